@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cache.h - the store: 16-byte keys, identity texts and bytes, on disk.
+ *
+ * The store knows nothing of families or GPUs.  Whatever goes wrong with it,
+ * a caller that asks for a kernel still gets one: every fault is counted,
+ * logged once per kind, and answered as a miss.
+ */
+#ifndef GROAT_CACHE_H
+#define GROAT_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "groat.h"
+
+typedef struct groat__store groat__store;
+
+typedef struct groat__store_options {
+    const char *dir;    /* folder of the database; made 0700 if absent        */
+    uint64_t max_bytes; /* bound of the database file                         */
+    groat__log log;
+} groat__store_options;
+
+/* What a get gives: data, log are malloc'd (log "" if none). */
+typedef struct groat__store_blob {
+    void *data;
+    size_t bytes;
+    char *log;
+    groat_facts facts;
+} groat__store_blob;
+
+void groat__store_blob_free(groat__store_blob *blob);
+
+/* Opens or makes dir/groat.sqlite (0600, WAL).  A corrupt file or one of a
+ * newer schema is set aside under a new name (named once in the log) and
+ * replaced; a folder of another owner, world-writable, unwritable or absent
+ * is IO with a text that names path and remedy: the caller then goes on in
+ * memory.  Free with close. */
+groat_status groat__store_open(const groat__store_options *options,
+                               groat__store **out, groat_error *error);
+/* Flushes last-use stamps.  NULL is allowed. */
+void groat__store_close(groat__store *store);
+const char *groat__store_path(const groat__store *store);
+
+/* True on a hit: key found, identity equal in full, digest right.  A damaged
+ * or mistaken entry is dropped, counted and answered as a miss.  Never writes
+ * on a hit: the last-use stamp is batched. */
+bool groat__store_get(groat__store *store, const groat__digest *key,
+                      const char *identity, groat__store_blob *out);
+
+/* Keeps a binary.  Failure is counted and logged, never returned: the caller
+ * has what it built.  Evicts by last use when the bound is passed. */
+void groat__store_put(groat__store *store, const groat__digest *key,
+                      const char *identity, const void *data, size_t bytes,
+                      const char *log, const groat_facts *facts);
+
+/* Drops one entry (the driver refused it). */
+void groat__store_evict(groat__store *store, const groat__digest *key);
+
+/* The public operations of groat_cache_*; fields of stat that are not the
+ * store's are left alone. */
+groat_status groat__store_stat(groat__store *store, groat_cache_stat *stat,
+                               groat_error *error);
+groat_status groat__store_each(groat__store *store, const char *key_prefix,
+                               groat_cache_fn *fn, void *user,
+                               groat_error *error);
+groat_status groat__store_verify(groat__store *store, uint64_t *checked,
+                                 uint64_t *dropped, groat_error *error);
+groat_status groat__store_gc(groat__store *store, uint64_t max_bytes,
+                             uint64_t *evicted, groat_error *error);
+groat_status groat__store_clear(groat__store *store, uint64_t *dropped,
+                                groat_error *error);
+
+#endif

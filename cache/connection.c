@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * connection.c owns the one SQLite connection of a store: how a file is opened
+ * and judged, the kept statements, and what a failed call means.  Modes and
+ * names of files are place.c's, rows are store.c's.
+ *
+ * Invariant: db is NULL or belongs to the file (device, inode), whose schema
+ * is schema.sql to the byte; no transaction is open when the store is
+ * unlocked.  A file is taken for damaged, and set aside, on SQLite's word or
+ * for a foreign schema; any other failure leaves it where it is.
+ * Locking: one mutex per store around everything; lines are logged after it
+ * is released.
+ */
+#include "cache/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static const char schema[] =
+#include "cache/schema.inc"
+    ;
+
+/* What a look at a file gives. */
+typedef enum verdict {
+    VERDICT_GOOD,
+    VERDICT_DAMAGED,
+    VERDICT_UNUSABLE /* locked, unreadable, of a newer groat */
+} verdict;
+
+static const char *const statements[GROAT__SQLS] = {
+    [GROAT__SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [GROAT__SQL_COMMIT] = "COMMIT",
+    [GROAT__SQL_GET] =
+        "SELECT " GROAT__ROW_COLUMNS ", binary FROM entry WHERE key = ?1",
+    [GROAT__SQL_PUT] =
+        "INSERT OR REPLACE INTO entry (key, used, created, bytes, seal, "
+        "registers, sgprs, spill_bytes, shared_bytes, code_bytes, "
+        "max_threads, identity, log, binary) VALUES "
+        "(?1, ?2, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [GROAT__SQL_DROP] = "DELETE FROM entry WHERE id = ?1",
+    [GROAT__SQL_EVICT] = "DELETE FROM entry WHERE key = ?1",
+    [GROAT__SQL_STAMP] =
+        "UPDATE entry SET used = ?2 WHERE key = ?1 AND used < ?2",
+    [GROAT__SQL_OLDEST] =
+        "SELECT id FROM entry WHERE id <> ?1 ORDER BY used, id LIMIT 1",
+    [GROAT__SQL_PAGES] = "PRAGMA page_count",
+    [GROAT__SQL_FREE_PAGES] = "PRAGMA freelist_count",
+    [GROAT__SQL_VACUUM] = "PRAGMA incremental_vacuum",
+};
+
+/* No memory mapping: with one, a file cut short by another process is a
+ * SIGBUS here instead of an error.  The page cache holds the inner pages of
+ * the key index of some 10^5 entries.  secure_delete is on in some
+ * distributions and would write every page that an eviction frees. */
+static const char settings[] = "PRAGMA mmap_size = 0;"
+                               "PRAGMA cache_size = -8192;"
+                               "PRAGMA cell_size_check = ON;"
+                               "PRAGMA secure_delete = OFF;"
+                               "PRAGMA temp_store = MEMORY;"
+                               "PRAGMA synchronous = NORMAL;"
+                               "PRAGMA journal_size_limit = 4194304;";
+
+/* Of an empty file only: on another one, they would write to it. */
+static const char shape[] = "PRAGMA page_size = 4096;"
+                            "PRAGMA auto_vacuum = INCREMENTAL;";
+
+bool groat__store_enter(groat__store *store)
+{
+    if (getpid() == store->pid) {
+        (void)pthread_mutex_lock(&store->mutex);
+        return true;
+    }
+    /* SQLite's locks and memory are the parent's; so may the mutex be. */
+    if (!atomic_exchange(&store->fork_said, true))
+        groat__log_line(&store->log, GROAT_LOG_WARNING,
+                        "store %s: opened before fork(), so this child keeps "
+                        "kernels in memory only; open after the fork",
+                        store->path);
+    return false;
+}
+
+void groat__store_leave(groat__store *store)
+{
+    groat__str lines = store->pending;
+
+    memset(&store->pending, 0, sizeof(store->pending));
+    (void)pthread_mutex_unlock(&store->mutex);
+    for (char *line = lines.data; line != NULL && *line != '\0';) {
+        char *end = strchr(line, '\n');
+
+        if (end != NULL)
+            *end = '\0';
+        groat__log_line(&store->log, GROAT_LOG_WARNING, "%s", line);
+        line = end == NULL ? NULL : end + 1;
+    }
+    groat__str_free(&lines);
+}
+
+void groat__store_say(groat__store *store, groat__note note, const char *format,
+                      ...)
+{
+    unsigned bit = 1u << note;
+    va_list args;
+
+    if (note != GROAT__NOTE_ALWAYS && (store->said & bit) != 0)
+        return;
+    store->said |= bit;
+    groat__str_addf(&store->pending, "store %s: ", store->path);
+    va_start(args, format);
+    groat__str_addv(&store->pending, format, args);
+    va_end(args);
+    groat__str_add(&store->pending, "\n");
+}
+
+int groat__connection_run(sqlite3_stmt *statement)
+{
+    int rc = sqlite3_step(statement);
+    int end = sqlite3_reset(statement);
+
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : end;
+}
+
+int groat__connection_number(sqlite3_stmt *statement, int64_t *out)
+{
+    int rc = sqlite3_step(statement);
+
+    if (rc == SQLITE_ROW)
+        *out = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_reset(statement);
+    if (rc == SQLITE_ROW)
+        return SQLITE_OK;
+    return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
+}
+
+int groat__connection_prepare(groat__store *store, const char *sql,
+                              sqlite3_stmt **out)
+{
+    return sqlite3_prepare_v2(store->db, sql, -1, out, NULL);
+}
+
+/* An error that the file itself is to blame for.  ERROR is one of them: the
+ * texts of the statements are fixed, so they fail only on another schema. */
+static bool is_damage(int rc)
+{
+    switch (rc & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_FORMAT:
+    case SQLITE_ERROR:
+    case SQLITE_SCHEMA:
+    case SQLITE_MISMATCH:
+    case SQLITE_CONSTRAINT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What SQLite says of its last failure; some codes are the store's own. */
+static const char *words_of(sqlite3 *db, int rc)
+{
+    if (db != NULL && (sqlite3_errcode(db) & 0xff) == (rc & 0xff))
+        return sqlite3_errmsg(db);
+    return sqlite3_errstr(rc);
+}
+
+static bool is_busy(int rc)
+{
+    rc &= 0xff;
+    return rc == SQLITE_BUSY || rc == SQLITE_LOCKED || rc == SQLITE_PROTOCOL;
+}
+
+static int number_of(sqlite3 *db, const char *sql, int64_t *out)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = groat__connection_number(statement, out);
+    (void)sqlite3_finalize(statement);
+    return rc;
+}
+
+/* All that SQLite keeps of a schema, as one text. */
+static int schema_text(sqlite3 *db, groat__str *out)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(
+        db, "SELECT type, name, tbl_name, sql FROM sqlite_master", -1,
+        &statement, NULL);
+
+    while (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        for (int i = 0; i < 4; i++) {
+            const unsigned char *text = sqlite3_column_text(statement, i);
+
+            groat__str_add(out, text == NULL ? "-" : (const char *)text);
+            groat__str_add(out, "\n");
+        }
+        rc = out->failed ? SQLITE_NOMEM : SQLITE_OK;
+    }
+    (void)sqlite3_finalize(statement);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* A schema may carry expressions that run when rows are read or written, so a
+ * file's must be ours to the byte, as a fresh database has it. */
+static int compare_schema(sqlite3 *db, bool *same)
+{
+    groat__str want = {0};
+    groat__str have = {0};
+    sqlite3 *fresh = NULL;
+    int rc = sqlite3_open_v2(":memory:", &fresh,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(fresh, schema, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = schema_text(fresh, &want);
+    if (rc == SQLITE_OK)
+        rc = schema_text(db, &have);
+    *same = rc == SQLITE_OK && have.len == want.len &&
+            memcmp(have.data, want.data, want.len) == 0;
+    groat__str_free(&want);
+    groat__str_free(&have);
+    (void)sqlite3_close(fresh);
+    return rc;
+}
+
+static int open_handle(const groat__store *store, sqlite3 **out)
+{
+    int rc =
+        sqlite3_open_v2(store->path, out,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                            SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW,
+                        NULL);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    (void)sqlite3_extended_result_codes(*out, 1);
+    (void)sqlite3_db_config(*out, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(*out, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    (void)sqlite3_db_config(*out, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite3_db_config(*out, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    (void)sqlite3_db_config(*out, SQLITE_DBCONFIG_ENABLE_FKEY, 0, NULL);
+    (void)sqlite3_limit(*out, SQLITE_LIMIT_ATTACHED, 0);
+    (void)sqlite3_busy_timeout(*out, store->busy_ms);
+    return sqlite3_exec(*out, settings, NULL, NULL, NULL);
+}
+
+/* Writes the schema unless another process does so first. */
+static int make_schema(sqlite3 *db)
+{
+    int64_t version = 0;
+    int rc = sqlite3_exec(db, shape, NULL, NULL, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = number_of(db, "PRAGMA user_version", &version);
+    if (rc == SQLITE_OK && version == 0)
+        rc = sqlite3_exec(db, schema, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    if (rc != SQLITE_OK && sqlite3_get_autocommit(db) == 0)
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
+/* SQLite does not always call its busy handler when it switches to WAL. */
+static int switch_to_wal(sqlite3 *db, int busy_ms)
+{
+    int rc;
+
+    for (int waited = 0;; waited += 5) {
+        rc = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        if (!is_busy(rc) || waited >= busy_ms)
+            return rc;
+        (void)sqlite3_sleep(5);
+    }
+}
+
+static verdict judge(int rc)
+{
+    if (rc == SQLITE_OK)
+        return VERDICT_GOOD;
+    return is_damage(rc) ? VERDICT_DAMAGED : VERDICT_UNUSABLE;
+}
+
+/* The verdict on what the header says.  A damaged version number is told from
+ * a newer groat's by its size. */
+static verdict judge_header(const groat__store *store, sqlite3 *db,
+                            groat_error *error)
+{
+    int64_t id = 0;
+    int64_t version = 0;
+    int64_t items = 0;
+    int rc = number_of(db, "PRAGMA application_id", &id);
+
+    if (rc == SQLITE_OK)
+        rc = number_of(db, "PRAGMA user_version", &version);
+    if (rc == SQLITE_OK && id == GROAT__STORE_ID &&
+        version > GROAT__STORE_SCHEMA && version < 1000) {
+        (void)groat__fail(error, GROAT_IO,
+                          "%s: written by a newer groat (schema %lld, this "
+                          "one reads %d); set GROAT_CACHE_DIR to another "
+                          "folder or remove the file",
+                          store->path, (long long)version, GROAT__STORE_SCHEMA);
+        return VERDICT_UNUSABLE;
+    }
+    if (rc == SQLITE_OK)
+        rc = number_of(db, "SELECT count(*) FROM sqlite_master", &items);
+    if (rc == SQLITE_OK && id == 0 && version == 0 && items == 0)
+        rc = make_schema(db);
+    else if (rc == SQLITE_OK &&
+             (id != GROAT__STORE_ID || version != GROAT__STORE_SCHEMA))
+        rc = SQLITE_NOTADB;
+    if (rc != SQLITE_OK)
+        (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,
+                                 "cannot use %s: %s (SQLite %d)", store->path,
+                                 words_of(db, rc), rc);
+    return judge(rc);
+}
+
+/* Opens store->path and fills db and statements. */
+static verdict connect_file(groat__store *store, groat_error *error)
+{
+    sqlite3 *db = NULL;
+    bool same = false;
+    verdict result;
+    int rc = open_handle(store, &db);
+
+    if (rc != SQLITE_OK)
+        goto close_db;
+    result = judge_header(store, db, error);
+    if (result != VERDICT_GOOD) {
+        (void)sqlite3_close(db);
+        return result;
+    }
+    store->read_only = sqlite3_db_readonly(db, "main") == 1;
+    if (!store->read_only)
+        rc = switch_to_wal(db, store->busy_ms);
+    if (rc == SQLITE_OK)
+        rc = number_of(db, "PRAGMA page_size", &store->page_bytes);
+    if (rc == SQLITE_OK)
+        rc = compare_schema(db, &same);
+    if (rc == SQLITE_OK && !same)
+        rc = SQLITE_CORRUPT;
+    for (int i = 0; i < GROAT__SQLS && rc == SQLITE_OK; i++)
+        rc =
+            sqlite3_prepare_v3(db, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
+                               &store->statements[i], NULL);
+    store->db = db;
+    if (rc == SQLITE_OK)
+        return VERDICT_GOOD;
+close_db:
+    (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_open_v2", rc,
+                             "cannot use %s: %s (SQLite %d); if its folder "
+                             "cannot be written, set GROAT_CACHE_DIR",
+                             store->path, words_of(db, rc), rc);
+    store->db = db;
+    groat__connection_close(store);
+    return judge(rc);
+}
+
+/* Moves the file out of the way unless another process has done so. */
+static groat_status set_aside(groat__store *store, groat_error *error)
+{
+    groat_status status;
+    char *aside = NULL;
+
+    if (groat__place_moved(store->path, store->device, store->inode))
+        return GROAT_OK;
+    status = groat__place_set_aside(store->dir, store->path, &aside, error);
+    if (status != GROAT_OK)
+        return status;
+    groat__store_say(store, GROAT__NOTE_ALWAYS,
+                     "the file is damaged or no store; set aside as %s, a new "
+                     "one is made",
+                     aside == NULL ? "groat.sqlite.damaged-*" : aside);
+    free(aside);
+    return GROAT_OK;
+}
+
+groat_status groat__connection_open(groat__store *store, bool damaged,
+                                    groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    verdict result = damaged ? VERDICT_DAMAGED : VERDICT_UNUSABLE;
+    const char *network = NULL;
+    char *resolved = NULL;
+    int lock;
+
+    /* The folder may have been removed under a store that is open. */
+    status = groat__place_prepare(store->dir, &resolved, &network, error);
+    if (status != GROAT_OK)
+        return status;
+    free(resolved);
+    lock = groat__place_lock(store->dir, store->busy_ms);
+    for (int i = 0; i < 2 && result != VERDICT_GOOD; i++) {
+        if (result == VERDICT_DAMAGED)
+            status = set_aside(store, error);
+        if (status == GROAT_OK)
+            status = groat__place_file(store->path, &store->device,
+                                       &store->inode, error);
+        if (status != GROAT_OK)
+            break;
+        result = connect_file(store, error);
+        if (result == VERDICT_UNUSABLE)
+            break;
+    }
+    groat__place_unlock(lock);
+    if (status == GROAT_OK && result != VERDICT_GOOD)
+        status = GROAT_IO;
+    else if (status == GROAT_OK)
+        groat_error_clear(error);
+    return status;
+}
+
+void groat__connection_close(groat__store *store)
+{
+    for (int i = 0; i < GROAT__SQLS; i++) {
+        (void)sqlite3_finalize(store->statements[i]);
+        store->statements[i] = NULL;
+    }
+    (void)sqlite3_close(store->db);
+    store->db = NULL;
+    store->suspected = false;
+    store->impatient = false;
+}
+
+/* Another try at a file, after the one at hand was closed. */
+static bool reconnect(groat__store *store, bool damaged)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    bool done;
+
+    groat__connection_close(store);
+    done = groat__connection_open(store, damaged, &error) == GROAT_OK;
+    if (!done) {
+        store->faults++;
+        groat__store_say(store, GROAT__NOTE_IO,
+                         "kernels are kept in memory only: %s", error.text);
+    }
+    groat_error_clear(&error);
+    return done;
+}
+
+bool groat__connection_ready(groat__store *store)
+{
+    if (store->db != NULL &&
+        !groat__place_moved(store->path, store->device, store->inode))
+        return true;
+    return reconnect(store, false);
+}
+
+static groat__note note_of(int rc)
+{
+    if (is_damage(rc))
+        return GROAT__NOTE_DAMAGE;
+    if (is_busy(rc))
+        return GROAT__NOTE_BUSY;
+    switch (rc & 0xff) {
+    case SQLITE_FULL:
+        return GROAT__NOTE_FULL;
+    case SQLITE_NOMEM:
+        return GROAT__NOTE_MEMORY;
+    case SQLITE_READONLY:
+        return GROAT__NOTE_READ_ONLY;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_NOLFS:
+        return GROAT__NOTE_IO;
+    default:
+        return GROAT__NOTE_OTHER;
+    }
+}
+
+int groat__connection_check(groat__store *store)
+{
+    sqlite3_stmt *check = NULL;
+    int rc =
+        groat__connection_prepare(store, "PRAGMA integrity_check(1)", &check);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = sqlite3_step(check);
+    if (rc == SQLITE_ROW) {
+        const char *word = (const char *)sqlite3_column_text(check, 0);
+
+        rc = word != NULL && strcmp(word, "ok") == 0 ? SQLITE_OK
+                                                     : SQLITE_CORRUPT;
+    }
+    (void)sqlite3_finalize(check);
+    return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
+}
+
+/* SQLite calls a page number beyond its limit FULL, though damage may have
+ * made it.  Checked once, where the disk has room. */
+static bool hides_damage(groat__store *store, int rc)
+{
+    if ((rc & 0xff) != SQLITE_FULL || store->suspected ||
+        !groat__place_has_room(store->dir))
+        return false;
+    store->suspected = true;
+    return is_damage(groat__connection_check(store));
+}
+
+bool groat__connection_fault(groat__store *store, int rc, const char *doing)
+{
+    store->faults++;
+    groat__store_say(store, note_of(rc),
+                     "%s failed: %s (SQLite %d); the kernel is compiled or "
+                     "kept in memory instead; said once",
+                     doing, words_of(store->db, rc), rc);
+    if (sqlite3_get_autocommit(store->db) == 0)
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    if (is_damage(rc) || hides_damage(store, rc))
+        return reconnect(store, true);
+    if (groat__place_moved(store->path, store->device, store->inode))
+        return reconnect(store, false);
+    /* Whoever holds the lock that long may be stopped: the next calls do not
+     * wait as long, until one succeeds. */
+    if (is_busy(rc) && !store->impatient) {
+        store->impatient = true;
+        (void)sqlite3_busy_timeout(store->db, store->busy_ms / 16);
+    }
+    return false;
+}
+
+groat_status groat__connection_fail(groat__store *store, int rc,
+                                    const char *doing, groat_error *error)
+{
+    groat_status status = groat__fail_vendor(
+        error, GROAT_IO, "sqlite3_step", rc, "%s of %s failed: %s (SQLite %d)",
+        doing, store->path, words_of(store->db, rc), rc);
+
+    (void)groat__connection_fault(store, rc, doing);
+    return status;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gc.c owns the size of the file: what is evicted when the bound is passed,
+ * and how free pages go back to the file system.
+ *
+ * Invariant: after a put or a gc that succeeded, the pages in use are within
+ * the bound.  Order of eviction: last use, oldest first.  SQLite keeps freed
+ * pages for itself, and a checkpoint only copies, so a file shrinks by two
+ * steps: incremental vacuum moves pages to the front and drops the tail, the
+ * truncating checkpoint brings that to the file and empties the -wal.
+ * Locking: the calls of internal.h are made with the store locked.
+ */
+#include "cache/internal.h"
+
+#include "base/error.h"
+
+/* Bytes of pages in use, as the open transaction sees them. */
+static int bytes_in_use(groat__store *store, uint64_t *out)
+{
+    int64_t pages = 0;
+    int64_t unused = 0;
+    int rc =
+        groat__connection_number(store->statements[GROAT__SQL_PAGES], &pages);
+
+    if (rc == SQLITE_OK)
+        rc = groat__connection_number(store->statements[GROAT__SQL_FREE_PAGES],
+                                      &unused);
+    if (rc == SQLITE_OK && (unused < 0 || unused > pages))
+        rc = SQLITE_CORRUPT;
+    *out = (uint64_t)(pages - unused) * (uint64_t)store->page_bytes;
+    return rc;
+}
+
+int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
+                   int64_t keep, uint64_t *dropped)
+{
+    sqlite3_stmt *oldest = store->statements[GROAT__SQL_OLDEST];
+    uint64_t used = 0;
+    uint64_t gone = 0;
+    int64_t id = 0;
+    int rc = bytes_in_use(store, &used);
+
+    if (rc != SQLITE_OK || used <= high)
+        return rc;
+    while (used > low) {
+        (void)sqlite3_bind_int64(oldest, 1, keep);
+        rc = sqlite3_step(oldest);
+        if (rc == SQLITE_ROW)
+            id = sqlite3_column_int64(oldest, 0);
+        (void)sqlite3_reset(oldest);
+        if (rc != SQLITE_ROW)
+            break;
+        gone = 0;
+        rc = groat__row_drop(store, id, &gone);
+        /* An index that lists a row the table lacks would go on for ever. */
+        if (rc == SQLITE_OK && gone == 0)
+            rc = SQLITE_CORRUPT;
+        *dropped += gone;
+        if (rc == SQLITE_OK)
+            rc = bytes_in_use(store, &used);
+        if (rc != SQLITE_OK)
+            return rc;
+    }
+    if (rc != SQLITE_OK && rc != SQLITE_DONE)
+        return rc;
+    return used > high && keep != 0 ? SQLITE_TOOBIG : SQLITE_OK;
+}
+
+int groat__gc_shrink(groat__store *store)
+{
+    sqlite3_stmt *vacuum = store->statements[GROAT__SQL_VACUUM];
+    int rc;
+
+    do
+        rc = sqlite3_step(vacuum);
+    while (rc == SQLITE_ROW);
+    rc = sqlite3_reset(vacuum);
+    if (rc != SQLITE_OK)
+        return rc;
+    /* A reader elsewhere puts this off; it is not worth a wait. */
+    (void)sqlite3_busy_timeout(store->db, store->busy_ms / 16);
+    rc = sqlite3_wal_checkpoint_v2(store->db, "main",
+                                   SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    (void)sqlite3_busy_timeout(store->db, store->busy_ms);
+    return (rc & 0xff) == SQLITE_BUSY ? SQLITE_OK : rc;
+}
+
+/* Evicts down to `bound` in one transaction, then shrinks. */
+static int collect(groat__store *store, uint64_t bound, uint64_t *dropped)
+{
+    int rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
+
+    if (rc == SQLITE_OK)
+        rc = groat__stamps_flush(store);
+    if (rc == SQLITE_OK)
+        rc = groat__gc_trim(store, bound, bound, 0, dropped);
+    if (rc == SQLITE_OK)
+        rc = groat__connection_run(store->statements[GROAT__SQL_COMMIT]);
+    return rc == SQLITE_OK ? groat__gc_shrink(store) : rc;
+}
+
+/* Locked: whether the caller may change the file. */
+static groat_status writable(groat__store *store, groat_error *error)
+{
+    if (!groat__connection_ready(store))
+        return groat__fail(error, GROAT_IO, "%s cannot be used: see the log",
+                           store->path);
+    if (store->read_only)
+        return groat__fail(error, GROAT_IO,
+                           "%s is read-only; run: chmod 600 %s", store->path,
+                           store->path);
+    return GROAT_OK;
+}
+
+groat_status groat__store_gc(groat__store *store, uint64_t max_bytes,
+                             uint64_t *evicted, groat_error *error)
+{
+    uint64_t bound = max_bytes == 0 ? store->max_bytes : max_bytes;
+    uint64_t dropped = 0;
+    groat_status status;
+    int rc;
+
+    if (!groat__store_enter(store))
+        return groat__fail(error, GROAT_IO, "%s was opened before fork()",
+                           store->path);
+    status = writable(store, error);
+    if (status != GROAT_OK)
+        goto leave;
+    rc = collect(store, bound, &dropped);
+    if (rc != SQLITE_OK) {
+        status = groat__connection_fail(store, rc, "gc", error);
+        goto leave;
+    }
+    store->evictions += dropped;
+    if (evicted != NULL)
+        *evicted = dropped;
+leave:
+    groat__store_leave(store);
+    return status;
+}
+
+groat_status groat__store_clear(groat__store *store, uint64_t *dropped,
+                                groat_error *error)
+{
+    uint64_t gone = 0;
+    groat_status status;
+    int rc;
+
+    if (!groat__store_enter(store))
+        return groat__fail(error, GROAT_IO, "%s was opened before fork()",
+                           store->path);
+    status = writable(store, error);
+    if (status != GROAT_OK)
+        goto leave;
+    rc = sqlite3_exec(store->db, "DELETE FROM entry", NULL, NULL, NULL);
+    if (rc == SQLITE_OK) {
+        gone = (uint64_t)sqlite3_changes(store->db);
+        rc = groat__gc_shrink(store);
+    }
+    if (rc != SQLITE_OK) {
+        status = groat__connection_fail(store, rc, "clear", error);
+        goto leave;
+    }
+    groat__place_sweep(store->dir);
+    if (dropped != NULL)
+        *dropped = gone;
+leave:
+    groat__store_leave(store);
+    return status;
+}

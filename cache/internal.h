@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * internal.h - what the files of the store share.
+ *
+ * place.c       folder and file: owners, modes, setting aside; no SQLite
+ * connection.c  file -> checked SQLite connection; statements; faults
+ * store.c       open, close, get, put, evict, last-use stamps
+ * gc.c          byte bound, shrinking, clear
+ * verify.c      stat, listing, checking
+ *
+ * "Locked" below means: between groat__store_enter and groat__store_leave.
+ */
+#ifndef GROAT_CACHE_INTERNAL_H
+#define GROAT_CACHE_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include <sqlite3.h>
+
+#include "base/str.h"
+#include "cache/cache.h"
+
+#define GROAT__STORE_FILE  "groat.sqlite"
+#define GROAT__STORE_ASIDE ".damaged-" /* follows GROAT__STORE_FILE */
+
+enum {
+    GROAT__STORE_SCHEMA = 1,
+    GROAT__STORE_ID = 0x67726f74, /* application_id of schema.sql       */
+    GROAT__STORE_BUSY_MS = 2000,  /* longest wait for another process   */
+    GROAT__STORE_SLOTS = 1024     /* of stamps; at most half are in use */
+};
+
+/* The statements that a connection keeps. */
+typedef enum groat__sql {
+    GROAT__SQL_BEGIN,
+    GROAT__SQL_COMMIT,
+    GROAT__SQL_GET,
+    GROAT__SQL_PUT,
+    GROAT__SQL_DROP,
+    GROAT__SQL_EVICT,
+    GROAT__SQL_STAMP,
+    GROAT__SQL_OLDEST,
+    GROAT__SQL_PAGES,
+    GROAT__SQL_FREE_PAGES,
+    GROAT__SQL_VACUUM,
+    GROAT__SQLS
+} groat__sql;
+
+/* Columns of every statement that reads rows, in this order; ", binary" may
+ * follow. */
+#define GROAT__ROW_COLUMNS                                                     \
+    "id, key, used, created, bytes, seal, registers, sgprs, spill_bytes, "     \
+    "shared_bytes, code_bytes, max_threads, identity, log"
+
+/* What is said once per store. */
+typedef enum groat__note {
+    GROAT__NOTE_ALWAYS, /* every time */
+    GROAT__NOTE_BUSY,
+    GROAT__NOTE_FULL,
+    GROAT__NOTE_IO,
+    GROAT__NOTE_DAMAGE,
+    GROAT__NOTE_MEMORY,
+    GROAT__NOTE_OTHER,
+    GROAT__NOTE_READ_ONLY,
+    GROAT__NOTE_ENTRY,
+    GROAT__NOTE_IDENTITY,
+    GROAT__NOTE_OVERSIZE
+} groat__note;
+
+typedef struct groat__stamp {
+    groat__digest key;
+    int64_t used; /* 0: the slot is free */
+} groat__stamp;
+
+struct groat__store {
+    pthread_mutex_t mutex; /* guards all that follows the blank line */
+    groat__log log;
+    char *dir;  /* resolved: no symbolic link in it */
+    char *path; /* dir/groat.sqlite                 */
+    uint64_t max_bytes;
+    int busy_ms;
+    pid_t pid;             /* who opened it: SQLite does not survive fork */
+    atomic_bool fork_said; /* for the child, which must not lock          */
+
+    sqlite3 *db; /* NULL while the file cannot be used */
+    sqlite3_stmt *statements[GROAT__SQLS];
+    dev_t device; /* the file that db is, */
+    ino_t inode;  /* to notice another in its place */
+    int64_t page_bytes;
+    bool read_only;
+    bool suspected; /* a FULL has made us check the pages already */
+    bool impatient; /* busy timeout cut down since another kept us waiting */
+    unsigned said;  /* bits of groat__note */
+    groat__str pending; /* lines to log once unlocked */
+    int64_t last_us;    /* newest stamp given: stamps of a store ascend */
+    size_t stamped;
+    groat__stamp stamps[GROAT__STORE_SLOTS];
+    uint64_t hits, misses, evictions, faults;
+};
+
+/* One row; pointers are borrowed. */
+typedef struct groat__row {
+    int64_t id;
+    groat__digest key;
+    int64_t used, created;
+    groat__digest seal;
+    groat_facts facts;
+    const char *identity;
+    size_t identity_len;
+    const char *log;
+    size_t log_len;
+    const void *data; /* NULL when the statement does not read it */
+    size_t bytes;
+} groat__row;
+
+/* ---- place.c ----------------------------------------------------------- */
+
+/* Makes dir if absent, resolves it, refuses one that others own or may write.
+ * *network names the file system if it is one of several hosts, else NULL.
+ * Free *resolved. */
+groat_status groat__place_prepare(const char *dir, char **resolved,
+                                  const char **network, groat_error *error);
+
+/* Keeps other groat processes from making or setting aside the file; waits at
+ * most wait_ms and then goes on all the same.  Close the descriptor (-1: none)
+ * with groat__place_unlock. */
+int groat__place_lock(const char *dir, int wait_ms);
+void groat__place_unlock(int fd);
+
+/* Makes an empty 0600 file where there is none; else checks that it is a
+ * regular file of ours that only we may write. */
+groat_status groat__place_file(const char *path, dev_t *device, ino_t *inode,
+                               groat_error *error);
+
+/* True when path is no longer this file. */
+bool groat__place_moved(const char *path, dev_t device, ino_t inode);
+
+/* Renames the file with its -wal and -shm to a fresh name, given in *aside
+ * (malloc'd).  Files set aside earlier are removed: a failing disk must not
+ * fill itself with copies. */
+groat_status groat__place_set_aside(const char *dir, const char *path,
+                                    char **aside, groat_error *error);
+
+/* Removes every file set aside. */
+void groat__place_sweep(const char *dir);
+
+/* True when the file system has room for 16 MiB more. */
+bool groat__place_has_room(const char *dir);
+
+/* Bytes on disk of the file with its -wal and -shm. */
+uint64_t groat__place_bytes(const char *path);
+
+/* ---- connection.c ------------------------------------------------------ */
+
+/* Locks.  False in a child of the process that opened the store: nothing is
+ * locked then and the store must not be used. */
+bool groat__store_enter(groat__store *store);
+/* Unlocks, then logs what was noted. */
+void groat__store_leave(groat__store *store);
+
+/* Locked: logs a warning after the unlock, once per kind. */
+void groat__store_say(groat__store *store, groat__note note, const char *format,
+                      ...) GROAT_PRINTF(3, 4);
+
+/* Locked: from file to statements.  set_aside: the file is known to be
+ * damaged, unless another process has replaced it already.  Errors: IO. */
+groat_status groat__connection_open(groat__store *store, bool set_aside,
+                                    groat_error *error);
+void groat__connection_close(groat__store *store);
+
+/* Locked: true when there is a connection to the file that is at path now;
+ * makes one if need be. */
+bool groat__connection_ready(groat__store *store);
+
+/* Locked: counts a failed SQLite call, notes it, rolls back, and replaces a
+ * damaged file.  True when the store is fit to try again. */
+bool groat__connection_fault(groat__store *store, int rc, const char *doing);
+
+/* The same, told to a caller: returns IO. */
+groat_status groat__connection_fail(groat__store *store, int rc,
+                                    const char *doing, groat_error *error);
+
+/* Locked: SQLite's own check of pages, indexes and free list: OK, CORRUPT or
+ * what went wrong. */
+int groat__connection_check(groat__store *store);
+
+/* Steps a statement without rows and resets it: SQLITE_DONE becomes OK. */
+int groat__connection_run(sqlite3_stmt *statement);
+/* The first column of a one-row statement. */
+int groat__connection_number(sqlite3_stmt *statement, int64_t *out);
+/* Prepares a fixed text, for rare work.  NULL is finalized silently. */
+int groat__connection_prepare(groat__store *store, const char *sql,
+                              sqlite3_stmt **out);
+
+/* ---- store.c ----------------------------------------------------------- */
+
+/* open with another busy timeout, for tests. */
+groat_status groat__store_open_patient(const groat__store_options *options,
+                                       int busy_ms, groat__store **out,
+                                       groat_error *error);
+
+/* Reads a row of GROAT__ROW_COLUMNS; false when a column is not what the
+ * schema says, as in a damaged file. */
+bool groat__row_read(sqlite3_stmt *statement, groat__row *row);
+/* XXH3-128 over key, identity, log, facts and binary. */
+groat__digest groat__row_seal(const groat__row *row);
+
+/* Locked: writes the batched stamps; inside a transaction or not. */
+int groat__stamps_flush(groat__store *store);
+
+/* Locked: drops a row by id; *dropped grows by the rows that went. */
+int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
+
+/* ---- gc.c -------------------------------------------------------------- */
+
+/* Locked, in a transaction: when more than `high` bytes of pages are in use,
+ * drops the least recently used rows, but never `keep`, until `low` are.
+ * SQLITE_TOOBIG: only `keep` is left and it is too much. */
+int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
+                   int64_t keep, uint64_t *dropped);
+
+/* Locked, outside: gives free pages back to the file system. */
+int groat__gc_shrink(groat__store *store);
+
+#endif

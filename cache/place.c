@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * place.c owns the folder and the file as the operating system sees them:
+ * owners, modes, links, and the renaming of a damaged file.  It knows nothing
+ * of SQLite beyond the names -wal and -shm.
+ *
+ * Invariant: a file that exists is never opened here.  POSIX drops all locks
+ * that a process has on a file when it closes any descriptor of it, so a look
+ * through open(2) would take away SQLite's locks; the folder is ours alone,
+ * which makes lstat(2) by name safe.  No state, so no locking in the process;
+ * groat__place_lock keeps other processes away.
+ */
+#include "cache/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+
+/* File systems that several hosts mount; WAL needs memory that all users of
+ * the file share. */
+static const struct {
+    unsigned magic;
+    const char *name;
+} networks[] = {
+    {0x6969, "nfs"},       {0x517b, "smb"},        {0xff534d42, "cifs"},
+    {0xfe534d42, "smb2"},  {0x0bd00bd0, "lustre"}, {0x47504653, "gpfs"},
+    {0x5346414f, "afs"},   {0x00c36400, "ceph"},   {0x19830326, "beegfs"},
+    {0xaad7aaea, "panfs"}, {0x7461636f, "ocfs2"},  {0x01161970, "gfs2"},
+};
+
+static const char *network_name(const char *dir)
+{
+    struct statfs fs;
+
+    if (statfs(dir, &fs) != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++)
+        if (networks[i].magic == (unsigned)fs.f_type)
+            return networks[i].name;
+    return NULL;
+}
+
+/* Ours, and nobody else may write it. */
+static groat_status check_owner(const char *what, const char *path,
+                                const struct stat *st, unsigned want,
+                                groat_error *error)
+{
+    if (st->st_uid != geteuid())
+        return groat__fail(error, GROAT_IO,
+                           "%s %s belongs to user %u, not to user %u; run: "
+                           "chown %u %s, or set GROAT_CACHE_DIR to a folder "
+                           "of your own",
+                           what, path, (unsigned)st->st_uid,
+                           (unsigned)geteuid(), (unsigned)geteuid(), path);
+    if ((st->st_mode & 022) != 0)
+        return groat__fail(error, GROAT_IO,
+                           "%s %s has mode %04o: others may write it; run: "
+                           "chmod %o %s",
+                           what, path, (unsigned)st->st_mode & 07777, want,
+                           path);
+    return GROAT_OK;
+}
+
+groat_status groat__place_prepare(const char *dir, char **resolved,
+                                  const char **network, groat_error *error)
+{
+    groat_status status;
+    struct stat st;
+    char *real;
+
+    if (stat(dir, &st) != 0) {
+        status = groat__fs_make_private_dir(dir, error);
+        if (status != GROAT_OK)
+            return status;
+    }
+    real = realpath(dir, NULL);
+    if (real == NULL)
+        return groat__fail(error, GROAT_IO, "cannot resolve folder %s: %s", dir,
+                           strerror(errno));
+    if (lstat(real, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        status =
+            groat__fail(error, GROAT_IO,
+                        "%s is not a folder; set GROAT_CACHE_DIR to one", real);
+        goto free_real;
+    }
+    status = check_owner("folder", real, &st, 0700, error);
+    if (status != GROAT_OK)
+        goto free_real;
+    *network = network_name(real);
+    *resolved = real;
+    return GROAT_OK;
+free_real:
+    free(real);
+    return status;
+}
+
+int groat__place_lock(const char *dir, int wait_ms)
+{
+    const struct timespec nap = {0, 5 * 1000 * 1000};
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return -1;
+    for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += 5) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || waited >= wait_ms)
+            break;
+        (void)nanosleep(&nap, NULL);
+    }
+    return fd;
+}
+
+void groat__place_unlock(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+/* Makes the file; no error when another process was first. */
+static groat_status make_file(const char *path, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    int fd =
+        open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd < 0 && errno == EEXIST)
+        return GROAT_OK;
+    if (fd < 0)
+        return groat__fail(error, GROAT_IO,
+                           "cannot make %s: %s; make its folder writable or "
+                           "set GROAT_CACHE_DIR to one that is",
+                           path, strerror(errno));
+    /* SQLite gives -wal and -shm the mode of this file, whatever the umask. */
+    if (fchmod(fd, 0600) != 0)
+        status = groat__fail(error, GROAT_IO, "cannot chmod 600 %s: %s", path,
+                             strerror(errno));
+    (void)close(fd);
+    return status;
+}
+
+groat_status groat__place_file(const char *path, dev_t *device, ino_t *inode,
+                               groat_error *error)
+{
+    groat_status status;
+    struct stat st;
+
+    if (lstat(path, &st) != 0 && errno == ENOENT) {
+        status = make_file(path, error);
+        if (status != GROAT_OK)
+            return status;
+    }
+    if (lstat(path, &st) != 0)
+        return groat__fail(error, GROAT_IO, "cannot look at %s: %s", path,
+                           strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return groat__fail(error, GROAT_IO,
+                           "%s is %s, not a regular file; remove it", path,
+                           S_ISLNK(st.st_mode)   ? "a symbolic link"
+                           : S_ISDIR(st.st_mode) ? "a folder"
+                                                 : "a special file");
+    status = check_owner("file", path, &st, 0600, error);
+    if (status != GROAT_OK)
+        return status;
+    /* A copy made under a common umask is readable by others: no harm done
+     * yet, so it is put right instead of refused. */
+    if ((st.st_mode & 077) != 0 && chmod(path, st.st_mode & 0700) != 0)
+        return groat__fail(error, GROAT_IO, "cannot chmod 600 %s: %s", path,
+                           strerror(errno));
+    *device = st.st_dev;
+    *inode = st.st_ino;
+    return GROAT_OK;
+}
+
+bool groat__place_moved(const char *path, dev_t device, ino_t inode)
+{
+    struct stat st;
+
+    return lstat(path, &st) != 0 || st.st_dev != device || st.st_ino != inode;
+}
+
+/* Appends the first free name; false after too many tries. */
+static bool fresh_name(const char *path, groat__str *name)
+{
+    time_t now = time(NULL);
+    struct stat st;
+    char utc[32];
+    struct tm tm;
+
+    if (gmtime_r(&now, &tm) == NULL ||
+        strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", &tm) == 0)
+        return false;
+    for (int i = 0; i < 1000; i++) {
+        groat__str_clear(name);
+        groat__str_addf(name, "%s" GROAT__STORE_ASIDE "%s-%ld", path, utc,
+                        (long)getpid());
+        if (i > 0)
+            groat__str_addf(name, ".%d", i);
+        if (name->failed)
+            return false;
+        if (lstat(name->data, &st) != 0)
+            return errno == ENOENT;
+    }
+    return false;
+}
+
+/* Companions may be absent: their rename is allowed to fail. */
+static void rename_companion(const char *path, const char *aside,
+                             const char *suffix)
+{
+    groat__str from = {0};
+    groat__str to = {0};
+
+    groat__str_addf(&from, "%s%s", path, suffix);
+    groat__str_addf(&to, "%s%s", aside, suffix);
+    if (!from.failed && !to.failed)
+        (void)rename(from.data, to.data);
+    groat__str_free(&from);
+    groat__str_free(&to);
+}
+
+groat_status groat__place_set_aside(const char *dir, const char *path,
+                                    char **aside, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    groat__str name = {0};
+
+    groat__place_sweep(dir);
+    if (!fresh_name(path, &name)) {
+        status = groat__fail(error, GROAT_IO,
+                             "no free name to set %s aside; remove it", path);
+        goto free_name;
+    }
+    /* The file goes first: a crash in between leaves a -wal without a file,
+     * which SQLite drops. */
+    if (rename(path, name.data) != 0) {
+        status = groat__fail(error, GROAT_IO,
+                             "cannot set the damaged %s aside: %s; remove it",
+                             path, strerror(errno));
+        goto free_name;
+    }
+    rename_companion(path, name.data, "-wal");
+    rename_companion(path, name.data, "-shm");
+    *aside = groat__str_take(&name);
+    return GROAT_OK;
+free_name:
+    groat__str_free(&name);
+    return status;
+}
+
+void groat__place_sweep(const char *dir)
+{
+    static const char prefix[] = GROAT__STORE_FILE GROAT__STORE_ASIDE;
+    DIR *folder = opendir(dir);
+    struct dirent *item;
+
+    if (folder == NULL)
+        return;
+    while ((item = readdir(folder)) != NULL)
+        if (strncmp(item->d_name, prefix, sizeof(prefix) - 1) == 0)
+            (void)unlinkat(dirfd(folder), item->d_name, 0);
+    (void)closedir(folder);
+}
+
+bool groat__place_has_room(const char *dir)
+{
+    struct statfs fs;
+
+    return statfs(dir, &fs) == 0 &&
+           (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >= (uint64_t)16 << 20;
+}
+
+uint64_t groat__place_bytes(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        groat__str name = {0};
+        struct stat st;
+
+        groat__str_addf(&name, "%s%s", path, suffixes[i]);
+        if (!name.failed && lstat(name.data, &st) == 0)
+            sum += (uint64_t)st.st_size;
+        groat__str_free(&name);
+    }
+    return sum;
+}

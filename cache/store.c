@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * store.c owns the life of a store and its hot calls: get, put, evict, and the
+ * stamps of last use.  The file and its faults are connection.c's, the byte
+ * bound is gc.c's.
+ *
+ * Invariant: what get hands out has the identity that was asked for and the
+ * seal it was put with; anything else is dropped and is a miss.  Stamps wait
+ * in memory and are written by put, gc, close, listings, or by the hit that
+ * fills their table, which then waits for nobody.
+ * Locking: each call locks the store once; see connection.c.
+ */
+#include "cache/internal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* ---- rows -------------------------------------------------------------- */
+
+static bool read_text(sqlite3_stmt *statement, int column, const char **text,
+                      size_t *len)
+{
+    if (sqlite3_column_type(statement, column) != SQLITE_TEXT)
+        return false;
+    *text = (const char *)sqlite3_column_text(statement, column);
+    *len = (size_t)sqlite3_column_bytes(statement, column);
+    return *text != NULL && memchr(*text, '\0', *len) == NULL;
+}
+
+static bool read_digest(sqlite3_stmt *statement, int column,
+                        groat__digest *digest)
+{
+    const void *blob;
+
+    if (sqlite3_column_type(statement, column) != SQLITE_BLOB)
+        return false;
+    blob = sqlite3_column_blob(statement, column);
+    if (blob == NULL ||
+        sqlite3_column_bytes(statement, column) != (int)sizeof(digest->bytes))
+        return false;
+    memcpy(digest->bytes, blob, sizeof(digest->bytes));
+    return true;
+}
+
+bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
+{
+    int64_t *const numbers[] = {
+        &row->facts.registers,   &row->facts.sgprs,
+        &row->facts.spill_bytes, &row->facts.shared_bytes,
+        &row->facts.code_bytes,  &row->facts.max_threads,
+    };
+    const int binary = 14;
+    int64_t bytes = sqlite3_column_int64(statement, 4);
+
+    memset(row, 0, sizeof(*row));
+    row->id = sqlite3_column_int64(statement, 0);
+    row->used = sqlite3_column_int64(statement, 2);
+    row->created = sqlite3_column_int64(statement, 3);
+    for (int i = 0; i < 6; i++)
+        *numbers[i] = sqlite3_column_int64(statement, 6 + i);
+    if (bytes < 0 || bytes > INT_MAX || !read_digest(statement, 1, &row->key) ||
+        !read_digest(statement, 5, &row->seal) ||
+        !read_text(statement, 12, &row->identity, &row->identity_len) ||
+        !read_text(statement, 13, &row->log, &row->log_len))
+        return false;
+    row->bytes = (size_t)bytes;
+    if (sqlite3_column_count(statement) <= binary)
+        return true;
+    row->data = sqlite3_column_blob(statement, binary);
+    return sqlite3_column_type(statement, binary) == SQLITE_BLOB &&
+           sqlite3_column_bytes(statement, binary) == (int)bytes &&
+           (row->data != NULL || bytes == 0);
+}
+
+groat__digest groat__row_seal(const groat__row *row)
+{
+    const int64_t facts[6] = {
+        row->facts.registers,    row->facts.sgprs,      row->facts.spill_bytes,
+        row->facts.shared_bytes, row->facts.code_bytes, row->facts.max_threads,
+    };
+    const groat__digest parts[4] = {
+        row->key,
+        groat__hash128(row->identity, row->identity_len),
+        groat__hash128(row->log, row->log_len),
+        groat__hash128(row->bytes == 0 ? "" : row->data, row->bytes),
+    };
+    uint8_t text[sizeof(parts) + sizeof(facts)];
+
+    memcpy(text, parts, sizeof(parts));
+    for (size_t i = 0; i < sizeof(facts); i++)
+        text[sizeof(parts) + i] =
+            (uint8_t)((uint64_t)facts[i / 8] >> (8 * (i % 8)));
+    return groat__hash128(text, sizeof(text));
+}
+
+int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
+{
+    sqlite3_stmt *drop = store->statements[GROAT__SQL_DROP];
+    int rc;
+
+    (void)sqlite3_bind_int64(drop, 1, id);
+    rc = groat__connection_run(drop);
+    if (rc == SQLITE_OK)
+        *dropped += (uint64_t)sqlite3_changes(store->db);
+    return rc;
+}
+
+/* ---- stamps ------------------------------------------------------------ */
+
+/* Microseconds since 1970, and later than any this store has given: the order
+ * of uses must not depend on the clock's grain. */
+static int64_t stamp_now(groat__store *store)
+{
+    struct timespec now = {0, 0};
+    int64_t us;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    if (us <= store->last_us)
+        us = store->last_us + 1;
+    store->last_us = us;
+    return us;
+}
+
+int groat__stamps_flush(groat__store *store)
+{
+    sqlite3_stmt *stamp = store->statements[GROAT__SQL_STAMP];
+    sqlite3_stmt *commit = store->statements[GROAT__SQL_COMMIT];
+    bool inside = sqlite3_get_autocommit(store->db) == 0;
+    int rc = SQLITE_OK;
+
+    if (store->stamped == 0)
+        return SQLITE_OK;
+    if (!inside && !store->read_only)
+        rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
+    for (size_t i = 0; i < GROAT__STORE_SLOTS && rc == SQLITE_OK; i++) {
+        const groat__stamp *at = &store->stamps[i];
+
+        if (at->used == 0 || store->read_only)
+            continue;
+        (void)sqlite3_bind_blob(stamp, 1, at->key.bytes, sizeof(at->key.bytes),
+                                SQLITE_STATIC);
+        (void)sqlite3_bind_int64(stamp, 2, at->used);
+        rc = groat__connection_run(stamp);
+        (void)sqlite3_clear_bindings(stamp);
+    }
+    if (rc == SQLITE_OK && !inside && !store->read_only)
+        rc = groat__connection_run(commit);
+    /* Stamps are hints: what could not be written is forgotten. */
+    memset(store->stamps, 0, sizeof(store->stamps));
+    store->stamped = 0;
+    return rc;
+}
+
+static void stamp_use(groat__store *store, const groat__digest *key)
+{
+    uint64_t slot;
+    int rc;
+
+    memcpy(&slot, key->bytes, sizeof(slot));
+    for (;; slot++) {
+        groat__stamp *at = &store->stamps[slot % GROAT__STORE_SLOTS];
+
+        if (at->used != 0 && memcmp(&at->key, key, sizeof(*key)) != 0)
+            continue;
+        if (at->used == 0)
+            store->stamped++;
+        at->key = *key;
+        at->used = stamp_now(store);
+        break;
+    }
+    if (store->stamped < GROAT__STORE_SLOTS / 2)
+        return;
+    (void)sqlite3_busy_timeout(store->db, 0);
+    rc = groat__stamps_flush(store);
+    (void)sqlite3_busy_timeout(store->db, store->busy_ms);
+    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY)
+        (void)groat__connection_fault(store, rc, "writing times of last use");
+}
+
+/* ---- open and close ---------------------------------------------------- */
+
+static void store_free(groat__store *store)
+{
+    groat__str_free(&store->pending);
+    free(store->dir);
+    free(store->path);
+    free(store);
+}
+
+/* Everything but the connection. */
+static groat_status store_new(const groat__store_options *options, int busy_ms,
+                              groat__store **out, groat_error *error)
+{
+    groat__store *store = calloc(1, sizeof(*store));
+    const char *network = NULL;
+    groat__str path = {0};
+    groat_status status;
+
+    if (store == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for the store");
+    store->log = options->log;
+    store->max_bytes =
+        options->max_bytes == 0 ? (uint64_t)1 << 30 : options->max_bytes;
+    store->busy_ms = busy_ms;
+    store->pid = getpid();
+    status = groat__place_prepare(options->dir, &store->dir, &network, error);
+    if (status != GROAT_OK)
+        goto free_store;
+    groat__str_addf(&path, "%s/" GROAT__STORE_FILE, store->dir);
+    store->path = groat__str_take(&path);
+    if (store->path == NULL) {
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for the store");
+        goto free_store;
+    }
+    if (network != NULL)
+        groat__store_say(store, GROAT__NOTE_ALWAYS,
+                         "on a network file system (%s), where hosts cannot "
+                         "share it safely; set GROAT_CACHE_DIR to a folder of "
+                         "a local disk",
+                         network);
+    *out = store;
+    return GROAT_OK;
+free_store:
+    store_free(store);
+    return status;
+}
+
+groat_status groat__store_open_patient(const groat__store_options *options,
+                                       int busy_ms, groat__store **out,
+                                       groat_error *error)
+{
+    groat__store *store = NULL;
+    groat_status status;
+
+    if (options->dir == NULL || options->dir[0] == '\0')
+        return groat__fail(error, GROAT_INVALID,
+                           "the store needs a folder; none was given");
+    if (sqlite3_threadsafe() == 0)
+        return groat__fail(error, GROAT_IO,
+                           "this SQLite (%s) is built without threads",
+                           sqlite3_libversion());
+    status = store_new(options, busy_ms, &store, error);
+    if (status != GROAT_OK)
+        return status;
+    if (pthread_mutex_init(&store->mutex, NULL) != 0) {
+        store_free(store);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a mutex");
+    }
+    (void)groat__store_enter(store);
+    status = groat__connection_open(store, false, error);
+    groat__store_leave(store);
+    if (status != GROAT_OK) {
+        (void)pthread_mutex_destroy(&store->mutex);
+        store_free(store);
+        return status;
+    }
+    *out = store;
+    return GROAT_OK;
+}
+
+groat_status groat__store_open(const groat__store_options *options,
+                               groat__store **out, groat_error *error)
+{
+    return groat__store_open_patient(options, GROAT__STORE_BUSY_MS, out, error);
+}
+
+void groat__store_close(groat__store *store)
+{
+    /* In a child the parent's SQLite memory stays as it is: closing it would
+     * touch the file, freeing what points to it would lose it. */
+    if (store == NULL || !groat__store_enter(store))
+        return;
+    if (store->db != NULL) {
+        (void)groat__stamps_flush(store);
+        groat__connection_close(store);
+    }
+    groat__store_leave(store);
+    (void)pthread_mutex_destroy(&store->mutex);
+    store_free(store);
+}
+
+const char *groat__store_path(const groat__store *store)
+{
+    return store->path;
+}
+
+void groat__store_blob_free(groat__store_blob *blob)
+{
+    if (blob == NULL)
+        return;
+    free(blob->data);
+    free(blob->log);
+    memset(blob, 0, sizeof(*blob));
+}
+
+/* ---- get --------------------------------------------------------------- */
+
+static int copy_out(const groat__row *row, groat__store_blob *out)
+{
+    out->data = malloc(row->bytes == 0 ? 1 : row->bytes);
+    out->log = malloc(row->log_len + 1);
+    if (out->data == NULL || out->log == NULL) {
+        groat__store_blob_free(out);
+        return SQLITE_NOMEM;
+    }
+    if (row->bytes > 0)
+        memcpy(out->data, row->data, row->bytes);
+    memcpy(out->log, row->log, row->log_len);
+    out->log[row->log_len] = '\0';
+    out->bytes = row->bytes;
+    out->facts = row->facts;
+    return SQLITE_OK;
+}
+
+/* An entry that is not what it should be: dropped, counted, said once. */
+static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
+                     bool mistaken)
+{
+    char hex[33];
+    int rc = SQLITE_OK;
+
+    groat__hex(hex, key->bytes, sizeof(key->bytes));
+    store->faults++;
+    groat__store_say(store, mistaken ? GROAT__NOTE_IDENTITY : GROAT__NOTE_ENTRY,
+                     "entry %s %s; dropped, the kernel is compiled again; said "
+                     "once",
+                     hex,
+                     mistaken ? "has another identity than the one asked for"
+                              : "is damaged");
+    if (!store->read_only)
+        rc = groat__row_drop(store, id, &store->evictions);
+    if (rc != SQLITE_OK)
+        (void)groat__connection_fault(store, rc, "dropping an entry");
+}
+
+typedef enum finding {
+    FOUND_NONE,
+    FOUND_GOOD,
+    FOUND_DAMAGED,
+    FOUND_MISTAKEN
+} finding;
+
+static finding judge_row(sqlite3_stmt *get, const groat__digest *key,
+                         const char *identity, groat__row *row)
+{
+    groat__digest seal;
+
+    if (!groat__row_read(get, row) || memcmp(&row->key, key, sizeof(*key)) != 0)
+        return FOUND_DAMAGED;
+    if (row->identity_len != strlen(identity) ||
+        memcmp(row->identity, identity, row->identity_len) != 0)
+        return FOUND_MISTAKEN;
+    seal = groat__row_seal(row);
+    return memcmp(&seal, &row->seal, sizeof(seal)) == 0 ? FOUND_GOOD
+                                                        : FOUND_DAMAGED;
+}
+
+/* Looks a key up with the store locked. */
+static bool lookup(groat__store *store, const groat__digest *key,
+                   const char *identity, groat__store_blob *out)
+{
+    sqlite3_stmt *get = store->statements[GROAT__SQL_GET];
+    finding found = FOUND_NONE;
+    groat__row row = {0};
+    int rc;
+
+    (void)sqlite3_bind_blob(get, 1, key->bytes, sizeof(key->bytes),
+                            SQLITE_STATIC);
+    rc = sqlite3_step(get);
+    if (rc == SQLITE_ROW) {
+        found = judge_row(get, key, identity, &row);
+        rc = found == FOUND_GOOD ? copy_out(&row, out) : SQLITE_DONE;
+    }
+    (void)sqlite3_reset(get);
+    (void)sqlite3_clear_bindings(get);
+    if (rc != SQLITE_OK && rc != SQLITE_DONE)
+        (void)groat__connection_fault(store, rc, "get");
+    else if (found == FOUND_DAMAGED || found == FOUND_MISTAKEN)
+        drop_bad(store, key, row.id, found == FOUND_MISTAKEN);
+    return rc == SQLITE_OK;
+}
+
+bool groat__store_get(groat__store *store, const groat__digest *key,
+                      const char *identity, groat__store_blob *out)
+{
+    groat__store_blob blob = {0};
+    bool hit = false;
+
+    if (!groat__store_enter(store))
+        return false;
+    if (store->db != NULL)
+        hit = lookup(store, key, identity, &blob);
+    if (hit) {
+        store->hits++;
+        stamp_use(store, key);
+    } else {
+        store->misses++;
+    }
+    groat__store_leave(store);
+    if (hit)
+        *out = blob;
+    return hit;
+}
+
+/* ---- put and evict ----------------------------------------------------- */
+
+static int insert_row(groat__store *store, const groat__row *row)
+{
+    sqlite3_stmt *put = store->statements[GROAT__SQL_PUT];
+    const int64_t facts[6] = {
+        row->facts.registers,    row->facts.sgprs,      row->facts.spill_bytes,
+        row->facts.shared_bytes, row->facts.code_bytes, row->facts.max_threads,
+    };
+    int rc = sqlite3_bind_blob(put, 1, row->key.bytes, sizeof(row->key.bytes),
+                               SQLITE_STATIC);
+
+    (void)sqlite3_bind_int64(put, 2, stamp_now(store));
+    (void)sqlite3_bind_int64(put, 3, (int64_t)row->bytes);
+    (void)sqlite3_bind_blob(put, 4, row->seal.bytes, sizeof(row->seal.bytes),
+                            SQLITE_STATIC);
+    for (int i = 0; i < 6; i++)
+        (void)sqlite3_bind_int64(put, 5 + i, facts[i]);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text64(put, 11, row->identity, row->identity_len,
+                                 SQLITE_STATIC, SQLITE_UTF8);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text64(put, 12, row->log, row->log_len, SQLITE_STATIC,
+                                 SQLITE_UTF8);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_blob64(put, 13, row->bytes == 0 ? "" : row->data,
+                                 row->bytes, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = groat__connection_run(put);
+    (void)sqlite3_clear_bindings(put);
+    return rc;
+}
+
+/* One transaction: stamps, so that eviction sees them; the row; the bound. */
+static int write_row(groat__store *store, const groat__row *row)
+{
+    uint64_t max = store->max_bytes;
+    uint64_t dropped = 0;
+    int rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
+
+    if (rc == SQLITE_OK)
+        rc = groat__stamps_flush(store);
+    if (rc == SQLITE_OK)
+        rc = insert_row(store, row);
+    if (rc == SQLITE_OK)
+        rc = groat__gc_trim(store, max, max / 10 * 9,
+                            sqlite3_last_insert_rowid(store->db), &dropped);
+    if (rc == SQLITE_OK)
+        rc = groat__connection_run(store->statements[GROAT__SQL_COMMIT]);
+    if (rc != SQLITE_OK)
+        return rc;
+    store->evictions += dropped;
+    if (store->impatient) {
+        store->impatient = false;
+        (void)sqlite3_busy_timeout(store->db, store->busy_ms);
+    }
+    return dropped > 0 ? groat__gc_shrink(store) : SQLITE_OK;
+}
+
+static bool is_oversize(int rc)
+{
+    return (rc & 0xff) == SQLITE_TOOBIG;
+}
+
+static void put_row(groat__store *store, const groat__row *row)
+{
+    uint64_t size = row->bytes + row->identity_len + row->log_len;
+    int rc = SQLITE_TOOBIG;
+
+    if (!groat__connection_ready(store))
+        return;
+    if (store->read_only) {
+        groat__store_say(store, GROAT__NOTE_READ_ONLY,
+                         "read-only: new kernels are kept in memory only; "
+                         "run: chmod 600 %s",
+                         store->path);
+        return;
+    }
+    if (size <= store->max_bytes && size <= INT_MAX / 2)
+        rc = write_row(store, row);
+    if (rc != SQLITE_OK && !is_oversize(rc)) {
+        if (!groat__connection_fault(store, rc, "put"))
+            return;
+        rc = write_row(store, row);
+    }
+    if (is_oversize(rc)) {
+        if (sqlite3_get_autocommit(store->db) == 0)
+            (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        groat__store_say(store, GROAT__NOTE_OVERSIZE,
+                         "a kernel of %llu bytes does not fit the bound of "
+                         "%llu bytes and is kept in memory only; raise "
+                         "GROAT_CACHE_MAX_BYTES; said once",
+                         (unsigned long long)size,
+                         (unsigned long long)store->max_bytes);
+    } else if (rc != SQLITE_OK) {
+        (void)groat__connection_fault(store, rc, "put");
+    }
+}
+
+void groat__store_put(groat__store *store, const groat__digest *key,
+                      const char *identity, const void *data, size_t bytes,
+                      const char *log, const groat_facts *facts)
+{
+    static const groat_facts unknown = {-1, -1, -1, -1, -1, -1};
+    groat__row row = {0};
+
+    row.key = *key;
+    row.facts = facts == NULL ? unknown : *facts;
+    row.identity = identity;
+    row.identity_len = strlen(identity);
+    row.log = log == NULL ? "" : log;
+    row.log_len = strlen(row.log);
+    row.data = data;
+    row.bytes = bytes;
+    row.seal = groat__row_seal(&row);
+    if (!groat__store_enter(store))
+        return;
+    put_row(store, &row);
+    groat__store_leave(store);
+}
+
+void groat__store_evict(groat__store *store, const groat__digest *key)
+{
+    sqlite3_stmt *evict;
+    int rc;
+
+    if (!groat__store_enter(store))
+        return;
+    if (store->db == NULL || store->read_only)
+        goto leave;
+    evict = store->statements[GROAT__SQL_EVICT];
+    (void)sqlite3_bind_blob(evict, 1, key->bytes, sizeof(key->bytes),
+                            SQLITE_STATIC);
+    rc = groat__connection_run(evict);
+    (void)sqlite3_clear_bindings(evict);
+    if (rc == SQLITE_OK)
+        store->evictions += (uint64_t)sqlite3_changes(store->db);
+    else
+        (void)groat__connection_fault(store, rc, "evict");
+leave:
+    groat__store_leave(store);
+}

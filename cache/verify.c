@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * verify.c owns the calls that look at a store as a whole: stat, listing, and
+ * the check of every page and every seal.
+ *
+ * Invariant: after a verify that returned OK, every entry has the right seal
+ * and SQLite finds no fault with the file, or the file was set aside and a new
+ * one is empty.
+ * Locking: a listing collects the keys first and then reads row by row, so
+ * that its callback runs unlocked; a verify is locked per row, and once more
+ * for the pages.
+ */
+#include "cache/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Prepared for one call. */
+static const char select_key[] =
+    "SELECT " GROAT__ROW_COLUMNS " FROM entry WHERE key = ?1";
+static const char select_next[] =
+    "SELECT " GROAT__ROW_COLUMNS
+    ", binary FROM entry WHERE id > ?1 ORDER BY id LIMIT 1";
+
+static groat_status forked(const groat__store *store, groat_error *error)
+{
+    return groat__fail(error, GROAT_IO, "%s was opened before fork()",
+                       store->path);
+}
+
+static groat_status ready(groat__store *store, groat_error *error)
+{
+    if (groat__connection_ready(store))
+        return GROAT_OK;
+    return groat__fail(error, GROAT_IO, "%s cannot be used: see the log",
+                       store->path);
+}
+
+/* ---- stat -------------------------------------------------------------- */
+
+static int read_sums(groat__store *store, uint64_t *entries, uint64_t *bytes)
+{
+    sqlite3_stmt *sums = NULL;
+    int rc = groat__connection_prepare(
+        store, "SELECT count(*), total(bytes) FROM entry", &sums);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = sqlite3_step(sums);
+    if (rc == SQLITE_ROW) {
+        double total = sqlite3_column_double(sums, 1);
+
+        *entries = (uint64_t)sqlite3_column_int64(sums, 0);
+        /* A damaged length may be anything. */
+        *bytes = total > 0 && total < 9e18 ? (uint64_t)total : 0;
+        rc = SQLITE_OK;
+    }
+    (void)sqlite3_finalize(sums);
+    return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
+}
+
+groat_status groat__store_stat(groat__store *store, groat_cache_stat *stat,
+                               groat_error *error)
+{
+    uint64_t entries = 0;
+    uint64_t bytes = 0;
+    groat_status status;
+    int rc;
+
+    if (!groat__store_enter(store))
+        return forked(store, error);
+    status = ready(store, error);
+    if (status != GROAT_OK)
+        goto leave;
+    rc = read_sums(store, &entries, &bytes);
+    if (rc != SQLITE_OK) {
+        status = groat__connection_fail(store, rc, "stat", error);
+        goto leave;
+    }
+    stat->entries = entries;
+    stat->payload_bytes = bytes;
+    stat->file_bytes = groat__place_bytes(store->path);
+    stat->max_bytes = store->max_bytes;
+    stat->hits = store->hits;
+    stat->misses = store->misses;
+    stat->evictions = store->evictions;
+    stat->faults = store->faults;
+leave:
+    groat__store_leave(store);
+    return status;
+}
+
+/* ---- listing ----------------------------------------------------------- */
+
+typedef struct key_list {
+    groat__digest *keys;
+    size_t count;
+    size_t cap;
+} key_list;
+
+static bool list_add(key_list *list, const groat__digest *key)
+{
+    if (list->count == list->cap) {
+        size_t cap = list->cap == 0 ? 256 : list->cap * 2;
+        groat__digest *keys = realloc(list->keys, cap * sizeof(*keys));
+
+        if (keys == NULL)
+            return false;
+        list->keys = keys;
+        list->cap = cap;
+    }
+    list->keys[list->count++] = *key;
+    return true;
+}
+
+/* The least and the greatest key that start with a prefix of hex digits. */
+static groat_status prefix_range(const char *prefix, groat__digest *low,
+                                 groat__digest *high, groat_error *error)
+{
+    size_t len = prefix == NULL ? 0 : strlen(prefix);
+    char from[33];
+    char to[33];
+
+    memset(from, '0', 32);
+    memset(to, 'f', 32);
+    from[32] = to[32] = '\0';
+    if (len > 0 && len <= 32) {
+        memcpy(from, prefix, len);
+        memcpy(to, prefix, len);
+    }
+    if (len > 32 || !groat__unhex(low->bytes, sizeof(low->bytes), from) ||
+        !groat__unhex(high->bytes, sizeof(high->bytes), to))
+        return groat__fail(error, GROAT_INVALID,
+                           "key prefix \"%.64s\" is not up to 32 hex digits",
+                           prefix);
+    return GROAT_OK;
+}
+
+static int list_keys(groat__store *store, const groat__digest *low,
+                     const groat__digest *high, key_list *list)
+{
+    sqlite3_stmt *keys = NULL;
+    int rc = SQLITE_OK;
+
+    /* The order is by last use, so uses that wait in memory count. */
+    rc = groat__stamps_flush(store);
+    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY)
+        return rc;
+    rc = groat__connection_prepare(store,
+                                   "SELECT key FROM entry WHERE key BETWEEN ?1 "
+                                   "AND ?2 ORDER BY used, id",
+                                   &keys);
+    if (rc != SQLITE_OK)
+        return rc;
+    (void)sqlite3_bind_blob(keys, 1, low->bytes, sizeof(low->bytes),
+                            SQLITE_STATIC);
+    (void)sqlite3_bind_blob(keys, 2, high->bytes, sizeof(high->bytes),
+                            SQLITE_STATIC);
+    while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
+        groat__digest key;
+
+        if (sqlite3_column_bytes(keys, 0) != (int)sizeof(key.bytes))
+            continue;
+        memcpy(key.bytes, sqlite3_column_blob(keys, 0), sizeof(key.bytes));
+        if (!list_add(list, &key)) {
+            rc = SQLITE_NOMEM;
+            break;
+        }
+    }
+    (void)sqlite3_finalize(keys);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Fills *entry with copies; *found is false when the entry has gone since or
+ * is damaged. */
+static int read_entry(groat__store *store, const groat__digest *key,
+                      groat_cache_entry *entry, bool *found)
+{
+    sqlite3_stmt *select = NULL;
+    groat__row row = {0};
+    int rc = groat__connection_prepare(store, select_key, &select);
+
+    *found = false;
+    if (rc != SQLITE_OK)
+        return rc;
+    (void)sqlite3_bind_blob(select, 1, key->bytes, sizeof(key->bytes),
+                            SQLITE_STATIC);
+    rc = sqlite3_step(select);
+    if (rc == SQLITE_ROW && groat__row_read(select, &row)) {
+        groat__hex(entry->key, key->bytes, sizeof(key->bytes));
+        entry->identity = strndup(row.identity, row.identity_len);
+        entry->log = strndup(row.log, row.log_len);
+        entry->bytes = row.bytes;
+        entry->created_s = row.created / 1000000;
+        entry->used_s = row.used / 1000000;
+        entry->facts = row.facts;
+        *found = entry->identity != NULL && entry->log != NULL;
+    }
+    (void)sqlite3_finalize(select);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+/* One entry of a listing: read locked, told unlocked. */
+static groat_status tell_entry(groat__store *store, const groat__digest *key,
+                               groat_cache_fn *fn, void *user, bool *stop,
+                               groat_error *error)
+{
+    groat_cache_entry entry = {sizeof(entry),     "", NULL, NULL, 0, 0, 0,
+                               {0, 0, 0, 0, 0, 0}};
+    groat_status status = GROAT_OK;
+    bool found = false;
+    int rc;
+
+    if (!groat__store_enter(store))
+        return forked(store, error);
+    status = ready(store, error);
+    if (status == GROAT_OK) {
+        rc = read_entry(store, key, &entry, &found);
+        if (rc != SQLITE_OK)
+            status = groat__connection_fail(store, rc, "listing", error);
+    }
+    groat__store_leave(store);
+    if (status == GROAT_OK && found)
+        *stop = fn(user, &entry) != 0;
+    free((void *)(uintptr_t)entry.identity);
+    free((void *)(uintptr_t)entry.log);
+    return status;
+}
+
+groat_status groat__store_each(groat__store *store, const char *key_prefix,
+                               groat_cache_fn *fn, void *user,
+                               groat_error *error)
+{
+    key_list list = {NULL, 0, 0};
+    groat__digest low;
+    groat__digest high;
+    bool stop = false;
+    groat_status status = prefix_range(key_prefix, &low, &high, error);
+    int rc;
+
+    if (status != GROAT_OK)
+        return status;
+    if (!groat__store_enter(store))
+        return forked(store, error);
+    status = ready(store, error);
+    if (status == GROAT_OK) {
+        rc = list_keys(store, &low, &high, &list);
+        if (rc != SQLITE_OK)
+            status = groat__connection_fail(store, rc, "listing", error);
+    }
+    groat__store_leave(store);
+    for (size_t i = 0; i < list.count && status == GROAT_OK && !stop; i++)
+        status = tell_entry(store, &list.keys[i], fn, user, &stop, error);
+    free(list.keys);
+    return status;
+}
+
+/* ---- verify ------------------------------------------------------------ */
+
+/* Checks the first row after *id; *more is false when there is none. */
+static int check_next(groat__store *store, int64_t *id, uint64_t *checked,
+                      uint64_t *dropped, bool *more)
+{
+    sqlite3_stmt *next = NULL;
+    uint64_t gone = 0;
+    groat__digest seal;
+    groat__row row = {0};
+    bool good = false;
+    int rc = groat__connection_prepare(store, select_next, &next);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    (void)sqlite3_bind_int64(next, 1, *id);
+    rc = sqlite3_step(next);
+    *more = rc == SQLITE_ROW;
+    if (rc == SQLITE_ROW && (good = groat__row_read(next, &row))) {
+        seal = groat__row_seal(&row);
+        good = memcmp(&seal, &row.seal, sizeof(seal)) == 0;
+    }
+    (void)sqlite3_finalize(next);
+    if (rc != SQLITE_ROW)
+        return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    /* Ids that do not ascend would go on for ever. */
+    if (row.id <= *id)
+        return SQLITE_CORRUPT;
+    *id = row.id;
+    *checked += 1;
+    if (good)
+        return SQLITE_OK;
+    if (store->read_only)
+        return SQLITE_READONLY;
+    rc = groat__row_drop(store, row.id, &gone);
+    *dropped += gone;
+    store->evictions += gone;
+    return rc;
+}
+
+groat_status groat__store_verify(groat__store *store, uint64_t *checked,
+                                 uint64_t *dropped, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    int64_t id = INT64_MIN;
+    uint64_t seen = 0;
+    uint64_t gone = 0;
+    bool more = true;
+
+    while (more && status == GROAT_OK) {
+        int rc = SQLITE_OK;
+
+        if (!groat__store_enter(store))
+            return forked(store, error);
+        status = ready(store, error);
+        store->suspected = false;
+        if (status == GROAT_OK) {
+            rc = check_next(store, &id, &seen, &gone, &more);
+            if (rc == SQLITE_OK && !more)
+                rc = groat__connection_check(store);
+        }
+        /* A file replaced by an empty one is the drop of all it had. */
+        if (rc != SQLITE_OK && groat__connection_fault(store, rc, "verify")) {
+            gone = seen > gone ? seen : gone;
+            more = false;
+        } else if (rc != SQLITE_OK) {
+            status = groat__fail(error, GROAT_IO,
+                                 "verify of %s failed (SQLite %d): see the log",
+                                 store->path, rc);
+        }
+        groat__store_leave(store);
+    }
+    if (status != GROAT_OK)
+        return status;
+    if (checked != NULL)
+        *checked = seen;
+    if (dropped != NULL)
+        *dropped = gone;
+    return GROAT_OK;
+}

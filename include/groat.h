@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * groat.h - GPU kernels made to measure, compiled once, kept, and launched.
+ *
+ * A *spec* names a kernel family and its compile-time parameters:
+ *
+ *     tile_loader_lds:dtype=bf16,tile_rows=64,tile_cols=128
+ *
+ * A *target* names who runs it: "cuda:sm_90a", "hip:gfx942", "cpu:gfx950".
+ * "cpu:ARCH" executes the source that ARCH would get, one fiber per thread,
+ * and judges its asynchronous copies and barriers.  A NULL target means the
+ * best one of this machine (groat_default_target()).
+ *
+ * THE MANUAL IN SHORT
+ *
+ *   1. groat_open() a context: one per process and device is enough.
+ *   2. groat_kernel_get() a handle per spec, at start-up.  It looks in memory,
+ *      then in the store on disk, and compiles what neither has.
+ *   3. groat_kernel_launch() the handle, or groat_kernel_lookup() it by spec.
+ *   4. groat_kernel_release() the handles and groat_close() the context.
+ *
+ * ERRORS.  Functions that can fail return a groat_status, 0 or negative, and
+ * take a groat_error, which may be NULL.  Results are written through the
+ * out-parameters on success only.
+ *
+ * OWNERSHIP.  What comes through `T **out` belongs to the caller and is given
+ * back through the one function its comment names.  `const T *` results are
+ * borrowed from the object they came from and live as long as it does.
+ *
+ * THREADS.  Contexts and kernels may be used from any thread at any time.
+ * groat_spec objects belong to one thread at a time.  Callbacks run on the
+ * thread that made the call, with no lock held.  groat_close() must be the
+ * last call on a context.
+ *
+ * GROWTH.  Structures that callers fill start with their size; set it with the
+ * matching _INIT macro.  Fields are only ever added at the end.
+ *
+ * The library prints nothing, reads no environment variable after
+ * groat_open(), installs no handler and runs no shell.
+ */
+#ifndef GROAT_H
+#define GROAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <groat_version.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(GROAT_STATIC) || !defined(__GNUC__)
+#define GROAT_API
+#else
+#define GROAT_API __attribute__((visibility("default")))
+#endif
+
+#if defined(__GNUC__)
+#define GROAT_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define GROAT_PRINTF(fmt, args)
+#endif
+
+/* ---- status and errors ------------------------------------------------- */
+
+/* What a caller can do about a failure; the text says what happened. */
+typedef enum groat_status {
+    GROAT_OK = 0,
+    GROAT_INVALID = -1,        /* an argument, spec or target is not allowed */
+    GROAT_NO_MEMORY = -2,      /* host or device memory ran out              */
+    GROAT_NO_DEVICE = -3,      /* no usable device, driver or compiler       */
+    GROAT_COMPILE_FAILED = -4, /* the compiler refused; groat_error.log      */
+    GROAT_LOAD_FAILED = -5,    /* the driver refused a fresh binary          */
+    GROAT_LAUNCH_FAILED = -6,  /* launch, copy or synchronize failed         */
+    GROAT_JUDGED = -7,         /* the cpu judge found a broken protocol      */
+    GROAT_IO = -8              /* a file or the store, asked for by name     */
+} groat_status;
+
+/* A word for a status, such as "invalid"; never NULL. */
+GROAT_API const char *groat_status_name(groat_status status);
+
+#define GROAT_ERROR_TEXT 768
+
+/* One failure.  Start from GROAT_ERROR_INIT; reuse after groat_error_clear. */
+typedef struct groat_error {
+    size_t size;          /* sizeof(groat_error)                       */
+    groat_status status;  /* the value that the call returned          */
+    int vendor_code;      /* the vendor call's result, or 0            */
+    char vendor_call[48]; /* the vendor call's name, or ""             */
+    char
+        text[GROAT_ERROR_TEXT]; /* one line: what failed, value seen, allowed */
+    char *log;                  /* compiler or judge log, or NULL            */
+} groat_error;
+
+#define GROAT_ERROR_INIT                                                       \
+    {                                                                          \
+        sizeof(groat_error), GROAT_OK, 0, "", "", NULL                         \
+    }
+
+/* Frees the log and empties the rest.  NULL is allowed. */
+GROAT_API void groat_error_clear(groat_error *error);
+
+/* "MAJOR.MINOR.PATCH" of the library that is running. */
+GROAT_API const char *groat_version(void);
+
+/* ---- context ----------------------------------------------------------- */
+
+typedef struct groat_context groat_context;
+
+/* Levels of messages to groat_options.log. */
+enum { GROAT_LOG_WARNING = 1, GROAT_LOG_INFO = 2 };
+
+typedef void groat_log_fn(void *user, int level, const char *line);
+
+/* groat_options.flags */
+enum {
+    GROAT_OPEN_NO_DISK = 1, /* keep kernels in memory only                    */
+    GROAT_OPEN_SANITIZE = 2 /* cpu targets: compile kernels with ASan + UBSan */
+};
+
+typedef struct groat_options {
+    size_t size;              /* sizeof(groat_options)                       */
+    unsigned flags;           /* GROAT_OPEN_*                                */
+    int device;               /* device ordinal of cuda and hip targets      */
+    const char *cache_dir;    /* NULL: $GROAT_CACHE_DIR, else                *
+                               * $XDG_CACHE_HOME/groat, ~/.cache/groat       */
+    uint64_t cache_max_bytes; /* 0: $GROAT_CACHE_MAX_BYTES, else 1 GiB       */
+    const char *family_path;  /* colon-separated folders of more families;   *
+                               * NULL: $GROAT_FAMILY_PATH                    */
+    uint64_t seed;            /* cpu targets: order of legal choices         */
+    groat_log_fn *log;        /* NULL: messages are dropped                  */
+    void *log_user;
+} groat_options;
+
+#define GROAT_OPTIONS_INIT                                                     \
+    {                                                                          \
+        sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0                          \
+    }
+
+/* Opens a context.  options may be NULL.  No vendor library is touched before
+ * a target needs it.  A store that cannot be opened is no error: kernels then
+ * live in memory and one warning says so.  Errors: INVALID (options, a family
+ * in family_path), NO_MEMORY.  Free with groat_close(). */
+GROAT_API groat_status groat_open(const groat_options *options,
+                                  groat_context **out, groat_error *error);
+
+/* Unloads every kernel, closes the store, frees the context.  NULL is allowed.
+ * The caller's CUDA or HIP context is left as it was found. */
+GROAT_API void groat_close(groat_context *context);
+
+/* ---- families, parameters, targets (no device needed) ------------------ */
+
+typedef struct groat_family groat_family;
+
+typedef enum groat_param_type {
+    GROAT_PARAM_INT = 0,
+    GROAT_PARAM_BOOL = 1,
+    GROAT_PARAM_ENUM = 2
+} groat_param_type;
+
+typedef struct groat_param_info {
+    size_t size;
+    const char *name;
+    groat_param_type type;
+    const char *allowed; /* as in params.def: "16..256/16", "bf16|fp8"        */
+    const char *deflt;   /* default, a value or an expression of parameters   */
+    const char *unit;    /* "rows", "elements", "bytes", "-" ...              */
+    const char *meaning;
+} groat_param_info;
+
+GROAT_API size_t groat_family_count(const groat_context *context);
+GROAT_API const groat_family *groat_family_at(const groat_context *context,
+                                              size_t index);
+/* NULL when there is no such family. */
+GROAT_API const groat_family *groat_family_find(const groat_context *context,
+                                                const char *name);
+GROAT_API const char *groat_family_name(const groat_family *family);
+GROAT_API const char *groat_family_summary(const groat_family *family);
+GROAT_API size_t groat_family_param_count(const groat_family *family);
+/* Errors: INVALID (index). info->size must be set. */
+GROAT_API groat_status groat_family_param(const groat_family *family,
+                                          size_t index, groat_param_info *info);
+GROAT_API size_t groat_family_rule_count(const groat_family *family);
+/* The index-th cross-parameter rule and its reason; borrowed. */
+GROAT_API groat_status groat_family_rule(const groat_family *family,
+                                         size_t index, const char **rule,
+                                         const char **reason);
+
+/* Every arch groat knows, in order; NULL past the end: "sm_80", "gfx950". */
+GROAT_API const char *groat_arch_at(size_t index);
+/* "cuda" or "hip": the backend that runs the index-th arch on hardware. */
+GROAT_API const char *groat_arch_backend(size_t index);
+
+/* ---- specs ------------------------------------------------------------- */
+
+/* A parsed spec with its target: every parameter has a value and every rule
+ * holds.  Belongs to one thread at a time. */
+typedef struct groat_spec groat_spec;
+
+/* Parses "family:name=value,...".  Order is free; what is absent takes its
+ * default.  target NULL: groat_default_target().  Errors: INVALID with one
+ * line that names the parameter, the value seen and what is allowed.
+ * Free with groat_spec_free(). */
+GROAT_API groat_status groat_spec_parse(groat_context *context,
+                                        const char *text, const char *target,
+                                        groat_spec **out, groat_error *error);
+GROAT_API void groat_spec_free(groat_spec *spec);
+
+/* The canonical text: every parameter, in the order of params.def. */
+GROAT_API const char *groat_spec_text(const groat_spec *spec);
+GROAT_API const char *groat_spec_target(const groat_spec *spec);
+
+/* Value of a parameter or derived constant (bytes, counts, enum values).
+ * Errors: INVALID (no such name). */
+GROAT_API groat_status groat_spec_get(const groat_spec *spec, const char *name,
+                                      int64_t *value, groat_error *error);
+
+/* Changes one parameter and checks the whole again; on failure the spec stays
+ * as it was.  Parameters whose default follows another keep their value. */
+GROAT_API groat_status groat_spec_set(groat_spec *spec, const char *name,
+                                      int64_t value, groat_error *error);
+
+/* The text that the compiler gets, NUL-terminated; free with groat_free(). */
+GROAT_API groat_status groat_spec_source(groat_spec *spec, char **out,
+                                         groat_error *error);
+
+/* 32 hex digits and NUL of the key, and (identity may be NULL) the readable
+ * text it is the XXH3-128 of; free identity with groat_free().  Errors:
+ * NO_DEVICE where the target's compiler is not to be had: its version and
+ * build id are part of the identity. */
+GROAT_API groat_status groat_spec_key(groat_spec *spec, char key[33],
+                                      char **identity, groat_error *error);
+
+/* Frees text and blobs that a function gave to the caller. */
+GROAT_API void groat_free(void *memory);
+
+/* ---- kernels ----------------------------------------------------------- */
+
+/* A loaded, runnable kernel.  Counted: get and retain are each matched by one
+ * release. */
+typedef struct groat_kernel groat_kernel;
+
+typedef enum groat_origin {
+    GROAT_FROM_COMPILER = 0,
+    GROAT_FROM_DISK = 1,
+    GROAT_FROM_MEMORY = 2
+} groat_origin;
+
+/* "compiled", "disk" or "memory". */
+GROAT_API const char *groat_origin_name(groat_origin origin);
+
+/* What the compiler said of a binary; -1 where it did not say. */
+typedef struct groat_facts {
+    int64_t registers;    /* per thread (cuda) or VGPRs per lane (hip)        */
+    int64_t sgprs;        /* scalar registers per wave (hip)                  */
+    int64_t spill_bytes;  /* bytes per thread that went to scratch            */
+    int64_t shared_bytes; /* static shared memory per block, bytes            */
+    int64_t code_bytes;   /* size of the binary, bytes                        */
+    int64_t max_threads;  /* largest block the binary may be launched with    */
+} groat_facts;
+
+typedef struct groat_kernel_info {
+    size_t size;
+    const char *spec; /* canonical text                                   */
+    const char *target;
+    const char *name; /* entry point, as a profiler shows it              */
+    const char *log;  /* compiler's log, "" if it was silent              */
+    char key[33];
+    groat_origin origin; /* of the load; a later get answers FROM_MEMORY     */
+    double compile_ms;   /* 0 if not compiled by this process                */
+    double load_ms;      /* from binary to launchable function               */
+    unsigned block[3];   /* threads per block, fixed by the spec             */
+    unsigned cluster[3]; /* blocks per cluster, 1 1 1 where there is none    */
+    unsigned shared_bytes; /* shared memory per block, static and dynamic */
+    unsigned args_bytes; /* size of the launch-argument structure            */
+    groat_facts facts;
+} groat_kernel_info;
+
+/* The kernel of a spec, loaded: from memory, else from the store, else
+ * compiled (once, however many threads ask).  Errors: INVALID, NO_DEVICE,
+ * COMPILE_FAILED, LOAD_FAILED, NO_MEMORY.  Release with
+ * groat_kernel_release().  origin may be NULL. */
+GROAT_API groat_status groat_kernel_get(groat_context *context,
+                                        const char *spec, const char *target,
+                                        groat_kernel **out,
+                                        groat_origin *origin,
+                                        groat_error *error);
+/* The same for a parsed spec. */
+GROAT_API groat_status groat_kernel_get_spec(groat_spec *spec,
+                                             groat_kernel **out,
+                                             groat_origin *origin,
+                                             groat_error *error);
+
+/* The request path: the kernel if it is in memory, else NULL.  Takes no lock,
+ * allocates nothing, never compiles.  Borrowed: valid until groat_close(). */
+GROAT_API groat_kernel *groat_kernel_lookup(const groat_context *context,
+                                            const char *spec,
+                                            const char *target);
+GROAT_API groat_kernel *groat_kernel_lookup_spec(const groat_spec *spec);
+
+GROAT_API groat_kernel *groat_kernel_retain(groat_kernel *kernel);
+GROAT_API void groat_kernel_release(groat_kernel *kernel);
+
+/* Errors: INVALID (info->size).  Pointers in info live as long as kernel. */
+GROAT_API groat_status groat_kernel_info_get(const groat_kernel *kernel,
+                                             groat_kernel_info *info);
+
+/* The vendor's own function handle, for launches that groat does not make
+ * (graph nodes, cooperative launches): CUfunction, hipFunction_t, or NULL on
+ * cpu.  Borrowed: valid until the kernel's last release. */
+GROAT_API void *groat_kernel_native(const groat_kernel *kernel);
+
+/* Compiles into the store without loading or running: needs no device.
+ * binary and bytes may both be NULL; else free *binary with groat_free(). */
+GROAT_API groat_status groat_build(groat_spec *spec, void **binary,
+                                   size_t *bytes, groat_kernel_info *info,
+                                   groat_error *error);
+
+/* ---- launch, memory, devices ------------------------------------------- */
+
+typedef struct groat_launch {
+    size_t size;
+    unsigned grid[3]; /* blocks                                               */
+    void *stream; /* CUstream or hipStream_t; NULL: the default stream     */
+} groat_launch;
+
+#define GROAT_LAUNCH_INIT                                                      \
+    {                                                                          \
+        sizeof(groat_launch), {1, 1, 1}, NULL                                  \
+    }
+
+/* Enqueues one launch.  args points to the family's structure of args.h and
+ * must be as large as it.  Asynchronous on cuda and hip; on cpu it returns when
+ * the grid is done and answers JUDGED, with the finding in error->text, when
+ * the kernel broke a rule.  Errors: INVALID, LAUNCH_FAILED, JUDGED. */
+GROAT_API groat_status groat_kernel_launch(groat_kernel *kernel,
+                                           const groat_launch *launch,
+                                           const void *args, size_t args_bytes,
+                                           groat_error *error);
+
+/* Launches `repeats` times and gives the time of one launch in microseconds,
+ * by device events where there are some.  Synchronizes. */
+GROAT_API groat_status groat_kernel_time(groat_kernel *kernel,
+                                         const groat_launch *launch,
+                                         const void *args, size_t args_bytes,
+                                         unsigned repeats, double *us,
+                                         groat_error *error);
+
+/* Device memory for a target; 0 bytes is allowed.  The address goes into the
+ * argument structure.  Free with groat_memory_free(). */
+GROAT_API groat_status groat_memory_alloc(groat_context *context,
+                                          const char *target, size_t bytes,
+                                          uint64_t *address,
+                                          groat_error *error);
+GROAT_API void groat_memory_free(groat_context *context, const char *target,
+                                 uint64_t address);
+GROAT_API groat_status groat_memory_write(groat_context *context,
+                                          const char *target, uint64_t to,
+                                          const void *from, size_t bytes,
+                                          groat_error *error);
+GROAT_API groat_status groat_memory_read(groat_context *context,
+                                         const char *target, void *to,
+                                         uint64_t from, size_t bytes,
+                                         groat_error *error);
+/* Waits for all work of the target's device. */
+GROAT_API groat_status groat_synchronize(groat_context *context,
+                                         const char *target,
+                                         groat_error *error);
+
+/* The best target of this machine: a cuda device, a hip device, else
+ * "cpu:gfx950".  Never NULL; borrowed from the context. */
+GROAT_API const char *groat_default_target(groat_context *context);
+
+typedef struct groat_device_info {
+    size_t size;
+    char target[48]; /* "cuda:sm_90a"                                    */
+    char name[128];
+    int ordinal;
+    uint64_t memory_bytes;
+    int multiprocessors;  /* SMs or compute units                             */
+    int shared_bytes_max; /* per block, with opt-in                           */
+    int clock_khz;
+} groat_device_info;
+
+/* Number of devices over all backends; the cpu judge is not one. */
+GROAT_API size_t groat_device_count(groat_context *context);
+GROAT_API groat_status groat_device_at(groat_context *context, size_t index,
+                                       groat_device_info *info,
+                                       groat_error *error);
+
+/* One line of `groat doctor`: a library that was looked for, or a fact. */
+typedef void groat_doctor_fn(void *user, const char *subject, int usable,
+                             const char *line);
+/* Calls fn for each finding: what was looked for, what was loaded from where
+ * with which version and build id, and why not. */
+GROAT_API void groat_doctor(groat_context *context, groat_doctor_fn *fn,
+                            void *user);
+
+/* ---- the store --------------------------------------------------------- */
+
+typedef struct groat_cache_stat {
+    size_t size;
+    uint64_t entries;
+    uint64_t payload_bytes; /* sum of the binaries                            */
+    uint64_t file_bytes;    /* the database and its journal on disk           */
+    uint64_t max_bytes;
+    uint64_t hits; /* of this context, from disk                     */
+    uint64_t misses;
+    uint64_t memory_hits; /* groat_kernel_get answered from memory          */
+    uint64_t compiles;
+    uint64_t evictions; /* entries dropped by bound, damage or driver     */
+    uint64_t faults;    /* store operations that failed and were skipped  */
+} groat_cache_stat;
+
+typedef struct groat_cache_entry {
+    size_t size;
+    char key[33];
+    const char *identity; /* borrowed for the callback                        */
+    const char *log;
+    uint64_t bytes;
+    int64_t created_s; /* seconds since 1970                               */
+    int64_t used_s;    /* last use, batched                                */
+    groat_facts facts;
+} groat_cache_entry;
+
+/* Return non-zero to stop. */
+typedef int groat_cache_fn(void *user, const groat_cache_entry *entry);
+
+/* Path of the database, or NULL when this context keeps none; borrowed. */
+GROAT_API const char *groat_cache_path(const groat_context *context);
+/* Why there is none, or NULL; borrowed. */
+GROAT_API const char *groat_cache_problem(const groat_context *context);
+GROAT_API groat_status groat_cache_stat_get(groat_context *context,
+                                            groat_cache_stat *stat,
+                                            groat_error *error);
+/* Entries whose key starts with key_prefix (NULL: all), by last use. */
+GROAT_API groat_status groat_cache_each(groat_context *context,
+                                        const char *key_prefix,
+                                        groat_cache_fn *fn, void *user,
+                                        groat_error *error);
+/* Checks database pages and every digest; drops what is damaged. */
+GROAT_API groat_status groat_cache_verify(groat_context *context,
+                                          uint64_t *checked, uint64_t *dropped,
+                                          groat_error *error);
+/* Evicts the least recently used down to max_bytes (0: the context's bound)
+ * and shrinks the file. */
+GROAT_API groat_status groat_cache_gc(groat_context *context,
+                                      uint64_t max_bytes, uint64_t *evicted,
+                                      groat_error *error);
+GROAT_API groat_status groat_cache_clear(groat_context *context,
+                                         uint64_t *dropped, groat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GROAT_H */

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A burst is one asynchronous copy of a wave of 64 lanes: lane l writes its
+// bytes at chunk + l * bytes, from anywhere in the source.  All freedom of a
+// layout lies in the source offset of each lane, so every swizzle is applied
+// there, inverted.  A chunk is what one burst of `vector_bytes` per lane fills:
+// 64 * vector_bytes of consecutive shared memory.
+//
+// Where the arch has no 16-byte copies (CDNA before gfx950), a chunk is filled
+// by four bursts of 4 bytes with the same image: burst q covers vectors
+// 16q .. 16q+15, four lanes to a vector.  On NVIDIA a wave of 64 is two warps.
+#pragma once
+
+#include "vendor.h"
+
+namespace groat {
+
+constexpr u32 wave_lanes = 64;
+
+template <int vector_bytes> struct burst {
+    static_assert(vector_bytes == 4 || vector_bytes == 16,
+                  "burst: 4 or 16 bytes per lane");
+
+    // The widest copy of the arch; NVIDIA's cp.async takes both sizes.
+    static constexpr bool split = vector_bytes == 16 && arch::lds_dma_bytes == 4;
+    static constexpr int copies_per_chunk = split ? 4 : 1;
+    static constexpr u32 chunk_bytes = wave_lanes * vector_bytes;
+
+    // Vector of the chunk that `lane` serves in copy q.
+    static GROAT_DEVICE constexpr u32 vector_of(u32 lane, u32 q)
+    {
+        return split ? 16 * q + lane / 4 : lane;
+    }
+
+    // Bytes into that vector.
+    static GROAT_DEVICE constexpr u32 byte_of(u32 lane)
+    {
+        return split ? 4 * (lane % 4) : 0;
+    }
+
+    // Copy q of a chunk; voffset is the source offset of the lane's vector.
+    static GROAT_DEVICE void copy(buffer source, u32 chunk, u32 lane, u32 q,
+                                  u32 voffset, u32 soffset)
+    {
+        if constexpr (split)
+            async_copy<4>(source, chunk + 256 * q, lane,
+                          voffset + byte_of(lane), soffset);
+        else
+            async_copy<vector_bytes>(source, chunk, lane, voffset, soffset);
+    }
+};
+
+} // namespace groat

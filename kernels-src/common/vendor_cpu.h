@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Primitives of common/vendor.h for the host's C++ compiler: every access to
+// shared or device memory and every wait is a call of the judge, which models
+// the target's arch.  Shared-memory addresses start at 0.
+#pragma once
+
+#include "cpu_hooks.h"
+
+#define GROAT_DEVICE inline
+#define GROAT_UNROLL
+// The kernel exports its entry and groat_cpu_bind, which the judge calls once
+// on the OS thread that runs a launch.
+#define GROAT_KERNEL(args_type)                                                \
+    static void groat_cpu_body(const args_type &args);                         \
+    extern "C" __attribute__((visibility("default"))) void GROAT_ENTRY(        \
+        const void *args)                                                      \
+    {                                                                          \
+        groat_cpu_body(*static_cast<const args_type *>(args));                 \
+    }                                                                          \
+    static void groat_cpu_body(const args_type &args)
+
+namespace groat {
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+struct alignas(16) vec4 {
+    u32 x, y, z, w;
+};
+
+static thread_local groat_cpu_env *cpu_env;
+
+inline u32 thread_index()
+{
+    return cpu_env->thread[0];
+}
+
+inline u32 block_index()
+{
+    return cpu_env->block[0];
+}
+
+inline u32 grid_blocks()
+{
+    return cpu_env->grid[0];
+}
+
+inline u32 wave_uniform(u32 x)
+{
+    return cpu_env->ops->wave_uniform(cpu_env, x);
+}
+
+inline u32 shared_base()
+{
+    return 0;
+}
+
+inline vec4 shared_load16(u32 address)
+{
+    vec4 v;
+
+    cpu_env->ops->shared_load(cpu_env, address, &v, 16);
+    return v;
+}
+
+inline void shared_store16(u32 address, vec4 v)
+{
+    cpu_env->ops->shared_store(cpu_env, address, &v, 16);
+}
+
+inline vec4 global_load16(u64 address)
+{
+    vec4 v;
+
+    cpu_env->ops->global_load(cpu_env, address, &v, 16);
+    return v;
+}
+
+inline void global_store16(u64 address, vec4 v)
+{
+    cpu_env->ops->global_store(cpu_env, address, &v, 16);
+}
+
+struct buffer {
+    u64 base;
+    u32 num_records; // bytes
+};
+
+inline buffer make_buffer(u64 base, u32 num_records)
+{
+    return buffer{base, num_records};
+}
+
+template <int bytes>
+inline void async_copy(buffer b, u32 shared_chunk, u32 lane, u32 voffset,
+                       u32 soffset)
+{
+    cpu_env->ops->async_copy(cpu_env, b.base, b.num_records, shared_chunk, lane,
+                             voffset, soffset, bytes);
+}
+
+inline void async_commit()
+{
+    cpu_env->ops->async_commit(cpu_env);
+}
+
+template <int ops, int groups> inline void async_wait()
+{
+    cpu_env->ops->async_wait(cpu_env, ops, groups);
+}
+
+inline void shared_fence()
+{
+    cpu_env->ops->shared_fence(cpu_env);
+}
+
+inline void block_barrier()
+{
+    cpu_env->ops->block_barrier(cpu_env);
+}
+
+} // namespace groat
+
+extern "C" __attribute__((visibility("default"))) unsigned
+groat_cpu_bind(groat_cpu_env *env)
+{
+    groat::cpu_env = env;
+    return GROAT_CPU_HOOKS_VERSION;
+}

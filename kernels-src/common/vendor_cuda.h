@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Primitives of common/vendor.h for NVRTC and nvcc.  Shared-memory addresses
+// are those of PTX's shared state space.  PTX ISA: ld/st.shared, cp.async.
+#pragma once
+
+#define GROAT_DEVICE __device__ __forceinline__
+#define GROAT_UNROLL _Pragma("unroll")
+#define GROAT_KERNEL(args_type)                                                \
+    extern "C" __global__ void __launch_bounds__(GROAT_BLOCK_THREADS)          \
+        GROAT_ENTRY(const __grid_constant__ args_type args)
+
+namespace groat {
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+struct alignas(16) vec4 {
+    u32 x, y, z, w;
+};
+
+extern __shared__ __align__(1024) u8 shared_memory[];
+
+GROAT_DEVICE u32 thread_index()
+{
+    return threadIdx.x;
+}
+
+GROAT_DEVICE u32 block_index()
+{
+    return blockIdx.x;
+}
+
+GROAT_DEVICE u32 grid_blocks()
+{
+    return gridDim.x;
+}
+
+GROAT_DEVICE u32 wave_uniform(u32 x)
+{
+    return x;
+}
+
+GROAT_DEVICE u32 shared_base()
+{
+    return static_cast<u32>(__cvta_generic_to_shared(shared_memory));
+}
+
+GROAT_DEVICE vec4 shared_load16(u32 address)
+{
+    vec4 v;
+
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(address)
+                 : "memory");
+    return v;
+}
+
+GROAT_DEVICE void shared_store16(u32 address, vec4 v)
+{
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address),
+                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+}
+
+GROAT_DEVICE vec4 global_load16(u64 address)
+{
+    return *reinterpret_cast<const vec4 *>(address);
+}
+
+GROAT_DEVICE void global_store16(u64 address, vec4 v)
+{
+    *reinterpret_cast<vec4 *>(address) = v;
+}
+
+struct buffer {
+    u64 base;
+    u32 num_records; // bytes
+};
+
+GROAT_DEVICE buffer make_buffer(u64 base, u32 num_records)
+{
+    return buffer{base, num_records};
+}
+
+// Bytes of an access at `offset` that lie inside, whole dwords only: what an
+// AMD buffer descriptor would let through.
+GROAT_DEVICE u32 bytes_inside(buffer b, u32 offset, u32 bytes)
+{
+    u32 left = offset < b.num_records ? b.num_records - offset : 0;
+
+    return (left < bytes ? left : bytes) & ~3u;
+}
+
+template <int bytes>
+GROAT_DEVICE void async_copy(buffer b, u32 shared_chunk, u32 lane, u32 voffset,
+                             u32 soffset)
+{
+    u32 offset = voffset + soffset;
+    u32 inside = bytes_inside(b, offset, bytes);
+    u32 to = shared_chunk + lane * bytes;
+    // A lane with nothing inside reads nothing, but its address must be valid.
+    u64 from = b.base + (inside != 0 ? offset : 0);
+
+    if constexpr (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
+                     "l"(from), "r"(inside)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to),
+                     "l"(from), "r"(inside)
+                     : "memory");
+}
+
+GROAT_DEVICE void async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int ops, int groups> GROAT_DEVICE void async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
+}
+
+GROAT_DEVICE void shared_fence()
+{
+}
+
+GROAT_DEVICE void block_barrier()
+{
+    asm volatile("bar.sync 0;" ::: "memory");
+}
+
+} // namespace groat

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Prints a C file that holds every kernel source file of the folder given:
+#     sh embed.sh KERNELS_SRC > embedded.c
+# Files of a family that no compiler gets (host.c, params.h) stay out.
+set -eu
+LC_ALL=C
+export LC_ALL
+cd "$1"
+
+files=$(find . -type f \( -name '*.h' -o -name params.def \) | sed 's|^\./||' |
+        grep -v '/params\.h$' | sort)
+
+printf '/* Made by kernels-src/embed.sh; do not edit. */\n'
+printf '#include "spec/family.h"\n\n#include <string.h>\n\n'
+number=0
+for file in $files; do
+    number=$((number + 1))
+    printf '/* %s */\nstatic const char file_%d[] = {\n' "$file" "$number"
+    od -An -v -tu1 "$file" | sed -e 's/  */,/g' -e 's/^,/    /' -e 's/$/,/'
+    printf '    0};\n'
+done
+printf '\nstatic const groat__embedded_file files[] = {\n'
+number=0
+for file in $files; do
+    number=$((number + 1))
+    printf '    {"%s", file_%d},\n' "$file" "$number"
+done
+printf '};\n\n'
+cat <<'END'
+const groat__embedded_file *groat__embedded_at(size_t index)
+{
+    return index < sizeof(files) / sizeof(files[0]) ? &files[index] : NULL;
+}
+
+const char *groat__embedded_find(const char *path)
+{
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (strcmp(files[i].path, path) == 0)
+            return files[i].text;
+    return NULL;
+}
+END

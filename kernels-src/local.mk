@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The families: embedded in the library and installed for reading, for editors
+# and for families outside the library that build on common/.
+embedded_files = \
+	%D%/common/burst.h \
+	%D%/common/cpu_hooks.h \
+	%D%/common/swizzle.h \
+	%D%/common/vendor.h \
+	%D%/common/vendor_cpu.h \
+	%D%/common/vendor_cuda.h \
+	%D%/common/vendor_hip.h \
+	%D%/tile_loader_lds/args.h \
+	%D%/tile_loader_lds/params.def \
+	%D%/tile_loader_lds/tile_loader_lds.h
+
+nobase_dist_pkgdata_DATA += $(embedded_files)
+EXTRA_DIST += \
+	%D%/embed.sh
+
+# How the CLI feeds and checks each family.
+groat_SOURCES += \
+	%D%/tile_loader_lds/host.c

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * host.c feeds and checks tile_loader_lds for `groat run`.  The source is a
+ * slab of a KV cache: valid_rows tokens, each with src_cols elements in a row
+ * of ld.  The expected image comes from the closed form of the layout (which
+ * source byte lies at byte b of a tile), not from a walk over bursts, so it
+ * shares no arithmetic with the kernel.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "cli/driver.h"
+
+/* In the order of `arguments`. */
+enum { VALID_ROWS, FIRST_ROW, FIRST_COL, ROW_TILES, COL_TILES, BLOCKS };
+
+enum { STREAM_BLOCKS = 264, TILES_MAX = 0x7fffffff };
+
+static const int64_t device_stream_bytes = (int64_t)1 << 30;
+
+static const groat_driver_arg arguments[] = {
+    {"valid_rows", -1, 0, INT32_MAX, "rows",
+     "valid rows of the matrix; later ones read as zeros (default: three tiles "
+     "and a half; on a GPU's stream entry 1 GiB)"},
+    {"first_row", 0, 0, INT32_MAX, "rows", "row of the first tile"},
+    {"first_col", 0, 0, 65536, "elements", "column of the first tile"},
+    {"row_tiles", -1, 1, INT32_MAX, "tiles",
+     "tiles below each other (default: all that begin in a valid row)"},
+    {"col_tiles", -1, 1, 4096, "tiles",
+     "tiles side by side (default: all of src_cols)"},
+    {"blocks", -1, 1, 65535, "blocks",
+     "blocks of the stream entry (default: 264, or one per tile)"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+/* The constants that the host needs. */
+typedef struct shape {
+    int64_t elem_bytes, tile_rows, tile_cols, full_width, src_cols, ld;
+    int64_t swizzle_bits, swizzle_base, swizzle_shift;
+    int64_t chunk_bytes, subtile_cols, thread_rows, warp_cols, row_bytes;
+    int64_t tile_bytes, num_warps, entry;
+} shape;
+
+static int64_t value_of(const groat_spec *spec, const char *name)
+{
+    int64_t value = 0;
+
+    (void)groat_spec_get(spec, name, &value, NULL);
+    return value;
+}
+
+static shape shape_of(const groat_spec *spec)
+{
+    shape s;
+
+    s.elem_bytes = value_of(spec, "elem_bytes");
+    s.tile_rows = value_of(spec, "tile_rows");
+    s.tile_cols = value_of(spec, "tile_cols");
+    s.full_width = value_of(spec, "full_width");
+    s.src_cols = value_of(spec, "src_cols");
+    s.ld = value_of(spec, "ld");
+    s.swizzle_bits = value_of(spec, "swizzle_bits");
+    s.swizzle_base = value_of(spec, "swizzle_base");
+    s.swizzle_shift = value_of(spec, "swizzle_shift");
+    s.chunk_bytes = value_of(spec, "chunk_bytes");
+    s.subtile_cols = value_of(spec, "subtile_cols");
+    s.thread_rows = value_of(spec, "thread_rows");
+    s.warp_cols = value_of(spec, "warp_cols");
+    s.row_bytes = value_of(spec, "row_bytes");
+    s.tile_bytes = value_of(spec, "tile_bytes");
+    s.num_warps = value_of(spec, "num_warps");
+    s.entry = value_of(spec, "entry");
+    return s;
+}
+
+static bool is_stream(const shape *s)
+{
+    return s->entry == 1;
+}
+
+static void derive(const groat_spec *spec, const shape *s, int64_t *v)
+{
+    bool on_cpu = strncmp(groat_spec_target(spec), "cpu:", 4) == 0;
+
+    if (v[VALID_ROWS] < 0 && is_stream(s) && !on_cpu)
+        v[VALID_ROWS] = device_stream_bytes / (s->ld * s->elem_bytes);
+    if (v[VALID_ROWS] < 0)
+        v[VALID_ROWS] = 3 * s->tile_rows + s->tile_rows / 2 + 1;
+    if (v[ROW_TILES] < 0) {
+        int64_t rows = v[VALID_ROWS] - v[FIRST_ROW];
+
+        v[ROW_TILES] = rows <= 0 ? 1 : (rows + s->tile_rows - 1) / s->tile_rows;
+    }
+    if (v[COL_TILES] < 0)
+        v[COL_TILES] = (s->src_cols - v[FIRST_COL]) / s->tile_cols;
+    if (v[BLOCKS] < 0)
+        v[BLOCKS] = v[ROW_TILES] * v[COL_TILES] < STREAM_BLOCKS
+                        ? v[ROW_TILES] * v[COL_TILES]
+                        : STREAM_BLOCKS;
+}
+
+static groat_status refuse(groat_error *error, const char *what, int64_t seen,
+                           const char *rule)
+{
+    if (error != NULL) {
+        error->status = GROAT_INVALID;
+        (void)snprintf(error->text, sizeof(error->text),
+                       "tile_loader_lds: %s is %lld; %s", what, (long long)seen,
+                       rule);
+    }
+    return GROAT_INVALID;
+}
+
+static groat_status check(const shape *s, const int64_t *v, groat_error *error)
+{
+    if (v[FIRST_COL] * s->elem_bytes % 16 != 0)
+        return refuse(error, "first_col", v[FIRST_COL],
+                      "it must lie on a 16-byte boundary");
+    if (v[COL_TILES] < 1 ||
+        v[FIRST_COL] + v[COL_TILES] * s->tile_cols > s->src_cols)
+        return refuse(error, "first_col + col_tiles * tile_cols",
+                      v[FIRST_COL] + v[COL_TILES] * s->tile_cols,
+                      "it may not pass src_cols");
+    if (v[ROW_TILES] * v[COL_TILES] > TILES_MAX)
+        return refuse(error, "row_tiles * col_tiles",
+                      v[ROW_TILES] * v[COL_TILES],
+                      "a grid has 2147483647 blocks at most");
+    return GROAT_OK;
+}
+
+static int64_t valid_in(const shape *s, const int64_t *v, int64_t row_tile)
+{
+    int64_t left = v[VALID_ROWS] - v[FIRST_ROW] - row_tile * s->tile_rows;
+
+    return left < 0 ? 0 : left < s->tile_rows ? left : s->tile_rows;
+}
+
+static uint64_t bytes_read(const shape *s, const int64_t *v)
+{
+    uint64_t rows = 0;
+
+    for (int64_t t = 0; t < v[ROW_TILES]; t++)
+        rows += (uint64_t)valid_in(s, v, t);
+    return rows * (uint64_t)(v[COL_TILES] * s->row_bytes);
+}
+
+static groat_status plan(const groat_spec *spec, const int64_t *values,
+                         groat_plan *p, groat_error *error)
+{
+    shape s = shape_of(spec);
+    int64_t *v = p->values;
+    groat_status status;
+    uint64_t tiles;
+
+    memcpy(v, values, (BLOCKS + 1) * sizeof(v[0]));
+    derive(spec, &s, v);
+    status = check(&s, v, error);
+    if (status != GROAT_OK)
+        return status;
+    tiles = (uint64_t)(v[ROW_TILES] * v[COL_TILES]);
+    p->buffer_count = 2;
+    p->buffers[0].name = "source";
+    p->buffers[0].output = false;
+    p->buffers[0].bytes =
+        v[VALID_ROWS] == 0
+            ? 0
+            : (size_t)(((v[VALID_ROWS] - 1) * s.ld + s.src_cols) *
+                       s.elem_bytes);
+    p->buffers[1].name = is_stream(&s) ? "sums" : "image";
+    p->buffers[1].output = true;
+    p->buffers[1].bytes = is_stream(&s)
+                              ? (size_t)(v[BLOCKS] * s.num_warps * 64 * 16)
+                              : (size_t)tiles * (size_t)s.tile_bytes;
+    p->grid[0] = is_stream(&s) ? (unsigned)v[BLOCKS] : (unsigned)tiles;
+    p->grid[1] = 1;
+    p->grid[2] = 1;
+    p->args_bytes = sizeof(struct tile_loader_lds_args);
+    p->moved_bytes = bytes_read(&s, v) + p->buffers[1].bytes;
+    return GROAT_OK;
+}
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* Random bytes, none of them 0, so that a zero fill always shows. */
+static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
+                 uint64_t seed, void *data)
+{
+    unsigned char *bytes = data;
+    uint64_t state = mix(seed + 0x9E3779B97F4A7C15u);
+
+    (void)spec;
+    for (size_t i = 0; i < p->buffers[index].bytes; i += 8) {
+        uint64_t word = mix(state += 0x9E3779B97F4A7C15u);
+
+        for (size_t k = i; k < i + 8 && k < p->buffers[index].bytes; k++) {
+            bytes[k] =
+                (unsigned char)(word == 0 || (word & 255) == 0 ? 0x5b
+                                                               : word & 255);
+            word >>= 8;
+        }
+    }
+}
+
+static void bind(const groat_spec *spec, groat_plan *p,
+                 const uint64_t *addresses)
+{
+    struct tile_loader_lds_args args = {0};
+
+    (void)spec;
+    args.source = addresses[0];
+    args.output = addresses[1];
+    args.rows = p->values[VALID_ROWS];
+    args.first_row = p->values[FIRST_ROW];
+    args.first_col = (unsigned)p->values[FIRST_COL];
+    args.col_tiles = (unsigned)p->values[COL_TILES];
+    args.tiles = (unsigned)(p->values[ROW_TILES] * p->values[COL_TILES]);
+    memcpy(p->args, &args, sizeof(args));
+}
+
+static int64_t swizzle(const shape *s, int64_t x)
+{
+    int64_t field = ((int64_t)1 << s->swizzle_bits) - 1;
+
+    if (s->swizzle_shift >= 0)
+        return x ^ ((x >> s->swizzle_shift) & (field << s->swizzle_base));
+    return x ^ ((x & (field << s->swizzle_base)) << -s->swizzle_shift);
+}
+
+/* Which byte of the source tile lies at byte b of the image. */
+static void locate(const shape *s, int64_t b, int64_t *row, int64_t *col_byte)
+{
+    int64_t chunk = b / s->chunk_bytes;
+    int64_t at = swizzle(s, s->full_width ? b : b % s->chunk_bytes);
+    int64_t width = s->subtile_cols * s->elem_bytes;
+
+    if (s->full_width) {
+        *row = at / s->row_bytes;
+        *col_byte = at % s->row_bytes;
+        return;
+    }
+    *row = chunk / s->warp_cols * s->thread_rows + at / width;
+    *col_byte = chunk % s->warp_cols * width + at % width;
+}
+
+static void expect_tile(const shape *s, const int64_t *v,
+                        const unsigned char *source, int64_t tile,
+                        unsigned char *image)
+{
+    int64_t valid = valid_in(s, v, tile / v[COL_TILES]);
+    int64_t first_row = v[FIRST_ROW] + tile / v[COL_TILES] * s->tile_rows;
+    int64_t first_byte =
+        (v[FIRST_COL] + tile % v[COL_TILES] * s->tile_cols) * s->elem_bytes;
+
+    for (int64_t b = 0; b < s->tile_bytes; b++) {
+        int64_t row;
+        int64_t col;
+
+        locate(s, b, &row, &col);
+        image[b] = row < valid
+                       ? source[(first_row + row) * s->ld * s->elem_bytes +
+                                first_byte + col]
+                       : 0;
+    }
+}
+
+/* XORs one tile onto the 16 bytes that each thread of its block keeps. */
+static void fold_tile(const shape *s, const unsigned char *image,
+                      unsigned char *sums)
+{
+    int64_t stride = s->num_warps * 64 * 16;
+
+    for (int64_t b = 0; b < s->tile_bytes; b++)
+        sums[b % stride] ^= image[b];
+}
+
+static groat_status expect_sums(const shape *s, const int64_t *v,
+                                const unsigned char *source,
+                                unsigned char *sums, groat_error *error)
+{
+    int64_t tiles = v[ROW_TILES] * v[COL_TILES];
+    int64_t block_bytes = s->num_warps * 64 * 16;
+    unsigned char *image = malloc((size_t)s->tile_bytes);
+
+    if (image == NULL) {
+        (void)refuse(error, "tile_bytes", s->tile_bytes, "no memory for it");
+        return GROAT_NO_MEMORY;
+    }
+    memset(sums, 0, (size_t)(v[BLOCKS] * block_bytes));
+    for (int64_t t = 0; t < tiles; t++) {
+        expect_tile(s, v, source, t, image);
+        fold_tile(s, image, sums + t % v[BLOCKS] * block_bytes);
+    }
+    free(image);
+    return GROAT_OK;
+}
+
+static groat_status expect(const groat_spec *spec, const groat_plan *p,
+                           const void *const *inputs, size_t index, void *data,
+                           groat_error *error)
+{
+    shape s = shape_of(spec);
+    const int64_t *v = p->values;
+
+    (void)index;
+    if (is_stream(&s))
+        return expect_sums(&s, v, inputs[0], data, error);
+    for (int64_t t = 0; t < v[ROW_TILES] * v[COL_TILES]; t++)
+        expect_tile(&s, v, inputs[0], t,
+                    (unsigned char *)data + t * s.tile_bytes);
+    return GROAT_OK;
+}
+
+const groat_driver groat_driver_tile_loader_lds = {
+    "tile_loader_lds", arguments, plan, fill, bind, expect,
+};

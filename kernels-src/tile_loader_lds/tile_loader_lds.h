@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// tile_loader_lds: the cooperative tile loader.
+//
+// num_loading_warps waves of 64 lanes copy a tile_rows x tile_cols tile of a
+// row-major matrix into shared memory, one burst of 64 * lane_bytes per wave and
+// iteration.  Burst (i, w) fills chunk i * num_loading_warps + w.
+//
+// Layouts (bytes b of the tile, chunk C = b / chunk_bytes, o = b % chunk_bytes):
+//   interleaved  row C / warp_cols * thread_rows + s / (32 e),
+//                column bytes (C % warp_cols) * 32 e + s % (32 e), s = swizzle(o)
+//   full width   row s / row_bytes, column bytes s % row_bytes, s = swizzle(b)
+//
+// Surplus waves are gated, wave-uniformly, so a tile need not be a multiple of
+// what all waves load at once.
+#include "params.h"
+
+#include "../common/vendor.h"
+#include "../common/swizzle.h"
+#include "../common/burst.h"
+#include "args.h"
+
+namespace groat {
+namespace tile_loader_lds {
+
+using namespace params;
+
+static_assert(sizeof(tile_loader_lds_args) == GROAT_ARGS_BYTES,
+              "args.h and params.def disagree");
+
+typedef burst<lane_bytes> tile_burst;
+
+constexpr bool swizzled = swizzle_bits > 0;
+// The pattern of an interleaved tile is the same in every burst; that of a full
+// width tile may reach from one burst into another.
+constexpr bool invert_per_iteration = swizzled && full_width;
+constexpr int copies = tile_burst::copies_per_chunk;
+static_assert(copies == copies_per_chunk, "params.def and burst.h disagree");
+
+GROAT_DEVICE constexpr u32 unswizzle(u32 byte)
+{
+    return swizzle<swizzle_bits, swizzle_base, swizzle_shift>(byte);
+}
+
+// Source offset in bytes, from the tile's first element, of vector `vector` of
+// a chunk that wave `wave` loads; the iteration adds whole rows.
+GROAT_DEVICE constexpr u32 offset_in_chunk(u32 wave, u32 vector)
+{
+    u32 v = unswizzle(vector * lane_bytes) / lane_bytes;
+    u32 row = wave / warp_cols * thread_rows + v / threads_per_row;
+    u32 col = wave % warp_cols * subtile_cols + v % threads_per_row * load_width;
+
+    return (row * ld + col) * elem_bytes;
+}
+
+// The same for a full width tile with a swizzle, from the byte of the tile.
+GROAT_DEVICE constexpr u32 offset_in_tile(u32 byte)
+{
+    u32 s = unswizzle(byte);
+
+    return s / row_bytes * (ld * elem_bytes) + s % row_bytes;
+}
+
+// Rows that all loading waves cover in one iteration.
+constexpr u32 rows_per_iteration = num_loading_warps / warp_cols * thread_rows;
+
+struct loader {
+    u32 lane;
+    u32 wave;
+    u32 offsets[copies];
+
+    GROAT_DEVICE loader()
+        : lane(thread_index() % wave_lanes),
+          wave(wave_uniform(thread_index() / wave_lanes))
+    {
+        GROAT_UNROLL
+        for (int q = 0; q < copies; q++)
+            offsets[q] = offset_in_chunk(wave, tile_burst::vector_of(lane, q));
+    }
+
+    // Enqueues the wave's bursts of one tile; waits for nothing.  `source`
+    // starts at the tile's first row, `first_col` is in elements.
+    GROAT_DEVICE void load(buffer source, u32 first_col, u32 shared) const
+    {
+        if (wave >= num_loading_warps)
+            return;
+        GROAT_UNROLL
+        for (u32 i = 0; i < iterations; i++) {
+            u32 chunk = i * num_loading_warps + wave;
+            u32 soffset = first_col * elem_bytes;
+
+            if (chunk >= chunks)
+                break;
+            if (!invert_per_iteration)
+                soffset += i * rows_per_iteration * (ld * elem_bytes);
+            load_chunk(source, chunk, soffset, shared);
+        }
+    }
+
+  private:
+    GROAT_DEVICE void load_chunk(buffer source, u32 chunk, u32 soffset,
+                                 u32 shared) const
+    {
+        GROAT_UNROLL
+        for (int q = 0; q < copies; q++) {
+            u32 vector = tile_burst::vector_of(lane, q);
+            u32 voffset = invert_per_iteration
+                              ? offset_in_tile(chunk * chunk_bytes +
+                                               vector * lane_bytes)
+                              : offsets[q];
+
+            tile_burst::copy(source, shared + chunk * chunk_bytes, lane, q,
+                             voffset, soffset);
+        }
+    }
+};
+
+// The matrix from a tile's first row on, cut to what the tile can reach: whole
+// rows that are valid, and none where there are none.
+GROAT_DEVICE buffer tile_source(const tile_loader_lds_args &args, u32 tile)
+{
+    i64 row = args.first_row + static_cast<i64>(tile / args.col_tiles) * tile_rows;
+    i64 left = args.rows - row;
+    u32 valid = left <= 0           ? 0u
+                : left < tile_rows  ? static_cast<u32>(left)
+                                    : static_cast<u32>(tile_rows);
+    u32 records = valid == 0 ? 0 : ((valid - 1) * ld + src_cols) * elem_bytes;
+
+    if (valid == 0)
+        row = 0;
+    return make_buffer(args.source + static_cast<u64>(row) * (ld * elem_bytes),
+                       records);
+}
+
+GROAT_DEVICE u32 tile_first_col(const tile_loader_lds_args &args, u32 tile)
+{
+    return args.first_col + tile % args.col_tiles * tile_cols;
+}
+
+// Fills the block's shared memory with 0xEE, so that a byte that no copy wrote
+// shows in the image.
+GROAT_DEVICE void poison(u32 shared)
+{
+    const vec4 pattern = {0xEEEEEEEEu, 0xEEEEEEEEu, 0xEEEEEEEEu, 0xEEEEEEEEu};
+
+    for (u32 o = thread_index() * 16; o < tile_bytes;
+         o += GROAT_BLOCK_THREADS * 16)
+        shared_store16(shared + o, pattern);
+    shared_fence();
+    block_barrier();
+}
+
+GROAT_DEVICE void image(const tile_loader_lds_args &args)
+{
+    u32 shared = shared_base();
+    u32 tile = block_index();
+    loader load;
+
+    poison(shared);
+    load.load(tile_source(args, tile), tile_first_col(args, tile), shared);
+    async_commit();
+    async_wait<0, 0>();
+    block_barrier();
+    for (u32 o = thread_index() * 16; o < tile_bytes;
+         o += GROAT_BLOCK_THREADS * 16)
+        global_store16(args.output + static_cast<u64>(tile) * tile_bytes + o,
+                       shared_load16(shared + o));
+}
+
+GROAT_DEVICE void fold(u32 slot, vec4 &sum)
+{
+    for (u32 o = thread_index() * 16; o < tile_bytes;
+         o += GROAT_BLOCK_THREADS * 16) {
+        vec4 v = shared_load16(slot + o);
+
+        sum.x ^= v.x;
+        sum.y ^= v.y;
+        sum.z ^= v.z;
+        sum.w ^= v.w;
+    }
+}
+
+// Tiles block, block + grid, ... through a ring of `stages` slots.  A slot is
+// filled again one barrier after its last reader.
+GROAT_DEVICE void stream(const tile_loader_lds_args &args)
+{
+    constexpr int ahead = stages - 1;
+    constexpr int copies_per_tile = iterations * copies;
+    u32 shared = shared_base();
+    u32 step = grid_blocks();
+    u32 next = block_index(); // tile to be requested next
+    u32 fill = 0;             // its slot
+    u32 use = 0;
+    vec4 sum = {0, 0, 0, 0};
+    loader load;
+
+    for (int i = 0; i < ahead; i++, next += step) {
+        if (next < args.tiles)
+            load.load(tile_source(args, next), tile_first_col(args, next),
+                      shared + fill * tile_bytes);
+        async_commit();
+        fill = fill + 1 == stages ? 0 : fill + 1;
+    }
+    for (u32 tile = block_index(); tile < args.tiles; tile += step) {
+        bool more = next < args.tiles;
+
+        if (more)
+            load.load(tile_source(args, next), tile_first_col(args, next),
+                      shared + fill * tile_bytes);
+        async_commit();
+        next += step;
+        fill = fill + 1 == stages ? 0 : fill + 1;
+        // The tail has fewer copies in flight than the count assumes.
+        if (more)
+            async_wait<ahead * copies_per_tile, ahead>();
+        else
+            async_wait<0, 0>();
+        block_barrier();
+        fold(shared + use * tile_bytes, sum);
+        use = use + 1 == stages ? 0 : use + 1;
+        shared_fence();
+        block_barrier();
+    }
+    global_store16(args.output + (static_cast<u64>(block_index()) *
+                                      GROAT_BLOCK_THREADS +
+                                  thread_index()) *
+                                     16,
+                   sum);
+}
+
+} // namespace tile_loader_lds
+} // namespace groat
+
+GROAT_KERNEL(tile_loader_lds_args)
+{
+    using namespace groat;
+
+    if constexpr (params::entry == params::entry_image)
+        tile_loader_lds::image(args);
+    else
+        tile_loader_lds::stream(args);
+}

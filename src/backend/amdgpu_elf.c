@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * amdgpu_elf.c reads AMDGPU code objects: is one whole, and what do its notes
+ * (NT_AMDGPU_METADATA, MessagePack) say of a kernel.  It leaves code and
+ * relocations to the driver.  It is pure: no allocation, no recursion, no
+ * state, so it needs no locking.
+ *
+ * Invariant: nothing is read before it was checked to lie inside the bytes,
+ * and every turn of a loop eats at least one byte of them; hostile input
+ * costs time linear in its size and is answered with "no notes".
+ */
+#include "backend/amdgpu_elf.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define MACHINE_AMDGPU       224
+#define NOTE_AMDGPU_METADATA 32
+
+typedef struct span {
+    const unsigned char *at;
+    size_t left;
+} span;
+
+typedef enum item_kind {
+    ITEM_OTHER = 0,
+    ITEM_INT,
+    ITEM_TEXT,
+    ITEM_ARRAY,
+    ITEM_MAP
+} item_kind;
+
+/* One MessagePack item; of arrays and maps only the head. */
+typedef struct item {
+    item_kind kind;
+    int64_t value;
+    const unsigned char *text;
+    uint64_t count; /* bytes of a text, items below an array or a map */
+} item;
+
+static bool inside(size_t bytes, uint64_t offset, uint64_t len)
+{
+    return offset <= bytes && len <= bytes - offset;
+}
+
+static bool read_header(const void *data, size_t bytes, Elf64_Ehdr *head)
+{
+    if (bytes < sizeof(*head))
+        return false;
+    memcpy(head, data, sizeof(*head));
+    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
+           head->e_ident[EI_CLASS] == ELFCLASS64 &&
+           head->e_ident[EI_DATA] == ELFDATA2LSB &&
+           head->e_machine == MACHINE_AMDGPU;
+}
+
+static bool read_segment(const void *data, size_t bytes, const Elf64_Ehdr *head,
+                         size_t index, Elf64_Phdr *out)
+{
+    if (head->e_phentsize != sizeof(*out) ||
+        !inside(bytes, head->e_phoff, (index + 1) * sizeof(*out)))
+        return false;
+    memcpy(out, (const char *)data + head->e_phoff + index * sizeof(*out),
+           sizeof(*out));
+    return inside(bytes, out->p_offset, out->p_filesz);
+}
+
+static bool read_section(const void *data, size_t bytes, const Elf64_Ehdr *head,
+                         size_t index, Elf64_Shdr *out)
+{
+    if (head->e_shentsize != sizeof(*out) ||
+        !inside(bytes, head->e_shoff, (index + 1) * sizeof(*out)))
+        return false;
+    memcpy(out, (const char *)data + head->e_shoff + index * sizeof(*out),
+           sizeof(*out));
+    return out->sh_type == SHT_NULL || out->sh_type == SHT_NOBITS ||
+           inside(bytes, out->sh_offset, out->sh_size);
+}
+
+bool groat__amdgpu_elf_whole(const void *data, size_t bytes)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr segment;
+    Elf64_Shdr section;
+
+    if (!read_header(data, bytes, &head) || head.e_phnum == 0)
+        return false;
+    for (size_t i = 0; i < head.e_phnum; i++)
+        if (!read_segment(data, bytes, &head, i, &segment))
+            return false;
+    for (size_t i = 0; i < head.e_shnum; i++)
+        if (!read_section(data, bytes, &head, i, &section))
+            return false;
+    return true;
+}
+
+static bool take(span *in, uint64_t bytes, const unsigned char **out)
+{
+    if (bytes > in->left)
+        return false;
+    *out = in->at;
+    in->at += bytes;
+    in->left -= (size_t)bytes;
+    return true;
+}
+
+/* A big-endian number of 1, 2, 4 or 8 bytes. */
+static bool take_number(span *in, unsigned bytes, uint64_t *out)
+{
+    const unsigned char *at;
+
+    if (!take(in, bytes, &at))
+        return false;
+    *out = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        *out = *out << 8 | at[i];
+    return true;
+}
+
+static bool take_int(span *in, unsigned bytes, bool is_signed, item *out)
+{
+    uint64_t raw;
+    unsigned shift = 64 - 8 * bytes;
+
+    if (!take_number(in, bytes, &raw))
+        return false;
+    out->kind = ITEM_INT;
+    out->value = is_signed ? (int64_t)(raw << shift) >> shift : (int64_t)raw;
+    /* A count beyond 63 bits is nothing that we could state. */
+    if (!is_signed && raw > INT64_MAX)
+        out->kind = ITEM_OTHER;
+    return true;
+}
+
+static bool take_text(span *in, uint64_t bytes, item *out)
+{
+    out->kind = ITEM_TEXT;
+    out->count = bytes;
+    return take(in, bytes, &out->text);
+}
+
+static bool take_opaque(span *in, uint64_t bytes)
+{
+    const unsigned char *ignored;
+
+    return take(in, bytes, &ignored);
+}
+
+/* The tags 0xc0 to 0xdf, which have a byte each. */
+static bool take_tagged(span *in, unsigned tag, item *out)
+{
+    static const unsigned char ext_bytes[] = {1, 2, 4, 8, 16};
+    unsigned width = 1u << (tag & 3);
+    uint64_t len;
+
+    if (tag >= 0xcc && tag <= 0xcf)
+        return take_int(in, width, false, out);
+    if (tag >= 0xd0 && tag <= 0xd3)
+        return take_int(in, width, true, out);
+    if (tag >= 0xd4 && tag <= 0xd8)
+        return take_opaque(in, 1u + ext_bytes[tag - 0xd4]);
+    if (tag >= 0xd9 && tag <= 0xdb)
+        return take_number(in, 1u << (tag - 0xd9), &len) &&
+               take_text(in, len, out);
+    if (tag >= 0xdc) {
+        out->kind = tag <= 0xdd ? ITEM_ARRAY : ITEM_MAP;
+        return take_number(in, (tag & 1) ? 4 : 2, &out->count);
+    }
+    if (tag >= 0xc4 && tag <= 0xc6) /* bytes */
+        return take_number(in, 1u << (tag - 0xc4), &len) &&
+               take_opaque(in, len);
+    if (tag >= 0xc7 && tag <= 0xc9) /* typed bytes */
+        return take_number(in, 1u << (tag - 0xc7), &len) &&
+               take_opaque(in, 1) && take_opaque(in, len);
+    if (tag == 0xca || tag == 0xcb) /* float, double */
+        return take_opaque(in, tag == 0xca ? 4 : 8);
+    return tag != 0xc1; /* nil, false, true */
+}
+
+static bool take_item(span *in, item *out)
+{
+    const unsigned char *at;
+    unsigned tag;
+
+    memset(out, 0, sizeof(*out));
+    if (!take(in, 1, &at))
+        return false;
+    tag = *at;
+    if (tag < 0x80 || tag >= 0xe0) {
+        out->kind = ITEM_INT;
+        out->value = tag < 0x80 ? (int64_t)tag : (int64_t)tag - 256;
+        return true;
+    }
+    if (tag < 0x90) {
+        out->kind = ITEM_MAP;
+        out->count = tag & 15;
+        return true;
+    }
+    if (tag < 0xa0) {
+        out->kind = ITEM_ARRAY;
+        out->count = tag & 15;
+        return true;
+    }
+    if (tag < 0xc0)
+        return take_text(in, tag & 31, out);
+    return take_tagged(in, tag, out);
+}
+
+static uint64_t children(const item *head)
+{
+    if (head->kind == ITEM_MAP)
+        return 2 * head->count;
+    return head->kind == ITEM_ARRAY ? head->count : 0;
+}
+
+/* Passes over all that hangs below head. */
+static bool skip_below(span *in, const item *head)
+{
+    uint64_t due = children(head);
+    item next;
+
+    while (due > 0) {
+        if (due > in->left || !take_item(in, &next))
+            return false;
+        due += children(&next) - 1;
+    }
+    return true;
+}
+
+static bool is_text(const item *key, const char *text)
+{
+    return key->kind == ITEM_TEXT && key->count == strlen(text) &&
+           memcmp(key->text, text, (size_t)key->count) == 0;
+}
+
+static void keep_fact(const item *key, int64_t value, groat__amdgpu_kernel *out)
+{
+    const struct {
+        const char *name;
+        int64_t *to;
+    } fields[] = {
+        {".vgpr_count", &out->vgprs},
+        {".agpr_count", &out->agprs},
+        {".sgpr_count", &out->sgprs},
+        {".vgpr_spill_count", &out->vgpr_spills},
+        {".private_segment_fixed_size", &out->scratch_bytes},
+        {".group_segment_fixed_size", &out->lds_bytes},
+        {".kernarg_segment_size", &out->kernarg_bytes},
+        {".max_flat_workgroup_size", &out->max_threads},
+    };
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (is_text(key, fields[i].name))
+            *fields[i].to = value;
+}
+
+/* One element of amdhsa.kernels; *match says whether it is entry. */
+static bool take_kernel(span *in, const char *entry, groat__amdgpu_kernel *out,
+                        bool *match)
+{
+    item map, key, value;
+
+    *match = false;
+    memset(out, 0xff, sizeof(*out)); /* every field -1 */
+    if (!take_item(in, &map) || map.kind != ITEM_MAP)
+        return false;
+    for (uint64_t i = 0; i < map.count; i++) {
+        if (!take_item(in, &key) || !skip_below(in, &key) ||
+            !take_item(in, &value) || !skip_below(in, &value))
+            return false;
+        if (value.kind == ITEM_INT && value.value >= 0)
+            keep_fact(&key, value.value, out);
+        else if (is_text(&key, ".name"))
+            *match = is_text(&value, entry);
+    }
+    return true;
+}
+
+static groat__amdgpu_finding take_kernels(span *in, uint64_t count,
+                                          const char *entry,
+                                          groat__amdgpu_kernel *out)
+{
+    groat__amdgpu_kernel kernel;
+    bool match;
+
+    for (uint64_t i = 0; i < count; i++) {
+        if (!take_kernel(in, entry, &kernel, &match))
+            return GROAT__AMDGPU_NO_NOTES;
+        if (match) {
+            *out = kernel;
+            return GROAT__AMDGPU_FOUND;
+        }
+    }
+    return GROAT__AMDGPU_NO_KERNEL;
+}
+
+static groat__amdgpu_finding read_metadata(span in, const char *entry,
+                                           groat__amdgpu_kernel *out)
+{
+    item root, key, value;
+
+    if (!take_item(&in, &root) || root.kind != ITEM_MAP)
+        return GROAT__AMDGPU_NO_NOTES;
+    for (uint64_t i = 0; i < root.count; i++) {
+        if (!take_item(&in, &key) || !skip_below(&in, &key) ||
+            !take_item(&in, &value))
+            break;
+        if (is_text(&key, "amdhsa.kernels") && value.kind == ITEM_ARRAY)
+            return take_kernels(&in, value.count, entry, out);
+        if (!skip_below(&in, &value))
+            break;
+    }
+    return GROAT__AMDGPU_NO_NOTES;
+}
+
+/* The metadata note among the notes, if it is there. */
+static bool find_metadata(span notes, span *out)
+{
+    static const char owner[] = "AMDGPU";
+
+    while (notes.left >= sizeof(Elf64_Nhdr)) {
+        const unsigned char *at, *name, *desc;
+        Elf64_Nhdr head;
+
+        if (!take(&notes, sizeof(head), &at))
+            return false;
+        memcpy(&head, at, sizeof(head));
+        if (!take(&notes, ((uint64_t)head.n_namesz + 3) & ~3ull, &name))
+            return false;
+        if (head.n_descsz > notes.left)
+            return false;
+        desc = notes.at;
+        if (head.n_type == NOTE_AMDGPU_METADATA &&
+            head.n_namesz == sizeof(owner) &&
+            memcmp(name, owner, sizeof(owner)) == 0) {
+            out->at = desc;
+            out->left = head.n_descsz;
+            return true;
+        }
+        /* The last note may go without its padding. */
+        if (!take(&notes, ((uint64_t)head.n_descsz + 3) & ~3ull, &desc))
+            return false;
+    }
+    return false;
+}
+
+groat__amdgpu_finding groat__amdgpu_elf_kernel(const void *data, size_t bytes,
+                                               const char *entry,
+                                               groat__amdgpu_kernel *out)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr segment;
+    span notes, metadata;
+
+    if (!read_header(data, bytes, &head))
+        return GROAT__AMDGPU_NO_NOTES;
+    for (size_t i = 0; i < head.e_phnum; i++) {
+        if (!read_segment(data, bytes, &head, i, &segment))
+            return GROAT__AMDGPU_NO_NOTES;
+        if (segment.p_type != PT_NOTE)
+            continue;
+        notes.at = (const unsigned char *)data + segment.p_offset;
+        notes.left = (size_t)segment.p_filesz;
+        if (find_metadata(notes, &metadata))
+            return read_metadata(metadata, entry, out);
+    }
+    return GROAT__AMDGPU_NO_NOTES;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * backend.h - the two tables behind which a vendor stands.
+ *
+ * A compiler turns source into bytes; a device turns bytes into running
+ * kernels.  They are two machines: a build host has no GPU, and a serving
+ * host may have no compiler.  No slot is NULL.  A table is const; all state
+ * hangs on the handle that open gave.  Handles may be used from any thread
+ * unless a slot says otherwise.
+ */
+#ifndef GROAT_BACKEND_H
+#define GROAT_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "groat.h"
+#include "spec/arch.h"
+
+/* What the environment said at groat_open; NULL where it said nothing.  All
+ * strings outlive every handle. */
+typedef struct groat__env {
+    const char *home;         /* $HOME                                      */
+    const char *nvrtc;        /* $GROAT_NVRTC: path of libnvrtc              */
+    const char *cuda;         /* $GROAT_CUDA: path of libcuda                */
+    const char *hiprtc;       /* $GROAT_HIPRTC: path of libhiprtc            */
+    const char *hip;          /* $GROAT_HIP: path of libamdhip64             */
+    const char *comgr;        /* $GROAT_COMGR: path of libamd_comgr          */
+    const char *cxx;          /* $GROAT_CXX: C++ compiler of cpu targets     */
+    const char *cuda_home;    /* $CUDA_HOME, else $CUDA_PATH                 */
+    const char *rocm_path;    /* $ROCM_PATH, else $HIP_PATH                  */
+    const char *virtual_env;  /* $VIRTUAL_ENV                                */
+    const char *conda_prefix; /* $CONDA_PREFIX                               */
+    const char *path;         /* $PATH, for the C++ compiler               */
+    const char *tmpdir;       /* $TMPDIR                                     */
+    int device;               /* ordinal wanted                              */
+    bool sanitize;            /* cpu: compile with ASan + UBSan              */
+    uint64_t seed;            /* cpu: order of legal choices                 */
+    groat__log log;
+} groat__env;
+
+/* A finished compile.  data and log are malloc'd; log may be NULL. */
+typedef struct groat__binary {
+    void *data;
+    size_t bytes;
+    char *log;
+    groat_facts facts;
+} groat__binary;
+
+void groat__binary_free(groat__binary *binary);
+
+typedef struct groat__compiler {
+    const char *name; /* "nvrtc", "hiprtc", "c++" */
+
+    /* Finds and opens the compiler.  Errors: NO_DEVICE with what was looked
+     * for.  Free with close. */
+    groat_status (*open)(const groat__env *env, void **state,
+                         groat_error *error);
+    void (*close)(void *state);
+
+    /* Appends to `who` the lines of the identity that name the compiler for
+     * this arch, each ended by '\n':
+     *     compiler nvrtc 13.0 build 65be0d...
+     *     option --gpu-architecture=sm_90a      (one line each, in order)
+     * and, when the stored form needs the driver to finish compiling,
+     *     form ptx driver 13000
+     * Reads nothing that differs between two hosts with the same libraries
+     * (no paths, no times).  Errors: INVALID when the arch is one this
+     * compiler does not know (the text lists those it does). */
+    groat_status (*identify)(void *state, const groat__arch *arch,
+                             groat__str *who, groat_error *error);
+
+    /* Compiles NUL-terminated source with exactly the options that identify
+     * printed.  entry is the extern "C" entry point's name, source_name what
+     * diagnostics call the file.  Errors: COMPILE_FAILED with error->log;
+     * INVALID as in identify. */
+    groat_status (*compile)(void *state, const groat__arch *arch,
+                            const char *source_name, const char *source,
+                            const char *entry, groat__binary *out,
+                            groat_error *error);
+
+    /* Appends one line per finding to `out` for groat doctor ("subject\tusable
+     * 0/1\ttext\n"); callable on a state or, after a failed open, on NULL: it
+     * then repeats the search. */
+    void (*doctor)(void *state, const groat__env *env, groat__str *out);
+} groat__compiler;
+
+/* How one kernel is launched; fixed when it is loaded. */
+typedef struct groat__shape {
+    unsigned block[3];
+    unsigned cluster[3];
+    unsigned shared_bytes;  /* total per block                               */
+    unsigned dynamic_bytes; /* shared_bytes less what the binary has static   */
+    unsigned args_bytes;
+} groat__shape;
+
+/* Opaque to core: a module and its function. */
+typedef struct groat__module groat__module;
+
+typedef struct groat__device {
+    const char *name; /* "cuda", "hip", "cpu" */
+
+    /* Opens the driver.  Errors: NO_DEVICE. */
+    groat_status (*open)(const groat__env *env, void **state,
+                         groat_error *error);
+    void (*close)(void *state);
+
+    /* Number of devices; 0 is no error. */
+    size_t (*count)(void *state);
+
+    /* Facts of one device; the target says its arch ("cuda:sm_90a").
+     * Errors: INVALID (index), NO_DEVICE. */
+    groat_status (*facts)(void *state, size_t index, groat_device_info *info,
+                          groat_error *error);
+
+    /* Loads a binary, resolves entry eagerly (nothing is left to the first
+     * launch), raises the dynamic shared memory limit, fills
+     * shape->dynamic_bytes from shape->shared_bytes and the function's static
+     * size.  The current context of the calling thread is the same before and
+     * after.  Errors: LOAD_FAILED when the driver refuses the bytes (core then
+     * evicts them and compiles once more), NO_DEVICE, NO_MEMORY. */
+    groat_status (*load)(void *state, const groat__arch *arch, const void *data,
+                         size_t bytes, const char *entry, groat__shape *shape,
+                         groat__module **out, groat_error *error);
+    /* No launch of the module may be running. */
+    void (*unload)(void *state, groat__module *module);
+
+    /* The vendor's function handle, or NULL where there is none. */
+    void *(*native)(groat__module *module);
+
+    /* Resource facts as the driver sees them; fills only fields that are -1. */
+    void (*facts_of)(void *state, groat__module *module, groat_facts *facts);
+
+    /* The hot path: enqueue and return.  args is a structure of
+     * shape->args_bytes bytes, passed by value as the one parameter.
+     * Errors: LAUNCH_FAILED, JUDGED. */
+    groat_status (*launch)(void *state, groat__module *module,
+                           const groat__shape *shape,
+                           const groat_launch *launch, const void *args,
+                           groat_error *error);
+
+    /* Mean time of one of `repeats` launches, in microseconds; by events. */
+    groat_status (*time)(void *state, groat__module *module,
+                         const groat__shape *shape, const groat_launch *launch,
+                         const void *args, unsigned repeats, double *us,
+                         groat_error *error);
+
+    groat_status (*sync)(void *state, groat_error *error);
+    groat_status (*alloc)(void *state, size_t bytes, uint64_t *address,
+                          groat_error *error);
+    void (*release)(void *state, uint64_t address);
+    groat_status (*write)(void *state, uint64_t to, const void *from,
+                          size_t bytes, groat_error *error);
+    groat_status (*read)(void *state, void *to, uint64_t from, size_t bytes,
+                         groat_error *error);
+
+    /* As in groat__compiler. */
+    void (*doctor)(void *state, const groat__env *env, groat__str *out);
+} groat__device;
+
+typedef struct groat__backend {
+    groat__backend_id id;
+    const groat__compiler *compiler;
+    const groat__device *device;
+} groat__backend;
+
+extern const groat__compiler groat__compiler_nvrtc;  /* nvrtc.c */
+extern const groat__compiler groat__compiler_hiprtc; /* hiprtc.c */
+extern const groat__compiler groat__compiler_cxx;    /* cxx.c   */
+extern const groat__device groat__device_cuda;
+extern const groat__device groat__device_hip;
+extern const groat__device groat__device_cpu;
+
+/* Never NULL for a valid id. */
+const groat__backend *groat__backend_get(groat__backend_id id);
+
+#endif

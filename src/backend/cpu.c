@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cpu.c is the device of cpu targets: it loads what cxx.c compiled into this
+ * process, keeps the list of "device" buffers that a kernel may touch, and
+ * hands launches to judge.c.  Invariant: an address in the list is a live
+ * allocation of its size.  The list has a mutex; a launch works on a copy, so
+ * launches run side by side.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "backend/judge.h"
+#include "base/error.h"
+
+enum { STACK_BYTES = 64 << 10, STACK_BYTES_SANITIZE = 512 << 10, ALIGN = 256 };
+
+typedef struct cpu {
+    pthread_mutex_t lock;
+    groat__judge_range *ranges;
+    size_t count;
+    size_t cap;
+    uint64_t seed;
+    bool sanitize;
+} cpu;
+
+struct groat__module {
+    void *handle;
+    int fd; /* open as long as the code is loaded, see open_code */
+    void (*entry)(const void *args);
+    unsigned (*bind)(struct groat_cpu_env *env);
+    const groat__arch *arch;
+    char name[256];
+};
+
+static void cpu_close(void *state)
+{
+    cpu *c = state;
+
+    if (c == NULL)
+        return;
+    for (size_t i = 0; i < c->count; i++)
+        free((void *)(uintptr_t)c->ranges[i].address);
+    free(c->ranges);
+    (void)pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static groat_status cpu_open(const groat__env *env, void **state,
+                             groat_error *error)
+{
+    cpu *c = calloc(1, sizeof(*c));
+
+    if (c == NULL || pthread_mutex_init(&c->lock, NULL) != 0) {
+        free(c);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory");
+    }
+    c->seed = env->seed;
+    c->sanitize = env->sanitize;
+    *state = c;
+    return GROAT_OK;
+}
+
+static size_t cpu_count(void *state)
+{
+    (void)state;
+    return 0;
+}
+
+static groat_status cpu_facts(void *state, size_t index,
+                              groat_device_info *info, groat_error *error)
+{
+    (void)state;
+    (void)info;
+    return groat__fail(error, GROAT_INVALID,
+                       "cpu device %zu: the judge is not a device", index);
+}
+
+/* A file of its own for each load: dlopen gives two loads of one file one
+ * handle, and with it one set of static state. */
+static int store_bytes(const void *data, size_t bytes, groat_error *error)
+{
+    int fd = memfd_create("groat-kernel", MFD_CLOEXEC);
+    const char *at = data;
+
+    while (fd >= 0 && bytes > 0) {
+        ssize_t n = write(fd, at, bytes);
+
+        if (n <= 0) {
+            (void)close(fd);
+            fd = -1;
+            break;
+        }
+        at += n;
+        bytes -= (size_t)n;
+    }
+    if (fd < 0)
+        groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel's code");
+    return fd;
+}
+
+static groat_status resolve(groat__module *m, const char *entry,
+                            groat_error *error)
+{
+    void *function = dlsym(m->handle, entry);
+    void *bind = dlsym(m->handle, "groat_cpu_bind");
+
+    if (function == NULL || bind == NULL)
+        return groat__fail(error, GROAT_LOAD_FAILED,
+                           "the kernel's code has no symbol %s",
+                           function == NULL ? entry : "groat_cpu_bind");
+    memcpy(&m->entry, &function, sizeof(function));
+    memcpy(&m->bind, &bind, sizeof(bind));
+    return GROAT_OK;
+}
+
+static groat_status open_code(groat__module *m, const void *data, size_t bytes,
+                              groat_error *error)
+{
+    char path[64];
+    int fd = store_bytes(data, bytes, error);
+    const char *why;
+
+    if (fd < 0)
+        return GROAT_NO_MEMORY;
+    /* The loader takes a second library of the same name for the first one:
+     * the number may not be used again while this one is loaded. */
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    m->fd = fd;
+    if (m->handle != NULL)
+        return GROAT_OK;
+    (void)close(fd);
+    why = dlerror();
+    return groat__fail(error, GROAT_LOAD_FAILED,
+                       "the loader refused a kernel's code: %s",
+                       why != NULL ? why : "no reason given");
+}
+
+static void cpu_unload(void *state, groat__module *module)
+{
+    (void)state;
+    (void)dlclose(module->handle);
+    (void)close(module->fd);
+    free(module);
+}
+
+static groat_status cpu_load(void *state, const groat__arch *arch,
+                             const void *data, size_t bytes, const char *entry,
+                             groat__shape *shape, groat__module **out,
+                             groat_error *error)
+{
+    cpu *c = state;
+    groat__module *m;
+    groat_status status;
+
+    /* Loading such code without the run time ends the process. */
+    if (c->sanitize && dlsym(RTLD_DEFAULT, "__asan_init") == NULL)
+        return groat__fail(error, GROAT_NO_DEVICE,
+                           "a kernel compiled with ASan needs libasan loaded "
+                           "first: start the program with LD_PRELOAD set to "
+                           "it, as `groat run --sanitize` does");
+    m = calloc(1, sizeof(*m));
+    if (m == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel");
+    m->arch = arch;
+    (void)snprintf(m->name, sizeof(m->name), "%s", entry);
+    status = open_code(m, data, bytes, error);
+    if (status == GROAT_OK)
+        status = resolve(m, entry, error);
+    if (status != GROAT_OK) {
+        if (m->handle != NULL)
+            cpu_unload(c, m);
+        else
+            free(m);
+        return status;
+    }
+    shape->dynamic_bytes = shape->shared_bytes;
+    *out = m;
+    return GROAT_OK;
+}
+
+static void *cpu_native(groat__module *module)
+{
+    (void)module;
+    return NULL;
+}
+
+static void cpu_facts_of(void *state, groat__module *module, groat_facts *facts)
+{
+    (void)state;
+    (void)module;
+    if (facts->max_threads < 0)
+        facts->max_threads = 1024;
+}
+
+static groat_status copy_ranges(cpu *c, groat__judge_range **out, size_t *count,
+                                groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    (void)pthread_mutex_lock(&c->lock);
+    *count = c->count;
+    *out = malloc((c->count + 1) * sizeof(**out));
+    if (*out == NULL)
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory");
+    else if (c->count > 0)
+        memcpy(*out, c->ranges, c->count * sizeof(**out));
+    (void)pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+static groat_status cpu_launch(void *state, groat__module *module,
+                               const groat__shape *shape,
+                               const groat_launch *launch, const void *args,
+                               groat_error *error)
+{
+    cpu *c = state;
+    groat__judge_range *ranges = NULL;
+    groat__trial trial = {0};
+    groat_status status = copy_ranges(c, &ranges, &trial.range_count, error);
+
+    if (status != GROAT_OK)
+        return status;
+    trial.arch = module->arch;
+    trial.kernel = module->name;
+    trial.entry = module->entry;
+    trial.bind = module->bind;
+    trial.args = args;
+    memcpy(trial.grid, launch->grid, sizeof(trial.grid));
+    memcpy(trial.block, shape->block, sizeof(trial.block));
+    trial.shared_bytes = shape->shared_bytes;
+    trial.ranges = ranges;
+    trial.seed = c->seed;
+    trial.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
+    status = groat__judge_run(&trial, error);
+    free(ranges);
+    return status;
+}
+
+static double now_us(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static groat_status cpu_time(void *state, groat__module *module,
+                             const groat__shape *shape,
+                             const groat_launch *launch, const void *args,
+                             unsigned repeats, double *us, groat_error *error)
+{
+    double start = now_us();
+
+    for (unsigned i = 0; i < repeats; i++) {
+        groat_status status =
+            cpu_launch(state, module, shape, launch, args, error);
+
+        if (status != GROAT_OK)
+            return status;
+    }
+    *us = (now_us() - start) / repeats;
+    return GROAT_OK;
+}
+
+static groat_status cpu_sync(void *state, groat_error *error)
+{
+    (void)state;
+    (void)error;
+    return GROAT_OK;
+}
+
+static groat_status remember(cpu *c, void *memory, size_t bytes)
+{
+    groat_status status = GROAT_OK;
+
+    (void)pthread_mutex_lock(&c->lock);
+    if (c->count == c->cap) {
+        size_t cap = c->cap == 0 ? 16 : 2 * c->cap;
+        groat__judge_range *more = realloc(c->ranges, cap * sizeof(*more));
+
+        if (more == NULL) {
+            status = GROAT_NO_MEMORY;
+            goto unlock;
+        }
+        c->ranges = more;
+        c->cap = cap;
+    }
+    c->ranges[c->count].address = (uint64_t)(uintptr_t)memory;
+    c->ranges[c->count++].bytes = bytes;
+unlock:
+    (void)pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+static groat_status cpu_alloc(void *state, size_t bytes, uint64_t *address,
+                              groat_error *error)
+{
+    void *memory = NULL;
+
+    /* The exact size, so that ASan's red zone begins where the buffer ends. */
+    if (bytes > SIZE_MAX / 2 ||
+        posix_memalign(&memory, ALIGN, bytes == 0 ? 1 : bytes) != 0 ||
+        remember(state, memory, bytes) != GROAT_OK) {
+        free(memory);
+        return groat__fail(error, GROAT_NO_MEMORY,
+                           "no memory for a buffer of %zu bytes", bytes);
+    }
+    *address = (uint64_t)(uintptr_t)memory;
+    return GROAT_OK;
+}
+
+static void cpu_release(void *state, uint64_t address)
+{
+    cpu *c = state;
+    bool found = false;
+
+    (void)pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->count && !found; i++)
+        if (c->ranges[i].address == address) {
+            c->ranges[i] = c->ranges[--c->count];
+            found = true;
+        }
+    (void)pthread_mutex_unlock(&c->lock);
+    if (found)
+        free((void *)(uintptr_t)address);
+}
+
+static bool is_inside(cpu *c, uint64_t address, size_t bytes)
+{
+    bool inside = bytes == 0;
+
+    (void)pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->count && !inside; i++)
+        inside = address >= c->ranges[i].address &&
+                 address - c->ranges[i].address <= c->ranges[i].bytes &&
+                 bytes <= c->ranges[i].bytes - (address - c->ranges[i].address);
+    (void)pthread_mutex_unlock(&c->lock);
+    return inside;
+}
+
+static groat_status cpu_write(void *state, uint64_t to, const void *from,
+                              size_t bytes, groat_error *error)
+{
+    if (!is_inside(state, to, bytes))
+        return groat__fail(error, GROAT_LAUNCH_FAILED,
+                           "%zu bytes at 0x%llx lie in no buffer", bytes,
+                           (unsigned long long)to);
+    if (bytes > 0)
+        memcpy((void *)(uintptr_t)to, from, bytes);
+    return GROAT_OK;
+}
+
+static groat_status cpu_read(void *state, void *to, uint64_t from, size_t bytes,
+                             groat_error *error)
+{
+    if (!is_inside(state, from, bytes))
+        return groat__fail(error, GROAT_LAUNCH_FAILED,
+                           "%zu bytes at 0x%llx lie in no buffer", bytes,
+                           (unsigned long long)from);
+    if (bytes > 0)
+        memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return GROAT_OK;
+}
+
+static void cpu_doctor(void *state, const groat__env *env, groat__str *out)
+{
+    (void)state;
+    groat__str_addf(out, "cpu judge\t1\tfibers in this process, seed %llu%s\n",
+                    (unsigned long long)env->seed,
+                    env->sanitize ? ", kernels under ASan and UBSan" : "");
+}
+
+const groat__device groat__device_cpu = {
+    "cpu",      cpu_open,    cpu_close,    cpu_count,  cpu_facts,  cpu_load,
+    cpu_unload, cpu_native,  cpu_facts_of, cpu_launch, cpu_time,   cpu_sync,
+    cpu_alloc,  cpu_release, cpu_write,    cpu_read,   cpu_doctor,
+};

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuda_abi.h - the few vendor types and values that nvrtc.c and cuda.c need.
+ *
+ * They are declared by hand so that no toolkit is needed to build; their names
+ * and values are the vendor's, and tests/unit/backend/test_cuda_abi.c holds
+ * each of them against <cuda.h> and <nvrtc.h> where those are installed.
+ */
+#ifndef GROAT_BACKEND_CUDA_ABI_H
+#define GROAT_BACKEND_CUDA_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int nvrtcResult;
+typedef struct _nvrtcProgram *nvrtcProgram;
+
+typedef int CUresult;
+typedef int CUdevice;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+typedef unsigned long long CUdeviceptr;
+typedef uint64_t cuuint64_t;
+typedef int CUjit_option;
+typedef int CUdevice_attribute;
+typedef int CUfunction_attribute;
+typedef int CUlaunchAttributeID;
+typedef int CUdriverProcAddressQueryResult;
+
+typedef struct CUlaunchAttribute {
+    CUlaunchAttributeID id;
+    char pad[4];
+    union {
+        uint64_t whole[8]; /* the vendor's union is 64 bytes */
+        struct {
+            unsigned x;
+            unsigned y;
+            unsigned z;
+        } clusterDim;
+    } value;
+} CUlaunchAttribute;
+
+typedef struct CUlaunchConfig {
+    unsigned gridDimX;
+    unsigned gridDimY;
+    unsigned gridDimZ;
+    unsigned blockDimX;
+    unsigned blockDimY;
+    unsigned blockDimZ;
+    unsigned sharedMemBytes;
+    CUstream hStream;
+    CUlaunchAttribute *attrs;
+    unsigned numAttrs;
+} CUlaunchConfig;
+
+/* X(name, value) for every vendor constant that is used. */
+#define GROAT__CUDA_CONSTANTS(X)                                               \
+    X(NVRTC_SUCCESS, 0)                                                        \
+    X(NVRTC_ERROR_OUT_OF_MEMORY, 1)                                            \
+    X(NVRTC_ERROR_INVALID_OPTION, 5)                                           \
+    X(NVRTC_ERROR_COMPILATION, 6)                                              \
+    X(NVRTC_ERROR_BUILTIN_OPERATION_FAILURE, 7)                                \
+    X(CUDA_SUCCESS, 0)                                                         \
+    X(CUDA_ERROR_INVALID_VALUE, 1)                                             \
+    X(CUDA_ERROR_OUT_OF_MEMORY, 2)                                             \
+    X(CUDA_ERROR_NOT_INITIALIZED, 3)                                           \
+    X(CUDA_ERROR_DEINITIALIZED, 4)                                             \
+    X(CUDA_ERROR_NO_DEVICE, 100)                                               \
+    X(CUDA_ERROR_INVALID_DEVICE, 101)                                          \
+    X(CUDA_ERROR_INVALID_IMAGE, 200)                                           \
+    X(CUDA_ERROR_INVALID_CONTEXT, 201)                                         \
+    X(CUDA_ERROR_INVALID_HANDLE, 400)                                          \
+    X(CUDA_ERROR_NOT_FOUND, 500)                                               \
+    X(CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                         \
+    X(CUDA_ERROR_UNKNOWN, 999)                                                 \
+    X(CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 13)                                      \
+    X(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                            \
+    X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                        \
+    X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                        \
+    X(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)               \
+    X(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0)                              \
+    X(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1)                                  \
+    X(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 3)                                   \
+    X(CU_FUNC_ATTRIBUTE_NUM_REGS, 4)                                           \
+    X(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                      \
+    X(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 14)                 \
+    X(CU_JIT_ERROR_LOG_BUFFER, 5)                                              \
+    X(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)                                   \
+    X(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                                \
+    X(CU_GET_PROC_ADDRESS_LEGACY_STREAM, 1)                                    \
+    X(CU_GET_PROC_ADDRESS_SUCCESS, 0)
+
+/* The check includes the vendor's headers first, which have these names. */
+#ifndef CUDA_VERSION
+#define GROAT__CUDA_ENUM(name, value) name = value,
+enum { GROAT__CUDA_CONSTANTS(GROAT__CUDA_ENUM) };
+#endif
+
+#endif

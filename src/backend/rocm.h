@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_BACKEND_ROCM_H
+#define GROAT_BACKEND_ROCM_H
+
+#include "backend/backend.h"
+#include "base/dl.h"
+
+/* One library of ROCm: the file names it goes by, the preferred one first. */
+typedef struct groat__rocm_library {
+    const char *override;      /* a path from the user that alone counts      */
+    const char *override_name; /* the variable it came from                   */
+    const char *const *files;  /* "libamdhip64.so.7" ..., ended by NULL       */
+} groat__rocm_library;
+
+/* Opens the library: the user's path, $ROCM_PATH/lib, the loader's places,
+ * /opt/rocm*, the distribution's folder, Conda's, Python wheels.  Every
+ * library of ROCm is looked for in this one order, so that those that belong
+ * together are found together.  It stays mapped after groat__dl_close: the
+ * vendor's threads and exit handlers may still run in it.  Errors: NO_DEVICE,
+ * NO_MEMORY; *dl is filled in any case and the caller closes it. */
+groat_status groat__rocm_open(const groat__env *env,
+                              const groat__rocm_library *library, groat__dl *dl,
+                              groat_error *error);
+
+/* True when the process has a library of this name loaded already. */
+bool groat__rocm_loaded(const char *file);
+
+/* The file name of the first library that dl was linked against and whose name
+ * starts with prefix, or NULL.  Borrowed from the mapped library. */
+const char *groat__rocm_needed(const groat__dl *dl, const char *prefix);
+
+/* One vendor symbol: where its address goes in a structure of calls. */
+typedef struct groat__rocm_symbol {
+    const char *name;
+    bool needed;
+    size_t offset;
+} groat__rocm_symbol;
+
+/* Fills calls; optional symbols that are absent become NULL.  Errors:
+ * NO_DEVICE, naming the library and the needed symbol it lacks. */
+groat_status groat__rocm_resolve(const groat__dl *dl,
+                                 const groat__rocm_symbol *symbols,
+                                 size_t count, void *calls, groat_error *error);
+
+/* Version of a library: what it says itself (HIP's packed number, 0 if it says
+ * nothing), else the digits of its file name, else "unknown". */
+void groat__rocm_version(const groat__dl *dl, int packed, char *out,
+                         size_t out_bytes);
+
+/* Appends a doctor line; the text is made one line without tabs. */
+void groat__rocm_doctor(groat__str *out, const char *subject, bool usable,
+                        const char *format, ...) GROAT_PRINTF(4, 5);
+
+#endif

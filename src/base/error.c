@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * error.c owns the filling and copying of groat_error.  It knows no other
+ * module.  Invariant: text is always NUL-terminated and one line; log is
+ * NULL or malloc'd and owned by the structure.  No locking: an error belongs
+ * to the thread that passed it.
+ */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *groat_status_name(groat_status status)
+{
+    switch (status) {
+    case GROAT_OK:
+        return "ok";
+    case GROAT_INVALID:
+        return "invalid";
+    case GROAT_NO_MEMORY:
+        return "out of memory";
+    case GROAT_NO_DEVICE:
+        return "no device";
+    case GROAT_COMPILE_FAILED:
+        return "compile failed";
+    case GROAT_LOAD_FAILED:
+        return "load failed";
+    case GROAT_LAUNCH_FAILED:
+        return "launch failed";
+    case GROAT_JUDGED:
+        return "judged wrong";
+    case GROAT_IO:
+        return "input/output error";
+    }
+    return "unknown status";
+}
+
+void groat_error_clear(groat_error *error)
+{
+    if (error == NULL)
+        return;
+    free(error->log);
+    error->log = NULL;
+    error->status = GROAT_OK;
+    error->vendor_code = 0;
+    error->vendor_call[0] = '\0';
+    error->text[0] = '\0';
+}
+
+/* A text is one line whatever went into it: control characters of a hostile
+ * spec or path must not reach a terminal or a log file. */
+static void one_line(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = ' ';
+}
+
+static groat_status fill(groat_error *error, groat_status status,
+                         const char *call, int code, const char *format,
+                         va_list args)
+{
+    if (error == NULL)
+        return status;
+    groat_error_clear(error);
+    error->status = status;
+    error->vendor_code = code;
+    (void)snprintf(error->vendor_call, sizeof(error->vendor_call), "%s", call);
+    (void)vsnprintf(error->text, sizeof(error->text), format, args);
+    one_line(error->text);
+    return status;
+}
+
+groat_status groat__fail(groat_error *error, groat_status status,
+                         const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fill(error, status, "", 0, format, args);
+    va_end(args);
+    return status;
+}
+
+groat_status groat__fail_vendor(groat_error *error, groat_status status,
+                                const char *call, int code, const char *format,
+                                ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fill(error, status, call, code, format, args);
+    va_end(args);
+    return status;
+}
+
+void groat__error_take_log(groat_error *error, char *log)
+{
+    if (error == NULL) {
+        free(log);
+        return;
+    }
+    free(error->log);
+    error->log = log;
+}
+
+void groat__error_copy(groat_error *to, const groat_error *from)
+{
+    if (to == NULL)
+        return;
+    groat_error_clear(to);
+    to->status = from->status;
+    to->vendor_code = from->vendor_code;
+    memcpy(to->vendor_call, from->vendor_call, sizeof(to->vendor_call));
+    memcpy(to->text, from->text, sizeof(to->text));
+    if (from->log != NULL)
+        to->log = strdup(from->log);
+}

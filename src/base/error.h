@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_BASE_ERROR_H
+#define GROAT_BASE_ERROR_H
+
+#include "groat.h"
+
+/* Fills *error (if not NULL) with status and a line of text; returns status,
+ * so that a caller can `return groat__fail(error, GROAT_INVALID, ...)`. */
+groat_status groat__fail(groat_error *error, groat_status status,
+                         const char *format, ...) GROAT_PRINTF(3, 4);
+
+/* The same, with the vendor's call and its result: "cuModuleLoadData said 209:
+ * <text>". */
+groat_status groat__fail_vendor(groat_error *error, groat_status status,
+                                const char *call, int code, const char *format,
+                                ...) GROAT_PRINTF(5, 6);
+
+/* Hands log (malloc'd, may be NULL) over to error; frees it if error is NULL.
+ */
+void groat__error_take_log(groat_error *error, char *log);
+
+/* Copies status, text and log, as waiters of one compile share its failure. */
+void groat__error_copy(groat_error *to, const groat_error *from);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fs.c owns whole-file reads and writes and private folders.  Every descriptor
+ * is opened O_CLOEXEC.  Temporary names come from mkstemp, never from a guess.
+ */
+#include "base/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+static groat_status read_all(int fd, char *data, size_t bytes, size_t *got)
+{
+    *got = 0;
+    while (*got < bytes) {
+        ssize_t n = read(fd, data + *got, bytes - *got);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return GROAT_IO;
+        if (n == 0)
+            break;
+        *got += (size_t)n;
+    }
+    return GROAT_OK;
+}
+
+groat_status groat__fs_read(const char *path, size_t max_bytes, char **data,
+                            size_t *bytes, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    struct stat st;
+    char *buffer = NULL;
+    size_t got = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return groat__fail(error, GROAT_IO, "cannot open %s: %s", path,
+                           strerror(errno));
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        status = groat__fail(error, GROAT_IO, "%s is not a regular file", path);
+        goto close_file;
+    }
+    if ((uint64_t)st.st_size > max_bytes) {
+        status = groat__fail(error, GROAT_INVALID,
+                             "%s is %lld bytes; at most %zu bytes are read",
+                             path, (long long)st.st_size, max_bytes);
+        goto close_file;
+    }
+    buffer = malloc((size_t)st.st_size + 1);
+    if (buffer == NULL) {
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for %s", path);
+        goto close_file;
+    }
+    if (read_all(fd, buffer, (size_t)st.st_size, &got) != GROAT_OK) {
+        status = groat__fail(error, GROAT_IO, "cannot read %s: %s", path,
+                             strerror(errno));
+        free(buffer);
+        goto close_file;
+    }
+    buffer[got] = '\0';
+    *data = buffer;
+    *bytes = got;
+close_file:
+    (void)close(fd);
+    return status;
+}
+
+static int write_all(int fd, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t n = write(fd, data, bytes);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
+                             unsigned mode, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    groat__str temp = {0};
+    int fd;
+
+    groat__str_addf(&temp, "%s.XXXXXX", path);
+    if (temp.failed)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for %s", path);
+    fd = mkostemp(temp.data, O_CLOEXEC);
+    if (fd < 0) {
+        status = groat__fail(error, GROAT_IO, "cannot write %s: %s", path,
+                             strerror(errno));
+        goto free_name;
+    }
+    if (write_all(fd, data, bytes) != 0 || fchmod(fd, (mode_t)mode) != 0) {
+        status = groat__fail(error, GROAT_IO, "cannot write %s: %s", path,
+                             strerror(errno));
+        (void)close(fd);
+        goto remove_temp;
+    }
+    if (close(fd) != 0 || rename(temp.data, path) != 0) {
+        status = groat__fail(error, GROAT_IO, "cannot write %s: %s", path,
+                             strerror(errno));
+        goto remove_temp;
+    }
+    goto free_name;
+remove_temp:
+    (void)unlink(temp.data);
+free_name:
+    groat__str_free(&temp);
+    return status;
+}
+
+groat_status groat__fs_make_private_dir(const char *path, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    char *copy = strdup(path);
+
+    if (copy == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for %s", path);
+    for (char *at = copy + 1; status == GROAT_OK; at++) {
+        char end = *at;
+
+        if (end != '/' && end != '\0')
+            continue;
+        *at = '\0';
+        if (mkdir(copy, 0700) != 0 && errno != EEXIST)
+            status = groat__fail(error, GROAT_IO, "cannot make folder %s: %s",
+                                 copy, strerror(errno));
+        *at = end;
+        if (end == '\0')
+            break;
+    }
+    free(copy);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_BASE_FS_H
+#define GROAT_BASE_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "groat.h"
+
+/* Reads a whole regular file; *data is malloc'd with a NUL behind it.  Errors:
+ * IO with path and reason; INVALID when it is larger than max_bytes. */
+groat_status groat__fs_read(const char *path, size_t max_bytes, char **data,
+                            size_t *bytes, groat_error *error);
+
+/* Writes a file through a fresh neighbour and rename, so that a reader sees
+ * the old or the new one.  mode as in open(2). */
+groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
+                             unsigned mode, groat_error *error);
+
+/* Makes path and its missing parents, each 0700. */
+groat_status groat__fs_make_private_dir(const char *path, groat_error *error);
+
+#endif

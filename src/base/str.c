@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * str.c owns growing texts and hex.  Invariant: cap > len whenever data is not
+ * NULL, and data[len] is NUL.  No locking: a text belongs to one thread.
+ */
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void groat__str_free(groat__str *str)
+{
+    free(str->data);
+    memset(str, 0, sizeof(*str));
+}
+
+void groat__str_clear(groat__str *str)
+{
+    str->len = 0;
+    if (str->data != NULL)
+        str->data[0] = '\0';
+}
+
+static bool reserve(groat__str *str, size_t more)
+{
+    size_t cap = str->cap == 0 ? 256 : str->cap;
+    char *data;
+
+    if (str->failed)
+        return false;
+    if (more > SIZE_MAX / 4 || str->len > SIZE_MAX / 4) {
+        str->failed = true;
+        return false;
+    }
+    while (cap <= str->len + more)
+        cap *= 2;
+    if (cap == str->cap)
+        return true;
+    data = realloc(str->data, cap);
+    if (data == NULL) {
+        str->failed = true;
+        return false;
+    }
+    str->data = data;
+    str->cap = cap;
+    return true;
+}
+
+void groat__str_addn(groat__str *str, const char *text, size_t len)
+{
+    if (!reserve(str, len))
+        return;
+    if (len > 0)
+        memcpy(str->data + str->len, text, len);
+    str->len += len;
+    str->data[str->len] = '\0';
+}
+
+void groat__str_add(groat__str *str, const char *text)
+{
+    groat__str_addn(str, text, strlen(text));
+}
+
+void groat__str_add_int(groat__str *str, int64_t value)
+{
+    char digits[24];
+    size_t at = sizeof(digits);
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest != 0);
+    if (value < 0)
+        digits[--at] = '-';
+    groat__str_addn(str, digits + at, sizeof(digits) - at);
+}
+
+void groat__str_addv(groat__str *str, const char *format, va_list args)
+{
+    va_list again;
+    int need;
+
+    va_copy(again, args);
+    need = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    if (need < 0 || !reserve(str, (size_t)need))
+        return;
+    (void)vsnprintf(str->data + str->len, (size_t)need + 1, format, args);
+    str->len += (size_t)need;
+}
+
+void groat__str_addf(groat__str *str, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    groat__str_addv(str, format, args);
+    va_end(args);
+}
+
+char *groat__str_take(groat__str *str)
+{
+    char *data;
+
+    groat__str_addn(str, "", 0);
+    if (str->failed) {
+        groat__str_free(str);
+        return NULL;
+    }
+    data = str->data;
+    memset(str, 0, sizeof(*str));
+    return data;
+}
+
+void groat__hex(char *out, const uint8_t *bytes, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < len; i++) {
+        out[2 * i] = digits[bytes[i] >> 4];
+        out[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    out[2 * len] = '\0';
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+bool groat__unhex(uint8_t *out, size_t len, const char *text)
+{
+    if (strlen(text) != 2 * len)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        int hi = hex_value(text[2 * i]);
+        int lo = hex_value(text[2 * i + 1]);
+
+        if (hi < 0 || lo < 0)
+            return false;
+        out[i] = (uint8_t)(hi << 4 | lo);
+    }
+    return true;
+}

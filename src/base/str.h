@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_BASE_STR_H
+#define GROAT_BASE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "groat.h"
+
+/* A growing text.  Start from {0}.  The first failed allocation makes it
+ * `failed` for good and later appends do nothing, so that a caller checks
+ * once, at the end.  data is NUL-terminated whenever it is not NULL. */
+typedef struct groat__str {
+    char *data;
+    size_t len;
+    size_t cap;
+    bool failed;
+} groat__str;
+
+void groat__str_free(groat__str *str);
+/* Keeps the memory, drops the text. */
+void groat__str_clear(groat__str *str);
+void groat__str_add(groat__str *str, const char *text);
+void groat__str_addn(groat__str *str, const char *text, size_t len);
+void groat__str_add_int(groat__str *str, int64_t value);
+void groat__str_addf(groat__str *str, const char *format, ...)
+    GROAT_PRINTF(2, 3);
+void groat__str_addv(groat__str *str, const char *format, va_list args);
+/* Hands the text over, malloc'd, never NULL unless it failed; str is empty. */
+char *groat__str_take(groat__str *str);
+
+/* len bytes as 2*len lower-case hex digits and NUL. */
+void groat__hex(char *out, const uint8_t *bytes, size_t len);
+/* Back; false unless text is exactly 2*len hex digits. */
+bool groat__unhex(uint8_t *out, size_t len, const char *text);
+
+#endif

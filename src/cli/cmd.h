@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd.h - what every command of the tool shares.
+ *
+ * A command is a row of the table in commands.c and one function.  The row
+ * alone feeds the parser, help, completion and the check of the manual page.
+ * A command prints its answer to stdout, or, when values.json is set, puts it
+ * into cli->json: main.c opened that object, ends it and prints it.  It
+ * returns an exit code; errors go through groat__cli_fail.
+ */
+#ifndef GROAT_CLI_CMD_H
+#define GROAT_CLI_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/driver.h"
+#include "cli/out.h"
+#include "cli/progress.h"
+#include "groat.h"
+
+/* Exit codes of the tool. */
+enum {
+    GROAT__EXIT_DONE = 0,
+    GROAT__EXIT_FAILED = 1,
+    GROAT__EXIT_USAGE = 2,
+    GROAT__EXIT_NO_DEVICE = 3,
+    GROAT__EXIT_COMPILE = 4
+};
+
+enum {
+    GROAT__LIST_MAX = 64, /* values of an option that may be repeated */
+    GROAT__FORMAT = 1,    /* "format" of every JSON answer            */
+    GROAT__WORDS_ANY = 65536,
+    GROAT__NAME_ROOM = 80 /* an option's name and NUL */
+};
+
+typedef struct groat__list {
+    const char *item[GROAT__LIST_MAX];
+    size_t count;
+} groat__list;
+
+/* One "--valid-rows 33" of the command line. */
+typedef struct groat__assignment {
+    const char *name; /* as in the driver's table, "valid_rows" */
+    int64_t value;
+} groat__assignment;
+
+/* What the options said; commands.c says which command has which. */
+typedef struct groat__values {
+    bool json;
+    bool help;
+    bool no_cache;
+    bool sanitize;
+    bool time;
+    bool identity;
+    groat__list targets; /* the last one counts where one is wanted */
+    const char *input;
+    const char *output;
+    const char *cache_dir;
+    const char *family_path;
+    uint64_t seed;
+    uint64_t repeat;
+    uint64_t device;
+    uint64_t max_bytes;
+    groat__assignment arg[GROAT__LIST_MAX]; /* run-time arguments */
+    size_t arg_count;
+} groat__values;
+
+typedef enum groat__option_kind {
+    GROAT__OPTION_FLAG,  /* bool                                          */
+    GROAT__OPTION_TEXT,  /* const char *, not empty                       */
+    GROAT__OPTION_LIST,  /* groat__list, may be repeated                  */
+    GROAT__OPTION_COUNT, /* uint64_t in [min, max], decimal or 0x         */
+    GROAT__OPTION_BYTES  /* the same, with K, M, G for powers of 1024     */
+} groat__option_kind;
+
+typedef struct groat__option {
+    const char *name;  /* without "--"; NULL ends a table                 */
+    const char *value; /* how help calls its value, NULL for a flag       */
+    groat__option_kind kind;
+    size_t offset; /* in groat__values                                */
+    uint64_t min;
+    uint64_t max;
+    const char *meaning;
+} groat__option;
+
+typedef struct groat__cli groat__cli;
+
+typedef struct groat__command {
+    const char *name;  /* NULL ends the table                             */
+    const char *words; /* "SPEC...", as help shows it; "" for none        */
+    size_t min_words;
+    size_t max_words;
+    bool hidden;      /* not in help and completion                      */
+    bool driver_args; /* takes the run-time arguments of drivers         */
+    const groat__option *options;
+    const char *summary;
+    const char *detail; /* further lines of `groat help COMMAND`, or NULL */
+    int (*run)(groat__cli *cli);
+} groat__command;
+
+struct groat__cli {
+    const groat__command *command;
+    groat__values values;
+    const char *const *words; /* what is no option                         */
+    size_t word_count;
+    int argc; /* as main got them                          */
+    char **argv;
+    groat_context *context; /* NULL until groat__cli_open                */
+    groat__json json;       /* the open top object, with "format"        */
+    groat__progress progress;
+    groat_error failure; /* what groat__cli_fail reported, for JSON   */
+};
+
+/* ---- commands.c -------------------------------------------------------- */
+
+extern const groat__command groat__commands[];
+/* NULL when there is none. */
+const groat__command *groat__command_find(const char *name);
+
+/* ---- opt.c ------------------------------------------------------------- */
+
+/* Parses everything behind the command's name into values and words.
+ * Returns DONE, or USAGE after it has said what is wrong. */
+int groat__opt_parse(groat__cli *cli, int argc, char **argv);
+/* The name in `known` that is nearest to `name`, or NULL when none is near.
+ * best starts at a distance that counts as near and is lowered. */
+void groat__opt_nearer(const char *name, const char *known, size_t *best,
+                       const char **nearest);
+/* Edits of `name` that still count as a slip of the hand. */
+size_t groat__opt_slack(const char *name);
+
+/* How a name of a table is typed: "valid_rows" as "valid-rows". */
+void groat__opt_spell(const char *name, char out[GROAT__NAME_ROOM]);
+
+/* ---- main.c ------------------------------------------------------------ */
+
+/* "groat: ..." on stderr, control characters made visible. */
+void groat__cli_say(groat__cli *cli, const char *format, ...)
+    GROAT_PRINTF(2, 3);
+/* Says error->text and its log. */
+void groat__cli_say_error(groat__cli *cli, const groat_error *error);
+/* The same, remembers it for the JSON answer, empties error, and returns the
+ * exit code of its status. */
+int groat__cli_fail(groat__cli *cli, groat_error *error);
+/* Says a line that is no library error, the same way; returns the exit code
+ * of status. */
+int groat__cli_refuse(groat__cli *cli, groat_status status, const char *format,
+                      ...) GROAT_PRINTF(3, 4);
+int groat__exit_of(groat_status status);
+/* Puts "error": {...} into the innermost object of the JSON answer. */
+void groat__cli_json_error(groat__json *json, const groat_error *error);
+
+/* Opens cli->context as the options say, with `flags` (GROAT_OPEN_*) added.
+ * Returns DONE or the exit code of a failure that it has told. */
+int groat__cli_open(groat__cli *cli, unsigned flags);
+/* The last --target, or NULL for the library's default. */
+const char *groat__cli_target(const groat__cli *cli);
+/* Milliseconds of a clock that only goes forward. */
+double groat__cli_now_ms(void);
+
+/* ---- driver.c ---------------------------------------------------------- */
+
+/* Every driver of this tool; NULL past the end. */
+const groat_driver *groat__driver_at(size_t index);
+
+/* ---- cmd_cache.c ------------------------------------------------------- */
+
+/* "path", "stat" ...: what `groat cache` can do; NULL past the end. */
+const char *groat__cache_action_at(size_t index);
+
+/* ---- spawn.c ----------------------------------------------------------- */
+
+/* Runs argv[0] (looked for in $PATH if it has no slash), waits, and gives its
+ * stdout, at most max bytes, NUL-terminated, and its exit code (128 + signal
+ * when it was killed).  Errors: IO, NO_MEMORY.  free() *out. */
+groat_status groat__spawn_read(char *const *argv, size_t max, char **out,
+                               int *code, groat_error *error);
+/* Makes this process one that can load kernels built with ASan: starts the
+ * tool again with the runtime in front of all other libraries.  Returns DONE
+ * when it already is one, else an exit code; does not return on success. */
+int groat__sanitize(groat__cli *cli);
+
+/* ---- the commands ------------------------------------------------------ */
+
+int groat__cmd_bench(groat__cli *cli);
+int groat__cmd_build(groat__cli *cli);
+int groat__cmd_cache(groat__cli *cli);
+int groat__cmd_completion_data(groat__cli *cli);
+int groat__cmd_demo(groat__cli *cli);
+int groat__cmd_devices(groat__cli *cli);
+int groat__cmd_doctor(groat__cli *cli);
+int groat__cmd_families(groat__cli *cli);
+int groat__cmd_help(groat__cli *cli);
+int groat__cmd_key(groat__cli *cli);
+int groat__cmd_run(groat__cli *cli);
+int groat__cmd_source(groat__cli *cli);
+int groat__cmd_version(groat__cli *cli);
+
+#endif

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd_bench.c - groat bench: what groat costs on top of the vendor's calls.
+ *
+ *   hit   launch through a handle, and lookup by spec + launch, against the
+ *         raw launch call; lookup alone
+ *   cold  a first groat_kernel_get against a raw compile of an empty kernel
+ *   disk  a groat_kernel_get answered by the store against a raw module load
+ *         of the same binary
+ *
+ * Both sides of a ratio are measured in turn in one run, each is the median of
+ * many, and both are printed.  Nothing here judges: a figure is no test.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/raw.h"
+
+enum {
+    BATCH = 400,      /* launches between two synchronizations */
+    ROUNDS = 41,      /* medians are of this many batches      */
+    LOOKUPS = 200000, /* lookups per sample                    */
+    THREADS = 16,
+    COLD_ROUNDS = 9,
+    DISK_ROUNDS = 41
+};
+
+/* The smallest tile there is: the launch is all that counts. */
+static const char hit_spec[] =
+    "tile_loader_lds:tile_rows=16,tile_cols=32,num_loading_warps=1";
+
+typedef struct bench {
+    groat__cli *cli;
+    groat_context *context;
+    const char *target;
+    char backend[8];
+    const char *arch;
+    groat__raw raw;
+    groat_error error;
+} bench;
+
+/* What the launches of `hit` share. */
+typedef struct shot {
+    groat_context *context;
+    const char *target;
+    groat_kernel *kernel;
+    groat_kernel_info info;
+    void *native;
+    const groat__raw *raw;
+    groat_launch launch;
+    groat_plan plan;
+    uint64_t output;
+} shot;
+
+typedef enum mode { RAW_LAUNCH, HANDLE_LAUNCH, LOOKUP_LAUNCH, LOOKUP } mode;
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof(values[0]), by_value);
+    return values[count / 2];
+}
+
+/* ---- output ------------------------------------------------------------ */
+
+static void say_ratio(bench *b, const char *name, const char *unit,
+                      const char *raw_name, double raw, double ours)
+{
+    groat__json *json = &b->cli->json;
+
+    if (!b->cli->values.json) {
+        (void)printf("%-34s %10.3f %s   %s %10.3f %s   ratio %.3f\n", name,
+                     ours, unit, raw_name, raw, unit, ours / raw);
+        return;
+    }
+    groat__json_object(json, NULL);
+    groat__json_string(json, "name", name);
+    groat__json_string(json, "unit", unit);
+    groat__json_real(json, "groat", ours);
+    groat__json_string(json, "reference", raw_name);
+    groat__json_real(json, "raw", raw);
+    groat__json_real(json, "ratio", ours / raw);
+    groat__json_end(json);
+}
+
+static void say_value(bench *b, const char *name, const char *unit,
+                      double value)
+{
+    groat__json *json = &b->cli->json;
+
+    if (!b->cli->values.json) {
+        (void)printf("%-34s %10.3f %s\n", name, value, unit);
+        return;
+    }
+    groat__json_object(json, NULL);
+    groat__json_string(json, "name", name);
+    groat__json_string(json, "unit", unit);
+    groat__json_real(json, "groat", value);
+    groat__json_end(json);
+}
+
+static bool can_run(bench *b)
+{
+    uint64_t address = 0;
+    bool can = groat_memory_alloc(b->context, b->target, 16, &address, NULL) ==
+               GROAT_OK;
+
+    groat_memory_free(b->context, b->target, address);
+    return can;
+}
+
+/* ---- hit --------------------------------------------------------------- */
+
+static void fire(const shot *s, mode how, unsigned count)
+{
+    void *params[] = {(void *)(uintptr_t)s->plan.args};
+    const unsigned *block = s->info.block;
+
+    for (unsigned i = 0; i < count; i++) {
+        groat_kernel *kernel = s->kernel;
+
+        if (how == RAW_LAUNCH) {
+            (void)s->raw->launch(s->native, 1, 1, 1, block[0], block[1],
+                                 block[2], s->info.shared_bytes, NULL, params,
+                                 NULL);
+            continue;
+        }
+        if (how != HANDLE_LAUNCH)
+            kernel = groat_kernel_lookup(s->context, hit_spec, s->target);
+        if (how != LOOKUP)
+            (void)groat_kernel_launch(kernel, &s->launch, s->plan.args,
+                                      s->plan.args_bytes, NULL);
+        else if (kernel == NULL)
+            abort(); /* loaded above: it cannot be absent */
+    }
+}
+
+static double batch_us(const shot *s, mode how, unsigned count)
+{
+    double start = groat__cli_now_ms();
+    double end;
+
+    fire(s, how, count);
+    end = groat__cli_now_ms();
+    (void)groat_synchronize(s->context, s->target, NULL);
+    return (end - start) * 1e3 / count;
+}
+
+typedef struct worker {
+    const shot *shot;
+    mode how;
+    unsigned count;
+    pthread_barrier_t *start;
+} worker;
+
+static void *work(void *user)
+{
+    const worker *w = user;
+
+    (void)groat__raw_enter(w->shot->raw);
+    (void)pthread_barrier_wait(w->start);
+    fire(w->shot, w->how, w->count);
+    return NULL;
+}
+
+/* Microseconds per operation of one thread while all run. */
+static double crowd_us(const shot *s, mode how, unsigned count)
+{
+    pthread_t threads[THREADS];
+    pthread_barrier_t start;
+    worker w = {s, how, count, &start};
+    size_t running = 0;
+    double began;
+
+    if (pthread_barrier_init(&start, NULL, THREADS + 1) != 0)
+        return 0;
+    while (running < THREADS &&
+           pthread_create(&threads[running], NULL, work, &w) == 0)
+        running++;
+    if (running < THREADS)
+        abort(); /* the others wait for a start that cannot come */
+    (void)pthread_barrier_wait(&start);
+    began = groat__cli_now_ms();
+    for (size_t i = 0; i < running; i++)
+        (void)pthread_join(threads[i], NULL);
+    began = groat__cli_now_ms() - began;
+    (void)pthread_barrier_destroy(&start);
+    (void)groat_synchronize(s->context, s->target, NULL);
+    return began * 1e3 / count;
+}
+
+static void hit_launches(bench *b, const shot *s)
+{
+    double sample[3][ROUNDS];
+    double crowd[3][ROUNDS];
+
+    for (int how = 0; how < 3; how++) {
+        (void)batch_us(s, (mode)how, BATCH);
+        (void)crowd_us(s, (mode)how, BATCH / THREADS);
+    }
+    for (int r = 0; r < ROUNDS; r++)
+        for (int how = 0; how < 3; how++) {
+            sample[how][r] = batch_us(s, (mode)how, BATCH);
+            crowd[how][r] = crowd_us(s, (mode)how, BATCH);
+        }
+    for (int how = 0; how < 3; how++) {
+        sample[how][0] = median(sample[how], ROUNDS);
+        crowd[how][0] = median(crowd[how], ROUNDS);
+    }
+    say_ratio(b, "launch through a handle", "us", "raw launch", sample[0][0],
+              sample[1][0]);
+    say_ratio(b, "lookup by spec + launch", "us", "raw launch", sample[0][0],
+              sample[2][0]);
+    say_ratio(b, "handle, each of 16 threads", "us", "raw, 16 threads",
+              crowd[0][0], crowd[1][0]);
+    say_ratio(b, "lookup + launch, 16 threads", "us", "raw, 16 threads",
+              crowd[0][0], crowd[2][0]);
+}
+
+static void hit_lookups(bench *b, const shot *s)
+{
+    double alone[9];
+    double crowd[9];
+
+    for (int r = 0; r < 9; r++) {
+        double start = groat__cli_now_ms();
+
+        fire(s, LOOKUP, LOOKUPS);
+        alone[r] = (groat__cli_now_ms() - start) * 1e6 / LOOKUPS;
+        crowd[r] = crowd_us(s, LOOKUP, LOOKUPS) * 1e3;
+    }
+    say_value(b, "lookup by spec, 1 thread", "ns", median(alone, 9));
+    say_value(b, "lookup by spec, each of 16 threads", "ns", median(crowd, 9));
+}
+
+static groat_status prepare(bench *b, shot *s)
+{
+    const groat_driver *driver = groat_driver_find("tile_loader_lds");
+    int64_t values[GROAT_DRIVER_ARGS] = {0, 0, 0, 1, 1, 1};
+    uint64_t addresses[2] = {0, 0};
+    groat_spec *spec = NULL;
+    groat_status status =
+        groat_spec_parse(b->context, hit_spec, b->target, &spec, &b->error);
+
+    if (status == GROAT_OK)
+        status = driver->plan(spec, values, &s->plan, &b->error);
+    if (status == GROAT_OK)
+        status = groat_kernel_get(b->context, hit_spec, b->target, &s->kernel,
+                                  NULL, &b->error);
+    if (status == GROAT_OK)
+        status =
+            groat_memory_alloc(b->context, b->target, s->plan.buffers[1].bytes,
+                               &addresses[1], &b->error);
+    if (status == GROAT_OK) {
+        s->output = addresses[1];
+        addresses[0] = addresses[1];
+        driver->bind(spec, &s->plan, addresses);
+        s->native = groat_kernel_native(s->kernel);
+        s->info.size = sizeof(s->info);
+        status = groat_kernel_info_get(s->kernel, &s->info);
+    }
+    groat_spec_free(spec);
+    return status;
+}
+
+static groat_status bench_hit(bench *b)
+{
+    shot s = {.context = b->context,
+              .target = b->target,
+              .launch = GROAT_LAUNCH_INIT};
+    groat_status status;
+
+    if (!can_run(b)) {
+        groat__cli_say(b->cli, "%s does not run here: hit is not measured",
+                       b->target);
+        return GROAT_OK;
+    }
+    status = prepare(b, &s);
+    if (status == GROAT_OK) {
+        groat__raw_open(b->backend, (int)b->cli->values.device, &b->raw);
+        s.raw = &b->raw;
+        if (b->raw.launch != NULL && s.native != NULL &&
+            groat__raw_enter(&b->raw))
+            hit_launches(b, &s);
+        else
+            groat__cli_say(b->cli,
+                           "%s has no raw launch: only lookups are measured",
+                           b->target);
+        hit_lookups(b, &s);
+    }
+    groat_memory_free(b->context, b->target, s.output);
+    groat_kernel_release(s.kernel);
+    groat__raw_close(&b->raw);
+    return status;
+}
+
+/* ---- cold and disk ----------------------------------------------------- */
+
+/* Specs that differ in one constant and nothing else that costs time. */
+static void name_spec(char spec[160], unsigned number)
+{
+    (void)snprintf(spec, 160,
+                   "tile_loader_lds:tile_rows=64,tile_cols=64,src_cols=1024,"
+                   "ld=%u,swizzle_bits=1,swizzle_base=5,swizzle_shift=4",
+                   2048 + 16 * number);
+}
+
+/* Compiles; loads too where the target can run here. */
+static groat_status make_new(bench *b, unsigned number, bool load)
+{
+    char text[160];
+    groat_kernel *kernel = NULL;
+    groat_spec *spec = NULL;
+    groat_status status;
+
+    name_spec(text, number);
+    if (load) {
+        status = groat_kernel_get(b->context, text, b->target, &kernel, NULL,
+                                  &b->error);
+        groat_kernel_release(kernel);
+        return status;
+    }
+    status = groat_spec_parse(b->context, text, b->target, &spec, &b->error);
+    if (status == GROAT_OK)
+        status = groat_build(spec, NULL, NULL, NULL, &b->error);
+    groat_spec_free(spec);
+    return status;
+}
+
+/* The raw side of cold; false where there is none. */
+static bool compile_raw(bench *b)
+{
+    char *const argv[] = {"c++", "-shared",   "-fPIC",     "-x", "c++",
+                          "-o",  "/dev/null", "/dev/null", NULL};
+    char *out = NULL;
+    int code = 1;
+
+    if (strcmp(b->backend, "cpu") != 0)
+        return groat__raw_compile_empty(&b->raw, b->arch);
+    if (groat__spawn_read(argv, 65536, &out, &code, NULL) != GROAT_OK)
+        return false;
+    free(out);
+    return code == 0;
+}
+
+static groat_status bench_cold(bench *b)
+{
+    double raw[COLD_ROUNDS];
+    double ours[COLD_ROUNDS];
+    bool load = can_run(b);
+    bool compared = true;
+    groat_status status = make_new(b, 0, load);
+
+    groat__raw_open(b->backend, (int)b->cli->values.device, &b->raw);
+    (void)compile_raw(b);
+    for (unsigned r = 0; r < COLD_ROUNDS && status == GROAT_OK; r++) {
+        double start = groat__cli_now_ms();
+        double middle;
+
+        compared = compile_raw(b) && compared;
+        middle = groat__cli_now_ms();
+        status = make_new(b, 1 + r, load);
+        ours[r] = groat__cli_now_ms() - middle;
+        raw[r] = middle - start;
+    }
+    groat__raw_close(&b->raw);
+    if (status != GROAT_OK)
+        return status;
+    if (compared)
+        say_ratio(b, load ? "first get, compiled and loaded" : "first build",
+                  "ms", "raw compile, empty", median(raw, COLD_ROUNDS),
+                  median(ours, COLD_ROUNDS));
+    else
+        say_value(b, "first get", "ms", median(ours, COLD_ROUNDS));
+    return GROAT_OK;
+}
+
+/* Loads and resolves the same bytes by the vendor's calls. */
+static double load_raw(bench *b, const void *binary, const char *name)
+{
+    double start = groat__cli_now_ms();
+    void *module = NULL;
+    void *function = NULL;
+    int failed = b->raw.load(&module, binary);
+    double end;
+
+    if (failed == 0)
+        failed = b->raw.function(&function, module, name);
+    end = groat__cli_now_ms();
+    if (module != NULL)
+        (void)b->raw.unload(module);
+    return failed != 0 ? -1 : (end - start) * 1e3;
+}
+
+static groat_status disk_round(bench *b, unsigned number, double *raw,
+                               double *ours)
+{
+    groat_kernel_info info = {.size = sizeof(info)};
+    groat_spec *spec = NULL;
+    groat_kernel *kernel = NULL;
+    void *binary = NULL;
+    size_t bytes = 0;
+    char text[160];
+    double start;
+    groat_status status;
+
+    name_spec(text, number);
+    status = groat_spec_parse(b->context, text, b->target, &spec, &b->error);
+    if (status == GROAT_OK)
+        status = groat_build(spec, &binary, &bytes, &info, &b->error);
+    if (status == GROAT_OK && b->raw.load != NULL)
+        *raw = load_raw(b, binary, info.name);
+    start = groat__cli_now_ms();
+    if (status == GROAT_OK)
+        status = groat_kernel_get(b->context, text, b->target, &kernel, NULL,
+                                  &b->error);
+    *ours = (groat__cli_now_ms() - start) * 1e3;
+    groat_kernel_release(kernel);
+    groat_spec_free(spec);
+    groat_free(binary);
+    return status;
+}
+
+static groat_status bench_disk(bench *b)
+{
+    double raw[DISK_ROUNDS] = {0};
+    double ours[DISK_ROUNDS] = {0};
+    groat_status status = GROAT_OK;
+    double ignored;
+
+    if (!can_run(b)) {
+        groat__cli_say(b->cli, "%s does not run here: disk is not measured",
+                       b->target);
+        return GROAT_OK;
+    }
+    groat__raw_open(b->backend, (int)b->cli->values.device, &b->raw);
+    (void)groat__raw_enter(&b->raw);
+    status = disk_round(b, 100, &ignored, &ignored);
+    for (unsigned r = 0; r < DISK_ROUNDS && status == GROAT_OK; r++)
+        status = disk_round(b, 101 + r, &raw[r], &ours[r]);
+    groat__raw_close(&b->raw);
+    if (status != GROAT_OK)
+        return status;
+    if (raw[0] > 0)
+        say_ratio(b, "get from disk", "us", "raw load + resolve",
+                  median(raw, DISK_ROUNDS), median(ours, DISK_ROUNDS));
+    else
+        say_value(b, "get from disk", "us", median(ours, DISK_ROUNDS));
+    return GROAT_OK;
+}
+
+/* ---- the command ------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    groat_status (*run)(bench *b);
+} benches[] = {{"hit", bench_hit}, {"cold", bench_cold}, {"disk", bench_disk}};
+
+enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };
+
+static bool is_wanted(const groat__cli *cli, const char *name)
+{
+    for (size_t i = 0; i < cli->word_count; i++)
+        if (strcmp(cli->words[i], name) == 0)
+            return true;
+    return cli->word_count == 0;
+}
+
+static int check_words(groat__cli *cli)
+{
+    for (size_t i = 0; i < cli->word_count; i++) {
+        bool known = false;
+
+        for (size_t k = 0; k < BENCHES; k++)
+            known = known || strcmp(cli->words[i], benches[k].name) == 0;
+        if (!known)
+            return groat__cli_refuse(cli, GROAT_INVALID,
+                                     "there is no bench '%.40s'; benches: hit, "
+                                     "cold, disk",
+                                     cli->words[i]);
+    }
+    return GROAT__EXIT_DONE;
+}
+
+static groat_status run_wanted(bench *b)
+{
+    groat_status status = GROAT_OK;
+
+    if (b->cli->values.json)
+        groat__json_array(&b->cli->json, "figures");
+    for (size_t i = 0; i < BENCHES && status == GROAT_OK; i++)
+        if (is_wanted(b->cli, benches[i].name))
+            status = benches[i].run(b);
+    if (b->cli->values.json)
+        groat__json_end(&b->cli->json);
+    return status;
+}
+
+/* A store of the bench's own: what the user has cached would spoil cold. */
+static bool make_store(char dir[64])
+{
+    const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+
+    (void)snprintf(dir, 64, "%s/groat-bench-XXXXXX", base);
+    return mkdtemp(dir) != NULL;
+}
+
+static void remove_store(const char *dir)
+{
+    static const char *const names[] = {"groat.sqlite", "groat.sqlite-wal",
+                                        "groat.sqlite-shm"};
+    char path[128];
+
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(dir);
+}
+
+int groat__cmd_bench(groat__cli *cli)
+{
+    bench b = {.cli = cli, .error = GROAT_ERROR_INIT};
+    char dir[64] = "";
+    int code = check_words(cli);
+
+    if (code != GROAT__EXIT_DONE)
+        return code;
+    if (cli->values.cache_dir == NULL && make_store(dir))
+        cli->values.cache_dir = dir;
+    code = groat__cli_open(cli, 0);
+    if (code == GROAT__EXIT_DONE) {
+        b.context = cli->context;
+        b.target = groat__cli_target(cli);
+        if (b.target == NULL)
+            b.target = groat_default_target(b.context);
+        (void)snprintf(b.backend, sizeof(b.backend), "%.*s",
+                       (int)strcspn(b.target, ":"), b.target);
+        b.arch = b.target + strcspn(b.target, ":");
+        b.arch += *b.arch == ':';
+        if (cli->values.json)
+            groat__json_string(&cli->json, "target", b.target);
+        if (run_wanted(&b) != GROAT_OK)
+            code = groat__cli_fail(cli, &b.error);
+        groat_close(cli->context);
+        cli->context = NULL;
+    }
+    if (dir[0] != '\0')
+        remove_store(dir);
+    return code;
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd_demo.c - groat demo: kernels for the KV caches of real models, got three
+ * ways: compiled, from disk in a new process, from memory.
+ *
+ * Owns the table of models, the private folder of the store, and the new
+ * processes.  A run is trial.c's, a process spawn.c's.
+ * Invariant: exits with 0 only when every byte of every run was right and the
+ * second way really came from disk.
+ * Locking: none; the tool is single-threaded.
+ */
+#include "cli/trial.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKUPS = 100000, GPU_REPEATS = 50, ANSWER_MAX = 1 << 20 };
+
+typedef struct demo_row {
+    const char *model;
+    const char *shape; /* what the spec asks for, in a few words */
+    const char *spec;
+} demo_row;
+
+/* One layer's K of each model is a matrix of kv_heads * head_dim columns
+ * (DeepSeek's is the latent of 512 + 64), a row per token; a tile of it is
+ * what a block loads.  Models that share a shape get loaders that differ. */
+static const demo_row rows[] = {
+    {"Llama 3 8B", "64x128 of 1024 bf16",
+     "tile_loader_lds:dtype=bf16,tile_rows=64,tile_cols=128,src_cols=1024,"
+     "full_width=true"},
+    {"Llama 3 70B fp8", "64x128 of 1024 fp8, subtiles",
+     "tile_loader_lds:dtype=fp8,tile_rows=64,tile_cols=128,src_cols=1024"},
+    {"Qwen3 8B", "128x128 of 1024 bf16, swizzled",
+     "tile_loader_lds:dtype=bf16,tile_rows=128,tile_cols=128,src_cols=1024,"
+     "full_width=true,swizzle_bits=3,swizzle_base=4,swizzle_shift=4"},
+    {"Qwen3 30B-A3B", "32x128 of 512 bf16, ring of 4",
+     "tile_loader_lds:entry=stream,dtype=bf16,tile_rows=32,tile_cols=128,"
+     "src_cols=512,full_width=true,stages=4"},
+    {"Mistral 7B", "16x128 of 1024 bf16, subtiles",
+     "tile_loader_lds:dtype=bf16,tile_rows=16,tile_cols=128,src_cols=1024"},
+    {"DeepSeek V3 MLA", "64x64 of 576 bf16",
+     "tile_loader_lds:dtype=bf16,tile_rows=64,tile_cols=64,src_cols=576,"
+     "full_width=true"},
+    {"Gemma 3 27B", "32x128 of 2048 bf16, ring of 2",
+     "tile_loader_lds:entry=stream,dtype=bf16,tile_rows=32,tile_cols=128,"
+     "src_cols=2048,full_width=true,stages=2"},
+    {"Gemma 3 4B", "32x256 of 1024 bf16, 8 waves",
+     "tile_loader_lds:dtype=bf16,tile_rows=32,tile_cols=256,src_cols=1024,"
+     "num_loading_warps=8"},
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* What became of one row. */
+typedef struct demo_result {
+    groat__trial trial;
+    groat_error error;   /* why there is no more                          */
+    groat_origin origin; /* of the first get                              */
+    double cold_ms;
+    bool cold_right;
+    double disk_ms;
+    bool disk_right; /* verified, and really from disk                */
+    double hit_ns;
+    bool memory_right;
+} demo_result;
+
+static bool all_right(const demo_result *result)
+{
+    return result->cold_right && result->disk_right && result->memory_right;
+}
+
+/* ---- the private folder ------------------------------------------------ */
+
+static int remove_one(const char *path, const struct stat *facts, int kind,
+                      struct FTW *where)
+{
+    (void)facts;
+    (void)kind;
+    (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+static bool make_folder(groat__text *folder)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    groat__text_addf(folder, "%s/groat-demo-XXXXXX",
+                     tmp && *tmp ? tmp : "/tmp");
+    return !folder->failed && mkdtemp(folder->data);
+}
+
+/* ---- the answer of a new process --------------------------------------- */
+
+/* Where the value of a member starts in an answer of this tool, or NULL. */
+static const char *member(const char *answer, const char *name)
+{
+    groat__text quoted = {0};
+    const char *at = NULL;
+
+    groat__text_addf(&quoted, "\n  \"%s\": ", name);
+    if (!quoted.failed)
+        at = strstr(answer, quoted.data);
+    at = at ? at + quoted.len : NULL;
+    groat__text_free(&quoted);
+    return at;
+}
+
+static bool member_is(const char *answer, const char *name, const char *value)
+{
+    const char *at = member(answer, name);
+
+    return at && strncmp(at, value, strlen(value)) == 0;
+}
+
+/* The same spec in a new process, which finds it on disk. */
+static groat_status from_disk(const char *folder, const demo_row *row,
+                              demo_result *result, int device)
+{
+    char number[16];
+    char *argv[] = {
+        "/proc/self/exe",  "run",  "--json",   "--cache-dir", (char *)folder,
+        "--device",        number, "--target", NULL,          "--",
+        (char *)row->spec, NULL};
+    char *answer = NULL;
+    const char *at;
+    groat_status status;
+    int code = 0;
+
+    (void)snprintf(number, sizeof(number), "%d", device);
+    argv[8] = (char *)groat_spec_target(result->trial.spec);
+    status =
+        groat__spawn_read(argv, ANSWER_MAX, &answer, &code, &result->error);
+    if (status)
+        return status;
+    at = member(answer, "get_ms");
+    result->disk_ms = at ? strtod(at, NULL) : 0;
+    result->disk_right = code == 0 && at &&
+                         member_is(answer, "verified", "t") &&
+                         member_is(answer, "origin", "\"disk\"");
+    free(answer);
+    return GROAT_OK;
+}
+
+/* ---- the three ways ---------------------------------------------------- */
+
+static void cold(groat__cli *cli, const demo_row *row, demo_result *result)
+{
+    groat__trial *trial = &result->trial;
+    groat_error *error = &result->error;
+
+    if (groat_spec_parse(cli->context, row->spec, groat__cli_target(cli),
+                         &trial->spec, error) ||
+        groat__trial_plan(cli, trial, error) ||
+        groat__trial_get(cli, trial, error))
+        return;
+    result->origin = trial->origin;
+    result->cold_ms = trial->get_ms;
+    if (groat__trial_launch(cli, trial, error) == GROAT_OK)
+        result->cold_right = trial->verdict == GROAT__RIGHT;
+}
+
+static void from_memory(groat__cli *cli, demo_result *result)
+{
+    groat__trial *trial = &result->trial;
+    const groat_kernel *found = NULL;
+    uint64_t hits = 0;
+    double start = groat__cli_now_ms();
+
+    for (int i = 0; i < LOOKUPS; i++) {
+        found = groat_kernel_lookup_spec(trial->spec);
+        hits += found == trial->kernel;
+    }
+    result->hit_ns = (groat__cli_now_ms() - start) * 1e6 / LOOKUPS;
+    if (strncmp(groat_spec_target(trial->spec), "cpu:", 4) != 0)
+        cli->values.repeat = GPU_REPEATS;
+    if (groat__trial_launch(cli, trial, &result->error) == GROAT_OK)
+        result->memory_right =
+            hits == LOOKUPS && trial->verdict == GROAT__RIGHT;
+    cli->values.repeat = 1;
+}
+
+static void run_rows(groat__cli *cli, const char *folder, demo_result *results)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        groat__progress_show(&cli->progress, i, ROWS, "compiling for %s",
+                             rows[i].model);
+        results[i].error = (groat_error)GROAT_ERROR_INIT;
+        cold(cli, &rows[i], &results[i]);
+    }
+    for (size_t i = 0; i < ROWS; i++) {
+        demo_result *result = &results[i];
+
+        if (!result->cold_right)
+            continue;
+        groat__progress_show(&cli->progress, i, ROWS, "again from disk, %s",
+                             rows[i].model);
+        if (from_disk(folder, &rows[i], result, (int)cli->values.device) ==
+            GROAT_OK)
+            from_memory(cli, result);
+    }
+    groat__progress_clear(&cli->progress);
+}
+
+/* ---- the report -------------------------------------------------------- */
+
+static void row_json(groat__json *json, const demo_row *row,
+                     const demo_result *result)
+{
+    groat__json_object(json, NULL);
+    groat__json_string(json, "model", row->model);
+    groat__json_string(json, "cold_origin", groat_origin_name(result->origin));
+    groat__json_real(json, "cold_ms", result->cold_ms);
+    groat__json_real(json, "disk_ms", result->disk_ms);
+    groat__json_real(json, "hit_ns", result->hit_ns);
+    groat__json_bool(json, "cold_verified", result->cold_right);
+    groat__json_bool(json, "disk_verified", result->disk_right);
+    groat__json_bool(json, "memory_verified", result->memory_right);
+    if (result->trial.spec)
+        groat__trial_json(json, &result->trial);
+    else
+        groat__json_string(json, "spec", row->spec);
+    if (result->error.status)
+        groat__cli_json_error(json, &result->error);
+    groat__json_end(json);
+}
+
+static void row_cells(groat__table *table, const demo_row *row,
+                      const demo_result *result)
+{
+    const groat_spec *spec = result->trial.spec;
+    const char *target = spec ? groat_spec_target(spec) : "-";
+    size_t family = strcspn(row->spec, ":");
+
+    groat__table_add(table, "%s", row->model);
+    groat__table_add(table, "%.*s", (int)family, row->spec);
+    groat__table_add(table, "%s", row->shape);
+    groat__table_add(table, "%s", target);
+    groat__table_add(table, "%.1f", result->cold_ms);
+    groat__table_add(table, "%.2f", result->disk_ms);
+    groat__table_add(table, "%.1f", result->hit_ns);
+    if (result->trial.device_clock)
+        groat__table_add(table, "%.1f", groat__trial_gb_per_s(&result->trial));
+    else
+        groat__table_add(table, "-");
+    if (all_right(result))
+        groat__table_add(table, "3 x %" PRIu64 " B", result->trial.bytes);
+    else
+        groat__table_add(table, "NO");
+}
+
+static void print_rows(const demo_result *results)
+{
+    static const char *const heads[] = {
+        "model",   "family", "tile", "target",   "cold ms",
+        "disk ms", "hit ns", "GB/s", "verified",
+    };
+    groat__table table = {.columns = 9, .right = 0xf0};
+
+    for (size_t i = 0; i < table.columns; i++)
+        groat__table_add(&table, "%s", heads[i]);
+    for (size_t i = 0; i < ROWS; i++)
+        row_cells(&table, &rows[i], &results[i]);
+    groat__table_print(&table);
+    (void)printf(
+        "\ncold: compiled, kept, loaded; disk: the same in a new process;\n"
+        "hit: one lookup in memory, mean of %d.  GB/s is by the clock of a\n"
+        "GPU; cpu targets are the judge's and have none.\n",
+        LOOKUPS);
+}
+
+static int report_store(groat__cli *cli)
+{
+    groat_cache_stat stat = {.size = sizeof(stat)};
+    groat_error error = GROAT_ERROR_INIT;
+    groat__json *json = &cli->json;
+
+    if (groat_cache_stat_get(cli->context, &stat, &error))
+        return groat__cli_fail(cli, &error);
+    groat__json_object(json, "store");
+    groat__json_uint(json, "entries", stat.entries);
+    groat__json_uint(json, "payload_bytes", stat.payload_bytes);
+    groat__json_uint(json, "file_bytes", stat.file_bytes);
+    groat__json_uint(json, "compiles", stat.compiles);
+    groat__json_uint(json, "misses", stat.misses);
+    groat__json_uint(json, "faults", stat.faults);
+    groat__json_end(json);
+    if (!cli->values.json)
+        (void)printf("store: %" PRIu64 " kernels, %" PRIu64
+                     " B of code in a file of %" PRIu64 " B; %" PRIu64
+                     " compiled, %" PRIu64 " faults\n",
+                     stat.entries, stat.payload_bytes, stat.file_bytes,
+                     stat.compiles, stat.faults);
+    return GROAT__EXIT_DONE;
+}
+
+static int report(groat__cli *cli, demo_result *results)
+{
+    int code = GROAT__EXIT_DONE;
+
+    groat__json_array(&cli->json, "rows");
+    for (size_t i = 0; i < ROWS; i++)
+        row_json(&cli->json, &rows[i], &results[i]);
+    groat__json_end(&cli->json);
+    if (!cli->values.json)
+        print_rows(results);
+    for (size_t i = 0; i < ROWS; i++) {
+        int one =
+            all_right(&results[i]) ? GROAT__EXIT_DONE : GROAT__EXIT_FAILED;
+
+        if (results[i].error.status) {
+            groat__cli_say(cli, "%s: %s", rows[i].model, results[i].error.text);
+            one = groat__exit_of(results[i].error.status);
+        } else if (one)
+            groat__cli_say(cli, "%s: cold %s, disk %s, memory %s",
+                           rows[i].model,
+                           results[i].cold_right ? "right" : "WRONG",
+                           results[i].disk_right ? "right" : "WRONG",
+                           results[i].memory_right ? "right" : "WRONG");
+        code = code ? code : one;
+    }
+    groat__json_bool(&cli->json, "verified", code == GROAT__EXIT_DONE);
+    if (report_store(cli) && !code)
+        code = GROAT__EXIT_FAILED;
+    return code;
+}
+
+int groat__cmd_demo(groat__cli *cli)
+{
+    bool own = !cli->values.cache_dir;
+    groat__text folder = {0};
+    demo_result *results;
+    int code;
+
+    if (own && !make_folder(&folder)) {
+        code = groat__cli_refuse(cli, GROAT_IO, "cannot make %s: %s",
+                                 folder.data ? folder.data : "a folder",
+                                 strerror(errno));
+        goto free_folder;
+    }
+    if (own)
+        cli->values.cache_dir = folder.data;
+    results = calloc(ROWS, sizeof(*results));
+    code = results ? groat__cli_open(cli, 0)
+                   : groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+    if (code)
+        goto remove_folder;
+    run_rows(cli, cli->values.cache_dir, results);
+    code = report(cli, results);
+    for (size_t i = 0; i < ROWS; i++) {
+        groat__trial_free(&results[i].trial);
+        groat_error_clear(&results[i].error);
+    }
+remove_folder:
+    free(results);
+    if (own) {
+        groat_close(cli->context);
+        cli->context = NULL;
+        cli->values.cache_dir = NULL;
+        (void)nftw(folder.data, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    }
+free_folder:
+    groat__text_free(&folder);
+    return code;
+}

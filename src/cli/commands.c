@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * commands.c - the table of commands and, per command, the table of options.
+ *
+ * Owns every name that a user may type behind `groat`.  The parser (opt.c),
+ * help and completion (cmd_help.c) and the test of the manual page all read
+ * these rows; what a command does lies in its cmd_*.c.
+ * Invariant: a row's offset names a member of groat__values of its kind.
+ * Locking: none; all tables are const.
+ */
+#include "cli/cmd.h"
+
+#include <string.h>
+
+#define AT(member) offsetof(groat__values, member)
+
+#define FLAG(option, member, meaning)                                          \
+    {                                                                          \
+        option, NULL, GROAT__OPTION_FLAG, AT(member), 0, 0, meaning            \
+    }
+#define TEXT(option, value, member, meaning)                                   \
+    {                                                                          \
+        option, value, GROAT__OPTION_TEXT, AT(member), 0, 0, meaning           \
+    }
+#define COUNT(option, member, min, max, meaning)                               \
+    {                                                                          \
+        option, "N", GROAT__OPTION_COUNT, AT(member), min, max, meaning        \
+    }
+
+#define ROW_JSON FLAG("json", json, "answer with one JSON object")
+#define ROW_HELP FLAG("help", help, "show this command's help")
+#define ROW_TARGET                                                             \
+    {                                                                          \
+        "target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0,                  \
+            "who runs it: cuda:sm_90a, hip:gfx950, cpu:gfx950 ..."             \
+    }
+#define ROW_FAMILIES                                                           \
+    TEXT("family-path", "P", family_path,                                      \
+         "folders of further families, colon-separated")
+#define ROW_CACHE_DIR                                                          \
+    TEXT("cache-dir", "D", cache_dir, "folder of the kernel store")
+#define ROW_NO_CACHE                                                           \
+    FLAG("no-cache", no_cache, "keep no kernel on disk and use none")
+#define ROW_DEVICE                                                             \
+    COUNT("device", device, 0, 1023, "ordinal of the GPU, from 0")
+#define ROW_SEED                                                               \
+    COUNT("seed", seed, 0, UINT64_MAX,                                         \
+          "seed of the input and of the cpu judge's choices")
+#define ROW_REPEAT                                                             \
+    COUNT("repeat", repeat, 1, 1000000, "timed launches; 1 launches just once")
+#define ROWS_END                                                               \
+    {                                                                          \
+        NULL, NULL, GROAT__OPTION_FLAG, 0, 0, 0, NULL                          \
+    }
+
+static const groat__option plain_options[] = {ROW_JSON, ROW_HELP, ROWS_END};
+
+static const groat__option run_options[] = {
+    ROW_TARGET,
+    ROW_JSON,
+    ROW_SEED,
+    TEXT("input", "FILE", input, "raw bytes of the first input buffer"),
+    TEXT("output", "FILE", output, "write the first output buffer there"),
+    ROW_REPEAT,
+    FLAG("time", time, "time by device events even with one launch"),
+    FLAG("sanitize", sanitize, "cpu targets: build kernels with ASan, UBSan"),
+    ROW_CACHE_DIR,
+    ROW_NO_CACHE,
+    ROW_FAMILIES,
+    ROW_DEVICE,
+    ROW_HELP,
+    ROWS_END,
+};
+
+static const groat__option build_options[] = {
+    ROW_TARGET,
+    TEXT("output", "FILE", output, "write the binary there (one build only)"),
+    ROW_JSON,
+    ROW_CACHE_DIR,
+    ROW_NO_CACHE,
+    ROW_FAMILIES,
+    ROW_HELP,
+    ROWS_END,
+};
+
+static const groat__option source_options[] = {
+    ROW_TARGET, ROW_JSON, ROW_FAMILIES, ROW_HELP, ROWS_END,
+};
+
+static const groat__option key_options[] = {
+    ROW_TARGET,
+    FLAG("identity", identity, "print the text that the key is the hash of"),
+    ROW_JSON,
+    ROW_FAMILIES,
+    ROW_HELP,
+    ROWS_END,
+};
+
+static const groat__option families_options[] = {
+    ROW_JSON,
+    ROW_FAMILIES,
+    ROW_HELP,
+    ROWS_END,
+};
+
+static const groat__option doctor_options[] = {
+    ROW_JSON,   ROW_CACHE_DIR, ROW_NO_CACHE, ROW_FAMILIES,
+    ROW_DEVICE, ROW_HELP,      ROWS_END,
+};
+
+static const groat__option cache_options[] = {
+    {"max-bytes", "N", GROAT__OPTION_BYTES, AT(max_bytes), 1, UINT64_MAX,
+     "bound that gc shrinks the store to; K, M, G allowed"},
+    ROW_JSON,
+    ROW_CACHE_DIR,
+    ROW_HELP,
+    ROWS_END,
+};
+
+static const groat__option bench_options[] = {
+    ROW_TARGET,   ROW_JSON,     ROW_REPEAT, ROW_SEED, ROW_CACHE_DIR,
+    ROW_NO_CACHE, ROW_FAMILIES, ROW_DEVICE, ROW_HELP, ROWS_END,
+};
+
+static const groat__option demo_options[] = {
+    ROW_TARGET, ROW_JSON, ROW_CACHE_DIR, ROW_DEVICE, ROW_HELP, ROWS_END,
+};
+
+#define ANY GROAT__WORDS_ANY
+
+const groat__command groat__commands[] = {
+    {"run", "SPEC...", 1, ANY, false, true, run_options,
+     "make kernels, launch them, and compare every byte",
+     "Run-time arguments of the family follow as options: --valid-rows 33.\n"
+     "`groat families NAME` lists them.\n",
+     groat__cmd_run},
+    {"build", "SPEC...", 1, ANY, false, false, build_options,
+     "compile into the store; needs no GPU",
+     "--target may be repeated: each SPEC is built for each target.\n",
+     groat__cmd_build},
+    {"source", "SPEC", 1, 1, false, false, source_options,
+     "print the source that the compiler gets", NULL, groat__cmd_source},
+    {"key", "SPEC", 1, 1, false, false, key_options,
+     "print the key of a kernel", NULL, groat__cmd_key},
+    {"families", "[NAME]", 0, 1, false, false, families_options,
+     "list kernel families, or all about one", NULL, groat__cmd_families},
+    {"devices", "", 0, 0, false, false, plain_options,
+     "list the GPUs that can be used", NULL, groat__cmd_devices},
+    {"doctor", "", 0, 0, false, false, doctor_options,
+     "say which compilers and drivers were found, and why not", NULL,
+     groat__cmd_doctor},
+    {"cache", "path|stat|list|show KEYPREFIX|verify|gc|clear", 1, 2, false,
+     false, cache_options, "look after the kernel store",
+     "  path    the database's path\n"
+     "  stat    counts and sizes\n"
+     "  list    the kernels, by last use\n"
+     "  show    all about the kernels whose key starts with KEYPREFIX\n"
+     "  verify  check every entry; exits with 1 if any had to be dropped\n"
+     "  gc      drop the least recently used, and shrink the file\n"
+     "  clear   drop all\n",
+     groat__cmd_cache},
+    {"bench", "[hit] [cold] [disk]", 0, 3, false, false, bench_options,
+     "measure what groat itself costs", NULL, groat__cmd_bench},
+    {"demo", "", 0, 0, false, false, demo_options,
+     "make the KV loaders of real models: cold, from disk, from memory", NULL,
+     groat__cmd_demo},
+    {"help", "[COMMAND]", 0, 1, false, false, plain_options, "show help", NULL,
+     groat__cmd_help},
+    {"completion-data", "", 0, 0, true, false, families_options,
+     "print commands, options, families and targets for completion", NULL,
+     groat__cmd_completion_data},
+    {"--version", "", 0, 0, true, false, plain_options, "print the version",
+     NULL, groat__cmd_version},
+    {"--help", "[COMMAND]", 0, 1, true, false, plain_options, "show help", NULL,
+     groat__cmd_help},
+    {NULL, NULL, 0, 0, false, false, NULL, NULL, NULL, NULL},
+};
+
+const groat__command *groat__command_find(const char *name)
+{
+    for (const groat__command *at = groat__commands; at->name; at++)
+        if (strcmp(at->name, name) == 0)
+            return at;
+    return NULL;
+}

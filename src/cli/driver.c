@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * driver.c - the families that this tool can run end to end.
+ *
+ * Owns the list of drivers; each is written in kernels-src/<family>/host.c.
+ * A new one is named here, in driver.h, and in the build.
+ * Locking: none; the table is const.
+ */
+#include "cli/driver.h"
+
+#include <string.h>
+
+#include "cli/cmd.h"
+
+static const groat_driver *const drivers[] = {
+    &groat_driver_tile_loader_lds,
+};
+
+const groat_driver *groat__driver_at(size_t index)
+{
+    return index < sizeof(drivers) / sizeof(drivers[0]) ? drivers[index] : NULL;
+}
+
+const groat_driver *groat_driver_find(const char *family)
+{
+    const groat_driver *driver;
+
+    for (size_t i = 0; (driver = groat__driver_at(i)); i++)
+        if (strcmp(driver->family, family) == 0)
+            return driver;
+    return NULL;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * out.h - what the tool says: text that grows, JSON, and tables.
+ *
+ * stdout is the answer; see cmd.h for the talk on stderr.
+ */
+#ifndef GROAT_CLI_OUT_H
+#define GROAT_CLI_OUT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "groat.h"
+
+/* A growing text; start from {0}.  The first failed allocation marks it
+ * failed and later appends do nothing. */
+typedef struct groat__text {
+    char *data; /* NUL-terminated whenever it is not NULL */
+    size_t len;
+    size_t cap;
+    bool failed;
+} groat__text;
+
+void groat__text_free(groat__text *text);
+void groat__text_addn(groat__text *text, const char *bytes, size_t len);
+void groat__text_add(groat__text *text, const char *line);
+void groat__text_addf(groat__text *text, const char *format, ...)
+    GROAT_PRINTF(2, 3);
+void groat__text_addv(groat__text *text, const char *format, va_list args);
+
+/* Writes bytes to file with control characters (but newline and tab) spelled
+ * \xNN, so that no input can drive a terminal. */
+void groat__print_plain(FILE *file, const char *bytes, size_t len);
+
+enum { GROAT__JSON_DEPTH = 16 };
+
+/* One JSON value being written, indented.  name is NULL inside arrays and for
+ * the outermost value. */
+typedef struct groat__json {
+    groat__text text;
+    unsigned depth;
+    char closer[GROAT__JSON_DEPTH];
+    bool filled[GROAT__JSON_DEPTH];
+} groat__json;
+
+void groat__json_object(groat__json *json, const char *name);
+void groat__json_array(groat__json *json, const char *name);
+/* Ends the innermost object or array. */
+void groat__json_end(groat__json *json);
+/* value NULL is written as null; broken UTF-8 as U+FFFD. */
+void groat__json_string(groat__json *json, const char *name, const char *value);
+void groat__json_int(groat__json *json, const char *name, int64_t value);
+void groat__json_uint(groat__json *json, const char *name, uint64_t value);
+/* Six significant digits at least; what is not finite is null. */
+void groat__json_real(groat__json *json, const char *name, double value);
+void groat__json_bool(groat__json *json, const char *name, bool value);
+void groat__json_null(groat__json *json, const char *name);
+
+/* Rows of cells, printed with aligned columns.  Start from {.columns = n}. */
+typedef struct groat__table {
+    size_t columns;
+    size_t cells;
+    size_t cap;
+    char **cell;
+    uint32_t right; /* bit c: column c is a number and goes to the right */
+    bool failed;
+} groat__table;
+
+/* Adds one cell; the row is full after `columns` of them. */
+void groat__table_add(groat__table *table, const char *format, ...)
+    GROAT_PRINTF(2, 3);
+/* Prints the rows to stdout, two spaces between columns, and empties it. */
+void groat__table_print(groat__table *table);
+
+#endif

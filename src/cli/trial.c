@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trial.c - plans, feeds, launches and judges one kernel.
+ *
+ * Owns the host and device buffers of a launch, from allocation to release.
+ * Leaves to the family's driver what the bytes mean, to cmd_run.c and
+ * cmd_demo.c what is said about them, to report.c the JSON.
+ * Invariant: output memory is poisoned on both sides before the launch and so
+ * is the expected copy, so that a byte which must stay untouched is compared
+ * like any other.
+ * Locking: none; the tool is single-threaded.
+ */
+#include "cli/trial.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The buffers of one launch. */
+typedef struct bench_top {
+    void *host[GROAT_PLAN_BUFFERS];
+    uint64_t address[GROAT_PLAN_BUFFERS];
+    bool placed[GROAT_PLAN_BUFFERS];
+} bench_top;
+
+static groat_status fail(groat_error *error, groat_status status,
+                         const char *format, ...) GROAT_PRINTF(3, 4);
+
+static groat_status fail(groat_error *error, groat_status status,
+                         const char *format, ...)
+{
+    va_list args;
+
+    groat_error_clear(error);
+    error->status = status;
+    va_start(args, format);
+    (void)vsnprintf(error->text, sizeof(error->text), format, args);
+    va_end(args);
+    return status;
+}
+
+/* malloc(0) may be NULL, and a plan may have an empty buffer. */
+static void *take(size_t bytes, const char *what, groat_error *error)
+{
+    void *data = malloc(bytes ? bytes : 1);
+
+    if (!data)
+        (void)fail(error, GROAT_NO_MEMORY,
+                   "no %zu bytes of host memory for buffer %s", bytes, what);
+    return data;
+}
+
+static groat_status set_argument(const groat_driver *driver,
+                                 const groat__assignment *said, int64_t *values,
+                                 groat_error *error)
+{
+    for (size_t i = 0; driver->args[i].name; i++) {
+        const groat_driver_arg *arg = &driver->args[i];
+
+        if (strcmp(arg->name, said->name) != 0)
+            continue;
+        if (said->value < arg->min || said->value > arg->max)
+            return fail(error, GROAT_INVALID,
+                        "%s of family %s is %" PRId64 ", allowed are %" PRId64
+                        " to %" PRId64 " %s",
+                        arg->name, driver->family, said->value, arg->min,
+                        arg->max, arg->unit);
+        values[i] = said->value;
+        return GROAT_OK;
+    }
+    return fail(error, GROAT_INVALID,
+                "family %s has no run-time argument %s; see groat families %s",
+                driver->family, said->name, driver->family);
+}
+
+/* What can be wrong with --input is told before anything is compiled. */
+static groat_status check_input(const char *path, const groat_plan *plan,
+                                groat_error *error)
+{
+    const groat_buffer *buffer = plan->buffers;
+    struct stat facts;
+    size_t i = 0;
+
+    while (i < plan->buffer_count && buffer[i].output)
+        i++;
+    if (i == plan->buffer_count)
+        return fail(error, GROAT_INVALID,
+                    "--input %s: the family has no input buffer", path);
+    if (stat(path, &facts))
+        return fail(error, GROAT_IO, "--input %s: %s", path, strerror(errno));
+    if (S_ISREG(facts.st_mode) && (uint64_t)facts.st_size != buffer[i].bytes)
+        return fail(error, GROAT_INVALID,
+                    "--input %s has %" PRIu64 " bytes, buffer %s has %zu bytes",
+                    path, (uint64_t)facts.st_size, buffer[i].name,
+                    buffer[i].bytes);
+    return GROAT_OK;
+}
+
+groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
+                               groat_error *error)
+{
+    const groat__values *options = &cli->values;
+    const char *text = groat_spec_text(trial->spec);
+    int64_t values[GROAT_DRIVER_ARGS] = {0};
+    char family[128] = "";
+    size_t len = strcspn(text, ":");
+    groat_status status;
+
+    if (len < sizeof(family))
+        memcpy(family, text, len);
+    trial->driver = groat_driver_find(family);
+    if (!trial->driver &&
+        (options->arg_count || options->input || options->output))
+        return fail(error, GROAT_INVALID,
+                    "family %s has no driver here: it is built and loaded, "
+                    "and takes no --input, --output or run-time argument",
+                    family);
+    if (!trial->driver)
+        return GROAT_OK;
+    for (size_t i = 0; trial->driver->args[i].name; i++)
+        values[i] = trial->driver->args[i].deflt;
+    for (size_t i = 0; i < options->arg_count; i++) {
+        status = set_argument(trial->driver, &options->arg[i], values, error);
+        if (status)
+            return status;
+    }
+    memset(&trial->plan, 0, sizeof(trial->plan));
+    status = trial->driver->plan(trial->spec, values, &trial->plan, error);
+    if (!status && options->input)
+        status = check_input(options->input, &trial->plan, error);
+    return status;
+}
+
+groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
+                              groat_error *error)
+{
+    groat_status status;
+    double start;
+
+    status =
+        groat_synchronize(cli->context, groat_spec_target(trial->spec), error);
+    if (status)
+        return status;
+    start = groat__cli_now_ms();
+    status = groat_kernel_get_spec(trial->spec, &trial->kernel, &trial->origin,
+                                   error);
+    trial->get_ms = groat__cli_now_ms() - start;
+    if (status)
+        return status;
+    trial->info.size = sizeof(trial->info);
+    status = groat_kernel_info_get(trial->kernel, &trial->info);
+    return status ? fail(error, status, "the kernel gave no information")
+                  : GROAT_OK;
+}
+
+static groat_status read_input(const char *path, void *data, size_t bytes,
+                               const char *name, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    FILE *file = fopen(path, "rb");
+    size_t got;
+
+    if (!file)
+        return fail(error, GROAT_IO, "--input %s: %s", path, strerror(errno));
+    errno = 0;
+    got = fread(data, 1, bytes, file);
+    if (ferror(file))
+        status = fail(error, GROAT_IO, "--input %s: %s", path, strerror(errno));
+    else if (got != bytes || fgetc(file) != EOF)
+        status = fail(error, GROAT_INVALID,
+                      "--input %s has %s than the %zu bytes of buffer %s", path,
+                      got == bytes ? "more" : "fewer", bytes, name);
+    (void)fclose(file);
+    return status;
+}
+
+static groat_status write_output(const char *path, const void *data,
+                                 size_t bytes, groat_error *error)
+{
+    FILE *file = fopen(path, "wb");
+    bool whole;
+
+    if (!file)
+        return fail(error, GROAT_IO, "--output %s: %s", path, strerror(errno));
+    whole = fwrite(data, 1, bytes, file) == bytes;
+    if (fclose(file) || !whole)
+        return fail(error, GROAT_IO, "--output %s: %s", path, strerror(errno));
+    return GROAT_OK;
+}
+
+/* Fills the host copies, and puts them on the device. */
+static groat_status place(groat__cli *cli, groat__trial *trial, bench_top *top,
+                          groat_error *error)
+{
+    const char *target = groat_spec_target(trial->spec);
+    const char *path = cli->values.input;
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
+        const groat_buffer *buffer = &trial->plan.buffers[i];
+
+        top->host[i] = take(buffer->bytes, buffer->name, error);
+        if (!top->host[i])
+            return GROAT_NO_MEMORY;
+        if (buffer->output)
+            memset(top->host[i], GROAT__POISON, buffer->bytes);
+        else if (path)
+            status = read_input(path, top->host[i], buffer->bytes, buffer->name,
+                                error);
+        else
+            trial->driver->fill(trial->spec, &trial->plan, i, cli->values.seed,
+                                top->host[i]);
+        if (!buffer->output)
+            path = NULL;
+        if (!status)
+            status = groat_memory_alloc(cli->context, target, buffer->bytes,
+                                        &top->address[i], error);
+        if (status)
+            return status;
+        top->placed[i] = true;
+        status = groat_memory_write(cli->context, target, top->address[i],
+                                    top->host[i], buffer->bytes, error);
+    }
+    return status;
+}
+
+static void compare(groat__trial *trial, const groat_buffer *buffer,
+                    const unsigned char *want, const unsigned char *got)
+{
+    trial->bytes += buffer->bytes;
+    if (buffer->bytes == 0 || memcmp(want, got, buffer->bytes) == 0)
+        return;
+    for (size_t i = 0; i < buffer->bytes; i++) {
+        if (want[i] == got[i])
+            continue;
+        if (!trial->mismatches++) {
+            trial->first_buffer = buffer->name;
+            trial->first_offset = i;
+            trial->first_expected = want[i];
+            trial->first_got = got[i];
+        }
+    }
+}
+
+/* Compares one output buffer, read back over its poison, with its oracle. */
+static groat_status judge_one(groat__trial *trial, const bench_top *top,
+                              const void *const *inputs, size_t index,
+                              groat_error *error)
+{
+    const groat_buffer *buffer = &trial->plan.buffers[index];
+    void *want = take(buffer->bytes, buffer->name, error);
+    groat_status status;
+
+    if (!want)
+        return GROAT_NO_MEMORY;
+    memset(want, GROAT__POISON, buffer->bytes);
+    status = trial->driver->expect(trial->spec, &trial->plan, inputs, index,
+                                   want, error);
+    if (!status)
+        compare(trial, buffer, want, top->host[index]);
+    free(want);
+    return status;
+}
+
+static groat_status judge(groat__cli *cli, groat__trial *trial, bench_top *top,
+                          groat_error *error)
+{
+    const char *path = cli->values.output;
+    const void *inputs[GROAT_PLAN_BUFFERS] = {NULL};
+    const void *first = NULL;
+    size_t first_bytes = 0;
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < trial->plan.buffer_count; i++)
+        inputs[i] = trial->plan.buffers[i].output ? NULL : top->host[i];
+    for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
+        const groat_buffer *buffer = &trial->plan.buffers[i];
+
+        if (!buffer->output)
+            continue;
+        status = groat_memory_read(cli->context, groat_spec_target(trial->spec),
+                                   top->host[i], top->address[i], buffer->bytes,
+                                   error);
+        if (!status && !first) {
+            first = top->host[i];
+            first_bytes = buffer->bytes;
+        }
+        if (!status)
+            status = judge_one(trial, top, inputs, i, error);
+    }
+    if (!status)
+        trial->verdict = trial->mismatches ? GROAT__WRONG : GROAT__RIGHT;
+    if (!status && path && first)
+        status = write_output(path, first, first_bytes, error);
+    else if (!status && path)
+        status = fail(error, GROAT_INVALID,
+                      "--output %s: the family has no output buffer", path);
+    return status;
+}
+
+static groat_status launch(groat__cli *cli, groat__trial *trial, bench_top *top,
+                           groat_error *error)
+{
+    groat_launch how = GROAT_LAUNCH_INIT;
+    groat_plan *plan = &trial->plan;
+    uint64_t repeat = cli->values.repeat;
+    groat_status status;
+    double start;
+
+    memcpy(how.grid, plan->grid, sizeof(how.grid));
+    start = groat__cli_now_ms();
+    status = groat_kernel_launch(trial->kernel, &how, plan->args,
+                                 plan->args_bytes, error);
+    if (!status)
+        status = groat_synchronize(cli->context, groat_spec_target(trial->spec),
+                                   error);
+    if (status == GROAT_JUDGED)
+        trial->verdict = GROAT__WRONG;
+    if (status)
+        return status;
+    trial->launch_us = (groat__cli_now_ms() - start) * 1e3;
+    status = judge(cli, trial, top, error);
+    if (status || (repeat <= 1 && !cli->values.time))
+        return status;
+    status =
+        groat_kernel_time(trial->kernel, &how, plan->args, plan->args_bytes,
+                          (unsigned)repeat, &trial->launch_us, error);
+    trial->device_clock = !status;
+    return status;
+}
+
+groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
+                                 groat_error *error)
+{
+    bench_top top = {{NULL}, {0}, {false}};
+    groat_status status;
+
+    if (!trial->driver)
+        return GROAT_OK;
+    trial->verdict = GROAT__UNKNOWN;
+    trial->bytes = 0;
+    trial->mismatches = 0;
+    trial->launch_us = 0;
+    trial->device_clock = false;
+    status = place(cli, trial, &top, error);
+    if (!status) {
+        trial->driver->bind(trial->spec, &trial->plan, top.address);
+        status = launch(cli, trial, &top, error);
+    }
+    for (size_t i = 0; i < trial->plan.buffer_count; i++) {
+        if (top.placed[i])
+            groat_memory_free(cli->context, groat_spec_target(trial->spec),
+                              top.address[i]);
+        free(top.host[i]);
+    }
+    return status;
+}
+
+void groat__trial_free(groat__trial *trial)
+{
+    groat_kernel_release(trial->kernel);
+    groat_spec_free(trial->spec);
+    trial->kernel = NULL;
+    trial->spec = NULL;
+}

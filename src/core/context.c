@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * context.c opens and closes what everything hangs on: the copy of the
+ * environment (read here and nowhere else), the families, the store, and the
+ * places for machines, flights and kernels.  A store that cannot be opened is
+ * no error: one warning, and kernels live in memory.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "core/core.h"
+
+static const uint64_t default_max_bytes = (uint64_t)1 << 30;
+
+const char *groat_version(void)
+{
+    return GROAT_VERSION_STRING;
+}
+
+void groat_free(void *memory)
+{
+    free(memory);
+}
+
+double groat__now_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* The first variable that is set and not empty, copied. */
+static const char *copy_variable(groat_context *context, size_t slot,
+                                 const char *name, const char *other)
+{
+    const char *value = getenv(name);
+
+    if ((value == NULL || *value == '\0') && other != NULL)
+        value = getenv(other);
+    if (value == NULL || *value == '\0')
+        return NULL;
+    context->env_strings[slot] = strdup(value);
+    return context->env_strings[slot];
+}
+
+static void read_environment(groat_context *context)
+{
+    groat__env *env = &context->env;
+
+    env->home = copy_variable(context, 0, "HOME", NULL);
+    env->nvrtc = copy_variable(context, 1, "GROAT_NVRTC", NULL);
+    env->cuda = copy_variable(context, 2, "GROAT_CUDA", NULL);
+    env->hiprtc = copy_variable(context, 3, "GROAT_HIPRTC", NULL);
+    env->hip = copy_variable(context, 4, "GROAT_HIP", NULL);
+    env->comgr = copy_variable(context, 5, "GROAT_COMGR", NULL);
+    env->cxx = copy_variable(context, 6, "GROAT_CXX", NULL);
+    env->cuda_home = copy_variable(context, 7, "CUDA_HOME", "CUDA_PATH");
+    env->rocm_path = copy_variable(context, 8, "ROCM_PATH", "HIP_PATH");
+    env->virtual_env = copy_variable(context, 9, "VIRTUAL_ENV", NULL);
+    env->conda_prefix = copy_variable(context, 10, "CONDA_PREFIX", NULL);
+    env->path = copy_variable(context, 11, "PATH", NULL);
+    env->tmpdir = copy_variable(context, 12, "TMPDIR", NULL);
+}
+
+/* malloc'd; NULL with a reason when nothing says where. */
+static char *cache_dir(const groat_options *options, const char **why)
+{
+    const char *dir = options->cache_dir;
+    const char *base = getenv("XDG_CACHE_HOME");
+    groat__str path = {0};
+
+    if (dir == NULL || *dir == '\0')
+        dir = getenv("GROAT_CACHE_DIR");
+    if (dir != NULL && *dir != '\0')
+        return strdup(dir);
+    if (base != NULL && *base == '/') {
+        groat__str_addf(&path, "%s/groat", base);
+        return groat__str_take(&path);
+    }
+    base = getenv("HOME");
+    if (base == NULL || *base != '/') {
+        *why = "HOME is not set; name a folder with GROAT_CACHE_DIR";
+        return NULL;
+    }
+    groat__str_addf(&path, "%s/.cache/groat", base);
+    return groat__str_take(&path);
+}
+
+static groat_status cache_bound(const groat_options *options, uint64_t *bytes,
+                                groat_error *error)
+{
+    const char *text = getenv("GROAT_CACHE_MAX_BYTES");
+    char *end = NULL;
+
+    *bytes = options->cache_max_bytes;
+    if (*bytes != 0)
+        return GROAT_OK;
+    *bytes = default_max_bytes;
+    if (text == NULL || *text == '\0')
+        return GROAT_OK;
+    *bytes = strtoull(text, &end, 10);
+    if (*end != '\0' || *text == '-' || *bytes == 0)
+        return groat__fail(error, GROAT_INVALID,
+                           "GROAT_CACHE_MAX_BYTES is '%.40s'; allowed: a "
+                           "number of bytes from 1 on",
+                           text);
+    return GROAT_OK;
+}
+
+static void lose_store(groat_context *context, const char *why)
+{
+    context->store_problem = strdup(why);
+    groat__log_line(&context->env.log, GROAT_LOG_WARNING,
+                    "kernels are kept in memory only: %s", why);
+}
+
+static groat_status open_store(groat_context *context,
+                               const groat_options *options, groat_error *error)
+{
+    groat__store_options store = {.log = context->env.log};
+    groat_error inner = GROAT_ERROR_INIT;
+    const char *why = "no memory";
+    char *dir;
+    groat_status status = cache_bound(options, &store.max_bytes, error);
+
+    context->store_max_bytes = store.max_bytes;
+    if (status != GROAT_OK)
+        return status;
+    if (options->flags & GROAT_OPEN_NO_DISK) {
+        context->store_problem = strdup("the caller asked for none");
+        return GROAT_OK;
+    }
+    dir = cache_dir(options, &why);
+    if (dir == NULL) {
+        lose_store(context, why);
+        return GROAT_OK;
+    }
+    store.dir = dir;
+    if (groat__store_open(&store, &context->store, &inner) != GROAT_OK)
+        lose_store(context, inner.text);
+    free(dir);
+    groat_error_clear(&inner);
+    return GROAT_OK;
+}
+
+static groat_status check_options(const groat_options *options,
+                                  groat_error *error)
+{
+    const unsigned known = GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE;
+
+    if (options->size < sizeof(*options))
+        return groat__fail(error, GROAT_INVALID,
+                           "options.size is %zu; start from GROAT_OPTIONS_INIT",
+                           options->size);
+    if ((options->flags & ~known) != 0)
+        return groat__fail(error, GROAT_INVALID,
+                           "options.flags is 0x%x; known: 0x%x", options->flags,
+                           known);
+    if (options->device < 0)
+        return groat__fail(error, GROAT_INVALID,
+                           "options.device is %d; allowed: 0 and up",
+                           options->device);
+    return GROAT_OK;
+}
+
+static groat_status init_locks(groat_context *context, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < GROAT__BACKENDS && status == GROAT_OK; i++)
+        status = groat__machine_init(&context->machines[i], error);
+    if (status == GROAT_OK && (pthread_mutex_init(&context->lock, NULL) != 0 ||
+                               pthread_cond_init(&context->landed, NULL) != 0))
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for locks");
+    return status;
+}
+
+groat_status groat_open(const groat_options *options, groat_context **out,
+                        groat_error *error)
+{
+    const groat_options plain = GROAT_OPTIONS_INIT;
+    const char *family_path;
+    groat_context *context;
+    groat_status status;
+
+    if (options == NULL)
+        options = &plain;
+    status = check_options(options, error);
+    if (status != GROAT_OK)
+        return status;
+    context = calloc(1, sizeof(*context));
+    if (context == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a context");
+    status = init_locks(context, error);
+    if (status != GROAT_OK) {
+        free(context);
+        return status;
+    }
+    context->env.log = (groat__log){options->log, options->log_user};
+    context->env.device = options->device;
+    context->env.seed = options->seed;
+    context->env.sanitize = (options->flags & GROAT_OPEN_SANITIZE) != 0;
+    read_environment(context);
+    family_path = options->family_path != NULL ? options->family_path
+                                               : getenv("GROAT_FAMILY_PATH");
+    status = groat__families_load(context, family_path, error);
+    if (status == GROAT_OK)
+        status = open_store(context, options, error);
+    if (status != GROAT_OK) {
+        groat_close(context);
+        return status;
+    }
+    *out = context;
+    return GROAT_OK;
+}
+
+void groat_close(groat_context *context)
+{
+    if (context == NULL)
+        return;
+    groat__kernel_table_free(&context->table);
+    while (context->kernels != NULL) {
+        groat_kernel *kernel = context->kernels;
+
+        context->kernels = kernel->next;
+        groat__kernel_free(kernel);
+    }
+    for (size_t i = 0; i < GROAT__BACKENDS; i++)
+        groat__machine_close(&context->machines[i], (groat__backend_id)i);
+    groat__store_close(context->store);
+    free(context->store_problem);
+    for (size_t i = 0; i < context->family_count; i++)
+        groat__family_free(context->families[i]);
+    for (size_t i = 0; i < GROAT__ENV_STRINGS; i++)
+        free(context->env_strings[i]);
+    (void)pthread_cond_destroy(&context->landed);
+    (void)pthread_mutex_destroy(&context->lock);
+    free(context);
+}
+
+size_t groat_family_count(const groat_context *context)
+{
+    return context->family_count;
+}
+
+const groat_family *groat_family_at(const groat_context *context, size_t index)
+{
+    return index < context->family_count ? context->families[index] : NULL;
+}
+
+const groat_family *groat__context_family(void *user, const char *name,
+                                          size_t len)
+{
+    const groat_context *context = user;
+
+    for (size_t i = 0; i < context->family_count; i++)
+        if (strlen(context->families[i]->name) == len &&
+            memcmp(context->families[i]->name, name, len) == 0)
+            return context->families[i];
+    return NULL;
+}
+
+const groat_family *groat_family_find(const groat_context *context,
+                                      const char *name)
+{
+    /* The callback's type has no const; the look-up changes nothing. */
+    return groat__context_family((void *)(uintptr_t)context, name,
+                                 strlen(name));
+}

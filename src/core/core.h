@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * core.h - where spec, cache and backend meet.  Private to src/core.
+ */
+#ifndef GROAT_CORE_H
+#define GROAT_CORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "backend/backend.h"
+#include "base/hash.h"
+#include "cache/cache.h"
+#include "core/table.h"
+#include "spec/key.h"
+#include "spec/param.h"
+#include "spec/render.h"
+
+enum { GROAT__FAMILIES = 64, GROAT__ENV_STRINGS = 14, GROAT__ARCHS = 32 };
+
+/* Half of a backend: opened at first need, its failure remembered. */
+typedef struct groat__half {
+    bool tried;
+    void *state; /* NULL: not to be had */
+    groat_status status;
+    char why[GROAT_ERROR_TEXT];
+} groat__half;
+
+typedef struct groat__machine {
+    pthread_mutex_t lock;
+    groat__half compiler;
+    groat__half device;
+    char *compiler_text[GROAT__ARCHS]; /* identity lines, by arch index */
+} groat__machine;
+
+/* One compile that threads wait for. */
+typedef struct groat__flight {
+    groat__digest key;
+    unsigned users; /* leader and waiters */
+    bool done;
+    groat_status status;
+    groat_error error;
+    groat_kernel *kernel;
+    struct groat__flight *next;
+} groat__flight;
+
+struct groat_context {
+    groat__env env;
+    char *env_strings[GROAT__ENV_STRINGS];
+    groat_family *families[GROAT__FAMILIES];
+    size_t family_count;
+    groat__store *store;
+    char *store_problem;
+    uint64_t store_max_bytes;
+    groat__machine machines[GROAT__BACKENDS];
+    pthread_mutex_t lock; /* flights, kernels, table writers, default target */
+    pthread_cond_t landed;
+    groat__flight *flights;
+    groat_kernel *kernels;
+    groat__kernel_table table;
+    char default_target[48];
+    _Atomic(const char *) default_ready;
+    atomic_uint_fast64_t memory_hits;
+    atomic_uint_fast64_t compiles;
+    atomic_uint_fast64_t refused; /* binaries that a driver refused */
+};
+
+struct groat_kernel {
+    /* What a launch touches comes first. */
+    const groat__device *device;
+    void *device_state;
+    groat__module *module;
+    groat__shape shape;
+    atomic_uint refs;
+    char *spec;
+    char *target;
+    char *entry;
+    char *log;
+    groat__digest key;
+    groat_origin origin;
+    double compile_ms;
+    double load_ms;
+    groat_facts facts;
+    groat_kernel *next;
+};
+
+struct groat_spec {
+    groat_context *context;
+    groat__params params;
+    groat__str text; /* canonical, when text_fresh */
+    bool text_fresh;
+    groat__str entry; /* what groat_build's info borrows */
+    char *log;
+};
+
+/* machine.c: the compiler or device of a backend, opened at first need.
+ * Errors: NO_DEVICE with the first failure's text, each time. */
+groat_status groat__machine_compiler(groat_context *context,
+                                     groat__backend_id id, void **state,
+                                     groat_error *error);
+groat_status groat__machine_device(groat_context *context, groat__backend_id id,
+                                   void **state, groat_error *error);
+/* The identity lines of a target's compiler; borrowed from the context. */
+groat_status groat__machine_identity(groat_context *context,
+                                     const groat__target *target,
+                                     const char **text, groat_error *error);
+groat_status groat__machine_init(groat__machine *machine, groat_error *error);
+void groat__machine_close(groat__machine *machine, groat__backend_id id);
+
+/* Parses target, or takes the default one for NULL. */
+groat_status groat__context_target(groat_context *context, const char *text,
+                                   groat__target *out, groat_error *error);
+const groat_family *groat__context_family(void *context, const char *name,
+                                          size_t len);
+
+/* families.c: adds the embedded families and those of a colon-separated list
+ * of folders. */
+groat_status groat__families_load(groat_context *context, const char *path,
+                                  groat_error *error);
+
+/* flight.c.  Enter with the key of a kernel: gives the kernel when it is in
+ * memory (retained); else makes the caller the leader of a new flight (*kernel
+ * NULL, *flight set; it must call land) or waits for the leader and gives its
+ * result. */
+groat_status groat__flight_enter(groat_context *context,
+                                 const groat__digest *key,
+                                 groat__flight **flight, groat_kernel **kernel,
+                                 groat_error *error);
+/* The leader's result for all; kernel (may be NULL) goes into the context's
+ * list, which keeps it until groat_close. */
+void groat__flight_land(groat_context *context, groat__flight *flight,
+                        groat_status status, const groat_error *error,
+                        groat_kernel *kernel);
+
+/* spec.c: the identity text of a spec on its target, and its key.  Errors:
+ * NO_DEVICE when the target's compiler is not to be had. */
+groat_status groat__spec_identity(groat_context *context,
+                                  const groat__params *params, groat__str *text,
+                                  groat__digest *key, groat_error *error);
+
+/* kernel.c */
+void groat__kernel_free(groat_kernel *kernel);
+
+/* Milliseconds of a monotonic clock. */
+double groat__now_ms(void);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * device.c knows what this machine can run on: it lists devices, chooses the
+ * default target and asks every backend for the doctor's report.  The default
+ * target is found once; afterwards it is read without a lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/core.h"
+
+static const char fallback[] = "cpu:gfx950";
+
+/* The target of the backend's device that the context was opened for. */
+static bool device_target(groat_context *context, groat__backend_id id,
+                          char out[48])
+{
+    const groat__backend *backend = groat__backend_get(id);
+    groat_device_info info = {.size = sizeof(info)};
+    size_t ordinal = (size_t)context->env.device;
+    groat__target target;
+    void *state = NULL;
+
+    if (groat__machine_device(context, id, &state, NULL) != GROAT_OK ||
+        backend->device->count(state) <= ordinal ||
+        backend->device->facts(state, ordinal, &info, NULL) != GROAT_OK)
+        return false;
+    if (groat__target_parse(info.target, &target, NULL) != GROAT_OK ||
+        groat__machine_compiler(context, id, &state, NULL) != GROAT_OK) {
+        groat__log_line(&context->env.log, GROAT_LOG_WARNING,
+                        "device %s (%s) is not used: groat does not know its "
+                        "arch or finds no compiler for it; see groat doctor",
+                        info.name, info.target);
+        return false;
+    }
+    memcpy(out, target.text, sizeof(target.text));
+    return true;
+}
+
+const char *groat_default_target(groat_context *context)
+{
+    const char *ready =
+        atomic_load_explicit(&context->default_ready, memory_order_acquire);
+    char found[48];
+
+    if (ready != NULL)
+        return ready;
+    if (!device_target(context, GROAT__CUDA, found) &&
+        !device_target(context, GROAT__HIP, found))
+        memcpy(found, fallback, sizeof(fallback));
+    (void)pthread_mutex_lock(&context->lock);
+    if (atomic_load(&context->default_ready) == NULL) {
+        memcpy(context->default_target, found, sizeof(found));
+        atomic_store_explicit(&context->default_ready, context->default_target,
+                              memory_order_release);
+    }
+    (void)pthread_mutex_unlock(&context->lock);
+    return context->default_target;
+}
+
+groat_status groat__context_target(groat_context *context, const char *text,
+                                   groat__target *out, groat_error *error)
+{
+    return groat__target_parse(
+        text != NULL ? text : groat_default_target(context), out, error);
+}
+
+size_t groat_device_count(groat_context *context)
+{
+    size_t count = 0;
+
+    for (int id = 0; id < GROAT__BACKENDS; id++) {
+        void *state = NULL;
+
+        if (groat__machine_device(context, (groat__backend_id)id, &state,
+                                  NULL) == GROAT_OK)
+            count +=
+                groat__backend_get((groat__backend_id)id)->device->count(state);
+    }
+    return count;
+}
+
+groat_status groat_device_at(groat_context *context, size_t index,
+                             groat_device_info *info, groat_error *error)
+{
+    size_t at = index;
+
+    if (info->size < sizeof(*info))
+        return groat__fail(error, GROAT_INVALID, "info.size is %zu",
+                           info->size);
+    for (int id = 0; id < GROAT__BACKENDS; id++) {
+        const groat__backend *backend =
+            groat__backend_get((groat__backend_id)id);
+        void *state = NULL;
+        size_t count;
+
+        if (groat__machine_device(context, (groat__backend_id)id, &state,
+                                  NULL) != GROAT_OK)
+            continue;
+        count = backend->device->count(state);
+        if (at < count)
+            return backend->device->facts(state, at, info, error);
+        at -= count;
+    }
+    return groat__fail(error, GROAT_INVALID, "there is no device %zu", index);
+}
+
+/* Cuts "subject\tusable\ttext\n" lines and hands them on. */
+static void report(groat__str *lines, groat_doctor_fn *fn, void *user)
+{
+    char *save = NULL;
+
+    if (lines->failed || lines->data == NULL)
+        return;
+    for (char *line = strtok_r(lines->data, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        char *usable = strchr(line, '\t');
+        char *text = usable == NULL ? NULL : strchr(usable + 1, '\t');
+
+        if (text == NULL)
+            continue;
+        *usable = '\0';
+        fn(user, line, usable[1] == '1', text + 1);
+    }
+}
+
+void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
+{
+    for (int i = 0; i < GROAT__BACKENDS; i++) {
+        groat__backend_id id = (groat__backend_id)i;
+        const groat__backend *backend = groat__backend_get(id);
+        groat__str lines = {0};
+        void *state = NULL;
+
+        (void)groat__machine_compiler(context, id, &state, NULL);
+        backend->compiler->doctor(state, &context->env, &lines);
+        state = NULL;
+        (void)groat__machine_device(context, id, &state, NULL);
+        backend->device->doctor(state, &context->env, &lines);
+        report(&lines, fn, user);
+        groat__str_free(&lines);
+    }
+    if (context->store != NULL)
+        fn(user, "store", 1, groat__store_path(context->store));
+    else
+        fn(user, "store", 0,
+           context->store_problem != NULL ? context->store_problem : "none");
+    fn(user, "default target", 1, groat_default_target(context));
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * flight.c sees to it that threads which want the same kernel share one
+ * compile and its outcome, good or bad, while different kernels never wait for
+ * each other.  Locking: context->lock for the list of flights and of kernels;
+ * it is never held while anything is compiled or loaded.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/core.h"
+
+static groat_kernel *find_kernel(groat_context *context,
+                                 const groat__digest *key)
+{
+    for (groat_kernel *k = context->kernels; k != NULL; k = k->next)
+        if (memcmp(k->key.bytes, key->bytes, sizeof(key->bytes)) == 0)
+            return k;
+    return NULL;
+}
+
+static groat__flight *find_flight(groat_context *context,
+                                  const groat__digest *key)
+{
+    for (groat__flight *f = context->flights; f != NULL; f = f->next)
+        if (memcmp(f->key.bytes, key->bytes, sizeof(key->bytes)) == 0)
+            return f;
+    return NULL;
+}
+
+/* With the lock held; the last user frees. */
+static void leave(groat__flight *flight)
+{
+    if (--flight->users > 0)
+        return;
+    groat_error_clear(&flight->error);
+    free(flight);
+}
+
+static groat_status wait_for(groat_context *context, groat__flight *flight,
+                             groat_kernel **kernel, groat_error *error)
+{
+    groat_status status;
+
+    flight->users++;
+    while (!flight->done)
+        (void)pthread_cond_wait(&context->landed, &context->lock);
+    status = flight->status;
+    if (status == GROAT_OK)
+        *kernel = groat_kernel_retain(flight->kernel);
+    else
+        groat__error_copy(error, &flight->error);
+    leave(flight);
+    return status;
+}
+
+static groat_status start(groat_context *context, const groat__digest *key,
+                          groat__flight **out, groat_error *error)
+{
+    groat__flight *flight = calloc(1, sizeof(*flight));
+
+    if (flight == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a compile");
+    flight->key = *key;
+    flight->users = 1;
+    flight->error = (groat_error)GROAT_ERROR_INIT;
+    flight->next = context->flights;
+    context->flights = flight;
+    *out = flight;
+    return GROAT_OK;
+}
+
+groat_status groat__flight_enter(groat_context *context,
+                                 const groat__digest *key,
+                                 groat__flight **flight, groat_kernel **kernel,
+                                 groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    groat__flight *running;
+    groat_kernel *known;
+
+    *flight = NULL;
+    *kernel = NULL;
+    (void)pthread_mutex_lock(&context->lock);
+    known = find_kernel(context, key);
+    running = known == NULL ? find_flight(context, key) : NULL;
+    if (known != NULL)
+        *kernel = groat_kernel_retain(known);
+    else if (running != NULL)
+        status = wait_for(context, running, kernel, error);
+    else
+        status = start(context, key, flight, error);
+    (void)pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
+void groat__flight_land(groat_context *context, groat__flight *flight,
+                        groat_status status, const groat_error *error,
+                        groat_kernel *kernel)
+{
+    groat__flight **at = &context->flights;
+
+    (void)pthread_mutex_lock(&context->lock);
+    while (*at != flight)
+        at = &(*at)->next;
+    *at = flight->next;
+    flight->status = status;
+    flight->kernel = kernel;
+    flight->done = true;
+    if (status != GROAT_OK) {
+        groat__error_copy(&flight->error, error);
+    } else {
+        kernel->next = context->kernels;
+        context->kernels = kernel;
+    }
+    (void)pthread_cond_broadcast(&context->landed);
+    leave(flight);
+    (void)pthread_mutex_unlock(&context->lock);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * kernel.c walks the one path: spec, source, key, binary, kernel.  A kernel is
+ * looked for in memory, then in the store, then compiled; flight.c lets one
+ * thread do it for all.  Invariant: a kernel in the context's list is loaded
+ * and immutable but for its count; the list keeps it until groat_close, so a
+ * borrowed pointer from groat_kernel_lookup stays good.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/core.h"
+
+/* One spec on its way to a kernel. */
+typedef struct journey {
+    groat_context *context;
+    const groat__params *params;
+    const groat__backend *backend;
+    groat__str identity;
+    groat__digest key;
+    groat__str entry;
+    groat__shape shape;
+    groat__binary binary;
+    groat_origin origin;
+    double compile_ms;
+} journey;
+
+const char *groat_origin_name(groat_origin origin)
+{
+    static const char *const names[] = {"compiled", "disk", "memory"};
+
+    return (unsigned)origin < 3 ? names[origin] : "unknown";
+}
+
+static groat_status begin(journey *j, groat_context *context,
+                          const groat__params *params, groat_error *error)
+{
+    groat__launch_values launch;
+    groat_status status = groat__params_launch(params, &launch, error);
+
+    memset(j, 0, sizeof(*j));
+    j->context = context;
+    j->params = params;
+    j->backend = groat__backend_get(params->target.backend);
+    if (status != GROAT_OK)
+        return status;
+    for (int i = 0; i < 3; i++) {
+        j->shape.block[i] = (unsigned)launch.of[GROAT__BLOCK_X + i];
+        j->shape.cluster[i] = (unsigned)launch.of[GROAT__CLUSTER_X + i];
+    }
+    j->shape.shared_bytes = (unsigned)launch.of[GROAT__SHARED];
+    j->shape.args_bytes = (unsigned)launch.of[GROAT__ARGS];
+    groat__params_entry(params, &j->entry);
+    if (j->entry.failed)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a name");
+    return groat__spec_identity(context, params, &j->identity, &j->key, error);
+}
+
+static void end(journey *j)
+{
+    groat__str_free(&j->identity);
+    groat__str_free(&j->entry);
+    groat__binary_free(&j->binary);
+}
+
+static bool fetch(journey *j)
+{
+    groat__store_blob blob = {0};
+
+    if (j->context->store == NULL ||
+        !groat__store_get(j->context->store, &j->key, j->identity.data, &blob))
+        return false;
+    j->binary = (groat__binary){blob.data, blob.bytes, blob.log, blob.facts};
+    j->origin = GROAT_FROM_DISK;
+    return true;
+}
+
+static groat_status compile(journey *j, groat_error *error)
+{
+    groat__str source = {0};
+    void *state = NULL;
+    double start = groat__now_ms();
+    groat_status status = groat__machine_compiler(
+        j->context, j->params->target.backend, &state, error);
+
+    if (status != GROAT_OK)
+        return status;
+    groat__render_source(j->params, &source);
+    if (source.failed) {
+        groat__str_free(&source);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for the source");
+    }
+    status = j->backend->compiler->compile(state, j->params->target.arch,
+                                           j->params->family->name, source.data,
+                                           j->entry.data, &j->binary, error);
+    groat__str_free(&source);
+    if (status != GROAT_OK)
+        return status;
+    j->origin = GROAT_FROM_COMPILER;
+    j->compile_ms = groat__now_ms() - start;
+    (void)atomic_fetch_add(&j->context->compiles, 1);
+    if (j->context->store != NULL)
+        groat__store_put(j->context->store, &j->key, j->identity.data,
+                         j->binary.data, j->binary.bytes, j->binary.log,
+                         &j->binary.facts);
+    return GROAT_OK;
+}
+
+static groat_status obtain(journey *j, groat_error *error)
+{
+    return fetch(j) ? GROAT_OK : compile(j, error);
+}
+
+static char *copy(const char *text, bool *failed)
+{
+    char *own = strdup(text != NULL ? text : "");
+
+    *failed = *failed || own == NULL;
+    return own;
+}
+
+static groat_kernel *new_kernel(const journey *j)
+{
+    groat_kernel *kernel = calloc(1, sizeof(*kernel));
+    groat__str text = {0};
+    bool failed = false;
+
+    if (kernel == NULL)
+        return NULL;
+    groat__params_text(j->params, &text);
+    kernel->device = j->backend->device;
+    kernel->shape = j->shape;
+    atomic_init(&kernel->refs, 1); /* the context's */
+    kernel->spec = groat__str_take(&text);
+    kernel->target = copy(j->params->target.text, &failed);
+    kernel->entry = copy(j->entry.data, &failed);
+    kernel->log = copy(j->binary.log, &failed);
+    kernel->key = j->key;
+    kernel->origin = j->origin;
+    kernel->compile_ms = j->compile_ms;
+    kernel->facts = j->binary.facts;
+    if (failed || kernel->spec == NULL) {
+        groat__kernel_free(kernel);
+        return NULL;
+    }
+    return kernel;
+}
+
+void groat__kernel_free(groat_kernel *kernel)
+{
+    if (kernel->module != NULL)
+        kernel->device->unload(kernel->device_state, kernel->module);
+    free(kernel->spec);
+    free(kernel->target);
+    free(kernel->entry);
+    free(kernel->log);
+    free(kernel);
+}
+
+static groat_status load(journey *j, groat_kernel **out, groat_error *error)
+{
+    double start = groat__now_ms();
+    groat_kernel *kernel = new_kernel(j);
+    groat_status status;
+
+    if (kernel == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel");
+    status = groat__machine_device(j->context, j->params->target.backend,
+                                   &kernel->device_state, error);
+    if (status == GROAT_OK)
+        status =
+            kernel->device->load(kernel->device_state, j->params->target.arch,
+                                 j->binary.data, j->binary.bytes, kernel->entry,
+                                 &kernel->shape, &kernel->module, error);
+    if (status != GROAT_OK) {
+        groat__kernel_free(kernel);
+        return status;
+    }
+    kernel->device->facts_of(kernel->device_state, kernel->module,
+                             &kernel->facts);
+    kernel->load_ms = groat__now_ms() - start;
+    *out = kernel;
+    return GROAT_OK;
+}
+
+/* A binary from the store that the driver refuses is dropped and compiled
+ * once more; a fresh one that it refuses is the caller's error. */
+static groat_status make(journey *j, groat_kernel **out, groat_error *error)
+{
+    groat_status status = obtain(j, error);
+
+    if (status == GROAT_OK)
+        status = load(j, out, error);
+    if (status != GROAT_LOAD_FAILED || j->origin != GROAT_FROM_DISK)
+        return status;
+    groat__log_line(&j->context->env.log, GROAT_LOG_WARNING,
+                    "the driver refused the stored binary of %s: it is dropped "
+                    "and compiled again",
+                    j->entry.data);
+    groat__store_evict(j->context->store, &j->key);
+    (void)atomic_fetch_add(&j->context->refused, 1);
+    groat__binary_free(&j->binary);
+    status = compile(j, error);
+    return status == GROAT_OK ? load(j, out, error) : status;
+}
+
+static void remember(groat_context *context, const groat__kernel_name *name,
+                     groat_kernel *kernel)
+{
+    (void)pthread_mutex_lock(&context->lock);
+    groat__kernel_table_add(&context->table, name, kernel);
+    (void)pthread_mutex_unlock(&context->lock);
+}
+
+/* The second half of a name by values: what the values belong to. */
+typedef struct owner {
+    const groat_family *family;
+    const groat__arch *arch;
+    uint64_t backend;
+} owner;
+
+static groat__kernel_name name_of(const groat__params *params, owner *own)
+{
+    size_t first = GROAT__ARCH_SLOTS;
+
+    own->family = params->family;
+    own->arch = params->target.arch;
+    own->backend = (uint64_t)params->target.backend;
+    return (groat__kernel_name){params->values + first,
+                                (params->family->slot_count - first) *
+                                    sizeof(params->values[0]),
+                                own, sizeof(*own)};
+}
+
+static groat_status get(groat_context *context, const groat__params *params,
+                        groat_kernel **out, groat_origin *origin,
+                        groat_error *error)
+{
+    groat_error own = GROAT_ERROR_INIT;
+    groat__flight *flight = NULL;
+    groat_kernel *kernel = NULL;
+    groat__kernel_name name;
+    owner whose;
+    journey j;
+    groat_status status = begin(&j, context, params, error);
+
+    if (status != GROAT_OK)
+        goto end_journey;
+    status = groat__flight_enter(context, &j.key, &flight, &kernel, error);
+    if (status != GROAT_OK)
+        goto end_journey;
+    if (flight == NULL) {
+        (void)atomic_fetch_add(&context->memory_hits, 1);
+        if (origin != NULL)
+            *origin = GROAT_FROM_MEMORY;
+    } else {
+        status = make(&j, &kernel, &own);
+        if (status == GROAT_OK)
+            (void)groat_kernel_retain(kernel);
+        groat__flight_land(context, flight, status, &own, kernel);
+        if (status != GROAT_OK)
+            groat__error_copy(error, &own);
+        else if (origin != NULL)
+            *origin = j.origin;
+    }
+    if (status == GROAT_OK) {
+        name = name_of(params, &whose);
+        remember(context, &name, kernel);
+        *out = kernel;
+    }
+end_journey:
+    groat_error_clear(&own);
+    end(&j);
+    return status;
+}
+
+static groat__kernel_name name_of_text(const char *spec, const char *target)
+{
+    return (groat__kernel_name){spec, strlen(spec), target, strlen(target)};
+}
+
+groat_status groat_kernel_get(groat_context *context, const char *spec,
+                              const char *target, groat_kernel **out,
+                              groat_origin *origin, groat_error *error)
+{
+    groat__kernel_name name;
+    groat_kernel *kernel;
+    groat_spec *parsed = NULL;
+    groat_status status;
+
+    if (target == NULL)
+        target = groat_default_target(context);
+    kernel = spec == NULL ? NULL : groat_kernel_lookup(context, spec, target);
+    if (kernel != NULL) {
+        (void)atomic_fetch_add(&context->memory_hits, 1);
+        if (origin != NULL)
+            *origin = GROAT_FROM_MEMORY;
+        *out = groat_kernel_retain(kernel);
+        return GROAT_OK;
+    }
+    status = groat_spec_parse(context, spec, target, &parsed, error);
+    if (status == GROAT_OK)
+        status = get(context, &parsed->params, &kernel, origin, error);
+    groat_spec_free(parsed);
+    if (status != GROAT_OK)
+        return status;
+    name = name_of_text(spec, target);
+    remember(context, &name, kernel);
+    *out = kernel;
+    return GROAT_OK;
+}
+
+groat_status groat_kernel_get_spec(groat_spec *spec, groat_kernel **out,
+                                   groat_origin *origin, groat_error *error)
+{
+    groat_kernel *kernel = groat_kernel_lookup_spec(spec);
+
+    if (kernel == NULL)
+        return get(spec->context, &spec->params, out, origin, error);
+    (void)atomic_fetch_add(&spec->context->memory_hits, 1);
+    if (origin != NULL)
+        *origin = GROAT_FROM_MEMORY;
+    *out = groat_kernel_retain(kernel);
+    return GROAT_OK;
+}
+
+groat_kernel *groat_kernel_lookup(const groat_context *context,
+                                  const char *spec, const char *target)
+{
+    groat__kernel_name name;
+
+    if (target == NULL)
+        target =
+            atomic_load_explicit(&context->default_ready, memory_order_acquire);
+    if (spec == NULL || target == NULL)
+        return NULL;
+    name = name_of_text(spec, target);
+    return groat__kernel_table_find(&context->table, &name);
+}
+
+groat_kernel *groat_kernel_lookup_spec(const groat_spec *spec)
+{
+    owner whose;
+    groat__kernel_name name = name_of(&spec->params, &whose);
+
+    return groat__kernel_table_find(&spec->context->table, &name);
+}
+
+groat_kernel *groat_kernel_retain(groat_kernel *kernel)
+{
+    (void)atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed);
+    return kernel;
+}
+
+void groat_kernel_release(groat_kernel *kernel)
+{
+    /* The context's own count keeps it loaded until groat_close. */
+    if (kernel != NULL)
+        (void)atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release);
+}
+
+void *groat_kernel_native(const groat_kernel *kernel)
+{
+    return kernel->device->native(kernel->module);
+}
+
+static void fill_info(groat_kernel_info *info, const groat__shape *shape,
+                      const groat__digest *key)
+{
+    memcpy(info->block, shape->block, sizeof(info->block));
+    memcpy(info->cluster, shape->cluster, sizeof(info->cluster));
+    info->shared_bytes = shape->shared_bytes;
+    info->args_bytes = shape->args_bytes;
+    groat__hex(info->key, key->bytes, sizeof(key->bytes));
+}
+
+groat_status groat_kernel_info_get(const groat_kernel *kernel,
+                                   groat_kernel_info *info)
+{
+    if (info->size < sizeof(*info))
+        return GROAT_INVALID;
+    info->spec = kernel->spec;
+    info->target = kernel->target;
+    info->name = kernel->entry;
+    info->log = kernel->log;
+    info->origin = kernel->origin;
+    info->compile_ms = kernel->compile_ms;
+    info->load_ms = kernel->load_ms;
+    info->facts = kernel->facts;
+    fill_info(info, &kernel->shape, &kernel->key);
+    return GROAT_OK;
+}
+
+static void fill_build_info(groat_spec *spec, journey *j,
+                            groat_kernel_info *info)
+{
+    groat__str_free(&spec->entry);
+    spec->entry = j->entry;
+    memset(&j->entry, 0, sizeof(j->entry));
+    free(spec->log);
+    spec->log = j->binary.log;
+    j->binary.log = NULL;
+    info->spec = groat_spec_text(spec);
+    info->target = spec->params.target.text;
+    info->name = spec->entry.data;
+    info->log = spec->log != NULL ? spec->log : "";
+    info->origin = j->origin;
+    info->compile_ms = j->compile_ms;
+    info->load_ms = 0;
+    info->facts = j->binary.facts;
+    fill_info(info, &j->shape, &j->key);
+}
+
+groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
+                         groat_kernel_info *info, groat_error *error)
+{
+    journey j;
+    groat_status status;
+
+    if (info != NULL && info->size < sizeof(*info))
+        return groat__fail(error, GROAT_INVALID, "info.size is %zu",
+                           info->size);
+    status = begin(&j, spec->context, &spec->params, error);
+    if (status == GROAT_OK)
+        status = obtain(&j, error);
+    if (status == GROAT_OK) {
+        if (info != NULL)
+            fill_build_info(spec, &j, info);
+        if (binary != NULL && bytes != NULL) {
+            *binary = j.binary.data;
+            *bytes = j.binary.bytes;
+            j.binary.data = NULL;
+        }
+    }
+    end(&j);
+    return status;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * launch.c enqueues kernels and moves their data.  groat_kernel_launch is the
+ * hot path: two comparisons and one indirect call on top of the vendor's.
+ */
+#include "base/error.h"
+#include "core/core.h"
+
+static groat_status bad_launch(const groat_kernel *kernel,
+                               const groat_launch *launch, const void *args,
+                               size_t args_bytes, groat_error *error)
+{
+    if (launch == NULL || launch->size < sizeof(*launch) || args == NULL)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s: launch and args must be given, launch with "
+                           "its size set (GROAT_LAUNCH_INIT)",
+                           kernel->entry);
+    if (args_bytes != kernel->shape.args_bytes)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s: args are %zu bytes; the family's are %u",
+                           kernel->entry, args_bytes, kernel->shape.args_bytes);
+    return groat__fail(error, GROAT_INVALID,
+                       "%s: grid is %u x %u x %u; allowed: 1 or more each",
+                       kernel->entry, launch->grid[0], launch->grid[1],
+                       launch->grid[2]);
+}
+
+static inline bool is_sound(const groat_kernel *kernel,
+                            const groat_launch *launch, const void *args,
+                            size_t args_bytes)
+{
+    return launch != NULL && launch->size >= sizeof(*launch) && args != NULL &&
+           args_bytes == kernel->shape.args_bytes && launch->grid[0] != 0 &&
+           launch->grid[1] != 0 && launch->grid[2] != 0;
+}
+
+groat_status groat_kernel_launch(groat_kernel *kernel,
+                                 const groat_launch *launch, const void *args,
+                                 size_t args_bytes, groat_error *error)
+{
+    if (__builtin_expect(!is_sound(kernel, launch, args, args_bytes), 0))
+        return bad_launch(kernel, launch, args, args_bytes, error);
+    return kernel->device->launch(kernel->device_state, kernel->module,
+                                  &kernel->shape, launch, args, error);
+}
+
+groat_status groat_kernel_time(groat_kernel *kernel, const groat_launch *launch,
+                               const void *args, size_t args_bytes,
+                               unsigned repeats, double *us, groat_error *error)
+{
+    if (!is_sound(kernel, launch, args, args_bytes))
+        return bad_launch(kernel, launch, args, args_bytes, error);
+    if (repeats == 0)
+        return groat__fail(error, GROAT_INVALID,
+                           "repeats is 0; allowed: 1 or more");
+    return kernel->device->time(kernel->device_state, kernel->module,
+                                &kernel->shape, launch, args, repeats, us,
+                                error);
+}
+
+/* The device of a target, opened. */
+static groat_status open_device(groat_context *context, const char *text,
+                                const groat__device **device, void **state,
+                                groat_error *error)
+{
+    groat__target target;
+    groat_status status = groat__context_target(context, text, &target, error);
+
+    if (status != GROAT_OK)
+        return status;
+    *device = groat__backend_get(target.backend)->device;
+    return groat__machine_device(context, target.backend, state, error);
+}
+
+groat_status groat_memory_alloc(groat_context *context, const char *target,
+                                size_t bytes, uint64_t *address,
+                                groat_error *error)
+{
+    const groat__device *device;
+    void *state;
+    groat_status status = open_device(context, target, &device, &state, error);
+
+    return status == GROAT_OK ? device->alloc(state, bytes, address, error)
+                              : status;
+}
+
+void groat_memory_free(groat_context *context, const char *target,
+                       uint64_t address)
+{
+    const groat__device *device;
+    void *state;
+
+    if (address != 0 &&
+        open_device(context, target, &device, &state, NULL) == GROAT_OK)
+        device->release(state, address);
+}
+
+groat_status groat_memory_write(groat_context *context, const char *target,
+                                uint64_t to, const void *from, size_t bytes,
+                                groat_error *error)
+{
+    const groat__device *device;
+    void *state;
+    groat_status status = open_device(context, target, &device, &state, error);
+
+    return status == GROAT_OK ? device->write(state, to, from, bytes, error)
+                              : status;
+}
+
+groat_status groat_memory_read(groat_context *context, const char *target,
+                               void *to, uint64_t from, size_t bytes,
+                               groat_error *error)
+{
+    const groat__device *device;
+    void *state;
+    groat_status status = open_device(context, target, &device, &state, error);
+
+    return status == GROAT_OK ? device->read(state, to, from, bytes, error)
+                              : status;
+}
+
+groat_status groat_synchronize(groat_context *context, const char *target,
+                               groat_error *error)
+{
+    const groat__device *device;
+    void *state;
+    groat_status status = open_device(context, target, &device, &state, error);
+
+    return status == GROAT_OK ? device->sync(state, error) : status;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * machine.c opens compilers and devices at first need and remembers how that
+ * went: a search through the disk for a library that is not there is made
+ * once.  Each backend has a lock of its own, so that a slow cuInit does not
+ * hold up a cpu target.
+ */
+#include "core/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+groat_status groat__machine_init(groat__machine *machine, groat_error *error)
+{
+    if (pthread_mutex_init(&machine->lock, NULL) != 0)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a lock");
+    return GROAT_OK;
+}
+
+void groat__machine_close(groat__machine *machine, groat__backend_id id)
+{
+    const groat__backend *backend = groat__backend_get(id);
+
+    if (machine->device.state != NULL)
+        backend->device->close(machine->device.state);
+    if (machine->compiler.state != NULL)
+        backend->compiler->close(machine->compiler.state);
+    for (size_t i = 0; i < GROAT__ARCHS; i++)
+        free(machine->compiler_text[i]);
+    (void)pthread_mutex_destroy(&machine->lock);
+}
+
+typedef groat_status open_fn(const groat__env *env, void **state,
+                             groat_error *error);
+
+/* With the machine's lock held. */
+static groat_status open_half(const groat__env *env, groat__half *half,
+                              open_fn *open, void **state, groat_error *error)
+{
+    groat_error inner = GROAT_ERROR_INIT;
+
+    if (!half->tried) {
+        half->tried = true;
+        half->status = open(env, &half->state, &inner);
+        (void)snprintf(half->why, sizeof(half->why), "%s", inner.text);
+        groat_error_clear(&inner);
+    }
+    if (half->status != GROAT_OK)
+        return groat__fail(error, half->status, "%s", half->why);
+    *state = half->state;
+    return GROAT_OK;
+}
+
+groat_status groat__machine_compiler(groat_context *context,
+                                     groat__backend_id id, void **state,
+                                     groat_error *error)
+{
+    groat__machine *machine = &context->machines[id];
+    groat_status status;
+
+    (void)pthread_mutex_lock(&machine->lock);
+    status = open_half(&context->env, &machine->compiler,
+                       groat__backend_get(id)->compiler->open, state, error);
+    (void)pthread_mutex_unlock(&machine->lock);
+    return status;
+}
+
+groat_status groat__machine_device(groat_context *context, groat__backend_id id,
+                                   void **state, groat_error *error)
+{
+    groat__machine *machine = &context->machines[id];
+    groat_status status;
+
+    (void)pthread_mutex_lock(&machine->lock);
+    status = open_half(&context->env, &machine->device,
+                       groat__backend_get(id)->device->open, state, error);
+    (void)pthread_mutex_unlock(&machine->lock);
+    return status;
+}
+
+static size_t arch_index(const groat__arch *arch)
+{
+    size_t index = 0;
+
+    while (groat__arch_at(index) != arch)
+        index++;
+    return index;
+}
+
+groat_status groat__machine_identity(groat_context *context,
+                                     const groat__target *target,
+                                     const char **text, groat_error *error)
+{
+    groat__machine *machine = &context->machines[target->backend];
+    char **slot = &machine->compiler_text[arch_index(target->arch)];
+    groat__str who = {0};
+    groat_status status = GROAT_OK;
+    void *state = NULL;
+
+    (void)pthread_mutex_lock(&machine->lock);
+    if (*slot != NULL)
+        goto unlock;
+    status = open_half(&context->env, &machine->compiler,
+                       groat__backend_get(target->backend)->compiler->open,
+                       &state, error);
+    if (status == GROAT_OK)
+        status = groat__backend_get(target->backend)
+                     ->compiler->identify(state, target->arch, &who, error);
+    if (status == GROAT_OK && (*slot = groat__str_take(&who)) == NULL)
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a key");
+unlock:
+    if (status == GROAT_OK)
+        *text = *slot;
+    (void)pthread_mutex_unlock(&machine->lock);
+    groat__str_free(&who);
+    return status;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spec.c is the public face of a parsed spec.  The work is src/spec's; here a
+ * spec meets its context and, for its key, the target's compiler.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/core.h"
+
+groat_status groat_spec_parse(groat_context *context, const char *text,
+                              const char *target, groat_spec **out,
+                              groat_error *error)
+{
+    groat__target where;
+    groat_spec *spec;
+    groat_status status;
+
+    if (text == NULL)
+        return groat__fail(error, GROAT_INVALID, "there is no spec");
+    status = groat__context_target(context, target, &where, error);
+    if (status != GROAT_OK)
+        return status;
+    spec = calloc(1, sizeof(*spec));
+    if (spec == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a spec");
+    spec->context = context;
+    status = groat__params_parse(groat__context_family, context, text, &where,
+                                 &spec->params, error);
+    if (status != GROAT_OK) {
+        groat_spec_free(spec);
+        return status;
+    }
+    *out = spec;
+    return GROAT_OK;
+}
+
+void groat_spec_free(groat_spec *spec)
+{
+    if (spec == NULL)
+        return;
+    groat__str_free(&spec->text);
+    groat__str_free(&spec->entry);
+    free(spec->log);
+    free(spec);
+}
+
+const char *groat_spec_text(const groat_spec *spec)
+{
+    /* Written at the first question only: a spec that a server changes per
+     * request is looked up by its values.  It belongs to one thread. */
+    groat_spec *own = (groat_spec *)(uintptr_t)spec;
+
+    if (!own->text_fresh) {
+        groat__str_clear(&own->text);
+        groat__params_text(&own->params, &own->text);
+        own->text_fresh = true;
+    }
+    return own->text.failed ? "" : own->text.data;
+}
+
+const char *groat_spec_target(const groat_spec *spec)
+{
+    return spec->params.target.text;
+}
+
+static groat_status find_slot(const groat_spec *spec, const char *name,
+                              size_t *slot, groat_error *error)
+{
+    const groat_family *family = spec->params.family;
+
+    *slot = groat__family_slot(family, name, strlen(name));
+    if (*slot == GROAT__SLOTS)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s has no parameter or constant '%.48s'; `groat "
+                           "families %s` lists them",
+                           family->name, name, family->name);
+    return GROAT_OK;
+}
+
+groat_status groat_spec_get(const groat_spec *spec, const char *name,
+                            int64_t *value, groat_error *error)
+{
+    size_t slot;
+    groat_status status = find_slot(spec, name, &slot, error);
+
+    if (status == GROAT_OK)
+        *value = spec->params.values[slot];
+    return status;
+}
+
+groat_status groat_spec_set(groat_spec *spec, const char *name, int64_t value,
+                            groat_error *error)
+{
+    size_t slot;
+    groat_status status = find_slot(spec, name, &slot, error);
+
+    if (status != GROAT_OK)
+        return status;
+    if (!spec->params.family->slots[slot].is_param)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s follows from the parameters of %s; it cannot be "
+                           "set",
+                           name, spec->params.family->name);
+    status = groat__params_set(&spec->params, slot, value, error);
+    if (status == GROAT_OK)
+        spec->text_fresh = false;
+    return status;
+}
+
+groat_status groat_spec_source(groat_spec *spec, char **out, groat_error *error)
+{
+    groat__str source = {0};
+    char *text;
+
+    groat__render_source(&spec->params, &source);
+    text = groat__str_take(&source);
+    if (text == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for the source");
+    *out = text;
+    return GROAT_OK;
+}
+
+groat_status groat_spec_key(groat_spec *spec, char key[33], char **identity,
+                            groat_error *error)
+{
+    groat__str text = {0};
+    groat__digest digest;
+    groat_status status = groat__spec_identity(spec->context, &spec->params,
+                                               &text, &digest, error);
+
+    if (status != GROAT_OK) {
+        groat__str_free(&text);
+        return status;
+    }
+    groat__hex(key, digest.bytes, sizeof(digest.bytes));
+    if (identity != NULL)
+        *identity = text.data;
+    else
+        groat__str_free(&text);
+    return GROAT_OK;
+}
+
+groat_status groat__spec_identity(groat_context *context,
+                                  const groat__params *params, groat__str *text,
+                                  groat__digest *key, groat_error *error)
+{
+    const char *compiler = NULL;
+    groat_status status =
+        groat__machine_identity(context, &params->target, &compiler, error);
+
+    if (status != GROAT_OK)
+        return status;
+    groat__key_identity(params, compiler, text);
+    if (text->failed)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a key");
+    *key = groat__key_of(text);
+    return GROAT_OK;
+}

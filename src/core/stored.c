@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stored.c is the public face of the store.  These calls name the store, so
+ * unlike groat_kernel_get they fail when there is none.
+ */
+#include "base/error.h"
+#include "core/core.h"
+
+static groat_status no_store(const groat_context *context, groat_error *error)
+{
+    return groat__fail(error, GROAT_IO, "there is no store: %s",
+                       context->store_problem != NULL ? context->store_problem
+                                                      : "none was opened");
+}
+
+const char *groat_cache_path(const groat_context *context)
+{
+    return context->store == NULL ? NULL : groat__store_path(context->store);
+}
+
+const char *groat_cache_problem(const groat_context *context)
+{
+    return context->store_problem;
+}
+
+groat_status groat_cache_stat_get(groat_context *context,
+                                  groat_cache_stat *stat, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    if (stat->size < sizeof(*stat))
+        return groat__fail(error, GROAT_INVALID, "stat.size is %zu",
+                           stat->size);
+    *stat = (groat_cache_stat){.size = sizeof(*stat),
+                               .max_bytes = context->store_max_bytes};
+    if (context->store != NULL)
+        status = groat__store_stat(context->store, stat, error);
+    stat->memory_hits = atomic_load(&context->memory_hits);
+    stat->compiles = atomic_load(&context->compiles);
+    return status;
+}
+
+groat_status groat_cache_each(groat_context *context, const char *key_prefix,
+                              groat_cache_fn *fn, void *user,
+                              groat_error *error)
+{
+    if (context->store == NULL)
+        return no_store(context, error);
+    return groat__store_each(context->store, key_prefix, fn, user, error);
+}
+
+groat_status groat_cache_verify(groat_context *context, uint64_t *checked,
+                                uint64_t *dropped, groat_error *error)
+{
+    if (context->store == NULL)
+        return no_store(context, error);
+    return groat__store_verify(context->store, checked, dropped, error);
+}
+
+groat_status groat_cache_gc(groat_context *context, uint64_t max_bytes,
+                            uint64_t *evicted, groat_error *error)
+{
+    if (context->store == NULL)
+        return no_store(context, error);
+    return groat__store_gc(
+        context->store, max_bytes != 0 ? max_bytes : context->store_max_bytes,
+        evicted, error);
+}
+
+groat_status groat_cache_clear(groat_context *context, uint64_t *dropped,
+                               groat_error *error)
+{
+    if (context->store == NULL)
+        return no_store(context, error);
+    return groat__store_clear(context->store, dropped, error);
+}

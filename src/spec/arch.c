@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * arch.c owns the table of architectures and the parsing of targets.  It is
+ * pure: no files, no environment, no state.  A new arch is one line here; the
+ * numbers reach params.def rules as arch_NAME and kernels as constants.
+ *
+ * Sources.  AMD: CDNA2/CDNA3/CDNA4 ISA guides (LDS size and banks, widths of
+ * buffer_load ... lds, ds_read_b64_tr).  NVIDIA: CUDA programming guide, table
+ * of compute capabilities (maximum shared memory per block with opt-in).
+ */
+#include "spec/arch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+#define CUDA(name, shared, tma, cluster)                                       \
+    {                                                                          \
+        name, GROAT__CUDA, 32, shared, 32, 0, 1, tma, cluster, 0               \
+    }
+#define HIP(name, shared, banks, dma, tr)                                      \
+    {                                                                          \
+        name, GROAT__HIP, 64, shared, banks, dma, 0, 0, 1, tr                  \
+    }
+
+static const groat__arch archs[] = {
+    CUDA("sm_80", 163 << 10, 0, 1),      CUDA("sm_86", 99 << 10, 0, 1),
+    CUDA("sm_87", 163 << 10, 0, 1),      CUDA("sm_89", 99 << 10, 0, 1),
+    CUDA("sm_90", 227 << 10, 1, 8),      CUDA("sm_90a", 227 << 10, 1, 8),
+    CUDA("sm_100", 227 << 10, 1, 8),     CUDA("sm_100a", 227 << 10, 1, 8),
+    CUDA("sm_103", 227 << 10, 1, 8),     CUDA("sm_103a", 227 << 10, 1, 8),
+    CUDA("sm_110", 227 << 10, 1, 8),     CUDA("sm_110a", 227 << 10, 1, 8),
+    CUDA("sm_120", 99 << 10, 1, 8),      CUDA("sm_120a", 99 << 10, 1, 8),
+    CUDA("sm_121", 99 << 10, 1, 8),      CUDA("sm_121a", 99 << 10, 1, 8),
+    HIP("gfx90a", 64 << 10, 32, 4, 0),   HIP("gfx942", 64 << 10, 32, 4, 0),
+    HIP("gfx950", 160 << 10, 64, 16, 1),
+};
+
+#define ARCH_COUNT (sizeof(archs) / sizeof(archs[0]))
+
+const groat__arch *groat__arch_at(size_t index)
+{
+    return index < ARCH_COUNT ? &archs[index] : NULL;
+}
+
+const groat__arch *groat__arch_find(const char *name, size_t len)
+{
+    for (size_t i = 0; i < ARCH_COUNT; i++)
+        if (strlen(archs[i].name) == len &&
+            memcmp(archs[i].name, name, len) == 0)
+            return &archs[i];
+    return NULL;
+}
+
+const char *groat__backend_name(groat__backend_id id)
+{
+    static const char *const names[GROAT__BACKENDS] = {"cuda", "hip", "cpu"};
+
+    return (unsigned)id < GROAT__BACKENDS ? names[id] : "?";
+}
+
+static bool find_backend(const char *name, size_t len, groat__backend_id *out)
+{
+    for (int id = 0; id < GROAT__BACKENDS; id++) {
+        const char *known = groat__backend_name((groat__backend_id)id);
+
+        if (strlen(known) == len && memcmp(known, name, len) == 0) {
+            *out = (groat__backend_id)id;
+            return true;
+        }
+    }
+    return false;
+}
+
+static groat_status unknown(const char *text, groat_error *error)
+{
+    groat__str all = {0};
+
+    for (size_t i = 0; i < ARCH_COUNT; i++)
+        groat__str_addf(&all, " %s:%s", groat__backend_name(archs[i].vendor),
+                        archs[i].name);
+    groat__fail(error, GROAT_INVALID,
+                "target '%.64s' is unknown; targets are%s, and cpu: with any "
+                "of these archs",
+                text, all.failed ? "" : all.data);
+    groat__str_free(&all);
+    return GROAT_INVALID;
+}
+
+groat_status groat__target_parse(const char *text, groat__target *out,
+                                 groat_error *error)
+{
+    const char *colon = strchr(text, ':');
+    groat__target target = {0};
+
+    if (colon == NULL ||
+        !find_backend(text, (size_t)(colon - text), &target.backend))
+        return unknown(text, error);
+    target.arch = groat__arch_find(colon + 1, strcspn(colon + 1, ":"));
+    if (target.arch == NULL ||
+        (target.backend != GROAT__CPU && target.backend != target.arch->vendor))
+        return unknown(text, error);
+    (void)snprintf(target.text, sizeof(target.text), "%s:%s",
+                   groat__backend_name(target.backend), target.arch->name);
+    *out = target;
+    return GROAT_OK;
+}
+
+const char *groat_arch_at(size_t index)
+{
+    return index < ARCH_COUNT ? archs[index].name : NULL;
+}
+
+const char *groat_arch_backend(size_t index)
+{
+    return index < ARCH_COUNT ? groat__backend_name(archs[index].vendor) : NULL;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_SPEC_ARCH_H
+#define GROAT_SPEC_ARCH_H
+
+#include <stddef.h>
+
+#include "groat.h"
+
+typedef enum groat__backend_id {
+    GROAT__CUDA = 0,
+    GROAT__HIP = 1,
+    GROAT__CPU = 2,
+    GROAT__BACKENDS = 3
+} groat__backend_id;
+
+/* One GPU architecture: every number a kernel or a rule may ask for.  They
+ * reach rules as arch_NAME and kernels as constants of the generated header.
+ * Sources: vendor ISA guides and programming guides, see arch.c. */
+typedef struct groat__arch {
+    const char *name;         /* "sm_90a", "gfx950"                         */
+    groat__backend_id vendor; /* GROAT__CUDA or GROAT__HIP                   */
+    int wave_lanes;           /* lanes of a hardware warp or wave            */
+    int shared_bytes;         /* shared memory / LDS per block, with opt-in  */
+    int shared_banks;         /* 4-byte banks                                */
+    int lds_dma_bytes;        /* widest buffer_load ... lds per lane; 0 none */
+    int cp_async;             /* 1: cp.async global->shared                  */
+    int tma;                  /* 1: bulk tensor copies and mbarrier          */
+    int max_cluster;          /* blocks per cluster, 1 where there are none  */
+    int tr_read;              /* 1: ds_read_b64_tr_*                         */
+} groat__arch;
+
+/* A target: who executes, and which arch it executes as. */
+typedef struct groat__target {
+    groat__backend_id backend; /* GROAT__CPU for "cpu:ARCH"                   */
+    const groat__arch *arch;
+    char text[48]; /* canonical "backend:arch"                    */
+} groat__target;
+
+/* NULL past the end. */
+const groat__arch *groat__arch_at(size_t index);
+/* NULL when unknown. */
+const groat__arch *groat__arch_find(const char *name, size_t len);
+const char *groat__backend_name(groat__backend_id id);
+
+/* Parses "backend:arch"; "gfx942:sramecc+:xnack-" keeps only the arch.
+ * Errors: INVALID, listing the targets there are. */
+groat_status groat__target_parse(const char *text, groat__target *out,
+                                 groat_error *error);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * family.h - a kernel family: its params.def, its rules and its source.
+ *
+ * params.def is read line by line; '#' starts a comment line.  A line is one
+ * of (blanks separate fields, texts stand in double quotes):
+ *
+ *   family  NAME "summary"
+ *   param   NAME int|bool|enum ALLOWED DEFAULT UNIT "meaning"
+ *   derive  NAME = EXPRESSION ; UNIT "meaning"
+ *   rule    EXPRESSION ; "reason"
+ *   launch  block_x|block_y|block_z|cluster_x|cluster_y|cluster_z|shared|args
+ *           = EXPRESSION
+ *   entry   NAME_{param}_...
+ *
+ * ALLOWED of an int is "1|2|8..64/8" (values and ranges with a step), of an
+ * enum "bf16|fp8" or "bf16=2|fp8=1", of a bool "-".  DEFAULT is a value, or an
+ * expression in parentheses over what stands above it.  Expressions see every
+ * parameter and derived constant above them, the enumerators, and the fields
+ * of the target's arch as arch_wave_lanes, arch_shared_bytes and so on.
+ */
+#ifndef GROAT_SPEC_FAMILY_H
+#define GROAT_SPEC_FAMILY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "groat.h"
+#include "spec/arch.h"
+#include "spec/expr.h"
+
+enum {
+    GROAT__SLOTS = 96, /* parameters, derived constants and arch fields */
+    GROAT__RULES = 64,
+    GROAT__RANGES = 16,
+    GROAT__ARCH_SLOTS = 9
+};
+
+typedef struct groat__range {
+    int64_t low;
+    int64_t high;
+    int64_t step;
+    char *name; /* of an enumerator; else NULL */
+} groat__range;
+
+/* One constant: a parameter, a derived constant, or a field of the arch. */
+typedef struct groat__slot {
+    char *name;
+    char *allowed; /* as written; NULL for what is not a parameter */
+    char *deflt;
+    char *unit;
+    char *meaning;
+    bool is_param;
+    groat_param_type type;
+    groat__range ranges[GROAT__RANGES];
+    size_t range_count;
+    groat__expr expr; /* default or definition */
+} groat__slot;
+
+typedef struct groat__rule {
+    char *text;
+    char *reason;
+    groat__expr expr;
+} groat__rule;
+
+/* Order of launch expressions. */
+enum {
+    GROAT__BLOCK_X,
+    GROAT__BLOCK_Y,
+    GROAT__BLOCK_Z,
+    GROAT__CLUSTER_X,
+    GROAT__CLUSTER_Y,
+    GROAT__CLUSTER_Z,
+    GROAT__SHARED,
+    GROAT__ARGS,
+    GROAT__LAUNCH_VALUES
+};
+
+struct groat_family {
+    char *name;
+    char *summary;
+    char *entry;                     /* template of the entry point's name */
+    groat__slot slots[GROAT__SLOTS]; /* arch fields first */
+    size_t slot_count;
+    size_t params[GROAT__SLOTS]; /* slots that are parameters, in order */
+    size_t param_count;
+    groat__rule rules[GROAT__RULES];
+    size_t rule_count;
+    groat__expr launch[GROAT__LAUNCH_VALUES];
+    bool has_launch[GROAT__LAUNCH_VALUES];
+    char *before; /* source that comes before the generated constants */
+    char *after;  /* and after them */
+    groat__digest closure; /* of every byte of ours that can reach a compiler */
+};
+
+/* Gives the text of "common/swizzle.h", "<family>/params.def" ..., or NULL.
+ * The text is borrowed and outlives the family's loading. */
+typedef const char *groat__file_fn(void *user, const char *path);
+
+/* Reads NAME/params.def and NAME/NAME.h with all it includes.  Errors: INVALID
+ * with file and line.  Free with groat__family_free. */
+groat_status groat__family_load(const char *name, groat__file_fn *read,
+                                void *user, groat_family **out,
+                                groat_error *error);
+void groat__family_free(groat_family *family);
+
+/* Slot of a name; GROAT__SLOTS when there is none. */
+size_t groat__family_slot(const groat_family *family, const char *name,
+                          size_t len);
+
+/* Puts the arch's fields into values[0..GROAT__ARCH_SLOTS). */
+void groat__family_arch_values(const groat__arch *arch, int64_t *values);
+
+/* True when the slot's parameter may have this value. */
+bool groat__slot_allows(const groat__slot *slot, int64_t value);
+/* The name of an enum's value, or NULL. */
+const char *groat__slot_enumerator(const groat__slot *slot, int64_t value);
+
+/* A file embedded in the library; NULL past the end. */
+typedef struct groat__embedded_file {
+    const char *path; /* "tile_loader_lds/params.def" */
+    const char *text;
+} groat__embedded_file;
+
+const groat__embedded_file *groat__embedded_at(size_t index);
+const char *groat__embedded_find(const char *path);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * flatten.c turns a family's file and all it includes into one text, so that
+ * every compiler gets the same bytes and none reads a disk.  It is pure: the
+ * files come from a callback.  Invariant: each file appears once, and every
+ * line of the text is under a #line that names its file.
+ */
+#include "spec/flatten.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+enum { FILES_MAX = 64, DEPTH_MAX = 16 };
+
+typedef struct flattener {
+    groat_family *family;
+    groat__file_fn *read;
+    void *user;
+    groat__str out;
+    char *seen[FILES_MAX];
+    size_t seen_count;
+    int depth;
+    groat_error *error;
+} flattener;
+
+static groat_status flatten_file(flattener *f, const char *path);
+
+/* "a/b.h" and "../c/d.h" give "c/d.h"; NULL when it climbs out or memory ends.
+ */
+static char *resolve(const char *from, const char *include)
+{
+    const char *slash = strrchr(from, '/');
+    size_t dir = slash == NULL ? 0 : (size_t)(slash - from);
+    groat__str path = {0};
+
+    while (strncmp(include, "./", 2) == 0 || strncmp(include, "../", 3) == 0) {
+        if (include[1] == '/') {
+            include += 2;
+            continue;
+        }
+        if (dir == 0)
+            return NULL;
+        while (dir > 0 && from[dir - 1] != '/')
+            dir--;
+        dir = dir > 0 ? dir - 1 : 0;
+        include += 3;
+    }
+    if (strstr(include, "..") != NULL || include[0] == '/')
+        return NULL;
+    groat__str_addn(&path, from, dir);
+    if (dir > 0)
+        groat__str_add(&path, "/");
+    groat__str_add(&path, include);
+    return groat__str_take(&path);
+}
+
+static bool is_seen(const flattener *f, const char *path)
+{
+    for (size_t i = 0; i < f->seen_count; i++)
+        if (strcmp(f->seen[i], path) == 0)
+            return true;
+    return false;
+}
+
+/* Where an include line names its file, or NULL for any other line. */
+static const char *include_of(const char *line)
+{
+    line += strspn(line, " \t");
+    if (*line != '#')
+        return NULL;
+    line++;
+    line += strspn(line, " \t");
+    if (strncmp(line, "include", 7) != 0)
+        return NULL;
+    line += 7;
+    return line + strspn(line, " \t");
+}
+
+static bool is_pragma_once(const char *line)
+{
+    return strncmp(line, "#pragma once", 12) == 0;
+}
+
+/* The generated constants go where the family includes its params.h. */
+static groat_status cut(flattener *f, const char *path)
+{
+    if (f->family->before != NULL)
+        return groat__fail(f->error, GROAT_INVALID,
+                           "%s includes params.h a second time", path);
+    f->family->before = groat__str_take(&f->out);
+    if (f->family->before == NULL)
+        return groat__fail(f->error, GROAT_NO_MEMORY, "no memory for sources");
+    return GROAT_OK;
+}
+
+static groat_status follow(flattener *f, const char *path, int line,
+                           const char *include)
+{
+    size_t len = *include == '"' ? strcspn(include + 1, "\"\n") : 0;
+    groat_status status;
+    char *name;
+    char *file;
+
+    if (len == 0 || include[1 + len] != '"')
+        return groat__fail(f->error, GROAT_INVALID,
+                           "%s line %d: generated source reads nothing from "
+                           "disk; includes stand in double quotes",
+                           path, line);
+    name = strndup(include + 1, len);
+    file = name == NULL ? NULL : resolve(path, name);
+    if (file == NULL)
+        status = groat__fail(f->error, GROAT_INVALID,
+                             "%s line %d: cannot resolve include '%.64s'", path,
+                             line, name == NULL ? "" : name);
+    else if (strcmp(name, "params.h") == 0)
+        status = cut(f, path);
+    else
+        status = flatten_file(f, file);
+    free(name);
+    free(file);
+    if (status == GROAT_OK)
+        groat__str_addf(&f->out, "#line %d \"%s\"\n", line + 1, path);
+    return status;
+}
+
+static groat_status flatten_lines(flattener *f, const char *path,
+                                  const char *text)
+{
+    groat_status status = GROAT_OK;
+    int line = 1;
+
+    groat__str_addf(&f->out, "#line 1 \"%s\"\n", path);
+    for (; *text != '\0' && status == GROAT_OK; line++) {
+        size_t len = strcspn(text, "\n");
+        const char *include = include_of(text);
+
+        if (include != NULL && include < text + len)
+            status = follow(f, path, line, include);
+        else if (is_pragma_once(text))
+            groat__str_add(&f->out, "\n");
+        else
+            groat__str_addn(&f->out, text, len + (text[len] == '\n'));
+        text += len + (text[len] == '\n');
+    }
+    return status;
+}
+
+static groat_status flatten_file(flattener *f, const char *path)
+{
+    const char *text;
+    groat_status status;
+
+    if (is_seen(f, path))
+        return GROAT_OK;
+    text = f->read(f->user, path);
+    if (text == NULL)
+        return groat__fail(f->error, GROAT_INVALID,
+                           "family %s: file '%.200s' is not to be found",
+                           f->family->name, path);
+    if (f->seen_count == FILES_MAX || f->depth == DEPTH_MAX)
+        return groat__fail(f->error, GROAT_INVALID,
+                           "family %s: more than %d files or %d levels of "
+                           "includes",
+                           f->family->name, FILES_MAX, DEPTH_MAX);
+    f->seen[f->seen_count] = strdup(path);
+    if (f->seen[f->seen_count] == NULL)
+        return groat__fail(f->error, GROAT_NO_MEMORY, "no memory for sources");
+    f->seen_count++;
+    f->depth++;
+    status = flatten_lines(f, path, text);
+    f->depth--;
+    return status;
+}
+
+groat_status groat__flatten(groat_family *family, groat__file_fn *read,
+                            void *user, groat_error *error)
+{
+    flattener f = {
+        .family = family, .read = read, .user = user, .error = error};
+    groat__str path = {0};
+    groat_status status;
+
+    groat__str_addf(&path, "%s/%s.h", family->name, family->name);
+    status = path.failed ? groat__fail(error, GROAT_NO_MEMORY, "no memory")
+                         : flatten_file(&f, path.data);
+    if (status == GROAT_OK && family->before == NULL)
+        status = groat__fail(error, GROAT_INVALID,
+                             "%s does not include \"params.h\"", path.data);
+    if (status == GROAT_OK) {
+        family->after = groat__str_take(&f.out);
+        if (family->after == NULL)
+            status = groat__fail(error, GROAT_NO_MEMORY, "no memory");
+    }
+    for (size_t i = 0; i < f.seen_count; i++)
+        free(f.seen[i]);
+    groat__str_free(&f.out);
+    groat__str_free(&path);
+    return status;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_SPEC_KEY_H
+#define GROAT_SPEC_KEY_H
+
+#include "base/str.h"
+#include "spec/param.h"
+
+/* Appends the identity text: everything that shaped a binary, one field per
+ * line, no paths, no times.  compiler is what groat__compiler.identify gave
+ * for the target's arch. */
+void groat__key_identity(const groat__params *params, const char *compiler,
+                         groat__str *out);
+
+/* The key: XXH3-128 of the identity text. */
+groat__digest groat__key_of(const groat__str *identity);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * param.c makes a checked set of values from a spec's text.  The tables it
+ * checks against are family.c's; it is pure and holds no state.  Invariant:
+ * a groat__params that came out of it without error obeys every allowed set
+ * and every rule of its family on its target.
+ */
+#include "spec/param.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { SPEC_TEXT_MAX = 65536, NAME_SHOWN = 48 };
+
+typedef struct given {
+    bool is[GROAT__SLOTS];
+} given;
+
+void groat__params_value_text(const groat__slot *slot, int64_t value,
+                              groat__str *out)
+{
+    const char *name = groat__slot_enumerator(slot, value);
+
+    if (name != NULL)
+        groat__str_add(out, name);
+    else
+        groat__str_add_int(out, value);
+}
+
+static void add_allowed(const groat__slot *slot, groat__str *out)
+{
+    groat__str_add(out, slot->type == GROAT_PARAM_BOOL ? "0|1" : slot->allowed);
+    if (strcmp(slot->unit, "-") != 0) {
+        groat__str_add(out, " ");
+        groat__str_add(out, slot->unit);
+    }
+}
+
+static groat_status not_allowed(const groat_family *family,
+                                const groat__slot *slot, const char *seen,
+                                int seen_len, groat_error *error)
+{
+    groat__str allowed = {0};
+
+    add_allowed(slot, &allowed);
+    groat__fail(error, GROAT_INVALID, "%s: %s=%.*s is not allowed; allowed: %s",
+                family->name, slot->name, seen_len, seen,
+                allowed.failed ? "" : allowed.data);
+    groat__str_free(&allowed);
+    return GROAT_INVALID;
+}
+
+static groat_status check_value(const groat_family *family,
+                                const groat__slot *slot, int64_t value,
+                                groat_error *error)
+{
+    groat__str seen = {0};
+    groat_status status;
+
+    if (groat__slot_allows(slot, value))
+        return GROAT_OK;
+    groat__params_value_text(slot, value, &seen);
+    status = not_allowed(family, slot, seen.failed ? "?" : seen.data,
+                         NAME_SHOWN, error);
+    groat__str_free(&seen);
+    return status;
+}
+
+/* The parameters that a rule speaks of, with their values. */
+static void add_culprits(const groat__params *params, const groat__expr *expr,
+                         groat__str *out)
+{
+    bool shown[GROAT__SLOTS] = {false};
+
+    for (size_t i = 0; i < expr->count; i++) {
+        size_t slot = (size_t)expr->steps[i].value;
+        const groat__slot *s;
+
+        if (!groat__expr_is_slot(&expr->steps[i]) || shown[slot])
+            continue;
+        shown[slot] = true;
+        s = &params->family->slots[slot];
+        groat__str_add(out, " ");
+        groat__str_add(out, s->name);
+        groat__str_add(out, "=");
+        groat__params_value_text(s, params->values[slot], out);
+    }
+}
+
+static groat_status broken_rule(const groat__params *params,
+                                const groat__rule *rule, const char *why,
+                                groat_error *error)
+{
+    groat__str seen = {0};
+
+    add_culprits(params, &rule->expr, &seen);
+    groat__fail(
+        error, GROAT_INVALID, "%s on %s:%s %s '%s': %s", params->family->name,
+        params->target.text, seen.failed ? "" : seen.data,
+        why == NULL ? "breaks the rule" : why, rule->text, rule->reason);
+    groat__str_free(&seen);
+    return GROAT_INVALID;
+}
+
+static groat_status check_rules(const groat__params *params, groat_error *error)
+{
+    const groat_family *family = params->family;
+
+    for (size_t i = 0; i < family->rule_count; i++) {
+        const char *why = NULL;
+        int64_t holds = 0;
+
+        if (!groat__expr_eval(&family->rules[i].expr, params->values, &holds,
+                              &why) ||
+            !holds)
+            return broken_rule(params, &family->rules[i], why, error);
+    }
+    return GROAT_OK;
+}
+
+/* Evaluates defaults and derived constants in file order; `check` also holds
+ * each parameter against its allowed set as soon as it is known, so that the
+ * first error named is the first cause. */
+static groat_status complete(groat__params *params, const given *set,
+                             bool check, groat_error *error)
+{
+    const groat_family *family = params->family;
+
+    groat__family_arch_values(params->target.arch, params->values);
+    for (size_t i = GROAT__ARCH_SLOTS; i < family->slot_count; i++) {
+        const groat__slot *slot = &family->slots[i];
+        const char *why = NULL;
+
+        if (!(slot->is_param && set->is[i]) &&
+            !groat__expr_eval(&slot->expr, params->values, &params->values[i],
+                              &why))
+            return groat__fail(error, GROAT_INVALID,
+                               "%s: %s cannot be computed: %s", family->name,
+                               slot->name, why);
+        if (check && slot->is_param &&
+            check_value(family, slot, params->values[i], error) != GROAT_OK)
+            return GROAT_INVALID;
+    }
+    return check ? check_rules(params, error) : GROAT_OK;
+}
+
+static bool parse_enum(const groat__slot *slot, const char *text, size_t len,
+                       int64_t *value)
+{
+    for (size_t i = 0; i < slot->range_count; i++) {
+        const char *name = slot->ranges[i].name;
+
+        if (name != NULL && strlen(name) == len &&
+            memcmp(name, text, len) == 0) {
+            *value = slot->ranges[i].low;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_bool(const char *text, size_t len, int64_t *value)
+{
+    static const char *const words[] = {"0", "1", "false", "true"};
+
+    for (int i = 0; i < 4; i++)
+        if (strlen(words[i]) == len && memcmp(words[i], text, len) == 0) {
+            *value = i % 2;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_int(const char *text, size_t len, int64_t *value)
+{
+    size_t digits = len > 0 && text[0] == '-' ? len - 1 : len;
+    char copy[24];
+
+    if (digits == 0 || len >= sizeof(copy) ||
+        strspn(text + len - digits, "0123456789") < digits)
+        return false;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    errno = 0;
+    *value = strtoll(copy, NULL, 10);
+    return errno == 0;
+}
+
+static bool parse_value(const groat__slot *slot, const char *text, size_t len,
+                        int64_t *value)
+{
+    if (slot->type == GROAT_PARAM_ENUM)
+        return parse_enum(slot, text, len, value);
+    if (slot->type == GROAT_PARAM_BOOL)
+        return parse_bool(text, len, value);
+    return parse_int(text, len, value);
+}
+
+static int shown(size_t len)
+{
+    return (int)(len < NAME_SHOWN ? len : NAME_SHOWN);
+}
+
+static groat_status unknown_param(const groat_family *family, const char *name,
+                                  size_t len, groat_error *error)
+{
+    groat__str all = {0};
+
+    for (size_t i = 0; i < family->param_count; i++)
+        groat__str_addf(&all, "%s%s", i > 0 ? ", " : "",
+                        family->slots[family->params[i]].name);
+    groat__fail(error, GROAT_INVALID,
+                "%s has no parameter '%.*s'; parameters: %s", family->name,
+                shown(len), name, all.failed ? "" : all.data);
+    groat__str_free(&all);
+    return GROAT_INVALID;
+}
+
+/* One "name=value" of length len. */
+static groat_status parse_item(groat__params *params, given *set,
+                               const char *item, size_t len, groat_error *error)
+{
+    const groat_family *family = params->family;
+    const char *equals = memchr(item, '=', len);
+    size_t name_len = equals == NULL ? len : (size_t)(equals - item);
+    size_t slot;
+    size_t value_len;
+
+    if (equals == NULL)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s: '%.*s' is not of the form name=value",
+                           family->name, shown(len), item);
+    slot = groat__family_slot(family, item, name_len);
+    if (slot == GROAT__SLOTS || !family->slots[slot].is_param)
+        return unknown_param(family, item, name_len, error);
+    if (set->is[slot])
+        return groat__fail(error, GROAT_INVALID, "%s: %s is given twice",
+                           family->name, family->slots[slot].name);
+    value_len = len - name_len - 1;
+    if (!parse_value(&family->slots[slot], equals + 1, value_len,
+                     &params->values[slot]))
+        return not_allowed(family, &family->slots[slot], equals + 1,
+                           shown(value_len), error);
+    set->is[slot] = true;
+    return GROAT_OK;
+}
+
+groat_status groat__params_parse(groat__family_fn *find, void *user,
+                                 const char *text, const groat__target *target,
+                                 groat__params *out, groat_error *error)
+{
+    groat__params params = {.target = *target};
+    given set = {{false}};
+    size_t len = strcspn(text, ":");
+    groat_status status = GROAT_OK;
+
+    if (strnlen(text, SPEC_TEXT_MAX + 1) > SPEC_TEXT_MAX)
+        return groat__fail(error, GROAT_INVALID,
+                           "the spec is longer than %d bytes", SPEC_TEXT_MAX);
+    params.family = find(user, text, len);
+    if (params.family == NULL)
+        return groat__fail(error, GROAT_INVALID,
+                           "family '%.*s' is unknown; `groat families` lists "
+                           "those there are",
+                           shown(len), text);
+    text += len + (text[len] == ':');
+    while (*text != '\0' && status == GROAT_OK) {
+        len = strcspn(text, ",");
+        status = parse_item(&params, &set, text, len, error);
+        if (text[len] == ',' && text[len + 1] == '\0' && status == GROAT_OK)
+            status = groat__fail(error, GROAT_INVALID,
+                                 "%s: the spec ends in a comma",
+                                 params.family->name);
+        text += len + (text[len] == ',');
+    }
+    if (status == GROAT_OK)
+        status = complete(&params, &set, true, error);
+    if (status == GROAT_OK)
+        *out = params;
+    return status;
+}
+
+groat_status groat__params_set(groat__params *params, size_t slot,
+                               int64_t value, groat_error *error)
+{
+    groat__params changed = *params;
+    given set;
+    groat_status status;
+
+    memset(&set, 1, sizeof(set));
+    changed.values[slot] = value;
+    status = complete(&changed, &set, true, error);
+    if (status == GROAT_OK)
+        *params = changed;
+    return status;
+}
+
+groat_status groat__params_defaults(const groat_family *family,
+                                    const groat__target *target,
+                                    groat__params *out, groat_error *error)
+{
+    given set = {{false}};
+
+    memset(out, 0, sizeof(*out));
+    out->family = family;
+    out->target = *target;
+    return complete(out, &set, false, error);
+}
+
+void groat__params_text(const groat__params *params, groat__str *out)
+{
+    const groat_family *family = params->family;
+
+    groat__str_add(out, family->name);
+    for (size_t i = 0; i < family->param_count; i++) {
+        const groat__slot *slot = &family->slots[family->params[i]];
+
+        groat__str_addn(out, i == 0 ? ":" : ",", 1);
+        groat__str_add(out, slot->name);
+        groat__str_addn(out, "=", 1);
+        groat__params_value_text(slot, params->values[family->params[i]], out);
+    }
+}
+
+void groat__params_entry(const groat__params *params, groat__str *out)
+{
+    const char *at = params->family->entry;
+
+    while (*at != '\0') {
+        size_t plain = strcspn(at, "{");
+        size_t len;
+        size_t slot;
+
+        groat__str_addn(out, at, plain);
+        at += plain;
+        if (*at == '\0')
+            break;
+        len = strcspn(++at, "}");
+        slot = groat__family_slot(params->family, at, len);
+        if (slot != GROAT__SLOTS)
+            groat__params_value_text(&params->family->slots[slot],
+                                     params->values[slot], out);
+        at += len + (at[len] == '}');
+    }
+}
+
+groat_status groat__params_launch(const groat__params *params,
+                                  groat__launch_values *out, groat_error *error)
+{
+    static const int64_t limits[GROAT__LAUNCH_VALUES] = {
+        1024, 1024, 64, 16, 16, 16, 1 << 20, 4096};
+    const groat_family *family = params->family;
+
+    for (size_t i = 0; i < GROAT__LAUNCH_VALUES; i++) {
+        int64_t low = i < GROAT__SHARED ? 1 : 0;
+        const char *why = "no value";
+
+        out->of[i] = low;
+        if (family->has_launch[i] &&
+            !groat__expr_eval(&family->launch[i], params->values, &out->of[i],
+                              &why))
+            return groat__fail(error, GROAT_INVALID,
+                               "%s: a launch value cannot be computed: %s",
+                               family->name, why);
+        if (out->of[i] < low || out->of[i] > limits[i])
+            return groat__fail(
+                error, GROAT_INVALID,
+                "%s: a launch value is %lld; allowed: %lld..%lld", family->name,
+                (long long)out->of[i], (long long)low, (long long)limits[i]);
+    }
+    return GROAT_OK;
+}

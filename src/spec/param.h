@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_SPEC_PARAM_H
+#define GROAT_SPEC_PARAM_H
+
+#include "base/str.h"
+#include "spec/family.h"
+
+/* A spec: a value for every slot of its family, on one target. */
+typedef struct groat__params {
+    const groat_family *family;
+    groat__target target;
+    int64_t values[GROAT__SLOTS];
+} groat__params;
+
+/* How a spec is launched, from the launch lines of params.def. */
+typedef struct groat__launch_values {
+    int64_t of[GROAT__LAUNCH_VALUES];
+} groat__launch_values;
+
+/* Finds a family by name; NULL when there is none. */
+typedef const groat_family *groat__family_fn(void *user, const char *name,
+                                             size_t len);
+
+/* Parses "family:name=value,..." for a target, fills defaults, checks every
+ * value and rule.  Errors: INVALID with one line: family, parameter, value
+ * seen, values allowed or the rule and its reason. */
+groat_status groat__params_parse(groat__family_fn *find, void *user,
+                                 const char *text, const groat__target *target,
+                                 groat__params *out, groat_error *error);
+
+/* Gives one parameter a value, computes what follows from it and checks the
+ * whole; on failure params is unchanged.  Errors: INVALID. */
+groat_status groat__params_set(groat__params *params, size_t slot,
+                               int64_t value, groat_error *error);
+
+/* Fills every default, without checks: what the closure is made of. */
+groat_status groat__params_defaults(const groat_family *family,
+                                    const groat__target *target,
+                                    groat__params *out, groat_error *error);
+
+/* Appends "family:name=value,...": every parameter, in params.def's order. */
+void groat__params_text(const groat__params *params, groat__str *out);
+/* Appends one value as it is written in a spec. */
+void groat__params_value_text(const groat__slot *slot, int64_t value,
+                              groat__str *out);
+/* Appends the entry point's name. */
+void groat__params_entry(const groat__params *params, groat__str *out);
+
+/* Errors: INVALID when a launch value is out of range for any device. */
+groat_status groat__params_launch(const groat__params *params,
+                                  groat__launch_values *out,
+                                  groat_error *error);
+
+#endif

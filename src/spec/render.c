@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * render.c writes the one generated header and puts it into the family's
+ * flattened source.  Nothing else is generated: kernels are files.  It is
+ * pure and holds no state.
+ */
+#include "spec/render.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+static void add_assert(const groat__slot *slot, groat__str *out)
+{
+    groat__str_add(out, "static_assert(");
+    for (size_t i = 0; i < slot->range_count; i++) {
+        const groat__range *range = &slot->ranges[i];
+
+        if (i > 0)
+            groat__str_add(out, " || ");
+        if (range->low == range->high) {
+            groat__str_addf(out, "%s == %lld", slot->name,
+                            (long long)range->low);
+            continue;
+        }
+        groat__str_addf(out, "(%s >= %lld && %s <= %lld", slot->name,
+                        (long long)range->low, slot->name,
+                        (long long)range->high);
+        if (range->step != 1)
+            groat__str_addf(out, " && (%s - %lld) %% %lld == 0", slot->name,
+                            (long long)range->low, (long long)range->step);
+        groat__str_add(out, ")");
+    }
+    groat__str_addf(out, ", \"%s: allowed %s\");\n", slot->name,
+                    slot->type == GROAT_PARAM_BOOL ? "0|1" : slot->allowed);
+}
+
+static void add_enumerators(const groat__slot *slot, groat__str *out)
+{
+    for (size_t i = 0; i < slot->range_count; i++)
+        groat__str_addf(out, "constexpr int %s_%s = %lld;\n", slot->name,
+                        slot->ranges[i].name, (long long)slot->ranges[i].low);
+}
+
+static void add_param(const groat__slot *slot, int64_t value, groat__str *out)
+{
+    if (slot->type == GROAT_PARAM_ENUM)
+        add_enumerators(slot, out);
+    groat__str_addf(out, "constexpr %s %s = ",
+                    slot->type == GROAT_PARAM_BOOL ? "bool" : "int",
+                    slot->name);
+    if (slot->type == GROAT_PARAM_BOOL)
+        groat__str_add(out, value ? "true" : "false");
+    else if (slot->type == GROAT_PARAM_ENUM)
+        groat__str_addf(out, "%s_%s", slot->name,
+                        groat__slot_enumerator(slot, value));
+    else
+        groat__str_add_int(out, value);
+    groat__str_addf(out, "; // %s: %s\n", slot->unit, slot->meaning);
+    add_assert(slot, out);
+}
+
+/* 64-bit constants would make every address computation 64 bits wide. */
+static bool fits_int(int64_t value)
+{
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+static void add_arch(const groat__params *params, groat__str *out)
+{
+    groat__str_addf(out, "namespace arch { // %s\n", params->target.arch->name);
+    for (size_t i = 0; i < GROAT__ARCH_SLOTS; i++)
+        groat__str_addf(out, "constexpr int %s = %lld;\n",
+                        params->family->slots[i].name + strlen("arch_"),
+                        (long long)params->values[i]);
+    groat__str_add(out, "} // namespace arch\n");
+}
+
+void groat__render_constants(const groat__params *params, groat__str *out)
+{
+    const groat_family *family = params->family;
+    groat__launch_values launch = {{0}};
+
+    groat__str_addf(out,
+                    "// Constants of family %s, made by groat from its "
+                    "params.def.\n",
+                    family->name);
+    groat__str_add(out, "namespace groat {\n");
+    add_arch(params, out);
+    groat__str_add(out, "namespace params {\n");
+    for (size_t i = GROAT__ARCH_SLOTS; i < family->slot_count; i++) {
+        const groat__slot *slot = &family->slots[i];
+
+        if (slot->is_param)
+            add_param(slot, params->values[i], out);
+        else
+            groat__str_addf(out, "constexpr %s %s = %lld; // %s: %s\n",
+                            fits_int(params->values[i]) ? "int" : "long long",
+                            slot->name, (long long)params->values[i],
+                            slot->unit, slot->meaning);
+    }
+    groat__str_add(out, "} // namespace params\n} // namespace groat\n");
+    (void)groat__params_launch(params, &launch, NULL);
+    groat__str_addf(
+        out, "#define GROAT_BLOCK_THREADS %lld\n",
+        (long long)(launch.of[GROAT__BLOCK_X] * launch.of[GROAT__BLOCK_Y] *
+                    launch.of[GROAT__BLOCK_Z]));
+    groat__str_addf(out, "#define GROAT_SHARED_BYTES %lld\n",
+                    (long long)launch.of[GROAT__SHARED]);
+    groat__str_addf(out, "#define GROAT_ARGS_BYTES %lld\n",
+                    (long long)launch.of[GROAT__ARGS]);
+    groat__str_add(out, "#define GROAT_ENTRY ");
+    groat__params_entry(params, out);
+    groat__str_add(out, "\n");
+}
+
+void groat__render_source(const groat__params *params, groat__str *out)
+{
+    groat__str_add(out, params->family->before);
+    groat__str_addf(out, "#line 1 \"%s/params.h\"\n", params->family->name);
+    groat__render_constants(params, out);
+    groat__str_add(out, params->family->after);
+}
+
+groat_status groat__render_closure(groat_family *family, const char *params_def,
+                                   groat_error *error)
+{
+    groat__target target = {GROAT__CPU, groat__arch_at(0), "cpu"};
+    groat__params params;
+    groat__str all = {0};
+    groat_status status =
+        groat__params_defaults(family, &target, &params, error);
+
+    if (status != GROAT_OK)
+        return status;
+    groat__render_source(&params, &all);
+    groat__str_add(&all, params_def);
+    if (all.failed)
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for sources");
+    else
+        family->closure = groat__hash128(all.data, all.len);
+    groat__str_free(&all);
+    return status;
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# common.sh - what the scripts of this folder share.
+#
+# Each script runs the tool named by $GROAT in a private home, prints "ok NAME"
+# or "FAIL NAME" per check, and leaves through `finish`.  A check that cannot be
+# made here prints "skip NAME: reason".
+
+set -u
+LC_ALL=C
+export LC_ALL
+here=$(cd "$(dirname "$0")" && pwd)
+tree=${top_srcdir:-$here/../..}
+tree=$(cd "$tree" && pwd)
+groat=${GROAT:-./groat}
+case $groat in
+*/*) groat=$(cd "$(dirname "$groat")" && pwd)/$(basename "$groat") ;;
+esac
+if ! [ -x "$groat" ]; then
+    echo "FAIL there is no tool at $groat; set GROAT"
+    exit 1
+fi
+
+work=$(mktemp -d) || exit 1
+trap 'chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+mkdir "$work/home" "$work/tmp" || exit 1
+HOME=$work/home
+XDG_CACHE_HOME=$work/home/cache
+TMPDIR=$work/tmp
+export HOME XDG_CACHE_HOME TMPDIR
+unset GROAT_CACHE_DIR GROAT_CACHE_MAX_BYTES GROAT_FAMILY_PATH
+
+failed=0
+checks=0
+
+pass() {
+    checks=$((checks + 1))
+    echo "ok $1"
+}
+
+fail() {
+    checks=$((checks + 1))
+    failed=$((failed + 1))
+    echo "FAIL $1${2:+: $2}"
+}
+
+skip() {
+    echo "SKIP: $*"
+}
+
+finish() {
+    if [ "$failed" -gt 0 ] || [ "$checks" -eq 0 ]; then
+        echo "$failed of $checks failed"
+        exit 1
+    fi
+    echo "$checks passed"
+    exit 0
+}
+
+# Runs the tool; stdout in $out, stderr in $err, exit code in $code.
+out=$work/out
+err=$work/err
+run() {
+    code=0
+    "$groat" "$@" >"$out" 2>"$err.all" </dev/null || code=$?
+    # A build with ASan says so once where fibers are used.
+    grep -v "WARNING: ASan doesn't fully support" "$err.all" >"$err" || :
+}
+
+# expect NAME CODE WORDS...: the exit code, with the talk shown when it is not.
+expect() {
+    name=$1
+    want=$2
+    shift 2
+    run "$@"
+    if [ "$code" -eq "$want" ]; then
+        pass "$name"
+    else
+        fail "$name" "exit code $code, not $want: $(head -c 300 "$err")"
+    fi
+}
+
+# says NAME TEXT: stderr of the last run has the text.
+says() {
+    if grep -F -q -e "$2" "$err"; then
+        pass "$1"
+    else
+        fail "$1" "stderr lacks '$2': $(head -c 300 "$err")"
+    fi
+}
+
+# answers NAME TEXT: stdout of the last run has the text.
+answers() {
+    if grep -F -q -e "$2" "$out"; then
+        pass "$1"
+    else
+        fail "$1" "stdout lacks '$2': $(head -c 300 "$out")"
+    fi
+}
+
+# is_json FILE: one JSON object and nothing else.
+if command -v python3 >/dev/null 2>&1; then
+    is_json() {
+        python3 -c '
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as f:
+    sys.exit(0 if json.load(f)["format"] == 1 else 1)' "$1" 2>/dev/null
+    }
+else
+    # Without an interpreter: brackets outside strings pair up, and end once.
+    is_json() {
+        awk '
+        { text = text $0 "\n" }
+        END {
+            for (i = 1; i <= length(text); i++) {
+                c = substr(text, i, 1)
+                if (quoted) {
+                    if (c == "\\") i++
+                    else if (c == "\"") quoted = 0
+                } else if (c == "\"") quoted = 1
+                else if (c == "{" || c == "[") {
+                    if (!depth && ended) exit 1
+                    stack[++depth] = c
+                } else if (c == "}" || c == "]") {
+                    if (stack[depth] != (c == "}" ? "{" : "[")) exit 1
+                    if (!--depth) ended = 1
+                } else if (!depth && c !~ /[ \n]/) exit 1
+            }
+            exit !(ended && !depth && !quoted &&
+                   text ~ /"format": 1[,\n]/)
+        }' "$1"
+    }
+fi
+
+# json NAME: stdout of the last run is one object of format 1.
+json() {
+    if is_json "$out"; then
+        pass "$1"
+    else
+        fail "$1" "not one JSON object: $(head -c 300 "$out")"
+    fi
+}
+
+# has NAME MEMBER: stdout of the last run has the member, anywhere.
+has() {
+    answers "$1" "\"$2\": "
+}

@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What run, build and demo say and return when the library fails under them.
+. "$(dirname "$0")/common.sh"
+
+loader=tile_loader_lds
+case ${GROAT_SANITIZE:-no} in
+no) ;;
+*)
+    echo "SKIP: a library cannot be put in front of a build with sanitizers"
+    exit 77
+    ;;
+esac
+if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -fPIC -shared -o "$work/inject.so" \
+    -I"${top_builddir:-$tree/build}/include" -I"$tree/include" \
+    "$here/inject.c" -ldl 2>"$work/cc"; then
+    fail "inject.c compiles" "$(head -n 3 "$work/cc")"
+    finish
+fi
+LD_PRELOAD=$work/inject.so
+export LD_PRELOAD
+injected() {
+    GROAT_INJECT=$1
+    export GROAT_INJECT
+}
+
+injected probe
+run --version
+if ! grep -q injected "$out"; then
+    echo "SKIP: the tool has the library linked into it"
+    exit 77
+fi
+
+injected none
+expect "nothing injected" 0 run $loader
+
+injected flip
+expect "a wrong byte" 1 run $loader
+answers "says NO" "verified  NO: 1 of "
+answers "says where" "[9]"
+expect "a wrong byte, JSON" 1 run $loader --json --output "$work/o"
+json "a wrong byte is JSON"
+answers "is not verified" '"verified": false'
+answers "has one mismatch" '"mismatches": 1,'
+answers "has its offset" '"offset": 9,'
+[ -s "$work/o" ] && pass "the output is written all the same" ||
+    fail "the output is written all the same"
+expect "a wrong byte in the second of two" 1 run $loader $loader --json
+json "two with wrong bytes are JSON"
+
+for case in judged:1 launch:1 load:1 memory:1 compile:4; do
+    what=${case%:*}
+    injected "$what"
+    expect "$what" "${case#*:}" run $loader
+    says "$what: the text is told" "groat: injected"
+    says "$what: the log is told" "second line"
+    expect "$what, JSON" "${case#*:}" run $loader --json
+    json "$what is JSON"
+    has "$what has error" error
+    answers "$what has the log" 'first line\nsecond line'
+    case $what in
+    judged) answers "judged is not verified" '"verified": false' ;;
+    *) answers "$what leaves it open" '"verified": null' ;;
+    esac
+done
+
+injected compile
+expect "build: the compiler refused" 4 build $loader
+expect "build: the same in JSON" 4 build $loader --json
+json "build: is JSON"
+answers "build: the status is there" '"status": "compile failed"'
+
+injected flip
+expect "demo with a wrong byte" 1 demo --target cpu:gfx950 --json
+json "demo with a wrong byte is JSON"
+answers "demo says false" '"verified": false'
+injected compile
+expect "demo with a compiler that refuses" 4 demo --target cpu:gfx950
+finish

@@ -1,0 +1,122 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# --json: exactly one object with "format": 1 on stdout, whatever happens.
+. "$(dirname "$0")/common.sh"
+
+loader=tile_loader_lds
+
+printf '{"format": 1}{"a": 2}' >"$work/two"
+printf '{"format": 1, "a": [}' >"$work/broken"
+for bad in two broken; do
+    if is_json "$work/$bad"; then
+        fail "the check of JSON itself refuses $bad"
+    else
+        pass "the check of JSON itself refuses $bad"
+    fi
+done
+
+expect "version" 0 --version --json
+json "version is JSON"
+has "version has its member" version
+for command in $("$groat" help --json |
+    sed -n 's/^      "name": "\(.*\)",$/\1/p'); do
+    expect "$command --help" 0 "$command" --help --json
+    json "$command --help is JSON"
+    expect "$command: usage error" 2 "$command" --json --no-such-option
+    json "$command: usage error is JSON"
+    has "$command: usage error has its member" error
+    answers "$command: the status is there" '"status": "invalid"'
+done
+expect "no such command" 2 frobnicate --json
+json "no such command is JSON"
+
+expect "run" 0 run $loader --json --target cpu:gfx950
+json "run is JSON"
+for member in format spec key target name origin compile_ms load_ms get_ms \
+    launch_us clock verified mismatches first_mismatch bytes moved_bytes \
+    gb_per_s facts registers spill_bytes code_bytes log; do
+    has "run has $member" $member
+done
+answers "run verified" '"verified": true'
+answers "no mismatch" '"first_mismatch": null'
+
+expect "two runs" 0 run $loader $loader:tile_rows=32 --json
+json "two runs are JSON"
+has "two runs have their member" runs
+expect "run of a bad spec" 2 run $loader:dtype=f7 --json
+json "run of a bad spec is JSON"
+has "run of a bad spec has an error" error
+
+expect "build" 0 build $loader --json --target cpu:gfx950 --target cpu:sm_90a
+json "build is JSON"
+for member in builds spec target key name origin bytes compile_ms facts; do
+    has "build has $member" $member
+done
+expect "source" 0 source $loader --json
+json "source is JSON"
+for member in spec target source; do
+    has "source has $member" $member
+done
+expect "key" 0 key $loader --json
+json "key is JSON"
+for member in spec target key identity; do
+    has "key has $member" $member
+done
+expect "families" 0 families --json
+json "families is JSON"
+for member in families name summary runnable parameters type allowed default \
+    unit meaning rules rule reason arguments min max; do
+    has "families has $member" $member
+done
+expect "one family" 0 families $loader --json
+json "one family is JSON"
+expect "devices" 0 devices --json
+json "devices is JSON"
+has "devices has devices" devices
+has "devices has the default target" default_target
+# The vendors' libraries that doctor opens keep memory of their own.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+run doctor --json
+case $code in
+0 | 3) pass "doctor" ;;
+*) fail "doctor" "exit code $code" ;;
+esac
+json "doctor is JSON"
+for member in version default_target findings subject usable text; do
+    has "doctor has $member" $member
+done
+expect "cache path" 0 cache path --json
+json "cache path is JSON"
+has "cache path has path" path
+expect "cache stat" 0 cache stat --json
+json "cache stat is JSON"
+for member in path entries payload_bytes file_bytes max_bytes; do
+    has "cache stat has $member" $member
+done
+expect "cache list" 0 cache list --json
+json "cache list is JSON"
+for member in entries key family target bytes created_s used_s; do
+    has "cache list has $member" $member
+done
+key=$(sed -n 's/^ *"key": "\(.*\)",$/\1/p' "$out" | head -n 1)
+expect "cache show" 0 cache show "$key" --json
+json "cache show is JSON"
+for member in key identity log facts; do
+    has "cache show has $member" $member
+done
+expect "cache verify" 0 cache verify --json
+json "cache verify is JSON"
+has "cache verify has checked" checked
+expect "cache gc" 0 cache gc --json
+json "cache gc is JSON"
+has "cache gc has evicted" evicted
+expect "cache clear" 0 cache clear --json
+json "cache clear is JSON"
+has "cache clear has dropped" dropped
+expect "completion-data" 0 completion-data --json
+json "completion-data is JSON"
+expect "a word with all kinds of bytes" 2 run \
+    "$(printf 'a"\\\001\t\n\377\303\251')" --json
+json "a word with all kinds of bytes is JSON"
+finish

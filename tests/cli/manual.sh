@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# groat(1) has every command and option of the tables and no other, and its
+# examples do what they say.
+. "$(dirname "$0")/common.sh"
+
+page=$tree/man/groat.1
+"$groat" completion-data >"$work/data" || fail "completion-data"
+sed 's/\\-/-/g; s/\\f[BIR]//g' "$page" >"$work/plain"
+
+cut -f 1,3 "$work/data" | sed -n 's/^command	//p' | sort -u >"$work/commands"
+cut -f 1,3 "$work/data" | sed -n 's/^option	//p' | sort -u >"$work/options"
+cut -f 1,3 "$work/data" | sed -n 's/^subcommand	//p' | sort -u >"$work/subs"
+for list in commands options subs; do
+    [ -s "$work/$list" ] && pass "there are $list" || fail "there are $list"
+done
+
+# The first words of the paragraphs tagged .TP, by section.
+tags() {
+    awk -v want="$1" '
+        /^\.SH / { on = $0 == ".SH " want }
+        tagged { print; tagged = 0 }
+        on && /^\.TP/ { tagged = 1 }' "$work/plain"
+}
+tags COMMANDS | cut -d ' ' -f 1 | sort -u >"$work/page-commands"
+tags OPTIONS | cut -d ' ' -f 1 | sed 's/^--//' | sort -u >"$work/page-options"
+tags COMMANDS | sed -n 's/^cache \([a-z]*\).*/\1/p' | sort -u >"$work/page-subs"
+for list in commands options subs; do
+    missing=$(comm -23 "$work/$list" "$work/page-$list" | tr '\n' ' ')
+    extra=$(comm -13 "$work/$list" "$work/page-$list" | tr '\n' ' ')
+    [ -z "$missing" ] && pass "the page has all $list" ||
+        fail "the page has all $list" "missing: $missing"
+    [ -z "$extra" ] && pass "the page has no other $list" ||
+        fail "the page has no other $list" "unknown: $extra"
+done
+
+# Help shows what the parser takes: each option of each command is accepted
+# by name, that is, refused only for its value.
+cut -f 1,2,3,4 "$work/data" | grep '^option' |
+    while IFS='	' read -r _ command option value; do
+        [ -n "$value" ] || continue
+        code=0
+        "$groat" "$command" "--$option" "" >"$out" 2>"$err" || code=$?
+        if [ "$code" -eq 2 ] && grep -q "not an empty word" "$err"; then
+            echo "ok $command takes --$option"
+        else
+            echo "FAIL $command takes --$option"
+        fi
+    done >"$work/taken"
+cat "$work/taken"
+if grep -q FAIL "$work/taken" || ! grep -q '^ok' "$work/taken"; then
+    fail "the parser takes what help shows"
+else
+    pass "the parser takes what help shows"
+fi
+
+# Examples that need no vendor's compiler, as written.
+awk '/^\.SH EXAMPLES/ { on = 1 } /^\.SH SEE/ { on = 0 }
+    on && /^groat / { print }' "$work/plain" >"$work/examples"
+[ "$(grep -c . "$work/examples")" -ge 3 ] && pass "there are examples" ||
+    fail "there are examples"
+while read -r _ words; do
+    case $words in
+    *cuda:* | *hip:*)
+        skip "example needs a vendor's compiler: groat $words"
+        continue
+        ;;
+    esac
+    # shellcheck disable=SC2086
+    expect "example: groat $words" 0 $words
+done <"$work/examples"
+finish

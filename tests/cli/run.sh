@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# groat run on the cpu judge: origins, input and output files, seeds, devices.
+. "$(dirname "$0")/common.sh"
+
+loader=tile_loader_lds
+on="--target cpu:gfx950"
+
+# shellcheck disable=SC2086
+{
+    expect "the first run" 0 run $loader $on --json
+    answers "compiles" '"origin": "compiled"'
+    answers "is verified" '"verified": true'
+    key=$(sed -n 's/^ *"key": "\(.*\)",$/\1/p' "$out")
+    expect "the second run" 0 run $loader $on --json
+    answers "comes from disk" '"origin": "disk"'
+    answers "has the same key" "$key"
+    expect "a third without store" 0 run $loader $on --json --no-cache
+    answers "compiles again" '"origin": "compiled"'
+    expect "the same spec twice in one process" 0 run $loader $loader $on --json
+    answers "is in memory" '"origin": "memory"'
+    expect "key" 0 key $loader $on
+    answers "is what run says" "$key"
+
+    expect "for people" 0 run $loader $on
+    answers "tells verified" "verified"
+    answers "tells units" "GB/s"
+    expect "repeat" 0 run $loader $on --repeat 3 --json
+    answers "repeat is timed by the device's clock" '"clock": "device"'
+    expect "time" 0 run $loader $on --time --json
+    answers "time is, too" '"clock": "device"'
+    expect "options with =" 0 run --seed=0x10 $loader --repeat=2 $on
+    expect "a run-time argument" 0 run $loader $on --first-row 0
+    expect "the same with underscore" 0 run $loader $on --first_row=0
+
+    expect "output" 0 run $loader $on --json --output "$work/o1" --seed 1
+    bytes=$(sed -n 's/^  "bytes": \([0-9]*\),$/\1/p' "$out")
+    size=$(wc -c <"$work/o1")
+    if [ "$((size))" -eq "${bytes:-0}" ] && [ "$((size))" -gt 0 ]; then
+        pass "output has all bytes"
+    else
+        fail "output has all bytes" "$size, not ${bytes:-none}"
+    fi
+    expect "output again" 0 run $loader $on --output "$work/o2" --seed 1
+    cmp -s "$work/o1" "$work/o2" && pass "one seed, one output" ||
+        fail "one seed, one output"
+    expect "output of another seed" 0 run $loader $on --output "$work/o3" \
+        --seed 2
+    cmp -s "$work/o1" "$work/o3" && fail "another seed, another output" ||
+        pass "another seed, another output"
+
+    printf 123 >"$work/short"
+    expect "input of the wrong size" 2 run $loader $on --input "$work/short"
+    says "names the size it has" "3 bytes"
+    need=$(sed -n 's/.* has \([0-9]*\) bytes$/\1/p' "$err")
+    expect "an endless input" 2 run $loader $on --input /dev/zero
+    says "says that it is too long" "more than"
+    head -c "${need:-1}" /dev/zero >"$work/zeros"
+    expect "input of zeros" 0 run $loader $on --input "$work/zeros" \
+        --output "$work/o4"
+    if [ -s "$work/o4" ] && [ "$(tr -d '\0' <"$work/o4" | wc -c)" -eq 0 ]; then
+        pass "zeros give zeros"
+    else
+        fail "zeros give zeros"
+    fi
+    expect "missing input" 1 run $loader $on --input "$work/none"
+    says "names the file" "$work/none"
+    expect "a folder as input" 1 run $loader $on --input "$work"
+    expect "output into no folder" 1 run $loader $on --output "$work/no/o"
+    says "names that file" "$work/no/o"
+    [ -w /dev/full ] && expect "a full disk under --output" 1 \
+        run $loader $on --output /dev/full
+}
+
+# A kernel with the sanitizers, in this process started again.
+run run $loader --target cpu:gfx950 --sanitize --json
+case $code in
+0)
+    pass "sanitize"
+    answers "sanitize is verified" '"verified": true'
+    ;;
+3) skip "sanitize: $(head -n 1 "$err")" ;;
+*) fail "sanitize" "exit code $code: $(head -c 300 "$err")" ;;
+esac
+if [ "${GROAT_SANITIZE:-no}" = no ]; then
+    code=0
+    GROAT_CXX=$work/none "$groat" run $loader --target cpu:gfx950 --sanitize \
+        >"$out" 2>"$err" || code=$?
+    [ "$code" -eq 3 ] && pass "sanitize without a compiler" ||
+        fail "sanitize without a compiler" "exit code $code"
+fi
+
+# A family of the user's own: built and loaded, since it has no driver.
+mkdir -p "$work/own/mine"
+sed "s/$loader/mine/g" "$tree/kernels-src/$loader/args.h" >"$work/own/mine/args.h"
+sed "s/$loader/mine/g" "$tree/kernels-src/$loader/params.def" \
+    >"$work/own/mine/params.def"
+sed "s/$loader/mine/g" "$tree/kernels-src/$loader/$loader.h" \
+    >"$work/own/mine/mine.h"
+expect "a family without driver" 0 run mine --target cpu:gfx950 \
+    --family-path "$work/own" --json
+answers "is not verified" '"verified": null'
+has "is loaded" load_ms
+expect "the same for people" 0 run mine --target cpu:gfx950 \
+    --family-path "$work/own"
+answers "says why" "has no driver here"
+expect "a run-time argument of no driver" 2 run mine --target cpu:gfx950 \
+    --family-path "$work/own" --first-row 1
+expect "the family is listed" 0 families mine --family-path "$work/own"
+answers "says that it is not run" "No driver here"
+
+run devices --json
+if grep -q '"target": "cuda:' "$out"; then
+    skip "a cuda target without a device: there is one here"
+else
+    expect "no cuda device" 3 run $loader --target cuda:sm_90a --json
+    json "no cuda device is JSON"
+    answers "no device: not verified" '"verified": null'
+    has "no device: says so" error
+fi
+if GROAT_CXX=$work/none "$groat" run $loader --target cpu:gfx950 --no-cache \
+    >"$out" 2>"$err"; then
+    fail "no compiler" "it ran"
+else
+    code=$?
+    [ $code -eq 3 ] && pass "no compiler" || fail "no compiler" "exit code $code"
+fi
+finish

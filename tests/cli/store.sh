@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# groat build and groat cache: what is kept, shown, checked and dropped.
+. "$(dirname "$0")/common.sh"
+
+loader=tile_loader_lds
+
+entries() {
+    "$groat" cache stat --json | sed -n 's/^  "entries": \([0-9]*\),*$/\1/p'
+}
+count() {
+    have=$(entries)
+    [ "$have" = "$2" ] && pass "$1" || fail "$1" "$have entries, not $2"
+}
+
+count "an empty store" 0
+expect "build for two targets" 0 build $loader --target cpu:gfx950 \
+    --target cpu:sm_90a
+answers "tells the one" cpu:gfx950
+answers "tells the other" cpu:sm_90a
+count "both are kept" 2
+expect "build again" 0 build $loader --target cpu:gfx950
+count "nothing is kept twice" 2
+expect "build without store" 0 build $loader:tile_rows=32 \
+    --target cpu:gfx950 --no-cache
+count "nothing is kept" 2
+expect "run" 0 run $loader --target cpu:gfx950 --json
+answers "finds what build kept" '"origin": "disk"'
+
+expect "build into a file" 0 build $loader --target cpu:gfx950 \
+    --output "$work/binary"
+if [ "$(head -c 4 "$work/binary" | tail -c 3)" = ELF ]; then
+    pass "the file is the plain binary"
+else
+    fail "the file is the plain binary"
+fi
+expect "build into no folder" 1 build $loader --output "$work/no/binary"
+expect "one bad spec of two" 2 build $loader:tile_rows=16 $loader:tile_rows=7
+count "keeps the good one from being built" 2
+
+expect "list" 0 cache list
+lines=$(grep -c . "$out")
+[ "$lines" -eq 2 ] && pass "one line each" || fail "one line each" "$lines"
+key=$("$groat" key $loader --target cpu:gfx950)
+answers "with the key" "$key"
+expect "show by prefix" 0 cache show "$(echo "$key" | cut -c 1-8)"
+answers "tells the identity" "family tile_loader_lds"
+expect "show a key that is not there" 1 cache show ffffffffffff0000
+says "says so" ffffffffffff0000
+
+db=$("$groat" cache path)
+[ -f "$db" ] && pass "path is a file" || fail "path is a file" "$db"
+expect "verify" 0 cache verify
+answers "two checked" "2 entries checked"
+expect "gc under a large bound" 0 cache gc --max-bytes 1G
+count "drops nothing" 2
+expect "gc under a small bound" 0 cache gc --max-bytes 1
+count "drops all" 0
+expect "build once more" 0 build $loader --target cpu:gfx950
+expect "clear" 0 cache clear
+count "clear drops all" 0
+
+expect "a folder of one's own" 0 build $loader --cache-dir "$work/own" \
+    --target cpu:gfx950
+if [ -d "$work/own" ] && [ "$(entries)" = 0 ]; then
+    pass "is used alone"
+else
+    fail "is used alone"
+fi
+printf 'this is no database, but it has its name' >"$db"
+expect "a foreign file in the store's place" 0 run $loader \
+    --target cpu:gfx950 --json
+answers "keeps no kernel from running" '"verified": true'
+finish

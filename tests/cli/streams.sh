@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# stdout is the answer and stderr the talk; no progress without a terminal.
+. "$(dirname "$0")/common.sh"
+
+loader=tile_loader_lds
+
+silent() {
+    if [ -s "$2" ]; then
+        fail "$1" "$(head -c 200 "$2")"
+    else
+        pass "$1"
+    fi
+}
+
+for words in "run $loader --target cpu:gfx950" "build $loader" \
+    "source $loader" "key $loader" "key $loader --identity" families \
+    "families $loader" help --version "cache path" "cache stat" "cache list" \
+    "cache verify" completion-data; do
+    # shellcheck disable=SC2086
+    expect "$words" 0 $words
+    silent "$words: nothing to stderr" "$err"
+    if [ -s "$out" ]; then
+        pass "$words: an answer"
+    else
+        fail "$words: an answer" "stdout is empty"
+    fi
+done
+for words in frobnicate "run" "run no_such" "key $loader:dtype=f7" \
+    "cache show zz" "families no_such"; do
+    # shellcheck disable=SC2086
+    expect "$words" 2 $words
+    silent "$words: nothing to stdout" "$out"
+    if grep -q '^groat: ' "$err"; then
+        pass "$words: the talk is marked"
+    else
+        fail "$words: the talk is marked" "$(head -c 200 "$err")"
+    fi
+done
+
+# What is piped on must be usable as it is.
+expect "source" 0 source $loader
+if head -n 40 "$out" | grep -q '#line\|constexpr'; then
+    pass "source is source"
+else
+    fail "source is source" "$(head -n 3 "$out")"
+fi
+expect "identity" 0 key $loader --identity
+if [ "$(head -n 1 "$out")" = "groat-identity 1" ]; then
+    pass "identity is the text alone"
+else
+    fail "identity is the text alone" "$(head -n 1 "$out")"
+fi
+
+# A warning of the library is talk, and the answer still comes.
+mkdir "$work/ro" && chmod 500 "$work/ro"
+if [ -w "$work/ro" ]; then
+    : >"$work/file"
+    place=$work/file/sub
+else
+    place=$work/ro/sub
+fi
+expect "a store that cannot be" 0 run $loader --target cpu:gfx950 \
+    --cache-dir "$place"
+says "is a warning" "groat: warning: "
+answers "and no failure" "verified  yes"
+expect "cache path without a store" 1 cache path --cache-dir "$place"
+
+if [ -w /dev/full ]; then
+    code=0
+    "$groat" families >/dev/full 2>"$err" || code=$?
+    [ "$code" -eq 1 ] && pass "a full disk under stdout" ||
+        fail "a full disk under stdout" "exit code $code"
+fi
+
+if command -v script >/dev/null 2>&1 &&
+    script -qec true /dev/null >/dev/null 2>&1; then
+    script -qec "'$groat' build $loader:tile_rows=32 >'$out'" /dev/null \
+        >"$work/tty" 2>&1 </dev/null
+    if grep -q '\[0/1\] building' "$work/tty"; then
+        pass "progress on a terminal"
+    else
+        fail "progress on a terminal" "$(head -c 200 "$work/tty")"
+    fi
+else
+    skip "progress on a terminal: there is no script(1)"
+fi
+finish

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# make check: Check programs over the internal library, shell tests over the
+# CLI and the tree.  Exit 77 is a skip, and a line "SKIP: reason" its reason.
+TEST_EXTENSIONS = .sh .fuzz
+SH_LOG_COMPILER = $(SHELL)
+FUZZ_LOG_COMPILER = $(SHELL) $(top_srcdir)/%D%/fuzz/replay.sh
+LDADD = libgroat_internal.la $(CHECK_LIBS)
+AM_CPPFLAGS += $(CHECK_CFLAGS)
+
+# Absolute places, and no home folder to write into.
+AM_TESTS_ENVIRONMENT = \
+	top_srcdir='$(abs_top_srcdir)'; \
+	top_builddir='$(abs_top_builddir)'; \
+	export top_srcdir top_builddir; \
+	CC='$(CC)'; CXX='$(CXX)'; NM='$(NM)'; OBJDUMP='$(OBJDUMP)'; \
+	CLANG_FORMAT='$(CLANG_FORMAT)'; PKG_CONFIG='$(PKG_CONFIG)'; \
+	export CC CXX NM OBJDUMP CLANG_FORMAT PKG_CONFIG; \
+	GROAT='$(abs_top_builddir)/groat$(EXEEXT)'; \
+	GROAT_SANITIZE='$(groat_sanitize)'; \
+	GROAT_SANITIZE_FLAGS='$(GROAT_SANITIZE_FLAGS)'; \
+	export GROAT GROAT_SANITIZE GROAT_SANITIZE_FLAGS; \
+	XDG_CACHE_HOME='$(abs_top_builddir)/tests/cache-home'; \
+	export XDG_CACHE_HOME; \
+	$(GROAT_SHIM_ENVIRONMENT)
+
+# ---- unit, pipe and kernel tests
+
+groat_unit_tests = \
+	%D%/unit/backend/test_amdgpu_elf \
+	%D%/unit/backend/test_cuda_abi \
+	%D%/unit/backend/test_hip_abi \
+	%D%/unit/backend/test_hiprtc \
+	%D%/unit/backend/test_nvrtc \
+	%D%/unit/backend/test_rocm \
+	%D%/unit/cache/test_damage \
+	%D%/unit/cache/test_store
+
+groat_check_programs = $(groat_unit_tests) \
+	%D%/shim/test_cuda \
+	%D%/shim/test_hip \
+	%D%/shim/test_hip_calls \
+	%D%/shim/test_nvrtc
+
+%C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
+%C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
+%C%_shim_test_cuda_SOURCES = \
+	%D%/shim/test_cuda.c \
+	%D%/shim/copy.c
+%C%_shim_test_nvrtc_SOURCES = \
+	%D%/shim/test_nvrtc.c \
+	%D%/shim/copy.c
+
+# ---- stand-ins for the vendor libraries
+
+groat_shims = \
+	%D%/shim/libamd_comgr_shim.la \
+	%D%/shim/libamdhip64_shim.la \
+	%D%/shim/libcuda_shim.la \
+	%D%/shim/libhiprtc_shim.la \
+	%D%/shim/libnvrtc_shim.la \
+	%D%/shim/libamdhip64_rocm5_shim.la \
+	%D%/shim/libamdhip64_rocm6_shim.la \
+	%D%/shim/libamdhip64_lacks_shim.la \
+	%D%/shim/libhiprtc_lacks_shim.la
+shim_dir = $(abs_top_builddir)/%D%/shim/.libs
+GROAT_SHIM_ENVIRONMENT = \
+	export GROAT_TEST_COMGR_SHIM='$(shim_dir)/libamd_comgr_shim.so'; \
+	export GROAT_TEST_HIP_SHIM='$(shim_dir)/libamdhip64_shim.so'; \
+	export GROAT_TEST_CUDA_SHIM='$(shim_dir)/libcuda_shim.so'; \
+	export GROAT_TEST_HIPRTC_SHIM='$(shim_dir)/libhiprtc_shim.so'; \
+	export GROAT_TEST_NVRTC_SHIM='$(shim_dir)/libnvrtc_shim.so'; \
+	export GROAT_TEST_HIP5_SHIM='$(shim_dir)/libamdhip64_rocm5_shim.so'; \
+	export GROAT_TEST_HIP6_SHIM='$(shim_dir)/libamdhip64_rocm6_shim.so'; \
+	export GROAT_TEST_HIP_LACKS_SHIM='$(shim_dir)/libamdhip64_lacks_shim.so'; \
+	export GROAT_TEST_HIPRTC_LACKS_SHIM='$(shim_dir)/libhiprtc_lacks_shim.so';
+
+# Nowhere is where they are installed: libtool makes a shared object of them.
+shim_flags = -module -avoid-version -shared -rpath /nowhere
+%C%_shim_libamd_comgr_shim_la_SOURCES = %D%/shim/libamd_comgr_shim.c
+%C%_shim_libamd_comgr_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_libamdhip64_shim_la_SOURCES = %D%/shim/libamdhip64_shim.c
+%C%_shim_libamdhip64_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_libcuda_shim_la_SOURCES = %D%/shim/libcuda_shim.c
+%C%_shim_libcuda_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_libhiprtc_shim_la_SOURCES = %D%/shim/libhiprtc_shim.c
+%C%_shim_libhiprtc_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_libnvrtc_shim_la_SOURCES = %D%/shim/libnvrtc_shim.c
+%C%_shim_libnvrtc_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_libamdhip64_rocm5_shim_la_SOURCES = %D%/shim/libamdhip64_shim.c
+%C%_shim_libamdhip64_rocm5_shim_la_CPPFLAGS = $(AM_CPPFLAGS) -DSHIM_ROCM=5
+%C%_shim_libamdhip64_rocm5_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_libamdhip64_rocm6_shim_la_SOURCES = %D%/shim/libamdhip64_shim.c
+%C%_shim_libamdhip64_rocm6_shim_la_CPPFLAGS = $(AM_CPPFLAGS) -DSHIM_ROCM=6
+%C%_shim_libamdhip64_rocm6_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_libamdhip64_lacks_shim_la_SOURCES = %D%/shim/libamdhip64_shim.c
+%C%_shim_libamdhip64_lacks_shim_la_CPPFLAGS = $(AM_CPPFLAGS) -DSHIM_LACKS_SYMBOL
+%C%_shim_libamdhip64_lacks_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_libhiprtc_lacks_shim_la_SOURCES = %D%/shim/libhiprtc_shim.c
+%C%_shim_libhiprtc_lacks_shim_la_CPPFLAGS = $(AM_CPPFLAGS) -DSHIM_LACKS_SYMBOL
+%C%_shim_libhiprtc_lacks_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+
+# ---- fuzz targets, over their corpora
+
+groat_fuzz_programs = \
+	%D%/fuzz/fuzz_store.fuzz
+%C%_fuzz_fuzz_store_fuzz_SOURCES = \
+	%D%/fuzz/fuzz_store.c \
+	%D%/fuzz/replay_main.c
+
+# ---- shell tests
+
+groat_cli_tests = \
+	%D%/cli/completion.sh \
+	%D%/cli/demo.sh \
+	%D%/cli/failures.sh \
+	%D%/cli/json.sh \
+	%D%/cli/manual.sh \
+	%D%/cli/run.sh \
+	%D%/cli/store.sh \
+	%D%/cli/streams.sh \
+	%D%/cli/usage.sh
+groat_style_tests = \
+	%D%/style/banned.sh \
+	%D%/style/format.sh \
+	%D%/style/header.sh \
+	%D%/style/install.sh \
+	%D%/style/layers.sh \
+	%D%/style/man.sh \
+	%D%/style/readme.sh \
+	%D%/style/sizes.sh \
+	%D%/style/symbols.sh \
+	%D%/style/wired.sh \
+	%D%/style/words.sh
+
+# All but what looks at the tree: what another compiler or a sanitizer may
+# change.
+groat_program_tests = \
+	$(groat_check_programs) $(groat_fuzz_programs) $(groat_cli_tests)
+
+EXTRA_DIST += \
+	%D%/fuzz/corpus \
+	%D%/fuzz/replay.sh \
+	$(groat_cli_tests) $(groat_style_tests) \
+	%D%/cli/common.sh \
+	%D%/cli/inject.c \
+	%D%/report.sh \
+	%D%/style/lib.sh \
+	%D%/style/state.allow \
+	%D%/tools/hiprtc7.sh \
+	%D%/tools/memcheck.sh
+
+noinst_HEADERS += \
+	%D%/shim/amdgpu_object.h \
+	%D%/shim/copy.h \
+	%D%/shim/hip_bench.h \
+	%D%/shim/shim.h \
+	%D%/shim/shim_hip.h \
+	%D%/unit/cache/fixture.h
+
+if HAVE_CHECK
+check_PROGRAMS += $(groat_check_programs) $(groat_fuzz_programs)
+check_LTLIBRARIES += $(groat_shims)
+TESTS += $(groat_program_tests) $(groat_style_tests)
+
+# One summary of the skips and their reasons, after the last test.
+check-local: check-TESTS
+	@$(SHELL) $(top_srcdir)/%D%/report.sh .
+else
+check-local:
+	@echo 'make check needs Check (pkg-config check); see ./bootstrap' >&2
+	@exit 1
+endif
+
+# The tests that need no program of their own: make style.
+style: all
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(groat_style_tests)'
+
+# What groat itself costs, against the raw vendor call where there is a GPU.
+bench: all
+	./groat$(EXEEXT) bench
+
+clean-local:
+	rm -rf %D%/cache-home

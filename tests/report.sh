@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# report.sh BUILDDIR: what make check in BUILDDIR came to.  One line per
+# failure, one per skip with its reason (lines "SKIP: reason" and
+# "skip NAME: reason" of the logs), and
+# last the line "N passed, N failed, N skipped".  --totals: the last line only.
+set -u
+totals=0
+[ "${1-}" = --totals ] && totals=1 && shift
+cd "${1:?usage: report.sh [--totals] BUILDDIR}" || exit 1
+
+find tests -name '*.trs' 2>/dev/null | LC_ALL=C sort | {
+    passed=0 failed=0 skipped=0
+    while read -r trs; do
+        name=${trs%.trs}
+        result=$(sed -n 's/^:test-result: \([A-Z]*\).*/\1/p' "$trs")
+        why=$(sed -n -e 's/^SKIP: *//p' -e 's/^skip \([^ ]*:\)/\1/p' \
+            "$name.log" 2>/dev/null | sort -u)
+        case $result in
+        PASS | XFAIL) passed=$((passed + 1)) ;;
+        SKIP) skipped=$((skipped + 1)) ;;
+        *) failed=$((failed + 1)) ;;
+        esac
+        [ "$totals" -eq 1 ] && continue
+        case $result in
+        PASS | XFAIL) ;;
+        SKIP) [ -n "$why" ] || why='the test gave no reason' ;;
+        *) echo "failed: $name (see $name.log)" ;;
+        esac
+        [ -n "$why" ] && echo "$why" | sed "s|^|skipped: $name: |"
+    done
+    echo "$passed passed, $failed failed, $skipped skipped"
+}

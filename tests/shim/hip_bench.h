@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hip_bench.h - what the tests of hiprtc.c and hip.c over stand-ins share: the
+ * stand-ins' files from $GROAT_TEST_*_SHIM and their controls, and whole runs
+ * of a compiler and of a device that give their first failure.
+ */
+#ifndef GROAT_TESTS_HIP_BENCH_H
+#define GROAT_TESTS_HIP_BENCH_H
+
+#include <check.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "tests/shim/amdgpu_object.h"
+#include "tests/shim/shim_hip.h"
+
+/* The caller's device; the context uses device 1. */
+enum { CALLERS_DEVICE = 0, OWN_DEVICE = 1 };
+
+static const char source[] =
+    "extern \"C\" __global__ void copy_tile(struct args a) {}\n";
+
+static const groat__compiler *const rtc = &groat__compiler_hiprtc;
+static const groat__device *const hip = &groat__device_hip;
+
+/* What one test works with. */
+typedef struct bench {
+    groat__env env;
+    shim_hiprtc_control *rtc;
+    shim_comgr_control *comgr;
+    shim_hip_control *hip;
+    groat_error error;
+} bench;
+
+static inline void *control_of(const char *path, const char *symbol)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *address;
+    void *(*get)(void);
+
+    ck_assert_msg(handle != NULL, "%s", path);
+    address = dlsym(handle, symbol);
+    ck_assert_msg(address != NULL, "%s in %s", symbol, path);
+    memcpy(&get, &address, sizeof(get));
+    return get();
+}
+
+static inline const char *shim(const char *name)
+{
+    const char *path = getenv(name);
+
+    ck_assert_msg(path != NULL, "%s is not set", name);
+    return path;
+}
+
+/* Names of the variables that hold the files of hipRTC and of the runtime. */
+static inline bench open_bench(const char *rtc_name, const char *hip_name)
+{
+    bench b = {.error = GROAT_ERROR_INIT};
+
+    b.env.hiprtc = shim(rtc_name);
+    b.env.comgr = shim("GROAT_TEST_COMGR_SHIM");
+    b.env.hip = shim(hip_name);
+    b.env.tmpdir = "/tmp";
+    b.env.device = OWN_DEVICE;
+    b.rtc = control_of(b.env.hiprtc, "shim_hiprtc");
+    b.comgr = control_of(b.env.comgr, "shim_comgr");
+    b.hip = control_of(b.env.hip, "shim_hip");
+    /* Tests may share a process: each starts with the stand-ins as new. */
+    *b.rtc = (shim_hiprtc_control){.compiles = 0};
+    *b.comgr = (shim_comgr_control){.isas = 4};
+    *b.hip = (shim_hip_control){
+        .devices = 2, .arch = "gfx950:sramecc+:xnack-", .optin_lds = 163840};
+    return b;
+}
+
+static inline bench usual_bench(void)
+{
+    return open_bench("GROAT_TEST_HIPRTC_SHIM", "GROAT_TEST_HIP_SHIM");
+}
+
+static inline void check_nothing_live(const bench *b)
+{
+    ck_assert_int_eq(b->rtc->programs, 0);
+    ck_assert_int_eq(b->hip->modules, 0);
+    ck_assert_int_eq(b->hip->events, 0);
+    ck_assert_int_eq(b->hip->allocations, 0);
+    ck_assert_int_eq(b->hip->current, CALLERS_DEVICE);
+}
+
+static const groat__arch *arch(const char *name)
+{
+    const groat__arch *found = groat__arch_find(name, strlen(name));
+
+    ck_assert_ptr_nonnull(found);
+    return found;
+}
+
+static inline groat__shape shape_of(unsigned shared_bytes)
+{
+    groat__shape shape = {{256, 1, 1}, {1, 1, 1}, shared_bytes, 7777, 4};
+
+    return shape;
+}
+
+static inline size_t make_object(unsigned char *data, const char *entry)
+{
+    const amdgpu_object object = {entry, 37, 24, 2, 16, 4096, 256};
+    size_t bytes = amdgpu_object_make(data, &object);
+
+    ck_assert_uint_gt(bytes, 0);
+    return bytes;
+}
+
+/* ---- whole runs; each gives the first failure ------------------------- */
+
+static inline groat_status run_compiler(bench *b, const char *text)
+{
+    groat__binary binary = {0};
+    groat__str who = {0};
+    void *state = NULL;
+    groat_status status = rtc->open(&b->env, &state, &b->error);
+
+    if (status != GROAT_OK) {
+        ck_assert_ptr_null(state);
+        return status;
+    }
+    status = rtc->identify(state, arch("gfx942"), &who, &b->error);
+    if (status == GROAT_OK)
+        status = rtc->compile(state, arch("gfx942"), "copy_tile.hip", text,
+                              "copy_tile", &binary, &b->error);
+    if (status != GROAT_OK)
+        ck_assert_ptr_null(binary.data);
+    free(binary.data);
+    free(binary.log);
+    groat__str_free(&who);
+    rtc->close(state);
+    return status;
+}
+
+static inline groat_status run_memory(bench *b, void *state)
+{
+    static const char sent[16] = "fifteen letters";
+    char got[16] = "";
+    uint64_t address = 0;
+    groat_status status = hip->alloc(state, sizeof(sent), &address, &b->error);
+
+    if (status != GROAT_OK) {
+        ck_assert_uint_eq(address, 0);
+        return status;
+    }
+    status = hip->write(state, address, sent, sizeof(sent), &b->error);
+    if (status == GROAT_OK)
+        status = hip->read(state, got, address, sizeof(got), &b->error);
+    if (status == GROAT_OK)
+        ck_assert_str_eq(got, sent);
+    hip->release(state, address);
+    return status;
+}
+
+static inline groat_status run_module(bench *b, void *state)
+{
+    unsigned char object[AMDGPU_OBJECT_ROOM];
+    size_t bytes = make_object(object, "copy_tile");
+    groat_launch launch = {sizeof(launch), {3, 2, 1}, NULL};
+    groat_facts facts = {-1, -1, -1, -1, -1, -1};
+    groat__shape shape = shape_of(100 << 10);
+    groat__module *module = NULL;
+    double us = 0;
+    int argument = 4711;
+    groat_status status = hip->load(state, arch("gfx950"), object, bytes,
+                                    "copy_tile", &shape, &module, &b->error);
+
+    /* A driver's view of the bytes must not hang on the caller's copy. */
+    memset(object, 0, sizeof(object));
+    if (status != GROAT_OK) {
+        ck_assert_ptr_null(module);
+        ck_assert_uint_eq(shape.dynamic_bytes, 7777);
+        return status;
+    }
+    ck_assert_ptr_nonnull(hip->native(module));
+    hip->facts_of(state, module, &facts);
+    status = hip->launch(state, module, &shape, &launch, &argument, &b->error);
+    if (status == GROAT_OK)
+        status = hip->time(state, module, &shape, &launch, &argument, 2, &us,
+                           &b->error);
+    if (status == GROAT_OK)
+        status = hip->sync(state, &b->error);
+    hip->unload(state, module);
+    return status;
+}
+
+static inline groat_status run_device(bench *b)
+{
+    groat_device_info info = {.size = sizeof(info)};
+    void *state = NULL;
+    groat_status status = hip->open(&b->env, &state, &b->error);
+
+    if (status != GROAT_OK) {
+        ck_assert_ptr_null(state);
+        return status;
+    }
+    status = hip->facts(state, 0, &info, &b->error);
+    if (status == GROAT_OK)
+        status = run_memory(b, state);
+    if (status == GROAT_OK)
+        status = run_module(b, state);
+    hip->close(state);
+    return status;
+}
+
+static inline void check_named(const bench *b, const char *name, int code)
+{
+    ck_assert_str_eq(b->error.vendor_call, name);
+    ck_assert_int_eq(b->error.vendor_code, code);
+    ck_assert_ptr_nonnull(strstr(b->error.text, name));
+}
+
+static inline void *open_device(bench *b)
+{
+    void *state = NULL;
+
+    ck_assert_int_eq(hip->open(&b->env, &state, &b->error), GROAT_OK);
+    return state;
+}
+
+/* Runs the suite unless make check gave no stand-ins; for main. */
+static inline int run_suite(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    int failed = 77;
+
+    if (getenv("GROAT_TEST_HIPRTC_SHIM") == NULL) {
+        printf("SKIP: GROAT_TEST_HIPRTC_SHIM names no stand-in; "
+               "make check sets it\n");
+    } else {
+        srunner_run_all(runner, CK_ENV);
+        failed = srunner_ntests_failed(runner) == 0 ? 0 : 1;
+    }
+    srunner_free(runner);
+    return failed;
+}
+
+#endif

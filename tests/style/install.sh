@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# make install, then a program in C and one in C++ that know no more of groat
+# than what pkg-config says.
+. "$(dirname "$0")/lib.sh"
+make_scratch
+root=$scratch/root
+# The outer make's jobserver is not ours.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+if ! ${MAKE:-make} -C "$top_builddir" install DESTDIR="$root" \
+    >"$scratch/log" 2>&1; then
+    tail -n 20 "$scratch/log"
+    bad 'make install'
+    finish
+fi
+pc=$(find "$root" -name groat.pc)
+prefix=$(sed -n 's/^prefix=//p' "$pc")
+PKG_CONFIG_PATH=$(dirname "$pc")${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH
+ask() {
+    ${PKG_CONFIG:-pkg-config} --define-variable=prefix="$root$prefix" "$@" groat
+}
+
+for name in bin/groat include/groat.h include/groat_version.h \
+    share/man/man1/groat.1 share/man/man3/groat.3; do
+    [ -f "$root$prefix/$name" ] || bad "make install left out $name"
+done
+[ -d "$(ask --variable=kernelsdir)/common" ] ||
+    bad 'kernelsdir of groat.pc has no common/'
+
+cat >"$scratch/example.c" <<'END'
+#include <groat.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+    groat_options options = GROAT_OPTIONS_INIT;
+    groat_error error = GROAT_ERROR_INIT;
+    groat_context *context = NULL;
+    groat_spec *spec = NULL;
+    int wrong;
+
+    options.flags = GROAT_OPEN_NO_DISK;
+    if (groat_open(&options, &context, &error) != GROAT_OK ||
+        groat_spec_parse(context, "tile_loader_lds", "cpu:gfx950", &spec,
+                         &error) != GROAT_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    printf("%s for %s\n", groat_spec_text(spec), groat_spec_target(spec));
+    wrong = strcmp(groat_version(), GROAT_VERSION_STRING) != 0 ||
+            groat_family_find(context, "tile_loader_lds") == NULL;
+    groat_spec_free(spec);
+    groat_close(context);
+    return wrong;
+}
+END
+cp "$scratch/example.c" "$scratch/example.cc"
+
+# try NAME COMPILER...: compiles, links and runs one example.
+try() {
+    name=$1
+    shift
+    # Flags are lists of words.
+    if ! "$@" $(ask --cflags) -o "$scratch/$name" $(ask --libs) \
+        ${GROAT_SANITIZE_FLAGS-}; then
+        bad "$name does not build with: $(ask --cflags --libs)"
+        return
+    fi
+    LD_LIBRARY_PATH=$(ask --variable=libdir) "$scratch/$name" ||
+        bad "$name said $?"
+}
+try c11 $CC -std=c11 -Wall -Werror "$scratch/example.c"
+try c++11 $CXX -std=c++11 -Wall -Werror "$scratch/example.cc"
+LD_LIBRARY_PATH=$(ask --variable=libdir) "$root$prefix/bin/groat" --version ||
+    bad "the installed groat --version said $?"
+finish

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# base < {spec, cache, backend} < core < cli: an #include names its own layer
+# or one that its line of the table allows.
+. "$(dirname "$0")/lib.sh"
+cd "$top_srcdir" || exit 1
+
+allowed() {
+    case $1:$2 in
+    *:groat.h | *:groat_version.h | cli:cli/* | core:core/*) ;;
+    base:base/* | spec:base/* | spec:spec/* | cache:base/* | cache:cache/*) ;;
+    backend:base/* | backend:backend/* | backend:spec/arch.h) ;;
+    # What the judge gives to the kernels that it runs.
+    backend:kernels-src/common/cpu_hooks.h) ;;
+    core:base/* | core:spec/* | core:backend/* | core:cache/cache.h) ;;
+    *) return 1 ;;
+    esac
+}
+
+for file in $(library_sources | grep -v '^include/'); do
+    layer=${file#src/}
+    layer=${layer%%/*}
+    for include in $(sed -n 's/^ *# *include "\([^"]*\)".*/\1/p' "$file"); do
+        allowed "$layer" "$include" || bad "$file includes \"$include\""
+    done
+done
+finish

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The C example of README.md, between the markers "example" and "/example",
+# compiles against this build as it stands and runs on the cpu.
+. "$(dirname "$0")/lib.sh"
+readme=$top_srcdir/README.md
+[ -f "$readme" ] || skip 'there is no README.md'
+make_scratch
+awk '/<!-- example -->/ { on = 1; next }
+    /<!-- \/example -->/ { on = 0 }
+    on && /^```c$/ { code = 1; next }
+    on && /^```$/ { code = 0 }
+    on && code' "$readme" >"$scratch/example.c"
+[ -s "$scratch/example.c" ] || {
+    bad 'README.md has no ```c block between its example markers'
+    finish
+}
+libs=$top_builddir/.libs
+$CC -std=c11 -Wall -Wextra -Werror ${GROAT_SANITIZE_FLAGS-} \
+    -I"$top_srcdir/include" -I"$top_builddir/include" \
+    -I"$top_srcdir/kernels-src" "$scratch/example.c" \
+    -L"$libs" -lgroat -o "$scratch/example" || {
+    bad 'the example of README.md does not compile'
+    finish
+}
+cd "$scratch" || exit 1
+GROAT_CACHE_DIR=$scratch/cache LD_LIBRARY_PATH=$libs \
+    "$scratch/example" cpu:gfx950 || bad "the example of README.md said $?"
+finish

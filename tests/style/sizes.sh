@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Functions of 80 lines and files of 900 lines at most.  A function starts at
+# a "{" in the first column and ends at the next "}" there; clang-format keeps
+# it so.
+. "$(dirname "$0")/lib.sh"
+cd "$top_srcdir" || exit 1
+make_scratch
+project_files | grep -E '\.(c|h|cc|sh)$' | while read -r file; do
+    awk -v file="$file" '
+    /^\{$/ && last !~ /^(namespace|struct|class|union|extern|enum)/ {
+        start = NR; name = head
+    }
+    /^\}/ && start {
+        if (NR - start - 1 > 80)
+            print file ":" start ": function of " NR - start - 1 \
+                " lines, 80 allowed: " name
+        start = 0
+    }
+    { last = $0 }
+    /^[A-Za-z_].*\(/ { head = $0 }
+    END { if (NR > 900) print file ": " NR " lines, 900 allowed" }' "$file"
+done >"$scratch/found"
+while read -r line; do
+    bad "$line"
+done <"$scratch/found"
+finish

@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# memcheck.sh PROGRAM [ARG...]: a test program under valgrind, where any error
+# and any definite leak is a failure.  Programs that valgrind cannot follow
+# are skips (77) with their reason.
+case ${1##*/} in
+test_judge* | test_cpu*)
+    # memcheck takes a jump between stacks for a use of freed frames.
+    echo "SKIP: $1 runs fibers, whose stacks memcheck cannot follow"
+    exit 77
+    ;;
+esac
+# One process, so that valgrind's answer is the program's.
+CK_FORK=no
+export CK_FORK
+exec valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite \
+    --show-leak-kinds=definite --error-exitcode=9 "$@"

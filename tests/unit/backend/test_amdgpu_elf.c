@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_amdgpu_elf.c: what is read from a code object's notes, and that no
+ * bytes whatever make the reader step outside them.  Every damaged copy lies
+ * in an allocation of exactly its size, so that a sanitizer or valgrind sees
+ * the first byte too far.  test_hiprtc.c does the same to real objects.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/amdgpu_elf.h"
+#include "tests/shim/amdgpu_object.h"
+
+static const amdgpu_object usual = {"copy_tile_f16", 240,    100, 3,
+                                    70000,           163840, 1024};
+
+static size_t make(unsigned char *data, const amdgpu_object *object)
+{
+    size_t bytes = amdgpu_object_make(data, object);
+
+    ck_assert_uint_gt(bytes, 200);
+    return bytes;
+}
+
+/* Reads a copy that ends where its allocation ends. */
+static groat__amdgpu_finding read_exact(const unsigned char *data, size_t bytes)
+{
+    unsigned char *copy = malloc(bytes > 0 ? bytes : 1);
+    groat__amdgpu_kernel kernel;
+    groat__amdgpu_finding finding;
+
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, data, bytes);
+    (void)groat__amdgpu_elf_whole(copy, bytes);
+    finding = groat__amdgpu_elf_kernel(copy, bytes, "copy_tile_f16", &kernel);
+    free(copy);
+    return finding;
+}
+
+START_TEST(facts_are_read)
+{
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    size_t bytes = make(data, &usual);
+    groat__amdgpu_kernel kernel;
+
+    ck_assert(groat__amdgpu_elf_whole(data, bytes));
+    ck_assert_int_eq(
+        groat__amdgpu_elf_kernel(data, bytes, "copy_tile_f16", &kernel),
+        GROAT__AMDGPU_FOUND);
+    ck_assert_int_eq(kernel.vgprs, 240);
+    ck_assert_int_eq(kernel.agprs, 0);
+    ck_assert_int_eq(kernel.sgprs, 100);
+    ck_assert_int_eq(kernel.vgpr_spills, 3);
+    ck_assert_int_eq(kernel.scratch_bytes, 70000);
+    ck_assert_int_eq(kernel.lds_bytes, 163840);
+    ck_assert_int_eq(kernel.kernarg_bytes, 48);
+    ck_assert_int_eq(kernel.max_threads, 1024);
+}
+END_TEST
+
+START_TEST(other_kernels_are_not_taken_for_it)
+{
+    static const char *const names[] = {"copy_tile", "copy_tile_f16x", "",
+                                        ".name"};
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    size_t bytes = make(data, &usual);
+    groat__amdgpu_kernel kernel = {.vgprs = 7};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        ck_assert_int_eq(
+            groat__amdgpu_elf_kernel(data, bytes, names[i], &kernel),
+            GROAT__AMDGPU_NO_KERNEL);
+    ck_assert_int_eq(kernel.vgprs, 7);
+}
+END_TEST
+
+START_TEST(long_names_are_found)
+{
+    static const char name[] = "paged_attention_decode_bf16_d128_p16_g8_w4";
+    amdgpu_object object = usual;
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    groat__amdgpu_kernel kernel;
+    size_t bytes;
+
+    object.entry = name;
+    bytes = make(data, &object);
+    ck_assert_int_eq(groat__amdgpu_elf_kernel(data, bytes, name, &kernel),
+                     GROAT__AMDGPU_FOUND);
+}
+END_TEST
+
+START_TEST(strangers_are_refused)
+{
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    size_t bytes = make(data, &usual);
+    groat__amdgpu_kernel kernel;
+    static const size_t identity[] = {0, 4, 5, 18}; /* magic to machine */
+
+    for (size_t i = 0; i < sizeof(identity) / sizeof(identity[0]); i++) {
+        data[identity[i]] ^= 0x03;
+        ck_assert(!groat__amdgpu_elf_whole(data, bytes));
+        ck_assert_int_eq(
+            groat__amdgpu_elf_kernel(data, bytes, "copy_tile_f16", &kernel),
+            GROAT__AMDGPU_NO_NOTES);
+        data[identity[i]] ^= 0x03;
+    }
+    ck_assert(groat__amdgpu_elf_whole(data, bytes));
+    ck_assert(!groat__amdgpu_elf_whole("", 0));
+}
+END_TEST
+
+START_TEST(offsets_cannot_wrap)
+{
+    static const uint64_t far[] = {UINT64_MAX, UINT64_MAX - 63, 1ull << 63,
+                                   AMDGPU_OBJECT_ROOM};
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    size_t bytes = make(data, &usual);
+    const size_t fields[] = {
+        offsetof(Elf64_Ehdr, e_phoff),
+        sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_offset),
+        sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_filesz)};
+
+    for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++)
+        for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+            unsigned char copy[AMDGPU_OBJECT_ROOM];
+
+            memcpy(copy, data, sizeof(copy));
+            memcpy(copy + fields[f], &far[i], sizeof(far[i]));
+            ck_assert(!groat__amdgpu_elf_whole(copy, bytes));
+            ck_assert_int_eq(read_exact(copy, bytes), GROAT__AMDGPU_NO_NOTES);
+        }
+}
+END_TEST
+
+START_TEST(every_truncation_is_survived)
+{
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    size_t bytes = make(data, &usual);
+
+    for (size_t cut = 0; cut < bytes; cut++) {
+        ck_assert(!groat__amdgpu_elf_whole(data, cut));
+        ck_assert_int_eq(read_exact(data, cut), GROAT__AMDGPU_NO_NOTES);
+    }
+    ck_assert_int_eq(read_exact(data, bytes), GROAT__AMDGPU_FOUND);
+}
+END_TEST
+
+/* Each bit alone, then each byte as every value. */
+START_TEST(every_flip_is_survived)
+{
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    size_t bytes = make(data, &usual);
+    size_t found = 0;
+
+    for (size_t at = 0; at < bytes; at++) {
+        unsigned char kept = data[at];
+
+        for (unsigned value = 0; value < 256; value++) {
+            data[at] = (unsigned char)value;
+            if (read_exact(data, bytes) == GROAT__AMDGPU_FOUND)
+                found++;
+        }
+        data[at] = kept;
+    }
+    /* A damaged number is still a number, a damaged key is another key. */
+    ck_assert_uint_gt(found, bytes);
+    ck_assert_uint_lt(found, 256 * bytes);
+}
+END_TEST
+
+/* Metadata of nothing but one tag each: nested to the end of the bytes. */
+START_TEST(deep_and_wide_metadata_is_survived)
+{
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    size_t bytes = make(data, &usual);
+    const size_t start = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) + 12 + 8;
+
+    for (unsigned tag = 0; tag < 256; tag++) {
+        memset(data + start, (int)tag, bytes - start);
+        ck_assert_int_ne(read_exact(data, bytes), GROAT__AMDGPU_FOUND);
+        data[start] = 0xdf; /* a map of as much as can be said */
+        ck_assert_int_ne(read_exact(data, bytes), GROAT__AMDGPU_FOUND);
+    }
+}
+END_TEST
+
+static Suite *amdgpu_elf_suite(void)
+{
+    Suite *suite = suite_create("amdgpu_elf");
+    TCase *tcase = tcase_create("amdgpu_elf");
+
+    tcase_set_timeout(tcase, 0); /* valgrind takes its time */
+    tcase_add_test(tcase, facts_are_read);
+    tcase_add_test(tcase, other_kernels_are_not_taken_for_it);
+    tcase_add_test(tcase, long_names_are_found);
+    tcase_add_test(tcase, strangers_are_refused);
+    tcase_add_test(tcase, offsets_cannot_wrap);
+    tcase_add_test(tcase, every_truncation_is_survived);
+    tcase_add_test(tcase, every_flip_is_survived);
+    tcase_add_test(tcase, deep_and_wide_metadata_is_survived);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(amdgpu_elf_suite());
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fixture.h - what the tests of the store share: a folder of their own, the
+ * lines that were logged, and numbered kernels whose every byte is known.
+ */
+#ifndef GROAT_TEST_STORE_FIXTURE_H
+#define GROAT_TEST_STORE_FIXTURE_H
+
+#include <check.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/str.h"
+#include "cache/internal.h"
+
+#define MIB         ((uint64_t)1 << 20)
+#define TEST_BUSY   20 /* milliseconds */
+#define TEST_NOBODY 65534
+
+typedef struct fixture {
+    char root[200]; /* made by the test, removed after it */
+    char dir[256];  /* root/store                         */
+    char path[300]; /* root/store/groat.sqlite            */
+    pthread_mutex_t mutex;
+    groat__str lines;
+    groat_error error;
+} fixture;
+
+typedef enum answer { ANSWER_MISS, ANSWER_RIGHT, ANSWER_WRONG } answer;
+
+static inline void fixture_log(void *user, int level, const char *line)
+{
+    fixture *fix = user;
+
+    (void)level;
+    (void)pthread_mutex_lock(&fix->mutex);
+    groat__str_addf(&fix->lines, "%s\n", line);
+    (void)pthread_mutex_unlock(&fix->mutex);
+}
+
+static inline void fixture_make(fixture *fix)
+{
+    const groat_error none = GROAT_ERROR_INIT;
+    const char *tmp = getenv("TMPDIR");
+
+    memset(fix, 0, sizeof(*fix));
+    fix->error = none;
+    (void)pthread_mutex_init(&fix->mutex, NULL);
+    (void)snprintf(fix->root, sizeof(fix->root), "%s/groat-store-XXXXXX",
+                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
+    ck_assert_ptr_nonnull(mkdtemp(fix->root));
+    (void)snprintf(fix->dir, sizeof(fix->dir), "%s/store", fix->root);
+    (void)snprintf(fix->path, sizeof(fix->path), "%s/groat.sqlite", fix->dir);
+}
+
+static inline int fixture_remove_one(const char *path, const struct stat *st,
+                                     int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static inline void fixture_remove(const char *path)
+{
+    (void)nftw(path, fixture_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline void fixture_drop(fixture *fix)
+{
+    (void)chmod(fix->dir, 0700);
+    fixture_remove(fix->root);
+    groat__str_free(&fix->lines);
+    groat_error_clear(&fix->error);
+    (void)pthread_mutex_destroy(&fix->mutex);
+}
+
+/* How many logged lines contain words. */
+static inline int fixture_said(fixture *fix, const char *words)
+{
+    const char *at = fix->lines.data;
+    int count = 0;
+
+    while (at != NULL && (at = strstr(at, words)) != NULL) {
+        count++;
+        at = strchr(at, '\n');
+    }
+    return count;
+}
+
+static inline groat_status fixture_try(fixture *fix, uint64_t max_bytes,
+                                       groat__store **out)
+{
+    const groat__store_options options = {
+        fix->dir, max_bytes, {fixture_log, fix}};
+
+    return groat__store_open_patient(&options, TEST_BUSY, out, &fix->error);
+}
+
+static inline groat__store *fixture_open(fixture *fix, uint64_t max_bytes)
+{
+    groat__store *store = NULL;
+    groat_status status = fixture_try(fix, max_bytes, &store);
+
+    ck_assert_msg(status == GROAT_OK, "open: %s", fix->error.text);
+    return store;
+}
+
+/* ---- numbered kernels -------------------------------------------------- */
+
+static inline groat__digest kernel_key(unsigned n)
+{
+    return groat__hash128(&n, sizeof(n));
+}
+
+static inline void kernel_identity(unsigned n, char *text, size_t size)
+{
+    (void)snprintf(text, size, "groat-identity 1\nfamily test\nparam n %u\n",
+                   n);
+}
+
+static inline void kernel_log(unsigned n, char *text, size_t size)
+{
+    (void)snprintf(text, size, "note: kernel %u uses %u registers\n", n, n);
+}
+
+static inline groat_facts kernel_facts(unsigned n)
+{
+    const groat_facts facts = {n, n + 1, n + 2, n + 3, n + 4, n + 5};
+
+    return facts;
+}
+
+static inline uint8_t kernel_byte(unsigned n, size_t i)
+{
+    return (uint8_t)(n * 31 + i * 7 + (i >> 8));
+}
+
+static inline void kernel_put(groat__store *store, unsigned n, size_t bytes)
+{
+    groat_facts facts = kernel_facts(n);
+    groat__digest key = kernel_key(n);
+    uint8_t *data = malloc(bytes + 1);
+    char identity[128];
+    char log[128];
+
+    if (data == NULL)
+        abort();
+    kernel_identity(n, identity, sizeof(identity));
+    kernel_log(n, log, sizeof(log));
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = kernel_byte(n, i);
+    groat__store_put(store, &key, identity, data, bytes, log, &facts);
+    free(data);
+}
+
+/* Whether a get gives kernel n, of any length or of `bytes`. */
+static inline answer kernel_get(groat__store *store, unsigned n)
+{
+    groat_facts facts = kernel_facts(n);
+    groat__digest key = kernel_key(n);
+    groat__store_blob blob = {0};
+    answer result = ANSWER_RIGHT;
+    char identity[128];
+    char log[128];
+
+    kernel_identity(n, identity, sizeof(identity));
+    kernel_log(n, log, sizeof(log));
+    if (!groat__store_get(store, &key, identity, &blob))
+        return ANSWER_MISS;
+    if (strcmp(blob.log, log) != 0 ||
+        memcmp(&blob.facts, &facts, sizeof(facts)) != 0)
+        result = ANSWER_WRONG;
+    for (size_t i = 0; i < blob.bytes; i++)
+        if (((const uint8_t *)blob.data)[i] != kernel_byte(n, i))
+            result = ANSWER_WRONG;
+    groat__store_blob_free(&blob);
+    return result;
+}
+
+#define ck_hit(store, n)  ck_assert_int_eq(kernel_get(store, n), ANSWER_RIGHT)
+#define ck_miss(store, n) ck_assert_int_eq(kernel_get(store, n), ANSWER_MISS)
+
+static inline groat_cache_stat kernel_stat(groat__store *store)
+{
+    groat_cache_stat stat;
+
+    memset(&stat, 0, sizeof(stat));
+    stat.size = sizeof(stat);
+    ck_assert_int_eq(groat__store_stat(store, &stat, NULL), GROAT_OK);
+    return stat;
+}
+
+/* ---- the file from outside --------------------------------------------- */
+
+static inline uint64_t file_size(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static inline unsigned file_mode(const char *path)
+{
+    struct stat st;
+
+    ck_assert_int_eq(lstat(path, &st), 0);
+    return st.st_mode & 07777;
+}
+
+static inline void file_write(const char *path, const void *data, size_t bytes)
+{
+    ck_assert_int_eq(groat__fs_write(path, data, bytes, 0600, NULL), GROAT_OK);
+}
+
+/* A connection of another program. */
+static inline sqlite3 *outside_open(const char *path)
+{
+    sqlite3 *db = NULL;
+
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    return db;
+}
+
+static inline void outside_exec(sqlite3 *db, const char *sql)
+{
+    ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK,
+                  "%s: %s", sql, sqlite3_errmsg(db));
+}
+
+static inline void outside_once(const char *path, const char *sql)
+{
+    sqlite3 *db = outside_open(path);
+
+    outside_exec(db, sql);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+}
+
+static inline int64_t outside_number(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t value;
+
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &statement, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
+    value = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    return value;
+}
+
+/* Waits for a child and gives its exit status; -1 when it was killed. */
+static inline int child_status(pid_t pid)
+{
+    int status = 0;
+
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static inline int run_suite(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#endif

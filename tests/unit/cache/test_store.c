@@ -1,0 +1,793 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_store.c: the contract of cache/cache.h on a healthy machine: what is
+ * kept, what is counted, who may read it, what is evicted, and how threads and
+ * processes share it.  What happens to a damaged file is test_damage.c.
+ */
+#include "fixture.h"
+
+static fixture fix;
+
+static void setup(void)
+{
+    fixture_make(&fix);
+}
+
+static void teardown(void)
+{
+    fixture_drop(&fix);
+}
+
+/* ---- get, put, evict --------------------------------------------------- */
+
+START_TEST(test_put_get)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    groat_cache_stat stat;
+
+    ck_assert_str_eq(groat__store_path(store), fix.path);
+    ck_miss(store, 1);
+    kernel_put(store, 1, 5000);
+    ck_hit(store, 1);
+    ck_miss(store, 2);
+    stat = kernel_stat(store);
+    ck_assert_uint_eq(stat.entries, 1);
+    ck_assert_uint_eq(stat.payload_bytes, 5000);
+    ck_assert_uint_eq(stat.max_bytes, MIB);
+    ck_assert_uint_eq(stat.hits, 1);
+    ck_assert_uint_eq(stat.misses, 2);
+    ck_assert_uint_eq(stat.evictions, 0);
+    ck_assert_uint_eq(stat.faults, 0);
+    ck_assert_uint_ge(stat.file_bytes, 5000);
+    ck_assert_int_eq(fixture_said(&fix, ""), 0);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_roundtrip_of_parts)
+{
+    const groat_facts unknown = {-1, -1, -1, -1, -1, -1};
+    groat__store *store = fixture_open(&fix, MIB);
+    groat__digest key = kernel_key(1);
+    groat__store_blob blob = {0};
+
+    groat__store_put(store, &key, "identity", NULL, 0, NULL, NULL);
+    ck_assert(groat__store_get(store, &key, "identity", &blob));
+    ck_assert_uint_eq(blob.bytes, 0);
+    ck_assert_ptr_nonnull(blob.data);
+    ck_assert_str_eq(blob.log, "");
+    ck_assert_mem_eq(&blob.facts, &unknown, sizeof(unknown));
+    groat__store_blob_free(&blob);
+    ck_assert_ptr_null(blob.data);
+    ck_assert_ptr_null(blob.log);
+    groat__store_blob_free(NULL);
+    groat__store_close(store);
+    groat__store_close(NULL);
+}
+END_TEST
+
+START_TEST(test_replace)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    groat__digest key = kernel_key(1);
+    groat__store_blob blob = {0};
+
+    groat__store_put(store, &key, "i", "first", 5, "one", NULL);
+    groat__store_put(store, &key, "i", "second", 6, "two", NULL);
+    ck_assert(groat__store_get(store, &key, "i", &blob));
+    ck_assert_uint_eq(blob.bytes, 6);
+    ck_assert_mem_eq(blob.data, "second", 6);
+    ck_assert_str_eq(blob.log, "two");
+    groat__store_blob_free(&blob);
+    ck_assert_uint_eq(kernel_stat(store).entries, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_evict)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    groat__digest key = kernel_key(1);
+
+    kernel_put(store, 1, 5000);
+    kernel_put(store, 2, 5000);
+    groat__store_evict(store, &key);
+    groat__store_evict(store, &key);
+    ck_miss(store, 1);
+    ck_hit(store, 2);
+    ck_assert_uint_eq(kernel_stat(store).evictions, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_persistence)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+
+    for (unsigned n = 0; n < 20; n++)
+        kernel_put(store, n, n * 500);
+    groat__store_close(store);
+    store = fixture_open(&fix, MIB);
+    for (unsigned n = 0; n < 20; n++)
+        ck_hit(store, n);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_identity_is_compared_in_full)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    groat__digest key = kernel_key(1);
+    groat__store_blob blob = {0};
+    const char *others[] = {"identity of another", "identity", "",
+                            "identity of onE"};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        groat__store_put(store, &key, "identity of one", "x", 1, NULL, NULL);
+        ck_assert(!groat__store_get(store, &key, others[i], &blob));
+        ck_assert_uint_eq(kernel_stat(store).entries, 0);
+        ck_assert_uint_eq(kernel_stat(store).evictions, i + 1);
+        ck_assert_uint_eq(kernel_stat(store).faults, i + 1);
+    }
+    ck_assert_int_eq(fixture_said(&fix, "another identity"), 1);
+    groat__store_close(store);
+}
+END_TEST
+
+/* ---- owners and modes -------------------------------------------------- */
+
+START_TEST(test_modes_whatever_the_umask)
+{
+    static const mode_t masks[] = {0, 022, 077};
+    mode_t before = umask(masks[_i]);
+    groat__store *store = fixture_open(&fix, MIB);
+    char name[320];
+
+    kernel_put(store, 1, 5000);
+    ck_assert_uint_eq(file_mode(fix.dir), 0700);
+    ck_assert_uint_eq(file_mode(fix.path), 0600);
+    (void)snprintf(name, sizeof(name), "%s-wal", fix.path);
+    ck_assert_uint_eq(file_mode(name), 0600);
+    (void)snprintf(name, sizeof(name), "%s-shm", fix.path);
+    ck_assert_uint_eq(file_mode(name), 0600);
+    groat__store_close(store);
+    (void)umask(before);
+}
+END_TEST
+
+START_TEST(test_folder_others_may_write)
+{
+    static const mode_t modes[] = {0777, 0770, 0702};
+    groat__store *store = NULL;
+    char remedy[320];
+
+    ck_assert_int_eq(mkdir(fix.dir, 0700), 0);
+    ck_assert_int_eq(chmod(fix.dir, modes[_i]), 0);
+    ck_assert_int_eq(fixture_try(&fix, MIB, &store), GROAT_IO);
+    ck_assert_ptr_null(store);
+    (void)snprintf(remedy, sizeof(remedy), "chmod 700 %s", fix.dir);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, remedy));
+    ck_assert_int_eq(access(fix.path, F_OK), -1);
+    ck_assert_int_eq(chmod(fix.dir, 0755), 0);
+    groat__store_close(fixture_open(&fix, MIB));
+}
+END_TEST
+
+START_TEST(test_file_others_may_write)
+{
+    groat__store *store = NULL;
+    char remedy[340];
+
+    groat__store_close(fixture_open(&fix, MIB));
+    ck_assert_int_eq(chmod(fix.path, 0620), 0);
+    ck_assert_int_eq(fixture_try(&fix, MIB, &store), GROAT_IO);
+    (void)snprintf(remedy, sizeof(remedy), "chmod 600 %s", fix.path);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, remedy));
+    ck_assert_int_eq(chmod(fix.path, 0644), 0);
+    groat__store_close(fixture_open(&fix, MIB));
+    ck_assert_uint_eq(file_mode(fix.path), 0600);
+}
+END_TEST
+
+START_TEST(test_folder_of_another_owner)
+{
+    groat__store *store = NULL;
+
+    if (geteuid() != 0) {
+        puts("SKIP: only root can give a folder away");
+        return;
+    }
+    ck_assert_int_eq(mkdir(fix.dir, 0700), 0);
+    ck_assert_int_eq(chown(fix.dir, TEST_NOBODY, TEST_NOBODY), 0);
+    ck_assert_int_eq(fixture_try(&fix, MIB, &store), GROAT_IO);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "chown 0 "));
+    ck_assert_ptr_nonnull(strstr(fix.error.text, fix.dir));
+}
+END_TEST
+
+START_TEST(test_links_are_refused)
+{
+    groat__store *store = NULL;
+    char target[320];
+
+    (void)snprintf(target, sizeof(target), "%s/target", fix.root);
+    ck_assert_int_eq(mkdir(fix.dir, 0700), 0);
+    ck_assert_int_eq(symlink(target, fix.path), 0);
+    ck_assert_int_eq(fixture_try(&fix, MIB, &store), GROAT_IO);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "symbolic link"));
+    ck_assert_int_eq(access(target, F_OK), -1);
+    file_write(target, "", 0);
+    ck_assert_int_eq(fixture_try(&fix, MIB, &store), GROAT_IO);
+    ck_assert_uint_eq(file_size(target), 0);
+    ck_assert_int_eq(unlink(fix.path), 0);
+    ck_assert_int_eq(mkdir(fix.path, 0700), 0);
+    ck_assert_int_eq(fixture_try(&fix, MIB, &store), GROAT_IO);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "a folder"));
+    ck_assert_ptr_null(store);
+}
+END_TEST
+
+START_TEST(test_folder_through_a_link)
+{
+    groat__store *store;
+    char real[320];
+
+    (void)snprintf(real, sizeof(real), "%s/real", fix.root);
+    ck_assert_int_eq(mkdir(real, 0700), 0);
+    ck_assert_int_eq(symlink(real, fix.dir), 0);
+    store = fixture_open(&fix, MIB);
+    kernel_put(store, 1, 100);
+    ck_hit(store, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_bad_folders)
+{
+    groat__store_options options = {"", MIB, {NULL, NULL}};
+    groat__store *store = NULL;
+    char file[320];
+
+    ck_assert_int_eq(groat__store_open(&options, &store, NULL), GROAT_INVALID);
+    options.dir = NULL;
+    ck_assert_int_eq(groat__store_open(&options, &store, NULL), GROAT_INVALID);
+    (void)snprintf(file, sizeof(file), "%s/file", fix.root);
+    file_write(file, "x", 1);
+    options.dir = file;
+    ck_assert_int_eq(groat__store_open(&options, &store, &fix.error), GROAT_IO);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, file));
+    (void)snprintf(file, sizeof(file), "%s/file/below", fix.root);
+    ck_assert_int_eq(groat__store_open(&options, &store, &fix.error), GROAT_IO);
+    ck_assert_ptr_null(store);
+}
+END_TEST
+
+/* ---- last use and the bound -------------------------------------------- */
+
+/* An entry of 20000 bytes takes five pages. */
+START_TEST(test_lru_order_with_batched_stamps)
+{
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+    uint64_t evicted = 0;
+
+    for (unsigned n = 0; n < 10; n++)
+        kernel_put(store, n, 20000);
+    ck_hit(store, 1);
+    ck_hit(store, 0);
+    ck_assert_int_eq(groat__store_gc(store, 100000, &evicted, NULL), GROAT_OK);
+    ck_assert_uint_ge(evicted, 5);
+    ck_assert_uint_lt(evicted, 8);
+    ck_assert_uint_eq(kernel_stat(store).evictions, evicted);
+    ck_hit(store, 0);
+    ck_hit(store, 1);
+    ck_hit(store, 9);
+    for (unsigned n = 2; n < 7; n++)
+        ck_miss(store, n);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_stamps_are_written_by_close)
+{
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+
+    for (unsigned n = 0; n < 10; n++)
+        kernel_put(store, n, 20000);
+    groat__store_close(store);
+    store = fixture_open(&fix, 4 * MIB);
+    ck_hit(store, 0);
+    groat__store_close(store);
+    store = fixture_open(&fix, 4 * MIB);
+    ck_assert_int_eq(groat__store_gc(store, 60000, NULL, NULL), GROAT_OK);
+    ck_hit(store, 0);
+    ck_miss(store, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_hits_do_not_write)
+{
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+    sqlite3 *db;
+    int64_t version;
+
+    for (unsigned n = 0; n < 50; n++)
+        kernel_put(store, n, 1000);
+    db = outside_open(fix.path);
+    version = outside_number(db, "PRAGMA data_version");
+    for (unsigned i = 0; i < 5000; i++)
+        ck_hit(store, i % 50);
+    ck_assert_int_eq(outside_number(db, "PRAGMA data_version"), version);
+    kernel_put(store, 50, 1000);
+    ck_assert_int_ne(outside_number(db, "PRAGMA data_version"), version);
+    (void)sqlite3_close(db);
+    groat__store_close(store);
+}
+END_TEST
+
+/* More distinct hits than the batch holds: the order still holds. */
+START_TEST(test_full_batch_of_stamps)
+{
+    const unsigned count = GROAT__STORE_SLOTS / 2 + 10;
+    groat__store *store = fixture_open(&fix, 16 * MIB);
+    sqlite3 *db;
+
+    for (unsigned n = 0; n < count; n++)
+        kernel_put(store, n, 10);
+    db = outside_open(fix.path);
+    outside_exec(db, "UPDATE entry SET used = 1");
+    for (unsigned n = 0; n < count; n++)
+        ck_hit(store, n);
+    ck_assert_uint_eq(store->stamped, 10);
+    ck_assert_int_eq(outside_number(db, "SELECT count(*) FROM entry WHERE "
+                                        "used > 1"),
+                     GROAT__STORE_SLOTS / 2);
+    (void)sqlite3_close(db);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_bound_shrinks_the_file)
+{
+    groat__store *store = fixture_open(&fix, 16 * MIB);
+    char wal[320];
+
+    (void)snprintf(wal, sizeof(wal), "%s-wal", fix.path);
+    for (unsigned n = 0; n < 800; n++)
+        kernel_put(store, n, 5000);
+    groat__store_close(store);
+    ck_assert_uint_gt(file_size(fix.path), 4 * MIB);
+    store = fixture_open(&fix, MIB);
+    kernel_put(store, 800, 5000);
+    ck_assert_uint_le(file_size(fix.path), MIB);
+    ck_assert_uint_gt(file_size(fix.path), MIB / 2);
+    ck_assert_uint_eq(file_size(wal), 0);
+    ck_hit(store, 800);
+    ck_hit(store, 799);
+    ck_miss(store, 0);
+    ck_assert_int_eq(groat__store_gc(store, 100000, NULL, NULL), GROAT_OK);
+    ck_assert_uint_le(file_size(fix.path), 100000);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_bound_holds_over_many_puts)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+
+    for (unsigned n = 0; n < 1000; n++) {
+        kernel_put(store, n, 1000 + n * 37 % 9000);
+        ck_hit(store, n);
+    }
+    ck_assert_uint_gt(kernel_stat(store).evictions, 500);
+    ck_assert_uint_eq(kernel_stat(store).faults, 0);
+    groat__store_close(store);
+    ck_assert_uint_le(file_size(fix.path), MIB);
+}
+END_TEST
+
+START_TEST(test_oversize_is_not_stored)
+{
+    groat__store *store = fixture_open(&fix, 200000);
+
+    kernel_put(store, 1, 5000);
+    kernel_put(store, 2, 300000);
+    /* Fits the bound, but not beside the schema. */
+    kernel_put(store, 3, 199000);
+    ck_miss(store, 2);
+    ck_miss(store, 3);
+    ck_hit(store, 1);
+    ck_assert_int_eq(fixture_said(&fix, "does not fit"), 1);
+    ck_assert_uint_eq(kernel_stat(store).evictions, 0);
+    kernel_put(store, 4, 100000);
+    ck_hit(store, 4);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_gc_to_nothing)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    uint64_t evicted = 0;
+
+    for (unsigned n = 0; n < 10; n++)
+        kernel_put(store, n, 5000);
+    ck_assert_int_eq(groat__store_gc(store, 0, &evicted, NULL), GROAT_OK);
+    ck_assert_uint_eq(evicted, 0);
+    ck_assert_int_eq(groat__store_gc(store, 1, &evicted, NULL), GROAT_OK);
+    ck_assert_uint_eq(evicted, 10);
+    ck_assert_uint_eq(kernel_stat(store).entries, 0);
+    kernel_put(store, 1, 5000);
+    ck_hit(store, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_clear)
+{
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+    char aside[340];
+    uint64_t dropped = 0;
+
+    (void)snprintf(aside, sizeof(aside), "%s.damaged-x-1-wal", fix.path);
+    file_write(aside, "x", 1);
+    for (unsigned n = 0; n < 100; n++)
+        kernel_put(store, n, 5000);
+    ck_assert_int_eq(groat__store_clear(store, &dropped, NULL), GROAT_OK);
+    ck_assert_uint_eq(dropped, 100);
+    ck_assert_uint_eq(kernel_stat(store).entries, 0);
+    ck_assert_uint_lt(file_size(fix.path), 50000);
+    ck_assert_int_eq(access(aside, F_OK), -1);
+    ck_miss(store, 1);
+    kernel_put(store, 1, 5000);
+    ck_hit(store, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+/* ---- listing and verify ------------------------------------------------ */
+
+typedef struct listing {
+    groat__store *store;
+    char keys[300][33];
+    int count;
+    int stop_at;
+    int64_t last_used;
+} listing;
+
+static int list_one(void *user, const groat_cache_entry *entry)
+{
+    listing *list = user;
+    groat_cache_stat stat;
+
+    memset(&stat, 0, sizeof(stat));
+    ck_assert_uint_eq(entry->size, sizeof(*entry));
+    ck_assert_ptr_nonnull(strstr(entry->identity, "family test"));
+    ck_assert_ptr_nonnull(strstr(entry->log, "registers"));
+    ck_assert_int_eq(entry->facts.sgprs, entry->facts.registers + 1);
+    ck_assert_uint_eq(entry->bytes, 100);
+    ck_assert_int_ge(entry->used_s, entry->created_s);
+    ck_assert_int_ge(entry->used_s, list->last_used);
+    list->last_used = entry->used_s;
+    /* The lock is not held: this would wait for ever. */
+    ck_assert_int_eq(groat__store_stat(list->store, &stat, NULL), GROAT_OK);
+    memcpy(list->keys[list->count++], entry->key, sizeof(entry->key));
+    return list->count == list->stop_at;
+}
+
+START_TEST(test_each)
+{
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+    static listing list;
+    char first[33];
+    groat__digest key = kernel_key(7);
+    int left = 200;
+
+    for (unsigned n = 0; n < 200; n++)
+        kernel_put(store, n, 100);
+    ck_hit(store, 0);
+    memset(&list, 0, sizeof(list));
+    list.store = store;
+    ck_assert_int_eq(groat__store_each(store, NULL, list_one, &list, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(list.count, 200);
+    key = kernel_key(1);
+    groat__hex(first, key.bytes, sizeof(key.bytes));
+    ck_assert_str_eq(list.keys[0], first);
+    key = kernel_key(0);
+    groat__hex(first, key.bytes, sizeof(key.bytes));
+    ck_assert_str_eq(list.keys[199], first);
+
+    /* The prefixes of one digit part the whole. */
+    for (int digit = 0; digit < 16; digit++) {
+        const char prefix[2] = {"0123456789ABCDEF"[digit], '\0'};
+
+        memset(&list, 0, sizeof(list));
+        list.store = store;
+        ck_assert_int_eq(
+            groat__store_each(store, prefix, list_one, &list, NULL), GROAT_OK);
+        for (int i = 0; i < list.count; i++)
+            ck_assert_int_eq(list.keys[i][0], "0123456789abcdef"[digit]);
+        left -= list.count;
+    }
+    ck_assert_int_eq(left, 0);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_each_prefixes)
+{
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+    static listing list;
+    groat__digest key = kernel_key(3);
+    const char *bad[] = {"x", "0g", "000000000000000000000000000000001", " "};
+    char hex[33];
+
+    for (unsigned n = 0; n < 200; n++)
+        kernel_put(store, n, 100);
+    groat__hex(hex, key.bytes, sizeof(key.bytes));
+    for (size_t len = 8; len <= 32; len++) {
+        char prefix[33] = "";
+
+        memcpy(prefix, hex, len);
+        memset(&list, 0, sizeof(list));
+        list.store = store;
+        ck_assert_int_eq(
+            groat__store_each(store, prefix, list_one, &list, NULL), GROAT_OK);
+        ck_assert_int_eq(list.count, 1);
+        ck_assert_str_eq(list.keys[0], hex);
+    }
+    memset(&list, 0, sizeof(list));
+    list.store = store;
+    list.stop_at = 3;
+    ck_assert_int_eq(groat__store_each(store, "", list_one, &list, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(list.count, 3);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        ck_assert_int_eq(
+            groat__store_each(store, bad[i], list_one, &list, &fix.error),
+            GROAT_INVALID);
+        ck_assert_ptr_nonnull(strstr(fix.error.text, bad[i]));
+    }
+    groat__store_close(store);
+}
+END_TEST
+
+/* A callback may change the store that it is told of. */
+static int evict_one(void *user, const groat_cache_entry *entry)
+{
+    groat__digest key;
+
+    ck_assert(groat__unhex(key.bytes, sizeof(key.bytes), entry->key));
+    groat__store_evict(user, &key);
+    return 0;
+}
+
+START_TEST(test_each_may_evict)
+{
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+
+    for (unsigned n = 0; n < 30; n++)
+        kernel_put(store, n, 100);
+    ck_assert_int_eq(groat__store_each(store, NULL, evict_one, store, NULL),
+                     GROAT_OK);
+    ck_assert_uint_eq(kernel_stat(store).entries, 0);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_verify_of_a_sound_store)
+{
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+    uint64_t checked = 7;
+    uint64_t dropped = 7;
+
+    ck_assert_int_eq(groat__store_verify(store, &checked, &dropped, NULL),
+                     GROAT_OK);
+    ck_assert_uint_eq(checked, 0);
+    for (unsigned n = 0; n < 100; n++)
+        kernel_put(store, n, n * 100);
+    ck_assert_int_eq(groat__store_verify(store, &checked, &dropped, NULL),
+                     GROAT_OK);
+    ck_assert_uint_eq(checked, 100);
+    ck_assert_uint_eq(dropped, 0);
+    ck_assert_uint_eq(kernel_stat(store).faults, 0);
+    groat__store_close(store);
+}
+END_TEST
+
+/* ---- threads and processes --------------------------------------------- */
+
+typedef struct worker {
+    groat__store *store;
+    unsigned seed;
+    unsigned wrong;
+} worker;
+
+static void *work(void *user)
+{
+    worker *self = user;
+    unsigned random = self->seed;
+
+    for (int i = 0; i < 1000; i++) {
+        unsigned n;
+
+        random = random * 1664525u + 1013904223u;
+        n = (random >> 16) % 100;
+        if ((random >> 8) % 4 == 0)
+            kernel_put(self->store, n, 100 + n * 50);
+        else if (kernel_get(self->store, n) == ANSWER_WRONG)
+            self->wrong++;
+    }
+    return NULL;
+}
+
+START_TEST(test_threads)
+{
+    groat__store *store = fixture_open(&fix, 256 * 1024);
+    worker workers[8];
+    pthread_t threads[8];
+    groat_cache_stat stat;
+
+    for (unsigned i = 0; i < 8; i++) {
+        workers[i] = (worker){store, i + 1, 0};
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &workers[i]),
+                         0);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        ck_assert_uint_eq(workers[i].wrong, 0);
+    }
+    stat = kernel_stat(store);
+    ck_assert_uint_eq(stat.faults, 0);
+    ck_assert_uint_gt(stat.hits, 0);
+    ck_assert_uint_gt(stat.evictions, 0);
+    ck_assert_int_eq(groat__store_verify(store, NULL, NULL, NULL), GROAT_OK);
+    groat__store_close(store);
+    ck_assert_uint_le(file_size(fix.path), 256 * 1024);
+}
+END_TEST
+
+/* One of two processes: opens once both are there, writes keys of its own and
+ * keys that both write. */
+static int process_work(int gate, unsigned self)
+{
+    const groat__store_options options = {
+        fix.dir, 16 * MIB, {fixture_log, &fix}};
+    groat__store *store = NULL;
+    int wrong = 0;
+    char byte;
+
+    if (read(gate, &byte, 1) != 0 ||
+        groat__store_open(&options, &store, NULL) != GROAT_OK)
+        return 100;
+    for (unsigned n = 0; n < 60; n++) {
+        kernel_put(store, n, 3000);
+        kernel_put(store, 1000 * self + n, 3000);
+        wrong += kernel_get(store, n) != ANSWER_RIGHT;
+        wrong += kernel_get(store, 1000 * self + n) != ANSWER_RIGHT;
+    }
+    groat__store_close(store);
+    return wrong;
+}
+
+START_TEST(test_two_processes)
+{
+    groat__store *store;
+    pid_t pids[2];
+    int gate[2];
+
+    ck_assert_int_eq(pipe(gate), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        pids[i] = fork();
+        ck_assert_int_ge(pids[i], 0);
+        if (pids[i] == 0) {
+            (void)close(gate[1]);
+            _exit(process_work(gate[0], i + 1));
+        }
+    }
+    (void)close(gate[0]);
+    (void)close(gate[1]);
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_int_eq(child_status(pids[i]), 0);
+    store = fixture_open(&fix, 16 * MIB);
+    for (unsigned n = 0; n < 60; n++) {
+        ck_hit(store, n);
+        ck_hit(store, 1000 + n);
+        ck_hit(store, 2000 + n);
+    }
+    ck_assert_uint_eq(kernel_stat(store).entries, 180);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_child_leaves_the_store_alone)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    pid_t pid;
+
+    kernel_put(store, 1, 1000);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        groat_cache_stat stat = {0};
+        int wrong = kernel_get(store, 1) != ANSWER_MISS;
+
+        kernel_put(store, 2, 1000);
+        wrong += groat__store_stat(store, &stat, NULL) != GROAT_IO;
+        wrong += groat__store_gc(store, 1, NULL, NULL) != GROAT_IO;
+        wrong += groat__store_clear(store, NULL, NULL) != GROAT_IO;
+        wrong += groat__store_verify(store, NULL, NULL, NULL) != GROAT_IO;
+        wrong +=
+            groat__store_each(store, NULL, evict_one, store, NULL) != GROAT_IO;
+        wrong += fixture_said(&fix, "fork") != 1;
+        groat__store_close(store);
+        _exit(wrong);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+    ck_hit(store, 1);
+    ck_miss(store, 2);
+    kernel_put(store, 2, 1000);
+    ck_hit(store, 2);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(test_two_stores_of_one_process)
+{
+    groat__store *one = fixture_open(&fix, MIB);
+    groat__store *two = fixture_open(&fix, MIB);
+
+    kernel_put(one, 1, 5000);
+    kernel_put(two, 2, 5000);
+    ck_hit(two, 1);
+    groat__store_close(one);
+    kernel_put(two, 3, 5000);
+    one = fixture_open(&fix, MIB);
+    for (unsigned n = 1; n <= 3; n++)
+        ck_hit(one, n);
+    groat__store_close(two);
+    groat__store_close(one);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store");
+    TCase *tcase = tcase_create("contract");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 300);
+    tcase_add_test(tcase, test_put_get);
+    tcase_add_test(tcase, test_roundtrip_of_parts);
+    tcase_add_test(tcase, test_replace);
+    tcase_add_test(tcase, test_evict);
+    tcase_add_test(tcase, test_persistence);
+    tcase_add_test(tcase, test_identity_is_compared_in_full);
+    tcase_add_loop_test(tcase, test_modes_whatever_the_umask, 0, 3);
+    tcase_add_loop_test(tcase, test_folder_others_may_write, 0, 3);
+    tcase_add_test(tcase, test_file_others_may_write);
+    tcase_add_test(tcase, test_folder_of_another_owner);
+    tcase_add_test(tcase, test_links_are_refused);
+    tcase_add_test(tcase, test_folder_through_a_link);
+    tcase_add_test(tcase, test_bad_folders);
+    tcase_add_test(tcase, test_lru_order_with_batched_stamps);
+    tcase_add_test(tcase, test_stamps_are_written_by_close);
+    tcase_add_test(tcase, test_hits_do_not_write);
+    tcase_add_test(tcase, test_full_batch_of_stamps);
+    tcase_add_test(tcase, test_bound_shrinks_the_file);
+    tcase_add_test(tcase, test_bound_holds_over_many_puts);
+    tcase_add_test(tcase, test_oversize_is_not_stored);
+    tcase_add_test(tcase, test_gc_to_nothing);
+    tcase_add_test(tcase, test_clear);
+    tcase_add_test(tcase, test_each);
+    tcase_add_test(tcase, test_each_prefixes);
+    tcase_add_test(tcase, test_each_may_evict);
+    tcase_add_test(tcase, test_verify_of_a_sound_store);
+    tcase_add_test(tcase, test_threads);
+    tcase_add_test(tcase, test_two_processes);
+    tcase_add_test(tcase, test_child_leaves_the_store_alone);
+    tcase_add_test(tcase, test_two_stores_of_one_process);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
