@@ -148,7 +148,7 @@ START_TEST(facts_of_devices)
     } archs[] = {{{8, 0}, "cuda:sm_80"},    {{8, 9}, "cuda:sm_89"},
                  {{9, 0}, "cuda:sm_90a"},   {{10, 0}, "cuda:sm_100a"},
                  {{10, 3}, "cuda:sm_103a"}, {{12, 0}, "cuda:sm_120a"},
-                 {{12, 1}, "cuda:sm_121a"}, {{11, 0}, "cuda:sm_110"}};
+                 {{12, 1}, "cuda:sm_121a"}, {{11, 0}, "cuda:sm_110a"}};
     shim_rig rig = rig_open();
     groat_device_info info = {.size = sizeof(info)};
     groat_error error = GROAT_ERROR_INIT;
