@@ -343,7 +343,10 @@ static verdict connect_file(groat__store *store, groat_error *error)
         return result;
     }
     store->read_only = sqlite3_db_readonly(db, "main") == 1;
-    if (!store->read_only)
+    /* A damaged format number makes SQLite shy of writing, too. */
+    if (store->read_only && groat__place_writable(store->path))
+        rc = SQLITE_NOTADB;
+    else if (!store->read_only)
         rc = switch_to_wal(db, store->busy_ms);
     if (rc == SQLITE_OK)
         rc = number_of(db, "PRAGMA page_size", &store->page_bytes);

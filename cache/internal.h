@@ -146,6 +146,9 @@ groat_status groat__place_set_aside(const char *dir, const char *path,
 /* Removes every file set aside. */
 void groat__place_sweep(const char *dir);
 
+/* True when modes and mount let us write the file. */
+bool groat__place_writable(const char *path);
+
 /* True when the file system has room for 16 MiB more. */
 bool groat__place_has_room(const char *dir);
 

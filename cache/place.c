@@ -271,6 +271,11 @@ void groat__place_sweep(const char *dir)
     (void)closedir(folder);
 }
 
+bool groat__place_writable(const char *path)
+{
+    return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+}
+
 bool groat__place_has_room(const char *dir)
 {
     struct statfs fs;

@@ -143,8 +143,9 @@ _groat() {
     case $command in
     help) _groat_offer "$typed" "$(_groat_names command)" ;;
     families) _groat_offer "$typed" "$(_groat_names family)" ;;
-    cache) _groat_offer "$typed" "$(_groat_names subcommand cache)" ;;
-    run | build | source | key | bench)
+    cache | bench)
+        _groat_offer "$typed" "$(_groat_names subcommand "$command")" ;;
+    run | build | source | key)
         _groat_spec "$typed"
         case $typed in
         *:*,*)

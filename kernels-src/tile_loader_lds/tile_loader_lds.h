@@ -149,7 +149,7 @@ GROAT_DEVICE void poison(u32 shared)
     block_barrier();
 }
 
-GROAT_DEVICE void image(const tile_loader_lds_args &args)
+template <int> GROAT_DEVICE void image(const tile_loader_lds_args &args)
 {
     u32 shared = shared_base();
     u32 tile = block_index();
@@ -181,6 +181,7 @@ GROAT_DEVICE void fold(u32 slot, vec4 &sum)
 
 // Tiles block, block + grid, ... through a ring of `stages` slots.  A slot is
 // filled again one barrier after its last reader.
+template <int>
 GROAT_DEVICE void stream(const tile_loader_lds_args &args)
 {
     constexpr int ahead = stages - 1;
@@ -227,15 +228,19 @@ GROAT_DEVICE void stream(const tile_loader_lds_args &args)
                    sum);
 }
 
+// A template, so that the compiler never sees the body of the other entry.
+template <int which> GROAT_DEVICE void run(const tile_loader_lds_args &args)
+{
+    if constexpr (which == entry_image)
+        image<which>(args);
+    else
+        stream<which>(args);
+}
+
 } // namespace tile_loader_lds
 } // namespace groat
 
 GROAT_KERNEL(tile_loader_lds_args)
 {
-    using namespace groat;
-
-    if constexpr (params::entry == params::entry_image)
-        tile_loader_lds::image(args);
-    else
-        tile_loader_lds::stream(args);
+    groat::tile_loader_lds::run<groat::params::entry>(args);
 }

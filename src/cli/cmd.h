@@ -90,7 +90,8 @@ typedef struct groat__cli groat__cli;
 
 typedef struct groat__command {
     const char *name;  /* NULL ends the table                             */
-    const char *words; /* "SPEC...", as help shows it; "" for none        */
+    const char *words; /* "SPEC...", as help shows it; "" for none; where
+                        * there is a "|" its lower-case words are literal */
     size_t min_words;
     size_t max_words;
     bool hidden;      /* not in help and completion                      */
@@ -165,11 +166,6 @@ double groat__cli_now_ms(void);
 
 /* Every driver of this tool; NULL past the end. */
 const groat_driver *groat__driver_at(size_t index);
-
-/* ---- cmd_cache.c ------------------------------------------------------- */
-
-/* "path", "stat" ...: what `groat cache` can do; NULL past the end. */
-const char *groat__cache_action_at(size_t index);
 
 /* ---- spawn.c ----------------------------------------------------------- */
 

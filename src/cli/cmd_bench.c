@@ -338,7 +338,7 @@ static groat_status make_new(bench *b, unsigned number, bool load)
 }
 
 /* The raw side of cold; false where there is none. */
-static bool compile_raw(bench *b)
+static bool compile_raw(bench *b, unsigned number)
 {
     char *const argv[] = {"c++", "-shared",   "-fPIC",     "-x", "c++",
                           "-o",  "/dev/null", "/dev/null", NULL};
@@ -346,7 +346,8 @@ static bool compile_raw(bench *b)
     int code = 1;
 
     if (strcmp(b->backend, "cpu") != 0)
-        return groat__raw_compile_empty(&b->raw, b->arch);
+        return groat__raw_compile_empty(&b->raw, b->arch,
+                                        (unsigned)getpid() * 100 + number);
     if (groat__spawn_read(argv, 65536, &out, &code, NULL) != GROAT_OK)
         return false;
     free(out);
@@ -362,12 +363,12 @@ static groat_status bench_cold(bench *b)
     groat_status status = make_new(b, 0, load);
 
     groat__raw_open(b->backend, (int)b->cli->values.device, &b->raw);
-    (void)compile_raw(b);
+    (void)compile_raw(b, COLD_ROUNDS);
     for (unsigned r = 0; r < COLD_ROUNDS && status == GROAT_OK; r++) {
         double start = groat__cli_now_ms();
         double middle;
 
-        compared = compile_raw(b) && compared;
+        compared = compile_raw(b, r) && compared;
         middle = groat__cli_now_ms();
         status = make_new(b, 1 + r, load);
         ours[r] = groat__cli_now_ms() - middle;

@@ -252,12 +252,6 @@ static const action actions[] = {
     {"clear", false, clear},
 };
 
-const char *groat__cache_action_at(size_t index)
-{
-    return index < sizeof(actions) / sizeof(actions[0]) ? actions[index].name
-                                                        : NULL;
-}
-
 static const action *action_find(const char *name)
 {
     for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)

@@ -141,6 +141,24 @@ static void family_data(groat__cli *cli, const groat_family *family)
               driver->args[i].meaning);
 }
 
+/* The words of a command that are to be typed as they stand. */
+static void subcommand_data(groat__cli *cli, const groat__command *command)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    const char *at = command->words;
+    char name[GROAT__NAME_ROOM];
+
+    if (!strchr(at, '|'))
+        return;
+    while (at += strcspn(at, letters), *at) {
+        size_t len = strspn(at, letters);
+
+        (void)snprintf(name, sizeof(name), "%.*s", (int)len, at);
+        datum(cli, "subcommand", command->name, name, NULL);
+        at += len;
+    }
+}
+
 static void target_data(groat__cli *cli)
 {
     const char *arch;
@@ -168,9 +186,8 @@ int groat__cmd_completion_data(groat__cli *cli)
         datum(cli, "command", "-", at->name, at->summary);
         for (const groat__option *row = at->options; row->name; row++)
             datum(cli, "option", at->name, row->name, row->value);
+        subcommand_data(cli, at);
     }
-    for (size_t i = 0; groat__cache_action_at(i); i++)
-        datum(cli, "subcommand", "cache", groat__cache_action_at(i), NULL);
     for (size_t i = 0; i < groat_family_count(cli->context); i++)
         family_data(cli, groat_family_at(cli->context, i));
     target_data(cli);

@@ -117,12 +117,8 @@ static const groat__option cache_options[] = {
     ROWS_END,
 };
 
-static const groat__option bench_options[] = {
-    ROW_TARGET,   ROW_JSON,     ROW_REPEAT, ROW_SEED, ROW_CACHE_DIR,
-    ROW_NO_CACHE, ROW_FAMILIES, ROW_DEVICE, ROW_HELP, ROWS_END,
-};
-
-static const groat__option demo_options[] = {
+/* The two that make a store of their own unless told where. */
+static const groat__option measure_options[] = {
     ROW_TARGET, ROW_JSON, ROW_CACHE_DIR, ROW_DEVICE, ROW_HELP, ROWS_END,
 };
 
@@ -159,9 +155,13 @@ const groat__command groat__commands[] = {
      "  gc      drop the least recently used, and shrink the file\n"
      "  clear   drop all\n",
      groat__cmd_cache},
-    {"bench", "[hit] [cold] [disk]", 0, 3, false, false, bench_options,
-     "measure what groat itself costs", NULL, groat__cmd_bench},
-    {"demo", "", 0, 0, false, false, demo_options,
+    {"bench", "[hit|cold|disk]...", 0, 3, false, false, measure_options,
+     "measure what groat costs on top of the vendor's calls",
+     "  hit   launch through a handle, and lookup, against the raw launch\n"
+     "  cold  a first kernel against a raw compile of an empty one\n"
+     "  disk  a kernel from the store against a raw module load\n",
+     groat__cmd_bench},
+    {"demo", "", 0, 0, false, false, measure_options,
      "make the KV loaders of real models: cold, from disk, from memory", NULL,
      groat__cmd_demo},
     {"help", "[COMMAND]", 0, 1, false, false, plain_options, "show help", NULL,

@@ -107,9 +107,10 @@ bool groat__raw_enter(const groat__raw *raw)
     return raw->context != NULL && raw->make_current(raw->context) == 0;
 }
 
-bool groat__raw_compile_empty(const groat__raw *raw, const char *arch)
+bool groat__raw_compile_empty(const groat__raw *raw, const char *arch,
+                              unsigned number)
 {
-    static const char source[] = "extern \"C\" __global__ void empty() {}\n";
+    char source[96];
     char option[64];
     const char *options[] = {option};
     void *program = NULL;
@@ -119,6 +120,8 @@ bool groat__raw_compile_empty(const groat__raw *raw, const char *arch)
 
     if (raw->create == NULL || raw->code == NULL)
         return false;
+    (void)snprintf(source, sizeof(source),
+                   "extern \"C\" __global__ void empty_%u() {}\n", number);
     (void)snprintf(option, sizeof(option), "%s%s", raw->arch_option, arch);
     if (raw->create(&program, source, "empty", 0, NULL, NULL) != 0)
         return false;

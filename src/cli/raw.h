@@ -41,7 +41,9 @@ void groat__raw_close(groat__raw *raw);
  * it.  False when it cannot. */
 bool groat__raw_enter(const groat__raw *raw);
 
-/* Compiles an empty kernel for arch, down to the binary; false on failure. */
-bool groat__raw_compile_empty(const groat__raw *raw, const char *arch);
+/* Compiles an empty kernel for arch, down to the binary; false on failure.
+ * Each number is another kernel: NVRTC keeps a cache of what it compiled. */
+bool groat__raw_compile_empty(const groat__raw *raw, const char *arch,
+                              unsigned number);
 
 #endif

@@ -77,6 +77,7 @@ offers "an option" "groat run --rep" "--repeat"
 offers "a run-time argument" "groat run --first-r" "--first-row"
 offers "a target" "groat build --target cpu:gfx95" "gfx950"
 offers "a subcommand" "groat cache ver" "verify"
+offers "a bench" "groat bench co" "cold"
 offers "a command to help" "groat help fam" "families"
 offers "a family to show" "groat families tile" "tile_loader_lds"
 finish

@@ -92,7 +92,8 @@ fi
 
 # A family of the user's own: built and loaded, since it has no driver.
 mkdir -p "$work/own/mine"
-sed "s/$loader/mine/g" "$tree/kernels-src/$loader/args.h" >"$work/own/mine/args.h"
+sed "s/$loader/mine/g" "$tree/kernels-src/$loader/args.h" \
+    >"$work/own/mine/args.h"
 sed "s/$loader/mine/g" "$tree/kernels-src/$loader/params.def" \
     >"$work/own/mine/params.def"
 sed "s/$loader/mine/g" "$tree/kernels-src/$loader/$loader.h" \
@@ -123,6 +124,7 @@ if GROAT_CXX=$work/none "$groat" run $loader --target cpu:gfx950 --no-cache \
     fail "no compiler" "it ran"
 else
     code=$?
-    [ $code -eq 3 ] && pass "no compiler" || fail "no compiler" "exit code $code"
+    [ $code -eq 3 ] && pass "no compiler" ||
+        fail "no compiler" "exit code $code"
 fi
 finish

@@ -124,4 +124,5 @@ expect "words behind --" 2 run -- --json
 says "words behind -- are no options" "--json"
 expect "--version" 0 --version
 answers "--version prints name and number" "groat "
+expect "an unknown bench" 2 bench frobnicate
 finish

@@ -223,6 +223,39 @@ START_TEST(test_corrupt_header)
 }
 END_TEST
 
+/* Each byte of the header that SQLite or the store reads, with each of three
+ * values. */
+START_TEST(test_header_bytes)
+{
+    static const uint8_t values[] = {0, 0x7f, 0xff};
+    groat__store *store = NULL;
+    char *data = NULL;
+    size_t bytes = 0;
+    int refused = 0;
+
+    make_small();
+    ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
+                     GROAT_OK);
+    for (size_t at = 0; at < 108; at++) {
+        char before = data[at];
+
+        data[at] = (char)values[_i];
+        file_write(fix.path, data, bytes);
+        data[at] = before;
+        /* A number that a newer groat could have written is left alone. */
+        if (fixture_try(&fix, 4 * MIB, &store) != GROAT_OK) {
+            ck_assert_ptr_nonnull(strstr(fix.error.text, "newer groat"));
+            refused++;
+            continue;
+        }
+        ck_recovers(store);
+        groat__store_close(store);
+    }
+    ck_assert_int_eq(refused, values[_i] != 0);
+    free(data);
+}
+END_TEST
+
 START_TEST(test_truncated_file)
 {
     groat__store *store;
@@ -675,6 +708,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_changed_entry, 0, 18);
     tcase_add_test(tcase, test_flipped_bit);
     tcase_add_test(tcase, test_corrupt_header);
+    tcase_add_loop_test(tcase, test_header_bytes, 0, 3);
     tcase_add_test(tcase, test_truncated_file);
     tcase_add_test(tcase, test_garbage_file);
     tcase_add_loop_test(tcase, test_each_page_corrupted, 0, 4);
