@@ -11,8 +11,8 @@ PRAGMA application_id = 0x67726f74;
 PRAGMA user_version = 1;
 
 CREATE TABLE entry (
-    id INTEGER PRIMARY KEY,
-    key BLOB NOT NULL UNIQUE,      -- XXH3-128 of the identity, 16 bytes
+    id INTEGER PRIMARY KEY,        -- first half of key: a hit needs no index
+    key BLOB NOT NULL,             -- XXH3-128 of the identity, 16 bytes
     used INTEGER NOT NULL,         -- last use, microseconds since 1970
     created INTEGER NOT NULL,      -- the same clock
     bytes INTEGER NOT NULL,        -- length of binary

@@ -36,6 +36,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/cuda.c \
 	%D%/backend/cuda.def \
 	%D%/backend/cuda_abi.h \
+	%D%/backend/cuda_driver.c \
 	%D%/backend/cuda_driver.h \
 	%D%/backend/cxx.c \
 	%D%/backend/hip.c \

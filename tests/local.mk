@@ -37,15 +37,23 @@ groat_unit_tests = \
 	%D%/unit/cache/test_store
 
 groat_check_programs = $(groat_unit_tests) \
+	%D%/kernels/test_tile_loader_lds \
 	%D%/shim/test_cuda \
+	%D%/shim/test_cuda_calls \
 	%D%/shim/test_hip \
 	%D%/shim/test_hip_calls \
 	%D%/shim/test_nvrtc
 
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
+%C%_kernels_test_tile_loader_lds_SOURCES = \
+	%D%/kernels/test_tile_loader_lds.c \
+	kernels-src/tile_loader_lds/host.c
 %C%_shim_test_cuda_SOURCES = \
 	%D%/shim/test_cuda.c \
+	%D%/shim/copy.c
+%C%_shim_test_cuda_calls_SOURCES = \
+	%D%/shim/test_cuda_calls.c \
 	%D%/shim/copy.c
 %C%_shim_test_nvrtc_SOURCES = \
 	%D%/shim/test_nvrtc.c \
@@ -125,6 +133,7 @@ groat_style_tests = \
 	%D%/style/format.sh \
 	%D%/style/header.sh \
 	%D%/style/install.sh \
+	%D%/style/kernels.sh \
 	%D%/style/layers.sh \
 	%D%/style/man.sh \
 	%D%/style/readme.sh \
@@ -148,11 +157,13 @@ EXTRA_DIST += \
 	%D%/style/lib.sh \
 	%D%/style/state.allow \
 	%D%/tools/hiprtc7.sh \
-	%D%/tools/memcheck.sh
+	%D%/tools/memcheck.sh \
+	%D%/tools/memcheck.supp
 
 noinst_HEADERS += \
 	%D%/shim/amdgpu_object.h \
 	%D%/shim/copy.h \
+	%D%/shim/cuda_rig.h \
 	%D%/shim/hip_bench.h \
 	%D%/shim/shim.h \
 	%D%/shim/shim_hip.h \
@@ -176,9 +187,17 @@ endif
 style: all
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(groat_style_tests)'
 
-# What groat itself costs, against the raw vendor call where there is a GPU.
-bench: all
+# What groat itself costs, by its own command and by programs over its parts.
+# Never in make check: figures are no tests.
+groat_bench_programs = \
+	%D%/bench/bench_store
+EXTRA_PROGRAMS += $(groat_bench_programs)
+CLEANFILES += $(groat_bench_programs)
+bench: all $(groat_bench_programs)
 	./groat$(EXEEXT) bench
+	@for program in $(groat_bench_programs); do \
+		./$$program || exit 1; \
+	done
 
 clean-local:
 	rm -rf %D%/cache-home

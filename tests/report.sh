@@ -3,7 +3,7 @@
 #
 # report.sh BUILDDIR: what make check in BUILDDIR came to.  One line per
 # failure, one per skip with its reason (lines "SKIP: reason" and
-# "skip NAME: reason" of the logs), and
+# "skipped: reason" and "skip NAME: reason" of the logs), and
 # last the line "N passed, N failed, N skipped".  --totals: the last line only.
 set -u
 totals=0
@@ -15,8 +15,9 @@ find tests -name '*.trs' 2>/dev/null | LC_ALL=C sort | {
     while read -r trs; do
         name=${trs%.trs}
         result=$(sed -n 's/^:test-result: \([A-Z]*\).*/\1/p' "$trs")
-        why=$(sed -n -e 's/^SKIP: *//p' -e 's/^skip \([^ ]*:\)/\1/p' \
-            "$name.log" 2>/dev/null | sort -u)
+        why=$(sed -n -e 's/^SKIP: *//p' -e 's/^skipped: *//p' \
+            -e 's/^skip \([^:]*:\)/\1/p' "$name.log" 2>/dev/null |
+            cut -c 1-200 | sort -u)
         case $result in
         PASS | XFAIL) passed=$((passed + 1)) ;;
         SKIP) skipped=$((skipped + 1)) ;;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda.c runs kernels through the CUDA driver, found at run time.  It owns the
- * driver's entry points, the rule of which context is used, and modules; it
- * leaves compiling to nvrtc.c and the keeping of kernels to core.
+ * cuda.c runs kernels through the CUDA driver.  It owns modules, launches and
+ * memory; it leaves the driver and its contexts to cuda_driver.c, compiling to
+ * nvrtc.c and the keeping of kernels to core.
  *
- * Contexts: a thread's current context is used where it has one; else the
- * primary context of the wanted device, retained at the first need, released
- * in close and never destroyed.  A module stays with the context it was loaded
- * in.  Invariant: the calling thread's context stack is the same before and
- * after every slot.  Locking: `lock` guards the retaining of the primary
- * context; everything else is read-only after open.
+ * A module stays with the context it was loaded in.  Invariant: the calling
+ * thread's context stack is the same before and after every slot.  Nothing
+ * here is written after load, so there is no lock.
  */
 #include <ctype.h>
 #include <elf.h>
@@ -32,40 +29,6 @@ enum {
     JIT_LOG_BYTES = 8192
 };
 
-typedef struct cuda_api {
-#define SYMBOL(need, version, name, symbol, args) CUresult(*name) args;
-#include "backend/cuda.def"
-#undef SYMBOL
-} cuda_api;
-
-typedef struct cuda_symbol {
-    const char *name;
-    const char *symbol;
-    int version;
-    size_t offset;
-    bool needed;
-} cuda_symbol;
-
-enum { optional = 0, needed = 1 };
-
-static const cuda_symbol symbols[] = {
-#define SYMBOL(need, version, name, symbol, args)                              \
-    {#name, #symbol, version, offsetof(cuda_api, name), need},
-#include "backend/cuda.def"
-#undef SYMBOL
-};
-
-typedef struct cuda_state {
-    groat__env env;
-    groat__dl dl;
-    cuda_api cu;
-    int driver; /* 13000 is 13.0 */
-    int devices;
-    pthread_mutex_t lock;
-    CUcontext primary; /* NULL until it is needed */
-    CUdevice primary_device;
-} cuda_state;
-
 struct groat__module {
     CUmodule module;
     CUfunction function;
@@ -77,292 +40,17 @@ struct groat__module {
     size_t bytes;
 };
 
-/* ---- the library -------------------------------------------------------- */
-
-static groat_status find_library(const groat__env *env, groat__dl *dl,
-                                 groat_error *error)
-{
-    static const char *const sonames[] = {"libcuda.so.1", NULL};
-    static const char *const patterns[] = {
-        "/usr/lib/*-linux-gnu/libcuda.so.1",
-        "/usr/lib64/libcuda.so.1",
-        "/usr/lib/wsl/lib/libcuda.so.1",
-        "/usr/local/nvidia/lib64/libcuda.so.1",
-        "/run/opengl-driver/lib/libcuda.so.1",
-        "/usr/local/cuda/compat/libcuda.so.1",
-        "/usr/local/cuda-*/compat/libcuda.so.1",
-        NULL};
-    const groat__dl_search search = {env->cuda, "GROAT_CUDA", sonames,
-                                     patterns};
-
-    return groat__dl_open(&search, dl, error);
-}
-
-int groat__cuda_driver_version(const groat__env *env)
-{
-    CUresult (*get)(int *version) = NULL;
-    int version = 0;
-    groat__dl dl;
-
-    if (find_library(env, &dl, NULL) == GROAT_OK) {
-        void *address = groat__dl_symbol(&dl, "cuDriverGetVersion");
-
-        memcpy(&get, &address, sizeof(get));
-        if (get != NULL && get(&version) != CUDA_SUCCESS)
-            version = 0;
-    }
-    groat__dl_close(&dl);
-    return version;
-}
-
-/* A driver that knows cuGetProcAddress gives each entry point in the version
- * asked for, whatever its plain name has come to mean. */
-static void *find_symbol(const cuda_state *state, const cuda_symbol *wanted)
-{
-    CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
-    void *address = NULL;
-
-    if (state->cu.cuGetProcAddress == NULL)
-        return groat__dl_symbol(&state->dl, wanted->symbol);
-    if (state->cu.cuGetProcAddress(wanted->name, &address, wanted->version,
-                                   CU_GET_PROC_ADDRESS_LEGACY_STREAM,
-                                   &found) != CUDA_SUCCESS ||
-        found != CU_GET_PROC_ADDRESS_SUCCESS)
-        return NULL;
-    return address;
-}
-
-static groat_status resolve(cuda_state *state, groat_error *error)
-{
-    void *address = groat__dl_symbol(&state->dl, "cuGetProcAddress_v2");
-
-    memcpy(&state->cu.cuGetProcAddress, &address, sizeof(address));
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        if (symbols[i].offset == offsetof(cuda_api, cuGetProcAddress))
-            continue;
-        address = find_symbol(state, &symbols[i]);
-        if (address == NULL && symbols[i].needed)
-            return groat__fail(error, GROAT_NO_DEVICE,
-                               "%s has no %s; drivers since CUDA 11.0 have",
-                               state->dl.path, symbols[i].symbol);
-        memcpy((char *)&state->cu + symbols[i].offset, &address,
-               sizeof(address));
-    }
-    return GROAT_OK;
-}
-
-/* ---- errors ------------------------------------------------------------- */
-
-static groat_status call_failed(const cuda_state *state, groat_status status,
-                                const char *call, CUresult code,
-                                groat_error *error, const char *format, ...)
-    GROAT_PRINTF(6, 7);
-
-/* "cuMemAlloc said 2 (CUDA_ERROR_OUT_OF_MEMORY, out of memory) for ..." */
-static groat_status call_failed(const cuda_state *state, groat_status status,
-                                const char *call, CUresult code,
-                                groat_error *error, const char *format, ...)
-{
-    const char *name = NULL;
-    const char *text = NULL;
-    groat__str about = {0};
-    va_list args;
-
-    if (state->cu.cuGetErrorName(code, &name) != CUDA_SUCCESS || name == NULL)
-        name = "no name";
-    if (state->cu.cuGetErrorString(code, &text) != CUDA_SUCCESS || text == NULL)
-        text = "no text";
-    va_start(args, format);
-    groat__str_addv(&about, format, args);
-    va_end(args);
-    if (code == CUDA_ERROR_OUT_OF_MEMORY)
-        status = GROAT_NO_MEMORY;
-    groat__fail_vendor(error, status, call, code, "%s said %d (%s, %s) %s",
-                       call, code, name, text, about.failed ? "" : about.data);
-    groat__str_free(&about);
-    return status;
-}
-
-/* LOAD_FAILED makes core compile again; that is of use when the bytes were
- * refused, not when the context is broken or the device gone. */
-static groat_status load_status(CUresult code)
-{
-    if (code == CUDA_ERROR_OUT_OF_MEMORY)
-        return GROAT_NO_MEMORY;
-    if (code == CUDA_ERROR_NOT_INITIALIZED ||
-        code == CUDA_ERROR_DEINITIALIZED || code == CUDA_ERROR_NO_DEVICE ||
-        code == CUDA_ERROR_INVALID_DEVICE ||
-        code == CUDA_ERROR_INVALID_CONTEXT ||
-        code >= CUDA_ERROR_ILLEGAL_ADDRESS)
-        return GROAT_NO_DEVICE;
-    return GROAT_LOAD_FAILED;
-}
-
-/* ---- open and close ----------------------------------------------------- */
-
-static void cuda_close(void *handle)
-{
-    cuda_state *state = handle;
-
-    if (state == NULL)
-        return;
-    if (state->primary != NULL)
-        (void)state->cu.cuDevicePrimaryCtxRelease(state->primary_device);
-    (void)pthread_mutex_destroy(&state->lock);
-    groat__dl_close(&state->dl);
-    free(state);
-}
-
-static groat_status initialize(cuda_state *state, groat_error *error)
-{
-    CUresult code = state->cu.cuDriverGetVersion(&state->driver);
-
-    if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_NO_DEVICE, "cuDriverGetVersion", code,
-                           error, "(%s)", state->dl.path);
-    code = state->cu.cuInit(0);
-    /* A driver without a device is a driver: count says 0. */
-    if (code == CUDA_ERROR_NO_DEVICE)
-        return GROAT_OK;
-    if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_NO_DEVICE, "cuInit", code, error,
-                           "(%s)", state->dl.path);
-    code = state->cu.cuDeviceGetCount(&state->devices);
-    if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_NO_DEVICE, "cuDeviceGetCount", code,
-                           error, "(%s)", state->dl.path);
-    return GROAT_OK;
-}
-
-/* story (may be NULL) gets the search's when there is no library at all. */
-static groat_status start(const groat__env *env, cuda_state **out,
-                          groat__str *story, groat_error *error)
-{
-    cuda_state *state = calloc(1, sizeof(*state));
-    groat_status status;
-
-    if (state == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for CUDA");
-    state->env = *env;
-    (void)pthread_mutex_init(&state->lock, NULL);
-    status = find_library(env, &state->dl, error);
-    if (status != GROAT_OK && story != NULL && state->dl.story.data != NULL)
-        groat__str_add(story, state->dl.story.data);
-    if (status == GROAT_OK)
-        status = resolve(state, error);
-    if (status == GROAT_OK)
-        status = initialize(state, error);
-    if (status != GROAT_OK) {
-        cuda_close(state);
-        return status;
-    }
-    *out = state;
-    return GROAT_OK;
-}
+/* ---- open ---------------------------------------------------------------- */
 
 static groat_status cuda_open(const groat__env *env, void **state,
                               groat_error *error)
 {
     cuda_state *opened = NULL;
-    groat_status status = start(env, &opened, NULL, error);
+    groat_status status = groat__cuda_open(env, &opened, NULL, error);
 
     if (status == GROAT_OK)
         *state = opened;
     return status;
-}
-
-/* ---- contexts ----------------------------------------------------------- */
-
-static groat_status no_such_device(const cuda_state *state, groat_status status,
-                                   int wanted, groat_error *error)
-{
-    return groat__fail(error, status,
-                       "there is no CUDA device %d; this driver has %d, "
-                       "counted from 0",
-                       wanted, state->devices);
-}
-
-static groat_status retain_primary(cuda_state *state, groat_error *error)
-{
-    int wanted = state->env.device;
-    CUcontext context = NULL;
-    CUdevice device = 0;
-    CUresult code;
-
-    if (wanted < 0 || wanted >= state->devices)
-        return no_such_device(state, GROAT_NO_DEVICE, wanted, error);
-    code = state->cu.cuDeviceGet(&device, wanted);
-    if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_NO_DEVICE, "cuDeviceGet", code, error,
-                           "for device %d", wanted);
-    code = state->cu.cuDevicePrimaryCtxRetain(&context, device);
-    if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_NO_DEVICE, "cuDevicePrimaryCtxRetain",
-                           code, error, "for device %d", wanted);
-    state->primary = context;
-    state->primary_device = device;
-    return GROAT_OK;
-}
-
-static groat_status get_primary(cuda_state *state, CUcontext *context,
-                                groat_error *error)
-{
-    groat_status status = GROAT_OK;
-
-    (void)pthread_mutex_lock(&state->lock);
-    if (state->primary == NULL)
-        status = retain_primary(state, error);
-    *context = state->primary;
-    (void)pthread_mutex_unlock(&state->lock);
-    return status;
-}
-
-/* A stay in a context: what is current, and whether it must be popped. */
-typedef struct visit {
-    CUcontext context;
-    bool pushed;
-} visit;
-
-/* Makes `wanted` current; NULL: keeps the thread's own, else the primary one.
- * A visit that succeeded is ended by leave(). */
-static groat_status enter(cuda_state *state, CUcontext wanted, visit *stay,
-                          groat_error *error)
-{
-    CUcontext current = NULL;
-    CUresult code;
-
-    stay->pushed = false;
-    if (state->devices == 0)
-        return no_such_device(state, GROAT_NO_DEVICE, state->env.device, error);
-    code = state->cu.cuCtxGetCurrent(&current);
-    if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_NO_DEVICE, "cuCtxGetCurrent", code,
-                           error, "(context of the thread)");
-    if (wanted == NULL)
-        wanted = current;
-    if (wanted == NULL) {
-        groat_status status = get_primary(state, &wanted, error);
-
-        if (status != GROAT_OK)
-            return status;
-    }
-    stay->context = wanted;
-    if (wanted == current)
-        return GROAT_OK;
-    code = state->cu.cuCtxPushCurrent(wanted);
-    if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_NO_DEVICE, "cuCtxPushCurrent", code,
-                           error, "(context of the kernel or device)");
-    stay->pushed = true;
-    return GROAT_OK;
-}
-
-static void leave(const cuda_state *state, const visit *stay)
-{
-    CUcontext popped;
-
-    if (stay->pushed)
-        (void)state->cu.cuCtxPopCurrent(&popped);
 }
 
 /* ---- devices ------------------------------------------------------------ */
@@ -403,9 +91,10 @@ static groat_status get_attributes(const cuda_state *state, CUdevice device,
             wanted[i].value, wanted[i].attribute, device);
 
         if (code != CUDA_SUCCESS)
-            return call_failed(state, GROAT_NO_DEVICE, "cuDeviceGetAttribute",
-                               code, error, "for attribute %d of device %d",
-                               wanted[i].attribute, info->ordinal);
+            return groat__cuda_failed(state, GROAT_NO_DEVICE,
+                                      "cuDeviceGetAttribute", code, error,
+                                      "for attribute %d of device %d",
+                                      wanted[i].attribute, info->ordinal);
     }
     capability = major * 10 + minor;
     (void)snprintf(info->target, sizeof(info->target), "cuda:sm_%d%s",
@@ -424,23 +113,24 @@ static groat_status cuda_facts(void *handle, size_t index,
     CUresult code;
 
     if (index >= cuda_count(handle))
-        return no_such_device(state, GROAT_INVALID, (int)index, error);
+        return groat__cuda_no_such_device(state, GROAT_INVALID, (int)index,
+                                          error);
     facts.size = info->size;
     facts.ordinal = (int)index;
     code = state->cu.cuDeviceGet(&device, (int)index);
     if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_NO_DEVICE, "cuDeviceGet", code, error,
-                           "for device %zu", index);
+        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDeviceGet", code,
+                                  error, "for device %zu", index);
     code =
         state->cu.cuDeviceGetName(facts.name, (int)sizeof(facts.name), device);
     if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_NO_DEVICE, "cuDeviceGetName", code,
-                           error, "for device %zu", index);
+        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDeviceGetName",
+                                  code, error, "for device %zu", index);
     facts.name[sizeof(facts.name) - 1] = '\0';
     code = state->cu.cuDeviceTotalMem(&memory, device);
     if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_NO_DEVICE, "cuDeviceTotalMem", code,
-                           error, "for device %zu", index);
+        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDeviceTotalMem",
+                                  code, error, "for device %zu", index);
     facts.memory_bytes = memory;
     status = get_attributes(state, device, &facts, error);
     if (status == GROAT_OK)
@@ -484,10 +174,10 @@ static groat_status load_image(const cuda_state *state, const groat__arch *arch,
         free(log);
         return GROAT_OK;
     }
-    status =
-        call_failed(state, load_status(code), "cuModuleLoadDataEx", code, error,
-                    "of %zu bytes for %s by driver %d.%d", bytes, arch->name,
-                    state->driver / 1000, state->driver % 1000 / 10);
+    status = groat__cuda_failed(
+        state, groat__cuda_load_status(code), "cuModuleLoadDataEx", code, error,
+        "of %zu bytes for %s by driver %d.%d", bytes, arch->name,
+        state->driver / 1000, state->driver % 1000 / 10);
     if (log[0] != '\0')
         groat__error_take_log(error, log);
     else
@@ -513,9 +203,10 @@ static groat_status read_attributes(const cuda_state *state, const char *entry,
             wanted[i].value, wanted[i].attribute, module->function);
 
         if (code != CUDA_SUCCESS)
-            return call_failed(state, load_status(code), "cuFuncGetAttribute",
-                               code, error, "for attribute %d of '%s'",
-                               wanted[i].attribute, entry);
+            return groat__cuda_failed(state, groat__cuda_load_status(code),
+                                      "cuFuncGetAttribute", code, error,
+                                      "for attribute %d of '%s'",
+                                      wanted[i].attribute, entry);
     }
     return GROAT_OK;
 }
@@ -527,14 +218,16 @@ static groat_status find_function(const cuda_state *state, const char *entry,
         state->cu.cuModuleGetFunction(&module->function, module->module, entry);
 
     if (code != CUDA_SUCCESS)
-        return call_failed(state, load_status(code), "cuModuleGetFunction",
-                           code, error, "for entry '%s'", entry);
+        return groat__cuda_failed(state, groat__cuda_load_status(code),
+                                  "cuModuleGetFunction", code, error,
+                                  "for entry '%s'", entry);
     /* A lazy load at the first launch would wait for kernels that run. */
     if (state->cu.cuFuncLoad != NULL) {
         code = state->cu.cuFuncLoad(module->function);
         if (code != CUDA_SUCCESS)
-            return call_failed(state, load_status(code), "cuFuncLoad", code,
-                               error, "for entry '%s'", entry);
+            return groat__cuda_failed(state, groat__cuda_load_status(code),
+                                      "cuFuncLoad", code, error,
+                                      "for entry '%s'", entry);
     }
     return read_attributes(state, entry, module, error);
 }
@@ -578,19 +271,19 @@ static groat_status raise_limits(const cuda_state *state, const char *entry,
             (int)dynamic);
         /* The bytes are good, the device is too small for them. */
         if (code != CUDA_SUCCESS)
-            return call_failed(state, GROAT_NO_DEVICE, "cuFuncSetAttribute",
-                               code, error,
-                               "for %u bytes of shared memory per block of "
-                               "'%s' (%d static); this device allows %d",
-                               shape->shared_bytes, entry, module->shared_bytes,
-                               shared_limit(state));
+            return groat__cuda_failed(
+                state, GROAT_NO_DEVICE, "cuFuncSetAttribute", code, error,
+                "for %u bytes of shared memory per block of "
+                "'%s' (%d static); this device allows %d",
+                shape->shared_bytes, entry, module->shared_bytes,
+                shared_limit(state));
     }
     if (blocks > CLUSTER_PLAIN) {
         code = state->cu.cuFuncSetAttribute(
             module->function,
             CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
         if (code != CUDA_SUCCESS)
-            return call_failed(
+            return groat__cuda_failed(
                 state, GROAT_NO_DEVICE, "cuFuncSetAttribute", code, error,
                 "for clusters of %llu blocks of "
                 "'%s'; every device allows %d",
@@ -619,7 +312,7 @@ static groat_status cuda_load(void *handle, const groat__arch *arch,
     if (module == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a module");
     module->bytes = bytes;
-    status = enter(state, NULL, &stay, error);
+    status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         goto free_module;
     module->context = stay.context;
@@ -634,14 +327,14 @@ static groat_status cuda_load(void *handle, const groat__arch *arch,
     status = raise_limits(state, entry, module, shape, dynamic, error);
     if (status != GROAT_OK)
         goto unload_module;
-    leave(state, &stay);
+    groat__cuda_leave(state, &stay);
     shape->dynamic_bytes = dynamic;
     *out = module;
     return GROAT_OK;
 unload_module:
     (void)state->cu.cuModuleUnload(module->module);
 leave_context:
-    leave(state, &stay);
+    groat__cuda_leave(state, &stay);
 free_module:
     free(module);
     return status;
@@ -654,9 +347,9 @@ static void cuda_unload(void *handle, groat__module *module)
 
     /* The owner of the context may have destroyed it, and the module with it;
      * there is then nothing left to unload. */
-    if (enter(state, module->context, &stay, NULL) == GROAT_OK) {
+    if (groat__cuda_enter(state, module->context, &stay, NULL) == GROAT_OK) {
         (void)state->cu.cuModuleUnload(module->module);
-        leave(state, &stay);
+        groat__cuda_leave(state, &stay);
     }
     free(module);
 }
@@ -731,7 +424,7 @@ static groat_status launch_failed(const cuda_state *state,
     const char *call =
         cluster_blocks(shape) > 1 ? "cuLaunchKernelEx" : "cuLaunchKernel";
 
-    return call_failed(
+    return groat__cuda_failed(
         state, GROAT_LAUNCH_FAILED, call, code, error,
         "for grid %u,%u,%u block %u,%u,%u cluster %u,%u,%u and %u bytes of "
         "dynamic shared memory",
@@ -796,8 +489,8 @@ static groat_status time_between(cuda_state *state, groat__module *module,
         code = state->cu.cuEventElapsedTime(&ms, event[0], event[1]);
     }
     if (code != CUDA_SUCCESS)
-        return call_failed(state, GROAT_LAUNCH_FAILED, call, code, error,
-                           "while timing %u launches", repeats);
+        return groat__cuda_failed(state, GROAT_LAUNCH_FAILED, call, code, error,
+                                  "while timing %u launches", repeats);
     *us = (double)ms * 1000.0 / repeats;
     return GROAT_OK;
 }
@@ -817,7 +510,7 @@ static groat_status cuda_time(void *handle, groat__module *module,
     if (repeats == 0)
         return groat__fail(error, GROAT_INVALID,
                            "0 launches cannot be timed; 1 or more can");
-    status = enter(state, module->context, &stay, error);
+    status = groat__cuda_enter(state, module->context, &stay, error);
     if (status != GROAT_OK)
         return status;
     while (made < 2 && code == CUDA_SUCCESS) {
@@ -826,14 +519,15 @@ static groat_status cuda_time(void *handle, groat__module *module,
             made++;
     }
     if (code != CUDA_SUCCESS)
-        status = call_failed(state, GROAT_LAUNCH_FAILED, "cuEventCreate", code,
-                             error, "while timing %u launches", repeats);
+        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuEventCreate",
+                                    code, error, "while timing %u launches",
+                                    repeats);
     else
         status = time_between(state, module, shape, launch, args, repeats,
                               event, us, error);
     while (made > 0)
         (void)state->cu.cuEventDestroy(event[--made]);
-    leave(state, &stay);
+    groat__cuda_leave(state, &stay);
     return status;
 }
 
@@ -844,14 +538,15 @@ static groat_status cuda_sync(void *handle, groat_error *error)
     CUresult code;
     visit stay;
 
-    status = enter(state, NULL, &stay, error);
+    status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         return status;
     code = state->cu.cuCtxSynchronize();
     if (code != CUDA_SUCCESS)
-        status = call_failed(state, GROAT_LAUNCH_FAILED, "cuCtxSynchronize",
-                             code, error, "of the work before it");
-    leave(state, &stay);
+        status =
+            groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuCtxSynchronize",
+                               code, error, "of the work before it");
+    groat__cuda_leave(state, &stay);
     return status;
 }
 
@@ -867,16 +562,16 @@ static groat_status cuda_alloc(void *handle, size_t bytes, uint64_t *address,
     CUresult code;
     visit stay;
 
-    status = enter(state, NULL, &stay, error);
+    status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         return status;
     code = bytes > 0 ? state->cu.cuMemAlloc(&pointer, bytes) : CUDA_SUCCESS;
     if (code != CUDA_SUCCESS)
-        status = call_failed(state, GROAT_LAUNCH_FAILED, "cuMemAlloc", code,
-                             error, "for %zu bytes", bytes);
+        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuMemAlloc",
+                                    code, error, "for %zu bytes", bytes);
     else
         *address = pointer;
-    leave(state, &stay);
+    groat__cuda_leave(state, &stay);
     return status;
 }
 
@@ -886,10 +581,10 @@ static void cuda_release(void *handle, uint64_t address)
     CUresult code;
     visit stay;
 
-    if (address == 0 || enter(state, NULL, &stay, NULL) != GROAT_OK)
+    if (address == 0 || groat__cuda_enter(state, NULL, &stay, NULL) != GROAT_OK)
         return;
     code = state->cu.cuMemFree(address);
-    leave(state, &stay);
+    groat__cuda_leave(state, &stay);
     if (code != CUDA_SUCCESS)
         groat__log_line(&state->env.log, GROAT_LOG_WARNING,
                         "cuMemFree said %d for address 0x%llx", code,
@@ -906,15 +601,15 @@ static groat_status cuda_write(void *handle, uint64_t to, const void *from,
 
     if (bytes == 0)
         return GROAT_OK;
-    status = enter(state, NULL, &stay, error);
+    status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         return status;
     code = state->cu.cuMemcpyHtoD(to, from, bytes);
     if (code != CUDA_SUCCESS)
-        status = call_failed(state, GROAT_LAUNCH_FAILED, "cuMemcpyHtoD", code,
-                             error, "for %zu bytes to 0x%llx", bytes,
-                             (unsigned long long)to);
-    leave(state, &stay);
+        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuMemcpyHtoD",
+                                    code, error, "for %zu bytes to 0x%llx",
+                                    bytes, (unsigned long long)to);
+    groat__cuda_leave(state, &stay);
     return status;
 }
 
@@ -928,15 +623,15 @@ static groat_status cuda_read(void *handle, void *to, uint64_t from,
 
     if (bytes == 0)
         return GROAT_OK;
-    status = enter(state, NULL, &stay, error);
+    status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         return status;
     code = state->cu.cuMemcpyDtoH(to, from, bytes);
     if (code != CUDA_SUCCESS)
-        status = call_failed(state, GROAT_LAUNCH_FAILED, "cuMemcpyDtoH", code,
-                             error, "for %zu bytes from 0x%llx", bytes,
-                             (unsigned long long)from);
-    leave(state, &stay);
+        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuMemcpyDtoH",
+                                    code, error, "for %zu bytes from 0x%llx",
+                                    bytes, (unsigned long long)from);
+    groat__cuda_leave(state, &stay);
     return status;
 }
 
@@ -1002,9 +697,9 @@ static void cuda_doctor(void *handle, const groat__env *env, groat__str *out)
         report(state, out);
         return;
     }
-    if (start(env, &state, &story, &error) == GROAT_OK) {
+    if (groat__cuda_open(env, &state, &story, &error) == GROAT_OK) {
         report(state, out);
-        cuda_close(state);
+        groat__cuda_close(state);
     } else {
         groat__cuda_finding(out, "libcuda", 0, "%s",
                             story.len > 0 && !story.failed ? story.data
@@ -1017,7 +712,7 @@ static void cuda_doctor(void *handle, const groat__env *env, groat__str *out)
 const groat__device groat__device_cuda = {
     .name = "cuda",
     .open = cuda_open,
-    .close = cuda_close,
+    .close = groat__cuda_close,
     .count = cuda_count,
     .facts = cuda_facts,
     .load = cuda_load,

@@ -1,10 +1,62 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuda_driver.h - the CUDA driver, opened: its entry points, its errors in
+ * words, and which context a call runs in.  Private to the cuda backend.
+ */
 #ifndef GROAT_BACKEND_CUDA_DRIVER_H
 #define GROAT_BACKEND_CUDA_DRIVER_H
 
-#include "backend/backend.h"
+#include <pthread.h>
 
-/* What nvrtc.c needs of the driver: no more than its version. */
+#include "backend/backend.h"
+#include "backend/cuda_abi.h"
+#include "base/dl.h"
+
+typedef struct cuda_api {
+#define SYMBOL(need, version, name, symbol, args) CUresult(*name) args;
+#include "backend/cuda.def"
+#undef SYMBOL
+} cuda_api;
+
+typedef struct cuda_state {
+    groat__env env;
+    groat__dl dl;
+    cuda_api cu;
+    int driver; /* 13000 is 13.0 */
+    int devices;
+    pthread_mutex_t lock;
+    CUcontext primary; /* NULL until it is needed */
+    CUdevice primary_device;
+} cuda_state;
+
+/* A stay in a context: what is current, and whether it must be popped. */
+typedef struct visit {
+    CUcontext context;
+    bool pushed;
+} visit;
+
+/* Opens the driver.  story (may be NULL) gets the search's when there is no
+ * library at all.  Errors: NO_DEVICE.  Free with groat__cuda_close. */
+groat_status groat__cuda_open(const groat__env *env, cuda_state **out,
+                              groat__str *story, groat_error *error);
+void groat__cuda_close(void *handle);
+
+/* "cuMemAlloc said 2 (CUDA_ERROR_OUT_OF_MEMORY, out of memory) for ...". */
+groat_status groat__cuda_failed(const cuda_state *state, groat_status status,
+                                const char *call, CUresult code,
+                                groat_error *error, const char *format, ...)
+    GROAT_PRINTF(6, 7);
+/* The status of a load that the driver refused with `code`. */
+groat_status groat__cuda_load_status(CUresult code);
+groat_status groat__cuda_no_such_device(const cuda_state *state,
+                                        groat_status status, int wanted,
+                                        groat_error *error);
+
+/* Makes `wanted` current; NULL: keeps the thread's own, else the primary one.
+ * A visit that succeeded is ended by groat__cuda_leave(). */
+groat_status groat__cuda_enter(cuda_state *state, CUcontext wanted, visit *stay,
+                               groat_error *error);
+void groat__cuda_leave(const cuda_state *state, const visit *stay);
 
 /* cuDriverGetVersion without initializing the driver: 13000 for 13.0; 0 when
  * there is no driver. */

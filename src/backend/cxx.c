@@ -20,7 +20,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 
-enum { OPTIONS_MAX = 24, PATH_BYTES = 512 };
+enum { OPTIONS_MAX = 24, DIR_BYTES = 480, PATH_BYTES = 512 };
 
 #define BINARY_BYTES_MAX   ((size_t)256 << 20)
 #define COMPILER_BYTES_MAX ((size_t)1 << 30)
@@ -99,13 +99,11 @@ static int run(const char *const *argv, const char *log_path)
 }
 
 /* A fresh 0700 folder; false when there is none to be had. */
-static bool make_work_dir(const cxx *c, char dir[PATH_BYTES],
-                          groat_error *error)
+static bool make_work_dir(const cxx *c, char dir[DIR_BYTES], groat_error *error)
 {
     const char *base = c->tmpdir != NULL && *c->tmpdir ? c->tmpdir : "/tmp";
 
-    if (snprintf(dir, PATH_BYTES - 32, "%s/groat-XXXXXX", base) <
-            PATH_BYTES - 32 &&
+    if (snprintf(dir, DIR_BYTES, "%s/groat-XXXXXX", base) < DIR_BYTES &&
         mkdtemp(dir) != NULL)
         return true;
     groat__fail(error, GROAT_NO_DEVICE,
@@ -115,9 +113,10 @@ static bool make_work_dir(const cxx *c, char dir[PATH_BYTES],
     return false;
 }
 
+/* dir is shorter than DIR_BYTES, names than the rest. */
 static void name_file(char path[PATH_BYTES], const char *dir, const char *name)
 {
-    (void)snprintf(path, PATH_BYTES, "%s/%s", dir, name);
+    (void)snprintf(path, PATH_BYTES, "%.*s/%.24s", DIR_BYTES - 1, dir, name);
 }
 
 static void remove_work_dir(const char *dir)
@@ -135,7 +134,7 @@ static void remove_work_dir(const char *dir)
 static groat_status ask_version(cxx *c, groat_error *error)
 {
     const char *argv[] = {c->path, "--version", NULL};
-    char dir[PATH_BYTES];
+    char dir[DIR_BYTES];
     char log[PATH_BYTES];
     size_t bytes = 0;
     groat_status status = GROAT_OK;
@@ -258,7 +257,7 @@ static groat_status cxx_compile(void *state, const groat__arch *arch,
 {
     const cxx *c = state;
     const char *argv[OPTIONS_MAX + 8];
-    char dir[PATH_BYTES];
+    char dir[DIR_BYTES];
     char in[PATH_BYTES];
     char so[PATH_BYTES];
     char log[PATH_BYTES];

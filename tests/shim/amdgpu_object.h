@@ -29,10 +29,11 @@ typedef struct amdgpu_writer {
     size_t used;
 } amdgpu_writer;
 
-static inline void amdgpu_put(amdgpu_writer *out, const void *data,
-                              size_t bytes)
+/* Not inline: gcc 12 loses the bound when it merges the calls. */
+static __attribute__((noinline, unused)) void
+amdgpu_put(amdgpu_writer *out, const void *data, size_t bytes)
 {
-    if (out->used + bytes <= AMDGPU_OBJECT_ROOM)
+    if (bytes <= AMDGPU_OBJECT_ROOM && out->used <= AMDGPU_OBJECT_ROOM - bytes)
         memcpy(out->at + out->used, data, bytes);
     out->used += bytes;
 }

@@ -15,4 +15,5 @@ esac
 CK_FORK=no
 export CK_FORK
 exec valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite \
-    --show-leak-kinds=definite --error-exitcode=9 "$@"
+    --show-leak-kinds=definite --num-callers=40 --error-exitcode=9 \
+    --suppressions="$(dirname "$0")/memcheck.supp" "$@"

@@ -185,7 +185,7 @@ END_TEST
 
 START_TEST(loaded_and_needed)
 {
-    const groat__rocm_library library = {getenv("GROAT_TEST_COMGR_SHIM"),
+    const groat__rocm_library library = {getenv("GROAT_TEST_HIP_SHIM"),
                                          "GROAT_TEST", files};
     groat__env env = {0};
     groat__dl dl;

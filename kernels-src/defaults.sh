@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Prints what params.h of a family holds: the constants that groat generates
+# for its defaults, so that the kernel opens and compiles in an editor.
+#     sh defaults.sh GROAT FAMILY > FAMILY/params.h
+set -eu
+printf '// SPDX-License-Identifier: Apache-2.0\n'
+printf '// The defaults of params.def, for editors: made by defaults.sh.  A build of\n'
+printf '// a kernel never reads this file; it gets the constants of its spec.\n'
+printf '#pragma once\n\n'
+"$1" source "$2" --target cpu:gfx950 |
+    sed -n "/^#line 1 \"$2\/params.h\"/,/^#line /{/^#line /d;p;}"

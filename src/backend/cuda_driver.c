@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuda_driver.c opens the CUDA driver and owns its entry points, its errors in
+ * words, and the rule of which context is used.  What is done with it is
+ * cuda.c's.
+ *
+ * Contexts: a thread's current context is used where it has one; else the
+ * primary context of the wanted device, retained at the first need, released
+ * in close and never destroyed.  Invariant: a visit leaves the thread's context
+ * stack as it found it.  Locking: `lock` guards the retaining of the primary
+ * context; everything else is read-only after open.
+ */
+#include "backend/cuda_driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+typedef struct cuda_symbol {
+    const char *name;
+    const char *symbol;
+    int version;
+    size_t offset;
+    bool needed;
+} cuda_symbol;
+
+enum { optional = 0, needed = 1 };
+
+static const cuda_symbol symbols[] = {
+#define SYMBOL(need, version, name, symbol, args)                              \
+    {#name, #symbol, version, offsetof(cuda_api, name), need},
+#include "backend/cuda.def"
+#undef SYMBOL
+};
+
+/* ---- the library -------------------------------------------------------- */
+
+static groat_status find_library(const groat__env *env, groat__dl *dl,
+                                 groat_error *error)
+{
+    static const char *const sonames[] = {"libcuda.so.1", NULL};
+    static const char *const patterns[] = {
+        "/usr/lib/*-linux-gnu/libcuda.so.1",
+        "/usr/lib64/libcuda.so.1",
+        "/usr/lib/wsl/lib/libcuda.so.1",
+        "/usr/local/nvidia/lib64/libcuda.so.1",
+        "/run/opengl-driver/lib/libcuda.so.1",
+        "/usr/local/cuda/compat/libcuda.so.1",
+        "/usr/local/cuda-*/compat/libcuda.so.1",
+        NULL};
+    const groat__dl_search search = {env->cuda, "GROAT_CUDA", sonames,
+                                     patterns};
+
+    return groat__dl_open(&search, dl, error);
+}
+
+int groat__cuda_driver_version(const groat__env *env)
+{
+    CUresult (*get)(int *version) = NULL;
+    int version = 0;
+    groat__dl dl;
+
+    if (find_library(env, &dl, NULL) == GROAT_OK) {
+        void *address = groat__dl_symbol(&dl, "cuDriverGetVersion");
+
+        memcpy(&get, &address, sizeof(get));
+        if (get != NULL && get(&version) != CUDA_SUCCESS)
+            version = 0;
+    }
+    groat__dl_close(&dl);
+    return version;
+}
+
+/* A driver that knows cuGetProcAddress gives each entry point in the version
+ * asked for, whatever its plain name has come to mean. */
+static void *find_symbol(const cuda_state *state, const cuda_symbol *wanted)
+{
+    CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
+    void *address = NULL;
+
+    if (state->cu.cuGetProcAddress == NULL)
+        return groat__dl_symbol(&state->dl, wanted->symbol);
+    if (state->cu.cuGetProcAddress(wanted->name, &address, wanted->version,
+                                   CU_GET_PROC_ADDRESS_LEGACY_STREAM,
+                                   &found) != CUDA_SUCCESS ||
+        found != CU_GET_PROC_ADDRESS_SUCCESS)
+        return NULL;
+    return address;
+}
+
+static groat_status resolve(cuda_state *state, groat_error *error)
+{
+    void *address = groat__dl_symbol(&state->dl, "cuGetProcAddress_v2");
+
+    memcpy(&state->cu.cuGetProcAddress, &address, sizeof(address));
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        if (symbols[i].offset == offsetof(cuda_api, cuGetProcAddress))
+            continue;
+        address = find_symbol(state, &symbols[i]);
+        if (address == NULL && symbols[i].needed)
+            return groat__fail(error, GROAT_NO_DEVICE,
+                               "%s has no %s; drivers since CUDA 11.0 have",
+                               state->dl.path, symbols[i].symbol);
+        memcpy((char *)&state->cu + symbols[i].offset, &address,
+               sizeof(address));
+    }
+    return GROAT_OK;
+}
+
+/* ---- errors ------------------------------------------------------------- */
+
+groat_status groat__cuda_failed(const cuda_state *state, groat_status status,
+                                const char *call, CUresult code,
+                                groat_error *error, const char *format, ...)
+{
+    const char *name = NULL;
+    const char *text = NULL;
+    groat__str about = {0};
+    va_list args;
+
+    if (state->cu.cuGetErrorName(code, &name) != CUDA_SUCCESS || name == NULL)
+        name = "no name";
+    if (state->cu.cuGetErrorString(code, &text) != CUDA_SUCCESS || text == NULL)
+        text = "no text";
+    va_start(args, format);
+    groat__str_addv(&about, format, args);
+    va_end(args);
+    if (code == CUDA_ERROR_OUT_OF_MEMORY)
+        status = GROAT_NO_MEMORY;
+    groat__fail_vendor(error, status, call, code, "%s said %d (%s, %s) %s",
+                       call, code, name, text, about.failed ? "" : about.data);
+    groat__str_free(&about);
+    return status;
+}
+
+/* LOAD_FAILED makes core compile again; that is of use when the bytes were
+ * refused, not when the context is broken or the device gone. */
+groat_status groat__cuda_load_status(CUresult code)
+{
+    if (code == CUDA_ERROR_OUT_OF_MEMORY)
+        return GROAT_NO_MEMORY;
+    if (code == CUDA_ERROR_NOT_INITIALIZED ||
+        code == CUDA_ERROR_DEINITIALIZED || code == CUDA_ERROR_NO_DEVICE ||
+        code == CUDA_ERROR_INVALID_DEVICE ||
+        code == CUDA_ERROR_INVALID_CONTEXT ||
+        code >= CUDA_ERROR_ILLEGAL_ADDRESS)
+        return GROAT_NO_DEVICE;
+    return GROAT_LOAD_FAILED;
+}
+
+/* ---- open and close ----------------------------------------------------- */
+
+void groat__cuda_close(void *handle)
+{
+    cuda_state *state = handle;
+
+    if (state == NULL)
+        return;
+    if (state->primary != NULL)
+        (void)state->cu.cuDevicePrimaryCtxRelease(state->primary_device);
+    (void)pthread_mutex_destroy(&state->lock);
+    groat__dl_close(&state->dl);
+    free(state);
+}
+
+static groat_status initialize(cuda_state *state, groat_error *error)
+{
+    CUresult code = state->cu.cuDriverGetVersion(&state->driver);
+
+    if (code != CUDA_SUCCESS)
+        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDriverGetVersion",
+                                  code, error, "(%s)", state->dl.path);
+    code = state->cu.cuInit(0);
+    /* A driver without a device is a driver: count says 0. */
+    if (code == CUDA_ERROR_NO_DEVICE)
+        return GROAT_OK;
+    if (code != CUDA_SUCCESS)
+        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuInit", code, error,
+                                  "(%s)", state->dl.path);
+    code = state->cu.cuDeviceGetCount(&state->devices);
+    if (code != CUDA_SUCCESS)
+        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDeviceGetCount",
+                                  code, error, "(%s)", state->dl.path);
+    return GROAT_OK;
+}
+
+groat_status groat__cuda_open(const groat__env *env, cuda_state **out,
+                              groat__str *story, groat_error *error)
+{
+    cuda_state *state = calloc(1, sizeof(*state));
+    groat_status status;
+
+    if (state == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for CUDA");
+    state->env = *env;
+    (void)pthread_mutex_init(&state->lock, NULL);
+    status = find_library(env, &state->dl, error);
+    if (status != GROAT_OK && story != NULL && state->dl.story.data != NULL)
+        groat__str_add(story, state->dl.story.data);
+    if (status == GROAT_OK)
+        status = resolve(state, error);
+    if (status == GROAT_OK)
+        status = initialize(state, error);
+    if (status != GROAT_OK) {
+        groat__cuda_close(state);
+        return status;
+    }
+    *out = state;
+    return GROAT_OK;
+}
+
+/* ---- contexts ----------------------------------------------------------- */
+
+groat_status groat__cuda_no_such_device(const cuda_state *state,
+                                        groat_status status, int wanted,
+                                        groat_error *error)
+{
+    return groat__fail(error, status,
+                       "there is no CUDA device %d; this driver has %d, "
+                       "counted from 0",
+                       wanted, state->devices);
+}
+
+static groat_status retain_primary(cuda_state *state, groat_error *error)
+{
+    int wanted = state->env.device;
+    CUcontext context = NULL;
+    CUdevice device = 0;
+    CUresult code;
+
+    if (wanted < 0 || wanted >= state->devices)
+        return groat__cuda_no_such_device(state, GROAT_NO_DEVICE, wanted,
+                                          error);
+    code = state->cu.cuDeviceGet(&device, wanted);
+    if (code != CUDA_SUCCESS)
+        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDeviceGet", code,
+                                  error, "for device %d", wanted);
+    code = state->cu.cuDevicePrimaryCtxRetain(&context, device);
+    if (code != CUDA_SUCCESS)
+        return groat__cuda_failed(state, GROAT_NO_DEVICE,
+                                  "cuDevicePrimaryCtxRetain", code, error,
+                                  "for device %d", wanted);
+    state->primary = context;
+    state->primary_device = device;
+    return GROAT_OK;
+}
+
+static groat_status get_primary(cuda_state *state, CUcontext *context,
+                                groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    (void)pthread_mutex_lock(&state->lock);
+    if (state->primary == NULL)
+        status = retain_primary(state, error);
+    *context = state->primary;
+    (void)pthread_mutex_unlock(&state->lock);
+    return status;
+}
+
+/* Makes `wanted` current; NULL: keeps the thread's own, else the primary one.
+ * A visit that succeeded is ended by groat__cuda_leave(). */
+groat_status groat__cuda_enter(cuda_state *state, CUcontext wanted, visit *stay,
+                               groat_error *error)
+{
+    CUcontext current = NULL;
+    CUresult code;
+
+    stay->pushed = false;
+    if (state->devices == 0)
+        return groat__cuda_no_such_device(state, GROAT_NO_DEVICE,
+                                          state->env.device, error);
+    code = state->cu.cuCtxGetCurrent(&current);
+    if (code != CUDA_SUCCESS)
+        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuCtxGetCurrent",
+                                  code, error, "(context of the thread)");
+    if (wanted == NULL)
+        wanted = current;
+    if (wanted == NULL) {
+        groat_status status = get_primary(state, &wanted, error);
+
+        if (status != GROAT_OK)
+            return status;
+    }
+    stay->context = wanted;
+    if (wanted == current)
+        return GROAT_OK;
+    code = state->cu.cuCtxPushCurrent(wanted);
+    if (code != CUDA_SUCCESS)
+        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuCtxPushCurrent",
+                                  code, error,
+                                  "(context of the kernel or device)");
+    stay->pushed = true;
+    return GROAT_OK;
+}
+
+void groat__cuda_leave(const cuda_state *state, const visit *stay)
+{
+    CUcontext popped;
+
+    if (stay->pushed)
+        (void)state->cu.cuCtxPopCurrent(&popped);
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# A kernel file opens and compiles in an editor with its default constants:
+# params.h is what groat makes of params.def, and the file alone is valid C++.
+. "$(dirname "$0")/lib.sh"
+: "${GROAT:=$top_builddir/groat}"
+[ -x "$GROAT" ] || skip "groat is not built"
+make_scratch
+for def in "$top_srcdir"/kernels-src/*/params.def; do
+    dir=$(dirname "$def")
+    family=$(basename "$dir")
+    sh "$top_srcdir/kernels-src/defaults.sh" "$GROAT" "$family" \
+        >"$scratch/params.h"
+    cmp -s "$scratch/params.h" "$dir/params.h" ||
+        bad "$family/params.h is stale: sh kernels-src/defaults.sh groat $family"
+    $CXX -std=c++17 -fsyntax-only -Wall -Wno-unknown-pragmas -x c++ \
+        "$dir/$family.h" 2>"$scratch/log" ||
+        bad "$family.h does not compile alone: $(head -n 3 "$scratch/log")"
+    for file in args.h README.md; do
+        [ -s "$dir/$file" ] || bad "$family has no $file"
+    done
+done
+finish
