@@ -12,11 +12,14 @@ embedded_files = \
 	%D%/common/vendor_hip.h \
 	%D%/tile_loader_lds/args.h \
 	%D%/tile_loader_lds/params.def \
+	%D%/tile_loader_lds/params.h \
 	%D%/tile_loader_lds/tile_loader_lds.h
 
 nobase_dist_pkgdata_DATA += $(embedded_files)
 EXTRA_DIST += \
-	%D%/embed.sh
+	%D%/defaults.sh \
+	%D%/embed.sh \
+	%D%/tile_loader_lds/README.md
 
 # How the CLI feeds and checks each family.
 groat_SOURCES += \

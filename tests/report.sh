@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# report.sh BUILDDIR: what make check in BUILDDIR came to.  One line per
-# failure, one per skip with its reason (lines "SKIP: reason" and
-# "skipped: reason" and "skip NAME: reason" of the logs), and
-# last the line "N passed, N failed, N skipped".  --totals: the last line only.
+# report.sh BUILDDIR [FOLDER]: what make check in BUILDDIR came to, or those of
+# its tests that are in FOLDER (default: tests).  One line per
+# failure, one per skip with its reason (the lines "SKIP: reason", "skipped:
+# reason" and "skip NAME: reason" of the logs), and last the line "N passed, N
+# failed, N skipped".  --totals: the last line only.
 set -u
 totals=0
 [ "${1-}" = --totals ] && totals=1 && shift
-cd "${1:?usage: report.sh [--totals] BUILDDIR}" || exit 1
+cd "${1:?usage: report.sh [--totals] BUILDDIR [FOLDER]}" || exit 1
 
-find tests -name '*.trs' 2>/dev/null | LC_ALL=C sort | {
+find "${2-tests}" -name '*.trs' 2>/dev/null | LC_ALL=C sort | {
     passed=0 failed=0 skipped=0
     while read -r trs; do
         name=${trs%.trs}

@@ -40,7 +40,7 @@ typedef struct shape {
     int64_t elem_bytes, tile_rows, tile_cols, full_width, src_cols, ld;
     int64_t swizzle_bits, swizzle_base, swizzle_shift;
     int64_t chunk_bytes, subtile_cols, thread_rows, warp_cols, row_bytes;
-    int64_t tile_bytes, num_warps, entry;
+    int64_t tile_bytes, lane_bytes, num_warps, entry;
 } shape;
 
 static int64_t value_of(const groat_spec *spec, const char *name)
@@ -70,6 +70,7 @@ static shape shape_of(const groat_spec *spec)
     s.warp_cols = value_of(spec, "warp_cols");
     s.row_bytes = value_of(spec, "row_bytes");
     s.tile_bytes = value_of(spec, "tile_bytes");
+    s.lane_bytes = value_of(spec, "lane_bytes");
     s.num_warps = value_of(spec, "num_warps");
     s.entry = value_of(spec, "entry");
     return s;
@@ -188,23 +189,30 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
+static bool has_zero_byte(uint64_t word)
+{
+    return ((word - 0x0101010101010101u) & ~word & 0x8080808080808080u) != 0;
+}
+
 /* Random bytes, none of them 0, so that a zero fill always shows. */
 static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
                  uint64_t seed, void *data)
 {
-    unsigned char *bytes = data;
     uint64_t state = mix(seed + 0x9E3779B97F4A7C15u);
+    unsigned char *bytes = data;
+    size_t left = p->buffers[index].bytes;
 
     (void)spec;
-    for (size_t i = 0; i < p->buffers[index].bytes; i += 8) {
-        uint64_t word = mix(state += 0x9E3779B97F4A7C15u);
+    while (left > 0) {
+        size_t count = left < 8 ? left : 8;
+        uint64_t word;
 
-        for (size_t k = i; k < i + 8 && k < p->buffers[index].bytes; k++) {
-            bytes[k] =
-                (unsigned char)(word == 0 || (word & 255) == 0 ? 0x5b
-                                                               : word & 255);
-            word >>= 8;
-        }
+        do
+            word = mix(state += 0x9E3779B97F4A7C15u);
+        while (has_zero_byte(word));
+        memcpy(bytes, &word, count);
+        bytes += count;
+        left -= count;
     }
 }
 
@@ -258,15 +266,19 @@ static void expect_tile(const shape *s, const int64_t *v,
     int64_t first_byte =
         (v[FIRST_COL] + tile % v[COL_TILES] * s->tile_cols) * s->elem_bytes;
 
-    for (int64_t b = 0; b < s->tile_bytes; b++) {
+    /* A lane's bytes stay together in every layout. */
+    for (int64_t b = 0; b < s->tile_bytes; b += s->lane_bytes) {
         int64_t row;
         int64_t col;
 
         locate(s, b, &row, &col);
-        image[b] = row < valid
-                       ? source[(first_row + row) * s->ld * s->elem_bytes +
-                                first_byte + col]
-                       : 0;
+        if (row < valid)
+            memcpy(image + b,
+                   source + (first_row + row) * s->ld * s->elem_bytes +
+                       first_byte + col,
+                   (size_t)s->lane_bytes);
+        else
+            memset(image + b, 0, (size_t)s->lane_bytes);
     }
 }
 
@@ -276,8 +288,13 @@ static void fold_tile(const shape *s, const unsigned char *image,
 {
     int64_t stride = s->num_warps * 64 * 16;
 
-    for (int64_t b = 0; b < s->tile_bytes; b++)
-        sums[b % stride] ^= image[b];
+    for (int64_t start = 0; start < s->tile_bytes; start += stride) {
+        int64_t end =
+            start + stride < s->tile_bytes ? stride : s->tile_bytes - start;
+
+        for (int64_t b = 0; b < end; b++)
+            sums[b] ^= image[start + b];
+    }
 }
 
 static groat_status expect_sums(const shape *s, const int64_t *v,

@@ -125,15 +125,22 @@ static bool try_name(groat__dl *dl, const char *name)
     return false;
 }
 
+/* By version: rocm-7.10 is newer than rocm-7.2. */
+static int newer_first(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)b, *(char *const *)a);
+}
+
 static bool try_pattern(groat__dl *dl, const char *pattern)
 {
     glob_t found = {0};
     bool opened = false;
 
-    /* Sorted, so that of cuda-12.4 and cuda-13.0 the last is the newest. */
     if (glob(pattern, GLOB_TILDE, NULL, &found) == 0) {
-        for (size_t i = found.gl_pathc; i > 0 && !opened; i--)
-            opened = try_name(dl, found.gl_pathv[i - 1]);
+        qsort(found.gl_pathv, found.gl_pathc, sizeof(found.gl_pathv[0]),
+              newer_first);
+        for (size_t i = 0; i < found.gl_pathc && !opened; i++)
+            opened = try_name(dl, found.gl_pathv[i]);
     } else {
         groat__str_addf(&dl->story, "%s: no such file\n", pattern);
     }

@@ -40,7 +40,8 @@ groat_status groat__fs_read(const char *path, size_t max_bytes, char **data,
     struct stat st;
     char *buffer = NULL;
     size_t got = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Without O_NONBLOCK the open of a pipe waits for a writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0)
         return groat__fail(error, GROAT_IO, "cannot open %s: %s", path,
@@ -128,10 +129,11 @@ groat_status groat__fs_make_private_dir(const char *path, groat_error *error)
 {
     groat_status status = GROAT_OK;
     char *copy = strdup(path);
+    struct stat st;
 
     if (copy == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for %s", path);
-    for (char *at = copy + 1; status == GROAT_OK; at++) {
+    for (char *at = copy + (*copy == '/'); status == GROAT_OK; at++) {
         char end = *at;
 
         if (end != '/' && end != '\0')
@@ -144,6 +146,8 @@ groat_status groat__fs_make_private_dir(const char *path, groat_error *error)
         if (end == '\0')
             break;
     }
+    if (status == GROAT_OK && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
+        status = groat__fail(error, GROAT_IO, "%s is not a folder", path);
     free(copy);
     return status;
 }

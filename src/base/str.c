@@ -85,6 +85,8 @@ void groat__str_addv(groat__str *str, const char *format, va_list args)
     va_copy(again, args);
     need = vsnprintf(NULL, 0, format, again);
     va_end(again);
+    if (need < 0) /* a text with a hole is none */
+        str->failed = true;
     if (need < 0 || !reserve(str, (size_t)need))
         return;
     (void)vsnprintf(str->data + str->len, (size_t)need + 1, format, args);

@@ -51,6 +51,8 @@ enum {
     BIN_DIVUP
 };
 
+enum { SHOWN_MAX = 200 }; /* of an expression, so that the reason fits */
+
 typedef struct parser {
     const char *text;
     size_t len;
@@ -308,7 +310,8 @@ groat_status groat__expr_compile(const char *text, size_t len,
         fail(&p, "an operator or the end expected");
     if (p.failure != NULL)
         return groat__fail(error, GROAT_INVALID,
-                           "expression '%.*s', column %zu: %s", (int)len, text,
+                           "expression '%.*s', column %zu: %s",
+                           (int)(len < SHOWN_MAX ? len : SHOWN_MAX), text,
                            p.at + 1, p.failure);
     steps = malloc(p.count * sizeof(*steps));
     if (steps == NULL)
@@ -334,7 +337,7 @@ void groat__expr_free(groat__expr *expr)
 static bool divide(int op, int64_t a, int64_t b, int64_t *out, const char **why)
 {
     if (b == 0 || (a == INT64_MIN && b == -1)) {
-        *why = "division by zero";
+        *why = b == 0 ? "division by zero" : "a number out of range";
         return false;
     }
     *out = op == BIN_MOD ? a % b : a / b;

@@ -22,9 +22,15 @@ typedef struct reader {
     groat_family *family;
     const char *name; /* the family's, for messages */
     int line;
-    const char *at; /* rest of the line */
+    int entry_line;
+    const char *at;    /* rest of the line */
+    const char *field; /* what was read last, for messages */
     groat_error *error;
 } reader;
+
+const char *const groat__launch_names[GROAT__LAUNCH_VALUES] = {
+    "block_x",   "block_y",   "block_z", "cluster_x",
+    "cluster_y", "cluster_z", "shared",  "args"};
 
 /* In the order of groat__family_arch_values. */
 static const char *const arch_names[GROAT__ARCH_SLOTS] = {
@@ -50,7 +56,7 @@ static groat_status bad(reader *r, const char *what)
 {
     return groat__fail(r->error, GROAT_INVALID,
                        "%s/params.def line %d: %s, at '%.40s'", r->name,
-                       r->line, what, r->at);
+                       r->line, what, r->field);
 }
 
 static void skip_blanks(reader *r)
@@ -66,11 +72,13 @@ static char *take_word(reader *r)
     char *word;
 
     skip_blanks(r);
+    r->field = r->at;
     len = strcspn(r->at, " \t");
     if (len == 0)
         return NULL;
     word = strndup(r->at, len);
-    r->at += len;
+    if (word != NULL)
+        r->at += len;
     return word;
 }
 
@@ -80,6 +88,7 @@ static char *take_quoted(reader *r)
     char *text;
 
     skip_blanks(r);
+    r->field = r->at;
     if (*r->at != '"' || (end = strchr(r->at + 1, '"')) == NULL)
         return NULL;
     text = strndup(r->at + 1, (size_t)(end - r->at - 1));
@@ -167,6 +176,8 @@ static groat_status compile(reader *r, const char *text, size_t len,
 /* A decimal number of the front of text; *end behind it. */
 static bool number(const char *text, char **end, int64_t *out)
 {
+    if (!isdigit((unsigned char)text[*text == '-']))
+        return false; /* strtoll would take blanks and a plus */
     errno = 0;
     *out = strtoll(text, end, 10);
     return errno == 0 && *end != text;
@@ -202,7 +213,35 @@ static bool parse_enumerator(char *text, size_t index, groat__range *range)
     range->high = range->low;
     range->step = 1;
     range->name = strdup(text);
-    return range->name != NULL && is_name(text);
+    return range->name != NULL && is_name(text) && range->low >= INT32_MIN &&
+           range->low <= INT32_MAX;
+}
+
+/* An expression says "bf16" and means one value, whosever it is. */
+static bool is_unambiguous(const groat_family *family, const groat__slot *slot,
+                           const groat__range *range)
+{
+    size_t len = strlen(range->name);
+
+    if (groat__family_slot(family, range->name, len) != GROAT__SLOTS)
+        return false;
+    for (size_t i = 0; i < family->slot_count; i++)
+        for (size_t k = 0; k < family->slots[i].range_count; k++) {
+            const groat__range *other = &family->slots[i].ranges[k];
+
+            if (other->name != NULL && strcmp(other->name, range->name) == 0 &&
+                (&family->slots[i] == slot || other->low != range->low))
+                return false;
+        }
+    return true;
+}
+
+/* Of "1||2" and "|1" strtok would not see the empty values. */
+static bool has_empty_item(const char *list)
+{
+    size_t len = strlen(list);
+
+    return list[0] == '|' || list[len - 1] == '|' || strstr(list, "||") != NULL;
 }
 
 static groat_status parse_allowed(reader *r, groat__slot *slot)
@@ -213,8 +252,12 @@ static groat_status parse_allowed(reader *r, groat__slot *slot)
 
     if (slot->type == GROAT_PARAM_BOOL) {
         slot->ranges[slot->range_count++] = (groat__range){0, 1, 1, NULL};
-        return GROAT_OK;
+        return strcmp(slot->allowed, "-") == 0
+                   ? GROAT_OK
+                   : bad(r, "the allowed values of a bool are '-'");
     }
+    if (has_empty_item(slot->allowed))
+        return bad(r, "the allowed values are malformed");
     copy = strdup(slot->allowed);
     if (copy == NULL)
         return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
@@ -226,31 +269,36 @@ static groat_status parse_allowed(reader *r, groat__slot *slot)
         if (fits && slot->type == GROAT_PARAM_INT)
             fits = parse_int_range(item, &slot->ranges[index]);
         else if (fits)
-            fits = parse_enumerator(item, index, &slot->ranges[index]);
+            fits = parse_enumerator(item, index, &slot->ranges[index]) &&
+                   is_unambiguous(r->family, slot, &slot->ranges[index]);
         if (index < GROAT__RANGES)
             slot->range_count++;
         if (!fits) {
-            status = bad(r, "the allowed values are malformed");
+            status = bad(r, "the allowed values are malformed, more than 16, "
+                            "or of a name that means another value");
             break;
         }
     }
-    if (status == GROAT_OK && slot->range_count == 0)
-        status = bad(r, "there are no allowed values");
     free(copy);
     return status;
 }
 
-static groat__slot *new_slot(reader *r, char *name)
+static groat__slot *new_slot(reader *r)
 {
     groat_family *family = r->family;
+    char *name = take_word(r);
+    const char *what = NULL;
     groat__slot *slot;
+    groat__name found;
 
-    if (name == NULL || !is_name(name) ||
-        groat__family_slot(family, name, strlen(name)) != GROAT__SLOTS ||
-        family->slot_count == GROAT__SLOTS) {
-        bad(r, name == NULL ? "a name is missing"
-                            : "the name is not new, or not a name, or one too "
-                              "many");
+    if (name == NULL || !is_name(name))
+        what = "a name expected";
+    else if (find_name(family, name, strlen(name), &found))
+        what = "the name is taken";
+    else if (family->slot_count == GROAT__SLOTS)
+        what = "more than 87 parameters and derived constants";
+    if (what != NULL) {
+        bad(r, what);
         free(name);
         return NULL;
     }
@@ -283,9 +331,53 @@ static groat_status compile_default(reader *r, groat__slot *slot)
     return compile(r, text, strlen(text), &slot->expr);
 }
 
+/* A default may name what stands above it only in parentheses, and a plain one
+ * must be allowed. */
+static groat_status check_default(reader *r, const groat__slot *slot)
+{
+    bool plain = slot->deflt[0] != '(';
+    int64_t value = 0;
+    const char *why;
+
+    for (size_t i = 0; i < slot->expr.count; i++) {
+        const groat__step *step = &slot->expr.steps[i];
+
+        if (groat__expr_is_slot(step) &&
+            (plain || &r->family->slots[step->value] == slot))
+            return bad(r, "a value, or an expression in parentheses over what "
+                          "stands above, expected");
+    }
+    if (plain && (!groat__expr_eval(&slot->expr, NULL, &value, &why) ||
+                  !groat__slot_allows(slot, value)))
+        return bad(r, "the default is not allowed");
+    return GROAT_OK;
+}
+
+static groat_status read_values(reader *r, groat__slot *slot)
+{
+    const char *allowed_at;
+    const char *default_at;
+    groat_status status;
+
+    slot->allowed = take_word(r);
+    allowed_at = r->field;
+    slot->deflt = take_word(r);
+    default_at = r->field;
+    slot->unit = take_word(r);
+    slot->meaning = take_quoted(r);
+    if (slot->meaning == NULL)
+        return bad(r, "allowed values, default, unit and \"meaning\" expected");
+    r->field = allowed_at;
+    status = parse_allowed(r, slot);
+    r->field = default_at;
+    if (status == GROAT_OK)
+        status = compile_default(r, slot);
+    return status == GROAT_OK ? check_default(r, slot) : status;
+}
+
 static groat_status read_param(reader *r)
 {
-    groat__slot *slot = new_slot(r, take_word(r));
+    groat__slot *slot = new_slot(r);
     char *type;
     bool known;
     groat_status status;
@@ -299,22 +391,15 @@ static groat_status read_param(reader *r)
     free(type);
     if (!known)
         return bad(r, "the type must be int, bool or enum");
-    slot->allowed = take_word(r);
-    slot->deflt = take_word(r);
-    slot->unit = take_word(r);
-    slot->meaning = take_quoted(r);
-    if (slot->meaning == NULL)
-        return bad(r, "allowed values, default, unit and \"meaning\" expected");
-    status = parse_allowed(r, slot);
-    if (status != GROAT_OK)
-        return status;
-    r->family->params[r->family->param_count++] = r->family->slot_count - 1;
-    return compile_default(r, slot);
+    status = read_values(r, slot);
+    if (status == GROAT_OK)
+        r->family->params[r->family->param_count++] = r->family->slot_count - 1;
+    return status;
 }
 
 static groat_status read_derive(reader *r)
 {
-    groat__slot *slot = new_slot(r, take_word(r));
+    groat__slot *slot = new_slot(r);
     const char *semi;
     groat_status status;
 
@@ -360,22 +445,25 @@ static groat_status read_rule(reader *r)
 
 static groat_status read_launch(reader *r)
 {
-    static const char *const names[GROAT__LAUNCH_VALUES] = {
-        "block_x",   "block_y",   "block_z", "cluster_x",
-        "cluster_y", "cluster_z", "shared",  "args"};
     char *name = take_word(r);
+    const char *expression;
     size_t index = 0;
 
     while (name != NULL && index < GROAT__LAUNCH_VALUES &&
-           strcmp(name, names[index]) != 0)
+           strcmp(name, groat__launch_names[index]) != 0)
         index++;
+    if (name == NULL)
+        index = GROAT__LAUNCH_VALUES;
     free(name);
     skip_blanks(r);
-    if (name == NULL || index == GROAT__LAUNCH_VALUES || *r->at != '=' ||
+    if (index == GROAT__LAUNCH_VALUES || *r->at != '=' ||
         r->family->has_launch[index])
         return bad(r, "block_*, cluster_*, shared or args, once, with '='");
     r->family->has_launch[index] = true;
-    return compile(r, r->at + 1, strlen(r->at + 1), &r->family->launch[index]);
+    expression = r->at + 1;
+    r->at += strlen(r->at);
+    return compile(r, expression, strlen(expression),
+                   &r->family->launch[index]);
 }
 
 static groat_status read_once(reader *r, char **field, char *value)
@@ -394,35 +482,87 @@ static groat_status read_head(reader *r)
 
     if (status == GROAT_OK)
         status = read_once(r, &r->family->summary, take_quoted(r));
-    if (status == GROAT_OK && strcmp(r->family->name, r->name) != 0)
-        status = bad(r, "the family's name is not its folder's");
+    if (status == GROAT_OK &&
+        (strcmp(r->family->name, r->name) != 0 || !is_name(r->family->name)))
+        status = bad(r, "the family's name is not its folder's, or no name");
     return status;
+}
+
+static groat_status read_fields(reader *r, const char *word)
+{
+    if (strcmp(word, "family") == 0)
+        return read_head(r);
+    if (strcmp(word, "param") == 0)
+        return read_param(r);
+    if (strcmp(word, "derive") == 0)
+        return read_derive(r);
+    if (strcmp(word, "rule") == 0)
+        return read_rule(r);
+    if (strcmp(word, "launch") == 0)
+        return read_launch(r);
+    if (strcmp(word, "entry") != 0)
+        return bad(r, "family, param, derive, rule, launch or entry expected");
+    r->entry_line = r->line;
+    return read_once(r, &r->family->entry, take_word(r));
+}
+
+/* Texts go into the generated source as comments: a line break, or a backslash
+ * in front of one, would let them eat the next constant or be one. */
+static bool is_plain(const char *line)
+{
+    for (; *line != '\0'; line++)
+        if (((unsigned char)*line < ' ' && *line != '\t') || *line == 0x7f ||
+            *line == '\\')
+            return false;
+    return true;
 }
 
 static groat_status read_line(reader *r)
 {
-    groat_status status;
     char *word = take_word(r);
+    groat_status status = GROAT_OK;
 
+    if (word == NULL && *r->at != '\0')
+        return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
     if (word == NULL || word[0] == '#')
-        status = GROAT_OK;
-    else if (strcmp(word, "family") == 0)
-        status = read_head(r);
-    else if (strcmp(word, "param") == 0)
-        status = read_param(r);
-    else if (strcmp(word, "derive") == 0)
-        status = read_derive(r);
-    else if (strcmp(word, "rule") == 0)
-        status = read_rule(r);
-    else if (strcmp(word, "launch") == 0)
-        status = read_launch(r);
-    else if (strcmp(word, "entry") == 0)
-        status = read_once(r, &r->family->entry, take_word(r));
+        goto free_word;
+    if (is_plain(r->field))
+        status = read_fields(r, word);
     else
-        status =
-            bad(r, "family, param, derive, rule, launch or entry expected");
+        status = bad(r, "control characters and backslashes are not allowed");
+    skip_blanks(r);
+    if (status == GROAT_OK && *r->at != '\0') {
+        r->field = r->at;
+        status = bad(r, "the end of the line expected");
+    }
+free_word:
     free(word);
     return status;
+}
+
+/* "name_{param}_x": with values in it, an identifier. */
+static groat_status check_entry(reader *r)
+{
+    const groat_family *family = r->family;
+    const char *at = family->entry;
+    bool good = isalpha((unsigned char)*at) || *at == '_';
+
+    while (good && *at != '\0') {
+        size_t len = strcspn(at, "}");
+
+        if (*at == '{') {
+            good = at[len] == '}' &&
+                   groat__family_slot(family, at + 1, len - 1) != GROAT__SLOTS;
+            at += len;
+        } else {
+            good = isalnum((unsigned char)*at) || *at == '_';
+        }
+        at++;
+    }
+    r->line = r->entry_line;
+    r->field = family->entry;
+    return good ? GROAT_OK
+                : bad(r, "letters, digits, '_' and {constant} expected");
 }
 
 static groat_status read_lines(reader *r, const char *text)
@@ -437,6 +577,7 @@ static groat_status read_lines(reader *r, const char *text)
             return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
         r->line++;
         r->at = line;
+        r->field = line;
         status = read_line(r);
         free(line);
         text += len + (text[len] == '\n');
@@ -458,7 +599,7 @@ static groat_status add_arch_slots(groat_family *family, groat_error *error)
 static groat_status read_params(groat_family *family, const char *name,
                                 const char *text, groat_error *error)
 {
-    reader r = {family, name, 0, "", error};
+    reader r = {family, name, 0, 0, "", "", error};
     groat_status status = add_arch_slots(family, error);
 
     if (status == GROAT_OK)
@@ -471,7 +612,7 @@ static groat_status read_params(groat_family *family, const char *name,
                            "%s/params.def: lines 'family', 'entry', 'launch "
                            "block_x' and 'launch args' must be there",
                            name);
-    return GROAT_OK;
+    return check_entry(&r);
 }
 
 groat_status groat__family_load(const char *name, groat__file_fn *read,

@@ -17,7 +17,9 @@
  * enum "bf16|fp8" or "bf16=2|fp8=1", of a bool "-".  DEFAULT is a value, or an
  * expression in parentheses over what stands above it.  Expressions see every
  * parameter and derived constant above them, the enumerators, and the fields
- * of the target's arch as arch_wave_lanes, arch_shared_bytes and so on.
+ * of the target's arch as arch_wave_lanes, arch_shared_bytes and so on.  A name
+ * therefore stands for one thing: enumerators of one name have one value in
+ * all parameters, and no constant has the name of an enumerator.
  */
 #ifndef GROAT_SPEC_FAMILY_H
 #define GROAT_SPEC_FAMILY_H
@@ -77,6 +79,9 @@ enum {
     GROAT__ARGS,
     GROAT__LAUNCH_VALUES
 };
+
+/* Their names in params.def. */
+extern const char *const groat__launch_names[GROAT__LAUNCH_VALUES];
 
 struct groat_family {
     char *name;

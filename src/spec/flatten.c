@@ -141,8 +141,10 @@ static groat_status flatten_lines(flattener *f, const char *path,
             status = follow(f, path, line, include);
         else if (is_pragma_once(text))
             groat__str_add(&f->out, "\n");
-        else
-            groat__str_addn(&f->out, text, len + (text[len] == '\n'));
+        else {
+            groat__str_addn(&f->out, text, len);
+            groat__str_add(&f->out, "\n"); /* also behind the last line */
+        }
         text += len + (text[len] == '\n');
     }
     return status;

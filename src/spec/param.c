@@ -97,10 +97,12 @@ static groat_status broken_rule(const groat__params *params,
     groat__str seen = {0};
 
     add_culprits(params, &rule->expr, &seen);
-    groat__fail(
-        error, GROAT_INVALID, "%s on %s:%s %s '%s': %s", params->family->name,
-        params->target.text, seen.failed ? "" : seen.data,
-        why == NULL ? "breaks the rule" : why, rule->text, rule->reason);
+    /* Shortened where it must be, so that the reason is there. */
+    groat__fail(error, GROAT_INVALID, "%s on %s:%.200s %s '%.160s': %s",
+                params->family->name, params->target.text,
+                seen.failed || seen.data == NULL ? "" : seen.data,
+                why == NULL ? "breaks the rule" : why, rule->text,
+                rule->reason);
     groat__str_free(&seen);
     return GROAT_INVALID;
 }
@@ -325,6 +327,22 @@ void groat__params_text(const groat__params *params, groat__str *out)
     }
 }
 
+/* A value as a part of an identifier: of -3 it is m3. */
+static void add_identifier(const groat__slot *slot, int64_t value,
+                           groat__str *out)
+{
+    if (value < 0 && groat__slot_enumerator(slot, value) == NULL) {
+        groat__str digits = {0};
+
+        groat__str_add_int(&digits, value);
+        groat__str_add(out, "m");
+        groat__str_add(out, digits.failed ? "" : digits.data + 1);
+        groat__str_free(&digits);
+    } else {
+        groat__params_value_text(slot, value, out);
+    }
+}
+
 void groat__params_entry(const groat__params *params, groat__str *out)
 {
     const char *at = params->family->entry;
@@ -341,8 +359,8 @@ void groat__params_entry(const groat__params *params, groat__str *out)
         len = strcspn(++at, "}");
         slot = groat__family_slot(params->family, at, len);
         if (slot != GROAT__SLOTS)
-            groat__params_value_text(&params->family->slots[slot],
-                                     params->values[slot], out);
+            add_identifier(&params->family->slots[slot], params->values[slot],
+                           out);
         at += len + (at[len] == '}');
     }
 }
@@ -363,13 +381,14 @@ groat_status groat__params_launch(const groat__params *params,
             !groat__expr_eval(&family->launch[i], params->values, &out->of[i],
                               &why))
             return groat__fail(error, GROAT_INVALID,
-                               "%s: a launch value cannot be computed: %s",
-                               family->name, why);
+                               "%s: launch %s cannot be computed: %s",
+                               family->name, groat__launch_names[i], why);
         if (out->of[i] < low || out->of[i] > limits[i])
-            return groat__fail(
-                error, GROAT_INVALID,
-                "%s: a launch value is %lld; allowed: %lld..%lld", family->name,
-                (long long)out->of[i], (long long)low, (long long)limits[i]);
+            return groat__fail(error, GROAT_INVALID,
+                               "%s: launch %s is %lld; allowed: %lld..%lld",
+                               family->name, groat__launch_names[i],
+                               (long long)out->of[i], (long long)low,
+                               (long long)limits[i]);
     }
     return GROAT_OK;
 }

@@ -10,6 +10,12 @@
 
 #include "base/error.h"
 
+/* 64-bit constants would make every address computation 64 bits wide. */
+static bool fits_int(int64_t value)
+{
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
 static void add_assert(const groat__slot *slot, groat__str *out)
 {
     groat__str_add(out, "static_assert(");
@@ -26,9 +32,12 @@ static void add_assert(const groat__slot *slot, groat__str *out)
         groat__str_addf(out, "(%s >= %lld && %s <= %lld", slot->name,
                         (long long)range->low, slot->name,
                         (long long)range->high);
+        /* The difference of two ints is not always one. */
         if (range->step != 1)
-            groat__str_addf(out, " && (%s - %lld) %% %lld == 0", slot->name,
-                            (long long)range->low, (long long)range->step);
+            groat__str_addf(out, " && (%s - %lld%s) %% %lld == 0", slot->name,
+                            (long long)range->low,
+                            fits_int(range->high - range->low) ? "" : "LL",
+                            (long long)range->step);
         groat__str_add(out, ")");
     }
     groat__str_addf(out, ", \"%s: allowed %s\");\n", slot->name,
@@ -51,19 +60,13 @@ static void add_param(const groat__slot *slot, int64_t value, groat__str *out)
                     slot->name);
     if (slot->type == GROAT_PARAM_BOOL)
         groat__str_add(out, value ? "true" : "false");
-    else if (slot->type == GROAT_PARAM_ENUM)
+    else if (groat__slot_enumerator(slot, value) != NULL)
         groat__str_addf(out, "%s_%s", slot->name,
                         groat__slot_enumerator(slot, value));
     else
         groat__str_add_int(out, value);
     groat__str_addf(out, "; // %s: %s\n", slot->unit, slot->meaning);
     add_assert(slot, out);
-}
-
-/* 64-bit constants would make every address computation 64 bits wide. */
-static bool fits_int(int64_t value)
-{
-    return value >= INT32_MIN && value <= INT32_MAX;
 }
 
 static void add_arch(const groat__params *params, groat__str *out)
@@ -100,7 +103,9 @@ void groat__render_constants(const groat__params *params, groat__str *out)
                             slot->unit, slot->meaning);
     }
     groat__str_add(out, "} // namespace params\n} // namespace groat\n");
-    (void)groat__params_launch(params, &launch, NULL);
+    /* Out of range: no kernel is made of it, but its source can be read. */
+    if (groat__params_launch(params, &launch, NULL) != GROAT_OK)
+        memset(&launch, 0, sizeof(launch));
     groat__str_addf(
         out, "#define GROAT_BLOCK_THREADS %lld\n",
         (long long)(launch.of[GROAT__BLOCK_X] * launch.of[GROAT__BLOCK_Y] *
