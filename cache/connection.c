@@ -37,18 +37,17 @@ static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_BEGIN] = "BEGIN IMMEDIATE",
     [GROAT__SQL_COMMIT] = "COMMIT",
     [GROAT__SQL_GET] =
-        "SELECT " GROAT__ROW_COLUMNS ", binary FROM entry WHERE key = ?1",
+        "SELECT " GROAT__ROW_COLUMNS ", binary FROM entry WHERE id = ?1",
     [GROAT__SQL_PUT] =
-        "INSERT OR REPLACE INTO entry (key, used, created, bytes, seal, "
+        "INSERT OR REPLACE INTO entry (id, key, used, created, bytes, seal, "
         "registers, sgprs, spill_bytes, shared_bytes, code_bytes, "
         "max_threads, identity, log, binary) VALUES "
-        "(?1, ?2, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        "(?14, ?1, ?2, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     [GROAT__SQL_DROP] = "DELETE FROM entry WHERE id = ?1",
-    [GROAT__SQL_EVICT] = "DELETE FROM entry WHERE key = ?1",
     [GROAT__SQL_STAMP] =
-        "UPDATE entry SET used = ?2 WHERE key = ?1 AND used < ?2",
+        "UPDATE entry SET used = ?2 WHERE id = ?1 AND used < ?2",
     [GROAT__SQL_OLDEST] =
-        "SELECT id FROM entry WHERE id <> ?1 ORDER BY used, id LIMIT 1",
+        "SELECT id FROM entry WHERE id IS NOT ?1 ORDER BY used, id LIMIT 1",
     [GROAT__SQL_PAGES] = "PRAGMA page_count",
     [GROAT__SQL_FREE_PAGES] = "PRAGMA freelist_count",
     [GROAT__SQL_VACUUM] = "PRAGMA incremental_vacuum",
@@ -56,7 +55,7 @@ static const char *const statements[GROAT__SQLS] = {
 
 /* No memory mapping: with one, a file cut short by another process is a
  * SIGBUS here instead of an error.  The page cache holds the inner pages of
- * the key index of some 10^5 entries.  secure_delete is on in some
+ * some 10^5 entries.  secure_delete is on in some
  * distributions and would write every page that an eviction frees. */
 static const char settings[] = "PRAGMA mmap_size = 0;"
                                "PRAGMA cache_size = -8192;"

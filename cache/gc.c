@@ -32,7 +32,7 @@ static int bytes_in_use(groat__store *store, uint64_t *out)
 }
 
 int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
-                   int64_t keep, uint64_t *dropped)
+                   const int64_t *keep, uint64_t *dropped)
 {
     sqlite3_stmt *oldest = store->statements[GROAT__SQL_OLDEST];
     uint64_t used = 0;
@@ -42,8 +42,10 @@ int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
 
     if (rc != SQLITE_OK || used <= high)
         return rc;
+    (void)sqlite3_clear_bindings(oldest);
+    if (keep != NULL)
+        (void)sqlite3_bind_int64(oldest, 1, *keep);
     while (used > low) {
-        (void)sqlite3_bind_int64(oldest, 1, keep);
         rc = sqlite3_step(oldest);
         if (rc == SQLITE_ROW)
             id = sqlite3_column_int64(oldest, 0);
@@ -63,7 +65,7 @@ int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
     }
     if (rc != SQLITE_OK && rc != SQLITE_DONE)
         return rc;
-    return used > high && keep != 0 ? SQLITE_TOOBIG : SQLITE_OK;
+    return used > high && keep != NULL ? SQLITE_TOOBIG : SQLITE_OK;
 }
 
 int groat__gc_shrink(groat__store *store)
@@ -93,7 +95,7 @@ static int collect(groat__store *store, uint64_t bound, uint64_t *dropped)
     if (rc == SQLITE_OK)
         rc = groat__stamps_flush(store);
     if (rc == SQLITE_OK)
-        rc = groat__gc_trim(store, bound, bound, 0, dropped);
+        rc = groat__gc_trim(store, bound, bound, NULL, dropped);
     if (rc == SQLITE_OK)
         rc = groat__connection_run(store->statements[GROAT__SQL_COMMIT]);
     return rc == SQLITE_OK ? groat__gc_shrink(store) : rc;

@@ -39,7 +39,6 @@ typedef enum groat__sql {
     GROAT__SQL_GET,
     GROAT__SQL_PUT,
     GROAT__SQL_DROP,
-    GROAT__SQL_EVICT,
     GROAT__SQL_STAMP,
     GROAT__SQL_OLDEST,
     GROAT__SQL_PAGES,
@@ -70,7 +69,7 @@ typedef enum groat__note {
 } groat__note;
 
 typedef struct groat__stamp {
-    groat__digest key;
+    int64_t id;
     int64_t used; /* 0: the slot is free */
 } groat__stamp;
 
@@ -204,6 +203,10 @@ groat_status groat__store_open_patient(const groat__store_options *options,
                                        int busy_ms, groat__store **out,
                                        groat_error *error);
 
+/* The row of a key: its first half, so that ids are in the order of keys.  Two
+ * keys that share it share the row; the later one replaces the other. */
+int64_t groat__row_id(const groat__digest *key);
+
 /* Reads a row of GROAT__ROW_COLUMNS; false when a column is not what the
  * schema says, as in a damaged file. */
 bool groat__row_read(sqlite3_stmt *statement, groat__row *row);
@@ -219,10 +222,10 @@ int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
 /* ---- gc.c -------------------------------------------------------------- */
 
 /* Locked, in a transaction: when more than `high` bytes of pages are in use,
- * drops the least recently used rows, but never `keep`, until `low` are.
- * SQLITE_TOOBIG: only `keep` is left and it is too much. */
+ * drops the least recently used rows, but never `keep` (NULL: none), until
+ * `low` are. SQLITE_TOOBIG: only `keep` is left and it is too much. */
 int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
-                   int64_t keep, uint64_t *dropped);
+                   const int64_t *keep, uint64_t *dropped);
 
 /* Locked, outside: gives free pages back to the file system. */
 int groat__gc_shrink(groat__store *store);

@@ -22,6 +22,19 @@
 
 /* ---- rows -------------------------------------------------------------- */
 
+int64_t groat__row_id(const groat__digest *key)
+{
+    uint64_t id = 0;
+    int64_t result;
+
+    for (int i = 0; i < 8; i++)
+        id = id << 8 | key->bytes[i];
+    /* Signed order is that of the bytes once the top bit is turned. */
+    id ^= (uint64_t)1 << 63;
+    memcpy(&result, &id, sizeof(result));
+    return result;
+}
+
 static bool read_text(sqlite3_stmt *statement, int column, const char **text,
                       size_t *len)
 {
@@ -143,11 +156,9 @@ int groat__stamps_flush(groat__store *store)
 
         if (at->used == 0 || store->read_only)
             continue;
-        (void)sqlite3_bind_blob(stamp, 1, at->key.bytes, sizeof(at->key.bytes),
-                                SQLITE_STATIC);
+        (void)sqlite3_bind_int64(stamp, 1, at->id);
         (void)sqlite3_bind_int64(stamp, 2, at->used);
         rc = groat__connection_run(stamp);
-        (void)sqlite3_clear_bindings(stamp);
     }
     if (rc == SQLITE_OK && !inside && !store->read_only)
         rc = groat__connection_run(commit);
@@ -157,20 +168,19 @@ int groat__stamps_flush(groat__store *store)
     return rc;
 }
 
-static void stamp_use(groat__store *store, const groat__digest *key)
+static void stamp_use(groat__store *store, int64_t id)
 {
-    uint64_t slot;
+    uint64_t slot = (uint64_t)id;
     int rc;
 
-    memcpy(&slot, key->bytes, sizeof(slot));
     for (;; slot++) {
         groat__stamp *at = &store->stamps[slot % GROAT__STORE_SLOTS];
 
-        if (at->used != 0 && memcmp(&at->key, key, sizeof(*key)) != 0)
+        if (at->used != 0 && at->id != id)
             continue;
         if (at->used == 0)
             store->stamped++;
-        at->key = *key;
+        at->id = id;
         at->used = stamp_now(store);
         break;
     }
@@ -370,15 +380,13 @@ static bool lookup(groat__store *store, const groat__digest *key,
     groat__row row = {0};
     int rc;
 
-    (void)sqlite3_bind_blob(get, 1, key->bytes, sizeof(key->bytes),
-                            SQLITE_STATIC);
+    (void)sqlite3_bind_int64(get, 1, groat__row_id(key));
     rc = sqlite3_step(get);
     if (rc == SQLITE_ROW) {
         found = judge_row(get, key, identity, &row);
         rc = found == FOUND_GOOD ? copy_out(&row, out) : SQLITE_DONE;
     }
     (void)sqlite3_reset(get);
-    (void)sqlite3_clear_bindings(get);
     if (rc != SQLITE_OK && rc != SQLITE_DONE)
         (void)groat__connection_fault(store, rc, "get");
     else if (found == FOUND_DAMAGED || found == FOUND_MISTAKEN)
@@ -398,7 +406,7 @@ bool groat__store_get(groat__store *store, const groat__digest *key,
         hit = lookup(store, key, identity, &blob);
     if (hit) {
         store->hits++;
-        stamp_use(store, key);
+        stamp_use(store, groat__row_id(key));
     } else {
         store->misses++;
     }
@@ -420,6 +428,7 @@ static int insert_row(groat__store *store, const groat__row *row)
     int rc = sqlite3_bind_blob(put, 1, row->key.bytes, sizeof(row->key.bytes),
                                SQLITE_STATIC);
 
+    (void)sqlite3_bind_int64(put, 14, row->id);
     (void)sqlite3_bind_int64(put, 2, stamp_now(store));
     (void)sqlite3_bind_int64(put, 3, (int64_t)row->bytes);
     (void)sqlite3_bind_blob(put, 4, row->seal.bytes, sizeof(row->seal.bytes),
@@ -453,8 +462,7 @@ static int write_row(groat__store *store, const groat__row *row)
     if (rc == SQLITE_OK)
         rc = insert_row(store, row);
     if (rc == SQLITE_OK)
-        rc = groat__gc_trim(store, max, max / 10 * 9,
-                            sqlite3_last_insert_rowid(store->db), &dropped);
+        rc = groat__gc_trim(store, max, max / 10 * 9, &row->id, &dropped);
     if (rc == SQLITE_OK)
         rc = groat__connection_run(store->statements[GROAT__SQL_COMMIT]);
     if (rc != SQLITE_OK)
@@ -514,6 +522,7 @@ void groat__store_put(groat__store *store, const groat__digest *key,
     static const groat_facts unknown = {-1, -1, -1, -1, -1, -1};
     groat__row row = {0};
 
+    row.id = groat__row_id(key);
     row.key = *key;
     row.facts = facts == NULL ? unknown : *facts;
     row.identity = identity;
@@ -531,22 +540,14 @@ void groat__store_put(groat__store *store, const groat__digest *key,
 
 void groat__store_evict(groat__store *store, const groat__digest *key)
 {
-    sqlite3_stmt *evict;
     int rc;
 
     if (!groat__store_enter(store))
         return;
-    if (store->db == NULL || store->read_only)
-        goto leave;
-    evict = store->statements[GROAT__SQL_EVICT];
-    (void)sqlite3_bind_blob(evict, 1, key->bytes, sizeof(key->bytes),
-                            SQLITE_STATIC);
-    rc = groat__connection_run(evict);
-    (void)sqlite3_clear_bindings(evict);
-    if (rc == SQLITE_OK)
-        store->evictions += (uint64_t)sqlite3_changes(store->db);
-    else
-        (void)groat__connection_fault(store, rc, "evict");
-leave:
+    if (store->db != NULL && !store->read_only) {
+        rc = groat__row_drop(store, groat__row_id(key), &store->evictions);
+        if (rc != SQLITE_OK)
+            (void)groat__connection_fault(store, rc, "evict");
+    }
     groat__store_leave(store);
 }

@@ -19,10 +19,10 @@
 
 /* Prepared for one call. */
 static const char select_key[] =
-    "SELECT " GROAT__ROW_COLUMNS " FROM entry WHERE key = ?1";
+    "SELECT " GROAT__ROW_COLUMNS " FROM entry WHERE id = ?1";
 static const char select_next[] =
     "SELECT " GROAT__ROW_COLUMNS
-    ", binary FROM entry WHERE id > ?1 ORDER BY id LIMIT 1";
+    ", binary FROM entry WHERE id >= ?1 ORDER BY id LIMIT 1";
 
 static groat_status forked(const groat__store *store, groat_error *error)
 {
@@ -149,8 +149,9 @@ static int list_keys(groat__store *store, const groat__digest *low,
     if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY)
         return rc;
     rc = groat__connection_prepare(store,
-                                   "SELECT key FROM entry WHERE key BETWEEN ?1 "
-                                   "AND ?2 ORDER BY used, id",
+                                   "SELECT key FROM entry WHERE id BETWEEN ?3 "
+                                   "AND ?4 AND key BETWEEN ?1 AND ?2 "
+                                   "ORDER BY used, id",
                                    &keys);
     if (rc != SQLITE_OK)
         return rc;
@@ -158,6 +159,8 @@ static int list_keys(groat__store *store, const groat__digest *low,
                             SQLITE_STATIC);
     (void)sqlite3_bind_blob(keys, 2, high->bytes, sizeof(high->bytes),
                             SQLITE_STATIC);
+    (void)sqlite3_bind_int64(keys, 3, groat__row_id(low));
+    (void)sqlite3_bind_int64(keys, 4, groat__row_id(high));
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
         groat__digest key;
 
@@ -185,10 +188,10 @@ static int read_entry(groat__store *store, const groat__digest *key,
     *found = false;
     if (rc != SQLITE_OK)
         return rc;
-    (void)sqlite3_bind_blob(select, 1, key->bytes, sizeof(key->bytes),
-                            SQLITE_STATIC);
+    (void)sqlite3_bind_int64(select, 1, groat__row_id(key));
     rc = sqlite3_step(select);
-    if (rc == SQLITE_ROW && groat__row_read(select, &row)) {
+    if (rc == SQLITE_ROW && groat__row_read(select, &row) &&
+        memcmp(&row.key, key, sizeof(*key)) == 0) {
         groat__hex(entry->key, key->bytes, sizeof(key->bytes));
         entry->identity = strndup(row.identity, row.identity_len);
         entry->log = strndup(row.log, row.log_len);
@@ -259,7 +262,8 @@ groat_status groat__store_each(groat__store *store, const char *key_prefix,
 
 /* ---- verify ------------------------------------------------------------ */
 
-/* Checks the first row after *id; *more is false when there is none. */
+/* Checks the first row from *id on and moves *id behind it; *more is false
+ * when there is none or none can follow. */
 static int check_next(groat__store *store, int64_t *id, uint64_t *checked,
                       uint64_t *dropped, bool *more)
 {
@@ -277,15 +281,17 @@ static int check_next(groat__store *store, int64_t *id, uint64_t *checked,
     *more = rc == SQLITE_ROW;
     if (rc == SQLITE_ROW && (good = groat__row_read(next, &row))) {
         seal = groat__row_seal(&row);
-        good = memcmp(&seal, &row.seal, sizeof(seal)) == 0;
+        good = memcmp(&seal, &row.seal, sizeof(seal)) == 0 &&
+               row.id == groat__row_id(&row.key);
     }
     (void)sqlite3_finalize(next);
     if (rc != SQLITE_ROW)
         return rc == SQLITE_DONE ? SQLITE_OK : rc;
     /* Ids that do not ascend would go on for ever. */
-    if (row.id <= *id)
+    if (row.id < *id)
         return SQLITE_CORRUPT;
-    *id = row.id;
+    *more = row.id < INT64_MAX;
+    *id = row.id + (*more ? 1 : 0);
     *checked += 1;
     if (good)
         return SQLITE_OK;

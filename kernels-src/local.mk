@@ -19,6 +19,7 @@ nobase_dist_pkgdata_DATA += $(embedded_files)
 EXTRA_DIST += \
 	%D%/defaults.sh \
 	%D%/embed.sh \
+	%D%/README.md \
 	%D%/tile_loader_lds/README.md
 
 # How the CLI feeds and checks each family.

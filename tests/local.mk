@@ -46,6 +46,9 @@ groat_check_programs = $(groat_unit_tests) \
 
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
+%C%_kernels_test_tile_loader_lds_SOURCES = \
+	%D%/kernels/test_tile_loader_lds.c \
+	kernels-src/tile_loader_lds/host.c
 %C%_shim_test_cuda_SOURCES = \
 	%D%/shim/test_cuda.c \
 	%D%/shim/copy.c
@@ -130,6 +133,7 @@ groat_style_tests = \
 	%D%/style/format.sh \
 	%D%/style/header.sh \
 	%D%/style/install.sh \
+	%D%/style/kernels.sh \
 	%D%/style/layers.sh \
 	%D%/style/man.sh \
 	%D%/style/readme.sh \

@@ -427,13 +427,17 @@ static groat_status read_rule(reader *r)
     groat_family *family = r->family;
     const char *semi;
     groat__rule *rule;
+    size_t len;
 
     skip_blanks(r);
     semi = strchr(r->at, ';');
     if (semi == NULL || family->rule_count == GROAT__RULES)
         return bad(r, "'expression ; \"reason\"' expected (64 rules at most)");
     rule = &family->rules[family->rule_count++];
-    rule->text = strndup(r->at, (size_t)(semi - r->at));
+    len = (size_t)(semi - r->at);
+    while (len > 0 && (r->at[len - 1] == ' ' || r->at[len - 1] == '\t'))
+        len--;
+    rule->text = strndup(r->at, len);
     if (rule->text == NULL)
         return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
     r->at = semi + 1;

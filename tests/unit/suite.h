@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * suite.h - what the tests of the pure modules share: running a suite, errors
+ * that are looked at and freed, and a folder of the test's own.
+ */
+#ifndef GROAT_TEST_SUITE_H
+#define GROAT_TEST_SUITE_H
+
+#include <check.h>
+#include <ftw.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "groat.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static inline int run_suite(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* An error's text holds words and is one line without control characters. */
+static inline void ck_says(const groat_error *error, const char *words)
+{
+    ck_assert_msg(strstr(error->text, words) != NULL, "'%s' is not in '%s'",
+                  words, error->text);
+    for (const char *at = error->text; *at != '\0'; at++)
+        ck_assert_msg((unsigned char)*at >= ' ' && *at != 0x7f,
+                      "control character %d in '%s'", *at, error->text);
+}
+
+/* The call failed with this status and said these words; error is empty
+ * again afterwards. */
+static inline void ck_fails(groat_status got, groat_status status,
+                            groat_error *error, const char *words)
+{
+    ck_assert_int_eq(got, status);
+    ck_assert_int_eq(error->status, status);
+    ck_says(error, words);
+    groat_error_clear(error);
+}
+
+/* Numbers that are the same in every run. */
+static inline uint64_t next_random(uint64_t *state)
+{
+    *state += 0x9E3779B97F4A7C15u;
+    uint64_t x = *state;
+
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
+}
+
+/* A fresh folder; size is that of dir. */
+static inline void make_folder(char *dir, size_t size)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    (void)snprintf(dir, size, "%s/groat-unit-XXXXXX",
+                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+}
+
+static inline int remove_one(const char *path, const struct stat *st, int type,
+                             struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static inline void remove_folder(const char *dir)
+{
+    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+#endif
