@@ -55,18 +55,20 @@ static const char *const statements[GROAT__SQLS] = {
 
 /* No memory mapping: with one, a file cut short by another process is a
  * SIGBUS here instead of an error.  The page cache holds the inner pages of
- * some 10^5 entries.  secure_delete is on in some
- * distributions and would write every page that an eviction frees. */
+ * some 10^5 entries.  secure_delete is on in some distributions and would
+ * write every page that an eviction frees. */
 static const char settings[] = "PRAGMA mmap_size = 0;"
                                "PRAGMA cache_size = -8192;"
                                "PRAGMA cell_size_check = ON;"
                                "PRAGMA secure_delete = OFF;"
                                "PRAGMA temp_store = MEMORY;"
                                "PRAGMA synchronous = NORMAL;"
+                               "PRAGMA wal_autocheckpoint = 512;"
                                "PRAGMA journal_size_limit = 4194304;";
 
-/* Of an empty file only: on another one, they would write to it. */
-static const char shape[] = "PRAGMA page_size = 4096;"
+/* Of an empty file only: on another one, they would write to it.  A common
+ * binary with its identity fits one page of 8 KiB: one read from the file. */
+static const char shape[] = "PRAGMA page_size = 8192;"
                             "PRAGMA auto_vacuum = INCREMENTAL;";
 
 bool groat__store_enter(groat__store *store)

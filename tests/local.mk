@@ -33,8 +33,14 @@ groat_unit_tests = \
 	%D%/unit/backend/test_hiprtc \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
+	%D%/unit/base/test_dl \
+	%D%/unit/base/test_error \
+	%D%/unit/base/test_fs \
+	%D%/unit/base/test_str \
 	%D%/unit/cache/test_damage \
-	%D%/unit/cache/test_store
+	%D%/unit/cache/test_store \
+	%D%/unit/spec/test_arch \
+	%D%/unit/spec/test_expr
 
 groat_check_programs = $(groat_unit_tests) \
 	%D%/shim/test_cuda \
@@ -73,6 +79,7 @@ groat_shims = \
 	%D%/shim/libhiprtc_lacks_shim.la
 shim_dir = $(abs_top_builddir)/%D%/shim/.libs
 GROAT_SHIM_ENVIRONMENT = \
+	export GROAT_TEST_TINY='$(abs_top_builddir)/%D%/unit/base/.libs'; \
 	export GROAT_TEST_COMGR_SHIM='$(shim_dir)/libamd_comgr_shim.so'; \
 	export GROAT_TEST_HIP_SHIM='$(shim_dir)/libamdhip64_shim.so'; \
 	export GROAT_TEST_CUDA_SHIM='$(shim_dir)/libcuda_shim.so'; \
@@ -107,6 +114,23 @@ shim_flags = -module -avoid-version -shared -rpath /nowhere
 %C%_shim_libhiprtc_lacks_shim_la_SOURCES = %D%/shim/libhiprtc_shim.c
 %C%_shim_libhiprtc_lacks_shim_la_CPPFLAGS = $(AM_CPPFLAGS) -DSHIM_LACKS_SYMBOL
 %C%_shim_libhiprtc_lacks_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+
+# ---- what test_dl opens: libraries that differ by their build id
+
+tiny_libraries = \
+	%D%/unit/base/libtiny_long.la \
+	%D%/unit/base/libtiny_none.la \
+	%D%/unit/base/libtiny_short.la
+tiny_id = 0123456789abcdeffedcba9876543210
+%C%_unit_base_libtiny_long_la_SOURCES = %D%/unit/base/tiny.c
+%C%_unit_base_libtiny_long_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags) \
+	-Wl,--build-id=0x00112233445566778899aabbccddeeff$(tiny_id)
+%C%_unit_base_libtiny_none_la_SOURCES = %D%/unit/base/tiny.c
+%C%_unit_base_libtiny_none_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags) \
+	-Wl,--build-id=none
+%C%_unit_base_libtiny_short_la_SOURCES = %D%/unit/base/tiny.c
+%C%_unit_base_libtiny_short_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags) \
+	-Wl,--build-id=0xc0ffee00112233445566778899aabbccddeeff42
 
 # ---- fuzz targets, over their corpora
 
@@ -167,11 +191,12 @@ noinst_HEADERS += \
 	%D%/shim/hip_bench.h \
 	%D%/shim/shim.h \
 	%D%/shim/shim_hip.h \
-	%D%/unit/cache/fixture.h
+	%D%/unit/cache/fixture.h \
+	%D%/unit/suite.h
 
 if HAVE_CHECK
 check_PROGRAMS += $(groat_check_programs) $(groat_fuzz_programs)
-check_LTLIBRARIES += $(groat_shims)
+check_LTLIBRARIES += $(groat_shims) $(tiny_libraries)
 TESTS += $(groat_program_tests) $(groat_style_tests)
 
 # One summary of the skips and their reasons, after the last test.
@@ -190,11 +215,12 @@ style: all
 # What groat itself costs, by its own command and by programs over its parts.
 # Never in make check: figures are no tests.
 groat_bench_programs = \
+	%D%/bench/bench_key \
 	%D%/bench/bench_store
 EXTRA_PROGRAMS += $(groat_bench_programs)
 CLEANFILES += $(groat_bench_programs)
 bench: all $(groat_bench_programs)
-	./groat$(EXEEXT) bench
+	./groat$(EXEEXT) bench --json
 	@for program in $(groat_bench_programs); do \
 		./$$program || exit 1; \
 	done

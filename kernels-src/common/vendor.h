@@ -3,7 +3,8 @@
 // compiler at hand.  All three files define the same names in namespace groat:
 //
 //   u8 u32 u64 i64 vec4          integers and 16 bytes that move together
-//   thread_index block_index     x coordinates
+//   thread_index                 x coordinate in the block
+//   block_index block_index_y    coordinates in the grid
 //   wave_uniform(x)              x, promised equal in all lanes of the wave
 //   shared_base()                shared-memory byte address of the block's memory
 //   shared_load16/store16        16 bytes at a shared-memory byte address

@@ -42,9 +42,9 @@ inline u32 block_index()
     return cpu_env->block[0];
 }
 
-inline u32 grid_blocks()
+inline u32 block_index_y()
 {
-    return cpu_env->grid[0];
+    return cpu_env->block[1];
 }
 
 inline u32 wave_uniform(u32 x)

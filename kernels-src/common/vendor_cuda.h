@@ -32,9 +32,9 @@ GROAT_DEVICE u32 block_index()
     return blockIdx.x;
 }
 
-GROAT_DEVICE u32 grid_blocks()
+GROAT_DEVICE u32 block_index_y()
 {
-    return gridDim.x;
+    return blockIdx.y;
 }
 
 GROAT_DEVICE u32 wave_uniform(u32 x)

@@ -37,9 +37,9 @@ GROAT_DEVICE u32 block_index()
     return __builtin_amdgcn_workgroup_id_x();
 }
 
-GROAT_DEVICE u32 grid_blocks()
+GROAT_DEVICE u32 block_index_y()
 {
-    return __builtin_amdgcn_grid_size_x() / GROAT_BLOCK_THREADS;
+    return __builtin_amdgcn_workgroup_id_y();
 }
 
 GROAT_DEVICE u32 wave_uniform(u32 x)

@@ -3,21 +3,24 @@
  * Launch arguments of tile_loader_lds; the same bytes on host and device.
  *
  * The source is a row-major matrix of `rows` valid rows, `src_cols` columns and
- * a row stride of `ld` elements (both compile-time).  Tile t starts at row
- * first_row + (t / col_tiles) * tile_rows and column
- * first_col + (t % col_tiles) * tile_cols.  Rows at and behind `rows` read as
- * zeros.
+ * a row stride of `ld` elements (both compile-time).  Tile (r, c) starts at row
+ * first_row + r * tile_rows and column first_col + c * tile_cols.  Rows at and
+ * behind `rows` read as zeros.
+ *
+ * Grids.  image: row_tiles x col_tiles blocks, one tile each.  stream: row_step
+ * x col_tiles blocks; block (x, c) takes the tiles (x, c), (x + row_step, c) ...
  */
 #pragma once
 
 struct tile_loader_lds_args {
     unsigned long long source; /* device address of the matrix, 16-byte aligned */
-    unsigned long long output; /* image: tiles * tile_bytes bytes, tile by tile;
-                                * stream: 16 bytes per thread of the grid       */
+    unsigned long long output; /* image: tile (r, c) at (r * col_tiles + c) *
+                                * tile_bytes; stream: 16 bytes per thread, block
+                                * (x, c) at (x * col_tiles + c) * block_threads */
     long long rows;            /* valid rows of the matrix                      */
-    long long first_row;       /* row of tile 0                                 */
-    unsigned first_col;        /* column of tile 0, elements                    */
+    long long first_row;       /* row of tile (0, 0)                            */
+    unsigned first_col;        /* its column, elements                          */
+    unsigned row_tiles;        /* tiles below each other                        */
     unsigned col_tiles;        /* tiles side by side                            */
-    unsigned tiles;            /* number of tiles                               */
-    unsigned reserved;         /* 0                                             */
+    unsigned row_step;         /* stream: blocks below each other, 1 or more    */
 };

@@ -31,7 +31,7 @@ static const groat_driver_arg arguments[] = {
     {"col_tiles", -1, 1, 4096, "tiles",
      "tiles side by side (default: all of src_cols)"},
     {"blocks", -1, 1, 65535, "blocks",
-     "blocks of the stream entry (default: 264, or one per tile)"},
+     "blocks per column of tiles, stream entry (default: 264 in all)"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
@@ -96,10 +96,10 @@ static void derive(const groat_spec *spec, const shape *s, int64_t *v)
     }
     if (v[COL_TILES] < 0)
         v[COL_TILES] = (s->src_cols - v[FIRST_COL]) / s->tile_cols;
-    if (v[BLOCKS] < 0)
-        v[BLOCKS] = v[ROW_TILES] * v[COL_TILES] < STREAM_BLOCKS
-                        ? v[ROW_TILES] * v[COL_TILES]
-                        : STREAM_BLOCKS;
+    if (v[BLOCKS] < 0 && v[COL_TILES] > 0)
+        v[BLOCKS] = (STREAM_BLOCKS + v[COL_TILES] - 1) / v[COL_TILES];
+    if (v[BLOCKS] > v[ROW_TILES])
+        v[BLOCKS] = v[ROW_TILES];
 }
 
 static groat_status refuse(groat_error *error, const char *what, int64_t seen,
@@ -171,11 +171,12 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
                        s.elem_bytes);
     p->buffers[1].name = is_stream(&s) ? "sums" : "image";
     p->buffers[1].output = true;
-    p->buffers[1].bytes = is_stream(&s)
-                              ? (size_t)(v[BLOCKS] * s.num_warps * 64 * 16)
-                              : (size_t)tiles * (size_t)s.tile_bytes;
-    p->grid[0] = is_stream(&s) ? (unsigned)v[BLOCKS] : (unsigned)tiles;
-    p->grid[1] = 1;
+    p->buffers[1].bytes =
+        is_stream(&s)
+            ? (size_t)(v[BLOCKS] * v[COL_TILES] * s.num_warps * 64 * 16)
+            : (size_t)tiles * (size_t)s.tile_bytes;
+    p->grid[0] = (unsigned)(is_stream(&s) ? v[BLOCKS] : v[ROW_TILES]);
+    p->grid[1] = (unsigned)v[COL_TILES];
     p->grid[2] = 1;
     p->args_bytes = sizeof(struct tile_loader_lds_args);
     p->moved_bytes = bytes_read(&s, v) + p->buffers[1].bytes;
@@ -227,8 +228,9 @@ static void bind(const groat_spec *spec, groat_plan *p,
     args.rows = p->values[VALID_ROWS];
     args.first_row = p->values[FIRST_ROW];
     args.first_col = (unsigned)p->values[FIRST_COL];
+    args.row_tiles = (unsigned)p->values[ROW_TILES];
     args.col_tiles = (unsigned)p->values[COL_TILES];
-    args.tiles = (unsigned)(p->values[ROW_TILES] * p->values[COL_TILES]);
+    args.row_step = (unsigned)p->values[BLOCKS];
     memcpy(p->args, &args, sizeof(args));
 }
 
@@ -309,10 +311,13 @@ static groat_status expect_sums(const shape *s, const int64_t *v,
         (void)refuse(error, "tile_bytes", s->tile_bytes, "no memory for it");
         return GROAT_NO_MEMORY;
     }
-    memset(sums, 0, (size_t)(v[BLOCKS] * block_bytes));
+    memset(sums, 0, (size_t)(v[BLOCKS] * v[COL_TILES] * block_bytes));
     for (int64_t t = 0; t < tiles; t++) {
+        int64_t block =
+            t / v[COL_TILES] % v[BLOCKS] * v[COL_TILES] + t % v[COL_TILES];
+
         expect_tile(s, v, source, t, image);
-        fold_tile(s, image, sums + t % v[BLOCKS] * block_bytes);
+        fold_tile(s, image, sums + block * block_bytes);
     }
     free(image);
     return GROAT_OK;

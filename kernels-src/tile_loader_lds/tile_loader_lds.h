@@ -114,11 +114,11 @@ struct loader {
     }
 };
 
-// The matrix from a tile's first row on, cut to what the tile can reach: whole
+// The matrix from row tile `row_tile` on, cut to what a tile can reach: whole
 // rows that are valid, and none where there are none.
-GROAT_DEVICE buffer tile_source(const tile_loader_lds_args &args, u32 tile)
+GROAT_DEVICE buffer tile_source(const tile_loader_lds_args &args, u32 row_tile)
 {
-    i64 row = args.first_row + static_cast<i64>(tile / args.col_tiles) * tile_rows;
+    i64 row = args.first_row + static_cast<i64>(row_tile) * tile_rows;
     i64 left = args.rows - row;
     u32 valid = left <= 0           ? 0u
                 : left < tile_rows  ? static_cast<u32>(left)
@@ -131,9 +131,15 @@ GROAT_DEVICE buffer tile_source(const tile_loader_lds_args &args, u32 tile)
                        records);
 }
 
-GROAT_DEVICE u32 tile_first_col(const tile_loader_lds_args &args, u32 tile)
+GROAT_DEVICE u32 tile_first_col(const tile_loader_lds_args &args)
 {
-    return args.first_col + tile % args.col_tiles * tile_cols;
+    return args.first_col + block_index_y() * tile_cols;
+}
+
+// Place of the block in the output, counted in blocks.
+GROAT_DEVICE u64 output_index(const tile_loader_lds_args &args)
+{
+    return static_cast<u64>(block_index()) * args.col_tiles + block_index_y();
 }
 
 // Fills the block's shared memory with 0xEE, so that a byte that no copy wrote
@@ -152,18 +158,17 @@ GROAT_DEVICE void poison(u32 shared)
 template <int> GROAT_DEVICE void image(const tile_loader_lds_args &args)
 {
     u32 shared = shared_base();
-    u32 tile = block_index();
+    u64 output = args.output + output_index(args) * tile_bytes;
     loader load;
 
     poison(shared);
-    load.load(tile_source(args, tile), tile_first_col(args, tile), shared);
+    load.load(tile_source(args, block_index()), tile_first_col(args), shared);
     async_commit();
     async_wait<0, 0>();
     block_barrier();
     for (u32 o = thread_index() * 16; o < tile_bytes;
          o += GROAT_BLOCK_THREADS * 16)
-        global_store16(args.output + static_cast<u64>(tile) * tile_bytes + o,
-                       shared_load16(shared + o));
+        global_store16(output + o, shared_load16(shared + o));
 }
 
 GROAT_DEVICE void fold(u32 slot, vec4 &sum)
@@ -179,33 +184,34 @@ GROAT_DEVICE void fold(u32 slot, vec4 &sum)
     }
 }
 
-// Tiles block, block + grid, ... through a ring of `stages` slots.  A slot is
-// filled again one barrier after its last reader.
+// The block's column of tiles, every row_step-th, through a ring of `stages`
+// slots.  A slot is filled again one barrier after its last reader.
 template <int>
 GROAT_DEVICE void stream(const tile_loader_lds_args &args)
 {
     constexpr int ahead = stages - 1;
     constexpr int copies_per_tile = iterations * copies;
     u32 shared = shared_base();
-    u32 step = grid_blocks();
-    u32 next = block_index(); // tile to be requested next
+    u32 step = args.row_step;
+    u32 first_col = tile_first_col(args);
+    u32 next = block_index(); // row tile to be requested next
     u32 fill = 0;             // its slot
     u32 use = 0;
     vec4 sum = {0, 0, 0, 0};
     loader load;
 
     for (int i = 0; i < ahead; i++, next += step) {
-        if (next < args.tiles)
-            load.load(tile_source(args, next), tile_first_col(args, next),
+        if (next < args.row_tiles)
+            load.load(tile_source(args, next), first_col,
                       shared + fill * tile_bytes);
         async_commit();
         fill = fill + 1 == stages ? 0 : fill + 1;
     }
-    for (u32 tile = block_index(); tile < args.tiles; tile += step) {
-        bool more = next < args.tiles;
+    for (u32 tile = block_index(); tile < args.row_tiles; tile += step) {
+        bool more = next < args.row_tiles;
 
         if (more)
-            load.load(tile_source(args, next), tile_first_col(args, next),
+            load.load(tile_source(args, next), first_col,
                       shared + fill * tile_bytes);
         async_commit();
         next += step;
@@ -221,8 +227,7 @@ GROAT_DEVICE void stream(const tile_loader_lds_args &args)
         shared_fence();
         block_barrier();
     }
-    global_store16(args.output + (static_cast<u64>(block_index()) *
-                                      GROAT_BLOCK_THREADS +
+    global_store16(args.output + (output_index(args) * GROAT_BLOCK_THREADS +
                                   thread_index()) *
                                      16,
                    sum);

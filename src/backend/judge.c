@@ -10,7 +10,8 @@
  * to one launch on one OS thread; there is nothing to lock.
  *
  * Whoever may see whose writes without a barrier is an "agent": a wave on AMD,
- * whose lanes run in lock step, a thread on NVIDIA.
+ * whose lanes run in lock step, a thread on NVIDIA.  Lanes of a wave meet at
+ * every wait and fence, so what one wrote before it the others see after it.
  */
 #include "backend/judge.h"
 
@@ -60,7 +61,8 @@ typedef struct flight {
     uint16_t inside;
 } flight;
 
-typedef enum fiber_state { READY, AT_BARRIER, DONE } fiber_state;
+/* MEETING: stopped at a wait or a fence until its whole wave is there. */
+typedef enum fiber_state { READY, MEETING, AT_BARRIER, DONE } fiber_state;
 
 typedef struct fiber {
     ucontext_t context;
@@ -170,6 +172,15 @@ static bool same_agent(const judge *j, size_t a, size_t b)
     return agent_of(j, a) == agent_of(j, b);
 }
 
+/* No lane of an AMD wave goes on before all have come. */
+static void meet(judge *j)
+{
+    if (!is_amd(j))
+        return;
+    j->fibers[j->current].state = MEETING;
+    to_home(j);
+}
+
 /* ---- shared memory ----------------------------------------------------- */
 
 static void check_shared(judge *j, uint32_t address, uint32_t bytes,
@@ -271,14 +282,25 @@ static void shared_fence(struct groat_cpu_env *env)
     judge *j = judge_of(env);
 
     j->fibers[j->current].unfenced = false;
+    meet(j);
 }
 
 /* ---- device memory ----------------------------------------------------- */
+
+/* Bytes between the address and the buffer; 0 inside and right behind it. */
+static uint64_t distance(const groat__judge_range *r, uint64_t address)
+{
+    if (address < r->address)
+        return r->address - address;
+    return address - r->address > r->bytes ? address - r->address - r->bytes
+                                           : 0;
+}
 
 static void check_device(judge *j, uint64_t address, uint32_t bytes,
                          const char *verb)
 {
     const groat__judge_range *near = NULL;
+    bool before;
 
     for (size_t i = 0; i < j->trial->range_count; i++) {
         const groat__judge_range *r = &j->trial->ranges[i];
@@ -286,27 +308,31 @@ static void check_device(judge *j, uint64_t address, uint32_t bytes,
         if (address >= r->address && address - r->address <= r->bytes &&
             bytes <= r->bytes - (address - r->address))
             return;
-        if (address >= r->address &&
-            (near == NULL || r->address > near->address))
+        if (near == NULL || distance(r, address) < distance(near, address))
             near = r;
     }
     if (near == NULL)
-        convict(j, "%s %u bytes at device address 0x%llx, before every buffer",
+        convict(j, "%s %u bytes at device address 0x%llx; there is no buffer",
                 verb, bytes, (unsigned long long)address);
-    convict(
-        j,
-        "%s %u bytes at device address 0x%llx: byte %llu of a buffer of %zu "
-        "bytes",
-        verb, bytes, (unsigned long long)address,
-        (unsigned long long)(address - near->address), near->bytes);
+    before = address < near->address;
+    convict(j,
+            "%s %u bytes at device address 0x%llx: %s%llu of a buffer of %zu "
+            "bytes",
+            verb, bytes, (unsigned long long)address,
+            before ? "byte -" : "byte ",
+            (unsigned long long)(before ? near->address - address
+                                        : address - near->address),
+            near->bytes);
 }
 
 static void check_alignment(judge *j, uint64_t address, uint32_t bytes,
                             const char *verb)
 {
-    if (address % bytes != 0)
-        convict(j, "%s %u bytes at device address 0x%llx, misaligned", verb,
-                bytes, (unsigned long long)address);
+    uint32_t unit = is_amd(j) ? 4 : bytes;
+
+    if (address % unit != 0)
+        convict(j, "%s %u bytes at device address 0x%llx, no multiple of %u",
+                verb, bytes, (unsigned long long)address, unit);
 }
 
 static void global_load(struct groat_cpu_env *env, unsigned long long address,
@@ -315,7 +341,7 @@ static void global_load(struct groat_cpu_env *env, unsigned long long address,
     judge *j = judge_of(env);
 
     check_device(j, address, bytes, "reads");
-    check_alignment(j, address, is_amd(j) ? 4 : bytes, "reads");
+    check_alignment(j, address, bytes, "reads");
     memcpy(to, (const void *)(uintptr_t)address, bytes);
 }
 
@@ -343,7 +369,7 @@ static void global_store(struct groat_cpu_env *env, unsigned long long address,
     judge *j = judge_of(env);
 
     check_device(j, address, bytes, "writes");
-    check_alignment(j, address, is_amd(j) ? 4 : bytes, "writes");
+    check_alignment(j, address, bytes, "writes");
     memcpy((void *)(uintptr_t)address, from, bytes);
     /* Stores share the counter of the copies on AMD. */
     if (is_amd(j))
@@ -406,7 +432,7 @@ static void check_copy(judge *j, uint64_t source, uint32_t shared,
         convict(j, "copies asynchronously; %s cannot", arch->name);
     if (lane != j->current % 64)
         convict(j, "calls itself lane %u of its wave of 64", lane);
-    check_alignment(j, source, is_amd(j) ? 4 : bytes, "copies");
+    check_alignment(j, source, bytes, "copies");
     check_shared(j, shared, bytes, "copies");
 }
 
@@ -428,6 +454,10 @@ static void async_copy(struct groat_cpu_env *env, unsigned long long base,
         check_uniform(j, base, "a buffer at");
         check_uniform(j, num_records, "num_records");
     }
+    /* The machines add 32-bit offsets, each in its own way. */
+    if (offset > UINT32_MAX)
+        convict(j, "copies from voffset %u + soffset %u, past 32 bits", voffset,
+                soffset);
     check_copy(j, inside != 0 ? base + offset : 0, shared, lane, bytes);
     if (inside != 0)
         check_device(j, base + offset, inside, "copies");
@@ -479,6 +509,7 @@ static void async_wait(struct groat_cpu_env *env, unsigned ops, unsigned groups)
     memmove(f->flights, f->flights + landed,
             (f->flight_count - landed) * sizeof(*f->flights));
     f->flight_count -= landed;
+    meet(j);
 }
 
 /* ---- barriers and ends ------------------------------------------------- */
@@ -597,10 +628,11 @@ static void check_wave(judge *j, size_t wave)
             continue;
         (void)snprintf(
             j->finding, sizeof(j->finding),
-            "%s on %s: block %u,%u,%u wave %zu: lane %zu went another way than "
-            "the others to %s (%u of %zu wave-wide operations)",
+            "%s on %s: block %u,%u,%u thread %zu (wave %zu lane %zu) went "
+            "another way than the others to %s (%u of %zu wave-wide "
+            "operations)",
             j->trial->kernel, j->trial->arch->name, j->env.block[0],
-            j->env.block[1], j->env.block[2], wave, t - first,
+            j->env.block[1], j->env.block[2], t, wave, t - first,
             f->state == DONE ? "its end" : "a barrier", f->uniforms,
             j->waves[wave].count);
         j->failed = true;
@@ -608,17 +640,32 @@ static void check_wave(judge *j, size_t wave)
     }
 }
 
-static void run_wave(judge *j, size_t wave)
+/* Runs the lanes of a wave to where they meet; false when none has to. */
+static bool run_lanes(judge *j, size_t wave)
 {
     size_t lanes = (size_t)j->trial->arch->wave_lanes;
     size_t turn = j->trial->seed == 0 ? 0 : (size_t)next_random(j) % lanes;
+    size_t first = wave * lanes;
+    bool met = false;
 
     for (size_t i = 0; i < lanes && !j->failed; i++) {
-        size_t t = wave * lanes + (i + turn) % lanes;
+        size_t t = first + (i + turn) % lanes;
 
         if (t < j->threads && j->fibers[t].state == READY)
             resume(j, t);
     }
+    for (size_t t = first; t < first + lanes && t < j->threads; t++)
+        if (j->fibers[t].state == MEETING) {
+            j->fibers[t].state = READY;
+            met = true;
+        }
+    return met && !j->failed;
+}
+
+static void run_wave(judge *j, size_t wave)
+{
+    while (run_lanes(j, wave))
+        continue;
     check_wave(j, wave);
 }
 

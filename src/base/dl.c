@@ -36,7 +36,9 @@ static void find_build_id(note_search *search, const char *note, size_t bytes)
         size_t desc = ((size_t)head->n_descsz + 3) & ~(size_t)3;
         const char *at = note + sizeof(*head);
 
-        if (name + desc > bytes - sizeof(*head))
+        /* The last one's padding may be left out. */
+        bytes -= sizeof(*head);
+        if (name > bytes || head->n_descsz > bytes - name)
             return;
         if (head->n_type == NT_GNU_BUILD_ID && head->n_namesz == 4 &&
             memcmp(at, "GNU", 4) == 0) {
@@ -48,8 +50,10 @@ static void find_build_id(note_search *search, const char *note, size_t bytes)
             search->found = true;
             return;
         }
+        if (desc > bytes - name)
+            return;
         note = at + name + desc;
-        bytes -= sizeof(*head) + name + desc;
+        bytes -= name + desc;
     }
 }
 

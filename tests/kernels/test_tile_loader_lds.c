@@ -229,8 +229,9 @@ static void run_on(const char *target, const tile_case *t, unsigned char *image)
     args.rows = t->block_rows;
     args.first_row = t->src_row;
     args.first_col = (unsigned)t->src_col;
+    args.row_tiles = 1;
     args.col_tiles = 1;
-    args.tiles = 1;
+    args.row_step = 1;
     ck_assert_msg(groat_kernel_launch(kernel, &launch, &args, sizeof(args),
                                       &error) == GROAT_OK,
                   "%s on %s: %s", text, target, error.text);

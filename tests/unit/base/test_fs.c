@@ -178,8 +178,8 @@ START_TEST(test_write_modes)
     static const unsigned modes[] = {0600, 0644, 0700, 0400};
     mode_t before = umask(0);
 
-    ck_assert_int_eq(
-        groat__fs_write(fix.path, "x", 1, modes[_i], &fix.error), GROAT_OK);
+    ck_assert_int_eq(groat__fs_write(fix.path, "x", 1, modes[_i], &fix.error),
+                     GROAT_OK);
     ck_assert_uint_eq(mode_of(fix.path), modes[_i]);
     ck_holds(fix.path, "x", 1);
     (void)umask(before);
@@ -255,14 +255,12 @@ START_TEST(test_write_fails_clean)
     char path[PATH_BYTES + 8];
 
     (void)snprintf(path, sizeof(path), "%s/none/file", fix.dir);
-    ck_assert_int_eq(groat__fs_write(path, "x", 1, 0600, &fix.error),
-                     GROAT_IO);
+    ck_assert_int_eq(groat__fs_write(path, "x", 1, 0600, &fix.error), GROAT_IO);
     ck_says(&fix.error, path);
     ck_says(&fix.error, "No such file");
     (void)snprintf(path, sizeof(path), "%s/folder", fix.dir);
     ck_assert_int_eq(mkdir(path, 0700), 0);
-    ck_assert_int_eq(groat__fs_write(path, "x", 1, 0600, &fix.error),
-                     GROAT_IO);
+    ck_assert_int_eq(groat__fs_write(path, "x", 1, 0600, &fix.error), GROAT_IO);
     ck_says(&fix.error, path);
     ck_assert_int_eq(groat__fs_write(path, "x", 1, 0600, NULL), GROAT_IO);
     ck_assert_int_eq(empty_out(fix.dir), 1);
@@ -293,8 +291,8 @@ END_TEST
 /* What is there keeps its mode, and any spelling of a path will do. */
 START_TEST(test_private_dir_that_is_there)
 {
-    static const char *const spellings[] = {
-        "%s/a/b", "%s/a/b/", "%s//a///b", "%s/./a/../a/b"};
+    static const char *const spellings[] = {"%s/a/b", "%s/a/b/", "%s//a///b",
+                                            "%s/./a/../a/b"};
     char path[PATH_BYTES];
 
     (void)snprintf(path, sizeof(path), "%s/a", fix.dir);

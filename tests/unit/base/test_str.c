@@ -202,7 +202,7 @@ END_TEST
 
 START_TEST(test_no_hex)
 {
-    static const char *const bad[] = {"",    "0",    "012",  "01234", "0g00",
+    static const char *const bad[] = {"",     "0",    "012",  "01234", "0g00",
                                       "g000", "00 0", "-100", "0x10",  "00/0",
                                       "00:0", "00@0", "00G0", "00`0",  "00g0"};
     uint8_t out[2];

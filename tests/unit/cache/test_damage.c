@@ -317,7 +317,7 @@ START_TEST(test_each_page_corrupted)
     ck_assert_uint_gt(bytes, 20 * 4096);
     for (size_t page = 0; page < bytes; page += 4096) {
         /* Half of them where the page's header and pointers are. */
-        size_t at = next_random(&random) % (page % 8192 == 0 ? 4032 : 64);
+        size_t at = next_random(&random) % (page % 8192 == 0 ? 64 : 4032);
         char *copy = malloc(bytes);
 
         ck_assert_ptr_nonnull(copy);

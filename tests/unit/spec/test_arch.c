@@ -35,10 +35,9 @@ START_TEST(test_table)
         ck_assert_str_eq(groat_arch_backend(i),
                          groat__backend_name(arch->vendor));
         ck_assert(arch->vendor == GROAT__CUDA || arch->vendor == GROAT__HIP);
-        ck_assert_int_eq(strncmp(arch->name,
-                                 arch->vendor == GROAT__CUDA ? "sm_" : "gfx",
-                                 3),
-                         0);
+        ck_assert_int_eq(
+            strncmp(arch->name, arch->vendor == GROAT__CUDA ? "sm_" : "gfx", 3),
+            0);
         ck_assert_int_eq(arch->wave_lanes,
                          arch->vendor == GROAT__CUDA ? 32 : 64);
         ck_assert_int_ge(arch->shared_bytes, 64 << 10);
@@ -119,14 +118,31 @@ END_TEST
 
 START_TEST(test_refused)
 {
-    static const char *const bad[] = {
-        "",          ":",           "cuda",       "cuda:",
-        "sm_90a",    "gfx950",      "cuda:gfx950", "hip:sm_90a",
-        "cpu:",      "cpu",         "cpu:cpu",    "cpu:sm_",
-        "cuda:sm_9", "cuda:sm_90b", "cuda:sm_90a ", " cuda:sm_90a",
-        "CUDA:sm_90a", "cuda :sm_90a", "cuda:SM_90a", "cuda::sm_90a",
-        "cud:sm_90a", "cudaa:sm_90a", "rocm:gfx950", "hip:gfx950+x",
-        "hip:gfx950\n"};
+    static const char *const bad[] = {"",
+                                      ":",
+                                      "cuda",
+                                      "cuda:",
+                                      "sm_90a",
+                                      "gfx950",
+                                      "cuda:gfx950",
+                                      "hip:sm_90a",
+                                      "cpu:",
+                                      "cpu",
+                                      "cpu:cpu",
+                                      "cpu:sm_",
+                                      "cuda:sm_9",
+                                      "cuda:sm_90b",
+                                      "cuda:sm_90a ",
+                                      " cuda:sm_90a",
+                                      "CUDA:sm_90a",
+                                      "cuda :sm_90a",
+                                      "cuda:SM_90a",
+                                      "cuda::sm_90a",
+                                      "cud:sm_90a",
+                                      "cudaa:sm_90a",
+                                      "rocm:gfx950",
+                                      "hip:gfx950+x",
+                                      "hip:gfx950\n"};
     groat_error error = GROAT_ERROR_INIT;
     const groat__target mark = {GROAT__HIP, NULL, "untouched"};
 
@@ -165,8 +181,7 @@ START_TEST(test_refusal_lists_every_target)
     /* A long and hostile text does not push the list out. */
     memset(seen, '\033', sizeof(seen) - 1);
     seen[sizeof(seen) - 1] = '\0';
-    ck_assert_int_eq(groat__target_parse(seen, &target, &error),
-                     GROAT_INVALID);
+    ck_assert_int_eq(groat__target_parse(seen, &target, &error), GROAT_INVALID);
     ck_says(&error, "hip:gfx950");
     ck_says(&error, "cpu:");
 }
