@@ -35,11 +35,12 @@ typedef struct groat__store_blob {
 
 void groat__store_blob_free(groat__store_blob *blob);
 
-/* Opens or makes dir/groat.sqlite (0600, WAL).  A corrupt file or one of a
- * newer schema is set aside under a new name (named once in the log) and
- * replaced; a folder of another owner, world-writable, unwritable or absent
- * is IO with a text that names path and remedy: the caller then goes on in
- * memory.  Free with close. */
+/* Opens or makes dir/groat.sqlite (0600, WAL).  A corrupt file is set aside
+ * under a new name (named once in the log) and replaced; one that can only be
+ * read is read, and puts are dropped.  A file of a newer schema, a folder of
+ * another owner, world-writable, or one that cannot be made is IO with a text
+ * that names path and remedy: the caller then goes on in memory.  Free with
+ * close. */
 groat_status groat__store_open(const groat__store_options *options,
                                groat__store **out, groat_error *error);
 /* Flushes last-use stamps.  NULL is allowed. */
@@ -47,8 +48,8 @@ void groat__store_close(groat__store *store);
 const char *groat__store_path(const groat__store *store);
 
 /* True on a hit: key found, identity equal in full, digest right.  A damaged
- * or mistaken entry is dropped, counted and answered as a miss.  Never writes
- * on a hit: the last-use stamp is batched. */
+ * or mistaken entry is dropped, counted and answered as a miss.  A hit writes
+ * nothing but, every 512th, the batch of last-use stamps. */
 bool groat__store_get(groat__store *store, const groat__digest *key,
                       const char *identity, groat__store_blob *out);
 

@@ -72,6 +72,7 @@ typedef struct CUlaunchConfig {
     X(CUDA_ERROR_INVALID_DEVICE, 101)                                          \
     X(CUDA_ERROR_INVALID_IMAGE, 200)                                           \
     X(CUDA_ERROR_INVALID_CONTEXT, 201)                                         \
+    X(CUDA_ERROR_NO_BINARY_FOR_GPU, 209)                                       \
     X(CUDA_ERROR_INVALID_HANDLE, 400)                                          \
     X(CUDA_ERROR_NOT_FOUND, 500)                                               \
     X(CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                         \

@@ -144,6 +144,7 @@ groat_status groat__cuda_load_status(CUresult code)
         code == CUDA_ERROR_DEINITIALIZED || code == CUDA_ERROR_NO_DEVICE ||
         code == CUDA_ERROR_INVALID_DEVICE ||
         code == CUDA_ERROR_INVALID_CONTEXT ||
+        code == CUDA_ERROR_NO_BINARY_FOR_GPU || /* another arch's target */
         code >= CUDA_ERROR_ILLEGAL_ADDRESS)
         return GROAT_NO_DEVICE;
     return GROAT_LOAD_FAILED;

@@ -20,7 +20,12 @@
 #include "base/fs.h"
 #include "base/hash.h"
 
-enum { OPTIONS_MAX = 24, DIR_BYTES = 480, PATH_BYTES = 512 };
+enum {
+    OPTIONS_MAX = 24,
+    DIR_BYTES = 480,
+    PATH_BYTES = 512,
+    NOT_STARTED = 1 << 16
+};
 
 #define BINARY_BYTES_MAX   ((size_t)256 << 20)
 #define COMPILER_BYTES_MAX ((size_t)1 << 30)
@@ -72,17 +77,18 @@ static char *find_in_path(const char *path, const char *name)
     return NULL;
 }
 
-/* Runs argv with stdout and stderr into log_path; the exit code, or -1. */
+/* Runs argv with stdout and stderr into log_path; the exit code, less than 0
+ * for a signal, or NOT_STARTED. */
 static int run(const char *const *argv, const char *log_path)
 {
     extern char **environ;
     posix_spawn_file_actions_t actions;
     pid_t pid = 0;
-    int result = -1;
+    int result = NOT_STARTED;
     int state = 0;
 
     if (posix_spawn_file_actions_init(&actions) != 0)
-        return -1;
+        return NOT_STARTED;
     if (posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY,
                                          0) == 0 &&
         posix_spawn_file_actions_addopen(
@@ -92,7 +98,7 @@ static int run(const char *const *argv, const char *log_path)
                     environ) == 0) {
         while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
             continue;
-        result = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+        result = WIFEXITED(state) ? WEXITSTATUS(state) : -WTERMSIG(state);
     }
     (void)posix_spawn_file_actions_destroy(&actions);
     return result;
@@ -103,12 +109,13 @@ static bool make_work_dir(const cxx *c, char dir[DIR_BYTES], groat_error *error)
 {
     const char *base = c->tmpdir != NULL && *c->tmpdir ? c->tmpdir : "/tmp";
 
+    errno = ENAMETOOLONG;
     if (snprintf(dir, DIR_BYTES, "%s/groat-XXXXXX", base) < DIR_BYTES &&
         mkdtemp(dir) != NULL)
         return true;
     groat__fail(error, GROAT_NO_DEVICE,
                 "the C++ compiler needs a writable folder for temporary files; "
-                "%s (from TMPDIR) is not: %s",
+                "%.300s (from TMPDIR) is not: %s",
                 base, strerror(errno));
     return false;
 }
@@ -224,6 +231,23 @@ static groat_status cxx_identify(void *state, const groat__arch *arch,
     return GROAT_OK;
 }
 
+/* Why there is no binary. */
+static groat_status fail_compile(const cxx *c, int code, groat_error *error)
+{
+    if (code == 0)
+        return groat__fail(error, GROAT_COMPILE_FAILED,
+                           "%s said that it compiled, and left no file",
+                           c->path);
+    if (code < 0)
+        return groat__fail(error, GROAT_COMPILE_FAILED,
+                           "%s was ended by signal %d", c->path, -code);
+    if (code == NOT_STARTED)
+        return groat__fail(error, GROAT_COMPILE_FAILED,
+                           "%s could not be started", c->path);
+    return groat__fail(error, GROAT_COMPILE_FAILED,
+                       "%s refused the source (exit %d)", c->path, code);
+}
+
 static groat_status collect(const cxx *c, const char *dir, int code,
                             groat__binary *out, groat_error *error)
 {
@@ -244,10 +268,9 @@ static groat_status collect(const cxx *c, const char *dir, int code,
             return GROAT_OK;
         }
     }
-    groat__fail(error, GROAT_COMPILE_FAILED, "%s refused the source (exit %d)",
-                c->path, code);
+    status = fail_compile(c, code, error);
     groat__error_take_log(error, log);
-    return GROAT_COMPILE_FAILED;
+    return status;
 }
 
 static groat_status cxx_compile(void *state, const groat__arch *arch,

@@ -506,9 +506,10 @@ static void async_wait(struct groat_cpu_env *env, unsigned ops, unsigned groups)
             break;
         land(j, &f->flights[landed++]);
     }
-    memmove(f->flights, f->flights + landed,
-            (f->flight_count - landed) * sizeof(*f->flights));
     f->flight_count -= landed;
+    if (landed > 0 && f->flight_count > 0)
+        memmove(f->flights, f->flights + landed,
+                f->flight_count * sizeof(*f->flights));
     meet(j);
 }
 

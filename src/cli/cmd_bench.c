@@ -403,57 +403,82 @@ static double load_raw(bench *b, const void *binary, const char *name)
     return failed != 0 ? -1 : (end - start) * 1e3;
 }
 
-static groat_status disk_round(bench *b, unsigned number, double *raw,
-                               double *ours)
+/* A kernel that is in the store and not in memory. */
+typedef struct stored {
+    char spec[160];
+    char name[256];
+    void *binary;
+} stored;
+
+static groat_status store_one(bench *b, unsigned number, stored *s)
 {
     groat_kernel_info info = {.size = sizeof(info)};
     groat_spec *spec = NULL;
-    groat_kernel *kernel = NULL;
-    void *binary = NULL;
     size_t bytes = 0;
-    char text[160];
-    double start;
     groat_status status;
 
-    name_spec(text, number);
-    status = groat_spec_parse(b->context, text, b->target, &spec, &b->error);
+    name_spec(s->spec, number);
+    status = groat_spec_parse(b->context, s->spec, b->target, &spec, &b->error);
     if (status == GROAT_OK)
-        status = groat_build(spec, &binary, &bytes, &info, &b->error);
-    /* Who comes first changes from round to round: the driver may remember. */
-    if (status == GROAT_OK && b->raw.load != NULL && number % 2 == 0)
-        *raw = load_raw(b, binary, info.name);
-    start = groat__cli_now_ms();
+        status = groat_build(spec, &s->binary, &bytes, &info, &b->error);
     if (status == GROAT_OK)
-        status = groat_kernel_get(b->context, text, b->target, &kernel, NULL,
-                                  &b->error);
-    *ours = (groat__cli_now_ms() - start) * 1e3;
-    if (status == GROAT_OK && b->raw.load != NULL && number % 2 != 0)
-        *raw = load_raw(b, binary, info.name);
-    groat_kernel_release(kernel);
+        (void)snprintf(s->name, sizeof(s->name), "%s", info.name);
     groat_spec_free(spec);
-    groat_free(binary);
+    return status;
+}
+
+static groat_status get_one(bench *b, const stored *s, double *us)
+{
+    groat_kernel *kernel = NULL;
+    double start = groat__cli_now_ms();
+    groat_status status = groat_kernel_get(b->context, s->spec, b->target,
+                                           &kernel, NULL, &b->error);
+
+    *us = (groat__cli_now_ms() - start) * 1e3;
+    groat_kernel_release(kernel);
+    return status;
+}
+
+/* Who comes first changes from round to round: the driver may remember. */
+static groat_status disk_rounds(bench *b, const stored *all, double *raw,
+                                double *ours)
+{
+    groat_status status = GROAT_OK;
+
+    for (unsigned r = 0; r < DISK_ROUNDS && status == GROAT_OK; r++) {
+        bool has_raw = b->raw.load != NULL;
+
+        if (has_raw && r % 2 == 0)
+            raw[r] = load_raw(b, all[r].binary, all[r].name);
+        status = get_one(b, &all[r], &ours[r]);
+        if (has_raw && r % 2 != 0)
+            raw[r] = load_raw(b, all[r].binary, all[r].name);
+    }
     return status;
 }
 
 static groat_status bench_disk(bench *b)
 {
+    stored *all = calloc(DISK_ROUNDS, sizeof(*all));
     double raw[DISK_ROUNDS] = {0};
     double ours[DISK_ROUNDS] = {0};
-    groat_status status = GROAT_OK;
-    double ignored;
+    groat_status status = all == NULL ? GROAT_NO_MEMORY : GROAT_OK;
+    bool runs = can_run(b);
 
-    if (!can_run(b)) {
+    if (!runs)
         groat__cli_say(b->cli, "%s does not run here: disk is not measured",
                        b->target);
-        return GROAT_OK;
-    }
     groat__raw_open(b->backend, (int)b->cli->values.device, &b->raw);
     (void)groat__raw_enter(&b->raw);
-    status = disk_round(b, 100, &ignored, &ignored);
-    for (unsigned r = 0; r < DISK_ROUNDS && status == GROAT_OK; r++)
-        status = disk_round(b, 101 + r, &raw[r], &ours[r]);
+    for (unsigned r = 0; runs && r < DISK_ROUNDS && status == GROAT_OK; r++)
+        status = store_one(b, 100 + r, &all[r]);
+    if (runs && status == GROAT_OK)
+        status = disk_rounds(b, all, raw, ours);
     groat__raw_close(&b->raw);
-    if (status != GROAT_OK)
+    for (unsigned r = 0; all != NULL && r < DISK_ROUNDS; r++)
+        groat_free(all[r].binary);
+    free(all);
+    if (!runs || status != GROAT_OK)
         return status;
     if (raw[0] > 0)
         say_ratio(b, "get from disk", "us", "raw load + resolve",

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "spec/flatten.h"
+#include "spec/key.h"
 #include "spec/render.h"
 
 typedef struct reader {
@@ -641,6 +642,8 @@ groat_status groat__family_load(const char *name, groat__file_fn *read,
         status = groat__flatten(family, read, user, error);
     if (status == GROAT_OK)
         status = groat__render_closure(family, text, error);
+    if (status == GROAT_OK)
+        status = groat__key_prepare(family, error);
     groat__str_free(&path);
     if (status != GROAT_OK) {
         groat__family_free(family);
@@ -657,6 +660,7 @@ static void free_slot(groat__slot *slot)
     free(slot->deflt);
     free(slot->unit);
     free(slot->meaning);
+    free(slot->lead);
     for (size_t i = 0; i < slot->range_count; i++)
         free(slot->ranges[i].name);
     groat__expr_free(&slot->expr);
@@ -678,6 +682,7 @@ void groat__family_free(groat_family *family)
     free(family->name);
     free(family->summary);
     free(family->entry);
+    free(family->head);
     free(family->before);
     free(family->after);
     free(family);

@@ -59,6 +59,8 @@ typedef struct groat__slot {
     groat__range ranges[GROAT__RANGES];
     size_t range_count;
     groat__expr expr; /* default or definition */
+    char *lead;       /* what stands before its value in an identity text */
+    size_t lead_len;
 } groat__slot;
 
 typedef struct groat__rule {
@@ -98,6 +100,8 @@ struct groat_family {
     char *before; /* source that comes before the generated constants */
     char *after;  /* and after them */
     groat__digest closure; /* of every byte of ours that can reach a compiler */
+    char *head;            /* first lines of every identity text */
+    size_t head_len;
 };
 
 /* Gives the text of "common/swizzle.h", "<family>/params.def" ..., or NULL.

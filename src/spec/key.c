@@ -7,34 +7,64 @@
  */
 #include "spec/key.h"
 
+#include "base/error.h"
+
+static bool keep(groat__str *text, char **out, size_t *len)
+{
+    *len = text->len;
+    *out = groat__str_take(text);
+    return *out != NULL;
+}
+
+static bool prepare_slot(groat__slot *slot, size_t index)
+{
+    groat__str lead = {0};
+
+    if (index >= GROAT__ARCH_SLOTS && !slot->is_param)
+        return true; /* derived constants follow from the parameters */
+    if (slot->is_param)
+        groat__str_addf(&lead, "param %s ", slot->name);
+    else
+        groat__str_addf(&lead, " %s=", slot->name);
+    return keep(&lead, &slot->lead, &slot->lead_len);
+}
+
+groat_status groat__key_prepare(groat_family *family, groat_error *error)
+{
+    groat__str head = {0};
+    char closure[33];
+    bool kept;
+
+    groat__hex(closure, family->closure.bytes, 16);
+    groat__str_addf(&head, "groat-identity 1\nfamily %s closure %s\n",
+                    family->name, closure);
+    kept = keep(&head, &family->head, &family->head_len);
+    for (size_t i = 0; i < family->slot_count && kept; i++)
+        kept = prepare_slot(&family->slots[i], i);
+    return kept ? GROAT_OK
+                : groat__fail(error, GROAT_NO_MEMORY, "no memory for keys");
+}
+
 void groat__key_identity(const groat__params *params, const char *compiler,
                          groat__str *out)
 {
     const groat_family *family = params->family;
-    char closure[33];
 
-    groat__hex(closure, family->closure.bytes, 16);
-    groat__str_add(out, "groat-identity 1\nfamily ");
-    groat__str_add(out, family->name);
-    groat__str_add(out, " closure ");
-    groat__str_addn(out, closure, 32);
-    groat__str_add(out, "\n");
+    groat__str_addn(out, family->head, family->head_len);
     for (size_t i = 0; i < family->param_count; i++) {
         const groat__slot *slot = &family->slots[family->params[i]];
 
-        groat__str_addn(out, "param ", 6);
-        groat__str_add(out, slot->name);
-        groat__str_addn(out, " ", 1);
+        groat__str_addn(out, slot->lead, slot->lead_len);
         groat__params_value_text(slot, params->values[family->params[i]], out);
         groat__str_addn(out, "\n", 1);
     }
-    groat__str_add(out, "target ");
+    groat__str_addn(out, "target ", 7);
     groat__str_add(out, params->target.text);
-    groat__str_add(out, "\narch");
+    groat__str_addn(out, "\narch", 5);
     for (size_t i = 0; i < GROAT__ARCH_SLOTS; i++) {
-        groat__str_addn(out, " ", 1);
-        groat__str_add(out, family->slots[i].name);
-        groat__str_addn(out, "=", 1);
+        const groat__slot *slot = &family->slots[i];
+
+        groat__str_addn(out, slot->lead, slot->lead_len);
         groat__str_add_int(out, params->values[i]);
     }
     groat__str_addn(out, "\n", 1);

@@ -5,6 +5,9 @@
 #include "base/str.h"
 #include "spec/param.h"
 
+/* Fills what all identity texts of a family have in common. */
+groat_status groat__key_prepare(groat_family *family, groat_error *error);
+
 /* Appends the identity text: everything that shaped a binary, one field per
  * line, no paths, no times.  compiler is what groat__compiler.identify gave
  * for the target's arch. */

@@ -127,14 +127,28 @@ void groat__render_source(const groat__params *params, groat__str *out)
     groat__str_add(out, params->family->after);
 }
 
+/* On the first arch where they have values: a family of one vendor may divide
+ * by what is 0 on all others. */
+static groat_status defaults_somewhere(const groat_family *family,
+                                       groat__params *params,
+                                       groat_error *error)
+{
+    groat__target target = {GROAT__CPU, groat__arch_at(0), "cpu"};
+
+    for (size_t i = 1; groat__arch_at(i) != NULL; i++) {
+        if (groat__params_defaults(family, &target, params, NULL) == GROAT_OK)
+            return GROAT_OK;
+        target.arch = groat__arch_at(i);
+    }
+    return groat__params_defaults(family, &target, params, error);
+}
+
 groat_status groat__render_closure(groat_family *family, const char *params_def,
                                    groat_error *error)
 {
-    groat__target target = {GROAT__CPU, groat__arch_at(0), "cpu"};
     groat__params params;
     groat__str all = {0};
-    groat_status status =
-        groat__params_defaults(family, &target, &params, error);
+    groat_status status = defaults_somewhere(family, &params, error);
 
     if (status != GROAT_OK)
         return status;
