@@ -31,23 +31,42 @@ groat_unit_tests = \
 	%D%/unit/backend/test_cuda_abi \
 	%D%/unit/backend/test_hip_abi \
 	%D%/unit/backend/test_hiprtc \
+	%D%/unit/backend/test_judge \
+	%D%/unit/backend/test_judge_loader \
+	%D%/unit/backend/test_judge_mutants \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \
+	%D%/unit/base/test_log \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_damage \
 	%D%/unit/cache/test_store \
+	%D%/unit/core/test_table \
 	%D%/unit/spec/test_arch \
-	%D%/unit/spec/test_expr
+	%D%/unit/spec/test_expr \
+	%D%/unit/spec/test_family \
+	%D%/unit/spec/test_key \
+	%D%/unit/spec/test_param \
+	%D%/unit/spec/test_render \
+	%D%/unit/spec/test_rules
 
-groat_check_programs = $(groat_unit_tests) \
+# The whole path on cpu targets.
+groat_pipe_tests = \
+	%D%/pipe/test_faults \
+	%D%/pipe/test_path \
+	%D%/pipe/test_race
+
+groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 	%D%/shim/test_cuda \
 	%D%/shim/test_cuda_calls \
 	%D%/shim/test_hip \
 	%D%/shim/test_hip_calls \
-	%D%/shim/test_nvrtc \
+	%D%/shim/test_nvrtc
+
+# Each family against its oracle, on the judge's fibers: one thread.
+groat_kernel_tests = \
 	%D%/kernels/test_tile_loader_lds
 
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
@@ -121,7 +140,8 @@ tiny_libraries = \
 	%D%/unit/base/libtiny_long.la \
 	%D%/unit/base/libtiny_none.la \
 	%D%/unit/base/libtiny_short.la
-tiny_id = 0123456789abcdeffedcba9876543210
+# Of 34 bytes: more than are kept, and no whole number of words.
+tiny_id = 0123456789abcdeffedcba9876543210aabb
 %C%_unit_base_libtiny_long_la_SOURCES = %D%/unit/base/tiny.c
 %C%_unit_base_libtiny_long_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags) \
 	-Wl,--build-id=0x00112233445566778899aabbccddeeff$(tiny_id)
@@ -135,7 +155,15 @@ tiny_id = 0123456789abcdeffedcba9876543210
 # ---- fuzz targets, over their corpora
 
 groat_fuzz_programs = \
+	%D%/fuzz/fuzz_params.fuzz \
+	%D%/fuzz/fuzz_spec.fuzz \
 	%D%/fuzz/fuzz_store.fuzz
+%C%_fuzz_fuzz_params_fuzz_SOURCES = \
+	%D%/fuzz/fuzz_params.c \
+	%D%/fuzz/replay_main.c
+%C%_fuzz_fuzz_spec_fuzz_SOURCES = \
+	%D%/fuzz/fuzz_spec.c \
+	%D%/fuzz/replay_main.c
 %C%_fuzz_fuzz_store_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_store.c \
 	%D%/fuzz/replay_main.c
@@ -168,7 +196,8 @@ groat_style_tests = \
 
 # All but what looks at the tree: what another compiler or a sanitizer may
 # change.
-groat_program_tests = \
+groat_program_tests = $(groat_thread_tests) $(groat_kernel_tests)
+groat_thread_tests = \
 	$(groat_check_programs) $(groat_fuzz_programs) $(groat_cli_tests)
 
 EXTRA_DIST += \
@@ -180,11 +209,16 @@ EXTRA_DIST += \
 	%D%/report.sh \
 	%D%/style/lib.sh \
 	%D%/style/state.allow \
+	%D%/unit/backend/judge_probe/params.def \
 	%D%/tools/hiprtc7.sh \
 	%D%/tools/memcheck.sh \
 	%D%/tools/memcheck.supp
 
 noinst_HEADERS += \
+	%D%/fuzz/spec_checks.h \
+	%D%/pipe/rig.h \
+	%D%/unit/backend/judge_probe/args.h \
+	%D%/unit/backend/judge_probe/judge_probe.h \
 	%D%/shim/amdgpu_object.h \
 	%D%/shim/copy.h \
 	%D%/shim/cuda_rig.h \
@@ -192,10 +226,12 @@ noinst_HEADERS += \
 	%D%/shim/shim.h \
 	%D%/shim/shim_hip.h \
 	%D%/unit/cache/fixture.h \
+	%D%/unit/spec/fixture.h \
 	%D%/unit/suite.h
 
 if HAVE_CHECK
-check_PROGRAMS += $(groat_check_programs) $(groat_fuzz_programs)
+check_PROGRAMS += \
+	$(groat_check_programs) $(groat_fuzz_programs) $(groat_kernel_tests)
 check_LTLIBRARIES += $(groat_shims) $(tiny_libraries)
 TESTS += $(groat_program_tests) $(groat_style_tests)
 

@@ -15,7 +15,6 @@ enum {
     AMD = G950 | G90A,
     NV = 4,
     ALL = AMD | NV,
-    SEEDS = 6,
     THREADS = 128,
     BLOCKS = 2,
     TILES = 5,
@@ -64,7 +63,7 @@ static const fault faults[] = {
     {PROBE_GLOBAL_STORE_BEFORE, ALL, "byte -16 of a buffer of 4096 bytes"},
     {PROBE_GLOBAL_STORE_OFF_2, ALL, "02, no multiple of "},
     {PROBE_COPY_SOURCE_PAST, ALL, "byte 10240 of a buffer of 10240 bytes"},
-    {PROBE_COPY_SOURCE_BEFORE, ALL, "of a buffer of 10240 bytes"},
+    {PROBE_COPY_SOURCE_BEFORE, ALL, "copies 4 bytes at device address 0x"},
     {PROBE_COPY_SOURCE_OFF_2, ALL, ", no multiple of 4"},
     {PROBE_COPY_SHARED_PAST, ALL, "of shared memory; the block has 6144 bytes"},
     {PROBE_COPY_SHARED_OFF_2, ALL, "of shared memory, misaligned"},
@@ -96,7 +95,7 @@ static const fault faults[] = {
     {PROBE_LANES_COPY_LOAD, NV, RACE},
 };
 
-enum { FAULTS = sizeof(faults) / sizeof(faults[0]) };
+enum { FAULTS = COUNT(faults) };
 
 static rig fix;
 
@@ -353,8 +352,8 @@ int main(void)
     tcase_add_test(tests, the_table_is_complete);
     tcase_add_loop_test(tests, sound_kernels_pass, 0, RIG_TARGETS * SEEDS);
     tcase_add_loop_test(tests, each_fault_is_found, 0, RIG_TARGETS * SEEDS);
-    tcase_add_loop_test(tests, lanes_of_a_wave_share, 0, 2 * SEEDS);
+    tcase_add_loop_test(tests, lanes_of_a_wave_share, 0, 2 * rig_seeds());
     tcase_add_loop_test(tests, findings_without_an_error, 0, RIG_TARGETS);
     suite_add_tcase(suite, tests);
-    return rig_run(suite);
+    return run_suite(suite);
 }

@@ -7,7 +7,9 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/fs.h"
@@ -267,6 +269,31 @@ START_TEST(test_write_fails_clean)
 }
 END_TEST
 
+/* The disk is full half way: the old file stays, and nothing else does. */
+START_TEST(test_write_to_a_full_disk)
+{
+    static char block[BLOCK];
+    struct rlimit before;
+    struct rlimit few;
+    groat_status status;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+
+    put(fix.path, "old", 3);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    few = before;
+    few.rlim_cur = BLOCK / 2;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &few), 0);
+    status = groat__fs_write(fix.path, block, sizeof(block), 0600, &fix.error);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, handler);
+    ck_assert_int_eq(status, GROAT_IO);
+    ck_says(&fix.error, fix.path);
+    ck_says(&fix.error, "File too large");
+    ck_holds(fix.path, "old", 3);
+    ck_assert_int_eq(empty_out(fix.dir), 1);
+}
+END_TEST
+
 /* ---- private folders --------------------------------------------------- */
 
 START_TEST(test_private_dir)
@@ -360,6 +387,7 @@ int main(void)
     tcase_add_test(tcase, test_write_replaces);
     tcase_add_test(tcase, test_a_reader_sees_one_write);
     tcase_add_test(tcase, test_write_fails_clean);
+    tcase_add_test(tcase, test_write_to_a_full_disk);
     tcase_add_loop_test(tcase, test_private_dir, 0, 3);
     tcase_add_test(tcase, test_private_dir_that_is_there);
     tcase_add_test(tcase, test_private_dir_by_a_relative_path);

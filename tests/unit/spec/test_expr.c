@@ -418,6 +418,19 @@ START_TEST(test_nesting)
 }
 END_TEST
 
+/* The last depth that fits: as many values wait as a stack has. */
+START_TEST(test_deepest)
+{
+    char *fits = repeat(GROAT__EXPR_DEPTH - 1, "min(9, ", "7", ")");
+    char *over = repeat(GROAT__EXPR_DEPTH, "min(9, ", "7", ")");
+
+    ck_gives(fits, 7);
+    ck_refused(over, "nested too deeply");
+    free(fits);
+    free(over);
+}
+END_TEST
+
 START_TEST(test_too_long)
 {
     char *fits = repeat((GROAT__EXPR_STEPS - 1) / 2, "1+", "1", "");
@@ -747,6 +760,7 @@ int main(void)
     tcase_add_test(tcase, test_malformed);
     tcase_add_test(tcase, test_unknown_names);
     tcase_add_loop_test(tcase, test_nesting, 0, 9);
+    tcase_add_test(tcase, test_deepest);
     tcase_add_test(tcase, test_too_long);
     tcase_add_test(tcase, test_column);
     tcase_add_test(tcase, test_random);

@@ -672,6 +672,45 @@ START_TEST(test_what_is_no_include)
 }
 END_TEST
 
+/* A family of one vendor may divide by what is 0 elsewhere; a family that has
+ * no values anywhere is none. */
+START_TEST(test_values_on_some_arch)
+{
+    static const struct {
+        const char *derive;
+        const char *good;
+        const char *bad;
+    } cases[] = {
+        {"derive d = 64 / arch_lds_dma_bytes ; - \"m\"\n", "hip:gfx90a",
+         "cuda:sm_80"},
+        {"derive d = 64 / arch_tma ; - \"m\"\n", "cuda:sm_90", "cuda:sm_80"},
+        {"derive d = 64 / arch_tr_read ; - \"m\"\n", "cpu:gfx950",
+         "cpu:gfx942"}};
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        groat__str text = {0};
+        groat_error error = GROAT_ERROR_INIT;
+        files f = {
+            {{"f/params.def", NULL}, {"f/f.h", "#include \"params.h\""}}};
+        groat__params params;
+        groat_family *family;
+
+        groat__str_addf(&text, MINIMAL "%s", cases[i].derive);
+        f.at[0].text = text.data;
+        family = load(&f, "f");
+        params = parsed(family, "f", cases[i].good);
+        ck_assert_int_gt(value_of(&params, "d"), 0);
+        ck_fails(parse(family, "f", cases[i].bad, &params, &error),
+                 GROAT_INVALID, &error, "d cannot be computed: division");
+        groat__family_free(family);
+        groat__str_free(&text);
+    }
+    ck_refused(MINIMAL "derive d = 1 / 0 ; - \"m\"\n",
+               "#include \"params.h\"\n", 0,
+               "f: d cannot be computed: division by zero");
+}
+END_TEST
+
 START_TEST(test_embedded)
 {
     groat_family *families[FAMILIES_MAX];
@@ -712,6 +751,7 @@ int main(void)
     tcase_add_test(tcase, test_depth);
     tcase_add_test(tcase, test_many_files);
     tcase_add_test(tcase, test_what_is_no_include);
+    tcase_add_test(tcase, test_values_on_some_arch);
     tcase_add_test(tcase, test_embedded);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

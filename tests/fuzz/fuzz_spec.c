@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fuzz_spec.c: the first line as a target, the rest as a spec of one of the
+ * embedded families.  Both are refused in one line, or hold what spec_checks.h
+ * says.
+ */
+#include "spec_checks.h"
+
+enum { FAMILIES_MAX = 64 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct embedded {
+    groat_family *families[FAMILIES_MAX];
+    size_t count;
+} embedded;
+
+static const char *read_embedded(void *user, const char *path)
+{
+    (void)user;
+    return groat__embedded_find(path);
+}
+
+/* Read once: they are constants of the process. */
+static const embedded *all_families(void)
+{
+    static embedded all;
+    const groat__embedded_file *file;
+
+    for (size_t i = 0; all.count == 0 && (file = groat__embedded_at(i)) != NULL;
+         i++) {
+        const char *slash = strstr(file->path, "/params.def");
+        char *name;
+
+        if (slash == NULL)
+            continue;
+        name = strndup(file->path, (size_t)(slash - file->path));
+        MUST(name != NULL && all.count < FAMILIES_MAX);
+        MUST(groat__family_load(name, read_embedded, NULL,
+                                &all.families[all.count++], NULL) == GROAT_OK);
+        free(name);
+    }
+    MUST(all.count > 0);
+    return &all;
+}
+
+static const groat_family *find_any(void *user, const char *name, size_t len)
+{
+    const embedded *all = user;
+
+    for (size_t i = 0; i < all->count; i++)
+        if (find_one(all->families[i], name, len) != NULL)
+            return all->families[i];
+    return NULL;
+}
+
+static void try_spec(const groat__target *target, const char *spec)
+{
+    const embedded *all = all_families();
+    groat_error error = GROAT_ERROR_INIT;
+    groat__params mark;
+    groat__params params;
+    groat_status status;
+
+    memset(&mark, 0x5a, sizeof(mark));
+    params = mark;
+    status = groat__params_parse(find_any, (void *)(uintptr_t)all, spec, target,
+                                 &params, &error);
+    if (status == GROAT_OK) {
+        check_params(&params);
+        return;
+    }
+    check_refusal(status, &error);
+    MUST(memcmp(&params, &mark, sizeof(mark)) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = text_of(data, size);
+    char *spec = text + strcspn(text, "\n");
+    groat_error error = GROAT_ERROR_INIT;
+    groat__target target;
+    groat_status status;
+
+    if (*spec != '\0')
+        *spec++ = '\0';
+    status = groat__target_parse(text, &target, &error);
+    if (status == GROAT_OK)
+        try_spec(&target, spec);
+    else
+        check_refusal(status, &error);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_race.c: many threads and one context.  A kernel is compiled once,
+ * however many ask for it; a failure is everyone's; launches and look-ups run
+ * side by side.  The compiler is a script that notes each run of it and, where
+ * a test wants to hold it, waits for a line from a pipe.
+ */
+#include "rig.h"
+
+#include <fcntl.h>
+#include <sched.h>
+
+#include "core/core.h"
+
+enum { THREADS = 32, KEYS = 8, LAUNCHERS = 8, LAUNCHES = 12 };
+
+static rig fix;
+static char runs[300]; /* the compiler adds a line per compile */
+static char hold[300]; /* while this is there, */
+static char gate[300]; /* it reads a line of this first */
+
+static void write_compiler(void)
+{
+    const char *real = getenv("GROAT_CXX");
+    char path[300];
+    char text[1600];
+
+    (void)snprintf(path, sizeof(path), "%s/compiler", fix.root);
+    (void)snprintf(runs, sizeof(runs), "%s/runs", fix.root);
+    (void)snprintf(hold, sizeof(hold), "%s/hold", fix.root);
+    (void)snprintf(gate, sizeof(gate), "%s/gate", fix.root);
+    (void)snprintf(text, sizeof(text),
+                   "#!/bin/sh\n"
+                   "if [ \"$1\" != --version ]; then\n"
+                   "    echo run >>'%s'\n"
+                   "    [ ! -e '%s' ] || read -r line <'%s'\n"
+                   "fi\n"
+                   "exec %s \"$@\"\n",
+                   runs, hold, gate, real == NULL ? "c++" : real);
+    rig_write(path, text, 0700);
+    rig_write(runs, "", 0600);
+    ck_assert_int_eq(mkfifo(gate, 0600), 0);
+    ck_assert_int_eq(setenv("GROAT_CXX", path, 1), 0);
+}
+
+static int count_runs(void)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+
+    ck_assert_int_eq(groat__fs_read(runs, 1 << 20, &text, &bytes, NULL),
+                     GROAT_OK);
+    free(text);
+    return (int)(bytes / strlen("run\n"));
+}
+
+static void open_gate(void)
+{
+    int fd = open(gate, O_WRONLY);
+
+    ck_assert_int_eq(unlink(hold), 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, "go\n", 3), 3);
+    (void)close(fd);
+}
+
+static void setup(void)
+{
+    rig_make(&fix);
+    rig_write_adder(&fix);
+    write_compiler();
+}
+
+static void teardown(void)
+{
+    rig_drop(&fix);
+}
+
+/* ---- threads ----------------------------------------------------------- */
+
+typedef struct worker {
+    pthread_t thread;
+    unsigned index;
+    groat_context *context;
+    pthread_barrier_t *start;
+    groat_kernel *kernels[KEYS]; /* by key */
+    groat_kernel *kernel;
+    groat_status status;
+    groat_error error;
+    unsigned right;
+} worker;
+
+static void run_workers(groat_context *context, worker *workers, unsigned count,
+                        void *(*work)(void *), groat_kernel *kernel,
+                        void (*meanwhile)(groat_context *))
+{
+    pthread_barrier_t start;
+
+    ck_assert_int_eq(pthread_barrier_init(&start, NULL, count), 0);
+    for (unsigned i = 0; i < count; i++) {
+        memset(&workers[i], 0, sizeof(workers[i]));
+        workers[i].index = i;
+        workers[i].context = context;
+        workers[i].start = &start;
+        workers[i].kernel = kernel;
+        workers[i].error = (groat_error)GROAT_ERROR_INIT;
+        ck_assert_int_eq(
+            pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    if (meanwhile != NULL)
+        meanwhile(context);
+    for (unsigned i = 0; i < count; i++)
+        ck_assert_int_eq(pthread_join(workers[i].thread, NULL), 0);
+    (void)pthread_barrier_destroy(&start);
+}
+
+static void key_spec(unsigned key, char *text, size_t size)
+{
+    (void)snprintf(text, size, "adder:step=%u", key + 1);
+}
+
+/* ---- one compile for all ----------------------------------------------- */
+
+/* Each thread asks for every key, in an order of its own. */
+static void *get_all(void *user)
+{
+    worker *w = user;
+
+    if (w->start != NULL)
+        (void)pthread_barrier_wait(w->start);
+    for (unsigned i = 0; i < KEYS && w->status == GROAT_OK; i++) {
+        unsigned key = (w->index * 3 + i * (2 * w->index + 1)) % KEYS;
+        char spec[32];
+
+        key_spec(key, spec, sizeof(spec));
+        w->status = groat_kernel_get(w->context, spec, "cpu:gfx950",
+                                     &w->kernels[key], NULL, &w->error);
+    }
+    return NULL;
+}
+
+START_TEST(each_key_is_compiled_once)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context;
+    worker workers[THREADS];
+    groat_cache_stat stat;
+
+    if (_i == 1)
+        options.flags = GROAT_OPEN_NO_DISK;
+    context = rig_open_with(&fix, &options);
+    run_workers(context, workers, THREADS, get_all, NULL, NULL);
+    for (unsigned i = 0; i < THREADS; i++) {
+        ck_assert_msg(workers[i].status == GROAT_OK, "%s",
+                      workers[i].error.text);
+        for (unsigned key = 0; key < KEYS; key++) {
+            ck_assert_ptr_nonnull(workers[i].kernels[key]);
+            ck_assert_ptr_eq(workers[i].kernels[key], workers[0].kernels[key]);
+        }
+    }
+    for (unsigned key = 0; key < KEYS; key++)
+        ck_assert(
+            rig_adds(context, "cpu:gfx950", workers[0].kernels[key], key + 1));
+    stat = rig_stat(context);
+    ck_assert_uint_eq(stat.compiles, KEYS);
+    ck_assert_uint_eq(stat.memory_hits, THREADS * KEYS - KEYS);
+    ck_assert_uint_eq(stat.entries, _i == 1 ? 0 : KEYS);
+    ck_assert_uint_eq(stat.faults, 0);
+    ck_assert_int_eq(count_runs(), KEYS);
+    groat_close(context);
+}
+END_TEST
+
+/* The same from the store: read once each, never compiled. */
+START_TEST(each_key_is_read_once)
+{
+    worker workers[THREADS];
+    groat_context *context = rig_open(&fix);
+    groat_cache_stat stat;
+
+    for (unsigned key = 0; key < KEYS; key++) {
+        char spec[32];
+
+        key_spec(key, spec, sizeof(spec));
+        (void)rig_get(&fix, context, spec, "cpu:gfx950", GROAT_FROM_COMPILER);
+    }
+    groat_close(context);
+    context = rig_open(&fix);
+    run_workers(context, workers, THREADS, get_all, NULL, NULL);
+    for (unsigned i = 0; i < THREADS; i++)
+        ck_assert_mem_eq(workers[i].kernels, workers[0].kernels,
+                         sizeof(workers[0].kernels));
+    stat = rig_stat(context);
+    ck_assert_uint_eq(stat.compiles, 0);
+    ck_assert_uint_eq(stat.hits, KEYS);
+    groat_close(context);
+}
+END_TEST
+
+/* ---- one failure for all ----------------------------------------------- */
+
+static void *get_one(void *user)
+{
+    worker *w = user;
+
+    (void)pthread_barrier_wait(w->start);
+    w->status = groat_kernel_get(w->context, "adder", "cpu:gfx950", &w->kernel,
+                                 NULL, &w->error);
+    return NULL;
+}
+
+/* Lets the compiler go once every thread waits for its outcome. */
+static void release_when_all_wait(groat_context *context)
+{
+    unsigned users = 0;
+
+    while (users < THREADS) {
+        (void)sched_yield();
+        (void)pthread_mutex_lock(&context->lock);
+        users = context->flights == NULL ? 0 : context->flights->users;
+        (void)pthread_mutex_unlock(&context->lock);
+    }
+    open_gate();
+}
+
+START_TEST(a_failure_is_everyones)
+{
+    groat_context *context;
+    worker workers[THREADS];
+    groat_kernel *kernel = NULL;
+    groat__str broken = {0};
+
+    groat__str_add(&broken, adder_kernel);
+    groat__str_add(&broken, "static int never = undeclared_name;\n");
+    rig_write_source(&fix, "adder", "adder.h", broken.data);
+    groat__str_free(&broken);
+    rig_write(hold, "", 0600);
+    context = rig_open(&fix);
+    run_workers(context, workers, THREADS, get_one, NULL,
+                release_when_all_wait);
+    ck_assert_int_eq(count_runs(), 1);
+    for (unsigned i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(workers[i].status, GROAT_COMPILE_FAILED);
+        ck_assert_int_eq(workers[i].error.status, GROAT_COMPILE_FAILED);
+        ck_assert_str_eq(workers[i].error.text, workers[0].error.text);
+        ck_assert_ptr_nonnull(workers[i].error.log);
+        ck_assert_ptr_nonnull(strstr(workers[i].error.log, "undeclared_name"));
+        ck_assert_str_eq(workers[i].error.log, workers[0].error.log);
+        ck_assert_ptr_null(workers[i].kernel);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        groat_error_clear(&workers[i].error);
+    ck_assert_uint_eq(rig_stat(context).compiles, 0);
+    ck_assert_uint_eq(rig_stat(context).entries, 0);
+    /* It is not remembered: the next one to ask has it tried again. */
+    ck_fails(groat_kernel_get(context, "adder", "cpu:gfx950", &kernel, NULL,
+                              &fix.error),
+             GROAT_COMPILE_FAILED, &fix.error, "refused the source");
+    ck_assert_int_eq(count_runs(), 2);
+    groat_close(context);
+}
+END_TEST
+
+/* ---- what goes on meanwhile -------------------------------------------- */
+
+/* While threads wait for one compile, another key is had from the store. */
+static void get_another(groat_context *context)
+{
+    groat_kernel *kernel =
+        rig_get(&fix, context, "adder:step=2", "cpu:gfx950", GROAT_FROM_DISK);
+
+    ck_assert(rig_adds(context, "cpu:gfx950", kernel, 2));
+    release_when_all_wait(context);
+}
+
+START_TEST(a_compile_holds_up_no_other_key)
+{
+    groat_context *context = rig_open(&fix);
+    worker workers[THREADS];
+
+    (void)rig_get(&fix, context, "adder:step=2", "cpu:gfx950",
+                  GROAT_FROM_COMPILER);
+    groat_close(context);
+    rig_write(hold, "", 0600);
+    context = rig_open(&fix);
+    run_workers(context, workers, THREADS, get_one, NULL, get_another);
+    for (unsigned i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(workers[i].status, GROAT_OK);
+        ck_assert_ptr_eq(workers[i].kernel, workers[0].kernel);
+    }
+    ck_assert_int_eq(count_runs(), 2);
+    ck_assert_uint_eq(rig_stat(context).memory_hits, THREADS - 1);
+    groat_close(context);
+}
+END_TEST
+
+/* Readers of the request path see nothing, or a kernel that works. */
+static void *look_up_all(void *user)
+{
+    worker *w = user;
+    unsigned found = 0;
+
+    (void)pthread_barrier_wait(w->start);
+    if (w->index == 0) {
+        w->start = NULL;
+        return get_all(user);
+    }
+    while (found < KEYS) {
+        found = 0;
+        for (unsigned key = 0; key < KEYS; key++) {
+            char spec[32];
+
+            key_spec(key, spec, sizeof(spec));
+            w->kernels[key] =
+                groat_kernel_lookup(w->context, spec, "cpu:gfx950");
+            found += w->kernels[key] != NULL;
+        }
+        (void)sched_yield();
+    }
+    for (unsigned key = 0; key < KEYS; key++)
+        w->right +=
+            rig_adds(w->context, "cpu:gfx950", w->kernels[key], key + 1);
+    return NULL;
+}
+
+START_TEST(look_ups_while_kernels_come)
+{
+    worker workers[LAUNCHERS];
+    groat_context *context = rig_open(&fix);
+
+    run_workers(context, workers, LAUNCHERS, look_up_all, NULL, NULL);
+    ck_assert_int_eq(workers[0].status, GROAT_OK);
+    for (unsigned i = 1; i < LAUNCHERS; i++)
+        ck_assert_uint_eq(workers[i].right, KEYS);
+    groat_close(context);
+}
+END_TEST
+
+/* One kernel, each launch with memory of its own. */
+static void *launch_often(void *user)
+{
+    worker *w = user;
+
+    (void)pthread_barrier_wait(w->start);
+    for (unsigned i = 0; i < LAUNCHES; i++) {
+        groat_kernel *kernel = groat_kernel_retain(w->kernel);
+
+        w->right += rig_adds(w->context, rig_targets[0], kernel, 4);
+        groat_kernel_release(kernel);
+    }
+    return NULL;
+}
+
+START_TEST(launches_side_by_side)
+{
+    worker workers[LAUNCHERS];
+    groat_context *context = rig_open(&fix);
+    groat_kernel *kernel = rig_get(&fix, context, "adder:step=4",
+                                   rig_targets[0], GROAT_FROM_COMPILER);
+
+    run_workers(context, workers, LAUNCHERS, launch_often, kernel, NULL);
+    for (unsigned i = 0; i < LAUNCHERS; i++)
+        ck_assert_uint_eq(workers[i].right, LAUNCHES);
+    groat_close(context);
+}
+END_TEST
+
+/* Contexts share the store as processes do: whoever comes second may compile
+ * as well, and each has a kernel that works. */
+static void *get_in_a_context(void *user)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context = NULL;
+    groat_kernel *kernel = NULL;
+    worker *w = user;
+
+    (void)pthread_barrier_wait(w->start);
+    w->status = groat_open(&options, &context, &w->error);
+    if (w->status == GROAT_OK)
+        w->status = groat_kernel_get(context, "adder:step=5", "cpu:gfx90a",
+                                     &kernel, NULL, &w->error);
+    w->right =
+        w->status == GROAT_OK && rig_adds(context, "cpu:gfx90a", kernel, 5);
+    groat_close(context);
+    return NULL;
+}
+
+START_TEST(contexts_share_a_store)
+{
+    worker workers[LAUNCHERS];
+    groat_context *context;
+
+    run_workers(NULL, workers, LAUNCHERS, get_in_a_context, NULL, NULL);
+    for (unsigned i = 0; i < LAUNCHERS; i++) {
+        ck_assert_msg(workers[i].status == GROAT_OK, "%s",
+                      workers[i].error.text);
+        ck_assert_uint_eq(workers[i].right, 1);
+    }
+    ck_assert_int_le(count_runs(), LAUNCHERS);
+    context = rig_open(&fix);
+    (void)rig_get(&fix, context, "adder:step=5", "cpu:gfx90a", GROAT_FROM_DISK);
+    ck_assert_uint_eq(rig_stat(context).entries, 1);
+    groat_close(context);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("race");
+    TCase *tests = tcase_create("race");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, each_key_is_compiled_once, 0, 2);
+    tcase_add_test(tests, each_key_is_read_once);
+    tcase_add_test(tests, a_failure_is_everyones);
+    tcase_add_test(tests, a_compile_holds_up_no_other_key);
+    tcase_add_test(tests, look_ups_while_kernels_come);
+    tcase_add_test(tests, launches_side_by_side);
+    tcase_add_test(tests, contexts_share_a_store);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_rules.c: every rule of every embedded family is there for something.
+ * For each there is a spec that breaks it and is refused with its reason; or
+ * it follows from the allowed values, and then no grid over those breaks it.
+ * A family that is added needs its lines in both tables.
+ */
+#include "fixture.h"
+
+/* A spec that breaks one rule, and at most one other that cannot but break with
+ * it. */
+typedef struct breaker {
+    const char *family;
+    const char *rule;
+    const char *target;
+    const char *spec;
+    const char *other; /* a rule that breaks with it, or NULL */
+} breaker;
+
+static const breaker breakers[] = {
+    {"tile_loader_lds", "lane_bytes == 4 || lane_bytes == 16", "hip:gfx950",
+     "load_width=1", NULL},
+    {"tile_loader_lds", "full_width || tile_cols % 32 == 0", "hip:gfx950",
+     "tile_cols=16", NULL},
+    {"tile_loader_lds", "threads_per_row <= 64 && 64 % threads_per_row == 0",
+     "hip:gfx950", "tile_cols=1024,full_width=1",
+     "64 * load_width % tile_cols == 0"},
+    {"tile_loader_lds", "num_loading_warps % warp_cols == 0", "hip:gfx950",
+     "tile_cols=512", NULL},
+    {"tile_loader_lds", "64 * load_width % tile_cols == 0", "hip:gfx950",
+     "dtype=f32,tile_cols=128,load_width=1", NULL},
+    {"tile_loader_lds", "tile_rows % thread_rows == 0", "hip:gfx90a",
+     "tile_rows=504", NULL},
+    {"tile_loader_lds", "num_warps >= num_loading_warps", "cuda:sm_90a",
+     "num_warps=2", NULL},
+    {"tile_loader_lds", "src_cols % tile_cols == 0", "cuda:sm_90a",
+     "src_cols=1040", NULL},
+    {"tile_loader_lds", "ld >= src_cols", "cuda:sm_90a", "ld=1008", NULL},
+    {"tile_loader_lds",
+     "swizzle_bits > 0 || (swizzle_base == 0 && swizzle_shift == 0)",
+     "hip:gfx950", "swizzle_shift=-3", NULL},
+    {"tile_loader_lds",
+     "swizzle_bits > 0 || (swizzle_base == 0 && swizzle_shift == 0)",
+     "hip:gfx950", "swizzle_base=1", NULL},
+    {"tile_loader_lds", "abs(swizzle_shift) >= swizzle_bits", "cuda:sm_90a",
+     "swizzle_bits=2,swizzle_base=4", NULL},
+    {"tile_loader_lds",
+     "swizzle_bits == 0 || full_width || 1 << swizzle_period_log2 <= "
+     "chunk_bytes",
+     "hip:gfx950", "swizzle_bits=6,swizzle_shift=-7", NULL},
+    {"tile_loader_lds",
+     "swizzle_bits == 0 || tile_bytes % (1 << swizzle_period_log2) == 0",
+     "hip:gfx950", "full_width=1,swizzle_bits=6,swizzle_shift=-8", NULL},
+    {"tile_loader_lds",
+     "swizzle_bits == 0 || 1 << (swizzle_base + max(-swizzle_shift, 0)) >= "
+     "lane_bytes",
+     "hip:gfx950", "swizzle_bits=2,swizzle_shift=-2", NULL},
+    {"tile_loader_lds", "stages * tile_bytes <= arch_shared_bytes",
+     "cuda:sm_86", "dtype=f32,tile_rows=512", NULL},
+    {"tile_loader_lds", "stages * tile_bytes <= arch_shared_bytes",
+     "hip:gfx942", "dtype=f32,tile_rows=264", NULL},
+    {"tile_loader_lds", "entry == stream || stages == 1", "hip:gfx950",
+     "stages=5", NULL},
+    {"tile_loader_lds", "stages == 1 || chunks % num_loading_warps == 0",
+     "hip:gfx950", "entry=stream,tile_rows=16,stages=8", NULL},
+    {"tile_loader_lds", "(stages - 1) * iterations * copies_per_chunk <= 63",
+     "hip:gfx90a", "entry=stream,num_loading_warps=2,stages=8", NULL},
+};
+
+/* A rule that the allowed values of these parameters imply. */
+typedef struct implied {
+    const char *family;
+    const char *rule;
+    const char *params[4]; /* all that it depends on */
+} implied;
+
+static const implied implied_rules[] = {
+    {"tile_loader_lds",
+     "subtile_cols % load_width == 0",
+     {"full_width", "tile_cols", "load_width"}},
+    {"tile_loader_lds", "ld * elem_bytes % 16 == 0", {"ld", "dtype"}},
+    {"tile_loader_lds",
+     "tile_rows * ld * elem_bytes < 2147483648",
+     {"tile_rows", "ld", "dtype"}},
+    {"tile_loader_lds", "64 * num_warps <= 1024", {"num_warps"}},
+};
+
+static groat_family *families[FAMILIES_MAX];
+static size_t family_count;
+
+static void setup(void)
+{
+    family_count = load_embedded(families);
+}
+
+static void teardown(void)
+{
+    for (size_t i = 0; i < family_count; i++)
+        groat__family_free(families[i]);
+}
+
+static groat_family *family_of(const char *name)
+{
+    for (size_t i = 0; i < family_count; i++)
+        if (strcmp(families[i]->name, name) == 0)
+            return families[i];
+    ck_abort_msg("the table names family %s, which is not there", name);
+    return NULL;
+}
+
+static size_t rule_of(const groat_family *family, const char *text)
+{
+    for (size_t i = 0; i < family->rule_count; i++)
+        if (strcmp(family->rules[i].text, text) == 0)
+            return i;
+    ck_abort_msg("the table names a rule that %s has not: %s", family->name,
+                 text);
+    return 0;
+}
+
+static bool holds(const groat__params *params, size_t rule)
+{
+    int64_t value = 0;
+    const char *why;
+
+    return groat__expr_eval(&params->family->rules[rule].expr, params->values,
+                            &value, &why) &&
+           value != 0;
+}
+
+/* The values of a spec, whatever the rules say of them. */
+static groat__params without_rules(groat_family *family, const char *spec,
+                                   const char *target)
+{
+    size_t count = family->rule_count;
+    groat__params params;
+
+    family->rule_count = 0;
+    params = parsed(family, spec, target);
+    family->rule_count = count;
+    return params;
+}
+
+START_TEST(test_breakers)
+{
+    for (size_t i = 0; i < COUNT(breakers); i++) {
+        const breaker *b = &breakers[i];
+        groat_family *family = family_of(b->family);
+        size_t rule = rule_of(family, b->rule);
+        size_t other = b->other == NULL ? rule : rule_of(family, b->other);
+        groat_error error = GROAT_ERROR_INIT;
+        groat__params params;
+        groat__str spec = {0};
+
+        groat__str_addf(&spec, "%s:%s", b->family, b->spec);
+        params = without_rules(family, spec.data, b->target);
+        for (size_t k = 0; k < family->rule_count; k++)
+            ck_assert_msg(holds(&params, k) == (k != rule && k != other),
+                          "%s on %s: rule '%s'", spec.data, b->target,
+                          family->rules[k].text);
+        ck_assert_int_eq(parse(family, spec.data, b->target, &params, &error),
+                         GROAT_INVALID);
+        ck_says(&error, family->rules[rule].reason);
+        ck_says(&error, b->target);
+        groat__str_free(&spec);
+    }
+}
+END_TEST
+
+/* All values of a parameter, or 64 of them from the first to the last. */
+static size_t grid_of(const groat__slot *slot, int64_t grid[64])
+{
+    int64_t total = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < slot->range_count; i++)
+        total += (slot->ranges[i].high - slot->ranges[i].low) /
+                     slot->ranges[i].step +
+                 1;
+    for (size_t n = 0; n < 64; n++) {
+        int64_t at = total <= 64 ? (int64_t)n : (int64_t)n * (total - 1) / 63;
+
+        for (size_t i = 0; i < slot->range_count && at >= 0; i++) {
+            const groat__range *range = &slot->ranges[i];
+            int64_t size = (range->high - range->low) / range->step + 1;
+
+            if (at < size)
+                grid[count++] = range->low + at * range->step;
+            at -= size;
+        }
+    }
+    return count;
+}
+
+/* Gives the parameters from `depth` on every value; the number of points. */
+static size_t walk(const implied *m, size_t rule, size_t depth,
+                   const groat__params *params)
+{
+    int64_t grid[64];
+    size_t count;
+    size_t slot;
+    size_t points = 0;
+
+    if (depth == COUNT(m->params) || m->params[depth] == NULL) {
+        ck_assert_msg(holds(params, rule), "%s is not implied", m->rule);
+        return 1;
+    }
+    slot = slot_of(params->family, m->params[depth]);
+    count = grid_of(&params->family->slots[slot], grid);
+    for (size_t i = 0; i < count; i++) {
+        groat__params next = *params;
+
+        ck_assert_int_eq(groat__params_set(&next, slot, grid[i], NULL),
+                         GROAT_OK);
+        points += walk(m, rule, depth + 1, &next);
+    }
+    return points;
+}
+
+START_TEST(test_implied)
+{
+    for (size_t i = 0; i < COUNT(implied_rules); i++) {
+        const implied *m = &implied_rules[i];
+        groat_family *family = family_of(m->family);
+        size_t rule = rule_of(family, m->rule);
+        groat__params params = without_rules(family, m->family, "hip:gfx950");
+        size_t rules = family->rule_count;
+
+        family->rule_count = 0;
+        ck_assert_uint_gt(walk(m, rule, 0, &params), 1);
+        family->rule_count = rules;
+    }
+}
+END_TEST
+
+START_TEST(test_every_rule_stands_in_a_table)
+{
+    for (size_t i = 0; i < family_count; i++)
+        for (size_t k = 0; k < families[i]->rule_count; k++) {
+            const char *rule = families[i]->rules[k].text;
+            const char *name = families[i]->name;
+            bool broken = false;
+            bool is_implied = false;
+
+            for (size_t n = 0; n < COUNT(breakers); n++)
+                broken |= strcmp(breakers[n].family, name) == 0 &&
+                          strcmp(breakers[n].rule, rule) == 0;
+            for (size_t n = 0; n < COUNT(implied_rules); n++)
+                is_implied |= strcmp(implied_rules[n].family, name) == 0 &&
+                              strcmp(implied_rules[n].rule, rule) == 0;
+            ck_assert_msg(broken != is_implied,
+                          "%s, rule '%s': a spec that breaks it is needed, or "
+                          "that it is implied",
+                          name, rule);
+        }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("rules");
+    TCase *tcase = tcase_create("rules");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 300);
+    tcase_add_test(tcase, test_breakers);
+    tcase_add_test(tcase, test_implied);
+    tcase_add_test(tcase, test_every_rule_stands_in_a_table);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
