@@ -206,6 +206,7 @@ EXTRA_DIST += \
 	$(groat_cli_tests) $(groat_style_tests) \
 	%D%/cli/common.sh \
 	%D%/cli/inject.c \
+	%D%/bench/NOTES.md \
 	%D%/report.sh \
 	%D%/style/lib.sh \
 	%D%/style/state.allow \

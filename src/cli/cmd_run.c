@@ -77,6 +77,17 @@ static void print_trial(const groat__trial *trial, const groat_error *error)
 }
 
 /* Everything that can be wrong with the words, for all specs. */
+/* target may be NULL: the default one, which is not known yet. */
+static int check_sanitize(groat__cli *cli, const char *target)
+{
+    if (!cli->values.sanitize || target == NULL ||
+        strncmp(target, "cpu:", 4) == 0)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(cli, GROAT_INVALID,
+                             "--sanitize is for cpu targets, this is %s",
+                             target);
+}
+
 static int prepare(groat__cli *cli, groat__trial *trials)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -89,12 +100,8 @@ static int prepare(groat__cli *cli, groat__trial *trials)
                              &error) ||
             groat__trial_plan(cli, trial, &error))
             return groat__cli_fail(cli, &error);
-        if (cli->values.sanitize &&
-            strncmp(groat_spec_target(trial->spec), "cpu:", 4) != 0)
-            return groat__cli_refuse(cli, GROAT_INVALID,
-                                     "--sanitize is for cpu targets, this is "
-                                     "%s",
-                                     groat_spec_target(trial->spec));
+        if (check_sanitize(cli, groat_spec_target(trial->spec)))
+            return GROAT__EXIT_USAGE;
     }
     return GROAT__EXIT_DONE;
 }
@@ -165,7 +172,9 @@ int groat__cmd_run(groat__cli *cli)
                                  "--input and --output go with one SPEC, there "
                                  "are %zu",
                                  cli->word_count);
-    code = cli->values.sanitize ? groat__sanitize(cli) : GROAT__EXIT_DONE;
+    code = check_sanitize(cli, groat__cli_target(cli));
+    if (!code && cli->values.sanitize)
+        code = groat__sanitize(cli);
     if (!code)
         code = groat__cli_open(cli, 0);
     if (code)

@@ -137,6 +137,10 @@ int groat__sanitize(groat__cli *cli)
             put_preload_back(before);
         return GROAT__EXIT_DONE;
     }
+    if (dlsym(RTLD_DEFAULT, "__tsan_init"))
+        return groat__cli_refuse(cli, GROAT_NO_DEVICE,
+                                 "--sanitize: this groat was built with "
+                                 "ThreadSanitizer; ASan cannot run beside it");
     if (before)
         return groat__cli_refuse(cli, GROAT_NO_DEVICE,
                                  "--sanitize: the ASan runtime of LD_PRELOAD "
