@@ -218,7 +218,8 @@ int main(void)
     tcase_add_unchecked_fixture(tests, once_before, once_after);
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, the_table_is_complete);
-    tcase_add_loop_test(tests, each_mutant_is_found, 0, RIG_TARGETS * SEEDS);
+    tcase_add_loop_test(tests, each_mutant_is_found, 0,
+                        RIG_TARGETS * rig_seeds());
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

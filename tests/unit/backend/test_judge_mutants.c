@@ -350,8 +350,10 @@ int main(void)
     tcase_add_unchecked_fixture(tests, once_before, once_after);
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, the_table_is_complete);
-    tcase_add_loop_test(tests, sound_kernels_pass, 0, RIG_TARGETS * SEEDS);
-    tcase_add_loop_test(tests, each_fault_is_found, 0, RIG_TARGETS * SEEDS);
+    tcase_add_loop_test(tests, sound_kernels_pass, 0,
+                        RIG_TARGETS * rig_seeds());
+    tcase_add_loop_test(tests, each_fault_is_found, 0,
+                        RIG_TARGETS * rig_seeds());
     tcase_add_loop_test(tests, lanes_of_a_wave_share, 0, 2 * rig_seeds());
     tcase_add_loop_test(tests, findings_without_an_error, 0, RIG_TARGETS);
     suite_add_tcase(suite, tests);
