@@ -33,7 +33,8 @@
  * last call on a context.
  *
  * GROWTH.  Structures that callers fill start with their size; set it with the
- * matching _INIT macro.  Fields are only ever added at the end.
+ * matching _INIT macro or to sizeof.  Fields are only ever added at the end,
+ * and one that is shorter than this version's is refused as INVALID.
  *
  * The library prints nothing, reads no environment variable after
  * groat_open(), installs no handler and runs no shell.
@@ -169,12 +170,15 @@ typedef struct groat_param_info {
     const char *meaning;
 } groat_param_info;
 
+/* Families of the library and of family_path, in the order they were found. */
 GROAT_API size_t groat_family_count(const groat_context *context);
+/* NULL past the end.  Families live as long as their context. */
 GROAT_API const groat_family *groat_family_at(const groat_context *context,
                                               size_t index);
 /* NULL when there is no such family. */
 GROAT_API const groat_family *groat_family_find(const groat_context *context,
                                                 const char *name);
+/* Borrowed from the family, as are all texts below. */
 GROAT_API const char *groat_family_name(const groat_family *family);
 GROAT_API const char *groat_family_summary(const groat_family *family);
 GROAT_API size_t groat_family_param_count(const groat_family *family);
@@ -182,7 +186,8 @@ GROAT_API size_t groat_family_param_count(const groat_family *family);
 GROAT_API groat_status groat_family_param(const groat_family *family,
                                           size_t index, groat_param_info *info);
 GROAT_API size_t groat_family_rule_count(const groat_family *family);
-/* The index-th cross-parameter rule and its reason; borrowed. */
+/* The index-th cross-parameter rule and its reason; borrowed.  Errors: INVALID
+ * (index). */
 GROAT_API groat_status groat_family_rule(const groat_family *family,
                                          size_t index, const char **rule,
                                          const char **reason);
@@ -221,7 +226,8 @@ GROAT_API groat_status groat_spec_get(const groat_spec *spec, const char *name,
 GROAT_API groat_status groat_spec_set(groat_spec *spec, const char *name,
                                       int64_t value, groat_error *error);
 
-/* The text that the compiler gets, NUL-terminated; free with groat_free(). */
+/* The text that the compiler gets, NUL-terminated; free with groat_free().
+ * Needs no compiler.  Errors: NO_MEMORY. */
 GROAT_API groat_status groat_spec_source(groat_spec *spec, char **out,
                                          groat_error *error);
 
@@ -238,7 +244,8 @@ GROAT_API void groat_free(void *memory);
 /* ---- kernels ----------------------------------------------------------- */
 
 /* A loaded, runnable kernel.  Counted: get and retain are each matched by one
- * release. */
+ * release.  In this version the context keeps every kernel loaded until
+ * groat_close(); the counts say which of them a later one may unload. */
 typedef struct groat_kernel groat_kernel;
 
 typedef enum groat_origin {
@@ -286,14 +293,16 @@ GROAT_API groat_status groat_kernel_get(groat_context *context,
                                         groat_kernel **out,
                                         groat_origin *origin,
                                         groat_error *error);
-/* The same for a parsed spec. */
+/* The same for a parsed spec, on the spec's context and target. */
 GROAT_API groat_status groat_kernel_get_spec(groat_spec *spec,
                                              groat_kernel **out,
                                              groat_origin *origin,
                                              groat_error *error);
 
 /* The request path: the kernel if it is in memory, else NULL.  Takes no lock,
- * allocates nothing, never compiles.  Borrowed: valid until groat_close(). */
+ * allocates nothing, never compiles.  Borrowed: valid until groat_close().
+ * Finds what groat_kernel_get() was asked for in the same words, up to 65,536
+ * names per context; for more, keep the handles. */
 GROAT_API groat_kernel *groat_kernel_lookup(const groat_context *context,
                                             const char *spec,
                                             const char *target);
@@ -348,13 +357,18 @@ GROAT_API groat_status groat_kernel_time(groat_kernel *kernel,
                                          groat_error *error);
 
 /* Device memory for a target; 0 bytes is allowed.  The address goes into the
- * argument structure.  Free with groat_memory_free(). */
+ * argument structure.  Free with groat_memory_free().  Errors: INVALID
+ * (target), NO_DEVICE, NO_MEMORY. */
 GROAT_API groat_status groat_memory_alloc(groat_context *context,
                                           const char *target, size_t bytes,
                                           uint64_t *address,
                                           groat_error *error);
+/* No launch may be using it.  0 is allowed. */
 GROAT_API void groat_memory_free(groat_context *context, const char *target,
                                  uint64_t address);
+/* Copies to or from the device and returns when it is done.  Errors: INVALID
+ * (target), NO_DEVICE, LAUNCH_FAILED (the address lies in no buffer, or an
+ * earlier launch faulted). */
 GROAT_API groat_status groat_memory_write(groat_context *context,
                                           const char *target, uint64_t to,
                                           const void *from, size_t bytes,
@@ -363,7 +377,8 @@ GROAT_API groat_status groat_memory_read(groat_context *context,
                                          const char *target, void *to,
                                          uint64_t from, size_t bytes,
                                          groat_error *error);
-/* Waits for all work of the target's device. */
+/* Waits for all work of the target's device.  Errors: INVALID (target),
+ * NO_DEVICE, LAUNCH_FAILED (a launch faulted). */
 GROAT_API groat_status groat_synchronize(groat_context *context,
                                          const char *target,
                                          groat_error *error);
@@ -385,6 +400,7 @@ typedef struct groat_device_info {
 
 /* Number of devices over all backends; the cpu judge is not one. */
 GROAT_API size_t groat_device_count(groat_context *context);
+/* Errors: INVALID (index, info->size), NO_DEVICE. */
 GROAT_API groat_status groat_device_at(groat_context *context, size_t index,
                                        groat_device_info *info,
                                        groat_error *error);
@@ -397,7 +413,11 @@ typedef void groat_doctor_fn(void *user, const char *subject, int usable,
 GROAT_API void groat_doctor(groat_context *context, groat_doctor_fn *fn,
                             void *user);
 
-/* ---- the store --------------------------------------------------------- */
+/* ---- the store ---------------------------------------------------------
+ *
+ * These name the store, so unlike groat_kernel_get() they fail where there is
+ * none: IO with the reason.  Other errors: INVALID (a size, a key prefix that
+ * is not hex), NO_MEMORY. */
 
 typedef struct groat_cache_stat {
     size_t size;

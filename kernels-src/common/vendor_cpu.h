@@ -11,6 +11,8 @@
 // The kernel exports its entry and groat_cpu_bind, which the judge calls once
 // on the OS thread that runs a launch.
 #define GROAT_KERNEL(args_type)                                                \
+    static_assert(sizeof(args_type) == GROAT_ARGS_BYTES,                       \
+                  "args.h and 'launch args' of params.def disagree");          \
     static void groat_cpu_body(const args_type &args);                         \
     extern "C" __attribute__((visibility("default"))) void GROAT_ENTRY(        \
         const void *args)                                                      \

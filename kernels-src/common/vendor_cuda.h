@@ -6,6 +6,8 @@
 #define GROAT_DEVICE __device__ __forceinline__
 #define GROAT_UNROLL _Pragma("unroll")
 #define GROAT_KERNEL(args_type)                                                \
+    static_assert(sizeof(args_type) == GROAT_ARGS_BYTES,                       \
+                  "args.h and 'launch args' of params.def disagree");          \
     extern "C" __global__ void __launch_bounds__(GROAT_BLOCK_THREADS)          \
         GROAT_ENTRY(const __grid_constant__ args_type args)
 

@@ -9,6 +9,8 @@
 #define GROAT_DEVICE __attribute__((device)) __attribute__((always_inline)) inline
 #define GROAT_UNROLL _Pragma("unroll")
 #define GROAT_KERNEL(args_type)                                                \
+    static_assert(sizeof(args_type) == GROAT_ARGS_BYTES,                       \
+                  "args.h and 'launch args' of params.def disagree");          \
     extern "C" __attribute__((global))                                         \
     __attribute__((amdgpu_flat_work_group_size(GROAT_BLOCK_THREADS,            \
                                                GROAT_BLOCK_THREADS))) void     \

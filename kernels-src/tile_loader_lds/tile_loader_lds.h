@@ -24,9 +24,6 @@ namespace tile_loader_lds {
 
 using namespace params;
 
-static_assert(sizeof(tile_loader_lds_args) == GROAT_ARGS_BYTES,
-              "args.h and params.def disagree");
-
 typedef burst<lane_bytes> tile_burst;
 
 constexpr bool swizzled = swizzle_bits > 0;

@@ -68,7 +68,7 @@ typedef struct groat__compiler {
      * and, when the stored form needs the driver to finish compiling,
      *     form ptx driver 13000
      * Reads nothing that differs between two hosts with the same libraries
-     * (no paths, no times).  Errors: INVALID when the arch is one this
+     * (no paths, no times).  Errors: NO_DEVICE when the arch is one this
      * compiler does not know (the text lists those it does). */
     groat_status (*identify)(void *state, const groat__arch *arch,
                              groat__str *who, groat_error *error);
@@ -76,7 +76,7 @@ typedef struct groat__compiler {
     /* Compiles NUL-terminated source with exactly the options that identify
      * printed.  entry is the extern "C" entry point's name, source_name what
      * diagnostics call the file.  Errors: COMPILE_FAILED with error->log;
-     * INVALID as in identify. */
+     * NO_DEVICE as in identify. */
     groat_status (*compile)(void *state, const groat__arch *arch,
                             const char *source_name, const char *source,
                             const char *entry, groat__binary *out,
@@ -103,9 +103,11 @@ typedef struct groat__module groat__module;
 typedef struct groat__device {
     const char *name; /* "cuda", "hip", "cpu" */
 
-    /* Opens the driver.  Errors: NO_DEVICE. */
+    /* Opens the driver.  Errors: NO_DEVICE.  Free with close. */
     groat_status (*open)(const groat__env *env, void **state,
                          groat_error *error);
+    /* All modules unloaded, all launches done.  A context of the caller's is
+     * left alone; one that was retained is released.  NULL is allowed. */
     void (*close)(void *state);
 
     /* Number of devices; 0 is no error. */
@@ -148,10 +150,17 @@ typedef struct groat__device {
                          const void *args, unsigned repeats, double *us,
                          groat_error *error);
 
+    /* Blocks until all work of the current context (else the state's own) is
+     * done.  Errors: LAUNCH_FAILED, NO_DEVICE. */
     groat_status (*sync)(void *state, groat_error *error);
+    /* Device memory in that context, aligned to 256 bytes; 0 bytes is no
+     * error.  Errors: NO_MEMORY, NO_DEVICE. */
     groat_status (*alloc)(void *state, size_t bytes, uint64_t *address,
                           groat_error *error);
+    /* An address that alloc gave, or 0.  No launch may be using it. */
     void (*release)(void *state, uint64_t address);
+    /* Copies between host and device and returns when it is done; 0 bytes is
+     * no error.  Errors: LAUNCH_FAILED, NO_DEVICE. */
     groat_status (*write)(void *state, uint64_t to, const void *from,
                           size_t bytes, groat_error *error);
     groat_status (*read)(void *state, void *to, uint64_t from, size_t bytes,

@@ -20,12 +20,7 @@
 #include "backend/judge.h"
 #include "base/error.h"
 
-enum {
-    STACK_BYTES = 64 << 10,
-    STACK_BYTES_SANITIZE = 512 << 10,
-    ALIGN = 256,
-    THREADS_MAX = 1024
-};
+enum { STACK_BYTES = 256 << 10, STACK_BYTES_SANITIZE = 1 << 20, ALIGN = 256 };
 
 typedef struct cpu {
     pthread_mutex_t lock;
@@ -157,28 +152,6 @@ static void cpu_unload(void *state, groat__module *module)
     free(module);
 }
 
-/* What a machine of the arch would refuse at its own load or launch. */
-static groat_status check_shape(const groat__arch *arch,
-                                const groat__shape *shape, const char *entry,
-                                groat_error *error)
-{
-    const unsigned *b = shape->block;
-    uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
-
-    if (threads > THREADS_MAX)
-        return groat__fail(error, GROAT_INVALID,
-                           "%s: a block is %u x %u x %u threads; %d in all are "
-                           "allowed",
-                           entry, b[0], b[1], b[2], THREADS_MAX);
-    if (shape->shared_bytes > (unsigned)arch->shared_bytes)
-        return groat__fail(error, GROAT_INVALID,
-                           "%s: a block needs %u bytes of shared memory; %s "
-                           "has %d",
-                           entry, shape->shared_bytes, arch->name,
-                           arch->shared_bytes);
-    return GROAT_OK;
-}
-
 static groat_status cpu_load(void *state, const groat__arch *arch,
                              const void *data, size_t bytes, const char *entry,
                              groat__shape *shape, groat__module **out,
@@ -194,9 +167,6 @@ static groat_status cpu_load(void *state, const groat__arch *arch,
                            "a kernel compiled with ASan needs libasan loaded "
                            "first: start the program with LD_PRELOAD set to "
                            "it, as `groat run --sanitize` does");
-    status = check_shape(arch, shape, entry, error);
-    if (status != GROAT_OK)
-        return status;
     m = calloc(1, sizeof(*m));
     if (m == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel");
@@ -228,7 +198,7 @@ static void cpu_facts_of(void *state, groat__module *module, groat_facts *facts)
     (void)state;
     (void)module;
     if (facts->max_threads < 0)
-        facts->max_threads = THREADS_MAX;
+        facts->max_threads = 1024;
 }
 
 static groat_status copy_ranges(cpu *c, groat__judge_range **out, size_t *count,

@@ -288,7 +288,7 @@ static groat_status check_arch(const rtc_state *state, const groat__arch *arch,
     (void)snprintf(token, sizeof(token), " %s ", arch->name);
     if (strstr(known_text(state), token) != NULL)
         return GROAT_OK;
-    return groat__fail(error, GROAT_INVALID,
+    return groat__fail(error, GROAT_NO_DEVICE,
                        "hipRTC %s does not know the arch %s; it knows:%s",
                        state->version, arch->name, known_text(state));
 }

@@ -39,7 +39,11 @@ extern void __tsan_destroy_fiber(void *fiber) __attribute__((weak));
 extern void __tsan_switch_to_fiber(void *fiber, unsigned flags)
     __attribute__((weak));
 
-enum { MANY = 0xffff, VMCNT_MAX = 63 };
+enum {
+    MANY = 0xffff,
+    VMCNT_MAX = 63,
+    GUARD_BYTES = 64 << 10 /* a multiple of any page size */
+};
 
 typedef enum byte_state { UNWRITTEN = 0, WRITTEN, IN_FLIGHT } byte_state;
 
@@ -556,13 +560,21 @@ static void fiber_main(unsigned high, unsigned low)
     to_home(j);
 }
 
+/* Below each stack lies memory that cannot be touched: a kernel that needs more
+ * ends there instead of in its neighbour's stack. */
+static uint8_t *stack_of(const judge *j, size_t index)
+{
+    return j->stacks + index * (j->trial->stack_bytes + GUARD_BYTES) +
+           GUARD_BYTES;
+}
+
 static void start_fiber(judge *j, size_t index)
 {
     fiber *f = &j->fibers[index];
     uint64_t address = (uint64_t)(uintptr_t)j;
 
     (void)getcontext(&f->context);
-    f->context.uc_stack.ss_sp = j->stacks + index * j->trial->stack_bytes;
+    f->context.uc_stack.ss_sp = stack_of(j, index);
     f->context.uc_stack.ss_size = j->trial->stack_bytes;
     f->context.uc_link = NULL;
     makecontext(&f->context, (void (*)(void))fiber_main, 2,
@@ -730,13 +742,16 @@ static bool set_up(judge *j, uint32_t **order)
     j->wave_count = (j->threads + (size_t)t->arch->wave_lanes - 1) /
                     (size_t)t->arch->wave_lanes;
     j->random = t->seed;
-    bytes = j->threads * t->stack_bytes;
+    bytes = j->threads * (t->stack_bytes + GUARD_BYTES);
     j->stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (j->stacks == MAP_FAILED) {
         j->stacks = NULL;
         return false;
     }
+    for (size_t i = 0; i < j->threads; i++)
+        if (mprotect(stack_of(j, i) - GUARD_BYTES, GUARD_BYTES, PROT_NONE) != 0)
+            return false;
     /* Exactly as large as the block's: ASan then sees stray pointers too. */
     j->shared = malloc(t->shared_bytes + (t->shared_bytes == 0));
     j->shadows = calloc(t->shared_bytes + 1, sizeof(*j->shadows));
@@ -763,7 +778,8 @@ static void tear_down(judge *j)
     for (size_t i = 0; j->waves != NULL && i < j->wave_count; i++)
         free(j->waves[i].values);
     if (j->stacks != NULL)
-        (void)munmap(j->stacks, j->threads * j->trial->stack_bytes);
+        (void)munmap(j->stacks,
+                     j->threads * (j->trial->stack_bytes + GUARD_BYTES));
     free(j->shared);
     free(j->shadows);
     free(j->fibers);

@@ -377,13 +377,13 @@ static groat_status unknown_arch(const nvrtc_state *state, const char *arch,
 
     for (int i = 0; i < state->arch_count; i++)
         groat__str_addf(&list, " sm_%d", state->archs[i]);
-    groat__fail(error, GROAT_INVALID,
+    groat__fail(error, GROAT_NO_DEVICE,
                 "NVRTC %d.%d cannot compile for '%.32s'; it knows%s and their "
                 "letter forms",
                 state->major, state->minor, arch,
                 list.failed ? " (no memory)" : list.data);
     groat__str_free(&list);
-    return GROAT_INVALID;
+    return GROAT_NO_DEVICE;
 }
 
 /* The 90 of "sm_90a"; 0 when the name is of another kind. */

@@ -180,8 +180,10 @@ groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
     first = search->sonames != NULL && search->sonames[0] != NULL
                 ? search->sonames[0]
                 : "the library";
-    return groat__fail(error, GROAT_NO_DEVICE, "%s is not to be had; tried: %s",
-                       first, dl->story.data ? dl->story.data : "nothing");
+    return groat__fail(error, GROAT_NO_DEVICE,
+                       "%s is not to be had in any of the usual places; "
+                       "`groat doctor` lists them",
+                       first);
 }
 
 void groat__dl_close(groat__dl *dl)

@@ -27,8 +27,8 @@ typedef struct groat__dl_search {
                                   * the start is $HOME                       */
 } groat__dl_search;
 
-/* Opens the first that loads (RTLD_NOW | RTLD_LOCAL).  Errors: NO_DEVICE, the
- * text lists what was tried.  *dl is filled in both cases; close it. */
+/* Opens the first that loads (RTLD_NOW | RTLD_LOCAL).  Errors: NO_DEVICE; the
+ * story lists what was tried.  *dl is filled in both cases; close it. */
 groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
                             groat_error *error);
 void groat__dl_close(groat__dl *dl);

@@ -108,6 +108,8 @@ static void entry_json(groat__json *json, const groat_cache_entry *entry,
 
     identity_line(entry->identity, "target", &target);
     identity_line(entry->identity, "family", &family);
+    if (family.data != NULL) /* "NAME closure HASH" */
+        family.data[strcspn(family.data, " ")] = '\0';
     groat__json_object(json, NULL);
     groat__json_string(json, "key", entry->key);
     groat__json_string(json, "family", family.data);

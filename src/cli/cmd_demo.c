@@ -317,8 +317,11 @@ static void print_rows(const demo_result *results)
     (void)printf(
         "\ncold: compiled, kept, loaded; disk: the same in a new process;\n"
         "hit: one lookup in memory, mean of %d.  GB/s: 1 GiB through the\n"
-        "tile's stream entry, by the GPU's clock; cpu targets have none.\n",
+        "tile's stream entry, by the GPU's clock; cpu targets have none.\n"
+        "Each row is `groat run SPEC` of one of these:\n",
         LOOKUPS);
+    for (size_t i = 0; i < ROWS; i++)
+        (void)printf("  %s\n", rows[i].spec);
 }
 
 static int report_store(groat__cli *cli)

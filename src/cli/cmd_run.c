@@ -61,7 +61,7 @@ static void print_trial(const groat__trial *trial, const groat_error *error)
 
     (void)printf("%s\n  target    %s\n", groat_spec_text(trial->spec),
                  groat_spec_target(trial->spec));
-    if (trial->kernel) {
+    if (trial->made) {
         (void)printf("  kernel    %s\n  key       %s\n", info->name, info->key);
         (void)printf("  origin    %s: compile %.3f ms, load %.3f ms\n",
                      groat_origin_name(trial->origin), info->compile_ms,

@@ -12,6 +12,8 @@
 #include "cli/cmd.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -237,6 +239,20 @@ static int finish(groat__cli *cli, bool json, int code)
     return code;
 }
 
+/* With stdout closed, the next file opened would take its number, and the
+ * answer would go there.  A file over the shell's limit is an error to be told,
+ * not the end. */
+static void own_standard_files(void)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = dup(fd);
+    if (fd >= 0)
+        (void)close(fd);
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
+
 int main(int argc, char **argv)
 {
     groat__cli cli = {.argc = argc,
@@ -247,6 +263,7 @@ int main(int argc, char **argv)
     bool json = wants_json(argc, argv);
     int code;
 
+    own_standard_files();
     groat__json_object(&cli.json, NULL);
     groat__json_int(&cli.json, "format", GROAT__FORMAT);
     code = dispatch(&cli, argc, argv);

@@ -100,7 +100,7 @@ void groat__trial_json(groat__json *json, const groat__trial *trial)
 {
     groat__json_string(json, "spec", groat_spec_text(trial->spec));
     groat__json_string(json, "target", groat_spec_target(trial->spec));
-    if (trial->kernel)
+    if (trial->made)
         kernel_json(json, trial);
     else
         kernel_json_unknown(json);

@@ -133,23 +133,39 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
     return status;
 }
 
+/* What cannot run here can still be compiled, and its facts told. */
+static void build_only(groat__trial *trial)
+{
+    double start = groat__cli_now_ms();
+
+    trial->made =
+        groat_build(trial->spec, NULL, NULL, &trial->info, NULL) == GROAT_OK;
+    trial->origin = trial->info.origin;
+    trial->get_ms = groat__cli_now_ms() - start;
+}
+
 groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
                               groat_error *error)
 {
     groat_status status;
     double start;
 
+    trial->info.size = sizeof(trial->info);
     status =
         groat_synchronize(cli->context, groat_spec_target(trial->spec), error);
+    if (status == GROAT_NO_DEVICE)
+        build_only(trial);
     if (status)
         return status;
     start = groat__cli_now_ms();
     status = groat_kernel_get_spec(trial->spec, &trial->kernel, &trial->origin,
                                    error);
     trial->get_ms = groat__cli_now_ms() - start;
+    if (status == GROAT_NO_DEVICE)
+        build_only(trial);
     if (status)
         return status;
-    trial->info.size = sizeof(trial->info);
+    trial->made = true;
     status = groat_kernel_info_get(trial->kernel, &trial->info);
     return status ? fail(error, status, "the kernel gave no information")
                   : GROAT_OK;

@@ -21,6 +21,7 @@ typedef struct groat__trial {
     groat_spec *spec;
     groat_kernel *kernel;
     groat_kernel_info info;
+    bool made; /* info is filled: there is a binary, loaded or not       */
     groat_origin origin;
     const groat_driver *driver; /* NULL: the family has none              */
     groat_plan plan;
@@ -36,8 +37,9 @@ typedef struct groat__trial {
     unsigned first_got;
 } groat__trial;
 
-/* Gets the kernel and its driver.  The device is opened first, so that get_ms
- * has no vendor's start-up in it. */
+/* Gets the kernel.  The device is opened first, so that get_ms has no vendor's
+ * start-up in it.  Where there is no device it answers NO_DEVICE, but the
+ * binary is built all the same, so that info says what there is to say. */
 groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
                               groat_error *error);
 

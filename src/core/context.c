@@ -5,7 +5,7 @@
  * places for machines, flights and kernels.  A store that cannot be opened is
  * no error: one warning, and kernels live in memory.
  */
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,25 +91,54 @@ static char *cache_dir(const groat_options *options, const char **why)
     return groat__str_take(&path);
 }
 
-static groat_status cache_bound(const groat_options *options, uint64_t *bytes,
-                                groat_error *error)
+/* A number of bytes, with K, M or G for powers of 1024; false for anything
+ * else, 0 and what does not fit. */
+static bool parse_bytes(const char *text, uint64_t *out)
+{
+    static const char units[] = "KMG";
+    const char *unit;
+    char *end = NULL;
+    uint64_t value;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (errno != 0 || value == 0)
+        return false;
+    if (*end != '\0') {
+        unsigned shift;
+
+        unit = strchr(units, *end);
+        if (unit == NULL || end[1] != '\0')
+            return false;
+        shift = 10 * (unsigned)(unit - units + 1);
+        if (value > UINT64_MAX >> shift)
+            return false;
+        value <<= shift;
+    }
+    *out = value;
+    return true;
+}
+
+/* A bad variable is no reason to stop a program: one warning, the default. */
+static uint64_t cache_bound(groat_context *context,
+                            const groat_options *options)
 {
     const char *text = getenv("GROAT_CACHE_MAX_BYTES");
-    char *end = NULL;
+    uint64_t bytes = options->cache_max_bytes;
 
-    *bytes = options->cache_max_bytes;
-    if (*bytes != 0)
-        return GROAT_OK;
-    *bytes = default_max_bytes;
+    if (bytes != 0)
+        return bytes;
     if (text == NULL || *text == '\0')
-        return GROAT_OK;
-    *bytes = strtoull(text, &end, 10);
-    if (*end != '\0' || *text == '-' || *bytes == 0)
-        return groat__fail(error, GROAT_INVALID,
-                           "GROAT_CACHE_MAX_BYTES is '%.40s'; allowed: a "
-                           "number of bytes from 1 on",
-                           text);
-    return GROAT_OK;
+        return default_max_bytes;
+    if (parse_bytes(text, &bytes))
+        return bytes;
+    groat__log_line(&context->env.log, GROAT_LOG_WARNING,
+                    "GROAT_CACHE_MAX_BYTES is '%.40s'; allowed: a number of "
+                    "bytes from 1 on, with K, M or G; the bound is 1 GiB",
+                    text);
+    return default_max_bytes;
 }
 
 static void lose_store(groat_context *context, const char *why)
@@ -119,33 +148,29 @@ static void lose_store(groat_context *context, const char *why)
                     "kernels are kept in memory only: %s", why);
 }
 
-static groat_status open_store(groat_context *context,
-                               const groat_options *options, groat_error *error)
+static void open_store(groat_context *context, const groat_options *options)
 {
     groat__store_options store = {.log = context->env.log};
     groat_error inner = GROAT_ERROR_INIT;
     const char *why = "no memory";
     char *dir;
-    groat_status status = cache_bound(options, &store.max_bytes, error);
 
+    store.max_bytes = cache_bound(context, options);
     context->store_max_bytes = store.max_bytes;
-    if (status != GROAT_OK)
-        return status;
     if (options->flags & GROAT_OPEN_NO_DISK) {
         context->store_problem = strdup("the caller asked for none");
-        return GROAT_OK;
+        return;
     }
     dir = cache_dir(options, &why);
     if (dir == NULL) {
         lose_store(context, why);
-        return GROAT_OK;
+        return;
     }
     store.dir = dir;
     if (groat__store_open(&store, &context->store, &inner) != GROAT_OK)
         lose_store(context, inner.text);
     free(dir);
     groat_error_clear(&inner);
-    return GROAT_OK;
 }
 
 static groat_status check_options(const groat_options *options,
@@ -209,12 +234,11 @@ groat_status groat_open(const groat_options *options, groat_context **out,
     family_path = options->family_path != NULL ? options->family_path
                                                : getenv("GROAT_FAMILY_PATH");
     status = groat__families_load(context, family_path, error);
-    if (status == GROAT_OK)
-        status = open_store(context, options, error);
     if (status != GROAT_OK) {
         groat_close(context);
         return status;
     }
+    open_store(context, options);
     *out = context;
     return GROAT_OK;
 }

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "core/core.h"
 
+enum { THREADS_MAX = 1024 };
+
 /* One spec on its way to a kernel. */
 typedef struct journey {
     groat_context *context;
@@ -31,6 +33,27 @@ const char *groat_origin_name(groat_origin origin)
     static const char *const names[] = {"compiled", "disk", "memory"};
 
     return (unsigned)origin < 3 ? names[origin] : "unknown";
+}
+
+/* What every machine of the arch would refuse: a build is told at once. */
+static groat_status check_shape(const journey *j, groat_error *error)
+{
+    const unsigned *b = j->shape.block;
+    const groat__arch *arch = j->params->target.arch;
+    uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
+
+    if (threads > THREADS_MAX)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s: a block is %u x %u x %u threads; %d in all are "
+                           "allowed",
+                           j->entry.data, b[0], b[1], b[2], THREADS_MAX);
+    if (j->shape.shared_bytes > (unsigned)arch->shared_bytes)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s: a block needs %u bytes of shared memory; %s "
+                           "has %d",
+                           j->entry.data, j->shape.shared_bytes, arch->name,
+                           arch->shared_bytes);
+    return GROAT_OK;
 }
 
 static groat_status begin(journey *j, groat_context *context,
@@ -54,6 +77,9 @@ static groat_status begin(journey *j, groat_context *context,
     groat__params_entry(params, &j->entry);
     if (j->entry.failed)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a name");
+    status = check_shape(j, error);
+    if (status != GROAT_OK)
+        return status;
     return groat__spec_identity(context, params, &j->identity, &j->key, error);
 }
 

@@ -400,17 +400,34 @@ START_TEST(a_store_that_is_no_folder)
 }
 END_TEST
 
+/* A warning and the default: no variable of the store stops a program. */
 START_TEST(bounds_that_are_no_numbers)
 {
-    static const char *const bounds[] = {"many", "-1", "0", "12 bytes", "1e9"};
-    groat_options options = rig_options(&fix);
+    static const char *const bounds[] = {"many",
+                                         "-1",
+                                         "0",
+                                         "12 bytes",
+                                         "1e9",
+                                         " 5",
+                                         "+5",
+                                         "5KB",
+                                         "1T",
+                                         "99999999999999999999",
+                                         "18446744073709551615G"};
     groat_context *context = NULL;
 
     for (size_t i = 0; i < COUNT(bounds); i++) {
         ck_assert_int_eq(setenv("GROAT_CACHE_MAX_BYTES", bounds[i], 1), 0);
-        ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-                 &fix.error, bounds[i]);
+        fix.warnings = 0;
+        context = rig_open(&fix);
+        ck_assert_int_eq(fix.warnings, 1);
+        ck_assert_uint_eq(rig_stat(context).max_bytes, (uint64_t)1 << 30);
+        groat_close(context);
     }
+    ck_assert_int_eq(setenv("GROAT_CACHE_MAX_BYTES", "3M", 1), 0);
+    context = rig_open(&fix);
+    ck_assert_uint_eq(rig_stat(context).max_bytes, 3 << 20);
+    groat_close(context);
     ck_assert_int_eq(setenv("GROAT_CACHE_MAX_BYTES", "1234567", 1), 0);
     context = rig_open(&fix);
     ck_assert_uint_eq(rig_stat(context).max_bytes, 1234567);

@@ -69,17 +69,17 @@ START_TEST(unknown_arch_is_refused_before_the_compile)
     b.comgr->isas = 3; /* up to gfx942 */
     ck_assert_int_eq(rtc->open(&b.env, &state, &b.error), GROAT_OK);
     ck_assert_int_eq(rtc->identify(state, &future, &who, &b.error),
-                     GROAT_INVALID);
+                     GROAT_NO_DEVICE);
     ck_assert_ptr_nonnull(strstr(b.error.text, "gfx1250"));
     ck_assert_ptr_nonnull(strstr(b.error.text, ": gfx90a gfx942 "));
     ck_assert_ptr_null(who.data);
     ck_assert_int_eq(rtc->compile(state, arch("gfx950"), "a.hip", source,
                                   "copy_tile", &binary, &b.error),
-                     GROAT_INVALID);
+                     GROAT_NO_DEVICE);
     ck_assert_ptr_nonnull(strstr(b.error.text, "gfx950"));
     ck_assert_int_eq(b.rtc->compiles, 0);
     ck_assert_int_eq(rtc->identify(state, arch("sm_90a"), &who, &b.error),
-                     GROAT_INVALID);
+                     GROAT_NO_DEVICE);
     groat_error_clear(&b.error);
     rtc->close(state);
     check_nothing_live(&b);

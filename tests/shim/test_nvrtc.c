@@ -237,18 +237,18 @@ START_TEST(unknown_archs_are_listed)
     groat__binary binary = {0};
 
     ck_assert_int_eq(COMPILER->identify(state, &sm_70, &who, &error),
-                     GROAT_INVALID);
+                     GROAT_NO_DEVICE);
     ck_assert_ptr_nonnull(
         strstr(error.text, "'sm_70'; it knows sm_75 sm_80 sm_86 sm_89 sm_90"));
     ck_assert_int_eq(
         COMPILER->compile(state, &gfx, "k.cu", source, "k", &binary, &error),
-        GROAT_INVALID);
+        GROAT_NO_DEVICE);
     ck_assert_ptr_null(binary.data);
     for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
         groat__arch arch = {.name = strange[i]};
 
         ck_assert_int_eq(COMPILER->identify(state, &arch, &who, &error),
-                         GROAT_INVALID);
+                         GROAT_NO_DEVICE);
     }
     ck_assert_uint_eq(who.len, 0);
     groat_error_clear(&error);

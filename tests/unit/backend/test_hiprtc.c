@@ -197,7 +197,7 @@ START_TEST(unknown_arch_is_refused)
     for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
         ck_assert_int_eq(rtc->compile(state, &strangers[i], "a.hip", source,
                                       "transpose_tile", &binary, &error),
-                         GROAT_INVALID);
+                         GROAT_NO_DEVICE);
         ck_assert_ptr_nonnull(strstr(error.text, "gfx90a"));
         ck_assert_ptr_null(binary.data);
     }
@@ -205,7 +205,7 @@ START_TEST(unknown_arch_is_refused)
         if (!knows(state, i))
             ck_assert_int_eq(rtc->compile(state, arch(i), "a.hip", source,
                                           "transpose_tile", &binary, &error),
-                             GROAT_INVALID);
+                             GROAT_NO_DEVICE);
     groat_error_clear(&error);
     rtc->close(state);
 }

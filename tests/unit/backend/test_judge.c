@@ -422,6 +422,8 @@ START_TEST(seeds_permute)
     unsigned lanes = _i == 0 ? 64 : 32;
     unsigned orders[6][256];
     unsigned again[256];
+    int waves_moved = 0;
+    int lanes_moved = 0;
 
     for (unsigned seed = 0; seed < 6; seed++) {
         run_order(archs[_i], seed, orders[seed]);
@@ -430,9 +432,13 @@ START_TEST(seeds_permute)
         for (unsigned i = 0; i < 256; i++)
             ck_assert_uint_eq(orders[seed][i] / lanes,
                               orders[seed][i / lanes * lanes] / lanes);
+        waves_moved += orders[seed][0] / lanes != 0;
+        lanes_moved += orders[seed][0] % lanes != 0;
         for (unsigned other = 0; other < seed; other++)
             ck_assert_mem_ne(orders[seed], orders[other], sizeof(again));
     }
+    ck_assert_int_ge(waves_moved, 1);
+    ck_assert_int_ge(lanes_moved, 1);
     for (unsigned i = 0; i < 256; i++)
         ck_assert_uint_eq(orders[0][i], i);
 }

@@ -88,11 +88,16 @@ static const fault faults[] = {
     {PROBE_LOAD_STORE, ALL, RACE},
     {PROBE_STORE_COPY, ALL, RACE},
     {PROBE_COPY_LOAD, ALL, RACE},
+    {PROBE_FILLED_STORE_LOAD, ALL, "since the last barrier"},
+    {PROBE_FILLED_LOAD_STORE, ALL, "since the last barrier"},
+    {PROBE_FILLED_COPY_LOAD, ALL, "since the last barrier"},
+    {PROBE_FILLED_LOAD_COPY, ALL, "since the last barrier"},
+    {PROBE_FILLED_LOADS_STORE, ALL, "since the last barrier"},
     {PROBE_OWN_COPY_LOAD, ALL, "reads byte"},
     {PROBE_OWN_COPY_STORE, ALL, "into it is in flight"},
     {PROBE_OWN_COPY_COPY, ALL, "into it is in flight"},
-    {PROBE_LANES_STORE_LOAD, NV, RACE},
-    {PROBE_LANES_COPY_LOAD, NV, RACE},
+    {PROBE_LANES_STORE_LOAD, NV, "since the last barrier"},
+    {PROBE_LANES_COPY_LOAD, NV, "since the last barrier"},
 };
 
 enum { FAULTS = COUNT(faults) };
@@ -300,8 +305,7 @@ START_TEST(lanes_of_a_wave_share)
     ck_assert_msg(bench_run(&b, PROBE_LANES_STORE_LOAD) == GROAT_OK, "%s",
                   b.error.text);
     for (unsigned t = 0; t < THREADS; t++) {
-        const uint32_t put[4] = {t ^ 5, PROBE_LANES_STORE_LOAD, 16 * (t ^ 5),
-                                 7};
+        const uint32_t put[4] = {t ^ 5, PROBE_LANES_STORE_LOAD, 16 * t, 7};
 
         ck_assert_mem_eq(b.output[0][t], put, 16);
     }

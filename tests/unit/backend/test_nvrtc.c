@@ -205,7 +205,7 @@ START_TEST(ancient_arch_is_refused)
     void *state = open_state();
 
     ck_assert_int_eq(COMPILER->identify(state, &arch, &who, &error),
-                     GROAT_INVALID);
+                     GROAT_NO_DEVICE);
     ck_assert_ptr_nonnull(strstr(error.text, " sm_90"));
     groat_error_clear(&error);
     groat__str_free(&who);

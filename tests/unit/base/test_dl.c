@@ -144,9 +144,10 @@ START_TEST(test_nothing_found)
     (void)snprintf(pattern, sizeof(pattern), "%s/none-*/lib.so", fix.dir);
     search(names, patterns, GROAT_NO_DEVICE);
     ck_says(&fix.error, NO_LIBRARY " is not to be had");
-    ck_says(&fix.error, "libgroat_other.so");
-    ck_says(&fix.error, pattern);
-    ck_says(&fix.error, "no such file");
+    ck_says(&fix.error, "groat doctor");
+    ck_assert_ptr_nonnull(strstr(fix.dl.story.data, "libgroat_other.so"));
+    ck_assert_ptr_nonnull(strstr(fix.dl.story.data, pattern));
+    ck_assert_ptr_nonnull(strstr(fix.dl.story.data, "no such file"));
     ck_assert_int_eq(lines_of(&fix.dl.story), 3);
     ck_assert_ptr_null(groat__dl_symbol(&fix.dl, "malloc"));
     ck_assert_str_eq(fix.dl.build_id, "");
@@ -160,9 +161,9 @@ START_TEST(test_nowhere_to_look)
     static const char *const none[] = {NULL};
 
     search(NULL, NULL, GROAT_NO_DEVICE);
-    ck_says(&fix.error, "nothing");
+    ck_says(&fix.error, "the library");
     search(none, none, GROAT_NO_DEVICE);
-    ck_says(&fix.error, "nothing");
+    ck_says(&fix.error, "the library");
     ck_assert_ptr_null(fix.dl.story.data);
 }
 END_TEST

@@ -63,7 +63,8 @@ static const breaker breakers[] = {
      "stages=5", NULL},
     {"tile_loader_lds", "stages == 1 || chunks % num_loading_warps == 0",
      "hip:gfx950", "entry=stream,tile_rows=16,stages=8", NULL},
-    {"tile_loader_lds", "(stages - 1) * iterations * copies_per_chunk <= 63",
+    {"tile_loader_lds",
+     "!arch_is_amd || (stages - 1) * iterations * copies_per_chunk <= 63",
      "hip:gfx90a", "entry=stream,num_loading_warps=2,stages=8", NULL},
 };
 

@@ -197,30 +197,30 @@ struct probe {
 
     GROAT_DEVICE void disagree(const judge_probe_args &args)
     {
-        u32 half = lane / 32;
+        u32 odd = lane % 2; /* varies in a wave, and in a warp */
 
         switch (mutant) {
         case PROBE_M0_VARIES:
-            copy4(source, 1024 * half, 4 * lane, 0);
+            copy4(source, 1024 * odd, 4 * lane, 0);
             break;
         case PROBE_SOFFSET_VARIES:
-            copy4(source, 0, 4 * lane, 4 * half);
+            copy4(source, 0, 4 * lane, 4 * odd);
             break;
         case PROBE_BASE_VARIES:
-            copy4(make_buffer(args.source + 4 * half, 1024), 0, 4 * lane, 0);
+            copy4(make_buffer(args.source + 4 * odd, 1024), 0, 4 * lane, 0);
             break;
         case PROBE_RECORDS_VARY:
-            copy4(make_buffer(args.source, 1024 + half), 0, 4 * lane, 0);
+            copy4(make_buffer(args.source, 1024 + odd), 0, 4 * lane, 0);
             break;
         case PROBE_UNIFORM_VARIES:
-            sum.x += wave_uniform(half);
+            sum.x += wave_uniform(odd);
             break;
         case PROBE_COPY_DIVERGES:
-            if (half == 0)
+            if (odd == 0)
                 copy4(source, 0, 4 * lane, 0);
             break;
         default: /* PROBE_END_DIVERGES */
-            if (half == 0)
+            if (odd == 0)
                 block_barrier();
             break;
         }
@@ -246,6 +246,53 @@ struct probe {
         }
     }
 
+    GROAT_DEVICE void fill()
+    {
+        put(16 * thread);
+        shared_fence();
+        block_barrier();
+    }
+
+    /* On bytes that both waves may read, one of them does what it may not. */
+    GROAT_DEVICE void race_filled()
+    {
+        fill();
+        switch (mutant) {
+        case PROBE_FILLED_STORE_LOAD:
+            if (wave == 0)
+                put(16 * lane);
+            else
+                add(shared_load16(16 * lane));
+            break;
+        case PROBE_FILLED_LOAD_STORE:
+            if (wave == 1)
+                put(16 * lane);
+            else
+                add(shared_load16(16 * lane));
+            break;
+        case PROBE_FILLED_COPY_LOAD:
+            if (wave == 0)
+                copy4(source, 0, 4 * lane, 0);
+            land();
+            if (wave == 1)
+                add(shared_load16(lane / 4 * 16));
+            break;
+        case PROBE_FILLED_LOAD_COPY:
+            if (wave == 1)
+                copy4(source, 0, 4 * lane, 0);
+            else
+                add(shared_load16(256 + lane / 4 * 16));
+            land();
+            break;
+        default: /* PROBE_FILLED_LOADS_STORE */
+            add(shared_load16(16 * lane));
+            if (wave == 1)
+                put(16 * lane);
+            break;
+        }
+        shared_fence();
+    }
+
     GROAT_DEVICE void race()
     {
         u32 own = 16 * thread;
@@ -261,9 +308,7 @@ struct probe {
             add(shared_load16(other));
             break;
         case PROBE_LOAD_STORE:
-            put(own);
-            shared_fence();
-            block_barrier();
+            fill();
             add(shared_load16(other));
             put(own);
             break;
@@ -296,15 +341,16 @@ struct probe {
             copy_tile(0, 0);
             return copy_tile(1, 0);
         case PROBE_LANES_STORE_LOAD:
-            put(16 * thread);
+            fill();
+            put(16 * (thread ^ 5));
             shared_fence();
-            break;
+            return add(shared_load16(16 * thread));
         default: /* PROBE_LANES_COPY_LOAD */
+            fill();
             copy_tile(0, 0);
             land();
-            break;
+            return add(shared_load16(16 * (thread ^ 5)));
         }
-        add(shared_load16(16 * (thread ^ 5)));
     }
 
     GROAT_DEVICE void run(const judge_probe_args &args)
@@ -323,6 +369,8 @@ struct probe {
             miscount();
         else if (mutant <= PROBE_COPY_LOAD)
             race();
+        else if (mutant <= PROBE_FILLED_LOADS_STORE)
+            race_filled();
         else
             share();
         shared_fence();
