@@ -97,6 +97,22 @@ static bool find_runtime(const char *cxx, char *path)
            ask(cxx, "libasan.so", path);
 }
 
+/* The compiler that the library will use: the same names in the same order. */
+static bool find_any_runtime(const char **cxx, char *path)
+{
+    static const char *const names[] = {"c++", "g++", "clang++"};
+
+    if (*cxx != NULL && **cxx != '\0')
+        return find_runtime(*cxx, path);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        *cxx = names[i];
+        if (find_runtime(*cxx, path))
+            return true;
+    }
+    *cxx = "none of c++, g++ and clang++ in PATH is there or";
+    return false;
+}
+
 static int start_again(groat__cli *cli, const char *runtime)
 {
     const char *before = getenv("LD_PRELOAD");
@@ -145,8 +161,7 @@ int groat__sanitize(groat__cli *cli)
         return groat__cli_refuse(cli, GROAT_NO_DEVICE,
                                  "--sanitize: the ASan runtime of LD_PRELOAD "
                                  "was not loaded");
-    cxx = cxx && *cxx ? cxx : "c++";
-    if (!find_runtime(cxx, path))
+    if (!find_any_runtime(&cxx, path))
         return groat__cli_refuse(cli, GROAT_NO_DEVICE,
                                  "--sanitize: %s has no libasan.so and no "
                                  "libclang_rt.asan.so; GROAT_CXX names another "

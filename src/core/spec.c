@@ -9,6 +9,22 @@
 #include "base/error.h"
 #include "core/core.h"
 
+static groat_status unknown_family(const groat_context *context,
+                                   const char *text, size_t len,
+                                   groat_error *error)
+{
+    groat__str all = {0};
+
+    for (size_t i = 0; i < context->family_count; i++)
+        groat__str_addf(&all, "%s%s", i > 0 ? ", " : "",
+                        context->families[i]->name);
+    groat__fail(error, GROAT_INVALID,
+                "family '%.*s' is unknown; families: %.500s",
+                (int)(len < 48 ? len : 48), text, all.failed ? "" : all.data);
+    groat__str_free(&all);
+    return GROAT_INVALID;
+}
+
 groat_status groat_spec_parse(groat_context *context, const char *text,
                               const char *target, groat_spec **out,
                               groat_error *error)
@@ -22,6 +38,8 @@ groat_status groat_spec_parse(groat_context *context, const char *text,
     status = groat__context_target(context, target, &where, error);
     if (status != GROAT_OK)
         return status;
+    if (groat__context_family(context, text, strcspn(text, ":")) == NULL)
+        return unknown_family(context, text, strcspn(text, ":"), error);
     spec = calloc(1, sizeof(*spec));
     if (spec == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a spec");

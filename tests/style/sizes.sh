@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Functions of 80 lines and files of 900 lines at most.  A function starts at
+# C functions of 60 lines and files of 900 lines at most.  A function starts at
 # a "{" in the first column and ends at the next "}" there; clang-format keeps
 # it so.
 . "$(dirname "$0")/lib.sh"
@@ -13,9 +13,9 @@ project_files | grep -E '\.(c|h|cc|sh)$' | while read -r file; do
         start = NR; name = head
     }
     /^\}/ && start {
-        if (NR - start - 1 > 80)
+        if (NR - start - 1 > 60 && file ~ /\.[ch]$/)
             print file ":" start ": function of " NR - start - 1 \
-                " lines, 80 allowed: " name
+                " lines, 60 allowed: " name
         start = 0
     }
     { last = $0 }
