@@ -14,8 +14,8 @@ enum { WAVE = 64, STACK = 256 << 10, SOURCE = 512 };
 
 /* What the entries below work on; one launch at a time. */
 typedef struct probe {
-    unsigned char source[SOURCE];
-    unsigned char image[4096];
+    _Alignas(256) unsigned char source[SOURCE];
+    _Alignas(256) unsigned char image[4096];
     unsigned records; /* num_records, and how the copies are asked for */
     unsigned soffset;
     unsigned step;
