@@ -306,6 +306,7 @@ START_TEST(lookup_by_values)
     groat_kernel *three = NULL;
     groat_origin origin = GROAT_FROM_COMPILER;
 
+    ck_assert_str_eq(groat_spec_text(spec), "adder:step=1,doubled=2");
     ck_assert_int_eq(groat_spec_set(spec, "step", 2, &fix.error), GROAT_OK);
     /* A default that followed step keeps its value. */
     ck_assert_str_eq(groat_spec_text(spec), "adder:step=2,doubled=2");

@@ -158,9 +158,16 @@ START_TEST(each_key_is_compiled_once)
             ck_assert_ptr_eq(workers[i].kernels[key], workers[0].kernels[key]);
         }
     }
-    for (unsigned key = 0; key < KEYS; key++)
-        ck_assert(
-            rig_adds(context, "cpu:gfx950", workers[0].kernels[key], key + 1));
+    for (unsigned key = 0; key < KEYS; key++) {
+        groat_kernel *kernel = workers[0].kernels[key];
+
+        ck_assert(rig_adds(context, "cpu:gfx950", kernel, key + 1));
+        /* One count for each get, and the context's own. */
+        ck_assert_uint_eq(atomic_load(&kernel->refs), THREADS + 1);
+        for (unsigned i = 0; i < THREADS; i++)
+            groat_kernel_release(kernel);
+        ck_assert_uint_eq(atomic_load(&kernel->refs), 1);
+    }
     stat = rig_stat(context);
     ck_assert_uint_eq(stat.compiles, KEYS);
     ck_assert_uint_eq(stat.memory_hits, THREADS * KEYS - KEYS);
