@@ -63,7 +63,6 @@ struct groat_context {
     _Atomic(const char *) default_ready;
     atomic_uint_fast64_t memory_hits;
     atomic_uint_fast64_t compiles;
-    atomic_uint_fast64_t refused; /* binaries that a driver refused */
 };
 
 struct groat_kernel {

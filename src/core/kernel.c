@@ -225,7 +225,6 @@ static groat_status make(journey *j, groat_kernel **out, groat_error *error)
                     "and compiled again",
                     j->entry.data);
     groat__store_evict(j->context->store, &j->key);
-    (void)atomic_fetch_add(&j->context->refused, 1);
     groat__binary_free(&j->binary);
     status = compile(j, error);
     return status == GROAT_OK ? load(j, out, error) : status;
