@@ -114,6 +114,38 @@ enum { GROAT_LOG_WARNING = 1, GROAT_LOG_INFO = 2 };
 
 typedef void groat_log_fn(void *user, int level, const char *line);
 
+/* Ways in which a wave touches shared memory. */
+typedef enum groat_access {
+    GROAT_ACCESS_READ = 0,
+    GROAT_ACCESS_WRITE = 1,
+    GROAT_ACCESS_COPY = 2, /* asynchronous copy from device memory         */
+    GROAT_ACCESS_TRANSPOSE = 3 /* read with exchange among lanes (gfx950) */
+} groat_access;
+
+/* One instruction of one wave that touches shared memory, as the judge of cpu
+ * targets saw it.  Arrays are borrowed for the call and have `lanes` entries;
+ * those of lanes that are not active are 0. */
+typedef struct groat_trace {
+    size_t size;
+    groat_access access;
+    unsigned block[3];      /* coordinates in the grid                        */
+    unsigned wave;          /* in the block                                   */
+    unsigned index;         /* of the wave's accesses, in order, from 0       */
+    unsigned lanes;         /* of a wave: 32 or 64                            */
+    unsigned bytes;         /* per lane                                       */
+    unsigned passes;        /* times that the banks are read or written       */
+    unsigned passes_min;    /* the same, were there no bank conflicts         */
+    unsigned reuse;         /* most different dwords wanted of a bank at once:
+                             * 1 is free of conflicts                         */
+    uint64_t active;        /* bit per lane                                   */
+    const uint32_t *shared; /* byte address in the block's shared memory      */
+    const uint64_t *source; /* copies: device address; 0: nothing but zeros   */
+} groat_trace;
+
+/* Called on the thread that launches, once per instruction, in an order that
+ * each wave could have had.  It may not call groat. */
+typedef void groat_trace_fn(void *user, const groat_trace *event);
+
 /* groat_options.flags */
 enum {
     GROAT_OPEN_NO_DISK = 1, /* keep kernels in memory only                    */
@@ -132,11 +164,13 @@ typedef struct groat_options {
     uint64_t seed;            /* cpu targets: order of legal choices         */
     groat_log_fn *log;        /* NULL: messages are dropped                  */
     void *log_user;
+    groat_trace_fn *trace; /* cpu targets: NULL, or told every access     */
+    void *trace_user;
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
-        sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0                          \
+        sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
     }
 
 /* Opens a context.  options may be NULL.  No vendor library is touched before

@@ -5,8 +5,13 @@
 embedded_files = \
 	%D%/common/burst.h \
 	%D%/common/cpu_hooks.h \
+	%D%/common/fragment.h \
+	%D%/common/image.h \
+	%D%/common/mma.h \
+	%D%/common/stream.h \
 	%D%/common/swizzle.h \
 	%D%/common/vendor.h \
+	%D%/common/view.h \
 	%D%/common/vendor_cpu.h \
 	%D%/common/vendor_cuda.h \
 	%D%/common/vendor_hip.h \

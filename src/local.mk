@@ -46,6 +46,10 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/hiprtc.def \
 	%D%/backend/judge.c \
 	%D%/backend/judge.h \
+	%D%/backend/judge_internal.h \
+	%D%/backend/judge_memory.c \
+	%D%/backend/judge_trace.c \
+	%D%/backend/judge_wave.c \
 	%D%/backend/nvrtc.c \
 	%D%/backend/nvrtc.def \
 	%D%/backend/rocm.c \

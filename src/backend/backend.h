@@ -39,6 +39,8 @@ typedef struct groat__env {
     int device;               /* ordinal wanted                              */
     bool sanitize;            /* cpu: compile with ASan + UBSan              */
     uint64_t seed;            /* cpu: order of legal choices                 */
+    groat_trace_fn *trace;    /* cpu: told each access to shared memory      */
+    void *trace_user;
     groat__log log;
 } groat__env;
 

@@ -71,6 +71,12 @@ typedef struct groat_driver {
     groat_status (*expect)(const groat_spec *spec, const groat_plan *plan,
                            const void *const *inputs, size_t index, void *data,
                            groat_error *error);
+
+    /* NULL where every output must be equal byte by byte.  Else writes, for
+     * output buffer `index` of floats, how far each may be from the expected
+     * one, and returns true; false means that this buffer must be equal. */
+    bool (*bound)(const groat_spec *spec, const groat_plan *plan,
+                  const void *const *inputs, size_t index, float *allowed);
 } groat_driver;
 
 /* NULL when the family has none: it can be built, not run. */

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -242,21 +243,41 @@ static groat_status place(groat__cli *cli, groat__trial *trial, bench_top *top,
     return status;
 }
 
+static void note_first(groat__trial *trial, const groat_buffer *buffer,
+                       size_t offset, const unsigned char *want,
+                       const unsigned char *got)
+{
+    trial->first_buffer = buffer->name;
+    trial->first_offset = offset;
+    trial->first_expected = *want;
+    trial->first_got = *got;
+}
+
 static void compare(groat__trial *trial, const groat_buffer *buffer,
                     const unsigned char *want, const unsigned char *got)
 {
     trial->bytes += buffer->bytes;
     if (buffer->bytes == 0 || memcmp(want, got, buffer->bytes) == 0)
         return;
-    for (size_t i = 0; i < buffer->bytes; i++) {
-        if (want[i] == got[i])
+    for (size_t i = 0; i < buffer->bytes; i++)
+        if (want[i] != got[i] && !trial->mismatches++)
+            note_first(trial, buffer, i, want + i, got + i);
+}
+
+static void compare_floats(groat__trial *trial, const groat_buffer *buffer,
+                           const float *allowed, const float *want,
+                           const float *got)
+{
+    trial->bytes += buffer->bytes;
+    for (size_t i = 0; i < buffer->bytes / sizeof(*want); i++) {
+        /* Written so that a NaN is a mismatch. */
+        if (fabsf(want[i] - got[i]) <= allowed[i])
             continue;
-        if (!trial->mismatches++) {
-            trial->first_buffer = buffer->name;
-            trial->first_offset = i;
-            trial->first_expected = want[i];
-            trial->first_got = got[i];
-        }
+        if (!trial->mismatches)
+            note_first(trial, buffer, i * sizeof(*want),
+                       (const unsigned char *)&want[i],
+                       (const unsigned char *)&got[i]);
+        trial->mismatches += sizeof(*want);
     }
 }
 
@@ -267,15 +288,23 @@ static groat_status judge_one(groat__trial *trial, const bench_top *top,
 {
     const groat_buffer *buffer = &trial->plan.buffers[index];
     void *want = take(buffer->bytes, buffer->name, error);
-    groat_status status;
+    float *allowed = take(buffer->bytes, buffer->name, error);
+    groat_status status = GROAT_NO_MEMORY;
 
-    if (!want)
-        return GROAT_NO_MEMORY;
+    if (!want || !allowed)
+        goto out;
     memset(want, GROAT__POISON, buffer->bytes);
     status = trial->driver->expect(trial->spec, &trial->plan, inputs, index,
                                    want, error);
-    if (!status)
+    if (status)
+        goto out;
+    if (trial->driver->bound &&
+        trial->driver->bound(trial->spec, &trial->plan, inputs, index, allowed))
+        compare_floats(trial, buffer, allowed, want, top->host[index]);
+    else
         compare(trial, buffer, want, top->host[index]);
+out:
+    free(allowed);
     free(want);
     return status;
 }

@@ -229,6 +229,8 @@ groat_status groat_open(const groat_options *options, groat_context **out,
     context->env.log = (groat__log){options->log, options->log_user};
     context->env.device = options->device;
     context->env.seed = options->seed;
+    context->env.trace = options->trace;
+    context->env.trace_user = options->trace_user;
     context->env.sanitize = (options->flags & GROAT_OPEN_SANITIZE) != 0;
     read_environment(context);
     family_path = options->family_path != NULL ? options->family_path
