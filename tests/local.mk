@@ -34,6 +34,7 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge \
 	%D%/unit/backend/test_judge_loader \
 	%D%/unit/backend/test_judge_mutants \
+	%D%/unit/backend/test_judge_wave \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
 	%D%/unit/base/test_dl \
