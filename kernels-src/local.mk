@@ -15,6 +15,10 @@ embedded_files = \
 	%D%/common/vendor_cpu.h \
 	%D%/common/vendor_cuda.h \
 	%D%/common/vendor_hip.h \
+	%D%/plain_read/args.h \
+	%D%/plain_read/params.def \
+	%D%/plain_read/params.h \
+	%D%/plain_read/plain_read.h \
 	%D%/tile_loader_lds/args.h \
 	%D%/tile_loader_lds/params.def \
 	%D%/tile_loader_lds/params.h \
@@ -25,8 +29,10 @@ EXTRA_DIST += \
 	%D%/defaults.sh \
 	%D%/embed.sh \
 	%D%/README.md \
+	%D%/plain_read/README.md \
 	%D%/tile_loader_lds/README.md
 
 # How the CLI feeds and checks each family.
 groat_SOURCES += \
+	%D%/plain_read/host.c \
 	%D%/tile_loader_lds/host.c
