@@ -43,6 +43,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_log \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_damage \
+	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
 	%D%/unit/core/test_table \
 	%D%/unit/spec/test_arch \
