@@ -280,6 +280,24 @@ START_TEST(a_read_only_folder)
 }
 END_TEST
 
+START_TEST(an_unreadable_source)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context = NULL;
+    char path[300];
+    char words[400];
+
+    (void)snprintf(path, sizeof(path), "%s/adder/%s", fix.families,
+                   _i == 0 ? "adder.h" : "params.def");
+    ck_assert_int_eq(chmod(path, 0), 0);
+    (void)snprintf(words, sizeof(words),
+                   "family adder: cannot open %s: Permission denied", path);
+    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
+             &fix.error, words);
+    ck_assert_ptr_null(context);
+}
+END_TEST
+
 START_TEST(an_unwritable_parent)
 {
     groat_options options = rig_options(&fix);
@@ -818,6 +836,7 @@ static TCase *tests_of_modes(void)
     tcase_add_test(tests, a_read_only_file);
     tcase_add_loop_test(tests, a_damaged_entry_in_a_read_only_file, 0, 2);
     tcase_add_loop_test(tests, a_read_only_folder, 0, 2);
+    tcase_add_loop_test(tests, an_unreadable_source, 0, 2);
     tcase_add_test(tests, an_unwritable_parent);
     tcase_add_test(tests, temporary_folders_of_others);
     return tests;
