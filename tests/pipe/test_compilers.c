@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_compilers.c: what goes wrong with the C++ compiler of cpu targets.  That
+ * there is none, that it dies or leaves nothing, that it refuses a source or
+ * makes what no loader takes: each is an error that names it, and none of them
+ * leaves a file behind.
+ */
+#include "rig.h"
+
+static const char *const target = "cpu:gfx950";
+
+static rig fix;
+
+static void setup(void)
+{
+    rig_make(&fix);
+    rig_write_adder(&fix);
+}
+
+static void setup_as_nobody(void)
+{
+    rig_make_as_nobody(&fix);
+    rig_write_adder(&fix);
+}
+
+static void teardown(void)
+{
+    rig_drop(&fix);
+}
+
+/* The compiler of the next context is this script; its path is borrowed. */
+static const char *use_script(const char *lines)
+{
+    static char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/compiler", fix.root);
+    rig_write(path, lines, 0700);
+    ck_assert_int_eq(setenv("GROAT_CXX", path, 1), 0);
+    return path;
+}
+
+/* The adder with more lines behind its kernel. */
+static void write_adder_with(const char *lines)
+{
+    groat__str text = {0};
+
+    groat__str_add(&text, adder_kernel);
+    groat__str_add(&text, lines);
+    rig_write_source(&fix, "adder", "adder.h", text.data);
+    groat__str_free(&text);
+}
+
+/* There is no kernel, and fix.error says why. */
+static void ck_no_kernel(groat_context *context, const char *spec,
+                         groat_status status, const char *words)
+{
+    groat_kernel *kernel = NULL;
+
+    groat_error_clear(&fix.error);
+    ck_assert_int_eq(
+        groat_kernel_get(context, spec, target, &kernel, NULL, &fix.error),
+        status);
+    ck_assert_ptr_null(kernel);
+    ck_assert_int_eq(fix.error.status, status);
+    ck_says(&fix.error, words);
+}
+
+/* ---- no compiler -------------------------------------------------------- */
+
+/* The same words each time: a search is made once. */
+static void ck_no_compiler(const char *words)
+{
+    groat_context *context = rig_open(&fix);
+    groat_spec *spec = NULL;
+    char key[33] = "";
+
+    for (int round = 0; round < 2; round++)
+        ck_no_kernel(context, "adder", GROAT_NO_DEVICE, words);
+    ck_assert_int_eq(groat_spec_parse(context, "adder", target, &spec, NULL),
+                     GROAT_OK);
+    ck_fails(groat_spec_key(spec, key, NULL, &fix.error), GROAT_NO_DEVICE,
+             &fix.error, words);
+    ck_fails(groat_build(spec, NULL, NULL, NULL, &fix.error), GROAT_NO_DEVICE,
+             &fix.error, words);
+    ck_assert_str_eq(key, "");
+    groat_spec_free(spec);
+    groat_close(context);
+}
+
+START_TEST(no_compiler)
+{
+    static const struct {
+        const char *variable;
+        const char *value; /* NULL: unset */
+        const char *words;
+    } cases[] = {
+        {"GROAT_CXX", "/nonexistent", "GROAT_CXX=/nonexistent"},
+        {"GROAT_CXX", "no-such-compiler", "GROAT_CXX=no-such-compiler"},
+        {"GROAT_CXX", "/", "/ --version does not run"},
+        {"GROAT_CXX", "false", "false --version does not run"},
+        {"PATH", "/nonexistent::", "c++, g++, clang++ in PATH"},
+        {"PATH", NULL, "c++, g++, clang++ in PATH"},
+    };
+
+    (void)unsetenv("GROAT_CXX");
+    if (cases[_i].value == NULL)
+        (void)unsetenv(cases[_i].variable);
+    else
+        ck_assert_int_eq(setenv(cases[_i].variable, cases[_i].value, 1), 0);
+    ck_no_compiler(cases[_i].words);
+}
+END_TEST
+
+/* ---- compilers that are none -------------------------------------------- */
+
+/* What says 0 and leaves nothing, and what dies by a signal. */
+START_TEST(a_compiler_without_a_binary)
+{
+    static const struct {
+        const char *script;
+        const char *words;
+        const char *log;
+    } cases[] = {
+        {"#!/bin/sh\necho 'compiler 1'\n", "left no file", "compiler 1\n"},
+        {"#!/bin/sh\n"
+         "[ \"$1\" = --version ] && exec echo compiler 2\n"
+         "echo last words\n"
+         "kill -9 $$\n",
+         "signal 9", "last words\n"},
+    };
+    const char *path = use_script(cases[_i].script);
+    groat_context *context = rig_open(&fix);
+
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, cases[_i].words);
+    ck_says(&fix.error, path);
+    ck_assert_str_eq(fix.error.log, cases[_i].log);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(a_compiler_that_is_removed)
+{
+    const char *path = use_script("#!/bin/sh\nexec c++ \"$@\"\n");
+    groat_context *context = rig_open(&fix);
+
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_no_kernel(context, "adder:step=4", GROAT_COMPILE_FAILED,
+                 "could not be started");
+    /* What was made serves on. */
+    rig_kernel(&fix, context, 3, GROAT_FROM_MEMORY);
+    groat_close(context);
+}
+END_TEST
+
+/* ---- temporary files ---------------------------------------------------- */
+
+START_TEST(temporary_folders)
+{
+    char file[256];
+    char longest[700];
+
+    (void)snprintf(file, sizeof(file), "%s/file", fix.root);
+    rig_write(file, "no folder", 0600);
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[0] = '/';
+    longest[sizeof(longest) - 1] = '\0';
+    ck_assert_int_eq(setenv("TMPDIR", "/nonexistent/tmp", 1), 0);
+    ck_no_compiler("/nonexistent/tmp (from TMPDIR) is not: No such file");
+    ck_assert_int_eq(setenv("TMPDIR", file, 1), 0);
+    ck_no_compiler("file (from TMPDIR) is not: Not a directory");
+    ck_assert_int_eq(setenv("TMPDIR", longest, 1), 0);
+    ck_no_compiler("(from TMPDIR) is not: File name too long");
+}
+END_TEST
+
+START_TEST(temporary_folders_of_others)
+{
+    groat_context *context;
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/tmp", fix.root);
+    ck_assert_int_eq(chmod(path, 0500), 0);
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_NO_DEVICE, path);
+    groat_close(context);
+    ck_assert_int_eq(chmod(path, 0700), 0);
+}
+END_TEST
+
+/* Nothing is left in the temporary folder, whether it worked or not. */
+START_TEST(temporary_files_are_removed)
+{
+    groat_context *context;
+    char tmp[256];
+
+    (void)snprintf(tmp, sizeof(tmp), "%s/tmp", fix.root);
+    ck_assert_int_eq(mkdir(tmp, 0700), 0);
+    ck_assert_int_eq(setenv("TMPDIR", tmp, 1), 0);
+    context = rig_open(&fix);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    rig_write_source(&fix, "adder", "adder.h",
+                     "#include \"params.h\"\nbroken\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "refused the source");
+    groat_close(context);
+    ck_assert_int_eq(rmdir(tmp), 0);
+}
+END_TEST
+
+/* ---- sources that do not compile --------------------------------------- */
+
+START_TEST(a_compile_error)
+{
+    groat_context *context;
+    groat_kernel *kernel = NULL;
+
+    write_adder_with("int wrong = undeclared_name;\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "refused the source");
+    ck_assert_ptr_nonnull(fix.error.log);
+    ck_assert_ptr_nonnull(strstr(fix.error.log, "undeclared_name"));
+    /* The line is the file's own, not the flattened source's. */
+    ck_assert_msg(strstr(fix.error.log, "adder/adder.h:16:") != NULL, "%s",
+                  fix.error.log);
+    ck_assert_int_eq(
+        groat_kernel_get(context, "adder", target, &kernel, NULL, NULL),
+        GROAT_COMPILE_FAILED);
+    ck_assert_ptr_null(kernel);
+    ck_assert_uint_eq(rig_stat(context).entries, 0);
+    ck_assert_uint_eq(rig_stat(context).compiles, 0);
+    ck_assert_int_eq(fix.warnings, 0);
+    groat_close(context);
+    /* Put right, it is another key: what failed is in nobody's way. */
+    rig_write_adder(&fix);
+    context = rig_open(&fix);
+    rig_kernel(&fix, context, 1, GROAT_FROM_COMPILER);
+    groat_close(context);
+}
+END_TEST
+
+/* Warnings are kept with the binary. */
+START_TEST(a_compile_warning)
+{
+    write_adder_with("static void nobody_calls()\n{\n}\n");
+    for (int round = 0; round < 2; round++) {
+        groat_kernel_info info = {.size = sizeof(info)};
+        groat_context *context = rig_open(&fix);
+        groat_kernel *kernel =
+            rig_get(&fix, context, "adder", target,
+                    round == 0 ? GROAT_FROM_COMPILER : GROAT_FROM_DISK);
+
+        ck_assert_int_eq(groat_kernel_info_get(kernel, &info), GROAT_OK);
+        ck_assert_ptr_nonnull(strstr(info.log, "nobody_calls"));
+        groat_close(context);
+    }
+}
+END_TEST
+
+/* Compiles, but has not the entry point that it should: a fresh binary that
+ * is refused is the caller's error, and is not compiled a second time. */
+START_TEST(a_fresh_binary_that_the_loader_refuses)
+{
+    groat_context *context;
+
+    rig_write_source(&fix, "adder", "adder.h",
+                     "#include \"params.h\"\n"
+                     "extern \"C\" void another_entry(const void *)\n{\n}\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_LOAD_FAILED, "has no symbol adder_1");
+    ck_assert_uint_eq(rig_stat(context).compiles, 1);
+    groat_close(context);
+}
+END_TEST
+
+static TCase *plain_tests(void)
+{
+    TCase *tests = tcase_create("plain");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, no_compiler, 0, 6);
+    tcase_add_loop_test(tests, a_compiler_without_a_binary, 0, 2);
+    tcase_add_test(tests, a_compiler_that_is_removed);
+    tcase_add_test(tests, temporary_folders);
+    tcase_add_test(tests, temporary_files_are_removed);
+    tcase_add_test(tests, a_compile_error);
+    tcase_add_test(tests, a_compile_warning);
+    tcase_add_test(tests, a_fresh_binary_that_the_loader_refuses);
+    return tests;
+}
+
+static TCase *tests_of_modes(void)
+{
+    TCase *tests = tcase_create("modes");
+
+    tcase_add_checked_fixture(tests, setup_as_nobody, teardown);
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, temporary_folders_of_others);
+    return tests;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("compilers");
+
+    suite_add_tcase(suite, plain_tests());
+    suite_add_tcase(suite, tests_of_modes());
+    return run_suite(suite);
+}
