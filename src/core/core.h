@@ -19,12 +19,10 @@
 
 enum { GROAT__FAMILIES = 64, GROAT__ENV_STRINGS = 14, GROAT__ARCHS = 32 };
 
-/* Half of a backend: opened at first need, its failure remembered. */
+/* Half of a backend, opened at first need. */
 typedef struct groat__half {
-    bool tried;
-    void *state; /* NULL: not to be had */
-    groat_status status;
-    char why[GROAT_ERROR_TEXT];
+    void *state;         /* NULL: not opened                                */
+    groat_error failure; /* NO_DEVICE: why not, for good; else OK           */
 } groat__half;
 
 typedef struct groat__machine {
@@ -94,7 +92,8 @@ struct groat_spec {
 };
 
 /* machine.c: the compiler or device of a backend, opened at first need.
- * Errors: NO_DEVICE with the first failure's text, each time. */
+ * Errors: NO_DEVICE, as it was found the first time; NO_MEMORY (memory or file
+ * descriptors ran out), after which the next call looks again. */
 groat_status groat__machine_compiler(groat_context *context,
                                      groat__backend_id id, void **state,
                                      groat_error *error);

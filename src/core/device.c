@@ -19,12 +19,19 @@ static bool device_target(groat_context *context, groat__backend_id id,
 {
     const groat__backend *backend = groat__backend_get(id);
     groat_device_info info = {.size = sizeof(info)};
+    groat_error error = GROAT_ERROR_INIT;
     size_t ordinal = (size_t)context->env.device;
     groat__target target;
     void *state = NULL;
+    groat_status status = groat__machine_device(context, id, &state, &error);
 
-    if (groat__machine_device(context, id, &state, NULL) != GROAT_OK ||
-        backend->device->count(state) <= ordinal ||
+    /* That is no answer, and a default target is looked for once. */
+    if (status == GROAT_NO_MEMORY)
+        groat__log_line(&context->env.log, GROAT_LOG_WARNING,
+                        "%s devices are passed over for the default target: %s",
+                        backend->device->name, error.text);
+    groat_error_clear(&error);
+    if (status != GROAT_OK || backend->device->count(state) <= ordinal ||
         backend->device->facts(state, ordinal, &info, NULL) != GROAT_OK)
         return false;
     if (groat__target_parse(info.target, &target, NULL) != GROAT_OK ||

@@ -7,6 +7,8 @@
  */
 #include "rig.h"
 
+#include <sys/resource.h>
+
 static const char *const target = "cpu:gfx950";
 
 static rig fix;
@@ -108,6 +110,56 @@ START_TEST(no_compiler)
     else
         ck_assert_int_eq(setenv(cases[_i].variable, cases[_i].value, 1), 0);
     ck_no_compiler(cases[_i].words);
+}
+END_TEST
+
+/* ---- nothing to look with ----------------------------------------------- */
+
+/* Lets no descriptor be opened any more, or as many as before. */
+static void allow_descriptors(bool allow)
+{
+    static rlim_t before;
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (!allow)
+        before = limit.rlim_cur;
+    limit.rlim_cur = allow ? before : 0;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* It says nothing about the compiler: the next call looks again. */
+START_TEST(no_descriptors)
+{
+    groat_context *context = rig_open(&fix);
+
+    for (int round = 0; round < 2; round++) {
+        allow_descriptors(false);
+        ck_no_kernel(context, "adder", GROAT_NO_MEMORY,
+                     "no file descriptor is left");
+        allow_descriptors(true);
+    }
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+}
+END_TEST
+
+/* A default target is found once; that it was found in need is told. */
+START_TEST(no_descriptors_for_the_default_target)
+{
+    groat_context *context;
+
+    ck_assert_int_eq(setenv("GROAT_CUDA", "/nonexistent", 1), 0);
+    ck_assert_int_eq(setenv("GROAT_HIP", "/nonexistent", 1), 0);
+    context = rig_open(&fix);
+    allow_descriptors(false);
+    ck_assert_str_eq(groat_default_target(context), "cpu:gfx950");
+    allow_descriptors(true);
+    ck_assert_int_eq(rig_said(&fix, "cuda devices are passed over"), 1);
+    ck_assert_int_eq(rig_said(&fix, "hip devices are passed over"), 1);
+    ck_assert_str_eq(groat_default_target(context), "cpu:gfx950");
+    ck_assert_int_eq(fix.warnings, 2);
+    groat_close(context);
 }
 END_TEST
 
@@ -281,6 +333,8 @@ static TCase *plain_tests(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, no_compiler, 0, 6);
+    tcase_add_test(tests, no_descriptors);
+    tcase_add_test(tests, no_descriptors_for_the_default_target);
     tcase_add_loop_test(tests, a_compiler_without_a_binary, 0, 2);
     tcase_add_test(tests, a_compiler_that_is_removed);
     tcase_add_test(tests, temporary_folders);
