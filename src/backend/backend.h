@@ -36,6 +36,8 @@ typedef struct groat__env {
     const char *conda_prefix; /* $CONDA_PREFIX                               */
     const char *path;         /* $PATH, for the C++ compiler               */
     const char *tmpdir;       /* $TMPDIR                                     */
+    char *const *all;         /* every variable, for the C++ compiler; NULL  *
+                               * ends them, and LC_ALL is C                  */
     int device;               /* ordinal wanted                              */
     bool sanitize;            /* cpu: compile with ASan + UBSan              */
     uint64_t seed;            /* cpu: order of legal choices                 */

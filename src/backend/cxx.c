@@ -35,6 +35,7 @@ typedef struct cxx {
     char *version; /* first line of --version */
     char build[33];
     const char *tmpdir;
+    char *const *environment;
     bool sanitize;
 } cxx;
 
@@ -79,9 +80,8 @@ static char *find_in_path(const char *path, const char *name)
 
 /* Runs argv with stdout and stderr into log_path; the exit code, less than 0
  * for a signal, or NOT_STARTED. */
-static int run(const char *const *argv, const char *log_path)
+static int run(const cxx *c, const char *const *argv, const char *log_path)
 {
-    extern char **environ;
     posix_spawn_file_actions_t actions;
     pid_t pid = 0;
     int result = NOT_STARTED;
@@ -95,7 +95,7 @@ static int run(const char *const *argv, const char *log_path)
             &actions, 1, log_path, O_WRONLY | O_CREAT | O_TRUNC, 0600) == 0 &&
         posix_spawn_file_actions_adddup2(&actions, 1, 2) == 0 &&
         posix_spawn(&pid, argv[0], &actions, NULL, (char *const *)argv,
-                    environ) == 0) {
+                    c->environment) == 0) {
         while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
             continue;
         result = WIFEXITED(state) ? WEXITSTATUS(state) : -WTERMSIG(state);
@@ -149,7 +149,7 @@ static groat_status ask_version(cxx *c, groat_error *error)
     if (!make_work_dir(c, dir, error))
         return GROAT_NO_DEVICE;
     name_file(log, dir, "log");
-    if (run(argv, log) != 0 ||
+    if (run(c, argv, log) != 0 ||
         groat__fs_read(log, 1 << 16, &c->version, &bytes, NULL) != GROAT_OK)
         status = groat__fail(error, GROAT_NO_DEVICE,
                              "%s --version does not run", c->path);
@@ -193,6 +193,7 @@ static groat_status cxx_open(const groat__env *env, void **state,
     if (c == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory");
     c->tmpdir = env->tmpdir;
+    c->environment = env->all;
     c->sanitize = env->sanitize;
     if (env->cxx != NULL && *env->cxx != '\0')
         c->path = find_in_path(env->path, env->cxx);
@@ -303,7 +304,7 @@ static groat_status cxx_compile(void *state, const groat__arch *arch,
     argv[count] = NULL;
     status = groat__fs_write(in, source, strlen(source), 0600, error);
     if (status == GROAT_OK)
-        status = collect(c, dir, run(argv, log), out, error);
+        status = collect(c, dir, run(c, argv, log), out, error);
     remove_work_dir(dir);
     return status;
 }

@@ -17,7 +17,7 @@
 #include "spec/param.h"
 #include "spec/render.h"
 
-enum { GROAT__FAMILIES = 64, GROAT__ENV_STRINGS = 14, GROAT__ARCHS = 32 };
+enum { GROAT__FAMILIES = 64, GROAT__ARCHS = 32 };
 
 /* Half of a backend, opened at first need. */
 typedef struct groat__half {
@@ -45,7 +45,7 @@ typedef struct groat__flight {
 
 struct groat_context {
     groat__env env;
-    char *env_strings[GROAT__ENV_STRINGS];
+    char **environment; /* copied at groat_open; env borrows from it */
     groat_family *families[GROAT__FAMILIES];
     size_t family_count;
     groat__store *store;

@@ -205,6 +205,40 @@ START_TEST(a_compiler_that_is_removed)
 }
 END_TEST
 
+/* ---- its environment ---------------------------------------------------- */
+
+/* As it was at groat_open, but in English. */
+START_TEST(the_environment_of_a_compiler)
+{
+    groat_context *context;
+    char script[400];
+    char path[256];
+    char *seen = NULL;
+    size_t bytes = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/seen", fix.root);
+    (void)snprintf(script, sizeof(script),
+                   "#!/bin/sh\nenv >'%s'\nexec c++ \"$@\"\n", path);
+    (void)use_script(script);
+    ck_assert_int_eq(setenv("GROAT_TEST_WORD", "early", 1), 0);
+    ck_assert_int_eq(setenv("LC_ALL", "xx_XX.UTF-8", 1), 0);
+    context = rig_open(&fix);
+    ck_assert_int_eq(setenv("GROAT_TEST_WORD", "late", 1), 0);
+    ck_assert_int_eq(setenv("GROAT_TEST_LATER", "late", 1), 0);
+    ck_assert_int_eq(setenv("TMPDIR", "/nonexistent", 1), 0);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    ck_assert_int_eq(groat__fs_read(path, 1 << 20, &seen, &bytes, NULL),
+                     GROAT_OK);
+    ck_assert_ptr_nonnull(strstr(seen, "GROAT_TEST_WORD=early\n"));
+    ck_assert_ptr_null(strstr(seen, "late"));
+    ck_assert_ptr_nonnull(strstr(seen, "LC_ALL=C\n"));
+    ck_assert_ptr_null(strstr(seen, "xx_XX"));
+    ck_assert_ptr_nonnull(strstr(seen, "PATH="));
+    free(seen);
+}
+END_TEST
+
 /* ---- temporary files ---------------------------------------------------- */
 
 START_TEST(temporary_folders)
@@ -337,6 +371,7 @@ static TCase *plain_tests(void)
     tcase_add_test(tests, no_descriptors_for_the_default_target);
     tcase_add_loop_test(tests, a_compiler_without_a_binary, 0, 2);
     tcase_add_test(tests, a_compiler_that_is_removed);
+    tcase_add_test(tests, the_environment_of_a_compiler);
     tcase_add_test(tests, temporary_folders);
     tcase_add_test(tests, temporary_files_are_removed);
     tcase_add_test(tests, a_compile_error);
