@@ -54,6 +54,11 @@ typedef struct groat__binary {
 
 void groat__binary_free(groat__binary *binary);
 
+/* A file without a name that holds these bytes and is read from its start: a
+ * descriptor that is closed on exec and is none of 0, 1 and 2.  -1, and errno,
+ * when there is none to be had. */
+int groat__memory_file(const char *name, const void *data, size_t bytes);
+
 typedef struct groat__compiler {
     const char *name; /* "nvrtc", "hiprtc", "c++" */
 

@@ -7,7 +7,10 @@
  */
 #include "rig.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 static const char *const target = "cpu:gfx950";
 
@@ -98,7 +101,7 @@ START_TEST(no_compiler)
     } cases[] = {
         {"GROAT_CXX", "/nonexistent", "GROAT_CXX=/nonexistent"},
         {"GROAT_CXX", "no-such-compiler", "GROAT_CXX=no-such-compiler"},
-        {"GROAT_CXX", "/", "/ --version does not run"},
+        {"GROAT_CXX", "/", "/ could not be started: Permission denied"},
         {"GROAT_CXX", "false", "false --version does not run"},
         {"PATH", "/nonexistent::", "c++, g++, clang++ in PATH"},
         {"PATH", NULL, "c++, g++, clang++ in PATH"},
@@ -198,7 +201,7 @@ START_TEST(a_compiler_that_is_removed)
     rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
     ck_assert_int_eq(unlink(path), 0);
     ck_no_kernel(context, "adder:step=4", GROAT_COMPILE_FAILED,
-                 "could not be started");
+                 "could not be started: No such file");
     /* What was made serves on. */
     rig_kernel(&fix, context, 3, GROAT_FROM_MEMORY);
     groat_close(context);
@@ -239,24 +242,101 @@ START_TEST(the_environment_of_a_compiler)
 }
 END_TEST
 
+/* Whatever the program has done to its descriptors and its children. */
+START_TEST(a_program_without_streams)
+{
+    groat_context *context = rig_open(&fix);
+    int kept[3];
+
+    for (int fd = 0; fd < 3; fd++) {
+        kept[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        (void)close(fd);
+    }
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    for (int fd = 0; fd < 3; fd++)
+        if (kept[fd] >= 0)
+            ck_assert_int_eq(dup2(kept[fd], fd), fd);
+}
+END_TEST
+
+START_TEST(a_program_that_ignores_its_children)
+{
+    groat_context *context = rig_open(&fix);
+
+    ck_assert(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    write_adder_with("int wrong = undeclared_name;\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "ignores SIGCHLD");
+    ck_assert_ptr_nonnull(strstr(fix.error.log, "undeclared_name"));
+    groat_close(context);
+    ck_assert(signal(SIGCHLD, SIG_DFL) != SIG_ERR);
+}
+END_TEST
+
 /* ---- temporary files ---------------------------------------------------- */
 
+/* The folder of the next context's compiler. */
+static void use_folder(char path[256])
+{
+    (void)snprintf(path, 256, "%s/tmp", fix.root);
+    ck_assert_int_eq(setenv("TMPDIR", path, 1), 0);
+}
+
+/* A key needs none; a kernel does, and is made once there is one. */
 START_TEST(temporary_folders)
 {
-    char file[256];
+    groat_context *context;
+    groat_spec *spec = NULL;
+    char path[256];
+    char key[33];
+
+    use_folder(path);
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_NO_DEVICE,
+                 "/tmp (from TMPDIR) is not: No such file");
+    rig_write(path, "no folder", 0600);
+    ck_no_kernel(context, "adder", GROAT_NO_DEVICE,
+                 "/tmp (from TMPDIR) is not: Not a directory");
+    ck_assert_int_eq(groat_spec_parse(context, "adder", target, &spec, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_spec_key(spec, key, NULL, NULL), GROAT_OK);
+    ck_fails(groat_build(spec, NULL, NULL, NULL, &fix.error), GROAT_NO_DEVICE,
+             &fix.error, "/tmp (from TMPDIR) is not: Not a directory");
+    groat_spec_free(spec);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(temporary_folders_with_long_names)
+{
+    groat_context *context;
     char longest[700];
 
-    (void)snprintf(file, sizeof(file), "%s/file", fix.root);
-    rig_write(file, "no folder", 0600);
     memset(longest, 'x', sizeof(longest) - 1);
     longest[0] = '/';
     longest[sizeof(longest) - 1] = '\0';
-    ck_assert_int_eq(setenv("TMPDIR", "/nonexistent/tmp", 1), 0);
-    ck_no_compiler("/nonexistent/tmp (from TMPDIR) is not: No such file");
-    ck_assert_int_eq(setenv("TMPDIR", file, 1), 0);
-    ck_no_compiler("file (from TMPDIR) is not: Not a directory");
     ck_assert_int_eq(setenv("TMPDIR", longest, 1), 0);
-    ck_no_compiler("(from TMPDIR) is not: File name too long");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_NO_DEVICE,
+                 "(from TMPDIR) is not: File name too long");
+    groat_close(context);
+    /* A path may be long, if its parts are not. */
+    (void)snprintf(longest, sizeof(longest), "%s", fix.root);
+    while (strlen(longest) < 600) {
+        strncat(longest, "/part-of-a-long-path",
+                sizeof(longest) - strlen(longest) - 1);
+        ck_assert_int_eq(mkdir(longest, 0700), 0);
+    }
+    ck_assert_int_eq(setenv("TMPDIR", longest, 1), 0);
+    context = rig_open(&fix);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
 }
 END_TEST
 
@@ -278,11 +358,10 @@ END_TEST
 START_TEST(temporary_files_are_removed)
 {
     groat_context *context;
-    char tmp[256];
+    char path[256];
 
-    (void)snprintf(tmp, sizeof(tmp), "%s/tmp", fix.root);
-    ck_assert_int_eq(mkdir(tmp, 0700), 0);
-    ck_assert_int_eq(setenv("TMPDIR", tmp, 1), 0);
+    use_folder(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
     context = rig_open(&fix);
     rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
     groat_close(context);
@@ -291,7 +370,91 @@ START_TEST(temporary_files_are_removed)
     context = rig_open(&fix);
     ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "refused the source");
     groat_close(context);
-    ck_assert_int_eq(rmdir(tmp), 0);
+    /* What a linker leaves that dies is known to nobody. */
+    (void)use_script("#!/bin/sh\n"
+                     "[ \"$1\" = --version ] && exec echo compiler 3\n"
+                     "while [ \"$1\" != -o ]; do shift; done\n"
+                     "echo part >\"$2.tmp1234\"\n"
+                     "kill -9 $$\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "signal 9");
+    groat_close(context);
+    ck_assert_int_eq(rmdir(path), 0);
+}
+END_TEST
+
+static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* A program of one thread that compiles; its compiler tells gate, and waits. */
+static pid_t start_program(const char *gate)
+{
+    char script[400];
+    groat_context *context;
+    groat_kernel *kernel;
+    pid_t pid;
+
+    ck_assert_int_eq(mkfifo(gate, 0600), 0);
+    (void)snprintf(script, sizeof(script),
+                   "#!/bin/sh\n"
+                   "[ \"$1\" = --version ] && exec echo compiler 4\n"
+                   "echo here >'%s'\n"
+                   "exec sleep 1000\n",
+                   gate);
+    (void)use_script(script);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        (void)setpgid(0, 0);
+        for (size_t i = 0; i < COUNT(interrupts); i++)
+            (void)signal(interrupts[i], SIG_DFL); /* not Check's */
+        context = rig_open(&fix);
+        (void)groat_kernel_get(context, "adder", target, &kernel, NULL, NULL);
+        _exit(0);
+    }
+    return pid;
+}
+
+/* Ctrl-C and the like end compiler and program. */
+START_TEST(an_interrupt_leaves_nothing)
+{
+    char path[256];
+    char gate[256];
+    int state = 0;
+    int fd;
+    pid_t pid;
+
+    use_folder(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    (void)snprintf(gate, sizeof(gate), "%s/gate", fix.root);
+    pid = start_program(gate);
+    fd = open(gate, O_RDONLY); /* returns when the compiler writes */
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(rmdir(path), -1);
+    ck_assert_int_eq(kill(-pid, interrupts[_i]), 0);
+    ck_assert_int_eq(waitpid(pid, &state, 0), pid);
+    ck_assert(WIFSIGNALED(state));
+    ck_assert_int_eq(WTERMSIG(state), interrupts[_i]);
+    (void)close(fd);
+    ck_assert_int_eq(rmdir(path), 0);
+}
+END_TEST
+
+/* Signals are as they were, for the caller and for the compiler. */
+START_TEST(signal_masks)
+{
+    groat_context *context = rig_open(&fix);
+    sigset_t mine;
+    sigset_t after;
+
+    (void)sigemptyset(&mine);
+    (void)sigaddset(&mine, SIGUSR1);
+    (void)sigaddset(&mine, SIGTERM);
+    ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, &mine, NULL), 0);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &after), 0);
+    for (int i = 1; i < 32; i++)
+        ck_assert_int_eq(sigismember(&after, i), i == SIGUSR1 || i == SIGTERM);
+    groat_close(context);
 }
 END_TEST
 
@@ -372,8 +535,14 @@ static TCase *plain_tests(void)
     tcase_add_loop_test(tests, a_compiler_without_a_binary, 0, 2);
     tcase_add_test(tests, a_compiler_that_is_removed);
     tcase_add_test(tests, the_environment_of_a_compiler);
+    tcase_add_test(tests, a_program_without_streams);
+    tcase_add_test(tests, a_program_that_ignores_its_children);
     tcase_add_test(tests, temporary_folders);
+    tcase_add_test(tests, temporary_folders_with_long_names);
     tcase_add_test(tests, temporary_files_are_removed);
+    tcase_add_loop_test(tests, an_interrupt_leaves_nothing, 0,
+                        COUNT(interrupts));
+    tcase_add_test(tests, signal_masks);
     tcase_add_test(tests, a_compile_error);
     tcase_add_test(tests, a_compile_warning);
     tcase_add_test(tests, a_fresh_binary_that_the_loader_refuses);
