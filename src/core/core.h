@@ -32,14 +32,14 @@ typedef struct groat__machine {
     char *compiler_text[GROAT__ARCHS]; /* identity lines, by arch index */
 } groat__machine;
 
-/* One compile that threads wait for. */
+/* One making of a kernel, or of its binary, that threads wait for. */
 typedef struct groat__flight {
     groat__digest key;
     unsigned users; /* leader and waiters */
     bool done;
     groat_status status;
     groat_error error;
-    groat_kernel *kernel;
+    groat_kernel *kernel; /* NULL when it was only built */
     struct groat__flight *next;
 } groat__flight;
 
@@ -125,8 +125,15 @@ groat_status groat__flight_enter(groat_context *context,
                                  const groat__digest *key,
                                  groat__flight **flight, groat_kernel **kernel,
                                  groat_error *error);
-/* The leader's result for all; kernel (may be NULL) goes into the context's
- * list, which keeps it until groat_close. */
+/* The same for who wants no more than the binary in the store: gives OK and no
+ * flight when another has made it, or could not load what it made; the store is
+ * then looked into.  A source that does not compile fails all. */
+groat_status groat__flight_enter_build(groat_context *context,
+                                       const groat__digest *key,
+                                       groat__flight **flight,
+                                       groat_error *error);
+/* The leader's result for all; kernel (NULL for a build and on failure) goes
+ * into the context's list, which keeps it until groat_close. */
 void groat__flight_land(groat_context *context, groat__flight *flight,
                         groat_status status, const groat_error *error,
                         groat_kernel *kernel);

@@ -437,6 +437,25 @@ static void fill_build_info(groat_spec *spec, journey *j,
     fill_info(info, &j->shape, &j->key);
 }
 
+/* Without a store there is nothing to share: each makes its own. */
+static groat_status build(journey *j, groat_error *error)
+{
+    groat_error own = GROAT_ERROR_INIT;
+    groat__flight *flight = NULL;
+    groat_status status = GROAT_OK;
+
+    if (j->context->store != NULL)
+        status = groat__flight_enter_build(j->context, &j->key, &flight, &own);
+    if (status == GROAT_OK)
+        status = obtain(j, &own);
+    if (flight != NULL)
+        groat__flight_land(j->context, flight, status, &own, NULL);
+    if (status != GROAT_OK)
+        groat__error_copy(error, &own);
+    groat_error_clear(&own);
+    return status;
+}
+
 groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
                          groat_kernel_info *info, groat_error *error)
 {
@@ -448,7 +467,7 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
                            info->size);
     status = begin(&j, spec->context, &spec->params, error);
     if (status == GROAT_OK)
-        status = obtain(&j, error);
+        status = build(&j, error);
     if (status == GROAT_OK) {
         if (info != NULL)
             fill_build_info(spec, &j, info);
