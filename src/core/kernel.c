@@ -210,24 +210,35 @@ static groat_status load(journey *j, groat_kernel **out, groat_error *error)
     return GROAT_OK;
 }
 
+/* What the driver refuses is nothing to keep. */
+static void drop(journey *j)
+{
+    if (j->context->store != NULL)
+        groat__store_evict(j->context->store, &j->key);
+    groat__binary_free(&j->binary);
+}
+
 /* A binary from the store that the driver refuses is dropped and compiled
- * once more; a fresh one that it refuses is the caller's error. */
+ * once more; a fresh one that it refuses is dropped and the caller's error. */
 static groat_status make(journey *j, groat_kernel **out, groat_error *error)
 {
     groat_status status = obtain(j, error);
 
     if (status == GROAT_OK)
         status = load(j, out, error);
-    if (status != GROAT_LOAD_FAILED || j->origin != GROAT_FROM_DISK)
-        return status;
-    groat__log_line(&j->context->env.log, GROAT_LOG_WARNING,
-                    "the driver refused the stored binary of %s: it is dropped "
-                    "and compiled again",
-                    j->entry.data);
-    groat__store_evict(j->context->store, &j->key);
-    groat__binary_free(&j->binary);
-    status = compile(j, error);
-    return status == GROAT_OK ? load(j, out, error) : status;
+    if (status == GROAT_LOAD_FAILED && j->origin == GROAT_FROM_DISK) {
+        groat__log_line(&j->context->env.log, GROAT_LOG_WARNING,
+                        "the driver refused the stored binary of %s: it is "
+                        "dropped and compiled again",
+                        j->entry.data);
+        drop(j);
+        status = compile(j, error);
+        if (status == GROAT_OK)
+            status = load(j, out, error);
+    }
+    if (status == GROAT_LOAD_FAILED)
+        drop(j);
+    return status;
 }
 
 static void remember(groat_context *context, const groat__kernel_name *name,

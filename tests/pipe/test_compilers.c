@@ -508,10 +508,12 @@ START_TEST(a_compile_warning)
 END_TEST
 
 /* Compiles, but has not the entry point that it should: a fresh binary that
- * is refused is the caller's error, and is not compiled a second time. */
+ * is refused is the caller's error, is not compiled a second time, and is not
+ * kept for the next one to stumble over. */
 START_TEST(a_fresh_binary_that_the_loader_refuses)
 {
     groat_context *context;
+    groat_spec *spec = NULL;
 
     rig_write_source(&fix, "adder", "adder.h",
                      "#include \"params.h\"\n"
@@ -519,6 +521,20 @@ START_TEST(a_fresh_binary_that_the_loader_refuses)
     context = rig_open(&fix);
     ck_no_kernel(context, "adder", GROAT_LOAD_FAILED, "has no symbol adder_1");
     ck_assert_uint_eq(rig_stat(context).compiles, 1);
+    ck_assert_uint_eq(rig_stat(context).entries, 0);
+    groat_close(context);
+    ck_assert_int_eq(fix.warnings, 0);
+    /* Built ahead without a look, it is found, dropped, and compiled once. */
+    context = rig_open(&fix);
+    ck_assert_int_eq(groat_spec_parse(context, "adder", target, &spec, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_build(spec, NULL, NULL, NULL, NULL), GROAT_OK);
+    ck_assert_uint_eq(rig_stat(context).entries, 1);
+    ck_no_kernel(context, "adder", GROAT_LOAD_FAILED, "has no symbol adder_1");
+    ck_assert_uint_eq(rig_stat(context).compiles, 2);
+    ck_assert_uint_eq(rig_stat(context).entries, 0);
+    ck_assert_int_eq(fix.warnings, 1);
+    groat_spec_free(spec);
     groat_close(context);
 }
 END_TEST
