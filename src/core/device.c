@@ -95,8 +95,10 @@ groat_status groat_device_at(groat_context *context, size_t index,
     size_t at = index;
 
     if (info->size < sizeof(*info))
-        return groat__fail(error, GROAT_INVALID, "info.size is %zu",
-                           info->size);
+        return groat__fail(error, GROAT_INVALID,
+                           "info.size is %zu; it is sizeof(groat_device_info), "
+                           "%zu",
+                           info->size, sizeof(*info));
     for (int id = 0; id < GROAT__BACKENDS; id++) {
         const groat__backend *backend =
             groat__backend_get((groat__backend_id)id);
@@ -111,7 +113,9 @@ groat_status groat_device_at(groat_context *context, size_t index,
             return backend->device->facts(state, at, info, error);
         at -= count;
     }
-    return groat__fail(error, GROAT_INVALID, "there is no device %zu", index);
+    return groat__fail(error, GROAT_INVALID,
+                       "there is no device %zu; there are %zu, counted from 0",
+                       index, index - at);
 }
 
 /* Cuts "subject\tusable\ttext\n" lines and hands them on. */

@@ -474,15 +474,21 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
     groat_status status;
 
     if (info != NULL && info->size < sizeof(*info))
-        return groat__fail(error, GROAT_INVALID, "info.size is %zu",
-                           info->size);
+        return groat__fail(error, GROAT_INVALID,
+                           "info.size is %zu; it is sizeof(groat_kernel_info), "
+                           "%zu",
+                           info->size, sizeof(*info));
+    if ((binary == NULL) != (bytes == NULL))
+        return groat__fail(error, GROAT_INVALID,
+                           "binary and bytes must both be given or both be "
+                           "NULL");
     status = begin(&j, spec->context, &spec->params, error);
     if (status == GROAT_OK)
         status = build(&j, error);
     if (status == GROAT_OK) {
         if (info != NULL)
             fill_build_info(spec, &j, info);
-        if (binary != NULL && bytes != NULL) {
+        if (binary != NULL) {
             *binary = j.binary.data;
             *bytes = j.binary.bytes;
             j.binary.data = NULL;

@@ -7,6 +7,7 @@
 #include "rig.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
 
 static rig fix;
 
@@ -152,8 +153,14 @@ START_TEST(built_ahead)
     size_t bytes_again = 0;
 
     ck_fails(groat_build(spec, &binary, &bytes, &bad, &fix.error),
-             GROAT_INVALID, &fix.error, "info.size");
+             GROAT_INVALID, &fix.error, "info.size is 1; it is");
+    ck_fails(groat_build(spec, &binary, NULL, &info, &fix.error), GROAT_INVALID,
+             &fix.error, "binary and bytes");
+    ck_fails(groat_build(spec, NULL, &bytes, &info, &fix.error), GROAT_INVALID,
+             &fix.error, "binary and bytes");
     ck_assert_ptr_null(binary);
+    ck_assert_uint_eq(bytes, 0);
+    ck_assert_uint_eq(rig_stat(context).compiles, 0);
     ck_assert_int_eq(groat_build(spec, &binary, &bytes, &info, &fix.error),
                      GROAT_OK);
     ck_assert_int_eq(info.origin, GROAT_FROM_COMPILER);
@@ -745,6 +752,52 @@ START_TEST(the_store_lists_kernels)
 }
 END_TEST
 
+/* A store does not survive fork(), which makes its calls fail at will. */
+START_TEST(a_stat_that_fails)
+{
+    groat_context *context = rig_open(&fix);
+    groat_cache_stat stat;
+    groat_cache_stat before;
+    int state = 0;
+    pid_t pid;
+
+    memset(&stat, 0x5a, sizeof(stat));
+    stat.size = sizeof(stat) - 1;
+    before = stat;
+    ck_fails(groat_cache_stat_get(context, &stat, &fix.error), GROAT_INVALID,
+             &fix.error, "stat.size is ");
+    ck_assert_mem_eq(&stat, &before, sizeof(stat));
+    stat.size = sizeof(stat);
+    before = stat;
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0)
+        _exit(groat_cache_stat_get(context, &stat, NULL) == GROAT_IO &&
+                      memcmp(&stat, &before, sizeof(stat)) == 0
+                  ? 0
+                  : 1);
+    ck_assert_int_eq(waitpid(pid, &state, 0), pid);
+    ck_assert_int_eq(state, 0);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(devices_past_the_end)
+{
+    groat_context *context = rig_open(&fix);
+    groat_device_info info = {.size = sizeof(info) - 1};
+    size_t count = groat_device_count(context);
+
+    ck_fails(groat_device_at(context, 0, &info, &fix.error), GROAT_INVALID,
+             &fix.error, "info.size is ");
+    info.size = sizeof(info);
+    ck_fails(groat_device_at(context, count + 7, &info, &fix.error),
+             GROAT_INVALID, &fix.error, "there is no device ");
+    ck_assert_str_eq(info.target, "");
+    groat_close(context);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("path");
@@ -773,6 +826,8 @@ int main(void)
     tcase_add_test(tests, families_that_cannot_be_read);
     tcase_add_loop_test(tests, blocks_too_large, 0, 3);
     tcase_add_test(tests, the_store_lists_kernels);
+    tcase_add_test(tests, a_stat_that_fails);
+    tcase_add_test(tests, devices_past_the_end);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
