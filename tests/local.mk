@@ -56,6 +56,7 @@ groat_unit_tests = \
 
 # The whole path on cpu targets.
 groat_pipe_tests = \
+	%D%/pipe/test_compilers \
 	%D%/pipe/test_faults \
 	%D%/pipe/test_path \
 	%D%/pipe/test_race

@@ -36,6 +36,8 @@ typedef struct groat__env {
     const char *conda_prefix; /* $CONDA_PREFIX                               */
     const char *path;         /* $PATH, for the C++ compiler               */
     const char *tmpdir;       /* $TMPDIR                                     */
+    char *const *all;         /* every variable, for the C++ compiler; NULL  *
+                               * ends them, and LC_ALL is C                  */
     int device;               /* ordinal wanted                              */
     bool sanitize;            /* cpu: compile with ASan + UBSan              */
     uint64_t seed;            /* cpu: order of legal choices                 */
@@ -53,6 +55,11 @@ typedef struct groat__binary {
 } groat__binary;
 
 void groat__binary_free(groat__binary *binary);
+
+/* A file without a name that holds these bytes and is read from its start: a
+ * descriptor that is closed on exec and is none of 0, 1 and 2.  -1, and errno,
+ * when there is none to be had. */
+int groat__memory_file(const char *name, const void *data, size_t bytes);
 
 typedef struct groat__compiler {
     const char *name; /* "nvrtc", "hiprtc", "c++" */

@@ -338,6 +338,42 @@ START_TEST(doctor_lists_devices)
 }
 END_TEST
 
+/* What core makes of an open that failed: NO_DEVICE is remembered as it was
+ * said, what was short of memory is opened again. */
+START_TEST(failures_of_open_in_a_context)
+{
+    shim_rig rig = rig_open();
+    groat_options options = GROAT_OPTIONS_INIT;
+    groat_error error = GROAT_ERROR_INIT;
+    groat_context *context = NULL;
+
+    options.flags = GROAT_OPEN_NO_DISK;
+    ck_assert_int_eq(setenv("GROAT_CUDA", rig.env.cuda, 1), 0);
+    ck_assert_int_eq(groat_open(&options, &context, &error), GROAT_OK);
+    shim_fail(&rig.cuda->fault, "cuInit", 1, CUDA_ERROR_OUT_OF_MEMORY);
+    ck_assert_int_eq(groat_synchronize(context, "cuda:sm_90a", &error),
+                     GROAT_NO_MEMORY);
+    shim_fail(&rig.cuda->fault, "cuInit", 1, CUDA_ERROR_UNKNOWN);
+    for (int round = 0; round < 2; round++) {
+        groat_error_clear(&error);
+        ck_assert_int_eq(groat_synchronize(context, "cuda:sm_90a", &error),
+                         GROAT_NO_DEVICE);
+        ck_assert_str_eq(error.vendor_call, "cuInit");
+        ck_assert_int_eq(error.vendor_code, CUDA_ERROR_UNKNOWN);
+        ck_assert_ptr_nonnull(strstr(error.text, "cuInit said 999"));
+    }
+    groat_close(context);
+    ck_assert_int_eq(groat_open(&options, &context, &error), GROAT_OK);
+    shim_fail(&rig.cuda->fault, "cuInit", 1, CUDA_ERROR_OUT_OF_MEMORY);
+    ck_assert_int_eq(groat_synchronize(context, "cuda:sm_90a", NULL),
+                     GROAT_NO_MEMORY);
+    ck_assert_int_eq(groat_synchronize(context, "cuda:sm_90a", NULL), GROAT_OK);
+    groat_close(context);
+    groat_error_clear(&error);
+    rig_close(&rig);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("shim cuda calls");
@@ -350,6 +386,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, old_driver_goes_by_plain_names);
     tcase_add_test(tests, wrong_libraries);
     tcase_add_test(tests, doctor_lists_devices);
+    tcase_add_test(tests, failures_of_open_in_a_context);
     suite_add_tcase(suite, tests);
     return suite;
 }
