@@ -55,7 +55,8 @@ typedef struct groat__values {
     bool sanitize;
     bool time;
     bool identity;
-    groat__list targets; /* the last one counts where one is wanted */
+    const char *target;  /* where one is wanted; NULL: the library's default */
+    groat__list targets; /* of build                                         */
     const char *input;
     const char *output;
     const char *cache_dir;
@@ -71,7 +72,7 @@ typedef struct groat__values {
 typedef enum groat__option_kind {
     GROAT__OPTION_FLAG,  /* bool                                          */
     GROAT__OPTION_TEXT,  /* const char *, not empty                       */
-    GROAT__OPTION_LIST,  /* groat__list, may be repeated                  */
+    GROAT__OPTION_LIST,  /* groat__list: the one kind that may be repeated */
     GROAT__OPTION_COUNT, /* uint64_t in [min, max], decimal or 0x         */
     GROAT__OPTION_BYTES  /* the same, with K, M, G for powers of 1024     */
 } groat__option_kind;
@@ -107,8 +108,8 @@ struct groat__cli {
     groat__values values;
     const char *const *words; /* what is no option                         */
     size_t word_count;
-    int argc; /* as main got them                          */
-    char **argv;
+    uint64_t given;         /* bit i: option i of the command was said   */
+    char **argv;            /* as main got them                          */
     groat_context *context; /* NULL until groat__cli_open                */
     groat__json json;       /* the open top object, with "format"        */
     groat__progress progress;
@@ -123,8 +124,9 @@ const groat__command *groat__command_find(const char *name);
 
 /* ---- opt.c ------------------------------------------------------------- */
 
-/* Parses everything behind the command's name into values and words.
- * Returns DONE, or USAGE after it has said what is wrong. */
+/* Parses everything behind the command's name into values and words; what is
+ * no list may be said once.  Returns DONE, or USAGE after it has said what is
+ * wrong. */
 int groat__opt_parse(groat__cli *cli, int argc, char **argv);
 /* The name in `known` that is nearest to `name`, or NULL when none is near.
  * best starts at a distance that counts as near and is lowered. */
@@ -157,8 +159,6 @@ void groat__cli_json_error(groat__json *json, const groat_error *error);
 /* Opens cli->context as the options say, with `flags` (GROAT_OPEN_*) added.
  * Returns DONE or the exit code of a failure that it has told. */
 int groat__cli_open(groat__cli *cli, unsigned flags);
-/* The last --target, or NULL for the library's default. */
-const char *groat__cli_target(const groat__cli *cli);
 /* Milliseconds of a clock that only goes forward. */
 double groat__cli_now_ms(void);
 

@@ -570,7 +570,7 @@ int groat__cmd_bench(groat__cli *cli)
     code = groat__cli_open(cli, 0);
     if (code == GROAT__EXIT_DONE) {
         b.context = cli->context;
-        b.target = groat__cli_target(cli);
+        b.target = cli->values.target;
         if (b.target == NULL)
             b.target = groat_default_target(b.context);
         (void)snprintf(b.backend, sizeof(b.backend), "%.*s",

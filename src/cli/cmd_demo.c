@@ -161,7 +161,7 @@ static groat_spec *stream_of(groat__cli *cli, const demo_row *row)
     groat_spec *spec = NULL;
     int64_t stages = 4;
 
-    if (groat_spec_parse(cli->context, row->spec, groat__cli_target(cli), &spec,
+    if (groat_spec_parse(cli->context, row->spec, cli->values.target, &spec,
                          NULL) != GROAT_OK)
         return NULL;
     (void)groat_spec_set(spec, "entry", 1, NULL);
@@ -197,7 +197,7 @@ static void cold(groat__cli *cli, const demo_row *row, demo_result *result)
     groat__trial *trial = &result->trial;
     groat_error *error = &result->error;
 
-    if (groat_spec_parse(cli->context, row->spec, groat__cli_target(cli),
+    if (groat_spec_parse(cli->context, row->spec, cli->values.target,
                          &trial->spec, error) ||
         groat__trial_plan(cli, trial, error) ||
         groat__trial_get(cli, trial, error))

@@ -91,7 +91,7 @@ static int check_sanitize(groat__cli *cli, const char *target)
 static int prepare(groat__cli *cli, groat__trial *trials)
 {
     groat_error error = GROAT_ERROR_INIT;
-    const char *target = groat__cli_target(cli);
+    const char *target = cli->values.target;
 
     for (size_t i = 0; i < cli->word_count; i++) {
         groat__trial *trial = &trials[i];
@@ -172,7 +172,7 @@ int groat__cmd_run(groat__cli *cli)
                                  "--input and --output go with one SPEC, there "
                                  "are %zu",
                                  cli->word_count);
-    code = check_sanitize(cli, groat__cli_target(cli));
+    code = check_sanitize(cli, cli->values.target);
     if (!code && cli->values.sanitize)
         code = groat__sanitize(cli);
     if (!code)

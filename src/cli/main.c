@@ -139,13 +139,6 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
     return GROAT__EXIT_DONE;
 }
 
-const char *groat__cli_target(const groat__cli *cli)
-{
-    const groat__list *targets = &cli->values.targets;
-
-    return targets->count ? targets->item[targets->count - 1] : NULL;
-}
-
 double groat__cli_now_ms(void)
 {
     struct timespec now;
@@ -255,8 +248,7 @@ static void own_standard_files(void)
 
 int main(int argc, char **argv)
 {
-    groat__cli cli = {.argc = argc,
-                      .argv = argv,
+    groat__cli cli = {.argv = argv,
                       .failure = GROAT_ERROR_INIT,
                       .values = {.repeat = 1},
                       .progress = {.wanted = isatty(STDERR_FILENO)}};

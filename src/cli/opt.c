@@ -169,12 +169,27 @@ static bool read_signed(const char *text, int64_t *out)
     return !errno && end != text && !*end;
 }
 
+/* Two values of one option are a slip, whichever of them was meant. */
+static int refuse_twice(groat__cli *cli, const char *name)
+{
+    char spelled[GROAT__NAME_ROOM];
+
+    groat__opt_spell(name, spelled);
+    return groat__cli_refuse(cli, GROAT_INVALID,
+                             "--%s is given twice; %s takes it once", spelled,
+                             cli->command->name);
+}
+
 static int set_option(groat__cli *cli, const groat__option *option,
                       const char *value)
 {
     void *member = (char *)&cli->values + option->offset;
+    uint64_t bit = (uint64_t)1 << (option - cli->command->options);
     uint64_t count = 0;
 
+    if (cli->given & bit && option->kind != GROAT__OPTION_LIST)
+        return refuse_twice(cli, option->name);
+    cli->given |= bit;
     if (option->kind == GROAT__OPTION_FLAG) {
         *(bool *)member = true;
         return GROAT__EXIT_DONE;
@@ -211,12 +226,17 @@ static int set_driver_arg(groat__cli *cli, const groat_driver_arg *arg,
                           const char *value)
 {
     groat__values *values = &cli->values;
+    char spelled[GROAT__NAME_ROOM];
     int64_t number;
 
+    for (size_t i = 0; i < values->arg_count; i++)
+        if (strcmp(values->arg[i].name, arg->name) == 0)
+            return refuse_twice(cli, arg->name);
+    groat__opt_spell(arg->name, spelled);
     if (!read_signed(value, &number))
         return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "--%s is '%.64s', not a whole number",
-                                 arg->name, value);
+                                 "--%s is '%.64s', not a whole number", spelled,
+                                 value);
     if (values->arg_count == GROAT__LIST_MAX)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "more than %d run-time arguments",
