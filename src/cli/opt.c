@@ -25,6 +25,12 @@ size_t groat__opt_slack(const char *name)
     return len < 3 ? 2 : len < NAME_MAX_LEN ? 3 : 0;
 }
 
+/* "valid-rows" and "valid_rows" are one name. */
+static bool same_char(char typed, char known)
+{
+    return typed == known || (typed == '-' && known == '_');
+}
+
 /* Levenshtein's distance; names here are short. */
 static size_t distance(const char *a, const char *b)
 {
@@ -40,7 +46,7 @@ static size_t distance(const char *a, const char *b)
 
         row[0] = i;
         for (size_t j = 1; j <= len; j++) {
-            size_t change = corner + (a[i - 1] != b[j - 1]);
+            size_t change = corner + !same_char(a[i - 1], b[j - 1]);
             size_t step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
 
             corner = row[j];
@@ -61,12 +67,10 @@ void groat__opt_nearer(const char *name, const char *known, size_t *best,
     }
 }
 
-/* "valid-rows" and "valid_rows" are one name. */
 static bool same_name(const char *typed, const char *name)
 {
-    for (; *typed && *name; typed++, name++)
-        if (*typed != *name && !(*typed == '-' && *name == '_'))
-            return false;
+    while (*typed && same_char(*typed, *name))
+        typed++, name++;
     return *typed == *name;
 }
 
@@ -216,8 +220,12 @@ static int set_option(groat__cli *cli, const groat__option *option,
         count < option->min || count > option->max)
         return groat__cli_refuse(
             cli, GROAT_INVALID,
-            "--%s is '%.64s', not a whole number from %" PRIu64 " to %" PRIu64,
-            option->name, value, option->min, option->max);
+            "--%s is '%.64s', not a whole number from %" PRIu64 " to %" PRIu64
+            "%s",
+            option->name, value, option->min, option->max,
+            option->kind == GROAT__OPTION_BYTES
+                ? ", with K, M or G behind it for powers of 1024"
+                : "");
     *(uint64_t *)member = count;
     return GROAT__EXIT_DONE;
 }

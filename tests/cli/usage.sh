@@ -97,6 +97,9 @@ done
 for bad in 0 -1 1T K 99999999999G; do
     expect "--max-bytes '$bad'" 2 cache gc --max-bytes "$bad"
 done
+says "--max-bytes: the units are named" "K, M or G"
+expect "a slip in a run-time argument" 2 run $loader --valid-rwos 1
+says "the nearest run-time argument is named" "did you mean --valid-rows?"
 expect "--max-bytes without gc" 2 cache stat --max-bytes 1K
 expect "cache: no subcommand" 2 cache
 expect "cache: unknown subcommand" 2 cache frob
@@ -117,6 +120,7 @@ expect "build --output with two targets" 2 build $loader --output "$work/o" \
 expect "a driver's argument out of range" 2 run $loader \
     --first-row 99999999999999999
 expect "a driver's argument that is no number" 2 run $loader --first-row many
+says "it is named as it is typed" "--first-row is 'many'"
 expect "a run-time argument at another command" 2 build $loader --first-row 1
 expect "--sanitize on a GPU target" 2 run $loader --sanitize \
     --target cuda:sm_90a
