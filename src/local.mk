@@ -84,6 +84,7 @@ groat_SOURCES += \
 	%D%/cli/opt.c \
 	%D%/cli/out.c \
 	%D%/cli/out.h \
+	%D%/cli/output.c \
 	%D%/cli/progress.c \
 	%D%/cli/progress.h \
 	%D%/cli/raw.c \

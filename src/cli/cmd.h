@@ -148,6 +148,9 @@ void groat__cli_say_error(groat__cli *cli, const groat_error *error);
 /* The same, remembers it for the JSON answer, empties error, and returns the
  * exit code of its status. */
 int groat__cli_fail(groat__cli *cli, groat_error *error);
+/* Puts a status and a line into error, which may be NULL; returns status. */
+groat_status groat__cli_error(groat_error *error, groat_status status,
+                              const char *format, ...) GROAT_PRINTF(3, 4);
 /* Says a line that is no library error, the same way; returns the exit code
  * of status. */
 int groat__cli_refuse(groat__cli *cli, groat_status status, const char *format,
@@ -167,11 +170,31 @@ double groat__cli_now_ms(void);
 /* Every driver of this tool; NULL past the end. */
 const groat_driver *groat__driver_at(size_t index);
 
+/* ---- output.c ---------------------------------------------------------- */
+
+/* The file of --output; start from {0}. */
+typedef struct groat__output {
+    const char *path;
+    FILE *file; /* NULL: not open */
+    bool made;  /* by open: it was not there before */
+} groat__output;
+
+/* Opens path for writing and leaves in it what it holds.  path must outlive
+ * output.  Errors: IO. */
+groat_status groat__output_open(groat__output *output, const char *path,
+                                groat_error *error);
+/* Replaces what an open file holds, and closes it.  Errors: IO. */
+groat_status groat__output_write(groat__output *output, const void *data,
+                                 size_t bytes, groat_error *error);
+/* Closes a file that got nothing, and removes it if open made it; does nothing
+ * after write. */
+void groat__output_drop(groat__output *output);
+
 /* ---- spawn.c ----------------------------------------------------------- */
 
 /* Runs argv[0] (looked for in $PATH if it has no slash), waits, and gives its
  * stdout, at most max bytes, NUL-terminated, and its exit code (128 + signal
- * when it was killed).  Errors: IO, NO_MEMORY.  free() *out. */
+ * when it was killed).  error may be NULL.  Errors: IO.  free() *out. */
 groat_status groat__spawn_read(char *const *argv, size_t max, char **out,
                                int *code, groat_error *error);
 /* Makes this process one that can load kernels built with ASan: starts the

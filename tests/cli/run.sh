@@ -65,12 +65,56 @@ on="--target cpu:gfx950"
     fi
     expect "missing input" 1 run $loader $on --input "$work/none"
     says "names the file" "$work/none"
-    expect "a folder as input" 1 run $loader $on --input "$work"
-    expect "output into no folder" 1 run $loader $on --output "$work/no/o"
-    says "names that file" "$work/no/o"
     [ -w /dev/full ] && expect "a full disk under --output" 1 \
         run $loader $on --output /dev/full
 }
+
+# What is wrong with a file is told before anything is compiled or printed.
+early() {
+    name=$1
+    file=$2
+    shift 2
+    expect "$name" 1 "$@"
+    says "$name: the file is named" "$file"
+    if [ -s "$out" ] || [ "$(stored)" != "$before" ]; then
+        fail "$name: nothing was made"
+    else
+        pass "$name: nothing was made"
+    fi
+}
+stored() {
+    "$groat" cache list | grep -c cpu:
+}
+before=$(stored)
+new=$loader:tile_rows=80
+early "a folder as input" "$work" run $new $on --input "$work"
+early "a folder as output" "$work" run $new $on --output "$work"
+early "output into no folder" "$work/no/o" run $new $on --output "$work/no/o"
+early "a folder as the binary" "$work" build $new $on --output "$work"
+early "the binary into no folder" "$work/no/o" build $new $on \
+    --output "$work/no/o"
+
+# A run that fails takes no file away and leaves none.
+echo keep >"$work/keep"
+cp "$work/keep" "$work/kept"
+for file in keep fresh; do
+    code=0
+    GROAT_CXX=$work/none "$groat" run $loader $on --no-cache \
+        --output "$work/$file" >"$out" 2>"$err" || code=$?
+    [ $code -eq 3 ] && pass "no compiler, output to $file" ||
+        fail "no compiler, output to $file" "exit code $code"
+done
+cmp -s "$work/keep" "$work/kept" && pass "what was there stays" ||
+    fail "what was there stays"
+[ -e "$work/fresh" ] && fail "nothing new is left" || pass "nothing new is left"
+head -c 1000000 /dev/zero >"$work/o1"
+expect "output over a longer file" 0 run $loader $on --output "$work/o1" --seed 1
+cmp -s "$work/o1" "$work/o2" && pass "nothing of it is left" ||
+    fail "nothing of it is left"
+ln -sf "$work/dangling" "$work/link"
+expect "output through a link" 0 run $loader $on --output "$work/link"
+[ -s "$work/dangling" ] && pass "the link's file is written" ||
+    fail "the link's file is written"
 
 # A kernel with the sanitizers, in this process started again.
 run run $loader --target cpu:gfx950 --sanitize --json
