@@ -91,6 +91,7 @@ groat_SOURCES += \
 	%D%/cli/raw.h \
 	%D%/cli/report.c \
 	%D%/cli/sanitize.c \
+	%D%/cli/scratch.c \
 	%D%/cli/spawn.c \
 	%D%/cli/trial.c \
 	%D%/cli/trial.h

@@ -190,6 +190,15 @@ groat_status groat__output_write(groat__output *output, const void *data,
  * after write. */
 void groat__output_drop(groat__output *output);
 
+/* ---- scratch.c --------------------------------------------------------- */
+
+/* Opens cli->context over a store in a fresh folder below base (NULL: $TMPDIR,
+ * else /tmp), or over that of --cache-dir.  folder starts from {0}.  Returns
+ * DONE or the exit code of a failure that it has told; close it either way. */
+int groat__scratch_open(groat__cli *cli, const char *base, groat__text *folder);
+/* Closes the context and removes the folder that was made. */
+void groat__scratch_close(groat__cli *cli, groat__text *folder);
+
 /* ---- spawn.c ----------------------------------------------------------- */
 
 /* Runs argv[0] (looked for in $PATH if it has no slash), waits, and gives its
@@ -201,6 +210,12 @@ groat_status groat__spawn_read(char *const *argv, size_t max, char **out,
  * tool again with the runtime in front of all other libraries.  Returns DONE
  * when it already is one, else an exit code; does not return on success. */
 int groat__sanitize(groat__cli *cli);
+
+/* ---- cmd_cache.c ------------------------------------------------------- */
+
+/* What `groat cache stat` answers, of the open context's store: members of the
+ * innermost JSON object, or a table.  Returns an exit code. */
+int groat__cache_stat(groat__cli *cli);
 
 /* ---- the commands ------------------------------------------------------ */
 
