@@ -88,12 +88,14 @@ groat_SOURCES += \
 	%D%/cli/opt.c \
 	%D%/cli/out.c \
 	%D%/cli/out.h \
+	%D%/cli/output.c \
 	%D%/cli/progress.c \
 	%D%/cli/progress.h \
 	%D%/cli/raw.c \
 	%D%/cli/raw.h \
 	%D%/cli/report.c \
 	%D%/cli/sanitize.c \
+	%D%/cli/scratch.c \
 	%D%/cli/spawn.c \
 	%D%/cli/trial.c \
 	%D%/cli/trial.h

@@ -174,6 +174,7 @@ groat_fuzz_programs = \
 # ---- shell tests
 
 groat_cli_tests = \
+	%D%/cli/bench.sh \
 	%D%/cli/completion.sh \
 	%D%/cli/demo.sh \
 	%D%/cli/failures.sh \

@@ -27,12 +27,13 @@
         option, "N", GROAT__OPTION_COUNT, AT(member), min, max, meaning        \
     }
 
-#define ROW_JSON FLAG("json", json, "answer with one JSON object")
-#define ROW_HELP FLAG("help", help, "show this command's help")
-#define ROW_TARGET                                                             \
+#define ROW_JSON       FLAG("json", json, "answer with one JSON object")
+#define ROW_HELP       FLAG("help", help, "show this command's help")
+#define TARGET_MEANING "who runs it: cuda:sm_90a, hip:gfx950, cpu:gfx950 ..."
+#define ROW_TARGET     TEXT("target", "T", target, TARGET_MEANING)
+#define ROW_TARGETS                                                            \
     {                                                                          \
-        "target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0,                  \
-            "who runs it: cuda:sm_90a, hip:gfx950, cpu:gfx950 ..."             \
+        "target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0, TARGET_MEANING   \
     }
 #define ROW_FAMILIES                                                           \
     TEXT("family-path", "P", family_path,                                      \
@@ -73,7 +74,7 @@ static const groat__option run_options[] = {
 };
 
 static const groat__option build_options[] = {
-    ROW_TARGET,
+    ROW_TARGETS,
     TEXT("output", "FILE", output, "write the binary there (one build only)"),
     ROW_JSON,
     ROW_CACHE_DIR,
