@@ -630,10 +630,12 @@ START_TEST(families_in_order)
     static const char *const names[] = {"zebra", "Adder", "bee", "ant", "cow"};
     static const char *const sorted[] = {"Adder", "adder", "ant",
                                          "bee",   "cow",   "zebra"};
-    groat_context *context;
+    groat_context *context = rig_open(&fix);
+    size_t own = groat_family_count(context) - 1; /* all but the adder */
     char text[400];
     char file[16];
 
+    groat_close(context);
     for (size_t i = 0; i < COUNT(names); i++) {
         (void)snprintf(text, sizeof(text), "family %s %s", names[i],
                        strchr(adder_params, '"'));
@@ -643,9 +645,9 @@ START_TEST(families_in_order)
         rig_write_source(&fix, names[i], file, adder_kernel);
     }
     context = rig_open(&fix);
-    ck_assert_uint_eq(groat_family_count(context), 1 + COUNT(sorted));
+    ck_assert_uint_eq(groat_family_count(context), own + COUNT(sorted));
     for (size_t i = 0; i < COUNT(sorted); i++)
-        ck_assert_str_eq(groat_family_name(groat_family_at(context, 1 + i)),
+        ck_assert_str_eq(groat_family_name(groat_family_at(context, own + i)),
                          sorted[i]);
     groat_close(context);
 }
