@@ -68,6 +68,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/table.h
 
 groat_SOURCES += \
+	%D%/cli/bench.h \
+	%D%/cli/bench_stream.c \
 	%D%/cli/cmd.h \
 	%D%/cli/cmd_bench.c \
 	%D%/cli/cmd_build.c \

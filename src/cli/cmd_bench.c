@@ -7,6 +7,7 @@
  *   cold  a first groat_kernel_get against a raw compile of an empty kernel
  *   disk  a groat_kernel_get answered by the store against a raw module load
  *         of the same binary
+ *   stream  bandwidth of the loaders against a plain read (bench_stream.c)
  *
  * Both sides of a ratio are measured in turn in one run, each is the median of
  * many, and both are printed.  Nothing here judges: a figure is no test.
@@ -21,8 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cmd.h"
-#include "cli/raw.h"
+#include "cli/bench.h"
 
 enum {
     BATCH = 400,      /* launches between two synchronizations */
@@ -37,15 +37,7 @@ enum {
 static const char hit_spec[] =
     "tile_loader_lds:tile_rows=16,tile_cols=32,num_loading_warps=1";
 
-typedef struct bench {
-    groat__cli *cli;
-    groat_context *context;
-    const char *target;
-    char backend[8];
-    const char *arch;
-    groat__raw raw;
-    groat_error error;
-} bench;
+typedef groat__bench bench;
 
 /* What the launches of `hit` share. */
 typedef struct shot {
@@ -70,7 +62,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static double median(double *values, size_t count)
+double groat__bench_median(double *values, size_t count)
 {
     qsort(values, count, sizeof(values[0]), by_value);
     return values[count / 2];
@@ -78,8 +70,8 @@ static double median(double *values, size_t count)
 
 /* ---- output ------------------------------------------------------------ */
 
-static void say_ratio(bench *b, const char *name, const char *unit,
-                      const char *raw_name, double raw, double ours)
+void groat__bench_ratio(groat__bench *b, const char *name, const char *unit,
+                        const char *raw_name, double raw, double ours)
 {
     groat__json *json = &b->cli->json;
 
@@ -98,8 +90,8 @@ static void say_ratio(bench *b, const char *name, const char *unit,
     groat__json_end(json);
 }
 
-static void say_value(bench *b, const char *name, const char *unit,
-                      double value)
+void groat__bench_value(groat__bench *b, const char *name, const char *unit,
+                        double value)
 {
     groat__json *json = &b->cli->json;
 
@@ -237,17 +229,17 @@ static void hit_launches(bench *b, const shot *s)
             crowd[how][r] = crowd_us(s, (mode)how, BATCH);
         }
     for (int how = 0; how < 3; how++) {
-        sample[how][0] = median(sample[how], ROUNDS);
-        crowd[how][0] = median(crowd[how], ROUNDS);
+        sample[how][0] = groat__bench_median(sample[how], ROUNDS);
+        crowd[how][0] = groat__bench_median(crowd[how], ROUNDS);
     }
-    say_ratio(b, "launch through a handle", "us", "raw launch", sample[0][0],
-              sample[1][0]);
-    say_ratio(b, "lookup by spec + launch", "us", "raw launch", sample[0][0],
-              sample[2][0]);
-    say_ratio(b, "handle, each of 16 threads", "us", "raw, 16 threads",
-              crowd[0][0], crowd[1][0]);
-    say_ratio(b, "lookup + launch, 16 threads", "us", "raw, 16 threads",
-              crowd[0][0], crowd[2][0]);
+    groat__bench_ratio(b, "launch through a handle", "us", "raw launch",
+                       sample[0][0], sample[1][0]);
+    groat__bench_ratio(b, "lookup by spec + launch", "us", "raw launch",
+                       sample[0][0], sample[2][0]);
+    groat__bench_ratio(b, "handle, each of 16 threads", "us", "raw, 16 threads",
+                       crowd[0][0], crowd[1][0]);
+    groat__bench_ratio(b, "lookup + launch, 16 threads", "us",
+                       "raw, 16 threads", crowd[0][0], crowd[2][0]);
 }
 
 static void hit_lookups(bench *b, const shot *s)
@@ -262,8 +254,10 @@ static void hit_lookups(bench *b, const shot *s)
         alone[r] = (groat__cli_now_ms() - start) * 1e6 / LOOKUPS;
         crowd[r] = crowd_us(s, LOOKUP, LOOKUPS) * 1e3;
     }
-    say_value(b, "lookup by spec, 1 thread", "ns", median(alone, 9));
-    say_value(b, "lookup by spec, each of 16 threads", "ns", median(crowd, 9));
+    groat__bench_value(b, "lookup by spec, 1 thread", "ns",
+                       groat__bench_median(alone, 9));
+    groat__bench_value(b, "lookup by spec, each of 16 threads", "ns",
+                       groat__bench_median(crowd, 9));
 }
 
 static groat_status prepare(bench *b, shot *s)
@@ -412,11 +406,13 @@ static groat_status bench_cold(bench *b)
     if (status != GROAT_OK)
         return status;
     if (compared)
-        say_ratio(b, load ? "first get, compiled and loaded" : "first build",
-                  "ms", "raw compile, empty", median(raw, COLD_ROUNDS),
-                  median(ours, COLD_ROUNDS));
+        groat__bench_ratio(
+            b, load ? "first get, compiled and loaded" : "first build", "ms",
+            "raw compile, empty", groat__bench_median(raw, COLD_ROUNDS),
+            groat__bench_median(ours, COLD_ROUNDS));
     else
-        say_value(b, "first get", "ms", median(ours, COLD_ROUNDS));
+        groat__bench_value(b, "first get", "ms",
+                           groat__bench_median(ours, COLD_ROUNDS));
     return GROAT_OK;
 }
 
@@ -517,13 +513,30 @@ static groat_status bench_disk(bench *b)
     free(all);
     if (status != GROAT_OK)
         return status;
-    middle = median(raw, DISK_ROUNDS);
+    middle = groat__bench_median(raw, DISK_ROUNDS);
     if (raw[0] > 0) /* the least of them, now: none failed */
-        say_ratio(b, "get from disk", "us", "raw load + resolve", middle,
-                  median(ours, DISK_ROUNDS));
+        groat__bench_ratio(b, "get from disk", "us", "raw load + resolve",
+                           middle, groat__bench_median(ours, DISK_ROUNDS));
     else
-        say_value(b, "get from disk", "us", median(ours, DISK_ROUNDS));
+        groat__bench_value(b, "get from disk", "us",
+                           groat__bench_median(ours, DISK_ROUNDS));
     return GROAT_OK;
+}
+
+static groat_status bench_stream(bench *b)
+{
+    bool runs = false;
+    groat_status status;
+
+    if (strcmp(b->backend, "cpu") == 0)
+        return is_named(b->cli, "stream")
+                   ? groat__cli_error(&b->error, GROAT_INVALID,
+                                      "bench stream measures device memory; "
+                                      "%s has none, name a cuda or hip target",
+                                      b->target)
+                   : GROAT_OK;
+    status = look(b, "stream", &runs);
+    return runs ? groat__bench_stream(b) : status;
 }
 
 /* ---- the command ------------------------------------------------------- */
@@ -531,21 +544,25 @@ static groat_status bench_disk(bench *b)
 static const struct {
     const char *name;
     groat_status (*run)(bench *b);
-} benches[] = {{"hit", bench_hit}, {"cold", bench_cold}, {"disk", bench_disk}};
+} benches[] = {{"hit", bench_hit},
+               {"cold", bench_cold},
+               {"disk", bench_disk},
+               {"stream", bench_stream}};
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };
 
 static int check_words(groat__cli *cli)
 {
     for (size_t i = 0; i < cli->word_count; i++) {
-        bool known = false;
+        bool known = strchr(cli->words[i], ':') != NULL &&
+                     is_named(cli, "stream"); /* a spec for it */
 
         for (size_t k = 0; k < BENCHES; k++)
             known = known || strcmp(cli->words[i], benches[k].name) == 0;
         if (!known)
             return groat__cli_refuse(cli, GROAT_INVALID,
                                      "there is no bench '%.40s'; benches: hit, "
-                                     "cold, disk",
+                                     "cold, disk, stream (and specs for it)",
                                      cli->words[i]);
     }
     return GROAT__EXIT_DONE;

@@ -19,6 +19,11 @@ fi
 [ -e "$HOME/cache/groat" ] && fail "the user's store is left alone" ||
     pass "the user's store is left alone"
 
+expect "no bandwidth without a device" 2 bench stream --target cpu:gfx950
+says "the target that has none is named" cpu:gfx950
+expect "a spec without its bench" 2 bench hit plain_read:unroll=1 \
+    --target cpu:gfx950
+
 expect "an unknown target" 2 bench hit --target tpu:v5
 says "the target is named" tpu:v5
 run devices --json
