@@ -5,6 +5,7 @@
  */
 #include "backend/backend.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -56,4 +57,40 @@ int groat__memory_file(const char *name, const void *data, size_t bytes)
         done += (size_t)n;
     }
     return fd;
+}
+
+void groat__finding(groat__str *out, const char *subject, bool usable,
+                    const char *format, ...)
+{
+    groat__str text = {0};
+    va_list args;
+
+    va_start(args, format);
+    groat__str_addv(&text, format, args);
+    va_end(args);
+    groat__str_addf(out, "%s\t%d\t", subject, usable ? 1 : 0);
+    while (text.len > 0 && text.data[text.len - 1] == '\n')
+        text.len--;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+
+        if (c == '\n')
+            groat__str_add(out, "; ");
+        else
+            groat__str_addn(out, iscntrl((unsigned char)c) ? " " : &c, 1);
+    }
+    groat__str_add(out, "\n");
+    groat__str_free(&text);
+}
+
+const char *groat__library_problem(const groat__dl *dl,
+                                   const groat_error *error)
+{
+    const char *story = dl->story.data;
+    const char *first = story == NULL ? NULL : strchr(story, '\n');
+
+    /* A story of one line, as of a path by the user, is in the error. */
+    return dl->handle == NULL && first != NULL && first[1] != '\0'
+               ? story
+               : error->text;
 }

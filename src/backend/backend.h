@@ -15,13 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/dl.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "groat.h"
 #include "spec/arch.h"
 
-/* What the environment said at groat_open; NULL where it said nothing.  All
- * strings outlive every handle. */
+/* What the environment said at groat_open; NULL, and never "", where it said
+ * nothing.  All strings outlive every handle. */
 typedef struct groat__env {
     const char *home;         /* $HOME                                      */
     const char *nvrtc;        /* $GROAT_NVRTC: path of libnvrtc              */
@@ -59,6 +60,16 @@ void groat__binary_free(groat__binary *binary);
  * when there is none to be had. */
 int groat__memory_file(const char *name, const void *data, size_t bytes);
 
+/* Appends one line of a doctor slot: control characters of the text become
+ * blanks, and a line's end within it "; ". */
+void groat__finding(groat__str *out, const char *subject, bool usable,
+                    const char *format, ...) GROAT_PRINTF(4, 5);
+
+/* What a doctor says of a library that did not serve: every place that was
+ * tried, when none had it, else the error.  Borrowed from the two. */
+const char *groat__library_problem(const groat__dl *dl,
+                                   const groat_error *error);
+
 typedef struct groat__compiler {
     const char *name; /* "nvrtc", "hiprtc", "c++" */
 
@@ -90,8 +101,8 @@ typedef struct groat__compiler {
                             groat_error *error);
 
     /* Appends one line per finding to `out` for groat doctor ("subject\tusable
-     * 0/1\ttext\n"); callable on a state or, after a failed open, on NULL: it
-     * then repeats the search. */
+     * 0/1\ttext\n", see groat__finding); callable on a state or, after a failed
+     * open, on NULL: it then repeats the search. */
     void (*doctor)(void *state, const groat__env *env, groat__str *out);
 } groat__compiler;
 

@@ -74,7 +74,7 @@ static void add_wheels(name_list *names, const char *root, const char *dir,
 static void add_loader_names(name_list *names, const groat__env *env,
                              const char *const *files)
 {
-    if (env->rocm_path != NULL && env->rocm_path[0] != '\0')
+    if (env->rocm_path != NULL)
         add_place(names, env->rocm_path, false, "/lib", files);
     for (size_t i = 0; files[i] != NULL && !names->failed; i++) {
         names->list[names->count] = strdup(files[i]);
@@ -109,6 +109,10 @@ static void add_patterns(name_list *names, const groat__env *env,
     add_wheels(names, NULL, "/usr/lib/python3/dist-packages", files);
 }
 
+const char *const groat__rocm_hip_files[] = {
+    "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+    "libamdhip64.so", NULL};
+
 groat_status groat__rocm_open(const groat__env *env,
                               const groat__rocm_library *library, groat__dl *dl,
                               groat_error *error)
@@ -118,7 +122,6 @@ groat_status groat__rocm_open(const groat__env *env,
     name_list loader = {{NULL}, 0, false};
     name_list patterns = {{NULL}, 0, false};
     groat_status status;
-    void *pin;
 
     memset(dl, 0, sizeof(*dl));
     add_loader_names(&loader, env, library->files);
@@ -132,11 +135,6 @@ groat_status groat__rocm_open(const groat__env *env,
     search.sonames = (const char *const *)loader.list;
     search.patterns = (const char *const *)patterns.list;
     status = groat__dl_open(&search, dl, error);
-    if (status != GROAT_OK)
-        goto free_names;
-    pin = dlopen(dl->path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    if (pin != NULL)
-        (void)dlclose(pin);
 free_names:
     names_free(&loader);
     names_free(&patterns);
@@ -205,25 +203,4 @@ void groat__rocm_version(const groat__dl *dl, int packed, char *out,
         (void)snprintf(out, out_bytes, "%s", digits + 4);
     else
         (void)snprintf(out, out_bytes, "unknown");
-}
-
-void groat__rocm_doctor(groat__str *out, const char *subject, bool usable,
-                        const char *format, ...)
-{
-    groat__str text = {0};
-    va_list args;
-
-    va_start(args, format);
-    groat__str_addv(&text, format, args);
-    va_end(args);
-    while (text.len > 0 && text.data[text.len - 1] == '\n')
-        text.data[--text.len] = '\0';
-    for (size_t i = 0; i < text.len; i++)
-        if (text.data[i] == '\n')
-            text.data[i] = ';';
-        else if ((unsigned char)text.data[i] < 0x20)
-            text.data[i] = ' ';
-    groat__str_addf(out, "%s\t%d\t%s\n", subject, usable ? 1 : 0,
-                    text.data != NULL ? text.data : "");
-    groat__str_free(&text);
 }

@@ -12,6 +12,9 @@ typedef struct groat__rocm_library {
     const char *const *files;  /* "libamdhip64.so.7" ..., ended by NULL       */
 } groat__rocm_library;
 
+/* The files of the HIP runtime, for a groat__rocm_library. */
+extern const char *const groat__rocm_hip_files[];
+
 /* Opens the library: the user's path, $ROCM_PATH/lib, the loader's places,
  * /opt/rocm*, the distribution's folder, Conda's, Python wheels.  Every
  * library of ROCm is looked for in this one order, so that those that belong
@@ -46,9 +49,5 @@ groat_status groat__rocm_resolve(const groat__dl *dl,
  * nothing), else the digits of its file name, else "unknown". */
 void groat__rocm_version(const groat__dl *dl, int packed, char *out,
                          size_t out_bytes);
-
-/* Appends a doctor line; the text is made one line without tabs. */
-void groat__rocm_doctor(groat__str *out, const char *subject, bool usable,
-                        const char *format, ...) GROAT_PRINTF(4, 5);
 
 #endif
