@@ -156,13 +156,14 @@ typedef struct groat__device {
 
     /* The hot path: enqueue and return.  args is a structure of
      * shape->args_bytes bytes, passed by value as the one parameter.
-     * Errors: LAUNCH_FAILED, JUDGED. */
+     * Errors: LAUNCH_FAILED, JUDGED, NO_MEMORY, NO_DEVICE. */
     groat_status (*launch)(void *state, groat__module *module,
                            const groat__shape *shape,
                            const groat_launch *launch, const void *args,
                            groat_error *error);
 
-    /* Mean time of one of `repeats` launches, in microseconds; by events. */
+    /* Mean time of one of `repeats` launches, in microseconds; by events.  No
+     * more than these are made.  Errors: as of launch. */
     groat_status (*time)(void *state, groat__module *module,
                          const groat__shape *shape, const groat_launch *launch,
                          const void *args, unsigned repeats, double *us,
@@ -172,7 +173,8 @@ typedef struct groat__device {
      * done.  Errors: LAUNCH_FAILED, NO_DEVICE. */
     groat_status (*sync)(void *state, groat_error *error);
     /* Device memory in that context, aligned to 256 bytes; 0 bytes is no
-     * error.  Errors: NO_MEMORY, NO_DEVICE. */
+     * error.  Errors: NO_MEMORY, NO_DEVICE (and for a device that an earlier
+     * launch broke). */
     groat_status (*alloc)(void *state, size_t bytes, uint64_t *address,
                           groat_error *error);
     /* An address that alloc gave, or 0.  No launch may be using it. */

@@ -479,24 +479,21 @@ static groat_status cuda_launch(void *handle, groat__module *module,
     return launch_failed(state, call, shape, launch, code, error);
 }
 
-/* One warm-up, then `repeats` launches between the two events. */
+/* Between the two events are launches alone, and no other launch is made. */
 static groat_status time_between(cuda_state *state, groat__module *module,
                                  const groat__shape *shape,
                                  const groat_launch *launch, const void *args,
                                  unsigned repeats, const CUevent event[2],
                                  double *us, groat_error *error)
 {
-    groat_status status =
-        cuda_launch(state, module, shape, launch, args, error);
     const char *call = "cuEventRecord";
     float ms = 0;
-    CUresult code;
+    CUresult code = state->cu.cuEventRecord(event[0], launch->stream);
 
-    if (status != GROAT_OK)
-        return status;
-    code = state->cu.cuEventRecord(event[0], launch->stream);
     for (unsigned i = 0; code == CUDA_SUCCESS && i < repeats; i++) {
-        status = cuda_launch(state, module, shape, launch, args, error);
+        groat_status status =
+            cuda_launch(state, module, shape, launch, args, error);
+
         if (status != GROAT_OK)
             return status;
     }
@@ -589,8 +586,8 @@ static groat_status cuda_alloc(void *handle, size_t bytes, uint64_t *address,
         return status;
     code = bytes > 0 ? state->cu.cuMemAlloc(&pointer, bytes) : CUDA_SUCCESS;
     if (code != CUDA_SUCCESS)
-        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuMemAlloc",
-                                    code, error, "for %zu bytes", bytes);
+        status = groat__cuda_failed(state, GROAT_NO_DEVICE, "cuMemAlloc", code,
+                                    error, "for %zu bytes", bytes);
     else
         *address = pointer;
     groat__cuda_leave(state, &stay);

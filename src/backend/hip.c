@@ -644,7 +644,7 @@ static groat_status hip_alloc(void *user, size_t bytes, uint64_t *address,
                                     "hip device %d has no %zu bytes free",
                                     state->ordinal, bytes);
     else if (code != GROAT__HIP_SUCCESS)
-        status = fail_hip(state, GROAT_NO_MEMORY, "hipMalloc", code, error);
+        status = fail_hip(state, GROAT_NO_DEVICE, "hipMalloc", code, error);
     else
         *address = (uint64_t)(uintptr_t)memory;
     leave(state, &stay);

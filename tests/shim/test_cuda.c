@@ -405,7 +405,7 @@ START_TEST(primary_context_is_kept_apart)
     ck_assert_int_eq(
         DEVICE->time(state, module, &shape, &launch, &args, 3, &us, NULL),
         GROAT_OK);
-    ck_assert_int_eq(rig.cuda->launches, 1 + 1 + 3);
+    ck_assert_int_eq(rig.cuda->launches, 1 + 3);
     ck_assert_double_eq_tol(us, 500.0, 1e-9);
     ck_assert_ptr_ne(rig.cuda->last.context, rig.user());
     DEVICE->unload(state, module);
@@ -508,6 +508,10 @@ START_TEST(memory)
     ck_assert_str_eq(error.text,
                      "cuMemAlloc said 2 (CUDA_ERROR_OUT_OF_MEMORY, the shim "
                      "says no) for 4096 bytes");
+    ck_assert_uint_eq(address, 7);
+    shim_fail(&rig.cuda->fault, "cuMemAlloc", 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    ck_assert_int_eq(DEVICE->alloc(state, 4096, &address, &error),
+                     GROAT_NO_DEVICE);
     ck_assert_uint_eq(address, 7);
     groat_error_clear(&error);
     groat__str_free(&lines);
