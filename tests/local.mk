@@ -28,7 +28,6 @@ AM_TESTS_ENVIRONMENT = \
 
 groat_unit_tests = \
 	%D%/unit/backend/test_amdgpu_elf \
-	%D%/unit/backend/test_backend \
 	%D%/unit/backend/test_cuda_abi \
 	%D%/unit/backend/test_hip_abi \
 	%D%/unit/backend/test_hiprtc \
@@ -37,6 +36,7 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge_mutants \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
+	%D%/unit/backend/test_shared \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/dl.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "groat.h"
@@ -54,21 +53,6 @@ typedef struct groat__binary {
 } groat__binary;
 
 void groat__binary_free(groat__binary *binary);
-
-/* A file without a name that holds these bytes and is read from its start: a
- * descriptor that is closed on exec and is none of 0, 1 and 2.  -1, and errno,
- * when there is none to be had. */
-int groat__memory_file(const char *name, const void *data, size_t bytes);
-
-/* Appends one line of a doctor slot: control characters of the text become
- * blanks, and a line's end within it "; ". */
-void groat__finding(groat__str *out, const char *subject, bool usable,
-                    const char *format, ...) GROAT_PRINTF(4, 5);
-
-/* What a doctor says of a library that did not serve: every place that was
- * tried, when none had it, else the error.  Borrowed from the two. */
-const char *groat__library_problem(const groat__dl *dl,
-                                   const groat_error *error);
 
 typedef struct groat__compiler {
     const char *name; /* "nvrtc", "hiprtc", "c++" */

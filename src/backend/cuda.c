@@ -18,6 +18,7 @@
 #include "backend/cuda_abi.h"
 #include "backend/cuda_driver.h"
 #include "base/dl.h"
+#include "backend/shared.h"
 #include "base/error.h"
 
 enum {

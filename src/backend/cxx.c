@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/shared.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/hash.h"

@@ -18,6 +18,7 @@
 #include "backend/backend.h"
 #include "backend/hip_abi.h"
 #include "backend/rocm.h"
+#include "backend/shared.h"
 #include "base/error.h"
 
 /* Dynamic LDS up to here needs no leave. */
@@ -28,7 +29,7 @@ typedef struct hip_calls {
 #include "backend/hip.def"
 } hip_calls;
 
-static const groat__rocm_symbol hip_symbols[] = {
+static const groat__symbol hip_symbols[] = {
 #define HIP(name, needed, result, parameters, names)                           \
     {#name, needed, offsetof(hip_calls, name)},
 #include "backend/hip.def"
@@ -163,9 +164,9 @@ static groat_status open_library(hip_state *state, const groat__env *env,
     int packed = 0;
 
     if (status == GROAT_OK)
-        status = groat__rocm_resolve(
-            &state->dl, hip_symbols,
-            sizeof(hip_symbols) / sizeof(hip_symbols[0]), &state->call, error);
+        status = groat__bind(&state->dl, hip_symbols,
+                             sizeof(hip_symbols) / sizeof(hip_symbols[0]),
+                             &state->call, error);
     if (status != GROAT_OK)
         return status;
     if (state->call.hipGetDevicePropertiesR0600 == NULL &&

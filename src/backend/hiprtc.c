@@ -23,6 +23,7 @@
 #include "backend/backend.h"
 #include "backend/hip_abi.h"
 #include "backend/rocm.h"
+#include "backend/shared.h"
 #include "base/error.h"
 
 /* Largest code object or log that is believed. */
@@ -38,13 +39,13 @@ typedef struct comgr_calls {
 #include "backend/hiprtc.def"
 } comgr_calls;
 
-static const groat__rocm_symbol rtc_symbols[] = {
+static const groat__symbol rtc_symbols[] = {
 #define RTC(name, needed, result, parameters, names)                           \
     {#name, needed, offsetof(rtc_calls, name)},
 #include "backend/hiprtc.def"
 };
 
-static const groat__rocm_symbol comgr_symbols[] = {
+static const groat__symbol comgr_symbols[] = {
 #define COMGR(name, needed, result, parameters, names)                         \
     {#name, needed, offsetof(comgr_calls, name)},
 #include "backend/hiprtc.def"
@@ -97,8 +98,8 @@ static groat_status open_rtc(rtc_state *state, groat_error *error)
     int packed = 0;
 
     if (status == GROAT_OK)
-        status = groat__rocm_resolve(&state->rtc_dl, rtc_symbols,
-                                     COUNT(rtc_symbols), &state->rtc, error);
+        status = groat__bind(&state->rtc_dl, rtc_symbols, COUNT(rtc_symbols),
+                             &state->rtc, error);
     if (status != GROAT_OK)
         return status;
     if (state->rtc.hipRuntimeGetVersion != NULL &&
@@ -159,9 +160,8 @@ static groat_status open_comgr(rtc_state *state, groat_error *error)
     status = groat__rocm_open(&state->env, &library, &state->comgr_dl, error);
     free(beside);
     if (status == GROAT_OK)
-        status =
-            groat__rocm_resolve(&state->comgr_dl, comgr_symbols,
-                                COUNT(comgr_symbols), &state->comgr, error);
+        status = groat__bind(&state->comgr_dl, comgr_symbols,
+                             COUNT(comgr_symbols), &state->comgr, error);
     if (status != GROAT_OK)
         return status;
     llvm = groat__rocm_needed(&state->comgr_dl, "libLLVM");

@@ -18,6 +18,7 @@
 #include "backend/cuda_abi.h"
 #include "backend/cuda_driver.h"
 #include "base/dl.h"
+#include "backend/shared.h"
 #include "base/error.h"
 
 enum {
@@ -36,17 +37,11 @@ typedef struct nvrtc_api {
 #undef SYMBOL
 } nvrtc_api;
 
-typedef struct nvrtc_symbol {
-    const char *name;
-    size_t offset;
-    bool needed;
-} nvrtc_symbol;
-
 enum { optional = 0, needed = 1 };
 
-static const nvrtc_symbol symbols[] = {
+static const groat__symbol symbols[] = {
 #define SYMBOL(need, result, name, args)                                       \
-    {#name, offsetof(nvrtc_api, name), need},
+    {#name, need, offsetof(nvrtc_api, name)},
 #include "backend/nvrtc.def"
 #undef SYMBOL
 };
@@ -130,17 +125,6 @@ static const char *root_path(const groat__env *env, root from)
     return "";
 }
 
-/* The environment gives paths, not patterns: what glob would read as one is
- * taken by its word. */
-static void add_literal(groat__str *str, const char *path)
-{
-    for (; *path != '\0'; path++) {
-        if (strchr("*?[]\\{}~", *path) != NULL)
-            groat__str_add(str, "\\");
-        groat__str_addn(str, path, 1);
-    }
-}
-
 static bool add_pattern(patterns *list, const char *base, const char *folder,
                         const char *file)
 {
@@ -148,7 +132,7 @@ static bool add_pattern(patterns *list, const char *base, const char *folder,
 
     if (list->count == PATTERNS)
         return false;
-    add_literal(&str, base);
+    groat__add_quoted(&str, base);
     groat__str_addf(&str, "%s/%s", folder, file);
     list->at[list->count] = groat__str_take(&str);
     if (list->at[list->count] == NULL)
@@ -223,7 +207,7 @@ static void find_builtins(nvrtc_state *state)
                     slash == NULL ? 0 : (size_t)(slash - state->dl.path));
     groat__str_addf(&name, "libnvrtc-builtins.so.%d.%d", state->major,
                     state->minor);
-    add_literal(&pattern, folder.failed ? "" : folder.data);
+    groat__add_quoted(&pattern, folder.failed ? "" : folder.data);
     groat__str_addf(&pattern, "/%s", name.failed ? "" : name.data);
     if (folder.failed || name.failed || pattern.failed)
         goto free_names;
@@ -244,21 +228,6 @@ free_names:
 }
 
 /* ---- open and close ----------------------------------------------------- */
-
-static groat_status resolve(nvrtc_state *state, groat_error *error)
-{
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *address = groat__dl_symbol(&state->dl, symbols[i].name);
-
-        if (address == NULL && symbols[i].needed)
-            return groat__fail(error, GROAT_NO_DEVICE,
-                               "%s has no %s; libnvrtc 12.0 or newer has",
-                               state->dl.path, symbols[i].name);
-        memcpy((char *)&state->api + symbols[i].offset, &address,
-               sizeof(address));
-    }
-    return GROAT_OK;
-}
 
 /* For calls that give no log: open, and the fetching of results. */
 static groat_status call_failed(const nvrtc_state *state, groat_status status,
@@ -344,7 +313,9 @@ static groat_status search(const groat__env *env, nvrtc_state **out,
     (void)pthread_mutex_init(&state->lock, NULL);
     status = find_library(env, &state->dl, error);
     if (status == GROAT_OK)
-        status = resolve(state, error);
+        status = groat__bind(&state->dl, symbols,
+                             sizeof(symbols) / sizeof(symbols[0]), &state->api,
+                             error);
     if (status == GROAT_OK)
         status = ask_version(state, error);
     if (status == GROAT_OK)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rocm.c owns where the libraries of ROCm lie and how their symbols are bound.
+ * rocm.c owns where the libraries of ROCm lie and how their versions are told.
  * It leaves opening to base/dl.c and the meaning of calls to hiprtc.c and
  * hip.c.  Invariant: all libraries are looked for in the same order of places,
  * newest file name first, so that a compiler and the runtime that loads its
  * output come from one release.  No state, no locking.
  */
 #include "backend/rocm.h"
+#include "backend/shared.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -32,8 +33,8 @@ static void names_free(name_list *names)
         free(names->list[i]);
 }
 
-/* Adds DIR/FILE for each file.  root, if not NULL, stands before dir and is
- * taken literally: what glob(3) would read as a pattern is quoted if asked. */
+/* Adds DIR/FILE for each file.  root, if not NULL, stands before dir; for a
+ * list of patterns it is quoted. */
 static void add_place(name_list *names, const char *root, bool quote,
                       const char *dir, const char *const *files)
 {
@@ -41,11 +42,10 @@ static void add_place(name_list *names, const char *root, bool quote,
         groat__str path = {0};
         char *taken;
 
-        for (const char *c = root; c != NULL && *c != '\0'; c++) {
-            if (quote && strchr("*?[\\~", *c) != NULL)
-                groat__str_add(&path, "\\");
-            groat__str_addn(&path, c, 1);
-        }
+        if (root != NULL && quote)
+            groat__add_quoted(&path, root);
+        else if (root != NULL)
+            groat__str_add(&path, root);
         groat__str_addf(&path, "%s/%s", dir, files[i]);
         taken = groat__str_take(&path);
         if (taken == NULL || names->count + 1 >= NAMES_MAX) {
@@ -171,23 +171,6 @@ const char *groat__rocm_needed(const groat__dl *dl, const char *prefix)
             strncmp(texts + d->d_un.d_val, prefix, strlen(prefix)) == 0)
             return texts + d->d_un.d_val;
     return NULL;
-}
-
-groat_status groat__rocm_resolve(const groat__dl *dl,
-                                 const groat__rocm_symbol *symbols,
-                                 size_t count, void *calls, groat_error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        void *address = groat__dl_symbol(dl, symbols[i].name);
-
-        if (address == NULL && symbols[i].needed)
-            return groat__fail(error, GROAT_NO_DEVICE,
-                               "%s lacks the symbol %s that groat needs",
-                               dl->path, symbols[i].name);
-        /* ISO C has no cast from an object's to a function's address. */
-        memcpy((char *)calls + symbols[i].offset, &address, sizeof(address));
-    }
-    return GROAT_OK;
 }
 
 void groat__rocm_version(const groat__dl *dl, int packed, char *out,

@@ -32,19 +32,6 @@ bool groat__rocm_loaded(const char *file);
  * starts with prefix, or NULL.  Borrowed from the mapped library. */
 const char *groat__rocm_needed(const groat__dl *dl, const char *prefix);
 
-/* One vendor symbol: where its address goes in a structure of calls. */
-typedef struct groat__rocm_symbol {
-    const char *name;
-    bool needed;
-    size_t offset;
-} groat__rocm_symbol;
-
-/* Fills calls; optional symbols that are absent become NULL.  Errors:
- * NO_DEVICE, naming the library and the needed symbol it lacks. */
-groat_status groat__rocm_resolve(const groat__dl *dl,
-                                 const groat__rocm_symbol *symbols,
-                                 size_t count, void *calls, groat_error *error);
-
 /* Version of a library: what it says itself (HIP's packed number, 0 if it says
  * nothing), else the digits of its file name, else "unknown". */
 void groat__rocm_version(const groat__dl *dl, int packed, char *out,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "backend/rocm.h"
+#include "backend/shared.h"
 #include "base/fs.h"
 
 #define NEW_NAME "libgroat_rocm_test.so.7"

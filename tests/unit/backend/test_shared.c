@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_backend.c: what the backends share: the table, files without a name,
- * and the lines of the doctor.
+ * test_shared.c: what the backends share: the table of backend.c, files without
+ * a name, symbols, quoted paths and the lines of the doctor.
  */
 #include "../suite.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <sys/resource.h>
 
 #include "backend/backend.h"
+#include "backend/shared.h"
 
 START_TEST(the_table)
 {
@@ -81,6 +83,61 @@ START_TEST(memory_files_that_are_none)
 }
 END_TEST
 
+START_TEST(symbols)
+{
+    static const char *const sonames[] = {"libc.so.6", NULL};
+    const groat__dl_search search = {NULL, NULL, sonames, NULL};
+    static const groat__symbol wanted[] = {
+        {"getpid", true, 0},
+        {"groat_no_such_symbol", false, sizeof(void *)},
+        {"groat_not_this_one", true, 2 * sizeof(void *)}};
+    groat_error error = GROAT_ERROR_INIT;
+    void *calls[3] = {NULL, calls, calls};
+    groat__dl dl;
+
+    ck_assert_int_eq(groat__dl_open(&search, &dl, NULL), GROAT_OK);
+    ck_assert_int_eq(groat__bind(&dl, wanted, 2, calls, &error), GROAT_OK);
+    ck_assert_ptr_nonnull(calls[0]);
+    ck_assert_ptr_null(calls[1]);
+    ck_assert_ptr_eq(calls[2], calls);
+    ck_assert_int_eq(groat__bind(&dl, wanted, 3, calls, &error),
+                     GROAT_NO_DEVICE);
+    ck_says(&error, "groat_not_this_one");
+    ck_says(&error, dl.path);
+    groat__dl_close(&dl);
+    groat_error_clear(&error);
+}
+END_TEST
+
+/* What glob(3) finds for a quoted path is the path. */
+START_TEST(quoted_paths)
+{
+    static const char *const names[] = {"plain", "a*b", "a?b",     "[ab]",
+                                        "a\\b",  "{a}", "~",       "a~*[?]{}",
+                                        "a b",   "ab",  "\303\244"};
+    char folder[128];
+
+    make_folder(folder, sizeof(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+    for (size_t i = 0; i < COUNT(names); i++)
+        ck_assert_int_ge(close(creat(names[i], 0600)), 0);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        groat__str pattern = {0};
+        glob_t found;
+
+        groat__add_quoted(&pattern, names[i]);
+        ck_assert_int_eq(
+            glob(pattern.data, GLOB_TILDE | GLOB_BRACE, NULL, &found), 0);
+        ck_assert_uint_eq(found.gl_pathc, 1);
+        ck_assert_str_eq(found.gl_pathv[0], names[i]);
+        globfree(&found);
+        groat__str_free(&pattern);
+    }
+    ck_assert_int_eq(chdir("/"), 0);
+    remove_folder(folder);
+}
+END_TEST
+
 START_TEST(findings_are_lines)
 {
     groat__str out = {0};
@@ -113,12 +170,14 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("backend");
-    TCase *tests = tcase_create("backend");
+    Suite *suite = suite_create("shared");
+    TCase *tests = tcase_create("shared");
 
     tcase_add_test(tests, the_table);
     tcase_add_test(tests, memory_files);
     tcase_add_test(tests, memory_files_that_are_none);
+    tcase_add_test(tests, symbols);
+    tcase_add_test(tests, quoted_paths);
     tcase_add_test(tests, findings_are_lines);
     tcase_add_test(tests, problems_of_a_library);
     suite_add_tcase(suite, tests);
