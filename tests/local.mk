@@ -220,6 +220,7 @@ EXTRA_DIST += \
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
 	%D%/pipe/rig.h \
+	%D%/unit/backend/exact.h \
 	%D%/unit/backend/judge_probe/args.h \
 	%D%/unit/backend/judge_probe/judge_probe.h \
 	%D%/shim/amdgpu_object.h \

@@ -509,5 +509,5 @@ static Suite *hip_suite(void)
 
 int main(void)
 {
-    return run_suite(hip_suite());
+    return run_hip_suite(hip_suite());
 }

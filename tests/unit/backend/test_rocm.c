@@ -4,12 +4,9 @@
  * order, and how a version is told.  Copies of a stand-in library lie under
  * names of the test's own, which no loader knows, in folders of its own.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../suite.h"
+
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "backend/rocm.h"
 #include "backend/shared.h"
@@ -56,7 +53,7 @@ static void drop(const place *at)
         "/.local/lib/python3.12/site-packages/torch/lib", "/lib"};
     char path[256];
 
-    for (size_t d = 0; d < sizeof(dirs) / sizeof(dirs[0]); d++) {
+    for (size_t d = 0; d < COUNT(dirs); d++) {
         for (size_t f = 0; files[f] != NULL; f++) {
             (void)snprintf(path, sizeof(path), "%s%s/%s", at->root, dirs[d],
                            files[f]);
@@ -210,17 +207,10 @@ static Suite *rocm_suite(void)
 
 int main(void)
 {
-    SRunner *runner;
-    int failed;
-
     if (getenv("GROAT_TEST_COMGR_SHIM") == NULL) {
         printf("SKIP: GROAT_TEST_COMGR_SHIM names no stand-in; "
                "make check sets it\n");
         return 77;
     }
-    runner = srunner_create(rocm_suite());
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(rocm_suite());
 }
