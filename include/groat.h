@@ -354,8 +354,11 @@ GROAT_API groat_status groat_kernel_info_get(const groat_kernel *kernel,
  * cpu.  Borrowed: valid until the kernel's last release. */
 GROAT_API void *groat_kernel_native(const groat_kernel *kernel);
 
-/* Compiles into the store without loading or running: needs no device.
- * binary and bytes may both be NULL; else free *binary with groat_free(). */
+/* Compiles into the store without loading or running, once, however many
+ * threads ask: needs no device.  binary and bytes may both be NULL; else free
+ * *binary with groat_free().  info (may be NULL): its texts are the spec's and
+ * live until its next groat_build() or groat_spec_set().  Errors: INVALID,
+ * NO_DEVICE (no compiler), COMPILE_FAILED, NO_MEMORY. */
 GROAT_API groat_status groat_build(groat_spec *spec, void **binary,
                                    size_t *bytes, groat_kernel_info *info,
                                    groat_error *error);
@@ -376,14 +379,16 @@ typedef struct groat_launch {
 /* Enqueues one launch.  args points to the family's structure of args.h and
  * must be as large as it.  Asynchronous on cuda and hip; on cpu it returns when
  * the grid is done and answers JUDGED, with the finding in error->text, when
- * the kernel broke a rule.  Errors: INVALID, LAUNCH_FAILED, JUDGED. */
+ * the kernel broke a rule.  Errors: INVALID, LAUNCH_FAILED, JUDGED, NO_MEMORY,
+ * NO_DEVICE (it is gone). */
 GROAT_API groat_status groat_kernel_launch(groat_kernel *kernel,
                                            const groat_launch *launch,
                                            const void *args, size_t args_bytes,
                                            groat_error *error);
 
 /* Launches `repeats` times and gives the time of one launch in microseconds,
- * by device events where there are some.  Synchronizes. */
+ * by device events where there are some.  Synchronizes.  Errors: as of
+ * groat_kernel_launch(). */
 GROAT_API groat_status groat_kernel_time(groat_kernel *kernel,
                                          const groat_launch *launch,
                                          const void *args, size_t args_bytes,
@@ -451,7 +456,8 @@ GROAT_API void groat_doctor(groat_context *context, groat_doctor_fn *fn,
  *
  * These name the store, so unlike groat_kernel_get() they fail where there is
  * none: IO with the reason.  Other errors: INVALID (a size, a key prefix that
- * is not hex), NO_MEMORY. */
+ * is not hex), NO_MEMORY.  groat_cache_stat_get() alone also serves a context
+ * that never had one: the counts of the context are then all it gives. */
 
 typedef struct groat_cache_stat {
     size_t size;

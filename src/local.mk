@@ -54,6 +54,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/nvrtc.def \
 	%D%/backend/rocm.c \
 	%D%/backend/rocm.h \
+	%D%/backend/shared.c \
+	%D%/backend/shared.h \
 	%D%/core/context.c \
 	%D%/core/core.h \
 	%D%/core/device.c \

@@ -37,6 +37,7 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge_wave \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
+	%D%/unit/backend/test_shared \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \
@@ -223,6 +224,7 @@ noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
 	%D%/pipe/mutate.h \
 	%D%/pipe/rig.h \
+	%D%/unit/backend/exact.h \
 	%D%/unit/backend/judge_probe/args.h \
 	%D%/unit/backend/judge_probe/judge_probe.h \
 	%D%/shim/amdgpu_object.h \

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * backend.c owns the table of backends, and what they share.  A new one is a
- * row here and a pair of tables in files of its own.  No state, no locking.
+ * backend.c owns the table of backends.  A new one is a row here and a pair of
+ * tables in files of its own.
  */
 #include "backend/backend.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static const groat__backend backends[GROAT__BACKENDS] = {
     {GROAT__CUDA, &groat__compiler_nvrtc, &groat__device_cuda},
@@ -28,32 +24,4 @@ void groat__binary_free(groat__binary *binary)
     free(binary->data);
     free(binary->log);
     memset(binary, 0, sizeof(*binary));
-}
-
-int groat__memory_file(const char *name, const void *data, size_t bytes)
-{
-    int fd = memfd_create(name, MFD_CLOEXEC);
-    size_t done = 0;
-
-    /* In a program that closed its own, those are for a child. */
-    if (fd >= 0 && fd <= STDERR_FILENO) {
-        int low = fd;
-
-        fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-        (void)close(low);
-    }
-    while (fd >= 0 && done < bytes) {
-        ssize_t n =
-            pwrite(fd, (const char *)data + done, bytes - done, (off_t)done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            (void)close(fd);
-            errno = ENOSPC;
-            return -1;
-        }
-        done += (size_t)n;
-    }
-    return fd;
 }

@@ -20,8 +20,8 @@
 #include "groat.h"
 #include "spec/arch.h"
 
-/* What the environment said at groat_open; NULL where it said nothing.  All
- * strings outlive every handle. */
+/* What the environment said at groat_open; NULL, and never "", where it said
+ * nothing.  All strings outlive every handle. */
 typedef struct groat__env {
     const char *home;         /* $HOME                                      */
     const char *nvrtc;        /* $GROAT_NVRTC: path of libnvrtc              */
@@ -56,11 +56,6 @@ typedef struct groat__binary {
 
 void groat__binary_free(groat__binary *binary);
 
-/* A file without a name that holds these bytes and is read from its start: a
- * descriptor that is closed on exec and is none of 0, 1 and 2.  -1, and errno,
- * when there is none to be had. */
-int groat__memory_file(const char *name, const void *data, size_t bytes);
-
 typedef struct groat__compiler {
     const char *name; /* "nvrtc", "hiprtc", "c++" */
 
@@ -92,8 +87,8 @@ typedef struct groat__compiler {
                             groat_error *error);
 
     /* Appends one line per finding to `out` for groat doctor ("subject\tusable
-     * 0/1\ttext\n"); callable on a state or, after a failed open, on NULL: it
-     * then repeats the search. */
+     * 0/1\ttext\n", see groat__finding); callable on a state or, after a failed
+     * open, on NULL: it then repeats the search. */
     void (*doctor)(void *state, const groat__env *env, groat__str *out);
 } groat__compiler;
 
@@ -147,13 +142,14 @@ typedef struct groat__device {
 
     /* The hot path: enqueue and return.  args is a structure of
      * shape->args_bytes bytes, passed by value as the one parameter.
-     * Errors: LAUNCH_FAILED, JUDGED. */
+     * Errors: LAUNCH_FAILED, JUDGED, NO_MEMORY, NO_DEVICE. */
     groat_status (*launch)(void *state, groat__module *module,
                            const groat__shape *shape,
                            const groat_launch *launch, const void *args,
                            groat_error *error);
 
-    /* Mean time of one of `repeats` launches, in microseconds; by events. */
+    /* Mean time of one of `repeats` launches, in microseconds; by events.  No
+     * more than these are made.  Errors: as of launch. */
     groat_status (*time)(void *state, groat__module *module,
                          const groat__shape *shape, const groat_launch *launch,
                          const void *args, unsigned repeats, double *us,
@@ -163,7 +159,8 @@ typedef struct groat__device {
      * done.  Errors: LAUNCH_FAILED, NO_DEVICE. */
     groat_status (*sync)(void *state, groat_error *error);
     /* Device memory in that context, aligned to 256 bytes; 0 bytes is no
-     * error.  Errors: NO_MEMORY, NO_DEVICE. */
+     * error.  Errors: NO_MEMORY, NO_DEVICE (and for a device that an earlier
+     * launch broke). */
     groat_status (*alloc)(void *state, size_t bytes, uint64_t *address,
                           groat_error *error);
     /* An address that alloc gave, or 0.  No launch may be using it. */

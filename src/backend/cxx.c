@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/shared.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/hash.h"
@@ -447,10 +448,10 @@ static void cxx_doctor(void *state, const groat__env *env, groat__str *out)
     if (c == NULL && cxx_open(env, &own, &error) == GROAT_OK)
         c = own;
     if (c != NULL)
-        groat__str_addf(out, "c++\t1\t%s: %s, build %s\n", c->path, c->version,
-                        c->build);
+        groat__finding(out, "c++", true, "%s: %s, build %s", c->path,
+                       c->version, c->build);
     else
-        groat__str_addf(out, "c++\t0\t%s\n", error.text);
+        groat__finding(out, "c++", false, "%s", error.text);
     cxx_close(own);
     groat_error_clear(&error);
 }

@@ -94,7 +94,7 @@ static const vendor_call calls[] = {
 #undef SYMBOL
 };
 
-enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
+enum { CALLS = COUNT(calls) };
 
 static bool is_one_of(const char *name, const char *const *list)
 {
@@ -187,7 +187,7 @@ START_TEST(each_call_fails_in_turn)
     CUcontext popped;
     int hits = 0;
 
-    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+    for (size_t i = 0; i < COUNT(codes); i++) {
         fail_each_time(&rig, call, codes[i], 0, &hits);
         reset(rig.cuda);
         ck_assert_int_eq(rig.push(rig.user()), CUDA_SUCCESS);
@@ -216,7 +216,7 @@ START_TEST(words_may_be_missing)
     groat_error error = GROAT_ERROR_INIT;
     groat__module *module = NULL;
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         groat__shape shape = make_shape(1 << 20);
 
         shim_fail(&rig.cuda->fault, cases[i].call, 1, 999);
@@ -295,7 +295,7 @@ START_TEST(wrong_libraries)
     groat__str out = {0};
     void *state = NULL;
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         rig.env.cuda = paths[i];
         ck_assert_int_eq(DEVICE->open(&rig.env, &state, &error),
                          GROAT_NO_DEVICE);
@@ -393,11 +393,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    int failed;
-
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(make_suite());
 }
