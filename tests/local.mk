@@ -199,6 +199,14 @@ groat_style_tests = \
 	%D%/style/wired.sh \
 	%D%/style/words.sh
 
+# Code objects of AMD's compiler, read and executed: another compiler of groat
+# itself changes nothing of them.
+groat_isa_tests = \
+	%D%/isa/checks.sh \
+	%D%/isa/execute.sh \
+	%D%/isa/mutants.sh \
+	%D%/isa/table_current.sh
+
 # All but what looks at the tree: what another compiler or a sanitizer may
 # change.
 groat_program_tests = $(groat_thread_tests) $(groat_kernel_tests)
@@ -208,7 +216,34 @@ groat_thread_tests = \
 EXTRA_DIST += \
 	%D%/fuzz/corpus \
 	%D%/fuzz/replay.sh \
-	$(groat_cli_tests) $(groat_style_tests) \
+	$(groat_cli_tests) $(groat_style_tests) $(groat_isa_tests) \
+	%D%/isa/README.md \
+	%D%/isa/common.sh \
+	%D%/isa/table.sh \
+	%D%/isa/codeobject.py \
+	%D%/isa/drive.py \
+	%D%/isa/families/__init__.py \
+	%D%/isa/families/tile_loader_lds.py \
+	%D%/isa/lint.py \
+	%D%/isa/machine/__init__.py \
+	%D%/isa/machine/access.py \
+	%D%/isa/machine/core.py \
+	%D%/isa/machine/decode.py \
+	%D%/isa/machine/faults.py \
+	%D%/isa/machine/formats.py \
+	%D%/isa/machine/lds.py \
+	%D%/isa/machine/matrix.py \
+	%D%/isa/machine/memory.py \
+	%D%/isa/machine/operands.py \
+	%D%/isa/machine/operation.py \
+	%D%/isa/machine/packed.py \
+	%D%/isa/machine/scalar.py \
+	%D%/isa/machine/shared.py \
+	%D%/isa/machine/sub_dword.py \
+	%D%/isa/machine/vector.py \
+	%D%/isa/mutants.py \
+	%D%/isa/objects.py \
+	%D%/isa/run.py \
 	%D%/cli/common.sh \
 	%D%/cli/inject.c \
 	%D%/bench/NOTES.md \
@@ -241,7 +276,7 @@ if HAVE_CHECK
 check_PROGRAMS += \
 	$(groat_check_programs) $(groat_fuzz_programs) $(groat_kernel_tests)
 check_LTLIBRARIES += $(groat_shims) $(tiny_libraries)
-TESTS += $(groat_program_tests) $(groat_style_tests)
+TESTS += $(groat_program_tests) $(groat_style_tests) $(groat_isa_tests)
 
 # One summary of the skips and their reasons, after the last test.
 check-local: check-TESTS
@@ -270,4 +305,4 @@ bench: all $(groat_bench_programs)
 	done
 
 clean-local:
-	rm -rf %D%/cache-home
+	rm -rf %D%/cache-home %D%/isa/objects

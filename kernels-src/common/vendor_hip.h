@@ -2,8 +2,10 @@
 // Primitives of common/vendor.h for hipRTC and clang, CDNA2 and later.  Copies
 // and waits are assembly, so that no release of the compiler adds a wait of its
 // own between them (with builtins some drain the whole queue).  ISA guide:
-// buffer_load_dword{,x4} ... lds, s_waitcnt, s_barrier; one wait state stands
-// between a write of M0 and the load that uses it.
+// buffer_load_dword{,x4} ... lds, s_waitcnt, s_barrier.  The compiler does not
+// look for hazards inside assembly: one wait state stands between a write of
+// M0 and the copy that uses it, and five between a vector instruction that
+// writes a scalar register (v_readfirstlane) and the copy that reads it.
 #pragma once
 
 #define GROAT_DEVICE __attribute__((device)) __attribute__((always_inline)) inline
@@ -159,12 +161,12 @@ GROAT_DEVICE void async_copy(buffer b, u32 shared_chunk, u32 lane, u32 voffset,
     // The engine adds lane * bytes to M0 by itself.
     (void)lane;
     if constexpr (bytes == 16)
-        asm volatile("s_mov_b32 m0, %0\n\ts_nop 0\n\t"
+        asm volatile("s_mov_b32 m0, %0\n\ts_nop 3\n\t"
                      "buffer_load_dwordx4 %1, %2, %3 offen lds" ::"s"(m0),
                      "v"(voffset), "s"(b.words), "s"(so)
                      : "memory");
     else
-        asm volatile("s_mov_b32 m0, %0\n\ts_nop 0\n\t"
+        asm volatile("s_mov_b32 m0, %0\n\ts_nop 3\n\t"
                      "buffer_load_dword %1, %2, %3 offen lds" ::"s"(m0),
                      "v"(voffset), "s"(b.words), "s"(so)
                      : "memory");

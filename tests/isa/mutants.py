@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults put into the instruction list of a code object: each wait removed and
+loosened by one, each barrier removed.  Every one must be caught by the machine
+(wrong bytes, an early read, a race), but those that a family lists as
+equivalent with a reason, and waits for LDS and scalar loads that no run ever
+has to wait at: removing those cannot change the run."""
+import re
+
+from drive import Wrong, run_case
+from machine import Fault
+
+
+class Mutant:
+    """name, code, and whether being idle is excuse enough."""
+
+    def __init__(self, name, code, at, may_idle):
+        self.name = name
+        self.code = code
+        self.at = at
+        self.may_idle = may_idle
+
+
+def _with(code, at, name, text):
+    changed = list(code)
+    changed[at] = code[at].replaced(name, text)
+    return changed
+
+
+def _waits(code, counter, most, may_idle):
+    number = 0
+    for at, i in enumerate(code):
+        found = re.search(rf'{counter}\((\d+)\)', i.text)
+        if i.op != 's_waitcnt' or not found:
+            continue
+        left = i.text.replace(found[0], '').strip()
+        name = f'{counter} wait {number}'
+        number += 1
+        yield Mutant(f'{name} removed', _with(
+            code, at, 's_waitcnt' if left else 's_nop', left or '0'), at,
+            may_idle)
+        count = int(found[1]) + 1
+        if count <= most:
+            yield Mutant(f'{name} loosened', _with(
+                code, at, 's_waitcnt',
+                i.text.replace(found[0], f'{counter}({count})')), at,
+                may_idle)
+
+
+def mutants(code):
+    yield from _waits(code, 'vmcnt', 63, False)
+    yield from _waits(code, 'lgkmcnt', 15, True)
+    number = 0
+    for at, i in enumerate(code):
+        if i.op == 's_barrier':
+            yield Mutant(f'barrier {number} removed',
+                         _with(code, at, 's_nop', '0'), at, False)
+            number += 1
+
+
+def verdict(built, mutant, cases, seeds):
+    """What each run of the mutant came to: a list of None or a text."""
+    said = []
+    for case in cases:
+        for mode, some in seeds.items():
+            for seed in some:
+                try:
+                    run_case(built, case, mode, seed, mutant.code,
+                             check_counts=False)
+                    said.append(None)
+                except (Fault, Wrong) as why:
+                    said.append(f'{type(why).__name__}: {why}')
+    return said
+
+
+def _idle(built, cases, seeds):
+    """Instructions at which some run waited for something."""
+    busy = set()
+    for case in cases:
+        for mode, some in seeds.items():
+            for seed in some:
+                busy |= run_case(built, case, mode, seed).waited.keys()
+    return busy
+
+
+def judge(built, seeds):
+    """(lines to show, lines of what went wrong) for all mutants."""
+    family = built.family
+    cases = family.mutant_cases(built.constants, built.arch)
+    equivalents = dict(family.equivalents(built.constants, built.arch))
+    busy = _idle(built, cases, seeds)
+    shown, bad = [], []
+    for mutant in mutants(built.object.code):
+        said = verdict(built, mutant, cases, seeds)
+        caught = [s for s in said if s]
+        reason = equivalents.pop(mutant.name, None)
+        if caught and reason:
+            bad.append(f'{built.name}: "{mutant.name}" is listed as '
+                       f'equivalent and was caught: {caught[0]}')
+        elif caught:
+            shown.append(f'caught in {len(caught)} of {len(said)} runs: '
+                         f'{mutant.name}: {caught[0][:160]}')
+        elif reason:
+            shown.append(f'equivalent: {mutant.name}: {reason}')
+        elif mutant.may_idle and mutant.at not in busy:
+            shown.append(f'idle: {mutant.name}: nothing is outstanding there '
+                         'in any run')
+        else:
+            bad.append(f'{built.name}: "{mutant.name}" was not caught '
+                       f'({built.object.code[mutant.at]})')
+    for name in equivalents:
+        bad.append(f'{built.name}: there is no mutant "{name}" to be '
+                   'equivalent')
+    return shown, bad

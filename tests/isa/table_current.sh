@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The table of code objects in kernels-src/README.md is what the same compiler
+# makes now.
+. "$(dirname "$0")/common.sh"
+readme=$top_srcdir/kernels-src/README.md
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+isa table --compiler clang >"$scratch/fresh" || {
+    code=$?
+    cat "$scratch/fresh"
+    exit $code
+}
+sed -n '/<!-- code objects -->/,/<!-- \/code objects -->/p' "$readme" |
+    sed '1d;$d' >"$scratch/committed"
+[ -s "$scratch/committed" ] || {
+    echo "FAIL: kernels-src/README.md has no table between its markers"
+    exit 1
+}
+fresh=$(head -n 1 "$scratch/fresh")
+committed=$(head -n 1 "$scratch/committed")
+[ "$fresh" = "$committed" ] ||
+    skip "the table was made by ${committed%%:*}, here is ${fresh%%:*}"
+diff "$scratch/committed" "$scratch/fresh" || {
+    echo "FAIL: the table is stale: sh tests/isa/table.sh --update"
+    exit 1
+}
