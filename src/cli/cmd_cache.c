@@ -165,6 +165,7 @@ static int on_show(void *user, const groat_cache_entry *entry)
                      list->seen ? "\n" : "", entry->key, entry->bytes, created,
                      used);
         groat__print_plain(stdout, entry->identity, strlen(entry->identity));
+        groat__facts_print("facts ", &entry->facts);
         if (entry->log && entry->log[0]) {
             (void)printf("log\n");
             groat__print_plain(stdout, entry->log, strlen(entry->log));

@@ -59,6 +59,8 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
 double groat__trial_gb_per_s(const groat__trial *trial);
 /* Puts all members into the innermost JSON object. */
 void groat__trial_json(groat__json *json, const groat__trial *trial);
+/* lead and what is known, in one line; nothing when nothing is known. */
+void groat__facts_print(const char *lead, const groat_facts *facts);
 /* "facts": {...}, -1 as null. */
 void groat__facts_json(groat__json *json, const groat_facts *facts);
 void groat__trial_free(groat__trial *trial);

@@ -132,6 +132,7 @@ if [ "${GROAT_SANITIZE:-no}" = no ]; then
         >"$out" 2>"$err" || code=$?
     [ "$code" -eq 3 ] && pass "sanitize without a compiler" ||
         fail "sanitize without a compiler" "exit code $code"
+    says "the compiler is named" "by asking $work/none;"
 fi
 
 # A family of the user's own: built and loaded, since it has no driver.
@@ -149,6 +150,17 @@ has "is loaded" load_ms
 expect "the same for people" 0 run mine --target cpu:gfx950 \
     --family-path "$work/own"
 answers "says why" "has no driver here"
+code=0
+GROAT_CXX=$work/none "$groat" run mine --target cpu:gfx950 --no-cache \
+    --family-path "$work/own" >"$out" 2>"$err" || code=$?
+[ $code -eq 3 ] && pass "without driver and compiler" ||
+    fail "without driver and compiler" "exit code $code"
+answers "says what is missing" "not run: "
+if grep -q "loaded" "$out"; then
+    fail "and does not say that it is loaded" "$(cat "$out")"
+else
+    pass "and does not say that it is loaded"
+fi
 expect "a run-time argument of no driver" 2 run mine --target cpu:gfx950 \
     --family-path "$work/own" --first-row 1
 expect "the family is listed" 0 families mine --family-path "$work/own"
