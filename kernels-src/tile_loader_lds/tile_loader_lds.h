@@ -116,7 +116,7 @@ struct loader {
 GROAT_DEVICE buffer tile_source(const tile_loader_lds_args &args, u32 row_tile)
 {
     i64 row = args.first_row + static_cast<i64>(row_tile) * tile_rows;
-    i64 left = args.rows - row;
+    i64 left = args.valid_rows - row;
     u32 valid = left <= 0           ? 0u
                 : left < tile_rows  ? static_cast<u32>(left)
                                     : static_cast<u32>(tile_rows);

@@ -20,8 +20,8 @@ enum {
     GROAT_DRIVER_ARGS = 24
 };
 
-/* One run-time argument of args.h that the command line may set:
- * "--valid-rows 33" for the name "valid_rows". */
+/* One run-time argument that the command line may set: "--valid-rows 33" for
+ * the name "valid_rows".  The name is that of the field of args.h. */
 typedef struct groat_driver_arg {
     const char *name;
     int64_t deflt; /* -1: the driver derives it from the spec */

@@ -32,6 +32,19 @@ on="--target cpu:gfx950"
     expect "options with =" 0 run --seed=0x10 $loader --repeat=2 $on
     expect "a run-time argument" 0 run $loader $on --first-row 0
     expect "the same with underscore" 0 run $loader $on --first_row=0
+    for step in 1 3 9; do
+        expect "every $step. of 4 tiles to a block" 0 run $loader:entry=stream \
+            $on --row-step $step --col-tiles 1
+    done
+    expect "no valid row" 0 run $loader $on --valid-rows 0
+    expect "a first column between two vectors" 2 run $loader $on --first-col 4
+    says "the step is named" "must be a multiple of 8"
+    expect "a first column too far" 2 run $loader $on --first-col 1024
+    says "the last one is named" "first_col is 1024; the last that a tile may \
+start at is 960"
+    expect "a column of tiles too many" 2 run $loader $on --col-tiles 17
+    says "the columns there are" "src_cols, which is 1024"
+    expect "more tiles than a grid has" 2 run $loader $on --row-tiles 2147483647
 
     expect "output" 0 run $loader $on --json --output "$work/o1" --seed 1
     bytes=$(sed -n 's/^  "bytes": \([0-9]*\),$/\1/p' "$out")

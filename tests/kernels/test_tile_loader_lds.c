@@ -226,7 +226,7 @@ static void run_on(const char *target, const tile_case *t, unsigned char *image)
         GROAT_OK);
     args.source = in;
     args.output = out;
-    args.rows = t->block_rows;
+    args.valid_rows = t->block_rows;
     args.first_row = t->src_row;
     args.first_col = (unsigned)t->src_col;
     args.row_tiles = 1;

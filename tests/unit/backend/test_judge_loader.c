@@ -146,7 +146,7 @@ static groat_status launch(groat_context *context, const char *target,
     memset(data, 1, sizeof(data));
     args.source = rig_upload(context, target, data, sizeof(data));
     args.output = rig_upload(context, target, data, sizeof(data));
-    args.rows = TILES * ROWS;
+    args.valid_rows = TILES * ROWS;
     args.row_tiles = TILES;
     args.col_tiles = 1;
     args.row_step = BLOCKS;
