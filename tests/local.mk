@@ -218,6 +218,7 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/grid.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/judge_probe/args.h \
 	%D%/unit/backend/judge_probe/judge_probe.h \
