@@ -198,7 +198,8 @@ typedef struct groat_param_info {
     size_t size;
     const char *name;
     groat_param_type type;
-    const char *allowed; /* as in params.def: "16..256/16", "bf16|fp8"        */
+    const char *allowed; /* as in params.def: "16..256/16", "bf16|fp8";       *
+                          * of a bool "0|1"                                   */
     const char *deflt;   /* default, a value or an expression of parameters   */
     const char *unit;    /* "rows", "elements", "bytes", "-" ...              */
     const char *meaning;
@@ -250,8 +251,9 @@ GROAT_API void groat_spec_free(groat_spec *spec);
 GROAT_API const char *groat_spec_text(const groat_spec *spec);
 GROAT_API const char *groat_spec_target(const groat_spec *spec);
 
-/* Value of a parameter or derived constant (bytes, counts, enum values).
- * Errors: INVALID (no such name). */
+/* Value of a parameter or derived constant: a number, a bool's 0 or 1, an
+ * enumerator's number (its place in `allowed`, from 0, unless that says
+ * "name=number").  Errors: INVALID (no such name). */
 GROAT_API groat_status groat_spec_get(const groat_spec *spec, const char *name,
                                       int64_t *value, groat_error *error);
 

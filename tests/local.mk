@@ -257,6 +257,7 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/grid.h \
 	%D%/pipe/mutate.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/exact.h \

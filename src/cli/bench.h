@@ -21,12 +21,10 @@ typedef struct groat__bench {
 /* Sorts values. */
 double groat__bench_median(double *values, size_t count);
 
-/* One figure with its reference, measured in the same run. */
-void groat__bench_ratio(groat__bench *b, const char *name, const char *unit,
-                        const char *raw_name, double raw, double ours);
-/* One figure that has no reference here. */
-void groat__bench_value(groat__bench *b, const char *name, const char *unit,
-                        double value);
+/* One figure, with its reference of the same run; raw_name is NULL where there
+ * is nothing to hold it against. */
+void groat__bench_say(groat__bench *b, const char *name, const char *unit,
+                      double ours, const char *raw_name, double raw);
 
 /* bench_stream.c: bandwidth of streaming entries against a plain read; the
  * command's words that are specs, else a list of its own. */

@@ -167,13 +167,13 @@ static void tell(groat__bench *b, race *r)
     for (size_t i = 0; i < r->plain; i++) {
         double rate = gb_per_s(&r->sides[i]);
 
-        groat__bench_value(b, groat_spec_text(r->sides[i].trial.spec), "GB/s",
-                           rate);
+        groat__bench_say(b, groat_spec_text(r->sides[i].trial.spec), "GB/s",
+                         rate, NULL, 0);
         best = rate > best ? rate : best;
     }
     for (size_t i = r->plain; i < r->count; i++)
-        groat__bench_ratio(b, groat_spec_text(r->sides[i].trial.spec), "GB/s",
-                           "plain read", best, gb_per_s(&r->sides[i]));
+        groat__bench_say(b, groat_spec_text(r->sides[i].trial.spec), "GB/s",
+                         gb_per_s(&r->sides[i]), "plain read", best);
 }
 
 static void clear(groat__bench *b, race *r)

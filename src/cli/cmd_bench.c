@@ -17,6 +17,7 @@
  * Locking: a barrier starts the threads of a round together; what they share is
  * only read.
  */
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,40 +71,27 @@ double groat__bench_median(double *values, size_t count)
 
 /* ---- output ------------------------------------------------------------ */
 
-void groat__bench_ratio(groat__bench *b, const char *name, const char *unit,
-                        const char *raw_name, double raw, double ours)
+void groat__bench_say(groat__bench *b, const char *name, const char *unit,
+                      double ours, const char *raw_name, double raw)
 {
     groat__json *json = &b->cli->json;
+    double ratio = raw_name ? ours / raw : NAN;
 
-    if (!b->cli->values.json) {
-        (void)printf("%-34s %10.3f %s   %s %10.3f %s   ratio %.3f\n", name,
-                     ours, unit, raw_name, raw, unit, ours / raw);
-        return;
-    }
     groat__json_object(json, NULL);
     groat__json_string(json, "name", name);
     groat__json_string(json, "unit", unit);
     groat__json_real(json, "groat", ours);
     groat__json_string(json, "reference", raw_name);
-    groat__json_real(json, "raw", raw);
-    groat__json_real(json, "ratio", ours / raw);
+    groat__json_real(json, "raw", raw_name ? raw : NAN);
+    groat__json_real(json, "ratio", ratio);
     groat__json_end(json);
-}
-
-void groat__bench_value(groat__bench *b, const char *name, const char *unit,
-                        double value)
-{
-    groat__json *json = &b->cli->json;
-
-    if (!b->cli->values.json) {
-        (void)printf("%-34s %10.3f %s\n", name, value, unit);
+    if (b->cli->values.json)
         return;
-    }
-    groat__json_object(json, NULL);
-    groat__json_string(json, "name", name);
-    groat__json_string(json, "unit", unit);
-    groat__json_real(json, "groat", value);
-    groat__json_end(json);
+    (void)printf("%-34s %10.3f %s", name, ours, unit);
+    if (raw_name)
+        (void)printf("   %s %10.3f %s   ratio %.3f", raw_name, raw, unit,
+                     ratio);
+    (void)fputc('\n', stdout);
 }
 
 static bool is_named(const groat__cli *cli, const char *name)
@@ -232,14 +220,14 @@ static void hit_launches(bench *b, const shot *s)
         sample[how][0] = groat__bench_median(sample[how], ROUNDS);
         crowd[how][0] = groat__bench_median(crowd[how], ROUNDS);
     }
-    groat__bench_ratio(b, "launch through a handle", "us", "raw launch",
-                       sample[0][0], sample[1][0]);
-    groat__bench_ratio(b, "lookup by spec + launch", "us", "raw launch",
-                       sample[0][0], sample[2][0]);
-    groat__bench_ratio(b, "handle, each of 16 threads", "us", "raw, 16 threads",
-                       crowd[0][0], crowd[1][0]);
-    groat__bench_ratio(b, "lookup + launch, 16 threads", "us",
-                       "raw, 16 threads", crowd[0][0], crowd[2][0]);
+    groat__bench_say(b, "launch through a handle", "us", sample[1][0],
+                     "raw launch", sample[0][0]);
+    groat__bench_say(b, "lookup by spec + launch", "us", sample[2][0],
+                     "raw launch", sample[0][0]);
+    groat__bench_say(b, "handle, each of 16 threads", "us", crowd[1][0],
+                     "raw, 16 threads", crowd[0][0]);
+    groat__bench_say(b, "lookup + launch, 16 threads", "us", crowd[2][0],
+                     "raw, 16 threads", crowd[0][0]);
 }
 
 static void hit_lookups(bench *b, const shot *s)
@@ -254,10 +242,10 @@ static void hit_lookups(bench *b, const shot *s)
         alone[r] = (groat__cli_now_ms() - start) * 1e6 / LOOKUPS;
         crowd[r] = crowd_us(s, LOOKUP, LOOKUPS) * 1e3;
     }
-    groat__bench_value(b, "lookup by spec, 1 thread", "ns",
-                       groat__bench_median(alone, 9));
-    groat__bench_value(b, "lookup by spec, each of 16 threads", "ns",
-                       groat__bench_median(crowd, 9));
+    groat__bench_say(b, "lookup by spec, 1 thread", "ns",
+                     groat__bench_median(alone, 9), NULL, 0);
+    groat__bench_say(b, "lookup by spec, each of 16 threads", "ns",
+                     groat__bench_median(crowd, 9), NULL, 0);
 }
 
 static groat_status prepare(bench *b, shot *s)
@@ -405,14 +393,10 @@ static groat_status bench_cold(bench *b)
     groat__raw_close(&b->raw);
     if (status != GROAT_OK)
         return status;
-    if (compared)
-        groat__bench_ratio(
-            b, load ? "first get, compiled and loaded" : "first build", "ms",
-            "raw compile, empty", groat__bench_median(raw, COLD_ROUNDS),
-            groat__bench_median(ours, COLD_ROUNDS));
-    else
-        groat__bench_value(b, "first get", "ms",
-                           groat__bench_median(ours, COLD_ROUNDS));
+    groat__bench_say(b, load ? "first get, compiled and loaded" : "first build",
+                     "ms", groat__bench_median(ours, COLD_ROUNDS),
+                     compared ? "raw compile, empty" : NULL,
+                     groat__bench_median(raw, COLD_ROUNDS));
     return GROAT_OK;
 }
 
@@ -514,12 +498,10 @@ static groat_status bench_disk(bench *b)
     if (status != GROAT_OK)
         return status;
     middle = groat__bench_median(raw, DISK_ROUNDS);
-    if (raw[0] > 0) /* the least of them, now: none failed */
-        groat__bench_ratio(b, "get from disk", "us", "raw load + resolve",
-                           middle, groat__bench_median(ours, DISK_ROUNDS));
-    else
-        groat__bench_value(b, "get from disk", "us",
-                           groat__bench_median(ours, DISK_ROUNDS));
+    /* raw[0] is the least of them, now: where it is a time, none failed. */
+    groat__bench_say(b, "get from disk", "us",
+                     groat__bench_median(ours, DISK_ROUNDS),
+                     raw[0] > 0 ? "raw load + resolve" : NULL, middle);
     return GROAT_OK;
 }
 

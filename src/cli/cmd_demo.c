@@ -12,6 +12,7 @@
 #include "cli/trial.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,8 +241,8 @@ static void row_json(groat__json *json, const demo_row *row,
     groat__json_real(json, "cold_ms", result->cold_ms);
     groat__json_real(json, "disk_ms", result->disk_ms);
     groat__json_real(json, "hit_ns", result->hit_ns);
-    if (result->gb_per_s > 0)
-        groat__json_real(json, "stream_gb_per_s", result->gb_per_s);
+    groat__json_real(json, "stream_gb_per_s",
+                     result->gb_per_s > 0 ? result->gb_per_s : NAN);
     groat__json_bool(json, "cold_verified", result->cold_right);
     groat__json_bool(json, "disk_verified", result->disk_right);
     groat__json_bool(json, "memory_verified", result->memory_right);

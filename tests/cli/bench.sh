@@ -11,11 +11,15 @@ for figure in "lookup by spec, 1 thread" "lookup by spec, each of 16 threads" \
     answers "has $figure" "\"name\": \"$figure\""
 done
 answers "names the raw side" '"reference": "raw compile, empty"'
-if grep -q -e '": -' -e 'ratio": null' "$out"; then
+if grep -q -e '": -' -e '"groat": null' "$out"; then
     fail "no figure is negative or none" "$(grep -e '": -' -e null "$out")"
 else
     pass "no figure is negative or none"
 fi
+ratios=$(grep -c '"ratio": [0-9]' "$out")
+raws=$(grep -c '"reference": "' "$out")
+[ "$ratios" -eq "$raws" ] && [ "$raws" -gt 0 ] && pass "a ratio to each raw" ||
+    fail "a ratio to each raw" "$ratios ratios, $raws references"
 [ -e "$HOME/cache/groat" ] && fail "the user's store is left alone" ||
     pass "the user's store is left alone"
 
