@@ -43,13 +43,13 @@ void groat__store_blob_free(groat__store_blob *blob);
  * close. */
 groat_status groat__store_open(const groat__store_options *options,
                                groat__store **out, groat_error *error);
-/* Flushes last-use stamps.  NULL is allowed. */
+/* Writes the times of last use that wait in memory.  NULL is allowed. */
 void groat__store_close(groat__store *store);
 const char *groat__store_path(const groat__store *store);
 
 /* True on a hit: key found, identity equal in full, digest right.  A damaged
  * or mistaken entry is dropped, counted and answered as a miss.  A hit writes
- * nothing but, every 512th, the batch of last-use stamps. */
+ * nothing: its time of use waits in memory for a put, a gc or the close. */
 bool groat__store_get(groat__store *store, const groat__digest *key,
                       const char *identity, groat__store_blob *out);
 

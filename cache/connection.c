@@ -463,6 +463,13 @@ bool groat__connection_ready(groat__store *store)
     return reconnect(store, false);
 }
 
+void groat__connection_hurry(groat__store *store, bool hurry)
+{
+    store->impatient = hurry;
+    (void)sqlite3_busy_timeout(store->db,
+                               hurry ? store->busy_ms / 16 : store->busy_ms);
+}
+
 static groat__note note_of(int rc)
 {
     if (is_damage(rc))
@@ -531,10 +538,8 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
         return reconnect(store, false);
     /* Whoever holds the lock that long may be stopped: the next calls do not
      * wait as long, until one succeeds. */
-    if (is_busy(rc) && !store->impatient) {
-        store->impatient = true;
-        (void)sqlite3_busy_timeout(store->db, store->busy_ms / 16);
-    }
+    if (is_busy(rc))
+        groat__connection_hurry(store, true);
     return false;
 }
 

@@ -71,6 +71,7 @@ int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
 int groat__gc_shrink(groat__store *store)
 {
     sqlite3_stmt *vacuum = store->statements[GROAT__SQL_VACUUM];
+    bool impatient = store->impatient;
     int rc;
 
     do
@@ -80,10 +81,10 @@ int groat__gc_shrink(groat__store *store)
     if (rc != SQLITE_OK)
         return rc;
     /* A reader elsewhere puts this off; it is not worth a wait. */
-    (void)sqlite3_busy_timeout(store->db, store->busy_ms / 16);
+    groat__connection_hurry(store, true);
     rc = sqlite3_wal_checkpoint_v2(store->db, "main",
                                    SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    (void)sqlite3_busy_timeout(store->db, store->busy_ms);
+    groat__connection_hurry(store, impatient);
     return (rc & 0xff) == SQLITE_BUSY ? SQLITE_OK : rc;
 }
 
@@ -93,7 +94,7 @@ static int collect(groat__store *store, uint64_t bound, uint64_t *dropped)
     int rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
 
     if (rc == SQLITE_OK)
-        rc = groat__stamps_flush(store);
+        rc = groat__stamps_write(store);
     if (rc == SQLITE_OK)
         rc = groat__gc_trim(store, bound, bound, NULL, dropped);
     if (rc == SQLITE_OK)
@@ -157,6 +158,7 @@ groat_status groat__store_clear(groat__store *store, uint64_t *dropped,
     rc = sqlite3_exec(store->db, "DELETE FROM entry", NULL, NULL, NULL);
     if (rc == SQLITE_OK) {
         gone = (uint64_t)sqlite3_changes(store->db);
+        groat__stamps_forget(store);
         rc = groat__gc_shrink(store);
     }
     if (rc != SQLITE_OK) {

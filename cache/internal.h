@@ -4,7 +4,8 @@
  *
  * place.c       folder and file: owners, modes, setting aside; no SQLite
  * connection.c  file -> checked SQLite connection; statements; faults
- * store.c       open, close, get, put, evict, last-use stamps
+ * store.c       open, close, get, put, evict
+ * stamps.c      times of last use, which wait in memory
  * gc.c          byte bound, shrinking, clear
  * verify.c      stat, listing, checking
  *
@@ -29,7 +30,8 @@ enum {
     GROAT__STORE_SCHEMA = 1,
     GROAT__STORE_ID = 0x67726f74, /* application_id of schema.sql       */
     GROAT__STORE_BUSY_MS = 2000,  /* longest wait for another process   */
-    GROAT__STORE_SLOTS = 1024     /* of stamps; at most half are in use */
+    GROAT__STORE_SLOTS = 1024,    /* stamps that wait in memory         */
+    GROAT__STORE_WAYS = 8         /* places among them for one row      */
 };
 
 /* The statements that a connection keeps. */
@@ -94,7 +96,7 @@ struct groat__store {
     unsigned said;  /* bits of groat__note */
     groat__str pending; /* lines to log once unlocked */
     int64_t last_us;    /* newest stamp given: stamps of a store ascend */
-    size_t stamped;
+    bool stamped;       /* some stamp waits */
     groat__stamp stamps[GROAT__STORE_SLOTS];
     uint64_t hits, misses, evictions, faults;
 };
@@ -188,6 +190,9 @@ groat_status groat__connection_fail(groat__store *store, int rc,
  * what went wrong. */
 int groat__connection_check(groat__store *store);
 
+/* Locked: whether to wait for another process a sixteenth as long. */
+void groat__connection_hurry(groat__store *store, bool hurry);
+
 /* Steps a statement without rows and resets it: SQLITE_DONE becomes OK. */
 int groat__connection_run(sqlite3_stmt *statement);
 /* The first column of a one-row statement. */
@@ -213,11 +218,25 @@ bool groat__row_read(sqlite3_stmt *statement, groat__row *row);
 /* XXH3-128 over key, identity, log, facts and binary. */
 groat__digest groat__row_seal(const groat__row *row);
 
-/* Locked: writes the batched stamps; inside a transaction or not. */
-int groat__stamps_flush(groat__store *store);
-
 /* Locked: drops a row by id; *dropped grows by the rows that went. */
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
+
+/* ---- stamps.c ---------------------------------------------------------- */
+
+/* Locked: microseconds since 1970, later than any this store has given. */
+int64_t groat__stamp_now(groat__store *store);
+
+/* Locked: notes in memory that a row is used now.  Writes nothing. */
+void groat__stamp_use(groat__store *store, int64_t id);
+
+/* Locked: the use of a row that waits in memory; 0: none. */
+int64_t groat__stamp_of(groat__store *store, int64_t id);
+
+/* Locked, in a transaction: writes what waits; nothing waits afterwards. */
+int groat__stamps_write(groat__store *store);
+
+/* Locked: drops what waits. */
+void groat__stamps_forget(groat__store *store);
 
 /* ---- gc.c -------------------------------------------------------------- */
 

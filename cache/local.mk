@@ -9,6 +9,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/gc.c \
 	%D%/internal.h \
 	%D%/place.c \
+	%D%/stamps.c \
 	%D%/store.c \
 	%D%/verify.c
 

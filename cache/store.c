@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * store.c owns the life of a store and its hot calls: get, put, evict, and the
- * stamps of last use.  The file and its faults are connection.c's, the byte
- * bound is gc.c's.
+ * store.c owns the life of a store and its hot calls: get, put, evict.  The
+ * file and its faults are connection.c's, times of last use stamps.c's, the
+ * byte bound gc.c's.
  *
  * Invariant: what get hands out has the identity that was asked for and the
- * seal it was put with; anything else is dropped and is a miss.  Stamps wait
- * in memory and are written by put, gc, close, listings, or by the hit that
- * fills their table, which then waits for nobody.
+ * seal it was put with; anything else is dropped and is a miss.  A hit writes
+ * nothing.
  * Locking: each call locks the store once; see connection.c.
  */
 #include "cache/internal.h"
@@ -15,7 +14,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -123,76 +121,6 @@ int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
     return rc;
 }
 
-/* ---- stamps ------------------------------------------------------------ */
-
-/* Microseconds since 1970, and later than any this store has given: the order
- * of uses must not depend on the clock's grain. */
-static int64_t stamp_now(groat__store *store)
-{
-    struct timespec now = {0, 0};
-    int64_t us;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-    if (us <= store->last_us)
-        us = store->last_us + 1;
-    store->last_us = us;
-    return us;
-}
-
-int groat__stamps_flush(groat__store *store)
-{
-    sqlite3_stmt *stamp = store->statements[GROAT__SQL_STAMP];
-    sqlite3_stmt *commit = store->statements[GROAT__SQL_COMMIT];
-    bool inside = sqlite3_get_autocommit(store->db) == 0;
-    int rc = SQLITE_OK;
-
-    if (store->stamped == 0)
-        return SQLITE_OK;
-    if (!inside && !store->read_only)
-        rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
-    for (size_t i = 0; i < GROAT__STORE_SLOTS && rc == SQLITE_OK; i++) {
-        const groat__stamp *at = &store->stamps[i];
-
-        if (at->used == 0 || store->read_only)
-            continue;
-        (void)sqlite3_bind_int64(stamp, 1, at->id);
-        (void)sqlite3_bind_int64(stamp, 2, at->used);
-        rc = groat__connection_run(stamp);
-    }
-    if (rc == SQLITE_OK && !inside && !store->read_only)
-        rc = groat__connection_run(commit);
-    /* Stamps are hints: what could not be written is forgotten. */
-    memset(store->stamps, 0, sizeof(store->stamps));
-    store->stamped = 0;
-    return rc;
-}
-
-static void stamp_use(groat__store *store, int64_t id)
-{
-    uint64_t slot = (uint64_t)id;
-    int rc;
-
-    for (;; slot++) {
-        groat__stamp *at = &store->stamps[slot % GROAT__STORE_SLOTS];
-
-        if (at->used != 0 && at->id != id)
-            continue;
-        if (at->used == 0)
-            store->stamped++;
-        at->id = id;
-        at->used = stamp_now(store);
-        break;
-    }
-    if (store->stamped < GROAT__STORE_SLOTS / 2)
-        return;
-    (void)sqlite3_busy_timeout(store->db, 0);
-    rc = groat__stamps_flush(store);
-    (void)sqlite3_busy_timeout(store->db, store->busy_ms);
-    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY)
-        (void)groat__connection_fault(store, rc, "writing times of last use");
-}
-
 /* ---- open and close ---------------------------------------------------- */
 
 static void store_free(groat__store *store)
@@ -280,6 +208,21 @@ groat_status groat__store_open(const groat__store_options *options,
     return groat__store_open_patient(options, GROAT__STORE_BUSY_MS, out, error);
 }
 
+/* Other processes may end at the same time: not worth a long wait. */
+static void write_last_stamps(groat__store *store)
+{
+    int rc;
+
+    if (!store->stamped || store->read_only)
+        return;
+    groat__connection_hurry(store, true);
+    rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
+    if (rc == SQLITE_OK)
+        rc = groat__stamps_write(store);
+    if (rc == SQLITE_OK)
+        (void)groat__connection_run(store->statements[GROAT__SQL_COMMIT]);
+}
+
 void groat__store_close(groat__store *store)
 {
     /* In a child the parent's SQLite memory stays as it is: closing it would
@@ -287,7 +230,7 @@ void groat__store_close(groat__store *store)
     if (store == NULL || !groat__store_enter(store))
         return;
     if (store->db != NULL) {
-        (void)groat__stamps_flush(store);
+        write_last_stamps(store);
         groat__connection_close(store);
     }
     groat__store_leave(store);
@@ -406,7 +349,7 @@ bool groat__store_get(groat__store *store, const groat__digest *key,
         hit = lookup(store, key, identity, &blob);
     if (hit) {
         store->hits++;
-        stamp_use(store, groat__row_id(key));
+        groat__stamp_use(store, groat__row_id(key));
     } else {
         store->misses++;
     }
@@ -429,7 +372,7 @@ static int insert_row(groat__store *store, const groat__row *row)
                                SQLITE_STATIC);
 
     (void)sqlite3_bind_int64(put, 14, row->id);
-    (void)sqlite3_bind_int64(put, 2, stamp_now(store));
+    (void)sqlite3_bind_int64(put, 2, groat__stamp_now(store));
     (void)sqlite3_bind_int64(put, 3, (int64_t)row->bytes);
     (void)sqlite3_bind_blob(put, 4, row->seal.bytes, sizeof(row->seal.bytes),
                             SQLITE_STATIC);
@@ -458,7 +401,7 @@ static int write_row(groat__store *store, const groat__row *row)
     int rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
 
     if (rc == SQLITE_OK)
-        rc = groat__stamps_flush(store);
+        rc = groat__stamps_write(store);
     if (rc == SQLITE_OK)
         rc = insert_row(store, row);
     if (rc == SQLITE_OK)
@@ -468,10 +411,7 @@ static int write_row(groat__store *store, const groat__row *row)
     if (rc != SQLITE_OK)
         return rc;
     store->evictions += dropped;
-    if (store->impatient) {
-        store->impatient = false;
-        (void)sqlite3_busy_timeout(store->db, store->busy_ms);
-    }
+    groat__connection_hurry(store, false);
     return dropped > 0 ? groat__gc_shrink(store) : SQLITE_OK;
 }
 

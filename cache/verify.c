@@ -94,25 +94,49 @@ leave:
 
 /* ---- listing ----------------------------------------------------------- */
 
+typedef struct listed {
+    groat__digest key;
+    int64_t used;
+} listed;
+
 typedef struct key_list {
-    groat__digest *keys;
+    listed *at;
     size_t count;
     size_t cap;
 } key_list;
 
-static bool list_add(key_list *list, const groat__digest *key)
+static bool list_add(key_list *list, const listed *item)
 {
     if (list->count == list->cap) {
         size_t cap = list->cap == 0 ? 256 : list->cap * 2;
-        groat__digest *keys = realloc(list->keys, cap * sizeof(*keys));
+        listed *at = realloc(list->at, cap * sizeof(*at));
 
-        if (keys == NULL)
+        if (at == NULL)
             return false;
-        list->keys = keys;
+        list->at = at;
         list->cap = cap;
     }
-    list->keys[list->count++] = *key;
+    list->at[list->count++] = *item;
     return true;
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+    const listed *x = a;
+    const listed *y = b;
+
+    if (x->used != y->used)
+        return x->used < y->used ? -1 : 1;
+    return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+/* A use that waits in memory counts, too. */
+static int64_t last_use(groat__store *store, const groat__digest *key,
+                        int64_t written)
+{
+    int64_t waits = groat__stamp_of(store, groat__row_id(key));
+
+    return waits > written ? waits : written;
 }
 
 /* The least and the greatest key that start with a prefix of hex digits. */
@@ -142,17 +166,12 @@ static int list_keys(groat__store *store, const groat__digest *low,
                      const groat__digest *high, key_list *list)
 {
     sqlite3_stmt *keys = NULL;
-    int rc = SQLITE_OK;
+    int rc = groat__connection_prepare(
+        store,
+        "SELECT key, used FROM entry WHERE id BETWEEN ?3 AND ?4 "
+        "AND key BETWEEN ?1 AND ?2",
+        &keys);
 
-    /* The order is by last use, so uses that wait in memory count. */
-    rc = groat__stamps_flush(store);
-    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY)
-        return rc;
-    rc = groat__connection_prepare(store,
-                                   "SELECT key FROM entry WHERE id BETWEEN ?3 "
-                                   "AND ?4 AND key BETWEEN ?1 AND ?2 "
-                                   "ORDER BY used, id",
-                                   &keys);
     if (rc != SQLITE_OK)
         return rc;
     (void)sqlite3_bind_blob(keys, 1, low->bytes, sizeof(low->bytes),
@@ -162,17 +181,21 @@ static int list_keys(groat__store *store, const groat__digest *low,
     (void)sqlite3_bind_int64(keys, 3, groat__row_id(low));
     (void)sqlite3_bind_int64(keys, 4, groat__row_id(high));
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
-        groat__digest key;
+        listed item;
 
-        if (sqlite3_column_bytes(keys, 0) != (int)sizeof(key.bytes))
+        if (sqlite3_column_bytes(keys, 0) != (int)sizeof(item.key.bytes))
             continue;
-        memcpy(key.bytes, sqlite3_column_blob(keys, 0), sizeof(key.bytes));
-        if (!list_add(list, &key)) {
+        memcpy(item.key.bytes, sqlite3_column_blob(keys, 0),
+               sizeof(item.key.bytes));
+        item.used = last_use(store, &item.key, sqlite3_column_int64(keys, 1));
+        if (!list_add(list, &item)) {
             rc = SQLITE_NOMEM;
             break;
         }
     }
     (void)sqlite3_finalize(keys);
+    if (rc == SQLITE_DONE && list->count > 1)
+        qsort(list->at, list->count, sizeof(list->at[0]), oldest_first);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
@@ -197,7 +220,7 @@ static int read_entry(groat__store *store, const groat__digest *key,
         entry->log = strndup(row.log, row.log_len);
         entry->bytes = row.bytes;
         entry->created_s = row.created / 1000000;
-        entry->used_s = row.used / 1000000;
+        entry->used_s = last_use(store, key, row.used) / 1000000;
         entry->facts = row.facts;
         *found = entry->identity != NULL && entry->log != NULL;
     }
@@ -255,8 +278,8 @@ groat_status groat__store_each(groat__store *store, const char *key_prefix,
     }
     groat__store_leave(store);
     for (size_t i = 0; i < list.count && status == GROAT_OK && !stop; i++)
-        status = tell_entry(store, &list.keys[i], fn, user, &stop, error);
-    free(list.keys);
+        status = tell_entry(store, &list.at[i].key, fn, user, &stop, error);
+    free(list.at);
     return status;
 }
 

@@ -34,7 +34,6 @@ _groat_choices() {
         [ "$kind/$of/$name" = "param/$1/$2" ] || continue
         case $more in
         *'|'*) printf '%s\n' "${more//|/$'\n'}" ;;
-        -) printf 'true\nfalse\n' ;;
         esac
     done <<<"$_groat_data"
 }

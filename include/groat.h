@@ -114,6 +114,38 @@ enum { GROAT_LOG_WARNING = 1, GROAT_LOG_INFO = 2 };
 
 typedef void groat_log_fn(void *user, int level, const char *line);
 
+/* Ways in which a wave touches shared memory. */
+typedef enum groat_access {
+    GROAT_ACCESS_READ = 0,
+    GROAT_ACCESS_WRITE = 1,
+    GROAT_ACCESS_COPY = 2, /* asynchronous copy from device memory         */
+    GROAT_ACCESS_TRANSPOSE = 3 /* read with exchange among lanes (gfx950) */
+} groat_access;
+
+/* One instruction of one wave that touches shared memory, as the judge of cpu
+ * targets saw it.  Arrays are borrowed for the call and have `lanes` entries;
+ * those of lanes that are not active are 0. */
+typedef struct groat_trace {
+    size_t size;
+    groat_access access;
+    unsigned block[3];      /* coordinates in the grid                        */
+    unsigned wave;          /* in the block                                   */
+    unsigned index;         /* of the wave's accesses, in order, from 0       */
+    unsigned lanes;         /* of a wave: 32 or 64                            */
+    unsigned bytes;         /* per lane                                       */
+    unsigned passes;        /* times that the banks are read or written       */
+    unsigned passes_min;    /* the same, were there no bank conflicts         */
+    unsigned reuse;         /* most different dwords wanted of a bank at once:
+                             * 1 is free of conflicts                         */
+    uint64_t active;        /* bit per lane                                   */
+    const uint32_t *shared; /* byte address in the block's shared memory      */
+    const uint64_t *source; /* copies: device address; 0: nothing but zeros   */
+} groat_trace;
+
+/* Called on the thread that launches, once per instruction, in an order that
+ * each wave could have had.  It may not call groat. */
+typedef void groat_trace_fn(void *user, const groat_trace *event);
+
 /* groat_options.flags */
 enum {
     GROAT_OPEN_NO_DISK = 1, /* keep kernels in memory only                    */
@@ -132,11 +164,13 @@ typedef struct groat_options {
     uint64_t seed;            /* cpu targets: order of legal choices         */
     groat_log_fn *log;        /* NULL: messages are dropped                  */
     void *log_user;
+    groat_trace_fn *trace; /* cpu targets: NULL, or told every access     */
+    void *trace_user;
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
-        sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0                          \
+        sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
     }
 
 /* Opens a context.  options may be NULL.  No vendor library is touched before
@@ -164,7 +198,8 @@ typedef struct groat_param_info {
     size_t size;
     const char *name;
     groat_param_type type;
-    const char *allowed; /* as in params.def: "16..256/16", "bf16|fp8"        */
+    const char *allowed; /* as in params.def: "16..256/16", "bf16|fp8";       *
+                          * of a bool "0|1"                                   */
     const char *deflt;   /* default, a value or an expression of parameters   */
     const char *unit;    /* "rows", "elements", "bytes", "-" ...              */
     const char *meaning;
@@ -216,8 +251,9 @@ GROAT_API void groat_spec_free(groat_spec *spec);
 GROAT_API const char *groat_spec_text(const groat_spec *spec);
 GROAT_API const char *groat_spec_target(const groat_spec *spec);
 
-/* Value of a parameter or derived constant (bytes, counts, enum values).
- * Errors: INVALID (no such name). */
+/* Value of a parameter or derived constant: a number, a bool's 0 or 1, an
+ * enumerator's number (its place in `allowed`, from 0, unless that says
+ * "name=number").  Errors: INVALID (no such name). */
 GROAT_API groat_status groat_spec_get(const groat_spec *spec, const char *name,
                                       int64_t *value, groat_error *error);
 
@@ -320,8 +356,11 @@ GROAT_API groat_status groat_kernel_info_get(const groat_kernel *kernel,
  * cpu.  Borrowed: valid until the kernel's last release. */
 GROAT_API void *groat_kernel_native(const groat_kernel *kernel);
 
-/* Compiles into the store without loading or running: needs no device.
- * binary and bytes may both be NULL; else free *binary with groat_free(). */
+/* Compiles into the store without loading or running, once, however many
+ * threads ask: needs no device.  binary and bytes may both be NULL; else free
+ * *binary with groat_free().  info (may be NULL): its texts are the spec's and
+ * live until its next groat_build() or groat_spec_set().  Errors: INVALID,
+ * NO_DEVICE (no compiler), COMPILE_FAILED, NO_MEMORY. */
 GROAT_API groat_status groat_build(groat_spec *spec, void **binary,
                                    size_t *bytes, groat_kernel_info *info,
                                    groat_error *error);
@@ -342,14 +381,16 @@ typedef struct groat_launch {
 /* Enqueues one launch.  args points to the family's structure of args.h and
  * must be as large as it.  Asynchronous on cuda and hip; on cpu it returns when
  * the grid is done and answers JUDGED, with the finding in error->text, when
- * the kernel broke a rule.  Errors: INVALID, LAUNCH_FAILED, JUDGED. */
+ * the kernel broke a rule.  Errors: INVALID, LAUNCH_FAILED, JUDGED, NO_MEMORY,
+ * NO_DEVICE (it is gone). */
 GROAT_API groat_status groat_kernel_launch(groat_kernel *kernel,
                                            const groat_launch *launch,
                                            const void *args, size_t args_bytes,
                                            groat_error *error);
 
 /* Launches `repeats` times and gives the time of one launch in microseconds,
- * by device events where there are some.  Synchronizes. */
+ * by device events where there are some.  Synchronizes.  Errors: as of
+ * groat_kernel_launch(). */
 GROAT_API groat_status groat_kernel_time(groat_kernel *kernel,
                                          const groat_launch *launch,
                                          const void *args, size_t args_bytes,
@@ -417,7 +458,8 @@ GROAT_API void groat_doctor(groat_context *context, groat_doctor_fn *fn,
  *
  * These name the store, so unlike groat_kernel_get() they fail where there is
  * none: IO with the reason.  Other errors: INVALID (a size, a key prefix that
- * is not hex), NO_MEMORY. */
+ * is not hex), NO_MEMORY.  groat_cache_stat_get() alone also serves a context
+ * that never had one: the counts of the context are then all it gives. */
 
 typedef struct groat_cache_stat {
     size_t size;

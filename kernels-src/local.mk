@@ -5,11 +5,20 @@
 embedded_files = \
 	%D%/common/burst.h \
 	%D%/common/cpu_hooks.h \
+	%D%/common/fragment.h \
+	%D%/common/image.h \
+	%D%/common/mma.h \
+	%D%/common/stream.h \
 	%D%/common/swizzle.h \
 	%D%/common/vendor.h \
+	%D%/common/view.h \
 	%D%/common/vendor_cpu.h \
 	%D%/common/vendor_cuda.h \
 	%D%/common/vendor_hip.h \
+	%D%/plain_read/args.h \
+	%D%/plain_read/params.def \
+	%D%/plain_read/params.h \
+	%D%/plain_read/plain_read.h \
 	%D%/tile_loader_lds/args.h \
 	%D%/tile_loader_lds/params.def \
 	%D%/tile_loader_lds/params.h \
@@ -20,8 +29,10 @@ EXTRA_DIST += \
 	%D%/defaults.sh \
 	%D%/embed.sh \
 	%D%/README.md \
+	%D%/plain_read/README.md \
 	%D%/tile_loader_lds/README.md
 
 # How the CLI feeds and checks each family.
 groat_SOURCES += \
+	%D%/plain_read/host.c \
 	%D%/tile_loader_lds/host.c

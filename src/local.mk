@@ -46,10 +46,16 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/hiprtc.def \
 	%D%/backend/judge.c \
 	%D%/backend/judge.h \
+	%D%/backend/judge_internal.h \
+	%D%/backend/judge_memory.c \
+	%D%/backend/judge_trace.c \
+	%D%/backend/judge_wave.c \
 	%D%/backend/nvrtc.c \
 	%D%/backend/nvrtc.def \
 	%D%/backend/rocm.c \
 	%D%/backend/rocm.h \
+	%D%/backend/shared.c \
+	%D%/backend/shared.h \
 	%D%/core/context.c \
 	%D%/core/core.h \
 	%D%/core/device.c \
@@ -64,6 +70,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/table.h
 
 groat_SOURCES += \
+	%D%/cli/bench.h \
+	%D%/cli/bench_stream.c \
 	%D%/cli/cmd.h \
 	%D%/cli/cmd_bench.c \
 	%D%/cli/cmd_build.c \
@@ -84,12 +92,14 @@ groat_SOURCES += \
 	%D%/cli/opt.c \
 	%D%/cli/out.c \
 	%D%/cli/out.h \
+	%D%/cli/output.c \
 	%D%/cli/progress.c \
 	%D%/cli/progress.h \
 	%D%/cli/raw.c \
 	%D%/cli/raw.h \
 	%D%/cli/report.c \
 	%D%/cli/sanitize.c \
+	%D%/cli/scratch.c \
 	%D%/cli/spawn.c \
 	%D%/cli/trial.c \
 	%D%/cli/trial.h

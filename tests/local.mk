@@ -34,14 +34,17 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge \
 	%D%/unit/backend/test_judge_loader \
 	%D%/unit/backend/test_judge_mutants \
+	%D%/unit/backend/test_judge_wave \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
+	%D%/unit/backend/test_shared \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \
 	%D%/unit/base/test_log \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_damage \
+	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
 	%D%/unit/core/test_table \
 	%D%/unit/spec/test_arch \
@@ -54,6 +57,7 @@ groat_unit_tests = \
 
 # The whole path on cpu targets.
 groat_pipe_tests = \
+	%D%/pipe/test_compilers \
 	%D%/pipe/test_faults \
 	%D%/pipe/test_path \
 	%D%/pipe/test_race
@@ -171,6 +175,7 @@ groat_fuzz_programs = \
 # ---- shell tests
 
 groat_cli_tests = \
+	%D%/cli/bench.sh \
 	%D%/cli/completion.sh \
 	%D%/cli/demo.sh \
 	%D%/cli/failures.sh \
@@ -260,7 +265,10 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/grid.h \
+	%D%/pipe/mutate.h \
 	%D%/pipe/rig.h \
+	%D%/unit/backend/exact.h \
 	%D%/unit/backend/judge_probe/args.h \
 	%D%/unit/backend/judge_probe/judge_probe.h \
 	%D%/shim/amdgpu_object.h \

@@ -37,6 +37,17 @@ template <int vector_bytes> struct burst {
         return split ? 4 * (lane % 4) : 0;
     }
 
+    // The whole burst: voffset(v) is the source offset of vector v of the chunk.
+    // voffset is a function object: u32 operator()(u32 vector) const.
+    template <typename function>
+    static GROAT_DEVICE void issue(buffer source, u32 chunk, u32 lane,
+                                   u32 soffset, const function &voffset)
+    {
+        GROAT_UNROLL
+        for (int q = 0; q < copies_per_chunk; q++)
+            copy(source, chunk, lane, q, voffset(vector_of(lane, q)), soffset);
+    }
+
     // Copy q of a chunk; voffset is the source offset of the lane's vector.
     static GROAT_DEVICE void copy(buffer source, u32 chunk, u32 lane, u32 q,
                                   u32 voffset, u32 soffset)

@@ -7,7 +7,10 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 1 };
+enum { GROAT_CPU_HOOKS_VERSION = 2 };
+
+/* Numbers that mfma multiplies. */
+enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8 };
 
 struct groat_cpu_env;
 
@@ -32,6 +35,18 @@ struct groat_cpu_ops {
     void (*shared_fence)(struct groat_cpu_env *env);
     void (*block_barrier)(struct groat_cpu_env *env);
     unsigned (*wave_uniform)(struct groat_cpu_env *env, unsigned value);
+    /* Bytes of a buffer into registers, zeros past num_records. */
+    void (*buffer_load)(struct groat_cpu_env *env, unsigned long long base,
+                        unsigned num_records, unsigned voffset,
+                        unsigned soffset, void *to, unsigned bytes);
+    /* ds_read_b64_tr: 8 bytes at `address`, elements of `width` bytes exchanged
+     * among 16 lanes. */
+    void (*transpose_load)(struct groat_cpu_env *env, unsigned address,
+                           void *to, unsigned width);
+    /* acc += A * B, m x m x k; a lane's k * m / 64 numbers of A and B and its
+     * m * m / 64 floats of acc. */
+    void (*mfma)(struct groat_cpu_env *env, unsigned number, unsigned m,
+                 unsigned k, const void *a, const void *b, float *acc);
 };
 
 struct groat_cpu_env {

@@ -2,15 +2,20 @@
 // The one file with vendor conditionals: it picks the primitives of the
 // compiler at hand.  All three files define the same names in namespace groat:
 //
-//   u8 u32 u64 i64 vec4          integers and 16 bytes that move together
+//   u8 u32 u64 i64               integers
+//   vec2 vec4 vec8               8, 16 and 32 bytes that move together
 //   thread_index                 x coordinate in the block
 //   block_index block_index_y    coordinates in the grid
 //   wave_uniform(x)              x, promised equal in all lanes of the wave
 //   shared_base()                shared-memory byte address of the block's memory
 //   shared_load16/store16        16 bytes at a shared-memory byte address
+//   shared_load1/2               one byte or halfword, zero-extended
+//   transpose_load8/16           (arch::tr_read) 8 bytes; lanes of 16 exchange
+//                                elements of 8 or 16 bits, see fragment.h
 //   global_load16/store16        16 bytes at a device address
 //   buffer, make_buffer          a bounded view of device memory; reads past
 //                                num_records bytes give zero, dword by dword
+//   buffer_load16                16 bytes of a buffer into registers
 //   async_copy<bytes>            every lane copies 4 or 16 bytes from the
 //                                buffer to shared memory, lanes side by side
 //   async_commit()               ends a group of copies (NVIDIA counts groups)
@@ -19,6 +24,10 @@
 //                                (thread) have landed
 //   shared_fence()               own shared-memory stores are done
 //   block_barrier()              all threads of the block; drains nothing
+//   accumulator<m>               (AMD) a lane's m * m / 64 floats of a tile
+//   zero_accumulator<m>()
+//   mfma<number, m, k>           (AMD) acc += A * B, m x m x k, by the wave;
+//                                operands are k * m / 64 numbers per lane
 //
 // A kernel is GROAT_KERNEL(args_type) { ... uses `args` ... }.
 #pragma once

@@ -28,8 +28,16 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
+struct alignas(8) vec2 {
+    u32 x, y;
+};
+
 struct alignas(16) vec4 {
     u32 x, y, z, w;
+};
+
+struct alignas(16) vec8 {
+    vec4 low, high;
 };
 
 // Aligned, for ASan takes the 16 bytes before a TLS block that starts 16 bytes
@@ -74,6 +82,38 @@ inline void shared_store16(u32 address, vec4 v)
     cpu_env->ops->shared_store(cpu_env, address, &v, 16);
 }
 
+inline u32 shared_load1(u32 address)
+{
+    u8 x;
+
+    cpu_env->ops->shared_load(cpu_env, address, &x, 1);
+    return x;
+}
+
+inline u32 shared_load2(u32 address)
+{
+    unsigned short x;
+
+    cpu_env->ops->shared_load(cpu_env, address, &x, 2);
+    return x;
+}
+
+template <int = 0> inline vec2 transpose_load8(u32 address)
+{
+    vec2 v;
+
+    cpu_env->ops->transpose_load(cpu_env, address, &v, 1);
+    return v;
+}
+
+template <int = 0> inline vec2 transpose_load16(u32 address)
+{
+    vec2 v;
+
+    cpu_env->ops->transpose_load(cpu_env, address, &v, 2);
+    return v;
+}
+
 inline vec4 global_load16(u64 address)
 {
     vec4 v;
@@ -95,6 +135,15 @@ struct buffer {
 inline buffer make_buffer(u64 base, u32 num_records)
 {
     return buffer{base, num_records};
+}
+
+inline vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
+{
+    vec4 v;
+
+    cpu_env->ops->buffer_load(cpu_env, b.base, b.num_records, voffset, soffset,
+                              &v, 16);
+    return v;
 }
 
 template <int bytes>
@@ -123,6 +172,35 @@ inline void shared_fence()
 inline void block_barrier()
 {
     cpu_env->ops->block_barrier(cpu_env);
+}
+
+enum mma_number {
+    mma_bf16 = GROAT_CPU_BF16,
+    mma_f16 = GROAT_CPU_F16,
+    mma_fp8 = GROAT_CPU_FP8
+};
+
+template <int m> struct accumulator {
+    float v[m * m / 64];
+
+    float get(int i) const
+    {
+        return v[i];
+    }
+};
+
+template <int m> inline accumulator<m> zero_accumulator()
+{
+    return accumulator<m>{};
+}
+
+template <mma_number type, int m, int k, typename operand>
+inline void mfma(accumulator<m> &acc, operand a, operand b)
+{
+    static_assert(sizeof(operand) ==
+                      m * k / 64 * (type == mma_fp8 ? 1 : 2),
+                  "mfma: an operand has k * m / 64 numbers per lane");
+    cpu_env->ops->mfma(cpu_env, type, m, k, &a, &b, acc.v);
 }
 
 } // namespace groat

@@ -18,6 +18,10 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
+struct alignas(8) vec2 {
+    u32 x, y;
+};
+
 struct alignas(16) vec4 {
     u32 x, y, z, w;
 };
@@ -67,6 +71,22 @@ GROAT_DEVICE void shared_store16(u32 address, vec4 v)
                  : "memory");
 }
 
+GROAT_DEVICE u32 shared_load1(u32 address)
+{
+    u32 x;
+
+    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
+    return x;
+}
+
+GROAT_DEVICE u32 shared_load2(u32 address)
+{
+    unsigned short x;
+
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(address) : "memory");
+    return x;
+}
+
 GROAT_DEVICE vec4 global_load16(u64 address)
 {
     return *reinterpret_cast<const vec4 *>(address);
@@ -76,6 +96,10 @@ GROAT_DEVICE void global_store16(u64 address, vec4 v)
 {
     *reinterpret_cast<vec4 *>(address) = v;
 }
+
+struct alignas(16) vec8 {
+    vec4 low, high;
+};
 
 struct buffer {
     u64 base;
@@ -94,6 +118,24 @@ GROAT_DEVICE u32 bytes_inside(buffer b, u32 offset, u32 bytes)
     u32 left = offset < b.num_records ? b.num_records - offset : 0;
 
     return (left < bytes ? left : bytes) & ~3u;
+}
+
+GROAT_DEVICE vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
+{
+    u32 offset = voffset + soffset;
+    u32 inside = bytes_inside(b, offset, 16);
+    vec4 v = {0, 0, 0, 0};
+
+    if (inside == 16)
+        return global_load16(b.base + offset);
+    const u32 *from = reinterpret_cast<const u32 *>(b.base + offset);
+    if (inside > 0)
+        v.x = from[0];
+    if (inside > 4)
+        v.y = from[1];
+    if (inside > 8)
+        v.z = from[2];
+    return v;
 }
 
 template <int bytes>
@@ -134,5 +176,10 @@ GROAT_DEVICE void block_barrier()
 {
     asm volatile("bar.sync 0;" ::: "memory");
 }
+
+// What CDNA has and NVIDIA does in other ways: declared, so that a kernel that
+// asks arch:: first can name it, and nowhere defined.
+template <int = 0> __device__ vec2 transpose_load8(u32 address);
+template <int = 0> __device__ vec2 transpose_load16(u32 address);
 
 } // namespace groat

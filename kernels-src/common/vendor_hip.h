@@ -27,8 +27,16 @@ typedef unsigned long long u64;
 typedef long long i64;
 typedef u32 u32x4 __attribute__((ext_vector_type(4)));
 
+struct alignas(8) vec2 {
+    u32 x, y;
+};
+
 struct alignas(16) vec4 {
     u32 x, y, z, w;
+};
+
+struct alignas(16) vec8 {
+    vec4 low, high;
 };
 
 GROAT_DEVICE u32 thread_index()
@@ -73,6 +81,38 @@ GROAT_DEVICE void shared_store16(u32 address, vec4 v)
     *(GROAT_LDS u32x4 *)address = u32x4{v.x, v.y, v.z, v.w};
 }
 
+GROAT_DEVICE u32 shared_load1(u32 address)
+{
+    return *(GROAT_LDS u8 *)address;
+}
+
+GROAT_DEVICE u32 shared_load2(u32 address)
+{
+    return *(GROAT_LDS unsigned short *)address;
+}
+
+// All lanes of the wave must take part.  Defined where the arch has them.
+template <int = 0> __attribute__((device)) vec2 transpose_load8(u32 address);
+template <int = 0> __attribute__((device)) vec2 transpose_load16(u32 address);
+
+#if defined(__gfx950__)
+template <int> GROAT_DEVICE vec2 transpose_load8(u32 address)
+{
+    typedef int i32x2 __attribute__((ext_vector_type(2)));
+
+    return __builtin_bit_cast(vec2, __builtin_amdgcn_ds_read_tr8_b64_v2i32(
+                                        (GROAT_LDS i32x2 *)address));
+}
+
+template <int> GROAT_DEVICE vec2 transpose_load16(u32 address)
+{
+    typedef short i16x4 __attribute__((ext_vector_type(4)));
+
+    return __builtin_bit_cast(vec2, __builtin_amdgcn_ds_read_tr16_b64_v4i16(
+                                        (GROAT_LDS i16x4 *)address));
+}
+#endif
+
 GROAT_DEVICE vec4 global_load16(u64 address)
 {
     u32x4 v = *(const __attribute__((address_space(1))) u32x4 *)address;
@@ -97,6 +137,18 @@ GROAT_DEVICE buffer make_buffer(u64 base, u32 num_records)
     return buffer{u32x4{wave_uniform(static_cast<u32>(base)),
                         wave_uniform(static_cast<u32>(base >> 32) & 0xffffu),
                         wave_uniform(num_records), 0x00020000u}};
+}
+
+// The intrinsic by its name: its builtin is younger than the oldest hipRTC.  The
+// compiler waits for the value where it is used.
+extern __attribute__((device)) u32x4
+llvm_buffer_load(u32x4 words, u32 voffset, u32 soffset,
+                 u32 aux) __asm("llvm.amdgcn.raw.buffer.load.v4i32");
+
+GROAT_DEVICE vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
+{
+    return __builtin_bit_cast(
+        vec4, llvm_buffer_load(b.words, voffset, wave_uniform(soffset), 0));
 }
 
 template <int bytes>
@@ -137,6 +189,87 @@ GROAT_DEVICE void shared_fence()
 GROAT_DEVICE void block_barrier()
 {
     asm volatile("s_barrier" ::: "memory");
+}
+
+enum mma_number { mma_bf16, mma_f16, mma_fp8 };
+
+template <int m> struct accumulator {
+    typedef float floats __attribute__((ext_vector_type(m * m / 64)));
+    floats v;
+
+    GROAT_DEVICE float get(int i) const
+    {
+        return v[i];
+    }
+};
+
+template <int m> GROAT_DEVICE accumulator<m> zero_accumulator()
+{
+    accumulator<m> acc;
+
+    acc.v = 0.0f;
+    return acc;
+}
+
+// One overload per instruction: A and B as the instruction takes them.
+template <mma_number type, int m, int k> struct mfma_of;
+
+#define GROAT_MFMA(type, m, k, words, vector, call)                            \
+    template <> struct mfma_of<type, m, k> {                                   \
+        typedef words operand;                                                 \
+        template <typename floats>                                             \
+        static GROAT_DEVICE void apply(floats &c, operand x, operand y)        \
+        {                                                                      \
+            auto a = __builtin_bit_cast(vector, x);                            \
+            auto b = __builtin_bit_cast(vector, y);                            \
+            c = call;                                                          \
+        }                                                                      \
+    };
+
+typedef short i16x4 __attribute__((ext_vector_type(4)));
+typedef _Float16 f16x4 __attribute__((ext_vector_type(4)));
+GROAT_MFMA(mma_bf16, 32, 8, vec2, i16x4,
+           __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(a, b, c, 0, 0, 0))
+GROAT_MFMA(mma_bf16, 16, 16, vec2, i16x4,
+           __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, c, 0, 0, 0))
+GROAT_MFMA(mma_f16, 32, 8, vec2, f16x4,
+           __builtin_amdgcn_mfma_f32_32x32x8f16(a, b, c, 0, 0, 0))
+GROAT_MFMA(mma_f16, 16, 16, vec2, f16x4,
+           __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c, 0, 0, 0))
+
+#if defined(__gfx942__) || defined(__gfx950__)
+GROAT_MFMA(mma_fp8, 32, 16, vec2, long,
+           __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(a, b, c, 0, 0, 0))
+GROAT_MFMA(mma_fp8, 16, 32, vec2, long,
+           __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(a, b, c, 0, 0, 0))
+#endif
+
+#if defined(__gfx950__)
+typedef __bf16 bf16x8 __attribute__((ext_vector_type(8)));
+typedef _Float16 f16x8 __attribute__((ext_vector_type(8)));
+typedef int i32x8 __attribute__((ext_vector_type(8)));
+GROAT_MFMA(mma_bf16, 32, 16, vec4, bf16x8,
+           __builtin_amdgcn_mfma_f32_32x32x16_bf16(a, b, c, 0, 0, 0))
+GROAT_MFMA(mma_bf16, 16, 32, vec4, bf16x8,
+           __builtin_amdgcn_mfma_f32_16x16x32_bf16(a, b, c, 0, 0, 0))
+GROAT_MFMA(mma_f16, 32, 16, vec4, f16x8,
+           __builtin_amdgcn_mfma_f32_32x32x16_f16(a, b, c, 0, 0, 0))
+GROAT_MFMA(mma_f16, 16, 32, vec4, f16x8,
+           __builtin_amdgcn_mfma_f32_16x16x32_f16(a, b, c, 0, 0, 0))
+// Both operands e4m3 (0), both block scales 2^0 (0x7f).
+GROAT_MFMA(mma_fp8, 32, 64, vec8, i32x8,
+           __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(a, b, c, 0, 0, 0,
+                                                           0x7f, 0, 0x7f))
+GROAT_MFMA(mma_fp8, 16, 128, vec8, i32x8,
+           __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(a, b, c, 0, 0, 0,
+                                                            0x7f, 0, 0x7f))
+#endif
+#undef GROAT_MFMA
+
+template <mma_number type, int m, int k, typename operand>
+GROAT_DEVICE void mfma(accumulator<m> &acc, operand a, operand b)
+{
+    mfma_of<type, m, k>::apply(acc.v, a, b);
 }
 
 } // namespace groat

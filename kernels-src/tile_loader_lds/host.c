@@ -5,7 +5,11 @@
  * of ld.  The expected image comes from the closed form of the layout (which
  * source byte lies at byte b of a tile), not from a walk over bursts, so it
  * shares no arithmetic with the kernel.
+ * Owns what the bytes mean; buffers and launches are the tool's (cli/trial.c).
+ * Invariant: each run-time argument is the field of args.h with its name.
+ * Locking: none; nothing here is written but what the caller passes.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +18,7 @@
 #include "cli/driver.h"
 
 /* In the order of `arguments`. */
-enum { VALID_ROWS, FIRST_ROW, FIRST_COL, ROW_TILES, COL_TILES, BLOCKS };
+enum { VALID_ROWS, FIRST_ROW, FIRST_COL, ROW_TILES, COL_TILES, ROW_STEP };
 
 enum { STREAM_BLOCKS = 264, TILES_MAX = 0x7fffffff };
 
@@ -30,8 +34,9 @@ static const groat_driver_arg arguments[] = {
      "tiles below each other (default: all that begin in a valid row)"},
     {"col_tiles", -1, 1, 4096, "tiles",
      "tiles side by side (default: all of src_cols)"},
-    {"blocks", -1, 1, 65535, "blocks",
-     "blocks per column of tiles, stream entry (default: 264 in all)"},
+    {"row_step", -1, 1, 65535, "tiles",
+     "stream entry: a block takes every row_step-th tile below each other, so "
+     "this many blocks do (default: 264 blocks in all)"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
@@ -96,20 +101,21 @@ static void derive(const groat_spec *spec, const shape *s, int64_t *v)
     }
     if (v[COL_TILES] < 0)
         v[COL_TILES] = (s->src_cols - v[FIRST_COL]) / s->tile_cols;
-    if (v[BLOCKS] < 0 && v[COL_TILES] > 0)
-        v[BLOCKS] = (STREAM_BLOCKS + v[COL_TILES] - 1) / v[COL_TILES];
-    if (v[BLOCKS] > v[ROW_TILES])
-        v[BLOCKS] = v[ROW_TILES];
+    if (v[ROW_STEP] < 0 && v[COL_TILES] > 0) {
+        int64_t step = (STREAM_BLOCKS + v[COL_TILES] - 1) / v[COL_TILES];
+
+        v[ROW_STEP] = step < v[ROW_TILES] ? step : v[ROW_TILES];
+    }
 }
 
 static groat_status refuse(groat_error *error, const char *what, int64_t seen,
-                           const char *rule)
+                           const char *rule, int64_t limit)
 {
     if (error != NULL) {
         error->status = GROAT_INVALID;
         (void)snprintf(error->text, sizeof(error->text),
-                       "tile_loader_lds: %s is %lld; %s", what, (long long)seen,
-                       rule);
+                       "tile_loader_lds: %s is %" PRId64 "; %s %" PRId64, what,
+                       seen, rule, limit);
     }
     return GROAT_INVALID;
 }
@@ -118,16 +124,19 @@ static groat_status check(const shape *s, const int64_t *v, groat_error *error)
 {
     if (v[FIRST_COL] * s->elem_bytes % 16 != 0)
         return refuse(error, "first_col", v[FIRST_COL],
-                      "it must lie on a 16-byte boundary");
-    if (v[COL_TILES] < 1 ||
-        v[FIRST_COL] + v[COL_TILES] * s->tile_cols > s->src_cols)
+                      "it must be a multiple of", 16 / s->elem_bytes);
+    if (v[FIRST_COL] + s->tile_cols > s->src_cols)
+        return refuse(error, "first_col", v[FIRST_COL],
+                      "the last that a tile may start at is",
+                      s->src_cols - s->tile_cols);
+    if (v[FIRST_COL] + v[COL_TILES] * s->tile_cols > s->src_cols)
         return refuse(error, "first_col + col_tiles * tile_cols",
                       v[FIRST_COL] + v[COL_TILES] * s->tile_cols,
-                      "it may not pass src_cols");
+                      "it may not pass src_cols, which is", s->src_cols);
     if (v[ROW_TILES] * v[COL_TILES] > TILES_MAX)
         return refuse(error, "row_tiles * col_tiles",
                       v[ROW_TILES] * v[COL_TILES],
-                      "a grid has 2147483647 blocks at most");
+                      "the blocks of a grid are at most", TILES_MAX);
     return GROAT_OK;
 }
 
@@ -140,11 +149,11 @@ static int64_t valid_in(const shape *s, const int64_t *v, int64_t row_tile)
 
 static uint64_t bytes_read(const shape *s, const int64_t *v)
 {
-    uint64_t rows = 0;
+    int64_t left = v[VALID_ROWS] - v[FIRST_ROW];
+    int64_t rows = v[ROW_TILES] * s->tile_rows;
 
-    for (int64_t t = 0; t < v[ROW_TILES]; t++)
-        rows += (uint64_t)valid_in(s, v, t);
-    return rows * (uint64_t)(v[COL_TILES] * s->row_bytes);
+    rows = left < 0 ? 0 : left < rows ? left : rows;
+    return (uint64_t)(rows * v[COL_TILES] * s->row_bytes);
 }
 
 static groat_status plan(const groat_spec *spec, const int64_t *values,
@@ -155,7 +164,7 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     groat_status status;
     uint64_t tiles;
 
-    memcpy(v, values, (BLOCKS + 1) * sizeof(v[0]));
+    memcpy(v, values, (ROW_STEP + 1) * sizeof(v[0]));
     derive(spec, &s, v);
     status = check(&s, v, error);
     if (status != GROAT_OK)
@@ -173,9 +182,9 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     p->buffers[1].output = true;
     p->buffers[1].bytes =
         is_stream(&s)
-            ? (size_t)(v[BLOCKS] * v[COL_TILES] * s.num_warps * 64 * 16)
+            ? (size_t)(v[ROW_STEP] * v[COL_TILES] * s.num_warps * 64 * 16)
             : (size_t)tiles * (size_t)s.tile_bytes;
-    p->grid[0] = (unsigned)(is_stream(&s) ? v[BLOCKS] : v[ROW_TILES]);
+    p->grid[0] = (unsigned)(is_stream(&s) ? v[ROW_STEP] : v[ROW_TILES]);
     p->grid[1] = (unsigned)v[COL_TILES];
     p->grid[2] = 1;
     p->args_bytes = sizeof(struct tile_loader_lds_args);
@@ -225,12 +234,12 @@ static void bind(const groat_spec *spec, groat_plan *p,
     (void)spec;
     args.source = addresses[0];
     args.output = addresses[1];
-    args.rows = p->values[VALID_ROWS];
+    args.valid_rows = p->values[VALID_ROWS];
     args.first_row = p->values[FIRST_ROW];
     args.first_col = (unsigned)p->values[FIRST_COL];
     args.row_tiles = (unsigned)p->values[ROW_TILES];
     args.col_tiles = (unsigned)p->values[COL_TILES];
-    args.row_step = (unsigned)p->values[BLOCKS];
+    args.row_step = (unsigned)p->values[ROW_STEP];
     memcpy(p->args, &args, sizeof(args));
 }
 
@@ -308,13 +317,19 @@ static groat_status expect_sums(const shape *s, const int64_t *v,
     unsigned char *image = malloc((size_t)s->tile_bytes);
 
     if (image == NULL) {
-        (void)refuse(error, "tile_bytes", s->tile_bytes, "no memory for it");
+        if (error != NULL) {
+            error->status = GROAT_NO_MEMORY;
+            (void)snprintf(error->text, sizeof(error->text),
+                           "tile_loader_lds: no memory for a tile of %" PRId64
+                           " bytes",
+                           s->tile_bytes);
+        }
         return GROAT_NO_MEMORY;
     }
-    memset(sums, 0, (size_t)(v[BLOCKS] * v[COL_TILES] * block_bytes));
+    memset(sums, 0, (size_t)(v[ROW_STEP] * v[COL_TILES] * block_bytes));
     for (int64_t t = 0; t < tiles; t++) {
         int64_t block =
-            t / v[COL_TILES] % v[BLOCKS] * v[COL_TILES] + t % v[COL_TILES];
+            t / v[COL_TILES] % v[ROW_STEP] * v[COL_TILES] + t % v[COL_TILES];
 
         expect_tile(s, v, source, t, image);
         fold_tile(s, image, sums + block * block_bytes);
@@ -340,5 +355,5 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
 }
 
 const groat_driver groat_driver_tile_loader_lds = {
-    "tile_loader_lds", arguments, plan, fill, bind, expect,
+    "tile_loader_lds", arguments, plan, fill, bind, expect, NULL,
 };

@@ -15,6 +15,9 @@ constexpr int tma = 0;
 constexpr int max_cluster = 1;
 constexpr int tr_read = 1;
 constexpr int is_amd = 1;
+constexpr int mfma_16bit_bytes = 16;
+constexpr int mfma_8bit_bytes = 32;
+constexpr int fp8_fnuz = 0;
 } // namespace arch
 namespace params {
 constexpr int entry_image = 0;

@@ -17,6 +17,9 @@
 #include "../common/vendor.h"
 #include "../common/swizzle.h"
 #include "../common/burst.h"
+#include "../common/image.h"
+#include "../common/stream.h"
+#include "../common/view.h"
 #include "args.h"
 
 namespace groat {
@@ -49,13 +52,18 @@ GROAT_DEVICE constexpr u32 offset_in_chunk(u32 wave, u32 vector)
     return (row * ld + col) * elem_bytes;
 }
 
-// The same for a full width tile with a swizzle, from the byte of the tile.
-GROAT_DEVICE constexpr u32 offset_in_tile(u32 byte)
-{
-    u32 s = unswizzle(byte);
+// The same for a full width tile with a swizzle, from the byte of the tile at
+// which the chunk begins.
+struct offset_in_tile {
+    u32 begin;
 
-    return s / row_bytes * (ld * elem_bytes) + s % row_bytes;
-}
+    GROAT_DEVICE constexpr u32 operator()(u32 vector) const
+    {
+        u32 s = unswizzle(begin + vector * lane_bytes);
+
+        return s / row_bytes * (ld * elem_bytes) + s % row_bytes;
+    }
+};
 
 // Rows that all loading waves cover in one iteration.
 constexpr u32 rows_per_iteration = num_loading_warps / warp_cols * thread_rows;
@@ -97,16 +105,15 @@ struct loader {
     GROAT_DEVICE void load_chunk(buffer source, u32 chunk, u32 soffset,
                                  u32 shared) const
     {
-        GROAT_UNROLL
-        for (int q = 0; q < copies; q++) {
-            u32 vector = tile_burst::vector_of(lane, q);
-            u32 voffset = invert_per_iteration
-                              ? offset_in_tile(chunk * chunk_bytes +
-                                               vector * lane_bytes)
-                              : offsets[q];
+        u32 to = shared + chunk * chunk_bytes;
 
-            tile_burst::copy(source, shared + chunk * chunk_bytes, lane, q,
-                             voffset, soffset);
+        if constexpr (invert_per_iteration) {
+            tile_burst::issue(source, to, lane, soffset,
+                              offset_in_tile{chunk * chunk_bytes});
+        } else {
+            GROAT_UNROLL
+            for (int q = 0; q < copies; q++)
+                tile_burst::copy(source, to, lane, q, offsets[q], soffset);
         }
     }
 };
@@ -116,16 +123,13 @@ struct loader {
 GROAT_DEVICE buffer tile_source(const tile_loader_lds_args &args, u32 row_tile)
 {
     i64 row = args.first_row + static_cast<i64>(row_tile) * tile_rows;
-    i64 left = args.rows - row;
-    u32 valid = left <= 0           ? 0u
-                : left < tile_rows  ? static_cast<u32>(left)
-                                    : static_cast<u32>(tile_rows);
-    u32 records = valid == 0 ? 0 : ((valid - 1) * ld + src_cols) * elem_bytes;
+    i64 left = args.valid_rows - row;
 
-    if (valid == 0)
+    if (left <= 0)
         row = 0;
-    return make_buffer(args.source + static_cast<u64>(row) * (ld * elem_bytes),
-                       records);
+    return view_rows<src_cols, ld, elem_bytes>(
+        args.source + static_cast<u64>(row) * (ld * elem_bytes), left,
+        tile_rows);
 }
 
 GROAT_DEVICE u32 tile_first_col(const tile_loader_lds_args &args)
@@ -139,91 +143,39 @@ GROAT_DEVICE u64 output_index(const tile_loader_lds_args &args)
     return static_cast<u64>(block_index()) * args.col_tiles + block_index_y();
 }
 
-// Fills the block's shared memory with 0xEE, so that a byte that no copy wrote
-// shows in the image.
-GROAT_DEVICE void poison(u32 shared)
-{
-    const vec4 pattern = {0xEEEEEEEEu, 0xEEEEEEEEu, 0xEEEEEEEEu, 0xEEEEEEEEu};
-
-    for (u32 o = thread_index() * 16; o < tile_bytes;
-         o += GROAT_BLOCK_THREADS * 16)
-        shared_store16(shared + o, pattern);
-    shared_fence();
-    block_barrier();
-}
-
 template <int> GROAT_DEVICE void image(const tile_loader_lds_args &args)
 {
     u32 shared = shared_base();
     u64 output = args.output + output_index(args) * tile_bytes;
     loader load;
 
-    poison(shared);
+    poison(shared, tile_bytes);
     load.load(tile_source(args, block_index()), tile_first_col(args), shared);
     async_commit();
     async_wait<0, 0>();
     block_barrier();
-    for (u32 o = thread_index() * 16; o < tile_bytes;
-         o += GROAT_BLOCK_THREADS * 16)
-        global_store16(output + o, shared_load16(shared + o));
+    write_out(shared, tile_bytes, output);
 }
 
-GROAT_DEVICE void fold(u32 slot, vec4 &sum)
-{
-    for (u32 o = thread_index() * 16; o < tile_bytes;
-         o += GROAT_BLOCK_THREADS * 16) {
-        vec4 v = shared_load16(slot + o);
+struct load_row_tile {
+    const tile_loader_lds_args &args;
+    const loader &load;
 
-        sum.x ^= v.x;
-        sum.y ^= v.y;
-        sum.z ^= v.z;
-        sum.w ^= v.w;
+    GROAT_DEVICE void operator()(u32 row_tile, u32 slot) const
+    {
+        load.load(tile_source(args, row_tile), tile_first_col(args), slot);
     }
-}
+};
 
 // The block's column of tiles, every row_step-th, through a ring of `stages`
-// slots.  A slot is filled again one barrier after its last reader.
-template <int>
-GROAT_DEVICE void stream(const tile_loader_lds_args &args)
+// slots.
+template <int> GROAT_DEVICE void stream(const tile_loader_lds_args &args)
 {
-    constexpr int ahead = stages - 1;
-    constexpr int copies_per_tile = iterations * copies;
-    u32 shared = shared_base();
-    u32 step = args.row_step;
-    u32 first_col = tile_first_col(args);
-    u32 next = block_index(); // row tile to be requested next
-    u32 fill = 0;             // its slot
-    u32 use = 0;
-    vec4 sum = {0, 0, 0, 0};
     loader load;
+    vec4 sum = stream_tiles<stages, iterations * copies, tile_bytes, tile_bytes>(
+        shared_base(), block_index(), args.row_tiles, args.row_step,
+        load_row_tile{args, load});
 
-    for (int i = 0; i < ahead; i++, next += step) {
-        if (next < args.row_tiles)
-            load.load(tile_source(args, next), first_col,
-                      shared + fill * tile_bytes);
-        async_commit();
-        fill = fill + 1 == stages ? 0 : fill + 1;
-    }
-    for (u32 tile = block_index(); tile < args.row_tiles; tile += step) {
-        bool more = next < args.row_tiles;
-
-        if (more)
-            load.load(tile_source(args, next), first_col,
-                      shared + fill * tile_bytes);
-        async_commit();
-        next += step;
-        fill = fill + 1 == stages ? 0 : fill + 1;
-        // The tail has fewer copies in flight than the count assumes.
-        if (more)
-            async_wait<ahead * copies_per_tile, ahead>();
-        else
-            async_wait<0, 0>();
-        block_barrier();
-        fold(shared + use * tile_bytes, sum);
-        use = use + 1 == stages ? 0 : use + 1;
-        shared_fence();
-        block_barrier();
-    }
     global_store16(args.output + (output_index(args) * GROAT_BLOCK_THREADS +
                                   thread_index()) *
                                      16,

@@ -20,8 +20,8 @@
 #include "groat.h"
 #include "spec/arch.h"
 
-/* What the environment said at groat_open; NULL where it said nothing.  All
- * strings outlive every handle. */
+/* What the environment said at groat_open; NULL, and never "", where it said
+ * nothing.  All strings outlive every handle. */
 typedef struct groat__env {
     const char *home;         /* $HOME                                      */
     const char *nvrtc;        /* $GROAT_NVRTC: path of libnvrtc              */
@@ -36,9 +36,13 @@ typedef struct groat__env {
     const char *conda_prefix; /* $CONDA_PREFIX                               */
     const char *path;         /* $PATH, for the C++ compiler               */
     const char *tmpdir;       /* $TMPDIR                                     */
+    char *const *all;         /* every variable, for the C++ compiler; NULL  *
+                               * ends them, and LC_ALL is C                  */
     int device;               /* ordinal wanted                              */
     bool sanitize;            /* cpu: compile with ASan + UBSan              */
     uint64_t seed;            /* cpu: order of legal choices                 */
+    groat_trace_fn *trace;    /* cpu: told each access to shared memory      */
+    void *trace_user;
     groat__log log;
 } groat__env;
 
@@ -83,8 +87,8 @@ typedef struct groat__compiler {
                             groat_error *error);
 
     /* Appends one line per finding to `out` for groat doctor ("subject\tusable
-     * 0/1\ttext\n"); callable on a state or, after a failed open, on NULL: it
-     * then repeats the search. */
+     * 0/1\ttext\n", see groat__finding); callable on a state or, after a failed
+     * open, on NULL: it then repeats the search. */
     void (*doctor)(void *state, const groat__env *env, groat__str *out);
 } groat__compiler;
 
@@ -138,13 +142,14 @@ typedef struct groat__device {
 
     /* The hot path: enqueue and return.  args is a structure of
      * shape->args_bytes bytes, passed by value as the one parameter.
-     * Errors: LAUNCH_FAILED, JUDGED. */
+     * Errors: LAUNCH_FAILED, JUDGED, NO_MEMORY, NO_DEVICE. */
     groat_status (*launch)(void *state, groat__module *module,
                            const groat__shape *shape,
                            const groat_launch *launch, const void *args,
                            groat_error *error);
 
-    /* Mean time of one of `repeats` launches, in microseconds; by events. */
+    /* Mean time of one of `repeats` launches, in microseconds; by events.  No
+     * more than these are made.  Errors: as of launch. */
     groat_status (*time)(void *state, groat__module *module,
                          const groat__shape *shape, const groat_launch *launch,
                          const void *args, unsigned repeats, double *us,
@@ -154,7 +159,8 @@ typedef struct groat__device {
      * done.  Errors: LAUNCH_FAILED, NO_DEVICE. */
     groat_status (*sync)(void *state, groat_error *error);
     /* Device memory in that context, aligned to 256 bytes; 0 bytes is no
-     * error.  Errors: NO_MEMORY, NO_DEVICE. */
+     * error.  Errors: NO_MEMORY, NO_DEVICE (and for a device that an earlier
+     * launch broke). */
     groat_status (*alloc)(void *state, size_t bytes, uint64_t *address,
                           groat_error *error);
     /* An address that alloc gave, or 0.  No launch may be using it. */

@@ -29,6 +29,8 @@ typedef struct cpu {
     size_t cap;
     uint64_t seed;
     bool sanitize;
+    groat_trace_fn *trace;
+    void *trace_user;
 } cpu;
 
 struct groat__module {
@@ -64,6 +66,8 @@ static groat_status cpu_open(const groat__env *env, void **state,
     }
     c->seed = env->seed;
     c->sanitize = env->sanitize;
+    c->trace = env->trace;
+    c->trace_user = env->trace_user;
     *state = c;
     return GROAT_OK;
 }
@@ -239,6 +243,8 @@ static groat_status cpu_launch(void *state, groat__module *module,
     trial.shared_bytes = shape->shared_bytes;
     trial.ranges = ranges;
     trial.seed = c->seed;
+    trial.trace = c->trace;
+    trial.trace_user = c->trace_user;
     trial.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
     status = groat__judge_run(&trial, error);
     free(ranges);

@@ -8,7 +8,6 @@
  * thread's context stack is the same before and after every slot.  Nothing
  * here is written after load, so there is no lock.
  */
-#include <ctype.h>
 #include <elf.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "backend/cuda_abi.h"
 #include "backend/cuda_driver.h"
 #include "base/dl.h"
+#include "backend/shared.h"
 #include "base/error.h"
 
 enum {
@@ -45,11 +45,13 @@ struct groat__module {
 static groat_status cuda_open(const groat__env *env, void **state,
                               groat_error *error)
 {
-    cuda_state *opened = NULL;
-    groat_status status = groat__cuda_open(env, &opened, NULL, error);
+    cuda_state *opened;
+    groat_status status = groat__cuda_open(env, &opened, error);
 
     if (status == GROAT_OK)
         *state = opened;
+    else
+        groat__cuda_close(opened);
     return status;
 }
 
@@ -478,24 +480,21 @@ static groat_status cuda_launch(void *handle, groat__module *module,
     return launch_failed(state, call, shape, launch, code, error);
 }
 
-/* One warm-up, then `repeats` launches between the two events. */
+/* Between the two events are launches alone, and no other launch is made. */
 static groat_status time_between(cuda_state *state, groat__module *module,
                                  const groat__shape *shape,
                                  const groat_launch *launch, const void *args,
                                  unsigned repeats, const CUevent event[2],
                                  double *us, groat_error *error)
 {
-    groat_status status =
-        cuda_launch(state, module, shape, launch, args, error);
     const char *call = "cuEventRecord";
     float ms = 0;
-    CUresult code;
+    CUresult code = state->cu.cuEventRecord(event[0], launch->stream);
 
-    if (status != GROAT_OK)
-        return status;
-    code = state->cu.cuEventRecord(event[0], launch->stream);
     for (unsigned i = 0; code == CUDA_SUCCESS && i < repeats; i++) {
-        status = cuda_launch(state, module, shape, launch, args, error);
+        groat_status status =
+            cuda_launch(state, module, shape, launch, args, error);
+
         if (status != GROAT_OK)
             return status;
     }
@@ -588,8 +587,8 @@ static groat_status cuda_alloc(void *handle, size_t bytes, uint64_t *address,
         return status;
     code = bytes > 0 ? state->cu.cuMemAlloc(&pointer, bytes) : CUDA_SUCCESS;
     if (code != CUDA_SUCCESS)
-        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuMemAlloc",
-                                    code, error, "for %zu bytes", bytes);
+        status = groat__cuda_failed(state, GROAT_NO_DEVICE, "cuMemAlloc", code,
+                                    error, "for %zu bytes", bytes);
     else
         *address = pointer;
     groat__cuda_leave(state, &stay);
@@ -612,10 +611,9 @@ static void cuda_release(void *handle, uint64_t address)
                         (unsigned long long)address);
 }
 
-static groat_status cuda_write(void *handle, uint64_t to, const void *from,
-                               size_t bytes, groat_error *error)
+static groat_status copy(cuda_state *state, bool to_host, uint64_t address,
+                         void *host, size_t bytes, groat_error *error)
 {
-    cuda_state *state = handle;
     groat_status status;
     CUresult code;
     visit stay;
@@ -625,71 +623,41 @@ static groat_status cuda_write(void *handle, uint64_t to, const void *from,
     status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         return status;
-    code = state->cu.cuMemcpyHtoD(to, from, bytes);
+    code = to_host ? state->cu.cuMemcpyDtoH(host, address, bytes)
+                   : state->cu.cuMemcpyHtoD(address, host, bytes);
     if (code != CUDA_SUCCESS)
-        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuMemcpyHtoD",
-                                    code, error, "for %zu bytes to 0x%llx",
-                                    bytes, (unsigned long long)to);
+        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED,
+                                    to_host ? "cuMemcpyDtoH" : "cuMemcpyHtoD",
+                                    code, error, "for %zu bytes %s 0x%llx",
+                                    bytes, to_host ? "from" : "to",
+                                    (unsigned long long)address);
     groat__cuda_leave(state, &stay);
     return status;
+}
+
+static groat_status cuda_write(void *handle, uint64_t to, const void *from,
+                               size_t bytes, groat_error *error)
+{
+    /* Nothing is written there. */
+    return copy(handle, false, to, (void *)(uintptr_t)from, bytes, error);
 }
 
 static groat_status cuda_read(void *handle, void *to, uint64_t from,
                               size_t bytes, groat_error *error)
 {
-    cuda_state *state = handle;
-    groat_status status;
-    CUresult code;
-    visit stay;
-
-    if (bytes == 0)
-        return GROAT_OK;
-    status = groat__cuda_enter(state, NULL, &stay, error);
-    if (status != GROAT_OK)
-        return status;
-    code = state->cu.cuMemcpyDtoH(to, from, bytes);
-    if (code != CUDA_SUCCESS)
-        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuMemcpyDtoH",
-                                    code, error, "for %zu bytes from 0x%llx",
-                                    bytes, (unsigned long long)from);
-    groat__cuda_leave(state, &stay);
-    return status;
+    return copy(handle, true, from, to, bytes, error);
 }
 
 /* ---- doctor ------------------------------------------------------------- */
 
-void groat__cuda_finding(groat__str *out, const char *subject, int usable,
-                         const char *format, ...)
-{
-    groat__str text = {0};
-    va_list args;
-
-    va_start(args, format);
-    groat__str_addv(&text, format, args);
-    va_end(args);
-    groat__str_addf(out, "%s\t%d\t", subject, usable);
-    while (text.len > 0 && text.data[text.len - 1] == '\n')
-        text.len--;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i];
-
-        if (c == '\n')
-            groat__str_add(out, "; ");
-        else
-            groat__str_addn(out, iscntrl((unsigned char)c) ? " " : &c, 1);
-    }
-    groat__str_add(out, "\n");
-    groat__str_free(&text);
-}
-
 static void report(cuda_state *state, groat__str *out)
 {
-    groat__cuda_finding(out, "libcuda", 1, "%s, driver %d.%d, build %s",
-                        state->dl.path, state->driver / 1000,
-                        state->driver % 1000 / 10, state->dl.build_id);
+    groat__finding(out, "libcuda", true, "%s, driver %d.%d, build %s",
+                   state->dl.path, state->driver / 1000,
+                   state->driver % 1000 / 10, state->dl.build_id);
     if (state->devices == 0)
-        groat__cuda_finding(out, "cuda devices", 0,
-                            "the driver has no device on this machine");
+        groat__finding(out, "cuda devices", false,
+                       "the driver has no device on this machine");
     for (size_t i = 0; i < cuda_count(state); i++) {
         groat_device_info info = {.size = sizeof(info)};
         groat_error error = GROAT_ERROR_INIT;
@@ -697,36 +665,36 @@ static void report(cuda_state *state, groat__str *out)
 
         (void)snprintf(subject, sizeof(subject), "cuda device %zu", i);
         if (cuda_facts(state, i, &info, &error) == GROAT_OK)
-            groat__cuda_finding(out, subject, 1,
-                                "%s, %s, %d SMs, %llu MiB, %d KiB shared",
-                                info.target, info.name, info.multiprocessors,
-                                (unsigned long long)(info.memory_bytes >> 20),
-                                info.shared_bytes_max >> 10);
+            groat__finding(out, subject, true,
+                           "%s, %s, %d SMs, %llu MiB, %d KiB shared",
+                           info.target, info.name, info.multiprocessors,
+                           (unsigned long long)(info.memory_bytes >> 20),
+                           info.shared_bytes_max >> 10);
         else
-            groat__cuda_finding(out, subject, 0, "%s", error.text);
+            groat__finding(out, subject, false, "%s", error.text);
         groat_error_clear(&error);
     }
 }
 
 static void cuda_doctor(void *handle, const groat__env *env, groat__str *out)
 {
-    cuda_state *state = handle;
     groat_error error = GROAT_ERROR_INIT;
-    groat__str story = {0};
+    groat_status status = GROAT_OK;
+    cuda_state *state = handle;
+    cuda_state *own = NULL;
 
-    if (state != NULL) {
-        report(state, out);
-        return;
+    if (state == NULL) {
+        status = groat__cuda_open(env, &own, &error);
+        state = own;
     }
-    if (groat__cuda_open(env, &state, &story, &error) == GROAT_OK) {
+    if (status == GROAT_OK)
         report(state, out);
-        groat__cuda_close(state);
-    } else {
-        groat__cuda_finding(out, "libcuda", 0, "%s",
-                            story.len > 0 && !story.failed ? story.data
-                                                           : error.text);
-    }
-    groat__str_free(&story);
+    else
+        groat__finding(out, "libcuda", false, "%s",
+                       state == NULL
+                           ? error.text
+                           : groat__library_problem(&state->dl, &error));
+    groat__cuda_close(own);
     groat_error_clear(&error);
 }
 

@@ -187,28 +187,22 @@ static groat_status initialize(cuda_state *state, groat_error *error)
 }
 
 groat_status groat__cuda_open(const groat__env *env, cuda_state **out,
-                              groat__str *story, groat_error *error)
+                              groat_error *error)
 {
     cuda_state *state = calloc(1, sizeof(*state));
     groat_status status;
 
+    *out = state;
     if (state == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for CUDA");
     state->env = *env;
     (void)pthread_mutex_init(&state->lock, NULL);
     status = find_library(env, &state->dl, error);
-    if (status != GROAT_OK && story != NULL && state->dl.story.data != NULL)
-        groat__str_add(story, state->dl.story.data);
     if (status == GROAT_OK)
         status = resolve(state, error);
     if (status == GROAT_OK)
         status = initialize(state, error);
-    if (status != GROAT_OK) {
-        groat__cuda_close(state);
-        return status;
-    }
-    *out = state;
-    return GROAT_OK;
+    return status;
 }
 
 /* ---- contexts ----------------------------------------------------------- */

@@ -35,10 +35,11 @@ typedef struct visit {
     bool pushed;
 } visit;
 
-/* Opens the driver.  story (may be NULL) gets the search's when there is no
- * library at all.  Errors: NO_DEVICE.  Free with groat__cuda_close. */
+/* Opens the driver.  The state is handed out, as far as it came, on failure
+ * too (NULL with no memory): groat__cuda_close() frees it.  Errors: NO_DEVICE,
+ * NO_MEMORY. */
 groat_status groat__cuda_open(const groat__env *env, cuda_state **out,
-                              groat__str *story, groat_error *error);
+                              groat_error *error);
 void groat__cuda_close(void *handle);
 
 /* "cuMemAlloc said 2 (CUDA_ERROR_OUT_OF_MEMORY, out of memory) for ...". */
@@ -61,10 +62,5 @@ void groat__cuda_leave(const cuda_state *state, const visit *stay);
 /* cuDriverGetVersion without initializing the driver: 13000 for 13.0; 0 when
  * there is no driver. */
 int groat__cuda_driver_version(const groat__env *env);
-
-/* Appends one doctor line; control characters of the text become blanks and
- * a line's end becomes "; ". */
-void groat__cuda_finding(groat__str *out, const char *subject, int usable,
-                         const char *format, ...) GROAT_PRINTF(4, 5);
 
 #endif

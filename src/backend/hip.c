@@ -18,6 +18,7 @@
 #include "backend/backend.h"
 #include "backend/hip_abi.h"
 #include "backend/rocm.h"
+#include "backend/shared.h"
 #include "base/error.h"
 
 /* Dynamic LDS up to here needs no leave. */
@@ -28,15 +29,11 @@ typedef struct hip_calls {
 #include "backend/hip.def"
 } hip_calls;
 
-static const groat__rocm_symbol hip_symbols[] = {
+static const groat__symbol hip_symbols[] = {
 #define HIP(name, needed, result, parameters, names)                           \
     {#name, needed, offsetof(hip_calls, name)},
 #include "backend/hip.def"
 };
-
-static const char *const hip_files[] = {"libamdhip64.so.7", "libamdhip64.so.6",
-                                        "libamdhip64.so.5", "libamdhip64.so",
-                                        NULL};
 
 typedef struct hip_state {
     groat__dl dl;
@@ -161,16 +158,15 @@ static groat_status count_devices(hip_state *state, groat_error *error)
 static groat_status open_library(hip_state *state, const groat__env *env,
                                  groat_error *error)
 {
-    const char *path =
-        env->hip != NULL && env->hip[0] != '\0' ? env->hip : NULL;
-    const groat__rocm_library library = {path, "GROAT_HIP", hip_files};
+    const groat__rocm_library library = {env->hip, "GROAT_HIP",
+                                         groat__rocm_hip_files};
     groat_status status = groat__rocm_open(env, &library, &state->dl, error);
     int packed = 0;
 
     if (status == GROAT_OK)
-        status = groat__rocm_resolve(
-            &state->dl, hip_symbols,
-            sizeof(hip_symbols) / sizeof(hip_symbols[0]), &state->call, error);
+        status = groat__bind(&state->dl, hip_symbols,
+                             sizeof(hip_symbols) / sizeof(hip_symbols[0]),
+                             &state->call, error);
     if (status != GROAT_OK)
         return status;
     if (state->call.hipGetDevicePropertiesR0600 == NULL &&
@@ -649,7 +645,7 @@ static groat_status hip_alloc(void *user, size_t bytes, uint64_t *address,
                                     "hip device %d has no %zu bytes free",
                                     state->ordinal, bytes);
     else if (code != GROAT__HIP_SUCCESS)
-        status = fail_hip(state, GROAT_NO_MEMORY, "hipMalloc", code, error);
+        status = fail_hip(state, GROAT_NO_DEVICE, "hipMalloc", code, error);
     else
         *address = (uint64_t)(uintptr_t)memory;
     leave(state, &stay);
@@ -706,7 +702,7 @@ static void doctor_devices(hip_state *state, groat__str *out)
 
     if (hip_count(state) == 0) {
         (void)no_device(state, &error);
-        groat__rocm_doctor(out, "hip devices", false, "%s", error.text);
+        groat__finding(out, "hip devices", false, "%s", error.text);
     }
     for (size_t i = 0; i < hip_count(state); i++) {
         groat_device_info info = {.size = sizeof(info)};
@@ -714,14 +710,14 @@ static void doctor_devices(hip_state *state, groat__str *out)
 
         (void)snprintf(subject, sizeof(subject), "hip device %zu", i);
         if (hip_facts(state, i, &info, &error) == GROAT_OK)
-            groat__rocm_doctor(out, subject, true,
-                               "%s, %s, %d compute units, %llu MiB, "
-                               "%d bytes of LDS per workgroup",
-                               info.target, info.name, info.multiprocessors,
-                               (unsigned long long)info.memory_bytes >> 20,
-                               info.shared_bytes_max);
+            groat__finding(out, subject, true,
+                           "%s, %s, %d compute units, %llu MiB, "
+                           "%d bytes of LDS per workgroup",
+                           info.target, info.name, info.multiprocessors,
+                           (unsigned long long)info.memory_bytes >> 20,
+                           info.shared_bytes_max);
         else
-            groat__rocm_doctor(out, subject, false, "%s", error.text);
+            groat__finding(out, subject, false, "%s", error.text);
     }
     groat_error_clear(&error);
 }
@@ -738,15 +734,18 @@ static void hip_doctor(void *user, const groat__env *env, groat__str *out)
         state = own;
     }
     if (state == NULL || state->version[0] == '\0') {
-        groat__rocm_doctor(out, "libamdhip64", false, "%s", error.text);
+        groat__finding(out, "libamdhip64", false, "%s",
+                       state == NULL
+                           ? error.text
+                           : groat__library_problem(&state->dl, &error));
         goto close_own;
     }
-    groat__rocm_doctor(out, "libamdhip64", true, "%s version %s build %s",
-                       state->dl.path, state->version, state->dl.build_id);
+    groat__finding(out, "libamdhip64", true, "%s version %s build %s",
+                   state->dl.path, state->version, state->dl.build_id);
     if (status == GROAT_OK)
         doctor_devices(state, out);
     else
-        groat__rocm_doctor(out, "hip devices", false, "%s", error.text);
+        groat__finding(out, "hip devices", false, "%s", error.text);
 close_own:
     hip_close(own);
     groat_error_clear(&error);

@@ -23,6 +23,7 @@
 #include "backend/backend.h"
 #include "backend/hip_abi.h"
 #include "backend/rocm.h"
+#include "backend/shared.h"
 #include "base/error.h"
 
 /* Largest code object or log that is believed. */
@@ -38,13 +39,13 @@ typedef struct comgr_calls {
 #include "backend/hiprtc.def"
 } comgr_calls;
 
-static const groat__rocm_symbol rtc_symbols[] = {
+static const groat__symbol rtc_symbols[] = {
 #define RTC(name, needed, result, parameters, names)                           \
     {#name, needed, offsetof(rtc_calls, name)},
 #include "backend/hiprtc.def"
 };
 
-static const groat__rocm_symbol comgr_symbols[] = {
+static const groat__symbol comgr_symbols[] = {
 #define COMGR(name, needed, result, parameters, names)                         \
     {#name, needed, offsetof(comgr_calls, name)},
 #include "backend/hiprtc.def"
@@ -58,9 +59,6 @@ static const char *const rtc_files[] = {"libhiprtc.so.7", "libhiprtc.so.6",
                                         NULL};
 static const char *const comgr_files[] = {
     "libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so", NULL};
-static const char *const hip_files[] = {"libamdhip64.so.7", "libamdhip64.so.6",
-                                        "libamdhip64.so.5", "libamdhip64.so",
-                                        NULL};
 
 typedef struct rtc_state {
     groat__env env;
@@ -91,22 +89,17 @@ static void make_options(const groat__arch *arch, rtc_options *options)
     options->list[2] = "-std=c++17";
 }
 
-static const char *or_null(const char *text)
-{
-    return text != NULL && text[0] != '\0' ? text : NULL;
-}
-
 static groat_status open_rtc(rtc_state *state, groat_error *error)
 {
-    const groat__rocm_library library = {or_null(state->env.hiprtc),
-                                         "GROAT_HIPRTC", rtc_files};
+    const groat__rocm_library library = {state->env.hiprtc, "GROAT_HIPRTC",
+                                         rtc_files};
     groat_status status =
         groat__rocm_open(&state->env, &library, &state->rtc_dl, error);
     int packed = 0;
 
     if (status == GROAT_OK)
-        status = groat__rocm_resolve(&state->rtc_dl, rtc_symbols,
-                                     COUNT(rtc_symbols), &state->rtc, error);
+        status = groat__bind(&state->rtc_dl, rtc_symbols, COUNT(rtc_symbols),
+                             &state->rtc, error);
     if (status != GROAT_OK)
         return status;
     if (state->rtc.hipRuntimeGetVersion != NULL &&
@@ -152,7 +145,7 @@ static char *comgr_beside(const rtc_state *state)
 
 static groat_status open_comgr(rtc_state *state, groat_error *error)
 {
-    groat__rocm_library library = {or_null(state->env.comgr), "GROAT_COMGR",
+    groat__rocm_library library = {state->env.comgr, "GROAT_COMGR",
                                    comgr_files};
     char *beside = NULL;
     const char *llvm;
@@ -167,9 +160,8 @@ static groat_status open_comgr(rtc_state *state, groat_error *error)
     status = groat__rocm_open(&state->env, &library, &state->comgr_dl, error);
     free(beside);
     if (status == GROAT_OK)
-        status =
-            groat__rocm_resolve(&state->comgr_dl, comgr_symbols,
-                                COUNT(comgr_symbols), &state->comgr, error);
+        status = groat__bind(&state->comgr_dl, comgr_symbols,
+                             COUNT(comgr_symbols), &state->comgr, error);
     if (status != GROAT_OK)
         return status;
     llvm = groat__rocm_needed(&state->comgr_dl, "libLLVM");
@@ -349,9 +341,7 @@ static char *read_log(const rtc_state *state, groat__hiprtc_program program)
 /* comgr works in a folder below $TMPDIR and says nothing when it cannot. */
 static const char *temp_dir(const rtc_state *state)
 {
-    const char *dir = or_null(state->env.tmpdir);
-
-    return dir != NULL ? dir : "/tmp";
+    return state->env.tmpdir != NULL ? state->env.tmpdir : "/tmp";
 }
 
 /* NULL when the folder for temporary files is fit for use. */
@@ -504,8 +494,8 @@ destroy_program:
 static void doctor_match(const rtc_state *state, const groat__env *env,
                          groat__str *out)
 {
-    const groat__rocm_library library = {or_null(env->hip), "GROAT_HIP",
-                                         hip_files};
+    const groat__rocm_library library = {env->hip, "GROAT_HIP",
+                                         groat__rocm_hip_files};
     int (*get_version)(int *);
     groat__dl dl;
     char version[48];
@@ -520,28 +510,28 @@ static void doctor_match(const rtc_state *state, const groat__env *env,
         groat__rocm_version(&dl, packed, version, sizeof(version));
         if (atoi(version) != 0 && atoi(state->version) != 0 &&
             atoi(version) != atoi(state->version))
-            groat__rocm_doctor(out, "libhiprtc", false,
-                               "version %s does not match %s of %s: it may "
-                               "refuse what is compiled here",
-                               state->version, version, dl.path);
+            groat__finding(out, "libhiprtc", false,
+                           "version %s does not match %s of %s: it may "
+                           "refuse what is compiled here",
+                           state->version, version, dl.path);
     }
     groat__dl_close(&dl);
 }
 
 static void doctor_comgr(const rtc_state *state, groat__str *out)
 {
-    groat__rocm_doctor(out, "libamd_comgr", true, "%s build %s, targets:%s",
-                       state->comgr_dl.path, state->comgr_dl.build_id,
-                       known_text(state));
-    groat__rocm_doctor(out, "libamd_comgr", true,
-                       "since 7.0 it keeps a cache of its own; "
-                       "AMD_COMGR_CACHE=0 switches it off");
+    groat__finding(out, "libamd_comgr", true, "%s build %s, targets:%s",
+                   state->comgr_dl.path, state->comgr_dl.build_id,
+                   known_text(state));
+    groat__finding(out, "libamd_comgr", true,
+                   "since 7.0 it keeps a cache of its own; "
+                   "AMD_COMGR_CACHE=0 switches it off");
     if (state->llvm_dl.handle != NULL)
-        groat__rocm_doctor(out, "libLLVM", true, "%s build %s",
-                           state->llvm_dl.path, state->llvm_dl.build_id);
+        groat__finding(out, "libLLVM", true, "%s build %s", state->llvm_dl.path,
+                       state->llvm_dl.build_id);
     if (temp_dir_problem(state) != NULL)
-        groat__rocm_doctor(out, "hiprtc TMPDIR", false, "%s: %s",
-                           temp_dir(state), temp_dir_problem(state));
+        groat__finding(out, "hiprtc TMPDIR", false, "%s: %s", temp_dir(state),
+                       temp_dir_problem(state));
 }
 
 static void rtc_doctor(void *user, const groat__env *env, groat__str *out)
@@ -556,15 +546,18 @@ static void rtc_doctor(void *user, const groat__env *env, groat__str *out)
         state = own;
     }
     if (state == NULL || state->version[0] == '\0') {
-        groat__rocm_doctor(out, "libhiprtc", false, "%s", error.text);
+        groat__finding(out, "libhiprtc", false, "%s",
+                       state == NULL
+                           ? error.text
+                           : groat__library_problem(&state->rtc_dl, &error));
         goto close_own;
     }
-    groat__rocm_doctor(out, "libhiprtc", true, "%s version %s build %s",
-                       state->rtc_dl.path, state->version,
-                       state->rtc_dl.build_id);
+    groat__finding(out, "libhiprtc", true, "%s version %s build %s",
+                   state->rtc_dl.path, state->version, state->rtc_dl.build_id);
     doctor_match(state, env, out);
     if (status != GROAT_OK)
-        groat__rocm_doctor(out, "libamd_comgr", false, "%s", error.text);
+        groat__finding(out, "libamd_comgr", false, "%s",
+                       groat__library_problem(&state->comgr_dl, &error));
     else
         doctor_comgr(state, out);
 close_own:

@@ -29,7 +29,9 @@ typedef struct groat__trial {
     const groat__judge_range *ranges;
     size_t range_count;
     uint64_t seed;
-    size_t stack_bytes; /* per thread */
+    size_t stack_bytes;    /* per thread */
+    groat_trace_fn *trace; /* NULL: nobody listens */
+    void *trace_user;
 } groat__trial;
 
 /* Runs the whole grid, block after block, every thread a fiber, and stops at

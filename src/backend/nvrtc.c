@@ -18,6 +18,7 @@
 #include "backend/cuda_abi.h"
 #include "backend/cuda_driver.h"
 #include "base/dl.h"
+#include "backend/shared.h"
 #include "base/error.h"
 
 enum {
@@ -36,17 +37,11 @@ typedef struct nvrtc_api {
 #undef SYMBOL
 } nvrtc_api;
 
-typedef struct nvrtc_symbol {
-    const char *name;
-    size_t offset;
-    bool needed;
-} nvrtc_symbol;
-
 enum { optional = 0, needed = 1 };
 
-static const nvrtc_symbol symbols[] = {
+static const groat__symbol symbols[] = {
 #define SYMBOL(need, result, name, args)                                       \
-    {#name, offsetof(nvrtc_api, name), need},
+    {#name, need, offsetof(nvrtc_api, name)},
 #include "backend/nvrtc.def"
 #undef SYMBOL
 };
@@ -130,17 +125,6 @@ static const char *root_path(const groat__env *env, root from)
     return "";
 }
 
-/* The environment gives paths, not patterns: what glob would read as one is
- * taken by its word. */
-static void add_literal(groat__str *str, const char *path)
-{
-    for (; *path != '\0'; path++) {
-        if (strchr("*?[]\\{}~", *path) != NULL)
-            groat__str_add(str, "\\");
-        groat__str_addn(str, path, 1);
-    }
-}
-
 static bool add_pattern(patterns *list, const char *base, const char *folder,
                         const char *file)
 {
@@ -148,7 +132,7 @@ static bool add_pattern(patterns *list, const char *base, const char *folder,
 
     if (list->count == PATTERNS)
         return false;
-    add_literal(&str, base);
+    groat__add_quoted(&str, base);
     groat__str_addf(&str, "%s/%s", folder, file);
     list->at[list->count] = groat__str_take(&str);
     if (list->at[list->count] == NULL)
@@ -192,7 +176,7 @@ static groat_status find_library(const groat__env *env, groat__dl *dl,
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && whole; i++) {
         const char *base = root_path(env, places[i].from);
 
-        if (base != NULL && (base[0] != '\0' || places[i].from == NONE))
+        if (base != NULL)
             whole = add_place(&list, base, &places[i]);
     }
     search.patterns = (const char *const *)list.at;
@@ -223,7 +207,7 @@ static void find_builtins(nvrtc_state *state)
                     slash == NULL ? 0 : (size_t)(slash - state->dl.path));
     groat__str_addf(&name, "libnvrtc-builtins.so.%d.%d", state->major,
                     state->minor);
-    add_literal(&pattern, folder.failed ? "" : folder.data);
+    groat__add_quoted(&pattern, folder.failed ? "" : folder.data);
     groat__str_addf(&pattern, "/%s", name.failed ? "" : name.data);
     if (folder.failed || name.failed || pattern.failed)
         goto free_names;
@@ -244,21 +228,6 @@ free_names:
 }
 
 /* ---- open and close ----------------------------------------------------- */
-
-static groat_status resolve(nvrtc_state *state, groat_error *error)
-{
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *address = groat__dl_symbol(&state->dl, symbols[i].name);
-
-        if (address == NULL && symbols[i].needed)
-            return groat__fail(error, GROAT_NO_DEVICE,
-                               "%s has no %s; libnvrtc 12.0 or newer has",
-                               state->dl.path, symbols[i].name);
-        memcpy((char *)&state->api + symbols[i].offset, &address,
-               sizeof(address));
-    }
-    return GROAT_OK;
-}
 
 /* For calls that give no log: open, and the fetching of results. */
 static groat_status call_failed(const nvrtc_state *state, groat_status status,
@@ -330,41 +299,40 @@ static void nvrtc_close(void *handle)
     free(state);
 }
 
-/* story (may be NULL) gets the search's when there is no library at all. */
-static groat_status start(const groat__env *env, nvrtc_state **out,
-                          groat__str *story, groat_error *error)
+/* As open, but the state is handed out, as far as it came, on failure too. */
+static groat_status search(const groat__env *env, nvrtc_state **out,
+                           groat_error *error)
 {
     nvrtc_state *state = calloc(1, sizeof(*state));
     groat_status status;
 
+    *out = state;
     if (state == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for NVRTC");
     state->env = *env;
     (void)pthread_mutex_init(&state->lock, NULL);
     status = find_library(env, &state->dl, error);
-    if (status != GROAT_OK && story != NULL && state->dl.story.data != NULL)
-        groat__str_add(story, state->dl.story.data);
     if (status == GROAT_OK)
-        status = resolve(state, error);
+        status = groat__bind(&state->dl, symbols,
+                             sizeof(symbols) / sizeof(symbols[0]), &state->api,
+                             error);
     if (status == GROAT_OK)
         status = ask_version(state, error);
-    if (status != GROAT_OK) {
-        nvrtc_close(state);
-        return status;
-    }
-    find_builtins(state);
-    *out = state;
-    return GROAT_OK;
+    if (status == GROAT_OK)
+        find_builtins(state);
+    return status;
 }
 
 static groat_status nvrtc_open(const groat__env *env, void **state,
                                groat_error *error)
 {
-    nvrtc_state *opened = NULL;
-    groat_status status = start(env, &opened, NULL, error);
+    nvrtc_state *opened;
+    groat_status status = search(env, &opened, error);
 
     if (status == GROAT_OK)
         *state = opened;
+    else
+        nvrtc_close(opened);
     return status;
 }
 
@@ -765,51 +733,51 @@ static void report(const nvrtc_state *state, groat__str *out)
     int driver = groat__cuda_driver_version(&state->env);
     groat__str archs = {0};
 
-    groat__cuda_finding(out, "libnvrtc", 1, "%s, version %d.%d, build %s",
-                        state->dl.path, state->major, state->minor,
-                        state->dl.build_id);
+    groat__finding(out, "libnvrtc", true, "%s, version %d.%d, build %s",
+                   state->dl.path, state->major, state->minor,
+                   state->dl.build_id);
     if (state->builtins.path != NULL)
-        groat__cuda_finding(out, "libnvrtc-builtins", 1, "%s",
-                            state->builtins.path);
+        groat__finding(out, "libnvrtc-builtins", true, "%s",
+                       state->builtins.path);
     else
-        groat__cuda_finding(out, "libnvrtc-builtins", 0,
-                            "libnvrtc-builtins.so.%d.%d of the same release "
-                            "must be beside %s: %s",
-                            state->major, state->minor, state->dl.path,
-                            story != NULL ? story : "not found");
+        groat__finding(out, "libnvrtc-builtins", false,
+                       "libnvrtc-builtins.so.%d.%d of the same release "
+                       "must be beside %s: %s",
+                       state->major, state->minor, state->dl.path,
+                       story != NULL ? story : "not found");
     for (int i = 0; i < state->arch_count; i++)
         groat__str_addf(&archs, "%ssm_%d", i == 0 ? "" : " ", state->archs[i]);
-    groat__cuda_finding(out, "nvrtc archs", 1, "%s",
-                        archs.failed ? "no memory" : archs.data);
+    groat__finding(out, "nvrtc archs", true, "%s",
+                   archs.failed ? "no memory" : archs.data);
     groat__str_free(&archs);
     if (driver != 0 && state->major > driver / 1000)
-        groat__cuda_finding(out, "nvrtc and driver", 0,
-                            "NVRTC %d.%d is a major release newer than the "
-                            "driver's CUDA %d.%d: the driver may refuse its "
-                            "binaries; use NVRTC %d or a newer driver",
-                            state->major, state->minor, driver / 1000,
-                            driver % 1000 / 10, driver / 1000);
+        groat__finding(out, "nvrtc and driver", false,
+                       "NVRTC %d.%d is a major release newer than the "
+                       "driver's CUDA %d.%d: the driver may refuse its "
+                       "binaries; use NVRTC %d or a newer driver",
+                       state->major, state->minor, driver / 1000,
+                       driver % 1000 / 10, driver / 1000);
 }
 
 static void nvrtc_doctor(void *handle, const groat__env *env, groat__str *out)
 {
-    nvrtc_state *state = handle;
     groat_error error = GROAT_ERROR_INIT;
-    groat__str story = {0};
+    groat_status status = GROAT_OK;
+    nvrtc_state *state = handle;
+    nvrtc_state *own = NULL;
 
-    if (state != NULL) {
-        report(state, out);
-        return;
+    if (state == NULL) {
+        status = search(env, &own, &error);
+        state = own;
     }
-    if (start(env, &state, &story, &error) == GROAT_OK) {
+    if (status == GROAT_OK)
         report(state, out);
-        nvrtc_close(state);
-    } else {
-        groat__cuda_finding(out, "libnvrtc", 0, "%s",
-                            story.len > 0 && !story.failed ? story.data
-                                                           : error.text);
-    }
-    groat__str_free(&story);
+    else
+        groat__finding(out, "libnvrtc", false, "%s",
+                       state == NULL
+                           ? error.text
+                           : groat__library_problem(&state->dl, &error));
+    nvrtc_close(own);
     groat_error_clear(&error);
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rocm.c owns where the libraries of ROCm lie and how their symbols are bound.
+ * rocm.c owns where the libraries of ROCm lie and how their versions are told.
  * It leaves opening to base/dl.c and the meaning of calls to hiprtc.c and
  * hip.c.  Invariant: all libraries are looked for in the same order of places,
  * newest file name first, so that a compiler and the runtime that loads its
  * output come from one release.  No state, no locking.
  */
 #include "backend/rocm.h"
+#include "backend/shared.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -32,8 +33,8 @@ static void names_free(name_list *names)
         free(names->list[i]);
 }
 
-/* Adds DIR/FILE for each file.  root, if not NULL, stands before dir and is
- * taken literally: what glob(3) would read as a pattern is quoted if asked. */
+/* Adds DIR/FILE for each file.  root, if not NULL, stands before dir; for a
+ * list of patterns it is quoted. */
 static void add_place(name_list *names, const char *root, bool quote,
                       const char *dir, const char *const *files)
 {
@@ -41,11 +42,10 @@ static void add_place(name_list *names, const char *root, bool quote,
         groat__str path = {0};
         char *taken;
 
-        for (const char *c = root; c != NULL && *c != '\0'; c++) {
-            if (quote && strchr("*?[\\~", *c) != NULL)
-                groat__str_add(&path, "\\");
-            groat__str_addn(&path, c, 1);
-        }
+        if (root != NULL && quote)
+            groat__add_quoted(&path, root);
+        else if (root != NULL)
+            groat__str_add(&path, root);
         groat__str_addf(&path, "%s/%s", dir, files[i]);
         taken = groat__str_take(&path);
         if (taken == NULL || names->count + 1 >= NAMES_MAX) {
@@ -74,7 +74,7 @@ static void add_wheels(name_list *names, const char *root, const char *dir,
 static void add_loader_names(name_list *names, const groat__env *env,
                              const char *const *files)
 {
-    if (env->rocm_path != NULL && env->rocm_path[0] != '\0')
+    if (env->rocm_path != NULL)
         add_place(names, env->rocm_path, false, "/lib", files);
     for (size_t i = 0; files[i] != NULL && !names->failed; i++) {
         names->list[names->count] = strdup(files[i]);
@@ -109,6 +109,10 @@ static void add_patterns(name_list *names, const groat__env *env,
     add_wheels(names, NULL, "/usr/lib/python3/dist-packages", files);
 }
 
+const char *const groat__rocm_hip_files[] = {
+    "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+    "libamdhip64.so", NULL};
+
 groat_status groat__rocm_open(const groat__env *env,
                               const groat__rocm_library *library, groat__dl *dl,
                               groat_error *error)
@@ -118,7 +122,6 @@ groat_status groat__rocm_open(const groat__env *env,
     name_list loader = {{NULL}, 0, false};
     name_list patterns = {{NULL}, 0, false};
     groat_status status;
-    void *pin;
 
     memset(dl, 0, sizeof(*dl));
     add_loader_names(&loader, env, library->files);
@@ -132,11 +135,6 @@ groat_status groat__rocm_open(const groat__env *env,
     search.sonames = (const char *const *)loader.list;
     search.patterns = (const char *const *)patterns.list;
     status = groat__dl_open(&search, dl, error);
-    if (status != GROAT_OK)
-        goto free_names;
-    pin = dlopen(dl->path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    if (pin != NULL)
-        (void)dlclose(pin);
 free_names:
     names_free(&loader);
     names_free(&patterns);
@@ -175,23 +173,6 @@ const char *groat__rocm_needed(const groat__dl *dl, const char *prefix)
     return NULL;
 }
 
-groat_status groat__rocm_resolve(const groat__dl *dl,
-                                 const groat__rocm_symbol *symbols,
-                                 size_t count, void *calls, groat_error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        void *address = groat__dl_symbol(dl, symbols[i].name);
-
-        if (address == NULL && symbols[i].needed)
-            return groat__fail(error, GROAT_NO_DEVICE,
-                               "%s lacks the symbol %s that groat needs",
-                               dl->path, symbols[i].name);
-        /* ISO C has no cast from an object's to a function's address. */
-        memcpy((char *)calls + symbols[i].offset, &address, sizeof(address));
-    }
-    return GROAT_OK;
-}
-
 void groat__rocm_version(const groat__dl *dl, int packed, char *out,
                          size_t out_bytes)
 {
@@ -205,25 +186,4 @@ void groat__rocm_version(const groat__dl *dl, int packed, char *out,
         (void)snprintf(out, out_bytes, "%s", digits + 4);
     else
         (void)snprintf(out, out_bytes, "unknown");
-}
-
-void groat__rocm_doctor(groat__str *out, const char *subject, bool usable,
-                        const char *format, ...)
-{
-    groat__str text = {0};
-    va_list args;
-
-    va_start(args, format);
-    groat__str_addv(&text, format, args);
-    va_end(args);
-    while (text.len > 0 && text.data[text.len - 1] == '\n')
-        text.data[--text.len] = '\0';
-    for (size_t i = 0; i < text.len; i++)
-        if (text.data[i] == '\n')
-            text.data[i] = ';';
-        else if ((unsigned char)text.data[i] < 0x20)
-            text.data[i] = ' ';
-    groat__str_addf(out, "%s\t%d\t%s\n", subject, usable ? 1 : 0,
-                    text.data != NULL ? text.data : "");
-    groat__str_free(&text);
 }

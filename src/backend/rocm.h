@@ -12,6 +12,9 @@ typedef struct groat__rocm_library {
     const char *const *files;  /* "libamdhip64.so.7" ..., ended by NULL       */
 } groat__rocm_library;
 
+/* The files of the HIP runtime, for a groat__rocm_library. */
+extern const char *const groat__rocm_hip_files[];
+
 /* Opens the library: the user's path, $ROCM_PATH/lib, the loader's places,
  * /opt/rocm*, the distribution's folder, Conda's, Python wheels.  Every
  * library of ROCm is looked for in this one order, so that those that belong
@@ -29,26 +32,9 @@ bool groat__rocm_loaded(const char *file);
  * starts with prefix, or NULL.  Borrowed from the mapped library. */
 const char *groat__rocm_needed(const groat__dl *dl, const char *prefix);
 
-/* One vendor symbol: where its address goes in a structure of calls. */
-typedef struct groat__rocm_symbol {
-    const char *name;
-    bool needed;
-    size_t offset;
-} groat__rocm_symbol;
-
-/* Fills calls; optional symbols that are absent become NULL.  Errors:
- * NO_DEVICE, naming the library and the needed symbol it lacks. */
-groat_status groat__rocm_resolve(const groat__dl *dl,
-                                 const groat__rocm_symbol *symbols,
-                                 size_t count, void *calls, groat_error *error);
-
 /* Version of a library: what it says itself (HIP's packed number, 0 if it says
  * nothing), else the digits of its file name, else "unknown". */
 void groat__rocm_version(const groat__dl *dl, int packed, char *out,
                          size_t out_bytes);
-
-/* Appends a doctor line; the text is made one line without tabs. */
-void groat__rocm_doctor(groat__str *out, const char *subject, bool usable,
-                        const char *format, ...) GROAT_PRINTF(4, 5);
 
 #endif

@@ -55,7 +55,8 @@ typedef struct groat__values {
     bool sanitize;
     bool time;
     bool identity;
-    groat__list targets; /* the last one counts where one is wanted */
+    const char *target;  /* where one is wanted; NULL: the library's default */
+    groat__list targets; /* of build                                         */
     const char *input;
     const char *output;
     const char *cache_dir;
@@ -71,7 +72,7 @@ typedef struct groat__values {
 typedef enum groat__option_kind {
     GROAT__OPTION_FLAG,  /* bool                                          */
     GROAT__OPTION_TEXT,  /* const char *, not empty                       */
-    GROAT__OPTION_LIST,  /* groat__list, may be repeated                  */
+    GROAT__OPTION_LIST,  /* groat__list: the one kind that may be repeated */
     GROAT__OPTION_COUNT, /* uint64_t in [min, max], decimal or 0x         */
     GROAT__OPTION_BYTES  /* the same, with K, M, G for powers of 1024     */
 } groat__option_kind;
@@ -107,8 +108,8 @@ struct groat__cli {
     groat__values values;
     const char *const *words; /* what is no option                         */
     size_t word_count;
-    int argc; /* as main got them                          */
-    char **argv;
+    uint64_t given;         /* bit i: option i of the command was said   */
+    char **argv;            /* as main got them                          */
     groat_context *context; /* NULL until groat__cli_open                */
     groat__json json;       /* the open top object, with "format"        */
     groat__progress progress;
@@ -123,8 +124,9 @@ const groat__command *groat__command_find(const char *name);
 
 /* ---- opt.c ------------------------------------------------------------- */
 
-/* Parses everything behind the command's name into values and words.
- * Returns DONE, or USAGE after it has said what is wrong. */
+/* Parses everything behind the command's name into values and words; what is
+ * no list may be said once.  Returns DONE, or USAGE after it has said what is
+ * wrong. */
 int groat__opt_parse(groat__cli *cli, int argc, char **argv);
 /* The name in `known` that is nearest to `name`, or NULL when none is near.
  * best starts at a distance that counts as near and is lowered. */
@@ -146,6 +148,9 @@ void groat__cli_say_error(groat__cli *cli, const groat_error *error);
 /* The same, remembers it for the JSON answer, empties error, and returns the
  * exit code of its status. */
 int groat__cli_fail(groat__cli *cli, groat_error *error);
+/* Puts a status and a line into error, which may be NULL; returns status. */
+groat_status groat__cli_error(groat_error *error, groat_status status,
+                              const char *format, ...) GROAT_PRINTF(3, 4);
 /* Says a line that is no library error, the same way; returns the exit code
  * of status. */
 int groat__cli_refuse(groat__cli *cli, groat_status status, const char *format,
@@ -157,8 +162,6 @@ void groat__cli_json_error(groat__json *json, const groat_error *error);
 /* Opens cli->context as the options say, with `flags` (GROAT_OPEN_*) added.
  * Returns DONE or the exit code of a failure that it has told. */
 int groat__cli_open(groat__cli *cli, unsigned flags);
-/* The last --target, or NULL for the library's default. */
-const char *groat__cli_target(const groat__cli *cli);
 /* Milliseconds of a clock that only goes forward. */
 double groat__cli_now_ms(void);
 
@@ -167,17 +170,52 @@ double groat__cli_now_ms(void);
 /* Every driver of this tool; NULL past the end. */
 const groat_driver *groat__driver_at(size_t index);
 
+/* ---- output.c ---------------------------------------------------------- */
+
+/* The file of --output; start from {0}. */
+typedef struct groat__output {
+    const char *path;
+    FILE *file; /* NULL: not open */
+    bool made;  /* by open: it was not there before */
+} groat__output;
+
+/* Opens path for writing and leaves in it what it holds.  path must outlive
+ * output.  Errors: IO. */
+groat_status groat__output_open(groat__output *output, const char *path,
+                                groat_error *error);
+/* Replaces what an open file holds, and closes it.  Errors: IO. */
+groat_status groat__output_write(groat__output *output, const void *data,
+                                 size_t bytes, groat_error *error);
+/* Closes a file that got nothing, and removes it if open made it; does nothing
+ * after write. */
+void groat__output_drop(groat__output *output);
+
+/* ---- scratch.c --------------------------------------------------------- */
+
+/* Opens cli->context over a store in a fresh folder below base (NULL: $TMPDIR,
+ * else /tmp), or over that of --cache-dir.  folder starts from {0}.  Returns
+ * DONE or the exit code of a failure that it has told; close it either way. */
+int groat__scratch_open(groat__cli *cli, const char *base, groat__text *folder);
+/* Closes the context and removes the folder that was made. */
+void groat__scratch_close(groat__cli *cli, groat__text *folder);
+
 /* ---- spawn.c ----------------------------------------------------------- */
 
 /* Runs argv[0] (looked for in $PATH if it has no slash), waits, and gives its
  * stdout, at most max bytes, NUL-terminated, and its exit code (128 + signal
- * when it was killed).  Errors: IO, NO_MEMORY.  free() *out. */
+ * when it was killed).  error may be NULL.  Errors: IO.  free() *out. */
 groat_status groat__spawn_read(char *const *argv, size_t max, char **out,
                                int *code, groat_error *error);
 /* Makes this process one that can load kernels built with ASan: starts the
  * tool again with the runtime in front of all other libraries.  Returns DONE
  * when it already is one, else an exit code; does not return on success. */
 int groat__sanitize(groat__cli *cli);
+
+/* ---- cmd_cache.c ------------------------------------------------------- */
+
+/* What `groat cache stat` answers, of the open context's store: members of the
+ * innermost JSON object, or a table.  Returns an exit code. */
+int groat__cache_stat(groat__cli *cli);
 
 /* ---- the commands ------------------------------------------------------ */
 

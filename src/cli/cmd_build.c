@@ -2,33 +2,14 @@
  *
  * cmd_build.c - groat build: compile specs for targets, with no GPU.
  *
- * Owns the walk over specs and targets and the file of --output; compiling
- * and storing is the library's.
+ * Owns the walk over specs and targets; compiling and storing is the library's.
  * Invariant: one build that fails does not keep the others from being made;
  * the exit code is the first failure's.
  * Locking: none; the tool is single-threaded.
  */
 #include "cli/trial.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
-
-static int save(groat__cli *cli, const void *data, size_t bytes)
-{
-    const char *path = cli->values.output;
-    FILE *file = fopen(path, "wb");
-    bool whole;
-
-    if (!file)
-        return groat__cli_refuse(cli, GROAT_IO, "--output %s: %s", path,
-                                 strerror(errno));
-    whole = fwrite(data, 1, bytes, file) == bytes;
-    if (fclose(file) || !whole)
-        return groat__cli_refuse(cli, GROAT_IO, "--output %s: %s", path,
-                                 strerror(errno));
-    return GROAT__EXIT_DONE;
-}
 
 static void add_heads(groat__table *table)
 {
@@ -71,7 +52,8 @@ static void report(groat__cli *cli, groat__table *table, const groat_spec *spec,
     groat__facts_json(json, &info->facts);
 }
 
-static int build_one(groat__cli *cli, groat__table *table, groat_spec *spec)
+static int build_one(groat__cli *cli, groat__table *table,
+                     groat__output *output, groat_spec *spec)
 {
     groat_error error = GROAT_ERROR_INIT;
     groat_kernel_info info = {.size = sizeof(info)};
@@ -89,17 +71,17 @@ static int build_one(groat__cli *cli, groat__table *table, groat_spec *spec)
         groat_error_clear(&error);
     } else {
         report(cli, table, spec, &info, bytes);
-        if (cli->values.output)
-            code = save(cli, binary, bytes);
+        if (output->file && groat__output_write(output, binary, bytes, &error))
+            code = groat__cli_fail(cli, &error);
         groat_free(binary);
     }
     groat__json_end(&cli->json);
     return code;
 }
 
-/* The first pass parses all and builds none: a slip in the last word costs
- * nothing. */
-static int walk(groat__cli *cli, groat__table *table, bool build)
+/* The first pass, without output, parses all and builds none: a slip in the
+ * last word costs nothing. */
+static int walk(groat__cli *cli, groat__table *table, groat__output *output)
 {
     const groat__list *targets = &cli->values.targets;
     size_t wide = targets->count ? targets->count : 1;
@@ -115,10 +97,10 @@ static int walk(groat__cli *cli, groat__table *table, bool build)
         if (groat_spec_parse(cli->context, cli->words[i / wide], target, &spec,
                              &error))
             return groat__cli_fail(cli, &error);
-        if (build) {
+        if (output) {
             groat__progress_show(&cli->progress, i, total, "building %s",
                                  groat_spec_text(spec));
-            one = build_one(cli, table, spec);
+            one = build_one(cli, table, output, spec);
         }
         groat_spec_free(spec);
         code = code ? code : one;
@@ -129,6 +111,8 @@ static int walk(groat__cli *cli, groat__table *table, bool build)
 int groat__cmd_build(groat__cli *cli)
 {
     groat__table table = {.columns = 7, .right = 1u << 2 | 1u << 3 | 1u << 4};
+    groat_error error = GROAT_ERROR_INIT;
+    groat__output output = {0};
     int code;
 
     if (cli->values.output &&
@@ -140,11 +124,15 @@ int groat__cmd_build(groat__cli *cli)
             cli->word_count, cli->values.targets.count);
     code = groat__cli_open(cli, 0);
     if (!code)
-        code = walk(cli, NULL, false);
+        code = walk(cli, NULL, NULL);
     if (code)
         return code;
+    if (cli->values.output &&
+        groat__output_open(&output, cli->values.output, &error))
+        return groat__cli_fail(cli, &error);
     groat__json_array(&cli->json, "builds");
-    code = walk(cli, &table, true);
+    code = walk(cli, &table, &output);
+    groat__output_drop(&output);
     groat__json_end(&cli->json);
     groat__progress_clear(&cli->progress);
     groat__table_print(&table);

@@ -16,7 +16,7 @@
 typedef struct action {
     const char *name;
     bool prefix; /* wants KEYPREFIX */
-    int (*run)(groat__cli *cli, groat_error *error);
+    int (*run)(groat__cli *cli);
 } action;
 
 typedef struct listing {
@@ -25,11 +25,10 @@ typedef struct listing {
     size_t seen;
 } listing;
 
-static int show_path(groat__cli *cli, groat_error *error)
+static int show_path(groat__cli *cli)
 {
     const char *path = groat_cache_path(cli->context);
 
-    (void)error;
     if (cli->values.json)
         groat__json_string(&cli->json, "path", path);
     else
@@ -37,36 +36,35 @@ static int show_path(groat__cli *cli, groat_error *error)
     return GROAT__EXIT_DONE;
 }
 
-static int show_stat(groat__cli *cli, groat_error *error)
+int groat__cache_stat(groat__cli *cli)
 {
     groat_cache_stat stat = {.size = sizeof(stat)};
+    groat_error error = GROAT_ERROR_INIT;
+    groat_status status = groat_cache_stat_get(cli->context, &stat, &error);
     groat__table table = {.columns = 3, .right = 1u << 1};
+    const struct {
+        const char *name;
+        uint64_t value;
+        const char *unit;
+    } rows[] = {
+        {"entries", stat.entries, "kernels"},
+        {"payload_bytes", stat.payload_bytes, "bytes"},
+        {"file_bytes", stat.file_bytes, "bytes"},
+        {"max_bytes", stat.max_bytes, "bytes"},
+        {"evictions", stat.evictions, "of this process"},
+        {"faults", stat.faults, "of this process"},
+    };
 
-    if (groat_cache_stat_get(cli->context, &stat, error))
-        return groat__cli_fail(cli, error);
-    {
-        const struct {
-            const char *name;
-            uint64_t value;
-            const char *unit;
-        } rows[] = {
-            {"entries", stat.entries, "kernels"},
-            {"payload_bytes", stat.payload_bytes, "bytes"},
-            {"file_bytes", stat.file_bytes, "bytes"},
-            {"max_bytes", stat.max_bytes, "bytes"},
-            {"evictions", stat.evictions, "of this process"},
-            {"faults", stat.faults, "of this process"},
-        };
-
-        groat__json_string(&cli->json, "path", groat_cache_path(cli->context));
-        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-            groat__json_uint(&cli->json, rows[i].name, rows[i].value);
-            if (cli->values.json)
-                continue;
-            groat__table_add(&table, "%s", rows[i].name);
-            groat__table_add(&table, "%" PRIu64, rows[i].value);
-            groat__table_add(&table, "%s", rows[i].unit);
-        }
+    if (status)
+        return groat__cli_fail(cli, &error);
+    groat__json_string(&cli->json, "path", groat_cache_path(cli->context));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        groat__json_uint(&cli->json, rows[i].name, rows[i].value);
+        if (cli->values.json)
+            continue;
+        groat__table_add(&table, "%s", rows[i].name);
+        groat__table_add(&table, "%" PRIu64, rows[i].value);
+        groat__table_add(&table, "%s", rows[i].unit);
     }
     groat__table_print(&table);
     return GROAT__EXIT_DONE;
@@ -167,6 +165,7 @@ static int on_show(void *user, const groat_cache_entry *entry)
                      list->seen ? "\n" : "", entry->key, entry->bytes, created,
                      used);
         groat__print_plain(stdout, entry->identity, strlen(entry->identity));
+        groat__facts_print("facts ", &entry->facts);
         if (entry->log && entry->log[0]) {
             (void)printf("log\n");
             groat__print_plain(stdout, entry->log, strlen(entry->log));
@@ -177,29 +176,31 @@ static int on_show(void *user, const groat_cache_entry *entry)
     return 0;
 }
 
-static int list_entries(groat__cli *cli, groat_error *error)
+static int list_entries(groat__cli *cli)
 {
+    groat_error error = GROAT_ERROR_INIT;
     listing list = {cli, {.columns = 5, .right = 1u << 1}, 0};
     groat_status status;
 
     groat__json_array(&cli->json, "entries");
-    status = groat_cache_each(cli->context, NULL, on_list, &list, error);
+    status = groat_cache_each(cli->context, NULL, on_list, &list, &error);
     groat__json_end(&cli->json);
     groat__table_print(&list.table);
-    return status ? groat__cli_fail(cli, error) : GROAT__EXIT_DONE;
+    return status ? groat__cli_fail(cli, &error) : GROAT__EXIT_DONE;
 }
 
-static int show_entries(groat__cli *cli, groat_error *error)
+static int show_entries(groat__cli *cli)
 {
+    groat_error error = GROAT_ERROR_INIT;
     listing list = {cli, {.columns = 1}, 0};
     const char *prefix = cli->words[1];
     groat_status status;
 
     groat__json_array(&cli->json, "entries");
-    status = groat_cache_each(cli->context, prefix, on_show, &list, error);
+    status = groat_cache_each(cli->context, prefix, on_show, &list, &error);
     groat__json_end(&cli->json);
     if (status)
-        return groat__cli_fail(cli, error);
+        return groat__cli_fail(cli, &error);
     if (!list.seen)
         return groat__cli_refuse(cli, GROAT_IO, "no key starts with %s in %s",
                                  prefix, groat_cache_path(cli->context));
@@ -216,39 +217,42 @@ static void say_count(groat__cli *cli, const char *name, uint64_t count)
                      count == 1 ? "entry" : "entries", name);
 }
 
-static int verify(groat__cli *cli, groat_error *error)
+static int verify(groat__cli *cli)
 {
+    groat_error error = GROAT_ERROR_INIT;
     uint64_t checked = 0, dropped = 0;
 
-    if (groat_cache_verify(cli->context, &checked, &dropped, error))
-        return groat__cli_fail(cli, error);
+    if (groat_cache_verify(cli->context, &checked, &dropped, &error))
+        return groat__cli_fail(cli, &error);
     say_count(cli, "checked", checked);
     say_count(cli, "dropped", dropped);
     return dropped ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
 }
 
-static int gc(groat__cli *cli, groat_error *error)
+static int gc(groat__cli *cli)
 {
+    groat_error error = GROAT_ERROR_INIT;
     uint64_t evicted = 0;
 
-    if (groat_cache_gc(cli->context, cli->values.max_bytes, &evicted, error))
-        return groat__cli_fail(cli, error);
+    if (groat_cache_gc(cli->context, cli->values.max_bytes, &evicted, &error))
+        return groat__cli_fail(cli, &error);
     say_count(cli, "evicted", evicted);
     return GROAT__EXIT_DONE;
 }
 
-static int clear(groat__cli *cli, groat_error *error)
+static int clear(groat__cli *cli)
 {
+    groat_error error = GROAT_ERROR_INIT;
     uint64_t dropped = 0;
 
-    if (groat_cache_clear(cli->context, &dropped, error))
-        return groat__cli_fail(cli, error);
+    if (groat_cache_clear(cli->context, &dropped, &error))
+        return groat__cli_fail(cli, &error);
     say_count(cli, "dropped", dropped);
     return GROAT__EXIT_DONE;
 }
 
 static const action actions[] = {
-    {"path", false, show_path},    {"stat", false, show_stat},
+    {"path", false, show_path},    {"stat", false, groat__cache_stat},
     {"list", false, list_entries}, {"show", true, show_entries},
     {"verify", false, verify},     {"gc", false, gc},
     {"clear", false, clear},
@@ -302,7 +306,6 @@ static int check(groat__cli *cli, const action *act)
 
 int groat__cmd_cache(groat__cli *cli)
 {
-    groat_error error = GROAT_ERROR_INIT;
     const action *act = action_find(cli->words[0]);
     const char *problem;
     int code = check(cli, act);
@@ -316,5 +319,5 @@ int groat__cmd_cache(groat__cli *cli)
         return groat__cli_refuse(cli, GROAT_IO, "there is no store: %s",
                                  problem ? problem : "it was not opened");
     }
-    return act->run(cli, &error);
+    return act->run(cli);
 }

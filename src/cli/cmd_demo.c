@@ -3,17 +3,16 @@
  * cmd_demo.c - groat demo: kernels for the KV caches of real models, got three
  * ways: compiled, from disk in a new process, from memory.
  *
- * Owns the table of models, the private folder of the store, and the new
- * processes.  A run is trial.c's, a process spawn.c's.
+ * Owns the table of models and the new processes.  The private store is
+ * scratch.c's, a run trial.c's, a process spawn.c's.
  * Invariant: exits with 0 only when every byte of every run was right and the
  * second way really came from disk.
  * Locking: none; the tool is single-threaded.
  */
 #include "cli/trial.h"
 
-#include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,27 +71,6 @@ typedef struct demo_result {
 static bool all_right(const demo_result *result)
 {
     return result->cold_right && result->disk_right && result->memory_right;
-}
-
-/* ---- the private folder ------------------------------------------------ */
-
-static int remove_one(const char *path, const struct stat *facts, int kind,
-                      struct FTW *where)
-{
-    (void)facts;
-    (void)kind;
-    (void)where;
-    (void)remove(path);
-    return 0;
-}
-
-static bool make_folder(groat__text *folder)
-{
-    const char *tmp = getenv("TMPDIR");
-
-    groat__text_addf(folder, "%s/groat-demo-XXXXXX",
-                     tmp && *tmp ? tmp : "/tmp");
-    return !folder->failed && mkdtemp(folder->data);
 }
 
 /* ---- the answer of a new process --------------------------------------- */
@@ -161,7 +139,7 @@ static groat_spec *stream_of(groat__cli *cli, const demo_row *row)
     groat_spec *spec = NULL;
     int64_t stages = 4;
 
-    if (groat_spec_parse(cli->context, row->spec, groat__cli_target(cli), &spec,
+    if (groat_spec_parse(cli->context, row->spec, cli->values.target, &spec,
                          NULL) != GROAT_OK)
         return NULL;
     (void)groat_spec_set(spec, "entry", 1, NULL);
@@ -197,7 +175,7 @@ static void cold(groat__cli *cli, const demo_row *row, demo_result *result)
     groat__trial *trial = &result->trial;
     groat_error *error = &result->error;
 
-    if (groat_spec_parse(cli->context, row->spec, groat__cli_target(cli),
+    if (groat_spec_parse(cli->context, row->spec, cli->values.target,
                          &trial->spec, error) ||
         groat__trial_plan(cli, trial, error) ||
         groat__trial_get(cli, trial, error))
@@ -263,8 +241,8 @@ static void row_json(groat__json *json, const demo_row *row,
     groat__json_real(json, "cold_ms", result->cold_ms);
     groat__json_real(json, "disk_ms", result->disk_ms);
     groat__json_real(json, "hit_ns", result->hit_ns);
-    if (result->gb_per_s > 0)
-        groat__json_real(json, "stream_gb_per_s", result->gb_per_s);
+    groat__json_real(json, "stream_gb_per_s",
+                     result->gb_per_s > 0 ? result->gb_per_s : NAN);
     groat__json_bool(json, "cold_verified", result->cold_right);
     groat__json_bool(json, "disk_verified", result->disk_right);
     groat__json_bool(json, "memory_verified", result->memory_right);
@@ -326,32 +304,20 @@ static void print_rows(const demo_result *results)
 
 static int report_store(groat__cli *cli)
 {
-    groat_cache_stat stat = {.size = sizeof(stat)};
-    groat_error error = GROAT_ERROR_INIT;
-    groat__json *json = &cli->json;
+    int code;
 
-    if (groat_cache_stat_get(cli->context, &stat, &error))
-        return groat__cli_fail(cli, &error);
-    groat__json_object(json, "store");
-    groat__json_uint(json, "entries", stat.entries);
-    groat__json_uint(json, "payload_bytes", stat.payload_bytes);
-    groat__json_uint(json, "file_bytes", stat.file_bytes);
-    groat__json_uint(json, "compiles", stat.compiles);
-    groat__json_uint(json, "misses", stat.misses);
-    groat__json_uint(json, "faults", stat.faults);
-    groat__json_end(json);
     if (!cli->values.json)
-        (void)printf("store: %" PRIu64 " kernels, %" PRIu64
-                     " B of code in a file of %" PRIu64 " B; %" PRIu64
-                     " compiled, %" PRIu64 " faults\n",
-                     stat.entries, stat.payload_bytes, stat.file_bytes,
-                     stat.compiles, stat.faults);
-    return GROAT__EXIT_DONE;
+        (void)printf("\nThe store, as `groat cache stat` tells it:\n");
+    groat__json_object(&cli->json, "store");
+    code = groat__cache_stat(cli);
+    groat__json_end(&cli->json);
+    return code;
 }
 
 static int report(groat__cli *cli, demo_result *results)
 {
     int code = GROAT__EXIT_DONE;
+    int store;
 
     groat__json_array(&cli->json, "rows");
     for (size_t i = 0; i < ROWS; i++)
@@ -375,46 +341,28 @@ static int report(groat__cli *cli, demo_result *results)
         code = code ? code : one;
     }
     groat__json_bool(&cli->json, "verified", code == GROAT__EXIT_DONE);
-    if (report_store(cli) && !code)
-        code = GROAT__EXIT_FAILED;
-    return code;
+    store = report_store(cli);
+    return code ? code : store;
 }
 
 int groat__cmd_demo(groat__cli *cli)
 {
-    bool own = !cli->values.cache_dir;
     groat__text folder = {0};
-    demo_result *results;
+    demo_result *results = calloc(ROWS, sizeof(*results));
     int code;
 
-    if (own && !make_folder(&folder)) {
-        code = groat__cli_refuse(cli, GROAT_IO, "cannot make %s: %s",
-                                 folder.data ? folder.data : "a folder",
-                                 strerror(errno));
-        goto free_folder;
+    if (!results)
+        return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+    code = groat__scratch_open(cli, NULL, &folder);
+    if (!code) {
+        run_rows(cli, cli->values.cache_dir, results);
+        code = report(cli, results);
     }
-    if (own)
-        cli->values.cache_dir = folder.data;
-    results = calloc(ROWS, sizeof(*results));
-    code = results ? groat__cli_open(cli, 0)
-                   : groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
-    if (code)
-        goto remove_folder;
-    run_rows(cli, cli->values.cache_dir, results);
-    code = report(cli, results);
     for (size_t i = 0; i < ROWS; i++) {
         groat__trial_free(&results[i].trial);
         groat_error_clear(&results[i].error);
     }
-remove_folder:
+    groat__scratch_close(cli, &folder);
     free(results);
-    if (own) {
-        groat_close(cli->context);
-        cli->context = NULL;
-        cli->values.cache_dir = NULL;
-        (void)nftw(folder.data, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    }
-free_folder:
-    groat__text_free(&folder);
     return code;
 }

@@ -47,8 +47,8 @@ static int try_default(findings *all, const char *target)
                                    target, &spec, &error) == GROAT_OK)
         (void)groat_spec_key(spec, key, NULL, &error);
     if (error.status == GROAT_NO_DEVICE)
-        code = GROAT__EXIT_NO_DEVICE;
-    if (error.status)
+        code = groat__cli_fail(all->cli, &error);
+    else if (error.status)
         groat__cli_say_error(all->cli, &error);
     groat_spec_free(spec);
     groat_error_clear(&error);

@@ -120,7 +120,9 @@ static void print_params(const groat_family *family)
         if (!param_at(family, i, &info))
             continue;
         groat__table_add(&table, "  %s", info.name);
-        groat__table_add(&table, "%s", info.allowed);
+        groat__table_add(&table, "%s",
+                         info.type == GROAT_PARAM_BOOL ? "false|true"
+                                                       : info.allowed);
         groat__table_add(&table, "%s", info.deflt);
         groat__table_add(&table, "%s", info.unit);
         groat__table_add(&table, "%s", info.meaning);

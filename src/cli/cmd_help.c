@@ -45,8 +45,9 @@ static void print_command(const groat__command *command)
         (void)fputs(command->detail, stdout);
     (void)fputc('\n', stdout);
     for (const groat__option *at = command->options; at->name; at++) {
-        groat__table_add(&table, "  --%s%s%s", at->name, at->value ? " " : "",
-                         at->value ? at->value : "");
+        groat__table_add(&table, "  --%s%s%s%s", at->name, at->value ? " " : "",
+                         at->value ? at->value : "",
+                         at->kind == GROAT__OPTION_LIST ? "..." : "");
         groat__table_add(&table, "%s", at->meaning);
     }
     groat__table_print(&table);
@@ -72,7 +73,7 @@ static void print_commands(void)
         "A target is who runs it: cuda:sm_90a, hip:gfx950, cpu:gfx950.\n"
         "groat help COMMAND tells the options; --json works everywhere.\n"
         "Exit: 0 done, 1 failed, 2 usage or invalid spec, 3 no usable device\n"
-        "or backend, 4 compile failed.\n");
+        "or compiler, 4 compile failed.\n");
 }
 
 int groat__cmd_help(groat__cli *cli)

@@ -20,8 +20,8 @@ int groat__cmd_key(groat__cli *cli)
 
     if (code)
         return code;
-    if (groat_spec_parse(cli->context, cli->words[0], groat__cli_target(cli),
-                         &spec, &error) ||
+    if (groat_spec_parse(cli->context, cli->words[0], cli->values.target, &spec,
+                         &error) ||
         groat_spec_key(spec, key, &identity, &error)) {
         code = groat__cli_fail(cli, &error);
     } else if (cli->values.json) {

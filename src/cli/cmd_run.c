@@ -15,35 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_facts(const groat_facts *facts)
-{
-    const char *lead = "  facts     ";
-
-    if (facts->registers >= 0) {
-        (void)printf("%s%" PRId64 " registers", lead, facts->registers);
-        lead = ", ";
-    }
-    if (facts->spill_bytes >= 0) {
-        (void)printf("%s%" PRId64 " B spilled", lead, facts->spill_bytes);
-        lead = ", ";
-    }
-    if (facts->code_bytes >= 0) {
-        (void)printf("%s%" PRId64 " B of code", lead, facts->code_bytes);
-        lead = ", ";
-    }
-    if (lead[0] == ',')
-        (void)fputc('\n', stdout);
-}
-
 static void print_verdict(const groat__trial *trial, const groat_error *error)
 {
-    if (!trial->driver)
-        (void)printf("  verified  not run: the family has no driver here; "
-                     "built and loaded only\n");
-    else if (error->status == GROAT_JUDGED)
+    if (error->status == GROAT_JUDGED)
         (void)printf("  verified  NO: %s\n", error->text);
     else if (trial->verdict == GROAT__UNKNOWN)
-        (void)printf("  verified  not run: %s\n", error->text);
+        (void)printf("  verified  not run: %s\n",
+                     error->status ? error->text
+                                   : "the family has no driver here; built "
+                                     "and loaded only");
     else if (trial->mismatches)
         (void)printf("  verified  NO: %" PRIu64 " of %" PRIu64
                      " bytes are wrong; first %s[%" PRIu64
@@ -66,7 +46,7 @@ static void print_trial(const groat__trial *trial, const groat_error *error)
         (void)printf("  origin    %s: compile %.3f ms, load %.3f ms\n",
                      groat_origin_name(trial->origin), info->compile_ms,
                      info->load_ms);
-        print_facts(&info->facts);
+        groat__facts_print("  facts     ", &info->facts);
     }
     if (trial->launch_us > 0)
         (void)printf("  launch    %.3f us by the %s's clock, %" PRIu64
@@ -76,7 +56,6 @@ static void print_trial(const groat__trial *trial, const groat_error *error)
     print_verdict(trial, error);
 }
 
-/* Everything that can be wrong with the words, for all specs. */
 /* target may be NULL: the default one, which is not known yet. */
 static int check_sanitize(groat__cli *cli, const char *target)
 {
@@ -88,10 +67,11 @@ static int check_sanitize(groat__cli *cli, const char *target)
                              target);
 }
 
+/* Everything that can be wrong with the words, for all specs. */
 static int prepare(groat__cli *cli, groat__trial *trials)
 {
     groat_error error = GROAT_ERROR_INIT;
-    const char *target = groat__cli_target(cli);
+    const char *target = cli->values.target;
 
     for (size_t i = 0; i < cli->word_count; i++) {
         groat__trial *trial = &trials[i];
@@ -127,10 +107,11 @@ static int run_one(groat__cli *cli, groat__trial *trial, size_t index)
         groat__trial_json(&cli->json, trial);
         if (status)
             groat__cli_json_error(&cli->json, &error);
-    } else
+    } else {
+        if (index)
+            (void)fputc('\n', stdout);
         print_trial(trial, &error);
-    if (!cli->values.json && index + 1 < cli->word_count)
-        (void)fputc('\n', stdout);
+    }
     code = groat__exit_of(status);
     if (!code && trial->verdict == GROAT__WRONG)
         code = GROAT__EXIT_FAILED;
@@ -172,7 +153,7 @@ int groat__cmd_run(groat__cli *cli)
                                  "--input and --output go with one SPEC, there "
                                  "are %zu",
                                  cli->word_count);
-    code = check_sanitize(cli, groat__cli_target(cli));
+    code = check_sanitize(cli, cli->values.target);
     if (!code && cli->values.sanitize)
         code = groat__sanitize(cli);
     if (!code)

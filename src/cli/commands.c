@@ -27,12 +27,13 @@
         option, "N", GROAT__OPTION_COUNT, AT(member), min, max, meaning        \
     }
 
-#define ROW_JSON FLAG("json", json, "answer with one JSON object")
-#define ROW_HELP FLAG("help", help, "show this command's help")
-#define ROW_TARGET                                                             \
+#define ROW_JSON       FLAG("json", json, "answer with one JSON object")
+#define ROW_HELP       FLAG("help", help, "show this command's help")
+#define TARGET_MEANING "who runs it: cuda:sm_90a, hip:gfx950, cpu:gfx950 ..."
+#define ROW_TARGET     TEXT("target", "T", target, TARGET_MEANING)
+#define ROW_TARGETS                                                            \
     {                                                                          \
-        "target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0,                  \
-            "who runs it: cuda:sm_90a, hip:gfx950, cpu:gfx950 ..."             \
+        "target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0, TARGET_MEANING   \
     }
 #define ROW_FAMILIES                                                           \
     TEXT("family-path", "P", family_path,                                      \
@@ -73,7 +74,7 @@ static const groat__option run_options[] = {
 };
 
 static const groat__option build_options[] = {
-    ROW_TARGET,
+    ROW_TARGETS,
     TEXT("output", "FILE", output, "write the binary there (one build only)"),
     ROW_JSON,
     ROW_CACHE_DIR,
@@ -155,11 +156,14 @@ const groat__command groat__commands[] = {
      "  gc      drop the least recently used, and shrink the file\n"
      "  clear   drop all\n",
      groat__cmd_cache},
-    {"bench", "[hit|cold|disk]...", 0, 3, false, false, measure_options,
+    {"bench", "[hit|cold|disk|stream]... [SPEC...]", 0, GROAT__WORDS_ANY, false,
+     false, measure_options,
      "measure what groat costs on top of the vendor's calls",
      "  hit   launch through a handle, and lookup, against the raw launch\n"
      "  cold  a first kernel against a raw compile of an empty one\n"
-     "  disk  a kernel from the store against a raw module load\n",
+     "  disk  a kernel from the store against a raw module load\n"
+     "  stream  bandwidth of streaming entries (SPEC... or a list of its\n"
+     "          own) against a kernel that only reads\n",
      groat__cmd_bench},
     {"demo", "", 0, 0, false, false, measure_options,
      "make the KV loaders of real models: cold, from disk, from memory", NULL,

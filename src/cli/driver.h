@@ -20,8 +20,8 @@ enum {
     GROAT_DRIVER_ARGS = 24
 };
 
-/* One run-time argument of args.h that the command line may set:
- * "--valid-rows 33" for the name "valid_rows". */
+/* One run-time argument that the command line may set: "--valid-rows 33" for
+ * the name "valid_rows".  The name is that of the field of args.h. */
 typedef struct groat_driver_arg {
     const char *name;
     int64_t deflt; /* -1: the driver derives it from the spec */
@@ -71,11 +71,18 @@ typedef struct groat_driver {
     groat_status (*expect)(const groat_spec *spec, const groat_plan *plan,
                            const void *const *inputs, size_t index, void *data,
                            groat_error *error);
+
+    /* NULL where every output must be equal byte by byte.  Else writes, for
+     * output buffer `index` of floats, how far each may be from the expected
+     * one, and returns true; false means that this buffer must be equal. */
+    bool (*bound)(const groat_spec *spec, const groat_plan *plan,
+                  const void *const *inputs, size_t index, float *allowed);
 } groat_driver;
 
 /* NULL when the family has none: it can be built, not run. */
 const groat_driver *groat_driver_find(const char *family);
 
+extern const groat_driver groat_driver_plain_read;
 extern const groat_driver groat_driver_tile_loader_lds;
 
 #endif

@@ -85,15 +85,33 @@ int groat__cli_fail(groat__cli *cli, groat_error *error)
     return code ? code : GROAT__EXIT_FAILED;
 }
 
+static void fill_error(groat_error *error, groat_status status,
+                       const char *format, va_list args)
+{
+    groat_error_clear(error);
+    error->status = status;
+    (void)vsnprintf(error->text, sizeof(error->text), format, args);
+}
+
+groat_status groat__cli_error(groat_error *error, groat_status status,
+                              const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (error)
+        fill_error(error, status, format, args);
+    va_end(args);
+    return status;
+}
+
 int groat__cli_refuse(groat__cli *cli, groat_status status, const char *format,
                       ...)
 {
     va_list args;
 
-    groat_error_clear(&cli->failure);
-    cli->failure.status = status;
     va_start(args, format);
-    (void)vsnprintf(cli->failure.text, sizeof(cli->failure.text), format, args);
+    fill_error(&cli->failure, status, format, args);
     va_end(args);
     groat__cli_say_error(cli, &cli->failure);
     return groat__exit_of(status);
@@ -137,13 +155,6 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
     if (groat_open(&options, &cli->context, &error))
         return groat__cli_fail(cli, &error);
     return GROAT__EXIT_DONE;
-}
-
-const char *groat__cli_target(const groat__cli *cli)
-{
-    const groat__list *targets = &cli->values.targets;
-
-    return targets->count ? targets->item[targets->count - 1] : NULL;
 }
 
 double groat__cli_now_ms(void)
@@ -212,11 +223,11 @@ static int dispatch(groat__cli *cli, int argc, char **argv)
 }
 
 /* Ends and prints the JSON answer, and looks whether stdout took it all. */
-static int finish(groat__cli *cli, bool json, int code)
+static int finish(groat__cli *cli, int code)
 {
     groat__json *out = &cli->json;
 
-    if (json) {
+    if (cli->values.json) {
         while (out->depth > 1)
             groat__json_end(out);
         if (cli->failure.status)
@@ -232,19 +243,20 @@ static int finish(groat__cli *cli, bool json, int code)
     }
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {
+        /* What an earlier write failed with is no longer known. */
         groat__cli_say(cli, "stdout did not take the answer: %s",
-                       strerror(errno));
+                       errno ? strerror(errno) : "it is full or closed");
         code = code ? code : GROAT__EXIT_FAILED;
     }
     return code;
 }
 
 /* With stdout closed, the next file opened would take its number, and the
- * answer would go there.  A file over the shell's limit is an error to be told,
- * not the end. */
+ * answer would go there; so it would in the compilers that are started.  A file
+ * over the shell's limit is an error to be told, not the end. */
 static void own_standard_files(void)
 {
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int fd = open("/dev/null", O_RDONLY);
 
     while (fd >= 0 && fd <= STDERR_FILENO)
         fd = dup(fd);
@@ -255,12 +267,10 @@ static void own_standard_files(void)
 
 int main(int argc, char **argv)
 {
-    groat__cli cli = {.argc = argc,
-                      .argv = argv,
+    groat__cli cli = {.argv = argv,
                       .failure = GROAT_ERROR_INIT,
-                      .values = {.repeat = 1},
+                      .values = {.repeat = 1, .json = wants_json(argc, argv)},
                       .progress = {.wanted = isatty(STDERR_FILENO)}};
-    bool json = wants_json(argc, argv);
     int code;
 
     own_standard_files();
@@ -268,7 +278,7 @@ int main(int argc, char **argv)
     groat__json_int(&cli.json, "format", GROAT__FORMAT);
     code = dispatch(&cli, argc, argv);
     groat__progress_clear(&cli.progress);
-    code = finish(&cli, json, code);
+    code = finish(&cli, code);
     groat_close(cli.context);
     groat_error_clear(&cli.failure);
     groat__text_free(&cli.json.text);

@@ -25,6 +25,12 @@ size_t groat__opt_slack(const char *name)
     return len < 3 ? 2 : len < NAME_MAX_LEN ? 3 : 0;
 }
 
+/* "valid-rows" and "valid_rows" are one name. */
+static bool same_char(char typed, char known)
+{
+    return typed == known || (typed == '-' && known == '_');
+}
+
 /* Levenshtein's distance; names here are short. */
 static size_t distance(const char *a, const char *b)
 {
@@ -40,7 +46,7 @@ static size_t distance(const char *a, const char *b)
 
         row[0] = i;
         for (size_t j = 1; j <= len; j++) {
-            size_t change = corner + (a[i - 1] != b[j - 1]);
+            size_t change = corner + !same_char(a[i - 1], b[j - 1]);
             size_t step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
 
             corner = row[j];
@@ -61,12 +67,10 @@ void groat__opt_nearer(const char *name, const char *known, size_t *best,
     }
 }
 
-/* "valid-rows" and "valid_rows" are one name. */
 static bool same_name(const char *typed, const char *name)
 {
-    for (; *typed && *name; typed++, name++)
-        if (*typed != *name && !(*typed == '-' && *name == '_'))
-            return false;
+    while (*typed && same_char(*typed, *name))
+        typed++, name++;
     return *typed == *name;
 }
 
@@ -169,12 +173,27 @@ static bool read_signed(const char *text, int64_t *out)
     return !errno && end != text && !*end;
 }
 
+/* Two values of one option are a slip, whichever of them was meant. */
+static int refuse_twice(groat__cli *cli, const char *name)
+{
+    char spelled[GROAT__NAME_ROOM];
+
+    groat__opt_spell(name, spelled);
+    return groat__cli_refuse(cli, GROAT_INVALID,
+                             "--%s is given twice; %s takes it once", spelled,
+                             cli->command->name);
+}
+
 static int set_option(groat__cli *cli, const groat__option *option,
                       const char *value)
 {
     void *member = (char *)&cli->values + option->offset;
+    uint64_t bit = (uint64_t)1 << (option - cli->command->options);
     uint64_t count = 0;
 
+    if (cli->given & bit && option->kind != GROAT__OPTION_LIST)
+        return refuse_twice(cli, option->name);
+    cli->given |= bit;
     if (option->kind == GROAT__OPTION_FLAG) {
         *(bool *)member = true;
         return GROAT__EXIT_DONE;
@@ -201,8 +220,12 @@ static int set_option(groat__cli *cli, const groat__option *option,
         count < option->min || count > option->max)
         return groat__cli_refuse(
             cli, GROAT_INVALID,
-            "--%s is '%.64s', not a whole number from %" PRIu64 " to %" PRIu64,
-            option->name, value, option->min, option->max);
+            "--%s is '%.64s', not a whole number from %" PRIu64 " to %" PRIu64
+            "%s",
+            option->name, value, option->min, option->max,
+            option->kind == GROAT__OPTION_BYTES
+                ? ", with K, M or G behind it for powers of 1024"
+                : "");
     *(uint64_t *)member = count;
     return GROAT__EXIT_DONE;
 }
@@ -211,12 +234,17 @@ static int set_driver_arg(groat__cli *cli, const groat_driver_arg *arg,
                           const char *value)
 {
     groat__values *values = &cli->values;
+    char spelled[GROAT__NAME_ROOM];
     int64_t number;
 
+    for (size_t i = 0; i < values->arg_count; i++)
+        if (strcmp(values->arg[i].name, arg->name) == 0)
+            return refuse_twice(cli, arg->name);
+    groat__opt_spell(arg->name, spelled);
     if (!read_signed(value, &number))
         return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "--%s is '%.64s', not a whole number",
-                                 arg->name, value);
+                                 "--%s is '%.64s', not a whole number", spelled,
+                                 value);
     if (values->arg_count == GROAT__LIST_MAX)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "more than %d run-time arguments",

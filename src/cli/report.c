@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * report.c - what is said in JSON of a trial and of a binary.
+ * report.c - what is said of a trial, in JSON, and of a binary.
  *
  * Owns the names of the members; docs and tests rely on them, so they are
  * added to and never renamed while "format" is 1.
  * Invariant: every member is there in every run; what is not known is null.
+ * For people it is left out.
  * Locking: none; the tool is single-threaded.
  */
 #include "cli/trial.h"
+
+#include <inttypes.h>
 
 static void known_int(groat__json *json, const char *name, int64_t value)
 {
@@ -27,6 +30,31 @@ void groat__facts_json(groat__json *json, const groat_facts *facts)
     known_int(json, "code_bytes", facts->code_bytes);
     known_int(json, "max_threads", facts->max_threads);
     groat__json_end(json);
+}
+
+void groat__facts_print(const char *lead, const groat_facts *facts)
+{
+    const struct {
+        int64_t value;
+        const char *unit;
+    } rows[] = {
+        {facts->registers, "registers"},
+        {facts->sgprs, "scalar registers"},
+        {facts->spill_bytes, "B spilled"},
+        {facts->shared_bytes, "B of shared memory"},
+        {facts->code_bytes, "B of code"},
+        {facts->max_threads, "threads at most"},
+    };
+    const char *before = lead;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].value < 0)
+            continue;
+        (void)printf("%s%" PRId64 " %s", before, rows[i].value, rows[i].unit);
+        before = ", ";
+    }
+    if (before != lead)
+        (void)fputc('\n', stdout);
 }
 
 double groat__trial_gb_per_s(const groat__trial *trial)

@@ -14,7 +14,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +96,8 @@ static bool find_runtime(const char *cxx, char *path)
            ask(cxx, "libasan.so", path);
 }
 
-/* The compiler that the library will use: the same names in the same order. */
+/* The compiler that the library will use: the same names in the same order.
+ * *cxx says afterwards who was asked. */
 static bool find_any_runtime(const char **cxx, char *path)
 {
     static const char *const names[] = {"c++", "g++", "clang++"};
@@ -109,7 +109,7 @@ static bool find_any_runtime(const char **cxx, char *path)
         if (find_runtime(*cxx, path))
             return true;
     }
-    *cxx = "none of c++, g++ and clang++ in PATH is there or";
+    *cxx = "none of c++, g++ and clang++ in PATH";
     return false;
 }
 
@@ -163,9 +163,9 @@ int groat__sanitize(groat__cli *cli)
                                  "was not loaded");
     if (!find_any_runtime(&cxx, path))
         return groat__cli_refuse(cli, GROAT_NO_DEVICE,
-                                 "--sanitize: %s has no libasan.so and no "
-                                 "libclang_rt.asan.so; GROAT_CXX names another "
-                                 "compiler",
+                                 "--sanitize: no libasan.so and no "
+                                 "libclang_rt.asan.so was found by asking %s; "
+                                 "GROAT_CXX names another compiler",
                                  cxx);
     return start_again(cli, path);
 }

@@ -22,11 +22,8 @@ extern char **environ;
 static groat_status fail(groat_error *error, const char *what, const char *who,
                          int code)
 {
-    groat_error_clear(error);
-    error->status = GROAT_IO;
-    (void)snprintf(error->text, sizeof(error->text), "%s %s: %s", what, who,
-                   strerror(code));
-    return GROAT_IO;
+    return groat__cli_error(error, GROAT_IO, "%s %s: %s", what, who,
+                            strerror(code));
 }
 
 /* Reads to the end; what is beyond max is read and dropped, so that the child

@@ -2,7 +2,8 @@
  *
  * trial.c - plans, feeds, launches and judges one kernel.
  *
- * Owns the host and device buffers of a launch, from allocation to release.
+ * Owns the host and device buffers of a launch, from allocation to release, and
+ * the files that its bytes come from and go to.
  * Leaves to the family's driver what the bytes mean, to cmd_run.c and
  * cmd_demo.c what is said about them, to report.c the JSON.
  * Invariant: output memory is poisoned on both sides before the launch and so
@@ -14,32 +15,18 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The buffers of one launch. */
-typedef struct bench_top {
+typedef struct buffers {
     void *host[GROAT_PLAN_BUFFERS];
     uint64_t address[GROAT_PLAN_BUFFERS];
     bool placed[GROAT_PLAN_BUFFERS];
-} bench_top;
-
-static groat_status fail(groat_error *error, groat_status status,
-                         const char *format, ...) GROAT_PRINTF(3, 4);
-
-static groat_status fail(groat_error *error, groat_status status,
-                         const char *format, ...)
-{
-    va_list args;
-
-    groat_error_clear(error);
-    error->status = status;
-    va_start(args, format);
-    (void)vsnprintf(error->text, sizeof(error->text), format, args);
-    va_end(args);
-    return status;
-}
+} buffers;
 
 /* malloc(0) may be NULL, and a plan may have an empty buffer. */
 static void *take(size_t bytes, const char *what, groat_error *error)
@@ -47,8 +34,9 @@ static void *take(size_t bytes, const char *what, groat_error *error)
     void *data = malloc(bytes ? bytes : 1);
 
     if (!data)
-        (void)fail(error, GROAT_NO_MEMORY,
-                   "no %zu bytes of host memory for buffer %s", bytes, what);
+        (void)groat__cli_error(error, GROAT_NO_MEMORY,
+                               "no %zu bytes of host memory for buffer %s",
+                               bytes, what);
     return data;
 }
 
@@ -62,40 +50,69 @@ static groat_status set_argument(const groat_driver *driver,
         if (strcmp(arg->name, said->name) != 0)
             continue;
         if (said->value < arg->min || said->value > arg->max)
-            return fail(error, GROAT_INVALID,
-                        "%s of family %s is %" PRId64 ", allowed are %" PRId64
-                        " to %" PRId64 " %s",
-                        arg->name, driver->family, said->value, arg->min,
-                        arg->max, arg->unit);
+            return groat__cli_error(error, GROAT_INVALID,
+                                    "%s of family %s is %" PRId64
+                                    ", allowed are %" PRId64 " to %" PRId64
+                                    " %s",
+                                    arg->name, driver->family, said->value,
+                                    arg->min, arg->max, arg->unit);
         values[i] = said->value;
         return GROAT_OK;
     }
-    return fail(error, GROAT_INVALID,
-                "family %s has no run-time argument %s; see groat families %s",
-                driver->family, said->name, driver->family);
+    return groat__cli_error(
+        error, GROAT_INVALID,
+        "family %s has no run-time argument %s; see groat families %s",
+        driver->family, said->name, driver->family);
 }
 
-/* What can be wrong with --input is told before anything is compiled. */
+/* The first input or output buffer, or NULL. */
+static const groat_buffer *first_buffer(const groat_plan *plan, bool output)
+{
+    for (size_t i = 0; i < plan->buffer_count; i++)
+        if (plan->buffers[i].output == output)
+            return &plan->buffers[i];
+    return NULL;
+}
+
 static groat_status check_input(const char *path, const groat_plan *plan,
                                 groat_error *error)
 {
-    const groat_buffer *buffer = plan->buffers;
+    const groat_buffer *buffer = first_buffer(plan, false);
     struct stat facts;
-    size_t i = 0;
 
-    while (i < plan->buffer_count && buffer[i].output)
-        i++;
-    if (i == plan->buffer_count)
-        return fail(error, GROAT_INVALID,
-                    "--input %s: the family has no input buffer", path);
-    if (stat(path, &facts))
-        return fail(error, GROAT_IO, "--input %s: %s", path, strerror(errno));
-    if (S_ISREG(facts.st_mode) && (uint64_t)facts.st_size != buffer[i].bytes)
-        return fail(error, GROAT_INVALID,
-                    "--input %s has %" PRIu64 " bytes, buffer %s has %zu bytes",
-                    path, (uint64_t)facts.st_size, buffer[i].name,
-                    buffer[i].bytes);
+    if (!buffer)
+        return groat__cli_error(error, GROAT_INVALID,
+                                "--input %s: the family has no input buffer",
+                                path);
+    if (stat(path, &facts) || access(path, R_OK))
+        return groat__cli_error(error, GROAT_IO, "--input %s: %s", path,
+                                strerror(errno));
+    if (S_ISDIR(facts.st_mode))
+        return groat__cli_error(error, GROAT_IO, "--input %s: %s", path,
+                                strerror(EISDIR));
+    if (S_ISREG(facts.st_mode) && (uint64_t)facts.st_size != buffer->bytes)
+        return groat__cli_error(
+            error, GROAT_INVALID,
+            "--input %s has %" PRIu64 " bytes, buffer %s has %zu bytes", path,
+            (uint64_t)facts.st_size, buffer->name, buffer->bytes);
     return GROAT_OK;
+}
+
+/* What can be wrong with the files is told before anything is compiled. */
+static groat_status check_files(const groat__values *options,
+                                groat__trial *trial, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    if (options->input)
+        status = check_input(options->input, &trial->plan, error);
+    if (status || !options->output)
+        return status;
+    if (!first_buffer(&trial->plan, true))
+        return groat__cli_error(error, GROAT_INVALID,
+                                "--output %s: the family has no output buffer",
+                                options->output);
+    return groat__output_open(&trial->output, options->output, error);
 }
 
 groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
@@ -113,10 +130,11 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
     trial->driver = groat_driver_find(family);
     if (!trial->driver &&
         (options->arg_count || options->input || options->output))
-        return fail(error, GROAT_INVALID,
-                    "family %s has no driver here: it is built and loaded, "
-                    "and takes no --input, --output or run-time argument",
-                    family);
+        return groat__cli_error(
+            error, GROAT_INVALID,
+            "family %s has no driver here: it is built and loaded, "
+            "and takes no --input, --output or run-time argument",
+            family);
     if (!trial->driver)
         return GROAT_OK;
     for (size_t i = 0; trial->driver->args[i].name; i++)
@@ -128,9 +146,7 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
     }
     memset(&trial->plan, 0, sizeof(trial->plan));
     status = trial->driver->plan(trial->spec, values, &trial->plan, error);
-    if (!status && options->input)
-        status = check_input(options->input, &trial->plan, error);
-    return status;
+    return status ? status : check_files(options, trial, error);
 }
 
 /* What cannot run here can still be compiled, and its facts told. */
@@ -167,7 +183,8 @@ groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
         return status;
     trial->made = true;
     status = groat_kernel_info_get(trial->kernel, &trial->info);
-    return status ? fail(error, status, "the kernel gave no information")
+    return status ? groat__cli_error(error, status,
+                                     "the kernel gave no information")
                   : GROAT_OK;
 }
 
@@ -179,35 +196,24 @@ static groat_status read_input(const char *path, void *data, size_t bytes,
     size_t got;
 
     if (!file)
-        return fail(error, GROAT_IO, "--input %s: %s", path, strerror(errno));
+        return groat__cli_error(error, GROAT_IO, "--input %s: %s", path,
+                                strerror(errno));
     errno = 0;
     got = fread(data, 1, bytes, file);
     if (ferror(file))
-        status = fail(error, GROAT_IO, "--input %s: %s", path, strerror(errno));
+        status = groat__cli_error(error, GROAT_IO, "--input %s: %s", path,
+                                  strerror(errno));
     else if (got != bytes || fgetc(file) != EOF)
-        status = fail(error, GROAT_INVALID,
-                      "--input %s has %s than the %zu bytes of buffer %s", path,
-                      got == bytes ? "more" : "fewer", bytes, name);
+        status = groat__cli_error(
+            error, GROAT_INVALID,
+            "--input %s has %s than the %zu bytes of buffer %s", path,
+            got == bytes ? "more" : "fewer", bytes, name);
     (void)fclose(file);
     return status;
 }
 
-static groat_status write_output(const char *path, const void *data,
-                                 size_t bytes, groat_error *error)
-{
-    FILE *file = fopen(path, "wb");
-    bool whole;
-
-    if (!file)
-        return fail(error, GROAT_IO, "--output %s: %s", path, strerror(errno));
-    whole = fwrite(data, 1, bytes, file) == bytes;
-    if (fclose(file) || !whole)
-        return fail(error, GROAT_IO, "--output %s: %s", path, strerror(errno));
-    return GROAT_OK;
-}
-
 /* Fills the host copies, and puts them on the device. */
-static groat_status place(groat__cli *cli, groat__trial *trial, bench_top *top,
+static groat_status place(groat__cli *cli, groat__trial *trial, buffers *at,
                           groat_error *error)
 {
     const char *target = groat_spec_target(trial->spec);
@@ -217,29 +223,39 @@ static groat_status place(groat__cli *cli, groat__trial *trial, bench_top *top,
     for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
         const groat_buffer *buffer = &trial->plan.buffers[i];
 
-        top->host[i] = take(buffer->bytes, buffer->name, error);
-        if (!top->host[i])
+        at->host[i] = take(buffer->bytes, buffer->name, error);
+        if (!at->host[i])
             return GROAT_NO_MEMORY;
         if (buffer->output)
-            memset(top->host[i], GROAT__POISON, buffer->bytes);
+            memset(at->host[i], GROAT__POISON, buffer->bytes);
         else if (path)
-            status = read_input(path, top->host[i], buffer->bytes, buffer->name,
+            status = read_input(path, at->host[i], buffer->bytes, buffer->name,
                                 error);
         else
             trial->driver->fill(trial->spec, &trial->plan, i, cli->values.seed,
-                                top->host[i]);
+                                at->host[i]);
         if (!buffer->output)
             path = NULL;
         if (!status)
             status = groat_memory_alloc(cli->context, target, buffer->bytes,
-                                        &top->address[i], error);
+                                        &at->address[i], error);
         if (status)
             return status;
-        top->placed[i] = true;
-        status = groat_memory_write(cli->context, target, top->address[i],
-                                    top->host[i], buffer->bytes, error);
+        at->placed[i] = true;
+        status = groat_memory_write(cli->context, target, at->address[i],
+                                    at->host[i], buffer->bytes, error);
     }
     return status;
+}
+
+static void note_first(groat__trial *trial, const groat_buffer *buffer,
+                       size_t offset, const unsigned char *want,
+                       const unsigned char *got)
+{
+    trial->first_buffer = buffer->name;
+    trial->first_offset = offset;
+    trial->first_expected = *want;
+    trial->first_got = *got;
 }
 
 static void compare(groat__trial *trial, const groat_buffer *buffer,
@@ -248,75 +264,86 @@ static void compare(groat__trial *trial, const groat_buffer *buffer,
     trial->bytes += buffer->bytes;
     if (buffer->bytes == 0 || memcmp(want, got, buffer->bytes) == 0)
         return;
-    for (size_t i = 0; i < buffer->bytes; i++) {
-        if (want[i] == got[i])
+    for (size_t i = 0; i < buffer->bytes; i++)
+        if (want[i] != got[i] && !trial->mismatches++)
+            note_first(trial, buffer, i, want + i, got + i);
+}
+
+static void compare_floats(groat__trial *trial, const groat_buffer *buffer,
+                           const float *allowed, const float *want,
+                           const float *got)
+{
+    trial->bytes += buffer->bytes;
+    for (size_t i = 0; i < buffer->bytes / sizeof(*want); i++) {
+        /* Written so that a NaN is a mismatch. */
+        if (fabsf(want[i] - got[i]) <= allowed[i])
             continue;
-        if (!trial->mismatches++) {
-            trial->first_buffer = buffer->name;
-            trial->first_offset = i;
-            trial->first_expected = want[i];
-            trial->first_got = got[i];
-        }
+        if (!trial->mismatches)
+            note_first(trial, buffer, i * sizeof(*want),
+                       (const unsigned char *)&want[i],
+                       (const unsigned char *)&got[i]);
+        trial->mismatches += sizeof(*want);
     }
 }
 
 /* Compares one output buffer, read back over its poison, with its oracle. */
-static groat_status judge_one(groat__trial *trial, const bench_top *top,
+static groat_status judge_one(groat__trial *trial, const buffers *at,
                               const void *const *inputs, size_t index,
                               groat_error *error)
 {
     const groat_buffer *buffer = &trial->plan.buffers[index];
     void *want = take(buffer->bytes, buffer->name, error);
-    groat_status status;
+    float *allowed = take(buffer->bytes, buffer->name, error);
+    groat_status status = GROAT_NO_MEMORY;
 
-    if (!want)
-        return GROAT_NO_MEMORY;
+    if (!want || !allowed)
+        goto out;
     memset(want, GROAT__POISON, buffer->bytes);
     status = trial->driver->expect(trial->spec, &trial->plan, inputs, index,
                                    want, error);
-    if (!status)
-        compare(trial, buffer, want, top->host[index]);
+    if (status)
+        goto out;
+    if (trial->driver->bound &&
+        trial->driver->bound(trial->spec, &trial->plan, inputs, index, allowed))
+        compare_floats(trial, buffer, allowed, want, at->host[index]);
+    else
+        compare(trial, buffer, want, at->host[index]);
+out:
+    free(allowed);
     free(want);
     return status;
 }
 
-static groat_status judge(groat__cli *cli, groat__trial *trial, bench_top *top,
+static groat_status judge(groat__cli *cli, groat__trial *trial, buffers *at,
                           groat_error *error)
 {
-    const char *path = cli->values.output;
+    const groat_buffer *first = first_buffer(&trial->plan, true);
     const void *inputs[GROAT_PLAN_BUFFERS] = {NULL};
-    const void *first = NULL;
-    size_t first_bytes = 0;
     groat_status status = GROAT_OK;
 
     for (size_t i = 0; i < trial->plan.buffer_count; i++)
-        inputs[i] = trial->plan.buffers[i].output ? NULL : top->host[i];
+        inputs[i] = trial->plan.buffers[i].output ? NULL : at->host[i];
     for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
         const groat_buffer *buffer = &trial->plan.buffers[i];
 
         if (!buffer->output)
             continue;
         status = groat_memory_read(cli->context, groat_spec_target(trial->spec),
-                                   top->host[i], top->address[i], buffer->bytes,
+                                   at->host[i], at->address[i], buffer->bytes,
                                    error);
-        if (!status && !first) {
-            first = top->host[i];
-            first_bytes = buffer->bytes;
-        }
         if (!status)
-            status = judge_one(trial, top, inputs, i, error);
+            status = judge_one(trial, at, inputs, i, error);
     }
     if (!status)
         trial->verdict = trial->mismatches ? GROAT__WRONG : GROAT__RIGHT;
-    if (!status && path && first)
-        status = write_output(path, first, first_bytes, error);
-    else if (!status && path)
-        status = fail(error, GROAT_INVALID,
-                      "--output %s: the family has no output buffer", path);
+    if (!status && trial->output.file)
+        status = groat__output_write(&trial->output,
+                                     at->host[first - trial->plan.buffers],
+                                     first->bytes, error);
     return status;
 }
 
-static groat_status launch(groat__cli *cli, groat__trial *trial, bench_top *top,
+static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
                            groat_error *error)
 {
     groat_launch how = GROAT_LAUNCH_INIT;
@@ -337,7 +364,7 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, bench_top *top,
     if (status)
         return status;
     trial->launch_us = (groat__cli_now_ms() - start) * 1e3;
-    status = judge(cli, trial, top, error);
+    status = judge(cli, trial, at, error);
     if (status || (repeat <= 1 && !cli->values.time))
         return status;
     status =
@@ -350,7 +377,7 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, bench_top *top,
 groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
                                  groat_error *error)
 {
-    bench_top top = {{NULL}, {0}, {false}};
+    buffers at = {{NULL}, {0}, {false}};
     groat_status status;
 
     if (!trial->driver)
@@ -360,22 +387,23 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
     trial->mismatches = 0;
     trial->launch_us = 0;
     trial->device_clock = false;
-    status = place(cli, trial, &top, error);
+    status = place(cli, trial, &at, error);
     if (!status) {
-        trial->driver->bind(trial->spec, &trial->plan, top.address);
-        status = launch(cli, trial, &top, error);
+        trial->driver->bind(trial->spec, &trial->plan, at.address);
+        status = launch(cli, trial, &at, error);
     }
     for (size_t i = 0; i < trial->plan.buffer_count; i++) {
-        if (top.placed[i])
+        if (at.placed[i])
             groat_memory_free(cli->context, groat_spec_target(trial->spec),
-                              top.address[i]);
-        free(top.host[i]);
+                              at.address[i]);
+        free(at.host[i]);
     }
     return status;
 }
 
 void groat__trial_free(groat__trial *trial)
 {
+    groat__output_drop(&trial->output);
     groat_kernel_release(trial->kernel);
     groat_spec_free(trial->spec);
     trial->kernel = NULL;

@@ -25,9 +25,10 @@ typedef struct groat__trial {
     groat_origin origin;
     const groat_driver *driver; /* NULL: the family has none              */
     groat_plan plan;
-    double get_ms;     /* the whole of groat_kernel_get                   */
-    double launch_us;  /* of one launch; 0: there was none                */
-    bool device_clock; /* launch_us is by device events, not by the host  */
+    groat__output output; /* of --output, open from the plan on           */
+    double get_ms;        /* the whole of groat_kernel_get                   */
+    double launch_us;     /* of one launch; 0: there was none                */
+    bool device_clock;    /* launch_us is by device events, not by the host  */
     groat__verdict verdict;
     uint64_t bytes;      /* of output compared                            */
     uint64_t mismatches; /* of them, wrong                                */
@@ -44,7 +45,8 @@ groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
                               groat_error *error);
 
 /* The driver of the spec's family and the values of its run-time arguments as
- * the command line set them, planned.  Errors: INVALID. */
+ * the command line set them, planned; --input looked at and --output opened.
+ * Errors: INVALID, IO. */
 groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
                                groat_error *error);
 
@@ -57,6 +59,8 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
 double groat__trial_gb_per_s(const groat__trial *trial);
 /* Puts all members into the innermost JSON object. */
 void groat__trial_json(groat__json *json, const groat__trial *trial);
+/* lead and what is known, in one line; nothing when nothing is known. */
+void groat__facts_print(const char *lead, const groat_facts *facts);
 /* "facts": {...}, -1 as null. */
 void groat__facts_json(groat__json *json, const groat_facts *facts);
 void groat__trial_free(groat__trial *trial);

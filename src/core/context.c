@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * context.c opens and closes what everything hangs on: the copy of the
- * environment (read here and nowhere else), the families, the store, and the
- * places for machines, flights and kernels.  A store that cannot be opened is
+ * environment (made here and read nowhere else, not even by the compilers that
+ * are started), the families, the store, and the places for machines, flights
+ * and kernels.  A store that cannot be opened is
  * no error: one warning, and kernels live in memory.
  */
 #include <errno.h>
@@ -34,55 +35,104 @@ double groat__now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* The first variable that is set and not empty, copied. */
-static const char *copy_variable(groat_context *context, size_t slot,
-                                 const char *name, const char *other)
+static void free_texts(char **texts)
 {
-    const char *value = getenv(name);
-
-    if ((value == NULL || *value == '\0') && other != NULL)
-        value = getenv(other);
-    if (value == NULL || *value == '\0')
-        return NULL;
-    context->env_strings[slot] = strdup(value);
-    return context->env_strings[slot];
+    for (size_t i = 0; texts != NULL && texts[i] != NULL; i++)
+        free(texts[i]);
+    free(texts);
 }
 
-static void read_environment(groat_context *context)
+/* Every variable, ended by NULL, but for the locale, which is C: what a
+ * compiler says is kept with its binaries.  NULL with no memory. */
+static char **copy_environment(void)
+{
+    extern char **environ;
+    static const char locale[] = "LC_ALL=C";
+    size_t count = 0;
+    size_t kept = 0;
+    char **copy;
+
+    while (environ != NULL && environ[count] != NULL)
+        count++;
+    copy = calloc(count + 2, sizeof(*copy));
+    for (size_t i = 0; copy != NULL && i <= count; i++) {
+        const char *text = i < count ? environ[i] : locale;
+
+        if (i < count && strncmp(text, locale, strlen("LC_ALL=")) == 0)
+            continue;
+        copy[kept] = strdup(text);
+        if (copy[kept++] == NULL) {
+            free_texts(copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+/* What the copy says of a variable; NULL when that is nothing or empty. */
+static const char *variable(const groat_context *context, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; context->environment[i] != NULL; i++) {
+        const char *text = context->environment[i];
+
+        if (strncmp(text, name, len) == 0 && text[len] == '=')
+            return text[len + 1] != '\0' ? text + len + 1 : NULL;
+    }
+    return NULL;
+}
+
+static const char *either(const groat_context *context, const char *name,
+                          const char *other)
+{
+    const char *value = variable(context, name);
+
+    return value != NULL ? value : variable(context, other);
+}
+
+static groat_status read_environment(groat_context *context, groat_error *error)
 {
     groat__env *env = &context->env;
 
-    env->home = copy_variable(context, 0, "HOME", NULL);
-    env->nvrtc = copy_variable(context, 1, "GROAT_NVRTC", NULL);
-    env->cuda = copy_variable(context, 2, "GROAT_CUDA", NULL);
-    env->hiprtc = copy_variable(context, 3, "GROAT_HIPRTC", NULL);
-    env->hip = copy_variable(context, 4, "GROAT_HIP", NULL);
-    env->comgr = copy_variable(context, 5, "GROAT_COMGR", NULL);
-    env->cxx = copy_variable(context, 6, "GROAT_CXX", NULL);
-    env->cuda_home = copy_variable(context, 7, "CUDA_HOME", "CUDA_PATH");
-    env->rocm_path = copy_variable(context, 8, "ROCM_PATH", "HIP_PATH");
-    env->virtual_env = copy_variable(context, 9, "VIRTUAL_ENV", NULL);
-    env->conda_prefix = copy_variable(context, 10, "CONDA_PREFIX", NULL);
-    env->path = copy_variable(context, 11, "PATH", NULL);
-    env->tmpdir = copy_variable(context, 12, "TMPDIR", NULL);
+    context->environment = copy_environment();
+    if (context->environment == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY,
+                           "no memory for a copy of the environment");
+    env->all = context->environment;
+    env->home = variable(context, "HOME");
+    env->nvrtc = variable(context, "GROAT_NVRTC");
+    env->cuda = variable(context, "GROAT_CUDA");
+    env->hiprtc = variable(context, "GROAT_HIPRTC");
+    env->hip = variable(context, "GROAT_HIP");
+    env->comgr = variable(context, "GROAT_COMGR");
+    env->cxx = variable(context, "GROAT_CXX");
+    env->cuda_home = either(context, "CUDA_HOME", "CUDA_PATH");
+    env->rocm_path = either(context, "ROCM_PATH", "HIP_PATH");
+    env->virtual_env = variable(context, "VIRTUAL_ENV");
+    env->conda_prefix = variable(context, "CONDA_PREFIX");
+    env->path = variable(context, "PATH");
+    env->tmpdir = variable(context, "TMPDIR");
+    return GROAT_OK;
 }
 
 /* malloc'd; NULL with a reason when nothing says where. */
-static char *cache_dir(const groat_options *options, const char **why)
+static char *cache_dir(const groat_context *context,
+                       const groat_options *options, const char **why)
 {
     const char *dir = options->cache_dir;
-    const char *base = getenv("XDG_CACHE_HOME");
+    const char *base = variable(context, "XDG_CACHE_HOME");
     groat__str path = {0};
 
     if (dir == NULL || *dir == '\0')
-        dir = getenv("GROAT_CACHE_DIR");
-    if (dir != NULL && *dir != '\0')
+        dir = variable(context, "GROAT_CACHE_DIR");
+    if (dir != NULL)
         return strdup(dir);
     if (base != NULL && *base == '/') {
         groat__str_addf(&path, "%s/groat", base);
         return groat__str_take(&path);
     }
-    base = getenv("HOME");
+    base = context->env.home;
     if (base == NULL || *base != '/') {
         *why = "HOME is not set; name a folder with GROAT_CACHE_DIR";
         return NULL;
@@ -125,12 +175,12 @@ static bool parse_bytes(const char *text, uint64_t *out)
 static uint64_t cache_bound(groat_context *context,
                             const groat_options *options)
 {
-    const char *text = getenv("GROAT_CACHE_MAX_BYTES");
+    const char *text = variable(context, "GROAT_CACHE_MAX_BYTES");
     uint64_t bytes = options->cache_max_bytes;
 
     if (bytes != 0)
         return bytes;
-    if (text == NULL || *text == '\0')
+    if (text == NULL)
         return default_max_bytes;
     if (parse_bytes(text, &bytes))
         return bytes;
@@ -161,7 +211,7 @@ static void open_store(groat_context *context, const groat_options *options)
         context->store_problem = strdup("the caller asked for none");
         return;
     }
-    dir = cache_dir(options, &why);
+    dir = cache_dir(context, options, &why);
     if (dir == NULL) {
         lose_store(context, why);
         return;
@@ -209,7 +259,6 @@ groat_status groat_open(const groat_options *options, groat_context **out,
                         groat_error *error)
 {
     const groat_options plain = GROAT_OPTIONS_INIT;
-    const char *family_path;
     groat_context *context;
     groat_status status;
 
@@ -229,11 +278,17 @@ groat_status groat_open(const groat_options *options, groat_context **out,
     context->env.log = (groat__log){options->log, options->log_user};
     context->env.device = options->device;
     context->env.seed = options->seed;
+    context->env.trace = options->trace;
+    context->env.trace_user = options->trace_user;
     context->env.sanitize = (options->flags & GROAT_OPEN_SANITIZE) != 0;
-    read_environment(context);
-    family_path = options->family_path != NULL ? options->family_path
-                                               : getenv("GROAT_FAMILY_PATH");
-    status = groat__families_load(context, family_path, error);
+    status = read_environment(context, error);
+    if (status == GROAT_OK)
+        status =
+            groat__families_load(context,
+                                 options->family_path != NULL
+                                     ? options->family_path
+                                     : variable(context, "GROAT_FAMILY_PATH"),
+                                 error);
     if (status != GROAT_OK) {
         groat_close(context);
         return status;
@@ -260,8 +315,7 @@ void groat_close(groat_context *context)
     free(context->store_problem);
     for (size_t i = 0; i < context->family_count; i++)
         groat__family_free(context->families[i]);
-    for (size_t i = 0; i < GROAT__ENV_STRINGS; i++)
-        free(context->env_strings[i]);
+    free_texts(context->environment);
     (void)pthread_cond_destroy(&context->landed);
     (void)pthread_mutex_destroy(&context->lock);
     free(context);

@@ -17,14 +17,12 @@
 #include "spec/param.h"
 #include "spec/render.h"
 
-enum { GROAT__FAMILIES = 64, GROAT__ENV_STRINGS = 14, GROAT__ARCHS = 32 };
+enum { GROAT__FAMILIES = 64, GROAT__ARCHS = 32 };
 
-/* Half of a backend: opened at first need, its failure remembered. */
+/* Half of a backend, opened at first need. */
 typedef struct groat__half {
-    bool tried;
-    void *state; /* NULL: not to be had */
-    groat_status status;
-    char why[GROAT_ERROR_TEXT];
+    void *state;         /* NULL: not opened                                */
+    groat_error failure; /* NO_DEVICE: why not, for good; else OK           */
 } groat__half;
 
 typedef struct groat__machine {
@@ -34,20 +32,20 @@ typedef struct groat__machine {
     char *compiler_text[GROAT__ARCHS]; /* identity lines, by arch index */
 } groat__machine;
 
-/* One compile that threads wait for. */
+/* One making of a kernel, or of its binary, that threads wait for. */
 typedef struct groat__flight {
     groat__digest key;
     unsigned users; /* leader and waiters */
     bool done;
     groat_status status;
     groat_error error;
-    groat_kernel *kernel;
+    groat_kernel *kernel; /* NULL when it was only built */
     struct groat__flight *next;
 } groat__flight;
 
 struct groat_context {
     groat__env env;
-    char *env_strings[GROAT__ENV_STRINGS];
+    char **environment; /* copied at groat_open; env borrows from it */
     groat_family *families[GROAT__FAMILIES];
     size_t family_count;
     groat__store *store;
@@ -94,7 +92,8 @@ struct groat_spec {
 };
 
 /* machine.c: the compiler or device of a backend, opened at first need.
- * Errors: NO_DEVICE with the first failure's text, each time. */
+ * Errors: NO_DEVICE, as it was found the first time; NO_MEMORY (memory or file
+ * descriptors ran out), after which the next call looks again. */
 groat_status groat__machine_compiler(groat_context *context,
                                      groat__backend_id id, void **state,
                                      groat_error *error);
@@ -126,8 +125,15 @@ groat_status groat__flight_enter(groat_context *context,
                                  const groat__digest *key,
                                  groat__flight **flight, groat_kernel **kernel,
                                  groat_error *error);
-/* The leader's result for all; kernel (may be NULL) goes into the context's
- * list, which keeps it until groat_close. */
+/* The same for who wants no more than the binary in the store: gives OK and no
+ * flight when another has made it, or could not load what it made; the store is
+ * then looked into.  A source that does not compile fails all. */
+groat_status groat__flight_enter_build(groat_context *context,
+                                       const groat__digest *key,
+                                       groat__flight **flight,
+                                       groat_error *error);
+/* The leader's result for all; kernel (NULL for a build and on failure) goes
+ * into the context's list, which keeps it until groat_close. */
 void groat__flight_land(groat_context *context, groat__flight *flight,
                         groat_status status, const groat_error *error,
                         groat_kernel *kernel);

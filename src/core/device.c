@@ -19,12 +19,19 @@ static bool device_target(groat_context *context, groat__backend_id id,
 {
     const groat__backend *backend = groat__backend_get(id);
     groat_device_info info = {.size = sizeof(info)};
+    groat_error error = GROAT_ERROR_INIT;
     size_t ordinal = (size_t)context->env.device;
     groat__target target;
     void *state = NULL;
+    groat_status status = groat__machine_device(context, id, &state, &error);
 
-    if (groat__machine_device(context, id, &state, NULL) != GROAT_OK ||
-        backend->device->count(state) <= ordinal ||
+    /* That is no answer, and a default target is looked for once. */
+    if (status == GROAT_NO_MEMORY)
+        groat__log_line(&context->env.log, GROAT_LOG_WARNING,
+                        "%s devices are passed over for the default target: %s",
+                        backend->device->name, error.text);
+    groat_error_clear(&error);
+    if (status != GROAT_OK || backend->device->count(state) <= ordinal ||
         backend->device->facts(state, ordinal, &info, NULL) != GROAT_OK)
         return false;
     if (groat__target_parse(info.target, &target, NULL) != GROAT_OK ||
@@ -88,8 +95,10 @@ groat_status groat_device_at(groat_context *context, size_t index,
     size_t at = index;
 
     if (info->size < sizeof(*info))
-        return groat__fail(error, GROAT_INVALID, "info.size is %zu",
-                           info->size);
+        return groat__fail(error, GROAT_INVALID,
+                           "info.size is %zu; it is sizeof(groat_device_info), "
+                           "%zu",
+                           info->size, sizeof(*info));
     for (int id = 0; id < GROAT__BACKENDS; id++) {
         const groat__backend *backend =
             groat__backend_get((groat__backend_id)id);
@@ -104,7 +113,9 @@ groat_status groat_device_at(groat_context *context, size_t index,
             return backend->device->facts(state, at, info, error);
         at -= count;
     }
-    return groat__fail(error, GROAT_INVALID, "there is no device %zu", index);
+    return groat__fail(error, GROAT_INVALID,
+                       "there is no device %zu; there are %zu, counted from 0",
+                       index, index - at);
 }
 
 /* Cuts "subject\tusable\ttext\n" lines and hands them on. */

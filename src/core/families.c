@@ -5,6 +5,7 @@
  * files as "../common/NAME.h" and its own folder, nothing else of the disk.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +14,8 @@
 #include "base/fs.h"
 #include "core/core.h"
 
-enum { SOURCE_BYTES_MAX = 4 << 20, FOLDER_FILES = 64 };
+/* A family's files are those of its source, at most 64, and params.def. */
+enum { SOURCE_BYTES_MAX = 4 << 20, FOLDER_FILES = 66 };
 
 /* A user's folder while its family is read. */
 typedef struct folder {
@@ -21,6 +23,7 @@ typedef struct folder {
     const char *name;
     char *texts[FOLDER_FILES];
     size_t count;
+    groat_error failure; /* of the file that could not be read */
 } folder;
 
 static const char *read_embedded(void *user, const char *path)
@@ -29,6 +32,7 @@ static const char *read_embedded(void *user, const char *path)
     return groat__embedded_find(path);
 }
 
+/* The loader is told that there is no text; why is kept for add_folder. */
 static const char *read_folder(void *user, const char *path)
 {
     folder *f = user;
@@ -40,12 +44,20 @@ static const char *read_folder(void *user, const char *path)
     if (strncmp(path, f->name, len) != 0 || path[len] != '/')
         return groat__embedded_find(path);
     groat__str_addf(&full, "%s/%s", f->dir, path + len + 1);
-    if (!full.failed && f->count < FOLDER_FILES &&
-        groat__fs_read(full.data, SOURCE_BYTES_MAX, &text, &bytes, NULL) ==
-            GROAT_OK) {
+    if (full.failed)
+        groat__fail(&f->failure, GROAT_NO_MEMORY, "no memory for a path");
+    else if (f->count == FOLDER_FILES)
+        groat__fail(&f->failure, GROAT_INVALID,
+                    "%s is one file too many; %d are read", full.data,
+                    FOLDER_FILES);
+    else if (groat__fs_read(full.data, SOURCE_BYTES_MAX, &text, &bytes,
+                            &f->failure) == GROAT_OK)
         f->texts[f->count++] = text;
-        if (strlen(text) != bytes) /* a NUL inside is no source */
-            text = NULL;
+    if (text != NULL && strlen(text) != bytes) {
+        groat__fail(&f->failure, GROAT_INVALID,
+                    "%s has a NUL at byte %zu; a source has none", full.data,
+                    strlen(text));
+        text = NULL;
     }
     groat__str_free(&full);
     return text;
@@ -109,42 +121,86 @@ static groat_status add_folder(groat_context *context, const char *dir,
                                groat_error *error)
 {
     const char *slash = strrchr(dir, '/');
-    folder f = {.dir = dir, .name = slash == NULL ? dir : slash + 1};
+    folder f = {.dir = dir,
+                .name = slash == NULL ? dir : slash + 1,
+                .failure = GROAT_ERROR_INIT};
     groat_status status = add(context, f.name, read_folder, &f, error);
 
+    if (status != GROAT_OK && f.failure.status != GROAT_OK)
+        status = groat__fail(
+            error,
+            f.failure.status == GROAT_NO_MEMORY ? GROAT_NO_MEMORY : status,
+            "family %.64s: %s", f.name, f.failure.text);
     for (size_t i = 0; i < f.count; i++)
         free(f.texts[i]);
+    groat_error_clear(&f.failure);
     return status;
+}
+
+static int is_listed(const struct dirent *child)
+{
+    return child->d_name[0] != '.';
+}
+
+/* Byte by byte: the same order on every file system and in every locale. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
 }
 
 static groat_status add_children(groat_context *context, const char *dir,
                                  groat_error *error)
 {
     groat_status status = GROAT_OK;
-    struct dirent *child;
+    struct dirent **children = NULL;
     size_t found = 0;
-    DIR *d = opendir(dir);
+    int count = scandir(dir, &children, is_listed, by_name);
 
-    if (d == NULL)
+    if (count < 0)
         return groat__fail(error, GROAT_INVALID,
-                           "family path: folder %.300s cannot be read", dir);
-    while (status == GROAT_OK && (child = readdir(d)) != NULL) {
+                           "family path: folder %.300s cannot be read: %s", dir,
+                           strerror(errno));
+    for (int i = 0; i < count; i++) {
         groat__str path = {0};
 
-        groat__str_addf(&path, "%s/%s", dir, child->d_name);
-        if (child->d_name[0] != '.' && !path.failed && has_params(path.data)) {
+        groat__str_addf(&path, "%s/%s", dir, children[i]->d_name);
+        if (status == GROAT_OK && !path.failed && has_params(path.data)) {
             status = add_folder(context, path.data, error);
             found++;
         }
         groat__str_free(&path);
+        free(children[i]);
     }
-    (void)closedir(d);
+    free(children);
     if (status == GROAT_OK && found == 0)
         status = groat__fail(error, GROAT_INVALID,
                              "family path: %.300s holds no params.def, nor "
                              "does a folder in it",
                              dir);
     return status;
+}
+
+/* One item of the path without its last slashes, malloc'd, or NULL.  "." and
+ * ".." are no names of families: they become the folders they stand for. */
+static char *take_folder(const char *item, size_t len)
+{
+    const char *name;
+    char *dir;
+    char *real;
+
+    while (len > 1 && item[len - 1] == '/')
+        len--;
+    dir = strndup(item, len);
+    if (dir == NULL)
+        return NULL;
+    name = strrchr(dir, '/') == NULL ? dir : strrchr(dir, '/') + 1;
+    if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+        return dir;
+    real = realpath(dir, NULL);
+    if (real == NULL)
+        return dir;
+    free(dir);
+    return real;
 }
 
 groat_status groat__families_load(groat_context *context, const char *path,
@@ -154,15 +210,11 @@ groat_status groat__families_load(groat_context *context, const char *path,
 
     while (status == GROAT_OK && path != NULL && *path != '\0') {
         size_t len = strcspn(path, ":");
-        size_t keep = len;
-        char *dir;
+        char *dir = take_folder(path, len);
 
-        while (keep > 1 && path[keep - 1] == '/')
-            keep--;
-        dir = strndup(path, keep);
         if (dir == NULL)
             return groat__fail(error, GROAT_NO_MEMORY, "no memory");
-        if (keep > 0)
+        if (*dir != '\0')
             status = has_params(dir) ? add_folder(context, dir, error)
                                      : add_children(context, dir, error);
         free(dir);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight.c sees to it that threads which want the same kernel share one
- * compile and its outcome, good or bad, while different kernels never wait for
- * each other.  Locking: context->lock for the list of flights and of kernels;
- * it is never held while anything is compiled or loaded.
+ * flight.c sees to it that threads which want the same kernel, loaded or only
+ * built, share one compile and its outcome, good or bad, while different
+ * kernels never wait for each other.  Locking: context->lock for the list of
+ * flights and of kernels; it is never held while anything is compiled or
+ * loaded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static void leave(groat__flight *flight)
     free(flight);
 }
 
+/* With the lock held, but while it waits.  *kernel is NULL after a build. */
 static groat_status wait_for(groat_context *context, groat__flight *flight,
                              groat_kernel **kernel, groat_error *error)
 {
@@ -47,10 +49,10 @@ static groat_status wait_for(groat_context *context, groat__flight *flight,
     while (!flight->done)
         (void)pthread_cond_wait(&context->landed, &context->lock);
     status = flight->status;
-    if (status == GROAT_OK)
-        *kernel = groat_kernel_retain(flight->kernel);
-    else
+    if (status != GROAT_OK)
         groat__error_copy(error, &flight->error);
+    else if (flight->kernel != NULL)
+        *kernel = groat_kernel_retain(flight->kernel);
     leave(flight);
     return status;
 }
@@ -77,21 +79,44 @@ groat_status groat__flight_enter(groat_context *context,
                                  groat_error *error)
 {
     groat_status status = GROAT_OK;
-    groat__flight *running;
-    groat_kernel *known;
 
     *flight = NULL;
     *kernel = NULL;
     (void)pthread_mutex_lock(&context->lock);
-    known = find_kernel(context, key);
-    running = known == NULL ? find_flight(context, key) : NULL;
-    if (known != NULL)
-        *kernel = groat_kernel_retain(known);
-    else if (running != NULL)
-        status = wait_for(context, running, kernel, error);
-    else
-        status = start(context, key, flight, error);
+    /* Behind a build there is something to load, and nobody who does. */
+    while (status == GROAT_OK && *flight == NULL && *kernel == NULL) {
+        groat_kernel *known = find_kernel(context, key);
+        groat__flight *running = find_flight(context, key);
+
+        if (known != NULL)
+            *kernel = groat_kernel_retain(known);
+        else if (running != NULL)
+            status = wait_for(context, running, kernel, error);
+        else
+            status = start(context, key, flight, error);
+    }
     (void)pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
+groat_status groat__flight_enter_build(groat_context *context,
+                                       const groat__digest *key,
+                                       groat__flight **flight,
+                                       groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    groat_kernel *kernel = NULL;
+    groat__flight *running;
+
+    *flight = NULL;
+    (void)pthread_mutex_lock(&context->lock);
+    running = find_flight(context, key);
+    if (running == NULL)
+        status = start(context, key, flight, error);
+    else if (wait_for(context, running, &kernel, error) == GROAT_COMPILE_FAILED)
+        status = GROAT_COMPILE_FAILED;
+    (void)pthread_mutex_unlock(&context->lock);
+    groat_kernel_release(kernel);
     return status;
 }
 
@@ -110,7 +135,7 @@ void groat__flight_land(groat_context *context, groat__flight *flight,
     flight->done = true;
     if (status != GROAT_OK) {
         groat__error_copy(&flight->error, error);
-    } else {
+    } else if (kernel != NULL) {
         kernel->next = context->kernels;
         context->kernels = kernel;
     }

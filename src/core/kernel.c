@@ -210,24 +210,35 @@ static groat_status load(journey *j, groat_kernel **out, groat_error *error)
     return GROAT_OK;
 }
 
+/* What the driver refuses is nothing to keep. */
+static void drop(journey *j)
+{
+    if (j->context->store != NULL)
+        groat__store_evict(j->context->store, &j->key);
+    groat__binary_free(&j->binary);
+}
+
 /* A binary from the store that the driver refuses is dropped and compiled
- * once more; a fresh one that it refuses is the caller's error. */
+ * once more; a fresh one that it refuses is dropped and the caller's error. */
 static groat_status make(journey *j, groat_kernel **out, groat_error *error)
 {
     groat_status status = obtain(j, error);
 
     if (status == GROAT_OK)
         status = load(j, out, error);
-    if (status != GROAT_LOAD_FAILED || j->origin != GROAT_FROM_DISK)
-        return status;
-    groat__log_line(&j->context->env.log, GROAT_LOG_WARNING,
-                    "the driver refused the stored binary of %s: it is dropped "
-                    "and compiled again",
-                    j->entry.data);
-    groat__store_evict(j->context->store, &j->key);
-    groat__binary_free(&j->binary);
-    status = compile(j, error);
-    return status == GROAT_OK ? load(j, out, error) : status;
+    if (status == GROAT_LOAD_FAILED && j->origin == GROAT_FROM_DISK) {
+        groat__log_line(&j->context->env.log, GROAT_LOG_WARNING,
+                        "the driver refused the stored binary of %s: it is "
+                        "dropped and compiled again",
+                        j->entry.data);
+        drop(j);
+        status = compile(j, error);
+        if (status == GROAT_OK)
+            status = load(j, out, error);
+    }
+    if (status == GROAT_LOAD_FAILED)
+        drop(j);
+    return status;
 }
 
 static void remember(groat_context *context, const groat__kernel_name *name,
@@ -437,6 +448,25 @@ static void fill_build_info(groat_spec *spec, journey *j,
     fill_info(info, &j->shape, &j->key);
 }
 
+/* Without a store there is nothing to share: each makes its own. */
+static groat_status build(journey *j, groat_error *error)
+{
+    groat_error own = GROAT_ERROR_INIT;
+    groat__flight *flight = NULL;
+    groat_status status = GROAT_OK;
+
+    if (j->context->store != NULL)
+        status = groat__flight_enter_build(j->context, &j->key, &flight, &own);
+    if (status == GROAT_OK)
+        status = obtain(j, &own);
+    if (flight != NULL)
+        groat__flight_land(j->context, flight, status, &own, NULL);
+    if (status != GROAT_OK)
+        groat__error_copy(error, &own);
+    groat_error_clear(&own);
+    return status;
+}
+
 groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
                          groat_kernel_info *info, groat_error *error)
 {
@@ -444,15 +474,21 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
     groat_status status;
 
     if (info != NULL && info->size < sizeof(*info))
-        return groat__fail(error, GROAT_INVALID, "info.size is %zu",
-                           info->size);
+        return groat__fail(error, GROAT_INVALID,
+                           "info.size is %zu; it is sizeof(groat_kernel_info), "
+                           "%zu",
+                           info->size, sizeof(*info));
+    if ((binary == NULL) != (bytes == NULL))
+        return groat__fail(error, GROAT_INVALID,
+                           "binary and bytes must both be given or both be "
+                           "NULL");
     status = begin(&j, spec->context, &spec->params, error);
     if (status == GROAT_OK)
-        status = obtain(&j, error);
+        status = build(&j, error);
     if (status == GROAT_OK) {
         if (info != NULL)
             fill_build_info(spec, &j, info);
-        if (binary != NULL && bytes != NULL) {
+        if (binary != NULL) {
             *binary = j.binary.data;
             *bytes = j.binary.bytes;
             j.binary.data = NULL;

@@ -2,14 +2,16 @@
  *
  * machine.c opens compilers and devices at first need and remembers how that
  * went: a search through the disk for a library that is not there is made
- * once.  Each backend has a lock of its own, so that a slow cuInit does not
- * hold up a cpu target.
+ * once.  What failed for want of memory or file descriptors says nothing about
+ * the machine and is tried again.  Each backend has a lock of its own, so that
+ * a slow cuInit does not hold up a cpu target.
  */
 #include "core/core.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -17,6 +19,8 @@ groat_status groat__machine_init(groat__machine *machine, groat_error *error)
 {
     if (pthread_mutex_init(&machine->lock, NULL) != 0)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a lock");
+    machine->compiler.failure = (groat_error)GROAT_ERROR_INIT;
+    machine->device.failure = (groat_error)GROAT_ERROR_INIT;
     return GROAT_OK;
 }
 
@@ -28,6 +32,8 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id)
         backend->device->close(machine->device.state);
     if (machine->compiler.state != NULL)
         backend->compiler->close(machine->compiler.state);
+    groat_error_clear(&machine->device.failure);
+    groat_error_clear(&machine->compiler.failure);
     for (size_t i = 0; i < GROAT__ARCHS; i++)
         free(machine->compiler_text[i]);
     (void)pthread_mutex_destroy(&machine->lock);
@@ -36,22 +42,37 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id)
 typedef groat_status open_fn(const groat__env *env, void **state,
                              groat_error *error);
 
+/* Without one no library opens, and no search finds anything. */
+static bool out_of_descriptors(void)
+{
+    int fd = open("/", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return fd < 0 && (errno == EMFILE || errno == ENFILE);
+}
+
 /* With the machine's lock held. */
 static groat_status open_half(const groat__env *env, groat__half *half,
                               open_fn *open, void **state, groat_error *error)
 {
-    groat_error inner = GROAT_ERROR_INIT;
+    groat_status status = half->failure.status;
 
-    if (!half->tried) {
-        half->tried = true;
-        half->status = open(env, &half->state, &inner);
-        (void)snprintf(half->why, sizeof(half->why), "%s", inner.text);
-        groat_error_clear(&inner);
+    if (half->state == NULL && status == GROAT_OK) {
+        status = open(env, &half->state, &half->failure);
+        if (status != GROAT_OK && out_of_descriptors())
+            status = groat__fail(&half->failure, GROAT_NO_MEMORY,
+                                 "no file descriptor is left to open the "
+                                 "target's compiler or device with");
     }
-    if (half->status != GROAT_OK)
-        return groat__fail(error, half->status, "%s", half->why);
-    *state = half->state;
-    return GROAT_OK;
+    if (status == GROAT_OK) {
+        *state = half->state;
+        return GROAT_OK;
+    }
+    groat__error_copy(error, &half->failure);
+    if (status == GROAT_NO_MEMORY)
+        groat_error_clear(&half->failure);
+    return status;
 }
 
 groat_status groat__machine_compiler(groat_context *context,

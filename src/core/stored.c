@@ -26,18 +26,23 @@ const char *groat_cache_problem(const groat_context *context)
 groat_status groat_cache_stat_get(groat_context *context,
                                   groat_cache_stat *stat, groat_error *error)
 {
+    groat_cache_stat found = {.size = stat->size,
+                              .max_bytes = context->store_max_bytes};
     groat_status status = GROAT_OK;
 
     if (stat->size < sizeof(*stat))
-        return groat__fail(error, GROAT_INVALID, "stat.size is %zu",
-                           stat->size);
-    *stat = (groat_cache_stat){.size = sizeof(*stat),
-                               .max_bytes = context->store_max_bytes};
+        return groat__fail(error, GROAT_INVALID,
+                           "stat.size is %zu; it is sizeof(groat_cache_stat), "
+                           "%zu",
+                           stat->size, sizeof(*stat));
     if (context->store != NULL)
-        status = groat__store_stat(context->store, stat, error);
-    stat->memory_hits = atomic_load(&context->memory_hits);
-    stat->compiles = atomic_load(&context->compiles);
-    return status;
+        status = groat__store_stat(context->store, &found, error);
+    if (status != GROAT_OK)
+        return status;
+    found.memory_hits = atomic_load(&context->memory_hits);
+    found.compiles = atomic_load(&context->compiles);
+    *stat = found;
+    return GROAT_OK;
 }
 
 groat_status groat_cache_each(groat_context *context, const char *key_prefix,

@@ -27,6 +27,9 @@ typedef struct groat__arch {
     int tma;                  /* 1: bulk tensor copies and mbarrier          */
     int max_cluster;          /* blocks per cluster, 1 where there are none  */
     int tr_read;              /* 1: ds_read_b64_tr_*                         */
+    int mfma_16bit_bytes;     /* widest 16-bit MFMA operand per lane; 0 none */
+    int mfma_8bit_bytes;      /* widest fp8 MFMA operand per lane; 0 none    */
+    int fp8_fnuz;             /* 1: its fp8 is FNUZ, 0: OCP                  */
 } groat__arch;
 
 /* A target: who executes, and which arch it executes as. */

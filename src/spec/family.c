@@ -35,9 +35,10 @@ const char *const groat__launch_names[GROAT__LAUNCH_VALUES] = {
 
 /* In the order of groat__family_arch_values. */
 static const char *const arch_names[GROAT__ARCH_SLOTS] = {
-    "arch_wave_lanes",    "arch_shared_bytes", "arch_shared_banks",
-    "arch_lds_dma_bytes", "arch_cp_async",     "arch_tma",
-    "arch_max_cluster",   "arch_tr_read",      "arch_is_amd",
+    "arch_wave_lanes",       "arch_shared_bytes",    "arch_shared_banks",
+    "arch_lds_dma_bytes",    "arch_cp_async",        "arch_tma",
+    "arch_max_cluster",      "arch_tr_read",         "arch_is_amd",
+    "arch_mfma_16bit_bytes", "arch_mfma_8bit_bytes", "arch_fp8_fnuz",
 };
 
 void groat__family_arch_values(const groat__arch *arch, int64_t *values)
@@ -51,6 +52,9 @@ void groat__family_arch_values(const groat__arch *arch, int64_t *values)
     values[6] = arch->max_cluster;
     values[7] = arch->tr_read;
     values[8] = arch->vendor == GROAT__HIP;
+    values[9] = arch->mfma_16bit_bytes;
+    values[10] = arch->mfma_8bit_bytes;
+    values[11] = arch->fp8_fnuz;
 }
 
 static groat_status bad(reader *r, const char *what)

@@ -37,7 +37,7 @@ enum {
     GROAT__SLOTS = 96, /* parameters, derived constants and arch fields */
     GROAT__RULES = 64,
     GROAT__RANGES = 16,
-    GROAT__ARCH_SLOTS = 9
+    GROAT__ARCH_SLOTS = 12
 };
 
 typedef struct groat__range {

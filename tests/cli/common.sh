@@ -4,7 +4,7 @@
 #
 # Each script runs the tool named by $GROAT in a private home, prints "ok NAME"
 # or "FAIL NAME" per check, and leaves through `finish`.  A check that cannot be
-# made here prints "skip NAME: reason".
+# made here prints "SKIP: NAME: reason".
 
 set -u
 LC_ALL=C

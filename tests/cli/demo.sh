@@ -14,7 +14,6 @@ for member in cold_verified disk_verified memory_verified; do
         fail "$member in all $rows rows" "$right"
     fi
 done
-has "the store is told" store
 keys=$(grep '"key": ' "$out" | sort -u | grep -c .)
 [ "$keys" -eq "$rows" ] && pass "each row is another kernel" ||
     fail "each row is another kernel" "$keys keys, $rows rows"
@@ -28,6 +27,41 @@ if [ -e "$HOME/cache/groat" ]; then
 else
     pass "the user's store is left alone"
 fi
+
+# It ends with what cache stat prints; a store that is closed has no journal.
+same() {
+    sed -e 's/file_bytes[": ]*[0-9]*/file_bytes/' -e 's/^ *//' "$1" \
+        >"$1.plain"
+}
+for form in "" --json; do
+    # shellcheck disable=SC2086
+    expect "demo in a store of one's own $form" 0 demo --target cpu:gfx950 \
+        --cache-dir "$work/own" $form
+    mv "$out" "$work/demo"
+    # shellcheck disable=SC2086
+    expect "its cache stat $form" 0 cache stat --cache-dir "$work/own" $form
+    # Without the first lines and the last of the object around it.
+    case $form in
+    --json) sed -n '/"path"/,/"faults"/p' "$out" ;;
+    *) cat "$out" ;;
+    esac >"$work/stat"
+    case $form in
+    --json) sed -n '/^  "store": {/,$p' "$work/demo" | sed '1d' |
+        sed '/^ *}/d' >"$work/end" ;;
+    *) tail -n "$(grep -c . "$work/stat")" "$work/demo" >"$work/end" ;;
+    esac
+    same "$work/stat"
+    same "$work/end"
+    if [ -s "$work/stat" ] && cmp -s "$work/stat.plain" "$work/end.plain"; then
+        pass "demo ends with what cache stat prints $form"
+    else
+        fail "demo ends with what cache stat prints $form" \
+            "$(diff "$work/stat.plain" "$work/end.plain" | head -c 300)"
+    fi
+done
+[ -f "$work/own/groat.sqlite" ] && pass "that store is kept" ||
+    fail "that store is kept"
+
 TMPDIR=$work/none
 export TMPDIR
 expect "no folder for temporary files" 1 demo --target cpu:gfx950

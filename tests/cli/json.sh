@@ -86,6 +86,14 @@ json "doctor is JSON"
 for member in version default_target findings subject usable text; do
     has "doctor has $member" $member
 done
+code=0
+GROAT_CXX=$work/none "$groat" doctor --json >"$out" 2>"$err" || code=$?
+json "doctor without a compiler is JSON"
+if [ "$code" -eq 3 ]; then
+    has "doctor without a compiler says so" error
+else
+    pass "doctor: the default target needs no C++ compiler here"
+fi
 expect "cache path" 0 cache path --json
 json "cache path is JSON"
 has "cache path has path" path

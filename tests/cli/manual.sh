@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# groat(1) has every command and option of the tables and no other, and its
-# examples do what they say.
+# groat(1) has every command and option of the tables and no other, every member
+# of each JSON answer and no other, and its examples do what they say.
 . "$(dirname "$0")/common.sh"
 
 page=$tree/man/groat.1
@@ -54,6 +54,81 @@ if grep -q FAIL "$work/taken" || ! grep -q '^ok' "$work/taken"; then
 else
     pass "the parser takes what help shows"
 fi
+
+# The members that JSON ANSWERS has of a command: what is bold below its tag.
+# Those "of run" and "of cache stat" stand there.
+members() {
+    awk -v want="$1" '
+        /^\.SH / { on = $0 == ".SH JSON ANSWERS" }
+        on && tagged { mine = $0 == want; tagged = 0; next }
+        /^\.TP/ { tagged = 1; next }
+        on && mine { print }' "$work/tagged" |
+        grep -o '\\fB[^\\]*' | sed 's/^...//'
+}
+sed 's/\\-/-/g' "$page" >"$work/tagged"
+# answer NAME WORDS...: runs the tool and compares.
+answer() {
+    name=$1
+    shift
+    run "$@" --json
+    {
+        members all
+        members "$name"
+        case $name in
+        demo) members run && members 'cache stat' ;;
+        'cache show') members 'cache list' && members run ;;
+        build | run) members run ;;
+        esac
+    } | sort -u >"$work/page-members"
+    sed -n 's/^ *"\([a-z_]*\)": .*/\1/p' "$out" | sort -u >"$work/members"
+    extra=$(comm -23 "$work/members" "$work/page-members" | tr '\n' ' ')
+    [ "$(grep -c . "$work/members")" -gt 1 ] && [ -z "$extra" ] &&
+        pass "the page has the members of $name" ||
+        fail "the page has the members of $name" "missing: $extra"
+    members "$name" | sort -u >"$work/mine"
+    case $name in
+    devices | run) return ;; # a GPU's, and those of wrong bytes
+    esac
+    extra=$(comm -13 "$work/members" "$work/mine" | tr '\n' ' ')
+    [ -s "$work/mine" ] && [ -z "$extra" ] &&
+        pass "the page has no other members of $name" ||
+        fail "the page has no other members of $name" "unknown: $extra"
+}
+spec=tile_loader_lds
+answer run run $spec --target cpu:gfx950
+answer run run $spec $spec --target cpu:gfx950
+answer all run $spec:tile_rows=7
+answer build build $spec --target cpu:gfx950
+GROAT_CXX=$work/none
+export GROAT_CXX
+answer run run $spec --target cpu:gfx950 --no-cache
+unset GROAT_CXX
+answer source source $spec
+answer key key $spec --target cpu:gfx950
+answer families families
+answer devices devices
+answer doctor doctor
+answer 'cache path' cache path
+answer 'cache stat' cache stat
+answer 'cache list' cache list
+answer 'cache show' cache show \
+    "$("$groat" key $spec --target cpu:gfx950 | cut -c 1-8)"
+answer 'cache verify' cache verify
+answer 'cache gc' cache gc
+answer 'cache clear' cache clear
+answer bench bench hit --target cpu:gfx950
+answer demo demo --target cpu:gfx950
+answer help help
+answer --version --version
+# Of a GPU, or of wrong bytes: at least the tool knows such names.
+for name in $(members devices) $(members run); do
+    grep -q "\"$name\"" "$tree"/src/cli/*.c ||
+        fail "the page has no other members" "unknown: $name"
+done
+for command in $(cat "$work/commands"); do
+    grep -q "^$command" "$work/tagged" ||
+        fail "JSON ANSWERS has $command"
+done
 
 # Examples that need no vendor's compiler, as written.
 awk '/^\.SH EXAMPLES/ { on = 1 } /^\.SH SEE/ { on = 0 }

@@ -32,6 +32,19 @@ on="--target cpu:gfx950"
     expect "options with =" 0 run --seed=0x10 $loader --repeat=2 $on
     expect "a run-time argument" 0 run $loader $on --first-row 0
     expect "the same with underscore" 0 run $loader $on --first_row=0
+    for step in 1 3 9; do
+        expect "every $step. of 4 tiles to a block" 0 run $loader:entry=stream \
+            $on --row-step $step --col-tiles 1
+    done
+    expect "no valid row" 0 run $loader $on --valid-rows 0
+    expect "a first column between two vectors" 2 run $loader $on --first-col 4
+    says "the step is named" "must be a multiple of 8"
+    expect "a first column too far" 2 run $loader $on --first-col 1024
+    says "the last one is named" "first_col is 1024; the last that a tile may \
+start at is 960"
+    expect "a column of tiles too many" 2 run $loader $on --col-tiles 17
+    says "the columns there are" "src_cols, which is 1024"
+    expect "more tiles than a grid has" 2 run $loader $on --row-tiles 2147483647
 
     expect "output" 0 run $loader $on --json --output "$work/o1" --seed 1
     bytes=$(sed -n 's/^  "bytes": \([0-9]*\),$/\1/p' "$out")
@@ -65,12 +78,56 @@ on="--target cpu:gfx950"
     fi
     expect "missing input" 1 run $loader $on --input "$work/none"
     says "names the file" "$work/none"
-    expect "a folder as input" 1 run $loader $on --input "$work"
-    expect "output into no folder" 1 run $loader $on --output "$work/no/o"
-    says "names that file" "$work/no/o"
     [ -w /dev/full ] && expect "a full disk under --output" 1 \
         run $loader $on --output /dev/full
 }
+
+# What is wrong with a file is told before anything is compiled or printed.
+early() {
+    name=$1
+    file=$2
+    shift 2
+    expect "$name" 1 "$@"
+    says "$name: the file is named" "$file"
+    if [ -s "$out" ] || [ "$(stored)" != "$before" ]; then
+        fail "$name: nothing was made"
+    else
+        pass "$name: nothing was made"
+    fi
+}
+stored() {
+    "$groat" cache list | grep -c cpu:
+}
+before=$(stored)
+new=$loader:tile_rows=80
+early "a folder as input" "$work" run $new $on --input "$work"
+early "a folder as output" "$work" run $new $on --output "$work"
+early "output into no folder" "$work/no/o" run $new $on --output "$work/no/o"
+early "a folder as the binary" "$work" build $new $on --output "$work"
+early "the binary into no folder" "$work/no/o" build $new $on \
+    --output "$work/no/o"
+
+# A run that fails takes no file away and leaves none.
+echo keep >"$work/keep"
+cp "$work/keep" "$work/kept"
+for file in keep fresh; do
+    code=0
+    GROAT_CXX=$work/none "$groat" run $loader $on --no-cache \
+        --output "$work/$file" >"$out" 2>"$err" || code=$?
+    [ $code -eq 3 ] && pass "no compiler, output to $file" ||
+        fail "no compiler, output to $file" "exit code $code"
+done
+cmp -s "$work/keep" "$work/kept" && pass "what was there stays" ||
+    fail "what was there stays"
+[ -e "$work/fresh" ] && fail "nothing new is left" || pass "nothing new is left"
+head -c 1000000 /dev/zero >"$work/o1"
+expect "output over a longer file" 0 run $loader $on --output "$work/o1" --seed 1
+cmp -s "$work/o1" "$work/o2" && pass "nothing of it is left" ||
+    fail "nothing of it is left"
+ln -sf "$work/dangling" "$work/link"
+expect "output through a link" 0 run $loader $on --output "$work/link"
+[ -s "$work/dangling" ] && pass "the link's file is written" ||
+    fail "the link's file is written"
 
 # A kernel with the sanitizers, in this process started again.
 run run $loader --target cpu:gfx950 --sanitize --json
@@ -88,6 +145,7 @@ if [ "${GROAT_SANITIZE:-no}" = no ]; then
         >"$out" 2>"$err" || code=$?
     [ "$code" -eq 3 ] && pass "sanitize without a compiler" ||
         fail "sanitize without a compiler" "exit code $code"
+    says "the compiler is named" "by asking $work/none;"
 fi
 
 # A family of the user's own: built and loaded, since it has no driver.
@@ -105,6 +163,17 @@ has "is loaded" load_ms
 expect "the same for people" 0 run mine --target cpu:gfx950 \
     --family-path "$work/own"
 answers "says why" "has no driver here"
+code=0
+GROAT_CXX=$work/none "$groat" run mine --target cpu:gfx950 --no-cache \
+    --family-path "$work/own" >"$out" 2>"$err" || code=$?
+[ $code -eq 3 ] && pass "without driver and compiler" ||
+    fail "without driver and compiler" "exit code $code"
+answers "says what is missing" "not run: "
+if grep -q "loaded" "$out"; then
+    fail "and does not say that it is loaded" "$(cat "$out")"
+else
+    pass "and does not say that it is loaded"
+fi
 expect "a run-time argument of no driver" 2 run mine --target cpu:gfx950 \
     --family-path "$work/own" --first-row 1
 expect "the family is listed" 0 families mine --family-path "$work/own"

@@ -45,6 +45,7 @@ key=$("$groat" key $loader --target cpu:gfx950)
 answers "with the key" "$key"
 expect "show by prefix" 0 cache show "$(echo "$key" | cut -c 1-8)"
 answers "tells the identity" "family tile_loader_lds"
+answers "tells the facts" " B of code"
 expect "show a key that is not there" 1 cache show ffffffffffff0000
 says "says so" ffffffffffff0000
 

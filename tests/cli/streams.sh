@@ -66,12 +66,40 @@ says "is a warning" "groat: warning: "
 answers "and no failure" "verified  yes"
 expect "cache path without a store" 1 cache path --cache-dir "$place"
 
-if [ -w /dev/full ]; then
+# An answer that is lost is a failure, short or long, and its reason is told.
+lost() {
+    [ "$code" -eq 1 ] && pass "$1" || fail "$1" "exit code $code"
+    says "$1: says so" "stdout did not take the answer"
+    if grep -q Success "$err"; then
+        fail "$1: no success is told" "$(head -c 200 "$err")"
+    else
+        pass "$1: no success is told"
+    fi
+}
+for words in families "source $loader" "cache stat" "families --json"; do
+    # shellcheck disable=SC2086
+    if [ -w /dev/full ]; then
+        code=0
+        "$groat" $words >/dev/full 2>"$err" || code=$?
+        lost "$words: a full disk under stdout"
+    fi
     code=0
-    "$groat" families >/dev/full 2>"$err" || code=$?
-    [ "$code" -eq 1 ] && pass "a full disk under stdout" ||
-        fail "a full disk under stdout" "exit code $code"
-fi
+    # shellcheck disable=SC2086
+    "$groat" $words >&- 2>"$err" || code=$?
+    lost "$words: stdout is closed"
+done
+code=0
+"$groat" run $loader:tile_rows=16 --target cpu:gfx950 --no-cache >"$out" \
+    2>&- <&- || code=$?
+[ "$code" -eq 0 ] && pass "run without stdin and stderr" ||
+    fail "run without stdin and stderr" "exit code $code"
+
+# One object, also where a word looks like the option.
+cd "$work" || exit 1
+expect "a file called --json" 0 run $loader --target cpu:gfx950 --output --json
+json "a file called --json: one answer"
+[ -s ./--json ] && pass "a file called --json: is written" ||
+    fail "a file called --json: is written"
 
 if command -v script >/dev/null 2>&1 &&
     script -qec true /dev/null >/dev/null 2>&1; then

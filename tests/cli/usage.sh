@@ -97,6 +97,9 @@ done
 for bad in 0 -1 1T K 99999999999G; do
     expect "--max-bytes '$bad'" 2 cache gc --max-bytes "$bad"
 done
+says "--max-bytes: the units are named" "K, M or G"
+expect "a slip in a run-time argument" 2 run $loader --valid-rwos 1
+says "the nearest run-time argument is named" "did you mean --valid-rows?"
 expect "--max-bytes without gc" 2 cache stat --max-bytes 1K
 expect "cache: no subcommand" 2 cache
 expect "cache: unknown subcommand" 2 cache frob
@@ -117,11 +120,30 @@ expect "build --output with two targets" 2 build $loader --output "$work/o" \
 expect "a driver's argument out of range" 2 run $loader \
     --first-row 99999999999999999
 expect "a driver's argument that is no number" 2 run $loader --first-row many
+says "it is named as it is typed" "--first-row is 'many'"
 expect "a run-time argument at another command" 2 build $loader --first-row 1
 expect "--sanitize on a GPU target" 2 run $loader --sanitize \
     --target cuda:sm_90a
 expect "words behind --" 2 run -- --json
 says "words behind -- are no options" "--json"
+# What is no list is said once, whichever of two values was meant.
+for twice in "--seed 1 --seed 1" "--target cpu:gfx950 --target cpu:gfx90a" \
+    "--repeat 1 --repeat=2" "--json --json" "--cache-dir a --cache-dir a" \
+    "--output a --output b" "--first-row 0 --first_row 0"; do
+    # shellcheck disable=SC2086
+    expect "run: $twice" 2 run $loader $twice
+    says "run: $twice: named" "${twice%%[ =]*} is given twice"
+done
+for command in source key bench demo; do
+    words=$loader
+    case $command in bench) words=hit ;; demo) words= ;; esac
+    # shellcheck disable=SC2086
+    expect "$command: two targets" 2 "$command" $words --target cpu:gfx950 \
+        --target cpu:gfx90a
+done
+expect "gc: two bounds" 2 cache gc --max-bytes 1G --max-bytes 2G
+expect "build: one bad target of two" 2 build $loader --target cpu:gfx950 \
+    --target tpu:v5
 expect "--version" 0 --version
 answers "--version prints name and number" "groat "
 expect "an unknown bench" 2 bench frobnicate

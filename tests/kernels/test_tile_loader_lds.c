@@ -3,12 +3,14 @@
  * test_tile_loader_lds.c holds the loader against an oracle of its own: it
  * walks over waves, iterations and lanes, forms M0, soffset and voffset of each
  * burst, and applies the bounds of the buffer descriptor dword by dword.  The
- * driver of `groat run` has the closed form instead, so the image is computed
+ * driver of `groat run` has the closed form instead, so each output is computed
  * three ways: kernel, closed form, walk.  Known images (CRC-32 and FNV-1a) pin
  * the walk itself.
  *
- * Cases run on cpu targets always and on the device of GROAT_TEST_TARGET when
- * that is set.
+ * The specs come from params.def (grid.h): every allowed value of every
+ * parameter runs on a cpu target, and so does every arch; GROAT_TEST_SPECS more
+ * specs (default 8) are random.  GROAT_TEST_SEED changes both, and the seed is
+ * printed.  GROAT_TEST_TARGET names a device, which then runs all values too.
  */
 #include <check.h>
 #include <stdio.h>
@@ -18,8 +20,9 @@
 #include "cli/driver.h"
 #include "groat.h"
 #include "kernels-src/tile_loader_lds/args.h"
+#include "tests/kernels/grid.h"
 
-enum { LANES = 64, POISON = 0xEE };
+enum { LANES = 64, POISON = 0xEE, TARGETS = 64 };
 
 /* ---- the walk ---------------------------------------------------------- */
 
@@ -119,7 +122,8 @@ static void walk(const tile_case *t, unsigned char *lds)
             }
         }
     for (int64_t b = 0; b < bytes; b++)
-        ck_assert_int_eq(hits[b], 1);
+        if (hits[b] != 1) /* an assert for each byte would cost */
+            ck_abort_msg("the walk hits byte %d %d times", (int)b, hits[b]);
     free(hits);
 }
 
@@ -144,7 +148,7 @@ static uint64_t fnv1a_of(const unsigned char *data, size_t bytes)
     return hash;
 }
 
-/* ---- running one case --------------------------------------------------- */
+/* ---- running one spec --------------------------------------------------- */
 
 static groat_context *context;
 
@@ -164,108 +168,299 @@ static void close_context(void)
     context = NULL;
 }
 
-static const char *dtype_of(int64_t elem)
+/* One launch: the run-time arguments, in the driver's order. */
+typedef struct shot {
+    int64_t valid_rows, first_row, first_col, row_tiles, col_tiles, row_step;
+} shot;
+
+/* A spec and what its launches share. */
+typedef struct subject {
+    groat_spec *spec;
+    groat_kernel *kernel;
+    tile_case t;
+    int64_t threads;
+    int64_t stages;
+    bool stream;
+    unsigned char *source; /* of max_rows rows */
+    int64_t max_rows;
+} subject;
+
+static int64_t value_of(const groat_spec *spec, const char *name)
 {
-    return elem == 1 ? "fp8" : elem == 4 ? "f32" : "bf16";
+    int64_t value = 0;
+    groat_error error = GROAT_ERROR_INIT;
+
+    if (groat_spec_get(spec, name, &value, &error) != GROAT_OK)
+        ck_abort_msg("%s", error.text);
+    return value;
 }
 
-static void spec_of(const tile_case *t, char *text, size_t room)
+static tile_case case_of(const groat_spec *spec)
 {
-    (void)snprintf(text, room,
-                   "tile_loader_lds:dtype=%s,tile_rows=%d,tile_cols=%d,"
-                   "full_width=%d,src_cols=%d,ld=%d,num_loading_warps=%d,"
-                   "load_width=%d,swizzle_bits=%d,swizzle_base=%d,"
-                   "swizzle_shift=%d",
-                   dtype_of(t->elem), (int)t->rows, (int)t->cols, (int)t->full,
-                   (int)t->src_cols, (int)t->ld, (int)t->warps, (int)t->lw,
-                   (int)t->bits, (int)t->base, (int)t->shift);
+    tile_case t = {0};
+
+    t.elem = value_of(spec, "elem_bytes");
+    t.rows = value_of(spec, "tile_rows");
+    t.cols = value_of(spec, "tile_cols");
+    t.ld = value_of(spec, "ld");
+    t.src_cols = value_of(spec, "src_cols");
+    t.warps = value_of(spec, "num_loading_warps");
+    t.bits = value_of(spec, "swizzle_bits");
+    t.base = value_of(spec, "swizzle_base");
+    t.shift = value_of(spec, "swizzle_shift");
+    t.lw = value_of(spec, "load_width");
+    t.full = value_of(spec, "full_width");
+    return t;
 }
 
-static unsigned char *make_source(const tile_case *t, size_t *bytes)
+static void subject_open(subject *s, groat_spec *spec, int64_t max_rows)
 {
-    unsigned char *source;
+    groat_error error = GROAT_ERROR_INIT;
+    size_t bytes;
 
-    *bytes = (size_t)records(t);
-    source = malloc(*bytes + 1);
-    ck_assert_ptr_nonnull(source);
-    for (size_t i = 0; i < *bytes; i++)
-        source[i] = source_byte((int64_t)i / (t->ld * t->elem),
-                                (int64_t)i % (t->ld * t->elem));
-    return source;
+    memset(s, 0, sizeof(*s));
+    s->spec = spec;
+    s->t = case_of(spec);
+    s->threads = 64 * value_of(spec, "num_warps");
+    s->stages = value_of(spec, "stages");
+    s->stream = value_of(spec, "entry") == 1;
+    s->max_rows = max_rows;
+    s->t.block_rows = max_rows;
+    bytes = (size_t)records(&s->t);
+    s->source = malloc(bytes + 1);
+    ck_assert_ptr_nonnull(s->source);
+    for (size_t i = 0; i < bytes; i++)
+        s->source[i] = source_byte((int64_t)i / (s->t.ld * s->t.elem),
+                                   (int64_t)i % (s->t.ld * s->t.elem));
+    ck_assert_msg(groat_kernel_get_spec(spec, &s->kernel, NULL, &error) ==
+                      GROAT_OK,
+                  "%s on %s: %s", groat_spec_text(spec),
+                  groat_spec_target(spec), error.text);
 }
 
-/* The image of one tile as the kernel of `target` makes it. */
-static void run_on(const char *target, const tile_case *t, unsigned char *image)
+static void subject_close(subject *s)
+{
+    groat_kernel_release(s->kernel);
+    free(s->source);
+}
+
+static size_t tile_bytes(const tile_case *t)
+{
+    return (size_t)(t->rows * t->cols * t->elem);
+}
+
+static size_t output_bytes(const subject *s, const shot *at)
+{
+    if (s->stream)
+        return (size_t)(at->row_step * at->col_tiles * s->threads * 16);
+    return (size_t)(at->row_tiles * at->col_tiles) * tile_bytes(&s->t);
+}
+
+/* What the walk makes of a launch. */
+static void walk_all(const subject *s, const shot *at, unsigned char *out)
+{
+    tile_case t = s->t;
+    size_t bytes = tile_bytes(&t);
+    size_t block = (size_t)s->threads * 16;
+    unsigned char *image = malloc(bytes);
+
+    ck_assert_ptr_nonnull(image);
+    if (s->stream)
+        memset(out, 0, output_bytes(s, at));
+    t.block_rows = at->valid_rows;
+    for (int64_t r = 0; r < at->row_tiles; r++)
+        for (int64_t c = 0; c < at->col_tiles; c++) {
+            unsigned char *sum =
+                out + (size_t)(r % at->row_step * at->col_tiles + c) * block;
+
+            t.src_row = at->first_row + r * t.rows;
+            t.src_col = at->first_col + c * t.cols;
+            if (!s->stream) {
+                walk(&t, out + (size_t)(r * at->col_tiles + c) * bytes);
+                continue;
+            }
+            walk(&t, image);
+            for (size_t b = 0; b < bytes; b++)
+                sum[b % block] ^= image[b];
+        }
+    free(image);
+}
+
+static void same(const subject *s, const shot *at, const char *who,
+                 const unsigned char *got, const unsigned char *want,
+                 size_t bytes)
+{
+    for (size_t b = 0; b < bytes; b++)
+        if (got[b] != want[b])
+            ck_abort_msg("%s of %s on %s, valid_rows %d, first_row %d, "
+                         "first_col %d, row_tiles %d, col_tiles %d, row_step "
+                         "%d: byte %zu of %zu is 0x%02x, not 0x%02x",
+                         who, groat_spec_text(s->spec),
+                         groat_spec_target(s->spec), (int)at->valid_rows,
+                         (int)at->first_row, (int)at->first_col,
+                         (int)at->row_tiles, (int)at->col_tiles,
+                         (int)at->row_step, b, bytes, got[b], want[b]);
+}
+
+static struct tile_loader_lds_args args_of(const shot *at,
+                                           const uint64_t *addresses)
 {
     struct tile_loader_lds_args args = {0};
-    groat_launch launch = GROAT_LAUNCH_INIT;
-    groat_error error = GROAT_ERROR_INIT;
-    groat_kernel *kernel = NULL;
-    size_t bytes = (size_t)(t->rows * t->cols * t->elem);
-    size_t source_bytes;
-    unsigned char *source = make_source(t, &source_bytes);
-    uint64_t in = 0;
-    uint64_t out = 0;
-    char text[400];
 
-    spec_of(t, text, sizeof(text));
-    memset(image, 0xA5, bytes);
-    ck_assert_msg(groat_kernel_get(context, text, target, &kernel, NULL,
-                                   &error) == GROAT_OK,
-                  "%s on %s: %s", text, target, error.text);
-    ck_assert_int_eq(
-        groat_memory_alloc(context, target, source_bytes, &in, &error),
-        GROAT_OK);
-    ck_assert_int_eq(groat_memory_alloc(context, target, bytes, &out, &error),
-                     GROAT_OK);
-    ck_assert_int_eq(
-        groat_memory_write(context, target, in, source, source_bytes, &error),
-        GROAT_OK);
-    ck_assert_int_eq(
-        groat_memory_write(context, target, out, image, bytes, &error),
-        GROAT_OK);
-    args.source = in;
-    args.output = out;
-    args.rows = t->block_rows;
-    args.first_row = t->src_row;
-    args.first_col = (unsigned)t->src_col;
-    args.row_tiles = 1;
-    args.col_tiles = 1;
-    args.row_step = 1;
-    ck_assert_msg(groat_kernel_launch(kernel, &launch, &args, sizeof(args),
-                                      &error) == GROAT_OK,
-                  "%s on %s: %s", text, target, error.text);
-    ck_assert_int_eq(
-        groat_memory_read(context, target, image, out, bytes, &error),
-        GROAT_OK);
-    groat_memory_free(context, target, in);
-    groat_memory_free(context, target, out);
-    groat_kernel_release(kernel);
-    free(source);
-    groat_error_clear(&error);
+    args.source = addresses[0];
+    args.output = addresses[1];
+    args.valid_rows = at->valid_rows;
+    args.first_row = at->first_row;
+    args.first_col = (unsigned)at->first_col;
+    args.row_tiles = (unsigned)at->row_tiles;
+    args.col_tiles = (unsigned)at->col_tiles;
+    args.row_step = (unsigned)at->row_step;
+    return args;
 }
 
-static const char *const cpu_targets[] = {"cpu:gfx950", "cpu:gfx90a",
-                                          "cpu:sm_90a"};
-
-static void check_case(const tile_case *t, const char *target)
+/* The driver of `groat run`: sizes, arguments, and the closed form in `out`. */
+static void check_driver(const subject *s, const shot *at, unsigned char *out)
 {
-    size_t bytes = (size_t)(t->rows * t->cols * t->elem);
-    unsigned char *expected = malloc(bytes);
-    unsigned char *image = malloc(bytes);
-    char text[400];
+    const groat_driver *driver = &groat_driver_tile_loader_lds;
+    const int64_t values[GROAT_DRIVER_ARGS] = {
+        at->valid_rows, at->first_row, at->first_col,
+        at->row_tiles,  at->col_tiles, at->row_step,
+    };
+    const uint64_t addresses[2] = {0x1000, 0x2000};
+    struct tile_loader_lds_args args = args_of(at, addresses);
+    const void *inputs[2] = {s->source, NULL};
+    groat_error error = GROAT_ERROR_INIT;
+    groat_plan plan = {0};
+    tile_case t = s->t;
 
-    ck_assert(expected != NULL && image != NULL);
-    spec_of(t, text, sizeof(text));
-    walk(t, expected);
-    run_on(target, t, image);
-    for (size_t b = 0; b < bytes; b++)
-        ck_assert_msg(image[b] == expected[b],
-                      "%s on %s, %d valid rows: byte %zu is 0x%02x, not 0x%02x",
-                      text, target, (int)t->block_rows, b, image[b],
-                      expected[b]);
-    free(expected);
-    free(image);
+    t.block_rows = at->valid_rows;
+    ck_assert_msg(driver->plan(s->spec, values, &plan, &error) == GROAT_OK,
+                  "%s", error.text);
+    ck_assert_uint_eq(plan.buffers[0].bytes, (size_t)records(&t));
+    ck_assert_uint_eq(plan.buffers[1].bytes, output_bytes(s, at));
+    driver->bind(s->spec, &plan, addresses);
+    ck_assert_uint_eq(plan.args_bytes, sizeof(args));
+    ck_assert_mem_eq(plan.args, &args, sizeof(args));
+    ck_assert_int_eq(driver->expect(s->spec, &plan, inputs, 1, out, &error),
+                     GROAT_OK);
+}
+
+/* What the kernel makes of a launch; the source buffer ends with the last valid
+ * row, so that a read behind it is found. */
+static void run_shot(const subject *s, const shot *at, unsigned char *out)
+{
+    const char *target = groat_spec_target(s->spec);
+    groat_launch launch = GROAT_LAUNCH_INIT;
+    groat_error error = GROAT_ERROR_INIT;
+    struct tile_loader_lds_args args;
+    size_t bytes = output_bytes(s, at);
+    uint64_t addresses[2] = {0, 0};
+    tile_case t = s->t;
+
+    t.block_rows = at->valid_rows;
+    memset(out, 0xA5, bytes);
+    if (groat_memory_alloc(context, target, (size_t)records(&t), &addresses[0],
+                           &error) != GROAT_OK ||
+        groat_memory_alloc(context, target, bytes, &addresses[1], &error) !=
+            GROAT_OK ||
+        groat_memory_write(context, target, addresses[0], s->source,
+                           (size_t)records(&t), &error) != GROAT_OK ||
+        groat_memory_write(context, target, addresses[1], out, bytes, &error) !=
+            GROAT_OK)
+        ck_abort_msg("%s: %s", target, error.text);
+    args = args_of(at, addresses);
+    launch.grid[0] = (unsigned)(s->stream ? at->row_step : at->row_tiles);
+    launch.grid[1] = (unsigned)at->col_tiles;
+    if (groat_kernel_launch(s->kernel, &launch, &args, sizeof(args), &error) !=
+            GROAT_OK ||
+        groat_memory_read(context, target, out, addresses[1], bytes, &error) !=
+            GROAT_OK)
+        ck_abort_msg("%s on %s: %s", groat_spec_text(s->spec), target,
+                     error.text);
+    groat_memory_free(context, target, addresses[0]);
+    groat_memory_free(context, target, addresses[1]);
+}
+
+static void check_shot(const subject *s, const shot *at)
+{
+    size_t bytes = output_bytes(s, at);
+    unsigned char *want = malloc(bytes);
+    unsigned char *got = malloc(bytes);
+
+    ck_assert(want != NULL && got != NULL);
+    ck_assert_int_le(at->valid_rows, s->max_rows);
+    walk_all(s, at, want);
+    memset(got, 0x5A, bytes);
+    check_driver(s, at, got);
+    same(s, at, "the closed form", got, want, bytes);
+    run_shot(s, at, got);
+    same(s, at, "the kernel", got, want, bytes);
+    free(want);
+    free(got);
+}
+
+/* No row, one row, odd counts, parts of tiles, the last column of tiles; of a
+ * stream, rings that are used up and blocks without a tile. */
+static size_t shots_of(const subject *s, shot *out)
+{
+    int64_t rows = s->t.rows;
+    int64_t last = s->t.src_cols - s->t.cols;
+    int64_t wide = last > 0 ? 2 : 1;
+    int64_t n = s->stages;
+    const shot images[] = {
+        {0, 0, 0, 1, 1, 1},
+        {1, 0, 0, 2, 1, 1},
+        {rows - 1, 0, last, 1, 1, 1},
+        {rows, 0, last, 1, 1, 1},
+        {rows + 1, 0, 0, 2, 1, 1},
+        {rows + rows / 2 + 1, 0, 0, 2, wide, 1},
+        {2 * rows + 2, rows + 3, last, 1, 1, 1},
+    };
+    const shot streams[] = {
+        {0, 0, 0, 1, 1, 2},
+        {1, 0, 0, 2, wide, 1},
+        {(n + 1) * rows + rows / 2 + 1, 0, 0, n + 2, 1, 1},
+        {2 * n * rows + 2, 3, last, 2 * n + 1, 1, 2},
+    };
+
+    if (s->stream) {
+        memcpy(out, streams, sizeof(streams));
+        return COUNT(streams);
+    }
+    memcpy(out, images, sizeof(images));
+    return COUNT(images);
+}
+
+enum { SHOTS = 8 };
+
+/* Rows of the largest of these launches. */
+static int64_t max_rows_of(const groat_spec *spec)
+{
+    int64_t rows = value_of(spec, "tile_rows");
+
+    return 2 * (value_of(spec, "stages") + 1) * rows + 2;
+}
+
+/* What the host can make and check in little time. */
+static bool fits(const groat_spec *spec)
+{
+    return max_rows_of(spec) * value_of(spec, "ld") *
+               value_of(spec, "elem_bytes") <=
+           16 << 20;
+}
+
+static size_t check_spec(groat_spec *spec)
+{
+    shot shots[SHOTS];
+    size_t count;
+    subject s;
+
+    subject_open(&s, spec, max_rows_of(spec));
+    count = shots_of(&s, shots);
+    for (size_t i = 0; i < count; i++)
+        check_shot(&s, &shots[i]);
+    subject_close(&s);
+    return count;
 }
 
 /* ---- known images ------------------------------------------------------- */
@@ -307,204 +502,160 @@ static const struct {
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
+static groat_spec *spec_of(const tile_case *t, const char *target)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_spec *spec = NULL;
+    char text[400];
+
+    (void)snprintf(text, sizeof(text),
+                   "tile_loader_lds:dtype=%s,tile_rows=%d,tile_cols=%d,"
+                   "full_width=%d,src_cols=%d,ld=%d,num_loading_warps=%d,"
+                   "load_width=%d,swizzle_bits=%d,swizzle_base=%d,"
+                   "swizzle_shift=%d",
+                   t->elem == 1   ? "fp8"
+                   : t->elem == 4 ? "f32"
+                                  : "bf16",
+                   (int)t->rows, (int)t->cols, (int)t->full, (int)t->src_cols,
+                   (int)t->ld, (int)t->warps, (int)t->lw, (int)t->bits,
+                   (int)t->base, (int)t->shift);
+    ck_assert_msg(groat_spec_parse(context, text, target, &spec, &error) ==
+                      GROAT_OK,
+                  "%s", error.text);
+    return spec;
+}
+
 START_TEST(known_images)
 {
+    static const char *const targets[] = {"cpu:gfx950", "cpu:gfx90a",
+                                          "cpu:sm_90a"};
     const tile_case *t = &known[_i].t;
-    size_t bytes = (size_t)(t->rows * t->cols * t->elem);
-    unsigned char *image = malloc(bytes);
+    const shot at = {t->block_rows, t->src_row, t->src_col, 1, 1, 1};
+    unsigned char *image = malloc(tile_bytes(t));
 
     ck_assert_ptr_nonnull(image);
     walk(t, image);
     for (int k = 0; k < 3; k++)
         ck_assert_int_eq(image[known[_i].bytes[k].at],
                          known[_i].bytes[k].value);
-    ck_assert_uint_eq(crc32_of(image, bytes), known[_i].crc);
-    ck_assert_uint_eq(fnv1a_of(image, bytes), known[_i].fnv);
-    for (size_t k = 0; k < 3; k++) {
-        run_on(cpu_targets[k], t, image);
-        ck_assert_uint_eq(crc32_of(image, bytes), known[_i].crc);
-    }
-    free(image);
-}
-END_TEST
+    ck_assert_uint_eq(crc32_of(image, tile_bytes(t)), known[_i].crc);
+    ck_assert_uint_eq(fnv1a_of(image, tile_bytes(t)), known[_i].fnv);
+    for (size_t k = 0; k < COUNT(targets); k++) {
+        groat_spec *spec = spec_of(t, targets[k]);
+        subject s;
 
-/* ---- the grid ----------------------------------------------------------- */
-
-/* One row per legal combination worth a compile; valid rows vary inside. */
-static const tile_case grid[] = {
-    /* interleaved, every element size, with and without the swizzle */
-    {2, 64, 64, 1024, 1024, 4, 0, 0, 0, 8, 0, 0, 0, 0},
-    {2, 64, 64, 1024, 1024, 4, 1, 5, 4, 8, 0, 0, 0, 0},
-    {2, 64, 64, 1040, 1024, 2, 2, 4, 4, 8, 0, 0, 0, 0},
-    {2, 128, 32, 128, 128, 8, 3, 4, 3, 8, 0, 0, 0, 0},
-    {2, 16, 128, 2048, 2048, 8, 0, 0, 0, 8, 0, 0, 0, 0},
-    {2, 48, 64, 576, 576, 4, 1, 5, 4, 8, 0, 0, 0, 0},
-    {2, 32, 256, 1024, 1024, 8, 0, 0, 0, 8, 0, 0, 0, 0},
-    {1, 64, 128, 512, 512, 4, 0, 0, 0, 16, 0, 0, 0, 0},
-    {1, 128, 64, 256, 256, 2, 1, 5, 4, 16, 0, 0, 0, 0},
-    {4, 32, 32, 64, 64, 2, 0, 0, 0, 4, 0, 0, 0, 0},
-    {4, 64, 64, 128, 128, 16, 2, 4, 4, 4, 0, 0, 0, 0},
-    /* full width, swizzles that cross bursts, both signs of the shift */
-    {1, 128, 128, 1024, 1024, 8, 3, 4, 4, 16, 1, 0, 0, 0},
-    {1, 128, 128, 1024, 1024, 8, 2, 5, 4, 16, 1, 0, 0, 0},
-    {1, 64, 256, 768, 768, 4, 0, 0, 0, 16, 1, 0, 0, 0},
-    {2, 64, 64, 1024, 1024, 4, 3, 4, 3, 8, 1, 0, 0, 0},
-    {2, 64, 128, 640, 640, 4, 3, 4, 4, 8, 1, 0, 0, 0},
-    {2, 64, 64, 1024, 1024, 4, 3, 4, -3, 8, 1, 0, 0, 0},
-    {2, 32, 512, 1024, 1024, 4, 2, 4, 6, 8, 1, 0, 0, 0},
-    {4, 64, 128, 256, 256, 8, 2, 4, 4, 4, 1, 0, 0, 0},
-    /* 4-byte lanes, surplus and gated waves */
-    {2, 32, 64, 1024, 1024, 4, 0, 0, 0, 2, 0, 0, 0, 0},
-    {2, 16, 64, 256, 256, 2, 1, 3, 2, 2, 1, 0, 0, 0},
-    {1, 64, 64, 256, 256, 1, 2, 2, 3, 4, 1, 0, 0, 0},
-    {2, 32, 64, 1024, 1024, 16, 0, 0, 0, 8, 0, 0, 0, 0},
-    {2, 16, 32, 32, 32, 16, 0, 0, 0, 8, 0, 0, 0, 0},
-    {1, 8, 128, 128, 128, 16, 0, 0, 0, 16, 1, 0, 0, 0},
-};
-
-enum { GRID = sizeof(grid) / sizeof(grid[0]) };
-
-static void check_edges(tile_case t, const char *target)
-{
-    const int64_t rows[] = {0,      1,          t.rows / 2 + 1, t.rows - 1,
-                            t.rows, t.rows + 1, 2 * t.rows + 3};
-
-    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-        t.block_rows = rows[k];
-        t.src_row = 0;
-        t.src_col = 0;
-        check_case(&t, target);
-        t.src_row = t.rows;
-        t.src_col = t.src_cols - t.cols;
-        check_case(&t, target);
-    }
-}
-
-START_TEST(grid_on_cpu)
-{
-    for (size_t k = 0; k < 3; k++)
-        check_edges(grid[_i], cpu_targets[k]);
-}
-END_TEST
-
-/* ---- random legal specs ------------------------------------------------- */
-
-static uint64_t random_state;
-
-static uint64_t pick(uint64_t below)
-{
-    uint64_t z = (random_state += 0x9E3779B97F4A7C15u);
-
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (z ^ (z >> 31)) % below;
-}
-
-static tile_case random_case(void)
-{
-    static const int64_t elems[] = {1, 2, 4};
-    static const int64_t cols[] = {16, 32, 64, 128, 256};
-    tile_case t = {0};
-
-    t.elem = elems[pick(3)];
-    t.rows = 8 * (1 + (int64_t)pick(16));
-    t.cols = cols[pick(5)];
-    t.src_cols = t.cols * (1 + (int64_t)pick(6));
-    t.ld = t.src_cols + 16 * (int64_t)pick(3);
-    t.warps = (int64_t)1 << pick(5);
-    t.full = (int64_t)pick(2);
-    t.lw = (pick(3) == 0 ? 4 : 16) / t.elem;
-    if (pick(3) != 0) {
-        t.bits = 1 + (int64_t)pick(3);
-        t.base = 2 + (int64_t)pick(5);
-        t.shift = t.bits + (int64_t)pick(3);
-        if (pick(4) == 0)
-            t.shift = -t.shift;
-    }
-    t.block_rows = (int64_t)pick((uint64_t)(2 * t.rows + 2));
-    t.src_row = (int64_t)pick((uint64_t)(t.rows + 1));
-    t.src_col = t.cols * (int64_t)pick((uint64_t)(t.src_cols / t.cols));
-    return t;
-}
-
-/* Draws until the rules say yes; a spec they accept must be loaded right. */
-START_TEST(random_specs)
-{
-    int legal = 0;
-
-    random_state = 20260000u + (uint64_t)_i;
-    for (int draws = 0; legal < 12; draws++) {
-        tile_case t = random_case();
-        groat_spec *spec = NULL;
-        const char *target = cpu_targets[pick(3)];
-        char text[400];
-
-        ck_assert_int_lt(draws, 4000);
-        spec_of(&t, text, sizeof(text));
-        if (groat_spec_parse(context, text, target, &spec, NULL) != GROAT_OK)
-            continue;
+        subject_open(&s, spec, t->block_rows);
+        run_shot(&s, &at, image);
+        ck_assert_uint_eq(crc32_of(image, tile_bytes(t)), known[_i].crc);
+        subject_close(&s);
         groat_spec_free(spec);
-        check_case(&t, target);
-        legal++;
     }
-}
-END_TEST
-
-/* ---- the driver of groat run -------------------------------------------- */
-
-/* The closed form against the walk, for every tile of the grid. */
-START_TEST(closed_form_agrees)
-{
-    const groat_driver *driver = &groat_driver_tile_loader_lds;
-    tile_case t = grid[_i];
-    int64_t values[GROAT_DRIVER_ARGS] = {0};
-    size_t bytes = (size_t)(t.rows * t.cols * t.elem);
-    unsigned char *expected = malloc(bytes);
-    unsigned char *image = malloc(bytes);
-    groat_error error = GROAT_ERROR_INIT;
-    groat_plan plan = {0};
-    groat_spec *spec = NULL;
-    const void *inputs[2] = {NULL, NULL};
-    unsigned char *source;
-    size_t source_bytes;
-    char text[400];
-
-    t.block_rows = t.rows + t.rows / 2 + 1;
-    t.src_row = t.rows;
-    t.src_col = t.src_cols - t.cols;
-    spec_of(&t, text, sizeof(text));
-    ck_assert_int_eq(
-        groat_spec_parse(context, text, "cpu:gfx950", &spec, &error), GROAT_OK);
-    values[0] = t.block_rows;
-    values[1] = t.src_row;
-    values[2] = t.src_col;
-    values[3] = values[4] = values[5] = 1;
-    ck_assert_msg(driver->plan(spec, values, &plan, &error) == GROAT_OK, "%s",
-                  error.text);
-    ck_assert_uint_eq(plan.buffers[1].bytes, bytes);
-    source = make_source(&t, &source_bytes);
-    ck_assert_uint_eq(plan.buffers[0].bytes, source_bytes);
-    inputs[0] = source;
-    ck_assert_int_eq(driver->expect(spec, &plan, inputs, 1, image, &error),
-                     GROAT_OK);
-    walk(&t, expected);
-    ck_assert_mem_eq(image, expected, bytes);
-    free(source);
-    free(expected);
     free(image);
-    groat_spec_free(spec);
 }
 END_TEST
 
-/* ---- a device, where one is named ---------------------------------------- */
+/* ---- specs of params.def ------------------------------------------------ */
 
-START_TEST(grid_on_device)
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text == NULL || *text == '\0' ? otherwise : strtoull(text, NULL, 0);
+}
+
+static uint64_t seed(void)
+{
+    return number_of("GROAT_TEST_SEED", 20260000);
+}
+
+static void open_grid(grid *g)
+{
+    grid_open(g, context, "tile_loader_lds", seed());
+    g->fits = fits;
+}
+
+/* Every value of every parameter, on the targets in turn. */
+static void check_values(const char *const *targets, size_t count)
+{
+    size_t launches = 0;
+    groat_spec *spec;
+    grid g;
+
+    open_grid(&g);
+    while ((spec = grid_next(&g, targets, count)) != NULL) {
+        launches += check_spec(spec);
+        grid_ran(&g, spec);
+        groat_spec_free(spec);
+    }
+    (void)printf("%zu launches\n", launches);
+    ck_assert_uint_eq(grid_report(&g), 0);
+    ck_assert_uint_ge(g.specs, count); /* each target had its turn */
+    grid_close(&g);
+}
+
+/* "cpu:ARCH" of each arch that groat knows, those of AMD as often as those of
+ * NVIDIA; returns how many. */
+static size_t cpu_targets(char text[TARGETS][48], const char **targets)
+{
+    const char *arch[2][TARGETS]; /* AMD's and NVIDIA's */
+    size_t has[2] = {0, 0};
+    size_t count;
+
+    for (size_t i = 0; groat_arch_at(i) != NULL; i++) {
+        size_t vendor = strcmp(groat_arch_backend(i), "cuda") == 0;
+
+        ck_assert_uint_lt(has[vendor], TARGETS / 2);
+        arch[vendor][has[vendor]++] = groat_arch_at(i);
+    }
+    ck_assert(has[0] > 0 && has[1] > 0);
+    count = 2 * (has[0] > has[1] ? has[0] : has[1]);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(text[i], sizeof(text[i]), "cpu:%s",
+                       arch[i % 2][i / 2 % has[i % 2]]);
+        targets[i] = text[i];
+    }
+    return count;
+}
+
+START_TEST(every_value_on_cpu)
+{
+    char text[TARGETS][48];
+    const char *targets[TARGETS];
+
+    check_values(targets, cpu_targets(text, targets));
+}
+END_TEST
+
+START_TEST(every_value_on_device)
 {
     const char *target = getenv("GROAT_TEST_TARGET");
 
-    if (target == NULL)
-        return; /* main leaves this test out then */
-    check_edges(grid[_i], target);
+    ck_assert_ptr_nonnull(target); /* make_suite leaves it out without */
+    check_values(&target, 1);
+}
+END_TEST
+
+START_TEST(random_specs)
+{
+    char text[TARGETS][48];
+    const char *targets[TARGETS];
+    size_t count = cpu_targets(text, targets);
+    uint64_t specs = number_of("GROAT_TEST_SPECS", 8);
+    size_t rejected = 0;
+    grid g;
+
+    open_grid(&g);
+    for (uint64_t n = 0; n < specs; n++) {
+        groat_spec *spec =
+            grid_random(&g, targets[grid_pick(&g, count)], &rejected);
+
+        (void)check_spec(spec);
+        groat_spec_free(spec);
+    }
+    (void)printf("%llu random specs, %zu draws rejected\n",
+                 (unsigned long long)specs, rejected);
+    (void)fflush(stdout);
+    grid_close(&g);
 }
 END_TEST
 
@@ -513,28 +664,24 @@ static Suite *make_suite(void)
     Suite *suite = suite_create("tile_loader_lds");
     TCase *tests = tcase_create("image");
 
-    tcase_set_timeout(tests, 300);
+    tcase_set_timeout(tests,
+                      600 + 2 * (double)number_of("GROAT_TEST_SPECS", 0));
     tcase_add_checked_fixture(tests, open_context, close_context);
     tcase_add_loop_test(tests, known_images, 0, KNOWN);
-    tcase_add_loop_test(tests, closed_form_agrees, 0, GRID);
-    tcase_add_loop_test(tests, grid_on_cpu, 0, GRID);
-    tcase_add_loop_test(tests, random_specs, 0, 8);
+    tcase_add_test(tests, every_value_on_cpu);
+    tcase_add_test(tests, random_specs);
     if (getenv("GROAT_TEST_TARGET") != NULL)
-        tcase_add_loop_test(tests, grid_on_device, 0, GRID);
+        tcase_add_test(tests, every_value_on_device);
     suite_add_tcase(suite, tests);
     return suite;
 }
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    int failed;
-
     if (getenv("GROAT_TEST_TARGET") == NULL)
         (void)puts("SKIP: no device: GROAT_TEST_TARGET names none, the cpu "
                    "targets alone ran");
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    (void)printf("GROAT_TEST_SEED=%llu\n", (unsigned long long)seed());
+    (void)fflush(stdout);
+    return run_suite(make_suite());
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * rig.h - what tests of the whole path share: a folder of their own with a
- * cache and families in it, the lines that were logged, contexts, and files
- * written from outside.
+ * cache and families in it, the lines that were logged, contexts, kernels, and
+ * files written from outside.
  */
 #ifndef GROAT_TEST_PIPE_RIG_H
 #define GROAT_TEST_PIPE_RIG_H
 
+#include <grp.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -70,6 +71,27 @@ static inline void rig_make(rig *r)
     (void)snprintf(r->store, sizeof(r->store), "%s/groat.sqlite", r->cache);
     (void)snprintf(r->families, sizeof(r->families), "%s/families", r->root);
     ck_assert_int_eq(mkdir(r->families, 0700), 0);
+}
+
+/* For tests of modes: root, whom none binds, becomes nobody, and the folder for
+ * temporary files is root/tmp. */
+static inline void rig_make_as_nobody(rig *r)
+{
+    enum { NOBODY = 65534 };
+    char tmp[256];
+
+    rig_make(r);
+    (void)snprintf(tmp, sizeof(tmp), "%s/tmp", r->root);
+    ck_assert_int_eq(mkdir(tmp, 0700), 0);
+    ck_assert_int_eq(setenv("TMPDIR", tmp, 1), 0);
+    if (geteuid() == 0) {
+        ck_assert_int_eq(chown(tmp, NOBODY, NOBODY), 0);
+        ck_assert_int_eq(chown(r->families, NOBODY, NOBODY), 0);
+        ck_assert_int_eq(chown(r->root, NOBODY, NOBODY), 0);
+        ck_assert_int_eq(setgroups(0, NULL), 0);
+        ck_assert_int_eq(setgid(NOBODY), 0);
+        ck_assert_int_eq(setuid(NOBODY), 0);
+    }
 }
 
 static inline void rig_drop(rig *r)
@@ -269,6 +291,19 @@ static inline bool rig_adds(groat_context *context, const char *target,
     groat_memory_free(context, target, args.input);
     groat_memory_free(context, target, args.output);
     return right;
+}
+
+/* An adder's kernel comes from where it should, and adds. */
+static inline void rig_kernel(rig *r, groat_context *context, unsigned step,
+                              groat_origin expected)
+{
+    const char *target = rig_targets[0];
+    groat_kernel *kernel;
+    char spec[32];
+
+    (void)snprintf(spec, sizeof(spec), "adder:step=%u", step);
+    kernel = rig_get(r, context, spec, target, expected);
+    ck_assert(rig_adds(context, target, kernel, step));
 }
 
 #endif

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_faults.c: what goes wrong around a kernel.  A store that is damaged,
- * locked, full, foreign or read-only costs a compile and one line, never the
- * kernel; what truly keeps a kernel from being made is an error that names it.
+ * test_faults.c: what goes wrong with the places of a context.  A store that is
+ * damaged, locked, full, foreign or read-only costs a compile and one line,
+ * never the kernel; a source that cannot be read is an error that names it.
+ * What goes wrong with compilers is test_compilers.c.
  */
 #include "rig.h"
 
-#include <grp.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
 
 #include "cache/cache.h"
-
-enum { NOBODY = 65534 };
-
-static const char *const target = "cpu:gfx950";
 
 static rig fix;
 
@@ -30,16 +26,24 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-/* A kernel that works, from there. */
 static void ck_kernel(groat_context *context, unsigned step,
                       groat_origin expected)
 {
-    groat_kernel *kernel;
-    char spec[32];
+    rig_kernel(&fix, context, step, expected);
+}
 
-    (void)snprintf(spec, sizeof(spec), "adder:step=%u", step);
-    kernel = rig_get(&fix, context, spec, target, expected);
-    ck_assert(rig_adds(context, target, kernel, step));
+/* Compiled, and in memory from then on. */
+static void ck_made(groat_context *context, unsigned step)
+{
+    ck_kernel(context, step, GROAT_FROM_COMPILER);
+    ck_kernel(context, step, GROAT_FROM_MEMORY);
+}
+
+/* One warning since the start of the test, and it says this. */
+static void ck_warned(const char *words)
+{
+    ck_assert_int_eq(fix.warnings, 1);
+    ck_assert_int_eq(rig_said(&fix, words), 1);
 }
 
 /* Leaves one kernel in the store. */
@@ -86,16 +90,14 @@ START_TEST(a_damaged_entry)
     fill_store(3);
     change_store(changes[_i]);
     context = rig_open(&fix);
-    ck_kernel(context, 3, GROAT_FROM_COMPILER);
-    ck_kernel(context, 3, GROAT_FROM_MEMORY);
+    ck_made(context, 3);
     stat = rig_stat(context);
     ck_assert_uint_eq(stat.compiles, 1);
     ck_assert_uint_eq(stat.hits, 0);
     ck_assert_uint_eq(stat.evictions, 1);
     ck_assert_uint_eq(stat.faults, 1);
     ck_assert_uint_eq(stat.entries, 1);
-    ck_assert_int_eq(fix.warnings, 1);
-    ck_assert_int_eq(rig_said(&fix, "is damaged; dropped"), 1);
+    ck_warned("is damaged; dropped");
     groat_close(context);
     ck_stored(3);
 }
@@ -114,8 +116,8 @@ static void plant(const char *text, const void *data, size_t bytes)
     groat__digest digest;
     char key[33];
 
-    ck_assert_int_eq(groat_spec_parse(context, text, target, &spec, NULL),
-                     GROAT_OK);
+    ck_assert_int_eq(
+        groat_spec_parse(context, text, rig_targets[0], &spec, NULL), GROAT_OK);
     ck_assert_int_eq(groat_spec_key(spec, key, &identity, NULL), GROAT_OK);
     ck_assert(groat__unhex(digest.bytes, sizeof(digest.bytes), key));
     ck_assert_int_eq(groat__store_open(&options, &store, NULL), GROAT_OK);
@@ -134,7 +136,7 @@ static void plant_another_kernel(void)
     size_t bytes = 0;
 
     ck_assert_int_eq(
-        groat_spec_parse(context, "adder:step=4", target, &spec, NULL),
+        groat_spec_parse(context, "adder:step=4", rig_targets[0], &spec, NULL),
         GROAT_OK);
     ck_assert_int_eq(groat_build(spec, &binary, &bytes, NULL, NULL), GROAT_OK);
     plant("adder:step=3", binary, bytes);
@@ -169,8 +171,7 @@ START_TEST(a_binary_that_the_loader_refuses)
     ck_assert_uint_eq(stat.hits, 1);
     ck_assert_uint_eq(stat.compiles, 1);
     ck_assert_uint_eq(stat.evictions, 1);
-    ck_assert_int_eq(fix.warnings, 1);
-    ck_assert_int_eq(rig_said(&fix, "refused the stored binary of adder_3"), 1);
+    ck_warned("refused the stored binary of adder_3");
     groat_close(context);
     ck_stored(3);
 }
@@ -184,8 +185,7 @@ START_TEST(a_store_that_is_no_database)
     rig_write(fix.store, "no database, but a text that is long enough", 0600);
     context = rig_open(&fix);
     ck_kernel(context, 3, GROAT_FROM_COMPILER);
-    ck_assert_int_eq(fix.warnings, 1);
-    ck_assert_int_eq(rig_said(&fix, "set aside"), 1);
+    ck_warned("set aside");
     groat_close(context);
     ck_stored(3);
 }
@@ -193,23 +193,9 @@ END_TEST
 
 /* ---- places that cannot be written ------------------------------------- */
 
-/* For tests of modes: root, whom none binds, becomes nobody. */
 static void setup_as_nobody(void)
 {
-    char tmp[256];
-
-    rig_make(&fix);
-    (void)snprintf(tmp, sizeof(tmp), "%s/tmp", fix.root);
-    ck_assert_int_eq(mkdir(tmp, 0700), 0);
-    ck_assert_int_eq(setenv("TMPDIR", tmp, 1), 0);
-    if (geteuid() == 0) {
-        ck_assert_int_eq(chown(tmp, NOBODY, NOBODY), 0);
-        ck_assert_int_eq(chown(fix.families, NOBODY, NOBODY), 0);
-        ck_assert_int_eq(chown(fix.root, NOBODY, NOBODY), 0);
-        ck_assert_int_eq(setgroups(0, NULL), 0);
-        ck_assert_int_eq(setgid(NOBODY), 0);
-        ck_assert_int_eq(setuid(NOBODY), 0);
-    }
+    rig_make_as_nobody(&fix);
     rig_write_adder(&fix);
 }
 
@@ -228,8 +214,7 @@ START_TEST(a_read_only_file)
     stat = rig_stat(context);
     ck_assert_uint_eq(stat.compiles, 2);
     ck_assert_uint_eq(stat.entries, 1);
-    ck_assert_int_eq(fix.warnings, 1);
-    ck_assert_int_eq(rig_said(&fix, "read-only"), 1);
+    ck_warned("read-only");
     groat_close(context);
 }
 END_TEST
@@ -248,8 +233,7 @@ START_TEST(a_damaged_entry_in_a_read_only_file)
     ck_assert_int_eq(chmod(fix.store, 0400), 0);
     for (int round = 0; round < 2; round++) {
         context = rig_open(&fix);
-        ck_kernel(context, 3, GROAT_FROM_COMPILER);
-        ck_kernel(context, 3, GROAT_FROM_MEMORY);
+        ck_made(context, 3);
         ck_assert_uint_eq(rig_stat(context).compiles, 1);
         ck_assert_uint_eq(rig_stat(context).entries, 1);
         groat_close(context);
@@ -268,15 +252,31 @@ START_TEST(a_read_only_folder)
         fill_store(3);
     ck_assert_int_eq(chmod(fix.cache, 0500), 0);
     context = rig_open(&fix);
-    ck_assert_int_eq(fix.warnings, 1);
-    ck_assert_int_eq(rig_said(&fix, "kernels are kept in memory only"), 1);
+    ck_warned("kernels are kept in memory only");
     ck_assert_int_eq(rig_said(&fix, fix.cache), 1);
     ck_assert_ptr_null(groat_cache_path(context));
     ck_assert_ptr_nonnull(groat_cache_problem(context));
-    ck_kernel(context, 3, GROAT_FROM_COMPILER);
-    ck_kernel(context, 3, GROAT_FROM_MEMORY);
+    ck_made(context, 3);
     ck_assert_int_eq(fix.warnings, 1);
     groat_close(context);
+}
+END_TEST
+
+START_TEST(an_unreadable_source)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context = NULL;
+    char path[300];
+    char words[400];
+
+    (void)snprintf(path, sizeof(path), "%s/adder/%s", fix.families,
+                   _i == 0 ? "adder.h" : "params.def");
+    ck_assert_int_eq(chmod(path, 0), 0);
+    (void)snprintf(words, sizeof(words),
+                   "family adder: cannot open %s: Permission denied", path);
+    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
+             &fix.error, words);
+    ck_assert_ptr_null(context);
 }
 END_TEST
 
@@ -297,23 +297,6 @@ START_TEST(an_unwritable_parent)
 }
 END_TEST
 
-START_TEST(temporary_folders_of_others)
-{
-    groat_context *context;
-    groat_kernel *kernel = NULL;
-    char path[256];
-
-    (void)snprintf(path, sizeof(path), "%s/tmp", fix.root);
-    ck_assert_int_eq(chmod(path, 0500), 0);
-    context = rig_open(&fix);
-    ck_fails(
-        groat_kernel_get(context, "adder", target, &kernel, NULL, &fix.error),
-        GROAT_NO_DEVICE, &fix.error, path);
-    groat_close(context);
-    ck_assert_int_eq(chmod(path, 0700), 0);
-}
-END_TEST
-
 /* ---- no place at all --------------------------------------------------- */
 
 START_TEST(no_home)
@@ -328,12 +311,10 @@ START_TEST(no_home)
         ck_assert_int_eq(setenv("HOME", _i == 1 ? "" : "relative", 1), 0);
     options.cache_dir = NULL;
     context = rig_open_with(&fix, &options);
-    ck_assert_int_eq(fix.warnings, 1);
-    ck_assert_int_eq(rig_said(&fix, "kernels are kept in memory only"), 1);
+    ck_warned("kernels are kept in memory only");
     ck_assert_int_eq(rig_said(&fix, "GROAT_CACHE_DIR"), 1);
     ck_assert_ptr_null(groat_cache_path(context));
-    ck_kernel(context, 3, GROAT_FROM_COMPILER);
-    ck_kernel(context, 3, GROAT_FROM_MEMORY);
+    ck_made(context, 3);
     ck_assert_uint_eq(rig_stat(context).entries, 0);
     ck_assert_int_eq(fix.warnings, 1);
     groat_close(context);
@@ -379,8 +360,7 @@ START_TEST(a_folder_that_others_may_write)
     ck_assert_int_eq(mkdir(fix.cache, 0700), 0);
     ck_assert_int_eq(chmod(fix.cache, 0777), 0);
     context = rig_open(&fix);
-    ck_assert_int_eq(fix.warnings, 1);
-    ck_assert_int_eq(rig_said(&fix, "others may write it; run: chmod 700"), 1);
+    ck_warned("others may write it; run: chmod 700");
     ck_kernel(context, 3, GROAT_FROM_COMPILER);
     ck_assert_int_eq(access(fix.store, F_OK), -1);
     ck_assert_ptr_nonnull(strstr(groat_cache_problem(context), fix.cache));
@@ -449,8 +429,7 @@ START_TEST(a_locked_store)
     ck_kernel(context, 4, GROAT_FROM_COMPILER);
     ck_kernel(context, 5, GROAT_FROM_COMPILER);
     ck_assert_uint_eq(rig_stat(context).faults, 2);
-    ck_assert_int_eq(fix.warnings, 1);
-    ck_assert_int_eq(rig_said(&fix, "locked"), 1);
+    ck_warned("locked");
     ck_assert_int_eq(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
     ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
     ck_kernel(context, 6, GROAT_FROM_COMPILER);
@@ -492,8 +471,7 @@ START_TEST(a_full_disk)
     ck_kernel(context, 3, GROAT_FROM_COMPILER);
     ck_assert_uint_eq(rig_stat(context).faults, 0);
     for (unsigned step = 4; step < 7; step++) {
-        ck_kernel(context, step, GROAT_FROM_COMPILER);
-        ck_kernel(context, step, GROAT_FROM_MEMORY);
+        ck_made(context, step);
     }
     stat = rig_stat(context);
     ck_assert_uint_eq(stat.compiles, 4);
@@ -518,8 +496,7 @@ START_TEST(a_store_too_small)
     options.cache_max_bytes = 8192;
     for (int round = 0; round < 2; round++) {
         context = rig_open_with(&fix, &options);
-        ck_kernel(context, 3, GROAT_FROM_COMPILER);
-        ck_kernel(context, 3, GROAT_FROM_MEMORY);
+        ck_made(context, 3);
         ck_assert_uint_eq(rig_stat(context).entries, 0);
         groat_close(context);
         ck_assert_int_eq(rig_said(&fix, "does not fit the bound"), 1 + round);
@@ -541,244 +518,6 @@ START_TEST(a_store_that_is_removed)
 }
 END_TEST
 
-/* ---- compilers --------------------------------------------------------- */
-
-/* The same words each time: a search is made once. */
-static void ck_no_compiler(const char *words)
-{
-    groat_context *context = rig_open(&fix);
-    groat_spec *spec = NULL;
-    char key[33] = "";
-
-    for (int round = 0; round < 2; round++) {
-        groat_kernel *kernel = NULL;
-
-        ck_fails(groat_kernel_get(context, "adder", target, &kernel, NULL,
-                                  &fix.error),
-                 GROAT_NO_DEVICE, &fix.error, words);
-        ck_assert_ptr_null(kernel);
-    }
-    ck_assert_int_eq(groat_spec_parse(context, "adder", target, &spec, NULL),
-                     GROAT_OK);
-    ck_fails(groat_spec_key(spec, key, NULL, &fix.error), GROAT_NO_DEVICE,
-             &fix.error, words);
-    ck_fails(groat_build(spec, NULL, NULL, NULL, &fix.error), GROAT_NO_DEVICE,
-             &fix.error, words);
-    ck_assert_str_eq(key, "");
-    groat_spec_free(spec);
-    groat_close(context);
-}
-
-START_TEST(no_compiler)
-{
-    ck_assert_int_eq(setenv("GROAT_CXX", "/nonexistent", 1), 0);
-    ck_no_compiler("GROAT_CXX=/nonexistent");
-    ck_assert_int_eq(setenv("GROAT_CXX", "no-such-compiler", 1), 0);
-    ck_no_compiler("GROAT_CXX=no-such-compiler");
-    ck_assert_int_eq(setenv("GROAT_CXX", "/", 1), 0);
-    ck_no_compiler("/ --version does not run");
-    ck_assert_int_eq(setenv("GROAT_CXX", "false", 1), 0);
-    ck_no_compiler("false --version does not run");
-    (void)unsetenv("GROAT_CXX");
-    ck_assert_int_eq(setenv("PATH", "/nonexistent::", 1), 0);
-    ck_no_compiler("c++, g++, clang++ in PATH");
-    (void)unsetenv("PATH");
-    ck_no_compiler("c++, g++, clang++ in PATH");
-}
-END_TEST
-
-/* What says 0 and leaves nothing is no compiler, and the error says so. */
-START_TEST(a_compiler_that_leaves_nothing)
-{
-    groat_context *context;
-    groat_kernel *kernel = NULL;
-    char path[256];
-
-    (void)snprintf(path, sizeof(path), "%s/compiler", fix.root);
-    rig_write(path, "#!/bin/sh\necho 'compiler 1'\n", 0700);
-    ck_assert_int_eq(setenv("GROAT_CXX", path, 1), 0);
-    context = rig_open(&fix);
-    ck_assert_int_eq(
-        groat_kernel_get(context, "adder", target, &kernel, NULL, &fix.error),
-        GROAT_COMPILE_FAILED);
-    ck_says(&fix.error, path);
-    ck_says(&fix.error, "left no file");
-    ck_assert_str_eq(fix.error.log, "compiler 1\n");
-    groat_close(context);
-}
-END_TEST
-
-/* Dies by a signal. */
-START_TEST(a_compiler_that_dies)
-{
-    groat_context *context;
-    groat_kernel *kernel = NULL;
-    char path[256];
-
-    (void)snprintf(path, sizeof(path), "%s/compiler", fix.root);
-    rig_write(path,
-              "#!/bin/sh\n"
-              "[ \"$1\" = --version ] && exec echo compiler 2\n"
-              "echo last words\n"
-              "kill -9 $$\n",
-              0700);
-    ck_assert_int_eq(setenv("GROAT_CXX", path, 1), 0);
-    context = rig_open(&fix);
-    ck_assert_int_eq(
-        groat_kernel_get(context, "adder", target, &kernel, NULL, &fix.error),
-        GROAT_COMPILE_FAILED);
-    ck_says(&fix.error, path);
-    ck_says(&fix.error, "signal 9");
-    ck_assert_str_eq(fix.error.log, "last words\n");
-    groat_close(context);
-}
-END_TEST
-
-START_TEST(a_compiler_that_is_removed)
-{
-    groat_context *context;
-    groat_kernel *kernel = NULL;
-    char path[256];
-
-    (void)snprintf(path, sizeof(path), "%s/compiler", fix.root);
-    rig_write(path, "#!/bin/sh\nexec c++ \"$@\"\n", 0700);
-    ck_assert_int_eq(setenv("GROAT_CXX", path, 1), 0);
-    context = rig_open(&fix);
-    ck_kernel(context, 3, GROAT_FROM_COMPILER);
-    ck_assert_int_eq(unlink(path), 0);
-    ck_fails(groat_kernel_get(context, "adder:step=4", target, &kernel, NULL,
-                              &fix.error),
-             GROAT_COMPILE_FAILED, &fix.error, "could not be started");
-    /* What was made serves on. */
-    ck_kernel(context, 3, GROAT_FROM_MEMORY);
-    groat_close(context);
-}
-END_TEST
-
-START_TEST(temporary_folders)
-{
-    char file[256];
-    char longest[700];
-
-    (void)snprintf(file, sizeof(file), "%s/file", fix.root);
-    rig_write(file, "no folder", 0600);
-    memset(longest, 'x', sizeof(longest) - 1);
-    longest[0] = '/';
-    longest[sizeof(longest) - 1] = '\0';
-    ck_assert_int_eq(setenv("TMPDIR", "/nonexistent/tmp", 1), 0);
-    ck_no_compiler("/nonexistent/tmp (from TMPDIR) is not: No such file");
-    ck_assert_int_eq(setenv("TMPDIR", file, 1), 0);
-    ck_no_compiler("file (from TMPDIR) is not: Not a directory");
-    ck_assert_int_eq(setenv("TMPDIR", longest, 1), 0);
-    ck_no_compiler("(from TMPDIR) is not: File name too long");
-}
-END_TEST
-
-/* Nothing is left in the temporary folder, whether it worked or not. */
-START_TEST(temporary_files_are_removed)
-{
-    groat_context *context;
-    groat_kernel *kernel = NULL;
-    char tmp[256];
-
-    (void)snprintf(tmp, sizeof(tmp), "%s/tmp", fix.root);
-    ck_assert_int_eq(mkdir(tmp, 0700), 0);
-    ck_assert_int_eq(setenv("TMPDIR", tmp, 1), 0);
-    context = rig_open(&fix);
-    ck_kernel(context, 3, GROAT_FROM_COMPILER);
-    groat_close(context);
-    rig_write_source(&fix, "adder", "adder.h",
-                     "#include \"params.h\"\nbroken\n");
-    context = rig_open(&fix);
-    ck_assert_int_eq(
-        groat_kernel_get(context, "adder", target, &kernel, NULL, NULL),
-        GROAT_COMPILE_FAILED);
-    groat_close(context);
-    ck_assert_int_eq(rmdir(tmp), 0);
-}
-END_TEST
-
-/* ---- sources that do not compile --------------------------------------- */
-
-START_TEST(a_compile_error)
-{
-    groat_context *context;
-    groat_kernel *kernel = NULL;
-    groat__str text = {0};
-
-    groat__str_add(&text, adder_kernel);
-    groat__str_add(&text, "int wrong = undeclared_name;\n");
-    rig_write_source(&fix, "adder", "adder.h", text.data);
-    groat__str_free(&text);
-    context = rig_open(&fix);
-    ck_assert_int_eq(
-        groat_kernel_get(context, "adder", target, &kernel, NULL, &fix.error),
-        GROAT_COMPILE_FAILED);
-    ck_assert_ptr_null(kernel);
-    ck_says(&fix.error, "refused the source");
-    ck_assert_ptr_nonnull(fix.error.log);
-    ck_assert_ptr_nonnull(strstr(fix.error.log, "undeclared_name"));
-    /* The line is the file's own, not the flattened source's. */
-    ck_assert_msg(strstr(fix.error.log, "adder/adder.h:16:") != NULL, "%s",
-                  fix.error.log);
-    ck_assert_int_eq(
-        groat_kernel_get(context, "adder", target, &kernel, NULL, NULL),
-        GROAT_COMPILE_FAILED);
-    ck_assert_uint_eq(rig_stat(context).entries, 0);
-    ck_assert_uint_eq(rig_stat(context).compiles, 0);
-    ck_assert_int_eq(fix.warnings, 0);
-    groat_close(context);
-    /* Put right, it is another key: what failed is in nobody's way. */
-    rig_write_adder(&fix);
-    context = rig_open(&fix);
-    ck_kernel(context, 1, GROAT_FROM_COMPILER);
-    groat_close(context);
-}
-END_TEST
-
-/* Warnings are kept with the binary. */
-START_TEST(a_compile_warning)
-{
-    groat__str text = {0};
-
-    groat__str_add(&text, adder_kernel);
-    groat__str_add(&text, "static void nobody_calls()\n{\n}\n");
-    rig_write_source(&fix, "adder", "adder.h", text.data);
-    groat__str_free(&text);
-    for (int round = 0; round < 2; round++) {
-        groat_kernel_info info = {.size = sizeof(info)};
-        groat_context *context = rig_open(&fix);
-        groat_kernel *kernel =
-            rig_get(&fix, context, "adder", target,
-                    round == 0 ? GROAT_FROM_COMPILER : GROAT_FROM_DISK);
-
-        ck_assert_int_eq(groat_kernel_info_get(kernel, &info), GROAT_OK);
-        ck_assert_ptr_nonnull(strstr(info.log, "nobody_calls"));
-        groat_close(context);
-    }
-}
-END_TEST
-
-/* Compiles, but has not the entry point that it should: a fresh binary that
- * is refused is the caller's error, and is not compiled a second time. */
-START_TEST(a_fresh_binary_that_the_loader_refuses)
-{
-    groat_context *context;
-    groat_kernel *kernel = NULL;
-
-    rig_write_source(&fix, "adder", "adder.h",
-                     "#include \"params.h\"\n"
-                     "extern \"C\" void another_entry(const void *)\n{\n}\n");
-    context = rig_open(&fix);
-    ck_fails(
-        groat_kernel_get(context, "adder", target, &kernel, NULL, &fix.error),
-        GROAT_LOAD_FAILED, &fix.error, "has no symbol adder_1");
-    ck_assert_ptr_null(kernel);
-    ck_assert_uint_eq(rig_stat(context).compiles, 1);
-    groat_close(context);
-}
-END_TEST
-
 static TCase *plain_tests(void)
 {
     TCase *tests = tcase_create("plain");
@@ -797,15 +536,6 @@ static TCase *plain_tests(void)
     tcase_add_test(tests, a_full_disk);
     tcase_add_test(tests, a_store_too_small);
     tcase_add_test(tests, a_store_that_is_removed);
-    tcase_add_test(tests, no_compiler);
-    tcase_add_test(tests, a_compiler_that_leaves_nothing);
-    tcase_add_test(tests, a_compiler_that_dies);
-    tcase_add_test(tests, a_compiler_that_is_removed);
-    tcase_add_test(tests, temporary_folders);
-    tcase_add_test(tests, temporary_files_are_removed);
-    tcase_add_test(tests, a_compile_error);
-    tcase_add_test(tests, a_compile_warning);
-    tcase_add_test(tests, a_fresh_binary_that_the_loader_refuses);
     return tests;
 }
 
@@ -818,8 +548,8 @@ static TCase *tests_of_modes(void)
     tcase_add_test(tests, a_read_only_file);
     tcase_add_loop_test(tests, a_damaged_entry_in_a_read_only_file, 0, 2);
     tcase_add_loop_test(tests, a_read_only_folder, 0, 2);
+    tcase_add_loop_test(tests, an_unreadable_source, 0, 2);
     tcase_add_test(tests, an_unwritable_parent);
-    tcase_add_test(tests, temporary_folders_of_others);
     return tests;
 }
 

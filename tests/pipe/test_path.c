@@ -6,6 +6,9 @@
  */
 #include "rig.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+
 static rig fix;
 
 static void setup(void)
@@ -150,8 +153,14 @@ START_TEST(built_ahead)
     size_t bytes_again = 0;
 
     ck_fails(groat_build(spec, &binary, &bytes, &bad, &fix.error),
-             GROAT_INVALID, &fix.error, "info.size");
+             GROAT_INVALID, &fix.error, "info.size is 1; it is");
+    ck_fails(groat_build(spec, &binary, NULL, &info, &fix.error), GROAT_INVALID,
+             &fix.error, "binary and bytes");
+    ck_fails(groat_build(spec, NULL, &bytes, &info, &fix.error), GROAT_INVALID,
+             &fix.error, "binary and bytes");
     ck_assert_ptr_null(binary);
+    ck_assert_uint_eq(bytes, 0);
+    ck_assert_uint_eq(rig_stat(context).compiles, 0);
     ck_assert_int_eq(groat_build(spec, &binary, &bytes, &info, &fix.error),
                      GROAT_OK);
     ck_assert_int_eq(info.origin, GROAT_FROM_COMPILER);
@@ -595,14 +604,85 @@ START_TEST(family_paths)
              &fix.error, "family 'adder' is there already");
     options.family_path = "/nonexistent/families";
     ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "/nonexistent/families cannot be read");
+             &fix.error, "/nonexistent/families cannot be read: No such file");
     ck_assert_ptr_null(context);
+    /* "." is the family's folder by another name. */
+    (void)snprintf(path, sizeof(path), "%s/adder", fix.families);
+    ck_assert_int_eq(chdir(path), 0);
+    options.family_path = "./";
+    context = rig_open_with(&fix, &options);
+    ck_assert_ptr_nonnull(groat_family_find(context, "adder"));
+    groat_close(context);
+    ck_assert_int_eq(chdir("/"), 0);
+    context = NULL;
     /* What the environment names serves where the caller names nothing. */
     options.family_path = NULL;
     ck_assert_int_eq(setenv("GROAT_FAMILY_PATH", fix.families, 1), 0);
     context = rig_open_with(&fix, &options);
     ck_assert_ptr_nonnull(groat_family_find(context, "adder"));
     groat_close(context);
+}
+END_TEST
+
+/* In the order of their names, whatever the file system says. */
+START_TEST(families_in_order)
+{
+    static const char *const names[] = {"zebra", "Adder", "bee", "ant", "cow"};
+    static const char *const sorted[] = {"Adder", "adder", "ant",
+                                         "bee",   "cow",   "zebra"};
+    groat_context *context = rig_open(&fix);
+    size_t own = groat_family_count(context) - 1; /* all but the adder */
+    char text[400];
+    char file[16];
+
+    groat_close(context);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        (void)snprintf(text, sizeof(text), "family %s %s", names[i],
+                       strchr(adder_params, '"'));
+        rig_write_source(&fix, names[i], "params.def", text);
+        rig_write_source(&fix, names[i], "args.h", adder_header);
+        (void)snprintf(file, sizeof(file), "%s.h", names[i]);
+        rig_write_source(&fix, names[i], file, adder_kernel);
+    }
+    context = rig_open(&fix);
+    ck_assert_uint_eq(groat_family_count(context), own + COUNT(sorted));
+    for (size_t i = 0; i < COUNT(sorted); i++)
+        ck_assert_str_eq(groat_family_name(groat_family_at(context, own + i)),
+                         sorted[i]);
+    groat_close(context);
+}
+END_TEST
+
+/* The file and the reason, as the system has it. */
+START_TEST(families_that_cannot_be_read)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context = NULL;
+    char path[600];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "%s/adder/args.h", fix.families);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
+             &fix.error, "adder/args.h: No such file or directory");
+    ck_assert_int_eq(symlink("args.h", path), 0);
+    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
+             &fix.error, "adder/args.h: Too many levels of symbolic links");
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
+             &fix.error, "adder/args.h is not a regular file");
+    ck_assert_int_eq(rmdir(path), 0);
+    fd = open(path, O_RDWR | O_CREAT, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(ftruncate(fd, (4 << 20) + 1), 0);
+    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
+             &fix.error, "adder/args.h is 4194305 bytes; at most 4194304");
+    ck_assert_int_eq(ftruncate(fd, 5), 0);
+    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
+             &fix.error, "adder/args.h has a NUL at byte 0");
+    (void)close(fd);
+    ck_assert_ptr_null(context);
 }
 END_TEST
 
@@ -674,6 +754,52 @@ START_TEST(the_store_lists_kernels)
 }
 END_TEST
 
+/* A store does not survive fork(), which makes its calls fail at will. */
+START_TEST(a_stat_that_fails)
+{
+    groat_context *context = rig_open(&fix);
+    groat_cache_stat stat;
+    groat_cache_stat before;
+    int state = 0;
+    pid_t pid;
+
+    memset(&stat, 0x5a, sizeof(stat));
+    stat.size = sizeof(stat) - 1;
+    before = stat;
+    ck_fails(groat_cache_stat_get(context, &stat, &fix.error), GROAT_INVALID,
+             &fix.error, "stat.size is ");
+    ck_assert_mem_eq(&stat, &before, sizeof(stat));
+    stat.size = sizeof(stat);
+    before = stat;
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0)
+        _exit(groat_cache_stat_get(context, &stat, NULL) == GROAT_IO &&
+                      memcmp(&stat, &before, sizeof(stat)) == 0
+                  ? 0
+                  : 1);
+    ck_assert_int_eq(waitpid(pid, &state, 0), pid);
+    ck_assert_int_eq(state, 0);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(devices_past_the_end)
+{
+    groat_context *context = rig_open(&fix);
+    groat_device_info info = {.size = sizeof(info) - 1};
+    size_t count = groat_device_count(context);
+
+    ck_fails(groat_device_at(context, 0, &info, &fix.error), GROAT_INVALID,
+             &fix.error, "info.size is ");
+    info.size = sizeof(info);
+    ck_fails(groat_device_at(context, count + 7, &info, &fix.error),
+             GROAT_INVALID, &fix.error, "there is no device ");
+    ck_assert_str_eq(info.target, "");
+    groat_close(context);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("path");
@@ -698,8 +824,12 @@ int main(void)
     tcase_add_test(tests, freed_memory_is_judged);
     tcase_add_test(tests, a_changed_source_is_another_kernel);
     tcase_add_test(tests, family_paths);
+    tcase_add_test(tests, families_in_order);
+    tcase_add_test(tests, families_that_cannot_be_read);
     tcase_add_loop_test(tests, blocks_too_large, 0, 3);
     tcase_add_test(tests, the_store_lists_kernels);
+    tcase_add_test(tests, a_stat_that_fails);
+    tcase_add_test(tests, devices_past_the_end);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -85,6 +85,9 @@ typedef struct worker {
     pthread_barrier_t *start;
     groat_kernel *kernels[KEYS]; /* by key */
     groat_kernel *kernel;
+    void *binary;
+    size_t bytes;
+    groat_origin origin;
     groat_status status;
     groat_error error;
     unsigned right;
@@ -216,6 +219,30 @@ static void *get_one(void *user)
     return NULL;
 }
 
+/* Wants the same, but not loaded. */
+static void *build_one(void *user)
+{
+    groat_kernel_info info = {.size = sizeof(info)};
+    groat_spec *spec = NULL;
+    worker *w = user;
+
+    w->status =
+        groat_spec_parse(w->context, "adder", "cpu:gfx950", &spec, &w->error);
+    (void)pthread_barrier_wait(w->start);
+    if (w->status == GROAT_OK)
+        w->status = groat_build(spec, &w->binary, &w->bytes, &info, &w->error);
+    w->origin = info.origin;
+    groat_spec_free(spec);
+    return NULL;
+}
+
+static void *get_or_build_one(void *user)
+{
+    worker *w = user;
+
+    return w->index % 2 == 0 ? get_one(user) : build_one(user);
+}
+
 /* Lets the compiler go once every thread waits for its outcome. */
 static void release_when_all_wait(groat_context *context)
 {
@@ -230,6 +257,10 @@ static void release_when_all_wait(groat_context *context)
     open_gate();
 }
 
+typedef void *work_fn(void *user);
+
+static work_fn *const works[] = {get_one, build_one, get_or_build_one};
+
 START_TEST(a_failure_is_everyones)
 {
     groat_context *context;
@@ -243,7 +274,7 @@ START_TEST(a_failure_is_everyones)
     groat__str_free(&broken);
     rig_write(hold, "", 0600);
     context = rig_open(&fix);
-    run_workers(context, workers, THREADS, get_one, NULL,
+    run_workers(context, workers, THREADS, works[_i], NULL,
                 release_when_all_wait);
     ck_assert_int_eq(count_runs(), 1);
     for (unsigned i = 0; i < THREADS; i++) {
@@ -254,6 +285,7 @@ START_TEST(a_failure_is_everyones)
         ck_assert_ptr_nonnull(strstr(workers[i].error.log, "undeclared_name"));
         ck_assert_str_eq(workers[i].error.log, workers[0].error.log);
         ck_assert_ptr_null(workers[i].kernel);
+        ck_assert_ptr_null(workers[i].binary);
     }
     for (unsigned i = 0; i < THREADS; i++)
         groat_error_clear(&workers[i].error);
@@ -263,6 +295,66 @@ START_TEST(a_failure_is_everyones)
     ck_fails(groat_kernel_get(context, "adder", "cpu:gfx950", &kernel, NULL,
                               &fix.error),
              GROAT_COMPILE_FAILED, &fix.error, "refused the source");
+    ck_assert_int_eq(count_runs(), 2);
+    groat_close(context);
+}
+END_TEST
+
+/* ---- builds -------------------------------------------------------------- */
+
+/* Threads that build, and threads that want it loaded too: one compiles. */
+START_TEST(builds_share_a_compile)
+{
+    groat_context *context = rig_open(&fix);
+    worker workers[THREADS];
+    const worker *first = &workers[1];
+    unsigned compiled = 0;
+
+    rig_write(hold, "", 0600);
+    run_workers(context, workers, THREADS, works[_i], NULL,
+                release_when_all_wait);
+    ck_assert_int_eq(count_runs(), 1);
+    ck_assert_uint_eq(rig_stat(context).compiles, 1);
+    ck_assert_uint_eq(rig_stat(context).faults, 0);
+    for (unsigned i = 0; i < THREADS; i++) {
+        ck_assert_msg(workers[i].status == GROAT_OK, "%s",
+                      workers[i].error.text);
+        if (workers[i].binary == NULL) {
+            ck_assert(_i == 2 && i % 2 == 0);
+            ck_assert_ptr_nonnull(workers[i].kernel);
+            ck_assert_ptr_eq(workers[i].kernel, workers[0].kernel);
+            continue;
+        }
+        ck_assert_uint_eq(workers[i].bytes, first->bytes);
+        ck_assert_mem_eq(workers[i].binary, first->binary, first->bytes);
+        compiled += workers[i].origin == GROAT_FROM_COMPILER;
+    }
+    ck_assert_uint_le(compiled, 1);
+    ck_assert(compiled == 1 || _i == 2);
+    for (unsigned i = 0; i < THREADS; i++)
+        groat_free(workers[i].binary);
+    if (_i == 2)
+        ck_assert(rig_adds(context, "cpu:gfx950", workers[0].kernel, 1));
+    groat_close(context);
+}
+END_TEST
+
+/* Without a store nothing is shared, and nobody waits for nothing. */
+START_TEST(builds_without_a_store)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context;
+    worker workers[2];
+
+    options.flags = GROAT_OPEN_NO_DISK;
+    context = rig_open_with(&fix, &options);
+    run_workers(context, workers, 2, build_one, NULL, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_int_eq(workers[i].status, GROAT_OK);
+        ck_assert_int_eq(workers[i].origin, GROAT_FROM_COMPILER);
+        ck_assert_uint_gt(workers[i].bytes, 0);
+        groat_free(workers[i].binary);
+    }
     ck_assert_int_eq(count_runs(), 2);
     groat_close(context);
 }
@@ -420,7 +512,9 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, each_key_is_compiled_once, 0, 2);
     tcase_add_test(tests, each_key_is_read_once);
-    tcase_add_test(tests, a_failure_is_everyones);
+    tcase_add_loop_test(tests, a_failure_is_everyones, 0, 3);
+    tcase_add_loop_test(tests, builds_share_a_compile, 1, 3);
+    tcase_add_test(tests, builds_without_a_store);
     tcase_add_test(tests, a_compile_holds_up_no_other_key);
     tcase_add_test(tests, look_ups_while_kernels_come);
     tcase_add_test(tests, launches_side_by_side);

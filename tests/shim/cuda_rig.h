@@ -6,16 +6,14 @@
 #ifndef GROAT_TESTS_CUDA_RIG_H
 #define GROAT_TESTS_CUDA_RIG_H
 
-#include <check.h>
 #include <dlfcn.h>
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "backend/backend.h"
 #include "backend/cuda_abi.h"
 #include "tests/shim/copy.h"
 #include "tests/shim/shim.h"
+#include "tests/unit/suite.h"
 
 #define DEVICE (&groat__device_cuda)
 

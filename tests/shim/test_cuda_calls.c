@@ -94,7 +94,7 @@ static const vendor_call calls[] = {
 #undef SYMBOL
 };
 
-enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
+enum { CALLS = COUNT(calls) };
 
 static bool is_one_of(const char *name, const char *const *list)
 {
@@ -187,7 +187,7 @@ START_TEST(each_call_fails_in_turn)
     CUcontext popped;
     int hits = 0;
 
-    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+    for (size_t i = 0; i < COUNT(codes); i++) {
         fail_each_time(&rig, call, codes[i], 0, &hits);
         reset(rig.cuda);
         ck_assert_int_eq(rig.push(rig.user()), CUDA_SUCCESS);
@@ -216,7 +216,7 @@ START_TEST(words_may_be_missing)
     groat_error error = GROAT_ERROR_INIT;
     groat__module *module = NULL;
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         groat__shape shape = make_shape(1 << 20);
 
         shim_fail(&rig.cuda->fault, cases[i].call, 1, 999);
@@ -295,7 +295,7 @@ START_TEST(wrong_libraries)
     groat__str out = {0};
     void *state = NULL;
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         rig.env.cuda = paths[i];
         ck_assert_int_eq(DEVICE->open(&rig.env, &state, &error),
                          GROAT_NO_DEVICE);
@@ -338,6 +338,42 @@ START_TEST(doctor_lists_devices)
 }
 END_TEST
 
+/* What core makes of an open that failed: NO_DEVICE is remembered as it was
+ * said, what was short of memory is opened again. */
+START_TEST(failures_of_open_in_a_context)
+{
+    shim_rig rig = rig_open();
+    groat_options options = GROAT_OPTIONS_INIT;
+    groat_error error = GROAT_ERROR_INIT;
+    groat_context *context = NULL;
+
+    options.flags = GROAT_OPEN_NO_DISK;
+    ck_assert_int_eq(setenv("GROAT_CUDA", rig.env.cuda, 1), 0);
+    ck_assert_int_eq(groat_open(&options, &context, &error), GROAT_OK);
+    shim_fail(&rig.cuda->fault, "cuInit", 1, CUDA_ERROR_OUT_OF_MEMORY);
+    ck_assert_int_eq(groat_synchronize(context, "cuda:sm_90a", &error),
+                     GROAT_NO_MEMORY);
+    shim_fail(&rig.cuda->fault, "cuInit", 1, CUDA_ERROR_UNKNOWN);
+    for (int round = 0; round < 2; round++) {
+        groat_error_clear(&error);
+        ck_assert_int_eq(groat_synchronize(context, "cuda:sm_90a", &error),
+                         GROAT_NO_DEVICE);
+        ck_assert_str_eq(error.vendor_call, "cuInit");
+        ck_assert_int_eq(error.vendor_code, CUDA_ERROR_UNKNOWN);
+        ck_assert_ptr_nonnull(strstr(error.text, "cuInit said 999"));
+    }
+    groat_close(context);
+    ck_assert_int_eq(groat_open(&options, &context, &error), GROAT_OK);
+    shim_fail(&rig.cuda->fault, "cuInit", 1, CUDA_ERROR_OUT_OF_MEMORY);
+    ck_assert_int_eq(groat_synchronize(context, "cuda:sm_90a", NULL),
+                     GROAT_NO_MEMORY);
+    ck_assert_int_eq(groat_synchronize(context, "cuda:sm_90a", NULL), GROAT_OK);
+    groat_close(context);
+    groat_error_clear(&error);
+    rig_close(&rig);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("shim cuda calls");
@@ -350,17 +386,12 @@ static Suite *make_suite(void)
     tcase_add_test(tests, old_driver_goes_by_plain_names);
     tcase_add_test(tests, wrong_libraries);
     tcase_add_test(tests, doctor_lists_devices);
+    tcase_add_test(tests, failures_of_open_in_a_context);
     suite_add_tcase(suite, tests);
     return suite;
 }
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    int failed;
-
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(make_suite());
 }

@@ -354,6 +354,7 @@ START_TEST(codes_are_sorted_by_whom_they_blame)
         {"hipModuleLaunchKernel", 719, GROAT_LAUNCH_FAILED},
         {"hipDeviceSynchronize", 700, GROAT_LAUNCH_FAILED},
         {"hipMalloc", 2, GROAT_NO_MEMORY},
+        {"hipMalloc", 700, GROAT_NO_DEVICE},
         {"hipInit", 3, GROAT_NO_DEVICE},
     };
     bench b = usual_bench();
@@ -497,7 +498,7 @@ static Suite *hip_suite(void)
     tcase_add_loop_test(device, lds_is_split_into_static_and_dynamic, 0, 7);
     tcase_add_test(device, load_refuses_what_cannot_run);
     tcase_add_test(device, damaged_binary_never_reaches_the_driver);
-    tcase_add_loop_test(device, codes_are_sorted_by_whom_they_blame, 0, 10);
+    tcase_add_loop_test(device, codes_are_sorted_by_whom_they_blame, 0, 11);
     tcase_add_loop_test(device, errors_without_words, 0, 2);
     tcase_add_test(device, launch_passes_everything_on);
     tcase_add_test(device, nothing_is_allowed);
@@ -508,5 +509,5 @@ static Suite *hip_suite(void)
 
 int main(void)
 {
-    return run_suite(hip_suite());
+    return run_hip_suite(hip_suite());
 }

@@ -21,7 +21,7 @@ static bool is_quiet(const char *name)
                                         "hipRuntimeGetVersion",
                                         "hipFuncSetAttribute"};
 
-    for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
+    for (size_t i = 0; i < COUNT(quiet); i++)
         if (strcmp(quiet[i], name) == 0)
             return true;
     return false;
@@ -34,7 +34,7 @@ static bool is_unused(const char *name)
         "hiprtcGetErrorString", "hiprtcGetProgramLog", "hipGetErrorName",
         "hipGetErrorString", "hipGetDeviceProperties"};
 
-    for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)
+    for (size_t i = 0; i < COUNT(unused); i++)
         if (strcmp(unused[i], name) == 0)
             return true;
     return false;
@@ -55,7 +55,7 @@ static bool is_forgiven_at_times(const char *name)
                                         "hipDeviceGetAttribute",
                                         "hipFuncGetAttribute"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (strcmp(names[i], name) == 0)
             return true;
     return is_quiet(name);
@@ -130,8 +130,6 @@ static const char *const hip_names[] = {
 #define HIP(name, needed, result, parameters, names) #name,
 #include "backend/hip.def"
 };
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
 START_TEST(each_call_of_hiprtc_fails)
 {
@@ -351,5 +349,5 @@ static Suite *hip_calls_suite(void)
 
 int main(void)
 {
-    return run_suite(hip_calls_suite());
+    return run_hip_suite(hip_calls_suite());
 }

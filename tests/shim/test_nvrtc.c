@@ -4,17 +4,15 @@
  * libnvrtc: the good path, each vendor call failing in turn, each symbol
  * missing in turn, PTX as the fallback, and builtins that do not fit.
  */
-#include <check.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "backend/backend.h"
 #include "backend/cuda_abi.h"
 #include "tests/shim/copy.h"
 #include "tests/shim/shim.h"
+#include "tests/unit/suite.h"
 
 #define COMPILER (&groat__compiler_nvrtc)
 
@@ -165,7 +163,7 @@ START_TEST(identity_follows_version)
                     {14, 2, true}};
     shim_rig rig = rig_open();
 
-    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+    for (size_t i = 0; i < COUNT(versions); i++) {
         groat__str head = {0};
         groat__binary binary;
         void *state;
@@ -244,7 +242,7 @@ START_TEST(unknown_archs_are_listed)
         COMPILER->compile(state, &gfx, "k.cu", source, "k", &binary, &error),
         GROAT_NO_DEVICE);
     ck_assert_ptr_null(binary.data);
-    for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+    for (size_t i = 0; i < COUNT(strange); i++) {
         groat__arch arch = {.name = strange[i]};
 
         ck_assert_int_eq(COMPILER->identify(state, &arch, &who, &error),
@@ -363,7 +361,7 @@ static const char *const calls[] = {
 #undef SYMBOL
 };
 
-enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
+enum { CALLS = COUNT(calls) };
 
 START_TEST(each_call_fails_in_turn)
 {
@@ -372,7 +370,7 @@ START_TEST(each_call_fails_in_turn)
     const char *call = calls[_i];
     int hits = 0;
 
-    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+    for (size_t i = 0; i < COUNT(codes); i++) {
         fail_each_time(&rig, call, &sm_90a, codes[i], &hits);
         fail_each_time(&rig, call, &sm_120a, codes[i], &hits);
     }
@@ -423,7 +421,7 @@ START_TEST(wrong_libraries)
         ck_assert_int_eq(COMPILER->open(&rig.env, &state, &error),
                          GROAT_NO_DEVICE);
     }
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         rig.env.nvrtc = paths[i];
         groat_error_clear(&error);
         if (paths[i][0] != '\0') {
@@ -607,11 +605,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    int failed;
-
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(make_suite());
 }

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# .clang-format decides.
+# .clang-format decides, of all C but the kernels'.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 tool=${CLANG_FORMAT-}
 [ -n "$tool" ] || tool=$(command -v clang-format) ||
     skip 'no clang-format here'
-for file in $(project_files | grep -E '^(src|cache|include|tests)/.*\.[ch]$'); do
+for file in $(project_files | grep -E \
+    '^(src|cache|include|tests)/.*\.[ch]$|^kernels-src/[^/]*/host\.c$'); do
     $tool --dry-run -Werror "$file" >/dev/null 2>&1 ||
         bad "$file is not as clang-format would have it"
 done

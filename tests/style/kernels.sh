@@ -3,6 +3,7 @@
 #
 # A kernel file opens and compiles in an editor with its default constants:
 # params.h is what groat makes of params.def, and the file alone is valid C++.
+# A run-time argument of `groat run` is a field of args.h under the same name.
 . "$(dirname "$0")/lib.sh"
 : "${GROAT:=$top_builddir/groat}"
 [ -x "$GROAT" ] || skip "groat is not built"
@@ -20,5 +21,12 @@ for def in "$top_srcdir"/kernels-src/*/params.def; do
     for file in args.h README.md; do
         [ -s "$dir/$file" ] || bad "$family has no $file"
     done
+    for name in $("$GROAT" completion-data |
+        awk -F '\t' -v f="$family" '$1 == "argument" && $2 == f { print $3 }'); do
+        sed 's|/\*.*||' "$dir/args.h" | grep -qE "^ .*[ *]$name(\[.*\])?;" ||
+            bad "$family takes --$name, which is no field of its args.h"
+    done
 done
+"$GROAT" completion-data | grep -q "^argument	" ||
+    bad 'no driver has a run-time argument'
 finish

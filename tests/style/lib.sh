@@ -41,7 +41,8 @@ make_scratch() {
 # The files of the project, without what was generated, relative to the source
 # folder, which must be the current one.
 project_files() {
-    find . \( -type d -name '.?*' ! -name .ci -o -name autom4te.cache \
+    find . \( -type d -name '.?*' ! -name .ci -o -name .git \
+        -o -name autom4te.cache \
         -o -name build -o -name 'build-*' -o -name _build -o -name _inst \
         -o -name '*-[0-9].[0-9].[0-9]' \) -prune -o -type f \
         ! -name Makefile.in ! -name aclocal.m4 ! -name 'configure' \

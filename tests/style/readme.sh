@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The C example of README.md, between the markers "example" and "/example",
-# compiles against this build as it stands and runs on the cpu.
+# is short, compiles against this build as it stands and runs on the cpu.
 . "$(dirname "$0")/lib.sh"
 readme=$top_srcdir/README.md
 [ -f "$readme" ] || skip 'there is no README.md'
@@ -16,6 +16,8 @@ awk '/<!-- example -->/ { on = 1; next }
     bad 'README.md has no ```c block between its example markers'
     finish
 }
+lines=$(wc -l <"$scratch/example.c")
+[ "$lines" -le 25 ] || bad "the example of README.md has $lines lines, 25 allowed"
 libs=$top_builddir/.libs
 $CC -std=c11 -Wall -Wextra -Werror ${GROAT_SANITIZE_FLAGS-} \
     -I"$top_srcdir/include" -I"$top_builddir/include" \

@@ -5,11 +5,9 @@
  * in an allocation of exactly its size, so that a sanitizer or valgrind sees
  * the first byte too far.  test_hiprtc.c does the same to real objects.
  */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../suite.h"
 
-#include "backend/amdgpu_elf.h"
+#include "exact.h"
 #include "tests/shim/amdgpu_object.h"
 
 static const amdgpu_object usual = {"copy_tile_f16", 240,    100, 3,
@@ -23,19 +21,9 @@ static size_t make(unsigned char *data, const amdgpu_object *object)
     return bytes;
 }
 
-/* Reads a copy that ends where its allocation ends. */
 static groat__amdgpu_finding read_exact(const unsigned char *data, size_t bytes)
 {
-    unsigned char *copy = malloc(bytes > 0 ? bytes : 1);
-    groat__amdgpu_kernel kernel;
-    groat__amdgpu_finding finding;
-
-    ck_assert_ptr_nonnull(copy);
-    memcpy(copy, data, bytes);
-    (void)groat__amdgpu_elf_whole(copy, bytes);
-    finding = groat__amdgpu_elf_kernel(copy, bytes, "copy_tile_f16", &kernel);
-    free(copy);
-    return finding;
+    return exact_kernel(data, bytes, usual.entry);
 }
 
 START_TEST(facts_are_read)
@@ -67,7 +55,7 @@ START_TEST(other_kernels_are_not_taken_for_it)
     size_t bytes = make(data, &usual);
     groat__amdgpu_kernel kernel = {.vgprs = 7};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         ck_assert_int_eq(
             groat__amdgpu_elf_kernel(data, bytes, names[i], &kernel),
             GROAT__AMDGPU_NO_KERNEL);
@@ -97,7 +85,7 @@ START_TEST(strangers_are_refused)
     groat__amdgpu_kernel kernel;
     static const size_t identity[] = {0, 4, 5, 18}; /* magic to machine */
 
-    for (size_t i = 0; i < sizeof(identity) / sizeof(identity[0]); i++) {
+    for (size_t i = 0; i < COUNT(identity); i++) {
         data[identity[i]] ^= 0x03;
         ck_assert(!groat__amdgpu_elf_whole(data, bytes));
         ck_assert_int_eq(
@@ -121,8 +109,8 @@ START_TEST(offsets_cannot_wrap)
         sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_offset),
         sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_filesz)};
 
-    for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++)
-        for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+    for (size_t f = 0; f < COUNT(fields); f++)
+        for (size_t i = 0; i < COUNT(far); i++) {
             unsigned char copy[AMDGPU_OBJECT_ROOM];
 
             memcpy(copy, data, sizeof(copy));
@@ -205,11 +193,5 @@ static Suite *amdgpu_elf_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(amdgpu_elf_suite());
-    int failed;
-
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(amdgpu_elf_suite());
 }

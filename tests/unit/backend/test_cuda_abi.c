@@ -14,7 +14,8 @@
 
 #if defined(CUDA_VERSION) && CUDA_VERSION >= 12040
 
-#include <check.h>
+#include "../suite.h"
+
 #include <stddef.h>
 
 #include <cudaTypedefs.h>
@@ -196,8 +197,6 @@ int main(void)
 {
     Suite *suite = suite_create("cuda abi");
     TCase *tests = tcase_create("headers");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tests, constants);
     tcase_add_test(tests, types);
@@ -206,10 +205,7 @@ int main(void)
     tcase_add_test(tests, cuda_versions);
     tcase_add_test(tests, cuda_symbols);
     suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }
 
 #else
@@ -217,9 +213,9 @@ int main(void)
 int main(void)
 {
 #if defined(CUDA_VERSION)
-    puts("skipped: <cuda.h> is older than 12.4 and lacks optional calls");
+    puts("SKIP: <cuda.h> is older than 12.4 and lacks optional calls");
 #else
-    puts("skipped: <cuda.h> was not found at configure time");
+    puts("SKIP: <cuda.h> was not found at configure time");
 #endif
     return 77;
 }

@@ -20,7 +20,7 @@ int main(void)
 
 #else
 
-#include <check.h>
+#include "../suite.h"
 
 /* The vendor's headers are not held to our warnings. */
 #pragma GCC diagnostic push
@@ -161,18 +161,12 @@ int main(void)
 {
     Suite *suite = suite_create("hip_abi");
     TCase *tcase = tcase_create("hip_abi");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, results_are_the_vendors);
     tcase_add_test(tcase, attributes_are_the_vendors);
     tcase_add_test(tcase, sizes_and_offsets_are_the_vendors);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }
 
 #endif

@@ -5,15 +5,13 @@
  * ours that the installed release knows, and the release is kept from those it
  * does not know.  With $GROAT_TEST_PRINT set, each compile prints its figures.
  */
-#include <check.h>
+#include "../suite.h"
+
 #include <elf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "backend/amdgpu_elf.h"
 #include "backend/backend.h"
+#include "exact.h"
 
 static const char source[] =
     "struct tile_args { const float *from; float *to; unsigned rows; };\n"
@@ -194,7 +192,7 @@ START_TEST(unknown_arch_is_refused)
     groat_error error = GROAT_ERROR_INIT;
     groat__binary binary = {0};
 
-    for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
+    for (size_t i = 0; i < COUNT(strangers); i++) {
         ck_assert_int_eq(rtc->compile(state, &strangers[i], "a.hip", source,
                                       "transpose_tile", &binary, &error),
                          GROAT_NO_DEVICE);
@@ -265,16 +263,7 @@ END_TEST
 
 static groat__amdgpu_finding read_exact(const void *data, size_t bytes)
 {
-    unsigned char *copy = malloc(bytes > 0 ? bytes : 1);
-    groat__amdgpu_kernel kernel;
-    groat__amdgpu_finding finding;
-
-    ck_assert_ptr_nonnull(copy);
-    memcpy(copy, data, bytes);
-    (void)groat__amdgpu_elf_whole(copy, bytes);
-    finding = groat__amdgpu_elf_kernel(copy, bytes, "transpose_tile", &kernel);
-    free(copy);
-    return finding;
+    return exact_kernel(data, bytes, "transpose_tile");
 }
 
 START_TEST(damage_to_a_real_object_is_survived)
@@ -339,14 +328,7 @@ static int missing(void)
 
 int main(void)
 {
-    SRunner *runner;
-    int failed = missing();
+    int skip = missing();
 
-    if (failed != 0)
-        return failed;
-    runner = srunner_create(hiprtc_suite());
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return skip != 0 ? skip : run_suite(hiprtc_suite());
 }

@@ -5,61 +5,57 @@
  * of other names.  The judge must find each where the arch needs what is
  * missing, and must let pass what it does not need.
  */
-#include "tests/pipe/rig.h"
+#include "tests/pipe/mutate.h"
 
 #include "kernels-src/tile_loader_lds/args.h"
-#include "spec/family.h"
 
 enum { AMD = 1, NV = 2, ALL = AMD | NV, TILES = 8, BLOCKS = 2 };
 
 #define FAMILY     "tile_loader_lds"
-#define WAIT       "async_wait<ahead * copies_per_tile, ahead>();"
-#define WAIT_MORE  "async_wait<ahead * copies_per_tile + 1, ahead + 1>();"
+#define STREAM     "vec4 stream_tiles("
+#define POISON     "void poison("
+#define WAIT       "async_wait<ahead * copies, ahead>();"
+#define WAIT_MORE  "async_wait<ahead * copies + 1, ahead + 1>();"
 #define WAIT_LAST  "async_wait<0, 0>();"
 #define BARRIER    "block_barrier();"
 #define COMMIT     "async_commit();"
 #define FENCE      "shared_fence();"
 #define GATE       "wave >= num_loading_warps"
-#define NEXT_SLOT  "fill = fill + 1 == stages ? 0 : fill + 1;"
-#define SECOND_USE "use = use + 1 == stages ? 0 : use + 1;"
+#define NEXT_SLOT  "fill = fill + 1 == slots ? 0 : fill + 1;"
+#define SECOND_USE "use = use + 1 == slots ? 0 : use + 1;"
 
-/* The n-th `from` behind the first `behind` becomes `to`. */
 typedef struct mutant {
     const char *entry; /* entry parameter of the spec that shows it */
-    const char *behind;
-    const char *from;
-    int nth;
-    const char *to;
+    mutation change;
     int on; /* archs on which it is a fault */
 } mutant;
 
 static const mutant mutants[] = {
-    {"image", "", "", 0, "", 0}, /* the loader as it is */
-    {"stream", "", "", 0, "", 0},
-    {"image", "void poison(", FENCE, 0, "", AMD},
-    {"image", "void poison(", BARRIER, 0, "", ALL},
-    {"image", "void image(", COMMIT, 0, "", NV},
-    {"image", "void image(", WAIT_LAST, 0, "", ALL},
-    {"image", "void image(", WAIT_LAST, 0, "async_wait<1, 1>();", ALL},
-    {"image", "void image(", BARRIER, 0, "", ALL},
-    {"image", "void load(", GATE, 0, "wave >= num_warps", ALL},
-    {"stream", "void stream(", COMMIT, 0, "", NV},
-    {"stream", "void stream(", COMMIT, 1, "", NV},
-    {"stream", "void stream(", WAIT, 0, ";", ALL},
-    {"stream", "void stream(", WAIT, 0, WAIT_MORE, ALL},
-    {"stream", "void stream(", WAIT_LAST, 0, ";", ALL},
+    {"image", {"", "", 0, ""}, 0}, /* the loader as it is */
+    {"stream", {"", "", 0, ""}, 0},
+    {"image", {POISON, FENCE, 0, ""}, AMD},
+    {"image", {POISON, BARRIER, 0, ""}, ALL},
+    {"image", {"void image(", COMMIT, 0, ""}, NV},
+    {"image", {"void image(", WAIT_LAST, 0, ""}, ALL},
+    {"image", {"void image(", WAIT_LAST, 0, "async_wait<1, 1>();"}, ALL},
+    {"image", {"void image(", BARRIER, 0, ""}, ALL},
+    {"image", {"void load(", GATE, 0, "wave >= num_warps"}, ALL},
+    {"stream", {STREAM, COMMIT, 0, ""}, NV},
+    {"stream", {STREAM, COMMIT, 1, ""}, NV},
+    {"stream", {STREAM, WAIT, 0, ";"}, ALL},
+    {"stream", {STREAM, WAIT, 0, WAIT_MORE}, ALL},
+    {"stream", {STREAM, WAIT_LAST, 0, ";"}, ALL},
     /* In the tail NVIDIA's empty groups count on: ahead of them may stay. */
-    {"stream", "void stream(", WAIT_LAST, 0, "async_wait<1, 1>();", AMD},
-    {"stream", "void stream(", WAIT_LAST, 0, "async_wait<0, ahead>();", 0},
-    {"stream", "void stream(", WAIT_LAST, 0, "async_wait<1, ahead + 1>();",
-     ALL},
-    {"stream", "void stream(", BARRIER, 0, "", ALL},
-    {"stream", "void stream(", BARRIER, 1, "", ALL},
+    {"stream", {STREAM, WAIT_LAST, 0, "async_wait<1, 1>();"}, AMD},
+    {"stream", {STREAM, WAIT_LAST, 0, "async_wait<0, ahead>();"}, 0},
+    {"stream", {STREAM, WAIT_LAST, 0, "async_wait<1, ahead + 1>();"}, ALL},
+    {"stream", {STREAM, BARRIER, 0, ""}, ALL},
+    {"stream", {STREAM, BARRIER, 1, ""}, ALL},
     /* The loads' values were used, so only stores would need this one. */
-    {"stream", "void stream(", FENCE, 0, "", 0},
-    {"stream", "void stream(", NEXT_SLOT, 0, "fill = 0;", ALL},
-    {"stream", "void stream(", NEXT_SLOT, 1, "", ALL},
-    {"stream", "void stream(", SECOND_USE, 0, "", ALL},
+    {"stream", {STREAM, FENCE, 0, ""}, 0},
+    {"stream", {STREAM, NEXT_SLOT, 0, "fill = 0;"}, ALL},
+    {"stream", {STREAM, NEXT_SLOT, 1, ""}, ALL},
+    {"stream", {STREAM, SECOND_USE, 0, ""}, ALL},
 };
 
 enum { MUTANTS = COUNT(mutants) };
@@ -68,51 +64,15 @@ static rig fix;
 
 /* ---- families ---------------------------------------------------------- */
 
-/* text with the n-th `from` behind `behind` replaced; free it. */
-static char *replaced(const char *text, const char *behind, const char *from,
-                      int nth, const char *to)
-{
-    const char *at = strstr(text, behind);
-    groat__str out = {0};
-
-    ck_assert_msg(at != NULL, "the loader has no '%s'", behind);
-    at = strstr(at, from);
-    for (int i = 0; i < nth && at != NULL; i++)
-        at = strstr(at + 1, from);
-    ck_assert_msg(at != NULL, "the loader has no '%s' number %d behind '%s'",
-                  from, nth, behind);
-    groat__str_addn(&out, text, (size_t)(at - text));
-    groat__str_add(&out, to);
-    groat__str_add(&out, at + strlen(from));
-    return groat__str_take(&out);
-}
-
-static void write_mutant(int index)
-{
-    const mutant *m = &mutants[index];
-    char name[40];
-    char file[48];
-    char *text;
-
-    (void)snprintf(name, sizeof(name), "loader%d", index);
-    (void)snprintf(file, sizeof(file), "%s.h", name);
-    rig_write_source(&fix, name, "args.h",
-                     groat__embedded_find(FAMILY "/args.h"));
-    text = replaced(groat__embedded_find(FAMILY "/params.def"), "family ",
-                    FAMILY, 0, name);
-    rig_write_source(&fix, name, "params.def", text);
-    free(text);
-    text = replaced(groat__embedded_find(FAMILY "/" FAMILY ".h"), m->behind,
-                    m->from, m->nth, m->to);
-    rig_write_source(&fix, name, file, text);
-    free(text);
-}
-
 static void once_before(void)
 {
     rig_make(&fix);
-    for (int i = 0; i < MUTANTS; i++)
-        write_mutant(i);
+    for (int i = 0; i < MUTANTS; i++) {
+        char name[40];
+
+        (void)snprintf(name, sizeof(name), "loader%d", i);
+        mutate_family(&fix, FAMILY, name, &mutants[i].change);
+    }
 }
 
 static void once_after(void)
@@ -146,7 +106,7 @@ static groat_status launch(groat_context *context, const char *target,
     memset(data, 1, sizeof(data));
     args.source = rig_upload(context, target, data, sizeof(data));
     args.output = rig_upload(context, target, data, sizeof(data));
-    args.rows = TILES * ROWS;
+    args.valid_rows = TILES * ROWS;
     args.row_tiles = TILES;
     args.col_tiles = 1;
     args.row_step = BLOCKS;
@@ -192,19 +152,16 @@ END_TEST
 START_TEST(the_table_is_complete)
 {
     static const char *const calls[] = {"async_wait<", BARRIER, FENCE, COMMIT};
-    const char *text = groat__embedded_find(FAMILY "/" FAMILY ".h");
     int taken_out = 0;
     int found = 0;
 
     for (size_t k = 0; k < 4; k++)
-        for (const char *at = strstr(text, calls[k]); at != NULL;
-             at = strstr(at + 1, calls[k]))
-            found++;
+        found += mutate_count(FAMILY, calls[k]);
     for (int i = 0; i < MUTANTS; i++)
         for (size_t k = 0; k < 4; k++)
-            taken_out +=
-                strncmp(mutants[i].from, calls[k], strlen(calls[k])) == 0 &&
-                strlen(mutants[i].to) < 2;
+            taken_out += strncmp(mutants[i].change.from, calls[k],
+                                 strlen(calls[k])) == 0 &&
+                         strlen(mutants[i].change.to) < 2;
     ck_assert_int_eq(taken_out, found);
 }
 END_TEST

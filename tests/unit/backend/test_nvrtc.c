@@ -3,12 +3,10 @@
  * test_nvrtc.c compiles with the NVRTC of this machine, found as the library
  * finds it; needs no GPU.  Where there is no NVRTC it is skipped.
  */
-#include <check.h>
+#include "../suite.h"
+
 #include <dlfcn.h>
 #include <elf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "backend/backend.h"
 
@@ -68,8 +66,6 @@ static void free_binary(groat__binary *binary)
 }
 
 static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a"};
-
-enum { ARCHS = sizeof(archs) / sizeof(archs[0]) };
 
 static void check_machine_code(const groat__binary *binary, const char *arch)
 {
@@ -235,34 +231,29 @@ static bool pin_library(void)
         }
         COMPILER->close(state);
     } else {
-        printf("skipped: %s\n", error.text);
+        printf("SKIP: %s\n", error.text);
     }
     groat__str_free(&out);
     groat_error_clear(&error);
     return found;
 }
 
-int main(void)
+static Suite *nvrtc_suite(void)
 {
     Suite *suite = suite_create("nvrtc");
     TCase *tests = tcase_create("compile");
-    SRunner *runner = srunner_create(suite);
-    int failed = 0;
-    bool found = pin_library();
 
     tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, compiles_for_each_arch, 0, ARCHS);
+    tcase_add_loop_test(tests, compiles_for_each_arch, 0, COUNT(archs));
     tcase_add_test(tests, letter_forms_have_their_instructions);
     tcase_add_test(tests, broken_kernel_has_a_log);
     tcase_add_test(tests, identity_is_stable);
     tcase_add_test(tests, ancient_arch_is_refused);
     suite_add_tcase(suite, tests);
-    if (found) {
-        srunner_run_all(runner, CK_NORMAL);
-        failed = srunner_ntests_failed(runner);
-    }
-    srunner_free(runner);
-    if (!found)
-        return 77;
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite;
+}
+
+int main(void)
+{
+    return pin_library() ? run_suite(nvrtc_suite()) : 77;
 }

@@ -4,14 +4,12 @@
  * order, and how a version is told.  Copies of a stand-in library lie under
  * names of the test's own, which no loader knows, in folders of its own.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../suite.h"
+
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "backend/rocm.h"
+#include "backend/shared.h"
 #include "base/fs.h"
 
 #define NEW_NAME "libgroat_rocm_test.so.7"
@@ -55,7 +53,7 @@ static void drop(const place *at)
         "/.local/lib/python3.12/site-packages/torch/lib", "/lib"};
     char path[256];
 
-    for (size_t d = 0; d < sizeof(dirs) / sizeof(dirs[0]); d++) {
+    for (size_t d = 0; d < COUNT(dirs); d++) {
         for (size_t f = 0; files[f] != NULL; f++) {
             (void)snprintf(path, sizeof(path), "%s%s/%s", at->root, dirs[d],
                            files[f]);
@@ -141,6 +139,7 @@ START_TEST(failure_tells_what_was_tried)
         strstr(dl.story.data, "/nonexistent/rocm/lib/" NEW_NAME));
     ck_assert_ptr_nonnull(strstr(dl.story.data, "/opt/rocm/lib/" OLD_NAME));
     ck_assert_ptr_nonnull(strstr(error.text, NEW_NAME));
+    ck_assert_ptr_eq(groat__library_problem(&dl, &error), dl.story.data);
     groat__dl_close(&dl);
     groat_error_clear(&error);
 }
@@ -169,17 +168,6 @@ START_TEST(versions)
     dl.path = path;
     groat__rocm_version(&dl, cases[_i].packed, version, sizeof(version));
     ck_assert_str_eq(version, cases[_i].version);
-}
-END_TEST
-
-START_TEST(doctor_lines_are_lines)
-{
-    groat__str out = {0};
-
-    groat__rocm_doctor(&out, "libx", false, "%s", "one\ntwo\tthree\n\n");
-    groat__rocm_doctor(&out, "liby", true, "%s", "");
-    ck_assert_str_eq(out.data, "libx\t0\tone;two three\nliby\t1\t\n");
-    groat__str_free(&out);
 }
 END_TEST
 
@@ -212,7 +200,6 @@ static Suite *rocm_suite(void)
     tcase_add_test(tcase, rocm_path_and_newer_files_come_first);
     tcase_add_test(tcase, failure_tells_what_was_tried);
     tcase_add_loop_test(tcase, versions, 0, 7);
-    tcase_add_test(tcase, doctor_lines_are_lines);
     tcase_add_test(tcase, loaded_and_needed);
     suite_add_tcase(suite, tcase);
     return suite;
@@ -220,17 +207,10 @@ static Suite *rocm_suite(void)
 
 int main(void)
 {
-    SRunner *runner;
-    int failed;
-
     if (getenv("GROAT_TEST_COMGR_SHIM") == NULL) {
         printf("SKIP: GROAT_TEST_COMGR_SHIM names no stand-in; "
                "make check sets it\n");
         return 77;
     }
-    runner = srunner_create(rocm_suite());
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(rocm_suite());
 }

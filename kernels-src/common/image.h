@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block's shared memory as an output: poisoned before the copies, written out
+// or summed up after them.
+#pragma once
+
+#include "vendor.h"
+
+namespace groat {
+
+// Fills `bytes` from `shared` on with 0xEE, so that a byte that no copy wrote
+// shows; `bytes` is a multiple of 16.  All threads of the block.
+GROAT_DEVICE void poison(u32 shared, u32 bytes)
+{
+    const vec4 pattern = {0xEEEEEEEEu, 0xEEEEEEEEu, 0xEEEEEEEEu, 0xEEEEEEEEu};
+
+    for (u32 o = thread_index() * 16; o < bytes; o += GROAT_BLOCK_THREADS * 16)
+        shared_store16(shared + o, pattern);
+    shared_fence();
+    block_barrier();
+}
+
+GROAT_DEVICE void write_out(u32 shared, u32 bytes, u64 output)
+{
+    for (u32 o = thread_index() * 16; o < bytes; o += GROAT_BLOCK_THREADS * 16)
+        global_store16(output + o, shared_load16(shared + o));
+}
+
+// XORs the slot onto the 16 bytes that the thread keeps.
+GROAT_DEVICE void fold(u32 shared, u32 bytes, vec4 &sum)
+{
+    for (u32 o = thread_index() * 16; o < bytes;
+         o += GROAT_BLOCK_THREADS * 16) {
+        vec4 v = shared_load16(shared + o);
+
+        sum.x ^= v.x;
+        sum.y ^= v.y;
+        sum.z ^= v.z;
+        sum.w ^= v.w;
+    }
+}
+
+} // namespace groat

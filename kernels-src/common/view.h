@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A view of a row-major matrix for bursts to read: the rows that are valid, and
+// zeros behind them.  The bound is one-dimensional: num_records =
+// ((rows - 1) * ld + cols) * elem_bytes, so columns of the last valid row at and
+// behind `cols` read as zeros, those of earlier rows as what lies there.
+#pragma once
+
+#include "vendor.h"
+
+namespace groat {
+
+// `left` rows from `base` on are valid, more than `most` cannot be reached.
+template <u32 cols, u32 ld, u32 elem_bytes>
+GROAT_DEVICE buffer view_rows(u64 base, i64 left, u32 most)
+{
+    u32 rows = left <= 0     ? 0u
+               : left < most ? static_cast<u32>(left)
+                             : most;
+
+    return make_buffer(base, rows == 0 ? 0
+                                       : ((rows - 1) * ld + cols) * elem_bytes);
+}
+
+} // namespace groat

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * shared.c owns what compilers and devices of several vendors need alike: files
+ * without a name, symbols of a library, quoted paths, lines of the doctor.  It
+ * leaves finding and opening libraries to base/dl.c.  No state, no locking.
+ */
+#include "backend/shared.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+int groat__memory_file(const char *name, const void *data, size_t bytes)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    size_t done = 0;
+
+    /* In a program that closed its own, those are for a child. */
+    if (fd >= 0 && fd <= STDERR_FILENO) {
+        int low = fd;
+
+        fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        (void)close(low);
+    }
+    while (fd >= 0 && done < bytes) {
+        ssize_t n =
+            pwrite(fd, (const char *)data + done, bytes - done, (off_t)done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            (void)close(fd);
+            errno = ENOSPC;
+            return -1;
+        }
+        done += (size_t)n;
+    }
+    return fd;
+}
+
+groat_status groat__bind(const groat__dl *dl, const groat__symbol *symbols,
+                         size_t count, void *calls, groat_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *address = groat__dl_symbol(dl, symbols[i].name);
+
+        if (address == NULL && symbols[i].needed)
+            return groat__fail(error, GROAT_NO_DEVICE,
+                               "%s lacks the symbol %s that groat needs",
+                               dl->path, symbols[i].name);
+        /* ISO C has no cast from an object's to a function's address. */
+        memcpy((char *)calls + symbols[i].offset, &address, sizeof(address));
+    }
+    return GROAT_OK;
+}
+
+void groat__add_quoted(groat__str *pattern, const char *path)
+{
+    for (; *path != '\0'; path++) {
+        if (strchr("*?[]\\{}~", *path) != NULL)
+            groat__str_add(pattern, "\\");
+        groat__str_addn(pattern, path, 1);
+    }
+}
+
+void groat__finding(groat__str *out, const char *subject, bool usable,
+                    const char *format, ...)
+{
+    groat__str text = {0};
+    va_list args;
+
+    va_start(args, format);
+    groat__str_addv(&text, format, args);
+    va_end(args);
+    groat__str_addf(out, "%s\t%d\t", subject, usable ? 1 : 0);
+    while (text.len > 0 && text.data[text.len - 1] == '\n')
+        text.len--;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+
+        if (c == '\n')
+            groat__str_add(out, "; ");
+        else
+            groat__str_addn(out, iscntrl((unsigned char)c) ? " " : &c, 1);
+    }
+    groat__str_add(out, "\n");
+    groat__str_free(&text);
+}
+
+const char *groat__library_problem(const groat__dl *dl,
+                                   const groat_error *error)
+{
+    const char *story = dl->story.data;
+    const char *first = story == NULL ? NULL : strchr(story, '\n');
+
+    /* A story of one line, as of a path by the user, is in the error. */
+    return dl->handle == NULL && first != NULL && first[1] != '\0'
+               ? story
+               : error->text;
+}

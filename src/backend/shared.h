@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_BACKEND_SHARED_H
+#define GROAT_BACKEND_SHARED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/dl.h"
+#include "base/str.h"
+#include "groat.h"
+
+/* A file without a name that holds these bytes and is read from its start: a
+ * descriptor that is closed on exec and is none of 0, 1 and 2.  -1, and errno,
+ * when there is none to be had. */
+int groat__memory_file(const char *name, const void *data, size_t bytes);
+
+/* One vendor symbol: where its address goes in a structure of calls. */
+typedef struct groat__symbol {
+    const char *name;
+    bool needed;
+    size_t offset;
+} groat__symbol;
+
+/* Fills calls from an open library; optional symbols that are absent become
+ * NULL.  Errors: NO_DEVICE, naming the library and the needed symbol it
+ * lacks. */
+groat_status groat__bind(const groat__dl *dl, const groat__symbol *symbols,
+                         size_t count, void *calls, groat_error *error);
+
+/* Appends a path to a glob(3) pattern, where it stands for itself alone: the
+ * environment gives paths, not patterns. */
+void groat__add_quoted(groat__str *pattern, const char *path);
+
+/* Appends one line of a doctor slot: control characters of the text become
+ * blanks, and a line's end within it "; ". */
+void groat__finding(groat__str *out, const char *subject, bool usable,
+                    const char *format, ...) GROAT_PRINTF(4, 5);
+
+/* What a doctor says of a library that did not serve: every place that was
+ * tried, when none had it, else the error.  Borrowed from the two. */
+const char *groat__library_problem(const groat__dl *dl,
+                                   const groat_error *error);
+
+#endif

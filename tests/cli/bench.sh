@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# groat bench: each figure is there where it can be measured, and a bench that
+# cannot be is said.  What the figures are is no test.
+. "$(dirname "$0")/common.sh"
+
+expect "bench" 0 bench --target cpu:gfx950 --json
+json "bench is JSON"
+for figure in "lookup by spec, 1 thread" "lookup by spec, each of 16 threads" \
+    "first get, compiled and loaded" "get from disk"; do
+    answers "has $figure" "\"name\": \"$figure\""
+done
+answers "names the raw side" '"reference": "raw compile, empty"'
+if grep -q -e '": -' -e '"groat": null' "$out"; then
+    fail "no figure is negative or none" "$(grep -e '": -' -e null "$out")"
+else
+    pass "no figure is negative or none"
+fi
+ratios=$(grep -c '"ratio": [0-9]' "$out")
+raws=$(grep -c '"reference": "' "$out")
+[ "$ratios" -eq "$raws" ] && [ "$raws" -gt 0 ] && pass "a ratio to each raw" ||
+    fail "a ratio to each raw" "$ratios ratios, $raws references"
+[ -e "$HOME/cache/groat" ] && fail "the user's store is left alone" ||
+    pass "the user's store is left alone"
+
+expect "no bandwidth without a device" 2 bench stream --target cpu:gfx950
+says "the target that has none is named" cpu:gfx950
+expect "a spec without its bench" 2 bench hit plain_read:unroll=1 \
+    --target cpu:gfx950
+
+expect "an unknown target" 2 bench hit --target tpu:v5
+says "the target is named" tpu:v5
+run devices --json
+if grep -q '"target": "cuda:' "$out"; then
+    skip "a bench without its device: there is one here"
+else
+    expect "a bench without its device" 3 bench hit --target cuda:sm_90a
+    expect "another" 3 bench disk --target cuda:sm_90a --json
+    json "another is JSON"
+    has "another says so" error
+    run bench --target cuda:sm_90a
+    says "of all, those without a device are left out" "hit is not measured"
+fi
+
+# The raw compiler of cpu targets may be absent where the library's is not.
+if [ -x /usr/bin/g++ ]; then
+    mkdir "$work/bin"
+    ln -s /usr/bin/* "$work/bin" 2>/dev/null
+    rm -f "$work/bin/c++"
+    code=0
+    PATH=$work/bin "$groat" bench cold --target cpu:gfx950 >"$out" 2>"$err" ||
+        code=$?
+    [ "$code" -eq 0 ] && pass "cold without c++" ||
+        fail "cold without c++" "exit code $code: $(head -c 300 "$err")"
+    answers "cold without c++: has no ratio" "first get"
+    if grep -q ratio "$out"; then
+        fail "cold without c++: and says none" "$(cat "$out")"
+    else
+        pass "cold without c++: and says none"
+    fi
+else
+    skip "cold without c++: there is no /usr/bin/g++"
+fi
+finish

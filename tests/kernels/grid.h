@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * grid.h - specs of a family, drawn from its params.def through the public API.
+ *
+ * A grid knows every value that each parameter is allowed, or a spread of those
+ * of a long range.  grid_next() makes specs until each value was in one that
+ * the rules accept; the other parameters of such a spec are companions, found
+ * by search.  grid_random() draws by rejection.  Everything follows from the
+ * seed, which the test prints.
+ *
+ * The search climbs: where the rules refuse a spec, the error names the first
+ * one that it breaks, and a change that gets further down the list is kept.
+ */
+#ifndef GROAT_TEST_GRID_H
+#define GROAT_TEST_GRID_H
+
+#include "tests/unit/suite.h"
+
+enum {
+    GRID_PARAMS = 48,
+    GRID_LONG = 64,   /* a range of more values is taken by a spread */
+    GRID_SPREAD = 16, /* values of it, both ends among them           */
+    GRID_TEXT = 2048,
+    GRID_TRIES = 20000,
+    GRID_STUCK = 300, /* changes without progress before a new start  */
+    GRID_CANDIDATES = 4,
+    GRID_DEFAULT = -1 /* of a choice: the parameter is not named      */
+};
+
+typedef struct grid_value {
+    char text[32]; /* as a spec has it */
+    bool ran;
+    char *refused; /* why no spec was found with it, or NULL */
+} grid_value;
+
+typedef struct grid_param {
+    const char *name;
+    grid_value *values;
+    size_t count;
+    bool spread; /* values are not all that are allowed */
+} grid_param;
+
+typedef struct grid {
+    groat_context *context;
+    const groat_family *family;
+    bool (*fits)(const groat_spec *); /* more than the rules ask, or NULL */
+    grid_param param[GRID_PARAMS];
+    size_t count;
+    uint64_t state; /* of the random numbers */
+    size_t specs;   /* that grid_ran() was told of */
+} grid;
+
+/* For each parameter an index into its values, or GRID_DEFAULT. */
+typedef struct grid_choice {
+    int at[GRID_PARAMS];
+} grid_choice;
+
+static inline size_t grid_pick(grid *g, size_t below)
+{
+    return (size_t)(next_random(&g->state) % below);
+}
+
+/* ---- the values -------------------------------------------------------- */
+
+static inline void grid_add(grid_param *p, const char *text, size_t len)
+{
+    p->values = realloc(p->values, (p->count + 1) * sizeof(p->values[0]));
+    ck_assert_ptr_nonnull(p->values);
+    p->values[p->count] = (grid_value){.ran = false};
+    ck_assert_uint_lt(len, sizeof(p->values[0].text));
+    memcpy(p->values[p->count].text, text, len);
+    p->values[p->count].text[len] = '\0';
+    p->count++;
+}
+
+/* "7" or "8..512/8" of an int. */
+static inline void grid_add_range(grid_param *p, const char *item)
+{
+    char *end;
+    long long low = strtoll(item, &end, 10);
+    long long high = low;
+    long long step = 1;
+    long long count;
+
+    if (strncmp(end, "..", 2) == 0)
+        high = strtoll(end + 2, &end, 10);
+    if (*end == '/')
+        step = strtoll(end + 1, &end, 10);
+    ck_assert_msg(step > 0 && (*end == '|' || *end == '\0'),
+                  "%s is allowed '%s': no range", p->name, item);
+    count = (high - low) / step + 1;
+    p->spread = p->spread || count > GRID_LONG;
+    for (long long i = 0; i < count; i++) {
+        long long at =
+            count > GRID_LONG ? i * (count - 1) / (GRID_SPREAD - 1) : i;
+        char text[32];
+
+        if (at >= count)
+            break;
+        (void)snprintf(text, sizeof(text), "%lld", low + at * step);
+        grid_add(p, text, strlen(text));
+    }
+}
+
+/* All of `allowed`: items between "|"; of an enumerator "name=2" the name. */
+static inline void grid_add_allowed(grid_param *p, groat_param_type type,
+                                    const char *allowed)
+{
+    for (const char *item = allowed; *item != '\0';) {
+        size_t len = strcspn(item, "|");
+
+        if (type == GROAT_PARAM_INT)
+            grid_add_range(p, item);
+        else
+            grid_add(p, item, strcspn(item, "=|"));
+        item += len + (item[len] == '|');
+    }
+    ck_assert_msg(p->count > 0, "%s is allowed no value", p->name);
+}
+
+static inline void grid_open(grid *g, groat_context *context,
+                             const char *family, uint64_t seed)
+{
+    memset(g, 0, sizeof(*g));
+    g->context = context;
+    g->family = groat_family_find(context, family);
+    g->state = seed;
+    ck_assert_ptr_nonnull(g->family);
+    g->count = groat_family_param_count(g->family);
+    ck_assert_uint_le(g->count, GRID_PARAMS);
+    for (size_t i = 0; i < g->count; i++) {
+        groat_param_info info = {.size = sizeof(info)};
+
+        ck_assert_int_eq(groat_family_param(g->family, i, &info), GROAT_OK);
+        g->param[i].name = info.name;
+        grid_add_allowed(&g->param[i], info.type, info.allowed);
+    }
+}
+
+static inline void grid_close(grid *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        for (size_t k = 0; k < g->param[i].count; k++)
+            free(g->param[i].values[k].refused);
+        free(g->param[i].values);
+    }
+    g->count = 0;
+}
+
+/* ---- one choice -------------------------------------------------------- */
+
+static inline void grid_text(const grid *g, const grid_choice *c,
+                             char out[GRID_TEXT])
+{
+    size_t len =
+        (size_t)snprintf(out, GRID_TEXT, "%s", groat_family_name(g->family));
+    char lead = ':';
+
+    for (size_t i = 0; i < g->count; i++) {
+        if (c->at[i] == GRID_DEFAULT)
+            continue;
+        len += (size_t)snprintf(out + len, GRID_TEXT - len, "%c%s=%s", lead,
+                                g->param[i].name,
+                                g->param[i].values[c->at[i]].text);
+        if (len >= GRID_TEXT)
+            ck_abort_msg("a spec of %zu characters", len);
+        lead = ',';
+    }
+}
+
+/* How many rules hold before the first that is broken. */
+static inline size_t grid_score(const grid *g, const char *text)
+{
+    size_t count = groat_family_rule_count(g->family);
+    const char *rule;
+    const char *reason;
+
+    for (size_t i = 0; i < count; i++) {
+        char quoted[80];
+
+        if (groat_family_rule(g->family, i, &rule, &reason) != GROAT_OK)
+            break;
+        (void)snprintf(quoted, sizeof(quoted), "'%s", rule);
+        if (strstr(text, quoted) != NULL)
+            return i;
+    }
+    return 0;
+}
+
+/* The spec of a choice, or NULL with how far it got and why no further. */
+static inline groat_spec *grid_try(const grid *g, const grid_choice *c,
+                                   const char *target, size_t *score,
+                                   groat_error *error)
+{
+    groat_spec *spec = NULL;
+    char text[GRID_TEXT];
+
+    grid_text(g, c, text);
+    if (groat_spec_parse(g->context, text, target, &spec, error) != GROAT_OK) {
+        if (error->status != GROAT_INVALID) /* an assert here would cost */
+            ck_abort_msg("%s on %s: %s", text, target, error->text);
+        *score = grid_score(g, error->text);
+        return NULL;
+    }
+    if (g->fits == NULL || g->fits(spec))
+        return spec;
+    *score = groat_family_rule_count(g->family);
+    (void)snprintf(error->text, sizeof(error->text),
+                   "%.600s is larger than the test wants", text);
+    groat_spec_free(spec);
+    return NULL;
+}
+
+static inline bool grid_is_pending(const grid_value *v)
+{
+    return !v->ran && v->refused == NULL;
+}
+
+/* Another value for one parameter: its default, one that is still wanted, or
+ * any. */
+static inline int grid_draw(grid *g, size_t param)
+{
+    const grid_param *p = &g->param[param];
+    size_t from;
+
+    if (grid_pick(g, 2) == 0)
+        return GRID_DEFAULT;
+    from = grid_pick(g, p->count);
+    for (size_t k = 0; k < p->count && grid_pick(g, 4) != 0; k++)
+        if (grid_is_pending(&p->values[(from + k) % p->count]))
+            return (int)((from + k) % p->count);
+    return (int)from;
+}
+
+/* Draws `most` parameters anew, or all. */
+static inline void grid_change(grid *g, grid_choice *c, size_t most)
+{
+    for (size_t n = 0; n < most; n++) {
+        size_t i = most == g->count ? n : grid_pick(g, g->count);
+
+        c->at[i] = grid_draw(g, i);
+    }
+}
+
+/* A legal spec in which `param` has its `value`-th value; c is then its choice.
+ * NULL: none was found; reason says what was in the way at the end of the list
+ * of rules. */
+static inline groat_spec *grid_find(grid *g, const char *target, size_t param,
+                                    size_t value, grid_choice *c,
+                                    groat_error *reason)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    size_t most = 0;
+    size_t best = 0;
+    int stuck = GRID_STUCK;
+
+    for (int tries = 0; tries < GRID_TRIES; tries++) {
+        bool anew = stuck == GRID_STUCK;
+        grid_choice next = *c;
+        size_t score = 0;
+        groat_spec *spec;
+
+        grid_change(g, &next, anew ? g->count : 1 + grid_pick(g, 3));
+        next.at[param] = (int)value;
+        spec = grid_try(g, &next, target, &score, &error);
+        if (spec == NULL && score >= most) {
+            most = score;
+            memcpy(reason->text, error.text, sizeof(error.text));
+        }
+        stuck = spec != NULL || anew || score > best ? 0 : stuck + 1;
+        if (spec != NULL || anew || score >= best) {
+            best = score;
+            *c = next;
+        }
+        if (spec != NULL)
+            return spec;
+    }
+    return NULL;
+}
+
+/* ---- what a spec has --------------------------------------------------- */
+
+/* Counts the pending values that the spec has; with mark they ran. */
+static inline size_t grid_count(grid *g, const groat_spec *spec, bool mark)
+{
+    const char *text = groat_spec_text(spec);
+    size_t pending = 0;
+
+    for (size_t i = 0; i < g->count; i++)
+        for (size_t k = 0; k < g->param[i].count; k++) {
+            grid_value *v = &g->param[i].values[k];
+            char item[128];
+            const char *at;
+            size_t len = (size_t)snprintf(item, sizeof(item), "%s=%s",
+                                          g->param[i].name, v->text);
+
+            for (at = strstr(text, item); at != NULL; at = strstr(at + 1, item))
+                if (strchr(":,", at[-1]) != NULL &&
+                    (at[len] == ',' || at[len] == '\0'))
+                    break;
+            if (at == NULL)
+                continue;
+            pending += grid_is_pending(v);
+            v->ran = v->ran || mark;
+        }
+    return pending;
+}
+
+/* The spec ran and was right. */
+static inline void grid_ran(grid *g, const groat_spec *spec)
+{
+    (void)grid_count(g, spec, true);
+    g->specs++;
+}
+
+/* ---- the walk over all values ------------------------------------------ */
+
+/* Puts further pending values into a legal choice, one by one. */
+static inline groat_spec *grid_pack(grid *g, const char *target, size_t param,
+                                    grid_choice *c, groat_spec *spec)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    size_t had = grid_count(g, spec, false);
+
+    for (size_t i = 0; i < g->count; i++)
+        for (size_t k = 0; k < g->param[i].count && i != param; k++) {
+            grid_choice next = *c;
+            groat_spec *other;
+            size_t score;
+            size_t has;
+
+            if (!grid_is_pending(&g->param[i].values[k]))
+                continue;
+            next.at[i] = (int)k;
+            other = grid_try(g, &next, target, &score, &error);
+            has = other == NULL ? 0 : grid_count(g, other, false);
+            if (has > had) {
+                groat_spec_free(spec);
+                spec = other;
+                had = has;
+                *c = next;
+            } else
+                groat_spec_free(other);
+        }
+    groat_error_clear(&error);
+    return spec;
+}
+
+/* The parameter with the most values that are pending, and the first of them;
+ * false when none is. */
+static inline bool grid_pending(const grid *g, size_t *param, size_t *value)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < g->count; i++) {
+        size_t first = 0;
+        size_t count = 0;
+
+        for (size_t k = g->param[i].count; k-- > 0;)
+            if (grid_is_pending(&g->param[i].values[k])) {
+                first = k;
+                count++;
+            }
+        if (count > most) {
+            most = count;
+            *param = i;
+            *value = first;
+        }
+    }
+    return most > 0;
+}
+
+/* A legal spec with as many pending values as the search finds, for the first
+ * of `targets` (in turn) on which there is one; NULL when none is pending.  The
+ * caller runs it and calls grid_ran(), and frees it. */
+static inline groat_spec *grid_next(grid *g, const char *const *targets,
+                                    size_t target_count)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    size_t param;
+    size_t value;
+
+    while (grid_pending(g, &param, &value)) {
+        groat_spec *best = NULL;
+
+        for (size_t t = 0; t < target_count && best == NULL; t++) {
+            const char *target = targets[(g->specs + t) % target_count];
+
+            for (int n = 0; n < GRID_CANDIDATES; n++) {
+                grid_choice c = {{0}};
+                groat_spec *spec =
+                    grid_find(g, target, param, value, &c, &error);
+
+                if (spec == NULL)
+                    break;
+                spec = grid_pack(g, target, param, &c, spec);
+                if (best == NULL ||
+                    grid_count(g, spec, false) > grid_count(g, best, false)) {
+                    groat_spec_free(best);
+                    best = spec;
+                } else
+                    groat_spec_free(spec);
+            }
+        }
+        if (best != NULL) {
+            groat_error_clear(&error);
+            return best;
+        }
+        g->param[param].values[value].refused = strdup(error.text);
+        ck_assert_ptr_nonnull(g->param[param].values[value].refused);
+    }
+    groat_error_clear(&error);
+    return NULL;
+}
+
+/* A legal spec by rejection: each parameter has its default or, as likely, any
+ * value; free it.  rejected counts the draws that the rules refused. */
+static inline groat_spec *grid_random(grid *g, const char *target,
+                                      size_t *rejected)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_spec *spec = NULL;
+
+    for (int tries = 0; spec == NULL; tries++) {
+        grid_choice c;
+        size_t score;
+
+        if (tries == 1000000)
+            ck_abort_msg("no legal spec for %s: %s", target, error.text);
+        for (size_t i = 0; i < g->count; i++)
+            c.at[i] = grid_pick(g, 2) == 0
+                          ? GRID_DEFAULT
+                          : (int)grid_pick(g, g->param[i].count);
+        spec = grid_try(g, &c, target, &score, &error);
+        *rejected += spec == NULL;
+    }
+    groat_error_clear(&error);
+    return spec;
+}
+
+/* Prints the totals and every value that never ran; returns how many. */
+static inline size_t grid_report(const grid *g)
+{
+    size_t total = 0;
+    size_t missing = 0;
+    size_t spread = 0;
+
+    for (size_t i = 0; i < g->count; i++) {
+        const grid_param *p = &g->param[i];
+
+        total += p->count;
+        spread += p->spread;
+        for (size_t k = 0; k < p->count; k++) {
+            if (p->values[k].ran)
+                continue;
+            missing++;
+            (void)printf("never ran: %s=%s: %s\n", p->name, p->values[k].text,
+                         p->values[k].refused ? p->values[k].refused
+                                              : "it was not tried");
+        }
+    }
+    (void)printf("%s: %zu of %zu values of %zu parameters ran in %zu specs, "
+                 "%zu never; %zu long ranges by a spread\n",
+                 groat_family_name(g->family), total - missing, total, g->count,
+                 g->specs, missing, spread);
+    (void)fflush(stdout);
+    return missing;
+}
+
+#endif

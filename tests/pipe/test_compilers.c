@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_compilers.c: what goes wrong with the C++ compiler of cpu targets.  That
+ * there is none, that it dies or leaves nothing, that it refuses a source or
+ * makes what no loader takes: each is an error that names it, and none of them
+ * leaves a file behind.
+ */
+#include "rig.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static const char *const target = "cpu:gfx950";
+
+static rig fix;
+
+static void setup(void)
+{
+    rig_make(&fix);
+    rig_write_adder(&fix);
+}
+
+static void setup_as_nobody(void)
+{
+    rig_make_as_nobody(&fix);
+    rig_write_adder(&fix);
+}
+
+static void teardown(void)
+{
+    rig_drop(&fix);
+}
+
+/* The compiler of the next context is this script; its path is borrowed. */
+static const char *use_script(const char *lines)
+{
+    static char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/compiler", fix.root);
+    rig_write(path, lines, 0700);
+    ck_assert_int_eq(setenv("GROAT_CXX", path, 1), 0);
+    return path;
+}
+
+/* The adder with more lines behind its kernel. */
+static void write_adder_with(const char *lines)
+{
+    groat__str text = {0};
+
+    groat__str_add(&text, adder_kernel);
+    groat__str_add(&text, lines);
+    rig_write_source(&fix, "adder", "adder.h", text.data);
+    groat__str_free(&text);
+}
+
+/* There is no kernel, and fix.error says why. */
+static void ck_no_kernel(groat_context *context, const char *spec,
+                         groat_status status, const char *words)
+{
+    groat_kernel *kernel = NULL;
+
+    groat_error_clear(&fix.error);
+    ck_assert_int_eq(
+        groat_kernel_get(context, spec, target, &kernel, NULL, &fix.error),
+        status);
+    ck_assert_ptr_null(kernel);
+    ck_assert_int_eq(fix.error.status, status);
+    ck_says(&fix.error, words);
+}
+
+/* ---- no compiler -------------------------------------------------------- */
+
+/* The same words each time: a search is made once. */
+static void ck_no_compiler(const char *words)
+{
+    groat_context *context = rig_open(&fix);
+    groat_spec *spec = NULL;
+    char key[33] = "";
+
+    for (int round = 0; round < 2; round++)
+        ck_no_kernel(context, "adder", GROAT_NO_DEVICE, words);
+    ck_assert_int_eq(groat_spec_parse(context, "adder", target, &spec, NULL),
+                     GROAT_OK);
+    ck_fails(groat_spec_key(spec, key, NULL, &fix.error), GROAT_NO_DEVICE,
+             &fix.error, words);
+    ck_fails(groat_build(spec, NULL, NULL, NULL, &fix.error), GROAT_NO_DEVICE,
+             &fix.error, words);
+    ck_assert_str_eq(key, "");
+    groat_spec_free(spec);
+    groat_close(context);
+}
+
+START_TEST(no_compiler)
+{
+    static const struct {
+        const char *variable;
+        const char *value; /* NULL: unset */
+        const char *words;
+    } cases[] = {
+        {"GROAT_CXX", "/nonexistent", "GROAT_CXX=/nonexistent"},
+        {"GROAT_CXX", "no-such-compiler", "GROAT_CXX=no-such-compiler"},
+        {"GROAT_CXX", "/", "/ could not be started: Permission denied"},
+        {"GROAT_CXX", "false", "false --version does not run"},
+        {"PATH", "/nonexistent::", "c++, g++, clang++ in PATH"},
+        {"PATH", NULL, "c++, g++, clang++ in PATH"},
+    };
+
+    (void)unsetenv("GROAT_CXX");
+    if (cases[_i].value == NULL)
+        (void)unsetenv(cases[_i].variable);
+    else
+        ck_assert_int_eq(setenv(cases[_i].variable, cases[_i].value, 1), 0);
+    ck_no_compiler(cases[_i].words);
+}
+END_TEST
+
+/* ---- nothing to look with ----------------------------------------------- */
+
+/* Lets no descriptor be opened any more, or as many as before. */
+static void allow_descriptors(bool allow)
+{
+    static rlim_t before;
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (!allow)
+        before = limit.rlim_cur;
+    limit.rlim_cur = allow ? before : 0;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* It says nothing about the compiler: the next call looks again. */
+START_TEST(no_descriptors)
+{
+    groat_context *context = rig_open(&fix);
+
+    for (int round = 0; round < 2; round++) {
+        allow_descriptors(false);
+        ck_no_kernel(context, "adder", GROAT_NO_MEMORY,
+                     "no file descriptor is left");
+        allow_descriptors(true);
+    }
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+}
+END_TEST
+
+/* A default target is found once; that it was found in need is told. */
+START_TEST(no_descriptors_for_the_default_target)
+{
+    groat_context *context;
+
+    ck_assert_int_eq(setenv("GROAT_CUDA", "/nonexistent", 1), 0);
+    ck_assert_int_eq(setenv("GROAT_HIP", "/nonexistent", 1), 0);
+    context = rig_open(&fix);
+    allow_descriptors(false);
+    ck_assert_str_eq(groat_default_target(context), "cpu:gfx950");
+    allow_descriptors(true);
+    ck_assert_int_eq(rig_said(&fix, "cuda devices are passed over"), 1);
+    ck_assert_int_eq(rig_said(&fix, "hip devices are passed over"), 1);
+    ck_assert_str_eq(groat_default_target(context), "cpu:gfx950");
+    ck_assert_int_eq(fix.warnings, 2);
+    groat_close(context);
+}
+END_TEST
+
+/* ---- compilers that are none -------------------------------------------- */
+
+/* What says 0 and leaves nothing, and what dies by a signal. */
+START_TEST(a_compiler_without_a_binary)
+{
+    static const struct {
+        const char *script;
+        const char *words;
+        const char *log;
+    } cases[] = {
+        {"#!/bin/sh\necho 'compiler 1'\n", "left no file", "compiler 1\n"},
+        {"#!/bin/sh\n"
+         "[ \"$1\" = --version ] && exec echo compiler 2\n"
+         "echo last words\n"
+         "kill -9 $$\n",
+         "signal 9", "last words\n"},
+    };
+    const char *path = use_script(cases[_i].script);
+    groat_context *context = rig_open(&fix);
+
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, cases[_i].words);
+    ck_says(&fix.error, path);
+    ck_assert_str_eq(fix.error.log, cases[_i].log);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(a_compiler_that_is_removed)
+{
+    const char *path = use_script("#!/bin/sh\nexec c++ \"$@\"\n");
+    groat_context *context = rig_open(&fix);
+
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_no_kernel(context, "adder:step=4", GROAT_COMPILE_FAILED,
+                 "could not be started: No such file");
+    /* What was made serves on. */
+    rig_kernel(&fix, context, 3, GROAT_FROM_MEMORY);
+    groat_close(context);
+}
+END_TEST
+
+/* ---- its environment ---------------------------------------------------- */
+
+/* As it was at groat_open, but in English. */
+START_TEST(the_environment_of_a_compiler)
+{
+    groat_context *context;
+    char script[400];
+    char path[256];
+    char *seen = NULL;
+    size_t bytes = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/seen", fix.root);
+    (void)snprintf(script, sizeof(script),
+                   "#!/bin/sh\nenv >'%s'\nexec c++ \"$@\"\n", path);
+    (void)use_script(script);
+    ck_assert_int_eq(setenv("GROAT_TEST_WORD", "early", 1), 0);
+    ck_assert_int_eq(setenv("LC_ALL", "xx_XX.UTF-8", 1), 0);
+    context = rig_open(&fix);
+    ck_assert_int_eq(setenv("GROAT_TEST_WORD", "late", 1), 0);
+    ck_assert_int_eq(setenv("GROAT_TEST_LATER", "late", 1), 0);
+    ck_assert_int_eq(setenv("TMPDIR", "/nonexistent", 1), 0);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    ck_assert_int_eq(groat__fs_read(path, 1 << 20, &seen, &bytes, NULL),
+                     GROAT_OK);
+    ck_assert_ptr_nonnull(strstr(seen, "GROAT_TEST_WORD=early\n"));
+    ck_assert_ptr_null(strstr(seen, "late"));
+    ck_assert_ptr_nonnull(strstr(seen, "LC_ALL=C\n"));
+    ck_assert_ptr_null(strstr(seen, "xx_XX"));
+    ck_assert_ptr_nonnull(strstr(seen, "PATH="));
+    free(seen);
+}
+END_TEST
+
+/* Whatever the program has done to its descriptors and its children. */
+START_TEST(a_program_without_streams)
+{
+    groat_context *context = rig_open(&fix);
+    int kept[3];
+
+    for (int fd = 0; fd < 3; fd++) {
+        kept[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        (void)close(fd);
+    }
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    for (int fd = 0; fd < 3; fd++)
+        if (kept[fd] >= 0)
+            ck_assert_int_eq(dup2(kept[fd], fd), fd);
+}
+END_TEST
+
+START_TEST(a_program_that_ignores_its_children)
+{
+    groat_context *context = rig_open(&fix);
+
+    ck_assert(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    write_adder_with("int wrong = undeclared_name;\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "ignores SIGCHLD");
+    ck_assert_ptr_nonnull(strstr(fix.error.log, "undeclared_name"));
+    groat_close(context);
+    ck_assert(signal(SIGCHLD, SIG_DFL) != SIG_ERR);
+}
+END_TEST
+
+/* ---- temporary files ---------------------------------------------------- */
+
+/* The folder of the next context's compiler. */
+static void use_folder(char path[256])
+{
+    (void)snprintf(path, 256, "%s/tmp", fix.root);
+    ck_assert_int_eq(setenv("TMPDIR", path, 1), 0);
+}
+
+/* A key needs none; a kernel does, and is made once there is one. */
+START_TEST(temporary_folders)
+{
+    groat_context *context;
+    groat_spec *spec = NULL;
+    char path[256];
+    char key[33];
+
+    use_folder(path);
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_NO_DEVICE,
+                 "/tmp (from TMPDIR) is not: No such file");
+    rig_write(path, "no folder", 0600);
+    ck_no_kernel(context, "adder", GROAT_NO_DEVICE,
+                 "/tmp (from TMPDIR) is not: Not a directory");
+    ck_assert_int_eq(groat_spec_parse(context, "adder", target, &spec, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_spec_key(spec, key, NULL, NULL), GROAT_OK);
+    ck_fails(groat_build(spec, NULL, NULL, NULL, &fix.error), GROAT_NO_DEVICE,
+             &fix.error, "/tmp (from TMPDIR) is not: Not a directory");
+    groat_spec_free(spec);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(temporary_folders_with_long_names)
+{
+    groat_context *context;
+    char longest[700];
+
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[0] = '/';
+    longest[sizeof(longest) - 1] = '\0';
+    ck_assert_int_eq(setenv("TMPDIR", longest, 1), 0);
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_NO_DEVICE,
+                 "(from TMPDIR) is not: File name too long");
+    groat_close(context);
+    /* A path may be long, if its parts are not. */
+    (void)snprintf(longest, sizeof(longest), "%s", fix.root);
+    while (strlen(longest) < 600) {
+        strncat(longest, "/part-of-a-long-path",
+                sizeof(longest) - strlen(longest) - 1);
+        ck_assert_int_eq(mkdir(longest, 0700), 0);
+    }
+    ck_assert_int_eq(setenv("TMPDIR", longest, 1), 0);
+    context = rig_open(&fix);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(temporary_folders_of_others)
+{
+    groat_context *context;
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/tmp", fix.root);
+    ck_assert_int_eq(chmod(path, 0500), 0);
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_NO_DEVICE, path);
+    groat_close(context);
+    ck_assert_int_eq(chmod(path, 0700), 0);
+}
+END_TEST
+
+/* Nothing is left in the temporary folder, whether it worked or not. */
+START_TEST(temporary_files_are_removed)
+{
+    groat_context *context;
+    char path[256];
+
+    use_folder(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    context = rig_open(&fix);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    rig_write_source(&fix, "adder", "adder.h",
+                     "#include \"params.h\"\nbroken\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "refused the source");
+    groat_close(context);
+    /* What a linker leaves that dies is known to nobody. */
+    (void)use_script("#!/bin/sh\n"
+                     "[ \"$1\" = --version ] && exec echo compiler 3\n"
+                     "while [ \"$1\" != -o ]; do shift; done\n"
+                     "echo part >\"$2.tmp1234\"\n"
+                     "kill -9 $$\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "signal 9");
+    groat_close(context);
+    ck_assert_int_eq(rmdir(path), 0);
+}
+END_TEST
+
+static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* A program of one thread that compiles; its compiler tells gate, and waits. */
+static pid_t start_program(const char *gate)
+{
+    char script[400];
+    groat_context *context;
+    groat_kernel *kernel;
+    pid_t pid;
+
+    ck_assert_int_eq(mkfifo(gate, 0600), 0);
+    (void)snprintf(script, sizeof(script),
+                   "#!/bin/sh\n"
+                   "[ \"$1\" = --version ] && exec echo compiler 4\n"
+                   "echo here >'%s'\n"
+                   "exec sleep 1000\n",
+                   gate);
+    (void)use_script(script);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        (void)setpgid(0, 0);
+        for (size_t i = 0; i < COUNT(interrupts); i++)
+            (void)signal(interrupts[i], SIG_DFL); /* not Check's */
+        context = rig_open(&fix);
+        (void)groat_kernel_get(context, "adder", target, &kernel, NULL, NULL);
+        _exit(0);
+    }
+    return pid;
+}
+
+/* Ctrl-C and the like end compiler and program. */
+START_TEST(an_interrupt_leaves_nothing)
+{
+    char path[256];
+    char gate[256];
+    int state = 0;
+    int fd;
+    pid_t pid;
+
+    use_folder(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    (void)snprintf(gate, sizeof(gate), "%s/gate", fix.root);
+    pid = start_program(gate);
+    fd = open(gate, O_RDONLY); /* returns when the compiler writes */
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(rmdir(path), -1);
+    ck_assert_int_eq(kill(-pid, interrupts[_i]), 0);
+    ck_assert_int_eq(waitpid(pid, &state, 0), pid);
+    ck_assert(WIFSIGNALED(state));
+    ck_assert_int_eq(WTERMSIG(state), interrupts[_i]);
+    (void)close(fd);
+    ck_assert_int_eq(rmdir(path), 0);
+}
+END_TEST
+
+/* Signals are as they were, for the caller and for the compiler. */
+START_TEST(signal_masks)
+{
+    groat_context *context = rig_open(&fix);
+    sigset_t mine;
+    sigset_t after;
+
+    (void)sigemptyset(&mine);
+    (void)sigaddset(&mine, SIGUSR1);
+    (void)sigaddset(&mine, SIGTERM);
+    ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, &mine, NULL), 0);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &after), 0);
+    for (int i = 1; i < 32; i++)
+        ck_assert_int_eq(sigismember(&after, i), i == SIGUSR1 || i == SIGTERM);
+    groat_close(context);
+}
+END_TEST
+
+/* ---- sources that do not compile --------------------------------------- */
+
+START_TEST(a_compile_error)
+{
+    groat_context *context;
+    groat_kernel *kernel = NULL;
+
+    write_adder_with("int wrong = undeclared_name;\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "refused the source");
+    ck_assert_ptr_nonnull(fix.error.log);
+    ck_assert_ptr_nonnull(strstr(fix.error.log, "undeclared_name"));
+    /* The line is the file's own, not the flattened source's. */
+    ck_assert_msg(strstr(fix.error.log, "adder/adder.h:16:") != NULL, "%s",
+                  fix.error.log);
+    ck_assert_int_eq(
+        groat_kernel_get(context, "adder", target, &kernel, NULL, NULL),
+        GROAT_COMPILE_FAILED);
+    ck_assert_ptr_null(kernel);
+    ck_assert_uint_eq(rig_stat(context).entries, 0);
+    ck_assert_uint_eq(rig_stat(context).compiles, 0);
+    ck_assert_int_eq(fix.warnings, 0);
+    groat_close(context);
+    /* Put right, it is another key: what failed is in nobody's way. */
+    rig_write_adder(&fix);
+    context = rig_open(&fix);
+    rig_kernel(&fix, context, 1, GROAT_FROM_COMPILER);
+    groat_close(context);
+}
+END_TEST
+
+/* Warnings are kept with the binary. */
+START_TEST(a_compile_warning)
+{
+    write_adder_with("static void nobody_calls()\n{\n}\n");
+    for (int round = 0; round < 2; round++) {
+        groat_kernel_info info = {.size = sizeof(info)};
+        groat_context *context = rig_open(&fix);
+        groat_kernel *kernel =
+            rig_get(&fix, context, "adder", target,
+                    round == 0 ? GROAT_FROM_COMPILER : GROAT_FROM_DISK);
+
+        ck_assert_int_eq(groat_kernel_info_get(kernel, &info), GROAT_OK);
+        ck_assert_ptr_nonnull(strstr(info.log, "nobody_calls"));
+        groat_close(context);
+    }
+}
+END_TEST
+
+/* Compiles, but has not the entry point that it should: a fresh binary that
+ * is refused is the caller's error, is not compiled a second time, and is not
+ * kept for the next one to stumble over. */
+START_TEST(a_fresh_binary_that_the_loader_refuses)
+{
+    groat_context *context;
+    groat_spec *spec = NULL;
+
+    rig_write_source(&fix, "adder", "adder.h",
+                     "#include \"params.h\"\n"
+                     "extern \"C\" void another_entry(const void *)\n{\n}\n");
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_LOAD_FAILED, "has no symbol adder_1");
+    ck_assert_uint_eq(rig_stat(context).compiles, 1);
+    ck_assert_uint_eq(rig_stat(context).entries, 0);
+    groat_close(context);
+    ck_assert_int_eq(fix.warnings, 0);
+    /* Built ahead without a look, it is found, dropped, and compiled once. */
+    context = rig_open(&fix);
+    ck_assert_int_eq(groat_spec_parse(context, "adder", target, &spec, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_build(spec, NULL, NULL, NULL, NULL), GROAT_OK);
+    ck_assert_uint_eq(rig_stat(context).entries, 1);
+    ck_no_kernel(context, "adder", GROAT_LOAD_FAILED, "has no symbol adder_1");
+    ck_assert_uint_eq(rig_stat(context).compiles, 2);
+    ck_assert_uint_eq(rig_stat(context).entries, 0);
+    ck_assert_int_eq(fix.warnings, 1);
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
+static TCase *plain_tests(void)
+{
+    TCase *tests = tcase_create("plain");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, no_compiler, 0, 6);
+    tcase_add_test(tests, no_descriptors);
+    tcase_add_test(tests, no_descriptors_for_the_default_target);
+    tcase_add_loop_test(tests, a_compiler_without_a_binary, 0, 2);
+    tcase_add_test(tests, a_compiler_that_is_removed);
+    tcase_add_test(tests, the_environment_of_a_compiler);
+    tcase_add_test(tests, a_program_without_streams);
+    tcase_add_test(tests, a_program_that_ignores_its_children);
+    tcase_add_test(tests, temporary_folders);
+    tcase_add_test(tests, temporary_folders_with_long_names);
+    tcase_add_test(tests, temporary_files_are_removed);
+    tcase_add_loop_test(tests, an_interrupt_leaves_nothing, 0,
+                        COUNT(interrupts));
+    tcase_add_test(tests, signal_masks);
+    tcase_add_test(tests, a_compile_error);
+    tcase_add_test(tests, a_compile_warning);
+    tcase_add_test(tests, a_fresh_binary_that_the_loader_refuses);
+    return tests;
+}
+
+static TCase *tests_of_modes(void)
+{
+    TCase *tests = tcase_create("modes");
+
+    tcase_add_checked_fixture(tests, setup_as_nobody, teardown);
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, temporary_folders_of_others);
+    return tests;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("compilers");
+
+    suite_add_tcase(suite, plain_tests());
+    suite_add_tcase(suite, tests_of_modes());
+    return run_suite(suite);
+}
