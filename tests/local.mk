@@ -205,6 +205,7 @@ groat_isa_tests = \
 	%D%/isa/checks.sh \
 	%D%/isa/execute.sh \
 	%D%/isa/mutants.sh \
+	%D%/isa/self_test.sh \
 	%D%/isa/table_current.sh
 
 # All but what looks at the tree: what another compiler or a sanitizer may
@@ -244,6 +245,13 @@ EXTRA_DIST += \
 	%D%/isa/mutants.py \
 	%D%/isa/objects.py \
 	%D%/isa/run.py \
+	%D%/isa/samples/__init__.py \
+	%D%/isa/samples/functions.h \
+	%D%/isa/samples/functions.hip \
+	%D%/isa/samples/lanes.hip \
+	%D%/isa/samples/matrix.hip \
+	%D%/isa/samples/wrong.hip \
+	%D%/isa/self_test.py \
 	%D%/cli/common.sh \
 	%D%/cli/inject.c \
 	%D%/bench/NOTES.md \

@@ -3,6 +3,7 @@
 descriptor, its metadata and its instructions, decoded by llvm-objdump.  It
 knows nothing of what an instruction means; blocks() and loops() give the shape
 of the control flow."""
+import functools
 import re
 import struct
 import subprocess
@@ -34,11 +35,20 @@ class Instruction:
         return Instruction(self.index, self.address, name, text, self.size)
 
 
-def _run(arguments):
+@functools.lru_cache(maxsize=8)
+def _run(*arguments):
     done = subprocess.run(arguments, capture_output=True, text=True)
     if done.returncode != 0:
         raise BadObject(f'{arguments[0]}: {done.stderr.strip()}')
     return done.stdout
+
+
+@functools.lru_cache(maxsize=8)
+def _lines(objdump, path):
+    """(address, name, operands, size) of every instruction of a file."""
+    return [(int(m[3], 16), m[1], m[2], 4 * len(m[4].split()))
+            for m in map(LINE.match, _run(objdump, '-d', path).splitlines())
+            if m]
 
 
 class CodeObject:
@@ -57,8 +67,8 @@ class CodeObject:
         if self.kernel not in kernels:
             raise BadObject(f'{path}: no kernel {kernel}; it has {kernels}')
         self._descriptor()
-        self._notes(_run([tools.readelf, '-n', path]))
-        self._decode(_run([tools.objdump, '-d', path]))
+        self._notes(_run(tools.readelf, '-n', path))
+        self._decode(_lines(tools.objdump, path))
 
     def _load(self):
         data = self.bytes
@@ -121,18 +131,11 @@ class CodeObject:
             raise BadObject(f'{self.path}: no AMDGPU metadata')
         self.arch = target[1]
 
-    def _decode(self, text):
+    def _decode(self, lines):
         start, length = self.symbols[self.kernel]
-        self.code = []
-        for line in text.splitlines():
-            m = LINE.match(line)
-            if not m:
-                continue
-            address = int(m[3], 16)
-            if start <= address < start + length:
-                self.code.append(Instruction(
-                    len(self.code), address, m[1], m[2],
-                    4 * len(m[4].split())))
+        self.code = [
+            Instruction(at, *fields) for at, fields in enumerate(
+                f for f in lines if start <= f[0] < start + length)]
         if not self.code:
             raise BadObject(f'{self.path}: nothing disassembled')
         self.index = {i.address: i.index for i in self.code}

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 make_scratch
-project_files | grep -E '\.(c|h|cc|sh|py)$' | while read -r file; do
+project_files | grep -E '\.(c|h|cc|hip|sh|py)$' | while read -r file; do
     awk -v file="$file" '
     /^\{$/ && last !~ /^(namespace|struct|class|union|extern|enum)/ {
         start = NR; name = head

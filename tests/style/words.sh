@@ -34,7 +34,7 @@ while read -r line; do
     bad "a host that is no public documentation: $line"
 done <"$scratch/found"
 
-for file in $(grep -E '\.(c|h|cc|sh|py|m4|mk|sql|ac|am|[13])$' \
+for file in $(grep -E '\.(c|h|cc|hip|sh|py|m4|mk|sql|ac|am|[13])$' \
     "$scratch/files"); do
     head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' ||
         bad "$file: no SPDX line in its first three lines"

@@ -8,6 +8,7 @@ from .decode import define, pattern
 from .formats import bf16_to_f32, f16_to_f32, f32_to_f16
 from .operands import SCALAR, bare, base, float32, vector, vector32
 from .sub_dword import laned, result
+from .vector import exact_sum, fused
 
 U = np.uint32
 
@@ -43,9 +44,7 @@ def _put_pair(d):
 PAIRS = {
     'v_pk_add_f32': lambda a, b: a + b,
     'v_pk_mul_f32': lambda a, b: a * b,
-    'v_pk_fma_f32': lambda a, b, c: (
-        a.astype(np.float64) * b.astype(np.float64) +
-        c.astype(np.float64)).astype(np.float32),
+    'v_pk_fma_f32': fused,
 }
 
 
@@ -108,7 +107,8 @@ def _half(function):
 
 
 def _fused(a, b, c):
-    return a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+    return exact_sum(a.astype(np.float64) * b.astype(np.float64),
+                     c.astype(np.float64))
 
 
 SHORTS = {

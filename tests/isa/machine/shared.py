@@ -2,6 +2,8 @@
 """ds_* instructions.  A wave's own keep their order; each has its effect no
 sooner than at its issue and no later than at the wait that covers it, so the
 shadow of the shared memory is asked at both ends."""
+import re
+
 import numpy as np
 
 from .access import active, bytes_of, words_of
@@ -254,17 +256,43 @@ def push(d):
     return _exchange(d, function)
 
 
+def _bit_masks(keep, over, flip):
+    lane = np.arange(64)
+    return (lane & 32) | ((((lane & 31) & keep) | over) ^ flip)
+
+
+def _swizzle_source(value):
+    """Source lanes of a ds_swizzle offset, a number or as it is printed."""
+    lane = np.arange(64)
+    if isinstance(value, int):
+        if not value & 0x8000:
+            return _bit_masks(value & 31, value >> 5 & 31, value >> 10 & 31)
+        if value & 0xff00 == 0x8000:
+            quad = np.array([value >> 2 * i & 3 for i in range(4)])
+            return (lane & ~3) + quad[lane & 3]
+        return None
+    name, *rest = re.findall(r'[A-Z_]+|"[01pi]+"|\d+', value)
+    if name == 'SWAP':
+        return lane ^ int(rest[0])
+    if name == 'REVERSE':
+        return lane ^ (int(rest[0]) - 1)
+    if name == 'BROADCAST':
+        return (lane & ~(int(rest[0]) - 1)) + int(rest[1])
+    if name == 'QUAD_PERM':
+        return (lane & ~3) + np.array([int(r) for r in rest])[lane & 3]
+    if name == 'BITMASK_PERM':
+        masks = [0, 0, 0]
+        for c in rest[0].strip('"'):
+            masks = [2 * m + (c in on) for m, on in zip(masks,
+                                                        ('pi', '1', 'i'))]
+        return _bit_masks(*masks)
+    return None
+
+
 @define('ds_swizzle_b32')
 def swizzle(d):
-    value = d.mods.get('offset', 0)
-    lane = np.arange(64)
-    if isinstance(value, int) and not value & 0x8000:
-        keep, over, flip = value & 31, value >> 5 & 31, value >> 10 & 31
-        source = (lane & 32) | ((((lane & 31) & keep) | over) ^ flip)
-    elif isinstance(value, int) and value & 0xff00 == 0x8000:
-        quad = np.array([value >> 2 * i & 3 for i in range(4)])
-        source = (lane & ~3) + quad[lane & 3]
-    else:
+    source = _swizzle_source(d.mods.get('offset', 0))
+    if source is None:
         raise d.bad('this swizzle')
 
     def function(w, data):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vector arithmetic.  Integers are exact.  Float operations round once to
-nearest even, except that v_exp, v_log, v_rcp, v_rsq, v_sqrt, v_sin and v_cos
-are those of the host, which real hardware only approximates; fused ones are
-computed in double precision and rounded.  Denormals are kept."""
+nearest even, fused ones included, except that v_exp, v_log, v_rcp, v_rsq,
+v_sqrt, v_sin and v_cos are the host's, rounded; real hardware approximates.
+Denormals are kept."""
 import numpy as np
 
 from .decode import define, pattern
@@ -370,11 +370,30 @@ TWO_INTEGERS = {
 }
 
 
+def _saturated(x):
+    return np.clip(x, -1 << 31, (1 << 31) - 1).astype(np.int32).view(U)
+
+
+def _wide(x):
+    return as_signed(x).astype(np.int64)
+
+
+CLAMPED = {
+    'v_add_u32': lambda a, b: np.where(a + b < a, U(M32), a + b),
+    'v_sub_u32': lambda a, b: np.where(a < b, U(0), a - b),
+    'v_subrev_u32': lambda a, b: np.where(b < a, U(0), b - a),
+    'v_add_i32': lambda a, b: _saturated(_wide(a) + _wide(b)),
+    'v_sub_i32': lambda a, b: _saturated(_wide(a) - _wide(b)),
+}
+
+
 @define(*TWO_INTEGERS)
 def two_integers(d):
     function = TWO_INTEGERS[d.op]
     if 'clamp' in d.mods:
-        raise d.bad('integer clamp')
+        if d.op not in CLAMPED:
+            raise d.bad('integer clamp')
+        function = CLAMPED[d.op]
     get, put = laned(d, 2), result(d)
     return lambda w: put(w, function(*get(w)))
 
@@ -491,9 +510,22 @@ def three_integers(d):
     return lambda w: put(w, function(*get(w)))
 
 
+def exact_sum(product, c):
+    """Sum of float64s whose rounding to a narrower float is that of the exact
+    sum: what does not fit makes the last bit odd."""
+    total = product + c
+    back = total - product
+    lost = (product - (total - back)) + (c - back)
+    bits = total.view(np.int64)
+    inexact = (lost != 0) & np.isfinite(total) & (bits & 1 == 0) & (total != 0)
+    away = (lost > 0) == (total > 0)
+    return np.where(inexact, np.where(away, bits + 1, bits - 1),
+                    bits).view(np.float64)
+
+
 def fused(a, b, c):
-    return (a.astype(np.float64) * b.astype(np.float64) +
-            c.astype(np.float64)).astype(np.float32)
+    product = a.astype(np.float64) * b.astype(np.float64)
+    return exact_sum(product, c.astype(np.float64)).astype(np.float32)
 
 
 THREE_FLOATS = {
