@@ -224,7 +224,9 @@ EXTRA_DIST += \
 	%D%/isa/codeobject.py \
 	%D%/isa/drive.py \
 	%D%/isa/families/__init__.py \
+	%D%/isa/families/plain_read.py \
 	%D%/isa/families/tile_loader_lds.py \
+	%D%/isa/inputs.py \
 	%D%/isa/lint.py \
 	%D%/isa/machine/__init__.py \
 	%D%/isa/machine/access.py \

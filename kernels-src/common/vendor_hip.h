@@ -60,11 +60,14 @@ GROAT_DEVICE u32 wave_uniform(u32 x)
 }
 
 // The array is static, so that the compiler holds it against the arch's limit
-// and the code object names its size.
+// and the code object names its size.  A kernel without shared memory compiles
+// this too; LLVM 22 refuses arrays of nothing.
 GROAT_DEVICE u32 shared_base()
 {
     static __attribute__((shared))
-    __attribute__((aligned(1024))) u8 memory[GROAT_SHARED_BYTES];
+    __attribute__((aligned(1024))) u8 memory[GROAT_SHARED_BYTES > 0
+                                                 ? GROAT_SHARED_BYTES
+                                                 : 1];
 
     return static_cast<u32>(reinterpret_cast<u64>((GROAT_LDS u8 *)memory));
 }

@@ -138,10 +138,8 @@ class CodeObject:
                 f for f in lines if start <= f[0] < start + length)]
         if not self.code:
             raise BadObject(f'{self.path}: nothing disassembled')
-        self.index = {i.address: i.index for i in self.code}
-        # What stands behind the last s_endpgm is padding.
-        last = max(i.index for i in self.code if i.op == 's_endpgm')
-        self.code = self.code[:last + 1]
+        while self.code[-1].op in ('s_nop', 's_code_end'):
+            self.code.pop()
         self.code_bytes = self.code[-1].address + self.code[-1].size - start
 
 

@@ -2,8 +2,10 @@
 """Faults put into the instruction list of a code object: each wait removed and
 loosened by one, each barrier removed.  Every one must be caught by the machine
 (wrong bytes, an early read, a race), but those that a family lists as
-equivalent with a reason, and waits for LDS and scalar loads that no run ever
-has to wait at: removing those cannot change the run."""
+equivalent with a reason, and waits of the compiler at which no run has anything
+to wait for: removing those cannot change the run.  Waits for LDS and scalar
+loads are all taken to be the compiler's, those for vector memory only where the
+family says that it may add some."""
 import re
 
 from drive import Wrong, run_case
@@ -11,13 +13,13 @@ from machine import Fault
 
 
 class Mutant:
-    """name, code, and whether being idle is excuse enough."""
+    """name, code, and the (place, counter) whose idleness excuses it."""
 
-    def __init__(self, name, code, at, may_idle):
+    def __init__(self, name, code, at, counter=None):
         self.name = name
         self.code = code
         self.at = at
-        self.may_idle = may_idle
+        self.wait = (at, counter)
 
 
 def _with(code, at, name, text):
@@ -26,7 +28,7 @@ def _with(code, at, name, text):
     return changed
 
 
-def _waits(code, counter, most, may_idle):
+def _waits(code, counter, most):
     number = 0
     for at, i in enumerate(code):
         found = re.search(rf'{counter}\((\d+)\)', i.text)
@@ -37,23 +39,23 @@ def _waits(code, counter, most, may_idle):
         number += 1
         yield Mutant(f'{name} removed', _with(
             code, at, 's_waitcnt' if left else 's_nop', left or '0'), at,
-            may_idle)
+            counter)
         count = int(found[1]) + 1
         if count <= most:
             yield Mutant(f'{name} loosened', _with(
                 code, at, 's_waitcnt',
                 i.text.replace(found[0], f'{counter}({count})')), at,
-                may_idle)
+                counter)
 
 
 def mutants(code):
-    yield from _waits(code, 'vmcnt', 63, False)
-    yield from _waits(code, 'lgkmcnt', 15, True)
+    yield from _waits(code, 'vmcnt', 63)
+    yield from _waits(code, 'lgkmcnt', 15)
     number = 0
     for at, i in enumerate(code):
         if i.op == 's_barrier':
             yield Mutant(f'barrier {number} removed',
-                         _with(code, at, 's_nop', '0'), at, False)
+                         _with(code, at, 's_nop', '0'), at)
             number += 1
 
 
@@ -73,13 +75,16 @@ def verdict(built, mutant, cases, seeds):
 
 
 def _idle(built, cases, seeds):
-    """Instructions at which some run waited for something."""
+    """Function of a mutant: does nobody wait for anything there, and may that
+    be so?"""
     busy = set()
     for case in cases:
         for mode, some in seeds.items():
             for seed in some:
-                busy |= run_case(built, case, mode, seed).waited.keys()
-    return busy
+                busy |= run_case(built, case, mode, seed).waited
+    expect = built.family.expect(built.constants, built.arch)
+    excused = {'lgkmcnt'} | ({'vmcnt'} if expect.waits is None else set())
+    return lambda m: m.wait[1] in excused and m.wait not in busy
 
 
 def judge(built, seeds):
@@ -87,7 +92,7 @@ def judge(built, seeds):
     family = built.family
     cases = family.mutant_cases(built.constants, built.arch)
     equivalents = dict(family.equivalents(built.constants, built.arch))
-    busy = _idle(built, cases, seeds)
+    idle = _idle(built, cases, seeds)
     shown, bad = [], []
     for mutant in mutants(built.object.code):
         said = verdict(built, mutant, cases, seeds)
@@ -101,7 +106,7 @@ def judge(built, seeds):
                          f'{mutant.name}: {caught[0][:160]}')
         elif reason:
             shown.append(f'equivalent: {mutant.name}: {reason}')
-        elif mutant.may_idle and mutant.at not in busy:
+        elif idle(mutant):
             shown.append(f'idle: {mutant.name}: nothing is outstanding there '
                          'in any run')
         else:

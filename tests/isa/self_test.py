@@ -17,6 +17,7 @@ try:
     import lint
     from codeobject import loops
     from families import Expect
+    from inputs import encode, small_numbers
     from machine import Fault, Race, Unknown
     from machine.decode import Program
     from samples import FOLDER, Sample
@@ -110,34 +111,6 @@ def test_functions(tools, clang):
 
 # ---- matrix instructions, element by element
 
-def codes(kind, arch, rng, shape):
-    """Raw codes of small whole numbers, and their values."""
-    values = rng.integers(-4, 5, shape).astype(np.float64)
-    if kind == 'bf16':
-        return (values.astype(np.float32).view(np.uint32) >> 16).astype(
-            np.uint16), values
-    if kind == 'f16':
-        return values.astype(np.float16).view(np.uint16), values
-    if kind == 'f32':
-        return values.astype(np.float32).view(np.uint32), values
-    if kind == 'i8':
-        return values.astype(np.int8).view(np.uint8), values
-    # Sign, exponent and mantissa of -4..4, written out.
-    bias = {'fp8': 7, 'bf8': 15}.get(kind, 1)
-    if arch == 'gfx942':
-        bias += 1
-    mantissa = {'fp8': 3, 'bf8': 2, 'fp4': 1}[kind]
-    table = {0: 0, 1: (0, 0), 2: (1, 0), 3: (1, 1), 4: (2, 0)}
-    sign = 8 if kind == 'fp4' else 128
-    raw = np.zeros(shape, np.uint8)
-    for number in range(1, 5):
-        e, half = table[number]
-        code = (e + bias) << mantissa | half << (mantissa - 1)
-        raw[values == number] = code
-        raw[values == -number] = code | sign
-    return raw, values
-
-
 def matrix_case(name):
     """(rows, depth, kinds, scaled)"""
     m = re.fullmatch(r'(zero_|one_|scaled_|held_)?([a-z]+\d+?)(bf8)?_'
@@ -155,7 +128,8 @@ def test_matrix(tools, clang):
         for name in sample.kernels():
             rows, depth, kinds, special = matrix_case(name)
             per = rows * depth // 64
-            raw, value = zip(*(codes(k, arch, rng, (64, per)) for k in kinds))
+            value = [small_numbers((64, per), f'{name} {i}') for i in range(2)]
+            raw = [encode(v, k, arch) for v, k in zip(value, kinds)]
             scales = rng.integers(0, 1 << 32, 128, np.uint32)
             factors = np.ones((2, 64))
             if special == 'scaled_':

@@ -2,12 +2,12 @@
 """tile_loader_lds: which source byte lies at each byte of a tile, by the
 closed form of its README; no arithmetic is shared with the kernel or its
 host.c."""
-import random
 import struct
 
 import numpy as np
 
 from families import Case, Expect, Family, Spec
+from inputs import random_bytes
 
 # The parameter sets of two matrix shapes and two layouts, with and without
 # swizzle, then what is rare: lanes of 4 bytes, waves that only wait, waves
@@ -85,8 +85,7 @@ class Matrix:
         self.stride = k['ld'] * k['elem_bytes']
         width = k['src_cols'] * k['elem_bytes']
         size = max(rows - 1, 0) * self.stride + (width if rows > 0 else 0)
-        values = np.frombuffer(random.Random(seed).randbytes(size), np.uint8)
-        self.bytes = np.maximum(values, 1)
+        self.bytes = random_bytes(size, seed)
 
     def tile(self, first_row, first_col):
         """Bytes of the image of a tile; invalid rows are zero."""

@@ -236,8 +236,8 @@ class Machine:
         self.strict_alignment = strict_alignment
         self.program = decode.Program(object_, code or object_.code)
         self.packet = None
-        # Instruction index -> how often a wait there waited for something.
-        self.waited = {}
+        # (instruction index, counter) of waits that waited for something.
+        self.waited = set()
         self.counts = {}
 
     def _dispatch_packet(self, grid, threads):

@@ -62,12 +62,10 @@ def wait(d):
     source = d.source.index
 
     def run(w):
-        some = w.wait_vm(vm) if len(w.vm) > vm else False
-        if len(w.lgkm) > lgkm:
-            some = w.wait_lgkm(lgkm) or some
-        if some:
-            waited = w.block.machine.waited
-            waited[source] = waited.get(source, 0) + 1
+        if len(w.vm) > vm and w.wait_vm(vm):
+            w.block.machine.waited.add((source, 'vmcnt'))
+        if len(w.lgkm) > lgkm and w.wait_lgkm(lgkm):
+            w.block.machine.waited.add((source, 'lgkmcnt'))
     return run
 
 
