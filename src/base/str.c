@@ -117,6 +117,21 @@ char *groat__str_take(groat__str *str)
     return data;
 }
 
+bool groat__is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool groat__is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool groat__is_word(char c)
+{
+    return groat__is_letter(c) || groat__is_digit(c) || c == '_';
+}
+
 size_t groat__utf8_len(const char *text)
 {
     /* The least number that needs so many bytes. */
@@ -170,7 +185,7 @@ void groat__hex(char *out, const uint8_t *bytes, size_t len)
 
 static int hex_value(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (groat__is_digit(c))
         return c - '0';
     if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;

@@ -31,6 +31,12 @@ void groat__str_addv(groat__str *str, const char *format, va_list args);
 /* Hands the text over, malloc'd, never NULL unless it failed; str is empty. */
 char *groat__str_take(groat__str *str);
 
+/* Of ASCII, whatever locale the program has set. */
+bool groat__is_digit(char c);
+bool groat__is_letter(char c);
+/* A letter, a digit or '_'. */
+bool groat__is_word(char c);
+
 /* Length of the well-formed UTF-8 sequence that text starts with; 0: none, or
  * the end. */
 size_t groat__utf8_len(const char *text);

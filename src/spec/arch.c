@@ -100,18 +100,39 @@ static groat_status unknown(const char *text, groat_error *error)
     return GROAT_INVALID;
 }
 
+/* ":sramecc+:xnack-", as the HIP runtime writes them behind an arch. */
+static bool are_features(const char *text)
+{
+    while (*text == ':') {
+        text++;
+        if (!groat__is_letter(*text))
+            return false;
+        while (groat__is_word(*text))
+            text++;
+        if (*text != '+' && *text != '-')
+            return false;
+        text++;
+    }
+    return *text == '\0';
+}
+
 groat_status groat__target_parse(const char *text, groat__target *out,
                                  groat_error *error)
 {
     const char *colon = strchr(text, ':');
     groat__target target = {0};
+    const char *features;
 
     if (colon == NULL ||
         !find_backend(text, (size_t)(colon - text), &target.backend))
         return unknown(text, error);
-    target.arch = groat__arch_find(colon + 1, strcspn(colon + 1, ":"));
+    features = colon + 1 + strcspn(colon + 1, ":");
+    target.arch = groat__arch_find(colon + 1, (size_t)(features - colon - 1));
     if (target.arch == NULL ||
         (target.backend != GROAT__CPU && target.backend != target.arch->vendor))
+        return unknown(text, error);
+    if (!are_features(features) ||
+        (*features != '\0' && target.arch->vendor != GROAT__HIP))
         return unknown(text, error);
     (void)snprintf(target.text, sizeof(target.text), "%s:%s",
                    groat__backend_name(target.backend), target.arch->name);

@@ -45,8 +45,8 @@ const groat__arch *groat__arch_at(size_t index);
 const groat__arch *groat__arch_find(const char *name, size_t len);
 const char *groat__backend_name(groat__backend_id id);
 
-/* Parses "backend:arch"; "gfx942:sramecc+:xnack-" keeps only the arch.
- * Errors: INVALID, listing the targets there are. */
+/* Parses "backend:arch"; of "hip:gfx942:sramecc+:xnack-" the features of an AMD
+ * arch are dropped.  Errors: INVALID, listing the targets there are. */
 groat_status groat__target_parse(const char *text, groat__target *out,
                                  groat_error *error);
 

@@ -8,11 +8,11 @@
  */
 #include "spec/expr.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/str.h"
 
 enum {
     OP_CONST,
@@ -51,7 +51,12 @@ enum {
     BIN_DIVUP
 };
 
-enum { SHOWN_MAX = 200 }; /* of an expression, so that the reason fits */
+enum {
+    SHOWN_MAX = 200, /* of an expression, so that the reason fits */
+    NESTING_MAX = 64 /* of calls of the parser                    */
+};
+
+static const char too_deep[] = "the expression is nested too deeply";
 
 typedef struct parser {
     const char *text;
@@ -90,6 +95,14 @@ static void fail(parser *p, const char *why)
         p->failure = why;
 }
 
+/* One level deeper; false where the way ends. */
+static bool descend(parser *p)
+{
+    if (p->failure == NULL && ++p->nesting > NESTING_MAX)
+        fail(p, too_deep);
+    return p->failure == NULL;
+}
+
 static size_t emit(parser *p, int op, int64_t value, int change)
 {
     if (p->count == GROAT__EXPR_STEPS) {
@@ -98,15 +111,21 @@ static size_t emit(parser *p, int op, int64_t value, int change)
     }
     p->depth += change;
     if (p->depth > GROAT__EXPR_DEPTH)
-        fail(p, "the expression is nested too deeply");
+        fail(p, too_deep);
     p->steps[p->count].op = op;
     p->steps[p->count].value = value;
     return p->count++;
 }
 
+/* The next byte; NUL at the end. */
+static char next(const parser *p)
+{
+    return p->at < p->len ? p->text[p->at] : '\0';
+}
+
 static void skip_blanks(parser *p)
 {
-    while (p->at < p->len && isspace((unsigned char)p->text[p->at]))
+    while (next(p) == ' ' || next(p) == '\t' || next(p) == '\n')
         p->at++;
 }
 
@@ -125,14 +144,12 @@ static void parse_number(parser *p)
 {
     int64_t value = 0;
 
-    while (p->at < p->len && isdigit((unsigned char)p->text[p->at])) {
+    for (; groat__is_digit(next(p)); p->at++)
         if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, p->text[p->at] - '0', &value)) {
+            __builtin_add_overflow(value, next(p) - '0', &value)) {
             fail(p, "a number is too large");
             return;
         }
-        p->at++;
-    }
     emit(p, OP_CONST, value, 1);
 }
 
@@ -163,10 +180,8 @@ static void parse_name(parser *p)
     groat__name found;
     size_t len = 0;
 
-    while (p->at + len < p->len &&
-           (isalnum((unsigned char)name[len]) || name[len] == '_'))
+    for (; groat__is_word(next(p)); p->at++)
         len++;
-    p->at += len;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
         if (strlen(calls[i].name) == len &&
             memcmp(calls[i].name, name, len) == 0 && take(p, "(")) {
@@ -188,12 +203,8 @@ static void parse_unary(parser *p)
         int op;
     } prefixes[] = {{"-", OP_NEG}, {"!", OP_NOT}, {"~", OP_INV}};
 
-    if (p->failure != NULL)
+    if (!descend(p))
         return;
-    if (++p->nesting > 64) {
-        fail(p, "the expression is nested too deeply");
-        return;
-    }
     skip_blanks(p);
     for (size_t i = 0; i < 3; i++)
         if (take(p, prefixes[i].text)) {
@@ -205,10 +216,9 @@ static void parse_unary(parser *p)
         parse_ternary(p);
         if (!take(p, ")"))
             fail(p, "')' expected");
-    } else if (p->at < p->len && isdigit((unsigned char)p->text[p->at])) {
+    } else if (groat__is_digit(next(p))) {
         parse_number(p);
-    } else if (p->at < p->len && (isalpha((unsigned char)p->text[p->at]) ||
-                                  p->text[p->at] == '_')) {
+    } else if (groat__is_word(next(p))) {
         parse_name(p);
     } else {
         fail(p, "a number, a name or '(' expected");
@@ -277,12 +287,8 @@ static void parse_ternary(parser *p)
     size_t to_else;
     size_t to_end;
 
-    if (p->failure != NULL)
+    if (!descend(p))
         return;
-    if (++p->nesting > 64) {
-        fail(p, "the expression is nested too deeply");
-        return;
-    }
     parse_or(p);
     if (p->failure == NULL && take(p, "?")) {
         to_else = emit(p, OP_JUMP_FALSE, 0, -1);

@@ -6,7 +6,8 @@
  * C operators with C precedence over 64-bit integers: ?: || && | ^ & == != <
  * <= > >= << >> + - * / % ! ~ and unary -, parentheses, decimal numbers, and
  * the functions min(a,b) max(a,b) abs(a) divup(a,b).  Overflow, division by
- * zero and shifts outside 0..62 are errors, never undefined.
+ * zero, shifts by less than 0 or more than 62 and shifts of negative numbers
+ * are errors, never undefined.
  */
 #ifndef GROAT_SPEC_EXPR_H
 #define GROAT_SPEC_EXPR_H

@@ -8,8 +8,9 @@
  */
 #include "spec/family.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,8 +58,15 @@ void groat__family_arch_values(const groat__arch *arch, int64_t *values)
     values[11] = arch->fp8_fnuz;
 }
 
-static groat_status bad(reader *r, const char *what)
+GROAT_PRINTF(2, 3)
+static groat_status bad(reader *r, const char *format, ...)
 {
+    char what[200];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
     return groat__fail(r->error, GROAT_INVALID,
                        "%s/params.def line %d: %s, at '%.40s'", r->name,
                        r->line, what, r->field);
@@ -103,12 +111,11 @@ static char *take_quoted(reader *r)
 
 static bool is_name(const char *text)
 {
-    if (!isalpha((unsigned char)*text))
+    if (!groat__is_letter(*text))
         return false;
-    for (; *text != '\0'; text++)
-        if (!isalnum((unsigned char)*text) && *text != '_')
-            return false;
-    return true;
+    while (groat__is_word(*text))
+        text++;
+    return *text == '\0';
 }
 
 size_t groat__family_slot(const groat_family *family, const char *name,
@@ -181,7 +188,7 @@ static groat_status compile(reader *r, const char *text, size_t len,
 /* A decimal number of the front of text; *end behind it. */
 static bool number(const char *text, char **end, int64_t *out)
 {
-    if (!isdigit((unsigned char)text[*text == '-']))
+    if (!groat__is_digit(text[*text == '-']))
         return false; /* strtoll would take blanks and a plus */
     errno = 0;
     *out = strtoll(text, end, 10);
@@ -279,8 +286,10 @@ static groat_status parse_allowed(reader *r, groat__slot *slot)
         if (index < GROAT__RANGES)
             slot->range_count++;
         if (!fits) {
-            status = bad(r, "the allowed values are malformed, more than 16, "
-                            "or of a name that means another value");
+            status = bad(r,
+                         "the allowed values are malformed, more than %d, or "
+                         "of a name that means another value",
+                         GROAT__RANGES);
             break;
         }
     }
@@ -292,18 +301,18 @@ static groat__slot *new_slot(reader *r)
 {
     groat_family *family = r->family;
     char *name = take_word(r);
-    const char *what = NULL;
+    groat_status status = GROAT_OK;
     groat__slot *slot;
     groat__name found;
 
     if (name == NULL || !is_name(name))
-        what = "a name expected";
+        status = bad(r, "a name expected");
     else if (find_name(family, name, strlen(name), &found))
-        what = "the name is taken";
+        status = bad(r, "the name is taken");
     else if (family->slot_count == GROAT__SLOTS)
-        what = "more than 87 parameters and derived constants";
-    if (what != NULL) {
-        bad(r, what);
+        status = bad(r, "more than %d parameters and derived constants",
+                     GROAT__SLOTS - GROAT__ARCH_SLOTS);
+    if (status != GROAT_OK) {
         free(name);
         return NULL;
     }
@@ -370,7 +379,8 @@ static groat_status read_values(reader *r, groat__slot *slot)
     default_at = r->field;
     slot->unit = take_word(r);
     slot->meaning = take_quoted(r);
-    if (slot->meaning == NULL)
+    if (slot->allowed == NULL || slot->deflt == NULL || slot->unit == NULL ||
+        slot->meaning == NULL)
         return bad(r, "allowed values, default, unit and \"meaning\" expected");
     r->field = allowed_at;
     status = parse_allowed(r, slot);
@@ -424,7 +434,9 @@ static groat_status read_derive(reader *r)
     r->at = semi + 1;
     slot->unit = take_word(r);
     slot->meaning = take_quoted(r);
-    return slot->meaning != NULL ? GROAT_OK : bad(r, "unit and \"meaning\"");
+    if (slot->unit == NULL || slot->meaning == NULL)
+        return bad(r, "unit and \"meaning\" expected");
+    return GROAT_OK;
 }
 
 static groat_status read_rule(reader *r)
@@ -437,7 +449,8 @@ static groat_status read_rule(reader *r)
     skip_blanks(r);
     semi = strchr(r->at, ';');
     if (semi == NULL || family->rule_count == GROAT__RULES)
-        return bad(r, "'expression ; \"reason\"' expected (64 rules at most)");
+        return bad(r, "'expression ; \"reason\"' expected (%d rules at most)",
+                   GROAT__RULES);
     rule = &family->rules[family->rule_count++];
     len = (size_t)(semi - r->at);
     while (len > 0 && (r->at[len - 1] == ' ' || r->at[len - 1] == '\t'))
@@ -519,10 +532,14 @@ static groat_status read_fields(reader *r, const char *word)
  * in front of one, would let them eat the next constant or be one. */
 static bool is_plain(const char *line)
 {
-    for (; *line != '\0'; line++)
-        if (((unsigned char)*line < ' ' && *line != '\t') || *line == 0x7f ||
-            *line == '\\')
+    size_t len;
+
+    for (; *line != '\0'; line += len) {
+        len = groat__utf8_len(line);
+        if (len == 0 || ((unsigned char)*line < ' ' && *line != '\t') ||
+            *line == 0x7f || *line == '\\')
             return false;
+    }
     return true;
 }
 
@@ -538,7 +555,8 @@ static groat_status read_line(reader *r)
     if (is_plain(r->field))
         status = read_fields(r, word);
     else
-        status = bad(r, "control characters and backslashes are not allowed");
+        status = bad(r, "control characters, backslashes and what is no UTF-8 "
+                        "are not allowed");
     skip_blanks(r);
     if (status == GROAT_OK && *r->at != '\0') {
         r->field = r->at;
@@ -554,7 +572,7 @@ static groat_status check_entry(reader *r)
 {
     const groat_family *family = r->family;
     const char *at = family->entry;
-    bool good = isalpha((unsigned char)*at) || *at == '_';
+    bool good = groat__is_letter(*at) || *at == '_';
 
     while (good && *at != '\0') {
         size_t len = strcspn(at, "}");
@@ -564,7 +582,7 @@ static groat_status check_entry(reader *r)
                    groat__family_slot(family, at + 1, len - 1) != GROAT__SLOTS;
             at += len;
         } else {
-            good = isalnum((unsigned char)*at) || *at == '_';
+            good = groat__is_word(*at);
         }
         at++;
     }
@@ -637,7 +655,9 @@ groat_status groat__family_load(const char *name, groat__file_fn *read,
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
     groat__str_addf(&path, "%s/params.def", name);
     text = path.failed ? NULL : read(user, path.data);
-    if (text == NULL)
+    if (path.failed)
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
+    else if (text == NULL)
         status = groat__fail(error, GROAT_INVALID,
                              "family '%.64s' has no params.def", name);
     else

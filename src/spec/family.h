@@ -2,8 +2,8 @@
  *
  * family.h - a kernel family: its params.def, its rules and its source.
  *
- * params.def is read line by line; '#' starts a comment line.  A line is one
- * of (blanks separate fields, texts stand in double quotes):
+ * params.def is UTF-8, read line by line; '#' starts a comment line.  A line is
+ * one of (blanks separate fields, texts stand in double quotes):
  *
  *   family  NAME "summary"
  *   param   NAME int|bool|enum ALLOWED DEFAULT UNIT "meaning"

@@ -48,7 +48,9 @@ static char *resolve(const char *from, const char *include)
         dir = dir > 0 ? dir - 1 : 0;
         include += 3;
     }
-    if (strstr(include, "..") != NULL || include[0] == '/')
+    /* One file has one spelling, or it could be taken twice. */
+    if (strstr(include, "..") != NULL || strstr(include, "/./") != NULL ||
+        strstr(include, "//") != NULL || include[0] == '/')
         return NULL;
     groat__str_addn(&path, from, dir);
     if (dir > 0)
@@ -65,14 +67,20 @@ static bool is_seen(const flattener *f, const char *path)
     return false;
 }
 
-/* Where an include line names its file, or NULL for any other line. */
+/* Where a line that makes a compiler read a file names it, or would if it were
+ * spelled as an include in double quotes is; NULL for any other line. */
 static const char *include_of(const char *line)
 {
     line += strspn(line, " \t");
-    if (*line != '#')
+    if (*line == '#')
+        line++;
+    else if (strncmp(line, "%:", 2) == 0) /* C++ has two spellings of '#' */
+        line += 2;
+    else
         return NULL;
-    line++;
     line += strspn(line, " \t");
+    if (strncmp(line, "import", 6) == 0 || strncmp(line, "embed", 5) == 0)
+        return line;
     if (strncmp(line, "include", 7) != 0)
         return NULL;
     line += 7;
@@ -82,6 +90,15 @@ static const char *include_of(const char *line)
 static bool is_pragma_once(const char *line)
 {
     return strncmp(line, "#pragma once", 12) == 0;
+}
+
+/* However it is spelled; the file itself holds the defaults, for editors. */
+static bool is_params_h(const flattener *f, const char *path)
+{
+    size_t len = strlen(f->family->name);
+
+    return strncmp(path, f->family->name, len) == 0 &&
+           strcmp(path + len, "/params.h") == 0;
 }
 
 /* The generated constants go where the family includes its params.h. */
@@ -115,7 +132,7 @@ static groat_status follow(flattener *f, const char *path, int line,
         status = groat__fail(f->error, GROAT_INVALID,
                              "%s line %d: cannot resolve include '%.64s'", path,
                              line, name == NULL ? "" : name);
-    else if (strcmp(name, "params.h") == 0)
+    else if (is_params_h(f, file))
         status = cut(f, path);
     else
         status = flatten_file(f, file);
@@ -137,7 +154,7 @@ static groat_status flatten_lines(flattener *f, const char *path,
         size_t len = strcspn(text, "\n");
         const char *include = include_of(text);
 
-        if (include != NULL && include < text + len)
+        if (include != NULL)
             status = follow(f, path, line, include);
         else if (is_pragma_once(text))
             groat__str_add(&f->out, "\n");

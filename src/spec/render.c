@@ -16,6 +16,17 @@ static bool fits_int(int64_t value)
     return value >= INT32_MIN && value <= INT32_MAX;
 }
 
+static void add_derived(const groat__slot *slot, int64_t value, groat__str *out)
+{
+    /* C++ has no literal of the least number. */
+    bool least = value == INT64_MIN;
+
+    groat__str_addf(out, "constexpr %s %s = %lld%s; // %s: %s\n",
+                    fits_int(value) ? "int" : "long long", slot->name,
+                    (long long)(least ? value + 1 : value), least ? " - 1" : "",
+                    slot->unit, slot->meaning);
+}
+
 static void add_assert(const groat__slot *slot, groat__str *out)
 {
     groat__str_add(out, "static_assert(");
@@ -97,10 +108,7 @@ void groat__render_constants(const groat__params *params, groat__str *out)
         if (slot->is_param)
             add_param(slot, params->values[i], out);
         else
-            groat__str_addf(out, "constexpr %s %s = %lld; // %s: %s\n",
-                            fits_int(params->values[i]) ? "int" : "long long",
-                            slot->name, (long long)params->values[i],
-                            slot->unit, slot->meaning);
+            add_derived(slot, params->values[i], out);
     }
     groat__str_add(out, "} // namespace params\n} // namespace groat\n");
     /* Out of range: no kernel is made of it, but its source can be read. */

@@ -44,13 +44,15 @@ static inline const groat_family *find_one(void *user, const char *name,
                : NULL;
 }
 
-/* A refusal is one line that says something. */
+/* A refusal is one line of UTF-8 that says something. */
 static inline void check_refusal(groat_status status, groat_error *error)
 {
     MUST(status == GROAT_INVALID && error->status == status);
     MUST(error->text[0] != '\0' && error->log == NULL);
-    for (const char *at = error->text; *at != '\0'; at++)
+    for (const char *at = error->text; *at != '\0'; at += groat__utf8_len(at)) {
         MUST((unsigned char)*at >= ' ' && *at != 0x7f);
+        MUST(groat__utf8_len(at) > 0);
+    }
     groat_error_clear(error);
 }
 

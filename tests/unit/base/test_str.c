@@ -175,6 +175,23 @@ START_TEST(test_what_cannot_be_formatted)
 }
 END_TEST
 
+START_TEST(test_kinds_of_characters)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+    for (int i = 0; i < 256; i++) {
+        char c = (char)i;
+        bool letter = i != 0 && strchr(letters, c) != NULL;
+        bool digit = i != 0 && strchr("0123456789", c) != NULL;
+
+        ck_assert_int_eq(groat__is_letter(c), letter);
+        ck_assert_int_eq(groat__is_digit(c), digit);
+        ck_assert_int_eq(groat__is_word(c), letter || digit || c == '_');
+    }
+}
+END_TEST
+
 /* Every code point, written by the rule of the standard, and its neighbours
  * that are none. */
 START_TEST(test_utf8)
@@ -303,6 +320,7 @@ int main(void)
     tcase_add_test(tcase, test_clear_keeps_the_memory);
     tcase_add_test(tcase, test_too_large);
     tcase_add_test(tcase, test_what_cannot_be_formatted);
+    tcase_add_test(tcase, test_kinds_of_characters);
     tcase_add_test(tcase, test_utf8);
     tcase_add_test(tcase, test_one_line);
     tcase_add_test(tcase, test_hex);

@@ -114,7 +114,7 @@ START_TEST(test_features_are_dropped)
     const groat__arch *arch = groat__arch_find("gfx942", 6);
 
     ck_parses("hip:gfx942:sramecc+:xnack-", GROAT__HIP, arch, "hip:gfx942");
-    ck_parses("hip:gfx942:", GROAT__HIP, arch, "hip:gfx942");
+    ck_parses("hip:gfx942:xnack-", GROAT__HIP, arch, "hip:gfx942");
     ck_parses("cpu:gfx942:xnack+", GROAT__CPU, arch, "cpu:gfx942");
 }
 END_TEST
@@ -145,7 +145,18 @@ START_TEST(test_refused)
                                       "cudaa:sm_90a",
                                       "rocm:gfx950",
                                       "hip:gfx950+x",
-                                      "hip:gfx950\n"};
+                                      "hip:gfx950\n",
+                                      "hip:gfx950:",
+                                      "hip:gfx950:xnack",
+                                      "hip:gfx950:xnack*",
+                                      "hip:gfx950:+",
+                                      "hip:gfx950::xnack+",
+                                      "hip:gfx950:xnack+ ",
+                                      "hip:gfx950:xnack+:",
+                                      "hip:gfx950:xnack+x",
+                                      "cuda:sm_90a:",
+                                      "cuda:sm_90a:xnack+",
+                                      "cpu:sm_90a:xnack+"};
     groat_error error = GROAT_ERROR_INIT;
     const groat__target mark = {GROAT__HIP, NULL, "untouched"};
 

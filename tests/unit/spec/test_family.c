@@ -190,6 +190,13 @@ static const bad_line bad_lines[] = {
     {"\x01", "control characters"},
     {"param x int 1 1 - \"ends in a \\\"", "backslashes"},
     {"rule 1 ; \"a\\b\"", "backslashes"},
+    {"param x int 1 1 - \"\xff\"", "no UTF-8 are not allowed"},
+    {"param x int 1 1 - \"gr\xfc"
+     "n\"",
+     "no UTF-8 are not allowed"},
+    {"rule 1 ; \"cut \xc3\"", "no UTF-8 are not allowed"},
+    {"param gr\xc3\xbcn int 1 1 - \"m\"", "a name expected"},
+    {"entry g\xc3\xbc", "once"},
     /* family and entry, once each */
     {"family f \"s\"", "once"},
     {"family", "once"},
@@ -279,9 +286,9 @@ static const bad_line bad_lines[] = {
     {"derive x", "'= expression ; unit \"meaning\"' expected"},
     {"derive x 1 ; - \"m\"", "'= expression ; unit \"meaning\"' expected"},
     {"derive x = 1 - \"m\"", "'= expression ; unit \"meaning\"' expected"},
-    {"derive x = 1 ;", "unit and \"meaning\""},
-    {"derive x = 1 ; -", "unit and \"meaning\""},
-    {"derive x = 1 ; \"m\"", "unit and \"meaning\""},
+    {"derive x = 1 ;", "unit and \"meaning\" expected"},
+    {"derive x = 1 ; -", "unit and \"meaning\" expected"},
+    {"derive x = 1 ; \"m\"", "unit and \"meaning\" expected"},
     {"derive x = ; - \"m\"", "a number, a name or '(' expected"},
     {"derive x = x ; - \"m\"", "unknown name"},
     {"derive x = 1 ; - \"m\" ;", "the end of the line expected, at ';"},
@@ -334,7 +341,10 @@ START_TEST(test_good_lines)
         "   \t ",
         "# param",
         "  #param x \\ \x01",
+        "# gr\xfc"
+        "n, in a coding of old",
         "param x int 1 1 - \"\"",
+        "param x int 1 1 - \"gr\xc3\xbcn \xe2\x82\xac\"",
         "\tparam\tx  int 1\t1 -   \"m\"  \t",
         "param x int -3..-1/2|5 5 - \"m\"",
         "param x int 0 (0) - \"m\"",
@@ -554,6 +564,30 @@ START_TEST(test_include_spellings)
 }
 END_TEST
 
+/* The file of the defaults is there, for editors, and is never taken. */
+START_TEST(test_spellings_of_params_h)
+{
+    static const char *const good[] = {
+        "#include \"params.h\"\n", "#include \"./params.h\"\n",
+        "#include \"../f/params.h\"\n", "%:include \"params.h\"\n",
+        "#include \"sub/x.h\"\n"};
+
+    for (size_t i = 0; i < COUNT(good); i++) {
+        files f = {{{"f/params.def", MINIMAL},
+                    {"f/f.h", NULL},
+                    {"f/sub/x.h", "#include \"../params.h\"\n"},
+                    {"f/params.h", "defaults\n"}}};
+        groat_family *family;
+
+        f.at[1].text = good[i];
+        family = load(&f, "f");
+        ck_assert_ptr_null(strstr(family->before, "defaults"));
+        ck_assert_ptr_null(strstr(family->after, "defaults"));
+        groat__family_free(family);
+    }
+}
+END_TEST
+
 START_TEST(test_bad_sources)
 {
     static const struct {
@@ -568,6 +602,11 @@ START_TEST(test_bad_sources)
         {"#include <stdint.h>\n", "includes stand in double quotes"},
         {"#include params\n", "includes stand in double quotes"},
         {"#include \"params.h\n", "includes stand in double quotes"},
+        {"#include\n\"params.h\"\n", "includes stand in double quotes"},
+        {"#include", "includes stand in double quotes"},
+        {"%:include <stdint.h>\n", "includes stand in double quotes"},
+        {"#import \"params.h\"\n", "includes stand in double quotes"},
+        {"# embed \"params.h\"\n", "includes stand in double quotes"},
         {"#include \"\"\n", "includes stand in double quotes"},
         {"#include_next \"params.h\"\n", "includes stand in double quotes"},
         {"\n\n#include \"none.h\"\n", "family f: file 'f/none.h' is not to"},
@@ -579,8 +618,11 @@ START_TEST(test_bad_sources)
         {"#include \".//etc/passwd\"\n", "cannot resolve"},
         {"#include \"..//etc/passwd\"\n", "cannot resolve"},
         {"#include \"sub/../x.h\"\n", "cannot resolve"},
+        {"#include \"sub/./x.h\"\n", "cannot resolve"},
+        {"#include \"sub//x.h\"\n", "cannot resolve"},
         {"#include \"sub/../../../x.h\"\n", "cannot resolve"},
-        {"#include \"./params.h\"\n", "'f/params.h' is not to be found"},
+        {"#include \"sub/params.h\"\n", "'f/sub/params.h' is not to be"},
+        {"#include \"../g/params.h\"\n", "'g/params.h' is not to be found"},
     };
 
     for (size_t i = 0; i < COUNT(cases); i++)
@@ -747,6 +789,7 @@ int main(void)
     tcase_add_test(tcase, test_flat_text);
     tcase_add_test(tcase, test_cycles);
     tcase_add_test(tcase, test_include_spellings);
+    tcase_add_test(tcase, test_spellings_of_params_h);
     tcase_add_test(tcase, test_bad_sources);
     tcase_add_test(tcase, test_depth);
     tcase_add_test(tcase, test_many_files);

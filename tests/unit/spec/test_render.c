@@ -320,6 +320,28 @@ START_TEST(test_widest_range)
 }
 END_TEST
 
+/* The least number of 64 bits has no literal. */
+START_TEST(test_least_number)
+{
+    static const files f = {
+        {{"f/params.def", "family f \"s\"\n"
+                          "derive least = -9223372036854775807 - 1 ; - \"m\"\n"
+                          "derive most = 9223372036854775807 ; - \"m\"\n"
+                          "launch block_x = 1\nlaunch args = 0\nentry f\n"},
+         {"f/f.h", "#include \"params.h\"\n"}}};
+    groat_family *family = load(&f, "f");
+    groat__params params = parsed(family, "f", "hip:gfx950");
+    char *header = constants_of(&params);
+
+    ck_assert_int_eq(compile(header,
+                             "static_assert(groat::params::least + 1 == "
+                             "-groat::params::most, \"\");\n"),
+                     0);
+    free(header);
+    groat__family_free(family);
+}
+END_TEST
+
 /* A shape that no device takes: the source can be read, and is no accident. */
 START_TEST(test_launch_out_of_range)
 {
@@ -501,6 +523,7 @@ int main(void)
     tcase_add_test(tcase, test_embedded_headers_compile_alone);
     tcase_add_test(tcase, test_assertions_hold);
     tcase_add_test(tcase, test_widest_range);
+    tcase_add_test(tcase, test_least_number);
     tcase_add_test(tcase, test_launch_out_of_range);
     tcase_add_test(tcase, test_default_that_is_no_enumerator);
     tcase_add_test(tcase, test_source);
