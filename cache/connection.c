@@ -47,7 +47,7 @@ static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_STAMP] =
         "UPDATE entry SET used = ?2 WHERE id = ?1 AND used < ?2",
     [GROAT__SQL_OLDEST] =
-        "SELECT id FROM entry WHERE id IS NOT ?1 ORDER BY used, id LIMIT 1",
+        "SELECT id FROM entry WHERE id IS NOT ?1 ORDER BY used LIMIT 1",
     [GROAT__SQL_PAGES] = "PRAGMA page_count",
     [GROAT__SQL_FREE_PAGES] = "PRAGMA freelist_count",
     [GROAT__SQL_VACUUM] = "PRAGMA incremental_vacuum",
@@ -107,6 +107,7 @@ void groat__store_say(groat__store *store, groat__note note, const char *format,
                       ...)
 {
     unsigned bit = 1u << note;
+    size_t start = store->pending.len;
     va_list args;
 
     if (note != GROAT__NOTE_ALWAYS && (store->said & bit) != 0)
@@ -116,6 +117,8 @@ void groat__store_say(groat__store *store, groat__note note, const char *format,
     va_start(args, format);
     groat__str_addv(&store->pending, format, args);
     va_end(args);
+    if (store->pending.data != NULL) /* one line, whatever the path is */
+        groat__one_line(store->pending.data + start);
     groat__str_add(&store->pending, "\n");
 }
 
@@ -439,28 +442,55 @@ void groat__connection_close(groat__store *store)
 }
 
 /* Another try at a file, after the one at hand was closed. */
-static bool reconnect(groat__store *store, bool damaged)
+static groat_status reconnect(groat__store *store, bool damaged,
+                              groat_error *error)
 {
-    groat_error error = GROAT_ERROR_INIT;
-    bool done;
+    groat_error own = GROAT_ERROR_INIT;
+    groat_status status;
 
     groat__connection_close(store);
-    done = groat__connection_open(store, damaged, &error) == GROAT_OK;
-    if (!done) {
+    status = groat__connection_open(store, damaged, &own);
+    if (status != GROAT_OK) {
         store->faults++;
         groat__store_say(store, GROAT__NOTE_IO,
-                         "kernels are kept in memory only: %s", error.text);
+                         "kernels are kept in memory only: %s", own.text);
+        groat__error_copy(error, &own);
     }
-    groat_error_clear(&error);
-    return done;
+    groat_error_clear(&own);
+    return status;
 }
 
-bool groat__connection_ready(groat__store *store)
+groat_status groat__connection_ready(groat__store *store, groat_error *error)
 {
     if (store->db != NULL &&
         !groat__place_moved(store->path, store->device, store->inode))
-        return true;
-    return reconnect(store, false);
+        return GROAT_OK;
+    return reconnect(store, false, error);
+}
+
+groat_status groat__store_begin(groat__store *store, groat_error *error)
+{
+    groat_status status;
+
+    if (!groat__store_enter(store))
+        return groat__fail(error, GROAT_IO,
+                           "%s was opened before fork(); open it after",
+                           store->path);
+    status = groat__connection_ready(store, error);
+    if (status != GROAT_OK)
+        groat__store_leave(store);
+    return status;
+}
+
+groat_status groat__store_begin_writing(groat__store *store, groat_error *error)
+{
+    groat_status status = groat__store_begin(store, error);
+
+    if (status != GROAT_OK || !store->read_only)
+        return status;
+    groat__store_leave(store);
+    return groat__fail(error, GROAT_IO, "%s is read-only; run: chmod 600 %s",
+                       store->path, store->path);
 }
 
 void groat__connection_hurry(groat__store *store, bool hurry)
@@ -533,9 +563,9 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     if (is_damage(rc) || hides_damage(store, rc))
-        return reconnect(store, true);
+        return reconnect(store, true, NULL) == GROAT_OK;
     if (groat__place_moved(store->path, store->device, store->inode))
-        return reconnect(store, false);
+        return reconnect(store, false, NULL) == GROAT_OK;
     /* Whoever holds the lock that long may be stopped: the next calls do not
      * wait as long, until one succeeds. */
     if (is_busy(rc))
@@ -544,12 +574,16 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
 }
 
 groat_status groat__connection_fail(groat__store *store, int rc,
-                                    const char *doing, groat_error *error)
+                                    const char *doing, bool *again,
+                                    groat_error *error)
 {
     groat_status status = groat__fail_vendor(
         error, GROAT_IO, "sqlite3_step", rc, "%s of %s failed: %s (SQLite %d)",
         doing, store->path, words_of(store->db, rc), rc);
 
-    (void)groat__connection_fault(store, rc, doing);
+    bool fit = groat__connection_fault(store, rc, doing);
+
+    if (again != NULL)
+        *again = fit;
     return status;
 }

@@ -12,8 +12,6 @@
  */
 #include "cache/internal.h"
 
-#include "base/error.h"
-
 /* Bytes of pages in use, as the open transaction sees them. */
 static int bytes_in_use(groat__store *store, uint64_t *out)
 {
@@ -102,73 +100,56 @@ static int collect(groat__store *store, uint64_t bound, uint64_t *dropped)
     return rc == SQLITE_OK ? groat__gc_shrink(store) : rc;
 }
 
-/* Locked: whether the caller may change the file. */
-static groat_status writable(groat__store *store, groat_error *error)
-{
-    if (!groat__connection_ready(store))
-        return groat__fail(error, GROAT_IO, "%s cannot be used: see the log",
-                           store->path);
-    if (store->read_only)
-        return groat__fail(error, GROAT_IO,
-                           "%s is read-only; run: chmod 600 %s", store->path,
-                           store->path);
-    return GROAT_OK;
-}
-
 groat_status groat__store_gc(groat__store *store, uint64_t max_bytes,
                              uint64_t *evicted, groat_error *error)
 {
     uint64_t bound = max_bytes == 0 ? store->max_bytes : max_bytes;
+    groat_status status = groat__store_begin_writing(store, error);
     uint64_t dropped = 0;
-    groat_status status;
     int rc;
 
-    if (!groat__store_enter(store))
-        return groat__fail(error, GROAT_IO, "%s was opened before fork()",
-                           store->path);
-    status = writable(store, error);
     if (status != GROAT_OK)
-        goto leave;
+        return status;
     rc = collect(store, bound, &dropped);
     if (rc != SQLITE_OK) {
-        status = groat__connection_fail(store, rc, "gc", error);
-        goto leave;
+        status = groat__connection_fail(store, rc, "gc", NULL, error);
+    } else {
+        store->evictions += dropped;
+        if (evicted != NULL)
+            *evicted = dropped;
     }
-    store->evictions += dropped;
-    if (evicted != NULL)
-        *evicted = dropped;
-leave:
     groat__store_leave(store);
     return status;
+}
+
+static int drop_all(groat__store *store, uint64_t *dropped)
+{
+    int rc = sqlite3_exec(store->db, "DELETE FROM entry", NULL, NULL, NULL);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    *dropped = (uint64_t)sqlite3_changes(store->db);
+    groat__stamps_forget(store);
+    return groat__gc_shrink(store);
 }
 
 groat_status groat__store_clear(groat__store *store, uint64_t *dropped,
                                 groat_error *error)
 {
+    groat_status status = groat__store_begin_writing(store, error);
     uint64_t gone = 0;
-    groat_status status;
     int rc;
 
-    if (!groat__store_enter(store))
-        return groat__fail(error, GROAT_IO, "%s was opened before fork()",
-                           store->path);
-    status = writable(store, error);
     if (status != GROAT_OK)
-        goto leave;
-    rc = sqlite3_exec(store->db, "DELETE FROM entry", NULL, NULL, NULL);
-    if (rc == SQLITE_OK) {
-        gone = (uint64_t)sqlite3_changes(store->db);
-        groat__stamps_forget(store);
-        rc = groat__gc_shrink(store);
-    }
+        return status;
+    rc = drop_all(store, &gone);
     if (rc != SQLITE_OK) {
-        status = groat__connection_fail(store, rc, "clear", error);
-        goto leave;
+        status = groat__connection_fail(store, rc, "clear", NULL, error);
+    } else {
+        groat__place_sweep(store->dir);
+        if (dropped != NULL)
+            *dropped = gone;
     }
-    groat__place_sweep(store->dir);
-    if (dropped != NULL)
-        *dropped = gone;
-leave:
     groat__store_leave(store);
     return status;
 }

@@ -174,17 +174,26 @@ groat_status groat__connection_open(groat__store *store, bool set_aside,
                                     groat_error *error);
 void groat__connection_close(groat__store *store);
 
-/* Locked: true when there is a connection to the file that is at path now;
- * makes one if need be. */
-bool groat__connection_ready(groat__store *store);
+/* Locked: OK when there is a connection to the file that is at path now; makes
+ * one if need be.  Errors: IO. */
+groat_status groat__connection_ready(groat__store *store, groat_error *error);
+
+/* For the calls that name the store: locks it and makes the connection ready,
+ * or fails and leaves it unlocked.  Errors: IO. */
+groat_status groat__store_begin(groat__store *store, groat_error *error);
+/* The same for those that change the file. */
+groat_status groat__store_begin_writing(groat__store *store,
+                                        groat_error *error);
 
 /* Locked: counts a failed SQLite call, notes it, rolls back, and replaces a
  * damaged file.  True when the store is fit to try again. */
 bool groat__connection_fault(groat__store *store, int rc, const char *doing);
 
-/* The same, told to a caller: returns IO. */
+/* The same, told to a caller: returns IO.  *again (may be NULL): whether the
+ * store is fit to try again. */
 groat_status groat__connection_fail(groat__store *store, int rc,
-                                    const char *doing, groat_error *error);
+                                    const char *doing, bool *again,
+                                    groat_error *error);
 
 /* Locked: SQLite's own check of pages, indexes and free list: OK, CORRUPT or
  * what went wrong. */

@@ -37,6 +37,7 @@ static const struct {
     {0xfe534d42, "smb2"},  {0x0bd00bd0, "lustre"}, {0x47504653, "gpfs"},
     {0x5346414f, "afs"},   {0x00c36400, "ceph"},   {0x19830326, "beegfs"},
     {0xaad7aaea, "panfs"}, {0x7461636f, "ocfs2"},  {0x01161970, "gfs2"},
+    {0x01021997, "9p"},
 };
 
 static const char *network_name(const char *dir)

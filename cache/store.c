@@ -20,6 +20,8 @@
 
 /* ---- rows -------------------------------------------------------------- */
 
+enum { FACTS = 6 };
+
 int64_t groat__row_id(const groat__digest *key)
 {
     uint64_t id = 0;
@@ -60,7 +62,7 @@ static bool read_digest(sqlite3_stmt *statement, int column,
 
 bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
 {
-    int64_t *const numbers[] = {
+    int64_t *const numbers[FACTS] = {
         &row->facts.registers,   &row->facts.sgprs,
         &row->facts.spill_bytes, &row->facts.shared_bytes,
         &row->facts.code_bytes,  &row->facts.max_threads,
@@ -72,7 +74,7 @@ bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
     row->id = sqlite3_column_int64(statement, 0);
     row->used = sqlite3_column_int64(statement, 2);
     row->created = sqlite3_column_int64(statement, 3);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < FACTS; i++)
         *numbers[i] = sqlite3_column_int64(statement, 6 + i);
     if (bytes < 0 || bytes > INT_MAX || !read_digest(statement, 1, &row->key) ||
         !read_digest(statement, 5, &row->seal) ||
@@ -88,12 +90,20 @@ bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
            (row->data != NULL || bytes == 0);
 }
 
+/* In the order of their columns, which is that of the seal, too. */
+static void list_facts(const groat_facts *facts, int64_t out[FACTS])
+{
+    out[0] = facts->registers;
+    out[1] = facts->sgprs;
+    out[2] = facts->spill_bytes;
+    out[3] = facts->shared_bytes;
+    out[4] = facts->code_bytes;
+    out[5] = facts->max_threads;
+}
+
 groat__digest groat__row_seal(const groat__row *row)
 {
-    const int64_t facts[6] = {
-        row->facts.registers,    row->facts.sgprs,      row->facts.spill_bytes,
-        row->facts.shared_bytes, row->facts.code_bytes, row->facts.max_threads,
-    };
+    int64_t facts[FACTS];
     const groat__digest parts[4] = {
         row->key,
         groat__hash128(row->identity, row->identity_len),
@@ -102,6 +112,7 @@ groat__digest groat__row_seal(const groat__row *row)
     };
     uint8_t text[sizeof(parts) + sizeof(facts)];
 
+    list_facts(&row->facts, facts);
     memcpy(text, parts, sizeof(parts));
     for (size_t i = 0; i < sizeof(facts); i++)
         text[sizeof(parts) + i] =
@@ -364,19 +375,17 @@ bool groat__store_get(groat__store *store, const groat__digest *key,
 static int insert_row(groat__store *store, const groat__row *row)
 {
     sqlite3_stmt *put = store->statements[GROAT__SQL_PUT];
-    const int64_t facts[6] = {
-        row->facts.registers,    row->facts.sgprs,      row->facts.spill_bytes,
-        row->facts.shared_bytes, row->facts.code_bytes, row->facts.max_threads,
-    };
+    int64_t facts[FACTS];
     int rc = sqlite3_bind_blob(put, 1, row->key.bytes, sizeof(row->key.bytes),
                                SQLITE_STATIC);
 
+    list_facts(&row->facts, facts);
     (void)sqlite3_bind_int64(put, 14, row->id);
     (void)sqlite3_bind_int64(put, 2, groat__stamp_now(store));
     (void)sqlite3_bind_int64(put, 3, (int64_t)row->bytes);
     (void)sqlite3_bind_blob(put, 4, row->seal.bytes, sizeof(row->seal.bytes),
                             SQLITE_STATIC);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < FACTS; i++)
         (void)sqlite3_bind_int64(put, 5 + i, facts[i]);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text64(put, 11, row->identity, row->identity_len,
@@ -425,7 +434,7 @@ static void put_row(groat__store *store, const groat__row *row)
     uint64_t size = row->bytes + row->identity_len + row->log_len;
     int rc = SQLITE_TOOBIG;
 
-    if (!groat__connection_ready(store))
+    if (groat__connection_ready(store, NULL) != GROAT_OK)
         return;
     if (store->read_only) {
         groat__store_say(store, GROAT__NOTE_READ_ONLY,

@@ -24,20 +24,6 @@ static const char select_next[] =
     "SELECT " GROAT__ROW_COLUMNS
     ", binary FROM entry WHERE id >= ?1 ORDER BY id LIMIT 1";
 
-static groat_status forked(const groat__store *store, groat_error *error)
-{
-    return groat__fail(error, GROAT_IO, "%s was opened before fork()",
-                       store->path);
-}
-
-static groat_status ready(groat__store *store, groat_error *error)
-{
-    if (groat__connection_ready(store))
-        return GROAT_OK;
-    return groat__fail(error, GROAT_IO, "%s cannot be used: see the log",
-                       store->path);
-}
-
 /* ---- stat -------------------------------------------------------------- */
 
 static int read_sums(groat__store *store, uint64_t *entries, uint64_t *bytes)
@@ -64,30 +50,26 @@ static int read_sums(groat__store *store, uint64_t *entries, uint64_t *bytes)
 groat_status groat__store_stat(groat__store *store, groat_cache_stat *stat,
                                groat_error *error)
 {
+    groat_status status = groat__store_begin(store, error);
     uint64_t entries = 0;
     uint64_t bytes = 0;
-    groat_status status;
     int rc;
 
-    if (!groat__store_enter(store))
-        return forked(store, error);
-    status = ready(store, error);
     if (status != GROAT_OK)
-        goto leave;
+        return status;
     rc = read_sums(store, &entries, &bytes);
     if (rc != SQLITE_OK) {
-        status = groat__connection_fail(store, rc, "stat", error);
-        goto leave;
+        status = groat__connection_fail(store, rc, "stat", NULL, error);
+    } else {
+        stat->entries = entries;
+        stat->payload_bytes = bytes;
+        stat->file_bytes = groat__place_bytes(store->path);
+        stat->max_bytes = store->max_bytes;
+        stat->hits = store->hits;
+        stat->misses = store->misses;
+        stat->evictions = store->evictions;
+        stat->faults = store->faults;
     }
-    stat->entries = entries;
-    stat->payload_bytes = bytes;
-    stat->file_bytes = groat__place_bytes(store->path);
-    stat->max_bytes = store->max_bytes;
-    stat->hits = store->hits;
-    stat->misses = store->misses;
-    stat->evictions = store->evictions;
-    stat->faults = store->faults;
-leave:
     groat__store_leave(store);
     return status;
 }
@@ -235,18 +217,15 @@ static groat_status tell_entry(groat__store *store, const groat__digest *key,
 {
     groat_cache_entry entry = {sizeof(entry),     "", NULL, NULL, 0, 0, 0,
                                {0, 0, 0, 0, 0, 0}};
-    groat_status status = GROAT_OK;
+    groat_status status = groat__store_begin(store, error);
     bool found = false;
     int rc;
 
-    if (!groat__store_enter(store))
-        return forked(store, error);
-    status = ready(store, error);
-    if (status == GROAT_OK) {
-        rc = read_entry(store, key, &entry, &found);
-        if (rc != SQLITE_OK)
-            status = groat__connection_fail(store, rc, "listing", error);
-    }
+    if (status != GROAT_OK)
+        return status;
+    rc = read_entry(store, key, &entry, &found);
+    if (rc != SQLITE_OK)
+        status = groat__connection_fail(store, rc, "listing", NULL, error);
     groat__store_leave(store);
     if (status == GROAT_OK && found)
         *stop = fn(user, &entry) != 0;
@@ -266,16 +245,13 @@ groat_status groat__store_each(groat__store *store, const char *key_prefix,
     groat_status status = prefix_range(key_prefix, &low, &high, error);
     int rc;
 
+    if (status == GROAT_OK)
+        status = groat__store_begin(store, error);
     if (status != GROAT_OK)
         return status;
-    if (!groat__store_enter(store))
-        return forked(store, error);
-    status = ready(store, error);
-    if (status == GROAT_OK) {
-        rc = list_keys(store, &low, &high, &list);
-        if (rc != SQLITE_OK)
-            status = groat__connection_fail(store, rc, "listing", error);
-    }
+    rc = list_keys(store, &low, &high, &list);
+    if (rc != SQLITE_OK)
+        status = groat__connection_fail(store, rc, "listing", NULL, error);
     groat__store_leave(store);
     for (size_t i = 0; i < list.count && status == GROAT_OK && !stop; i++)
         status = tell_entry(store, &list.at[i].key, fn, user, &stop, error);
@@ -336,25 +312,25 @@ groat_status groat__store_verify(groat__store *store, uint64_t *checked,
     bool more = true;
 
     while (more && status == GROAT_OK) {
-        int rc = SQLITE_OK;
+        bool replaced = false;
+        int rc;
 
-        if (!groat__store_enter(store))
-            return forked(store, error);
-        status = ready(store, error);
+        status = groat__store_begin(store, error);
+        if (status != GROAT_OK)
+            return status;
         store->suspected = false;
-        if (status == GROAT_OK) {
-            rc = check_next(store, &id, &seen, &gone, &more);
-            if (rc == SQLITE_OK && !more)
-                rc = groat__connection_check(store);
-        }
+        rc = check_next(store, &id, &seen, &gone, &more);
+        if (rc == SQLITE_OK && !more)
+            rc = groat__connection_check(store);
+        if (rc != SQLITE_OK)
+            status =
+                groat__connection_fail(store, rc, "verify", &replaced, error);
         /* A file replaced by an empty one is the drop of all it had. */
-        if (rc != SQLITE_OK && groat__connection_fault(store, rc, "verify")) {
+        if (replaced) {
+            groat_error_clear(error);
+            status = GROAT_OK;
             gone = seen > gone ? seen : gone;
             more = false;
-        } else if (rc != SQLITE_OK) {
-            status = groat__fail(error, GROAT_IO,
-                                 "verify of %s failed (SQLite %d): see the log",
-                                 store->path, rc);
         }
         groat__store_leave(store);
     }

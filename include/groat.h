@@ -37,7 +37,9 @@
  * and one that is shorter than this version's is refused as INVALID.
  *
  * The library prints nothing, reads no environment variable after
- * groat_open(), installs no handler and runs no shell.
+ * groat_open(), installs no handler and runs no shell.  While a cpu target
+ * compiles, SIGINT, SIGTERM and SIGHUP wait in the calling thread, so that no
+ * temporary folder is left behind.
  */
 #ifndef GROAT_H
 #define GROAT_H

@@ -4,9 +4,11 @@
 # for its defaults, so that the kernel opens and compiles in an editor.
 #     sh defaults.sh GROAT FAMILY > FAMILY/params.h
 set -eu
+# By itself: the status of a pipe would be that of its last command.
+source=$("$1" source "$2" --target cpu:gfx950)
 printf '// SPDX-License-Identifier: Apache-2.0\n'
 printf '// The defaults of params.def, for editors: made by defaults.sh.  A build of\n'
 printf '// a kernel never reads this file; it gets the constants of its spec.\n'
 printf '#pragma once\n\n'
-"$1" source "$2" --target cpu:gfx950 |
+printf '%s\n' "$source" |
     sed -n "/^#line 1 \"$2\/params.h\"/,/^#line /{/^#line /d;p;}"

@@ -2,21 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # Prints a C file that holds every kernel source file of the folder given:
 #     sh embed.sh KERNELS_SRC > embedded.c
-# Files of a family that no compiler gets (host.c, params.h) stay out.
+# Files of a family that no compiler gets (host.c, params.h) stay out.  A file
+# is a text of any bytes but NUL, which would end it.
 set -eu
 LC_ALL=C
 export LC_ALL
 cd "$1"
 
-files=$(find . -type f \( -name '*.h' -o -name params.def \) | sed 's|^\./||' |
-        grep -v '/params\.h$' | sort)
+files=$(find . -type f \( -name '*.h' -o -name params.def \) \
+        ! -name params.h | sed 's|^\./||' | sort)
 
 printf '/* Made by kernels-src/embed.sh; do not edit. */\n'
-printf '#include "spec/family.h"\n\n#include <string.h>\n\n'
+printf '#include "spec/family.h"\n\n#include <string.h>\n'
 number=0
 for file in $files; do
+    tr -d '\000' <"$file" | cmp -s - "$file" || {
+        echo "embed.sh: $1/$file: a NUL byte, or it cannot be read" >&2
+        exit 1
+    }
     number=$((number + 1))
-    printf '/* %s */\nstatic const char file_%d[] = {\n' "$file" "$number"
+    # Bytes above 127 are no char where that has a sign.
+    printf '\n/* %s */\nstatic const unsigned char file_%d[] = {\n' \
+        "$file" "$number"
     od -An -v -tu1 "$file" | sed -e 's/  */,/g' -e 's/^,/    /' -e 's/$/,/'
     printf '    0};\n'
 done
@@ -24,7 +31,7 @@ printf '\nstatic const groat__embedded_file files[] = {\n'
 number=0
 for file in $files; do
     number=$((number + 1))
-    printf '    {"%s", file_%d},\n' "$file" "$number"
+    printf '    {"%s", (const char *)file_%d},\n' "$file" "$number"
 done
 printf '};\n\n'
 cat <<'END'

@@ -187,6 +187,7 @@ groat_cli_tests = \
 	%D%/cli/usage.sh
 groat_style_tests = \
 	%D%/style/banned.sh \
+	%D%/style/embed.sh \
 	%D%/style/format.sh \
 	%D%/style/header.sh \
 	%D%/style/install.sh \

@@ -34,9 +34,9 @@ static const groat_driver_arg arguments[] = {
      "tiles below each other (default: all that begin in a valid row)"},
     {"col_tiles", -1, 1, 4096, "tiles",
      "tiles side by side (default: all of src_cols)"},
-    {"row_step", -1, 1, 65535, "tiles",
-     "stream entry: a block takes every row_step-th tile below each other, so "
-     "this many blocks do (default: 264 blocks in all)"},
+    {"row_step", -1, 1, 65535, "blocks",
+     "stream entry: blocks below each other, each of which takes every "
+     "row_step-th tile (default: 264 blocks in all)"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 

@@ -91,6 +91,7 @@ static void *find_symbol(const cuda_state *state, const cuda_symbol *wanted)
 
 static groat_status resolve(cuda_state *state, groat_error *error)
 {
+    char *calls = (char *)state + offsetof(cuda_state, cu);
     void *address = groat__dl_symbol(&state->dl, "cuGetProcAddress_v2");
 
     memcpy(&state->cu.cuGetProcAddress, &address, sizeof(address));
@@ -102,8 +103,7 @@ static groat_status resolve(cuda_state *state, groat_error *error)
             return groat__fail(error, GROAT_NO_DEVICE,
                                "%s has no %s; drivers since CUDA 11.0 have",
                                state->dl.path, symbols[i].symbol);
-        memcpy((char *)&state->cu + symbols[i].offset, &address,
-               sizeof(address));
+        memcpy(calls + symbols[i].offset, &address, sizeof(address));
     }
     return GROAT_OK;
 }

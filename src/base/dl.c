@@ -19,7 +19,7 @@
 #include "base/hash.h"
 
 /* libnvrtc is 110 MB; nothing that we open is larger than this. */
-#define LIBRARY_BYTES_MAX ((size_t)4 << 30)
+#define LIBRARY_BYTES_MAX ((size_t)1 << 30)
 
 typedef struct note_search {
     ElfW(Addr) base;
@@ -41,7 +41,7 @@ static void find_build_id(note_search *search, const char *note, size_t bytes)
         if (name > bytes || head->n_descsz > bytes - name)
             return;
         if (head->n_type == NT_GNU_BUILD_ID && head->n_namesz == 4 &&
-            memcmp(at, "GNU", 4) == 0) {
+            head->n_descsz > 0 && memcmp(at, "GNU", 4) == 0) {
             size_t len = head->n_descsz;
 
             if (len > (search->out_bytes - 1) / 2)
@@ -57,6 +57,21 @@ static void find_build_id(note_search *search, const char *note, size_t bytes)
     }
 }
 
+/* A note that tools have moved need not be in memory. */
+static bool is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * note)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *head = &info->dlpi_phdr[i];
+
+        if (head->p_type == PT_LOAD && (head->p_flags & PF_R) != 0 &&
+            note->p_vaddr >= head->p_vaddr &&
+            note->p_vaddr - head->p_vaddr <= head->p_filesz &&
+            note->p_memsz <= head->p_filesz - (note->p_vaddr - head->p_vaddr))
+            return true;
+    }
+    return false;
+}
+
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *user)
 {
     note_search *search = user;
@@ -67,7 +82,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *user)
     for (int i = 0; i < info->dlpi_phnum && !search->found; i++) {
         const ElfW(Phdr) *head = &info->dlpi_phdr[i];
 
-        if (head->p_type == PT_NOTE)
+        if (head->p_type == PT_NOTE && is_loaded(info, head))
             find_build_id(search,
                           (const char *)(info->dlpi_addr + head->p_vaddr),
                           head->p_memsz);
@@ -76,16 +91,21 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *user)
 }
 
 /* A library without a build id is named by its bytes: slow, but never wrong. */
-static void name_by_content(groat__dl *dl)
+static bool name_by_content(groat__dl *dl)
 {
+    groat_error error = GROAT_ERROR_INIT;
     char *data = NULL;
     size_t bytes = 0;
+    groat_status status =
+        groat__fs_read(dl->path, LIBRARY_BYTES_MAX, &data, &bytes, &error);
 
-    if (groat__fs_read(dl->path, LIBRARY_BYTES_MAX, &data, &bytes, NULL) !=
-        GROAT_OK)
-        return;
-    groat__hex(dl->build_id, groat__hash128(data, bytes).bytes, 16);
+    if (status == GROAT_OK)
+        groat__hex(dl->build_id, groat__hash128(data, bytes).bytes, 16);
+    else
+        groat__str_addf(&dl->story, "%s\n", error.text);
+    groat_error_clear(&error);
     free(data);
+    return status == GROAT_OK;
 }
 
 static bool describe(groat__dl *dl, const char *asked)
@@ -106,9 +126,18 @@ static bool describe(groat__dl *dl, const char *asked)
         return false;
     if (map != NULL)
         (void)dl_iterate_phdr(look_at_object, &search);
-    if (!search.found)
-        name_by_content(dl);
-    return true;
+    return search.found || name_by_content(dl);
+}
+
+/* The story goes on. */
+static void let_go(groat__dl *dl)
+{
+    if (dl->handle != NULL)
+        (void)dlclose(dl->handle);
+    dl->handle = NULL;
+    free(dl->path);
+    dl->path = NULL;
+    dl->build_id[0] = '\0';
 }
 
 static bool try_name(groat__dl *dl, const char *name)
@@ -125,7 +154,7 @@ static bool try_name(groat__dl *dl, const char *name)
     }
     if (describe(dl, name))
         return true;
-    groat__dl_close(dl);
+    let_go(dl);
     return false;
 }
 
@@ -188,11 +217,8 @@ groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
 
 void groat__dl_close(groat__dl *dl)
 {
-    if (dl->handle != NULL)
-        (void)dlclose(dl->handle);
-    free(dl->path);
+    let_go(dl);
     groat__str_free(&dl->story);
-    memset(dl, 0, sizeof(*dl));
 }
 
 void *groat__dl_symbol(const groat__dl *dl, const char *name)

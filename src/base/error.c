@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * error.c owns the filling and copying of groat_error.  It knows no other
- * module.  Invariant: text is always NUL-terminated and one line; log is
- * NULL or malloc'd and owned by the structure.  No locking: an error belongs
- * to the thread that passed it.
+ * error.c owns the filling and copying of groat_error.  Invariant: text is
+ * always NUL-terminated, UTF-8 and one line, whatever went into it: a hostile
+ * spec or path must not reach a terminal or a log file as it is.  log is NULL
+ * or malloc'd and owned by the structure.  No locking: an error belongs to the
+ * thread that passed it.
  */
 #include "base/error.h"
 
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/str.h"
 
 const char *groat_status_name(groat_status status)
 {
@@ -49,28 +52,21 @@ void groat_error_clear(groat_error *error)
     error->text[0] = '\0';
 }
 
-/* A text is one line whatever went into it: control characters of a hostile
- * spec or path must not reach a terminal or a log file. */
-static void one_line(char *text)
+static void fill(groat_error *error, groat_status status, const char *call,
+                 int code, const char *format, va_list args)
 {
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = ' ';
-}
+    char text[GROAT_ERROR_TEXT] = "";
 
-static groat_status fill(groat_error *error, groat_status status,
-                         const char *call, int code, const char *format,
-                         va_list args)
-{
     if (error == NULL)
-        return status;
+        return;
+    /* First, for the arguments may be parts of the error. */
+    (void)vsnprintf(text, sizeof(text), format, args);
+    groat__one_line(text);
     groat_error_clear(error);
     error->status = status;
     error->vendor_code = code;
     (void)snprintf(error->vendor_call, sizeof(error->vendor_call), "%s", call);
-    (void)vsnprintf(error->text, sizeof(error->text), format, args);
-    one_line(error->text);
-    return status;
+    memcpy(error->text, text, sizeof(text));
 }
 
 groat_status groat__fail(groat_error *error, groat_status status,

@@ -5,12 +5,12 @@
 #include "groat.h"
 
 /* Fills *error (if not NULL) with status and a line of text; returns status,
- * so that a caller can `return groat__fail(error, GROAT_INVALID, ...)`. */
+ * so that a caller can `return groat__fail(error, GROAT_INVALID, ...)`.  What
+ * was in *error is gone; arguments may point into it. */
 groat_status groat__fail(groat_error *error, groat_status status,
                          const char *format, ...) GROAT_PRINTF(3, 4);
 
-/* The same, with the vendor's call and its result: "cuModuleLoadData said 209:
- * <text>". */
+/* The same, with the vendor's call and its result in fields of their own. */
 groat_status groat__fail_vendor(groat_error *error, groat_status status,
                                 const char *call, int code, const char *format,
                                 ...) GROAT_PRINTF(5, 6);

@@ -16,7 +16,19 @@
 #include "base/error.h"
 #include "base/str.h"
 
-static groat_status read_all(int fd, char *data, size_t bytes, size_t *got)
+/* Without O_NONBLOCK the open of a pipe waits for a writer. */
+static int open_to_read(const char *path)
+{
+    int fd;
+
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Reads until `bytes` are there or the file ends. */
+static int read_all(int fd, char *data, size_t bytes, size_t *got)
 {
     *got = 0;
     while (*got < bytes) {
@@ -25,52 +37,61 @@ static groat_status read_all(int fd, char *data, size_t bytes, size_t *got)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return GROAT_IO;
+            return -1;
         if (n == 0)
             break;
         *got += (size_t)n;
     }
+    return 0;
+}
+
+/* What fstat said is there, and not a byte more or less: half of a file that
+ * is being written would be a wrong one. */
+static groat_status read_file(int fd, const char *path, size_t size,
+                              char **data, groat_error *error)
+{
+    char *buffer = malloc(size + 1);
+    size_t got = 0;
+
+    if (buffer == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for %s", path);
+    if (read_all(fd, buffer, size + 1, &got) != 0) {
+        groat__fail(error, GROAT_IO, "cannot read %s: %s", path,
+                    strerror(errno));
+        free(buffer);
+        return GROAT_IO;
+    }
+    if (got != size) {
+        free(buffer);
+        return groat__fail(error, GROAT_IO, "%s changed while it was read",
+                           path);
+    }
+    buffer[size] = '\0';
+    *data = buffer;
     return GROAT_OK;
 }
 
 groat_status groat__fs_read(const char *path, size_t max_bytes, char **data,
                             size_t *bytes, groat_error *error)
 {
-    groat_status status = GROAT_OK;
+    int fd = open_to_read(path);
+    groat_status status;
     struct stat st;
-    char *buffer = NULL;
-    size_t got = 0;
-    /* Without O_NONBLOCK the open of a pipe waits for a writer. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0)
         return groat__fail(error, GROAT_IO, "cannot open %s: %s", path,
                            strerror(errno));
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         status = groat__fail(error, GROAT_IO, "%s is not a regular file", path);
-        goto close_file;
-    }
-    if ((uint64_t)st.st_size > max_bytes) {
+    else if ((uint64_t)st.st_size > max_bytes ||
+             (uint64_t)st.st_size >= SIZE_MAX)
         status = groat__fail(error, GROAT_INVALID,
                              "%s is %lld bytes; at most %zu bytes are read",
                              path, (long long)st.st_size, max_bytes);
-        goto close_file;
-    }
-    buffer = malloc((size_t)st.st_size + 1);
-    if (buffer == NULL) {
-        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for %s", path);
-        goto close_file;
-    }
-    if (read_all(fd, buffer, (size_t)st.st_size, &got) != GROAT_OK) {
-        status = groat__fail(error, GROAT_IO, "cannot read %s: %s", path,
-                             strerror(errno));
-        free(buffer);
-        goto close_file;
-    }
-    buffer[got] = '\0';
-    *data = buffer;
-    *bytes = got;
-close_file:
+    else
+        status = read_file(fd, path, (size_t)st.st_size, data, error);
+    if (status == GROAT_OK)
+        *bytes = (size_t)st.st_size;
     (void)close(fd);
     return status;
 }

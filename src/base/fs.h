@@ -8,12 +8,14 @@
 #include "groat.h"
 
 /* Reads a whole regular file; *data is malloc'd with a NUL behind it.  Errors:
- * IO with path and reason; INVALID when it is larger than max_bytes. */
+ * IO with path and reason, also when the file changes its size meanwhile;
+ * INVALID when it is larger than max_bytes. */
 groat_status groat__fs_read(const char *path, size_t max_bytes, char **data,
                             size_t *bytes, groat_error *error);
 
 /* Writes a file through a fresh neighbour and rename, so that a reader sees
- * the old or the new one.  mode as in open(2). */
+ * the old or the new one.  mode as in open(2), whatever the umask.  Not synced:
+ * a power cut may leave an empty one. */
 groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
                              unsigned mode, groat_error *error);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * str.c owns growing texts and hex.  Invariant: cap > len whenever data is not
- * NULL, and data[len] is NUL.  No locking: a text belongs to one thread.
+ * str.c owns growing texts, what may stand in a line, and hex.  Invariant: cap
+ * > len whenever data is not NULL, and data[len] is NUL.  No locking: a text
+ * belongs to one thread.
  */
 #include "base/str.h"
 
@@ -114,6 +115,46 @@ char *groat__str_take(groat__str *str)
     data = str->data;
     memset(str, 0, sizeof(*str));
     return data;
+}
+
+size_t groat__utf8_len(const char *text)
+{
+    /* The least number that needs so many bytes. */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const uint8_t *s = (const uint8_t *)text;
+    size_t len = s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    uint32_t code;
+
+    if (s[0] < 0x80)
+        return s[0] != 0;
+    if (len == 0 || s[0] > 0xf4)
+        return 0;
+    code = s[0] & (0x7fu >> len);
+    for (size_t i = 1; i < len; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0; /* the end, too */
+        code = code << 6 | (s[i] & 0x3fu);
+    }
+    return code < least[len] || code > 0x10ffff ||
+                   (code >= 0xd800 && code <= 0xdfff)
+               ? 0
+               : len;
+}
+
+void groat__one_line(char *text)
+{
+    while (*text != '\0') {
+        size_t len = groat__utf8_len(text);
+        const uint8_t *s = (const uint8_t *)text;
+
+        if (len == 0)
+            *text = '?';
+        else if (s[0] < 0x20 || s[0] == 0x7f)
+            *text = ' ';
+        else if (s[0] == 0xc2 && s[1] < 0xa0) /* what terminals obey as well */
+            memset(text, ' ', 2);
+        text += len == 0 ? 1 : len;
+    }
 }
 
 void groat__hex(char *out, const uint8_t *bytes, size_t len)

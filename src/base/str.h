@@ -31,6 +31,13 @@ void groat__str_addv(groat__str *str, const char *format, va_list args);
 /* Hands the text over, malloc'd, never NULL unless it failed; str is empty. */
 char *groat__str_take(groat__str *str);
 
+/* Length of the well-formed UTF-8 sequence that text starts with; 0: none, or
+ * the end. */
+size_t groat__utf8_len(const char *text);
+/* Makes a text one harmless line, in place: control characters become blanks,
+ * bytes that are no UTF-8 question marks. */
+void groat__one_line(char *text);
+
 /* len bytes as 2*len lower-case hex digits and NUL. */
 void groat__hex(char *out, const uint8_t *bytes, size_t len);
 /* Back; false unless text is exactly 2*len hex digits. */

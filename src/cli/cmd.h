@@ -213,6 +213,9 @@ int groat__sanitize(groat__cli *cli);
 
 /* ---- cmd_cache.c ------------------------------------------------------- */
 
+/* DONE, or, where the open context has no store, the exit code after the reason
+ * has been told. */
+int groat__cache_needed(groat__cli *cli);
 /* What `groat cache stat` answers, of the open context's store: members of the
  * innermost JSON object, or a table.  Returns an exit code. */
 int groat__cache_stat(groat__cli *cli);

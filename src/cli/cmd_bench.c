@@ -319,9 +319,24 @@ static void name_spec(char spec[160], unsigned number)
                    2048 + 16 * number);
 }
 
+/* A figure of something else than it says would be worse than none. */
+static groat_status check_origin(bench *b, groat_origin seen, groat_origin want)
+{
+    const char *path = groat_cache_path(b->context);
+
+    if (seen == want)
+        return GROAT_OK;
+    return groat__cli_error(&b->error, GROAT_IO,
+                            "a kernel for the bench is from %s, not %s; the "
+                            "store is %s",
+                            groat_origin_name(seen), groat_origin_name(want),
+                            path ? path : "not to be had");
+}
+
 /* Compiles; loads too where the target can run here. */
 static groat_status make_new(bench *b, unsigned number, bool load)
 {
+    groat_kernel_info info = {.size = sizeof(info)};
     char text[160];
     groat_kernel *kernel = NULL;
     groat_spec *spec = NULL;
@@ -329,16 +344,17 @@ static groat_status make_new(bench *b, unsigned number, bool load)
 
     name_spec(text, number);
     if (load) {
-        status = groat_kernel_get(b->context, text, b->target, &kernel, NULL,
-                                  &b->error);
+        status = groat_kernel_get(b->context, text, b->target, &kernel,
+                                  &info.origin, &b->error);
         groat_kernel_release(kernel);
-        return status;
+    } else {
+        status =
+            groat_spec_parse(b->context, text, b->target, &spec, &b->error);
+        if (status == GROAT_OK)
+            status = groat_build(spec, NULL, NULL, &info, &b->error);
+        groat_spec_free(spec);
     }
-    status = groat_spec_parse(b->context, text, b->target, &spec, &b->error);
-    if (status == GROAT_OK)
-        status = groat_build(spec, NULL, NULL, NULL, &b->error);
-    groat_spec_free(spec);
-    return status;
+    return status ? status : check_origin(b, info.origin, GROAT_FROM_COMPILER);
 }
 
 /* The raw side of cold; false where there is none. */
@@ -444,13 +460,14 @@ static groat_status store_one(bench *b, unsigned number, stored *s)
 static groat_status get_one(bench *b, const stored *s, double *us)
 {
     groat_kernel *kernel = NULL;
+    groat_origin origin = GROAT_FROM_COMPILER;
     double start = groat__cli_now_ms();
     groat_status status = groat_kernel_get(b->context, s->spec, b->target,
-                                           &kernel, NULL, &b->error);
+                                           &kernel, &origin, &b->error);
 
     *us = (groat__cli_now_ms() - start) * 1e3;
     groat_kernel_release(kernel);
-    return status;
+    return status ? status : check_origin(b, origin, GROAT_FROM_DISK);
 }
 
 /* Who comes first changes from round to round: the driver may remember. */

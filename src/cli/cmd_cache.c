@@ -25,6 +25,16 @@ typedef struct listing {
     size_t seen;
 } listing;
 
+int groat__cache_needed(groat__cli *cli)
+{
+    const char *problem = groat_cache_problem(cli->context);
+
+    if (groat_cache_path(cli->context))
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(cli, GROAT_IO, "there is no store: %s",
+                             problem ? problem : "it was not opened");
+}
+
 static int show_path(groat__cli *cli)
 {
     const char *path = groat_cache_path(cli->context);
@@ -307,17 +317,11 @@ static int check(groat__cli *cli, const action *act)
 int groat__cmd_cache(groat__cli *cli)
 {
     const action *act = action_find(cli->words[0]);
-    const char *problem;
     int code = check(cli, act);
 
     if (!code)
         code = groat__cli_open(cli, 0);
-    if (code)
-        return code;
-    if (!groat_cache_path(cli->context)) {
-        problem = groat_cache_problem(cli->context);
-        return groat__cli_refuse(cli, GROAT_IO, "there is no store: %s",
-                                 problem ? problem : "it was not opened");
-    }
-    return act->run(cli);
+    if (!code)
+        code = groat__cache_needed(cli);
+    return code ? code : act->run(cli);
 }

@@ -345,6 +345,23 @@ static int report(groat__cli *cli, demo_result *results)
     return code ? code : store;
 }
 
+/* What would spoil each row is told once, before the first. */
+static int check(groat__cli *cli)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_spec *spec = NULL;
+    int code = groat__cache_needed(cli);
+
+    if (code)
+        return code;
+    if (groat_spec_parse(cli->context, rows[0].spec, cli->values.target, &spec,
+                         &error) ||
+        groat_synchronize(cli->context, groat_spec_target(spec), &error))
+        code = groat__cli_fail(cli, &error);
+    groat_spec_free(spec);
+    return code;
+}
+
 int groat__cmd_demo(groat__cli *cli)
 {
     groat__text folder = {0};
@@ -354,6 +371,8 @@ int groat__cmd_demo(groat__cli *cli)
     if (!results)
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
     code = groat__scratch_open(cli, NULL, &folder);
+    if (!code)
+        code = check(cli);
     if (!code) {
         run_rows(cli, cli->values.cache_dir, results);
         code = report(cli, results);

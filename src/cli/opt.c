@@ -200,8 +200,8 @@ static int set_option(groat__cli *cli, const groat__option *option,
     }
     if (!*value)
         return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "--%s wants a %s, not an empty word",
-                                 option->name, option->value);
+                                 "--%s wants a value, not an empty word",
+                                 option->name);
     if (option->kind == GROAT__OPTION_TEXT) {
         *(const char **)member = value;
         return GROAT__EXIT_DONE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * launch.c enqueues kernels and moves their data.  groat_kernel_launch is the
- * hot path: two comparisons and one indirect call on top of the vendor's.
+ * hot path: a few comparisons and one indirect call on top of the vendor's.
  */
 #include "base/error.h"
 #include "core/core.h"

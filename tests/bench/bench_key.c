@@ -110,8 +110,11 @@ int main(void)
 
     if (groat__family_load("tile_loader_lds", read_file, NULL, &b.family,
                            NULL) != GROAT_OK ||
-        groat__target_parse("cuda:sm_90a", &b.target, NULL) != GROAT_OK)
+        groat__target_parse("cuda:sm_90a", &b.target, NULL) != GROAT_OK) {
+        (void)fputs("bench_key: the family or the target is not to be had\n",
+                    stderr);
         return EXIT_FAILURE;
+    }
     (void)printf("{\"format\": 1, \"bench\": \"key\", \"unit\": \"ns\",\n");
     (void)printf(" \"parse_spec\": %.0f,\n", measure(&b, parse));
     (void)printf(" \"set_parameter\": %.0f,\n", measure(&b, change));

@@ -2,9 +2,11 @@
  *
  * bench_store.c [ENTRIES]: prints, as one JSON object, what a hit on disk
  * costs in a small and in a large store (default 100000 entries), and how many
- * bytes of file a byte of payload takes.  Times hold for the machine that they
- * were taken on; the ratio is the figure to compare.
+ * bytes of file a byte of payload takes.  The stores take turns, so that other
+ * load falls on all of them.  Times hold for the machine that they were taken
+ * on; the ratio, of each turn by itself, is the figure to compare.
  */
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +17,21 @@
 #include "base/hash.h"
 #include "cache/cache.h"
 
-enum { GETS = 20000 };
+enum { TURNS = 25, WARM_TURNS = 3, GETS = 2000 };
 
-typedef struct result {
+/* A store and what was measured of it. */
+typedef struct side {
+    const char *name;
     unsigned entries;
     size_t bytes;
-    double get_ns;
-    double get_p99_ns;
+    char dir[256];
+    groat__store *store;
+    unsigned random;
+    double get_ns[TURNS];     /* medians */
+    double get_p99_ns[TURNS]; /* 99th percentiles */
     double put_us;
     double file_ratio;
-} result;
+} side;
 
 static double now_ns(void)
 {
@@ -48,6 +55,12 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), compare);
+    return values[count / 2];
+}
+
 static int remove_one(const char *path, const struct stat *st, int type,
                       struct FTW *at)
 {
@@ -69,23 +82,23 @@ static groat__digest kernel(unsigned n, char *identity, size_t size)
     return groat__hash128(identity, size - 1);
 }
 
-static void fill(groat__store *store, result *res)
+static void fill(side *s)
 {
-    const groat_facts facts = {40, 0, 0, 1024, (int64_t)res->bytes, 256};
-    unsigned char *data = malloc(res->bytes);
+    const groat_facts facts = {40, 0, 0, 1024, (int64_t)s->bytes, 256};
+    unsigned char *data = malloc(s->bytes);
     double start = now_ns();
     char identity[600];
 
     if (data == NULL)
         die("no memory");
-    memset(data, 7, res->bytes);
-    for (unsigned n = 0; n < res->entries; n++) {
+    memset(data, 7, s->bytes);
+    for (unsigned n = 0; n < s->entries; n++) {
         groat__digest key = kernel(n, identity, sizeof(identity));
 
         memcpy(data, &n, sizeof(n));
-        groat__store_put(store, &key, identity, data, res->bytes, "", &facts);
+        groat__store_put(s->store, &key, identity, data, s->bytes, "", &facts);
     }
-    res->put_us = (now_ns() - start) / 1e3 / res->entries;
+    s->put_us = (now_ns() - start) / 1e3 / s->entries;
     free(data);
 }
 
@@ -103,84 +116,109 @@ static double timed_get(groat__store *store, unsigned n)
     return start;
 }
 
-static void measure(groat__store *store, result *res)
+/* One turn; gives the median, and the 99th percentile in *p99. */
+static double turn(side *s, double *p99)
 {
-    double *times = malloc(GETS * sizeof(*times));
-    unsigned random = 1;
+    static double times[GETS];
+    double middle;
 
-    if (times == NULL)
-        die("no memory");
-    for (int i = 0; i < 2 * GETS; i++) {
-        random = random * 1664525u + 1013904223u;
-        times[i % GETS] = timed_get(store, (random >> 8) % res->entries);
+    for (int i = 0; i < GETS; i++) {
+        s->random = s->random * 1664525u + 1013904223u;
+        times[i] = timed_get(s->store, (s->random >> 8) % s->entries);
     }
-    qsort(times, GETS, sizeof(*times), compare);
-    res->get_ns = times[GETS / 2];
-    res->get_p99_ns = times[GETS / 100 * 99];
-    free(times);
+    middle = median(times, GETS);
+    *p99 = times[GETS / 100 * 99];
+    return middle;
 }
 
-static void run(result *res)
+static void open_store(side *s)
+{
+    const groat__store_options options = {
+        s->dir, (uint64_t)1 << 40, {NULL, NULL}};
+    groat_error error = GROAT_ERROR_INIT;
+
+    if (groat__store_open(&options, &s->store, &error) != GROAT_OK)
+        die(error.text);
+}
+
+/* Else the kernel writes pages while they are read again. */
+static void write_back(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || syncfs(fd) != 0)
+        die("syncfs");
+    (void)close(fd);
+}
+
+static void make_side(side *s)
 {
     const char *tmp = getenv("TMPDIR");
-    groat__store_options options = {NULL, (uint64_t)1 << 40, {NULL, NULL}};
-    groat_error error = GROAT_ERROR_INIT;
-    groat__store *store = NULL;
     groat_cache_stat stat;
-    char dir[256];
 
-    (void)snprintf(dir, sizeof(dir), "%s/groat-bench-XXXXXX",
+    (void)snprintf(s->dir, sizeof(s->dir), "%s/groat-bench-XXXXXX",
                    tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    if (mkdtemp(dir) == NULL)
-        die(dir);
-    options.dir = dir;
-    if (groat__store_open(&options, &store, &error) != GROAT_OK)
-        die(error.text);
-    fill(store, res);
-    groat__store_close(store);
+    if (mkdtemp(s->dir) == NULL)
+        die(s->dir);
+    open_store(s);
+    fill(s);
+    groat__store_close(s->store);
+    write_back(s->dir);
     /* As the next process finds it. */
-    if (groat__store_open(&options, &store, &error) != GROAT_OK)
-        die(error.text);
-    measure(store, res);
+    open_store(s);
     memset(&stat, 0, sizeof(stat));
-    if (groat__store_stat(store, &stat, &error) != GROAT_OK)
-        die(error.text);
-    if (stat.entries != res->entries || stat.faults != 0)
+    if (groat__store_stat(s->store, &stat, NULL) != GROAT_OK ||
+        stat.entries != s->entries || stat.faults != 0)
         die("entries were lost");
-    groat__store_close(store);
-    if (groat__store_open(&options, &store, &error) != GROAT_OK ||
-        groat__store_stat(store, &stat, &error) != GROAT_OK)
-        die(error.text);
-    res->file_ratio = (double)stat.file_bytes / (double)stat.payload_bytes;
-    groat__store_close(store);
-    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    s->file_ratio = (double)stat.file_bytes / (double)stat.payload_bytes;
 }
 
-static void print_result(const char *name, const result *res, const char *end)
+static void remove_side(side *s)
+{
+    groat__store_close(s->store);
+    (void)nftw(s->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void print_side(side *s)
 {
     printf("  \"%s\": {\"entries\": %u, \"bytes\": %zu, \"get_ns\": %.0f, "
-           "\"get_p99_ns\": %.0f, \"put_us\": %.1f, \"file_ratio\": %.2f}%s\n",
-           name, res->entries, res->bytes, res->get_ns, res->get_p99_ns,
-           res->put_us, res->file_ratio, end);
+           "\"get_p99_ns\": %.0f, \"put_us\": %.1f, \"file_ratio\": %.2f},\n",
+           s->name, s->entries, s->bytes, median(s->get_ns, TURNS),
+           median(s->get_p99_ns, TURNS), s->put_us, s->file_ratio);
 }
 
 int main(int argc, char **argv)
 {
+    enum { SMALL, WIDE, LARGE, SIDES };
+    static side sides[SIDES] = {
+        [SMALL] = {.name = "small", .entries = 100, .bytes = 5000},
+        [WIDE] = {.name = "wide", .entries = 100, .bytes = 16384},
+        [LARGE] = {.name = "large", .bytes = 5000},
+    };
     long entries = argc > 1 ? strtol(argv[1], NULL, 10) : 100000;
-    result small = {100, 5000, 0, 0, 0, 0};
-    result wide = {100, 16384, 0, 0, 0, 0};
-    result large = {100000, 5000, 0, 0, 0, 0};
+    double ratios[TURNS];
+    double unused;
 
     if (entries < 1 || entries > 10000000)
         die("ENTRIES is 1 to 10000000");
-    large.entries = (unsigned)entries;
-    run(&small);
-    run(&wide);
-    run(&large);
+    sides[LARGE].entries = (unsigned)entries;
+    for (int i = 0; i < SIDES; i++)
+        make_side(&sides[i]);
+    for (int t = 0; t < WARM_TURNS * SIDES; t++)
+        (void)turn(&sides[t % SIDES], &unused);
+    for (int t = 0; t < TURNS; t++) {
+        for (int i = 0; i < SIDES; i++)
+            sides[i].get_ns[t] = turn(&sides[i], &sides[i].get_p99_ns[t]);
+        ratios[t] = sides[LARGE].get_ns[t] / sides[SMALL].get_ns[t];
+    }
+    for (int i = 0; i < SIDES; i++)
+        remove_side(&sides[i]);
     printf("{\n  \"format\": 1,\n");
-    print_result("small", &small, ",");
-    print_result("wide", &wide, ",");
-    print_result("large", &large, ",");
-    printf("  \"large_to_small\": %.2f\n}\n", large.get_ns / small.get_ns);
+    for (int i = 0; i < SIDES; i++)
+        print_side(&sides[i]);
+    (void)median(ratios, TURNS);
+    printf("  \"large_to_small\": %.2f,\n"
+           "  \"large_to_small_range\": [%.2f, %.2f]\n}\n",
+           ratios[TURNS / 2], ratios[0], ratios[TURNS - 1]);
     return 0;
 }

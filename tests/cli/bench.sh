@@ -28,6 +28,17 @@ says "the target that has none is named" cpu:gfx950
 expect "a spec without its bench" 2 bench hit plain_read:unroll=1 \
     --target cpu:gfx950
 
+# A figure is of what it says.
+expect "cold in a store of one's own" 0 bench cold --target cpu:gfx950 \
+    --cache-dir "$work/own"
+expect "cold in a store that has the kernels" 1 bench cold --target cpu:gfx950 \
+    --cache-dir "$work/own"
+says "cold in a store that has the kernels: says so" "from disk, not compiled"
+: >"$work/file"
+expect "disk without a store" 1 bench disk --target cpu:gfx950 \
+    --cache-dir "$work/file"
+says "disk without a store: says so" "not disk"
+
 expect "an unknown target" 2 bench hit --target tpu:v5
 says "the target is named" tpu:v5
 run devices --json

@@ -62,6 +62,25 @@ done
 [ -f "$work/own/groat.sqlite" ] && pass "that store is kept" ||
     fail "that store is kept"
 
+# What would spoil every row is told once and costs nothing.
+: >"$work/file"
+expect "an unknown target" 2 demo --target tpu:v5
+[ "$(grep -c . "$err")" -eq 1 ] && [ ! -s "$out" ] &&
+    pass "an unknown target is told once" ||
+    fail "an unknown target is told once" "$(head -c 300 "$err")"
+expect "no place for a store" 1 demo --target cpu:gfx950 \
+    --cache-dir "$work/file" --json
+json "no place for a store is JSON"
+says "no place for a store: it is named" "$work/file"
+run devices --json
+if grep -q '"target": "cuda:' "$out"; then
+    skip "demo without its device: there is one here"
+else
+    expect "demo without its device" 3 demo --target cuda:sm_90a
+    [ -s "$out" ] && fail "demo without its device: no table" ||
+        pass "demo without its device: no table"
+fi
+
 TMPDIR=$work/none
 export TMPDIR
 expect "no folder for temporary files" 1 demo --target cpu:gfx950

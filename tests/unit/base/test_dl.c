@@ -6,6 +6,8 @@
  */
 #include "../suite.h"
 
+#include <elf.h>
+#include <link.h>
 #include <sys/stat.h>
 
 #include "base/dl.h"
@@ -322,6 +324,67 @@ START_TEST(test_no_build_id)
 }
 END_TEST
 
+/* What cannot be named is not used: its binaries would have the key of
+ * another's. */
+START_TEST(test_no_name_at_all)
+{
+    char large[PATH_BYTES];
+    char named[PATH_BYTES];
+    const char *patterns[] = {large, named, NULL};
+
+    (void)snprintf(large, sizeof(large), "%s/large.so", fix.dir);
+    (void)snprintf(named, sizeof(named), "%s/named.so", fix.dir);
+    install("none", "large.so");
+    ck_assert_int_eq(truncate(large, ((off_t)1 << 30) + 1), 0);
+    search(NULL, patterns, GROAT_NO_DEVICE);
+    ck_assert_ptr_nonnull(strstr(fix.dl.story.data, "at most 1073741824"));
+    groat__dl_close(&fix.dl);
+    install("short", "named.so");
+    search(NULL, patterns, GROAT_OK);
+    ck_loaded("named.so");
+    ck_assert_str_eq(fix.dl.build_id, SHORT_ID);
+    ck_assert_ptr_nonnull(strstr(fix.dl.story.data, large));
+}
+END_TEST
+
+/* A tool has moved the note out of what is loaded. */
+START_TEST(test_build_id_out_of_memory)
+{
+    char path[PATH_BYTES];
+    const char *patterns[] = {path, NULL};
+    char *data = NULL;
+    size_t bytes = 0;
+    char expected[33];
+    int moved = 0;
+    ElfW(Ehdr) head;
+
+    built_path(path, "short");
+    ck_assert_int_eq(groat__fs_read(path, LIBRARY, &data, &bytes, NULL),
+                     GROAT_OK);
+    memcpy(&head, data, sizeof(head));
+    for (size_t i = 0; i < head.e_phnum; i++) {
+        char *at = data + head.e_phoff + i * head.e_phentsize;
+        ElfW(Phdr) segment;
+
+        memcpy(&segment, at, sizeof(segment));
+        /* The loader itself reads those of other alignments. */
+        if (segment.p_type != PT_NOTE || segment.p_align != 4)
+            continue;
+        segment.p_vaddr = 0x70000000;
+        memcpy(at, &segment, sizeof(segment));
+        moved++;
+    }
+    ck_assert_int_gt(moved, 0);
+    groat__hex(expected, groat__hash128(data, bytes).bytes, 16);
+    (void)snprintf(path, sizeof(path), "%s/moved.so", fix.dir);
+    ck_assert_int_eq(groat__fs_write(path, data, bytes, 0600, NULL), GROAT_OK);
+    free(data);
+    search(NULL, patterns, GROAT_OK);
+    ck_loaded("moved.so");
+    ck_assert_str_eq(fix.dl.build_id, expected);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("dl");
@@ -343,6 +406,8 @@ int main(void)
     tcase_add_test(tcase, test_path_is_resolved);
     tcase_add_loop_test(tcase, test_build_id, 0, 2);
     tcase_add_test(tcase, test_no_build_id);
+    tcase_add_test(tcase, test_no_name_at_all);
+    tcase_add_test(tcase, test_build_id_out_of_memory);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

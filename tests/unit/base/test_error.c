@@ -67,12 +67,42 @@ START_TEST(test_one_harmless_line)
     for (int i = 1; i < 256; i++) {
         bool control = i < 0x20 || i == 0x7f;
 
-        ck_assert_int_eq((unsigned char)error.text[i - 1], control ? ' ' : i);
+        ck_assert_int_eq((unsigned char)error.text[i - 1], control    ? ' '
+                                                           : i < 0x80 ? i
+                                                                      : '?');
     }
     groat__fail(&error, GROAT_INVALID, "a\nb\r\n\tc\033[31md\177");
     ck_assert_str_eq(error.text, "a b   c [31md ");
     groat__fail(&error, GROAT_INVALID, "%s", "gr\xc3\xbctze");
     ck_assert_str_eq(error.text, "gr\xc3\xbctze");
+}
+END_TEST
+
+/* A character that the room's end cuts is not left in part. */
+START_TEST(test_cut_in_a_character)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    char text[GROAT_ERROR_TEXT + 2];
+
+    memset(text, 'x', GROAT_ERROR_TEXT - 2);
+    memcpy(text + GROAT_ERROR_TEXT - 2, "\xc3\xbc", 3);
+    groat__fail(&error, GROAT_INVALID, "%s", text);
+    ck_assert_uint_eq(strlen(error.text), GROAT_ERROR_TEXT - 1);
+    ck_assert_str_eq(error.text + GROAT_ERROR_TEXT - 3, "x?");
+}
+END_TEST
+
+START_TEST(test_made_of_itself)
+{
+    groat_error error = GROAT_ERROR_INIT;
+
+    groat__fail(&error, GROAT_IO, "the cause");
+    groat__fail(&error, GROAT_INVALID, "the effect: %s", error.text);
+    ck_assert_str_eq(error.text, "the effect: the cause");
+    groat__error_take_log(&error, copy_of("the log"));
+    groat__fail(&error, GROAT_INVALID, "%s, %s", error.text, error.log);
+    ck_assert_str_eq(error.text, "the effect: the cause, the log");
+    ck_assert_ptr_null(error.log);
 }
 END_TEST
 
@@ -182,6 +212,8 @@ int main(void)
     tcase_add_test(tcase, test_fail_vendor);
     tcase_add_test(tcase, test_one_harmless_line);
     tcase_add_test(tcase, test_longer_than_the_room);
+    tcase_add_test(tcase, test_cut_in_a_character);
+    tcase_add_test(tcase, test_made_of_itself);
     tcase_add_test(tcase, test_clear);
     tcase_add_test(tcase, test_log_has_one_owner);
     tcase_add_test(tcase, test_copy);

@@ -160,6 +160,14 @@ START_TEST(test_read_of_a_pipe)
 }
 END_TEST
 
+/* Files of /proc say 0 bytes and hold more: so does one that grows. */
+START_TEST(test_read_of_a_changing_file)
+{
+    ck_unread("/proc/self/status", BLOCK, GROAT_IO,
+              "changed while it was read");
+}
+END_TEST
+
 START_TEST(test_read_through_a_link)
 {
     char path[PATH_BYTES];
@@ -382,6 +390,7 @@ int main(void)
     tcase_add_test(tcase, test_read_limit);
     tcase_add_test(tcase, test_read_of_no_file);
     tcase_add_test(tcase, test_read_of_a_pipe);
+    tcase_add_test(tcase, test_read_of_a_changing_file);
     tcase_add_test(tcase, test_read_through_a_link);
     tcase_add_loop_test(tcase, test_write_modes, 0, 4);
     tcase_add_test(tcase, test_write_replaces);

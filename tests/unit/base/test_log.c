@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_log.c: a line reaches the program's callback whole, with its level, or
- * nobody.
+ * test_log.c: a line reaches the program's callback whole, with its level and
+ * without harm, or nobody.
  */
 #include "../suite.h"
 
@@ -41,6 +41,17 @@ START_TEST(test_lines)
 }
 END_TEST
 
+START_TEST(test_harmless)
+{
+    heard h = {0, 0, ""};
+    const groat__log log = {hear, &h};
+
+    groat__log_line(&log, GROAT_LOG_WARNING, "%s", "a\nb\033[31m\xff");
+    ck_assert_int_eq(h.lines, 1);
+    ck_assert_str_eq(h.last, "a b [31m?");
+}
+END_TEST
+
 START_TEST(test_nobody_listens)
 {
     heard h = {0, 0, ""};
@@ -58,6 +69,7 @@ int main(void)
     TCase *tcase = tcase_create("log");
 
     tcase_add_test(tcase, test_lines);
+    tcase_add_test(tcase, test_harmless);
     tcase_add_test(tcase, test_nobody_listens);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

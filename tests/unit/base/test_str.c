@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_str.c: growing texts, what a failure leaves behind, and hex.
+ * test_str.c: growing texts, what a failure leaves behind, what a line may
+ * hold, and hex.
  */
 #include "../suite.h"
 
@@ -174,6 +175,81 @@ START_TEST(test_what_cannot_be_formatted)
 }
 END_TEST
 
+/* Every code point, written by the rule of the standard, and its neighbours
+ * that are none. */
+START_TEST(test_utf8)
+{
+    static const char *const bad[] = {"\x80",
+                                      "\xbf",
+                                      "\xc0\x80",
+                                      "\xc1\xbf",
+                                      "\xc2",
+                                      "\xc2\xc2",
+                                      "\xe0\x9f\xbf",
+                                      "\xe1\x80",
+                                      "\xed\xa0\x80",
+                                      "\xed\xbf\xbf",
+                                      "\xf0\x8f\xbf\xbf",
+                                      "\xf1\x80\x80",
+                                      "\xf4\x90\x80\x80",
+                                      "\xf5\x80\x80\x80",
+                                      "\xff"};
+
+    for (uint32_t code = 1; code < 0x110000; code++) {
+        size_t len = code < 0x80      ? 1
+                     : code < 0x800   ? 2
+                     : code < 0x10000 ? 3
+                                      : 4;
+        static const unsigned heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+        char text[5] = "";
+        uint32_t rest = code;
+
+        for (size_t i = len - 1; i > 0; i--, rest >>= 6)
+            text[i] = (char)(0x80 | (rest & 0x3f));
+        text[0] = (char)(heads[len] | rest);
+        ck_assert_uint_eq(groat__utf8_len(text),
+                          code >= 0xd800 && code < 0xe000 ? 0 : len);
+    }
+    ck_assert_uint_eq(groat__utf8_len(""), 0);
+    for (size_t i = 0; i < COUNT(bad); i++)
+        ck_assert_msg(groat__utf8_len(bad[i]) == 0, "case %zu", i);
+}
+END_TEST
+
+START_TEST(test_one_line)
+{
+    static const struct {
+        const char *from;
+        const char *to;
+    } cases[] = {
+        {"", ""},
+        {"a b~", "a b~"},
+        {"a\nb\r\n\tc\033[31md\177", "a b   c [31md "},
+        {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x8c\xbe",
+         "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x8c\xbe"},
+        /* the eight-bit escape sequences of terminals, in both codings */
+        {"a\x9b"
+         "31m",
+         "a?31m"},
+        {"a\xc2\x9b"
+         "31m\xc2\xa0",
+         "a  31m\xc2\xa0"},
+        {"\xc3", "?"},
+        {"\xc3(", "?("},
+        {"\xe2\x82", "??"},
+        {"x\xff\xfe", "x??"},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[64];
+
+        (void)snprintf(text, sizeof(text), "%s", cases[i].from);
+        groat__one_line(text);
+        ck_assert_str_eq(text, cases[i].to);
+    }
+}
+END_TEST
+
 START_TEST(test_hex)
 {
     uint8_t bytes[256];
@@ -227,6 +303,8 @@ int main(void)
     tcase_add_test(tcase, test_clear_keeps_the_memory);
     tcase_add_test(tcase, test_too_large);
     tcase_add_test(tcase, test_what_cannot_be_formatted);
+    tcase_add_test(tcase, test_utf8);
+    tcase_add_test(tcase, test_one_line);
     tcase_add_test(tcase, test_hex);
     tcase_add_test(tcase, test_no_hex);
     suite_add_tcase(suite, tcase);

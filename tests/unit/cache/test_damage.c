@@ -223,6 +223,25 @@ START_TEST(test_corrupt_header)
 }
 END_TEST
 
+/* What is said of a path stays one line. */
+START_TEST(test_path_of_two_lines)
+{
+    groat__store *store;
+    int lines = 0;
+
+    (void)snprintf(fix.dir, sizeof(fix.dir), "%s/two\nlines", fix.root);
+    (void)snprintf(fix.path, sizeof(fix.path), "%s/groat.sqlite", fix.dir);
+    make_small();
+    file_write(fix.path, "no database at all, but long enough", 35);
+    store = fixture_open(&fix, 4 * MIB);
+    groat__store_close(store);
+    ck_assert_int_eq(fixture_said(&fix, "two lines"), 1);
+    for (const char *at = fix.lines.data; *at != '\0'; at++)
+        lines += *at == '\n';
+    ck_assert_int_eq(lines, 1);
+}
+END_TEST
+
 /* Each byte of the header that SQLite or the store reads, with each of three
  * values. */
 START_TEST(test_header_bytes)
@@ -532,6 +551,33 @@ START_TEST(test_locked_by_another)
 }
 END_TEST
 
+/* A verify that cannot drop what is bad says why. */
+START_TEST(test_verify_while_locked)
+{
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+    sqlite3 *db = outside_open(fix.path);
+    uint64_t dropped = 7;
+
+    kernel_put(store, 1, 100);
+    outside_exec(db, "UPDATE entry SET bytes = 99");
+    outside_exec(db, "BEGIN IMMEDIATE");
+    ck_assert_int_eq(groat__store_verify(store, NULL, &dropped, &fix.error),
+                     GROAT_IO);
+    ck_assert_uint_eq(dropped, 7);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, fix.path));
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "locked"));
+    ck_assert_int_eq(fix.error.vendor_code & 0xff, SQLITE_BUSY);
+    groat_error_clear(&fix.error);
+    outside_exec(db, "ROLLBACK");
+    (void)sqlite3_close(db);
+    ck_assert_int_eq(groat__store_verify(store, NULL, &dropped, &fix.error),
+                     GROAT_OK);
+    ck_assert_uint_eq(dropped, 1);
+    ck_assert_int_eq(fix.error.status, GROAT_OK);
+    groat__store_close(store);
+}
+END_TEST
+
 START_TEST(test_locked_at_open)
 {
     groat__store *store = NULL;
@@ -616,7 +662,10 @@ START_TEST(test_no_folder_any_more)
     ck_miss(store, 100);
     ck_miss(store, 1);
     ck_assert_int_eq(groat__store_stat(store, &stat, &fix.error), GROAT_IO);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "not a folder"));
+    groat_error_clear(&fix.error);
     ck_assert_int_eq(groat__store_gc(store, 0, NULL, &fix.error), GROAT_IO);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "not a folder"));
     ck_assert_int_eq(fixture_said(&fix, "in memory only"), 1);
     ck_assert_int_eq(unlink(fix.dir), 0);
     ck_recovers(store);
@@ -708,6 +757,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_changed_entry, 0, 18);
     tcase_add_test(tcase, test_flipped_bit);
     tcase_add_test(tcase, test_corrupt_header);
+    tcase_add_test(tcase, test_path_of_two_lines);
     tcase_add_loop_test(tcase, test_header_bytes, 0, 3);
     tcase_add_test(tcase, test_truncated_file);
     tcase_add_test(tcase, test_garbage_file);
@@ -720,6 +770,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_truncated_under_an_open_store, 0, 4);
     tcase_add_test(tcase, test_two_stores_set_one_file_aside);
     tcase_add_test(tcase, test_locked_by_another);
+    tcase_add_test(tcase, test_verify_while_locked);
     tcase_add_test(tcase, test_locked_at_open);
     tcase_add_test(tcase, test_full_database);
     tcase_add_test(tcase, test_full_disk);
