@@ -3,6 +3,7 @@
 and lld without any ROCm package, or by a hipRTC through `groat build`.  Objects
 are kept under the hash of what they are made of, so that tests share them."""
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -176,6 +177,23 @@ def compilers(tools, names=('clang', 'hiprtc', 'hiprtc7')):
 def source_of(tools, spec, arch):
     """What the compiler gets."""
     return _output([tools.groat, 'source', spec, '--target', f'hip:{arch}'])
+
+
+def family_names(tools):
+    """The families inside groat."""
+    listed = json.loads(_output([tools.groat, 'families', '--json']))
+    return [f['name'] for f in listed['families']]
+
+
+def is_for_amd(tools, family):
+    """Does the family have source for one of the archs, by its defaults?"""
+    for arch in ARCHS:
+        try:
+            source_of(tools, family, arch)
+            return True
+        except Failed:
+            pass
+    return False
 
 
 def constants_of(source):

@@ -14,7 +14,8 @@ import os
 import sys
 import time
 
-from objects import Failed, Skip, Tools, compilers
+from objects import (Failed, Skip, Tools, compilers, family_names,
+                     is_for_amd)
 
 try:
     import drive
@@ -76,6 +77,13 @@ def jobs_of(options, tools, found):
         raise Failed(f'nothing to do: no family {options.family} with spec '
                      f'{options.spec}')
     return jobs
+
+
+def unproved(tools):
+    """Families for AMD that have no file here."""
+    known = families.load()
+    return [name for name in family_names(tools) if name not in known and
+            is_for_amd(tools, name)]
 
 
 def run(options, tools, found):
@@ -143,6 +151,8 @@ def main():
         if options.command == 'checks':
             for why in missing:
                 print(f'skipped: {why}')
+            for name in unproved(tools):
+                print(f'skipped: {name}: no file in tests/isa/families')
         return run(options, tools, found)
     except Skip as why:
         print(f'SKIP: {why}')

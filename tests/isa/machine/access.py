@@ -164,7 +164,7 @@ def buffer_load(d, match):
         def run(w):
             lanes = active(w)
             start, records, at = address(w, lanes)
-            _check_range(w, d, start, records, at, size)
+            _ordered(w, d, _check_range(w, d, start, records, at, size))
             dma(w, d, size, lanes,
                 lambda: _buffer_read(w, start, records, at, size), offset)
         return run
@@ -177,21 +177,51 @@ def buffer_load(d, match):
     def run(w):
         lanes = active(w)
         start, records, at = address(w, lanes)
-        _check_range(w, d, start, records, at, size)
+        _ordered(w, d, _check_range(w, d, start, records, at, size))
         load_registers(w, d, [w.vm], 'vm', first, size, signed, half, lanes,
                        lambda: _buffer_read(w, start, records, at, size))
     return run
 
 
 def _check_range(w, d, start, records, offset, size):
-    """What is in range of the descriptor must be device memory."""
+    """What is in range of the descriptor must be device memory.  Yields what
+    is, as addresses, a size, the lanes and the place in their data."""
     good, piece = _in_range(offset, size, records)
+    if good.all():
+        at = (offset + start).astype(U6)
+        _check(w, d, at, size)
+        return [(at, size, slice(None), slice(0, size))]
+    parts = []
     for i in range(good.shape[1]):
-        at = offset[good[:, i]] + start + i * piece
-        try:
-            w.block.memory.check(at.astype(U6), piece)
-        except Fault as why:
-            raise Fault(f'{w.who(d.source)}: {why}') from None
+        lanes = good[:, i]
+        at = (offset[lanes] + start + i * piece).astype(U6)
+        _check(w, d, at, piece)
+        parts.append((at, piece, lanes, slice(i * piece, (i + 1) * piece)))
+    return parts
+
+
+def _store(w, d, parts, data, queues):
+    """Issues the store of data (lanes, size) to the parts."""
+    memory = w.block.memory
+    who = w.who(d.source)
+    for at, size, _, _ in parts:
+        memory.write_starts(at, size, w, who)
+
+    def land():
+        for at, _, lanes, span in parts:
+            memory.scatter(at, data[lanes, span])
+
+    def settle():
+        for at, size, _, _ in parts:
+            memory.write_ends(at, size, w)
+    w.issue(Operation('vm', d.source, land, settle, tokens=len(queues)),
+            queues)
+
+
+def _ordered(w, d, parts):
+    """A load may not race with the stores of other waves."""
+    for at, size, _, _ in parts:
+        w.block.memory.check_order(at, size, w, w.who(d.source), 'reads')
 
 
 @pattern(rf'buffer_store_({NAMES})')
@@ -206,17 +236,8 @@ def buffer_store(d, match):
     def run(w):
         lanes = active(w)
         start, records, at = address(w, lanes)
-        _check_range(w, d, start, records, at, size)
-        good, piece = _in_range(at, size, records)
-        data = bytes_of(w, first, size, half, lanes)
-
-        def land():
-            for i in range(good.shape[1]):
-                on = good[:, i]
-                w.block.memory.scatter(
-                    (at[on] + start + i * piece).astype(U6),
-                    data[on, i * piece:(i + 1) * piece])
-        w.issue(Operation('vm', d.source, land), [w.vm])
+        parts = _check_range(w, d, start, records, at, size)
+        _store(w, d, parts, bytes_of(w, first, size, half, lanes), [w.vm])
     return run
 
 
@@ -251,6 +272,7 @@ def global_load(d, match):
         lanes = active(w)
         at = address(w, lanes)
         _check(w, d, at, size)
+        _ordered(w, d, [(at, size, None, None)])
         load_registers(w, d, [w.vm, w.lgkm] if flat else [w.vm], 'vm', first,
                        size, signed, half, lanes,
                        lambda: w.block.memory.gather(at, size))
@@ -279,6 +301,7 @@ def global_dma(d, match):
         lanes = active(w)
         at = address(w, lanes)
         _check(w, d, at, size)
+        _ordered(w, d, [(at, size, None, None)])
         dma(w, d, size, lanes, lambda: w.block.memory.gather(at, size),
             offset)
     return run
@@ -310,11 +333,9 @@ def global_store(d, match):
         lanes = active(w)
         at = address(w, lanes)
         _check(w, d, at, size)
-        data = bytes_of(w, first, size, half, lanes)
-        queues = [w.vm, w.lgkm] if flat else [w.vm]
-        w.issue(Operation('vm', d.source,
-                          lambda: w.block.memory.scatter(at, data),
-                          tokens=len(queues)), queues)
+        _store(w, d, [(at, size, slice(None), slice(0, size))],
+               bytes_of(w, first, size, half, lanes),
+               [w.vm, w.lgkm] if flat else [w.vm])
     return run
 
 

@@ -67,11 +67,14 @@ class Wave:
     def _retire(self, operation, queue):
         queue.remove(operation)
         operation.tokens -= 1
+        # A flat access stands in both queues; vmcnt says that it is done, its
+        # registers may be used when both do.
+        if operation.kind != 'vm' or queue is self.vm:
+            self._land(operation)
+            if operation.settle:
+                operation.settle()
         if operation.tokens:
             return
-        self._land(operation)
-        if operation.settle:
-            operation.settle()
         for register in operation.registers:
             if self.pending.get(register) is operation:
                 del self.pending[register]
@@ -86,8 +89,8 @@ class Wave:
     def wait_lgkm(self, left):
         """The counter says how many are left, not which.  LDS operations keep
         their order, so all but the youngest `left` of those are done; scalar
-        loads keep none, so only 0 says anything of them."""
-        done = [o for o in self.lgkm if o.kind != 'scalar' or left == 0]
+        loads and flat accesses keep none, so only 0 says anything of them."""
+        done = [o for o in self.lgkm if o.kind == 'lds' or left == 0]
         done = done[:len(done) - left] if left else done
         for operation in done:
             self._retire(operation, self.lgkm)
@@ -103,7 +106,7 @@ class Wave:
                     break
         if self.lgkm and rng.random() < 0.3:
             for operation in self.lgkm:
-                if not operation.landed:
+                if not operation.landed and operation.kind != 'vm':
                     self._land(operation)
                     break
 
@@ -143,10 +146,11 @@ def register_name(number):
 class Block:
     """One block of the grid on its own compute unit."""
 
-    def __init__(self, machine, place, grid, threads, kernarg, rng):
+    def __init__(self, machine, place, number, grid, threads, kernarg, rng):
         self.machine = machine
         self.memory = machine.memory
         self.place = ','.join(map(str, place))
+        self.number = number        # from 1 on, in a launch
         self.rng = rng
         self.arch = machine.object.arch
         self.operations = 0
@@ -262,8 +266,9 @@ class Machine:
         places = [(x, y, z) for z in range(grid[2]) for y in range(grid[1])
                   for x in range(grid[0])]
         rng.shuffle(places)
-        for place in places:
-            block = Block(self, place, grid, threads, address, rng)
+        self.memory.written.clear()
+        for number, place in enumerate(places, 1):
+            block = Block(self, place, number, grid, threads, address, rng)
             block.run(limit)
             for wave in block.waves:
                 for name, count in wave.counts.items():

@@ -1,16 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """Device memory: named buffers far apart; a byte outside every one of them
-faults.  Addresses of the 64 lanes come as arrays."""
+faults.  Addresses of the 64 lanes come as arrays.  Each byte that a launch
+writes knows which wave wrote it, and since when that wave may rely on it: waves
+of a block are ordered by its barriers, blocks by nothing."""
 import numpy as np
 
-from .faults import Fault
+from .faults import Fault, Race
 
 GAP = 1 << 20
+IN_FLIGHT = 1 << 30
+
+
+class Written:
+    """Who wrote each byte of a buffer: block and wave, counted from 1, and the
+    epoch of the block in which the write was waited for."""
+
+    def __init__(self, size):
+        self.block = np.zeros(size, np.int32)
+        self.wave = np.zeros(size, np.int32)
+        self.epoch = np.zeros(size, np.int32)
+
+    def conflict(self, index, wave):
+        """Bytes that another wave wrote and nothing orders with this one."""
+        block = self.block[index]
+        if not block.any():
+            return None
+        bad = (block != 0) & (
+            (block != wave.block.number) |
+            ((self.wave[index] != wave.number) &
+             (self.epoch[index] >= wave.epoch)))
+        return bad if bad.any() else None
 
 
 class Memory:
     def __init__(self):
         self.buffers = []
+        self.written = {}       # start of a buffer -> Written
         self.next = 0x7F0000000000
 
     def add(self, name, data, alignment=4096):
@@ -41,6 +66,44 @@ class Memory:
                  f'{near[1] - near[0]:#x} bytes' if near else 'no buffers')
         raise Fault(f'device memory: {size} bytes at {address:#x} lie in no '
                     f'buffer ({where})')
+
+    def _shadow(self, addresses, size):
+        """(start, byte indices) for each buffer touched."""
+        for lanes, data, index in self._pieces(addresses, size):
+            start = int(addresses[lanes][0]) - int(index[0, 0])
+            yield start, len(data), index
+
+    def check_order(self, addresses, size, wave, who, what):
+        """Faults on bytes that another wave wrote without order."""
+        if not self.written or len(addresses) == 0:
+            return
+        for start, _, index in self._shadow(addresses, size):
+            if start not in self.written:
+                continue
+            bad = self.written[start].conflict(index, wave)
+            if bad is not None:
+                name = next(b[3] for b in self.buffers if b[0] == start)
+                raise Race(f'{who}: {what} byte {int(index[bad].min())} of '
+                           f'{name}, which another wave writes, in no order')
+
+    def write_starts(self, addresses, size, wave, who):
+        """The wave's own write of these bytes is under way."""
+        self.check_order(addresses, size, wave, who, 'writes')
+        self._mark(addresses, size, wave, IN_FLIGHT)
+
+    def write_ends(self, addresses, size, wave):
+        self._mark(addresses, size, wave, wave.epoch)
+
+    def _mark(self, addresses, size, wave, epoch):
+        if len(addresses) == 0:
+            return
+        for start, length, index in self._shadow(addresses, size):
+            written = self.written.get(start)
+            if written is None:
+                written = self.written[start] = Written(length)
+            written.block[index] = wave.block.number
+            written.wave[index] = wave.number
+            written.epoch[index] = epoch
 
     def check(self, addresses, size):
         """Faults unless all of the accesses lie in buffers."""

@@ -172,6 +172,31 @@ ENTRY(endless)
         asm volatile("s_nop 0" ::: "memory");
 END
 
+// Both waves write the same words.
+ENTRY(written_twice)
+    out[t % 64] = t % 64;
+END
+
+// What the other wave wrote is read without a barrier, then with one.
+ENTRY(read_unordered)
+    out[t] = t;
+    WAIT("vmcnt(0)");
+    u32 v = *(volatile u32 *)(out + 127 - t);
+    WAIT("vmcnt(0)");
+    BARRIER;
+    out[t] = v;
+END
+
+ENTRY(right_exchange)
+    out[t] = t;
+    WAIT("vmcnt(0)");
+    BARRIER;
+    u32 v = *(volatile u32 *)(out + 127 - t);
+    WAIT("vmcnt(0)");
+    BARRIER;
+    out[t] = v;
+END
+
 // ---- for the checks of the listing
 
 ENTRY(m0_at_once)
