@@ -8,6 +8,7 @@ embedded_files = \
 	%D%/common/fragment.h \
 	%D%/common/image.h \
 	%D%/common/mma.h \
+	%D%/common/pv.h \
 	%D%/common/stream.h \
 	%D%/common/swizzle.h \
 	%D%/common/vendor.h \
@@ -19,6 +20,10 @@ embedded_files = \
 	%D%/plain_read/params.def \
 	%D%/plain_read/params.h \
 	%D%/plain_read/plain_read.h \
+	%D%/subtile_loader_st_8x32/args.h \
+	%D%/subtile_loader_st_8x32/params.def \
+	%D%/subtile_loader_st_8x32/params.h \
+	%D%/subtile_loader_st_8x32/subtile_loader_st_8x32.h \
 	%D%/tile_loader_lds/args.h \
 	%D%/tile_loader_lds/params.def \
 	%D%/tile_loader_lds/params.h \
@@ -30,9 +35,11 @@ EXTRA_DIST += \
 	%D%/embed.sh \
 	%D%/README.md \
 	%D%/plain_read/README.md \
+	%D%/subtile_loader_st_8x32/README.md \
 	%D%/tile_loader_lds/README.md
 
 # How the CLI feeds and checks each family.
 groat_SOURCES += \
 	%D%/plain_read/host.c \
+	%D%/subtile_loader_st_8x32/host.c \
 	%D%/tile_loader_lds/host.c

@@ -25,12 +25,14 @@ GROAT_DEVICE void write_out(u32 shared, u32 bytes, u64 output)
         global_store16(output + o, shared_load16(shared + o));
 }
 
-// XORs the slot onto the 16 bytes that the thread keeps.
+// XORs `bytes` of the slot onto the 16 bytes that the thread keeps; behind each
+// KiB of them lie `gap` bytes that are none of the tile's.
+template <u32 gap = 0>
 GROAT_DEVICE void fold(u32 shared, u32 bytes, vec4 &sum)
 {
     for (u32 o = thread_index() * 16; o < bytes;
          o += GROAT_BLOCK_THREADS * 16) {
-        vec4 v = shared_load16(shared + o);
+        vec4 v = shared_load16(shared + o + o / 1024 * gap);
 
         sum.x ^= v.x;
         sum.y ^= v.y;

@@ -10,8 +10,9 @@
 namespace groat {
 
 // Tiles first, first + step ... below `end`.  load(tile, slot) enqueues the
-// copies of a tile, `copies` per loading wave, into shared memory at `slot`.
-template <int slots, int copies, u32 slot_bytes, u32 tile_bytes,
+// copies of a tile, `copies` per loading wave, into shared memory at `slot`,
+// where `gap` bytes behind each KiB stay free.
+template <int slots, int copies, u32 slot_bytes, u32 tile_bytes, u32 gap = 0,
           typename function>
 GROAT_DEVICE vec4 stream_tiles(u32 shared, u32 first, u32 end, u32 step,
                                const function &load)
@@ -42,7 +43,7 @@ GROAT_DEVICE vec4 stream_tiles(u32 shared, u32 first, u32 end, u32 step,
         else
             async_wait<0, 0>();
         block_barrier();
-        fold(shared + use * slot_bytes, tile_bytes, sum);
+        fold<gap>(shared + use * slot_bytes, tile_bytes, sum);
         use = use + 1 == slots ? 0 : use + 1;
         shared_fence();
         block_barrier();
