@@ -7,17 +7,17 @@
  * launches run side by side.
  */
 #include <dlfcn.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
 #include "backend/judge.h"
+#include "backend/shared.h"
 #include "base/error.h"
 
 enum { STACK_BYTES = 256 << 10, STACK_BYTES_SANITIZE = 1 << 20, ALIGN = 256 };
@@ -39,7 +39,7 @@ struct groat__module {
     void (*entry)(const void *args);
     unsigned (*bind)(struct groat_cpu_env *env);
     const groat__arch *arch;
-    char name[256];
+    char *name;
 };
 
 static void cpu_close(void *state)
@@ -87,29 +87,6 @@ static groat_status cpu_facts(void *state, size_t index,
                        "cpu device %zu: the judge is not a device", index);
 }
 
-/* A file of its own for each load: dlopen gives two loads of one file one
- * handle, and with it one set of static state. */
-static int store_bytes(const void *data, size_t bytes, groat_error *error)
-{
-    int fd = memfd_create("groat-kernel", MFD_CLOEXEC);
-    const char *at = data;
-
-    while (fd >= 0 && bytes > 0) {
-        ssize_t n = write(fd, at, bytes);
-
-        if (n <= 0) {
-            (void)close(fd);
-            fd = -1;
-            break;
-        }
-        at += n;
-        bytes -= (size_t)n;
-    }
-    if (fd < 0)
-        groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel's code");
-    return fd;
-}
-
 static groat_status resolve(groat__module *m, const char *entry,
                             groat_error *error)
 {
@@ -129,11 +106,16 @@ static groat_status open_code(groat__module *m, const void *data, size_t bytes,
                               groat_error *error)
 {
     char path[64];
-    int fd = store_bytes(data, bytes, error);
+    /* A file of its own for each load: dlopen gives two loads of one file one
+     * handle, and with it one set of static state. */
+    int fd = groat__memory_file("groat-kernel", data, bytes);
     const char *why;
 
     if (fd < 0)
-        return GROAT_NO_MEMORY;
+        return groat__fail(error, GROAT_NO_MEMORY,
+                           "no file in memory for a kernel's %zu bytes of "
+                           "code: %s",
+                           bytes, strerror(errno));
     /* The loader takes a second library of the same name for the first one:
      * the number may not be used again while this one is loaded. */
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -153,6 +135,7 @@ static void cpu_unload(void *state, groat__module *module)
     (void)state;
     (void)dlclose(module->handle);
     (void)close(module->fd);
+    free(module->name);
     free(module);
 }
 
@@ -175,15 +158,21 @@ static groat_status cpu_load(void *state, const groat__arch *arch,
     if (m == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel");
     m->arch = arch;
-    (void)snprintf(m->name, sizeof(m->name), "%s", entry);
+    m->name = strdup(entry);
+    if (m->name == NULL) {
+        free(m);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel");
+    }
     status = open_code(m, data, bytes, error);
     if (status == GROAT_OK)
         status = resolve(m, entry, error);
     if (status != GROAT_OK) {
         if (m->handle != NULL)
             cpu_unload(c, m);
-        else
+        else {
+            free(m->name);
             free(m);
+        }
         return status;
     }
     shape->dynamic_bytes = shape->shared_bytes;
@@ -353,6 +342,8 @@ static bool is_inside(cpu *c, uint64_t address, size_t bytes)
     return inside;
 }
 
+/* The copies run outside of the lock: a buffer is given back by who owns it,
+ * when no copy of it is under way. */
 static groat_status cpu_write(void *state, uint64_t to, const void *from,
                               size_t bytes, groat_error *error)
 {
