@@ -196,6 +196,7 @@ END_TEST
  * that are none. */
 START_TEST(test_utf8)
 {
+    static const unsigned heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
     static const char *const bad[] = {"\x80",
                                       "\xbf",
                                       "\xc0\x80",
@@ -213,19 +214,20 @@ START_TEST(test_utf8)
                                       "\xff"};
 
     for (uint32_t code = 1; code < 0x110000; code++) {
+        bool surrogate = code >= 0xd800 && code < 0xe000;
         size_t len = code < 0x80      ? 1
                      : code < 0x800   ? 2
                      : code < 0x10000 ? 3
                                       : 4;
-        static const unsigned heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
         char text[5] = "";
         uint32_t rest = code;
 
         for (size_t i = len - 1; i > 0; i--, rest >>= 6)
             text[i] = (char)(0x80 | (rest & 0x3f));
         text[0] = (char)(heads[len] | rest);
-        ck_assert_uint_eq(groat__utf8_len(text),
-                          code >= 0xd800 && code < 0xe000 ? 0 : len);
+        /* An assertion for each would take longer than a test may. */
+        if (groat__utf8_len(text) != (surrogate ? 0 : len))
+            ck_abort_msg("U+%04X", code);
     }
     ck_assert_uint_eq(groat__utf8_len(""), 0);
     for (size_t i = 0; i < COUNT(bad); i++)

@@ -6,15 +6,11 @@
 #ifndef GROAT_TEST_STORE_FIXTURE_H
 #define GROAT_TEST_STORE_FIXTURE_H
 
-#include <check.h>
-#include <ftw.h>
+#include "../suite.h"
+
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/str.h"
@@ -48,36 +44,19 @@ static inline void fixture_log(void *user, int level, const char *line)
 static inline void fixture_make(fixture *fix)
 {
     const groat_error none = GROAT_ERROR_INIT;
-    const char *tmp = getenv("TMPDIR");
 
     memset(fix, 0, sizeof(*fix));
     fix->error = none;
     (void)pthread_mutex_init(&fix->mutex, NULL);
-    (void)snprintf(fix->root, sizeof(fix->root), "%s/groat-store-XXXXXX",
-                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    ck_assert_ptr_nonnull(mkdtemp(fix->root));
+    make_folder(fix->root, sizeof(fix->root));
     (void)snprintf(fix->dir, sizeof(fix->dir), "%s/store", fix->root);
     (void)snprintf(fix->path, sizeof(fix->path), "%s/groat.sqlite", fix->dir);
-}
-
-static inline int fixture_remove_one(const char *path, const struct stat *st,
-                                     int type, struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
-static inline void fixture_remove(const char *path)
-{
-    (void)nftw(path, fixture_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static inline void fixture_drop(fixture *fix)
 {
     (void)chmod(fix->dir, 0700);
-    fixture_remove(fix->root);
+    remove_folder(fix->root);
     groat__str_free(&fix->lines);
     groat_error_clear(&fix->error);
     (void)pthread_mutex_destroy(&fix->mutex);
@@ -162,7 +141,7 @@ static inline void kernel_put(groat__store *store, unsigned n, size_t bytes)
     free(data);
 }
 
-/* Whether a get gives kernel n, of any length or of `bytes`. */
+/* Whether a get gives kernel n, of any length. */
 static inline answer kernel_get(groat__store *store, unsigned n)
 {
     groat_facts facts = kernel_facts(n);
@@ -264,17 +243,6 @@ static inline int child_status(pid_t pid)
 
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static inline int run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 #endif

@@ -294,15 +294,9 @@ START_TEST(test_truncated_file)
 }
 END_TEST
 
-static uint32_t next_random(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
 START_TEST(test_garbage_file)
 {
-    uint32_t random = 1;
+    uint64_t random = 1;
     uint8_t data[20000];
     groat__store *store;
 
@@ -325,7 +319,7 @@ END_TEST
 /* 64 random bytes in each page in turn; _i is the seed. */
 START_TEST(test_each_page_corrupted)
 {
-    uint32_t random = (uint32_t)_i * 7919;
+    uint64_t random = (uint64_t)_i * 7919;
     groat__store *store;
     char *data = NULL;
     size_t bytes = 0;
@@ -356,7 +350,7 @@ END_TEST
 /* The same without the help of a verify, and under an open store. */
 START_TEST(test_each_page_corrupted_while_open)
 {
-    uint32_t random = 4711 + (uint32_t)_i;
+    uint64_t random = 4711 + (uint64_t)_i;
     groat__store *store;
     uint64_t pages;
     uint8_t noise[64];
@@ -456,7 +450,7 @@ START_TEST(test_deleted_under_an_open_store)
     (void)count_hits(store);
     ck_recovers(store);
     ck_assert_uint_gt(file_size(fix.path), 0);
-    fixture_remove(fix.dir);
+    remove_folder(fix.dir);
     (void)count_hits(store);
     ck_recovers(store);
     ck_assert_uint_eq(file_mode(fix.dir), 0700);
@@ -471,7 +465,7 @@ START_TEST(test_replaced_under_an_open_store)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);
     uint8_t noise[9000];
-    uint32_t random = 3;
+    uint64_t random = 3;
 
     fill_small(store);
     for (size_t i = 0; i < sizeof(noise); i++)
@@ -655,7 +649,7 @@ START_TEST(test_no_folder_any_more)
     groat_cache_stat stat;
 
     fill_small(store);
-    fixture_remove(fix.dir);
+    remove_folder(fix.dir);
     file_write(fix.dir, "a file in its place", 19);
     kernel_put(store, 100, 1000);
     kernel_put(store, 101, 1000);
