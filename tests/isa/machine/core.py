@@ -15,15 +15,26 @@ from .lds import Lds
 from .operands import M32, M64, SCALAR, mask_array
 
 
+# What registers and memory hold before they are written: pieces of this, from
+# random places.
+NOISE = np.random.default_rng(20).integers(0, 256, 1 << 20, np.uint8)
+
+
+def noise(rng, size):
+    """`size` bytes, at most half of NOISE; not to be written."""
+    at = rng.randrange(0, len(NOISE) - size, 4)
+    return NOISE[at:at + size]
+
+
 class Wave:
     def __init__(self, block, number, pc):
         rng = block.rng
         self.block = block
         self.number = number
         self.pc = pc
-        self.s = [rng.getrandbits(32) for _ in range(128)]
-        self.v = np.frombuffer(rng.randbytes(512 * 64 * 4),
-                               np.uint32).reshape(512, 64).copy()
+        self.s = noise(rng, 128 * 4).view(np.uint32).tolist()
+        self.v = noise(rng, 512 * 64 * 4).view(np.uint32).reshape(
+            512, 64).copy()
         self.vf = self.v.view(np.float32)
         self.vi = self.v.view(np.int32)
         self.scc = rng.getrandbits(1)
@@ -154,9 +165,8 @@ class Block:
         self.rng = rng
         self.arch = machine.object.arch
         self.operations = 0
-        self.lds = Lds(machine.object.lds_bytes, rng,
+        self.lds = Lds(noise(rng, machine.object.lds_bytes),
                        machine.allow_uninitialised)
-        self.epoch_waits = {}
         self.waves = []
         for number in range(-(-threads // 64)):
             wave = Wave(self, number, machine.program.entry)

@@ -13,9 +13,10 @@ NOBODY, SEVERAL = -1, -2
 
 
 class Lds:
-    def __init__(self, size, rng, allow_uninitialised=False):
+    def __init__(self, content, allow_uninitialised=False):
+        size = len(content)
         self.size = size
-        self.data = np.frombuffer(rng.randbytes(size), np.uint8).copy()
+        self.data = content.copy()
         self.allow_uninitialised = allow_uninitialised
         self.flight = np.zeros(size, np.int32)       # operation, 0: none
         self.flight_wave = np.full(size, NOBODY, np.int16)
