@@ -182,4 +182,19 @@ GROAT_DEVICE void block_barrier()
 template <int = 0> __device__ vec2 transpose_load8(u32 address);
 template <int = 0> __device__ vec2 transpose_load16(u32 address);
 
+enum mma_number { mma_bf16, mma_f16, mma_fp8 };
+
+template <int m> struct accumulator {
+    float v[m * m / 64];
+
+    GROAT_DEVICE float get(int i) const
+    {
+        return v[i];
+    }
+};
+
+template <int m> __device__ accumulator<m> zero_accumulator();
+template <mma_number type, int m, int k, typename operand>
+__device__ void mfma(accumulator<m> &acc, operand a, operand b);
+
 } // namespace groat
