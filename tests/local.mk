@@ -68,10 +68,14 @@ groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 
 # Each family against its oracle, on the judge's fibers: one thread.
 groat_kernel_tests = \
+	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_tile_loader_lds
 
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
+%C%_kernels_test_subtile_loader_SOURCES = \
+	%D%/kernels/test_subtile_loader.c \
+	kernels-src/subtile_loader/host.c
 %C%_kernels_test_tile_loader_lds_SOURCES = \
 	%D%/kernels/test_tile_loader_lds.c \
 	kernels-src/tile_loader_lds/host.c
@@ -218,6 +222,7 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/subtile.h \
 	%D%/pipe/mutate.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/judge_probe/args.h \
