@@ -37,6 +37,7 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge_wave \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
+	%D%/unit/backend/test_subtile_mutants \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \
