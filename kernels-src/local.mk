@@ -20,6 +20,10 @@ embedded_files = \
 	%D%/plain_read/params.def \
 	%D%/plain_read/params.h \
 	%D%/plain_read/plain_read.h \
+	%D%/subtile_loader/args.h \
+	%D%/subtile_loader/params.def \
+	%D%/subtile_loader/params.h \
+	%D%/subtile_loader/subtile_loader.h \
 	%D%/subtile_loader_st_8x32/args.h \
 	%D%/subtile_loader_st_8x32/params.def \
 	%D%/subtile_loader_st_8x32/params.h \
@@ -35,11 +39,13 @@ EXTRA_DIST += \
 	%D%/embed.sh \
 	%D%/README.md \
 	%D%/plain_read/README.md \
+	%D%/subtile_loader/README.md \
 	%D%/subtile_loader_st_8x32/README.md \
 	%D%/tile_loader_lds/README.md
 
 # How the CLI feeds and checks each family.
 groat_SOURCES += \
 	%D%/plain_read/host.c \
+	%D%/subtile_loader/host.c \
 	%D%/subtile_loader_st_8x32/host.c \
 	%D%/tile_loader_lds/host.c

@@ -14,6 +14,7 @@
 
 static const groat_driver *const drivers[] = {
     &groat_driver_plain_read,
+    &groat_driver_subtile_loader,
     &groat_driver_subtile_loader_st_8x32,
     &groat_driver_tile_loader_lds,
 };

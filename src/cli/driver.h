@@ -83,6 +83,7 @@ typedef struct groat_driver {
 const groat_driver *groat_driver_find(const char *family);
 
 extern const groat_driver groat_driver_plain_read;
+extern const groat_driver groat_driver_subtile_loader;
 extern const groat_driver groat_driver_subtile_loader_st_8x32;
 extern const groat_driver groat_driver_tile_loader_lds;
 

@@ -18,6 +18,43 @@ typedef struct breaker {
 } breaker;
 
 static const breaker breakers[] = {
+    {"subtile_loader", "chunks % num_warps == 0", "hip:gfx950", "num_warps=3",
+     NULL},
+    {"subtile_loader", "src_cols >= depth", "hip:gfx950", "src_cols=64", NULL},
+    {"subtile_loader", "ld >= src_cols", "cuda:sm_90a", "ld=1008", NULL},
+    {"subtile_loader", "stages * tile_bytes <= arch_shared_bytes",
+     "cuda:sm_90a", "BN=512,depth=256", NULL},
+    {"subtile_loader", "stages * tile_bytes <= arch_shared_bytes", "hip:gfx942",
+     "BN=288", NULL},
+    {"subtile_loader", "entry == stream || stages == 1", "hip:gfx950",
+     "stages=2", NULL},
+    {"subtile_loader",
+     "!arch_is_amd || (stages - 1) * iterations * copies_per_chunk <= 63",
+     "hip:gfx90a", "entry=stream,depth=64,num_warps=2,stages=8", NULL},
+    {"subtile_loader",
+     "entry == fragments || entry == scores || (reader == swizzle && mma_m == "
+     "32)",
+     "hip:gfx950", "reader=hipkittens", NULL},
+    {"subtile_loader",
+     "entry == fragments || entry == scores || (reader == swizzle && mma_m == "
+     "32)",
+     "hip:gfx950", "entry=stream,mma_m=16", NULL},
+    {"subtile_loader", "depth % fragment_cols == 0", "cuda:sm_90a",
+     "entry=fragments,dtype=fp8,depth=64,num_warps=4,mma_m=16", NULL},
+    {"subtile_loader", "entry == scores || mma_k == mma_k_widest", "hip:gfx950",
+     "entry=fragments,mma_k=8", NULL},
+    {"subtile_loader", "entry != scores || arch_is_amd", "cuda:sm_90a",
+     "entry=scores", NULL},
+    {"subtile_loader",
+     "entry != scores || dtype != fp8 || !arch_is_amd || arch_mfma_8bit_bytes "
+     "> 0",
+     "hip:gfx90a", "entry=scores,dtype=fp8", NULL},
+    {"subtile_loader",
+     "entry != scores || operand_bytes == 8 || operand_bytes == mma_widest",
+     "hip:gfx950", "entry=scores,mma_k=32", NULL},
+    {"subtile_loader",
+     "entry != scores || operand_bytes == 8 || operand_bytes == mma_widest",
+     "hip:gfx942", "entry=scores,mma_k=16", NULL},
     {"subtile_loader_st_8x32", "tile_bytes % (1024 * num_warps) == 0",
      "hip:gfx950", "num_warps=7", NULL},
     {"subtile_loader_st_8x32", "src_cols >= depth", "hip:gfx942", "src_cols=64",
@@ -123,6 +160,11 @@ typedef struct implied {
 } implied;
 
 static const implied implied_rules[] = {
+    {"subtile_loader", "ld * elem_bytes % 16 == 0", {"ld", "dtype"}},
+    {"subtile_loader",
+     "(BN + 2) * ld * elem_bytes < 2147483648",
+     {"BN", "ld", "dtype"}},
+    {"subtile_loader", "64 * num_warps <= 1024", {"num_warps"}},
     {"subtile_loader_st_8x32", "depth % subtile_cols == 0", {"depth", "dtype"}},
     {"subtile_loader_st_8x32",
      "tile_keys * ld * elem_bytes < 2147483648",
