@@ -31,6 +31,8 @@ static int64_t value_of(const groat_spec *spec, const char *name)
 
 static void say_swizzle(const groat_spec *spec, char *out, size_t size)
 {
+    static const char name[] = ",swizzle=";
+    const char *named = strstr(groat_spec_text(spec), name);
     int64_t bits = value_of(spec, "swizzle_bits");
     int64_t base = value_of(spec, "swizzle_base");
     int64_t shift = value_of(spec, "swizzle_shift");
@@ -41,6 +43,10 @@ static void say_swizzle(const groat_spec *spec, char *out, size_t size)
                        base, shift);
     else if (!groat_spec_get(spec, "swizzle_bits", &bits, NULL))
         (void)snprintf(out, size, "no swizzle");
+    else if (named)
+        (void)snprintf(out, size, "swizzle %.*s",
+                       (int)strcspn(named + strlen(name), ","),
+                       named + strlen(name));
 }
 
 static groat__subject subject_of(const groat__trial *trial)

@@ -70,8 +70,8 @@ if ! command -v python3 >/dev/null 2>&1; then
 fi
 
 # check.py PICTURE ANSWER REPORT [BYTE:ROW,COLUMN|BYTE:zero|
-# BYTE:WAVE/COPY.LANE]...: all that must hold of any picture, and what lies at
-# bytes of shared memory.
+# BYTE:WAVE/COPY.LANE|gaps:N|worst:N]...: all that must hold of any picture, and
+# what lies at bytes of shared memory.
 cat >"$work/check.py" <<'END'
 import json
 import re
@@ -201,6 +201,12 @@ if len(answer["figures"]) < 12:
 # What lies where.
 for words in sys.argv[4:]:
     at, what = words.split(":")
+    if at == "gaps":
+        check(answer["gap_cells"] == int(what), "not %s gaps" % what)
+        continue
+    if at == "worst":
+        check(max(worst.values()) == int(what), "not %s-way at worst" % what)
+        continue
     at = int(at)
     title = cells[at // 16 * 16].find(NS + "title").text
     if what == "zero":
@@ -273,6 +279,24 @@ drawn "32 banks, dwords" "$loader:num_loading_warps=8" cpu:gfx90a "$one" \
 drawn "a ring of slots" "$loader:entry=stream,stages=3" cpu:sm_90a \
     "--row-step 1 --col-tiles 1" 0:0,0 1024:0,64
 drawn "more than is drawn" "$loader:tile_rows=512" cpu:gfx950 "$one" 0:0,0
+
+# Subtiles of a V operand: two placements of 8-bit elements, the second without
+# bank conflicts and with a hole behind each KiB; and 16-bit ones.
+subtiles=subtile_loader_st_8x32
+v227=$subtiles:dtype=fp8,placement=v227
+drawn "v227" "$v227,entry=fragments" cpu:gfx950 "--valid-rows 128 $one" \
+    0:0,0 128:1,0 256:16,0 1040:4,0 2080:2,0 4160:8,0 8320:64,0 9001:97,41 \
+    12345:119,9 16623:127,127 272:0/0.17 1120:0/1.5 1680:0/1.40 15632:7/1.2 \
+    16608:7/1.63 gaps:16 worst:1
+drawn "v227, poisoned" "$v227" cpu:gfx950 "--valid-rows 77 $one" \
+    1040:4,0 9001:zero 13525:76,5 13653:zero gaps:16 worst:1
+drawn "the default placement" "$subtiles:dtype=fp8,entry=fragments" cpu:gfx950 \
+    "--valid-rows 128 $one" \
+    0:0,0 64:1,0 512:0,64 1024:8,0 8192:64,0 16383:127,127 8272:0/1.5 \
+    15392:7/1.2 gaps:0 worst:2
+drawn "16-bit elements" "$subtiles:entry=fragments" cpu:gfx950 \
+    "--valid-rows 64 $one" 0:0,0 1024:0,128 8192:32,0 16383:63,255 gaps:0 \
+    worst:1
 
 # Every family that can be run, whatever it does.
 for family in $("$groat" completion-data |
