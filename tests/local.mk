@@ -37,6 +37,7 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge_wave \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
+	%D%/unit/backend/test_st_8x32_mutants \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \
@@ -68,10 +69,14 @@ groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 
 # Each family against its oracle, on the judge's fibers: one thread.
 groat_kernel_tests = \
+	%D%/kernels/test_subtile_loader_st_8x32 \
 	%D%/kernels/test_tile_loader_lds
 
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
+%C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
+	%D%/kernels/test_subtile_loader_st_8x32.c \
+	kernels-src/subtile_loader_st_8x32/host.c
 %C%_kernels_test_tile_loader_lds_SOURCES = \
 	%D%/kernels/test_tile_loader_lds.c \
 	kernels-src/tile_loader_lds/host.c
@@ -218,6 +223,8 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/st_8x32_oracle.h \
+	%D%/kernels/st_8x32_rig.h \
 	%D%/pipe/mutate.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/judge_probe/args.h \
