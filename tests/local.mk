@@ -37,6 +37,7 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge_wave \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
+	%D%/unit/backend/test_st_8x32_mutants \
 	%D%/unit/backend/test_subtile_mutants \
 	%D%/unit/backend/test_shared \
 	%D%/unit/base/test_dl \
@@ -72,11 +73,15 @@ groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 
 # Each family against its oracle, on the judge's fibers: one thread.
 groat_kernel_tests = \
+	%D%/kernels/test_subtile_loader_st_8x32 \
 	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_tile_loader_lds
 
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
+%C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
+	%D%/kernels/test_subtile_loader_st_8x32.c \
+	kernels-src/subtile_loader_st_8x32/host.c
 %C%_kernels_test_subtile_loader_SOURCES = \
 	%D%/kernels/test_subtile_loader.c \
 	kernels-src/subtile_loader/host.c
@@ -273,6 +278,8 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/st_8x32_oracle.h \
+	%D%/kernels/st_8x32_rig.h \
 	%D%/kernels/subtile.h \
 	%D%/kernels/grid.h \
 	%D%/pipe/mutate.h \
