@@ -73,10 +73,15 @@ groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 
 # Each family against its oracle, on the judge's fibers: one thread.
 groat_kernel_tests = \
+	%D%/kernels/test_families \
 	%D%/kernels/test_subtile_loader_st_8x32 \
 	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_tile_loader_lds
 
+%C%_kernels_test_families_SOURCES = \
+	%D%/kernels/test_families.c \
+	$(groat_hosts) \
+	src/cli/driver.c
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \

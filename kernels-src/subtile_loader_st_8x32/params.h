@@ -54,7 +54,7 @@ static_assert(reader == 0 || reader == 1, "reader: allowed default|v227");
 constexpr int tile_bytes = 16384; // bytes: one tile without holes
 constexpr int uses_v227 = 0; // -: 1: the slot must hold the holes of v227
 constexpr int slot_bytes = 16384; // bytes: shared memory of one tile
-static_assert((slot_bytes >= 512 && slot_bytes <= 2097152 && (slot_bytes - 512) % 16 == 0), "slot_bytes: allowed 512..2097152/16");
+static_assert((slot_bytes >= 1024 && slot_bytes <= 232448 && (slot_bytes - 1024) % 16 == 0), "slot_bytes: allowed 1024..232448/16");
 constexpr int stages = 1; // slots: tiles in flight per block (stream entry)
 static_assert((stages >= 1 && stages <= 8), "stages: allowed 1..8");
 constexpr int subtiles_per_row = 4; // subtiles: subtiles side by side
