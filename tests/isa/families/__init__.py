@@ -31,10 +31,11 @@ class Expect:
     steady: None, or (dma, waits) of the loop that holds copies and barriers.
     barriers: number in the listing, or a set.
     mfma, tr_reads: numbers in the listing, or None for not checked.
+    ops: {regular expression of whole mnemonics: number, or a set}.
     waves: occupancy wanted, waves per SIMD; default: one block fits."""
 
     def __init__(self, dma, dma_bytes, waits, barriers, steady=None, mfma=0,
-                 tr_reads=0, waves=None):
+                 tr_reads=0, ops=None, waves=None):
         self.dma = dma
         self.dma_bytes = dma_bytes
         self.waits = waits
@@ -42,6 +43,7 @@ class Expect:
         self.steady = steady
         self.mfma = mfma
         self.tr_reads = tr_reads
+        self.ops = ops or {}
         self.waves = waves
 
 
