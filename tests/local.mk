@@ -232,6 +232,7 @@ EXTRA_DIST += \
 	%D%/isa/drive.py \
 	%D%/isa/families/__init__.py \
 	%D%/isa/families/plain_read.py \
+	%D%/isa/families/subtile_loader.py \
 	%D%/isa/families/subtile_loader_st_8x32.py \
 	%D%/isa/families/tile_loader_lds.py \
 	%D%/isa/inputs.py \

@@ -249,10 +249,13 @@ class SubtileLoaderSt8x32(Family):
                     # More tiles in flight than there are.
                     self._stream(k, 'one tile', keys, 0, 1, 1, 1),
                     self._stream(k, 'no keys', 0, 0, 2, 1, 1)]
+        if k['num_warps'] > 4:  # many waves: one tile says as much
+            return [self._output(k, arch, 'partial', keys - 3, row * 2, 1, 1,
+                                 1, 18)]
         return [self._output(k, arch, 'partial', 2 * keys - 3,
-                             row * 2 + self._last(k), 2, 1, 1, 18)] + (
-            [self._output(k, arch, 'two blocks', keys, 0, 1, min(2, across),
-                          2, 9)] if k['num_warps'] < 4 else [])
+                             row * 2 + self._last(k), 2, 1, 1, 18),
+                self._output(k, arch, 'two blocks', keys, 0, 1,
+                             min(2, across), 2, 9)]
 
     def mutant_cases(self, k, arch):
         """The smallest launches in which every slot is filled again."""
