@@ -1,0 +1,799 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_subtile_loader_st_8x32.c holds the loader of V against the walk of
+ * st_8x32_oracle.h.  Known images (CRC-32, FNV-1a), bursts and read addresses
+ * pin the walk; the driver of `groat run` computes the same by closed forms, so
+ * everything is known three ways.  Products are of small integers, exact in any
+ * order, and of random numbers within the driver's bound.
+ *
+ * Cases run on cpu targets always and on the device of GROAT_TEST_TARGET when
+ * that is set.
+ */
+#include <math.h>
+
+#include "cli/driver.h"
+#include "tests/kernels/st_8x32_rig.h"
+
+/* ---- known images ---------------------------------------------------------
+ */
+
+static uint32_t crc32_of(const unsigned char *data, size_t bytes)
+{
+    uint32_t crc = 0xFFFFFFFFu;
+
+    for (size_t i = 0; i < bytes; i++) {
+        crc ^= data[i];
+        for (int k = 0; k < 8; k++)
+            crc = crc & 1 ? crc >> 1 ^ 0xEDB88320u : crc >> 1;
+    }
+    return ~crc;
+}
+
+static uint64_t fnv1a_of(const unsigned char *data, size_t bytes)
+{
+    uint64_t value = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < bytes; i++)
+        value = (value ^ data[i]) * 0x100000001b3u;
+    return value;
+}
+
+static const struct {
+    int dtype, keys, depth, ld, v227, valid;
+    uint32_t crc;
+    uint64_t fnv;
+    struct {
+        int at, value;
+    } bytes[3];
+    struct {
+        int burst, lane, lds, offset; /* burst: wave * iterations + i */
+    } bursts[2];
+} known[] = {
+    {BF16,
+     64,
+     128,
+     128,
+     0,
+     64,
+     0x4ba97c02,
+     0xd7bd55efc86be6a5,
+     {{1024, 0xb9}, {4097, 0x2d}, {16383, 0x19}},
+     {{1, 5, 8272, 8464}, {15, 63, 16368, 16368}}},
+    {BF16,
+     64,
+     64,
+     512,
+     0,
+     50,
+     0x5b5d0650,
+     0x84ac034bfa85eee6,
+     {{6213, 0xa9}, {6277, 0x00}, {8191, 0x00}},
+     {{1, 40, 1664, 10304}, {0, 63, 1008, 7280}}},
+    {FP8,
+     128,
+     128,
+     576,
+     0,
+     128,
+     0x38f98411,
+     0xe2aad958e7f1dcad,
+     {{8191, 0x23}, {8192, 0x51}, {16383, 0xb1}},
+     {{1, 40, 8832, 38080}, {15, 2, 15392, 69152}}},
+    {FP8,
+     128,
+     128,
+     128,
+     1,
+     128,
+     0xec95a066,
+     0xd8291352bd5f0835,
+     {{1024, 0xee}, {1040, 0x3c}, {16623, 0xb1}},
+     {{1, 5, 1120, 592}, {15, 63, 16608, 16368}}},
+    {FP8,
+     128,
+     128,
+     576,
+     1,
+     77,
+     0x05ad1232,
+     0x2c9b1c87d441b9ae,
+     {{13525, 0x59}, {13653, 0x00}, {9001, 0x00}},
+     {{1, 40, 1680, 21312}, {0, 63, 1008, 28336}}},
+    {BF16,
+     64,
+     256,
+     256,
+     0,
+     64,
+     0xb6281f31,
+     0xe6d3e7efdae60578,
+     {{4097, 0x3b}, {8191, 0x5a}, {32767, 0x05}},
+     {{1, 5, 8272, 8720}, {31, 63, 32752, 32752}}},
+};
+
+enum { KNOWN = sizeof(known) / sizeof(known[0]) };
+
+static st_case known_case(int index)
+{
+    st_case t = base(IMAGE, known[index].dtype, known[index].v227);
+
+    t.keys = known[index].keys;
+    t.depth = t.cols = known[index].depth;
+    t.ld = known[index].ld;
+    t.warps = 8;
+    t.valid = known[index].valid;
+    t.row_tiles = t.col_tiles = 1;
+    return t;
+}
+
+/* Where the first two lines of the table say that copies of 16 bytes go. */
+static void check_bursts(const st_case *t, int index)
+{
+    int64_t iterations = tile_bytes(t) / (1024 * t->warps);
+
+    for (int k = 0; k < 2; k++) {
+        int wave = known[index].bursts[k].burst / (int)iterations;
+        int i = known[index].bursts[k].burst % (int)iterations;
+        int lane = known[index].bursts[k].lane;
+        int64_t voffset;
+        int64_t lds;
+
+        burst_of(t, wave, i, lane, &voffset, &lds);
+        ck_assert_int_eq(voffset, known[index].bursts[k].offset);
+        ck_assert_int_eq(lds, known[index].bursts[k].lds);
+        ck_assert_uint_eq(trace.count[wave], iterations);
+        ck_assert_uint_eq(trace.shared[wave][i][lane], lds);
+        ck_assert_uint_eq(trace.source[wave][i][lane] - trace.base, voffset);
+    }
+}
+
+START_TEST(known_images)
+{
+    st_case t = known_case(_i);
+    size_t bytes = t.v227 ? V227_BYTES : (size_t)tile_bytes(&t);
+    unsigned char *source = make_source(&t, false);
+    unsigned char *image = take((size_t)slot_bytes(&t), 0);
+    unsigned char nothing[16] = {0};
+
+    walk(&t, source, 0, 0, image);
+    for (int k = 0; k < 3; k++)
+        ck_assert_int_eq(image[known[_i].bytes[k].at],
+                         known[_i].bytes[k].value);
+    ck_assert_uint_eq(crc32_of(image, bytes), known[_i].crc);
+    ck_assert_uint_eq(fnv1a_of(image, bytes), known[_i].fnv);
+    free(image);
+    for (size_t k = 0; k < TARGETS; k++) {
+        trace.on = k == 0;
+        trace.access = GROAT_ACCESS_COPY;
+        image = run_with(&t, cpu_targets[k], source, nothing, 0);
+        if (k == 0)
+            check_bursts(&t, _i);
+        trace.on = false;
+        ck_assert_uint_eq(crc32_of(image, bytes), known[_i].crc);
+        ck_assert_uint_eq(fnv1a_of(image, bytes), known[_i].fnv);
+        for (size_t b = bytes; b < (size_t)slot_bytes(&t); b += 4)
+            ck_assert_int_eq(memcmp(image + b, "\xEE\xEE\xEE\xEE", 4), 0);
+        free(image);
+    }
+    free(source);
+}
+END_TEST
+
+/* ---- reads ----------------------------------------------------------------
+ */
+
+/* Addresses of reads of a tile of depth 128; -1: there is no v227 of it. */
+static const struct {
+    int i, j, part, lane, plain, v227, key, col;
+} reads[] = {
+    {0, 0, 0, 0, 0, 0, 0, 0},
+    {0, 0, 0, 1, 8, 8, 0, 1},
+    {0, 0, 0, 2, 64, 128, 0, 2},
+    {0, 0, 0, 4, 128, 2080, 0, 4},
+    {0, 0, 0, 8, 1024, 4160, 0, 8},
+    {0, 0, 0, 16, 16, 16, 0, 16},
+    {0, 0, 0, 32, 256, 1040, 4, 0},
+    {0, 0, 1, 0, 2048, 256, 16, 0},
+    {0, 1, 0, 0, 32, 32, 0, 32},
+    {0, 2, 0, 5, 648, 2152, 0, 69},
+    {1, 0, 0, 0, 8192, 8320, 64, 0},
+    {1, 3, 3, 63, 16376, 16616, 116, 127},
+    {1, 2, 2, 45, 14216, 16184, 100, 77},
+    {0, 3, 1, 27, 3704, 4664, 16, 123},
+    {0, 0, 0, 0, 0, -1, 0, 0},
+    {0, 0, 0, 1, 8, -1, 0, 1},
+    {0, 0, 0, 4, 64, -1, 0, 4},
+    {0, 0, 0, 16, 32, -1, 0, 16},
+    {0, 0, 0, 32, 256, -1, 4, 0},
+    {0, 0, 1, 0, 2048, -1, 8, 0},
+    {0, 1, 0, 0, 512, -1, 0, 32},
+    {1, 0, 0, 0, 4096, -1, 16, 0},
+    {2, 3, 1, 37, 12104, -1, 44, 101},
+    {3, 2, 0, 63, 13816, -1, 52, 95},
+};
+
+enum { READS = sizeof(reads) / sizeof(reads[0]) };
+
+/* The table against the formulas: the address, and which element of V it gives
+ * the lane first. */
+START_TEST(known_reads)
+{
+    bool wide = reads[_i].v227 < 0;
+    st_case t = base(FRAGMENTS, wide ? BF16 : FP8, 0);
+    int64_t part = reads[_i].part;
+    int64_t lane = reads[_i].lane;
+    int64_t size = 8 * parts(&t);
+    int64_t fragment = reads[_i].i * t.depth / 32 + reads[_i].j;
+    unsigned char *source = make_source(&t, false);
+    unsigned char *slot = take(16640, 0);
+    unsigned char *got = take((size_t)tile_bytes(&t), 0);
+
+    for (t.v227 = 0; t.v227 < (wide ? 1 : 2); t.v227++) {
+        int64_t first = (fragment * LANES + lane) * size + 8 * part;
+
+        t.reader = t.v227;
+        ck_assert_int_eq(read_address(&t, reads[_i].i, reads[_i].j, part, lane),
+                         t.v227 ? reads[_i].v227 : reads[_i].plain);
+        walk(&t, source, 0, 0, slot);
+        read_back(&t, slot, got);
+        ck_assert_int_eq(
+            got[first],
+            source[(reads[_i].key * t.ld + reads[_i].col) * elem(&t)]);
+    }
+    free(source);
+    free(slot);
+    free(got);
+}
+END_TEST
+
+static const struct {
+    int dtype, v227;
+    unsigned reuse; /* different dwords that a bank is asked for at once */
+} layouts[] = {{BF16, 0, 1}, {F16, 0, 1}, {FP8, 0, 2}, {FP8, 1, 1}};
+
+enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
+
+/* The kernel's own reads on gfx950: every address, and the banks. */
+START_TEST(transposing_reads)
+{
+    st_case t = base(FRAGMENTS, layouts[_i].dtype, layouts[_i].v227);
+    size_t fragments = (size_t)(tile_bytes(&t) / (8 * parts(&t) * LANES));
+    size_t reads_of_fragment = (size_t)parts(&t);
+
+    trace.on = true;
+    trace.access = GROAT_ACCESS_TRANSPOSE;
+    check_case(&t, "cpu:gfx950");
+    for (size_t n = 0; n < fragments * reads_of_fragment; n++) {
+        size_t f = n / reads_of_fragment;
+        size_t wave = f % (size_t)t.warps;
+        size_t at =
+            f / (size_t)t.warps * reads_of_fragment + n % reads_of_fragment;
+
+        ck_assert_uint_lt(at, trace.count[wave]);
+        for (int64_t l = 0; l < LANES; l++)
+            ck_assert_int_eq(trace.shared[wave][at][l],
+                             read_address(&t, (int64_t)f / (t.depth / 32),
+                                          (int64_t)f % (t.depth / 32),
+                                          (int64_t)(n % reads_of_fragment), l));
+    }
+    ck_assert_uint_eq(trace.reuse, layouts[_i].reuse);
+}
+END_TEST
+
+/* Written by one placement and read by another: what the oracle says of all
+ * four, and that each target's kernel agrees.  Returns the wrong bytes. */
+static size_t wrong_bytes(int64_t v227, int64_t reader)
+{
+    st_case t = base(FRAGMENTS, FP8, v227);
+    size_t bytes = (size_t)tile_bytes(&t);
+    unsigned char *source = make_source(&t, false);
+    unsigned char *slot = take(16640, 0);
+    unsigned char *got = take(bytes, 0);
+    unsigned char *want = take(bytes, 0);
+    size_t wrong = 0;
+
+    t.reader = reader;
+    walk(&t, source, 0, 0, slot);
+    read_back(&t, slot, got);
+    fragments_of(&t, source, 0, 0, want);
+    for (size_t b = 0; b < bytes; b++)
+        wrong += got[b] != want[b];
+    for (size_t k = 0; k < TARGETS; k++)
+        check_case(&t, cpu_targets[k]);
+    free(source);
+    free(slot);
+    free(got);
+    free(want);
+    return wrong;
+}
+
+START_TEST(readers_must_follow_the_placement)
+{
+    ck_assert_uint_eq(wrong_bytes(0, 0), 0);
+    ck_assert_uint_eq(wrong_bytes(1, 1), 0);
+    ck_assert_uint_gt(wrong_bytes(1, 0), 15000);
+    ck_assert_uint_gt(wrong_bytes(0, 1), 15000);
+}
+END_TEST
+
+/* Fragments are V's columns for every shape, and on every target the same. */
+START_TEST(fragments_are_columns)
+{
+    static const int64_t depths[] = {64, 128, 256};
+    st_case t = base(FRAGMENTS, _i / 3, 0);
+    unsigned char *source;
+    unsigned char *slot;
+    unsigned char *got;
+    unsigned char *want;
+
+    t.depth = depths[_i % 3];
+    t.cols = t.col_tiles * t.depth;
+    t.ld = t.cols + 32;
+    t.soffset = 3 * t.ld * elem(&t);
+    source = make_source(&t, false);
+    slot = take((size_t)slot_bytes(&t), 0);
+    got = take((size_t)tile_bytes(&t), 0);
+    want = take((size_t)tile_bytes(&t), 0);
+    for (int64_t n = 0; n < t.row_tiles * t.col_tiles; n++) {
+        walk(&t, source, n / t.col_tiles, n % t.col_tiles, slot);
+        read_back(&t, slot, got);
+        fragments_of(&t, source, n / t.col_tiles, n % t.col_tiles, want);
+        ck_assert_mem_eq(got, want, (size_t)tile_bytes(&t));
+    }
+    for (size_t k = 0; k < TARGETS; k++)
+        check_case(&t, cpu_targets[k]);
+    free(source);
+    free(slot);
+    free(got);
+    free(want);
+}
+END_TEST
+
+/* ---- bounds ---------------------------------------------------------------
+ */
+
+static void check_edges(st_case t, const char *target)
+{
+    const int64_t row = t.ld * elem(&t);
+    /* soffset: none, keys, a column, both, and columns into the next key. */
+    const int64_t edge[][2] = {{0, 0},
+                               {1, 0},
+                               {t.keys / 2 + 1, 5 * row},
+                               {t.keys - 1, 32},
+                               {t.keys, 0},
+                               {t.keys + 1, (t.keys + 1) * row + 16},
+                               {2 * t.keys + 3, row - 64},
+                               {2 * t.keys + 3, t.keys * row}};
+
+    t.row_tiles = 2;
+    for (size_t k = 0; k < sizeof(edge) / sizeof(edge[0]); k++) {
+        t.valid = edge[k][0];
+        t.soffset = edge[k][1];
+        check_case(&t, target);
+    }
+}
+
+/* _i: layout, entry, target. */
+START_TEST(edges)
+{
+    int layout = _i / (3 * TARGETS);
+    st_case t =
+        base(_i / TARGETS % 3, layouts[layout].dtype, layouts[layout].v227);
+
+    if (t.entry == STREAM) {
+        t.stages = 3;
+        t.step = 1;
+    }
+    check_edges(t, cpu_targets[_i % TARGETS]);
+}
+END_TEST
+
+/* ---- products -------------------------------------------------------------
+ */
+
+static bool multiplies(const st_case *t, const char *target)
+{
+    return strstr(target, "sm_") == NULL &&
+           (t->dtype != FP8 || strstr(target, "gfx90a") == NULL);
+}
+
+/* Integers: exactly equal.  _i: layout, target. */
+START_TEST(exact_products)
+{
+    static const int64_t depths[] = {64, 128, 256};
+    int layout = _i / TARGETS;
+    const char *target = cpu_targets[_i % TARGETS];
+    st_case t = base(OUTPUT, layouts[layout].dtype, layouts[layout].v227);
+
+    if (!multiplies(&t, target))
+        return; /* refused: tests/unit/spec/test_rules.c */
+    t.warps = 2;
+    t.queries = 32 * t.warps + 7;
+    check_case(&t, target);
+    t.queries = 1;
+    t.valid = 0;
+    check_case(&t, target);
+    t.valid = t.keys + 3;
+    t.soffset = 2 * t.ld * elem(&t) + 16;
+    t.row_tiles = 1;
+    check_case(&t, target);
+    for (int k = 0; k < 3 && !t.v227; k++) {
+        t.depth = depths[k];
+        t.keys = t.dtype == FP8 ? 64 : 32;
+        t.cols = t.ld = t.depth;
+        t.valid = 3 * t.keys - 5;
+        t.row_tiles = 3;
+        t.col_tiles = 1;
+        t.soffset = 0;
+        t.queries = 40;
+        check_case(&t, target);
+    }
+}
+END_TEST
+
+/* ---- the driver of groat run ----------------------------------------------
+ */
+
+static const groat_driver *const driver = &groat_driver_subtile_loader_st_8x32;
+
+static groat_spec *parse(const st_case *t, const char *target)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_spec *spec = NULL;
+    char text[400];
+
+    spec_of(t, text, sizeof(text));
+    ck_assert_msg(groat_spec_parse(context, text, target, &spec, &error) ==
+                      GROAT_OK,
+                  "%s", error.text);
+    return spec;
+}
+
+/* In the order of the driver's arguments. */
+static void values_of(const st_case *t, int64_t values[GROAT_DRIVER_ARGS])
+{
+    const int64_t of[] = {t->valid,     t->soffset, t->row_tiles,
+                          t->col_tiles, t->step,    t->queries};
+
+    memset(values, 0, GROAT_DRIVER_ARGS * sizeof(values[0]));
+    memcpy(values, of, sizeof(of));
+}
+
+/* The closed forms against the walk.  _i: layout, entry. */
+START_TEST(closed_forms_agree)
+{
+    int64_t values[GROAT_DRIVER_ARGS];
+    st_case t = base(_i % ENTRIES, layouts[_i / ENTRIES].dtype,
+                     layouts[_i / ENTRIES].v227);
+    const char *target = _i % 2 ? "cpu:gfx950" : "cpu:gfx942";
+    const void *inputs[3] = {NULL, NULL, NULL};
+    groat_error error = GROAT_ERROR_INIT;
+    groat_plan plan = {0};
+    groat_spec *spec;
+    unsigned char *want;
+    unsigned char *got;
+    size_t weight_bytes;
+
+    t.soffset = 3 * t.ld * elem(&t) + 32;
+    spec = parse(&t, target);
+    values_of(&t, values);
+    ck_assert_msg(driver->plan(spec, values, &plan, &error) == GROAT_OK, "%s",
+                  error.text);
+    ck_assert_uint_eq(plan.buffer_count, t.entry == OUTPUT ? 3 : 2);
+    ck_assert_uint_eq(plan.buffers[0].bytes, (size_t)records(&t));
+    inputs[0] = make_source(&t, has_fnuz(target));
+    inputs[1] = make_weights(&t, has_fnuz(target), &weight_bytes);
+    if (t.entry == OUTPUT)
+        ck_assert_uint_eq(plan.buffers[1].bytes, weight_bytes);
+    ck_assert_uint_eq(plan.buffers[plan.buffer_count - 1].bytes,
+                      output_size(&t));
+    want = expected(&t, inputs[0]);
+    got = take(output_size(&t), 0xA5);
+    ck_assert_int_eq(
+        driver->expect(spec, &plan, inputs, plan.buffer_count - 1, got, &error),
+        GROAT_OK);
+    ck_assert_mem_eq(got, want, output_size(&t));
+    free((void *)(uintptr_t)inputs[0]);
+    free((void *)(uintptr_t)inputs[1]);
+    free(want);
+    free(got);
+    groat_spec_free(spec);
+}
+END_TEST
+
+/* How many of the random products of one spec are out of the driver's bound,
+ * which itself must be small. */
+static size_t out_of_bound(const st_case *t, const char *target)
+{
+    int64_t values[GROAT_DRIVER_ARGS];
+    size_t count = output_size(t) / sizeof(float);
+    float *want = (float *)(void *)take(output_size(t), 0);
+    float *allowed = (float *)(void *)take(output_size(t), 0);
+    groat_spec *spec = parse(t, target);
+    const void *inputs[3] = {NULL, NULL, NULL};
+    unsigned char *data[2];
+    groat_plan plan = {0};
+    float *got;
+    float most = 0;
+    bool small = true;
+    size_t wrong = 0;
+
+    values_of(t, values);
+    ck_assert_int_eq(driver->plan(spec, values, &plan, NULL), GROAT_OK);
+    for (size_t i = 0; i < 2; i++) {
+        data[i] = take(plan.buffers[i].bytes, 0);
+        driver->fill(spec, &plan, i, 7, data[i]);
+        inputs[i] = data[i];
+    }
+    got = (float *)(void *)run_with(t, target, data[0], data[1],
+                                    plan.buffers[1].bytes);
+    ck_assert_int_eq(driver->expect(spec, &plan, inputs, 2, want, NULL),
+                     GROAT_OK);
+    ck_assert(driver->bound(spec, &plan, inputs, 2, allowed));
+    for (size_t i = 0; i < count; i++)
+        most = fmaxf(most, fabsf(want[i]));
+    for (size_t i = 0; i < count; i++) {
+        small = small && allowed[i] >= 0 && allowed[i] < 1e-3f * most;
+        wrong += !(fabsf(want[i] - got[i]) <= allowed[i]);
+    }
+    ck_assert(small);
+    free(want);
+    free(allowed);
+    free(got);
+    free(data[0]);
+    free(data[1]);
+    groat_spec_free(spec);
+    return wrong;
+}
+
+/* _i: layout, target. */
+START_TEST(random_products)
+{
+    const char *target = cpu_targets[_i % TARGETS];
+    int layout = _i / TARGETS;
+    st_case t = base(OUTPUT, layouts[layout].dtype, layouts[layout].v227);
+
+    if (!multiplies(&t, target))
+        return;
+    t.warps = 1;
+    t.queries = 32;
+    ck_assert_uint_eq(out_of_bound(&t, target), 0);
+    if (t.dtype != FP8)
+        return;
+    t.reader = !t.v227; /* nothing of V is where it is looked for */
+    ck_assert_uint_gt(out_of_bound(&t, target), output_size(&t) / 8);
+}
+END_TEST
+
+static void ck_refused(const st_case *t, const char *words)
+{
+    groat_spec *spec = parse(t, "cpu:gfx950");
+    groat_error error = GROAT_ERROR_INIT;
+    int64_t values[GROAT_DRIVER_ARGS];
+    groat_plan plan = {0};
+
+    values_of(t, values);
+    ck_assert_int_eq(driver->plan(spec, values, &plan, &error), GROAT_INVALID);
+    ck_assert_msg(strstr(error.text, words) != NULL, "'%s' is not in '%s'",
+                  words, error.text);
+    groat_error_clear(&error);
+    groat_spec_free(spec);
+}
+
+START_TEST(launches_are_refused)
+{
+    st_case t = base(OUTPUT, BF16, 0);
+    st_case wrong = t;
+
+    wrong.soffset = 8;
+    ck_refused(&wrong, "soffset is 8; it must be a multiple of 16");
+    wrong.soffset = 0x7ffffff0;
+    ck_refused(&wrong, "offsets are 32-bit");
+    wrong.soffset = t.ld * 2 - 32;
+    ck_refused(&wrong, "the last that a tile may start at is 160");
+    wrong.soffset = t.ld * 2 + 128;
+    ck_refused(&wrong, "it may not pass src_cols, which is 288");
+    wrong = t;
+    wrong.row_tiles = 1 << 30;
+    wrong.col_tiles = 2;
+    ck_refused(&wrong, "the blocks of a grid are at most");
+    wrong = t;
+    wrong.row_tiles = 1 << 20;
+    ck_refused(&wrong, "the size of P per head");
+}
+END_TEST
+
+/* ---- every value, and random specs ----------------------------------------
+ */
+
+/* Runs what the rules accept. */
+static bool check_if_legal(const st_case *t, const char *target)
+{
+    groat_spec *spec = NULL;
+    char text[400];
+
+    spec_of(t, text, sizeof(text));
+    if (groat_spec_parse(context, text, target, &spec, NULL) != GROAT_OK)
+        return false;
+    groat_spec_free(spec);
+    check_case(t, target);
+    return true;
+}
+
+START_TEST(every_number_of_waves)
+{
+    for (int64_t warps = 1; warps <= 16; warps++) {
+        st_case t = base(warps % 3, warps % 2 ? BF16 : FP8, 0);
+
+        t.warps = warps;
+        t.depth = 64;
+        t.keys = 16 * warps;
+        if (t.entry == FRAGMENTS && t.dtype == FP8)
+            t.keys = 64 * warps;
+        ck_assert(check_if_legal(&t, cpu_targets[_i]));
+        t = base(FRAGMENTS, FP8, 1);
+        t.warps = warps;
+        ck_assert_int_eq(check_if_legal(&t, cpu_targets[_i]), 16 % warps == 0);
+    }
+}
+END_TEST
+
+START_TEST(every_number_of_stages)
+{
+    for (int64_t v227 = 0; v227 < 2; v227++)
+        for (int64_t stages = 1; stages <= 8; stages++) {
+            bool fits = _i == 0 || _i == 3 || stages <= 3;
+            st_case t = base(STREAM, FP8, v227);
+
+            t.stages = stages;
+            t.warps = 8;
+            t.step = 1;
+            t.col_tiles = 1;
+            t.row_tiles = stages + 2;
+            t.valid = t.row_tiles * t.keys - 9;
+            if (stages == 4 && !v227)
+                fits = true; /* to the last byte of 64 KiB */
+            ck_assert_int_eq(check_if_legal(&t, cpu_targets[_i]), fits);
+        }
+}
+END_TEST
+
+/* The smallest and the largest of what has a range. */
+START_TEST(extremes)
+{
+    static const struct {
+        int target, dtype, keys, depth, warps;
+    } tiles[] = {
+        {0, BF16, 8, 64, 1},    {1, FP8, 16, 64, 1},    {2, F16, 512, 64, 16},
+        {0, BF16, 1280, 64, 4}, {0, FP8, 2560, 64, 16}, {0, F16, 320, 256, 5},
+        {3, FP8, 3632, 64, 1},  {3, BF16, 24, 256, 12},
+    };
+    st_case t = base(IMAGE, tiles[_i].dtype, 0);
+    const char *target = cpu_targets[tiles[_i].target];
+
+    t.keys = tiles[_i].keys;
+    t.depth = tiles[_i].depth;
+    t.warps = tiles[_i].warps;
+    t.cols = t.ld = t.depth;
+    t.col_tiles = t.row_tiles = 1;
+    t.valid = t.keys - 1;
+    ck_assert(check_if_legal(&t, target));
+    t.keys = tiles[_i].keys < 64 ? tiles[_i].keys : 64;
+    t.warps = 1;
+    t.ld = 65536;
+    t.slot = tile_bytes(&t) + 16;
+    ck_assert(check_if_legal(&t, target));
+    t.cols = 65536;
+    t.soffset = (t.cols - t.depth) * elem(&t);
+    ck_assert(check_if_legal(&t, target));
+}
+END_TEST
+
+static uint64_t random_state;
+
+static int64_t pick(int64_t below)
+{
+    uint64_t z = (random_state += 0x9E3779B97F4A7C15u);
+
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return (int64_t)((z ^ (z >> 31)) % (uint64_t)below);
+}
+
+static st_case random_case(void)
+{
+    st_case t = base(pick(ENTRIES), pick(DTYPES), 0);
+
+    t.keys = pick(3) ? 64 * (1 + pick(2)) : 8 * (1 + pick(20));
+    t.depth = (int64_t)64 << pick(3);
+    t.col_tiles = 1 + pick(2);
+    t.cols = t.col_tiles * t.depth + 8 * pick(5);
+    t.ld = t.cols + 8 * pick(3);
+    t.warps = t.entry == OUTPUT ? 1 + pick(4) : 1 + pick(16);
+    t.v227 = pick(3) == 0;
+    t.reader = pick(4) == 0 ? 1 - t.v227 : t.v227;
+    t.stages = t.entry == STREAM ? 1 + pick(4) : 1;
+    t.slot = slot_bytes(&t) + 16 * pick(3);
+    t.row_tiles = 1 + pick(3);
+    t.step = 1 + pick(t.row_tiles);
+    t.valid = pick(t.row_tiles * t.keys + 3);
+    t.soffset = pick(3) == 0 ? (pick(t.keys) * t.ld * elem(&t)) & ~15 : 0;
+    t.queries = 1 + pick(70);
+    if (t.entry == OUTPUT)
+        t.reader = t.v227; /* of other readers no product is expected */
+    return t;
+}
+
+/* Draws until the rules say yes; a spec they accept must be right. */
+START_TEST(random_specs)
+{
+    int legal = 0;
+
+    random_state = 20261121u + (uint64_t)_i;
+    for (int draws = 0; legal < 10; draws++) {
+        st_case t = random_case();
+
+        ck_assert_int_lt(draws, 4000);
+        legal += check_if_legal(&t, cpu_targets[pick(TARGETS)]);
+    }
+}
+END_TEST
+
+/* ---- a device, where one is named -----------------------------------------
+ */
+
+START_TEST(edges_on_device)
+{
+    const char *target = getenv("GROAT_TEST_TARGET");
+    int layout = _i / ENTRIES;
+    st_case t = base(_i % ENTRIES, layouts[layout].dtype, layouts[layout].v227);
+
+    if (target == NULL)
+        return; /* main leaves this test out then */
+    if (t.entry != OUTPUT)
+        check_edges(t, target);
+    else if (multiplies(&t, target))
+        check_case(&t, target);
+}
+END_TEST
+
+static Suite *make_suite(void)
+{
+    Suite *suite = suite_create("subtile_loader_st_8x32");
+    TCase *tests = tcase_create("st_8x32");
+
+    tcase_set_timeout(tests, 300);
+    tcase_add_checked_fixture(tests, open_context, close_context);
+    tcase_add_loop_test(tests, known_images, 0, KNOWN);
+    tcase_add_loop_test(tests, known_reads, 0, READS);
+    tcase_add_loop_test(tests, transposing_reads, 0, LAYOUTS);
+    tcase_add_test(tests, readers_must_follow_the_placement);
+    tcase_add_loop_test(tests, fragments_are_columns, 0, 9);
+    tcase_add_loop_test(tests, edges, 0, LAYOUTS * 3 * TARGETS);
+    tcase_add_loop_test(tests, exact_products, 0, LAYOUTS * TARGETS);
+    tcase_add_loop_test(tests, closed_forms_agree, 0, LAYOUTS * ENTRIES);
+    tcase_add_loop_test(tests, random_products, 0, LAYOUTS * TARGETS);
+    tcase_add_test(tests, launches_are_refused);
+    tcase_add_loop_test(tests, every_number_of_waves, 0, TARGETS);
+    tcase_add_loop_test(tests, every_number_of_stages, 0, TARGETS);
+    tcase_add_loop_test(tests, extremes, 0, 8);
+    tcase_add_loop_test(tests, random_specs, 0, 8);
+    if (getenv("GROAT_TEST_TARGET") != NULL)
+        tcase_add_loop_test(tests, edges_on_device, 0, LAYOUTS * ENTRIES);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(make_suite());
+    int failed;
+
+    if (getenv("GROAT_TEST_TARGET") == NULL)
+        (void)puts("SKIP: no device: GROAT_TEST_TARGET names none, the cpu "
+                   "targets alone ran");
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
