@@ -263,10 +263,13 @@ EXTRA_DIST += \
 	%D%/isa/README.md \
 	%D%/isa/common.sh \
 	%D%/isa/table.sh \
+	%D%/isa/attention.py \
 	%D%/isa/codeobject.py \
 	%D%/isa/drive.py \
 	%D%/isa/families/__init__.py \
 	%D%/isa/families/plain_read.py \
+	%D%/isa/families/subtile_loader.py \
+	%D%/isa/families/subtile_loader_st_8x32.py \
 	%D%/isa/families/tile_loader_lds.py \
 	%D%/isa/inputs.py \
 	%D%/isa/lint.py \
