@@ -60,19 +60,17 @@ def mutants(code):
             number += 1
 
 
-def verdict(built, mutant, cases, seeds):
-    """What each run of the mutant came to: a list of None or a text."""
-    said = []
+def caught_by(built, mutant, cases, seeds):
+    """What the first run that notices the mutant says, or None."""
     for case in cases:
         for mode, some in seeds.items():
             for seed in some:
                 try:
                     run_case(built, case, mode, seed, mutant.code,
                              check_counts=False)
-                    said.append(None)
                 except (Fault, Wrong) as why:
-                    said.append(f'{type(why).__name__}: {why}')
-    return said
+                    return f'{mode} {type(why).__name__}: {why}'
+    return None
 
 
 def _idle(built, cases, seeds):
@@ -97,15 +95,13 @@ def judge(built, seeds):
     idle = _idle(built, cases, seeds)
     shown, bad = [], []
     for mutant in mutants(built.object.code):
-        said = verdict(built, mutant, cases, seeds)
-        caught = [s for s in said if s]
+        caught = caught_by(built, mutant, cases, seeds)
         reason = equivalents.pop(mutant.name, None)
         if caught and reason:
             bad.append(f'{built.name}: "{mutant.name}" is listed as '
-                       f'equivalent and was caught: {caught[0]}')
+                       f'equivalent and was caught: {caught}')
         elif caught:
-            shown.append(f'caught in {len(caught)} of {len(said)} runs: '
-                         f'{mutant.name}: {caught[0][:160]}')
+            shown.append(f'caught: {mutant.name}: {caught[:160]}')
         elif reason:
             shown.append(f'equivalent: {mutant.name}: {reason}')
         elif idle(mutant):

@@ -163,18 +163,17 @@ class SubtileLoader(Family):
             return [
                 # Whole and partial tiles, side by side where they fit.
                 self._tiles(k, 'grid', rows + 9, 0, 0, 2, min(2, heads)),
-                # From row 3, column 16 of the last head, 5 rows less 16
-                # columns on; the second tile is empty.
-                self._tiles(k, 'offset', rows, 3, 5, 2, 1)]
+                # From row 3 of the last head, 5 rows on.
+                self._tiles(k, 'offset', rows, 3, 5, 1, 1)]
         if k['entry'] == k['entry_fragments']:
             return [self._tiles(k, 'partial', rows + 3, 5, 1, 1, 1),
                     self._tiles(k, 'grid', rows + 9, 0, 0, 2, min(2, heads))]
         if k['entry'] == k['entry_stream']:
-            return [self._stream(k, 'two rows of blocks', 4 * rows + 3, 2, 5,
-                                 min(2, heads), 2),
-                    # More tiles in flight than there are.
-                    self._stream(k, 'one tile', rows, 0, 1, 1, 1),
-                    self._stream(k, 'no keys', 0, 0, 2, 1, 1)]
+            return self.mutant_cases(k, arch) + [
+                # One or two tiles a block: fewer than may be in flight.
+                self._stream(k, 'two rows of blocks', 2 * rows + 3, 2, 3,
+                             min(2, heads), 2),
+                self._stream(k, 'no keys', 0, 0, 2, 1, 1)]
         # Some lanes of the last wave have no query.
         if k['num_warps'] > 4:  # many waves: one tile says as much
             return [self._scores(k, arch, 'partial', rows - 3, 0, 1, 1, 1,
@@ -226,8 +225,8 @@ class SubtileLoader(Family):
 
     def _tiles(self, k, name, rows, first_row, beyond, down, heads):
         """Images or fragments; the tiles start in the last head if one is
-        alone, and `beyond` rows on by the scalar offset, of which a row is
-        taken back by 16 bytes and forth by the column."""
+        alone, and `beyond` rows on by the scalar offset, which also does 16
+        bytes of the way to that head."""
         matrix = Matrix(k, rows, name)
         column = k['src_cols'] - k['depth'] if heads == 1 else 0
         offset = beyond * matrix.stride

@@ -233,22 +233,21 @@ class SubtileLoaderSt8x32(Family):
         keys, across = k['tile_keys'], k['src_cols'] // k['depth']
         if k['entry'] == k['entry_image']:
             return self._vector(k) + [
-                # Whole and partial tiles, side by side where they fit.
-                self._image(k, 'grid', keys + keys // 2 + 1, 0, 2,
-                            min(2, across)),
-                # Five keys on, from the last head; the second tile is empty.
-                self._image(k, 'offset', keys, 5 * row + self._last(k), 2, 1)]
+                # Partial and empty tiles, side by side where they fit.
+                self._image(k, 'grid', keys // 2 + 1, 0, 2, min(2, across)),
+                # Five keys on, from the last head.
+                self._image(k, 'offset', keys, 5 * row + self._last(k), 1, 1)]
         if k['entry'] == k['entry_fragments']:
             return [self._fragments(k, 'partial', 2 * keys - 3,
                                     row * 2 + self._last(k), 2, 1),
                     self._fragments(k, 'side by side', keys, 0, 1,
                                     min(2, across))]
         if k['entry'] == k['entry_stream']:
-            return [self._stream(k, 'two rows of blocks', 4 * keys + 3, row,
-                                 5, min(2, across), 2),
-                    # More tiles in flight than there are.
-                    self._stream(k, 'one tile', keys, 0, 1, 1, 1),
-                    self._stream(k, 'no keys', 0, 0, 2, 1, 1)]
+            return self.mutant_cases(k, arch) + [
+                # One or two tiles a block: fewer than may be in flight.
+                self._stream(k, 'two rows of blocks', 2 * keys + 3, row, 3,
+                             min(2, across), 2),
+                self._stream(k, 'no keys', 0, 0, 2, 1, 1)]
         if k['num_warps'] > 4:  # many waves: one tile says as much
             return [self._output(k, arch, 'partial', keys - 3, row * 2, 1, 1,
                                  1, 18)]
