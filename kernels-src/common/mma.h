@@ -22,12 +22,12 @@ template <int m> GROAT_DEVICE constexpr u32 accumulator_row(u32 lane, u32 p)
 }
 
 // Depth of the instruction that takes `bytes` of 16-bit (8-bit) numbers a lane.
-template <int m> constexpr int mfma_k16(int bytes)
+template <int m> GROAT_DEVICE constexpr int mfma_k16(int bytes)
 {
     return bytes / 2 * 64 / m;
 }
 
-template <int m> constexpr int mfma_k8(int bytes)
+template <int m> GROAT_DEVICE constexpr int mfma_k8(int bytes)
 {
     return bytes * 64 / m;
 }

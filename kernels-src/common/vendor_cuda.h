@@ -120,6 +120,20 @@ GROAT_DEVICE u32 bytes_inside(buffer b, u32 offset, u32 bytes)
     return (left < bytes ? left : bytes) & ~3u;
 }
 
+GROAT_DEVICE vec2 buffer_load8(buffer b, u32 voffset, u32 soffset)
+{
+    u32 offset = voffset + soffset;
+    u32 inside = bytes_inside(b, offset, 8);
+    const u32 *from = reinterpret_cast<const u32 *>(b.base + offset);
+    vec2 v = {0, 0};
+
+    if (inside > 0)
+        v.x = from[0];
+    if (inside > 4)
+        v.y = from[1];
+    return v;
+}
+
 GROAT_DEVICE vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
 {
     u32 offset = voffset + soffset;
@@ -136,6 +150,15 @@ GROAT_DEVICE vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
     if (inside > 8)
         v.z = from[2];
     return v;
+}
+
+GROAT_DEVICE void settle(vec4 &)
+{
+}
+
+GROAT_DEVICE u32 float_bits(float x)
+{
+    return __float_as_uint(x);
 }
 
 template <int bytes>
@@ -181,5 +204,11 @@ GROAT_DEVICE void block_barrier()
 // asks arch:: first can name it, and nowhere defined.
 template <int = 0> __device__ vec2 transpose_load8(u32 address);
 template <int = 0> __device__ vec2 transpose_load16(u32 address);
+
+enum mma_number { mma_bf16, mma_f16, mma_fp8 };
+template <int m> struct accumulator;
+template <int m> __device__ accumulator<m> zero_accumulator();
+template <mma_number type, int m, int k, typename operand>
+__device__ void mfma(accumulator<m> &acc, operand a, operand b);
 
 } // namespace groat
