@@ -21,7 +21,11 @@ static const breaker breakers[] = {
     {"subtile_loader", "chunks % num_warps == 0", "hip:gfx950", "num_warps=3",
      NULL},
     {"subtile_loader", "src_cols >= depth", "hip:gfx950", "src_cols=64", NULL},
-    {"subtile_loader", "ld >= src_cols", "cuda:sm_90a", "ld=1008", NULL},
+    {"subtile_loader", "ld >= src_cols", "cuda:sm_90a", "ld=1016", NULL},
+    {"subtile_loader", "src_cols * elem_bytes % 16 == 0", "hip:gfx950",
+     "dtype=fp8,src_cols=1032,ld=1040", NULL},
+    {"subtile_loader", "ld * elem_bytes % 16 == 0", "hip:gfx950",
+     "dtype=fp8,ld=1032", NULL},
     {"subtile_loader", "stages * tile_bytes <= arch_shared_bytes",
      "cuda:sm_90a", "BN=512,depth=256", NULL},
     {"subtile_loader", "stages * tile_bytes <= arch_shared_bytes", "hip:gfx942",
@@ -160,7 +164,6 @@ typedef struct implied {
 } implied;
 
 static const implied implied_rules[] = {
-    {"subtile_loader", "ld * elem_bytes % 16 == 0", {"ld", "dtype"}},
     {"subtile_loader",
      "(BN + 2) * ld * elem_bytes < 2147483648",
      {"BN", "ld", "dtype"}},
