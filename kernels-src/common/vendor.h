@@ -25,6 +25,7 @@
 //   async_wait<ops, groups>()    until all but the youngest `ops` copies (AMD)
 //                                or `groups` groups (NVIDIA) of this wave
 //                                (thread) have landed
+//   compiler_fence()             accesses above are issued above those below
 //   shared_fence()               own shared-memory stores are done
 //   block_barrier()              all threads of the block; drains nothing
 //   accumulator<m>               (AMD) a lane's m * m / 64 floats of a tile

@@ -185,6 +185,10 @@ template <int ops, int groups> inline void async_wait()
     cpu_env->ops->async_wait(cpu_env, ops, groups);
 }
 
+inline void compiler_fence()
+{
+}
+
 inline void shared_fence()
 {
     cpu_env->ops->shared_fence(cpu_env);

@@ -191,6 +191,11 @@ template <int ops, int groups> GROAT_DEVICE void async_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
 }
 
+GROAT_DEVICE void compiler_fence()
+{
+    asm volatile("" ::: "memory");
+}
+
 GROAT_DEVICE void shared_fence()
 {
 }

@@ -202,6 +202,11 @@ template <int ops, int groups> GROAT_DEVICE void async_wait()
     asm volatile("s_waitcnt vmcnt(%0)" ::"n"(ops) : "memory");
 }
 
+GROAT_DEVICE void compiler_fence()
+{
+    asm volatile("" ::: "memory");
+}
+
 GROAT_DEVICE void shared_fence()
 {
     asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
