@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Prints a C file that holds every kernel source file of the folder given:
 #     sh embed.sh KERNELS_SRC > embedded.c
-# Files of a family that no compiler gets (host.c, params.h) stay out.
+# Files that no kernel's compiler gets (host.c, *_host.h, params.h) stay out.
 set -eu
 LC_ALL=C
 export LC_ALL
 cd "$1"
 
 files=$(find . -type f \( -name '*.h' -o -name params.def \) | sed 's|^\./||' |
-        grep -v '/params\.h$' | sort)
+        grep -vE '/params\.h$|_host\.h$' | sort)
 
 printf '/* Made by kernels-src/embed.sh; do not edit. */\n'
 printf '#include "spec/family.h"\n\n#include <string.h>\n\n'

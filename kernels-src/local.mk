@@ -4,9 +4,15 @@
 # and for families outside the library that build on common/.
 embedded_files = \
 	%D%/common/burst.h \
+	%D%/common/convert.h \
 	%D%/common/cpu_hooks.h \
 	%D%/common/fragment.h \
 	%D%/common/image.h \
+	%D%/common/kv_args.h \
+	%D%/common/kv_entries.h \
+	%D%/common/kv_fragments.h \
+	%D%/common/kv_slab.h \
+	%D%/common/kv_tile.h \
 	%D%/common/mma.h \
 	%D%/common/stream.h \
 	%D%/common/swizzle.h \
@@ -15,6 +21,10 @@ embedded_files = \
 	%D%/common/vendor_cpu.h \
 	%D%/common/vendor_cuda.h \
 	%D%/common/vendor_hip.h \
+	%D%/kv_buffer_lds/args.h \
+	%D%/kv_buffer_lds/kv_buffer_lds.h \
+	%D%/kv_buffer_lds/params.def \
+	%D%/kv_buffer_lds/params.h \
 	%D%/tile_loader_lds/args.h \
 	%D%/tile_loader_lds/params.def \
 	%D%/tile_loader_lds/params.h \
@@ -25,8 +35,13 @@ EXTRA_DIST += \
 	%D%/defaults.sh \
 	%D%/embed.sh \
 	%D%/README.md \
+	%D%/kv_buffer_lds/README.md \
 	%D%/tile_loader_lds/README.md
 
 # How the CLI feeds and checks each family.
 groat_SOURCES += \
+	%D%/common/kv_driver.c \
+	%D%/common/kv_host.c \
+	%D%/common/kv_host.h \
+	%D%/kv_buffer_lds/host.c \
 	%D%/tile_loader_lds/host.c

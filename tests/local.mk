@@ -67,10 +67,23 @@ groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 
 # Each family against its oracle, on the judge's fibers: one thread.
 groat_kernel_tests = \
+	%D%/kernels/test_convert \
+	%D%/kernels/test_kv_buffer_lds \
 	%D%/kernels/test_tile_loader_lds
 
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
+%C%_kernels_test_convert_SOURCES = \
+	%D%/kernels/test_convert.c \
+	kernels-src/common/kv_host.c
+kv_rig_sources = \
+	%D%/kernels/kv_rig.c \
+	kernels-src/common/kv_driver.c \
+	kernels-src/common/kv_host.c
+%C%_kernels_test_kv_buffer_lds_SOURCES = $(kv_rig_sources) \
+	%D%/kernels/kv_suite.c \
+	%D%/kernels/test_kv_buffer_lds.c \
+	kernels-src/kv_buffer_lds/host.c
 %C%_kernels_test_tile_loader_lds_SOURCES = \
 	%D%/kernels/test_tile_loader_lds.c \
 	kernels-src/tile_loader_lds/host.c
@@ -217,6 +230,8 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/kv_rig.h \
+	%D%/kernels/kv_suite.h \
 	%D%/pipe/mutate.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/judge_probe/args.h \

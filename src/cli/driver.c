@@ -13,6 +13,7 @@
 #include "cli/cmd.h"
 
 static const groat_driver *const drivers[] = {
+    &groat_driver_kv_buffer_lds,
     &groat_driver_tile_loader_lds,
 };
 

@@ -82,6 +82,7 @@ typedef struct groat_driver {
 /* NULL when the family has none: it can be built, not run. */
 const groat_driver *groat_driver_find(const char *family);
 
+extern const groat_driver groat_driver_kv_buffer_lds;
 extern const groat_driver groat_driver_tile_loader_lds;
 
 #endif
