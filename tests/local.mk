@@ -69,6 +69,7 @@ groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 groat_kernel_tests = \
 	%D%/kernels/test_convert \
 	%D%/kernels/test_kv_buffer_lds \
+	%D%/kernels/test_kv_buffer_reg \
 	%D%/kernels/test_tile_loader_lds
 
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
@@ -84,6 +85,10 @@ kv_rig_sources = \
 	%D%/kernels/kv_suite.c \
 	%D%/kernels/test_kv_buffer_lds.c \
 	kernels-src/kv_buffer_lds/host.c
+%C%_kernels_test_kv_buffer_reg_SOURCES = $(kv_rig_sources) \
+	%D%/kernels/kv_suite.c \
+	%D%/kernels/test_kv_buffer_reg.c \
+	kernels-src/kv_buffer_reg/host.c
 %C%_kernels_test_tile_loader_lds_SOURCES = \
 	%D%/kernels/test_tile_loader_lds.c \
 	kernels-src/tile_loader_lds/host.c
