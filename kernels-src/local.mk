@@ -25,6 +25,10 @@ embedded_files = \
 	%D%/kv_buffer_lds/kv_buffer_lds.h \
 	%D%/kv_buffer_lds/params.def \
 	%D%/kv_buffer_lds/params.h \
+	%D%/kv_buffer_pipelined/args.h \
+	%D%/kv_buffer_pipelined/kv_buffer_pipelined.h \
+	%D%/kv_buffer_pipelined/params.def \
+	%D%/kv_buffer_pipelined/params.h \
 	%D%/kv_buffer_reg/args.h \
 	%D%/kv_buffer_reg/kv_buffer_reg.h \
 	%D%/kv_buffer_reg/params.def \
@@ -40,6 +44,7 @@ EXTRA_DIST += \
 	%D%/embed.sh \
 	%D%/README.md \
 	%D%/kv_buffer_lds/README.md \
+	%D%/kv_buffer_pipelined/README.md \
 	%D%/kv_buffer_reg/README.md \
 	%D%/tile_loader_lds/README.md
 
@@ -49,5 +54,6 @@ groat_SOURCES += \
 	%D%/common/kv_host.c \
 	%D%/common/kv_host.h \
 	%D%/kv_buffer_lds/host.c \
+	%D%/kv_buffer_pipelined/host.c \
 	%D%/kv_buffer_reg/host.c \
 	%D%/tile_loader_lds/host.c

@@ -34,6 +34,7 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge \
 	%D%/unit/backend/test_judge_loader \
 	%D%/unit/backend/test_judge_mutants \
+	%D%/unit/backend/test_kv_mutants \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
 	%D%/unit/base/test_dl \
@@ -69,6 +70,7 @@ groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 groat_kernel_tests = \
 	%D%/kernels/test_convert \
 	%D%/kernels/test_kv_buffer_lds \
+	%D%/kernels/test_kv_buffer_pipelined \
 	%D%/kernels/test_kv_buffer_reg \
 	%D%/kernels/test_tile_loader_lds
 
@@ -85,9 +87,17 @@ kv_rig_sources = \
 	%D%/kernels/kv_suite.c \
 	%D%/kernels/test_kv_buffer_lds.c \
 	kernels-src/kv_buffer_lds/host.c
+%C%_kernels_test_kv_buffer_pipelined_SOURCES = $(kv_rig_sources) \
+	%D%/kernels/test_kv_buffer_pipelined.c \
+	kernels-src/kv_buffer_pipelined/host.c
 %C%_kernels_test_kv_buffer_reg_SOURCES = $(kv_rig_sources) \
 	%D%/kernels/kv_suite.c \
 	%D%/kernels/test_kv_buffer_reg.c \
+	kernels-src/kv_buffer_reg/host.c
+%C%_unit_backend_test_kv_mutants_SOURCES = $(kv_rig_sources) \
+	%D%/unit/backend/test_kv_mutants.c \
+	kernels-src/kv_buffer_lds/host.c \
+	kernels-src/kv_buffer_pipelined/host.c \
 	kernels-src/kv_buffer_reg/host.c
 %C%_kernels_test_tile_loader_lds_SOURCES = \
 	%D%/kernels/test_tile_loader_lds.c \

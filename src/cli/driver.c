@@ -14,6 +14,7 @@
 
 static const groat_driver *const drivers[] = {
     &groat_driver_kv_buffer_lds,
+    &groat_driver_kv_buffer_pipelined,
     &groat_driver_kv_buffer_reg,
     &groat_driver_tile_loader_lds,
 };

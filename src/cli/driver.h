@@ -83,6 +83,7 @@ typedef struct groat_driver {
 const groat_driver *groat_driver_find(const char *family);
 
 extern const groat_driver groat_driver_kv_buffer_lds;
+extern const groat_driver groat_driver_kv_buffer_pipelined;
 extern const groat_driver groat_driver_kv_buffer_reg;
 extern const groat_driver groat_driver_tile_loader_lds;
 
