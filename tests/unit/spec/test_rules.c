@@ -91,7 +91,7 @@ static const breaker breakers[] = {
     {"kv_buffer_pipelined", "!arch_is_amd || 2 * vm_instrs_per_load <= 63",
      "hip:gfx90a", "num_warps=2", NULL},
     {"kv_buffer_pipelined", "arch_is_amd || entry != attention", "cuda:sm_90a",
-     "", NULL},
+     "entry=attention", NULL},
     {"kv_buffer_pipelined",
      "!arch_is_amd || mma_bytes <= arch_mfma_16bit_bytes", "hip:gfx942",
      "mma=m32x32x16", NULL},
