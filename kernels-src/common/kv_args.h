@@ -30,7 +30,7 @@ struct kv_args {
                                  * floats, queries x (key_blocks * BN); output:
                                  * O, floats, queries x depth; stream: 16 bytes
                                  * per thread; block (x, y) at x * gridDim.y + y */
-    long long rows;             /* valid rows of the slab                      */
+    long long valid_rows;       /* valid rows of the slab                      */
     long long first_row;        /* row of key block 0                          */
     unsigned first_col;         /* column of the head                          */
     unsigned key_blocks;

@@ -50,7 +50,7 @@ const groat_driver_arg groat__kv_arguments[] = {
      "tiles of a key block, image and fragments entries (default: the rest)"},
     {"queries", -1, 1, 1 << 24, "rows",
      "rows of Q or P (default: one tile of them and a half, more on a GPU)"},
-    {"blocks", -1, 1, 65535, "blocks",
+    {"block_step", -1, 1, 65535, "blocks",
      "blocks that share the key blocks (scores) or tiles (stream) of a head"},
     {"heads", -1, 1, 2048, "heads",
      "heads side by side, stream entry (default: all of src_cols)"},
@@ -165,7 +165,7 @@ static groat_status check(const groat_spec *spec, const shape *s,
         return groat__kv_refuse(spec, "key_blocks * BN", keys_of(s, v),
                                 "offsets inside a tile of P are 32-bit", error);
     if (s->entry == SCORES && v[BLOCKS] > 65535)
-        return groat__kv_refuse(spec, "blocks", v[BLOCKS],
+        return groat__kv_refuse(spec, "block_step", v[BLOCKS],
                                 "a grid has 65535 blocks in y at most", error);
     return GROAT_OK;
 }
@@ -294,7 +294,7 @@ void groat__kv_bind(const groat_spec *spec, groat_plan *plan,
     args.source = addresses[0];
     args.operand = plan->buffer_count > 2 ? addresses[1] : 0;
     args.output = addresses[plan->buffer_count - 1];
-    args.rows = v[VALID_ROWS];
+    args.valid_rows = v[VALID_ROWS];
     args.first_row = v[FIRST_ROW];
     args.first_col = (unsigned)v[FIRST_COL];
     args.key_blocks = (unsigned)v[KEY_BLOCKS];

@@ -43,7 +43,7 @@ struct tile_place {
 GROAT_DEVICE tile_place place_tile(const kv_args &args, u32 key_block, u32 step,
                                    u32 first_col)
 {
-    return tile_place{key_block_rows<BN, depth, ld>(args.source, args.rows,
+    return tile_place{key_block_rows<BN, depth, ld>(args.source, args.valid_rows,
                                                     args.first_row, key_block,
                                                     first_col),
                       is_keys ? step * (BK * 2) : step * (BK * ld * 2)};

@@ -23,7 +23,7 @@ struct kv_buffer_pipelined_args {
                                  * image: 2 * stage_bytes per block: K and V of
                                  * stage 0, K and V of stage 1; stream: 16 bytes
                                  * per thread, block (x, h) at x * heads + h   */
-    long long rows;             /* valid rows of both slabs                    */
+    long long valid_rows;       /* valid rows of both slabs                    */
     long long first_row;        /* row of key block 0                          */
     unsigned first_col;         /* column of the head                          */
     unsigned key_blocks;        /* attention, stream                           */

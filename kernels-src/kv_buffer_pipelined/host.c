@@ -45,7 +45,7 @@ static const groat_driver_arg arguments[] = {
      "rows of Q (default: one block of them and a half tile, more on a GPU)"},
     {"tiles", 3, 1, 1024, "blocks",
      "image entry: key blocks that a block brings one after the other"},
-    {"blocks", -1, 1, 65535, "blocks",
+    {"block_step", -1, 1, 65535, "blocks",
      "blocks that share the key blocks, image and stream entries"},
     {"heads", -1, 1, 2048, "heads",
      "heads side by side, stream entry (default: all of src_cols)"},
@@ -221,7 +221,7 @@ static void bind(const groat_spec *spec, groat_plan *p,
     args.values = addresses[1];
     args.queries = p->buffer_count > 3 ? addresses[2] : 0;
     args.output = addresses[p->buffer_count - 1];
-    args.rows = v[VALID_ROWS];
+    args.valid_rows = v[VALID_ROWS];
     args.first_row = v[FIRST_ROW];
     args.first_col = (unsigned)v[FIRST_COL];
     args.key_blocks = (unsigned)v[KEY_BLOCKS];

@@ -58,9 +58,9 @@ GROAT_DEVICE block_place place_block(const kv_buffer_pipelined_args &args,
                                      u32 key_block, u32 first_col)
 {
     return block_place{
-        key_block_rows<BN, depth, ld>(args.keys, args.rows, args.first_row,
+        key_block_rows<BN, depth, ld>(args.keys, args.valid_rows, args.first_row,
                                       key_block, first_col),
-        key_block_rows<BN, depth, ld>(args.values, args.rows, args.first_row,
+        key_block_rows<BN, depth, ld>(args.values, args.valid_rows, args.first_row,
                                       key_block, first_col)};
 }
 

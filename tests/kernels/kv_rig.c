@@ -315,7 +315,7 @@ void kv_run(groat_context *context, const char *spec, const char *target,
     memset(out, 0xA5, bytes);
     args.source = upload(context, target, source, source_bytes);
     args.output = upload(context, target, out, bytes);
-    args.rows = t->rows;
+    args.valid_rows = t->rows;
     args.first_row = t->first_row;
     args.first_col = (unsigned)t->first_col;
     args.key_blocks = (unsigned)key_blocks;

@@ -291,7 +291,7 @@ static void drive(const kv_case *t, const char *entry, const char *target,
     values[kv_argument(kv_family_driver, "first_row")] = t->first_row;
     values[kv_argument(kv_family_driver, "heads")] = heads;
     if (heads > 0)
-        values[kv_argument(kv_family_driver, "blocks")] = 5;
+        values[kv_argument(kv_family_driver, "block_step")] = 5;
     kv_drive(context, kv_family_driver, spec, target, values, 77, &d);
     ck_assert_msg(memcmp(d.buffers[1], d.want, d.plan.buffers[1].bytes) == 0,
                   "%s on %s", spec, target);

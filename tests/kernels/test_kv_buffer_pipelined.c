@@ -123,7 +123,7 @@ static void run_image(const char *target, const kv_case *t, int64_t tiles,
     ck_assert_int_eq(groat_memory_alloc(context, target, bytes, &output, NULL),
                      GROAT_OK);
     args.output = output;
-    args.rows = t->rows;
+    args.valid_rows = t->rows;
     args.first_row = t->first_row;
     args.first_col = (unsigned)t->first_col;
     args.tiles = (unsigned)tiles;
@@ -304,7 +304,7 @@ START_TEST(sums_agree)
         kv_defaults(driver, values);
         values[kv_argument(driver, "valid_rows")] = 5 * t.BN + 7;
         values[kv_argument(driver, "first_row")] = 2;
-        values[kv_argument(driver, "blocks")] = 2;
+        values[kv_argument(driver, "block_step")] = 2;
         kv_drive(context, driver, spec, targets[k], values, 5, &d);
         ck_assert_msg(memcmp(d.buffers[2], d.want, d.plan.buffers[2].bytes) ==
                           0,

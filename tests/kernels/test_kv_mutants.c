@@ -236,7 +236,7 @@ static groat_status launch_one(groat_context *context, const char *target,
     kv_defaults(driver, values);
     values[kv_argument(driver, "valid_rows")] = families[m->family].rows;
     if (strcmp(m->entry, "stream") == 0)
-        values[kv_argument(driver, "blocks")] = families[m->family].blocks;
+        values[kv_argument(driver, "block_step")] = families[m->family].blocks;
     status = kv_try(context, driver, spec, target, values, 3, &d, error);
     last = d.plan.buffer_count - 1;
     if (status == GROAT_OK &&
