@@ -109,6 +109,10 @@ _groat() {
         return
     fi
     case $before in
+    -o)
+        compopt -o default 2>/dev/null
+        return
+        ;;
     --*)
         option=${before#--}
         value=$(_groat_value "$command" "$option")
@@ -122,6 +126,10 @@ _groat() {
             compopt -o default 2>/dev/null
             return
             ;;
+        banks)
+            _groat_offer "$typed" "$value"
+            return
+            ;;
         ?*) return ;;
         esac
         ;;
@@ -129,7 +137,7 @@ _groat() {
     case $typed in
     --*)
         _groat_offer "${typed#--}" "$(_groat_names option "$command")"
-        if [ "$command" = run ]; then
+        if [ "$command" = run ] || [ "$command" = draw ]; then
             _groat_offer "${typed#--}" \
                 "$(_groat_names argument | tr _ -)"
         fi
@@ -144,7 +152,7 @@ _groat() {
     families) _groat_offer "$typed" "$(_groat_names family)" ;;
     cache | bench)
         _groat_offer "$typed" "$(_groat_names subcommand "$command")" ;;
-    run | build | source | key)
+    run | draw | build | source | key)
         _groat_spec "$typed"
         case $typed in
         *:*,*)

@@ -142,6 +142,9 @@ typedef struct groat_trace {
     uint64_t active;        /* bit per lane                                   */
     const uint32_t *shared; /* byte address in the block's shared memory      */
     const uint64_t *source; /* copies: device address; 0: nothing but zeros   */
+    unsigned banks;         /* of shared memory, 4 bytes wide                 */
+    unsigned together;      /* neighbouring lanes that are served at once     */
+    const uint64_t *asked;  /* copies: as source, also where that is 0        */
 } groat_trace;
 
 /* Called on the thread that launches, once per instruction, in an order that

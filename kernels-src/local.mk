@@ -43,9 +43,11 @@ EXTRA_DIST += \
 	%D%/subtile_loader_st_8x32/README.md \
 	%D%/tile_loader_lds/README.md
 
-# How the CLI feeds and checks each family.
-groat_SOURCES += \
+# How the CLI and the tests feed and check each family.
+groat_hosts = \
 	%D%/plain_read/host.c \
 	%D%/subtile_loader/host.c \
 	%D%/subtile_loader_st_8x32/host.c \
 	%D%/tile_loader_lds/host.c
+
+groat_SOURCES += $(groat_hosts)

@@ -70,6 +70,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/table.h
 
 groat_SOURCES += \
+	%D%/cli/banks.c \
+	%D%/cli/banks.h \
 	%D%/cli/bench.h \
 	%D%/cli/bench_stream.c \
 	%D%/cli/cmd.h \
@@ -79,12 +81,21 @@ groat_SOURCES += \
 	%D%/cli/cmd_demo.c \
 	%D%/cli/cmd_devices.c \
 	%D%/cli/cmd_doctor.c \
+	%D%/cli/cmd_draw.c \
 	%D%/cli/cmd_families.c \
 	%D%/cli/cmd_help.c \
 	%D%/cli/cmd_key.c \
 	%D%/cli/cmd_run.c \
 	%D%/cli/cmd_source.c \
 	%D%/cli/commands.c \
+	%D%/cli/draw.c \
+	%D%/cli/draw.h \
+	%D%/cli/draw_figures.c \
+	%D%/cli/draw_map.c \
+	%D%/cli/draw_page.c \
+	%D%/cli/draw_panels.c \
+	%D%/cli/draw_reads.c \
+	%D%/cli/draw_record.c \
 	%D%/cli/driver.c \
 	%D%/cli/driver.h \
 	%D%/cli/json.c \

@@ -48,6 +48,8 @@ groat_unit_tests = \
 	%D%/unit/cache/test_damage \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
+	%D%/unit/cli/test_banks \
+	%D%/unit/cli/test_draw \
 	%D%/unit/core/test_table \
 	%D%/unit/spec/test_arch \
 	%D%/unit/spec/test_expr \
@@ -73,10 +75,15 @@ groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 
 # Each family against its oracle, on the judge's fibers: one thread.
 groat_kernel_tests = \
+	%D%/kernels/test_families \
 	%D%/kernels/test_subtile_loader_st_8x32 \
 	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_tile_loader_lds
 
+%C%_kernels_test_families_SOURCES = \
+	%D%/kernels/test_families.c \
+	$(groat_hosts) \
+	src/cli/driver.c
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
@@ -88,6 +95,23 @@ groat_kernel_tests = \
 %C%_kernels_test_tile_loader_lds_SOURCES = \
 	%D%/kernels/test_tile_loader_lds.c \
 	kernels-src/tile_loader_lds/host.c
+%C%_unit_cli_test_banks_SOURCES = \
+	%D%/unit/cli/test_banks.c \
+	src/cli/banks.c \
+	src/cli/json.c \
+	src/cli/out.c
+%C%_unit_cli_test_draw_SOURCES = \
+	%D%/unit/cli/test_draw.c \
+	src/cli/banks.c \
+	src/cli/draw.c \
+	src/cli/draw_figures.c \
+	src/cli/draw_map.c \
+	src/cli/draw_page.c \
+	src/cli/draw_panels.c \
+	src/cli/draw_reads.c \
+	src/cli/draw_record.c \
+	src/cli/json.c \
+	src/cli/out.c
 %C%_shim_test_cuda_SOURCES = \
 	%D%/shim/test_cuda.c \
 	%D%/shim/copy.c
@@ -185,9 +209,11 @@ groat_fuzz_programs = \
 # ---- shell tests
 
 groat_cli_tests = \
+	%D%/cli/banks.sh \
 	%D%/cli/bench.sh \
 	%D%/cli/completion.sh \
 	%D%/cli/demo.sh \
+	%D%/cli/draw.sh \
 	%D%/cli/failures.sh \
 	%D%/cli/json.sh \
 	%D%/cli/manual.sh \
@@ -272,6 +298,7 @@ EXTRA_DIST += \
 	%D%/style/lib.sh \
 	%D%/style/state.allow \
 	%D%/unit/backend/judge_probe/params.def \
+	%D%/unit/cli/bank_probe/params.def \
 	%D%/tools/hiprtc7.sh \
 	%D%/tools/memcheck.sh \
 	%D%/tools/memcheck.supp
@@ -287,6 +314,9 @@ noinst_HEADERS += \
 	%D%/unit/backend/exact.h \
 	%D%/unit/backend/judge_probe/args.h \
 	%D%/unit/backend/judge_probe/judge_probe.h \
+	%D%/unit/cli/bank_probe/args.h \
+	%D%/unit/cli/bank_probe/bank_probe.h \
+	%D%/unit/cli/bank_rig.h \
 	%D%/shim/amdgpu_object.h \
 	%D%/shim/copy.h \
 	%D%/shim/cuda_rig.h \

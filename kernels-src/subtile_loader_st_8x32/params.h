@@ -34,7 +34,7 @@ static_assert(dtype == 0 || dtype == 1 || dtype == 2, "dtype: allowed bf16|f16|f
 constexpr int elem_bytes = 2; // bytes: size of one element
 constexpr int subtile_cols = 32; // elements: columns of a subtile (BK)
 constexpr int tile_keys = 64; // keys: keys, that is rows, of a tile (BN)
-static_assert((tile_keys >= 8 && tile_keys <= 4096 && (tile_keys - 8) % 8 == 0), "tile_keys: allowed 8..4096/8");
+static_assert((tile_keys >= 8 && tile_keys <= 2048 && (tile_keys - 8) % 8 == 0), "tile_keys: allowed 8..2048/8");
 constexpr int depth = 128; // elements: columns of a tile, the head size
 static_assert(depth == 64 || depth == 128 || depth == 256, "depth: allowed 64|128|256");
 constexpr int src_cols = 1024; // elements: columns of the matrix: heads * depth of a KV slab
@@ -54,7 +54,7 @@ static_assert(reader == 0 || reader == 1, "reader: allowed default|v227");
 constexpr int tile_bytes = 16384; // bytes: one tile without holes
 constexpr int uses_v227 = 0; // -: 1: the slot must hold the holes of v227
 constexpr int slot_bytes = 16384; // bytes: shared memory of one tile
-static_assert((slot_bytes >= 512 && slot_bytes <= 2097152 && (slot_bytes - 512) % 16 == 0), "slot_bytes: allowed 512..2097152/16");
+static_assert((slot_bytes >= 1024 && slot_bytes <= 232448 && (slot_bytes - 1024) % 16 == 0), "slot_bytes: allowed 1024..232448/16");
 constexpr int stages = 1; // slots: tiles in flight per block (stream entry)
 static_assert((stages >= 1 && stages <= 8), "stages: allowed 1..8");
 constexpr int subtiles_per_row = 4; // subtiles: subtiles side by side

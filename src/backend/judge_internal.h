@@ -90,6 +90,7 @@ typedef struct groat__traced {
     uint64_t active;
     uint32_t shared[GROAT__JUDGE_LANES];
     uint64_t source[GROAT__JUDGE_LANES];
+    uint64_t asked[GROAT__JUDGE_LANES];
 } groat__traced;
 
 typedef struct groat__wave_trace {
@@ -187,9 +188,10 @@ void groat__judge_mfma(struct groat_cpu_env *env, unsigned number, unsigned m,
 /* Convicts where another lane of the wave brought another value here. */
 void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what);
 
-/* judge_trace.c: notes one lane's access; source is a device address or 0. */
+/* judge_trace.c: notes one lane's access; a copy asks for a device address and
+ * reads there or, out of range, nothing. */
 void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
-                       uint32_t bytes, uint64_t source);
+                       uint32_t bytes, uint64_t asked, bool reads);
 /* Reports what the lanes of a wave noted since it last met. */
 void groat__judge_tell(groat__judge *j, size_t wave);
 

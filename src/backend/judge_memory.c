@@ -117,7 +117,7 @@ void groat__judge_read(groat__judge *j, uint32_t address, void *to,
     for (uint32_t i = 0; i < bytes; i++)
         check_read(j, address + i);
     memcpy(to, j->shared + address, bytes);
-    groat__judge_note(j, access, address, bytes, 0);
+    groat__judge_note(j, access, address, bytes, 0, false);
 }
 
 void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
@@ -138,7 +138,7 @@ void groat__judge_shared_store(struct groat_cpu_env *env, unsigned address,
         mark(j, address + i, GROAT__WRITTEN);
     }
     memcpy(j->shared + address, from, bytes);
-    groat__judge_note(j, GROAT_ACCESS_WRITE, address, bytes, 0);
+    groat__judge_note(j, GROAT_ACCESS_WRITE, address, bytes, 0, false);
     groat__judge_fiber(j)->unfenced = true;
 }
 
@@ -327,8 +327,8 @@ void groat__judge_async_copy(struct groat_cpu_env *env, unsigned long long base,
     *new_flight(j) =
         (groat__flown){v.source, shared, groat__judge_fiber(j)->group,
                        (uint16_t)bytes, (uint16_t)v.inside};
-    groat__judge_note(j, GROAT_ACCESS_COPY, shared, bytes,
-                      v.inside != 0 ? v.source : 0);
+    groat__judge_note(j, GROAT_ACCESS_COPY, shared, bytes, v.source,
+                      v.inside != 0);
 }
 
 static void land(groat__judge *j, const groat__flown *copy)

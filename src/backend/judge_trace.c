@@ -50,7 +50,7 @@ static groat__traced *item_of(groat__judge *j, groat_access access,
 }
 
 void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
-                       uint32_t bytes, uint64_t source)
+                       uint32_t bytes, uint64_t asked, bool reads)
 {
     size_t lane = j->current % (size_t)j->trial->arch->wave_lanes;
     uint64_t bit = (uint64_t)1 << lane;
@@ -61,7 +61,8 @@ void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
     item = item_of(j, access, bytes, bit);
     item->active |= bit;
     item->shared[lane] = shared;
-    item->source[lane] = source;
+    item->source[lane] = reads ? asked : 0;
+    item->asked[lane] = asked;
 }
 
 /* Most different dwords that lanes [first, end) want of one bank. */
@@ -108,6 +109,8 @@ static void rate(const groat__traced *item, const groat__arch *arch,
         group = TRANSPOSE_LANES;
     if (group > lanes)
         group = lanes;
+    event->banks = banks;
+    event->together = (unsigned)group;
     for (size_t first = 0; first < lanes; first += group) {
         unsigned reuse = reuse_of(item, banks, first, first + group);
 
@@ -133,7 +136,8 @@ void groat__judge_tell(groat__judge *j, size_t wave)
                              .bytes = item->bytes,
                              .active = item->active,
                              .shared = item->shared,
-                             .source = item->source};
+                             .source = item->source,
+                             .asked = item->asked};
 
         memcpy(event.block, j->env.block, sizeof(event.block));
         rate(item, trial->arch, &event);

@@ -90,6 +90,17 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *user)
     return 1;
 }
 
+/* One try, one line, whatever the path is. */
+static void tell(groat__dl *dl, const char *what, const char *why)
+{
+    size_t start = dl->story.len;
+
+    groat__str_addf(&dl->story, "%s%s", what, why);
+    if (dl->story.data != NULL)
+        groat__one_line(dl->story.data + start);
+    groat__str_add(&dl->story, "\n");
+}
+
 /* A library without a build id is named by its bytes: slow, but never wrong. */
 static bool name_by_content(groat__dl *dl)
 {
@@ -102,7 +113,7 @@ static bool name_by_content(groat__dl *dl)
     if (status == GROAT_OK)
         groat__hex(dl->build_id, groat__hash128(data, bytes).bytes, 16);
     else
-        groat__str_addf(&dl->story, "%s\n", error.text);
+        tell(dl, error.text, "");
     groat_error_clear(&error);
     free(data);
     return status == GROAT_OK;
@@ -149,7 +160,7 @@ static bool try_name(groat__dl *dl, const char *name)
     dl->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (dl->handle == NULL) {
         reason = dlerror();
-        groat__str_addf(&dl->story, "%s\n", reason != NULL ? reason : name);
+        tell(dl, reason != NULL ? reason : name, "");
         return false;
     }
     if (describe(dl, name))
@@ -175,7 +186,7 @@ static bool try_pattern(groat__dl *dl, const char *pattern)
         for (size_t i = 0; i < found.gl_pathc && !opened; i++)
             opened = try_name(dl, found.gl_pathv[i]);
     } else {
-        groat__str_addf(&dl->story, "%s: no such file\n", pattern);
+        tell(dl, pattern, ": no such file");
     }
     globfree(&found);
     return opened;

@@ -59,6 +59,8 @@ typedef struct groat__values {
     groat__list targets; /* of build                                         */
     const char *input;
     const char *output;
+    const char *picture;
+    const char *report;
     const char *cache_dir;
     const char *family_path;
     uint64_t seed;
@@ -111,7 +113,10 @@ struct groat__cli {
     uint64_t given;         /* bit i: option i of the command was said   */
     char **argv;            /* as main got them                          */
     groat_context *context; /* NULL until groat__cli_open                */
-    groat__json json;       /* the open top object, with "format"        */
+    groat_trace_fn *trace;  /* set before groat__cli_open; NULL: nobody  */
+    void *trace_user;
+    bool tracing;     /* only while this is set is trace told          */
+    groat__json json; /* the open top object, with "format"        */
     groat__progress progress;
     groat_error failure; /* what groat__cli_fail reported, for JSON   */
 };
@@ -229,6 +234,7 @@ int groat__cmd_completion_data(groat__cli *cli);
 int groat__cmd_demo(groat__cli *cli);
 int groat__cmd_devices(groat__cli *cli);
 int groat__cmd_doctor(groat__cli *cli);
+int groat__cmd_draw(groat__cli *cli);
 int groat__cmd_families(groat__cli *cli);
 int groat__cmd_help(groat__cli *cli);
 int groat__cmd_key(groat__cli *cli);

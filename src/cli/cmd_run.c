@@ -9,6 +9,7 @@
  * exit code is the first failure's.
  * Locking: none; the tool is single-threaded.
  */
+#include "cli/banks.h"
 #include "cli/trial.h"
 
 #include <inttypes.h>
@@ -54,6 +55,8 @@ static void print_trial(const groat__trial *trial, const groat_error *error)
                      trial->launch_us, trial->device_clock ? "device" : "host",
                      trial->plan.moved_bytes, groat__trial_gb_per_s(trial));
     print_verdict(trial, error);
+    if (trial->banks && trial->launch_us > 0)
+        groat__banks_print(trial->banks);
 }
 
 /* target may be NULL: the default one, which is not known yet. */
@@ -64,6 +67,23 @@ static int check_sanitize(groat__cli *cli, const char *target)
         return GROAT__EXIT_DONE;
     return groat__cli_refuse(cli, GROAT_INVALID,
                              "--sanitize is for cpu targets, this is %s",
+                             target);
+}
+
+/* Likewise. */
+static int check_report(groat__cli *cli, const char *target)
+{
+    const char *report = cli->values.report;
+
+    if (report && strcmp(report, "banks") != 0)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "--report is '%.64s'; the reports are: banks",
+                                 report);
+    if (!report || target == NULL || strncmp(target, "cpu:", 4) == 0)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(cli, GROAT_INVALID,
+                             "--report banks is for cpu targets, which model "
+                             "the banks of shared memory; this is %s",
                              target);
 }
 
@@ -80,18 +100,35 @@ static int prepare(groat__cli *cli, groat__trial *trials)
                              &error) ||
             groat__trial_plan(cli, trial, &error))
             return groat__cli_fail(cli, &error);
-        if (check_sanitize(cli, groat_spec_target(trial->spec)))
+        if (check_sanitize(cli, groat_spec_target(trial->spec)) ||
+            check_report(cli, groat_spec_target(trial->spec)))
             return GROAT__EXIT_USAGE;
+        if (cli->values.report && !trial->driver)
+            return groat__cli_refuse(cli, GROAT_INVALID,
+                                     "--report banks: the family of %s has no "
+                                     "driver here: it is built and loaded, not "
+                                     "run",
+                                     cli->words[i]);
     }
     return GROAT__EXIT_DONE;
+}
+
+static void on_access(void *user, const groat_trace *event)
+{
+    groat__banks_add(user, event);
 }
 
 static int run_one(groat__cli *cli, groat__trial *trial, size_t index)
 {
     groat_error error = GROAT_ERROR_INIT;
     groat_status status;
+    groat__banks banks = {0};
     int code;
 
+    if (cli->values.report) {
+        cli->trace_user = &banks;
+        trial->banks = &banks;
+    }
     groat__progress_show(&cli->progress, index, cli->word_count, "making %s",
                          groat_spec_text(trial->spec));
     status = groat__trial_get(cli, trial, &error);
@@ -112,6 +149,7 @@ static int run_one(groat__cli *cli, groat__trial *trial, size_t index)
             (void)fputc('\n', stdout);
         print_trial(trial, &error);
     }
+    trial->banks = NULL;
     code = groat__exit_of(status);
     if (!code && trial->verdict == GROAT__WRONG)
         code = GROAT__EXIT_FAILED;
@@ -154,6 +192,9 @@ int groat__cmd_run(groat__cli *cli)
                                  "are %zu",
                                  cli->word_count);
     code = check_sanitize(cli, cli->values.target);
+    if (!code)
+        code = check_report(cli, cli->values.target);
+    cli->trace = cli->values.report ? on_access : NULL;
     if (!code && cli->values.sanitize)
         code = groat__sanitize(cli);
     if (!code)

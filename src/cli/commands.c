@@ -65,10 +65,25 @@ static const groat__option run_options[] = {
     ROW_REPEAT,
     FLAG("time", time, "time by device events even with one launch"),
     FLAG("sanitize", sanitize, "cpu targets: build kernels with ASan, UBSan"),
+    TEXT("report", "banks", report,
+         "cpu targets: count bank conflicts by kind of access"),
     ROW_CACHE_DIR,
     ROW_NO_CACHE,
     ROW_FAMILIES,
     ROW_DEVICE,
+    ROW_HELP,
+    ROWS_END,
+};
+
+static const groat__option draw_options[] = {
+    TEXT("output", "FILE", picture, "write the picture there; also -o FILE"),
+    ROW_TARGET,
+    ROW_JSON,
+    ROW_SEED,
+    TEXT("input", "FILE", input, "raw bytes of the first input buffer"),
+    ROW_CACHE_DIR,
+    ROW_NO_CACHE,
+    ROW_FAMILIES,
     ROW_HELP,
     ROWS_END,
 };
@@ -131,6 +146,13 @@ const groat__command groat__commands[] = {
      "Run-time arguments of the family follow as options: --valid-rows 33.\n"
      "`groat families NAME` lists them.\n",
      groat__cmd_run},
+    {"draw", "SPEC", 1, 1, false, true, draw_options,
+     "draw what a kernel does with memory, and its bank conflicts",
+     "Runs the kernel on a cpu target (cpu:gfx950 unless told otherwise) and\n"
+     "draws block 0 as an SVG: which lane copies what from where to where in\n"
+     "shared memory, and how reads and writes meet on its banks.\n"
+     "Run-time arguments of the family follow as options, as with run.\n",
+     groat__cmd_draw},
     {"build", "SPEC...", 1, ANY, false, false, build_options,
      "compile into the store; needs no GPU",
      "--target may be repeated: each SPEC is built for each target.\n",

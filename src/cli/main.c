@@ -135,6 +135,14 @@ static void on_log(void *user, int level, const char *line)
         say_text(user, "groat: warning: ", line);
 }
 
+static void on_trace(void *user, const groat_trace *event)
+{
+    const groat__cli *cli = user;
+
+    if (cli->tracing)
+        cli->trace(cli->trace_user, event);
+}
+
 int groat__cli_open(groat__cli *cli, unsigned flags)
 {
     groat_options options = GROAT_OPTIONS_INIT;
@@ -152,6 +160,8 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
     options.seed = values->seed;
     options.log = on_log;
     options.log_user = cli;
+    options.trace = cli->trace ? on_trace : NULL;
+    options.trace_user = cli;
     if (groat_open(&options, &cli->context, &error))
         return groat__cli_fail(cli, &error);
     return GROAT__EXIT_DONE;

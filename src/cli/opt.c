@@ -253,10 +253,11 @@ static int set_driver_arg(groat__cli *cli, const groat_driver_arg *arg,
     return GROAT__EXIT_DONE;
 }
 
-/* Handles argv[*at], an option; moves *at onto its value if that is apart. */
-static int parse_option(groat__cli *cli, int argc, char **argv, int *at)
+/* Handles `typed`, an option without its dashes, from argv[*at]; moves *at onto
+ * its value if that is apart. */
+static int parse_option(groat__cli *cli, const char *typed, int argc,
+                        char **argv, int *at)
 {
-    const char *typed = argv[*at] + 2;
     const char *equals = strchr(typed, '=');
     size_t len = equals ? (size_t)(equals - typed) : strlen(typed);
     const char *value = equals ? equals + 1 : NULL;
@@ -324,7 +325,9 @@ int groat__opt_parse(groat__cli *cli, int argc, char **argv)
         else if (!ended && strcmp(argv[i], "-h") == 0)
             cli->values.help = true;
         else if (!ended && strncmp(argv[i], "--", 2) == 0)
-            code = parse_option(cli, argc, argv, &i);
+            code = parse_option(cli, argv[i] + 2, argc, argv, &i);
+        else if (!ended && strcmp(argv[i], "-o") == 0)
+            code = parse_option(cli, "output", argc, argv, &i);
         else if (!ended && argv[i][0] == '-')
             code = groat__cli_refuse(
                 cli, GROAT_INVALID,

@@ -140,4 +140,6 @@ void groat__trial_json(groat__json *json, const groat__trial *trial)
         groat__json_null(json, "verified");
     else
         groat__json_bool(json, "verified", trial->verdict == GROAT__RIGHT);
+    /* A launch that was stopped was not counted whole. */
+    groat__banks_json(json, trial->launch_us > 0 ? trial->banks : NULL);
 }

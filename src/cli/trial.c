@@ -354,8 +354,10 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
 
     memcpy(how.grid, plan->grid, sizeof(how.grid));
     start = groat__cli_now_ms();
+    cli->tracing = true;
     status = groat_kernel_launch(trial->kernel, &how, plan->args,
                                  plan->args_bytes, error);
+    cli->tracing = false;
     if (!status)
         status = groat_synchronize(cli->context, groat_spec_target(trial->spec),
                                    error);
@@ -389,6 +391,7 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
     trial->device_clock = false;
     status = place(cli, trial, &at, error);
     if (!status) {
+        memcpy(trial->address, at.address, sizeof(trial->address));
         trial->driver->bind(trial->spec, &trial->plan, at.address);
         status = launch(cli, trial, &at, error);
     }

@@ -5,6 +5,7 @@
 #ifndef GROAT_CLI_TRIAL_H
 #define GROAT_CLI_TRIAL_H
 
+#include "cli/banks.h"
 #include "cli/cmd.h"
 
 /* Bytes that no kernel wrote look like this, on the host and the device. */
@@ -25,6 +26,8 @@ typedef struct groat__trial {
     groat_origin origin;
     const groat_driver *driver; /* NULL: the family has none              */
     groat_plan plan;
+    uint64_t address[GROAT_PLAN_BUFFERS]; /* of the last launch's buffers */
+    const groat__banks *banks; /* to be told; NULL: nobody counted        */
     groat__output output; /* of --output, open from the plan on           */
     double get_ms;        /* the whole of groat_kernel_get                   */
     double launch_us;     /* of one launch; 0: there was none                */

@@ -45,6 +45,11 @@ answers "has one mismatch" '"mismatches": 1,'
 answers "has its offset" '"offset": 9,'
 [ -s "$work/o" ] && pass "the output is written all the same" ||
     fail "the output is written all the same"
+expect "a picture of wrong bytes" 1 draw $loader -o "$work/wrong.svg" --json
+says "it says so" "the picture is of a run with wrong bytes"
+answers "in JSON, too" '"verified": false'
+grep -q 'THE RUN WAS WRONG: 1 of ' "$work/wrong.svg" && pass "and in it" ||
+    fail "and in it"
 expect "a wrong byte in the second of two" 1 run $loader $loader --json
 json "two with wrong bytes are JSON"
 
@@ -57,6 +62,13 @@ for case in judged:1 launch:1 load:1 memory:1 compile:4; do
     expect "$what, JSON" "${case#*:}" run $loader --json
     json "$what is JSON"
     has "$what has error" error
+    expect "$what, drawn" "${case#*:}" draw $loader -o "$work/$what.svg"
+    says "$what, drawn: the text is told" "groat: injected"
+    [ -e "$work/$what.svg" ] && fail "$what, drawn: leaves nothing" ||
+        pass "$what, drawn: leaves nothing"
+    expect "$what, reported" "${case#*:}" run $loader --target cpu:gfx950 \
+        --report banks --json
+    answers "$what has no report" '"banks": null'
     answers "$what has the log" 'first line\nsecond line'
     case $what in
     judged) answers "judged is not verified" '"verified": false' ;;

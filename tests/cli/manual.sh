@@ -98,6 +98,8 @@ spec=tile_loader_lds
 answer run run $spec --target cpu:gfx950
 answer run run $spec $spec --target cpu:gfx950
 answer all run $spec:tile_rows=7
+answer run run $spec --target cpu:gfx950 --report banks
+answer draw draw $spec -o "$work/picture.svg"
 answer build build $spec --target cpu:gfx950
 GROAT_CXX=$work/none
 export GROAT_CXX
@@ -135,6 +137,7 @@ awk '/^\.SH EXAMPLES/ { on = 1 } /^\.SH SEE/ { on = 0 }
     on && /^groat / { print }' "$work/plain" >"$work/examples"
 [ "$(grep -c . "$work/examples")" -ge 3 ] && pass "there are examples" ||
     fail "there are examples"
+cd "$work" || exit 1 # where their files go
 while read -r _ words; do
     case $words in
     *cuda:* | *hip:*)

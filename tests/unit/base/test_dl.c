@@ -158,6 +158,18 @@ START_TEST(test_nothing_found)
 }
 END_TEST
 
+START_TEST(test_lines_of_the_story)
+{
+    static const char *const names[] = {"/no\nsuch/lib.so", NULL};
+    static const char *const patterns[] = {"/no\033such/*.so", NULL};
+
+    search(names, patterns, GROAT_NO_DEVICE);
+    ck_assert_int_eq(lines_of(&fix.dl.story), 2);
+    ck_assert_ptr_nonnull(strstr(fix.dl.story.data, "/no such/lib.so"));
+    ck_assert_ptr_nonnull(strstr(fix.dl.story.data, "/no such/*.so: no such"));
+}
+END_TEST
+
 START_TEST(test_nowhere_to_look)
 {
     static const char *const none[] = {NULL};
@@ -397,6 +409,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, test_soname);
     tcase_add_test(tcase, test_nothing_found);
+    tcase_add_test(tcase, test_lines_of_the_story);
     tcase_add_test(tcase, test_nowhere_to_look);
     tcase_add_test(tcase, test_override_alone_is_tried);
     tcase_add_test(tcase, test_newest_first);

@@ -1,0 +1,322 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# groat draw: what stands in the picture, and bad input.
+. "$(dirname "$0")/common.sh"
+
+loader=tile_loader_lds
+svg=$work/picture.svg
+
+# ---- bad input: one line, the right code, and nothing left
+
+# refused NAME CODE TEXT WORDS...
+refused() {
+    of=$1
+    want=$2
+    text=$3
+    shift 3
+    expect "$of" "$want" draw "$@"
+    says "$of: says why" "$text"
+    [ "$(wc -l <"$err")" -eq 1 ] && pass "$of: in one line" ||
+        fail "$of: in one line" "$(head -n 3 "$err")"
+    [ -e "$svg" ] && fail "$of: leaves nothing" || pass "$of: leaves nothing"
+}
+refused "no file" 2 "draw needs -o FILE" $loader
+refused "no spec" 2 "draw needs SPEC" -o "$svg"
+refused "two specs" 2 "takes no word" $loader $loader -o "$svg"
+refused "no value" 2 "--output needs a value" $loader -o
+refused "an empty name" 2 "not an empty word" $loader -o ""
+refused "two files" 2 "--output" $loader -o "$svg" -o "$svg"
+refused "an unknown option" 2 "no option --colour" $loader -o "$svg" --colour
+refused "an unknown short option" 2 "no option '-q'" $loader -o "$svg" -q
+refused "a bad spec" 2 "dtype" $loader:dtype=f7 -o "$svg"
+refused "a bad run-time argument" 2 "first_col" $loader -o "$svg" --first-col 1
+refused "an unknown family" 2 no_such_family no_such_family -o "$svg"
+refused "a GPU" 2 "draw is for cpu targets, which tell each access" $loader \
+    -o "$svg" --target hip:gfx950
+refused "another GPU" 2 "this is cuda:sm_90a" $loader -o "$svg" \
+    --target cuda:sm_90a
+refused "no folder" 1 "$work/none/p.svg" $loader -o "$work/none/p.svg"
+refused "a folder" 1 "$work" $loader -o "$work"
+refused "no shared memory" 2 "touches no shared memory" plain_read -o "$svg"
+[ -w /dev/full ] && refused "a full disk" 1 /dev/full $loader -o /dev/full
+mkdir -p "$work/own/mine"
+for file in args.h params.def; do
+    sed "s/$loader/mine/g" "$tree/kernels-src/$loader/$file" \
+        >"$work/own/mine/$file"
+done
+sed "s/$loader/mine/g" "$tree/kernels-src/$loader/$loader.h" \
+    >"$work/own/mine/mine.h"
+refused "a family without driver" 2 "no driver here" mine -o "$svg" \
+    --family-path "$work/own"
+echo old >"$svg"
+expect "a refusal keeps what was there" 2 draw plain_read -o "$svg"
+[ "$(cat "$svg")" = old ] && pass "it is there" || fail "it is there"
+
+# ---- good input
+
+expect "a picture" 0 draw $loader -o "$svg"
+answers "names the file" "$svg: "
+grep -q '^</svg>$' "$svg" && pass "it is whole" || fail "it is whole"
+grep -q -x old "$svg" && fail "nothing old is left" || pass "nothing old is left"
+expect "the long option" 0 draw --output="$work/same.svg" $loader
+cmp -s "$svg" "$work/same.svg" && pass "one spec, one picture" ||
+    fail "one spec, one picture"
+expect "to a pipe" 0 draw $loader -o /dev/stdout
+grep -q '</svg>' "$out" && pass "it came" || fail "it came"
+
+if ! command -v python3 >/dev/null 2>&1; then
+    skip "what stands in the pictures: there is no python3"
+    finish
+fi
+
+# check.py PICTURE ANSWER REPORT [BYTE:ROW,COLUMN|BYTE:zero|
+# BYTE:WAVE/COPY.LANE|gaps:N|worst:N]...: all that must hold of any picture, and
+# what lies at bytes of shared memory.
+cat >"$work/check.py" <<'END'
+import json
+import re
+import sys
+import xml.etree.ElementTree as tree
+
+NS = "{http://www.w3.org/2000/svg}"
+text = open(sys.argv[1], encoding="ascii").read()
+answer = json.load(open(sys.argv[2]))
+report = json.load(open(sys.argv[3]))
+root = tree.fromstring(text)
+bad = []
+
+
+def check(good, words):
+    if not good:
+        bad.append(words)
+
+
+# Drawn by itself: no script, nothing from elsewhere; A4 wide; no small text.
+check(root.tag == NS + "svg", "the root is an svg")
+check(root.get("width") == "210mm", "it is as wide as A4")
+check(root.get("height") == "%dmm" % (297 * answer["pages"]), "whole pages")
+box = [float(x) for x in root.get("viewBox").split()]
+check(abs(box[3] / box[2] - 297 / 210 * answer["pages"]) < .01, "its scale")
+for at in root.iter():
+    check(at.tag.startswith(NS), "an element of elsewhere: %s" % at.tag)
+    check(at.tag not in (NS + "script", NS + "image", NS + "use"),
+          "there is a %s" % at.tag)
+    for name, value in at.items():
+        check(not name.startswith("on") and "href" not in name, name)
+        check("url(" not in value or "url(#" in value, value)
+style = root.find(NS + "style").text
+check("@import" not in style, "no style sheet from elsewhere")
+for size in re.findall(r"font-size:([\d.]+)px", style):
+    check(float(size) >= 6, "text of %s pt" % size)
+check(len(text) < 2 << 20 and len(text) == answer["output_bytes"], "its size")
+
+# Every label lies on the paper, and in its box.
+for at in root.iter(NS + "text"):
+    check(0 < float(at.get("x")) < box[2], "text beside the page")
+    check(0 < float(at.get("y")) < box[3], "text off the pages")
+
+
+def width(label):
+    return sum(2.1 if c in "./-, " else 3.82 if c.isdigit() else 5
+               for c in label)
+
+
+def groups(name):
+    return [g for g in root.iter(NS + "g")
+            if name in g.get("class", "").split()]
+
+
+def fills(group):
+    return [r.get("class") for r in group.findall(NS + "rect")]
+
+
+for group in groups("shared") + groups("source"):
+    rect = group.find(NS + "rect")
+    for label in group.findall(NS + "text"):
+        check(width(label.text) <= float(rect.get("width")) + .01,
+              "%s does not fit" % label.text)
+        check(0 < float(label.get("y")) - float(rect.get("y")) <
+              float(rect.get("height")), "%s lies outside" % label.text)
+
+# Shared memory: each cell once, labelled unless nobody wrote it, and with the
+# colour of its banks.
+banks = answer["shared_banks"]
+cells = {}
+for group in groups("shared"):
+    at = int(group.get("id")[4:])
+    check(at not in cells, "cell %d is there twice" % at)
+    cells[at] = group
+    labels = [t.text for t in group.findall(NS + "text")]
+    title = group.find(NS + "title").text
+    if "never written" in title:
+        check(labels == [] and fills(group) == ["gap"], "gap %d" % at)
+        continue
+    check(re.match(r"\d+/\d+(\.\d+)?", labels[0]), "the label of %d" % at)
+    check(fills(group)[0] == "g%d" % (at // 16 % (banks // 4)),
+          "the colour of %d" % at)
+    check(("zero" in fills(group)) == ("zeros" in title), "zeros at %d" % at)
+whole = (answer["shared_bytes"] + 15) // 16
+check(len(cells) == answer["cells"], "cells as answered")
+check(len(cells) == min(whole, 2048), "a cell per 16 bytes")
+check(sorted(cells) == [16 * i for i in range(len(cells))], "no cell is missing")
+check(sum("gap" in fills(g) for g in cells.values()) == answer["gap_cells"],
+      "gaps as answered")
+check(sum("zero" in fills(g) for g in cells.values()) == answer["zero_cells"],
+      "zeros as answered")
+colours = {fills(g)[0] for g in cells.values() if fills(g) != ["gap"]}
+check(len(colours) == min(len(cells) - answer["gap_cells"], banks // 4),
+      "%d colours" % len(colours))
+check(len(re.findall(r"^\.g\d+\{fill", style, re.M)) == banks // 4, "the palette")
+
+# The source: each vector once.
+source = groups("source")
+check(len(source) == answer["source_cells"], "vectors as answered")
+check(len({g.get("id") for g in source}) == len(source), "vectors once")
+check(sum("zero" in fills(g) for g in source) == answer["source_zero_cells"],
+      "zero vectors as answered")
+
+# Conflicts are marked where the figures have some, and figures have some where
+# the report has.
+marked = len(groups("conflict"))
+check(marked == sum(f["in_conflict"] for f in answer["figures"]),
+      "%d boxes are marked" % marked)
+check(len(groups("spot")) == sum(f["boxes"] for f in answer["figures"]),
+      "boxes as answered")
+for group in groups("spot"):
+    check(("conflict" in group.get("class").split()) ==
+          any(c in ("hot", "warm") for c in fills(group)),
+          "an outline and a conflict are one")
+worst = {}
+for f in answer["figures"]:
+    key = f["access"], f["bytes"]
+    worst[key] = max(worst.get(key, 1), f["worst"])
+    check((f["in_conflict"] > 0) == (f["worst"] > 1), "%s of %d bytes" % key)
+    check((f["passes"] > f["passes_min"]) == (f["worst"] > 1), "passes")
+check(report["banks"] == answer["banks"], "the sums are those of the report")
+if len(answer["figures"]) < 12:
+    for k in report["banks"]:
+        key = k["access"], k["bytes"]
+        check(worst.get(key, 1) == k["worst"], "the worst %s of %d" % key)
+
+# What lies where.
+for words in sys.argv[4:]:
+    at, what = words.split(":")
+    if at == "gaps":
+        check(answer["gap_cells"] == int(what), "not %s gaps" % what)
+        continue
+    if at == "worst":
+        check(max(worst.values()) == int(what), "not %s-way at worst" % what)
+        continue
+    at = int(at)
+    title = cells[at // 16 * 16].find(NS + "title").text
+    if what == "zero":
+        check("zeros" in title, "%d: %s" % (at, title))
+        continue
+    if "/" in what:
+        wave, copy, lane = re.split("[/.]", what)
+        check(re.search(r"wave %s, copy %s, lane %s\b" % (wave, copy, lane),
+                        title), "%s: %s" % (words, title))
+        continue
+    row, column = what.split(",")
+    place = "from row %s, byte %d of " % (row, int(column) - at % 16)
+    check(place in title, "%s: %s" % (words, title))
+print("; ".join(bad[:5]))
+sys.exit(1 if bad else 0)
+END
+
+# drawn NAME SPEC TARGET ARGUMENTS BYTE:PLACE...
+drawn() {
+    of=$1
+    spec=$2
+    target=$3
+    arguments=$4
+    shift 4
+    # shellcheck disable=SC2086
+    {
+        expect "$of: report" 0 run "$spec" --target "$target" $arguments \
+            --report banks --json
+        cp "$out" "$work/report"
+        expect "$of: picture" 0 draw "$spec" --target "$target" $arguments \
+            -o "$svg" --json
+    }
+    json "$of: is JSON"
+    if python3 "$work/check.py" "$svg" "$out" "$work/report" "$@" \
+        >"$work/said" 2>&1; then
+        pass "$of: stands as it must"
+    else
+        fail "$of: stands as it must" "$(tail -n 1 "$work/said")"
+    fi
+    if command -v xmllint >/dev/null 2>&1; then
+        xmllint --noout "$svg" 2>"$work/said" &&
+            pass "$of: xmllint takes it" ||
+            fail "$of: xmllint takes it" "$(head -n 1 "$work/said")"
+    fi
+}
+
+# Bytes of the layouts' oracles: row and byte of the source.
+one="--row-tiles 1 --col-tiles 1"
+interleaved=$loader:tile_rows=128,src_cols=4096,num_loading_warps=8
+interleaved=$interleaved,swizzle_bits=1,swizzle_base=5,swizzle_shift=4
+drawn "interleaved, swizzled" "$interleaved" cpu:gfx950 \
+    "--first-row 128 --first-col 64 --valid-rows 256 $one" \
+    0:128,128 15:128,143 16:128,144 64:129,128 545:136,129 1023:143,159 \
+    1024:128,192 1025:128,193 2825:156,169 8192:192,128 8993:204,129 \
+    16383:255,223 0:0/0.0 16:0/0.1 272:0/0.17 1008:0/0.63 8272:0/1.5 \
+    8832:0/1.40 15392:7/1.2 16368:7/1.63
+full=$loader:dtype=fp8,tile_rows=128,tile_cols=128,full_width=1
+full=$full,num_loading_warps=8,swizzle_bits=3,swizzle_base=4,swizzle_shift=4
+drawn "full width, swizzled" "$full" cpu:gfx950 \
+    "--first-row 128 --first-col 256 --valid-rows 200 $one" \
+    0:128,256 15:128,271 16:128,272 64:128,320 127:128,383 545:132,257 \
+    1023:135,335 1024:136,320 1025:136,321 2825:150,313 8192:192,256 \
+    8993:198,273 16383:zero 272:0/0.17 8272:0/1.5 15392:7/1.2
+drawn "rows past the end" \
+    "$loader:num_loading_warps=8,swizzle_bits=1,swizzle_base=5,swizzle_shift=4" \
+    cpu:gfx950 "--first-col 192 --valid-rows 33 $one" \
+    0:0,384 545:8,385 1024:0,448 4096:32,384 4897:zero 8191:zero
+drawn "32 banks, dwords" "$loader:num_loading_warps=8" cpu:gfx90a "$one" \
+    0:0,0 1024:0,64
+drawn "a ring of slots" "$loader:entry=stream,stages=3" cpu:sm_90a \
+    "--row-step 1 --col-tiles 1" 0:0,0 1024:0,64
+drawn "more than is drawn" "$loader:tile_rows=512" cpu:gfx950 "$one" 0:0,0
+
+# Subtiles of a V operand: two placements of 8-bit elements, the second without
+# bank conflicts and with a hole behind each KiB; and 16-bit ones.
+subtiles=subtile_loader_st_8x32
+v227=$subtiles:dtype=fp8,placement=v227
+drawn "v227" "$v227,entry=fragments" cpu:gfx950 "--valid-rows 128 $one" \
+    0:0,0 128:1,0 256:16,0 1040:4,0 2080:2,0 4160:8,0 8320:64,0 9001:97,41 \
+    12345:119,9 16623:127,127 272:0/0.17 1120:0/1.5 1680:0/1.40 15632:7/1.2 \
+    16608:7/1.63 gaps:16 worst:1
+drawn "v227, poisoned" "$v227" cpu:gfx950 "--valid-rows 77 $one" \
+    1040:4,0 9001:zero 13525:76,5 13653:zero gaps:16 worst:1
+drawn "the default placement" "$subtiles:dtype=fp8,entry=fragments" cpu:gfx950 \
+    "--valid-rows 128 $one" \
+    0:0,0 64:1,0 512:0,64 1024:8,0 8192:64,0 16383:127,127 8272:0/1.5 \
+    15392:7/1.2 gaps:0 worst:2
+drawn "16-bit elements" "$subtiles:entry=fragments" cpu:gfx950 \
+    "--valid-rows 64 $one" 0:0,0 1024:0,128 8192:32,0 16383:63,255 gaps:0 \
+    worst:1
+
+# Every family that can be run, whatever it does.
+for family in $("$groat" completion-data |
+    sed -n 's/^argument	\([^	]*\)	.*/\1/p' | sort -u); do
+    code=0
+    run draw "$family" -o "$work/any.svg" --json
+    if [ "$code" -eq 2 ] && grep -q 'touches no shared memory' "$err"; then
+        pass "$family has nothing to draw"
+        continue
+    fi
+    [ "$code" -eq 0 ] && pass "$family is drawn" || {
+        fail "$family is drawn" "exit code $code: $(head -c 200 "$err")"
+        continue
+    }
+    # Block 0 alone is drawn, all of them are reported: no comparison there.
+    if python3 "$work/check.py" "$work/any.svg" "$out" "$out" \
+        >"$work/said" 2>&1; then
+        pass "$family: stands as it must"
+    else
+        fail "$family: stands as it must" "$(tail -n 1 "$work/said")"
+    fi
+done
+finish

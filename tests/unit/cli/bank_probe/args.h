@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Launch arguments of bank_probe, and what it can be told to do.
+ */
+#pragma once
+
+enum bank_probe_what {
+    /* one wave: lane l at byte l * stride */
+    BANK_PROBE_READ,
+    BANK_PROBE_READ_SWIZZLED, /* the same, through swizzle (3,4,4) */
+    BANK_PROBE_WRITE,
+    /* eight waves: a tile copied in one placement, then transpose reads */
+    BANK_PROBE_V227,
+    BANK_PROBE_FP8,
+    BANK_PROBE_BF16
+};
+
+struct bank_probe_args {
+    unsigned long long source; /* tile of 16384 bytes, row-major            */
+    unsigned what;             /* enum bank_probe_what                      */
+    unsigned stride;
+    unsigned bytes;  /* per lane: 4, 8, 16                                  */
+    unsigned valid;  /* rows of the tile; later ones are out of range       */
+    unsigned filled; /* whether stores fill shared memory first             */
+    unsigned reserved;
+};
