@@ -4,9 +4,15 @@
 # and for families outside the library that build on common/.
 embedded_files = \
 	%D%/common/burst.h \
+	%D%/common/convert.h \
 	%D%/common/cpu_hooks.h \
 	%D%/common/fragment.h \
 	%D%/common/image.h \
+	%D%/common/kv_args.h \
+	%D%/common/kv_entries.h \
+	%D%/common/kv_fragments.h \
+	%D%/common/kv_slab.h \
+	%D%/common/kv_tile.h \
 	%D%/common/mma.h \
 	%D%/common/pv.h \
 	%D%/common/stream.h \
@@ -16,6 +22,18 @@ embedded_files = \
 	%D%/common/vendor_cpu.h \
 	%D%/common/vendor_cuda.h \
 	%D%/common/vendor_hip.h \
+	%D%/kv_buffer_lds/args.h \
+	%D%/kv_buffer_lds/kv_buffer_lds.h \
+	%D%/kv_buffer_lds/params.def \
+	%D%/kv_buffer_lds/params.h \
+	%D%/kv_buffer_pipelined/args.h \
+	%D%/kv_buffer_pipelined/kv_buffer_pipelined.h \
+	%D%/kv_buffer_pipelined/params.def \
+	%D%/kv_buffer_pipelined/params.h \
+	%D%/kv_buffer_reg/args.h \
+	%D%/kv_buffer_reg/kv_buffer_reg.h \
+	%D%/kv_buffer_reg/params.def \
+	%D%/kv_buffer_reg/params.h \
 	%D%/plain_read/args.h \
 	%D%/plain_read/params.def \
 	%D%/plain_read/params.h \
@@ -38,6 +56,9 @@ EXTRA_DIST += \
 	%D%/defaults.sh \
 	%D%/embed.sh \
 	%D%/README.md \
+	%D%/kv_buffer_lds/README.md \
+	%D%/kv_buffer_pipelined/README.md \
+	%D%/kv_buffer_reg/README.md \
 	%D%/plain_read/README.md \
 	%D%/subtile_loader/README.md \
 	%D%/subtile_loader_st_8x32/README.md \
@@ -45,6 +66,12 @@ EXTRA_DIST += \
 
 # How the CLI and the tests feed and check each family.
 groat_hosts = \
+	%D%/common/kv_driver.c \
+	%D%/common/kv_host.c \
+	%D%/common/kv_host.h \
+	%D%/kv_buffer_lds/host.c \
+	%D%/kv_buffer_pipelined/host.c \
+	%D%/kv_buffer_reg/host.c \
 	%D%/plain_read/host.c \
 	%D%/subtile_loader/host.c \
 	%D%/subtile_loader_st_8x32/host.c \

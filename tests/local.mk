@@ -37,8 +37,6 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge_wave \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
-	%D%/unit/backend/test_st_8x32_mutants \
-	%D%/unit/backend/test_subtile_mutants \
 	%D%/unit/backend/test_shared \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
@@ -73,12 +71,24 @@ groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 	%D%/shim/test_hip_calls \
 	%D%/shim/test_nvrtc
 
-# Each family against its oracle, on the judge's fibers: one thread.
+# All families over their params.def, and the oldest against its oracle, on the
+# judge's fibers: one thread.
 groat_kernel_tests = \
+	%D%/kernels/test_convert \
 	%D%/kernels/test_families \
-	%D%/kernels/test_subtile_loader_st_8x32 \
-	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_tile_loader_lds
+
+# Each of the others against its oracle, and with waits, barriers and addresses
+# taken out.  Another compiler of groat itself changes nothing of them.
+groat_family_tests = \
+	%D%/kernels/test_kv_buffer_lds \
+	%D%/kernels/test_kv_buffer_pipelined \
+	%D%/kernels/test_kv_buffer_reg \
+	%D%/kernels/test_kv_mutants \
+	%D%/kernels/test_st_8x32_mutants \
+	%D%/kernels/test_subtile_loader \
+	%D%/kernels/test_subtile_loader_st_8x32 \
+	%D%/kernels/test_subtile_mutants
 
 %C%_kernels_test_families_SOURCES = \
 	%D%/kernels/test_families.c \
@@ -86,6 +96,29 @@ groat_kernel_tests = \
 	src/cli/driver.c
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
+%C%_kernels_test_convert_SOURCES = \
+	%D%/kernels/test_convert.c \
+	kernels-src/common/kv_host.c
+kv_rig_sources = \
+	%D%/kernels/kv_rig.c \
+	kernels-src/common/kv_driver.c \
+	kernels-src/common/kv_host.c
+%C%_kernels_test_kv_buffer_lds_SOURCES = $(kv_rig_sources) \
+	%D%/kernels/kv_suite.c \
+	%D%/kernels/test_kv_buffer_lds.c \
+	kernels-src/kv_buffer_lds/host.c
+%C%_kernels_test_kv_buffer_pipelined_SOURCES = $(kv_rig_sources) \
+	%D%/kernels/test_kv_buffer_pipelined.c \
+	kernels-src/kv_buffer_pipelined/host.c
+%C%_kernels_test_kv_buffer_reg_SOURCES = $(kv_rig_sources) \
+	%D%/kernels/kv_suite.c \
+	%D%/kernels/test_kv_buffer_reg.c \
+	kernels-src/kv_buffer_reg/host.c
+%C%_kernels_test_kv_mutants_SOURCES = $(kv_rig_sources) \
+	%D%/kernels/test_kv_mutants.c \
+	kernels-src/kv_buffer_lds/host.c \
+	kernels-src/kv_buffer_pipelined/host.c \
+	kernels-src/kv_buffer_reg/host.c
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
 	%D%/kernels/test_subtile_loader_st_8x32.c \
 	kernels-src/subtile_loader_st_8x32/host.c
@@ -258,10 +291,13 @@ EXTRA_DIST += \
 	%D%/isa/README.md \
 	%D%/isa/common.sh \
 	%D%/isa/table.sh \
+	%D%/isa/attention.py \
 	%D%/isa/codeobject.py \
 	%D%/isa/drive.py \
 	%D%/isa/families/__init__.py \
 	%D%/isa/families/plain_read.py \
+	%D%/isa/families/subtile_loader.py \
+	%D%/isa/families/subtile_loader_st_8x32.py \
 	%D%/isa/families/tile_loader_lds.py \
 	%D%/isa/inputs.py \
 	%D%/isa/lint.py \
@@ -305,6 +341,8 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/kv_rig.h \
+	%D%/kernels/kv_suite.h \
 	%D%/kernels/st_8x32_oracle.h \
 	%D%/kernels/st_8x32_rig.h \
 	%D%/kernels/subtile.h \
@@ -329,9 +367,11 @@ noinst_HEADERS += \
 
 if HAVE_CHECK
 check_PROGRAMS += \
-	$(groat_check_programs) $(groat_fuzz_programs) $(groat_kernel_tests)
+	$(groat_check_programs) $(groat_fuzz_programs) $(groat_kernel_tests) \
+	$(groat_family_tests)
 check_LTLIBRARIES += $(groat_shims) $(tiny_libraries)
-TESTS += $(groat_program_tests) $(groat_style_tests) $(groat_isa_tests)
+TESTS += $(groat_program_tests) $(groat_style_tests) $(groat_family_tests) \
+	$(groat_isa_tests)
 
 # One summary of the skips and their reasons, after the last test.
 check-local: check-TESTS

@@ -15,13 +15,17 @@
 //   global_load16/store16        16 bytes at a device address
 //   buffer, make_buffer          a bounded view of device memory; reads past
 //                                num_records bytes give zero, dword by dword
-//   buffer_load16                16 bytes of a buffer into registers
+//   buffer_load8/16              8 or 16 bytes of a buffer into registers
+//   settle(v)                    v, a vec4 that was loaded, is in its registers
+//                                from here on: no later use of it waits
+//   float_bits(x)                the 32 bits of a float
 //   async_copy<bytes>            every lane copies 4 or 16 bytes from the
 //                                buffer to shared memory, lanes side by side
 //   async_commit()               ends a group of copies (NVIDIA counts groups)
 //   async_wait<ops, groups>()    until all but the youngest `ops` copies (AMD)
 //                                or `groups` groups (NVIDIA) of this wave
 //                                (thread) have landed
+//   compiler_fence()             accesses above are issued above those below
 //   shared_fence()               own shared-memory stores are done
 //   block_barrier()              all threads of the block; drains nothing
 //   accumulator<m>               (AMD) a lane's m * m / 64 floats of a tile

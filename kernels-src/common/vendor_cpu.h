@@ -137,6 +137,15 @@ inline buffer make_buffer(u64 base, u32 num_records)
     return buffer{base, num_records};
 }
 
+inline vec2 buffer_load8(buffer b, u32 voffset, u32 soffset)
+{
+    vec2 v;
+
+    cpu_env->ops->buffer_load(cpu_env, b.base, b.num_records, voffset, soffset,
+                              &v, 8);
+    return v;
+}
+
 inline vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
 {
     vec4 v;
@@ -144,6 +153,18 @@ inline vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
     cpu_env->ops->buffer_load(cpu_env, b.base, b.num_records, voffset, soffset,
                               &v, 16);
     return v;
+}
+
+inline void settle(vec4 &)
+{
+}
+
+inline u32 float_bits(float x)
+{
+    u32 bits;
+
+    __builtin_memcpy(&bits, &x, sizeof(bits));
+    return bits;
 }
 
 template <int bytes>
@@ -162,6 +183,10 @@ inline void async_commit()
 template <int ops, int groups> inline void async_wait()
 {
     cpu_env->ops->async_wait(cpu_env, ops, groups);
+}
+
+inline void compiler_fence()
+{
 }
 
 inline void shared_fence()

@@ -120,6 +120,20 @@ GROAT_DEVICE u32 bytes_inside(buffer b, u32 offset, u32 bytes)
     return (left < bytes ? left : bytes) & ~3u;
 }
 
+GROAT_DEVICE vec2 buffer_load8(buffer b, u32 voffset, u32 soffset)
+{
+    u32 offset = voffset + soffset;
+    u32 inside = bytes_inside(b, offset, 8);
+    const u32 *from = reinterpret_cast<const u32 *>(b.base + offset);
+    vec2 v = {0, 0};
+
+    if (inside > 0)
+        v.x = from[0];
+    if (inside > 4)
+        v.y = from[1];
+    return v;
+}
+
 GROAT_DEVICE vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
 {
     u32 offset = voffset + soffset;
@@ -136,6 +150,15 @@ GROAT_DEVICE vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
     if (inside > 8)
         v.z = from[2];
     return v;
+}
+
+GROAT_DEVICE void settle(vec4 &)
+{
+}
+
+GROAT_DEVICE u32 float_bits(float x)
+{
+    return __float_as_uint(x);
 }
 
 template <int bytes>
@@ -166,6 +189,11 @@ GROAT_DEVICE void async_commit()
 template <int ops, int groups> GROAT_DEVICE void async_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
+}
+
+GROAT_DEVICE void compiler_fence()
+{
+    asm volatile("" ::: "memory");
 }
 
 GROAT_DEVICE void shared_fence()

@@ -25,6 +25,7 @@ typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
+typedef u32 u32x2 __attribute__((ext_vector_type(2)));
 typedef u32 u32x4 __attribute__((ext_vector_type(4)));
 
 struct alignas(8) vec2 {
@@ -144,14 +145,36 @@ GROAT_DEVICE buffer make_buffer(u64 base, u32 num_records)
 
 // The intrinsic by its name: its builtin is younger than the oldest hipRTC.  The
 // compiler waits for the value where it is used.
+extern __attribute__((device)) u32x2
+llvm_buffer_load2(u32x4 words, u32 voffset, u32 soffset,
+                  u32 aux) __asm("llvm.amdgcn.raw.buffer.load.v2i32");
 extern __attribute__((device)) u32x4
 llvm_buffer_load(u32x4 words, u32 voffset, u32 soffset,
                  u32 aux) __asm("llvm.amdgcn.raw.buffer.load.v4i32");
+
+GROAT_DEVICE vec2 buffer_load8(buffer b, u32 voffset, u32 soffset)
+{
+    return __builtin_bit_cast(
+        vec2, llvm_buffer_load2(b.words, voffset, wave_uniform(soffset), 0));
+}
 
 GROAT_DEVICE vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
 {
     return __builtin_bit_cast(
         vec4, llvm_buffer_load(b.words, voffset, wave_uniform(soffset), 0));
+}
+
+// The compiler waits for a loaded value in front of whatever uses it, as this
+// does.  Copies and waits are unseen by it: a use inside a loop would cost a
+// wait for everything in each round.
+GROAT_DEVICE void settle(vec4 &v)
+{
+    asm volatile("" : "+v"(v.x), "+v"(v.y), "+v"(v.z), "+v"(v.w));
+}
+
+GROAT_DEVICE u32 float_bits(float x)
+{
+    return __builtin_bit_cast(u32, x);
 }
 
 template <int bytes>
@@ -182,6 +205,11 @@ GROAT_DEVICE void async_commit()
 template <int ops, int groups> GROAT_DEVICE void async_wait()
 {
     asm volatile("s_waitcnt vmcnt(%0)" ::"n"(ops) : "memory");
+}
+
+GROAT_DEVICE void compiler_fence()
+{
+    asm volatile("" ::: "memory");
 }
 
 GROAT_DEVICE void shared_fence()

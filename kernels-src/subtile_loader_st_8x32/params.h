@@ -34,7 +34,7 @@ static_assert(dtype == 0 || dtype == 1 || dtype == 2, "dtype: allowed bf16|f16|f
 constexpr int elem_bytes = 2; // bytes: size of one element
 constexpr int subtile_cols = 32; // elements: columns of a subtile (BK)
 constexpr int tile_keys = 64; // keys: keys, that is rows, of a tile (BN)
-static_assert((tile_keys >= 8 && tile_keys <= 2048 && (tile_keys - 8) % 8 == 0), "tile_keys: allowed 8..2048/8");
+static_assert((tile_keys >= 8 && tile_keys <= 3632 && (tile_keys - 8) % 8 == 0), "tile_keys: allowed 8..3632/8");
 constexpr int depth = 128; // elements: columns of a tile, the head size
 static_assert(depth == 64 || depth == 128 || depth == 256, "depth: allowed 64|128|256");
 constexpr int src_cols = 1024; // elements: columns of the matrix: heads * depth of a KV slab

@@ -22,6 +22,7 @@ enum { BANK = 4, ROOM = 64, STRIPS = 4, BANKS_SIDE_BY_SIDE = 64 };
 #define BOX_HEIGHT  9.0
 #define TEXT_BASE   6.7
 #define MARK        34.0
+#define BANK_BYTES  4.0
 #define NARROW      12.0 /* a box that a bold outline would fill */
 #define COLUMN_GAP  12.0
 #define HEAD_HEIGHT 34.0 /* of a kind's heading, at most */
@@ -168,18 +169,18 @@ static void draw_part(const plot *p, const spot *s, uint32_t from, uint32_t to)
 {
     uint32_t wide = p->record->banks * BANK;
     double x, y;
-    double width = p->bank * (to - from) / BANK;
+    double width = p->bank * (to - from) / BANK_BYTES;
     bool narrow = width < NARROW;
     char label[ROOM];
 
     place_row(p, from / wide, &x, &y);
-    x += p->bank * (from % wide) / BANK;
+    x += p->bank * (from % wide) / BANK_BYTES;
     /* A colour per four banks, also where a spot lies across two. */
     for (uint32_t at = from; at < to;) {
         uint32_t stop = at / 16 * 16 + 16 < to ? at / 16 * 16 + 16 : to;
 
-        groat__sheet_group(p->sheet, x + p->bank * (at - from) / BANK, y,
-                           p->bank * (stop - at) / BANK, BOX_HEIGHT,
+        groat__sheet_group(p->sheet, x + p->bank * (at - from) / BANK_BYTES, y,
+                           p->bank * (stop - at) / BANK_BYTES, BOX_HEIGHT,
                            at % wide / 16);
         at = stop;
     }

@@ -411,14 +411,16 @@ static void say_content(const grid *g, const groat__cell *cell, double width,
 static void draw_gaps(const grid *g, const groat__cell *cell, double x,
                       double y, double width)
 {
+    const double part = width / (double)CELL;
+
     for (unsigned b = 0; b < CELL;) {
         unsigned end = b;
 
         while (end < CELL && !(cell->written >> end & 1))
             end++;
         if (end > b)
-            groat__sheet_box(g->sheet, x + width * b / CELL, y,
-                             width * (end - b) / CELL, CELL_HEIGHT, "gap");
+            groat__sheet_box(g->sheet, x + part * b, y, part * (end - b),
+                             CELL_HEIGHT, "gap");
         b = end > b ? end : b + 1;
     }
 }

@@ -180,6 +180,10 @@ def check_counts(built, expect):
         seen = sum(map(test, code))
         if wanted is not None and not _allowed(seen, wanted):
             yield f'{seen} {name}, expected {wanted}'
+    for pattern, wanted in expect.ops.items():
+        seen = sum(re.fullmatch(pattern, i.op) is not None for i in code)
+        if not _allowed(seen, wanted):
+            yield f'{seen} of {pattern}, expected {wanted}'
 
 
 def check_steady(built, expect):

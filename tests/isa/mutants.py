@@ -3,7 +3,8 @@
 loosened by one, each barrier removed.  Every one must be caught by the machine
 (wrong bytes, an early read, a race), but those that a family lists as
 equivalent with a reason, and waits of the compiler at which no run has anything
-to wait for: removing those cannot change the run.  Waits for LDS and scalar
+to wait for, or only registers: a use of those that came too early would be
+noticed, so removing such a wait changes nothing.  Waits for LDS and scalar
 loads are all taken to be the compiler's, those for vector memory only where the
 family says that it may add some."""
 import re
@@ -59,31 +60,30 @@ def mutants(code):
             number += 1
 
 
-def verdict(built, mutant, cases, seeds):
-    """What each run of the mutant came to: a list of None or a text."""
-    said = []
+def caught_by(built, mutant, cases, seeds):
+    """What the first run that notices the mutant says, or None."""
     for case in cases:
         for mode, some in seeds.items():
             for seed in some:
                 try:
                     run_case(built, case, mode, seed, mutant.code,
                              check_counts=False)
-                    said.append(None)
                 except (Fault, Wrong) as why:
-                    said.append(f'{type(why).__name__}: {why}')
-    return said
+                    return f'{mode} {type(why).__name__}: {why}'
+    return None
 
 
 def _idle(built, cases, seeds):
-    """Function of a mutant: does nobody wait for anything there, and may that
-    be so?"""
+    """Function of a mutant: does nobody wait there for anything but registers,
+    and may that be so?  A register used too early is always noticed, so what
+    was not is covered by another wait."""
     busy = set()
     for case in cases:
         for mode, some in seeds.items():
             for seed in some:
                 busy |= run_case(built, case, mode, seed).waited
     expect = built.family.expect(built.constants, built.arch)
-    excused = {'lgkmcnt'} | ({'vmcnt'} if expect.waits is None else set())
+    excused = {'lgkmcnt'} | ({'vmcnt'} if expect.ordinary else set())
     return lambda m: m.wait[1] in excused and m.wait not in busy
 
 
@@ -95,20 +95,18 @@ def judge(built, seeds):
     idle = _idle(built, cases, seeds)
     shown, bad = [], []
     for mutant in mutants(built.object.code):
-        said = verdict(built, mutant, cases, seeds)
-        caught = [s for s in said if s]
+        caught = caught_by(built, mutant, cases, seeds)
         reason = equivalents.pop(mutant.name, None)
         if caught and reason:
             bad.append(f'{built.name}: "{mutant.name}" is listed as '
-                       f'equivalent and was caught: {caught[0]}')
+                       f'equivalent and was caught: {caught}')
         elif caught:
-            shown.append(f'caught in {len(caught)} of {len(said)} runs: '
-                         f'{mutant.name}: {caught[0][:160]}')
+            shown.append(f'caught: {mutant.name}: {caught[:160]}')
         elif reason:
             shown.append(f'equivalent: {mutant.name}: {reason}')
         elif idle(mutant):
-            shown.append(f'idle: {mutant.name}: nothing is outstanding there '
-                         'in any run')
+            shown.append(f'idle: {mutant.name}: in no run is anything '
+                         'outstanding there that is not waited for again')
         else:
             bad.append(f'{built.name}: "{mutant.name}" was not caught '
                        f'({built.object.code[mutant.at]})')

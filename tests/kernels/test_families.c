@@ -150,11 +150,29 @@ static const groat_driver *driver_of(const groat_spec *spec)
     return groat_driver_find(name);
 }
 
+/* The same spec on the cpu target of its arch: a driver's own arguments are
+ * small there.  Free it. */
+static groat_spec *cpu_twin(const groat_spec *spec)
+{
+    const char *on = groat_spec_target(spec);
+    groat_error error = GROAT_ERROR_INIT;
+    groat_spec *twin = NULL;
+    char target[64];
+
+    (void)snprintf(target, sizeof(target), "cpu%s", strchr(on, ':'));
+    ck_assert_msg(groat_spec_parse(context, groat_spec_text(spec), target,
+                                   &twin, &error) == GROAT_OK,
+                  "%s", error.text);
+    return twin;
+}
+
 static bool fits(const groat_spec *spec)
 {
     groat_plan plan;
     int64_t reader = 0;
     int64_t writer = 0;
+    groat_spec *twin;
+    bool fit;
 
     /* A reader of another layout than the writer's reads rubbish, by intent:
      * the family's own test says which. */
@@ -163,7 +181,10 @@ static bool fits(const groat_spec *spec)
          groat_spec_get(spec, "swizzle", &writer, NULL) == GROAT_OK) &&
         reader != writer)
         return false;
-    return plan_default(driver_of(spec), spec, &plan) && is_cheap(spec, &plan);
+    twin = cpu_twin(spec);
+    fit = plan_default(driver_of(twin), twin, &plan) && is_cheap(twin, &plan);
+    groat_spec_free(twin);
+    return fit;
 }
 
 /* ---- one launch ---------------------------------------------------------- */
@@ -282,7 +303,7 @@ static size_t check_spec(groat_spec *spec, uint64_t *random, size_t more)
 {
     groat_error error = GROAT_ERROR_INIT;
     stage s = {.spec = spec, .target = groat_spec_target(spec)};
-    groat_spec *small = spec;
+    groat_spec *small = cpu_twin(spec);
     groat_plan base;
     size_t launches = 1;
 
@@ -291,14 +312,6 @@ static size_t check_spec(groat_spec *spec, uint64_t *random, size_t more)
                       GROAT_OK,
                   "%s on %s: %s\n%s", groat_spec_text(spec), s.target,
                   error.text, error.log == NULL ? "" : error.log);
-    if (strncmp(s.target, "cpu:", 4) != 0) {
-        char target[64];
-
-        (void)snprintf(target, sizeof(target), "cpu%s", strchr(s.target, ':'));
-        ck_assert_int_eq(groat_spec_parse(context, groat_spec_text(spec),
-                                          target, &small, &error),
-                         GROAT_OK);
-    }
     ck_assert(plan_default(s.driver, small, &base));
     ck_assert(plan_like(s.driver, spec, base.values, &s.plan));
     run_once(&s, next_random(random));
@@ -308,8 +321,7 @@ static size_t check_spec(groat_spec *spec, uint64_t *random, size_t more)
             run_once(&s, next_random(random));
             launches++;
         }
-    if (small != spec)
-        groat_spec_free(small);
+    groat_spec_free(small);
     groat_kernel_release(s.kernel);
     groat_error_clear(&error);
     return launches;
@@ -353,7 +365,7 @@ static void check_values(const groat_driver *driver, const char *const *targets,
         values += g.param[i].count;
     /* What the search did not find a legal spec for is printed; it may not be
      * more than a few of the ends of long ranges. */
-    ck_assert_uint_le(10 * missing, values);
+    ck_assert_uint_le(5 * missing, values);
     grid_close(&g);
 }
 

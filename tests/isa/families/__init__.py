@@ -28,20 +28,25 @@ class Expect:
     dma_bytes: bytes per lane of each (4 or 16).
     waits: the vmcnt numbers of all s_waitcnt, a sorted list or a list of
         allowed ones; None: the compiler may add its own (ordinary loads).
+    ordinary: loads of registers are among the memory operations, for which
+        the compiler has waits of its own; waits None implies it.
     steady: None, or (dma, waits) of the loop that holds copies and barriers.
     barriers: number in the listing, or a set.
     mfma, tr_reads: numbers in the listing, or None for not checked.
+    ops: {regular expression of whole mnemonics: number, or a set}.
     waves: occupancy wanted, waves per SIMD; default: one block fits."""
 
     def __init__(self, dma, dma_bytes, waits, barriers, steady=None, mfma=0,
-                 tr_reads=0, waves=None):
+                 tr_reads=0, ops=None, waves=None, ordinary=False):
         self.dma = dma
         self.dma_bytes = dma_bytes
         self.waits = waits
         self.barriers = barriers
+        self.ordinary = ordinary or waits is None
         self.steady = steady
         self.mfma = mfma
         self.tr_reads = tr_reads
+        self.ops = ops or {}
         self.waves = waves
 
 

@@ -91,8 +91,9 @@ class Wave:
                 del self.pending[register]
 
     def wait_vm(self, left):
-        """True when there was something to wait for."""
-        some = len(self.vm) > left
+        """True when there was something to wait for but loads of registers,
+        which fault by themselves when one is used too early."""
+        some = any(not o.registers for o in self.vm[:max(len(self.vm) - left, 0)])
         while len(self.vm) > left:
             self._retire(self.vm[0], self.vm)
         return some
@@ -105,7 +106,7 @@ class Wave:
         done = done[:len(done) - left] if left else done
         for operation in done:
             self._retire(operation, self.lgkm)
-        return bool(done)
+        return any(o.kind == 'lds' or not o.registers for o in done)
 
     def land_some(self):
         """Early completion: the next of a queue has its effect now."""
@@ -250,7 +251,8 @@ class Machine:
         self.strict_alignment = strict_alignment
         self.program = decode.Program(object_, code or object_.code)
         self.packet = None
-        # (instruction index, counter) of waits that waited for something.
+        # (instruction index, counter) of waits that waited for something,
+        # loads of registers apart.
         self.waited = set()
         self.counts = {}
 

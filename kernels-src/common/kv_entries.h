@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries of a kv buffer: what is done with each tile that the buffer
+// brings into shared memory.  A family gives `buffer_type`, whose
+//
+//     template <typename consumer> void run(consumer &use, u32 count)
+//
+// brings the consumer's tiles 0 .. count - 1 by its own protocol: for each it
+// calls use.fetch(n) before the tile may be read (loads of the other operand
+// go there), places it where use.place(n) says it comes from, and calls
+// use.take(n, shared) when all of it can be read.
+//
+// Constants are those of the family's params.def, by their names there.
+#pragma once
+
+#include "vendor.h"
+#include "burst.h"
+#include "image.h"
+#include "kv_fragments.h"
+#include "kv_slab.h"
+#include "kv_tile.h"
+
+namespace groat {
+namespace kv {
+
+using namespace params;
+
+constexpr bool is_keys = role == role_K;
+typedef kv_tile<tile_rows, tile_cols, tile_cols, ld, swizzle_bits,
+                swizzle_base, swizzle_shift>
+    tile;
+static_assert(tile::bytes == tile_bytes, "params.def and kv_tile.h disagree");
+
+constexpr mma_number number = dtype == dtype_f16 ? mma_f16 : mma_bf16;
+constexpr u32 strip = strip_numbers<mma_n>;
+static_assert(strip == mma_k * group, "params.def and kv_fragments.h disagree");
+
+// Where a tile comes from.
+struct tile_place {
+    buffer source; // the head's rows of the tile's key block
+    u32 soffset;   // the tile's first number in it, bytes
+};
+
+GROAT_DEVICE tile_place place_tile(const kv_args &args, u32 key_block, u32 step,
+                                   u32 first_col)
+{
+    return tile_place{key_block_rows<BN, depth, ld>(args.source, args.rows,
+                                                    args.first_row, key_block,
+                                                    first_col),
+                      is_keys ? step * (BK * 2) : step * (BK * ld * 2)};
+}
+
+// Place of the block in the output, counted in blocks.
+GROAT_DEVICE u64 block_number(u32 blocks_y)
+{
+    return static_cast<u64>(block_index()) * blocks_y + block_index_y();
+}
+
+// A wave of the block: wave columns share the tile, wave rows the queries.
+struct wave_place {
+    u32 lane, wave, column;
+
+    GROAT_DEVICE wave_place()
+        : lane(thread_index() % wave_lanes),
+          wave(wave_uniform(thread_index() / wave_lanes)),
+          column(wave % warps_n)
+    {
+    }
+
+    // First query of the wave; a block has wave_rows * mma_n of them.
+    GROAT_DEVICE u32 query() const
+    {
+        return (block_index() * wave_rows + wave / warps_n) * mma_n;
+    }
+
+    // Fragment i of strip k of the wave's part of the tile.
+    GROAT_DEVICE vec4 fragment(u32 shared, u32 k, u32 i) const
+    {
+        u32 at = column * wave_size + i * mma_n;
+
+        return is_keys
+                   ? key_fragment<tile, mma_n>(shared, at, k * strip, lane)
+                   : value_fragment<tile, mma_n>(shared, k * strip, at, lane);
+    }
+};
+
+// ---- one tile per block
+
+struct one_tile {
+    const kv_args &args;
+
+    GROAT_DEVICE tile_place place(u32) const
+    {
+        return place_tile(args, block_index(), args.first_tile + block_index_y(),
+                          args.first_col);
+    }
+
+    GROAT_DEVICE void fetch(u32) const
+    {
+    }
+};
+
+struct image_of : one_tile {
+    GROAT_DEVICE void take(u32, u32 shared) const
+    {
+        write_out(shared, tile_bytes,
+                  args.output + block_number(args.tiles) * tile_bytes);
+    }
+};
+
+struct fragments_of : one_tile {
+    GROAT_DEVICE void take(u32, u32 shared) const
+    {
+        constexpr u32 wave_bytes = num_k_tiles * num_mmas * 1024;
+        wave_place w;
+        u64 to = args.output +
+                 (block_number(args.tiles) * num_warps + w.wave) * wave_bytes;
+
+        GROAT_UNROLL
+        for (u32 k = 0; k < num_k_tiles; k++)
+            GROAT_UNROLL
+            for (u32 i = 0; i < num_mmas; i++)
+                global_store16(to + (k * num_mmas + i) * 1024 + w.lane * 16,
+                               w.fragment(shared, k, i));
+    }
+};
+
+// ---- many tiles, XORed
+
+struct sum_of {
+    const kv_args &args;
+    vec4 sum;
+
+    GROAT_DEVICE tile_place place(u32 n) const
+    {
+        u32 t = block_index() + n * args.block_step;
+
+        return place_tile(args, t / steps, t % steps,
+                          args.first_col + block_index_y() * depth);
+    }
+
+    GROAT_DEVICE void fetch(u32) const
+    {
+    }
+
+    GROAT_DEVICE void take(u32, u32 shared)
+    {
+        fold(shared, tile_bytes, sum);
+    }
+};
+
+// ---- matrix products
+
+template <int m> struct product {
+    const kv_args &args;
+    wave_place w;
+    buffer operand;             // the wave's m rows of Q or P
+    vec4 columns[num_k_tiles];  // their strips along the tile at hand
+    accumulator<m> acc[num_mmas];
+
+    GROAT_DEVICE explicit product(const kv_args &a) : args(a)
+    {
+        operand = operand_rows<m>(args.operand, args.queries, w.query(),
+                                  operand_row_bytes());
+        clear();
+    }
+
+    GROAT_DEVICE u32 keys() const
+    {
+        return args.key_blocks * BN;
+    }
+
+    GROAT_DEVICE u32 operand_row_bytes() const
+    {
+        return is_keys ? depth * 2 : keys() * 2;
+    }
+
+    GROAT_DEVICE void clear()
+    {
+        GROAT_UNROLL
+        for (int i = 0; i < num_mmas; i++)
+            acc[i] = zero_accumulator<m>();
+    }
+
+    GROAT_DEVICE u32 key_block(u32 n) const
+    {
+        return is_keys ? block_index_y() + n / steps * args.block_step : n / steps;
+    }
+
+    GROAT_DEVICE tile_place place(u32 n) const
+    {
+        return place_tile(args, key_block(n), n % steps, args.first_col);
+    }
+
+    GROAT_DEVICE void fetch(u32 n)
+    {
+        u32 first = is_keys ? n % steps * BK : n * BK;
+
+        GROAT_UNROLL
+        for (u32 k = 0; k < num_k_tiles; k++)
+            columns[k] = is_keys ? query_fragment<m>(operand, operand_row_bytes(),
+                                                     first + k * strip, w.lane)
+                                 : weight_fragment<m>(operand,
+                                                      operand_row_bytes(),
+                                                      first + k * strip, w.lane);
+    }
+
+    GROAT_DEVICE void take(u32 n, u32 shared)
+    {
+        GROAT_UNROLL
+        for (u32 k = 0; k < num_k_tiles; k++)
+            GROAT_UNROLL
+            for (u32 i = 0; i < num_mmas; i++)
+                mma16<number, m, mma_bytes>(acc[i], w.fragment(shared, k, i),
+                                            columns[k]);
+        if (is_keys && n % steps == steps - 1) {
+            store(keys(), key_block(n) * BN);
+            clear();
+        }
+    }
+
+    // The wave's rows of the result, which has `width` of them for each query,
+    // of a tile that begins at row `first`.
+    GROAT_DEVICE void store(u32 width, u32 first) const
+    {
+        u32 query = w.query() + w.lane % m;
+        u64 to = args.output + (static_cast<u64>(query) * width + first +
+                                w.column * wave_size) *
+                                   4;
+
+        if (query >= args.queries)
+            return;
+        GROAT_UNROLL
+        for (u32 i = 0; i < num_mmas; i++)
+            store_column<m>(acc[i], to + i * (m * 4), w.lane);
+    }
+};
+
+// ---- the entries
+
+template <typename buffer_type, int m>
+GROAT_DEVICE void multiply(buffer_type &buffers, const kv_args &args)
+{
+    product<m> use(args);
+
+    buffers.run(use, is_keys ? every(block_index_y(), args.key_blocks,
+                                     args.block_step) *
+                                   steps
+                             : args.key_blocks * steps);
+    if (!is_keys)
+        use.store(depth, 0);
+}
+
+template <typename buffer_type, int which>
+GROAT_DEVICE void run(const kv_args &args)
+{
+    u32 shared = shared_base();
+    buffer_type buffers(shared);
+
+    if constexpr (which == entry_image) {
+        image_of use{{args}};
+
+        poison(shared, tile_bytes);
+        buffers.run(use, 1);
+    } else if constexpr (which == entry_fragments) {
+        fragments_of use{{args}};
+
+        buffers.run(use, 1);
+    } else if constexpr (which == entry_stream) {
+        sum_of use{args, {0, 0, 0, 0}};
+
+        buffers.run(use, every(block_index(), args.key_blocks * steps,
+                               args.block_step));
+        global_store16(args.output +
+                           (block_number(args.heads) * GROAT_BLOCK_THREADS +
+                            thread_index()) *
+                               16,
+                       use.sum);
+    } else {
+        multiply<buffer_type, mma_n>(buffers, args);
+    }
+}
+
+} // namespace kv
+} // namespace groat

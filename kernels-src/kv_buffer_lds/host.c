@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * host.c feeds and checks kv_buffer_lds for `groat run`: the driver of
+ * common/kv_driver.c, whose buffers and expectations these entries have.
+ */
+#include "../common/kv_host.h"
+
+const groat_driver groat_driver_kv_buffer_lds = {
+    "kv_buffer_lds", groat__kv_arguments, groat__kv_plan,  groat__kv_fill,
+    groat__kv_bind,  groat__kv_expect,    groat__kv_bound,
+};
