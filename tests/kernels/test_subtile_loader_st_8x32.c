@@ -740,7 +740,7 @@ START_TEST(ranges)
     st_case t = base(IMAGE, BF16, 0);
     const char *target;
 
-    t.keys = 8 + 8 * (_i * 255 / 15);
+    t.keys = 8 + 8 * (_i * 453 / 15);
     t.depth = t.cols = t.ld = 64;
     t.row_tiles = t.col_tiles = t.warps = 1;
     t.valid = t.keys - 1;
