@@ -10,7 +10,8 @@
  *
  * Grids.
  *   image, fragments  key_blocks x tiles blocks; block (b, t) takes tile
- *                     first_tile + t of key block b
+ *                     first_tile + t of key block b, which must be there: behind
+ *                     the last one of role K lies another head
  *   scores            query tiles x block_step; block (q, y) takes the key
  *                     blocks y, y + block_step ...
  *   output            query tiles x 1

@@ -5,8 +5,9 @@
  * The source is a row-major matrix of `valid_rows` keys, `src_cols` columns and
  * a row stride of `ld` elements (both compile-time).  Tile (r, h) starts
  * scalar_offset bytes behind row first_row + r * BN, column first_col + h *
- * depth.  Bytes from the end of the matrix on read as zeros, and nothing else
- * does: a scalar_offset of no whole rows reaches into what lies beside.
+ * depth; scalar_offset is a multiple of 16.  Bytes from the end of the matrix on
+ * read as zeros, and nothing else does: a scalar_offset of no whole rows reaches
+ * into what lies beside.
  *
  * Grids.  image, fragments: row_tiles x heads blocks, one tile each.  stream:
  * row_step x heads blocks; block (x, h) takes the tiles (x, h), (x + row_step,

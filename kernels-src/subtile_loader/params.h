@@ -37,9 +37,9 @@ static_assert((BN >= 32 && BN <= 512 && (BN - 32) % 32 == 0), "BN: allowed 32..5
 constexpr int depth = 128; // elements: elements of a key that are loaded: the head size
 static_assert(depth == 64 || depth == 128 || depth == 256, "depth: allowed 64|128|256");
 constexpr int src_cols = 1024; // elements: columns of the matrix: heads * depth of a KV slab
-static_assert((src_cols >= 64 && src_cols <= 65536 && (src_cols - 64) % 16 == 0), "src_cols: allowed 64..65536/16");
+static_assert((src_cols >= 64 && src_cols <= 65536 && (src_cols - 64) % 8 == 0), "src_cols: allowed 64..65536/8");
 constexpr int ld = 1024; // elements: row stride of the matrix
-static_assert((ld >= 64 && ld <= 65536 && (ld - 64) % 16 == 0), "ld: allowed 64..65536/16");
+static_assert((ld >= 64 && ld <= 65536 && (ld - 64) % 8 == 0), "ld: allowed 64..65536/8");
 constexpr int num_warps = 8; // waves: waves of 64 lanes in a block; all of them load
 static_assert((num_warps >= 1 && num_warps <= 16), "num_warps: allowed 1..16");
 constexpr int swizzle_chained = 0;

@@ -274,25 +274,9 @@ template <int> GROAT_DEVICE void stream(const subtile_loader_args &args)
                    sum);
 }
 
-GROAT_DEVICE u32 bits_of(float x)
-{
-    return __builtin_bit_cast(u32, x);
-}
-
-// Keys are the rows of the product and a lane's query its column, so four
-// registers side by side are four keys of a row of S.
-template <int m>
-GROAT_DEVICE void store_scores(const accumulator<m> &acc, u32 lane, u64 row)
-{
-    GROAT_UNROLL
-    for (u32 p = 0; p < m * m / wave_lanes; p += 4)
-        global_store16(row + accumulator_row<m>(lane, p) * 4,
-                       vec4{bits_of(acc.get(p)), bits_of(acc.get(p + 1)),
-                            bits_of(acc.get(p + 2)), bits_of(acc.get(p + 3))});
-}
-
 // A wave keeps mma_m queries in registers; all waves of a block go through the
-// keys tile by tile.  Nothing overlaps: what is shown is what is multiplied.
+// keys tile by tile, and nothing overlaps.  Keys are the rows of the product and
+// a lane's query is its column, so keys lie side by side in a row of S.
 template <int> GROAT_DEVICE void scores(const subtile_loader_args &args)
 {
     typedef fragment<fragment_bytes> operand;
@@ -320,7 +304,7 @@ template <int> GROAT_DEVICE void scores(const subtile_loader_args &args)
                 operand::read(key_vectors{shared, load.lane, block, k})
                     .multiply(acc, q[k]);
             if (query < args.queries)
-                store_scores(acc, load.lane, row + block * mma_m * 4);
+                store_accumulator(acc, load.lane, row + block * mma_m * 4);
         }
         row += BN * 4;
         // The next tile overwrites what other waves may still read.

@@ -35,8 +35,9 @@ kv_case kv_on(const kv_case *t, const char *target);
 
 extern const char *const kv_targets[3];
 
-/* Adds the tests to a suite; they open and close contexts themselves. */
-void kv_add_tests(Suite *suite);
+/* Adds the tests to a suite; they open and close contexts themselves.  Without
+ * `readers`, fewer of those of what all families have in common. */
+void kv_add_tests(Suite *suite, bool readers);
 
 /* Runs a suite that has them, and says what did not run. */
 int kv_main(Suite *suite);

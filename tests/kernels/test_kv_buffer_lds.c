@@ -150,6 +150,6 @@ int main(void)
     tcase_add_loop_test(tests, bursts_are_the_known_ones, 0, 2 * KV_KNOWN);
     tcase_add_test(tests, copies_are_as_many_as_said);
     suite_add_tcase(suite, tests);
-    kv_add_tests(suite);
+    kv_add_tests(suite, true);
     return kv_main(suite);
 }

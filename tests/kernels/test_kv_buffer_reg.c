@@ -73,6 +73,6 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, threads_store_their_rows, 0, 3);
     suite_add_tcase(suite, tests);
-    kv_add_tests(suite);
+    kv_add_tests(suite, false);
     return kv_main(suite);
 }

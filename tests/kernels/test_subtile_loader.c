@@ -369,7 +369,6 @@ static k_case grid_case(int index, int entry)
 {
     k_case t = grid[index];
 
-    t.ld = (t.ld + 15) / 16 * 16;
     t.entry = entry;
     t.reader = -1;
     t.mma_m = entry == K_FRAGMENTS && index % 2 == 1 ? 16 : 32;
@@ -442,8 +441,8 @@ static k_case random_case(void)
     t.dtype = pick(K_DTYPES);
     t.bn = a_multiple(32, 32, pick(3) == 0 ? 512 : 160);
     t.depth = depths[pick(3)];
-    t.src_cols = t.depth * (1 + pick(3)) + 16 * pick(3);
-    t.ld = t.src_cols + 16 * pick(3);
+    t.src_cols = t.depth * (1 + pick(3)) + 8 * pick(5);
+    t.ld = t.src_cols + 8 * pick(5);
     t.warps = 1 + pick(16);
     t.swizzle = pick(2);
     if (t.entry == K_FRAGMENTS || t.entry == K_SCORES) {

@@ -87,6 +87,10 @@ static const mutant mutants[] = {
     {"fragments", {"u32 fragment_address(", "lane / mma_m", 0, "0"}, 0, ALL},
     {"scores", {"u32 fragment_address(", "chain<reader>", 0, ""}, 0, AMD},
     {"scores", {SCORES, "row += BN * 4;", 0, ""}, 0, AMD},
+    {"scores",
+     {"void store_accumulator(", "accumulator_row<m>(lane, p)", 0, "p"},
+     0,
+     AMD},
     {"scores", {SCORES, "query < args.queries", 0, "true"}, AMD, 0},
     {"scores", {"struct query_vectors", "+ part * 16", 0, "+ 16"}, 0, AMD},
 };
