@@ -4,7 +4,8 @@
  * st_8x32_oracle.h.  Known images (CRC-32, FNV-1a), bursts and read addresses
  * pin the walk; the driver of `groat run` computes the same by closed forms, so
  * everything is known three ways.  Products are of small integers, exact in any
- * order, and of random numbers within the driver's bound.
+ * order, and of random numbers within the driver's bound.  Every value of a
+ * list is run, of ranges sixteen, and specs drawn from params.def (grid.h).
  *
  * Cases run on cpu targets always and on the device of GROAT_TEST_TARGET when
  * that is set.
@@ -12,7 +13,7 @@
 #include <math.h>
 
 #include "cli/driver.h"
-#include "tests/unit/suite.h"
+#include "tests/kernels/grid.h"
 #include "tests/kernels/st_8x32_rig.h"
 
 /* ---- known images ---------------------------------------------------------
@@ -610,8 +611,81 @@ START_TEST(launches_are_refused)
 }
 END_TEST
 
-/* ---- every value, and random specs ----------------------------------------
+/* ---- specs of params.def --------------------------------------------------
  */
+
+static int64_t value_of(const groat_spec *spec, const char *name)
+{
+    int64_t value = 0;
+
+    ck_assert_int_eq(groat_spec_get(spec, name, &value, NULL), GROAT_OK);
+    return value;
+}
+
+static st_case case_of(const groat_spec *spec)
+{
+    st_case t = {0};
+
+    t.entry = value_of(spec, "entry");
+    t.dtype = value_of(spec, "dtype");
+    t.keys = value_of(spec, "tile_keys");
+    t.depth = value_of(spec, "depth");
+    t.cols = value_of(spec, "src_cols");
+    t.ld = value_of(spec, "ld");
+    t.warps = value_of(spec, "num_warps");
+    t.v227 = value_of(spec, "placement");
+    t.reader = value_of(spec, "reader");
+    t.stages = value_of(spec, "stages");
+    t.slot = value_of(spec, "slot_bytes");
+    t.row_tiles = t.entry == STREAM ? t.stages + 1 : 2;
+    t.col_tiles = t.cols / t.depth < 2 ? 1 : 2;
+    t.step = 1;
+    t.valid = (t.row_tiles - 1) * t.keys + t.keys / 2 + 1;
+    t.queries = 33;
+    return t;
+}
+
+/* What the host can make and check in little time, and what the oracle knows:
+ * no product of what another placement's reader finds. */
+static bool fits(const groat_spec *spec)
+{
+    st_case t = case_of(spec);
+
+    if (t.entry == OUTPUT &&
+        (t.reader != t.v227 || tile_bytes(&t) * t.warps > 128 << 10))
+        return false;
+    return (t.row_tiles + 1) * t.keys * t.ld * elem(&t) <= 16 << 20;
+}
+
+/* Three launches: two tiles below each other, the last columns from another
+ * key on, and nothing valid. */
+static void check_spec(const groat_spec *spec)
+{
+    const char *target = groat_spec_target(spec);
+    st_case t = case_of(spec);
+
+    check_case(&t, target);
+    t.row_tiles = t.col_tiles = 1;
+    t.valid = t.keys;
+    t.soffset = (2 * t.ld + t.cols - t.depth) * elem(&t) & ~15;
+    check_case(&t, target);
+    t.valid = 0;
+    check_case(&t, target);
+}
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text == NULL || *text == '\0' ? otherwise : strtoull(text, NULL, 0);
+}
+
+static void open_grid(grid *g)
+{
+    grid_open(g, context, "subtile_loader_st_8x32",
+              number_of("GROAT_TEST_SEED", 20261121));
+    g->fits = fits;
+}
 
 /* Runs what the rules accept. */
 static bool check_if_legal(const st_case *t, const char *target)
@@ -665,86 +739,61 @@ START_TEST(every_number_of_stages)
 }
 END_TEST
 
-/* The smallest and the largest of what has a range. */
-START_TEST(extremes)
+/* Sixteen values of each range from end to end: keys and slots of one tile, and
+ * columns and strides of another. */
+START_TEST(ranges)
 {
-    static const struct {
-        int target, dtype, keys, depth, warps;
-    } tiles[] = {
-        {0, BF16, 8, 64, 1},    {1, FP8, 16, 64, 1},    {2, F16, 512, 64, 16},
-        {0, BF16, 1280, 64, 4}, {0, FP8, 2560, 64, 16}, {0, F16, 320, 256, 5},
-        {3, FP8, 3632, 64, 1},  {3, BF16, 24, 256, 12},
-    };
-    st_case t = base(IMAGE, tiles[_i].dtype, 0);
-    const char *target = cpu_targets[tiles[_i].target];
+    st_case t = base(IMAGE, BF16, 0);
+    const char *target;
 
-    t.keys = tiles[_i].keys;
-    t.depth = tiles[_i].depth;
-    t.warps = tiles[_i].warps;
-    t.cols = t.ld = t.depth;
-    t.col_tiles = t.row_tiles = 1;
+    t.keys = 8 + 8 * (_i * 453 / 15);
+    t.depth = t.cols = t.ld = 64;
+    t.row_tiles = t.col_tiles = t.warps = 1;
     t.valid = t.keys - 1;
+    if (tile_bytes(&t) > 227 << 10) {
+        t.dtype = FP8;
+        t.keys = t.keys / 16 * 16;
+    }
+    t.slot =
+        tile_bytes(&t) + ((227 << 10) - tile_bytes(&t)) * _i / 15 / 16 * 16;
+    target = slot_bytes(&t) <= 64 << 10    ? cpu_targets[_i % TARGETS]
+             : slot_bytes(&t) <= 160 << 10 ? "cpu:gfx950"
+                                           : "cpu:sm_90a";
     ck_assert(check_if_legal(&t, target));
-    t.keys = tiles[_i].keys < 64 ? tiles[_i].keys : 64;
+    t = base(_i % 3, BF16, 0);
+    t.depth = (int64_t)64 << _i % 3;
     t.warps = 1;
-    t.ld = 65536;
-    t.slot = tile_bytes(&t) + 16;
-    ck_assert(check_if_legal(&t, target));
-    t.cols = 65536;
-    t.soffset = (t.cols - t.depth) * elem(&t);
-    ck_assert(check_if_legal(&t, target));
+    t.keys = 16;
+    t.ld = t.depth + 8 * ((65536 - t.depth) / 8 * _i / 15);
+    t.cols = t.depth + (t.ld - t.depth) * (15 - _i) / 15 / 8 * 8;
+    if (_i >= 14)
+        t.cols = t.ld;
+    t.col_tiles = t.cols / t.depth < 3 ? 1 : 3;
+    t.valid = t.keys + 3;
+    ck_assert(check_if_legal(&t, cpu_targets[_i / 4]));
 }
 END_TEST
 
-static uint64_t random_state;
-
-static int64_t pick(int64_t below)
-{
-    uint64_t z = (random_state += 0x9E3779B97F4A7C15u);
-
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (int64_t)((z ^ (z >> 31)) % (uint64_t)below);
-}
-
-static st_case random_case(void)
-{
-    st_case t = base(pick(ENTRIES), pick(DTYPES), 0);
-
-    t.keys = pick(3) ? 64 * (1 + pick(2)) : 8 * (1 + pick(20));
-    t.depth = (int64_t)64 << pick(3);
-    t.col_tiles = 1 + pick(2);
-    t.cols = t.col_tiles * t.depth + 8 * pick(5);
-    t.ld = t.cols + 8 * pick(3);
-    t.warps = t.entry == OUTPUT ? 1 + pick(4) : 1 + pick(16);
-    t.v227 = pick(3) == 0;
-    t.reader = pick(4) == 0 ? 1 - t.v227 : t.v227;
-    t.stages = t.entry == STREAM ? 1 + pick(4) : 1;
-    t.slot = slot_bytes(&t) + 16 * pick(3);
-    t.row_tiles = 1 + pick(3);
-    t.step = 1 + pick(t.row_tiles);
-    t.valid = pick(t.row_tiles * t.keys + 3);
-    t.soffset = pick(3) == 0 ? (pick(t.keys) * t.ld * elem(&t)) & ~15 : 0;
-    t.queries = 1 + pick(70);
-    if (t.entry == OUTPUT)
-        t.reader = t.v227; /* of other readers no product is expected */
-    return t;
-}
-
-/* Draws until the rules say yes; a spec they accept must be right. */
 START_TEST(random_specs)
 {
     if (is_left_out(_i))
         return;
-    int legal = 0;
+    uint64_t specs = number_of("GROAT_TEST_SPECS", 16);
+    size_t rejected = 0;
+    grid g;
 
-    random_state = 20261121u + (uint64_t)_i;
-    for (int draws = 0; legal < 10; draws++) {
-        st_case t = random_case();
+    open_grid(&g);
+    for (uint64_t n = 0; n < specs; n++) {
+        groat_spec *spec =
+            grid_random(&g, cpu_targets[grid_pick(&g, TARGETS)], &rejected);
 
-        ck_assert_int_lt(draws, 4000);
-        legal += check_if_legal(&t, cpu_targets[pick(TARGETS)]);
+        check_spec(spec);
+        groat_spec_free(spec);
     }
+    (void)printf("%llu random specs, %zu draws rejected\n",
+                 (unsigned long long)specs, rejected);
+    (void)fflush(stdout);
+    grid_close(&g);
 }
 END_TEST
 
@@ -771,7 +820,8 @@ static Suite *make_suite(void)
     Suite *suite = suite_create("subtile_loader_st_8x32");
     TCase *tests = tcase_create("st_8x32");
 
-    tcase_set_timeout(tests, 300);
+    tcase_set_timeout(tests,
+                      600 + 2 * (double)number_of("GROAT_TEST_SPECS", 0));
     tcase_add_checked_fixture(tests, open_context, close_context);
     tcase_add_loop_test(tests, known_images, 0, KNOWN);
     tcase_add_loop_test(tests, known_reads, 0, READS);
@@ -785,8 +835,8 @@ static Suite *make_suite(void)
     tcase_add_test(tests, launches_are_refused);
     tcase_add_loop_test(tests, every_number_of_waves, 0, TARGETS);
     tcase_add_loop_test(tests, every_number_of_stages, 0, TARGETS);
-    tcase_add_loop_test(tests, extremes, 0, 8);
-    tcase_add_loop_test(tests, random_specs, 0, 8);
+    tcase_add_loop_test(tests, ranges, 0, 16);
+    tcase_add_test(tests, random_specs);
     if (getenv("GROAT_TEST_TARGET") != NULL)
         tcase_add_loop_test(tests, edges_on_device, 0, LAYOUTS * ENTRIES);
     suite_add_tcase(suite, tests);
@@ -795,14 +845,8 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    int failed;
-
     if (getenv("GROAT_TEST_TARGET") == NULL)
         (void)puts("SKIP: no device: GROAT_TEST_TARGET names none, the cpu "
                    "targets alone ran");
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(make_suite());
 }
