@@ -776,8 +776,6 @@ END_TEST
 
 START_TEST(random_specs)
 {
-    if (is_left_out(_i))
-        return;
     uint64_t specs = number_of("GROAT_TEST_SPECS", 16);
     size_t rejected = 0;
     grid g;
