@@ -5,7 +5,7 @@
 # and any definite leak is a failure.  Programs that valgrind cannot follow
 # are skips (77) with their reason.
 case ${1##*/} in
-test_judge* | test_cpu*)
+test_judge* | test_banks* | test_draw*)
     # memcheck takes a jump between stacks for a use of freed frames.
     echo "SKIP: $1 runs fibers, whose stacks memcheck cannot follow"
     exit 77

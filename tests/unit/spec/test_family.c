@@ -341,8 +341,8 @@ START_TEST(test_good_lines)
         "   \t ",
         "# param",
         "  #param x \\ \x01",
-        "# gr\xfc"
-        "n, in a coding of old",
+        /* In a coding of old. */
+        "# gr\xfc n",
         "param x int 1 1 - \"\"",
         "param x int 1 1 - \"gr\xc3\xbcn \xe2\x82\xac\"",
         "\tparam\tx  int 1\t1 -   \"m\"  \t",
