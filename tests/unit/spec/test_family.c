@@ -337,33 +337,21 @@ END_TEST
 START_TEST(test_good_lines)
 {
     static const char *const good[] = {
-        "",
-        "   \t ",
-        "# param",
-        "  #param x \\ \x01",
+        "", "   \t ", "# param", "  #param x \\ \x01",
         /* In a coding of old. */
-        "# gr\xfc n",
-        "param x int 1 1 - \"\"",
+        "# gr\xfc n", "param x int 1 1 - \"\"",
         "param x int 1 1 - \"gr\xc3\xbcn \xe2\x82\xac\"",
         "\tparam\tx  int 1\t1 -   \"m\"  \t",
-        "param x int -3..-1/2|5 5 - \"m\"",
-        "param x int 0 (0) - \"m\"",
+        "param x int -3..-1/2|5 5 - \"m\"", "param x int 0 (0) - \"m\"",
         "param x int -2147483648..2147483647 -1 - \"m\"",
         "param x int 1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16 16 - \"m\"",
-        "param x int 1..9 (i+i) - \"m\"",
-        "param x int 1..9 (arch_tma) - \"m\"",
-        "param x bool - true - \"m\"",
-        "param x bool - 0 - \"m\"",
-        "param x bool - (arch_tma) - \"m\"",
-        "param x enum a|p=9|b=5 b - \"m\"",
+        "param x int 1..9 (i+i) - \"m\"", "param x int 1..9 (arch_tma) - \"m\"",
+        "param x bool - true - \"m\"", "param x bool - 0 - \"m\"",
+        "param x bool - (arch_tma) - \"m\"", "param x enum a|p=9|b=5 b - \"m\"",
         "param x enum p=3|q=3 q - \"m\"",
-        "param x enum p|q (arch_tma?p:q) - \"m\"",
-        "derive x = i * 2 ; - \"m\"",
-        "derive x =1;- \"m\"",
-        "rule i == 3 || e == b ; \"r; and more\"",
-        "rule 1;\"\"",
-        "launch cluster_z = 1",
-        "launch shared = i * e"};
+        "param x enum p|q (arch_tma?p:q) - \"m\"", "derive x = i * 2 ; - \"m\"",
+        "derive x =1;- \"m\"", "rule i == 3 || e == b ; \"r; and more\"",
+        "rule 1;\"\"", "launch cluster_z = 1", "launch shared = i * e"};
 
     for (size_t i = 0; i < COUNT(good); i++) {
         groat__str text = {0};
