@@ -550,7 +550,7 @@ int main(void)
     TCase *tests = tcase_create("draw");
 
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_set_timeout(tests, 120);
+    tcase_set_timeout(tests, 600);
     tcase_add_loop_test(tests, test_v227, 0, 2);
     tcase_add_test(tests, test_fp8);
     tcase_add_test(tests, test_zeros);
