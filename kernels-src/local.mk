@@ -66,6 +66,8 @@ EXTRA_DIST += \
 
 # How the CLI and the tests feed and check each family.
 groat_hosts = \
+	%D%/common/host.c \
+	%D%/common/host.h \
 	%D%/common/kv_driver.c \
 	%D%/common/kv_host.c \
 	%D%/common/kv_host.h \

@@ -98,10 +98,12 @@ groat_family_tests = \
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
 %C%_kernels_test_convert_SOURCES = \
 	%D%/kernels/test_convert.c \
+	kernels-src/common/host.c \
 	kernels-src/common/kv_host.c
 kv_rig_sources = \
 	%D%/kernels/kv_rig.c \
 	kernels-src/common/kv_driver.c \
+	kernels-src/common/host.c \
 	kernels-src/common/kv_host.c
 %C%_kernels_test_kv_buffer_lds_SOURCES = $(kv_rig_sources) \
 	%D%/kernels/kv_suite.c \
@@ -121,12 +123,15 @@ kv_rig_sources = \
 	kernels-src/kv_buffer_reg/host.c
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
 	%D%/kernels/test_subtile_loader_st_8x32.c \
+	kernels-src/common/host.c \
 	kernels-src/subtile_loader_st_8x32/host.c
 %C%_kernels_test_subtile_loader_SOURCES = \
 	%D%/kernels/test_subtile_loader.c \
+	kernels-src/common/host.c \
 	kernels-src/subtile_loader/host.c
 %C%_kernels_test_tile_loader_lds_SOURCES = \
 	%D%/kernels/test_tile_loader_lds.c \
+	kernels-src/common/host.c \
 	kernels-src/tile_loader_lds/host.c
 %C%_unit_cli_test_banks_SOURCES = \
 	%D%/unit/cli/test_banks.c \

@@ -72,28 +72,28 @@ static shape shape_of(const groat_spec *spec)
 {
     shape s;
 
-    s.entry = groat__kv_value(spec, "entry");
-    s.is_v = groat__kv_value(spec, "role");
-    s.f16 = groat__kv_value(spec, "dtype");
-    s.BN = groat__kv_value(spec, "BN");
-    s.depth = groat__kv_value(spec, "depth");
-    s.src_cols = groat__kv_value(spec, "src_cols");
-    s.steps = groat__kv_value(spec, "steps");
-    s.tile_bytes = groat__kv_value(spec, "tile_bytes");
-    s.num_warps = groat__kv_value(spec, "num_warps");
-    s.warps_n = groat__kv_value(spec, "warps_n");
-    s.wave_rows = groat__kv_value(spec, "wave_rows");
-    s.wave_size = groat__kv_value(spec, "wave_size");
-    s.mma_n = groat__kv_value(spec, "mma_n");
-    s.num_mmas = groat__kv_value(spec, "num_mmas");
-    s.num_k_tiles = groat__kv_value(spec, "num_k_tiles");
-    s.tile.rows = groat__kv_value(spec, "tile_rows");
-    s.tile.cols = groat__kv_value(spec, "tile_cols");
+    s.entry = groat__host_value(spec, "entry");
+    s.is_v = groat__host_value(spec, "role");
+    s.f16 = groat__host_value(spec, "dtype");
+    s.BN = groat__host_value(spec, "BN");
+    s.depth = groat__host_value(spec, "depth");
+    s.src_cols = groat__host_value(spec, "src_cols");
+    s.steps = groat__host_value(spec, "steps");
+    s.tile_bytes = groat__host_value(spec, "tile_bytes");
+    s.num_warps = groat__host_value(spec, "num_warps");
+    s.warps_n = groat__host_value(spec, "warps_n");
+    s.wave_rows = groat__host_value(spec, "wave_rows");
+    s.wave_size = groat__host_value(spec, "wave_size");
+    s.mma_n = groat__host_value(spec, "mma_n");
+    s.num_mmas = groat__host_value(spec, "num_mmas");
+    s.num_k_tiles = groat__host_value(spec, "num_k_tiles");
+    s.tile.rows = groat__host_value(spec, "tile_rows");
+    s.tile.cols = groat__host_value(spec, "tile_cols");
     s.tile.panel = s.tile.cols;
-    s.tile.ld = groat__kv_value(spec, "ld");
-    s.tile.bits = groat__kv_value(spec, "swizzle_bits");
-    s.tile.base = groat__kv_value(spec, "swizzle_base");
-    s.tile.shift = groat__kv_value(spec, "swizzle_shift");
+    s.tile.ld = groat__host_value(spec, "ld");
+    s.tile.bits = groat__host_value(spec, "swizzle_bits");
+    s.tile.base = groat__host_value(spec, "swizzle_base");
+    s.tile.shift = groat__host_value(spec, "swizzle_shift");
     s.step_rows = s.is_v ? s.tile.rows : 0;
     s.step_cols = s.is_v ? 0 : s.tile.cols;
     return s;
@@ -113,7 +113,7 @@ static int64_t keys_of(const shape *s, const int64_t *v)
 
 static void derive(const groat_spec *spec, const shape *s, int64_t *v)
 {
-    bool on_cpu = groat__kv_on_cpu(spec);
+    bool on_cpu = groat__host_on_cpu(spec);
     int64_t most;
 
     if (v[VALID_ROWS] < 0 && s->entry == STREAM && !on_cpu)
@@ -281,7 +281,7 @@ void groat__kv_fill(const groat_spec *spec, const groat_plan *plan,
         groat__kv_fill_numbers(seed + index, s.f16 != 0,
                                plan->values[REAL] != 0, data, bytes / 2);
     else
-        groat__kv_fill_bytes(seed, data, bytes);
+        groat__host_fill(seed, data, bytes);
 }
 
 void groat__kv_bind(const groat_spec *spec, groat_plan *plan,
@@ -378,19 +378,16 @@ static void expect_fragments(const shape *s, const int64_t *v, const void *slab,
             data + b * numbers);
 }
 
-static groat_status expect_sums(const groat_spec *spec, const shape *s,
-                                const int64_t *v, const void *slab,
-                                unsigned char *sums, groat_error *error)
+static groat_status expect_sums(const shape *s, const int64_t *v,
+                                const void *slab, unsigned char *sums,
+                                groat_error *error)
 {
     int64_t tiles = v[KEY_BLOCKS] * s->steps;
     int64_t threads = s->num_warps * 64;
     unsigned char *image = malloc((size_t)s->tile_bytes);
 
-    if (image == NULL) {
-        (void)groat__kv_refuse(spec, "tile_bytes", s->tile_bytes,
-                               "no memory for it", error);
-        return GROAT_NO_MEMORY;
-    }
+    if (image == NULL)
+        return groat__host_starve(error, "kv_buffer", "a tile");
     memset(sums, 0, (size_t)(v[BLOCKS] * v[HEADS] * threads * 16));
     for (int64_t t = 0; t < tiles * v[HEADS]; t++) {
         int64_t tile = t % tiles;
@@ -398,8 +395,8 @@ static groat_status expect_sums(const groat_spec *spec, const shape *s,
         spot at = spot_of(s, v, tile / s->steps, tile % s->steps, t / tiles);
 
         groat__kv_expect_tile(&s->tile, slab, at.first, at.valid, image);
-        groat__kv_fold(image, s->tile_bytes, threads,
-                       sums + block * threads * 16);
+        groat__host_fold(image, s->tile_bytes, threads,
+                         sums + block * threads * 16);
     }
     free(image);
     return GROAT_OK;
@@ -463,7 +460,7 @@ groat_status groat__kv_expect(const groat_spec *spec, const groat_plan *plan,
         expect_fragments(&s, v, inputs[0], data);
         break;
     case STREAM:
-        return expect_sums(spec, &s, v, inputs[0], data, error);
+        return expect_sums(&s, v, inputs[0], data, error);
     default:
         for (int64_t n = 0; n < floats; n++)
             ((float *)data)[n] = (float)product_at(&s, v, inputs, n).sum;

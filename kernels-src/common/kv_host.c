@@ -12,44 +12,19 @@
 #include <stdio.h>
 #include <string.h>
 
-int64_t groat__kv_value(const groat_spec *spec, const char *name)
-{
-    int64_t value = 0;
-
-    (void)groat_spec_get(spec, name, &value, NULL);
-    return value;
-}
-
-bool groat__kv_on_cpu(const groat_spec *spec)
-{
-    return strncmp(groat_spec_target(spec), "cpu:", 4) == 0;
-}
-
 groat_status groat__kv_refuse(const groat_spec *spec, const char *what,
                               int64_t seen, const char *rule,
                               groat_error *error)
 {
     const char *text = groat_spec_text(spec);
+    char family[64];
 
-    if (error != NULL) {
-        error->status = GROAT_INVALID;
-        (void)snprintf(error->text, sizeof(error->text), "%.*s: %s is %lld; %s",
-                       (int)strcspn(text, ":"), text, what, (long long)seen,
-                       rule);
-    }
-    return GROAT_INVALID;
+    (void)snprintf(family, sizeof(family), "%.*s", (int)strcspn(text, ":"),
+                   text);
+    return groat__host_refuse(error, family, what, seen, "%s", rule);
 }
 
 /* ---- images ------------------------------------------------------------- */
-
-static int64_t swizzle(const groat__kv_tile *t, int64_t x)
-{
-    int64_t field = ((int64_t)1 << t->bits) - 1;
-
-    if (t->shift >= 0)
-        return x ^ ((x >> t->shift) & (field << t->base));
-    return x ^ ((x & (field << t->base)) << -t->shift);
-}
 
 /* Which number of the tile begins the 16 bytes at byte b. */
 static void locate(const groat__kv_tile *t, int64_t b, int64_t *row,
@@ -58,7 +33,8 @@ static void locate(const groat__kv_tile *t, int64_t b, int64_t *row,
     int64_t across = t->panel / 32;
     int64_t square = b / 2048;
     int64_t in_panel = square % (t->rows / 32 * across);
-    int64_t vector = swizzle(t, b % 2048 / 16);
+    int64_t vector =
+        groat__host_swizzle(t->bits, t->base, t->shift, b % 2048 / 16);
 
     *row = in_panel / across * 32 + vector / 4;
     *col = square / (t->rows / 32 * across) * t->panel +
@@ -80,49 +56,7 @@ void groat__kv_expect_tile(const groat__kv_tile *t, const uint16_t *source,
     }
 }
 
-void groat__kv_fold(const unsigned char *image, int64_t bytes, int64_t threads,
-                    unsigned char *sums)
-{
-    for (int64_t b = 0; b < bytes; b++)
-        sums[b % (threads * 16)] ^= image[b];
-}
-
 /* ---- input -------------------------------------------------------------- */
-
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-static uint64_t draw(uint64_t *state)
-{
-    return mix(*state += 0x9E3779B97F4A7C15u);
-}
-
-static bool has_zero_byte(uint64_t word)
-{
-    return ((word - 0x0101010101010101u) & ~word & 0x8080808080808080u) != 0;
-}
-
-void groat__kv_fill_bytes(uint64_t seed, void *data, size_t bytes)
-{
-    unsigned char *to = data;
-    uint64_t state = mix(seed + 0x9E3779B97F4A7C15u);
-
-    while (bytes > 0) {
-        size_t count = bytes < 8 ? bytes : 8;
-        uint64_t word;
-
-        do
-            word = draw(&state);
-        while (has_zero_byte(word));
-        memcpy(to, &word, count);
-        to += count;
-        bytes -= count;
-    }
-}
 
 /* Sign, one of six exponents below that of 1, any mantissa. */
 static uint16_t real_number(uint64_t random, bool f16)
@@ -138,10 +72,10 @@ void groat__kv_fill_numbers(uint64_t seed, bool f16, bool real, void *data,
                             size_t count)
 {
     uint16_t *to = data;
-    uint64_t state = mix(seed + 0x9E3779B97F4A7C15u);
+    uint64_t state = groat__host_mix(seed + 0x9E3779B97F4A7C15u);
 
     for (size_t i = 0; i < count; i++) {
-        uint64_t random = draw(&state);
+        uint64_t random = groat__host_draw(&state);
 
         to[i] = real ? real_number(random, f16)
                      : groat__kv_round(f16, (double)((random >> 32) % 7) - 3);
@@ -152,19 +86,9 @@ void groat__kv_fill_numbers(uint64_t seed, bool f16, bool real, void *data,
 
 double groat__kv_number(bool f16, uint16_t bits)
 {
-    int mantissa_bits = f16 ? 10 : 7;
-    int exponent_max = f16 ? 31 : 255;
-    int bias = f16 ? 15 : 127;
-    int exponent = bits >> mantissa_bits & exponent_max;
-    int mantissa = bits & ((1 << mantissa_bits) - 1);
-    double sign = bits & 0x8000 ? -1.0 : 1.0;
+    groat__host_format format = groat__host_format_of(f16, false);
 
-    if (exponent == exponent_max)
-        return mantissa != 0 ? NAN : sign * INFINITY;
-    if (exponent == 0)
-        return sign * ldexp(mantissa, 1 - bias - mantissa_bits);
-    return sign * ldexp(mantissa + (1 << mantissa_bits),
-                        exponent - bias - mantissa_bits);
+    return groat__host_number(&format, bits);
 }
 
 /* x as a count of units of its last place, rounded. */

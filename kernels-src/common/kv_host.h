@@ -10,18 +10,13 @@
 #ifndef GROAT_KERNELS_KV_HOST_H
 #define GROAT_KERNELS_KV_HOST_H
 
-#include "cli/driver.h"
+#include "host.h"
 
 /* Squares of 32 x 32 numbers, see kv_tile.h; the swizzle is the spec's. */
 typedef struct groat__kv_tile {
     int64_t rows, cols, panel, ld;
     int64_t bits, base, shift;
 } groat__kv_tile;
-
-int64_t groat__kv_value(const groat_spec *spec, const char *name);
-
-/* What `groat run` does by default differs where time is cheap. */
-bool groat__kv_on_cpu(const groat_spec *spec);
 
 /* INVALID: "FAMILY: WHAT is SEEN; RULE". */
 groat_status groat__kv_refuse(const groat_spec *spec, const char *what,
@@ -32,13 +27,6 @@ groat_status groat__kv_refuse(const groat_spec *spec, const char *what,
  * in shared memory. */
 void groat__kv_expect_tile(const groat__kv_tile *tile, const uint16_t *source,
                            int64_t first, int64_t valid, unsigned char *image);
-
-/* XORs `bytes` onto the 16 bytes that each of `threads` threads keeps. */
-void groat__kv_fold(const unsigned char *image, int64_t bytes, int64_t threads,
-                    unsigned char *sums);
-
-/* Random bytes, none of them 0, so that a zero fill always shows. */
-void groat__kv_fill_bytes(uint64_t seed, void *data, size_t bytes);
 
 /* 16-bit numbers: whole ones from -3 to 3, whose products and sums are exact in
  * every order, or real ones of many magnitudes. */

@@ -66,23 +66,23 @@ static shape shape_of(const groat_spec *spec)
 {
     shape s;
 
-    s.entry = groat__kv_value(spec, "entry");
-    s.f16 = groat__kv_value(spec, "dtype");
-    s.BN = groat__kv_value(spec, "BN");
-    s.depth = groat__kv_value(spec, "depth");
-    s.src_cols = groat__kv_value(spec, "src_cols");
-    s.ld = groat__kv_value(spec, "ld");
-    s.num_warps = groat__kv_value(spec, "num_warps");
-    s.mma_n = groat__kv_value(spec, "mma_n");
-    s.slot_bytes = groat__kv_value(spec, "slot_bytes");
-    s.stage_bytes = groat__kv_value(spec, "stage_bytes");
+    s.entry = groat__host_value(spec, "entry");
+    s.f16 = groat__host_value(spec, "dtype");
+    s.BN = groat__host_value(spec, "BN");
+    s.depth = groat__host_value(spec, "depth");
+    s.src_cols = groat__host_value(spec, "src_cols");
+    s.ld = groat__host_value(spec, "ld");
+    s.num_warps = groat__host_value(spec, "num_warps");
+    s.mma_n = groat__host_value(spec, "mma_n");
+    s.slot_bytes = groat__host_value(spec, "slot_bytes");
+    s.stage_bytes = groat__host_value(spec, "stage_bytes");
     s.keys.rows = s.BN;
     s.keys.cols = s.depth;
-    s.keys.panel = groat__kv_value(spec, "BK");
+    s.keys.panel = groat__host_value(spec, "BK");
     s.keys.ld = s.ld;
-    s.keys.bits = groat__kv_value(spec, "swizzle_bits");
-    s.keys.base = groat__kv_value(spec, "swizzle_base");
-    s.keys.shift = groat__kv_value(spec, "swizzle_shift");
+    s.keys.bits = groat__host_value(spec, "swizzle_bits");
+    s.keys.base = groat__host_value(spec, "swizzle_base");
+    s.keys.shift = groat__host_value(spec, "swizzle_shift");
     s.values = s.keys;
     s.values.panel = s.depth;
     return s;
@@ -92,7 +92,7 @@ static shape shape_of(const groat_spec *spec)
 
 static void derive(const groat_spec *spec, const shape *s, int64_t *v)
 {
-    bool on_cpu = groat__kv_on_cpu(spec);
+    bool on_cpu = groat__host_on_cpu(spec);
     int64_t all;
 
     if (v[VALID_ROWS] < 0 && s->entry == STREAM && !on_cpu)
@@ -207,7 +207,7 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         groat__kv_fill_numbers(seed + index, s.f16 != 0, p->values[REAL] != 0,
                                data, bytes / 2);
     else
-        groat__kv_fill_bytes(seed + index, data, bytes);
+        groat__host_fill(seed + index, data, bytes);
 }
 
 static void bind(const groat_spec *spec, groat_plan *p,
@@ -260,18 +260,15 @@ static void expect_images(const shape *s, const int64_t *v,
                                     s->stage_bytes);
 }
 
-static groat_status expect_sums(const groat_spec *spec, const shape *s,
-                                const int64_t *v, const void *const *slabs,
-                                unsigned char *sums, groat_error *error)
+static groat_status expect_sums(const shape *s, const int64_t *v,
+                                const void *const *slabs, unsigned char *sums,
+                                groat_error *error)
 {
     int64_t threads = s->num_warps * 64;
     unsigned char *stage = malloc((size_t)s->stage_bytes);
 
-    if (stage == NULL) {
-        (void)groat__kv_refuse(spec, "stage_bytes", s->stage_bytes,
-                               "no memory for it", error);
-        return GROAT_NO_MEMORY;
-    }
+    if (stage == NULL)
+        return groat__host_starve(error, "kv_buffer_pipelined", "a stage");
     memset(sums, 0, (size_t)(v[BLOCKS] * v[HEADS] * threads * 16));
     for (int64_t t = 0; t < v[KEY_BLOCKS] * v[HEADS]; t++) {
         int64_t head = t / v[KEY_BLOCKS];
@@ -280,8 +277,8 @@ static groat_status expect_sums(const groat_spec *spec, const shape *s,
         unsigned char *to = sums + block * threads * 16;
 
         expect_stage(s, v, slabs, key_block, head, stage);
-        groat__kv_fold(stage, s->slot_bytes, threads, to);
-        groat__kv_fold(stage + s->slot_bytes, s->slot_bytes, threads, to);
+        groat__host_fold(stage, s->slot_bytes, threads, to);
+        groat__host_fold(stage + s->slot_bytes, s->slot_bytes, threads, to);
     }
     free(stage);
     return GROAT_OK;
@@ -403,16 +400,15 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
 
     (void)index;
     if (s.entry == STREAM)
-        return expect_sums(spec, &s, v, inputs, data, error);
+        return expect_sums(&s, v, inputs, data, error);
     if (s.entry == IMAGE) {
         expect_images(&s, v, inputs, data);
         return GROAT_OK;
     }
     if (attend(&s, v, inputs, data, NULL))
         return GROAT_OK;
-    (void)groat__kv_refuse(spec, "key_blocks", v[KEY_BLOCKS],
-                           "no memory for the scores of a query", error);
-    return GROAT_NO_MEMORY;
+    return groat__host_starve(error, "kv_buffer_pipelined",
+                              "the scores of a query");
 }
 
 static bool bound(const groat_spec *spec, const groat_plan *p,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "cli/driver.h"
+#include "kernels-src/common/host.h"
 
 /* In the order of `arguments`. */
 enum { STEPS, BLOCKS };
@@ -24,19 +24,11 @@ static const groat_driver_arg arguments[] = {
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
-static int64_t value_of(const groat_spec *spec, const char *name)
-{
-    int64_t value = 0;
-
-    (void)groat_spec_get(spec, name, &value, NULL);
-    return value;
-}
-
 static groat_status plan(const groat_spec *spec, const int64_t *values,
                          groat_plan *p, groat_error *error)
 {
-    bool on_cpu = strncmp(groat_spec_target(spec), "cpu:", 4) == 0;
-    int64_t step_bytes = value_of(spec, "step_bytes");
+    bool on_cpu = groat__host_on_cpu(spec);
+    int64_t step_bytes = groat__host_value(spec, "step_bytes");
     int64_t *v = p->values;
 
     (void)error;
@@ -52,7 +44,8 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     p->buffers[0].bytes = (size_t)(v[STEPS] * step_bytes);
     p->buffers[1].name = "sums";
     p->buffers[1].output = true;
-    p->buffers[1].bytes = (size_t)(v[BLOCKS] * value_of(spec, "block_bytes"));
+    p->buffers[1].bytes =
+        (size_t)(v[BLOCKS] * groat__host_value(spec, "block_bytes"));
     p->grid[0] = (unsigned)v[BLOCKS];
     p->grid[1] = p->grid[2] = 1;
     p->args_bytes = sizeof(struct plain_read_args);
@@ -93,8 +86,8 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
                            const void *const *inputs, size_t index, void *data,
                            groat_error *error)
 {
-    size_t block = (size_t)value_of(spec, "block_bytes");
-    size_t step = (size_t)value_of(spec, "step_bytes");
+    size_t block = (size_t)groat__host_value(spec, "block_bytes");
+    size_t step = (size_t)groat__host_value(spec, "step_bytes");
     const unsigned char *source = inputs[0];
     unsigned char *sums = data;
 

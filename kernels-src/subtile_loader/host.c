@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "cli/driver.h"
+#include "kernels-src/common/host.h"
 
 /* In the order of `arguments`. */
 enum {
@@ -76,35 +76,27 @@ typedef struct shape {
     int64_t fragment_bytes, k_steps, fragments, fnuz;
 } shape;
 
-static int64_t value_of(const groat_spec *spec, const char *name)
-{
-    int64_t value = 0;
-
-    (void)groat_spec_get(spec, name, &value, NULL);
-    return value;
-}
-
 static shape shape_of(const groat_spec *spec)
 {
     shape s;
 
-    s.entry = value_of(spec, "entry");
-    s.dtype = value_of(spec, "dtype");
-    s.elem_bytes = value_of(spec, "elem_bytes");
-    s.bn = value_of(spec, "BN");
-    s.depth = value_of(spec, "depth");
-    s.src_cols = value_of(spec, "src_cols");
-    s.ld = value_of(spec, "ld");
-    s.num_warps = value_of(spec, "num_warps");
-    s.swizzle = value_of(spec, "swizzle");
-    s.mma_m = value_of(spec, "mma_m");
-    s.row_bytes = value_of(spec, "row_bytes");
-    s.tile_bytes = value_of(spec, "tile_bytes");
-    s.subtiles_per_row = value_of(spec, "subtiles_per_row");
-    s.fragment_bytes = value_of(spec, "fragment_bytes");
-    s.k_steps = value_of(spec, "k_steps");
-    s.fragments = value_of(spec, "tile_fragments");
-    s.fnuz = value_of(spec, "arch_fp8_fnuz");
+    s.entry = groat__host_value(spec, "entry");
+    s.dtype = groat__host_value(spec, "dtype");
+    s.elem_bytes = groat__host_value(spec, "elem_bytes");
+    s.bn = groat__host_value(spec, "BN");
+    s.depth = groat__host_value(spec, "depth");
+    s.src_cols = groat__host_value(spec, "src_cols");
+    s.ld = groat__host_value(spec, "ld");
+    s.num_warps = groat__host_value(spec, "num_warps");
+    s.swizzle = groat__host_value(spec, "swizzle");
+    s.mma_m = groat__host_value(spec, "mma_m");
+    s.row_bytes = groat__host_value(spec, "row_bytes");
+    s.tile_bytes = groat__host_value(spec, "tile_bytes");
+    s.subtiles_per_row = groat__host_value(spec, "subtiles_per_row");
+    s.fragment_bytes = groat__host_value(spec, "fragment_bytes");
+    s.k_steps = groat__host_value(spec, "k_steps");
+    s.fragments = groat__host_value(spec, "tile_fragments");
+    s.fnuz = groat__host_value(spec, "arch_fp8_fnuz");
     return s;
 }
 
@@ -112,7 +104,7 @@ static shape shape_of(const groat_spec *spec)
 
 static void derive(const groat_spec *spec, const shape *s, int64_t *v)
 {
-    bool on_cpu = strncmp(groat_spec_target(spec), "cpu:", 4) == 0;
+    bool on_cpu = groat__host_on_cpu(spec);
 
     if (v[VALID_ROWS] < 0 && s->entry == STREAM && !on_cpu)
         v[VALID_ROWS] = device_stream_bytes / (s->ld * s->elem_bytes);
@@ -139,23 +131,8 @@ static void derive(const groat_spec *spec, const shape *s, int64_t *v)
 static groat_status refuse(groat_error *error, const char *what, int64_t seen,
                            const char *rule, int64_t limit)
 {
-    if (error != NULL) {
-        error->status = GROAT_INVALID;
-        (void)snprintf(error->text, sizeof(error->text),
-                       "subtile_loader: %s is %" PRId64 "; %s %" PRId64, what,
-                       seen, rule, limit);
-    }
-    return GROAT_INVALID;
-}
-
-static groat_status starve(groat_error *error, const char *what)
-{
-    if (error != NULL) {
-        error->status = GROAT_NO_MEMORY;
-        (void)snprintf(error->text, sizeof(error->text),
-                       "subtile_loader: no memory for %s", what);
-    }
-    return GROAT_NO_MEMORY;
+    return groat__host_refuse(error, "subtile_loader", what, seen,
+                              "%s %" PRId64, rule, limit);
 }
 
 static groat_status check(const shape *s, const int64_t *v, groat_error *error)
@@ -290,32 +267,8 @@ static void bind(const groat_spec *spec, groat_plan *p,
 
 /* ---- input -------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-/* A float of 1 + exponent + mantissa bits. */
-typedef struct format {
-    int bytes, exponent, mantissa, bias;
-} format;
-
-static format format_of(const shape *s)
-{
-    switch (s->dtype) {
-    case BF16:
-        return (format){2, 8, 7, 127};
-    case F16:
-        return (format){2, 5, 10, 15};
-    default:
-        return (format){1, 4, 3, s->fnuz ? 8 : 7};
-    }
-}
-
 /* A whole number from -8 to 8 but 0: sums of their products are exact. */
-static unsigned whole_number(const format *f, uint64_t random)
+static unsigned whole_number(const groat__host_format *f, uint64_t random)
 {
     unsigned value = 1 + (unsigned)(random % 8);
     unsigned log2 = value >= 8 ? 3 : value >= 4 ? 2 : value >= 2 ? 1 : 0;
@@ -328,7 +281,7 @@ static unsigned whole_number(const format *f, uint64_t random)
 
 /* 1/8 to 2, either sign, every mantissa: never a subnormal, which some of the
  * machines take for 0. */
-static unsigned real_number(const format *f, uint64_t random)
+static unsigned real_number(const groat__host_format *f, uint64_t random)
 {
     unsigned exponent = (unsigned)f->bias - 3 + (unsigned)(random >> 40 & 3);
     unsigned sign = (unsigned)(random >> 32 & 1);
@@ -344,13 +297,13 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
                  uint64_t seed, void *data)
 {
     shape s = shape_of(spec);
-    format f = format_of(&s);
+    groat__host_format f = groat__host_format_of(s.dtype, s.fnuz);
     size_t step = s.entry == SCORES ? (size_t)f.bytes : 1;
-    uint64_t state = mix(seed + 0x9E3779B97F4A7C15u * (index + 1));
+    uint64_t state = groat__host_mix(seed + 0x9E3779B97F4A7C15u * (index + 1));
     unsigned char *bytes = data;
 
     for (size_t at = 0; at < p->buffers[index].bytes; at += step) {
-        uint64_t random = mix(state += 0x9E3779B97F4A7C15u);
+        uint64_t random = groat__host_draw(&state);
         unsigned bits;
 
         if (s.entry != SCORES)
@@ -435,16 +388,6 @@ static void expect_fragments(const work *w, int64_t row_tile, int64_t head,
             }
 }
 
-/* XORs one tile onto the 16 bytes that each thread of its block keeps. */
-static void fold_tile(const shape *s, const unsigned char *image,
-                      unsigned char *sums)
-{
-    int64_t stride = s->num_warps * 64 * VECTOR;
-
-    for (int64_t b = 0; b < s->tile_bytes; b++)
-        sums[b % stride] ^= image[b];
-}
-
 static groat_status expect_sums(const work *w, unsigned char *sums,
                                 groat_error *error)
 {
@@ -453,13 +396,14 @@ static groat_status expect_sums(const work *w, unsigned char *sums,
     unsigned char *image = malloc((size_t)w->s.tile_bytes);
 
     if (image == NULL)
-        return starve(error, "a tile");
+        return groat__host_starve(error, "subtile_loader", "a tile");
     memset(sums, 0, (size_t)(v[ROW_STEP] * v[HEADS] * block_bytes));
     for (int64_t t = 0; t < v[ROW_TILES]; t++)
         for (int64_t h = 0; h < v[HEADS]; h++) {
             expect_image(w, t, h, image);
-            fold_tile(&w->s, image,
-                      sums + (t % v[ROW_STEP] * v[HEADS] + h) * block_bytes);
+            groat__host_fold(image, w->s.tile_bytes, w->s.num_warps * 64,
+                             sums + (t % v[ROW_STEP] * v[HEADS] + h) *
+                                        block_bytes);
         }
     free(image);
     return GROAT_OK;
@@ -467,26 +411,15 @@ static groat_status expect_sums(const work *w, unsigned char *sums,
 
 /* ---- scores ------------------------------------------------------------- */
 
-static double number_at(const format *f, const unsigned char *at)
-{
-    unsigned bits = f->bytes == 2 ? at[0] | (unsigned)at[1] << 8 : at[0];
-    int exponent = (int)(bits >> f->mantissa) & ((1 << f->exponent) - 1);
-    int mantissa = (int)bits & ((1 << f->mantissa) - 1);
-    double sign = bits >> (f->exponent + f->mantissa) & 1 ? -1.0 : 1.0;
-
-    if (exponent == 0)
-        return sign * ldexp(mantissa, 1 - f->bias - f->mantissa);
-    return sign * ldexp(mantissa + (1 << f->mantissa),
-                        exponent - f->bias - f->mantissa);
-}
-
 /* One row of keys or queries as doubles. */
 static void decode(const work *w, const unsigned char *vector, double *row)
 {
-    format f = format_of(&w->s);
+    groat__host_format f = groat__host_format_of(w->s.dtype, w->s.fnuz);
 
     for (int64_t i = 0; i < VECTOR / f.bytes; i++)
-        row[i] = vector == NULL ? 0 : number_at(&f, vector + i * f.bytes);
+        row[i] = vector == NULL
+                     ? 0
+                     : groat__host_number_at(&f, vector + i * f.bytes);
 }
 
 /* Keys of a head, all tiles. */
@@ -573,7 +506,8 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
     if (w.s.entry == SCORES)
         return score_all(&w, inputs[1], data, NULL) == GROAT_OK
                    ? GROAT_OK
-                   : starve(error, "the keys as doubles");
+                   : groat__host_starve(error, "subtile_loader",
+                                        "the keys as doubles");
     for (int64_t t = 0; t < w.v[ROW_TILES]; t++)
         for (int64_t h = 0; h < w.v[HEADS]; h++, out += w.s.tile_bytes)
             if (w.s.entry == IMAGE)

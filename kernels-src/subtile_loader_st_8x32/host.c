@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "cli/driver.h"
+#include "kernels-src/common/host.h"
 
 /* In the order of `arguments`. */
 enum {
@@ -70,34 +70,26 @@ typedef struct shape {
     int64_t depth_tiles, fragment_bytes, fnuz;
 } shape;
 
-static int64_t value_of(const groat_spec *spec, const char *name)
-{
-    int64_t value = 0;
-
-    (void)groat_spec_get(spec, name, &value, NULL);
-    return value;
-}
-
 static shape shape_of(const groat_spec *spec)
 {
     shape s;
 
-    s.entry = value_of(spec, "entry");
-    s.dtype = value_of(spec, "dtype");
-    s.elem_bytes = value_of(spec, "elem_bytes");
-    s.tile_keys = value_of(spec, "tile_keys");
-    s.depth = value_of(spec, "depth");
-    s.src_cols = value_of(spec, "src_cols");
-    s.row_bytes = value_of(spec, "ld") * s.elem_bytes;
-    s.num_warps = value_of(spec, "num_warps");
-    s.v227 = value_of(spec, "placement");
-    s.slot_bytes = value_of(spec, "slot_bytes");
-    s.tile_bytes = value_of(spec, "tile_bytes");
-    s.strip_keys = value_of(spec, "strip_keys");
-    s.strips = value_of(spec, "strips");
-    s.depth_tiles = value_of(spec, "depth_tiles");
-    s.fragment_bytes = value_of(spec, "fragment_bytes");
-    s.fnuz = value_of(spec, "arch_fp8_fnuz");
+    s.entry = groat__host_value(spec, "entry");
+    s.dtype = groat__host_value(spec, "dtype");
+    s.elem_bytes = groat__host_value(spec, "elem_bytes");
+    s.tile_keys = groat__host_value(spec, "tile_keys");
+    s.depth = groat__host_value(spec, "depth");
+    s.src_cols = groat__host_value(spec, "src_cols");
+    s.row_bytes = groat__host_value(spec, "ld") * s.elem_bytes;
+    s.num_warps = groat__host_value(spec, "num_warps");
+    s.v227 = groat__host_value(spec, "placement");
+    s.slot_bytes = groat__host_value(spec, "slot_bytes");
+    s.tile_bytes = groat__host_value(spec, "tile_bytes");
+    s.strip_keys = groat__host_value(spec, "strip_keys");
+    s.strips = groat__host_value(spec, "strips");
+    s.depth_tiles = groat__host_value(spec, "depth_tiles");
+    s.fragment_bytes = groat__host_value(spec, "fragment_bytes");
+    s.fnuz = groat__host_value(spec, "arch_fp8_fnuz");
     return s;
 }
 
@@ -110,7 +102,7 @@ static int64_t first_col(const shape *s, const int64_t *v)
 
 static void derive(const groat_spec *spec, const shape *s, int64_t *v)
 {
-    bool on_cpu = strncmp(groat_spec_target(spec), "cpu:", 4) == 0;
+    bool on_cpu = groat__host_on_cpu(spec);
 
     if (v[VALID_ROWS] < 0 && s->entry == STREAM && !on_cpu)
         v[VALID_ROWS] = device_stream_bytes / s->row_bytes;
@@ -138,13 +130,8 @@ static void derive(const groat_spec *spec, const shape *s, int64_t *v)
 static groat_status refuse(groat_error *error, const char *what, int64_t seen,
                            const char *rule, int64_t limit)
 {
-    if (error != NULL) {
-        error->status = GROAT_INVALID;
-        (void)snprintf(error->text, sizeof(error->text),
-                       "subtile_loader_st_8x32: %s is %" PRId64 "; %s %" PRId64,
-                       what, seen, rule, limit);
-    }
-    return GROAT_INVALID;
+    return groat__host_refuse(error, "subtile_loader_st_8x32", what, seen,
+                              "%s %" PRId64, rule, limit);
 }
 
 static groat_status check(const shape *s, const int64_t *v, groat_error *error)
@@ -278,13 +265,6 @@ static void bind(const groat_spec *spec, groat_plan *p,
 
 /* ---- input -------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
 /* Random bytes, none of them 0, so that a zero fill always shows. */
 static void fill_bytes(uint64_t state, unsigned char *bytes, size_t count)
 {
@@ -292,7 +272,7 @@ static void fill_bytes(uint64_t state, unsigned char *bytes, size_t count)
 
     for (size_t i = 0; i < count; i++, word >>= 8) {
         if (i % 8 == 0)
-            word = mix(state + i);
+            word = groat__host_mix(state + i);
         bytes[i] = (word & 0xff) == 0 ? 0x5A : (unsigned char)word;
     }
 }
@@ -303,7 +283,7 @@ static void fill_numbers(const shape *s, uint64_t state, bool positive,
                          unsigned char *bytes, size_t count)
 {
     for (size_t at = 0; at < count; at += (size_t)s->elem_bytes) {
-        uint64_t r = mix(state + at);
+        uint64_t r = groat__host_mix(state + at);
         unsigned sign = positive ? 0 : r >> 40 & 1;
         unsigned exponent = r >> 32 & 7;
         unsigned bits;
@@ -324,7 +304,7 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
                  uint64_t seed, void *data)
 {
     shape s = shape_of(spec);
-    uint64_t state = mix(2 * seed + index + 0x9E3779B97F4A7C15u);
+    uint64_t state = groat__host_mix(2 * seed + index + 0x9E3779B97F4A7C15u);
 
     if (s.entry == OUTPUT)
         fill_numbers(&s, state, index == 1, data, p->buffers[index].bytes);
@@ -452,26 +432,11 @@ static void expect_sums(const shape *s, const int64_t *v,
 
 /* ---- the product -------------------------------------------------------- */
 
-static double small_float(unsigned bits, int exponent, int mantissa, int bias)
-{
-    int e = (int)(bits >> mantissa) & ((1 << exponent) - 1);
-    int m = (int)bits & ((1 << mantissa) - 1);
-    double x = e == 0 ? ldexp(m, 1 - bias - mantissa)
-                      : ldexp(m + (1 << mantissa), e - bias - mantissa);
-
-    return bits >> (exponent + mantissa) & 1 ? -x : x;
-}
-
-/* Finite numbers only: of others no sum can be told. */
 static double number_at(const shape *s, const unsigned char *at)
 {
-    unsigned bits = s->elem_bytes == 1 ? at[0] : at[0] | (unsigned)at[1] << 8;
+    groat__host_format format = groat__host_format_of(s->dtype, s->fnuz);
 
-    if (s->dtype == BF16)
-        return small_float(bits, 8, 7, 127);
-    if (s->dtype == F16)
-        return small_float(bits, 5, 10, 15);
-    return small_float(bits, 4, 3, s->fnuz ? 8 : 7);
+    return groat__host_number_at(&format, at);
 }
 
 /* A row of O, and the sums of the products' magnitudes. */

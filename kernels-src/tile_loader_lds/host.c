@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "cli/driver.h"
+#include "kernels-src/common/host.h"
 
 /* In the order of `arguments`. */
 enum { VALID_ROWS, FIRST_ROW, FIRST_COL, ROW_TILES, COL_TILES, ROW_STEP };
@@ -48,36 +48,28 @@ typedef struct shape {
     int64_t tile_bytes, lane_bytes, num_warps, entry;
 } shape;
 
-static int64_t value_of(const groat_spec *spec, const char *name)
-{
-    int64_t value = 0;
-
-    (void)groat_spec_get(spec, name, &value, NULL);
-    return value;
-}
-
 static shape shape_of(const groat_spec *spec)
 {
     shape s;
 
-    s.elem_bytes = value_of(spec, "elem_bytes");
-    s.tile_rows = value_of(spec, "tile_rows");
-    s.tile_cols = value_of(spec, "tile_cols");
-    s.full_width = value_of(spec, "full_width");
-    s.src_cols = value_of(spec, "src_cols");
-    s.ld = value_of(spec, "ld");
-    s.swizzle_bits = value_of(spec, "swizzle_bits");
-    s.swizzle_base = value_of(spec, "swizzle_base");
-    s.swizzle_shift = value_of(spec, "swizzle_shift");
-    s.chunk_bytes = value_of(spec, "chunk_bytes");
-    s.subtile_cols = value_of(spec, "subtile_cols");
-    s.thread_rows = value_of(spec, "thread_rows");
-    s.warp_cols = value_of(spec, "warp_cols");
-    s.row_bytes = value_of(spec, "row_bytes");
-    s.tile_bytes = value_of(spec, "tile_bytes");
-    s.lane_bytes = value_of(spec, "lane_bytes");
-    s.num_warps = value_of(spec, "num_warps");
-    s.entry = value_of(spec, "entry");
+    s.elem_bytes = groat__host_value(spec, "elem_bytes");
+    s.tile_rows = groat__host_value(spec, "tile_rows");
+    s.tile_cols = groat__host_value(spec, "tile_cols");
+    s.full_width = groat__host_value(spec, "full_width");
+    s.src_cols = groat__host_value(spec, "src_cols");
+    s.ld = groat__host_value(spec, "ld");
+    s.swizzle_bits = groat__host_value(spec, "swizzle_bits");
+    s.swizzle_base = groat__host_value(spec, "swizzle_base");
+    s.swizzle_shift = groat__host_value(spec, "swizzle_shift");
+    s.chunk_bytes = groat__host_value(spec, "chunk_bytes");
+    s.subtile_cols = groat__host_value(spec, "subtile_cols");
+    s.thread_rows = groat__host_value(spec, "thread_rows");
+    s.warp_cols = groat__host_value(spec, "warp_cols");
+    s.row_bytes = groat__host_value(spec, "row_bytes");
+    s.tile_bytes = groat__host_value(spec, "tile_bytes");
+    s.lane_bytes = groat__host_value(spec, "lane_bytes");
+    s.num_warps = groat__host_value(spec, "num_warps");
+    s.entry = groat__host_value(spec, "entry");
     return s;
 }
 
@@ -88,7 +80,7 @@ static bool is_stream(const shape *s)
 
 static void derive(const groat_spec *spec, const shape *s, int64_t *v)
 {
-    bool on_cpu = strncmp(groat_spec_target(spec), "cpu:", 4) == 0;
+    bool on_cpu = groat__host_on_cpu(spec);
 
     if (v[VALID_ROWS] < 0 && is_stream(s) && !on_cpu)
         v[VALID_ROWS] = device_stream_bytes / (s->ld * s->elem_bytes);
@@ -111,13 +103,8 @@ static void derive(const groat_spec *spec, const shape *s, int64_t *v)
 static groat_status refuse(groat_error *error, const char *what, int64_t seen,
                            const char *rule, int64_t limit)
 {
-    if (error != NULL) {
-        error->status = GROAT_INVALID;
-        (void)snprintf(error->text, sizeof(error->text),
-                       "tile_loader_lds: %s is %" PRId64 "; %s %" PRId64, what,
-                       seen, rule, limit);
-    }
-    return GROAT_INVALID;
+    return groat__host_refuse(error, "tile_loader_lds", what, seen,
+                              "%s %" PRId64, rule, limit);
 }
 
 static groat_status check(const shape *s, const int64_t *v, groat_error *error)
@@ -192,38 +179,11 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     return GROAT_OK;
 }
 
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-static bool has_zero_byte(uint64_t word)
-{
-    return ((word - 0x0101010101010101u) & ~word & 0x8080808080808080u) != 0;
-}
-
-/* Random bytes, none of them 0, so that a zero fill always shows. */
 static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
                  uint64_t seed, void *data)
 {
-    uint64_t state = mix(seed + 0x9E3779B97F4A7C15u);
-    unsigned char *bytes = data;
-    size_t left = p->buffers[index].bytes;
-
     (void)spec;
-    while (left > 0) {
-        size_t count = left < 8 ? left : 8;
-        uint64_t word;
-
-        do
-            word = mix(state += 0x9E3779B97F4A7C15u);
-        while (has_zero_byte(word));
-        memcpy(bytes, &word, count);
-        bytes += count;
-        left -= count;
-    }
+    groat__host_fill(seed, data, p->buffers[index].bytes);
 }
 
 static void bind(const groat_spec *spec, groat_plan *p,
@@ -243,20 +203,13 @@ static void bind(const groat_spec *spec, groat_plan *p,
     memcpy(p->args, &args, sizeof(args));
 }
 
-static int64_t swizzle(const shape *s, int64_t x)
-{
-    int64_t field = ((int64_t)1 << s->swizzle_bits) - 1;
-
-    if (s->swizzle_shift >= 0)
-        return x ^ ((x >> s->swizzle_shift) & (field << s->swizzle_base));
-    return x ^ ((x & (field << s->swizzle_base)) << -s->swizzle_shift);
-}
-
 /* Which byte of the source tile lies at byte b of the image. */
 static void locate(const shape *s, int64_t b, int64_t *row, int64_t *col_byte)
 {
     int64_t chunk = b / s->chunk_bytes;
-    int64_t at = swizzle(s, s->full_width ? b : b % s->chunk_bytes);
+    int64_t at =
+        groat__host_swizzle(s->swizzle_bits, s->swizzle_base, s->swizzle_shift,
+                            s->full_width ? b : b % s->chunk_bytes);
     int64_t width = s->subtile_cols * s->elem_bytes;
 
     if (s->full_width) {
@@ -293,21 +246,6 @@ static void expect_tile(const shape *s, const int64_t *v,
     }
 }
 
-/* XORs one tile onto the 16 bytes that each thread of its block keeps. */
-static void fold_tile(const shape *s, const unsigned char *image,
-                      unsigned char *sums)
-{
-    int64_t stride = s->num_warps * 64 * 16;
-
-    for (int64_t start = 0; start < s->tile_bytes; start += stride) {
-        int64_t end =
-            start + stride < s->tile_bytes ? stride : s->tile_bytes - start;
-
-        for (int64_t b = 0; b < end; b++)
-            sums[b] ^= image[start + b];
-    }
-}
-
 static groat_status expect_sums(const shape *s, const int64_t *v,
                                 const unsigned char *source,
                                 unsigned char *sums, groat_error *error)
@@ -332,7 +270,8 @@ static groat_status expect_sums(const shape *s, const int64_t *v,
             t / v[COL_TILES] % v[ROW_STEP] * v[COL_TILES] + t % v[COL_TILES];
 
         expect_tile(s, v, source, t, image);
-        fold_tile(s, image, sums + block * block_bytes);
+        groat__host_fold(image, s->tile_bytes, s->num_warps * 64,
+                         sums + block * block_bytes);
     }
     free(image);
     return GROAT_OK;
