@@ -231,7 +231,7 @@ template <int m> struct product {
             return;
         GROAT_UNROLL
         for (u32 i = 0; i < num_mmas; i++)
-            store_column<m>(acc[i], to + i * (m * 4), w.lane);
+            store_accumulator(acc[i], w.lane, to + i * (m * 4));
     }
 };
 

@@ -72,16 +72,4 @@ GROAT_DEVICE vec4 weight_fragment(buffer p, u32 row_bytes, u32 col0, u32 lane)
     return vec4{low.x, low.y, high.x, high.y};
 }
 
-// The lane's column of m rows, as floats at `to`: rows lie side by side.
-template <int m>
-GROAT_DEVICE void store_column(const accumulator<m> &acc, u64 to, u32 lane)
-{
-    GROAT_UNROLL
-    for (int p = 0; p < m * m / 64; p += 4)
-        global_store16(to + accumulator_row<m>(lane, p) * 4,
-                       vec4{float_bits(acc.get(p)), float_bits(acc.get(p + 1)),
-                            float_bits(acc.get(p + 2)),
-                            float_bits(acc.get(p + 3))});
-}
-
 } // namespace groat

@@ -21,23 +21,19 @@ template <int m> GROAT_DEVICE constexpr u32 accumulator_row(u32 lane, u32 p)
     return m == 32 ? 8 * (p / 4) + 4 * (lane / 32) + p % 4 : 4 * (lane / 16) + p;
 }
 
-// Four registers side by side are rows side by side of a column: where those of
-// the output are next to each other, as in a product of transposed operands, 16
-// bytes.  `column` is the device address of the first of the m floats.
+// Stores a lane's column of the m rows: `column` is the device address of the
+// float of row 0.  Four registers side by side are rows side by side, so where
+// those are next to each other, as in a product of transposed operands, 16 bytes.
 template <int m>
 GROAT_DEVICE void store_accumulator(const accumulator<m> &acc, u32 lane,
                                     u64 column)
 {
     GROAT_UNROLL
-    for (u32 p = 0; p < m * m / 64; p += 4) {
-        union {
-            float floats[4];
-            vec4 vector;
-        } four = {{acc.get(p), acc.get(p + 1), acc.get(p + 2), acc.get(p + 3)}};
-
-        global_store16(column + accumulator_row<m>(lane, p) * sizeof(float),
-                       four.vector);
-    }
+    for (u32 p = 0; p < m * m / 64; p += 4)
+        global_store16(column + accumulator_row<m>(lane, p) * 4,
+                       vec4{float_bits(acc.get(p)), float_bits(acc.get(p + 1)),
+                            float_bits(acc.get(p + 2)),
+                            float_bits(acc.get(p + 3))});
 }
 
 // Depth of the instruction that takes `bytes` of 16-bit (8-bit) numbers a lane.

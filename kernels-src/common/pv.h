@@ -96,20 +96,4 @@ GROAT_DEVICE vec8 pv_weights8(u32 lane, buffer weights, u32 voffset, u32 soffset
     return vec8{vec4{v0.x, v0.y, v1.x, v1.y}, vec4{v2.x, v2.y, v3.x, v3.y}};
 }
 
-// Stores a lane's part of 32 columns of O^T: `row` is the device address of its
-// query's float of the first column.
-GROAT_DEVICE void pv_store(const accumulator<32> &acc, u32 lane, u64 row)
-{
-    GROAT_UNROLL
-    for (u32 p = 0; p < 16; p += 4) {
-        union {
-            float floats[4];
-            vec4 vector;
-        } four = {{acc.get(p), acc.get(p + 1), acc.get(p + 2), acc.get(p + 3)}};
-
-        global_store16(row + accumulator_row<32>(lane, p) * sizeof(float),
-                       four.vector);
-    }
-}
-
 } // namespace groat

@@ -249,7 +249,7 @@ template <int m> struct attention {
             return;
         GROAT_UNROLL
         for (u32 j = 0; j < depth / m; j++)
-            store_column<m>(out[j], to + j * (m * 4), lane);
+            store_accumulator(out[j], lane, to + j * (m * 4));
     }
 };
 

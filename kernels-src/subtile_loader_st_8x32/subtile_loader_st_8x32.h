@@ -299,7 +299,7 @@ struct product {
             return;
         GROAT_UNROLL
         for (int j = 0; j < depth_tiles; j++)
-            pv_store(acc[j], lane, row + j * 32 * sizeof(float));
+            store_accumulator(acc[j], lane, row + j * 32 * sizeof(float));
     }
 };
 

@@ -113,7 +113,10 @@ static const mutant mutants[] = {
     {PRODUCT8, {"pv_pick8(", "== 0", 0, "!= 0"}, 0, AMD},
     {PRODUCT, {"pv_weights16(", "voffset + 16", 0, "voffset"}, 0, AMD},
     {PRODUCT8, {"pv_weights8(", "voffset + 48", 0, "voffset"}, 0, AMD},
-    {PRODUCT, {"pv_store(", "accumulator_row<32>(lane, p)", 0, "p"}, 0, AMD},
+    {PRODUCT,
+     {"void store_accumulator(", "accumulator_row<m>(lane, p)", 0, "p"},
+     0,
+     AMD},
     {PRODUCT, {IN_OUTPUT, "tile * strips", 0, "0"}, 0, AMD},
     {PRODUCT, {"void store(", "query >= args.queries", 0, "false"}, AMD, 0},
 };
