@@ -90,10 +90,24 @@ groat_family_tests = \
 	%D%/kernels/test_subtile_loader_st_8x32 \
 	%D%/kernels/test_subtile_mutants
 
+# What runs families by their drivers, and what runs mutants of them.
+drive_sources = \
+	%D%/kernels/drive.c \
+	$(groat_hosts) \
+	src/cli/driver.c
+mutants_sources = %D%/kernels/mutants.c $(drive_sources)
 %C%_kernels_test_families_SOURCES = \
 	%D%/kernels/test_families.c \
 	$(groat_hosts) \
 	src/cli/driver.c
+%C%_kernels_test_kv_mutants_SOURCES = \
+	%D%/kernels/test_kv_mutants.c $(mutants_sources)
+%C%_kernels_test_st_8x32_mutants_SOURCES = \
+	%D%/kernels/test_st_8x32_mutants.c $(mutants_sources)
+%C%_kernels_test_subtile_mutants_SOURCES = \
+	%D%/kernels/test_subtile_mutants.c $(mutants_sources)
+%C%_unit_backend_test_judge_loader_SOURCES = \
+	%D%/unit/backend/test_judge_loader.c $(mutants_sources)
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
 %C%_kernels_test_convert_SOURCES = \
@@ -115,11 +129,6 @@ kv_rig_sources = \
 %C%_kernels_test_kv_buffer_reg_SOURCES = $(kv_rig_sources) \
 	%D%/kernels/kv_suite.c \
 	%D%/kernels/test_kv_buffer_reg.c \
-	kernels-src/kv_buffer_reg/host.c
-%C%_kernels_test_kv_mutants_SOURCES = $(kv_rig_sources) \
-	%D%/kernels/test_kv_mutants.c \
-	kernels-src/kv_buffer_lds/host.c \
-	kernels-src/kv_buffer_pipelined/host.c \
 	kernels-src/kv_buffer_reg/host.c
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
 	%D%/kernels/test_subtile_loader_st_8x32.c \
@@ -346,13 +355,14 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/drive.h \
 	%D%/kernels/kv_rig.h \
 	%D%/kernels/kv_suite.h \
 	%D%/kernels/st_8x32_oracle.h \
 	%D%/kernels/st_8x32_rig.h \
 	%D%/kernels/subtile.h \
 	%D%/kernels/grid.h \
-	%D%/pipe/mutate.h \
+	%D%/kernels/mutants.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/exact.h \
 	%D%/unit/backend/judge_probe/args.h \

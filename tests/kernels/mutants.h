@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mutants.h - suites of mutants: families of the library under other names,
+ * each with one thing changed in its source - a wait, a barrier, a count, an
+ * address - and launched by the driver of the family itself (cli/driver.h).
+ * The judge must find what is missing where the arch needs it, or the output
+ * must be wrong; what is not needed must leave the right one.
+ *
+ * A suite is a table and a main:
+ *
+ *     #define LOOP   "my_family:entry=stream,stages=3 valid_rows=96 heads=2"
+ *     #define RUN_IT "void run("
+ *
+ *     static const mutant table[] = {
+ *         {LOOP, {"", "", 0, ""}, 0, 0}, (the family as it is)
+ *         {LOOP, {RUN_IT, "block_barrier();", 1, ""}, ALL, 0},
+ *         {LOOP, {RUN_IT, "8 * lane", 0, "lane"}, 0, ALL},
+ *     };
+ *
+ *     int main(void)
+ *     {
+ *         const mutants_suite suite = {
+ *             .name = "my_mutants", .table = table, .count = COUNT(table),
+ *             .seeds = 2};
+ *
+ *         return mutants_main(&suite);
+ *     }
+ *
+ * The program needs the driver of the family and nothing else of it, so a suite
+ * for a family of another vendor differs by its calls and targets alone:
+ *
+ *     .calls = calls, (say "mbarrier_wait(", "mbarrier_arrive(", NULL)
+ *     .targets = targets, (say "cpu:sm_90a", "cpu:sm_100a", NULL)
+ *
+ * Besides the mutants, a suite checks its table: each of `calls` that stands in
+ * a family's source (its own file and those of common/, the vendor's primitives
+ * left out) has a row that takes it out, whichever entry shows that; and each
+ * row runs somewhere, where it says that it is found, and its command line also
+ * for the family as it is.
+ */
+#ifndef GROAT_TESTS_MUTANTS_H
+#define GROAT_TESTS_MUTANTS_H
+
+#include <stddef.h>
+
+/* What most families have, as a row names it. */
+#define BARRIER  "block_barrier();"
+#define FENCE    "shared_fence();"
+#define COMMIT   "async_commit();"
+#define WAIT_ALL "async_wait<0, 0>();"
+
+/* Vendors, by the arch of the target. */
+enum { AMD = 1, NV = 2, ALL = AMD | NV };
+
+/* One change: the n-th `from` behind the first `behind` becomes `to`.  A call
+ * is taken out when it becomes nothing, or ";". */
+typedef struct mutation {
+    const char *behind;
+    const char *from;
+    int nth;
+    const char *to;
+} mutation;
+
+typedef struct mutant {
+    /* What shows it: the family's spec, then run-time arguments of its driver
+     * by name.  A target whose rules refuse the spec is passed over. */
+    const char *command;
+    mutation change;
+    int judged; /* vendors on whose archs the judge finds it */
+    int wrong;  /* those where it does not, and the output is wrong */
+} mutant;
+
+typedef struct mutants_suite {
+    const char *name;
+    const mutant *table;
+    int count;
+    int seeds;                  /* of the judge's order of fibers */
+    const char *const *calls;   /* ended by NULL; NULL: mutants_calls */
+    const char *const *targets; /* the same; NULL: mutants_targets */
+} mutants_suite;
+
+/* Waits, barriers, fences and commits of asynchronous copies. */
+extern const char *const mutants_calls[];
+/* One of each kind of arch. */
+extern const char *const mutants_targets[];
+
+/* Runs the suite; what main returns. */
+int mutants_main(const mutants_suite *suite);
+
+#endif
