@@ -97,9 +97,7 @@ drive_sources = \
 	src/cli/driver.c
 mutants_sources = %D%/kernels/mutants.c $(drive_sources)
 %C%_kernels_test_families_SOURCES = \
-	%D%/kernels/test_families.c \
-	$(groat_hosts) \
-	src/cli/driver.c
+	%D%/kernels/test_families.c $(drive_sources)
 %C%_kernels_test_kv_mutants_SOURCES = \
 	%D%/kernels/test_kv_mutants.c $(mutants_sources)
 %C%_kernels_test_st_8x32_mutants_SOURCES = \
@@ -139,9 +137,7 @@ kv_rig_sources = \
 	kernels-src/common/host.c \
 	kernels-src/subtile_loader/host.c
 %C%_kernels_test_tile_loader_lds_SOURCES = \
-	%D%/kernels/test_tile_loader_lds.c \
-	kernels-src/common/host.c \
-	kernels-src/tile_loader_lds/host.c
+	%D%/kernels/test_tile_loader_lds.c $(drive_sources)
 %C%_unit_cli_test_banks_SOURCES = \
 	%D%/unit/cli/test_banks.c \
 	src/cli/banks.c \
@@ -356,6 +352,7 @@ EXTRA_DIST += \
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
 	%D%/kernels/drive.h \
+	%D%/kernels/known.h \
 	%D%/kernels/kv_rig.h \
 	%D%/kernels/kv_suite.h \
 	%D%/kernels/st_8x32_oracle.h \

@@ -290,11 +290,13 @@ static size_t first_difference(const void *got, const void *want, size_t bytes)
 {
     const unsigned char *a = got;
     const unsigned char *b = want;
+    size_t i = 0;
 
-    for (size_t i = 0; i < bytes; i++)
-        if (a[i] != b[i])
-            return i;
-    return SIZE_MAX;
+    if (memcmp(got, want, bytes) == 0)
+        return SIZE_MAX;
+    while (a[i] == b[i])
+        i++;
+    return i;
 }
 
 size_t drive_wrong(drive *d, size_t index)

@@ -11,54 +11,20 @@
  * drawn, GROAT_TEST_FAMILY which family alone; CK_RUN_CASE=random leaves the
  * other specs out.
  */
-#include <check.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cmd.h"
-#include "cli/driver.h"
-#include "groat.h"
+#include "tests/kernels/drive.h"
 #include "tests/kernels/grid.h"
 
 enum {
-    POISON = 0xA5,
     TARGETS = 2 * 32,
-    FAMILIES = 32,
     /* What a spec may cost on the judge. */
     BYTES_MAX = 8 << 20,
     THREADS_MAX = 40000
 };
 
-static groat_context *context;
-
-static void open_context(void)
-{
-    groat_options options = GROAT_OPTIONS_INIT;
-    groat_error error = GROAT_ERROR_INIT;
-
-    options.flags = GROAT_OPEN_NO_DISK;
-    ck_assert_msg(groat_open(&options, &context, &error) == GROAT_OK, "%s",
-                  error.text);
-}
-
-static void close_context(void)
-{
-    groat_close(context);
-    context = NULL;
-}
-
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text == NULL || *text == '\0' ? otherwise : strtoull(text, NULL, 0);
-}
-
 static uint64_t seed(void)
 {
-    return number_of("GROAT_TEST_SEED", 20260000);
+    return drive_number("GROAT_TEST_SEED", 20260000);
 }
 
 /* ---- run-time arguments -------------------------------------------------- */
@@ -119,15 +85,15 @@ static bool plan_default(const groat_driver *driver, const groat_spec *spec,
 }
 
 /* One or two arguments somewhere between their least and a little more than the
- * driver's choice; false when the driver refuses them. */
-static bool plan_random(const groat_driver *driver, const groat_spec *spec,
-                        const groat_plan *base, uint64_t *random,
-                        groat_plan *plan)
+ * driver's choice; false when the driver refuses them or they are much work. */
+static bool values_random(const groat_driver *driver, const groat_spec *spec,
+                          const groat_plan *base, uint64_t *random,
+                          int64_t *values)
 {
-    int64_t values[GROAT_DRIVER_ARGS];
     size_t count = arg_count(driver);
+    groat_plan plan;
 
-    memcpy(values, base->values, sizeof(values));
+    memcpy(values, base->values, sizeof(base->values));
     for (int n = 0; n < 2 && count > 0; n++) {
         size_t i = (size_t)(next_random(random) % count);
         const groat_driver_arg *arg = &driver->args[i];
@@ -138,7 +104,7 @@ static bool plan_random(const groat_driver *driver, const groat_spec *spec,
             values[i] = arg->min + (int64_t)(next_random(random) %
                                              (uint64_t)(most - arg->min + 1));
     }
-    return plan_like(driver, spec, values, plan);
+    return plan_like(driver, spec, values, &plan) && is_cheap(spec, &plan);
 }
 
 static const groat_driver *driver_of(const groat_spec *spec)
@@ -155,16 +121,11 @@ static const groat_driver *driver_of(const groat_spec *spec)
  * small there.  Free it. */
 static groat_spec *cpu_twin(const groat_spec *spec)
 {
-    const char *on = groat_spec_target(spec);
-    groat_error error = GROAT_ERROR_INIT;
-    groat_spec *twin = NULL;
     char target[64];
 
-    (void)snprintf(target, sizeof(target), "cpu%s", strchr(on, ':'));
-    ck_assert_msg(groat_spec_parse(context, groat_spec_text(spec), target,
-                                   &twin, &error) == GROAT_OK,
-                  "%s", error.text);
-    return twin;
+    (void)snprintf(target, sizeof(target), "cpu%s",
+                   strchr(groat_spec_target(spec), ':'));
+    return drive_spec(drive_context, groat_spec_text(spec), target);
 }
 
 static bool fits(const groat_spec *spec)
@@ -188,145 +149,40 @@ static bool fits(const groat_spec *spec)
     return fit;
 }
 
-/* ---- one launch ---------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------ */
 
-typedef struct stage {
-    const groat_driver *driver;
-    groat_spec *spec;
-    groat_kernel *kernel;
-    const char *target;
-    groat_plan plan;
-    void *host[GROAT_PLAN_BUFFERS];
-    uint64_t address[GROAT_PLAN_BUFFERS];
-} stage;
-
-static void place(stage *s, uint64_t number)
+static void run_once(const groat_driver *driver, const groat_spec *spec,
+                     const int64_t *values, uint64_t number)
 {
-    groat_error error = GROAT_ERROR_INIT;
+    drive d;
 
-    for (size_t i = 0; i < s->plan.buffer_count; i++) {
-        const groat_buffer *buffer = &s->plan.buffers[i];
-
-        s->host[i] = malloc(buffer->bytes + 1);
-        ck_assert_ptr_nonnull(s->host[i]);
-        memset(s->host[i], POISON, buffer->bytes);
-        if (!buffer->output)
-            s->driver->fill(s->spec, &s->plan, i, number, s->host[i]);
-        ck_assert_int_eq(groat_memory_alloc(context, s->target, buffer->bytes,
-                                            &s->address[i], &error),
-                         GROAT_OK);
-        ck_assert_int_eq(groat_memory_write(context, s->target, s->address[i],
-                                            s->host[i], buffer->bytes, &error),
-                         GROAT_OK);
-    }
-    ck_assert_msg(s->driver->bind(context, s->spec, &s->plan, s->address,
-                                  &error) == GROAT_OK,
-                  "%s", error.text);
-}
-
-static void compare(const stage *s, size_t index, const void *want,
-                    const void *got, const float *allowed)
-{
-    const groat_buffer *buffer = &s->plan.buffers[index];
-    const unsigned char *a = want;
-    const unsigned char *b = got;
-    size_t unit = allowed == NULL ? 1 : sizeof(float);
-
-    for (size_t i = 0; i < buffer->bytes / unit; i++) {
-        bool same = allowed == NULL
-                        ? a[i] == b[i]
-                        : fabsf(((const float *)want)[i] -
-                                ((const float *)got)[i]) <= allowed[i];
-
-        if (same)
-            continue;
-        (void)printf("arguments:");
-        for (size_t k = 0; k < arg_count(s->driver); k++)
-            (void)printf(" %s=%lld", s->driver->args[k].name,
-                         (long long)s->plan.values[k]);
-        (void)printf("\n");
-        (void)fflush(stdout);
-        ck_abort_msg("%s on %s: %s differs at byte %zu of %zu",
-                     groat_spec_text(s->spec), s->target, buffer->name,
-                     i * unit, buffer->bytes);
-    }
-}
-
-static void check_output(const stage *s, size_t index)
-{
-    size_t bytes = s->plan.buffers[index].bytes;
-    const void *inputs[GROAT_PLAN_BUFFERS] = {NULL};
-    groat_error error = GROAT_ERROR_INIT;
-    void *want = malloc(bytes + 1);
-    void *got = malloc(bytes + 1);
-    float *allowed = malloc(bytes + 1);
-    bool bounded;
-
-    ck_assert(want != NULL && got != NULL && allowed != NULL);
-    for (size_t i = 0; i < s->plan.buffer_count; i++)
-        inputs[i] = s->plan.buffers[i].output ? NULL : s->host[i];
-    memset(want, POISON, bytes);
-    ck_assert_int_eq(groat_memory_read(context, s->target, got,
-                                       s->address[index], bytes, &error),
-                     GROAT_OK);
-    ck_assert_int_eq(
-        s->driver->expect(s->spec, &s->plan, inputs, index, want, &error),
-        GROAT_OK);
-    bounded = s->driver->bound != NULL &&
-              s->driver->bound(s->spec, &s->plan, inputs, index, allowed);
-    compare(s, index, want, got, bounded ? allowed : NULL);
-    free(allowed);
-    free(got);
-    free(want);
-}
-
-static void run_once(stage *s, uint64_t number)
-{
-    groat_launch how = GROAT_LAUNCH_INIT;
-    groat_error error = GROAT_ERROR_INIT;
-
-    place(s, number);
-    memcpy(how.grid, s->plan.grid, sizeof(how.grid));
-    ck_assert_msg(groat_kernel_launch(s->kernel, &how, s->plan.args,
-                                      s->plan.args_bytes, &error) == GROAT_OK,
-                  "%s on %s: %s", groat_spec_text(s->spec), s->target,
-                  error.text);
-    for (size_t i = 0; i < s->plan.buffer_count; i++)
-        if (s->plan.buffers[i].output)
-            check_output(s, i);
-    for (size_t i = 0; i < s->plan.buffer_count; i++) {
-        groat_memory_free(context, s->target, s->address[i]);
-        free(s->host[i]);
-    }
-    groat_error_clear(&error);
+    drive_open(&d, drive_context, driver, groat_spec_text(spec),
+               groat_spec_target(spec), values);
+    drive_fill(&d, number);
+    drive_run(&d);
+    drive_ck_right(&d);
+    drive_close(&d);
 }
 
 /* The driver's own arguments, and `more` random ones; launches made. */
-static size_t check_spec(groat_spec *spec, uint64_t *random, size_t more)
+static size_t check_spec(const groat_spec *spec, uint64_t *random, size_t more)
 {
-    groat_error error = GROAT_ERROR_INIT;
-    stage s = {.spec = spec, .target = groat_spec_target(spec)};
+    const groat_driver *driver = driver_of(spec);
     groat_spec *small = cpu_twin(spec);
     groat_plan base;
     size_t launches = 1;
 
-    s.driver = driver_of(spec);
-    ck_assert_msg(groat_kernel_get_spec(spec, &s.kernel, NULL, &error) ==
-                      GROAT_OK,
-                  "%s on %s: %s\n%s", groat_spec_text(spec), s.target,
-                  error.text, error.log == NULL ? "" : error.log);
-    ck_assert(plan_default(s.driver, small, &base));
-    ck_assert(plan_like(s.driver, spec, base.values, &s.plan));
-    run_once(&s, next_random(random));
-    for (size_t n = 0; n < more; n++)
-        if (plan_random(s.driver, spec, &base, random, &s.plan) &&
-            is_cheap(spec, &s.plan)) {
-            run_once(&s, next_random(random));
-            launches++;
-        }
+    ck_assert(plan_default(driver, small, &base));
+    run_once(driver, spec, base.values, next_random(random));
+    for (size_t n = 0; n < more; n++) {
+        int64_t values[GROAT_DRIVER_ARGS];
+
+        if (!values_random(driver, spec, &base, random, values))
+            continue;
+        run_once(driver, spec, values, next_random(random));
+        launches++;
+    }
     groat_spec_free(small);
-    groat_kernel_release(s.kernel);
-    groat_error_clear(&error);
     return launches;
 }
 
@@ -334,7 +190,7 @@ static size_t check_spec(groat_spec *spec, uint64_t *random, size_t more)
 
 static void open_grid(grid *g, const groat_driver *driver)
 {
-    grid_open(g, context, driver->family, seed());
+    grid_open(g, drive_context, driver->family, seed());
     g->fits = fits;
 }
 
@@ -427,7 +283,7 @@ START_TEST(random_specs)
     char text[TARGETS][48];
     const char *targets[TARGETS];
     size_t count = cpu_targets(text, targets);
-    uint64_t specs = number_of("GROAT_TEST_SPECS", 4);
+    uint64_t specs = drive_number("GROAT_TEST_SPECS", 4);
     uint64_t random = seed() + 1;
     size_t rejected = 0;
     size_t launches = 0;
@@ -461,19 +317,16 @@ int main(void)
         families++;
     tcase_set_timeout(tests, 900);
     tcase_set_timeout(draws,
-                      900 + 2 * (double)number_of("GROAT_TEST_SPECS", 0));
-    tcase_add_checked_fixture(tests, open_context, close_context);
-    tcase_add_checked_fixture(draws, open_context, close_context);
+                      900 + 2 * (double)drive_number("GROAT_TEST_SPECS", 0));
+    tcase_add_checked_fixture(tests, drive_setup, drive_teardown);
+    tcase_add_checked_fixture(draws, drive_setup, drive_teardown);
     tcase_add_loop_test(tests, every_value_on_cpu, 0, families);
     tcase_add_loop_test(draws, random_specs, 0, families);
     if (getenv("GROAT_TEST_TARGET") != NULL)
         tcase_add_loop_test(tests, every_value_on_device, 0, families);
-    else
-        (void)puts("SKIP: no device: GROAT_TEST_TARGET names none, the cpu "
-                   "targets alone ran");
     (void)printf("GROAT_TEST_SEED=%llu\n", (unsigned long long)seed());
     (void)fflush(stdout);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, draws);
-    return run_suite(suite);
+    return drive_main(suite);
 }

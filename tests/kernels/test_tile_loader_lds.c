@@ -12,15 +12,10 @@
  * specs (default 8) are random.  GROAT_TEST_SEED changes both, and the seed is
  * printed.  GROAT_TEST_TARGET names a device, which then runs all values too.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "cli/driver.h"
-#include "groat.h"
 #include "kernels-src/tile_loader_lds/args.h"
+#include "tests/kernels/drive.h"
 #include "tests/kernels/grid.h"
+#include "tests/kernels/known.h"
 
 enum { LANES = 64, POISON = 0xEE, TARGETS = 64 };
 
@@ -31,22 +26,9 @@ typedef struct tile_case {
     int64_t src_row, src_col, block_rows;
 } tile_case;
 
-/* 1..255, never 0: a zero fill always shows. */
-static unsigned char source_byte(int64_t row, int64_t col_byte)
+static int64_t swizzled(const tile_case *t, int64_t x)
 {
-    uint32_t h = (uint32_t)row * 0x9E3779B1u +
-                 (uint32_t)col_byte * 0x85EBCA6Bu + 0xC2B2AE35u;
-
-    return (unsigned char)(1 + (h >> 24) % 255);
-}
-
-static int64_t xor_field(const tile_case *t, int64_t x)
-{
-    int64_t mask = ((int64_t)1 << t->bits) - 1;
-    int64_t from = t->base + (t->shift > 0 ? t->shift : 0);
-    int64_t field = (x >> from) & mask;
-
-    return x ^ (field << (t->base + (t->shift < 0 ? -t->shift : 0)));
+    return xor_field(t->bits, t->base, t->shift, x);
 }
 
 /* num_records of a view of valid rows x src_cols with row stride ld. */
@@ -107,12 +89,12 @@ static void walk(const tile_case *t, unsigned char *lds)
                 int64_t voffset;
 
                 if (t->full && t->bits > 0) {
-                    int64_t s = xor_field(t, piece * chunk + lane * lane_bytes);
+                    int64_t s = swizzled(t, piece * chunk + lane * lane_bytes);
                     int64_t row_bytes = t->cols * t->elem;
 
                     voffset = s / row_bytes * t->ld * t->elem + s % row_bytes;
                 } else {
-                    int64_t v = xor_field(t, lane * lane_bytes) / lane_bytes;
+                    int64_t v = swizzled(t, lane * lane_bytes) / lane_bytes;
                     int64_t r = w / wave_cols * thread_rows + v / per_row;
                     int64_t c = w % wave_cols * sub + v % per_row * t->lw;
 
@@ -127,46 +109,9 @@ static void walk(const tile_case *t, unsigned char *lds)
     free(hits);
 }
 
-static uint32_t crc32_of(const unsigned char *data, size_t bytes)
-{
-    uint32_t crc = 0xFFFFFFFFu;
-
-    for (size_t i = 0; i < bytes; i++) {
-        crc ^= data[i];
-        for (int k = 0; k < 8; k++)
-            crc = crc & 1 ? crc >> 1 ^ 0xEDB88320u : crc >> 1;
-    }
-    return ~crc;
-}
-
-static uint64_t fnv1a_of(const unsigned char *data, size_t bytes)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ data[i]) * 0x100000001b3u;
-    return hash;
-}
-
 /* ---- running one spec --------------------------------------------------- */
 
-static groat_context *context;
-
-static void open_context(void)
-{
-    groat_options options = GROAT_OPTIONS_INIT;
-    groat_error error = GROAT_ERROR_INIT;
-
-    options.flags = GROAT_OPEN_NO_DISK;
-    ck_assert_msg(groat_open(&options, &context, &error) == GROAT_OK, "%s",
-                  error.text);
-}
-
-static void close_context(void)
-{
-    groat_close(context);
-    context = NULL;
-}
+static const groat_driver *const driver = &groat_driver_tile_loader_lds;
 
 /* One launch: the run-time arguments, in the driver's order. */
 typedef struct shot {
@@ -175,8 +120,7 @@ typedef struct shot {
 
 /* A spec and what its launches share. */
 typedef struct subject {
-    groat_spec *spec;
-    groat_kernel *kernel;
+    const groat_spec *spec;
     tile_case t;
     int64_t threads;
     int64_t stages;
@@ -185,63 +129,38 @@ typedef struct subject {
     int64_t max_rows;
 } subject;
 
-static int64_t value_of(const groat_spec *spec, const char *name)
-{
-    int64_t value = 0;
-    groat_error error = GROAT_ERROR_INIT;
-
-    if (groat_spec_get(spec, name, &value, &error) != GROAT_OK)
-        ck_abort_msg("%s", error.text);
-    return value;
-}
-
 static tile_case case_of(const groat_spec *spec)
 {
     tile_case t = {0};
 
-    t.elem = value_of(spec, "elem_bytes");
-    t.rows = value_of(spec, "tile_rows");
-    t.cols = value_of(spec, "tile_cols");
-    t.ld = value_of(spec, "ld");
-    t.src_cols = value_of(spec, "src_cols");
-    t.warps = value_of(spec, "num_loading_warps");
-    t.bits = value_of(spec, "swizzle_bits");
-    t.base = value_of(spec, "swizzle_base");
-    t.shift = value_of(spec, "swizzle_shift");
-    t.lw = value_of(spec, "load_width");
-    t.full = value_of(spec, "full_width");
+    t.elem = drive_value(spec, "elem_bytes");
+    t.rows = drive_value(spec, "tile_rows");
+    t.cols = drive_value(spec, "tile_cols");
+    t.ld = drive_value(spec, "ld");
+    t.src_cols = drive_value(spec, "src_cols");
+    t.warps = drive_value(spec, "num_loading_warps");
+    t.bits = drive_value(spec, "swizzle_bits");
+    t.base = drive_value(spec, "swizzle_base");
+    t.shift = drive_value(spec, "swizzle_shift");
+    t.lw = drive_value(spec, "load_width");
+    t.full = drive_value(spec, "full_width");
     return t;
 }
 
-static void subject_open(subject *s, groat_spec *spec, int64_t max_rows)
+static subject subject_of(const groat_spec *spec, int64_t max_rows)
 {
-    groat_error error = GROAT_ERROR_INIT;
+    subject s = {.spec = spec, .t = case_of(spec), .max_rows = max_rows};
     size_t bytes;
 
-    memset(s, 0, sizeof(*s));
-    s->spec = spec;
-    s->t = case_of(spec);
-    s->threads = 64 * value_of(spec, "num_warps");
-    s->stages = value_of(spec, "stages");
-    s->stream = value_of(spec, "entry") == 1;
-    s->max_rows = max_rows;
-    s->t.block_rows = max_rows;
-    bytes = (size_t)records(&s->t);
-    s->source = malloc(bytes + 1);
-    ck_assert_ptr_nonnull(s->source);
-    for (size_t i = 0; i < bytes; i++)
-        s->source[i] = source_byte((int64_t)i / (s->t.ld * s->t.elem),
-                                   (int64_t)i % (s->t.ld * s->t.elem));
-    ck_assert_msg(groat_kernel_get_spec(spec, &s->kernel, NULL, &error) ==
-                      GROAT_OK,
-                  "%s on %s: %s", groat_spec_text(spec),
-                  groat_spec_target(spec), error.text);
-}
-
-static void subject_close(subject *s)
-{
-    groat_kernel_release(s->kernel);
-    free(s->source);
+    s.threads = 64 * drive_value(spec, "num_warps");
+    s.stages = drive_value(spec, "stages");
+    s.stream = drive_value(spec, "entry") == 1;
+    s.t.block_rows = max_rows;
+    bytes = (size_t)records(&s.t);
+    s.source = malloc(bytes + 1);
+    ck_assert_ptr_nonnull(s.source);
+    source_bytes(s.source, bytes, s.t.ld * s.t.elem, 0);
+    return s;
 }
 
 static size_t tile_bytes(const tile_case *t)
@@ -286,22 +205,7 @@ static void walk_all(const subject *s, const shot *at, unsigned char *out)
     free(image);
 }
 
-static void same(const subject *s, const shot *at, const char *who,
-                 const unsigned char *got, const unsigned char *want,
-                 size_t bytes)
-{
-    for (size_t b = 0; b < bytes; b++)
-        if (got[b] != want[b])
-            ck_abort_msg("%s of %s on %s, valid_rows %d, first_row %d, "
-                         "first_col %d, row_tiles %d, col_tiles %d, row_step "
-                         "%d: byte %zu of %zu is 0x%02x, not 0x%02x",
-                         who, groat_spec_text(s->spec),
-                         groat_spec_target(s->spec), (int)at->valid_rows,
-                         (int)at->first_row, (int)at->first_col,
-                         (int)at->row_tiles, (int)at->col_tiles,
-                         (int)at->row_step, b, bytes, got[b], want[b]);
-}
-
+/* What the kernel must have been given. */
 static struct tile_loader_lds_args args_of(const shot *at,
                                            const uint64_t *addresses)
 {
@@ -318,86 +222,47 @@ static struct tile_loader_lds_args args_of(const shot *at,
     return args;
 }
 
-/* The driver of `groat run`: sizes, arguments, and the closed form in `out`. */
-static void check_driver(const subject *s, const shot *at, unsigned char *out)
+/* Launches the kernel; the source buffer ends with the last valid row, so that
+ * a read behind it is found. */
+static void run_shot(const subject *s, const shot *at, drive *d)
 {
-    const groat_driver *driver = &groat_driver_tile_loader_lds;
-    const int64_t values[GROAT_DRIVER_ARGS] = {
-        at->valid_rows, at->first_row, at->first_col,
-        at->row_tiles,  at->col_tiles, at->row_step,
-    };
-    const uint64_t addresses[2] = {0x1000, 0x2000};
-    struct tile_loader_lds_args args = args_of(at, addresses);
-    const void *inputs[2] = {s->source, NULL};
-    groat_error error = GROAT_ERROR_INIT;
-    groat_plan plan = {0};
-    tile_case t = s->t;
-
-    t.block_rows = at->valid_rows;
-    ck_assert_msg(driver->plan(s->spec, values, &plan, &error) == GROAT_OK,
-                  "%s", error.text);
-    ck_assert_uint_eq(plan.buffers[0].bytes, (size_t)records(&t));
-    ck_assert_uint_eq(plan.buffers[1].bytes, output_bytes(s, at));
-    ck_assert_int_eq(driver->bind(context, s->spec, &plan, addresses, &error),
-                     GROAT_OK);
-    ck_assert_uint_eq(plan.args_bytes, sizeof(args));
-    ck_assert_mem_eq(plan.args, &args, sizeof(args));
-    ck_assert_int_eq(driver->expect(s->spec, &plan, inputs, 1, out, &error),
-                     GROAT_OK);
-}
-
-/* What the kernel makes of a launch; the source buffer ends with the last valid
- * row, so that a read behind it is found. */
-static void run_shot(const subject *s, const shot *at, unsigned char *out)
-{
-    const char *target = groat_spec_target(s->spec);
-    groat_launch launch = GROAT_LAUNCH_INIT;
-    groat_error error = GROAT_ERROR_INIT;
     struct tile_loader_lds_args args;
-    size_t bytes = output_bytes(s, at);
-    uint64_t addresses[2] = {0, 0};
+    int64_t values[GROAT_DRIVER_ARGS];
     tile_case t = s->t;
 
     t.block_rows = at->valid_rows;
-    memset(out, 0xA5, bytes);
-    if (groat_memory_alloc(context, target, (size_t)records(&t), &addresses[0],
-                           &error) != GROAT_OK ||
-        groat_memory_alloc(context, target, bytes, &addresses[1], &error) !=
-            GROAT_OK ||
-        groat_memory_write(context, target, addresses[0], s->source,
-                           (size_t)records(&t), &error) != GROAT_OK ||
-        groat_memory_write(context, target, addresses[1], out, bytes, &error) !=
-            GROAT_OK)
-        ck_abort_msg("%s: %s", target, error.text);
-    args = args_of(at, addresses);
-    launch.grid[0] = (unsigned)(s->stream ? at->row_step : at->row_tiles);
-    launch.grid[1] = (unsigned)at->col_tiles;
-    if (groat_kernel_launch(s->kernel, &launch, &args, sizeof(args), &error) !=
-            GROAT_OK ||
-        groat_memory_read(context, target, out, addresses[1], bytes, &error) !=
-            GROAT_OK)
-        ck_abort_msg("%s on %s: %s", groat_spec_text(s->spec), target,
-                     error.text);
-    groat_memory_free(context, target, addresses[0]);
-    groat_memory_free(context, target, addresses[1]);
+    ck_assert_int_le(at->valid_rows, s->max_rows);
+    drive_values(driver, values,
+                 "valid_rows=%d first_row=%d first_col=%d row_tiles=%d "
+                 "col_tiles=%d row_step=%d",
+                 (int)at->valid_rows, (int)at->first_row, (int)at->first_col,
+                 (int)at->row_tiles, (int)at->col_tiles, (int)at->row_step);
+    drive_open(d, drive_context, driver, groat_spec_text(s->spec),
+               groat_spec_target(s->spec), values);
+    ck_assert_uint_eq(d->plan.buffers[0].bytes, (size_t)records(&t));
+    ck_assert_uint_eq(d->plan.buffers[1].bytes, output_bytes(s, at));
+    memcpy(d->host[0], s->source, (size_t)records(&t));
+    drive_run(d);
+    args = args_of(at, d->address);
+    ck_assert_uint_eq(d->plan.args_bytes, sizeof(args));
+    ck_assert_mem_eq(d->plan.args, &args, sizeof(args));
 }
 
+/* The closed form of `groat run` and the kernel against the walk. */
 static void check_shot(const subject *s, const shot *at)
 {
     size_t bytes = output_bytes(s, at);
     unsigned char *want = malloc(bytes);
-    unsigned char *got = malloc(bytes);
+    drive d;
 
-    ck_assert(want != NULL && got != NULL);
-    ck_assert_int_le(at->valid_rows, s->max_rows);
+    ck_assert_ptr_nonnull(want);
     walk_all(s, at, want);
-    memset(got, 0x5A, bytes);
-    check_driver(s, at, got);
-    same(s, at, "the closed form", got, want, bytes);
-    run_shot(s, at, got);
-    same(s, at, "the kernel", got, want, bytes);
+    run_shot(s, at, &d);
+    drive_expect(&d);
+    drive_ck_same(&d, "the closed form", d.want[1], want, bytes);
+    drive_ck_same(&d, "the kernel's output", d.host[1], want, bytes);
+    drive_close(&d);
     free(want);
-    free(got);
 }
 
 /* No row, one row, odd counts, parts of tiles, the last column of tiles; of a
@@ -437,30 +302,28 @@ enum { SHOTS = 8 };
 /* Rows of the largest of these launches. */
 static int64_t max_rows_of(const groat_spec *spec)
 {
-    int64_t rows = value_of(spec, "tile_rows");
+    int64_t rows = drive_value(spec, "tile_rows");
 
-    return 2 * (value_of(spec, "stages") + 1) * rows + 2;
+    return 2 * (drive_value(spec, "stages") + 1) * rows + 2;
 }
 
 /* What the host can make and check in little time. */
 static bool fits(const groat_spec *spec)
 {
-    return max_rows_of(spec) * value_of(spec, "ld") *
-               value_of(spec, "elem_bytes") <=
+    return max_rows_of(spec) * drive_value(spec, "ld") *
+               drive_value(spec, "elem_bytes") <=
            16 << 20;
 }
 
-static size_t check_spec(groat_spec *spec)
+static size_t check_spec(const groat_spec *spec)
 {
+    subject s = subject_of(spec, max_rows_of(spec));
     shot shots[SHOTS];
-    size_t count;
-    subject s;
+    size_t count = shots_of(&s, shots);
 
-    subject_open(&s, spec, max_rows_of(spec));
-    count = shots_of(&s, shots);
     for (size_t i = 0; i < count; i++)
         check_shot(&s, &shots[i]);
-    subject_close(&s);
+    free(s.source);
     return count;
 }
 
@@ -505,8 +368,6 @@ enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
 static groat_spec *spec_of(const tile_case *t, const char *target)
 {
-    groat_error error = GROAT_ERROR_INIT;
-    groat_spec *spec = NULL;
     char text[400];
 
     (void)snprintf(text, sizeof(text),
@@ -520,10 +381,7 @@ static groat_spec *spec_of(const tile_case *t, const char *target)
                    (int)t->rows, (int)t->cols, (int)t->full, (int)t->src_cols,
                    (int)t->ld, (int)t->warps, (int)t->lw, (int)t->bits,
                    (int)t->base, (int)t->shift);
-    ck_assert_msg(groat_spec_parse(context, text, target, &spec, &error) ==
-                      GROAT_OK,
-                  "%s", error.text);
-    return spec;
+    return drive_spec(drive_context, text, target);
 }
 
 START_TEST(known_images)
@@ -543,12 +401,13 @@ START_TEST(known_images)
     ck_assert_uint_eq(fnv1a_of(image, tile_bytes(t)), known[_i].fnv);
     for (size_t k = 0; k < COUNT(targets); k++) {
         groat_spec *spec = spec_of(t, targets[k]);
-        subject s;
+        subject s = subject_of(spec, t->block_rows);
+        drive d;
 
-        subject_open(&s, spec, t->block_rows);
-        run_shot(&s, &at, image);
-        ck_assert_uint_eq(crc32_of(image, tile_bytes(t)), known[_i].crc);
-        subject_close(&s);
+        run_shot(&s, &at, &d);
+        ck_assert_uint_eq(crc32_of(d.host[1], tile_bytes(t)), known[_i].crc);
+        drive_close(&d);
+        free(s.source);
         groat_spec_free(spec);
     }
     free(image);
@@ -557,21 +416,14 @@ END_TEST
 
 /* ---- specs of params.def ------------------------------------------------ */
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text == NULL || *text == '\0' ? otherwise : strtoull(text, NULL, 0);
-}
-
 static uint64_t seed(void)
 {
-    return number_of("GROAT_TEST_SEED", 20260000);
+    return drive_number("GROAT_TEST_SEED", 20260000);
 }
 
 static void open_grid(grid *g)
 {
-    grid_open(g, context, "tile_loader_lds", seed());
+    grid_open(g, drive_context, "tile_loader_lds", seed());
     g->fits = fits;
 }
 
@@ -641,7 +493,7 @@ START_TEST(random_specs)
     char text[TARGETS][48];
     const char *targets[TARGETS];
     size_t count = cpu_targets(text, targets);
-    uint64_t specs = number_of("GROAT_TEST_SPECS", 8);
+    uint64_t specs = drive_number("GROAT_TEST_SPECS", 8);
     size_t rejected = 0;
     grid g;
 
@@ -666,8 +518,8 @@ static Suite *make_suite(void)
     TCase *tests = tcase_create("image");
 
     tcase_set_timeout(tests,
-                      600 + 2 * (double)number_of("GROAT_TEST_SPECS", 0));
-    tcase_add_checked_fixture(tests, open_context, close_context);
+                      600 + 2 * (double)drive_number("GROAT_TEST_SPECS", 0));
+    tcase_add_checked_fixture(tests, drive_setup, drive_teardown);
     tcase_add_loop_test(tests, known_images, 0, KNOWN);
     tcase_add_test(tests, every_value_on_cpu);
     tcase_add_test(tests, random_specs);
@@ -679,10 +531,6 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    if (getenv("GROAT_TEST_TARGET") == NULL)
-        (void)puts("SKIP: no device: GROAT_TEST_TARGET names none, the cpu "
-                   "targets alone ran");
     (void)printf("GROAT_TEST_SEED=%llu\n", (unsigned long long)seed());
-    (void)fflush(stdout);
-    return run_suite(make_suite());
+    return drive_main(make_suite());
 }
