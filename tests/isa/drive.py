@@ -2,6 +2,8 @@
 """Compiles specs and runs their launches on the machine."""
 import random
 
+import numpy as np
+
 from codeobject import CodeObject
 from machine import Fault, Machine, Memory
 from objects import ARCHS, constants_of, make, source_of
@@ -42,6 +44,15 @@ def first_difference(got, want):
             f'of {len(want)} bytes differ')
 
 
+def _compare(name, got, want, allowed):
+    """Raises Wrong unless every float is where it may be; a NaN never is."""
+    bad = np.argwhere(~(np.abs(got - want) <= allowed))
+    if len(bad):
+        at = tuple(bad[0])
+        raise Wrong(f'{name}: number {at} is {got[at]}, expected {want[at]} '
+                    f'within {allowed[at]}; {len(bad)} are wrong')
+
+
 def run_case(built, case, mode, seed, code=None, check_counts=True):
     """Runs one launch; raises Fault or Wrong.  Returns the machine."""
     rng = random.Random(f'{seed} {mode} {case.name}')
@@ -55,6 +66,10 @@ def run_case(built, case, mode, seed, code=None, check_counts=True):
         got = memory.bytes_of(addresses[name])
         if got != want:
             raise Wrong(f'{name}: {first_difference(got, want)}')
+    for name, (want, allowed) in case.near.items():
+        got = np.frombuffer(memory.bytes_of(addresses[name]), np.float32)
+        _compare(name, got.reshape(want.shape).astype(np.float64), want,
+                 allowed)
     if check_counts:
         for event, allowed in case.counts.items():
             seen = machine.counts.get(event, {0})

@@ -485,6 +485,7 @@ WRONG = {
     'read_pending': 'may still use these bytes',
     'register_pending': 'is used while',
     'store_unwaited': '(in flight|in the epoch in which it is written)',
+    'read_unwaited': '(in flight|in the epoch in which it is written)',
     'ends_in_flight': 'ends while',
     'never_written': 'was never written',
     'outside_shared': 'of a shared memory of 1024',
@@ -566,6 +567,8 @@ LISTINGS = {
     'no_wait': r'waits for vmcnt \[\], expected \[0\]',
     'no_barrier': '1 barriers, expected 2',
     'extra_wait': r'waits for vmcnt \[0, 1\] in the steady state',
+    'store_unwaited': r'no lgkmcnt\(0\) stands between it and "[^"]*ds_write',
+    'read_unwaited': r'no lgkmcnt\(0\) stands between it and "[^"]*ds_read',
     'good_ring': None,
 }
 

@@ -9,15 +9,19 @@ class Case:
     """One launch: grid, buffers (name, bytes) in the order in which pack()
     takes their addresses, and what must be in the outputs afterwards.
 
-    expected: {buffer name: bytes}.  counts: {event: set of numbers that one
-    wave may do it}, events being dma, barrier, mfma, tr_read."""
+    expected: {buffer name: bytes}.  near: {buffer name: (values, allowed)},
+    float64 arrays of what its floats must be and how far from that each may
+    lie.  counts: {event: set of numbers that one wave may do it}, events being
+    dma, barrier, mfma, tr_read."""
 
-    def __init__(self, name, grid, buffers, pack, expected, counts=None):
+    def __init__(self, name, grid, buffers, pack, expected, counts=None,
+                 near=None):
         self.name = name
         self.grid = grid
         self.buffers = buffers
         self.pack = pack
         self.expected = expected
+        self.near = near or {}
         self.counts = counts or {}
 
 
@@ -26,23 +30,25 @@ class Expect:
 
     dma: number of copy instructions in the listing, or a set of allowed ones.
     dma_bytes: bytes per lane of each (4 or 16).
-    waits: the vmcnt numbers of all s_waitcnt, a sorted list or a list of
-        allowed ones; None: the compiler may add its own (ordinary loads).
-    ordinary: loads of registers are among the memory operations, for which
-        the compiler has waits of its own; waits None implies it.
-    steady: None, or (dma, waits) of the loop that holds copies and barriers.
+    waits: the vmcnt numbers of the s_waitcnt, a list or a list of allowed
+        ones; None: not checked, loads of registers have the compiler's.
+    added: numbers that the compiler's own waits may have besides, for loads
+        of registers; each as often as it stands here.
+    steady: None, or (dma, waits[, added]) of the loop that holds barriers.
     barriers: number in the listing, or a set.
     mfma, tr_reads: numbers in the listing, or None for not checked.
     ops: {regular expression of whole mnemonics: number, or a set}.
     waves: occupancy wanted, waves per SIMD; default: one block fits."""
 
     def __init__(self, dma, dma_bytes, waits, barriers, steady=None, mfma=0,
-                 tr_reads=0, ops=None, waves=None, ordinary=False):
+                 tr_reads=0, ops=None, waves=None, added=()):
         self.dma = dma
         self.dma_bytes = dma_bytes
         self.waits = waits
         self.barriers = barriers
-        self.ordinary = ordinary or waits is None
+        self.added = list(added)
+        # Are there waits of the compiler's own?
+        self.ordinary = waits is None or len(self.added) > 0
         self.steady = steady
         self.mfma = mfma
         self.tr_reads = tr_reads
@@ -90,7 +96,8 @@ class Family:
 
     def equivalents(self, k, arch):
         """Mutants that change nothing: {name: reason}.  A name is that of
-        mutants.py, such as "barrier 1 removed"."""
+        mutants.py, such as "barrier 1 removed", or a regular expression of
+        several: listings of several compilers differ in their order."""
         return {}
 
 

@@ -133,11 +133,9 @@ class SubtileLoader(Family):
                     for n in blocks}
         queries = steps * parts
         loads = queries + (copies if arch == 'gfx950' else 0)
-        late = [0] + list(range(queries))
         return tile_expect(
-            k, arch, barriers=2, waits=[[0, 0], late], ordinary=True,
-            steady=(copies, [[0], late]),
-            mfma=products,
+            k, arch, barriers=2, added=range(queries),
+            steady=(copies, [0], range(queries)), mfma=products,
             ops={'ds_read_b128': reads, 'ds_read.*': reads,
                  'buffer_load_dwordx4': loads,
                  mfma_name(dtype_of(k), k['mma_m'], self._operand(k), arch):

@@ -136,6 +136,22 @@ ENTRY(store_unwaited)
     out[t] = m[127 - t];
 END
 
+// What a wave read is overwritten behind a barrier for which it did not wait.
+ENTRY(read_unwaited)
+    copy(from, at + 256 * w, 4 * t);
+    WAIT("vmcnt(0)");
+    BARRIER;
+    u32 v;
+    asm volatile("ds_read_b32 %0, %1"
+                 : "=v"(v)
+                 : "v"(at + 4 * (127 - t))
+                 : "memory");
+    BARRIER;
+    copy(from, at + 256 * w, 4 * t + 512);
+    WAIT("vmcnt(0) lgkmcnt(0)");
+    out[t] = v;
+END
+
 ENTRY(ends_in_flight)
     copy(from, at + 256 * w, 4 * t);
     out[t] = t;
