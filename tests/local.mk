@@ -138,9 +138,7 @@ kv_rig_sources = \
 	kernels-src/common/host.c \
 	kernels-src/subtile_loader_st_8x32/host.c
 %C%_kernels_test_subtile_loader_SOURCES = \
-	%D%/kernels/test_subtile_loader.c \
-	kernels-src/common/host.c \
-	kernels-src/subtile_loader/host.c
+	%D%/kernels/test_subtile_loader.c $(drive_sources)
 %C%_kernels_test_tile_loader_lds_SOURCES = \
 	%D%/kernels/test_tile_loader_lds.c $(drive_sources)
 %C%_unit_cli_test_banks_SOURCES = \

@@ -13,9 +13,9 @@
 
 #include <math.h>
 
-#include "cli/driver.h"
 #include "kernels-src/subtile_loader/args.h"
-#include "tests/unit/suite.h"
+#include "tests/kernels/drive.h"
+#include "tests/kernels/known.h"
 
 enum { K_LANES = 64, K_POISON = 0xEE };
 enum { K_IMAGE, K_FRAGMENTS, K_STREAM, K_SCORES, K_ENTRIES };
@@ -165,13 +165,6 @@ static inline void k_walk(const k_case *t, const unsigned char *source,
 
 /* ---- the reader --------------------------------------------------------- */
 
-static inline int64_t k_xor(int bits, int base, int shift, int64_t x)
-{
-    int64_t field = x >> (base + shift) & ((1 << bits) - 1);
-
-    return x ^ field << base;
-}
-
 static inline int k_reader(const k_case *t)
 {
     return t->reader < 0 ? t->swizzle : t->reader;
@@ -183,8 +176,8 @@ static inline int64_t k_address(const k_case *t, int reader, int64_t row,
 {
     int64_t v = row % 32 * 4 + col_byte / 16 % 4;
 
-    v = reader == K_CHAINED ? k_xor(1, 1, 4, k_xor(1, 0, 4, v))
-                            : k_xor(1, 0, 6, k_xor(1, 1, 4, v));
+    v = reader == K_CHAINED ? xor_field(1, 1, 4, xor_field(1, 0, 4, v))
+                            : xor_field(1, 0, 6, xor_field(1, 1, 4, v));
     return (row / 32 * (k_row_bytes(t) / 64) + col_byte / 64) * 2048 + v * 16;
 }
 
@@ -363,17 +356,39 @@ static inline void k_expect(const k_case *t, bool fnuz,
 
 /* ---- launches ----------------------------------------------------------- */
 
-static inline uint64_t k_upload(groat_context *context, const char *target,
-                                const void *data, size_t bytes)
+static inline void k_values(const k_case *t, int64_t values[GROAT_DRIVER_ARGS])
 {
-    uint64_t address = 0;
+    drive_values(&groat_driver_subtile_loader, values,
+                 "valid_rows=%d first_row=%d first_col=%d scalar_offset=%d "
+                 "row_tiles=%d heads=%d row_step=%d queries=%d",
+                 (int)t->valid_rows, (int)t->first_row, t->first_col,
+                 t->scalar_offset, t->row_tiles, t->heads, t->row_step,
+                 t->queries);
+}
 
-    ck_assert_int_eq(groat_memory_alloc(context, target, bytes, &address, NULL),
-                     GROAT_OK);
-    ck_assert_int_eq(
-        groat_memory_write(context, target, address, data, bytes, NULL),
-        GROAT_OK);
-    return address;
+/* A launch of the case by the driver. */
+static inline void k_open(drive *d, groat_context *context, const k_case *t,
+                          const char *target)
+{
+    int64_t values[GROAT_DRIVER_ARGS];
+    char text[400];
+
+    k_spec(t, text, sizeof(text));
+    k_values(t, values);
+    drive_open(d, context, &groat_driver_subtile_loader, text, target, values);
+    ck_assert_uint_eq(d->output, t->entry == K_SCORES ? 2 : 1);
+    ck_assert_uint_eq(d->plan.buffers[0].bytes, k_source_bytes(t));
+    ck_assert_uint_eq(d->plan.buffers[d->output].bytes, k_output_bytes(t));
+}
+
+/* Its inputs; queries may be NULL where there are none. */
+static inline void k_put(const drive *d, const k_case *t,
+                         const unsigned char *source,
+                         const unsigned char *queries)
+{
+    memcpy(d->host[0], source, k_source_bytes(t));
+    if (queries != NULL && t->entry == K_SCORES)
+        memcpy(d->host[1], queries, k_query_bytes(t));
 }
 
 static inline void k_grid(const k_case *t, unsigned grid[3])
@@ -388,45 +403,41 @@ static inline void k_grid(const k_case *t, unsigned grid[3])
     grid[2] = 1;
 }
 
-/* The output of the kernel of `target`. */
-static inline void k_run(groat_context *context, const char *target,
-                         const k_case *t, const unsigned char *source,
-                         const unsigned char *queries, unsigned char *out)
+/* What the kernel was given is what the case says. */
+static inline void k_ck_given(const k_case *t, const drive *d)
 {
     struct subtile_loader_args args = {.valid_rows = t->valid_rows,
                                        .first_row = t->first_row};
-    groat_launch launch = GROAT_LAUNCH_INIT;
-    groat_error error = GROAT_ERROR_INIT;
-    groat_kernel *kernel = NULL;
-    char text[400];
+    unsigned grid[3];
 
-    k_spec(t, text, sizeof(text));
-    memset(out, 0xA5, k_output_bytes(t));
-    ck_assert_msg(groat_kernel_get(context, text, target, &kernel, NULL,
-                                   &error) == GROAT_OK,
-                  "%s on %s: %s %s", text, target, error.text,
-                  error.log == NULL ? "" : error.log);
-    args.source = k_upload(context, target, source, k_source_bytes(t));
-    args.query = k_upload(context, target, queries, k_query_bytes(t));
-    args.output = k_upload(context, target, out, k_output_bytes(t));
+    args.source = d->address[0];
+    args.query = d->output == 2 ? d->address[1] : 0;
+    args.output = d->address[d->output];
     args.first_col = (unsigned)t->first_col;
     args.scalar_offset = (unsigned)t->scalar_offset;
     args.row_tiles = (unsigned)t->row_tiles;
     args.heads = (unsigned)t->heads;
     args.row_step = (unsigned)t->row_step;
     args.queries = (unsigned)t->queries;
-    k_grid(t, launch.grid);
-    ck_assert_msg(groat_kernel_launch(kernel, &launch, &args, sizeof(args),
-                                      &error) == GROAT_OK,
-                  "%s on %s: %s", text, target, error.text);
-    ck_assert_int_eq(groat_memory_read(context, target, out, args.output,
-                                       k_output_bytes(t), &error),
-                     GROAT_OK);
-    groat_memory_free(context, target, args.source);
-    groat_memory_free(context, target, args.query);
-    groat_memory_free(context, target, args.output);
-    groat_kernel_release(kernel);
-    groat_error_clear(&error);
+    ck_assert_uint_eq(d->plan.args_bytes, sizeof(args));
+    ck_assert_mem_eq(d->plan.args, &args, sizeof(args));
+    k_grid(t, grid);
+    ck_assert_mem_eq(d->plan.grid, grid, sizeof(grid));
+}
+
+/* The output of the kernel of `target`. */
+static inline void k_run(groat_context *context, const char *target,
+                         const k_case *t, const unsigned char *source,
+                         const unsigned char *queries, unsigned char *out)
+{
+    drive d;
+
+    k_open(&d, context, t, target);
+    k_put(&d, t, source, queries);
+    drive_run(&d);
+    k_ck_given(t, &d);
+    memcpy(out, d.host[d.output], k_output_bytes(t));
+    drive_close(&d);
 }
 
 #endif

@@ -8,7 +8,6 @@
  * Cases run on cpu targets always and on the device of GROAT_TEST_TARGET when
  * that is set.
  */
-#include "tests/unit/suite.h"
 #include "tests/kernels/subtile.h"
 
 static const char *const targets[] = {"cpu:gfx950", "cpu:gfx90a", "cpu:gfx942",
@@ -16,24 +15,7 @@ static const char *const targets[] = {"cpu:gfx950", "cpu:gfx90a", "cpu:gfx942",
 
 enum { TARGETS = COUNT(targets), AMD_TARGETS = TARGETS - 1 };
 
-static groat_context *context;
 static uint64_t numbers;
-
-static void open_context(void)
-{
-    groat_options options = GROAT_OPTIONS_INIT;
-    groat_error error = GROAT_ERROR_INIT;
-
-    options.flags = GROAT_OPEN_NO_DISK;
-    ck_assert_msg(groat_open(&options, &context, &error) == GROAT_OK, "%s",
-                  error.text);
-}
-
-static void close_context(void)
-{
-    groat_close(context);
-    context = NULL;
-}
 
 static int pick(int below)
 {
@@ -99,7 +81,7 @@ static void check_numbers(const k_case *t, const char *target, bool whole)
     size_t first = 0;
     size_t wrong;
 
-    k_run(context, target, t, b.source, b.queries, b.out);
+    k_run(drive_context, target, t, b.source, b.queries, b.out);
     wrong = wrong_in(t, &b, &first);
     k_spec(t, text, sizeof(text));
     ck_assert_msg(wrong == 0,
@@ -120,35 +102,6 @@ static void check_case(const k_case *t, const char *target)
 }
 
 /* ---- known images ------------------------------------------------------- */
-
-static uint32_t crc32_of(const unsigned char *data, size_t bytes)
-{
-    uint32_t crc = 0xFFFFFFFFu;
-
-    for (size_t i = 0; i < bytes; i++) {
-        crc ^= data[i];
-        for (int k = 0; k < 8; k++)
-            crc = crc & 1 ? crc >> 1 ^ 0xEDB88320u : crc >> 1;
-    }
-    return ~crc;
-}
-
-static uint64_t fnv1a_of(const unsigned char *data, size_t bytes)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ data[i]) * 0x100000001b3u;
-    return hash;
-}
-
-/* 1..255, never 0: a zero fill always shows. */
-static unsigned char source_byte(uint32_t row, uint32_t col_byte)
-{
-    uint32_t h = row * 0x9E3779B1u + col_byte * 0x85EBCA6Bu + 0xC2B2AE35u;
-
-    return (unsigned char)(1 + (h >> 24) % 255);
-}
 
 /* Images of source_byte that an instruction-level model of the bursts made in
  * another language (M0, soffset, voffset, range check per dword), with the
@@ -215,14 +168,11 @@ START_TEST(known_images)
 {
     const k_case *t = &known[_i].t;
     size_t bytes = (size_t)k_tile_bytes(t);
-    size_t row_bytes = (size_t)(t->ld * k_elem(t));
     unsigned char *source = malloc(k_source_bytes(t));
     unsigned char *image = malloc(bytes);
 
     ck_assert(source != NULL && image != NULL);
-    for (size_t i = 0; i < k_source_bytes(t); i++)
-        source[i] =
-            source_byte((uint32_t)(i / row_bytes), (uint32_t)(i % row_bytes));
+    source_bytes(source, k_source_bytes(t), t->ld * k_elem(t), 0);
     k_walk(t, source, 0, 0, image);
     for (int k = 0; k < 3; k++)
         ck_assert_int_eq(image[known[_i].bytes[k].at],
@@ -230,7 +180,7 @@ START_TEST(known_images)
     ck_assert_uint_eq(crc32_of(image, bytes), known[_i].crc);
     ck_assert_uint_eq(fnv1a_of(image, bytes), known[_i].fnv);
     for (size_t k = 0; k < TARGETS; k++) {
-        k_run(context, targets[k], t, source, NULL, image);
+        k_run(drive_context, targets[k], t, source, NULL, image);
         ck_assert_uint_eq(crc32_of(image, bytes), known[_i].crc);
     }
     free(source);
@@ -296,7 +246,8 @@ START_TEST(readers_undo_their_writers)
                       t.reader == t.swizzle ? 0
                                             : (size_t)k_tile_bytes(&t) / 32);
     if (t.depth == 128) {
-        k_run(context, targets[_i % (int)TARGETS], &t, b.source, NULL, b.out);
+        k_run(drive_context, targets[_i % (int)TARGETS], &t, b.source, NULL,
+              b.out);
         ck_assert_uint_eq(wrong_in(&t, &b, &first), 0);
     }
     free_bench(&b);
@@ -481,13 +432,11 @@ static void random_launch(k_case *t)
 static bool try_case(k_case *t)
 {
     const char *target = targets[pick(TARGETS)];
-    groat_spec *spec = NULL;
     char text[400];
 
     k_spec(t, text, sizeof(text));
-    if (groat_spec_parse(context, text, target, &spec, NULL) != GROAT_OK)
+    if (!drive_allows(drive_context, text, target))
         return false;
-    groat_spec_free(spec);
     random_launch(t);
     check_case(t, target);
     return true;
@@ -606,7 +555,7 @@ START_TEST(scores_on_cpu)
             continue;
         b = make_bench(&t, targets[k], false);
         t.reader = 1 - t.swizzle;
-        k_run(context, targets[k], &t, b.source, b.queries, b.out);
+        k_run(drive_context, targets[k], &t, b.source, b.queries, b.out);
         ck_assert_uint_gt(wrong_in(&t, &b, &first),
                           k_output_bytes(&t) / sizeof(float) / 4);
         free_bench(&b);
@@ -616,68 +565,21 @@ END_TEST
 
 /* ---- the driver of groat run -------------------------------------------- */
 
-static groat_spec *spec_of(const k_case *t, const char *target)
-{
-    groat_error error = GROAT_ERROR_INIT;
-    groat_spec *spec = NULL;
-    char text[400];
-
-    k_spec(t, text, sizeof(text));
-    ck_assert_msg(groat_spec_parse(context, text, target, &spec, &error) ==
-                      GROAT_OK,
-                  "%s", error.text);
-    return spec;
-}
-
-static groat_status plan_of(const k_case *t, const groat_spec *spec,
-                            groat_plan *plan, groat_error *error)
-{
-    const int64_t values[GROAT_DRIVER_ARGS] = {
-        t->valid_rows, t->first_row, t->first_col, t->scalar_offset,
-        t->row_tiles,  t->heads,     t->row_step,  t->queries};
-
-    return groat_driver_subtile_loader.plan(spec, values, plan, error);
-}
-
-/* The driver's launch, closed form and bounds are those of the walk. */
+/* The driver's closed form and bounds are those of the walk. */
 static void check_driver(const k_case *t, const char *target, bool whole)
 {
-    const groat_driver *driver = &groat_driver_subtile_loader;
     bench b = make_bench(t, target, whole);
-    groat_spec *spec = spec_of(t, target);
-    const uint64_t addresses[] = {16, 32, 48};
-    const void *inputs[3] = {b.source, b.queries, NULL};
-    float *allowed = calloc(k_output_bytes(t), 1);
-    struct subtile_loader_args args;
-    groat_plan plan = {0};
-    size_t last = t->entry == K_SCORES ? 2 : 1;
-    unsigned grid_dims[3];
+    drive d;
 
-    ck_assert_ptr_nonnull(allowed);
-    ck_assert_int_eq(plan_of(t, spec, &plan, NULL), GROAT_OK);
-    ck_assert_uint_eq(plan.buffer_count, last + 1);
-    ck_assert_uint_eq(plan.buffers[0].bytes, k_source_bytes(t));
-    ck_assert_uint_eq(plan.buffers[last].bytes, k_output_bytes(t));
-    k_grid(t, grid_dims);
-    ck_assert_mem_eq(plan.grid, grid_dims, sizeof(grid_dims));
-    ck_assert_int_eq(driver->bind(context, spec, &plan, addresses, NULL),
-                     GROAT_OK);
-    ck_assert_uint_eq(plan.args_bytes, sizeof(args));
-    memcpy(&args, plan.args, sizeof(args));
-    ck_assert_uint_eq(args.source, 16);
-    ck_assert_uint_eq(args.query, last == 2 ? 32 : 0);
-    ck_assert_uint_eq(args.output, last == 2 ? 48 : 32);
-    ck_assert_uint_eq(args.scalar_offset, (unsigned)t->scalar_offset);
-    ck_assert_uint_eq(args.queries, (unsigned)t->queries);
-    ck_assert_int_eq(driver->expect(spec, &plan, inputs, last, b.out, NULL),
-                     GROAT_OK);
-    ck_assert_mem_eq(b.out, b.expected, k_output_bytes(t));
-    ck_assert(driver->bound(spec, &plan, inputs, last, allowed) ==
-              (t->entry == K_SCORES));
+    k_open(&d, drive_context, t, target);
+    k_put(&d, t, b.source, b.queries);
+    drive_expect(&d);
+    drive_ck_same(&d, "the closed form", d.want[d.output], b.expected,
+                  k_output_bytes(t));
+    ck_assert((d.allowed[d.output] != NULL) == (t->entry == K_SCORES));
     if (t->entry == K_SCORES)
-        ck_assert_mem_eq(allowed, b.allowed, k_output_bytes(t));
-    groat_spec_free(spec);
-    free(allowed);
+        ck_assert_mem_eq(d.allowed[d.output], b.allowed, k_output_bytes(t));
+    drive_close(&d);
     free_bench(&b);
 }
 
@@ -703,48 +605,49 @@ START_TEST(closed_form_agrees)
 }
 END_TEST
 
+/* Whether all numbers of an input are what a driver's even or odd seed makes.
+ */
+static bool are_drivers(const k_case *t, bool fnuz, bool whole,
+                        const unsigned char *data, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += (size_t)k_elem(t)) {
+        unsigned bits = 0;
+        double x;
+
+        memcpy(&bits, data + at, (size_t)k_elem(t));
+        x = fabs(k_number(t->dtype, fnuz, bits));
+        if (whole ? !(x >= 1 && x <= 8 && x == floor(x))
+                  : !(x >= 0.125 && x < 2))
+            return false;
+    }
+    return true;
+}
+
 /* The driver's own numbers are those that the bound is 0 for, or not. */
 START_TEST(drivers_numbers)
 {
-    const groat_driver *driver = &groat_driver_subtile_loader;
     k_case t = score_case(_i % 18);
     const char *target = targets[_i % 2 == 0 ? 0 : 2];
-    groat_spec *spec = spec_of(&t, target);
-    groat_plan plan = {0};
-    float *allowed = calloc(k_output_bytes(&t), 1);
-    unsigned char *data[2];
 
-    ck_assert_int_eq(plan_of(&t, spec, &plan, NULL), GROAT_OK);
     for (uint64_t seed = 0; seed < 2; seed++) {
         size_t zeros = 0;
+        drive d;
 
-        for (size_t i = 0; i < 2; i++) {
-            data[i] = malloc(plan.buffers[i].bytes);
-            driver->fill(spec, &plan, i, seed, data[i]);
-            for (size_t at = 0; at < plan.buffers[i].bytes;
-                 at += (size_t)k_elem(&t)) {
-                unsigned bits = 0;
-                double x;
-
-                memcpy(&bits, data[i] + at, (size_t)k_elem(&t));
-                x = fabs(k_number(t.dtype, is_fnuz(target), bits));
-                ck_assert(seed == 0 ? x >= 1 && x <= 8 && x == floor(x)
-                                    : x >= 0.125 && x < 2);
-            }
-        }
-        ck_assert(
-            driver->bound(spec, &plan, (const void *const *)data, 2, allowed));
+        k_open(&d, drive_context, &t, target);
+        drive_fill(&d, seed);
+        for (size_t i = 0; i < 2; i++)
+            ck_assert(are_drivers(&t, is_fnuz(target), seed == 0, d.host[i],
+                                  d.plan.buffers[i].bytes));
+        drive_expect(&d);
+        ck_assert_ptr_nonnull(d.allowed[2]);
         for (size_t i = 0; i < k_output_bytes(&t) / sizeof(float); i++)
-            zeros += allowed[i] == 0;
+            zeros += d.allowed[2][i] == 0;
         /* No key, nothing to be off by. */
         ck_assert_uint_eq(zeros,
                           (size_t)(t.heads * t.queries) *
                               (size_t)(seed == 0 ? 2 * t.bn : t.bn - 37));
-        free(data[0]);
-        free(data[1]);
+        drive_close(&d);
     }
-    free(allowed);
-    groat_spec_free(spec);
 }
 END_TEST
 
@@ -761,29 +664,29 @@ static const struct {
     {offsetof(k_case, scalar_offset), 8, "it must be a multiple of 16"},
     {offsetof(k_case, scalar_offset), 2147483632,
      "offsets are 31-bit, so with these tiles it is at most"},
-    {offsetof(k_case, row_tiles), 2147483647, NULL},
+    {offsetof(k_case, row_tiles), 2147483647,
+     "the blocks of a grid are at most"},
     {offsetof(k_case, queries), 8388608, "so it is at most 8388607"},
 };
 
 START_TEST(the_driver_refuses)
 {
     k_case t = k_one_tile();
-    groat_error error = GROAT_ERROR_INIT;
-    groat_plan plan = {0};
-    groat_spec *spec;
+    int64_t values[GROAT_DRIVER_ARGS];
+    char text[400];
+    drive d;
 
     t.src_cols = t.ld = 256;
     t.entry = K_SCORES;
-    spec = spec_of(&t, "cpu:gfx950");
     t.heads = 2;
-    ck_assert_int_eq(plan_of(&t, spec, &plan, &error), GROAT_OK);
+    k_open(&d, drive_context, &t, "cpu:gfx950");
+    drive_close(&d);
+    k_spec(&t, text, sizeof(text));
     memcpy((char *)&t + refusals[_i].field, &refusals[_i].value,
            sizeof(refusals[_i].value));
-    ck_assert_int_eq(plan_of(&t, spec, &plan, NULL), GROAT_INVALID);
-    ck_fails(plan_of(&t, spec, &plan, &error), GROAT_INVALID, &error,
-             refusals[_i].words == NULL ? "the blocks of a grid are at most"
-                                        : refusals[_i].words);
-    groat_spec_free(spec);
+    k_values(&t, values);
+    drive_ck_refused(drive_context, &groat_driver_subtile_loader, text, values,
+                     refusals[_i].words);
 }
 END_TEST
 
@@ -825,16 +728,11 @@ static const struct {
  * read a fragment want the same bank. */
 START_TEST(copies_and_banks)
 {
-    groat_options options = GROAT_OPTIONS_INIT;
     traced seen = {0};
+    groat_context *context = drive_open_context(listen, &seen);
     k_case t = k_one_tile();
     bench b;
 
-    groat_close(context);
-    options.flags = GROAT_OPEN_NO_DISK;
-    options.trace = listen;
-    options.trace_user = &seen;
-    ck_assert_int_eq(groat_open(&options, &context, NULL), GROAT_OK);
     t.entry = K_FRAGMENTS;
     t.swizzle = traces[_i].swizzle;
     t.mma_m = traces[_i].mma_m;
@@ -845,6 +743,7 @@ START_TEST(copies_and_banks)
     ck_assert_uint_eq(seen.reads, 4);
     ck_assert_uint_eq(seen.reuse, traces[_i].reuse);
     free_bench(&b);
+    groat_close(context);
 }
 END_TEST
 
@@ -862,7 +761,7 @@ static Suite *make_suite(void)
     TCase *tests = tcase_create("subtile_loader");
 
     tcase_set_timeout(tests, 300);
-    tcase_add_checked_fixture(tests, open_context, close_context);
+    tcase_add_checked_fixture(tests, drive_setup, drive_teardown);
     tcase_add_loop_test(tests, known_images, 0, COUNT(known));
     tcase_add_loop_test(tests, readers_undo_their_writers, 0, PAIRINGS);
     tcase_add_loop_test(tests, readers_are_bijections, 0, PAIRINGS);
@@ -882,8 +781,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    if (getenv("GROAT_TEST_TARGET") == NULL)
-        (void)puts("SKIP: no device: GROAT_TEST_TARGET names none, the cpu "
-                   "targets alone ran");
-    return run_suite(make_suite());
+    return drive_main(make_suite());
 }
