@@ -134,9 +134,7 @@ kv_rig_sources = \
 	%D%/kernels/test_kv_buffer_reg.c \
 	kernels-src/kv_buffer_reg/host.c
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
-	%D%/kernels/test_subtile_loader_st_8x32.c \
-	kernels-src/common/host.c \
-	kernels-src/subtile_loader_st_8x32/host.c
+	%D%/kernels/test_subtile_loader_st_8x32.c $(drive_sources)
 %C%_kernels_test_subtile_loader_SOURCES = \
 	%D%/kernels/test_subtile_loader.c $(drive_sources)
 %C%_kernels_test_tile_loader_lds_SOURCES = \

@@ -8,12 +8,8 @@
 #ifndef GROAT_TESTS_ST_8X32_ORACLE_H
 #define GROAT_TESTS_ST_8X32_ORACLE_H
 
-#include <check.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/kernels/known.h"
+#include "tests/unit/suite.h"
 
 enum { LANES = 64, POISON = 0xEE, CELL = 0x410, V227_BYTES = 16624 };
 enum { IMAGE, FRAGMENTS, STREAM, OUTPUT, ENTRIES };
@@ -101,22 +97,10 @@ static inline int64_t tile_at(const st_case *t, int64_t row, int64_t col)
 
 /* ---- numbers ------------------------------------------------------------- */
 
-static inline uint32_t hash(int64_t row, int64_t col)
-{
-    return (uint32_t)row * 0x9E3779B1u + (uint32_t)col * 0x85EBCA6Bu +
-           0xC2B2AE35u;
-}
-
-/* 1..255, never 0: a zero fill always shows. */
-static inline unsigned char source_byte(int64_t row, int64_t col_byte)
-{
-    return (unsigned char)(1 + (hash(row, col_byte) >> 24) % 255);
-}
-
 /* -8..8, exact in every format; the weights 0..3. */
 static inline int small_integer(bool weight, int64_t row, int64_t col)
 {
-    uint32_t h = hash(row, col) >> 20;
+    uint32_t h = source_hash(row, col) >> 20;
 
     return weight ? (int)(h % 4) : (int)(h % 17) - 8;
 }
@@ -161,14 +145,12 @@ static inline unsigned char *make_source(const st_case *t, bool fnuz)
     unsigned char *source = take((size_t)records(t), 0);
     int64_t row_bytes = t->ld * elem(t);
 
-    for (int64_t i = 0; i < records(t); i += elem(t))
-        if (t->entry == OUTPUT)
-            encode(t, fnuz,
-                   small_integer(false, i / row_bytes, i % row_bytes / elem(t)),
-                   source + i);
-        else
-            for (int64_t k = i; k < i + elem(t); k++)
-                source[k] = source_byte(k / row_bytes, k % row_bytes);
+    if (t->entry != OUTPUT)
+        source_bytes(source, (size_t)records(t), row_bytes, 0);
+    for (int64_t i = 0; i < records(t) && t->entry == OUTPUT; i += elem(t))
+        encode(t, fnuz,
+               small_integer(false, i / row_bytes, i % row_bytes / elem(t)),
+               source + i);
     return source;
 }
 

@@ -6,16 +6,14 @@
 #ifndef GROAT_TESTS_ST_8X32_RIG_H
 #define GROAT_TESTS_ST_8X32_RIG_H
 
-#include "groat.h"
 #include "kernels-src/subtile_loader_st_8x32/args.h"
+#include "tests/kernels/drive.h"
 #include "tests/kernels/st_8x32_oracle.h"
 
 static const char *const cpu_targets[] = {"cpu:gfx950", "cpu:gfx90a",
                                           "cpu:gfx942", "cpu:sm_90a"};
 
 enum { TARGETS = sizeof(cpu_targets) / sizeof(cpu_targets[0]) };
-
-static groat_context *context;
 
 /* Of the accesses of one block, what the tests look at. */
 typedef struct trace_log {
@@ -49,42 +47,47 @@ static inline void listen(void *user, const groat_trace *event)
         log->reuse = event->reuse;
 }
 
-static inline void open_context(void)
+/* A TCase's fixture, with drive_teardown(). */
+static inline void trace_setup(void)
 {
-    groat_options options = GROAT_OPTIONS_INIT;
-    groat_error error = GROAT_ERROR_INIT;
-
-    options.flags = GROAT_OPEN_NO_DISK;
-    options.trace = listen;
-    options.trace_user = &trace;
     memset(&trace, 0, sizeof(trace));
-    ck_assert_msg(groat_open(&options, &context, &error) == GROAT_OK, "%s",
-                  error.text);
+    drive_context = drive_open_context(listen, &trace);
 }
 
-static inline void close_context(void)
+static inline void st_values(const st_case *t,
+                             int64_t values[GROAT_DRIVER_ARGS])
 {
-    groat_close(context);
-    context = NULL;
+    drive_values(&groat_driver_subtile_loader_st_8x32, values,
+                 "valid_rows=%d soffset=%d row_tiles=%d col_tiles=%d "
+                 "row_step=%d queries=%d",
+                 (int)t->valid, (int)t->soffset, (int)t->row_tiles,
+                 (int)t->col_tiles, (int)t->step, (int)t->queries);
 }
 
-static inline uint64_t upload(const char *target, const void *data,
-                              size_t bytes)
+/* A launch of the case by the driver. */
+static inline void st_open(drive *d, const st_case *t, const char *target)
 {
-    uint64_t address = 0;
+    int64_t values[GROAT_DRIVER_ARGS];
+    char text[400];
 
-    ck_assert_int_eq(groat_memory_alloc(context, target, bytes, &address, NULL),
-                     GROAT_OK);
-    ck_assert_int_eq(
-        groat_memory_write(context, target, address, data, bytes, NULL),
-        GROAT_OK);
-    return address;
+    spec_of(t, text, sizeof(text));
+    st_values(t, values);
+    drive_open(d, drive_context, &groat_driver_subtile_loader_st_8x32, text,
+               target, values);
+    ck_assert_uint_eq(d->output, t->entry == OUTPUT ? 2 : 1);
+    ck_assert_uint_eq(d->plan.buffers[0].bytes, (size_t)records(t));
+    ck_assert_uint_eq(d->plan.buffers[d->output].bytes, output_size(t));
 }
 
-static inline struct subtile_loader_st_8x32_args args_of(const st_case *t)
+/* What the kernel must be given. */
+static inline struct subtile_loader_st_8x32_args args_of(const st_case *t,
+                                                         const drive *d)
 {
     struct subtile_loader_st_8x32_args args = {0};
 
+    args.source = d->address[0];
+    args.weights = d->output == 2 ? d->address[1] : 0;
+    args.output = d->address[d->output];
     args.valid_rows = t->valid;
     args.soffset = (unsigned)t->soffset;
     args.row_tiles = (unsigned)t->row_tiles;
@@ -94,44 +97,44 @@ static inline struct subtile_loader_st_8x32_args args_of(const st_case *t)
     return args;
 }
 
+/* A driver plans no tiles that end in the next key; kernels must bring them. */
+static inline bool runs_over(const st_case *t)
+{
+    return t->soffset % (t->ld * elem(t)) / elem(t) + t->col_tiles * t->depth >
+           t->cols;
+}
+
 /* What the kernel of `target` writes; free it. */
 static inline unsigned char *run_with(const st_case *t, const char *target,
                                       const unsigned char *source,
-                                      const unsigned char *weights,
-                                      size_t weight_bytes)
+                                      const unsigned char *weights)
 {
-    struct subtile_loader_st_8x32_args args = args_of(t);
-    unsigned char *out = take(output_size(t), 0xA5);
-    groat_launch launch = GROAT_LAUNCH_INIT;
+    unsigned char *out = take(output_size(t), 0);
     groat_error error = GROAT_ERROR_INIT;
-    groat_kernel *kernel = NULL;
-    char text[400];
+    struct subtile_loader_st_8x32_args args;
+    groat_kernel *kernel;
+    st_case planned = *t;
+    drive d;
 
-    spec_of(t, text, sizeof(text));
-    ck_assert_msg(groat_kernel_get(context, text, target, &kernel, NULL,
-                                   &error) == GROAT_OK,
-                  "%s on %s: %s", text, target, error.text);
-    args.source = upload(target, source, (size_t)records(t));
-    args.output = upload(target, out, output_size(t));
-    args.weights = upload(target, weights, weight_bytes);
-    trace.base = args.source;
-    launch.grid[0] =
-        (unsigned)(t->entry == STREAM ? t->step
-                   : t->entry == OUTPUT
-                       ? (t->queries + 32 * t->warps - 1) / (32 * t->warps)
-                       : t->row_tiles);
-    launch.grid[1] = (unsigned)t->col_tiles;
-    ck_assert_msg(groat_kernel_launch(kernel, &launch, &args, sizeof(args),
-                                      &error) == GROAT_OK,
-                  "%s on %s: %s", text, target, error.text);
-    ck_assert_int_eq(groat_memory_read(context, target, out, args.output,
-                                       output_size(t), &error),
-                     GROAT_OK);
-    groat_memory_free(context, target, args.source);
-    groat_memory_free(context, target, args.output);
-    groat_memory_free(context, target, args.weights);
+    if (runs_over(t))
+        planned.soffset = 0;
+    st_open(&d, &planned, target);
+    memcpy(d.host[0], source, (size_t)records(t));
+    if (t->entry == OUTPUT)
+        memcpy(d.host[1], weights, d.plan.buffers[1].bytes);
+    drive_place(&d);
+    trace.base = d.address[0];
+    args = args_of(&planned, &d);
+    ck_assert_uint_eq(d.plan.args_bytes, sizeof(args));
+    ck_assert_mem_eq(d.plan.args, &args, sizeof(args));
+    args = args_of(t, &d);
+    memcpy(d.plan.args, &args, sizeof(args));
+    kernel = drive_kernel(&d);
+    ck_assert_msg(drive_go(&d, kernel, &error) == GROAT_OK, "%s on %s: %s",
+                  groat_spec_text(d.spec), target, error.text);
     groat_kernel_release(kernel);
-    groat_error_clear(&error);
+    memcpy(out, d.host[d.output], output_size(t));
+    drive_close(&d);
     return out;
 }
 
@@ -143,7 +146,7 @@ static inline void check_case(const st_case *t, const char *target)
     size_t weight_bytes = 0;
     unsigned char *weights =
         t->entry == OUTPUT ? make_weights(t, fnuz, &weight_bytes) : take(0, 0);
-    unsigned char *got = run_with(t, target, source, weights, weight_bytes);
+    unsigned char *got = run_with(t, target, source, weights);
     size_t wrong = 0;
     char text[400];
 

@@ -12,33 +12,11 @@
  */
 #include <math.h>
 
-#include "cli/driver.h"
 #include "tests/kernels/grid.h"
 #include "tests/kernels/st_8x32_rig.h"
 
 /* ---- known images ---------------------------------------------------------
  */
-
-static uint32_t crc32_of(const unsigned char *data, size_t bytes)
-{
-    uint32_t crc = 0xFFFFFFFFu;
-
-    for (size_t i = 0; i < bytes; i++) {
-        crc ^= data[i];
-        for (int k = 0; k < 8; k++)
-            crc = crc & 1 ? crc >> 1 ^ 0xEDB88320u : crc >> 1;
-    }
-    return ~crc;
-}
-
-static uint64_t fnv1a_of(const unsigned char *data, size_t bytes)
-{
-    uint64_t value = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < bytes; i++)
-        value = (value ^ data[i]) * 0x100000001b3u;
-    return value;
-}
 
 static const struct {
     int dtype, keys, depth, ld, v227, valid;
@@ -155,7 +133,6 @@ START_TEST(known_images)
     size_t bytes = t.v227 ? V227_BYTES : (size_t)tile_bytes(&t);
     unsigned char *source = make_source(&t, false);
     unsigned char *image = take((size_t)slot_bytes(&t), 0);
-    unsigned char nothing[16] = {0};
 
     walk(&t, source, 0, 0, image);
     for (int k = 0; k < 3; k++)
@@ -167,7 +144,7 @@ START_TEST(known_images)
     for (size_t k = 0; k < TARGETS; k++) {
         trace.on = k == 0;
         trace.access = GROAT_ACCESS_COPY;
-        image = run_with(&t, cpu_targets[k], source, nothing, 0);
+        image = run_with(&t, cpu_targets[k], source, NULL);
         if (k == 0)
             check_bursts(&t, _i);
         trace.on = false;
@@ -438,72 +415,37 @@ END_TEST
 /* ---- the driver of groat run ----------------------------------------------
  */
 
-static const groat_driver *const driver = &groat_driver_subtile_loader_st_8x32;
-
-static groat_spec *parse(const st_case *t, const char *target)
-{
-    groat_error error = GROAT_ERROR_INIT;
-    groat_spec *spec = NULL;
-    char text[400];
-
-    spec_of(t, text, sizeof(text));
-    ck_assert_msg(groat_spec_parse(context, text, target, &spec, &error) ==
-                      GROAT_OK,
-                  "%s", error.text);
-    return spec;
-}
-
-/* In the order of the driver's arguments. */
-static void values_of(const st_case *t, int64_t values[GROAT_DRIVER_ARGS])
-{
-    const int64_t of[] = {t->valid,     t->soffset, t->row_tiles,
-                          t->col_tiles, t->step,    t->queries};
-
-    memset(values, 0, GROAT_DRIVER_ARGS * sizeof(values[0]));
-    memcpy(values, of, sizeof(of));
-}
-
 /* The closed forms against the walk.  _i: layout, entry. */
 START_TEST(closed_forms_agree)
 {
     if (is_left_out(_i))
         return;
-    int64_t values[GROAT_DRIVER_ARGS];
     st_case t = base(_i % ENTRIES, layouts[_i / ENTRIES].dtype,
                      layouts[_i / ENTRIES].v227);
     const char *target = _i % 2 ? "cpu:gfx950" : "cpu:gfx942";
-    const void *inputs[3] = {NULL, NULL, NULL};
-    groat_error error = GROAT_ERROR_INIT;
-    groat_plan plan = {0};
-    groat_spec *spec;
+    unsigned char *source;
+    unsigned char *weights;
     unsigned char *want;
-    unsigned char *got;
     size_t weight_bytes;
+    drive d;
 
     t.soffset = 3 * t.ld * elem(&t) + 32;
-    spec = parse(&t, target);
-    values_of(&t, values);
-    ck_assert_msg(driver->plan(spec, values, &plan, &error) == GROAT_OK, "%s",
-                  error.text);
-    ck_assert_uint_eq(plan.buffer_count, t.entry == OUTPUT ? 3 : 2);
-    ck_assert_uint_eq(plan.buffers[0].bytes, (size_t)records(&t));
-    inputs[0] = make_source(&t, has_fnuz(target));
-    inputs[1] = make_weights(&t, has_fnuz(target), &weight_bytes);
-    if (t.entry == OUTPUT)
-        ck_assert_uint_eq(plan.buffers[1].bytes, weight_bytes);
-    ck_assert_uint_eq(plan.buffers[plan.buffer_count - 1].bytes,
-                      output_size(&t));
-    want = expected(&t, inputs[0]);
-    got = take(output_size(&t), 0xA5);
-    ck_assert_int_eq(
-        driver->expect(spec, &plan, inputs, plan.buffer_count - 1, got, &error),
-        GROAT_OK);
-    ck_assert_mem_eq(got, want, output_size(&t));
-    free((void *)(uintptr_t)inputs[0]);
-    free((void *)(uintptr_t)inputs[1]);
+    st_open(&d, &t, target);
+    source = make_source(&t, has_fnuz(target));
+    weights = make_weights(&t, has_fnuz(target), &weight_bytes);
+    memcpy(d.host[0], source, (size_t)records(&t));
+    if (t.entry == OUTPUT) {
+        ck_assert_uint_eq(d.plan.buffers[1].bytes, weight_bytes);
+        memcpy(d.host[1], weights, weight_bytes);
+    }
+    want = expected(&t, source);
+    drive_expect(&d);
+    drive_ck_same(&d, "the closed form", d.want[d.output], want,
+                  output_size(&t));
+    drive_close(&d);
+    free(source);
+    free(weights);
     free(want);
-    free(got);
-    groat_spec_free(spec);
 }
 END_TEST
 
@@ -511,31 +453,23 @@ END_TEST
  * which itself must be small. */
 static size_t out_of_bound(const st_case *t, const char *target)
 {
-    int64_t values[GROAT_DRIVER_ARGS];
     size_t count = output_size(t) / sizeof(float);
-    float *want = (float *)(void *)take(output_size(t), 0);
-    float *allowed = (float *)(void *)take(output_size(t), 0);
-    groat_spec *spec = parse(t, target);
-    const void *inputs[3] = {NULL, NULL, NULL};
-    unsigned char *data[2];
-    groat_plan plan = {0};
-    float *got;
+    const float *allowed;
+    const float *want;
+    const float *got;
     float most = 0;
     bool small = true;
     size_t wrong = 0;
+    drive d;
 
-    values_of(t, values);
-    ck_assert_int_eq(driver->plan(spec, values, &plan, NULL), GROAT_OK);
-    for (size_t i = 0; i < 2; i++) {
-        data[i] = take(plan.buffers[i].bytes, 0);
-        driver->fill(spec, &plan, i, 7, data[i]);
-        inputs[i] = data[i];
-    }
-    got = (float *)(void *)run_with(t, target, data[0], data[1],
-                                    plan.buffers[1].bytes);
-    ck_assert_int_eq(driver->expect(spec, &plan, inputs, 2, want, NULL),
-                     GROAT_OK);
-    ck_assert(driver->bound(spec, &plan, inputs, 2, allowed));
+    st_open(&d, t, target);
+    drive_fill(&d, 7);
+    drive_run(&d);
+    drive_expect(&d);
+    want = d.want[2];
+    allowed = d.allowed[2];
+    got = d.host[2];
+    ck_assert_ptr_nonnull(allowed);
     for (size_t i = 0; i < count; i++)
         most = fmaxf(most, fabsf(want[i]));
     for (size_t i = 0; i < count; i++) {
@@ -543,12 +477,7 @@ static size_t out_of_bound(const st_case *t, const char *target)
         wrong += !(fabsf(want[i] - got[i]) <= allowed[i]);
     }
     ck_assert(small);
-    free(want);
-    free(allowed);
-    free(got);
-    free(data[0]);
-    free(data[1]);
-    groat_spec_free(spec);
+    drive_close(&d);
     return wrong;
 }
 
@@ -575,17 +504,13 @@ END_TEST
 
 static void ck_refused(const st_case *t, const char *words)
 {
-    groat_spec *spec = parse(t, "cpu:gfx950");
-    groat_error error = GROAT_ERROR_INIT;
     int64_t values[GROAT_DRIVER_ARGS];
-    groat_plan plan = {0};
+    char text[400];
 
-    values_of(t, values);
-    ck_assert_int_eq(driver->plan(spec, values, &plan, &error), GROAT_INVALID);
-    ck_assert_msg(strstr(error.text, words) != NULL, "'%s' is not in '%s'",
-                  words, error.text);
-    groat_error_clear(&error);
-    groat_spec_free(spec);
+    spec_of(t, text, sizeof(text));
+    st_values(t, values);
+    drive_ck_refused(drive_context, &groat_driver_subtile_loader_st_8x32, text,
+                     values, words);
 }
 
 START_TEST(launches_are_refused)
@@ -614,29 +539,21 @@ END_TEST
 /* ---- specs of params.def --------------------------------------------------
  */
 
-static int64_t value_of(const groat_spec *spec, const char *name)
-{
-    int64_t value = 0;
-
-    ck_assert_int_eq(groat_spec_get(spec, name, &value, NULL), GROAT_OK);
-    return value;
-}
-
 static st_case case_of(const groat_spec *spec)
 {
     st_case t = {0};
 
-    t.entry = value_of(spec, "entry");
-    t.dtype = value_of(spec, "dtype");
-    t.keys = value_of(spec, "tile_keys");
-    t.depth = value_of(spec, "depth");
-    t.cols = value_of(spec, "src_cols");
-    t.ld = value_of(spec, "ld");
-    t.warps = value_of(spec, "num_warps");
-    t.v227 = value_of(spec, "placement");
-    t.reader = value_of(spec, "reader");
-    t.stages = value_of(spec, "stages");
-    t.slot = value_of(spec, "slot_bytes");
+    t.entry = drive_value(spec, "entry");
+    t.dtype = drive_value(spec, "dtype");
+    t.keys = drive_value(spec, "tile_keys");
+    t.depth = drive_value(spec, "depth");
+    t.cols = drive_value(spec, "src_cols");
+    t.ld = drive_value(spec, "ld");
+    t.warps = drive_value(spec, "num_warps");
+    t.v227 = drive_value(spec, "placement");
+    t.reader = drive_value(spec, "reader");
+    t.stages = drive_value(spec, "stages");
+    t.slot = drive_value(spec, "slot_bytes");
     t.row_tiles = t.entry == STREAM ? t.stages + 1 : 2;
     t.col_tiles = t.cols / t.depth < 2 ? 1 : 2;
     t.step = 1;
@@ -673,30 +590,21 @@ static void check_spec(const groat_spec *spec)
     check_case(&t, target);
 }
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text == NULL || *text == '\0' ? otherwise : strtoull(text, NULL, 0);
-}
-
 static void open_grid(grid *g)
 {
-    grid_open(g, context, "subtile_loader_st_8x32",
-              number_of("GROAT_TEST_SEED", 20261121));
+    grid_open(g, drive_context, "subtile_loader_st_8x32",
+              drive_number("GROAT_TEST_SEED", 20261121));
     g->fits = fits;
 }
 
 /* Runs what the rules accept. */
 static bool check_if_legal(const st_case *t, const char *target)
 {
-    groat_spec *spec = NULL;
     char text[400];
 
     spec_of(t, text, sizeof(text));
-    if (groat_spec_parse(context, text, target, &spec, NULL) != GROAT_OK)
+    if (!drive_allows(drive_context, text, target))
         return false;
-    groat_spec_free(spec);
     check_case(t, target);
     return true;
 }
@@ -776,7 +684,7 @@ END_TEST
 
 START_TEST(random_specs)
 {
-    uint64_t specs = number_of("GROAT_TEST_SPECS", 16);
+    uint64_t specs = drive_number("GROAT_TEST_SPECS", 16);
     size_t rejected = 0;
     grid g;
 
@@ -819,8 +727,8 @@ static Suite *make_suite(void)
     TCase *tests = tcase_create("st_8x32");
 
     tcase_set_timeout(tests,
-                      600 + 2 * (double)number_of("GROAT_TEST_SPECS", 0));
-    tcase_add_checked_fixture(tests, open_context, close_context);
+                      600 + 2 * (double)drive_number("GROAT_TEST_SPECS", 0));
+    tcase_add_checked_fixture(tests, trace_setup, drive_teardown);
     tcase_add_loop_test(tests, known_images, 0, KNOWN);
     tcase_add_loop_test(tests, known_reads, 0, READS);
     tcase_add_loop_test(tests, transposing_reads, 0, LAYOUTS);
@@ -843,8 +751,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    if (getenv("GROAT_TEST_TARGET") == NULL)
-        (void)puts("SKIP: no device: GROAT_TEST_TARGET names none, the cpu "
-                   "targets alone ran");
-    return run_suite(make_suite());
+    return drive_main(make_suite());
 }
