@@ -26,6 +26,12 @@ enum kv_layout {
                   * side; 8 rows are one piece of memory                   */
 };
 
+/* Bytes of whole chunks that hold `bytes` of a row. */
+GROAT_LAYOUT unsigned kv_width(unsigned bytes, unsigned span)
+{
+    return (bytes + span - 1) / span * span;
+}
+
 /* The physical place of logical byte `byte`; its own inverse. */
 GROAT_LAYOUT unsigned kv_swizzle(unsigned byte, unsigned span)
 {
