@@ -11,6 +11,7 @@ embedded_files = \
 	%D%/common/kv_args.h \
 	%D%/common/kv_entries.h \
 	%D%/common/kv_fragments.h \
+	%D%/common/kv_ring.h \
 	%D%/common/kv_slab.h \
 	%D%/common/kv_tile.h \
 	%D%/common/mma.h \
