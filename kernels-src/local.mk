@@ -11,11 +11,14 @@ embedded_files = \
 	%D%/common/kv_args.h \
 	%D%/common/kv_entries.h \
 	%D%/common/kv_fragments.h \
+	%D%/common/kv_layout.h \
+	%D%/common/kv_pages.h \
 	%D%/common/kv_ring.h \
 	%D%/common/kv_slab.h \
 	%D%/common/kv_tile.h \
 	%D%/common/mma.h \
 	%D%/common/pv.h \
+	%D%/common/row_indices.h \
 	%D%/common/stream.h \
 	%D%/common/swizzle.h \
 	%D%/common/vendor.h \
