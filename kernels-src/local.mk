@@ -6,6 +6,7 @@ embedded_files = \
 	%D%/common/burst.h \
 	%D%/common/convert.h \
 	%D%/common/cpu_hooks.h \
+	%D%/common/cpu_tensor_map.h \
 	%D%/common/fragment.h \
 	%D%/common/image.h \
 	%D%/common/kv_args.h \
@@ -13,6 +14,7 @@ embedded_files = \
 	%D%/common/kv_fragments.h \
 	%D%/common/kv_layout.h \
 	%D%/common/kv_pages.h \
+	%D%/common/kv_ring.h \
 	%D%/common/kv_slab.h \
 	%D%/common/kv_tile.h \
 	%D%/common/mma.h \
@@ -20,11 +22,17 @@ embedded_files = \
 	%D%/common/row_indices.h \
 	%D%/common/stream.h \
 	%D%/common/swizzle.h \
+	%D%/common/tensor_map.h \
+	%D%/common/tma_cpu.h \
+	%D%/common/tma_cuda.h \
+	%D%/common/tma_hip.h \
 	%D%/common/vendor.h \
 	%D%/common/view.h \
 	%D%/common/vendor_cpu.h \
 	%D%/common/vendor_cuda.h \
 	%D%/common/vendor_hip.h \
+	%D%/common/wgmma_cuda.h \
+	%D%/common/wgmma_layout.h \
 	%D%/kv_buffer_lds/args.h \
 	%D%/kv_buffer_lds/kv_buffer_lds.h \
 	%D%/kv_buffer_lds/params.def \
