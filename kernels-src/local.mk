@@ -45,6 +45,10 @@ embedded_files = \
 	%D%/kv_buffer_reg/kv_buffer_reg.h \
 	%D%/kv_buffer_reg/params.def \
 	%D%/kv_buffer_reg/params.h \
+	%D%/paged_row_indices/args.h \
+	%D%/paged_row_indices/paged_row_indices.h \
+	%D%/paged_row_indices/params.def \
+	%D%/paged_row_indices/params.h \
 	%D%/plain_read/args.h \
 	%D%/plain_read/params.def \
 	%D%/plain_read/params.h \
@@ -70,6 +74,7 @@ EXTRA_DIST += \
 	%D%/kv_buffer_lds/README.md \
 	%D%/kv_buffer_pipelined/README.md \
 	%D%/kv_buffer_reg/README.md \
+	%D%/paged_row_indices/README.md \
 	%D%/plain_read/README.md \
 	%D%/subtile_loader/README.md \
 	%D%/subtile_loader_st_8x32/README.md \

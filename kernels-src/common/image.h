@@ -5,8 +5,7 @@
 
 #include "vendor.h"
 
-namespace groat
-{
+namespace groat {
 
 // Fills `bytes` from `shared` on with one byte, so that what no copy wrote
 // shows; `bytes` is a multiple of 16.  All threads of the block.
@@ -27,20 +26,20 @@ GROAT_DEVICE void write_out(u32 shared, u32 bytes, u64 output)
         global_store16(output + o, shared_load16(shared + o));
 }
 
-// XORs `bytes` of the slot onto the 16 bytes that each of `threads` threads
-// keeps; behind each KiB of them lie `gap` bytes that are none of the tile's.
-template <u32 gap = 0, u32 threads = GROAT_BLOCK_THREADS>
-GROAT_DEVICE void fold(u32 shared, u32 bytes, vec4 &sum,
-                       u32 thread = thread_index())
+GROAT_DEVICE void add(vec4 &sum, vec4 v)
 {
-    for (u32 o = thread * 16; o < bytes; o += threads * 16) {
-        vec4 v = shared_load16(shared + o + o / 1024 * gap);
+    sum.x ^= v.x;
+    sum.y ^= v.y;
+    sum.z ^= v.z;
+    sum.w ^= v.w;
+}
 
-        sum.x ^= v.x;
-        sum.y ^= v.y;
-        sum.z ^= v.z;
-        sum.w ^= v.w;
-    }
+// XORs `bytes` of the slot onto the 16 bytes that the thread keeps; behind each
+// KiB of them lie `gap` bytes that are none of the tile's.
+template <u32 gap = 0> GROAT_DEVICE void fold(u32 shared, u32 bytes, vec4 &sum)
+{
+    for (u32 o = thread_index() * 16; o < bytes; o += GROAT_BLOCK_THREADS * 16)
+        add(sum, shared_load16(shared + o + o / 1024 * gap));
 }
 
 } // namespace groat

@@ -14,8 +14,7 @@
 #ifdef __cplusplus
 #include "vendor.h"
 #define GROAT_LAYOUT GROAT_DEVICE constexpr
-namespace groat
-{
+namespace groat {
 #else
 #define GROAT_LAYOUT static inline
 #endif

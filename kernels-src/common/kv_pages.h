@@ -9,8 +9,7 @@
 #include "kv_layout.h"
 
 #ifdef __cplusplus
-namespace groat
-{
+namespace groat {
 #endif
 
 /* Keys of `tile` that one box can bring: those of one page. */

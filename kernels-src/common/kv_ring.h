@@ -129,9 +129,9 @@ template <typename ring> struct kv_producer : ring_place<ring> {
     }
 
     // The arrival of a filler who stored by itself; its stores are done.
-    template <int piece = 0> GROAT_DEVICE void commit() const
+    template <int piece = 0> GROAT_DEVICE void commit(bool issue = true) const
     {
-        mbarrier_arrive(full<piece>());
+        mbarrier_arrive(full<piece>(), issue);
     }
 };
 
@@ -153,15 +153,16 @@ template <typename ring> struct kv_consumer : ring_place<ring> {
     }
 
     // One reader is done with a piece of slot `index`; no step.
-    template <int piece = 0> GROAT_DEVICE void release(u32 index) const
+    template <int piece = 0>
+    GROAT_DEVICE void release(u32 index, bool issue = true) const
     {
         u32 empty = this->in.empty(index, piece);
 
         if constexpr (ring::ctas == 1) {
-            mbarrier_arrive(empty);
+            mbarrier_arrive(empty, issue);
         } else {
-            mbarrier_arrive_peer(empty, 0);
-            mbarrier_arrive_peer(empty, 1);
+            mbarrier_arrive_peer(empty, 0, issue);
+            mbarrier_arrive_peer(empty, 1, issue);
         }
     }
 };

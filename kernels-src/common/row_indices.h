@@ -27,8 +27,7 @@
 #include "kv_pages.h"
 #include "vendor.h"
 
-namespace groat
-{
+namespace groat {
 
 // Where the rows of a sequence come from; `first` of a tile is a key.
 enum kv_rows_from {
@@ -494,16 +493,20 @@ struct kv_bytes {
 };
 
 template <typename shape, int threads> struct key_rows {
+    static constexpr u32 span = shape::span;
     static constexpr u32 row_bytes = shape::head_dim * shape::elem_bytes;
-    // Neighbouring lanes copy one line of 128 bytes at a time.
-    static constexpr u32 lanes = row_bytes > 64   ? 8
-                                 : row_bytes > 32 ? 4
-                                 : row_bytes > 16 ? 2
-                                                  : 1;
+    // Neighbouring lanes copy a line of 128 bytes at a time, or whole spans of
+    // less.
+    static constexpr u32 width = kv_width(row_bytes, span);
+    static constexpr u32 lanes = width >= 128  ? 8
+                                 : width >= 64 ? 4
+                                 : width >= 32 ? 2
+                                               : 1;
     static constexpr u32 step = threads / lanes; // keys at once
     static constexpr u32 keys = (shape::BN + step - 1) / step;
 
-    static_assert(threads % lanes == 0, "a key has all its lanes");
+    static_assert(threads % (8 * lanes) == 0,
+                  "the keys of a thread are whole row groups apart");
 
     u32 rows[keys];
 
@@ -516,63 +519,79 @@ template <typename shape, int threads> struct key_rows {
         for (u32 i = 0; i < keys; i++) {
             u32 key = i * step + thread / lanes;
 
-            rows[i] = kv_row_of<shape>(
-                          table, batch,
-                          first + (key < shape::BN ? key : shape::BN - 1u)) +
-                      more;
+            if (shape::BN % step != 0 && key >= shape::BN)
+                key = shape::BN - 1;
+            rows[i] = kv_row_of<shape>(table, batch, first + key) + more;
         }
     }
 
     // Enqueues the 16-byte copies of keys [begin, begin + tile) of the tile and
     // columns [depth, depth + cols); the caller commits them.  Columns behind
     // the head's last become zeros.  Of a partial copy `valid` keys are there.
-    template <typename copy, int tile>
+    template <typename copy, u32 tile>
     GROAT_DEVICE void copy_rows(const kv_bytes &cache, u32 slot, u32 head,
                                 u32 depth, u32 begin, u32 valid,
                                 u32 thread) const
     {
+        // Bytes that a row has for sure where no column is behind the last.
+        constexpr u32 all = row_bytes % span == 0 ? 1u << 30 : 0;
+        constexpr u32 slot_width = slot_bytes_of_row<copy>();
+        const u32 lane = thread % lanes;
+        const u32 left = row_bytes - depth * shape::elem_bytes;
+        const u64 base = cache.base + depth * shape::elem_bytes +
+                         static_cast<u64>(head) * cache.head_bytes;
+        const u32 first = thread / lanes - begin;
+        // Row groups lie alike, so the swizzle is that of the first key.
+        const u32 to = slot + kv_offset(copy::layout, first % 8, lane * 16,
+                                        copy::slot_rows, slot_width, span);
+
         GROAT_UNROLL
         for (u32 i = 0; i < keys; i++) {
-            u32 r = i * step + thread / lanes - begin;
-            bool there = !copy::partial || r < valid;
-            u32 left = (shape::head_dim - depth) * shape::elem_bytes;
-            u64 from = cache.base +
-                       static_cast<u64>(rows[i]) * cache.row_bytes +
-                       static_cast<u64>(head) * cache.head_bytes +
-                       depth * shape::elem_bytes;
+            const u32 r = first + i * step;
+            const bool there = !copy::partial || r < valid;
+            const u64 from = base + static_cast<u64>(rows[i]) * cache.row_bytes;
 
-            if (r < static_cast<u32>(tile) && (copy::fill || there))
-                copy_row<copy>(
-                    make_buffer(there ? from : cache.base, there ? left : 0),
-                    slot, r, thread % lanes);
+            if ((tile % step != 0 || tile != shape::BN) && r >= tile)
+                continue;
+            if (copy::partial && !copy::fill && !there)
+                continue;
+            copy_row<copy>(
+                make_buffer(there ? from : cache.base, !there    ? 0
+                                                       : all > 0 ? all
+                                                                 : left),
+                to + (r - first % 8) *
+                         (copy::layout == chunk_inner ? slot_width : span),
+                lane);
         }
     }
 
   private:
     template <typename copy>
-    GROAT_DEVICE static void copy_row(buffer from, u32 slot, u32 r, u32 lane)
+    GROAT_DEVICE static constexpr u32 slot_bytes_of_row()
     {
-        constexpr u32 span = shape::span;
-        constexpr u32 width = kv_width(copy::cols * shape::elem_bytes, span);
-        constexpr u32 slot_width =
-            copy::slot_cols == 0
-                ? width
-                : kv_width(copy::slot_cols * shape::elem_bytes, span);
+        return kv_width((copy::slot_cols == 0 ? copy::cols : copy::slot_cols) *
+                            shape::elem_bytes,
+                        span);
+    }
+
+    // Lane `lane`'s pieces of a row, the first to `to`.
+    template <typename copy>
+    GROAT_DEVICE static void copy_row(buffer from, u32 to, u32 lane)
+    {
+        constexpr u32 bytes = kv_width(copy::cols * shape::elem_bytes, span);
+        constexpr u32 line = lanes * 16;
         const u32 wave_lane = thread_index() % 64; // as async_copy counts
 
         GROAT_UNROLL
-        for (u32 k = 0; k < width / 16; k += lanes) {
-            u32 at = (k + lane) * 16;
-
-            if (width / 16 % lanes == 0 || at < width)
-                async_copy<16>(from,
-                               slot +
-                                   kv_offset(copy::layout, r, at,
-                                             copy::slot_rows, slot_width,
-                                             span) -
-                                   wave_lane * 16,
-                               wave_lane, at, 0);
-        }
+        for (u32 at = 0; at < bytes; at += line)
+            if (bytes % line == 0 || at + lane * 16 < bytes)
+                async_copy<16>(
+                    from,
+                    to +
+                        kv_plain_offset(copy::layout, 0, at, copy::slot_rows,
+                                        slot_bytes_of_row<copy>(), span) -
+                        wave_lane * 16,
+                    wave_lane, at + lane * 16, 0);
     }
 };
 

@@ -11,13 +11,10 @@
 #include "../common/image.h"
 #include "../common/kv_ring.h"
 #include "../common/row_indices.h"
-#include "../common/stream.h"
 #include "args.h"
 
-namespace groat
-{
-namespace paged_row_indices
-{
+namespace groat {
+namespace paged_row_indices {
 
 using namespace params;
 
@@ -244,8 +241,7 @@ template <int threads> struct thread_loader {
     {
         rows.template copy_rows<k_copy, k_tile_rows>(
             kv_bytes{args.k_cache, args.row_bytes, args.head_bytes}, slot,
-            head_at(args, at), args.k_depth, 0,
-            kv_valid_k<tiles, k_copy>(at.keys, at.first) * k_page_rows,
+            head_at(args, at), args.k_depth, 0, k_copied(at, 0),
             thread_index());
     }
 
@@ -256,9 +252,25 @@ template <int threads> struct thread_loader {
             rows.template copy_rows<v_copy, v_tile_rows>(
                 kv_bytes{args.v_cache, args.row_bytes, args.head_bytes},
                 slot + sub * v_sub_bytes, head_at(args, at), args.v_depth,
-                sub * v_tile_rows,
-                kv_valid_v<tiles, v_copy>(at.keys, at.first, sub) * v_page_rows,
-                thread_index());
+                sub * v_tile_rows, v_copied(at, sub), thread_index());
+    }
+
+    // K or V; where they are of one shape, by the same instructions.
+    GROAT_DEVICE void copy(const paged_row_indices_args &args, bool values,
+                           u32 slot) const
+    {
+        if constexpr (k_tile_cols == v_slot_cols &&
+                      k_slot_rows == v_slot_rows && k_layout == v_layout &&
+                      k_fill == v_fill)
+            rows.template copy_rows<k_copy, k_tile_rows>(
+                kv_bytes{values ? args.v_cache : args.k_cache, args.row_bytes,
+                         args.head_bytes},
+                slot, head_at(args, at), values ? args.v_depth : args.k_depth,
+                0, k_copied(at, 0), thread_index());
+        else if (values)
+            copy_v(args, slot);
+        else
+            copy_k(args, slot);
     }
 };
 
@@ -434,40 +446,8 @@ template <int> GROAT_DEVICE void issues(const paged_row_indices_args &args)
 
 // ---- stream -----------------------------------------------------------------
 
+// Items are taken one after the other, each in two turns: K, then V.
 constexpr u32 readers = GROAT_BLOCK_THREADS - (issue == issue_threads ? 0 : 32);
-
-// XORs what a copy wrote of `rows` rows of a slot: of chunk_outer chunk by
-// chunk.
-template <typename copy, u32 chunks>
-GROAT_DEVICE void fold_rows(u32 slot, u32 rows, u32 thread, vec4 &sum)
-{
-    if constexpr (copy::layout == chunk_inner) {
-        fold<0, readers>(slot, rows * (chunks * swizzle), sum, thread);
-    } else {
-        for (u32 j = 0; j < chunks; j++)
-            fold<0, readers>(slot + j * (copy::slot_rows * swizzle),
-                             rows * swizzle, sum, thread);
-    }
-}
-
-// Both halves of a slot that two blocks fill lie together: where the second
-// begins the first is full.
-GROAT_DEVICE void fold_k(u32 slot, const place &p, u32 rank, u32 thread,
-                         vec4 &sum)
-{
-    fold_rows<k_copy, k_boxes::chunks>(
-        slot,
-        shared_slots ? k_copied(p, 0) + k_copied(p, 1) : k_copied(p, rank),
-        thread, sum);
-}
-
-GROAT_DEVICE void fold_v(u32 slot, const place &p, u32 thread, vec4 &sum)
-{
-    GROAT_UNROLL
-    for (int sub = 0; sub < v_sub_tiles; sub++)
-        fold_rows<v_copy, v_boxes::slot_chunks>(slot + sub * v_sub_bytes,
-                                                v_copied(p, sub), thread, sum);
-}
 
 // Item i of all sequences, tiles and heads.
 GROAT_DEVICE place item_place(const paged_row_indices_args &args, u32 item)
@@ -478,13 +458,54 @@ GROAT_DEVICE place item_place(const paged_row_indices_args &args, u32 item)
                       tile % args.tiles);
 }
 
-GROAT_DEVICE void store_sum(const paged_row_indices_args &args, u32 thread,
-                            vec4 sum)
-{
-    global_store16(
-        args.output + (static_cast<u64>(block_index()) * readers + thread) * 16,
-        sum);
-}
+// The share of one thread of those that read: what it XORed, and of which item.
+template <int> struct reader {
+    const paged_row_indices_args &args;
+    u32 thread;
+    u32 rank;
+    place at;
+    vec4 sum;
+
+    // XORs `rows` rows of a copy, of chunk_outer chunk by chunk.  Rolled up:
+    // unrolled it is most of the kernel.
+    template <typename copy, u32 chunks>
+    GROAT_DEVICE void fold_rows(u32 slot, u32 rows)
+    {
+        constexpr bool inner = copy::layout == chunk_inner;
+        const u32 piece = rows * (inner ? chunks * swizzle : swizzle);
+
+        GROAT_ROLLED
+        for (u32 j = 0; j < (inner ? 1 : chunks); j++)
+            GROAT_ROLLED
+        for (u32 o = thread * 16; o < piece; o += readers * 16)
+            add(sum, shared_load16(slot + j * (copy::slot_rows * swizzle) + o));
+    }
+
+    // Turn `turn`, whose tile is in the slot.
+    GROAT_DEVICE void read(u32 item, u32 turn, u32 slot)
+    {
+        if (turn % 2 == 0) {
+            at = item_place(args, item);
+            // Of a slot that two blocks fill the second half begins where the
+            // first is full.
+            fold_rows<k_copy, k_boxes::chunks>(
+                slot, shared_slots ? k_copied(at, 0) + k_copied(at, 1)
+                                   : k_copied(at, rank));
+            return;
+        }
+        for (int sub = 0; sub < v_sub_tiles; sub++)
+            fold_rows<v_copy, v_boxes::slot_chunks>(slot + sub * v_sub_bytes,
+                                                    v_copied(at, sub));
+    }
+
+    GROAT_DEVICE void store() const
+    {
+        global_store16(
+            args.output +
+                (static_cast<u64>(block_index()) * readers + thread) * 16,
+            sum);
+    }
+};
 
 typedef kv_ring<stages, 1, slot_bytes, shared_slots ? 2 : 1> ring;
 
@@ -496,53 +517,46 @@ GROAT_DEVICE void produce(const paged_row_indices_args &args, const ring &slots,
 {
     kv_producer<ring> to(slots);
     loader<by> load;
+    bool elected = elect();
 
-    if (first < items)
-        load.populate(args, item_place(args, first));
-    for (u32 item = first; item < items; item += args.blocks) {
-        bool elected = elect();
-
-        to.acquire();
-        to.expect(k_expected(load.at, load.rank), elected);
-        load.copy_k(args, k_engine{args.k_map, to.slot_ptr(), to.full()},
-                    elected);
-        to.step();
-        to.acquire();
-        to.expect(v_expected(load.at), elected);
-        load.copy_v(args, v_engine{args.v_map, to.slot_ptr(), to.full()},
-                    elected);
-        to.step();
-        if (item + args.blocks < items)
-            load.populate(args, item_place(args, item + args.blocks));
+    // Ahead of the first item there is one without copies.
+    for (u32 item = first - args.blocks;; item += args.blocks) {
+        if (item != first - args.blocks) {
+            to.acquire();
+            to.expect(k_expected(load.at, load.rank), elected);
+            load.copy_k(args, k_engine{args.k_map, to.slot_ptr(), to.full()},
+                        elected);
+            to.step();
+            to.acquire();
+            to.expect(v_expected(load.at), elected);
+            load.copy_v(args, v_engine{args.v_map, to.slot_ptr(), to.full()},
+                        elected);
+            to.step();
+        }
+        if (item + args.blocks >= items)
+            break;
+        load.populate(args, item_place(args, item + args.blocks));
     }
 }
 
-template <int>
+template <int by>
 GROAT_DEVICE void consume(const paged_row_indices_args &args, const ring &slots,
                           u32 first, u32 items)
 {
     kv_consumer<ring> from(slots);
-    u32 thread = thread_index() - 32;
-    u32 rank = rank_of_block();
-    vec4 sum = {0, 0, 0, 0};
+    reader<by> to = {args, thread_index() - 32, rank_of_block(), {}, {}};
+    u32 turn = 0;
 
-    for (u32 item = first; item < items; item += args.blocks) {
-        place p = item_place(args, item);
-
+    for (u32 item = first; item < items; turn++) {
         from.wait();
-        fold_k(from.slot_ptr(), p, rank, thread, sum);
+        to.read(item, turn, from.slot_ptr());
         warp_barrier();
-        if (lane_index() == 0)
-            from.release(from.index);
+        from.release(from.index, lane_index() == 0);
         from.step();
-        from.wait();
-        fold_v(from.slot_ptr(), p, thread, sum);
-        warp_barrier();
-        if (lane_index() == 0)
-            from.release(from.index);
-        from.step();
+        if (turn % 2 != 0)
+            item += args.blocks;
     }
-    store_sum(args, thread, sum);
+    to.store();
 }
 
 template <int by>
@@ -563,60 +577,46 @@ GROAT_DEVICE void stream_of_engine(const paged_row_indices_args &args)
         cluster_barrier();
 }
 
-// All threads copy and read; K and V of an item are two tiles of the ring.
-template <int threads> struct load_in_turn {
-    const paged_row_indices_args &args;
-    thread_loader<threads> &load;
-    u32 end;
-
-    GROAT_DEVICE void populate(u32 turn) const
-    {
-        if (turn < end)
-            load.populate(
-                args, item_place(args, block_index() + turn / 2 * args.blocks));
-    }
-
-    GROAT_DEVICE void operator()(u32 turn, u32 slot) const
-    {
-        if (turn % 2 == 0) {
-            load.copy_k(args, slot);
-            return;
-        }
-        load.copy_v(args, slot);
-        populate(turn + 1);
-    }
-};
-
-struct fold_in_turn {
-    const paged_row_indices_args &args;
-    vec4 &sum;
-
-    GROAT_DEVICE void operator()(u32 turn, u32 slot) const
-    {
-        place p = item_place(args, block_index() + turn / 2 * args.blocks);
-
-        if (turn % 2 == 0)
-            fold_k(slot, p, 0, thread_index(), sum);
-        else
-            fold_v(slot, p, thread_index(), sum);
-    }
-};
-
+// All threads copy and read.  One place of the loop copies, for its code is
+// long; where K and V are of one shape, both by the same.
 template <int threads>
 GROAT_DEVICE void stream_of_threads(const paged_row_indices_args &args)
 {
+    constexpr u32 ahead = stages - 1;
     u32 items = args.batch * args.tiles * args.heads;
-    u32 own = items <= block_index()
-                  ? 0
-                  : (items - block_index() + args.blocks - 1) / args.blocks;
+    u32 turns = items <= block_index()
+                    ? 0
+                    : 2 * ((items - block_index() - 1) / args.blocks + 1);
     thread_loader<threads> load;
-    vec4 sum = {0, 0, 0, 0};
-    load_in_turn<threads> turns = {args, load, 2 * own};
+    reader<threads> to = {args, thread_index(), 0, {}, {}};
+    u32 item = block_index();
+    u32 read = block_index();
+    u32 fill = 0;
+    u32 full = 0;
 
-    turns.populate(0);
-    stream_slots<stages, 1, slot_bytes>(shared_base(), 0, 2 * own, 1, turns,
-                                        fold_in_turn{args, sum});
-    store_sum(args, thread_index(), sum);
+    // Ahead of the first turn there is one that only reads the page table.
+    for (u32 turn = 0; turn < turns + ahead + 1; turn++) {
+        if (turn > 0 && turn <= turns)
+            load.copy(args, turn % 2 == 0, shared_base() + fill * slot_bytes);
+        if (turn % 2 == 0 && turn < turns) {
+            load.populate(args, item_place(args, item));
+            item += args.blocks;
+        }
+        if (turn == 0)
+            continue;
+        async_commit();
+        fill = fill + 1 == stages ? 0 : fill + 1;
+        if (turn <= ahead)
+            continue;
+        async_wait<ahead, ahead>();
+        block_barrier();
+        to.read(read, turn - ahead - 1, shared_base() + full * slot_bytes);
+        full = full + 1 == stages ? 0 : full + 1;
+        read += (turn - ahead) % 2 == 0 ? args.blocks : 0;
+        shared_fence();
+        block_barrier();
+    }
+    to.store();
 }
 
 // A template, so that the compiler never sees the bodies of other entries.
