@@ -6,6 +6,7 @@ embedded_files = \
 	%D%/common/burst.h \
 	%D%/common/convert.h \
 	%D%/common/cpu_hooks.h \
+	%D%/common/cpu_tensor_map.h \
 	%D%/common/fragment.h \
 	%D%/common/image.h \
 	%D%/common/kv_args.h \
@@ -17,6 +18,7 @@ embedded_files = \
 	%D%/common/pv.h \
 	%D%/common/stream.h \
 	%D%/common/swizzle.h \
+	%D%/common/tensor_map.h \
 	%D%/common/vendor.h \
 	%D%/common/view.h \
 	%D%/common/vendor_cpu.h \

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tensor_map.h - a TMA descriptor as an argument of a launch: 128 bytes at a
+ * multiple of 64, which groat_tensor_map_make() fills.  C and C++, for hosts
+ * and kernels; groat.h has the same structure, and whoever comes first says
+ * so.
+ */
+#pragma once
+
+#ifndef GROAT_TENSOR_MAP
+#define GROAT_TENSOR_MAP
+
+#ifdef __cplusplus
+struct alignas(64) groat_tensor_map {
+    unsigned long long words[16];
+};
+#else
+typedef struct groat_tensor_map {
+    _Alignas(64) unsigned long long words[16];
+} groat_tensor_map;
+#endif
+
+#endif
