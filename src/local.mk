@@ -46,6 +46,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/hiprtc.def \
 	%D%/backend/judge.c \
 	%D%/backend/judge.h \
+	%D%/backend/judge_hopper.c \
 	%D%/backend/judge_internal.h \
 	%D%/backend/judge_memory.c \
 	%D%/backend/judge_trace.c \

@@ -7,10 +7,18 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 2 };
+enum { GROAT_CPU_HOOKS_VERSION = 3 };
 
 /* Numbers that mfma multiplies. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8 };
+
+/* Whom a tensor copy reaches. */
+enum {
+    GROAT_CPU_TMA_ONE,       /* the issuer's block                       */
+    GROAT_CPU_TMA_MULTICAST, /* the blocks of a mask                     */
+    GROAT_CPU_TMA_PAIR       /* the issuer's block, its bytes counted on */
+                             /* the barrier of the even block of its pair */
+};
 
 struct groat_cpu_env;
 
@@ -47,6 +55,39 @@ struct groat_cpu_ops {
      * m * m / 64 floats of acc. */
     void (*mfma)(struct groat_cpu_env *env, unsigned number, unsigned m,
                  unsigned k, const void *a, const void *b, float *acc);
+    /* NVIDIA, sm_90 and up.  `bar` is the shared-memory address of an mbarrier,
+     * `rank` a block of the cluster. */
+    unsigned (*elect)(struct groat_cpu_env *env); /* 1 in one lane of a warp */
+    void (*warp_barrier)(struct groat_cpu_env *env);
+    void (*cluster_barrier)(struct groat_cpu_env *env);
+    void (*mbarrier_init)(struct groat_cpu_env *env, unsigned bar,
+                          unsigned count);
+    void (*mbarrier_init_fence)(struct groat_cpu_env *env);
+    void (*mbarrier_arrive)(struct groat_cpu_env *env, unsigned bar,
+                            unsigned rank);
+    /* One arrival that also expects bytes. */
+    void (*mbarrier_expect)(struct groat_cpu_env *env, unsigned bar,
+                            unsigned bytes);
+    void (*mbarrier_wait)(struct groat_cpu_env *env, unsigned bar,
+                          unsigned parity);
+    void (*async_proxy_fence)(struct groat_cpu_env *env);
+    /* `map` is a struct groat_cpu_tensor_map, `at` has `rank` coordinates;
+     * `reach` is a GROAT_CPU_TMA_*, `ctas` the mask of a multicast. */
+    void (*tma_load)(struct groat_cpu_env *env, const void *map, unsigned to,
+                     unsigned bar, const int *at, unsigned rank,
+                     unsigned reach, unsigned ctas);
+    void (*tma_prefetch)(struct groat_cpu_env *env, const void *map);
+    void (*bulk_load)(struct groat_cpu_env *env, unsigned to,
+                      unsigned long long from, unsigned bytes, unsigned bar);
+    void (*wgmma_fence)(struct groat_cpu_env *env);
+    void (*wgmma_commit)(struct groat_cpu_env *env);
+    void (*wgmma_wait)(struct groat_cpu_env *env, unsigned groups);
+    /* acc = A * B, or added to acc; 64 x n x 32 bytes, a thread's n / 2 floats.
+     * `acc` holds nothing of use until the wait, which fills it. */
+    void (*wgmma)(struct groat_cpu_env *env, unsigned number, unsigned n,
+                  unsigned a_mn_major, unsigned b_mn_major,
+                  unsigned long long desc_a, unsigned long long desc_b,
+                  unsigned accumulate, float *acc);
 };
 
 struct groat_cpu_env {
@@ -54,5 +95,6 @@ struct groat_cpu_env {
     unsigned thread[3];
     unsigned block[3];
     unsigned grid[3];
+    unsigned cluster_rank;
     const struct groat_cpu_ops *ops;
 };

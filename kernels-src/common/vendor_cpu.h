@@ -127,6 +127,19 @@ inline void global_store16(u64 address, vec4 v)
     cpu_env->ops->global_store(cpu_env, address, &v, 16);
 }
 
+inline u32 global_load4(u64 address)
+{
+    u32 x;
+
+    cpu_env->ops->global_load(cpu_env, address, &x, 4);
+    return x;
+}
+
+inline void global_store4(u64 address, u32 x)
+{
+    cpu_env->ops->global_store(cpu_env, address, &x, 4);
+}
+
 struct buffer {
     u64 base;
     u32 num_records; // bytes
@@ -229,6 +242,8 @@ inline void mfma(accumulator<m> &acc, operand a, operand b)
 }
 
 } // namespace groat
+
+#include "tma_cpu.h"
 
 extern "C" __attribute__((visibility("default"))) unsigned
 groat_cpu_bind(groat_cpu_env *env)

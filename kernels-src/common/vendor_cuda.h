@@ -97,6 +97,16 @@ GROAT_DEVICE void global_store16(u64 address, vec4 v)
     *reinterpret_cast<vec4 *>(address) = v;
 }
 
+GROAT_DEVICE u32 global_load4(u64 address)
+{
+    return *reinterpret_cast<const u32 *>(address);
+}
+
+GROAT_DEVICE void global_store4(u64 address, u32 x)
+{
+    *reinterpret_cast<u32 *>(address) = x;
+}
+
 struct alignas(16) vec8 {
     vec4 low, high;
 };
@@ -227,3 +237,6 @@ template <mma_number type, int m, int k, typename operand>
 __device__ void mfma(accumulator<m> &acc, operand a, operand b);
 
 } // namespace groat
+
+#include "tma_cuda.h"
+#include "wgmma_cuda.h"

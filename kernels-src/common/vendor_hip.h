@@ -130,6 +130,16 @@ GROAT_DEVICE void global_store16(u64 address, vec4 v)
         u32x4{v.x, v.y, v.z, v.w};
 }
 
+GROAT_DEVICE u32 global_load4(u64 address)
+{
+    return *(const __attribute__((address_space(1))) u32 *)address;
+}
+
+GROAT_DEVICE void global_store4(u64 address, u32 x)
+{
+    *(__attribute__((address_space(1))) u32 *)address = x;
+}
+
 // A raw buffer descriptor: 48-bit base, stride 0, num_records in bytes, and
 // the data-format word of the gfx9 family.
 struct buffer {
@@ -304,3 +314,5 @@ GROAT_DEVICE void mfma(accumulator<m> &acc, operand a, operand b)
 }
 
 } // namespace groat
+
+#include "tma_hip.h"

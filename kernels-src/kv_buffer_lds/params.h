@@ -18,6 +18,8 @@ constexpr int is_amd = 1;
 constexpr int mfma_16bit_bytes = 16;
 constexpr int mfma_8bit_bytes = 32;
 constexpr int fp8_fnuz = 0;
+constexpr int wgmma = 0;
+constexpr int cta_group = 0;
 } // namespace arch
 namespace params {
 constexpr int entry_image = 0;

@@ -133,6 +133,22 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_buffer_load,
     groat__judge_transpose_load,
     groat__judge_mfma,
+    groat__judge_elect,
+    groat__judge_warp_barrier,
+    groat__judge_cluster_barrier,
+    groat__judge_mbarrier_init,
+    groat__judge_mbarrier_init_fence,
+    groat__judge_mbarrier_arrive,
+    groat__judge_mbarrier_expect,
+    groat__judge_mbarrier_wait,
+    groat__judge_async_proxy_fence,
+    groat__judge_tma_load,
+    groat__judge_tma_prefetch,
+    groat__judge_bulk_load,
+    groat__judge_wgmma_fence,
+    groat__judge_wgmma_commit,
+    groat__judge_wgmma_wait,
+    groat__judge_wgmma,
 };
 
 static void fiber_main(unsigned high, unsigned low)

@@ -188,6 +188,35 @@ void groat__judge_mfma(struct groat_cpu_env *env, unsigned number, unsigned m,
 /* Convicts where another lane of the wave brought another value here. */
 void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what);
 
+/* The hooks of NVIDIA's sm_90 and up, likewise. */
+unsigned groat__judge_elect(struct groat_cpu_env *env);
+void groat__judge_warp_barrier(struct groat_cpu_env *env);
+void groat__judge_cluster_barrier(struct groat_cpu_env *env);
+void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
+                                unsigned count);
+void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env);
+void groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
+                                  unsigned rank);
+void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
+                                  unsigned bytes);
+void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
+                                unsigned parity);
+void groat__judge_async_proxy_fence(struct groat_cpu_env *env);
+void groat__judge_tma_load(struct groat_cpu_env *env, const void *map,
+                           unsigned to, unsigned bar, const int *at,
+                           unsigned rank, unsigned reach, unsigned ctas);
+void groat__judge_tma_prefetch(struct groat_cpu_env *env, const void *map);
+void groat__judge_bulk_load(struct groat_cpu_env *env, unsigned to,
+                            unsigned long long from, unsigned bytes,
+                            unsigned bar);
+void groat__judge_wgmma_fence(struct groat_cpu_env *env);
+void groat__judge_wgmma_commit(struct groat_cpu_env *env);
+void groat__judge_wgmma_wait(struct groat_cpu_env *env, unsigned groups);
+void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
+                        unsigned a_mn_major, unsigned b_mn_major,
+                        unsigned long long desc_a, unsigned long long desc_b,
+                        unsigned accumulate, float *acc);
+
 /* judge_trace.c: notes one lane's access; a copy asks for a device address and
  * reads there or, out of range, nothing. */
 void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,

@@ -7,7 +7,7 @@
  * Sources.  AMD: CDNA2/CDNA3/CDNA4 ISA guides (LDS size and banks, widths of
  * buffer_load ... lds, ds_read_b64_tr, operands of MFMA).  NVIDIA: CUDA
  * programming guide, table of compute capabilities (maximum shared memory per
- * block with opt-in).
+ * block with opt-in); PTX ISA, target notes of wgmma and of cta_group.
  */
 #include "spec/arch.h"
 
@@ -17,33 +17,34 @@
 #include "base/error.h"
 #include "base/str.h"
 
-#define CUDA(name, shared, tma, cluster)                                       \
+#define CUDA(name, shared, tma, cluster, wgmma, cta_group)                     \
     {                                                                          \
-        name, GROAT__CUDA, 32, shared, 32, 0, 1, tma, cluster, 0, 0, 0, 0      \
+        name, GROAT__CUDA, 32, shared, 32, 0, 1, tma, cluster, 0, 0, 0, 0,     \
+            wgmma, cta_group                                                   \
     }
 #define HIP(name, shared, banks, dma, tr, mfma_16bit, mfma_8bit, fnuz)         \
     {                                                                          \
         name, GROAT__HIP, 64, shared, banks, dma, 0, 0, 1, tr, mfma_16bit,     \
-            mfma_8bit, fnuz                                                    \
+            mfma_8bit, fnuz, 0, 0                                              \
     }
 
 static const groat__arch archs[] = {
-    CUDA("sm_80", 163 << 10, 0, 1),
-    CUDA("sm_86", 99 << 10, 0, 1),
-    CUDA("sm_87", 163 << 10, 0, 1),
-    CUDA("sm_89", 99 << 10, 0, 1),
-    CUDA("sm_90", 227 << 10, 1, 8),
-    CUDA("sm_90a", 227 << 10, 1, 8),
-    CUDA("sm_100", 227 << 10, 1, 8),
-    CUDA("sm_100a", 227 << 10, 1, 8),
-    CUDA("sm_103", 227 << 10, 1, 8),
-    CUDA("sm_103a", 227 << 10, 1, 8),
-    CUDA("sm_110", 227 << 10, 1, 8),
-    CUDA("sm_110a", 227 << 10, 1, 8),
-    CUDA("sm_120", 99 << 10, 1, 8),
-    CUDA("sm_120a", 99 << 10, 1, 8),
-    CUDA("sm_121", 99 << 10, 1, 8),
-    CUDA("sm_121a", 99 << 10, 1, 8),
+    CUDA("sm_80", 163 << 10, 0, 1, 0, 0),
+    CUDA("sm_86", 99 << 10, 0, 1, 0, 0),
+    CUDA("sm_87", 163 << 10, 0, 1, 0, 0),
+    CUDA("sm_89", 99 << 10, 0, 1, 0, 0),
+    CUDA("sm_90", 227 << 10, 1, 8, 0, 0),
+    CUDA("sm_90a", 227 << 10, 1, 8, 1, 0),
+    CUDA("sm_100", 227 << 10, 1, 8, 0, 0),
+    CUDA("sm_100a", 227 << 10, 1, 8, 0, 1),
+    CUDA("sm_103", 227 << 10, 1, 8, 0, 0),
+    CUDA("sm_103a", 227 << 10, 1, 8, 0, 1),
+    CUDA("sm_110", 227 << 10, 1, 8, 0, 0),
+    CUDA("sm_110a", 227 << 10, 1, 8, 0, 1),
+    CUDA("sm_120", 99 << 10, 1, 8, 0, 0),
+    CUDA("sm_120a", 99 << 10, 1, 8, 0, 0),
+    CUDA("sm_121", 99 << 10, 1, 8, 0, 0),
+    CUDA("sm_121a", 99 << 10, 1, 8, 0, 0),
     HIP("gfx90a", 64 << 10, 32, 4, 0, 8, 0, 0),
     HIP("gfx942", 64 << 10, 32, 4, 0, 8, 8, 1),
     HIP("gfx950", 160 << 10, 64, 16, 1, 16, 32, 0),

@@ -30,6 +30,8 @@ typedef struct groat__arch {
     int mfma_16bit_bytes;     /* widest 16-bit MFMA operand per lane; 0 none */
     int mfma_8bit_bytes;      /* widest fp8 MFMA operand per lane; 0 none    */
     int fp8_fnuz;             /* 1: its fp8 is FNUZ, 0: OCP                  */
+    int wgmma;                /* 1: wgmma, products of a warpgroup           */
+    int cta_group;            /* 1: copies of a pair of blocks (cta_group::2) */
 } groat__arch;
 
 /* A target: who executes, and which arch it executes as. */

@@ -36,10 +36,13 @@ const char *const groat__launch_names[GROAT__LAUNCH_VALUES] = {
 
 /* In the order of groat__family_arch_values. */
 static const char *const arch_names[GROAT__ARCH_SLOTS] = {
-    "arch_wave_lanes",       "arch_shared_bytes",    "arch_shared_banks",
-    "arch_lds_dma_bytes",    "arch_cp_async",        "arch_tma",
-    "arch_max_cluster",      "arch_tr_read",         "arch_is_amd",
-    "arch_mfma_16bit_bytes", "arch_mfma_8bit_bytes", "arch_fp8_fnuz",
+    "arch_wave_lanes",      "arch_shared_bytes",
+    "arch_shared_banks",    "arch_lds_dma_bytes",
+    "arch_cp_async",        "arch_tma",
+    "arch_max_cluster",     "arch_tr_read",
+    "arch_is_amd",          "arch_mfma_16bit_bytes",
+    "arch_mfma_8bit_bytes", "arch_fp8_fnuz",
+    "arch_wgmma",           "arch_cta_group",
 };
 
 void groat__family_arch_values(const groat__arch *arch, int64_t *values)
@@ -56,6 +59,8 @@ void groat__family_arch_values(const groat__arch *arch, int64_t *values)
     values[9] = arch->mfma_16bit_bytes;
     values[10] = arch->mfma_8bit_bytes;
     values[11] = arch->fp8_fnuz;
+    values[12] = arch->wgmma;
+    values[13] = arch->cta_group;
 }
 
 GROAT_PRINTF(2, 3)

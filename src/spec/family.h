@@ -34,10 +34,10 @@
 #include "spec/expr.h"
 
 enum {
-    GROAT__SLOTS = 96, /* parameters, derived constants and arch fields */
+    GROAT__SLOTS = 98, /* parameters, derived constants and arch fields */
     GROAT__RULES = 64,
     GROAT__RANGES = 16,
-    GROAT__ARCH_SLOTS = 12
+    GROAT__ARCH_SLOTS = 14
 };
 
 typedef struct groat__range {

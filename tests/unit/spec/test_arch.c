@@ -53,12 +53,13 @@ END_TEST
 START_TEST(test_numbers_of_the_guides)
 {
     static const groat__arch known[] = {
-        {"sm_80", GROAT__CUDA, 32, 166912, 32, 0, 1, 0, 1, 0, 0, 0, 0},
-        {"sm_89", GROAT__CUDA, 32, 101376, 32, 0, 1, 0, 1, 0, 0, 0, 0},
-        {"sm_90a", GROAT__CUDA, 32, 232448, 32, 0, 1, 1, 8, 0, 0, 0, 0},
-        {"gfx90a", GROAT__HIP, 64, 65536, 32, 4, 0, 0, 1, 0, 8, 0, 0},
-        {"gfx942", GROAT__HIP, 64, 65536, 32, 4, 0, 0, 1, 0, 8, 8, 1},
-        {"gfx950", GROAT__HIP, 64, 163840, 64, 16, 0, 0, 1, 1, 16, 32, 0}};
+        {"sm_80", GROAT__CUDA, 32, 166912, 32, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0},
+        {"sm_89", GROAT__CUDA, 32, 101376, 32, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0},
+        {"sm_90a", GROAT__CUDA, 32, 232448, 32, 0, 1, 1, 8, 0, 0, 0, 0, 1, 0},
+        {"gfx90a", GROAT__HIP, 64, 65536, 32, 4, 0, 0, 1, 0, 8, 0, 0, 0, 0},
+        {"gfx942", GROAT__HIP, 64, 65536, 32, 4, 0, 0, 1, 0, 8, 8, 1, 0, 0},
+        {"gfx950", GROAT__HIP, 64, 163840, 64, 16, 0, 0, 1, 1, 16, 32, 0, 0,
+         0}};
 
     for (size_t i = 0; i < COUNT(known); i++) {
         const groat__arch *arch =
@@ -77,6 +78,8 @@ START_TEST(test_numbers_of_the_guides)
         ck_assert_int_eq(arch->mfma_16bit_bytes, known[i].mfma_16bit_bytes);
         ck_assert_int_eq(arch->mfma_8bit_bytes, known[i].mfma_8bit_bytes);
         ck_assert_int_eq(arch->fp8_fnuz, known[i].fp8_fnuz);
+        ck_assert_int_eq(arch->wgmma, known[i].wgmma);
+        ck_assert_int_eq(arch->cta_group, known[i].cta_group);
     }
 }
 END_TEST

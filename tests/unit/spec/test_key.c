@@ -118,7 +118,8 @@ START_TEST(test_identity_text)
                     "arch_shared_banks=64 arch_lds_dma_bytes=16 "
                     "arch_cp_async=0 arch_tma=0 arch_max_cluster=1 "
                     "arch_tr_read=1 arch_is_amd=1 arch_mfma_16bit_bytes=16 "
-                    "arch_mfma_8bit_bytes=32 arch_fp8_fnuz=0\n%s",
+                    "arch_mfma_8bit_bytes=32 arch_fp8_fnuz=0 "
+                    "arch_wgmma=0 arch_cta_group=0\n%s",
                     closure, COMPILER);
     ck_assert_str_eq(text, expected.data);
     groat__str_free(&expected);

@@ -111,6 +111,8 @@ START_TEST(test_header)
         "constexpr int mfma_16bit_bytes = 16;\n"
         "constexpr int mfma_8bit_bytes = 32;\n"
         "constexpr int fp8_fnuz = 0;\n"
+        "constexpr int wgmma = 0;\n"
+        "constexpr int cta_group = 0;\n"
         "} // namespace arch\n"
         "namespace params {\n"
         "constexpr int dtype_bf16 = 0;\n"
