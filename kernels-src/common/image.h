@@ -5,13 +5,15 @@
 
 #include "vendor.h"
 
-namespace groat {
-
-// Fills `bytes` from `shared` on with 0xEE, so that a byte that no copy wrote
-// shows; `bytes` is a multiple of 16.  All threads of the block.
-GROAT_DEVICE void poison(u32 shared, u32 bytes)
+namespace groat
 {
-    const vec4 pattern = {0xEEEEEEEEu, 0xEEEEEEEEu, 0xEEEEEEEEu, 0xEEEEEEEEu};
+
+// Fills `bytes` from `shared` on with one byte, so that what no copy wrote
+// shows; `bytes` is a multiple of 16.  All threads of the block.
+template <u32 byte = 0xEE> GROAT_DEVICE void poison(u32 shared, u32 bytes)
+{
+    constexpr u32 word = byte * 0x01010101u;
+    const vec4 pattern = {word, word, word, word};
 
     for (u32 o = thread_index() * 16; o < bytes; o += GROAT_BLOCK_THREADS * 16)
         shared_store16(shared + o, pattern);
@@ -25,13 +27,13 @@ GROAT_DEVICE void write_out(u32 shared, u32 bytes, u64 output)
         global_store16(output + o, shared_load16(shared + o));
 }
 
-// XORs `bytes` of the slot onto the 16 bytes that the thread keeps; behind each
-// KiB of them lie `gap` bytes that are none of the tile's.
-template <u32 gap = 0>
-GROAT_DEVICE void fold(u32 shared, u32 bytes, vec4 &sum)
+// XORs `bytes` of the slot onto the 16 bytes that each of `threads` threads
+// keeps; behind each KiB of them lie `gap` bytes that are none of the tile's.
+template <u32 gap = 0, u32 threads = GROAT_BLOCK_THREADS>
+GROAT_DEVICE void fold(u32 shared, u32 bytes, vec4 &sum,
+                       u32 thread = thread_index())
 {
-    for (u32 o = thread_index() * 16; o < bytes;
-         o += GROAT_BLOCK_THREADS * 16) {
+    for (u32 o = thread * 16; o < bytes; o += threads * 16) {
         vec4 v = shared_load16(shared + o + o / 1024 * gap);
 
         sum.x ^= v.x;

@@ -125,20 +125,11 @@ template <typename shape, typename copy, int tile> struct kv_boxes {
     static constexpr int count = copy::fold ? 1 : page_rows / rows * chunks;
     static constexpr int rank = !copy::fold ? 3 : inner ? 5 : 4;
     static constexpr u32 bytes = rows * shape::span * (copy::fold ? chunks : 1);
-    static constexpr u32 page_bytes = count * bytes;
+    static constexpr u32 page_bytes = page_rows * chunks * shape::span;
 
     static_assert(tile % page_rows == 0, "a copy is whole pages");
     static_assert(tile <= copy::slot_rows && chunks <= slot_chunks,
                   "the slot has the rows and the columns");
-    static_assert(!inner || page_rows % 8 == 0,
-                  "chunk_inner pages are whole row groups");
-    static_assert(!copy::fold ||
-                      kv_fold_chunks(copy::cols, chunk, shape::head_dim,
-                                     page_rows, copy::slot_rows, shape::page,
-                                     inner) > 1,
-                  "one box cannot bring all chunks of a page");
-    static_assert(!copy::fold || !inner || chunks == slot_chunks,
-                  "a folded chunk_inner box fills whole rows of the slot");
 
     // Bytes from the slot's begin to a row, a multiple of 8 in chunk_inner, and
     // chunk.
@@ -153,6 +144,15 @@ template <typename shape, typename copy, int tile> struct kv_boxes {
     GROAT_DEVICE static void put(const issuer &to, u32 q, u32 x, u32 row,
                                  u32 head, u32 depth, bool issue)
     {
+        static_assert(!inner || page_rows % 8 == 0,
+                      "chunk_inner pages are whole row groups");
+        static_assert(!copy::fold ||
+                          kv_fold_chunks(copy::cols, chunk, shape::head_dim,
+                                         page_rows, copy::slot_rows,
+                                         shape::page, inner) > 1,
+                      "one box cannot bring all chunks of a page");
+        static_assert(!copy::fold || !inner || chunks == slot_chunks,
+                      "a folded chunk_inner box fills whole rows of the slot");
         const u32 group = copy::fold ? 0 : x / chunks * rows;
         const u32 column = copy::fold ? 0 : x % chunks;
         const u32 offset = place(q * page_rows + group, column);
@@ -423,8 +423,6 @@ template <typename shape> struct lane_rows {
                                  : pages::count > 1 ? 16
                                                     : 32;
 
-    static_assert(pages::count <= 32, "a warp has a lane for each page");
-
     u32 row;
 
     // See row_indices.  One load of the page table per lane, all at once.
@@ -432,6 +430,7 @@ template <typename shape> struct lane_rows {
     GROAT_DEVICE void populate(const page_table &table, u32 batch, u32 first,
                                u32 more = 0)
     {
+        static_assert(pages::count <= 32, "a warp has a lane for each page");
         static_assert(pages::count == 1 || pages::begin(alignment),
                       "a tile that pages cut begins with a page");
         u32 q = lane_index() / lanes;

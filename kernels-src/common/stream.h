@@ -7,21 +7,21 @@
 #include "vendor.h"
 #include "image.h"
 
-namespace groat {
+namespace groat
+{
 
 // Tiles first, first + step ... below `end`.  load(tile, slot) enqueues the
-// copies of a tile, `copies` per loading wave, into shared memory at `slot`,
-// where `gap` bytes behind each KiB stay free.
-template <int slots, int copies, u32 slot_bytes, u32 tile_bytes, u32 gap = 0,
-          typename function>
-GROAT_DEVICE vec4 stream_tiles(u32 shared, u32 first, u32 end, u32 step,
-                               const function &load)
+// copies of a tile, `copies` per loading wave, into shared memory at `slot`;
+// use(tile, slot) reads them.
+template <int slots, int copies, u32 slot_bytes, typename loader,
+          typename reader>
+GROAT_DEVICE void stream_slots(u32 shared, u32 first, u32 end, u32 step,
+                               loader &&load, reader &&use)
 {
     constexpr int ahead = slots - 1;
     u32 next = first; // to be requested next
     u32 fill = 0;     // its slot
-    u32 use = 0;
-    vec4 sum = {0, 0, 0, 0};
+    u32 full = 0;
 
     for (int i = 0; i < ahead; i++, next += step) {
         if (next < end)
@@ -43,11 +43,33 @@ GROAT_DEVICE vec4 stream_tiles(u32 shared, u32 first, u32 end, u32 step,
         else
             async_wait<0, 0>();
         block_barrier();
-        fold<gap>(shared + use * slot_bytes, tile_bytes, sum);
-        use = use + 1 == slots ? 0 : use + 1;
+        use(tile, shared + full * slot_bytes);
+        full = full + 1 == slots ? 0 : full + 1;
         shared_fence();
         block_barrier();
     }
+}
+
+template <u32 tile_bytes, u32 gap> struct fold_tile {
+    vec4 &sum;
+
+    GROAT_DEVICE void operator()(u32, u32 slot) const
+    {
+        fold<gap>(slot, tile_bytes, sum);
+    }
+};
+
+// The same where every tile has as many bytes, all of which are read; `gap`
+// bytes behind each KiB stay free.
+template <int slots, int copies, u32 slot_bytes, u32 tile_bytes, u32 gap = 0,
+          typename loader>
+GROAT_DEVICE vec4 stream_tiles(u32 shared, u32 first, u32 end, u32 step,
+                               const loader &load)
+{
+    vec4 sum = {0, 0, 0, 0};
+
+    stream_slots<slots, copies, slot_bytes>(shared, first, end, step, load,
+                                            fold_tile<tile_bytes, gap>{sum});
     return sum;
 }
 

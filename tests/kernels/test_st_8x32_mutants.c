@@ -28,7 +28,7 @@ enum { TILES = 5, STEP = 1, QUERIES = 70, OUT_BYTES = 96 << 10 };
 #define IN_POISON  "void poison("
 #define IN_IMAGE   "void image("
 #define IN_PIECES  "void fragments("
-#define IN_STREAM  "vec4 stream_tiles("
+#define IN_STREAM  "void stream_slots("
 #define IN_OUTPUT  "void output("
 #define WAIT_AHEAD "async_wait<ahead * copies, ahead>();"
 #define WAIT_LAST  "async_wait<0, 0>();"

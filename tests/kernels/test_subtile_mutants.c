@@ -18,7 +18,7 @@ enum { SCALAR_OFFSET = LD * 2 + 32, ROWS = (TILES + 1) * BN };
 enum { SOURCE = ROWS * LD * 2, OUTPUT = QUERIES * TILES * BN * 4 };
 
 #define FAMILY    "subtile_loader"
-#define STREAM    "vec4 stream_tiles("
+#define STREAM    "void stream_slots("
 #define POISON    "void poison("
 #define LOAD_ONE  "void load_one("
 #define SCORES    "void scores("
@@ -30,7 +30,7 @@ enum { SOURCE = ROWS * LD * 2, OUTPUT = QUERIES * TILES * BN * 4 };
 #define COMMIT    "async_commit();"
 #define FENCE     "shared_fence();"
 #define NEXT_SLOT "fill = fill + 1 == slots ? 0 : fill + 1;"
-#define NEXT_USE  "use = use + 1 == slots ? 0 : use + 1;"
+#define NEXT_USE  "full = full + 1 == slots ? 0 : full + 1;"
 #define CHAIN     "constexpr u32 chain("
 
 typedef struct mutant {

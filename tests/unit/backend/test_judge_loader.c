@@ -12,7 +12,7 @@
 enum { AMD = 1, NV = 2, ALL = AMD | NV, TILES = 8, BLOCKS = 2 };
 
 #define FAMILY     "tile_loader_lds"
-#define STREAM     "vec4 stream_tiles("
+#define STREAM     "void stream_slots("
 #define POISON     "void poison("
 #define WAIT       "async_wait<ahead * copies, ahead>();"
 #define WAIT_MORE  "async_wait<ahead * copies + 1, ahead + 1>();"
@@ -22,7 +22,7 @@ enum { AMD = 1, NV = 2, ALL = AMD | NV, TILES = 8, BLOCKS = 2 };
 #define FENCE      "shared_fence();"
 #define GATE       "wave >= num_loading_warps"
 #define NEXT_SLOT  "fill = fill + 1 == slots ? 0 : fill + 1;"
-#define SECOND_USE "use = use + 1 == slots ? 0 : use + 1;"
+#define SECOND_USE "full = full + 1 == slots ? 0 : full + 1;"
 
 typedef struct mutant {
     const char *entry; /* entry parameter of the spec that shows it */
