@@ -19,6 +19,7 @@
 #include "backend/judge.h"
 #include "backend/shared.h"
 #include "base/error.h"
+#include "kernels-src/common/cpu_tensor_map.h"
 
 enum { STACK_BYTES = 256 << 10, STACK_BYTES_SANITIZE = 1 << 20, ALIGN = 256 };
 
@@ -368,6 +369,28 @@ static groat_status cpu_read(void *state, void *to, uint64_t from, size_t bytes,
     return GROAT_OK;
 }
 
+static groat_status cpu_tensor_map(void *state, const groat_tensor *tensor,
+                                   groat_tensor_map *out, groat_error *error)
+{
+    struct groat_cpu_tensor_map map = {.magic = GROAT_CPU_TENSOR_MAP_MAGIC,
+                                       .address = tensor->address,
+                                       .rank = tensor->rank,
+                                       .elem_bytes = tensor->elem_bytes,
+                                       .swizzle = (unsigned)tensor->swizzle};
+
+    (void)state;
+    (void)error;
+    for (unsigned i = 0; i < GROAT_CPU_TENSOR_MAP_RANK; i++) {
+        map.dims[i] = i < tensor->rank ? tensor->dims[i] : 1;
+        map.box[i] = (unsigned short)(i < tensor->rank ? tensor->box[i] : 1);
+        if (i > 0 && i < tensor->rank)
+            map.strides[i - 1] = tensor->strides[i - 1];
+    }
+    memset(out, 0, sizeof(*out));
+    memcpy(out, &map, sizeof(map));
+    return GROAT_OK;
+}
+
 static void cpu_doctor(void *state, const groat__env *env, groat__str *out)
 {
     (void)state;
@@ -377,7 +400,16 @@ static void cpu_doctor(void *state, const groat__env *env, groat__str *out)
 }
 
 const groat__device groat__device_cpu = {
-    "cpu",      cpu_open,    cpu_close,    cpu_count,  cpu_facts,  cpu_load,
-    cpu_unload, cpu_native,  cpu_facts_of, cpu_launch, cpu_time,   cpu_sync,
-    cpu_alloc,  cpu_release, cpu_write,    cpu_read,   cpu_doctor,
+    "cpu",    cpu_open,       cpu_close,  cpu_count,    cpu_facts,
+    cpu_load, cpu_unload,     cpu_native, cpu_facts_of, cpu_launch,
+    cpu_time, cpu_sync,       cpu_alloc,  cpu_release,  cpu_write,
+    cpu_read, cpu_tensor_map, cpu_doctor,
 };
+
+_Static_assert(sizeof(struct groat_cpu_tensor_map) <= sizeof(groat_tensor_map),
+               "a cpu target's map has room in a tensor map");
+_Static_assert(GROAT_CPU_SWIZZLE_NONE == (int)GROAT_SWIZZLE_NONE &&
+                   GROAT_CPU_SWIZZLE_32B == (int)GROAT_SWIZZLE_32 &&
+                   GROAT_CPU_SWIZZLE_64B == (int)GROAT_SWIZZLE_64 &&
+                   GROAT_CPU_SWIZZLE_128B == (int)GROAT_SWIZZLE_128,
+               "the judge's swizzles are those of groat.h");
