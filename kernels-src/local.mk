@@ -82,6 +82,8 @@ EXTRA_DIST += \
 
 # How the CLI and the tests feed and check each family.
 groat_hosts = \
+	%D%/common/cache_host.c \
+	%D%/common/cache_host.h \
 	%D%/common/host.c \
 	%D%/common/host.h \
 	%D%/common/kv_driver.c \
@@ -90,6 +92,7 @@ groat_hosts = \
 	%D%/kv_buffer_lds/host.c \
 	%D%/kv_buffer_pipelined/host.c \
 	%D%/kv_buffer_reg/host.c \
+	%D%/paged_row_indices/host.c \
 	%D%/plain_read/host.c \
 	%D%/subtile_loader/host.c \
 	%D%/subtile_loader_st_8x32/host.c \

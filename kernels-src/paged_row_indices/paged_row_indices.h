@@ -237,11 +237,22 @@ template <int threads> struct thread_loader {
                       p.head * args.head_rows);
     }
 
+    // Keys of pages that are there, of K and of a part of V.
+    GROAT_DEVICE u32 k_valid() const
+    {
+        return kv_valid_k<tiles, k_copy>(at.keys, at.first) * k_page_rows;
+    }
+
+    GROAT_DEVICE u32 v_valid(int sub) const
+    {
+        return kv_valid_v<tiles, v_copy>(at.keys, at.first, sub) * v_page_rows;
+    }
+
     GROAT_DEVICE void copy_k(const paged_row_indices_args &args, u32 slot) const
     {
         rows.template copy_rows<k_copy, k_tile_rows>(
             kv_bytes{args.k_cache, args.row_bytes, args.head_bytes}, slot,
-            head_at(args, at), args.k_depth, 0, k_copied(at, 0),
+            head_at(args, at), args.k_depth, 0, k_valid(),
             thread_index());
     }
 
@@ -252,7 +263,7 @@ template <int threads> struct thread_loader {
             rows.template copy_rows<v_copy, v_tile_rows>(
                 kv_bytes{args.v_cache, args.row_bytes, args.head_bytes},
                 slot + sub * v_sub_bytes, head_at(args, at), args.v_depth,
-                sub * v_tile_rows, v_copied(at, sub), thread_index());
+                sub * v_tile_rows, v_valid(sub), thread_index());
     }
 
     // K or V; where they are of one shape, by the same instructions.
@@ -266,7 +277,7 @@ template <int threads> struct thread_loader {
                 kv_bytes{values ? args.v_cache : args.k_cache, args.row_bytes,
                          args.head_bytes},
                 slot, head_at(args, at), values ? args.v_depth : args.k_depth,
-                0, k_copied(at, 0), thread_index());
+                0, k_valid(), thread_index());
         else if (values)
             copy_v(args, slot);
         else
@@ -430,7 +441,7 @@ template <int> GROAT_DEVICE void issues(const paged_row_indices_args &args)
                      list_bytes;
     u64 v_output = output + k_issues * issue_bytes;
     loader<issue> load;
-    bool elected = elect();
+    bool elected = issue == issue_one && elect();
 
     for (u32 o = thread_index() * 16; o < list_bytes;
          o += GROAT_BLOCK_THREADS * 16)
