@@ -211,6 +211,22 @@ static groat_status copy_ranges(cpu *c, groat__judge_range **out, size_t *count,
     return status;
 }
 
+/* Arguments are passed by value: where the caller's lie, and how aligned, is
+ * not the kernel's business.  Of the exact size, as buffers are. */
+static void *copy_args(const void *args, size_t bytes, groat_error *error)
+{
+    void *copy = NULL;
+
+    if (posix_memalign(&copy, _Alignof(groat_tensor_map),
+                       bytes == 0 ? 1 : bytes) != 0) {
+        (void)groat__fail(error, GROAT_NO_MEMORY,
+                          "no memory for %zu bytes of arguments", bytes);
+        return NULL;
+    }
+    memcpy(copy, args, bytes);
+    return copy;
+}
+
 static groat_status cpu_launch(void *state, groat__module *module,
                                const groat__shape *shape,
                                const groat_launch *launch, const void *args,
@@ -219,15 +235,18 @@ static groat_status cpu_launch(void *state, groat__module *module,
     cpu *c = state;
     groat__judge_range *ranges = NULL;
     groat__trial trial = {0};
-    groat_status status = copy_ranges(c, &ranges, &trial.range_count, error);
+    void *own = copy_args(args, shape->args_bytes, error);
+    groat_status status = GROAT_NO_MEMORY;
 
+    if (own != NULL)
+        status = copy_ranges(c, &ranges, &trial.range_count, error);
     if (status != GROAT_OK)
-        return status;
+        goto free_args;
     trial.arch = module->arch;
     trial.kernel = module->name;
     trial.entry = module->entry;
     trial.bind = module->bind;
-    trial.args = args;
+    trial.args = own;
     memcpy(trial.grid, launch->grid, sizeof(trial.grid));
     memcpy(trial.block, shape->block, sizeof(trial.block));
     trial.shared_bytes = shape->shared_bytes;
@@ -238,6 +257,8 @@ static groat_status cpu_launch(void *state, groat__module *module,
     trial.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
     status = groat__judge_run(&trial, error);
     free(ranges);
+free_args:
+    free(own);
     return status;
 }
 

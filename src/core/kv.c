@@ -152,18 +152,20 @@ static groat_status check_strides(const groat_kv_cache *c, const strides *s,
     uint64_t vector = (uint64_t)c->dim * c->elem_bytes;
 
     for (size_t i = 0; i < EXTENTS; i++) {
-        const extent *e = &extents[i];
+        if (extents[i].stride == UINT64_MAX)
+            return refuse(extents[i].field, extents[i].stride,
+                          "what 64 bits count", error);
+        if (extents[i].stride % STRIDE_UNIT != 0)
+            return refuse(extents[i].field, extents[i].stride,
+                          "multiples of 16, 0: packed", error);
+    }
+    for (size_t i = 0; i < EXTENTS; i++) {
+        uint64_t least = reach_below(extents, i, vector);
 
-        if (e->stride == UINT64_MAX)
-            return refuse(e->field, e->stride, "what 64 bits count", error);
-        if (e->stride % STRIDE_UNIT != 0)
-            return refuse(e->field, e->stride, "multiples of 16, 0: packed",
-                          error);
-        if (e->count > 1 && e->stride < reach_below(extents, i, vector))
-            return refuse_for(
-                e->field, e->stride, error,
-                "%llu or more, or elements would share bytes",
-                (unsigned long long)reach_below(extents, i, vector));
+        if (extents[i].count > 1 && extents[i].stride < least)
+            return refuse_for(extents[i].field, extents[i].stride, error,
+                              "%llu or more, or elements would share bytes",
+                              (unsigned long long)least);
     }
     return GROAT_OK;
 }
