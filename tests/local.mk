@@ -84,6 +84,7 @@ groat_family_tests = \
 	%D%/kernels/test_kv_buffer_lds \
 	%D%/kernels/test_kv_buffer_pipelined \
 	%D%/kernels/test_kv_buffer_reg \
+	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
