@@ -102,6 +102,7 @@ groat_family_tests = \
 	kernels-src/common/host.c \
 	kernels-src/common/kv_host.c
 kv_rig_sources = \
+	%D%/kernels/drive.c \
 	%D%/kernels/kv_rig.c \
 	kernels-src/common/kv_driver.c \
 	kernels-src/common/host.c \
@@ -347,6 +348,7 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/drive.h \
 	%D%/kernels/kv_rig.h \
 	%D%/kernels/kv_suite.h \
 	%D%/kernels/st_8x32_oracle.h \
