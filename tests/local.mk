@@ -33,6 +33,7 @@ groat_unit_tests = \
 	%D%/unit/backend/test_hiprtc \
 	%D%/unit/backend/test_judge \
 	%D%/unit/backend/test_judge_loader \
+	%D%/unit/backend/test_judge_mbarrier \
 	%D%/unit/backend/test_judge_mutants \
 	%D%/unit/backend/test_judge_wave \
 	%D%/unit/backend/test_nvrtc \
@@ -358,6 +359,7 @@ noinst_HEADERS += \
 	%D%/pipe/mutate.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/exact.h \
+	%D%/unit/backend/judge_rig.h \
 	%D%/unit/backend/judge_probe/args.h \
 	%D%/unit/backend/judge_probe/judge_probe.h \
 	%D%/unit/cli/bank_probe/args.h \

@@ -21,7 +21,12 @@
 #include "base/error.h"
 #include "kernels-src/common/cpu_tensor_map.h"
 
-enum { STACK_BYTES = 256 << 10, STACK_BYTES_SANITIZE = 1 << 20, ALIGN = 256 };
+enum {
+    STACK_BYTES = 256 << 10,
+    STACK_BYTES_SANITIZE = 1 << 20,
+    ALIGN = 256,
+    ARGS_ALIGN = 64
+};
 
 typedef struct cpu {
     pthread_mutex_t lock;
@@ -211,6 +216,19 @@ static groat_status copy_ranges(cpu *c, groat__judge_range **out, size_t *count,
     return status;
 }
 
+/* Where a kernel may take them from: tensor maps are aligned. */
+static groat_status align_args(const void *args, size_t bytes, void **out,
+                               groat_error *error)
+{
+    if (posix_memalign(out, ARGS_ALIGN, bytes + (bytes == 0)) != 0) {
+        *out = NULL;
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for arguments");
+    }
+    if (bytes > 0)
+        memcpy(*out, args, bytes);
+    return GROAT_OK;
+}
+
 static groat_status cpu_launch(void *state, groat__module *module,
                                const groat__shape *shape,
                                const groat_launch *launch, const void *args,
@@ -219,17 +237,23 @@ static groat_status cpu_launch(void *state, groat__module *module,
     cpu *c = state;
     groat__judge_range *ranges = NULL;
     groat__trial trial = {0};
+    void *aligned = NULL;
     groat_status status = copy_ranges(c, &ranges, &trial.range_count, error);
 
-    if (status != GROAT_OK)
+    if (status == GROAT_OK)
+        status = align_args(args, shape->args_bytes, &aligned, error);
+    if (status != GROAT_OK) {
+        free(ranges);
         return status;
+    }
     trial.arch = module->arch;
     trial.kernel = module->name;
     trial.entry = module->entry;
     trial.bind = module->bind;
-    trial.args = args;
+    trial.args = aligned;
     memcpy(trial.grid, launch->grid, sizeof(trial.grid));
     memcpy(trial.block, shape->block, sizeof(trial.block));
+    memcpy(trial.cluster, shape->cluster, sizeof(trial.cluster));
     trial.shared_bytes = shape->shared_bytes;
     trial.ranges = ranges;
     trial.seed = c->seed;
@@ -237,6 +261,7 @@ static groat_status cpu_launch(void *state, groat__module *module,
     trial.trace_user = c->trace_user;
     trial.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
     status = groat__judge_run(&trial, error);
+    free(aligned);
     free(ranges);
     return status;
 }
