@@ -48,6 +48,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_store \
 	%D%/unit/cli/test_banks \
 	%D%/unit/cli/test_draw \
+	%D%/unit/core/test_driver_maps \
 	%D%/unit/core/test_kv \
 	%D%/unit/core/test_kv_spec \
 	%D%/unit/core/test_table \
