@@ -21,12 +21,7 @@
 #include "base/error.h"
 #include "kernels-src/common/cpu_tensor_map.h"
 
-enum {
-    STACK_BYTES = 256 << 10,
-    STACK_BYTES_SANITIZE = 1 << 20,
-    ALIGN = 256,
-    ARGS_ALIGN = 64
-};
+enum { STACK_BYTES = 256 << 10, STACK_BYTES_SANITIZE = 1 << 20, ALIGN = 256 };
 
 typedef struct cpu {
     pthread_mutex_t lock;
@@ -216,17 +211,20 @@ static groat_status copy_ranges(cpu *c, groat__judge_range **out, size_t *count,
     return status;
 }
 
-/* Where a kernel may take them from: tensor maps are aligned. */
-static groat_status align_args(const void *args, size_t bytes, void **out,
-                               groat_error *error)
+/* Arguments are passed by value: where the caller's lie, and how aligned, is
+ * not the kernel's business.  Of the exact size, as buffers are. */
+static void *copy_args(const void *args, size_t bytes, groat_error *error)
 {
-    if (posix_memalign(out, ARGS_ALIGN, bytes + (bytes == 0)) != 0) {
-        *out = NULL;
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for arguments");
+    void *copy = NULL;
+
+    if (posix_memalign(&copy, _Alignof(groat_tensor_map),
+                       bytes == 0 ? 1 : bytes) != 0) {
+        (void)groat__fail(error, GROAT_NO_MEMORY,
+                          "no memory for %zu bytes of arguments", bytes);
+        return NULL;
     }
-    if (bytes > 0)
-        memcpy(*out, args, bytes);
-    return GROAT_OK;
+    memcpy(copy, args, bytes);
+    return copy;
 }
 
 static groat_status cpu_launch(void *state, groat__module *module,
@@ -237,20 +235,18 @@ static groat_status cpu_launch(void *state, groat__module *module,
     cpu *c = state;
     groat__judge_range *ranges = NULL;
     groat__trial trial = {0};
-    void *aligned = NULL;
-    groat_status status = copy_ranges(c, &ranges, &trial.range_count, error);
+    void *own = copy_args(args, shape->args_bytes, error);
+    groat_status status = GROAT_NO_MEMORY;
 
-    if (status == GROAT_OK)
-        status = align_args(args, shape->args_bytes, &aligned, error);
-    if (status != GROAT_OK) {
-        free(ranges);
-        return status;
-    }
+    if (own != NULL)
+        status = copy_ranges(c, &ranges, &trial.range_count, error);
+    if (status != GROAT_OK)
+        goto free_args;
     trial.arch = module->arch;
     trial.kernel = module->name;
     trial.entry = module->entry;
     trial.bind = module->bind;
-    trial.args = aligned;
+    trial.args = own;
     memcpy(trial.grid, launch->grid, sizeof(trial.grid));
     memcpy(trial.block, shape->block, sizeof(trial.block));
     memcpy(trial.cluster, shape->cluster, sizeof(trial.cluster));
@@ -261,8 +257,9 @@ static groat_status cpu_launch(void *state, groat__module *module,
     trial.trace_user = c->trace_user;
     trial.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
     status = groat__judge_run(&trial, error);
-    free(aligned);
     free(ranges);
+free_args:
+    free(own);
     return status;
 }
 
