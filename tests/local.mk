@@ -49,6 +49,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_store \
 	%D%/unit/cli/test_banks \
 	%D%/unit/cli/test_draw \
+	%D%/unit/core/test_driver_maps \
 	%D%/unit/core/test_kv \
 	%D%/unit/core/test_kv_spec \
 	%D%/unit/core/test_table \
@@ -90,6 +91,7 @@ groat_family_tests = \
 	%D%/kernels/test_kv_buffer_lds \
 	%D%/kernels/test_kv_buffer_pipelined \
 	%D%/kernels/test_kv_buffer_reg \
+	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
@@ -107,6 +109,7 @@ groat_family_tests = \
 	kernels-src/common/host.c \
 	kernels-src/common/kv_host.c
 kv_rig_sources = \
+	%D%/kernels/drive.c \
 	%D%/kernels/kv_rig.c \
 	kernels-src/common/kv_driver.c \
 	kernels-src/common/host.c \
@@ -355,6 +358,7 @@ EXTRA_DIST += \
 
 noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
+	%D%/kernels/drive.h \
 	%D%/kernels/kv_rig.h \
 	%D%/kernels/kv_suite.h \
 	%D%/kernels/st_8x32_oracle.h \

@@ -268,40 +268,6 @@ unsigned char *kv_make_source(const kv_case *t, size_t *bytes)
     return source;
 }
 
-static uint64_t upload(groat_context *context, const char *target,
-                       const void *data, size_t bytes)
-{
-    uint64_t address = 0;
-    groat_error error = GROAT_ERROR_INIT;
-
-    ck_assert_msg(groat_memory_alloc(context, target, bytes, &address,
-                                     &error) == GROAT_OK,
-                  "%s", error.text);
-    ck_assert_msg(groat_memory_write(context, target, address, data, bytes,
-                                     &error) == GROAT_OK,
-                  "%s", error.text);
-    return address;
-}
-
-static groat_status launch(groat_context *context, const char *spec,
-                           const char *target, const unsigned grid[3],
-                           const void *args, size_t args_bytes,
-                           groat_error *error)
-{
-    groat_launch how = GROAT_LAUNCH_INIT;
-    groat_kernel *kernel = NULL;
-    groat_status status;
-
-    memcpy(how.grid, grid, sizeof(how.grid));
-    ck_assert_msg(groat_kernel_get(context, spec, target, &kernel, NULL,
-                                   error) == GROAT_OK,
-                  "%s on %s: %s %s", spec, target, error->text,
-                  error->log == NULL ? "" : error->log);
-    status = groat_kernel_launch(kernel, &how, args, args_bytes, error);
-    groat_kernel_release(kernel);
-    return status;
-}
-
 void kv_run(groat_context *context, const char *spec, const char *target,
             const kv_case *t, int64_t key_blocks, int64_t tiles,
             unsigned char *out, size_t bytes)
@@ -313,16 +279,16 @@ void kv_run(groat_context *context, const char *spec, const char *target,
     groat_error error = GROAT_ERROR_INIT;
 
     memset(out, 0xA5, bytes);
-    args.source = upload(context, target, source, source_bytes);
-    args.output = upload(context, target, out, bytes);
+    args.source = drive_upload(context, target, source, source_bytes);
+    args.output = drive_upload(context, target, out, bytes);
     args.valid_rows = t->rows;
     args.first_row = t->first_row;
     args.first_col = (unsigned)t->first_col;
     args.key_blocks = (unsigned)key_blocks;
     args.first_tile = (unsigned)t->tile;
     args.tiles = (unsigned)tiles;
-    ck_assert_msg(launch(context, spec, target, grid, &args, sizeof(args),
-                         &error) == GROAT_OK,
+    ck_assert_msg(drive_launch(context, spec, target, grid, &args, sizeof(args),
+                               &error) == GROAT_OK,
                   "%s on %s: %s", spec, target, error.text);
     ck_assert_int_eq(
         groat_memory_read(context, target, out, args.output, bytes, NULL),
@@ -332,112 +298,7 @@ void kv_run(groat_context *context, const char *spec, const char *target,
     free(source);
 }
 
-/* ---- by the driver ------------------------------------------------------ */
-
-void kv_defaults(const groat_driver *driver, int64_t *values)
-{
-    for (size_t i = 0; driver->args[i].name != NULL; i++)
-        values[i] = driver->args[i].deflt;
-}
-
-size_t kv_argument(const groat_driver *driver, const char *name)
-{
-    size_t i = 0;
-
-    while (driver->args[i].name != NULL &&
-           strcmp(driver->args[i].name, name) != 0)
-        i++;
-    ck_assert_msg(driver->args[i].name != NULL, "no argument %s", name);
-    return i;
-}
-
-static const void *const *inputs_of(const kv_driven *d, const void **inputs)
-{
-    for (size_t i = 0; i < d->plan.buffer_count; i++)
-        inputs[i] = d->plan.buffers[i].output ? NULL : d->buffers[i];
-    return inputs;
-}
-
-static void expect(const groat_driver *driver, kv_driven *d)
-{
-    size_t last = d->plan.buffer_count - 1;
-    const void *inputs[GROAT_PLAN_BUFFERS];
-    groat_error error = GROAT_ERROR_INIT;
-
-    d->want = malloc(d->plan.buffers[last].bytes);
-    d->allowed = malloc(d->plan.buffers[last].bytes);
-    ck_assert(d->want != NULL && d->allowed != NULL);
-    ck_assert_msg(driver->expect(d->spec, &d->plan, inputs_of(d, inputs), last,
-                                 d->want, &error) == GROAT_OK,
-                  "%s", error.text);
-    if (!driver->bound(d->spec, &d->plan, inputs_of(d, inputs), last,
-                       d->allowed)) {
-        free(d->allowed);
-        d->allowed = NULL;
-    }
-}
-
-static void place(groat_context *context, const groat_driver *driver,
-                  const char *target, uint64_t seed, kv_driven *d,
-                  uint64_t *places)
-{
-    for (size_t i = 0; i < d->plan.buffer_count; i++) {
-        size_t bytes = d->plan.buffers[i].bytes;
-
-        d->buffers[i] = malloc(bytes + 1);
-        ck_assert_ptr_nonnull(d->buffers[i]);
-        if (d->plan.buffers[i].output)
-            memset(d->buffers[i], 0xA5, bytes);
-        else
-            driver->fill(d->spec, &d->plan, i, seed, d->buffers[i]);
-        places[i] = upload(context, target, d->buffers[i], bytes);
-    }
-}
-
-groat_status kv_try(groat_context *context, const groat_driver *driver,
-                    const char *spec, const char *target, const int64_t *values,
-                    uint64_t seed, kv_driven *d, groat_error *error)
-{
-    uint64_t places[GROAT_PLAN_BUFFERS] = {0};
-    groat_status status;
-    size_t last;
-
-    memset(d, 0, sizeof(*d));
-    ck_assert_msg(groat_spec_parse(context, spec, target, &d->spec, error) ==
-                      GROAT_OK,
-                  "%s", error->text);
-    ck_assert_msg(driver->plan(d->spec, values, &d->plan, error) == GROAT_OK,
-                  "%s", error->text);
-    last = d->plan.buffer_count - 1;
-    place(context, driver, target, seed, d, places);
-    ck_assert_msg(driver->bind(context, d->spec, &d->plan, places, error) ==
-                      GROAT_OK,
-                  "%s", error->text);
-    status = launch(context, spec, target, d->plan.grid, d->plan.args,
-                    d->plan.args_bytes, error);
-    if (status == GROAT_OK)
-        ck_assert_int_eq(groat_memory_read(context, target, d->buffers[last],
-                                           places[last],
-                                           d->plan.buffers[last].bytes, NULL),
-                         GROAT_OK);
-    for (size_t i = 0; i <= last; i++)
-        groat_memory_free(context, target, places[i]);
-    expect(driver, d);
-    return status;
-}
-
-void kv_drive(groat_context *context, const groat_driver *driver,
-              const char *spec, const char *target, const int64_t *values,
-              uint64_t seed, kv_driven *d)
-{
-    groat_error error = GROAT_ERROR_INIT;
-
-    ck_assert_msg(kv_try(context, driver, spec, target, values, seed, d,
-                         &error) == GROAT_OK,
-                  "%s on %s: %s", spec, target, error.text);
-}
-
-size_t kv_wrong_float(const kv_driven *d)
+size_t kv_wrong_float(const driven *d)
 {
     size_t last = d->plan.buffer_count - 1;
     const float *got = d->buffers[last];
@@ -448,13 +309,4 @@ size_t kv_wrong_float(const kv_driven *d)
                                : !(fabsf(got[i] - want[i]) <= d->allowed[i]))
             return i;
     return SIZE_MAX;
-}
-
-void kv_free(kv_driven *d)
-{
-    for (size_t i = 0; i < d->plan.buffer_count; i++)
-        free(d->buffers[i]);
-    free(d->want);
-    free(d->allowed);
-    groat_spec_free(d->spec);
 }

@@ -8,16 +8,8 @@
 #ifndef GROAT_TESTS_KV_RIG_H
 #define GROAT_TESTS_KV_RIG_H
 
-#include <check.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "cli/driver.h"
-#include "groat.h"
 #include "kernels-src/common/kv_args.h"
+#include "tests/kernels/drive.h"
 
 enum { LANES = 64, POISON = 0xEE, SQUARE = 2048, BURST = 1024 };
 
@@ -82,30 +74,7 @@ void kv_run(groat_context *context, const char *spec, const char *target,
             const kv_case *t, int64_t key_blocks, int64_t tiles,
             unsigned char *out, size_t bytes);
 
-/* Fills, launches and reads back by the driver; buffers are the caller's to
- * free, allowed too where it is not NULL. */
-typedef struct kv_driven {
-    groat_spec *spec;
-    groat_plan plan;
-    void *buffers[GROAT_PLAN_BUFFERS];
-    void *want;     /* of the output, the last buffer */
-    float *allowed; /* NULL: every byte must be equal */
-} kv_driven;
-
-/* The status of the launch; a kernel must be had. */
-groat_status kv_try(groat_context *context, const groat_driver *driver,
-                    const char *spec, const char *target, const int64_t *values,
-                    uint64_t seed, kv_driven *d, groat_error *error);
-/* The same, and the launch must be right. */
-void kv_drive(groat_context *context, const groat_driver *driver,
-              const char *spec, const char *target, const int64_t *values,
-              uint64_t seed, kv_driven *d);
 /* The first float of the output that is not as it must be, or SIZE_MAX. */
-size_t kv_wrong_float(const kv_driven *d);
-void kv_free(kv_driven *d);
-
-/* All values of a driver's arguments as if the user had said nothing. */
-void kv_defaults(const groat_driver *driver, int64_t *values);
-size_t kv_argument(const groat_driver *driver, const char *name);
+size_t kv_wrong_float(const driven *d);
 
 #endif

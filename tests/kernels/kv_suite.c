@@ -283,20 +283,20 @@ static void drive(const kv_case *t, const char *entry, const char *target,
                   int64_t heads)
 {
     int64_t values[GROAT_DRIVER_ARGS];
-    kv_driven d;
+    driven d;
     char spec[400];
 
     kv_spec(kv_family, entry, t, spec, sizeof(spec));
-    kv_defaults(kv_family_driver, values);
-    values[kv_argument(kv_family_driver, "valid_rows")] = t->rows;
-    values[kv_argument(kv_family_driver, "first_row")] = t->first_row;
-    values[kv_argument(kv_family_driver, "heads")] = heads;
+    drive_defaults(kv_family_driver, values);
+    values[drive_argument(kv_family_driver, "valid_rows")] = t->rows;
+    values[drive_argument(kv_family_driver, "first_row")] = t->first_row;
+    values[drive_argument(kv_family_driver, "heads")] = heads;
     if (heads > 0)
-        values[kv_argument(kv_family_driver, "block_step")] = 5;
-    kv_drive(context, kv_family_driver, spec, target, values, 77, &d);
+        values[drive_argument(kv_family_driver, "block_step")] = 5;
+    drive_run(context, kv_family_driver, spec, target, values, 77, &d);
     ck_assert_msg(memcmp(d.buffers[1], d.want, d.plan.buffers[1].bytes) == 0,
                   "%s on %s", spec, target);
-    kv_free(&d);
+    drive_free(&d);
 }
 
 /* The closed forms of the driver against what kernels make of random bytes;
@@ -490,15 +490,15 @@ static int whole(bool f16, uint16_t bits)
 }
 
 /* S or O from the driver's input, in integers. */
-static void check_integers(const kv_case *t, const kv_driven *d, bool f16)
+static void check_integers(const kv_case *t, const driven *d, bool f16)
 {
     const uint16_t *slab = d->buffers[0];
     const uint16_t *operand = d->buffers[1];
     const float *got = d->buffers[2];
     int64_t queries =
-        (int64_t)d->plan.values[kv_argument(kv_family_driver, "queries")];
+        (int64_t)d->plan.values[drive_argument(kv_family_driver, "queries")];
     int64_t keys =
-        d->plan.values[kv_argument(kv_family_driver, "key_blocks")] * t->BN;
+        d->plan.values[drive_argument(kv_family_driver, "key_blocks")] * t->BN;
     int64_t width = t->is_v ? t->depth : keys;
     int64_t terms = t->is_v ? keys : t->depth;
 
@@ -527,21 +527,21 @@ static void check_product(const kv_case *t, const char *target, bool f16,
 {
     const char *entry = t->is_v ? "output" : "scores";
     int64_t values[GROAT_DRIVER_ARGS];
-    kv_driven d;
+    driven d;
     char spec[440];
 
     kv_spec(kv_family, entry, t, spec, sizeof(spec));
     (void)snprintf(spec + strlen(spec), sizeof(spec) - strlen(spec),
                    ",dtype=%s", f16 ? "f16" : "bf16");
-    kv_defaults(kv_family_driver, values);
-    values[kv_argument(kv_family_driver, "valid_rows")] = t->rows;
-    values[kv_argument(kv_family_driver, "first_row")] = t->first_row;
-    values[kv_argument(kv_family_driver, "first_col")] = t->first_col;
-    values[kv_argument(kv_family_driver, "real")] = real;
+    drive_defaults(kv_family_driver, values);
+    values[drive_argument(kv_family_driver, "valid_rows")] = t->rows;
+    values[drive_argument(kv_family_driver, "first_row")] = t->first_row;
+    values[drive_argument(kv_family_driver, "first_col")] = t->first_col;
+    values[drive_argument(kv_family_driver, "real")] = real;
     if (seed % 2 != 0)
-        values[kv_argument(kv_family_driver, "queries")] =
+        values[drive_argument(kv_family_driver, "queries")] =
             1 + (int64_t)(seed % 5) * 9;
-    kv_drive(context, kv_family_driver, spec, target, values, seed, &d);
+    drive_run(context, kv_family_driver, spec, target, values, seed, &d);
     ck_assert_int_eq(d.allowed != NULL, real);
     ck_assert_msg(kv_wrong_float(&d) == SIZE_MAX,
                   "%s on %s: number %zu is %g, not %g", spec, target,
@@ -550,7 +550,7 @@ static void check_product(const kv_case *t, const char *target, bool f16,
                   (double)((float *)d.want)[kv_wrong_float(&d)]);
     if (!real)
         check_integers(t, &d, f16);
-    kv_free(&d);
+    drive_free(&d);
 }
 
 /* Products cost more than copies: the smaller cases, each number type. */
@@ -584,13 +584,13 @@ START_TEST(the_bound_is_tight)
     kv_case t = grid[0];
     int64_t values[GROAT_DRIVER_ARGS];
     double worst = 0;
-    kv_driven d;
+    driven d;
     char spec[400];
 
     kv_spec(kv_family, "scores", &t, spec, sizeof(spec));
-    kv_defaults(kv_family_driver, values);
-    values[kv_argument(kv_family_driver, "real")] = 1;
-    kv_drive(context, kv_family_driver, spec, "cpu:gfx950", values, 1, &d);
+    drive_defaults(kv_family_driver, values);
+    values[drive_argument(kv_family_driver, "real")] = 1;
+    drive_run(context, kv_family_driver, spec, "cpu:gfx950", values, 1, &d);
     ck_assert_uint_eq(kv_wrong_float(&d), SIZE_MAX);
     for (size_t i = 0; i < d.plan.buffers[2].bytes / sizeof(float); i++) {
         double off = fabs((double)((float *)d.buffers[2])[i] -
@@ -602,7 +602,7 @@ START_TEST(the_bound_is_tight)
     ck_assert(worst > 0);
     ((float *)d.buffers[2])[7] += 2 * d.allowed[7];
     ck_assert_uint_eq(kv_wrong_float(&d), 7);
-    kv_free(&d);
+    drive_free(&d);
 }
 END_TEST
 
@@ -707,9 +707,10 @@ START_TEST(plans_are_checked)
         ck_assert_int_eq(
             groat_spec_parse(context, text, "cpu:gfx950", &spec, NULL),
             GROAT_OK);
-        kv_defaults(kv_family_driver, values);
-        values[kv_argument(kv_family_driver, "valid_rows")] = 1 << 24;
-        values[kv_argument(kv_family_driver, bad[i].argument)] = bad[i].value;
+        drive_defaults(kv_family_driver, values);
+        values[drive_argument(kv_family_driver, "valid_rows")] = 1 << 24;
+        values[drive_argument(kv_family_driver, bad[i].argument)] =
+            bad[i].value;
         ck_assert_int_eq(kv_family_driver->plan(spec, values, &plan, &error),
                          GROAT_INVALID);
         ck_assert_msg(strstr(error.text, bad[i].words) != NULL &&

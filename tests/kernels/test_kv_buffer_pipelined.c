@@ -269,12 +269,12 @@ START_TEST(the_next_block_is_on_its_way)
     int64_t values[GROAT_DRIVER_ARGS];
     char shown[80];
     size_t length = 0;
-    kv_driven d;
+    driven d;
 
     seen.count = 0;
-    kv_defaults(driver, values);
-    values[kv_argument(driver, "valid_rows")] = (int64_t)BLOCKS * 32;
-    kv_drive(traced, driver, spec, "cpu:gfx950", values, 1, &d);
+    drive_defaults(driver, values);
+    values[drive_argument(driver, "valid_rows")] = (int64_t)BLOCKS * 32;
+    drive_run(traced, driver, spec, "cpu:gfx950", values, 1, &d);
     for (size_t i = 0; i < seen.count && length < sizeof(shown) - 1; i++) {
         bool copy = seen.events[i].access == GROAT_ACCESS_COPY;
         bool value = seen.events[i].shared % STAGE >= SLOT;
@@ -286,7 +286,7 @@ START_TEST(the_next_block_is_on_its_way)
     }
     shown[length] = '\0';
     ck_assert_str_eq(shown, order);
-    kv_free(&d);
+    drive_free(&d);
     groat_close(traced);
 }
 END_TEST
@@ -300,28 +300,28 @@ START_TEST(sums_agree)
     for (size_t k = 0; k < COUNT(targets); k++) {
         kv_case t = on(&grid[_i], targets[k]);
         int64_t values[GROAT_DRIVER_ARGS];
-        kv_driven d;
+        driven d;
         char spec[400];
 
         if (t.src_cols < 3 * t.depth && t.depth <= 128)
             t.ld = t.src_cols = 3 * t.depth;
         spec_of("stream", &t, spec, sizeof(spec));
-        kv_defaults(driver, values);
-        values[kv_argument(driver, "valid_rows")] = 5 * t.BN + 7;
-        values[kv_argument(driver, "first_row")] = 2;
-        values[kv_argument(driver, "block_step")] = 2;
-        kv_drive(context, driver, spec, targets[k], values, 5, &d);
+        drive_defaults(driver, values);
+        values[drive_argument(driver, "valid_rows")] = 5 * t.BN + 7;
+        values[drive_argument(driver, "first_row")] = 2;
+        values[drive_argument(driver, "block_step")] = 2;
+        drive_run(context, driver, spec, targets[k], values, 5, &d);
         ck_assert_msg(memcmp(d.buffers[2], d.want, d.plan.buffers[2].bytes) ==
                           0,
                       "%s on %s", spec, targets[k]);
-        kv_free(&d);
+        drive_free(&d);
         /* The driver's image: three key blocks and fewer rows than those. */
         spec_of("image", &t, spec, sizeof(spec));
-        kv_drive(context, driver, spec, targets[k], values, 6, &d);
+        drive_run(context, driver, spec, targets[k], values, 6, &d);
         ck_assert_msg(memcmp(d.buffers[2], d.want, d.plan.buffers[2].bytes) ==
                           0,
                       "%s on %s", spec, targets[k]);
-        kv_free(&d);
+        drive_free(&d);
     }
 }
 END_TEST
@@ -353,7 +353,7 @@ static int64_t to_digits(bool f16, int64_t x)
     return x < 0 ? -size : size;
 }
 
-static void check_integers(const kv_case *t, const kv_driven *d, bool f16)
+static void check_integers(const kv_case *t, const driven *d, bool f16)
 {
     const uint16_t *k = d->buffers[0];
     const uint16_t *v = d->buffers[1];
@@ -389,19 +389,19 @@ static void check_attention(const kv_case *t, const char *target, bool f16,
                             bool real, int64_t queries)
 {
     int64_t values[GROAT_DRIVER_ARGS];
-    kv_driven d;
+    driven d;
     char spec[440];
 
     spec_of("attention", t, spec, sizeof(spec));
     (void)snprintf(spec + strlen(spec), sizeof(spec) - strlen(spec),
                    ",dtype=%s", f16 ? "f16" : "bf16");
-    kv_defaults(driver, values);
-    values[kv_argument(driver, "valid_rows")] = t->rows;
-    values[kv_argument(driver, "first_row")] = t->first_row;
-    values[kv_argument(driver, "first_col")] = t->first_col;
-    values[kv_argument(driver, "queries")] = queries;
-    values[kv_argument(driver, "real")] = real;
-    kv_drive(context, driver, spec, target, values, 9, &d);
+    drive_defaults(driver, values);
+    values[drive_argument(driver, "valid_rows")] = t->rows;
+    values[drive_argument(driver, "first_row")] = t->first_row;
+    values[drive_argument(driver, "first_col")] = t->first_col;
+    values[drive_argument(driver, "queries")] = queries;
+    values[drive_argument(driver, "real")] = real;
+    drive_run(context, driver, spec, target, values, 9, &d);
     ck_assert_int_eq(d.allowed != NULL, real);
     ck_assert_msg(kv_wrong_float(&d) == SIZE_MAX,
                   "%s on %s: number %zu is %g, not %g", spec, target,
@@ -410,7 +410,7 @@ static void check_attention(const kv_case *t, const char *target, bool f16,
                   (double)((float *)d.want)[kv_wrong_float(&d)]);
     if (!real)
         check_integers(t, &d, f16);
-    kv_free(&d);
+    drive_free(&d);
 }
 
 /* _i: case and number type.  One key block, an odd and an even number of them,
@@ -462,12 +462,12 @@ START_TEST(the_bound_is_tight)
 {
     int64_t values[GROAT_DRIVER_ARGS];
     double worst = 0;
-    kv_driven d;
+    driven d;
 
-    kv_defaults(driver, values);
-    values[kv_argument(driver, "real")] = 1;
-    kv_drive(context, driver, "kv_buffer_pipelined:BN=32,depth=64,num_warps=2",
-             "cpu:gfx950", values, 1, &d);
+    drive_defaults(driver, values);
+    values[drive_argument(driver, "real")] = 1;
+    drive_run(context, driver, "kv_buffer_pipelined:BN=32,depth=64,num_warps=2",
+              "cpu:gfx950", values, 1, &d);
     ck_assert_uint_eq(kv_wrong_float(&d), SIZE_MAX);
     for (size_t i = 0; i < d.plan.buffers[3].bytes / sizeof(float); i++) {
         double off = fabs((double)((float *)d.buffers[3])[i] -
@@ -479,7 +479,7 @@ START_TEST(the_bound_is_tight)
     ck_assert(worst > 0);
     ((float *)d.buffers[3])[7] += 2 * d.allowed[7];
     ck_assert_uint_eq(kv_wrong_float(&d), 7);
-    kv_free(&d);
+    drive_free(&d);
 }
 END_TEST
 
@@ -578,9 +578,9 @@ START_TEST(plans_are_checked)
         ck_assert_int_eq(
             groat_spec_parse(context, text, "cpu:gfx950", &spec, NULL),
             GROAT_OK);
-        kv_defaults(driver, values);
+        drive_defaults(driver, values);
         ck_assert_int_eq(driver->plan(spec, values, &plan, &error), GROAT_OK);
-        values[kv_argument(driver, bad[i].argument)] = bad[i].value;
+        values[drive_argument(driver, bad[i].argument)] = bad[i].value;
         ck_assert_int_eq(driver->plan(spec, values, &plan, &error),
                          GROAT_INVALID);
         ck_assert_msg(strstr(error.text, bad[i].words) != NULL, "%s",

@@ -227,22 +227,24 @@ static groat_status launch_one(groat_context *context, const char *target,
     const groat_driver *driver = families[m->family].driver;
     int64_t values[GROAT_DRIVER_ARGS];
     groat_status status;
-    kv_driven d;
+    drive_how how = {3, NULL, NULL};
+    driven d;
     size_t last;
     char spec[300];
 
     (void)snprintf(spec, sizeof(spec), "kv%d:entry=%s,%s", index, m->entry,
                    families[m->family].shape);
-    kv_defaults(driver, values);
-    values[kv_argument(driver, "valid_rows")] = families[m->family].rows;
+    drive_defaults(driver, values);
+    values[drive_argument(driver, "valid_rows")] = families[m->family].rows;
     if (strcmp(m->entry, "stream") == 0)
-        values[kv_argument(driver, "block_step")] = families[m->family].blocks;
-    status = kv_try(context, driver, spec, target, values, 3, &d, error);
+        values[drive_argument(driver, "block_step")] =
+            families[m->family].blocks;
+    status = drive_try(context, driver, spec, target, values, &how, &d, error);
     last = d.plan.buffer_count - 1;
     if (status == GROAT_OK &&
         memcmp(d.buffers[last], d.want, d.plan.buffers[last].bytes) != 0)
         status = GROAT_IO;
-    kv_free(&d);
+    drive_free(&d);
     return status;
 }
 
