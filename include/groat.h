@@ -664,12 +664,13 @@ GROAT_API groat_status groat_kv_tensor(const groat_kv_cache *cache,
  * and, where it has them, from these, the first of a pair for keys and the
  * second for values:
  *
- *     fold                     0: BASE, 1: FOLDED, 2: FOLDED and INNER
- *     k_inner v_inner          1: INNER
- *     k_rows v_rows            tile_rows instead of BN
- *     k_cols v_cols            tile_cols
- *     k_slot_rows v_slot_rows  slot_rows
- *     box_rows                 rows
+ *     k_tile_rows v_tile_rows  tile_rows, else BN
+ *     k_tile_cols v_tile_cols  tile_cols, else all of head_dim
+ *     k_slot_rows v_slot_rows  slot_rows, else those of the tile
+ *     k_box_rows v_box_rows    rows, else box_rows, else what follows
+ *     k_form v_form            0: BASE, 1: FOLDED and OUTER (rank 4), 2: FOLDED
+ *                              and INNER (rank 5); else fold, the same numbers
+ *     k_layout v_layout        of BASE, 1: INNER
  *
  * What was asked before is answered from a table of the context, which keeps
  * the last 256 maps; another address is another question.  Errors: as of

@@ -5,7 +5,8 @@
 #     sh defaults.sh GROAT FAMILY > FAMILY/params.h
 set -eu
 # By itself: the status of a pipe would be that of its last command.
-source=$("$1" source "$2" --target cpu:gfx950)
+source=$("$1" source "$2" --target cpu:gfx950 2>/dev/null) ||
+    source=$("$1" source "$2" --target cpu:sm_90a)
 printf '// SPDX-License-Identifier: Apache-2.0\n'
 printf '// The defaults of params.def, for editors: made by defaults.sh.  A build of\n'
 printf '// a kernel never reads this file; it gets the constants of its spec.\n'

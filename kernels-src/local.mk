@@ -12,10 +12,15 @@ embedded_files = \
 	%D%/common/kv_args.h \
 	%D%/common/kv_entries.h \
 	%D%/common/kv_fragments.h \
+	%D%/common/kv_layout.h \
+	%D%/common/kv_pages.h \
+	%D%/common/kv_ring.h \
 	%D%/common/kv_slab.h \
 	%D%/common/kv_tile.h \
+	%D%/common/kv_wgmma.h \
 	%D%/common/mma.h \
 	%D%/common/pv.h \
+	%D%/common/row_indices.h \
 	%D%/common/stream.h \
 	%D%/common/swizzle.h \
 	%D%/common/tensor_map.h \
@@ -41,6 +46,18 @@ embedded_files = \
 	%D%/kv_buffer_reg/kv_buffer_reg.h \
 	%D%/kv_buffer_reg/params.def \
 	%D%/kv_buffer_reg/params.h \
+	%D%/kv_producer_pipeline/args.h \
+	%D%/kv_producer_pipeline/kv_producer_pipeline.h \
+	%D%/kv_producer_pipeline/loaders.h \
+	%D%/kv_producer_pipeline/params.def \
+	%D%/kv_producer_pipeline/params.h \
+	%D%/kv_producer_pipeline/products.h \
+	%D%/kv_producer_pipeline/readers.h \
+	%D%/kv_producer_pipeline/shapes.h \
+	%D%/paged_row_indices/args.h \
+	%D%/paged_row_indices/paged_row_indices.h \
+	%D%/paged_row_indices/params.def \
+	%D%/paged_row_indices/params.h \
 	%D%/plain_read/args.h \
 	%D%/plain_read/params.def \
 	%D%/plain_read/params.h \
@@ -66,6 +83,8 @@ EXTRA_DIST += \
 	%D%/kv_buffer_lds/README.md \
 	%D%/kv_buffer_pipelined/README.md \
 	%D%/kv_buffer_reg/README.md \
+	%D%/kv_producer_pipeline/README.md \
+	%D%/paged_row_indices/README.md \
 	%D%/plain_read/README.md \
 	%D%/subtile_loader/README.md \
 	%D%/subtile_loader_st_8x32/README.md \
@@ -73,6 +92,8 @@ EXTRA_DIST += \
 
 # How the CLI and the tests feed and check each family.
 groat_hosts = \
+	%D%/common/cache_host.c \
+	%D%/common/cache_host.h \
 	%D%/common/host.c \
 	%D%/common/host.h \
 	%D%/common/kv_driver.c \
@@ -81,6 +102,10 @@ groat_hosts = \
 	%D%/kv_buffer_lds/host.c \
 	%D%/kv_buffer_pipelined/host.c \
 	%D%/kv_buffer_reg/host.c \
+	%D%/kv_producer_pipeline/host.c \
+	%D%/kv_producer_pipeline/walk.c \
+	%D%/kv_producer_pipeline/walk.h \
+	%D%/paged_row_indices/host.c \
 	%D%/plain_read/host.c \
 	%D%/subtile_loader/host.c \
 	%D%/subtile_loader_st_8x32/host.c \

@@ -33,6 +33,7 @@ groat_unit_tests = \
 	%D%/unit/backend/test_hiprtc \
 	%D%/unit/backend/test_judge \
 	%D%/unit/backend/test_judge_loader \
+	%D%/unit/backend/test_judge_mbarrier \
 	%D%/unit/backend/test_judge_mutants \
 	%D%/unit/backend/test_judge_wave \
 	%D%/unit/backend/test_nvrtc \
@@ -48,6 +49,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_store \
 	%D%/unit/cli/test_banks \
 	%D%/unit/cli/test_draw \
+	%D%/unit/core/test_driver_maps \
 	%D%/unit/core/test_kv \
 	%D%/unit/core/test_kv_spec \
 	%D%/unit/core/test_table \
@@ -89,6 +91,7 @@ groat_family_tests = \
 	%D%/kernels/test_kv_buffer_lds \
 	%D%/kernels/test_kv_buffer_pipelined \
 	%D%/kernels/test_kv_buffer_reg \
+	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
@@ -366,6 +369,7 @@ noinst_HEADERS += \
 	%D%/kernels/mutants.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/exact.h \
+	%D%/unit/backend/judge_rig.h \
 	%D%/unit/backend/judge_probe/args.h \
 	%D%/unit/backend/judge_probe/judge_probe.h \
 	%D%/unit/cli/bank_probe/args.h \

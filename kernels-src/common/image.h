@@ -7,11 +7,12 @@
 
 namespace groat {
 
-// Fills `bytes` from `shared` on with 0xEE, so that a byte that no copy wrote
+// Fills `bytes` from `shared` on with one byte, so that what no copy wrote
 // shows; `bytes` is a multiple of 16.  All threads of the block.
-GROAT_DEVICE void poison(u32 shared, u32 bytes)
+template <u32 byte = 0xEE> GROAT_DEVICE void poison(u32 shared, u32 bytes)
 {
-    const vec4 pattern = {0xEEEEEEEEu, 0xEEEEEEEEu, 0xEEEEEEEEu, 0xEEEEEEEEu};
+    constexpr u32 word = byte * 0x01010101u;
+    const vec4 pattern = {word, word, word, word};
 
     for (u32 o = thread_index() * 16; o < bytes; o += GROAT_BLOCK_THREADS * 16)
         shared_store16(shared + o, pattern);
@@ -25,20 +26,20 @@ GROAT_DEVICE void write_out(u32 shared, u32 bytes, u64 output)
         global_store16(output + o, shared_load16(shared + o));
 }
 
+GROAT_DEVICE void add(vec4 &sum, vec4 v)
+{
+    sum.x ^= v.x;
+    sum.y ^= v.y;
+    sum.z ^= v.z;
+    sum.w ^= v.w;
+}
+
 // XORs `bytes` of the slot onto the 16 bytes that the thread keeps; behind each
 // KiB of them lie `gap` bytes that are none of the tile's.
-template <u32 gap = 0>
-GROAT_DEVICE void fold(u32 shared, u32 bytes, vec4 &sum)
+template <u32 gap = 0> GROAT_DEVICE void fold(u32 shared, u32 bytes, vec4 &sum)
 {
-    for (u32 o = thread_index() * 16; o < bytes;
-         o += GROAT_BLOCK_THREADS * 16) {
-        vec4 v = shared_load16(shared + o + o / 1024 * gap);
-
-        sum.x ^= v.x;
-        sum.y ^= v.y;
-        sum.z ^= v.z;
-        sum.w ^= v.w;
-    }
+    for (u32 o = thread_index() * 16; o < bytes; o += GROAT_BLOCK_THREADS * 16)
+        add(sum, shared_load16(shared + o + o / 1024 * gap));
 }
 
 } // namespace groat

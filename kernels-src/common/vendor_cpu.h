@@ -8,6 +8,7 @@
 
 #define GROAT_DEVICE inline
 #define GROAT_UNROLL
+#define GROAT_ROLLED
 // The kernel exports its entry and groat_cpu_bind, which the judge calls once
 // on the OS thread that runs a launch.
 #define GROAT_KERNEL(args_type)                                                \
@@ -133,6 +134,14 @@ inline u32 global_load4(u64 address)
 
     cpu_env->ops->global_load(cpu_env, address, &x, 4);
     return x;
+}
+
+inline vec2 global_load8(u64 address)
+{
+    vec2 v;
+
+    cpu_env->ops->global_load(cpu_env, address, &v, 8);
+    return v;
 }
 
 inline void global_store4(u64 address, u32 x)

@@ -5,6 +5,7 @@
 
 #define GROAT_DEVICE __device__ __forceinline__
 #define GROAT_UNROLL _Pragma("unroll")
+#define GROAT_ROLLED _Pragma("unroll 1")
 #define GROAT_KERNEL(args_type)                                                \
     static_assert(sizeof(args_type) == GROAT_ARGS_BYTES,                       \
                   "args.h and 'launch args' of params.def disagree");          \
@@ -100,6 +101,11 @@ GROAT_DEVICE void global_store16(u64 address, vec4 v)
 GROAT_DEVICE u32 global_load4(u64 address)
 {
     return *reinterpret_cast<const u32 *>(address);
+}
+
+GROAT_DEVICE vec2 global_load8(u64 address)
+{
+    return *reinterpret_cast<const vec2 *>(address);
 }
 
 GROAT_DEVICE void global_store4(u64 address, u32 x)

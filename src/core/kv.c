@@ -6,6 +6,7 @@
  * the slots they land in.  Pure but for groat_kv_tensor_map, whose maps maps.c
  * keeps.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -243,10 +244,8 @@ static groat_status look(const groat_kv_cache *c, unsigned plane,
     view->address =
         groat__sum(groat__sum(c->address, c->planes > 1 ? plane * s->plane : 0),
                    groat__product(layer, s->layer));
-    view->block_rows = c->blocks > 1 ? s->block / s->token : 0;
-    view->head_rows = c->layout == GROAT_KV_HEAD_PAGE && c->heads > 1
-                          ? s->head / s->token
-                          : 0;
+    view->block_rows = s->block / s->token;
+    view->head_rows = c->layout == GROAT_KV_HEAD_PAGE ? s->head / s->token : 0;
     view->rows = rows_of(c, view);
     if (view->rows >> COORDINATE_BITS != 0)
         return refuse("rows, from the first block's to the last one's,",
@@ -450,12 +449,12 @@ static groat_status check_form(const groat_kv_cache *c, const groat_kv_box *b,
                                groat_error *error)
 {
     if (b->form == GROAT_KV_FOLDED && b->order == GROAT_KV_CHUNK_INNER) {
-        if (v->block_rows % ROW_GROUP != 0)
+        if (c->blocks > 1 && v->block_rows % ROW_GROUP != 0)
             return refuse("cache: rows from block to block", v->block_rows,
                           "multiples of 8, in the FOLDED form and CHUNK_INNER "
                           "order",
                           error);
-        if (v->head_rows % ROW_GROUP != 0)
+        if (c->heads > 1 && v->head_rows % ROW_GROUP != 0)
             return refuse("cache: rows from head to head", v->head_rows,
                           "multiples of 8, in the FOLDED form and CHUNK_INNER "
                           "order",
@@ -631,33 +630,68 @@ static groat_status ask_swizzle(const groat_spec *spec, groat_swizzle *swizzle,
                        spec->params.family->name, span);
 }
 
+/* A constant of keys or values, which may be absent. */
+static groat_status ask_side(const groat_spec *spec, bool values,
+                             const char *name, unsigned deflt, unsigned *value,
+                             groat_error *error)
+{
+    char whole[32];
+
+    (void)snprintf(whole, sizeof(whole), "%c_%s", values ? 'v' : 'k', name);
+    return ask(spec, whole, &deflt, value, error);
+}
+
 static groat_status ask_form(const groat_spec *spec, bool values,
                              groat_kv_box *box, groat_error *error)
 {
     static const unsigned none = 0;
-    unsigned fold = 0;
+    unsigned form = 0;
     unsigned inner = 0;
-    groat_status status = ask(spec, "fold", &none, &fold, error);
+    groat_status status = ask(spec, "fold", &none, &form, error);
 
-    if (status == GROAT_OK && fold > 2)
-        status = groat__fail(error, GROAT_INVALID,
-                             "fold of %s is %u; allowed for tensor maps: 0, 1 "
-                             "or 2",
-                             spec->params.family->name, fold);
     if (status == GROAT_OK)
-        status =
-            ask(spec, values ? "v_inner" : "k_inner", &none, &inner, error);
-    box->form = fold != 0 ? GROAT_KV_FOLDED : GROAT_KV_BASE;
-    box->order =
-        inner != 0 || fold == 2 ? GROAT_KV_CHUNK_INNER : GROAT_KV_CHUNK_OUTER;
+        status = ask_side(spec, values, "form", form, &form, error);
+    if (status == GROAT_OK && form > 2)
+        status = groat__fail(error, GROAT_INVALID,
+                             "form of the tensor map of %s is %u; allowed: 0, "
+                             "1 or 2",
+                             spec->params.family->name, form);
+    if (status == GROAT_OK)
+        status = ask_side(spec, values, "layout", 0, &inner, error);
+    box->form = form != 0 ? GROAT_KV_FOLDED : GROAT_KV_BASE;
+    box->order = form == 2 || (form == 0 && inner == 1) ? GROAT_KV_CHUNK_INNER
+                                                        : GROAT_KV_CHUNK_OUTER;
+    return status;
+}
+
+/* The numbers of a box, of keys or of values. */
+static groat_status ask_tile(const groat_spec *spec, bool values,
+                             groat_kv_box *box, groat_error *error)
+{
+    static const unsigned none = 0;
+    const struct {
+        const char *name;
+        unsigned *value;
+    } wanted[] = {
+        {"tile_rows", &box->tile_rows},
+        {"tile_cols", &box->tile_cols},
+        {"slot_rows", &box->slot_rows},
+        {"box_rows", &box->rows},
+    };
+    groat_status status = ask(spec, "BN", NULL, &box->tile_rows, error);
+
+    if (status == GROAT_OK)
+        status = ask(spec, "box_rows", &none, &box->rows, error);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        if (status == GROAT_OK)
+            status = ask_side(spec, values, wanted[i].name, *wanted[i].value,
+                              wanted[i].value, error);
     return status;
 }
 
 static groat_status box_of(const groat_spec *spec, const groat_kv_cache *cache,
                            bool values, groat_kv_box *box, groat_error *error)
 {
-    static const unsigned none = 0;
-    unsigned keys = 0;
     groat_status status = agree(spec, "head_dim", "dim", cache->dim, error);
 
     if (status == GROAT_OK)
@@ -669,19 +703,7 @@ static groat_status box_of(const groat_spec *spec, const groat_kv_cache *cache,
         status = ask_form(spec, values, box, error);
     if (status == GROAT_OK)
         status = ask(spec, "page_size", NULL, &box->page, error);
-    if (status == GROAT_OK)
-        status = ask(spec, "BN", NULL, &keys, error);
-    if (status == GROAT_OK)
-        status = ask(spec, values ? "v_rows" : "k_rows", &keys, &box->tile_rows,
-                     error);
-    if (status == GROAT_OK)
-        status = ask(spec, values ? "v_cols" : "k_cols", &none, &box->tile_cols,
-                     error);
-    if (status == GROAT_OK)
-        status = ask(spec, values ? "v_slot_rows" : "k_slot_rows", &none,
-                     &box->slot_rows, error);
-    return status == GROAT_OK ? ask(spec, "box_rows", &none, &box->rows, error)
-                              : status;
+    return status == GROAT_OK ? ask_tile(spec, values, box, error) : status;
 }
 
 groat_status groat_kv_tensor_map(const groat_spec *spec,

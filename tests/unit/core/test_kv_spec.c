@@ -39,11 +39,14 @@ static const char family[] =
     "param elem_bytes int 1..8 2 bytes \"of an element\"\n"
     "param swizzle int 0..256 128 bytes \"span\"\n"
     "param fold int 0..3 0 - \"form\"\n"
-    "param v_inner bool - false - \"order of V\"\n"
-    "param k_rows int 8..512/8 (BN) keys \"tile of K\"\n"
-    "param v_rows int 8..512/8 (BN) keys \"tile of V\"\n"
-    "param k_cols int 0..1024 0 elements \"tile of K\"\n"
+    "param v_form int 0..3 (fold) - \"form of V\"\n"
+    "param v_layout enum outer|inner outer - \"order of V\"\n"
+    "param k_tile_rows int 8..512/8 (BN) keys \"tile of K\"\n"
+    "param v_tile_rows int 8..512/8 (BN) keys \"tile of V\"\n"
+    "param k_tile_cols int 0..1024 0 elements \"tile of K\"\n"
+    "param k_slot_rows int 0..512 0 rows \"slot of K\"\n"
     "param box_rows int 0..256 0 rows \"of a box\"\n"
+    "param v_box_rows int 0..256 (box_rows) rows \"of a box\"\n"
     "launch block_x = 32\n"
     "launch args = 8\n"
     "entry copier\n";
@@ -141,20 +144,25 @@ START_TEST(boxes_follow_from_constants)
     check_map("copier:page_size=0", &cache, 1, &box);
     box.page = 64;
     box.tile_rows = 64;
-    check_map("copier:k_rows=64", &cache, 0, &box);
-    check_map("copier:v_rows=64,k_rows=256", &cache, 1, &box);
+    check_map("copier:k_tile_rows=64", &cache, 0, &box);
+    check_map("copier:v_tile_rows=64,k_tile_rows=256", &cache, 1, &box);
     box.form = GROAT_KV_FOLDED;
     check_map("copier:BN=64,fold=1", &cache, 0, &box);
     cache.dim = 256;
     box.tile_cols = 128;
-    check_map("copier:BN=64,fold=1,head_dim=256,k_cols=128", &cache, 0, &box);
+    check_map("copier:BN=64,fold=1,head_dim=256,k_tile_cols=128", &cache, 0,
+              &box);
     cache.dim = 128;
     box.order = GROAT_KV_CHUNK_INNER;
     box.tile_rows = 128;
     check_map("copier:fold=2", &cache, 0, &box);
-    check_map("copier:fold=1,v_inner=1", &cache, 1, &box);
+    check_map("copier:v_form=2", &cache, 1, &box);
     box.form = GROAT_KV_BASE;
-    check_map("copier:v_inner=1", &cache, 1, &box);
+    check_map("copier:v_layout=inner", &cache, 1, &box);
+    check_map("copier:v_layout=inner,v_box_rows=8", &cache, 1, &box);
+    box.order = GROAT_KV_CHUNK_OUTER;
+    box.slot_rows = 256;
+    check_map("copier:v_layout=inner,k_slot_rows=256", &cache, 0, &box);
 }
 END_TEST
 
@@ -166,10 +174,11 @@ static const struct {
     {"copier:elem_bytes=1", "elem_bytes is 2; allowed: 1, the elem_bytes of"},
     {"copier:page_size=32", "page is 32; allowed: 64, the cache's"},
     {"copier:swizzle=48", "swizzle of copier is 48; allowed"},
-    {"copier:fold=3", "fold of copier is 3; allowed"},
+    {"copier:fold=3", "form of the tensor map of copier is 3; allowed"},
     {"copier:fold=1", "all rows of the slot"},
     {"copier:box_rows=32", "rows is 32; allowed: 64"},
-    {"copier:k_cols=96", "whole chunks of 64"},
+    {"copier:k_slot_rows=96", "slot_rows is 96; allowed: multiples of 8 from"},
+    {"copier:k_tile_cols=96", "whole chunks of 64"},
     {"tile_loader_lds", "no parameter or constant 'head_dim'"},
 };
 
