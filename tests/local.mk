@@ -120,22 +120,13 @@ mutants_sources = %D%/kernels/mutants.c $(drive_sources)
 	%D%/kernels/test_convert.c \
 	kernels-src/common/host.c \
 	kernels-src/common/kv_host.c
-kv_rig_sources = \
-	%D%/kernels/kv_rig.c \
-	kernels-src/common/kv_driver.c \
-	kernels-src/common/host.c \
-	kernels-src/common/kv_host.c
-%C%_kernels_test_kv_buffer_lds_SOURCES = $(kv_rig_sources) \
-	%D%/kernels/kv_suite.c \
-	%D%/kernels/test_kv_buffer_lds.c \
-	kernels-src/kv_buffer_lds/host.c
-%C%_kernels_test_kv_buffer_pipelined_SOURCES = $(kv_rig_sources) \
-	%D%/kernels/test_kv_buffer_pipelined.c \
-	kernels-src/kv_buffer_pipelined/host.c
-%C%_kernels_test_kv_buffer_reg_SOURCES = $(kv_rig_sources) \
-	%D%/kernels/kv_suite.c \
-	%D%/kernels/test_kv_buffer_reg.c \
-	kernels-src/kv_buffer_reg/host.c
+kv_sources = %D%/kernels/kv_rig.c $(drive_sources)
+%C%_kernels_test_kv_buffer_lds_SOURCES = \
+	%D%/kernels/test_kv_buffer_lds.c %D%/kernels/kv_suite.c $(kv_sources)
+%C%_kernels_test_kv_buffer_pipelined_SOURCES = \
+	%D%/kernels/test_kv_buffer_pipelined.c $(kv_sources)
+%C%_kernels_test_kv_buffer_reg_SOURCES = \
+	%D%/kernels/test_kv_buffer_reg.c %D%/kernels/kv_suite.c $(kv_sources)
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
 	%D%/kernels/test_subtile_loader_st_8x32.c $(drive_sources)
 %C%_kernels_test_subtile_loader_SOURCES = \

@@ -88,17 +88,27 @@ int64_t drive_value(const groat_spec *spec, const char *name)
 
 /* ---- run-time arguments ------------------------------------------------- */
 
+/* The argument that a name of so many characters names; the driver's end where
+ * there is none. */
+static size_t find_argument(const groat_driver *driver, const char *name,
+                            size_t len)
+{
+    size_t i = 0;
+
+    while (driver->args[i].name != NULL &&
+           (strlen(driver->args[i].name) != len ||
+            memcmp(driver->args[i].name, name, len) != 0))
+        i++;
+    return i;
+}
+
 static void set_value(const groat_driver *driver, int64_t *values,
                       const char *word)
 {
     size_t len = strcspn(word, "= ");
-    size_t i = 0;
+    size_t i = find_argument(driver, word, len);
     char *end = NULL;
 
-    while (driver->args[i].name != NULL &&
-           (strlen(driver->args[i].name) != len ||
-            memcmp(driver->args[i].name, word, len) != 0))
-        i++;
     if (driver->args[i].name != NULL && word[len] == '=')
         values[i] = strtoll(word + len + 1, &end, 10);
     if (end == NULL || end == word + len + 1 || (*end != ' ' && *end != '\0'))
@@ -178,6 +188,14 @@ void drive_close(drive *d)
         free(d->allowed[i]);
     }
     groat_spec_free(d->spec);
+}
+
+int64_t drive_argument(const drive *d, const char *name)
+{
+    size_t i = find_argument(d->driver, name, strlen(name));
+
+    ck_assert_msg(d->driver->args[i].name != NULL, "no argument %s", name);
+    return d->plan.values[i];
 }
 
 void drive_fill(drive *d, uint64_t seed)

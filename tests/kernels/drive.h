@@ -80,6 +80,9 @@ void drive_open(drive *d, groat_context *context, const groat_driver *driver,
                 const char *spec, const char *target, const int64_t *values);
 void drive_close(drive *d);
 
+/* A run-time argument as the plan has it. */
+int64_t drive_argument(const drive *d, const char *name);
+
 /* The driver's own input. */
 void drive_fill(drive *d, uint64_t seed);
 

@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * kv_rig.c is the oracle of the kv tests, written from the layout's definition
- * burst by burst, and their launches.  It shares nothing with the kernels nor
- * with the drivers, whose closed forms are a third computation.
+ * burst by burst, and what they all check.  The oracle shares nothing with the
+ * kernels nor with the drivers, whose closed forms are a third computation.
  */
 #include "tests/kernels/kv_rig.h"
 
 #include <math.h>
-
-unsigned char kv_source_byte(int64_t row, int64_t col_byte)
-{
-    uint32_t h = (uint32_t)row * 0x9E3779B1u +
-                 (uint32_t)col_byte * 0x85EBCA6Bu + 0xC2B2AE35u;
-
-    return (unsigned char)(1 + (h >> 24) % 255);
-}
+#include <stdarg.h>
 
 int64_t kv_swizzle(const kv_case *t, int64_t x)
 {
-    int64_t mask = ((int64_t)1 << t->bits) - 1;
-    int64_t from = t->base + (t->shift > 0 ? t->shift : 0);
-    int64_t field = (x >> from) & mask;
-
-    return x ^ (field << (t->base + (t->shift < 0 ? -t->shift : 0)));
+    return xor_field(t->bits, t->base, t->shift, x);
 }
 
 int64_t kv_tile_rows(const kv_case *t)
@@ -83,10 +72,9 @@ static void fill_vector(const kv_case *t, unsigned char *lds, int *hits,
         bool inside = offset + b / 4 * 4 + 4 <= records(t);
         int64_t at = offset + b;
 
-        lds[to + b] = inside
-                          ? kv_source_byte(t->first_row + at / (t->ld * 2),
+        lds[to + b] = inside ? source_byte(t->first_row + at / (t->ld * 2),
                                            at % (t->ld * 2) + t->first_col * 2)
-                          : 0;
+                             : 0;
         hits[to + b]++;
     }
 }
@@ -201,260 +189,245 @@ void kv_read_fragments(const kv_case *t, const unsigned char *lds,
     }
 }
 
-/* ---- digests ------------------------------------------------------------ */
+/* ---- cases and launches ------------------------------------------------- */
 
-uint32_t kv_crc32(const unsigned char *data, size_t bytes)
+const char *const kv_targets[3] = {"cpu:gfx950", "cpu:gfx90a", "cpu:sm_90a"};
+const char *const kv_amd_targets[3] = {"cpu:gfx950", "cpu:gfx90a",
+                                       "cpu:gfx942"};
+
+kv_case kv_on(const kv_case *t, const char *target)
 {
-    uint32_t crc = 0xFFFFFFFFu;
+    kv_case on = *t;
 
-    for (size_t i = 0; i < bytes; i++) {
-        crc ^= data[i];
-        for (int k = 0; k < 8; k++)
-            crc = crc & 1 ? crc >> 1 ^ 0xEDB88320u : crc >> 1;
-    }
-    return ~crc;
+    if (strstr(target, "gfx90a") != NULL || strstr(target, "gfx942") != NULL)
+        on.mma_bytes = 8;
+    return on;
 }
 
-uint64_t kv_fnv1a(const unsigned char *data, size_t bytes)
+void kv_spec(const char *entry, const kv_case *t, char *text, size_t room)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ data[i]) * 0x100000001b3u;
-    return hash;
-}
-
-/* ---- launches ----------------------------------------------------------- */
-
-groat_context *kv_open(groat_trace_fn *trace, void *user)
-{
-    groat_options options = GROAT_OPTIONS_INIT;
-    groat_error error = GROAT_ERROR_INIT;
-    groat_context *context = NULL;
-
-    options.flags = GROAT_OPEN_NO_DISK;
-    options.trace = trace;
-    options.trace_user = user;
-    ck_assert_msg(groat_open(&options, &context, &error) == GROAT_OK, "%s",
-                  error.text);
-    return context;
-}
-
-void kv_spec(const char *family, const char *entry, const kv_case *t,
-             char *text, size_t room)
-{
-    (void)snprintf(
+    int len = snprintf(
         text, room,
-        "%s:entry=%s,role=%s,BN=%d,BK=%d,WN=%d,depth=%d,src_cols=%d,ld=%d,"
-        "num_warps=%d,mma=m%dx%dx%d,swizzle_bits=%d,swizzle_base=%d,"
-        "swizzle_shift=%d",
-        family, entry, t->is_v ? "V" : "K", (int)t->BN, (int)t->BK, (int)t->WN,
-        (int)t->depth, (int)t->src_cols, (int)t->ld, (int)t->warps,
-        (int)t->mma_n, (int)t->mma_n, (int)(t->mma_bytes * 32 / t->mma_n),
-        (int)t->bits, (int)t->base, (int)t->shift);
+        "%s:entry=%s,BN=%d,BK=%d,depth=%d,src_cols=%d,ld=%d,num_warps=%d,"
+        "mma=m%dx%dx%d,swizzle_bits=%d,swizzle_base=%d,swizzle_shift=%d",
+        kv_driver->family, entry, (int)t->BN, (int)t->BK, (int)t->depth,
+        (int)t->src_cols, (int)t->ld, (int)t->warps, (int)t->mma_n,
+        (int)t->mma_n, (int)(t->mma_bytes * 32 / t->mma_n), (int)t->bits,
+        (int)t->base, (int)t->shift);
+
+    if (t->WN > 0)
+        (void)snprintf(text + len, room - (size_t)len, ",role=%s,WN=%d",
+                       t->is_v ? "V" : "K", (int)t->WN);
 }
 
-unsigned char *kv_make_source(const kv_case *t, size_t *bytes)
+void kv_open(drive *d, groat_context *context, const char *entry,
+             const kv_case *t, const char *target, const char *said, ...)
 {
-    unsigned char *source;
+    int64_t values[GROAT_DRIVER_ARGS];
+    char more[200];
+    char spec[440];
+    va_list args;
 
-    *bytes =
-        t->rows == 0 ? 0 : (size_t)(((t->rows - 1) * t->ld + t->src_cols) * 2);
-    source = malloc(*bytes + 1);
-    ck_assert_ptr_nonnull(source);
-    for (size_t i = 0; i < *bytes; i++)
-        source[i] =
-            kv_source_byte((int64_t)i / (t->ld * 2), (int64_t)i % (t->ld * 2));
-    return source;
+    va_start(args, said);
+    (void)vsnprintf(more, sizeof(more), said, args);
+    va_end(args);
+    drive_values(kv_driver, values,
+                 "valid_rows=%d first_row=%d first_col=%d %s", (int)t->rows,
+                 (int)t->first_row, (int)t->first_col, more);
+    kv_spec(entry, t, spec, sizeof(spec));
+    drive_open(d, context, kv_driver, spec, target, values);
 }
 
-static uint64_t upload(groat_context *context, const char *target,
-                       const void *data, size_t bytes)
-{
-    uint64_t address = 0;
-    groat_error error = GROAT_ERROR_INIT;
-
-    ck_assert_msg(groat_memory_alloc(context, target, bytes, &address,
-                                     &error) == GROAT_OK,
-                  "%s", error.text);
-    ck_assert_msg(groat_memory_write(context, target, address, data, bytes,
-                                     &error) == GROAT_OK,
-                  "%s", error.text);
-    return address;
-}
-
-static groat_status launch(groat_context *context, const char *spec,
-                           const char *target, const unsigned grid[3],
-                           const void *args, size_t args_bytes,
-                           groat_error *error)
-{
-    groat_launch how = GROAT_LAUNCH_INIT;
-    groat_kernel *kernel = NULL;
-    groat_status status;
-
-    memcpy(how.grid, grid, sizeof(how.grid));
-    ck_assert_msg(groat_kernel_get(context, spec, target, &kernel, NULL,
-                                   error) == GROAT_OK,
-                  "%s on %s: %s %s", spec, target, error->text,
-                  error->log == NULL ? "" : error->log);
-    status = groat_kernel_launch(kernel, &how, args, args_bytes, error);
-    groat_kernel_release(kernel);
-    return status;
-}
-
-void kv_run(groat_context *context, const char *spec, const char *target,
+void kv_run(groat_context *context, const char *entry, const char *target,
             const kv_case *t, int64_t key_blocks, int64_t tiles,
             unsigned char *out, size_t bytes)
 {
-    unsigned grid[3] = {(unsigned)key_blocks, (unsigned)tiles, 1};
-    struct kv_args args = {0};
-    size_t source_bytes;
-    unsigned char *source = kv_make_source(t, &source_bytes);
-    groat_error error = GROAT_ERROR_INIT;
+    drive d;
 
-    memset(out, 0xA5, bytes);
-    args.source = upload(context, target, source, source_bytes);
-    args.output = upload(context, target, out, bytes);
-    args.valid_rows = t->rows;
-    args.first_row = t->first_row;
-    args.first_col = (unsigned)t->first_col;
-    args.key_blocks = (unsigned)key_blocks;
-    args.first_tile = (unsigned)t->tile;
-    args.tiles = (unsigned)tiles;
-    ck_assert_msg(launch(context, spec, target, grid, &args, sizeof(args),
-                         &error) == GROAT_OK,
-                  "%s on %s: %s", spec, target, error.text);
-    ck_assert_int_eq(
-        groat_memory_read(context, target, out, args.output, bytes, NULL),
-        GROAT_OK);
-    groat_memory_free(context, target, args.source);
-    groat_memory_free(context, target, args.output);
-    free(source);
+    kv_open(&d, context, entry, t, target,
+            "key_blocks=%d first_tile=%d tiles=%d", (int)key_blocks,
+            (int)t->tile, (int)tiles);
+    ck_assert_uint_eq(d.plan.buffers[1].bytes, bytes);
+    source_bytes(d.host[0], d.plan.buffers[0].bytes, t->ld * 2, 0);
+    drive_run(&d);
+    memcpy(out, d.host[1], bytes);
+    drive_close(&d);
 }
 
-/* ---- by the driver ------------------------------------------------------ */
-
-void kv_defaults(const groat_driver *driver, int64_t *values)
+void kv_check(drive *d, uint64_t seed)
 {
-    for (size_t i = 0; driver->args[i].name != NULL; i++)
-        values[i] = driver->args[i].deflt;
+    drive_fill(d, seed);
+    drive_run(d);
+    drive_ck_right(d);
 }
 
-size_t kv_argument(const groat_driver *driver, const char *name)
+void kv_check_product(drive *d, uint64_t seed, bool real)
 {
-    size_t i = 0;
-
-    while (driver->args[i].name != NULL &&
-           strcmp(driver->args[i].name, name) != 0)
-        i++;
-    ck_assert_msg(driver->args[i].name != NULL, "no argument %s", name);
-    return i;
+    kv_check(d, seed);
+    ck_assert_int_eq(d->allowed[d->output] != NULL, real);
 }
 
-static const void *const *inputs_of(const kv_driven *d, const void **inputs)
+void kv_check_bytes(const kv_case *t, const char *target, size_t n,
+                    const unsigned char *got, const unsigned char *want,
+                    size_t bytes)
 {
-    for (size_t i = 0; i < d->plan.buffer_count; i++)
-        inputs[i] = d->plan.buffers[i].output ? NULL : d->buffers[i];
-    return inputs;
+    char spec[400];
+    size_t b = 0;
+
+    if (memcmp(got, want, bytes) == 0)
+        return;
+    while (got[b] == want[b])
+        b++;
+    kv_spec("image or fragments", t, spec, sizeof(spec));
+    ck_abort_msg("%s on %s, %d rows: byte %zu of part %zu is 0x%02x, not "
+                 "0x%02x",
+                 spec, target, (int)t->rows, b, n, got[b], want[b]);
 }
 
-static void expect(const groat_driver *driver, kv_driven *d)
+int kv_whole(bool f16, uint16_t bits)
 {
-    size_t last = d->plan.buffer_count - 1;
-    const void *inputs[GROAT_PLAN_BUFFERS];
-    groat_error error = GROAT_ERROR_INIT;
+    static const uint16_t bf16_of[] = {0x0000, 0x3f80, 0x4000, 0x4040};
+    static const uint16_t f16_of[] = {0x0000, 0x3c00, 0x4000, 0x4200};
 
-    d->want = malloc(d->plan.buffers[last].bytes);
-    d->allowed = malloc(d->plan.buffers[last].bytes);
-    ck_assert(d->want != NULL && d->allowed != NULL);
-    ck_assert_msg(driver->expect(d->spec, &d->plan, inputs_of(d, inputs), last,
-                                 d->want, &error) == GROAT_OK,
-                  "%s", error.text);
-    if (!driver->bound(d->spec, &d->plan, inputs_of(d, inputs), last,
-                       d->allowed)) {
-        free(d->allowed);
-        d->allowed = NULL;
-    }
+    for (int n = 0; n < 4; n++)
+        if ((bits & 0x7fff) == (f16 ? f16_of[n] : bf16_of[n]))
+            return bits & 0x8000 ? -n : n;
+    ck_abort_msg("0x%04x is no whole number from -3 to 3", bits);
+    return 0;
 }
 
-static void place(groat_context *context, const groat_driver *driver,
-                  const char *target, uint64_t seed, kv_driven *d,
-                  uint64_t *places)
-{
-    for (size_t i = 0; i < d->plan.buffer_count; i++) {
-        size_t bytes = d->plan.buffers[i].bytes;
+/* ---- what was seen ------------------------------------------------------ */
 
-        d->buffers[i] = malloc(bytes + 1);
-        ck_assert_ptr_nonnull(d->buffers[i]);
-        if (d->plan.buffers[i].output)
-            memset(d->buffers[i], 0xA5, bytes);
-        else
-            driver->fill(d->spec, &d->plan, i, seed, d->buffers[i]);
-        places[i] = upload(context, target, d->buffers[i], bytes);
-    }
+static void keep(void *user, const groat_trace *event)
+{
+    kv_tape *to = user;
+
+    if ((to->kinds >> event->access & 1) == 0)
+        return;
+    ck_assert_uint_lt(to->count, COUNT(to->events));
+    ck_assert_uint_eq(event->lanes, LANES);
+    to->events[to->count].access = event->access;
+    to->events[to->count].wave = event->wave;
+    to->events[to->count].bytes = event->bytes;
+    to->events[to->count].active = event->active;
+    memcpy(to->events[to->count].shared, event->shared,
+           sizeof(event->shared[0]) * LANES);
+    memcpy(to->events[to->count++].source, event->source,
+           sizeof(event->source[0]) * LANES);
 }
 
-groat_status kv_try(groat_context *context, const groat_driver *driver,
-                    const char *spec, const char *target, const int64_t *values,
-                    uint64_t seed, kv_driven *d, groat_error *error)
+groat_context *kv_record(kv_tape *tape, unsigned kinds)
 {
-    uint64_t places[GROAT_PLAN_BUFFERS] = {0};
-    groat_status status;
+    tape->kinds = kinds;
+    tape->count = 0;
+    return drive_open_context(keep, tape);
+}
+
+/* ---- checks ------------------------------------------------------------- */
+
+/* What the definition says: two fields that do not overlap, the one that is
+ * changed in the six bits of a half square. */
+static bool is_swizzle(int64_t bits, int64_t base, int64_t shift)
+{
+    int64_t to = base + (shift < 0 ? -shift : 0) + bits;
+    int64_t from = base + (shift > 0 ? shift : 0) + bits;
+
+    return (shift < 0 ? -shift : shift) >= bits && to <= 6 && from <= 7;
+}
+
+void kv_every_swizzle(const kv_case *t,
+                      void (*check)(const kv_case *t, const char *target))
+{
+    int legal = 0;
+
+    for (int64_t bits = 1; bits <= 6; bits++)
+        for (int64_t base = 0; base <= 6; base++)
+            for (int64_t shift = -7; shift <= 7; shift++) {
+                const char *target = kv_targets[legal % 3];
+                kv_case with = kv_on(t, target);
+                char text[400];
+
+                with.bits = bits;
+                with.base = base;
+                with.shift = shift;
+                kv_spec("image", &with, text, sizeof(text));
+                ck_assert_msg(drive_allows(drive_context, text, target) ==
+                                  is_swizzle(bits, base, shift),
+                              "%s", text);
+                if (!is_swizzle(bits, base, shift))
+                    continue;
+                check(&with, target);
+                legal++;
+            }
+    /* 34 from high to low, 22 from low to high */
+    ck_assert_int_eq(legal, 56);
+}
+
+void kv_tight_bound(const char *entry, const kv_case *t, double limit)
+{
+    double worst = 0;
     size_t last;
+    float *got;
+    drive d;
 
-    memset(d, 0, sizeof(*d));
-    ck_assert_msg(groat_spec_parse(context, spec, target, &d->spec, error) ==
-                      GROAT_OK,
-                  "%s", error->text);
-    ck_assert_msg(driver->plan(d->spec, values, &d->plan, error) == GROAT_OK,
-                  "%s", error->text);
-    last = d->plan.buffer_count - 1;
-    place(context, driver, target, seed, d, places);
-    ck_assert_msg(driver->bind(context, d->spec, &d->plan, places, error) ==
-                      GROAT_OK,
-                  "%s", error->text);
-    status = launch(context, spec, target, d->plan.grid, d->plan.args,
-                    d->plan.args_bytes, error);
-    if (status == GROAT_OK)
-        ck_assert_int_eq(groat_memory_read(context, target, d->buffers[last],
-                                           places[last],
-                                           d->plan.buffers[last].bytes, NULL),
-                         GROAT_OK);
-    for (size_t i = 0; i <= last; i++)
-        groat_memory_free(context, target, places[i]);
-    expect(driver, d);
-    return status;
+    kv_open(&d, drive_context, entry, t, "cpu:gfx950", "real=1");
+    kv_check_product(&d, 1, true);
+    last = d.output;
+    got = d.host[last];
+    for (size_t i = 0; i < d.plan.buffers[last].bytes / sizeof(float); i++) {
+        double off = fabs((double)got[i] - (double)((float *)d.want[last])[i]);
+
+        worst = off > worst ? off : worst;
+        ck_assert(d.allowed[last][i] < limit);
+    }
+    ck_assert(worst > 0);
+    got[7] += 2 * d.allowed[last][7];
+    ck_assert_uint_eq(drive_wrong(&d, last), 7 * sizeof(float));
+    drive_close(&d);
 }
 
-void kv_drive(groat_context *context, const groat_driver *driver,
-              const char *spec, const char *target, const int64_t *values,
-              uint64_t seed, kv_driven *d)
+void kv_check_refusals(const kv_refusal *bad, size_t count)
 {
-    groat_error error = GROAT_ERROR_INIT;
+    for (size_t i = 0; i < count; i++) {
+        int64_t values[GROAT_DRIVER_ARGS];
+        char text[100];
+        drive d;
 
-    ck_assert_msg(kv_try(context, driver, spec, target, values, seed, d,
-                         &error) == GROAT_OK,
-                  "%s on %s: %s", spec, target, error.text);
+        (void)snprintf(text, sizeof(text), "%s:entry=%s", kv_driver->family,
+                       bad[i].entry);
+        drive_values(kv_driver, values, "%s", "");
+        drive_open(&d, drive_context, kv_driver, text, "cpu:gfx950", values);
+        drive_close(&d);
+        drive_values(kv_driver, values, "%s", bad[i].said);
+        drive_ck_refused(drive_context, kv_driver, text, values, bad[i].words);
+    }
 }
 
-size_t kv_wrong_float(const kv_driven *d)
+int64_t kv_pick(uint64_t *state, int64_t below)
 {
-    size_t last = d->plan.buffer_count - 1;
-    const float *got = d->buffers[last];
-    const float *want = d->want;
-
-    for (size_t i = 0; i < d->plan.buffers[last].bytes / sizeof(float); i++)
-        if (d->allowed == NULL ? memcmp(&got[i], &want[i], sizeof(float)) != 0
-                               : !(fabsf(got[i] - want[i]) <= d->allowed[i]))
-            return i;
-    return SIZE_MAX;
+    return (int64_t)(next_random(state) % (uint64_t)below);
 }
 
-void kv_free(kv_driven *d)
+kv_case kv_random_case(uint64_t *state, int64_t squares, int64_t depths,
+                       int64_t waves)
 {
-    for (size_t i = 0; i < d->plan.buffer_count; i++)
-        free(d->buffers[i]);
-    free(d->want);
-    free(d->allowed);
-    groat_spec_free(d->spec);
+    kv_case t = {0};
+
+    t.BN = 32 * (1 + kv_pick(state, squares));
+    t.BK = (int64_t)32 << kv_pick(state, 3);
+    t.depth = 32 * (1 + kv_pick(state, depths));
+    t.src_cols = t.depth + 8 * kv_pick(state, 20);
+    t.ld = t.src_cols + 8 * kv_pick(state, 4);
+    t.warps = 1 + kv_pick(state, waves);
+    t.mma_n = 16 << kv_pick(state, 2);
+    t.mma_bytes = 8 << kv_pick(state, 2);
+    if (kv_pick(state, 4) != 0) {
+        t.bits = 1 + kv_pick(state, 3);
+        t.base = kv_pick(state, 4);
+        t.shift = t.bits + kv_pick(state, 3);
+        if (kv_pick(state, 4) == 0)
+            t.shift = -t.shift;
+    }
+    t.first_col = kv_pick(state, (t.src_cols - t.depth) / 8 + 1) * 8;
+    return t;
 }

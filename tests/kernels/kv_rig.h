@@ -3,29 +3,19 @@
  * kv_rig.h - what the tests of the kv families share: an oracle of their own,
  * which walks over waves, squares, halves and lanes, forms M0, soffset and
  * voffset of each burst and applies the bounds of the buffer descriptor dword
- * by dword, then reads fragments out of what the walk left; and launches.
+ * by dword, then reads fragments out of what the walk left; cases and their
+ * launches; and checks that each of the families has to pass.
  */
 #ifndef GROAT_TESTS_KV_RIG_H
 #define GROAT_TESTS_KV_RIG_H
 
-#include <check.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "cli/driver.h"
-#include "groat.h"
-#include "kernels-src/common/kv_args.h"
+#include "tests/kernels/drive.h"
+#include "tests/kernels/known.h"
 
 enum { LANES = 64, POISON = 0xEE, SQUARE = 2048, BURST = 1024 };
 
-#ifndef COUNT
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#endif
-
-/* A spec of kv_buffer_lds or kv_buffer_reg, and one tile of one launch. */
+/* A spec and one tile of one launch.  WN is 0 for a family whose tiles have no
+ * role; rows may be -1: as many as the driver likes. */
 typedef struct kv_case {
     int64_t is_v, BN, BK, WN, depth, src_cols, ld, warps, mma_n, mma_bytes;
     int64_t bits, base, shift;
@@ -37,8 +27,6 @@ typedef struct kv_burst {
     int64_t wave, m0, soffset, voffset[LANES];
 } kv_burst;
 
-/* 1..255, never 0: a zero fill always shows. */
-unsigned char kv_source_byte(int64_t row, int64_t col_byte);
 int64_t kv_swizzle(const kv_case *t, int64_t x);
 int64_t kv_tile_rows(const kv_case *t);
 int64_t kv_tile_cols(const kv_case *t);
@@ -63,49 +51,89 @@ int64_t kv_value_address(const kv_case *t, int64_t wave, int64_t k, int64_t i,
 void kv_read_fragments(const kv_case *t, const unsigned char *lds,
                        unsigned char *out);
 
-uint32_t kv_crc32(const unsigned char *data, size_t bytes);
-uint64_t kv_fnv1a(const unsigned char *data, size_t bytes);
+/* ---- cases and launches */
 
-/* ---- launches */
+/* What the program tests. */
+extern const groat_driver *const kv_driver;
 
-groat_context *kv_open(groat_trace_fn *trace, void *user);
+extern const char *const kv_targets[3];
+/* Those with matrix instructions. */
+extern const char *const kv_amd_targets[3];
 
-void kv_spec(const char *family, const char *entry, const kv_case *t,
-             char *text, size_t room);
+/* The case with an instruction that the target has. */
+kv_case kv_on(const kv_case *t, const char *target);
 
-/* The source of a case: rows valid rows; free it. */
-unsigned char *kv_make_source(const kv_case *t, size_t *bytes);
+/* The spec of an entry, which further parameters may follow:
+ * "scores,dtype=f16".
+ */
+void kv_spec(const char *entry, const kv_case *t, char *text, size_t room);
 
-/* Runs `entry` over key_blocks x tiles blocks from the case's tile on, into
- * `out`. */
-void kv_run(groat_context *context, const char *spec, const char *target,
+/* A launch with the rows and the column of the case; `said` as in
+ * drive_values(). */
+void kv_open(drive *d, groat_context *context, const char *entry,
+             const kv_case *t, const char *target, const char *said, ...)
+    GROAT_PRINTF(6, 7);
+
+/* Runs `entry` over key_blocks x tiles blocks from the case's tile on known
+ * bytes, into `out`. */
+void kv_run(groat_context *context, const char *entry, const char *target,
             const kv_case *t, int64_t key_blocks, int64_t tiles,
             unsigned char *out, size_t bytes);
 
-/* Fills, launches and reads back by the driver; buffers are the caller's to
- * free, allowed too where it is not NULL. */
-typedef struct kv_driven {
-    groat_spec *spec;
-    groat_plan plan;
-    void *buffers[GROAT_PLAN_BUFFERS];
-    void *want;     /* of the output, the last buffer */
-    float *allowed; /* NULL: every byte must be equal */
-} kv_driven;
+/* Launches what was opened and compares it with the driver's closed form. */
+void kv_check(drive *d, uint64_t seed);
+/* The same of products: exact, or with `real` numbers within a bound. */
+void kv_check_product(drive *d, uint64_t seed, bool real);
 
-/* The status of the launch; a kernel must be had. */
-groat_status kv_try(groat_context *context, const groat_driver *driver,
-                    const char *spec, const char *target, const int64_t *values,
-                    uint64_t seed, kv_driven *d, groat_error *error);
-/* The same, and the launch must be right. */
-void kv_drive(groat_context *context, const groat_driver *driver,
-              const char *spec, const char *target, const int64_t *values,
-              uint64_t seed, kv_driven *d);
-/* The first float of the output that is not as it must be, or SIZE_MAX. */
-size_t kv_wrong_float(const kv_driven *d);
-void kv_free(kv_driven *d);
+/* Part n of what a kernel wrote is what the walk makes. */
+void kv_check_bytes(const kv_case *t, const char *target, size_t n,
+                    const unsigned char *got, const unsigned char *want,
+                    size_t bytes);
 
-/* All values of a driver's arguments as if the user had said nothing. */
-void kv_defaults(const groat_driver *driver, int64_t *values);
-size_t kv_argument(const groat_driver *driver, const char *name);
+/* -3 .. 3 in 16 bits, without a conversion. */
+int kv_whole(bool f16, uint16_t bits);
+
+/* ---- what was seen */
+
+/* Accesses of all waves, as they came. */
+typedef struct kv_tape {
+    unsigned kinds; /* 1 << GROAT_ACCESS_...: those that are kept */
+    size_t count;
+    struct {
+        groat_access access;
+        unsigned wave, bytes;
+        uint64_t active;
+        uint32_t shared[LANES];
+        uint64_t source[LANES];
+    } events[1200];
+} kv_tape;
+
+/* A context that records on a tape. */
+groat_context *kv_record(kv_tape *tape, unsigned kinds);
+
+/* ---- checks */
+
+/* Every swizzle that the rules allow, and none that they should not: `check`
+ * runs the case with each, on the targets in turn. */
+void kv_every_swizzle(const kv_case *t,
+                      void (*check)(const kv_case *t, const char *target));
+
+/* A number that is off by more than the bound is seen, and no bound is as large
+ * as `limit`. */
+void kv_tight_bound(const char *entry, const kv_case *t, double limit);
+
+/* What a plan refuses: arguments as in drive_values(), words of the error. */
+typedef struct kv_refusal {
+    const char *entry, *said, *words;
+} kv_refusal;
+
+void kv_check_refusals(const kv_refusal *bad, size_t count);
+
+/* A number below `below`. */
+int64_t kv_pick(uint64_t *state, int64_t below);
+/* A case that the rules may refuse: squares of key blocks and heads, and waves,
+ * are these at most; no rows, role 0, WN 0. */
+kv_case kv_random_case(uint64_t *state, int64_t squares, int64_t depths,
+                       int64_t waves);
 
 #endif

@@ -8,180 +8,104 @@
  * Cases run on cpu targets always and on the device of GROAT_TEST_TARGET when
  * that is set.
  */
-#include "tests/unit/suite.h"
 #include "tests/kernels/kv_suite.h"
-
-#include <math.h>
-
-const char *const kv_targets[3] = {"cpu:gfx950", "cpu:gfx90a", "cpu:sm_90a"};
-
-/* Those with matrix instructions. */
-static const char *const amd_targets[] = {"cpu:gfx950", "cpu:gfx90a",
-                                          "cpu:gfx942"};
-
-static groat_context *context;
-
-static void setup(void)
-{
-    context = kv_open(NULL, NULL);
-}
-
-static void teardown(void)
-{
-    groat_close(context);
-    context = NULL;
-}
-
-static bool has_wide_mma(const char *target)
-{
-    return strstr(target, "gfx90a") == NULL && strstr(target, "gfx942") == NULL;
-}
-
-kv_case kv_on(const kv_case *t, const char *target)
-{
-    kv_case on = *t;
-
-    if (!has_wide_mma(target))
-        on.mma_bytes = 8;
-    return on;
-}
 
 /* ---- known images ------------------------------------------------------- */
 
-const kv_known kv_known_tiles[KV_KNOWN] = {
-    {"KV-A",
-     {0, 128, 32, 32, 128, 128, 128, 4, 32, 16, 0, 0, 0, 128, 0, 0, 0},
-     0x01a5ba84,
-     0xd195d8db19c6051a,
-     {{0, 0xc3},
-      {15, 0x9c},
-      {16, 0x22},
-      {64, 0x61},
-      {528, 0x14},
-      {1023, 0xfd},
-      {1024, 0xa7},
-      {1555, 0x89},
-      {2047, 0xe1},
-      {2048, 0x8a},
-      {3333, 0x84},
-      {4103, 0xfb},
-      {8191, 0x36}},
-     {{0, 0, 0, 0, 0},
-      {0, 1, 0, 0, 16},
-      {0, 17, 0, 0, 1040},
-      {0, 63, 0, 0, 3888},
-      {1, 5, 1024, 4096, 272},
-      {1, 40, 1024, 4096, 2560},
-      {7, 2, 7168, 28672, 32},
-      {7, 63, 7168, 28672, 3888}}},
-    {"KV-B",
-     {0, 128, 32, 32, 128, 1024, 1024, 4, 32, 16, 3, 0, 4, 100, 0, 0, 2},
-     0x1f1a9333,
-     0x0b8041273eea914e,
-     {{0, 0xb9},
-      {15, 0x92},
-      {16, 0x18},
-      {64, 0x57},
-      {528, 0xc7},
-      {1023, 0xd7},
-      {1024, 0x3b},
-      {1555, 0xda},
-      {2047, 0x1c},
-      {2048, 0x80},
-      {3333, 0x77},
-      {4103, 0xf0},
-      {6405, 0x00},
-      {8191, 0x00}},
-     {{0, 0, 0, 128, 0},
-      {0, 1, 0, 128, 16},
-      {0, 17, 0, 128, 8192},
-      {0, 63, 0, 128, 30720},
-      {1, 5, 1024, 32896, 16},
-      {1, 40, 1024, 32896, 22560},
-      {7, 2, 7168, 229504, 2080},
-      {7, 63, 7168, 229504, 28672}}},
-    {"KV-C",
-     {0, 64, 32, 32, 64, 256, 256, 2, 16, 16, 2, 0, 2, 64, 0, 0, 1},
-     0x9058c405,
-     0xf7b17e09eae3f176,
-     {{0, 0x3e},
-      {15, 0x17},
-      {16, 0x9d},
-      {64, 0x3b},
-      {528, 0x8f},
-      {1023, 0x5c},
-      {1024, 0x22},
-      {1555, 0x04},
-      {2047, 0x40},
-      {2048, 0x05},
-      {2055, 0xaf},
-      {3333, 0xff},
-      {4095, 0x07}},
-     {{0, 0, 0, 64, 0},
-      {0, 1, 0, 64, 16},
-      {0, 17, 0, 64, 2064},
-      {0, 63, 0, 64, 7680},
-      {1, 5, 1024, 8256, 512},
-      {1, 40, 1024, 8256, 5152},
-      {3, 2, 3072, 24640, 32},
-      {3, 63, 3072, 24640, 7680}}},
-    {"KV-V",
-     {1, 128, 32, 32, 128, 256, 256, 4, 32, 16, 3, 0, 4, 60, 0, 0, 1},
-     0xa1623f75,
-     0xb22a0a660bb78e25,
-     {{0, 0x8a},
-      {15, 0x63},
-      {16, 0xe9},
-      {64, 0x28},
-      {528, 0x98},
-      {1023, 0xa8},
-      {1024, 0x0c},
-      {1555, 0xac},
-      {2047, 0x00},
-      {2048, 0x05},
-      {3333, 0xfc},
-      {4103, 0x29},
-      {8191, 0x00}},
-     {{0, 0, 0, 16384, 0},
-      {0, 1, 0, 16384, 16},
-      {0, 17, 0, 16384, 2048},
-      {0, 63, 0, 16384, 7680},
-      {1, 5, 1024, 24576, 16},
-      {1, 40, 1024, 24576, 5664},
-      {7, 2, 7168, 24768, 544},
-      {7, 63, 7168, 24768, 7168}}},
+/* In the order of the definition's names. */
+const kv_case kv_known_tiles[KV_KNOWN] = {
+    {0, 128, 32, 32, 128, 128, 128, 4, 32, 16, 0, 0, 0, 128, 0, 0, 0},
+    {0, 128, 32, 32, 128, 1024, 1024, 4, 32, 16, 3, 0, 4, 100, 0, 0, 2},
+    {0, 64, 32, 32, 64, 256, 256, 2, 16, 16, 2, 0, 2, 64, 0, 0, 1},
+    {1, 128, 32, 32, 128, 256, 256, 4, 32, 16, 3, 0, 4, 60, 0, 0, 1},
 };
+
+/* Their digests, the bytes at a few places, and of three bursts soffset and the
+ * voffset of known_lanes. */
+static const struct {
+    uint32_t crc;
+    uint64_t fnv;
+    int at[14];
+    int byte[14];
+    int burst[3];
+    int soffset[3];
+    int voffset[8];
+} known_of[KV_KNOWN] = {
+    {0x01a5ba84,
+     0xd195d8db19c6051a,
+     {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 3333, 4103, 8191},
+     {0xc3, 0x9c, 0x22, 0x61, 0x14, 0xfd, 0xa7, 0x89, 0xe1, 0x8a, 0x84, 0xfb,
+      0x36},
+     {0, 1, 7},
+     {0, 4096, 28672},
+     {0, 16, 1040, 3888, 272, 2560, 32, 3888}},
+    {0x1f1a9333,
+     0x0b8041273eea914e,
+     {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 3333, 4103, 6405, 8191},
+     {0xb9, 0x92, 0x18, 0x57, 0xc7, 0xd7, 0x3b, 0xda, 0x1c, 0x80, 0x77, 0xf0,
+      0x00, 0x00},
+     {0, 1, 7},
+     {128, 32896, 229504},
+     {0, 16, 8192, 30720, 16, 22560, 2080, 28672}},
+    {0x9058c405,
+     0xf7b17e09eae3f176,
+     {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 2055, 3333, 4095},
+     {0x3e, 0x17, 0x9d, 0x3b, 0x8f, 0x5c, 0x22, 0x04, 0x40, 0x05, 0xaf, 0xff,
+      0x07},
+     {0, 1, 3},
+     {64, 8256, 24640},
+     {0, 16, 2064, 7680, 512, 5152, 32, 7680}},
+    {0xa1623f75,
+     0xb22a0a660bb78e25,
+     {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 3333, 4103, 8191},
+     {0x8a, 0x63, 0xe9, 0x28, 0x98, 0xa8, 0x0c, 0xac, 0x00, 0x05, 0xfc, 0x29,
+      0x00},
+     {0, 1, 7},
+     {16384, 24576, 24768},
+     {0, 16, 2048, 7680, 16, 5664, 544, 7168}},
+};
+
+/* Burst by its place in `burst`, and lane. */
+static const int known_lanes[8][2] = {{0, 0}, {0, 1},  {0, 17}, {0, 63},
+                                      {1, 5}, {1, 40}, {2, 2},  {2, 63}};
+
+/* The walk of a known tile. */
+static void check_walk(int index, unsigned char *image)
+{
+    kv_burst bursts[8];
+
+    ck_assert_uint_eq(kv_walk(&kv_known_tiles[index], image, bursts),
+                      (size_t)kv_tile_bytes(&kv_known_tiles[index]) / BURST);
+    for (size_t n = 0; n < COUNT(known_of->at); n++)
+        if (n == 0 || known_of[index].at[n] != 0)
+            ck_assert_int_eq(image[known_of[index].at[n]],
+                             known_of[index].byte[n]);
+    for (size_t n = 0; n < COUNT(known_lanes); n++) {
+        int which = known_lanes[n][0];
+        const kv_burst *b = &bursts[known_of[index].burst[which]];
+
+        ck_assert_int_eq(b->m0, BURST * known_of[index].burst[which]);
+        ck_assert_int_eq(b->soffset, known_of[index].soffset[which]);
+        ck_assert_int_eq(b->voffset[known_lanes[n][1]],
+                         known_of[index].voffset[n]);
+    }
+}
 
 START_TEST(known_images)
 {
-    const kv_known *known = &kv_known_tiles[_i];
-    size_t bytes = (size_t)kv_tile_bytes(&known->t);
+    size_t bytes = (size_t)kv_tile_bytes(&kv_known_tiles[_i]);
     unsigned char *image = malloc(bytes);
-    kv_burst bursts[8];
 
     ck_assert_ptr_nonnull(image);
-    ck_assert_uint_eq(kv_walk(&known->t, image, bursts), bytes / BURST);
-    for (size_t n = 0; n < COUNT(known->bytes); n++)
-        if (n == 0 || known->bytes[n].at != 0)
-            ck_assert_int_eq(image[known->bytes[n].at], known->bytes[n].value);
-    for (size_t n = 0; n < COUNT(known->bursts); n++) {
-        const kv_burst *b = &bursts[known->bursts[n].burst];
-
-        ck_assert_int_eq(b->m0, known->bursts[n].m0);
-        ck_assert_int_eq(b->soffset, known->bursts[n].soffset);
-        ck_assert_int_eq(b->voffset[known->bursts[n].lane],
-                         known->bursts[n].voffset);
-    }
-    ck_assert_uint_eq(kv_crc32(image, bytes), known->crc);
-    ck_assert_uint_eq(kv_fnv1a(image, bytes), known->fnv);
+    check_walk(_i, image);
+    ck_assert_uint_eq(crc32_of(image, bytes), known_of[_i].crc);
+    ck_assert_uint_eq(fnv1a_of(image, bytes), known_of[_i].fnv);
     for (size_t k = 0; k < COUNT(kv_targets); k++) {
-        kv_case t = kv_on(&known->t, kv_targets[k]);
-        char spec[400];
+        kv_case t = kv_on(&kv_known_tiles[_i], kv_targets[k]);
 
-        kv_spec(kv_family, "image", &t, spec, sizeof(spec));
-        kv_run(context, spec, kv_targets[k], &t, 1, 1, image, bytes);
-        ck_assert_uint_eq(kv_crc32(image, bytes), known->crc);
-        ck_assert_uint_eq(kv_fnv1a(image, bytes), known->fnv);
+        kv_run(drive_context, "image", kv_targets[k], &t, 1, 1, image, bytes);
+        ck_assert_uint_eq(crc32_of(image, bytes), known_of[_i].crc);
+        ck_assert_uint_eq(fnv1a_of(image, bytes), known_of[_i].fnv);
     }
     free(image);
 }
@@ -201,11 +125,10 @@ static void check_entry(const kv_case *t, const char *target, bool image)
     unsigned char *got = malloc(tiles * each);
     unsigned char *lds = malloc(tile);
     unsigned char *want = malloc(each);
-    char spec[400];
 
     ck_assert(got != NULL && lds != NULL && want != NULL);
-    kv_spec(kv_family, image ? "image" : "fragments", t, spec, sizeof(spec));
-    kv_run(context, spec, target, t, blocks, steps, got, tiles * each);
+    kv_run(drive_context, image ? "image" : "fragments", target, t, blocks,
+           steps, got, tiles * each);
     for (size_t n = 0; n < tiles; n++) {
         kv_case at = *t;
 
@@ -216,12 +139,7 @@ static void check_entry(const kv_case *t, const char *target, bool image)
             memcpy(want, lds, tile);
         else
             kv_read_fragments(&at, lds, want);
-        for (size_t b = 0; b < each; b++)
-            ck_assert_msg(got[n * each + b] == want[b],
-                          "%s on %s, %d rows: byte %zu of tile %zu is 0x%02x, "
-                          "not 0x%02x",
-                          spec, target, (int)t->rows, b, n, got[n * each + b],
-                          want[b]);
+        kv_check_bytes(t, target, n, got + n * each, want, each);
     }
     free(got);
     free(lds);
@@ -279,24 +197,14 @@ static const kv_case grid[] = {
     {1, 32, 32, 16, 512, 512, 520, 2, 16, 8, 1, 0, -5, 0, 0, 0, 0},
 };
 
-static void drive(const kv_case *t, const char *entry, const char *target,
-                  int64_t heads)
+static void check_closed_form(const kv_case *t, const char *entry,
+                              const char *target, const char *said)
 {
-    int64_t values[GROAT_DRIVER_ARGS];
-    kv_driven d;
-    char spec[400];
+    drive d;
 
-    kv_spec(kv_family, entry, t, spec, sizeof(spec));
-    kv_defaults(kv_family_driver, values);
-    values[kv_argument(kv_family_driver, "valid_rows")] = t->rows;
-    values[kv_argument(kv_family_driver, "first_row")] = t->first_row;
-    values[kv_argument(kv_family_driver, "heads")] = heads;
-    if (heads > 0)
-        values[kv_argument(kv_family_driver, "block_step")] = 5;
-    kv_drive(context, kv_family_driver, spec, target, values, 77, &d);
-    ck_assert_msg(memcmp(d.buffers[1], d.want, d.plan.buffers[1].bytes) == 0,
-                  "%s on %s", spec, target);
-    kv_free(&d);
+    kv_open(&d, drive_context, entry, t, target, "%s", said);
+    kv_check(&d, 77);
+    drive_close(&d);
 }
 
 /* The closed forms of the driver against what kernels make of random bytes;
@@ -305,12 +213,12 @@ static void check_driver(kv_case t, const char *target, bool all)
 {
     t.rows = 2 * t.BN + t.BN / 2 + 1;
     t.first_row = 1;
-    drive(&t, "stream", target, -1);
+    check_closed_form(&t, "stream", target, "");
     if (!all)
         return;
-    drive(&t, "stream", target, 1);
-    drive(&t, "image", target, -1);
-    drive(&t, "fragments", target, -1);
+    check_closed_form(&t, "stream", target, "heads=1 block_step=5");
+    check_closed_form(&t, "image", target, "");
+    check_closed_form(&t, "fragments", target, "");
 }
 
 /* Each case on all targets, on one of them with all edges. */
@@ -333,89 +241,40 @@ END_TEST
 
 /* ---- swizzles ----------------------------------------------------------- */
 
-/* Every swizzle that the rules allow, and none that they should not. */
+static void check_swizzle(const kv_case *t, const char *target)
+{
+    check_entry(t, target, false);
+    if (!t->is_v)
+        check_entry(t, target, true);
+}
+
 START_TEST(every_swizzle)
 {
-    int legal = 0;
+    kv_case t = grid[_i == 0 ? 2 : 15];
 
-    for (int64_t bits = 1; bits <= 6; bits++)
-        for (int64_t base = 0; base <= 6; base++)
-            for (int64_t shift = -7; shift <= 7; shift++) {
-                kv_case t = grid[_i == 0 ? 2 : 15];
-                const char *target = kv_targets[legal % 3];
-                int64_t to = base + (shift < 0 ? -shift : 0) + bits;
-                int64_t from = base + (shift > 0 ? shift : 0) + bits;
-                bool want = (shift < 0 ? -shift : shift) >= bits && to <= 6 &&
-                            from <= 7;
-                groat_spec *spec = NULL;
-                char text[400];
-
-                t.bits = bits;
-                t.base = base;
-                t.shift = shift;
-                t.rows = t.BN + 5;
-                t = kv_on(&t, target);
-                kv_spec(kv_family, "image", &t, text, sizeof(text));
-                ck_assert_msg((groat_spec_parse(context, text, target, &spec,
-                                                NULL) == GROAT_OK) == want,
-                              "%s", text);
-                groat_spec_free(spec);
-                if (!want)
-                    continue;
-                check_entry(&t, target, false);
-                if (!t.is_v)
-                    check_entry(&t, target, true);
-                legal++;
-            }
-    /* 34 from high to low, 22 from low to high */
-    ck_assert_int_eq(legal, 56);
+    t.rows = t.BN + 5;
+    kv_every_swizzle(&t, check_swizzle);
 }
 END_TEST
 
 /* ---- where fragments are read ------------------------------------------- */
 
-typedef struct tape {
-    struct {
-        groat_access access;
-        unsigned wave;
-        uint32_t shared[LANES];
-    } events[256];
-    size_t count;
-} tape;
-
-static void record_read(void *user, const groat_trace *event)
-{
-    tape *to = user;
-
-    if (event->access != GROAT_ACCESS_READ &&
-        event->access != GROAT_ACCESS_TRANSPOSE)
-        return;
-    ck_assert_uint_lt(to->count, COUNT(to->events));
-    ck_assert_uint_eq(event->lanes, LANES);
-    to->events[to->count].access = event->access;
-    to->events[to->count].wave = event->wave;
-    memcpy(to->events[to->count++].shared, event->shared,
-           sizeof(event->shared[0]) * LANES);
-}
-
 /* Reads of one launch of the fragments entry on gfx950, in order. */
-static void record(const kv_case *t, tape *to)
+static void record(const kv_case *t, kv_tape *to)
 {
-    groat_context *traced = kv_open(record_read, to);
+    groat_context *traced =
+        kv_record(to, 1u << GROAT_ACCESS_READ | 1u << GROAT_ACCESS_TRANSPOSE);
     size_t bytes = (size_t)kv_fragment_bytes(t);
     unsigned char *out = malloc(bytes);
-    char spec[400];
 
-    to->count = 0;
     ck_assert_ptr_nonnull(out);
-    kv_spec(kv_family, "fragments", t, spec, sizeof(spec));
-    kv_run(traced, spec, "cpu:gfx950", t, 1, 1, out, bytes);
+    kv_run(traced, "fragments", "cpu:gfx950", t, 1, 1, out, bytes);
     free(out);
     groat_close(traced);
 }
 
 /* The n-th read of a wave. */
-static const uint32_t *read_of(const tape *from, unsigned wave, size_t n)
+static const uint32_t *read_of(const kv_tape *from, unsigned wave, size_t n)
 {
     for (size_t i = 0; i < from->count; i++)
         if (from->events[i].wave == wave && n-- == 0)
@@ -433,7 +292,7 @@ START_TEST(key_addresses)
                  {0, 32, 16}, {1, 0, 32},  {1, 47, 960},  {1, 63, 1920}};
     const kv_case t = {0,  64, 32, 32, 64, 64, 64, 2, 32,
                        16, 3,  0,  4,  64, 0,  0,  0};
-    static tape reads;
+    static kv_tape reads;
 
     record(&t, &reads);
     ck_assert_uint_eq(reads.count, 2 * 2);
@@ -459,7 +318,7 @@ START_TEST(value_addresses)
         {1, 64, 64, 32, 64, 64, 64, 2, 16, 16, 2, 0, 2, 64, 0, 0, 0},
     };
     const kv_case *t = &cases[_i];
-    static tape reads;
+    static kv_tape reads;
 
     record(t, &reads);
     ck_assert_uint_eq(reads.count,
@@ -476,29 +335,14 @@ END_TEST
 
 /* ---- products ----------------------------------------------------------- */
 
-/* -3 .. 3 in 16 bits, without a conversion. */
-static int whole(bool f16, uint16_t bits)
-{
-    static const uint16_t bf16_of[] = {0x0000, 0x3f80, 0x4000, 0x4040};
-    static const uint16_t f16_of[] = {0x0000, 0x3c00, 0x4000, 0x4200};
-
-    for (int n = 0; n < 4; n++)
-        if ((bits & 0x7fff) == (f16 ? f16_of[n] : bf16_of[n]))
-            return bits & 0x8000 ? -n : n;
-    ck_abort_msg("0x%04x is no whole number from -3 to 3", bits);
-    return 0;
-}
-
 /* S or O from the driver's input, in integers. */
-static void check_integers(const kv_case *t, const kv_driven *d, bool f16)
+static void check_integers(const kv_case *t, const drive *d, bool f16)
 {
-    const uint16_t *slab = d->buffers[0];
-    const uint16_t *operand = d->buffers[1];
-    const float *got = d->buffers[2];
-    int64_t queries =
-        (int64_t)d->plan.values[kv_argument(kv_family_driver, "queries")];
-    int64_t keys =
-        d->plan.values[kv_argument(kv_family_driver, "key_blocks")] * t->BN;
+    const uint16_t *slab = d->host[0];
+    const uint16_t *operand = d->host[1];
+    const float *got = d->host[2];
+    int64_t queries = drive_argument(d, "queries");
+    int64_t keys = drive_argument(d, "key_blocks") * t->BN;
     int64_t width = t->is_v ? t->depth : keys;
     int64_t terms = t->is_v ? keys : t->depth;
 
@@ -512,8 +356,8 @@ static void check_integers(const kv_case *t, const kv_driven *d, bool f16)
                 int64_t col = t->first_col + (t->is_v ? n : k);
 
                 if (row < t->rows)
-                    sum += whole(f16, operand[q * terms + k]) *
-                           whole(f16, slab[row * t->ld + col]);
+                    sum += kv_whole(f16, operand[q * terms + k]) *
+                           kv_whole(f16, slab[row * t->ld + col]);
             }
             ck_assert_msg(got[q * width + n] == (float)sum,
                           "row %d of %d, number %d is %g, not %d", (int)q,
@@ -525,32 +369,17 @@ static void check_integers(const kv_case *t, const kv_driven *d, bool f16)
 static void check_product(const kv_case *t, const char *target, bool f16,
                           bool real, uint64_t seed)
 {
-    const char *entry = t->is_v ? "output" : "scores";
-    int64_t values[GROAT_DRIVER_ARGS];
-    kv_driven d;
-    char spec[440];
+    char entry[40];
+    drive d;
 
-    kv_spec(kv_family, entry, t, spec, sizeof(spec));
-    (void)snprintf(spec + strlen(spec), sizeof(spec) - strlen(spec),
-                   ",dtype=%s", f16 ? "f16" : "bf16");
-    kv_defaults(kv_family_driver, values);
-    values[kv_argument(kv_family_driver, "valid_rows")] = t->rows;
-    values[kv_argument(kv_family_driver, "first_row")] = t->first_row;
-    values[kv_argument(kv_family_driver, "first_col")] = t->first_col;
-    values[kv_argument(kv_family_driver, "real")] = real;
-    if (seed % 2 != 0)
-        values[kv_argument(kv_family_driver, "queries")] =
-            1 + (int64_t)(seed % 5) * 9;
-    kv_drive(context, kv_family_driver, spec, target, values, seed, &d);
-    ck_assert_int_eq(d.allowed != NULL, real);
-    ck_assert_msg(kv_wrong_float(&d) == SIZE_MAX,
-                  "%s on %s: number %zu is %g, not %g", spec, target,
-                  kv_wrong_float(&d),
-                  (double)((float *)d.buffers[2])[kv_wrong_float(&d)],
-                  (double)((float *)d.want)[kv_wrong_float(&d)]);
+    (void)snprintf(entry, sizeof(entry), "%s,dtype=%s",
+                   t->is_v ? "output" : "scores", f16 ? "f16" : "bf16");
+    kv_open(&d, drive_context, entry, t, target, "real=%d queries=%d", real,
+            seed % 2 == 0 ? -1 : 1 + (int)(seed % 5) * 9);
+    kv_check_product(&d, seed, real);
     if (!real)
         check_integers(t, &d, f16);
-    kv_free(&d);
+    drive_close(&d);
 }
 
 /* Products cost more than copies: the smaller cases, each number type. */
@@ -564,85 +393,39 @@ START_TEST(products)
     t.first_row = 3;
     t.first_col = (t.src_cols - t.depth) / 8 * 8;
     t.rows = t.BN + t.BN / 2 + 4;
-    for (size_t k = 0; k < COUNT(amd_targets); k++) {
-        kv_case on = kv_on(&t, amd_targets[k]);
+    for (size_t k = 0; k < COUNT(kv_amd_targets); k++) {
+        kv_case on = kv_on(&t, kv_amd_targets[k]);
 
-        check_product(&on, amd_targets[k], false, false, 4);
-        check_product(&on, amd_targets[k], true, false, 5);
-        check_product(&on, amd_targets[k], false, true, 6);
-        check_product(&on, amd_targets[k], true, true, 7);
+        check_product(&on, kv_amd_targets[k], false, false, 4);
+        check_product(&on, kv_amd_targets[k], true, false, 5);
+        check_product(&on, kv_amd_targets[k], false, true, 6);
+        check_product(&on, kv_amd_targets[k], true, true, 7);
     }
     t.rows = 0;
-    t = kv_on(&t, amd_targets[_i % 3]);
-    check_product(&t, amd_targets[_i % 3], false, false, 8);
+    t = kv_on(&t, kv_amd_targets[_i % 3]);
+    check_product(&t, kv_amd_targets[_i % 3], false, false, 8);
 }
 END_TEST
 
-/* A number that is off by more than the bound is seen. */
 START_TEST(the_bound_is_tight)
 {
     kv_case t = grid[0];
-    int64_t values[GROAT_DRIVER_ARGS];
-    double worst = 0;
-    kv_driven d;
-    char spec[400];
 
-    kv_spec(kv_family, "scores", &t, spec, sizeof(spec));
-    kv_defaults(kv_family_driver, values);
-    values[kv_argument(kv_family_driver, "real")] = 1;
-    kv_drive(context, kv_family_driver, spec, "cpu:gfx950", values, 1, &d);
-    ck_assert_uint_eq(kv_wrong_float(&d), SIZE_MAX);
-    for (size_t i = 0; i < d.plan.buffers[2].bytes / sizeof(float); i++) {
-        double off = fabs((double)((float *)d.buffers[2])[i] -
-                          (double)((float *)d.want)[i]);
-
-        worst = off > worst ? off : worst;
-        ck_assert(d.allowed[i] < 0x1p-9);
-    }
-    ck_assert(worst > 0);
-    ((float *)d.buffers[2])[7] += 2 * d.allowed[7];
-    ck_assert_uint_eq(kv_wrong_float(&d), 7);
-    kv_free(&d);
+    t.rows = -1;
+    kv_tight_bound("scores", &t, 0x1p-9);
 }
 END_TEST
 
 /* ---- random legal specs ------------------------------------------------- */
 
-static uint64_t random_state;
-
-static int64_t pick(int64_t below)
+static kv_case random_case(uint64_t *random)
 {
-    uint64_t z = (random_state += 0x9E3779B97F4A7C15u);
+    kv_case t = kv_random_case(random, 8, 8, 12);
 
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (int64_t)((z ^ (z >> 31)) % (uint64_t)below);
-}
-
-static kv_case random_case(void)
-{
-    kv_case t = {0};
-
-    t.is_v = pick(2);
-    t.BN = 32 * (1 + pick(8));
-    t.BK = (int64_t)32 << pick(3);
-    t.WN = 16 * (1 + pick(8));
-    t.depth = 32 * (1 + pick(8));
-    t.src_cols = t.depth + 8 * pick(20);
-    t.ld = t.src_cols + 8 * pick(4);
-    t.warps = 1 + pick(12);
-    t.mma_n = 16 << pick(2);
-    t.mma_bytes = 8 << pick(2);
-    if (pick(4) != 0) {
-        t.bits = 1 + pick(3);
-        t.base = pick(4);
-        t.shift = t.bits + pick(3);
-        if (pick(4) == 0)
-            t.shift = -t.shift;
-    }
-    t.rows = pick(3 * t.BN + 10);
-    t.first_row = pick(t.BN);
-    t.first_col = pick((t.src_cols - t.depth) / 8 + 1) * 8;
+    t.is_v = kv_pick(random, 2);
+    t.WN = 16 * (1 + kv_pick(random, 8));
+    t.rows = kv_pick(random, 3 * t.BN + 10);
+    t.first_row = kv_pick(random, t.BN);
     return t;
 }
 
@@ -651,24 +434,23 @@ START_TEST(random_specs)
 {
     if (is_left_out(_i))
         return;
+    uint64_t random = 20260000u + (uint64_t)_i;
     int legal = 0;
 
-    random_state = 20260000u + (uint64_t)_i;
     for (int draws = 0; legal < 8; draws++) {
-        kv_case t = random_case();
-        groat_spec *spec = NULL;
-        const char *target = kv_targets[pick(3)];
+        kv_case t = random_case(&random);
+        const char *target = kv_targets[kv_pick(&random, 3)];
         char text[400];
 
         ck_assert_int_lt(draws, 40000);
-        kv_spec(kv_family, "image", &t, text, sizeof(text));
-        if (groat_spec_parse(context, text, target, &spec, NULL) != GROAT_OK)
+        kv_spec("image", &t, text, sizeof(text));
+        if (!drive_allows(drive_context, text, target))
             continue;
-        groat_spec_free(spec);
         check_slab(&t, target);
         if (strstr(target, "gfx") != NULL)
-            check_product(&t, target, pick(2) != 0, pick(2) != 0,
-                          (uint64_t)pick(1000));
+            check_product(&t, target, kv_pick(&random, 2) != 0,
+                          kv_pick(&random, 2) != 0,
+                          (uint64_t)kv_pick(&random, 1000));
         legal++;
     }
 }
@@ -679,44 +461,18 @@ END_TEST
 /* What a plan refuses: a tile past the head or the key block above all. */
 START_TEST(plans_are_checked)
 {
-    static const struct {
-        const char *argument;
-        int64_t value;
-        const char *entry;
-        const char *words;
-    } bad[] = {
-        {"first_col", 4, "image", "multiple of 8"},
-        {"first_col", 8, "image", "may not pass src_cols"},
-        {"first_tile", 4, "image", "another head"},
-        {"tiles", 5, "fragments", "another head"},
-        {"heads", 2, "stream", "may not pass src_cols"},
-        {"key_blocks", 1 << 30, "image", "2147483647 keys"},
-        {"key_blocks", 1 << 20, "output", "32-bit"},
-        {"block_step", 65536, "scores", "65535 blocks"},
+    static const kv_refusal bad[] = {
+        {"image", "first_col=4", "multiple of 8"},
+        {"image", "first_col=8", "may not pass src_cols"},
+        {"image", "first_tile=4", "another head"},
+        {"fragments", "tiles=5", "another head"},
+        {"stream", "heads=2", "may not pass src_cols"},
+        {"image", "key_blocks=1073741824", "2147483647 keys"},
+        {"output", "key_blocks=1048576", "32-bit"},
+        {"scores", "valid_rows=16777216 block_step=65536", "65535 blocks"},
     };
 
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        int64_t values[GROAT_DRIVER_ARGS];
-        groat_error error = GROAT_ERROR_INIT;
-        groat_plan plan = {0};
-        groat_spec *spec = NULL;
-        char text[100];
-
-        (void)snprintf(text, sizeof(text), "%s:entry=%s", kv_family,
-                       bad[i].entry);
-        ck_assert_int_eq(
-            groat_spec_parse(context, text, "cpu:gfx950", &spec, NULL),
-            GROAT_OK);
-        kv_defaults(kv_family_driver, values);
-        values[kv_argument(kv_family_driver, "valid_rows")] = 1 << 24;
-        values[kv_argument(kv_family_driver, bad[i].argument)] = bad[i].value;
-        ck_assert_int_eq(kv_family_driver->plan(spec, values, &plan, &error),
-                         GROAT_INVALID);
-        ck_assert_msg(strstr(error.text, bad[i].words) != NULL &&
-                          strstr(error.text, kv_family) == error.text,
-                      "%s", error.text);
-        groat_spec_free(spec);
-    }
+    kv_check_refusals(bad, COUNT(bad));
 }
 END_TEST
 
@@ -737,7 +493,7 @@ void kv_add_tests(Suite *suite, bool readers)
     TCase *tests = tcase_create("tiles");
 
     tcase_set_timeout(tests, 600);
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, drive_setup, drive_teardown);
     tcase_add_loop_test(tests, known_images, 0, KV_KNOWN);
     tcase_add_test(tests, key_addresses);
     tcase_add_loop_test(tests, value_addresses, 0, 3);
@@ -750,18 +506,4 @@ void kv_add_tests(Suite *suite, bool readers)
     if (getenv("GROAT_TEST_TARGET") != NULL)
         tcase_add_loop_test(tests, grid_on_device, 0, COUNT(grid));
     suite_add_tcase(suite, tests);
-}
-
-int kv_main(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    if (getenv("GROAT_TEST_TARGET") == NULL)
-        (void)puts("SKIP: no device: GROAT_TEST_TARGET names none, the cpu "
-                   "targets alone ran");
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -6,36 +6,9 @@
  */
 #include "tests/kernels/kv_suite.h"
 
-extern const groat_driver groat_driver_kv_buffer_lds;
-const char *const kv_family = "kv_buffer_lds";
-const groat_driver *const kv_family_driver = &groat_driver_kv_buffer_lds;
+const groat_driver *const kv_driver = &groat_driver_kv_buffer_lds;
 
 /* ---- bursts ------------------------------------------------------------- */
-
-typedef struct copies {
-    struct {
-        unsigned wave, bytes;
-        uint32_t shared[LANES];
-        uint64_t source[LANES];
-    } events[64];
-    size_t count;
-} copies;
-
-static void record_copy(void *user, const groat_trace *event)
-{
-    copies *to = user;
-
-    if (event->access != GROAT_ACCESS_COPY)
-        return;
-    ck_assert_uint_lt(to->count, COUNT(to->events));
-    ck_assert_uint_eq(event->active, UINT64_MAX);
-    to->events[to->count].wave = event->wave;
-    to->events[to->count].bytes = event->bytes;
-    memcpy(to->events[to->count].shared, event->shared,
-           sizeof(event->shared[0]) * LANES);
-    memcpy(to->events[to->count++].source, event->source,
-           sizeof(event->source[0]) * LANES);
-}
 
 /* Where a lane of copy q of a burst reads, from the first byte of the slab, or
  * -1 where that is past the view. */
@@ -54,23 +27,21 @@ static int64_t source_of(const kv_case *t, const kv_burst *b, int64_t q,
 START_TEST(bursts_are_the_known_ones)
 {
     const char *target = _i % 2 == 0 ? "cpu:gfx950" : "cpu:gfx90a";
-    kv_case t = kv_on(&kv_known_tiles[_i / 2].t, target);
+    kv_case t = kv_on(&kv_known_tiles[_i / 2], target);
     int64_t bytes = _i % 2 == 0 ? 16 : 4;
     size_t parts = (size_t)(16 / bytes);
     unsigned char *image = malloc((size_t)kv_tile_bytes(&t));
-    static copies seen;
-    groat_context *context = kv_open(record_copy, &seen);
+    static kv_tape seen;
+    groat_context *context = kv_record(&seen, 1u << GROAT_ACCESS_COPY);
     size_t next[16] = {0};
     kv_burst bursts[8];
     uint64_t base = 0;
     size_t count;
-    char spec[400];
 
-    seen.count = 0;
     ck_assert_ptr_nonnull(image);
     count = kv_walk(&t, image, bursts);
-    kv_spec(kv_family, "image", &t, spec, sizeof(spec));
-    kv_run(context, spec, target, &t, 1, 1, image, (size_t)kv_tile_bytes(&t));
+    kv_run(context, "image", target, &t, 1, 1, image,
+           (size_t)kv_tile_bytes(&t));
     ck_assert_uint_eq(seen.count, count * parts);
     for (size_t n = 0; n < seen.count; n++) {
         unsigned wave = seen.events[n].wave;
@@ -80,6 +51,7 @@ START_TEST(bursts_are_the_known_ones)
 
         ck_assert_int_eq(b->wave, wave);
         ck_assert_uint_eq(seen.events[n].bytes, (unsigned)bytes);
+        ck_assert_uint_eq(seen.events[n].active, UINT64_MAX);
         for (int64_t lane = 0; lane < LANES; lane++) {
             int64_t from =
                 source_of(&t, b, (int64_t)(nth % parts), lane, bytes);
@@ -116,25 +88,18 @@ START_TEST(copies_are_as_many_as_said)
     };
     static const char *const names[] = {"vm_instrs_per_load", "num_mmas",
                                         "num_k_tiles", "tile_bytes"};
-    groat_context *context = kv_open(NULL, NULL);
+    groat_context *context = drive_open_context(NULL, NULL);
 
     for (size_t i = 0; i < COUNT(known); i++) {
         const int64_t want[] = {known[i].copies, known[i].mmas,
                                 known[i].k_tiles, known[i].bytes};
-        groat_spec *spec = NULL;
+        groat_spec *spec;
         char text[100];
 
-        (void)snprintf(text, sizeof(text), "%s:%s", kv_family, known[i].spec);
-        ck_assert_int_eq(
-            groat_spec_parse(context, text, known[i].target, &spec, NULL),
-            GROAT_OK);
-        for (size_t k = 0; k < COUNT(names); k++) {
-            int64_t value = 0;
-
-            ck_assert_int_eq(groat_spec_get(spec, names[k], &value, NULL),
-                             GROAT_OK);
-            ck_assert_int_eq(value, want[k]);
-        }
+        (void)snprintf(text, sizeof(text), "kv_buffer_lds:%s", known[i].spec);
+        spec = drive_spec(context, text, known[i].target);
+        for (size_t k = 0; k < COUNT(names); k++)
+            ck_assert_int_eq(drive_value(spec, names[k]), want[k]);
         groat_spec_free(spec);
     }
     groat_close(context);
@@ -151,5 +116,5 @@ int main(void)
     tcase_add_test(tests, copies_are_as_many_as_said);
     suite_add_tcase(suite, tests);
     kv_add_tests(suite, true);
-    return kv_main(suite);
+    return drive_main(suite);
 }
