@@ -459,6 +459,230 @@ typedef void groat_doctor_fn(void *user, const char *subject, int usable,
 GROAT_API void groat_doctor(groat_context *context, groat_doctor_fn *fn,
                             void *user);
 
+/* ---- tensor maps -------------------------------------------------------
+ *
+ * A tensor map tells the copy engine of NVIDIA's sm_90 and later (TMA) of a
+ * tensor in device memory and of the box that one copy takes out of it.  It is
+ * a field of the launch arguments, made before the launch: on cuda targets it
+ * is what the driver made, on cpu targets what the judge reads.  Both refuse
+ * the same tensors, before the driver is asked, and the text names the field,
+ * the value seen and what is allowed.
+ *
+ * Dimensions stand fastest first.  What a box reads outside of the tensor is
+ * zeros, and counts as bytes that were copied. */
+
+/* What groat_tensor_map_make() wrote; the words are the target's own.  Kernels
+ * have it from common/tensor_map.h; whichever comes first stands. */
+#ifndef GROAT_TENSOR_MAP
+#define GROAT_TENSOR_MAP
+#ifdef __cplusplus
+struct alignas(64) groat_tensor_map {
+    unsigned long long words[16];
+};
+#else
+typedef struct groat_tensor_map {
+    _Alignas(64) unsigned long long words[16];
+} groat_tensor_map;
+#endif
+#endif
+
+/* Which 16-byte pieces of a row change places in shared memory: none, or those
+ * of a span of 32, 64 or 128 bytes. */
+typedef enum groat_swizzle {
+    GROAT_SWIZZLE_NONE = 0,
+    GROAT_SWIZZLE_32 = 1,
+    GROAT_SWIZZLE_64 = 2,
+    GROAT_SWIZZLE_128 = 3
+} groat_swizzle;
+
+typedef struct groat_tensor {
+    size_t size;
+    uint64_t address;    /* in device memory; a multiple of 16              */
+    unsigned elem_bytes; /* 1, 2, 4 or 8                                    */
+    unsigned rank;       /* 1 to 5                                          */
+    uint64_t dims[5];    /* elements; 1 to 2^32                             */
+    uint64_t strides[4]; /* bytes, of dims[1] and on; multiples of 16 below *
+                          * 2^40, so that no two elements share a byte      */
+    unsigned box[5];     /* elements; 1 to 256; box[0] is a multiple of 16  *
+                          * bytes, within the swizzle's span if it has one; *
+                          * the whole box less than 2^20 bytes              */
+    groat_swizzle swizzle;
+} groat_tensor;
+
+#define GROAT_TENSOR_INIT                                                      \
+    {                                                                          \
+        sizeof(groat_tensor), 0, 0, 0, {0}, {0}, {0}, GROAT_SWIZZLE_NONE       \
+    }
+
+/* Makes the map of a tensor for a target (NULL: groat_default_target()).  out
+ * is aligned to 64 bytes; it is the caller's and holds nothing to free.  It
+ * names the memory and does not keep it.  Errors: INVALID (a field of tensor;
+ * a target whose arch copies no tensors, as all of hip), NO_DEVICE (a driver
+ * older than CUDA 12.0), NO_MEMORY. */
+GROAT_API groat_status groat_tensor_map_make(groat_context *context,
+                                             const char *target,
+                                             const groat_tensor *tensor,
+                                             groat_tensor_map *out,
+                                             groat_error *error);
+
+/* How a KV cache lies in memory, slowest dimension first. */
+typedef enum groat_kv_layout {
+    GROAT_KV_PAGE_HEAD = 0, /* [blocks, planes, layers, page, heads, dim] */
+    GROAT_KV_HEAD_PAGE = 1  /* [blocks, planes, layers, heads, page, dim] */
+} groat_kv_layout;
+
+/* A cache.  One that is not paged is a cache as well: a block per sequence, of
+ * as many tokens as the longest has room for; ragged sequences are one block.
+ * K and V in buffers of their own are two caches of one plane. */
+typedef struct groat_kv_cache {
+    size_t size;
+    uint64_t address; /* a multiple of 16                                */
+    groat_kv_layout layout;
+    unsigned elem_bytes;   /* 1, 2, 4 or 8                                    */
+    uint64_t blocks;       /* 1 or more                                       */
+    unsigned planes;       /* 2: K and V; 1: one that serves as both (MLA)    */
+    unsigned layers;       /* 1 or more                                       */
+    unsigned page;         /* tokens of a block; 1 or more                    */
+    unsigned heads;        /* 1 or more                                       */
+    unsigned dim;          /* elements of a head; a multiple of 16 bytes      */
+    uint64_t block_stride; /* bytes from one to the next; 0: packed.  Those   */
+    uint64_t plane_stride; /* of blocks, and of heads in HEAD_PAGE, are whole */
+    uint64_t layer_stride; /* rows, multiples of token_stride; all are        */
+    uint64_t token_stride; /* multiples of 16                                 */
+    uint64_t head_stride;
+} groat_kv_cache;
+
+#define GROAT_KV_CACHE_INIT                                                    \
+    {                                                                          \
+        sizeof(groat_kv_cache), 0, GROAT_KV_PAGE_HEAD, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0, 0, 0                                                         \
+    }
+
+/* Plane of a cache.  A cache of one plane has it twice. */
+enum { GROAT_KV_KEYS = 0, GROAT_KV_VALUES = 1 };
+
+/* The rows of one plane of one layer.  A row is the dim elements of a token (of
+ * all heads in PAGE_HEAD, of one in HEAD_PAGE); token t of a sequence and head
+ * h are in row
+ *
+ *     table[t / page] * block_rows + h * head_rows + t % page
+ *
+ * which is what a kernel gives as coordinate. */
+typedef struct groat_kv_view {
+    size_t size;
+    uint64_t address;    /* of row 0                                        */
+    uint64_t rows;       /* that a copy may name; less than 2^31            */
+    uint64_t block_rows; /* from one block to the next                      */
+    uint64_t head_rows;  /* from one head to the next; 0 in PAGE_HEAD       */
+} groat_kv_view;
+
+/* Errors: INVALID (a field of the cache, plane, layer, view->size). */
+GROAT_API groat_status groat_kv_view_get(const groat_kv_cache *cache,
+                                         unsigned plane, unsigned layer,
+                                         groat_kv_view *view,
+                                         groat_error *error);
+
+/* Which elements a box takes together.  A chunk is the elements of one span (16
+ * bytes where nothing is swizzled), g of them; a tile is tile_rows keys of
+ * tile_cols elements, its slot the shared memory that it lands in, r the rows
+ * of a page that belong to one tile.
+ *
+ *   form, order         dimensions                  box            coordinates
+ *   BASE                dim, heads, rows            g, 1, r        col, head,
+ *                                                                  row
+ *   BASE, INNER         the same                    g, 1, 8        the same
+ *   FOLDED, OUTER       g, rows, dim/g, heads       g, r, F, 1     0, row,
+ *                                                                  col/g, head
+ *   FOLDED, INNER       g, 8, dim/g, rows/8, heads  g, 8, F, r/8,  0, 0, col/g,
+ *                                                   1              row/8, head
+ *   FLAT                heads*dim, rows             g, r           head*dim +
+ *                                                                  col, row
+ *   FLAT, INNER         the same                    g, 8           the same
+ *
+ * with F chunks to a tile's row.  In HEAD_PAGE a map has one head, 0: the head
+ * is part of the row. */
+typedef enum groat_kv_form {
+    GROAT_KV_BASE = 0,
+    GROAT_KV_FOLDED = 1, /* one box brings all chunks                       */
+    GROAT_KV_FLAT = 2    /* heads side by side in one dimension             */
+} groat_kv_form;
+
+/* How a slot holds the chunks of its rows. */
+typedef enum groat_kv_order {
+    GROAT_KV_CHUNK_OUTER = 0, /* all rows of a chunk, then the next chunk     */
+    GROAT_KV_CHUNK_INNER = 1  /* all chunks of 8 rows, then the next 8 rows   */
+} groat_kv_order;
+
+typedef struct groat_kv_box {
+    size_t size;
+    groat_kv_form form;
+    groat_kv_order order;
+    groat_swizzle swizzle; /* of FLAT, INNER: none or 128                    */
+    unsigned page;         /* the cache's; 0: rows follow each other and a   *
+                            * tile may start anywhere (not FOLDED, INNER)    */
+    unsigned tile_rows; /* a multiple of 8; divides page or is divided by it; *
+                         * of FLAT no more than page                         */
+    unsigned tile_cols; /* whole chunks; 0: dim, rounded up to chunks        */
+    unsigned slot_rows; /* OUTER: rows from chunk to chunk of the slot, a     *
+                         * multiple of 8; 0: tile_rows                       */
+    unsigned rows;      /* of a box: r (page, where that is less than        *
+                         * tile_rows, else tile_rows), of INNER unfolded 8;  *
+                         * 0: just that                                      */
+} groat_kv_box;
+
+#define GROAT_KV_BOX_INIT                                                      \
+    {                                                                          \
+        sizeof(groat_kv_box), GROAT_KV_BASE, GROAT_KV_CHUNK_OUTER,             \
+            GROAT_SWIZZLE_NONE, 0, 0, 0, 0, 0                                  \
+    }
+
+/* F, the chunks that one folded box may take: those of a tile's row where tile,
+ * page and dim let it, else 1.  Nothing else is checked, form does not count.
+ */
+GROAT_API unsigned groat_kv_fold(const groat_kv_cache *cache,
+                                 const groat_kv_box *box);
+
+/* Describes one plane of one layer, and the box, as a tensor.  out->size must
+ * be set.  Errors: INVALID, naming a field of cache or box, also where the form
+ * is FOLDED and groat_kv_fold() is 1, where pages of a tile would land at what
+ * is no multiple of 128 bytes of shared memory (few rows of a short span: no
+ * copy by tensor map can), and where a tile has 2^20 bytes or more. */
+GROAT_API groat_status groat_kv_tensor(const groat_kv_cache *cache,
+                                       unsigned plane, unsigned layer,
+                                       const groat_kv_box *box,
+                                       groat_tensor *out, groat_error *error);
+
+/* The map of one plane of one layer for the kernel of a spec, on its target.
+ * box NULL: it follows from these constants of the spec, parameters or derived:
+ *
+ *     BN          tile_rows
+ *     page_size   page
+ *     head_dim    the cache's dim
+ *     elem_bytes  the cache's
+ *     swizzle     bytes of the span: 16 or 0 (none), 32, 64, 128
+ *
+ * and, where it has them, from these, the first of a pair for keys and the
+ * second for values:
+ *
+ *     k_tile_rows v_tile_rows  tile_rows, else BN
+ *     k_tile_cols v_tile_cols  tile_cols, else all of head_dim
+ *     k_slot_rows v_slot_rows  slot_rows, else those of the tile
+ *     k_box_rows v_box_rows    rows, else box_rows, else what follows
+ *     k_form v_form            0: BASE, 1: FOLDED and OUTER (rank 4), 2: FOLDED
+ *                              and INNER (rank 5); else fold, the same numbers
+ *     k_layout v_layout        of BASE, 1: INNER
+ *
+ * What was asked before is answered from a table of the context, which keeps
+ * the last 256 maps; another address is another question.  Errors: as of
+ * groat_kv_tensor() and groat_tensor_map_make(); INVALID where the spec lacks
+ * a constant or has another value than the cache. */
+GROAT_API groat_status groat_kv_tensor_map(const groat_spec *spec,
+                                           const groat_kv_cache *cache,
+                                           unsigned plane, unsigned layer,
+                                           const groat_kv_box *box,
+                                           groat_tensor_map *out,
+                                           groat_error *error);
+
 /* ---- the store ---------------------------------------------------------
  *
  * These name the store, so unlike groat_kernel_get() they fail where there is

@@ -70,11 +70,15 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/flight.c \
 	%D%/core/kernel.c \
 	%D%/core/launch.c \
+	%D%/core/kv.c \
 	%D%/core/machine.c \
+	%D%/core/maps.c \
+	%D%/core/maps.h \
 	%D%/core/spec.c \
 	%D%/core/stored.c \
 	%D%/core/table.c \
-	%D%/core/table.h
+	%D%/core/table.h \
+	%D%/core/tensor.c
 
 groat_SOURCES += \
 	%D%/cli/banks.c \

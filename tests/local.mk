@@ -51,7 +51,11 @@ groat_unit_tests = \
 	%D%/unit/cache/test_store \
 	%D%/unit/cli/test_banks \
 	%D%/unit/cli/test_draw \
+	%D%/unit/core/test_driver_maps \
+	%D%/unit/core/test_kv \
+	%D%/unit/core/test_kv_spec \
 	%D%/unit/core/test_table \
+	%D%/unit/core/test_tensor \
 	%D%/unit/spec/test_arch \
 	%D%/unit/spec/test_expr \
 	%D%/unit/spec/test_family \
@@ -65,11 +69,13 @@ groat_pipe_tests = \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_faults \
 	%D%/pipe/test_path \
-	%D%/pipe/test_race
+	%D%/pipe/test_race \
+	%D%/pipe/test_tensor_maps
 
 groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 	%D%/shim/test_cuda \
 	%D%/shim/test_cuda_calls \
+	%D%/shim/test_cuda_maps \
 	%D%/shim/test_hip \
 	%D%/shim/test_hip_calls \
 	%D%/shim/test_nvrtc
@@ -158,6 +164,9 @@ kv_rig_sources = \
 	%D%/shim/copy.c
 %C%_shim_test_cuda_calls_SOURCES = \
 	%D%/shim/test_cuda_calls.c \
+	%D%/shim/copy.c
+%C%_shim_test_cuda_maps_SOURCES = \
+	%D%/shim/test_cuda_maps.c \
 	%D%/shim/copy.c
 %C%_shim_test_nvrtc_SOURCES = \
 	%D%/shim/test_nvrtc.c \

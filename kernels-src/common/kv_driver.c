@@ -284,13 +284,16 @@ void groat__kv_fill(const groat_spec *spec, const groat_plan *plan,
         groat__host_fill(seed, data, bytes);
 }
 
-void groat__kv_bind(const groat_spec *spec, groat_plan *plan,
-                    const uint64_t *addresses)
+groat_status groat__kv_bind(groat_context *context, const groat_spec *spec,
+                            groat_plan *plan, const uint64_t *addresses,
+                            groat_error *error)
 {
     struct kv_args args = {0};
     const int64_t *v = plan->values;
 
+    (void)context;
     (void)spec;
+    (void)error;
     args.source = addresses[0];
     args.operand = plan->buffer_count > 2 ? addresses[1] : 0;
     args.output = addresses[plan->buffer_count - 1];
@@ -304,6 +307,7 @@ void groat__kv_bind(const groat_spec *spec, groat_plan *plan,
     args.block_step = (unsigned)v[BLOCKS];
     args.heads = (unsigned)v[HEADS];
     memcpy(plan->args, &args, sizeof(args));
+    return GROAT_OK;
 }
 
 /* ---- what is expected --------------------------------------------------- */

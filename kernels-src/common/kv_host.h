@@ -47,8 +47,9 @@ groat_status groat__kv_plan(const groat_spec *spec, const int64_t *values,
                             groat_plan *plan, groat_error *error);
 void groat__kv_fill(const groat_spec *spec, const groat_plan *plan,
                     size_t index, uint64_t seed, void *data);
-void groat__kv_bind(const groat_spec *spec, groat_plan *plan,
-                    const uint64_t *addresses);
+groat_status groat__kv_bind(groat_context *context, const groat_spec *spec,
+                            groat_plan *plan, const uint64_t *addresses,
+                            groat_error *error);
 groat_status groat__kv_expect(const groat_spec *spec, const groat_plan *plan,
                               const void *const *inputs, size_t index,
                               void *data, groat_error *error);

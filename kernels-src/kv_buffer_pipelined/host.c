@@ -210,13 +210,16 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         groat__host_fill(seed + index, data, bytes);
 }
 
-static void bind(const groat_spec *spec, groat_plan *p,
-                 const uint64_t *addresses)
+static groat_status bind(groat_context *context, const groat_spec *spec,
+                         groat_plan *p, const uint64_t *addresses,
+                         groat_error *error)
 {
     struct kv_buffer_pipelined_args args = {0};
     const int64_t *v = p->values;
 
+    (void)context;
     (void)spec;
+    (void)error;
     args.keys = addresses[0];
     args.values = addresses[1];
     args.queries = p->buffer_count > 3 ? addresses[2] : 0;
@@ -230,6 +233,7 @@ static void bind(const groat_spec *spec, groat_plan *p,
     args.block_step = (unsigned)v[BLOCKS];
     args.heads = (unsigned)v[HEADS];
     memcpy(p->args, &args, sizeof(args));
+    return GROAT_OK;
 }
 
 /* ---- images and sums ---------------------------------------------------- */

@@ -69,17 +69,21 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
     }
 }
 
-static void bind(const groat_spec *spec, groat_plan *p,
-                 const uint64_t *addresses)
+static groat_status bind(groat_context *context, const groat_spec *spec,
+                         groat_plan *p, const uint64_t *addresses,
+                         groat_error *error)
 {
     struct plain_read_args args = {0};
 
+    (void)context;
     (void)spec;
+    (void)error;
     args.source = addresses[0];
     args.output = addresses[1];
     args.steps = (unsigned)p->values[STEPS];
     args.blocks = (unsigned)p->values[BLOCKS];
     memcpy(p->args, &args, sizeof(args));
+    return GROAT_OK;
 }
 
 static groat_status expect(const groat_spec *spec, const groat_plan *p,

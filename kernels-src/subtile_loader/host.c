@@ -245,12 +245,15 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     return GROAT_OK;
 }
 
-static void bind(const groat_spec *spec, groat_plan *p,
-                 const uint64_t *addresses)
+static groat_status bind(groat_context *context, const groat_spec *spec,
+                         groat_plan *p, const uint64_t *addresses,
+                         groat_error *error)
 {
     struct subtile_loader_args args = {0};
     shape s = shape_of(spec);
 
+    (void)context;
+    (void)error;
     args.source = addresses[0];
     args.query = s.entry == SCORES ? addresses[1] : 0;
     args.output = addresses[output_index(&s)];
@@ -263,6 +266,7 @@ static void bind(const groat_spec *spec, groat_plan *p,
     args.row_step = (unsigned)p->values[ROW_STEP];
     args.queries = (unsigned)p->values[QUERIES];
     memcpy(p->args, &args, sizeof(args));
+    return GROAT_OK;
 }
 
 /* ---- input -------------------------------------------------------------- */

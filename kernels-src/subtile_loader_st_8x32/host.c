@@ -245,12 +245,15 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     return GROAT_OK;
 }
 
-static void bind(const groat_spec *spec, groat_plan *p,
-                 const uint64_t *addresses)
+static groat_status bind(groat_context *context, const groat_spec *spec,
+                         groat_plan *p, const uint64_t *addresses,
+                         groat_error *error)
 {
     struct subtile_loader_st_8x32_args args = {0};
 
+    (void)context;
     (void)spec;
+    (void)error;
     args.source = addresses[0];
     args.output = addresses[p->buffer_count - 1];
     args.weights = p->buffer_count == 3 ? addresses[1] : 0;
@@ -261,6 +264,7 @@ static void bind(const groat_spec *spec, groat_plan *p,
     args.row_step = (unsigned)p->values[ROW_STEP];
     args.queries = (unsigned)p->values[QUERIES];
     memcpy(p->args, &args, sizeof(args));
+    return GROAT_OK;
 }
 
 /* ---- input -------------------------------------------------------------- */

@@ -186,12 +186,15 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
     groat__host_fill(seed, data, p->buffers[index].bytes);
 }
 
-static void bind(const groat_spec *spec, groat_plan *p,
-                 const uint64_t *addresses)
+static groat_status bind(groat_context *context, const groat_spec *spec,
+                         groat_plan *p, const uint64_t *addresses,
+                         groat_error *error)
 {
     struct tile_loader_lds_args args = {0};
 
+    (void)context;
     (void)spec;
+    (void)error;
     args.source = addresses[0];
     args.output = addresses[1];
     args.valid_rows = p->values[VALID_ROWS];
@@ -201,6 +204,7 @@ static void bind(const groat_spec *spec, groat_plan *p,
     args.col_tiles = (unsigned)p->values[COL_TILES];
     args.row_step = (unsigned)p->values[ROW_STEP];
     memcpy(p->args, &args, sizeof(args));
+    return GROAT_OK;
 }
 
 /* Which byte of the source tile lies at byte b of the image. */

@@ -172,6 +172,12 @@ typedef struct groat__device {
     groat_status (*read)(void *state, void *to, uint64_t from, size_t bytes,
                          groat_error *error);
 
+    /* Writes the map of a tensor that core has checked.  Errors: INVALID (hip;
+     * a driver that refuses it all the same), NO_DEVICE (a driver without such
+     * maps), NO_MEMORY. */
+    groat_status (*tensor_map)(void *state, const groat_tensor *tensor,
+                               groat_tensor_map *out, groat_error *error);
+
     /* As in groat__compiler. */
     void (*doctor)(void *state, const groat__env *env, groat__str *out);
 } groat__device;

@@ -19,13 +19,9 @@
 #include "backend/judge.h"
 #include "backend/shared.h"
 #include "base/error.h"
+#include "kernels-src/common/cpu_tensor_map.h"
 
-enum {
-    STACK_BYTES = 256 << 10,
-    STACK_BYTES_SANITIZE = 1 << 20,
-    ALIGN = 256,
-    ARGS_ALIGN = 64
-};
+enum { STACK_BYTES = 256 << 10, STACK_BYTES_SANITIZE = 1 << 20, ALIGN = 256 };
 
 typedef struct cpu {
     pthread_mutex_t lock;
@@ -215,17 +211,20 @@ static groat_status copy_ranges(cpu *c, groat__judge_range **out, size_t *count,
     return status;
 }
 
-/* Where a kernel may take them from: tensor maps are aligned. */
-static groat_status align_args(const void *args, size_t bytes, void **out,
-                               groat_error *error)
+/* Arguments are passed by value: where the caller's lie, and how aligned, is
+ * not the kernel's business.  Of the exact size, as buffers are. */
+static void *copy_args(const void *args, size_t bytes, groat_error *error)
 {
-    if (posix_memalign(out, ARGS_ALIGN, bytes + (bytes == 0)) != 0) {
-        *out = NULL;
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for arguments");
+    void *copy = NULL;
+
+    if (posix_memalign(&copy, _Alignof(groat_tensor_map),
+                       bytes == 0 ? 1 : bytes) != 0) {
+        (void)groat__fail(error, GROAT_NO_MEMORY,
+                          "no memory for %zu bytes of arguments", bytes);
+        return NULL;
     }
-    if (bytes > 0)
-        memcpy(*out, args, bytes);
-    return GROAT_OK;
+    memcpy(copy, args, bytes);
+    return copy;
 }
 
 static groat_status cpu_launch(void *state, groat__module *module,
@@ -236,20 +235,18 @@ static groat_status cpu_launch(void *state, groat__module *module,
     cpu *c = state;
     groat__judge_range *ranges = NULL;
     groat__trial trial = {0};
-    void *aligned = NULL;
-    groat_status status = copy_ranges(c, &ranges, &trial.range_count, error);
+    void *own = copy_args(args, shape->args_bytes, error);
+    groat_status status = GROAT_NO_MEMORY;
 
-    if (status == GROAT_OK)
-        status = align_args(args, shape->args_bytes, &aligned, error);
-    if (status != GROAT_OK) {
-        free(ranges);
-        return status;
-    }
+    if (own != NULL)
+        status = copy_ranges(c, &ranges, &trial.range_count, error);
+    if (status != GROAT_OK)
+        goto free_args;
     trial.arch = module->arch;
     trial.kernel = module->name;
     trial.entry = module->entry;
     trial.bind = module->bind;
-    trial.args = aligned;
+    trial.args = own;
     memcpy(trial.grid, launch->grid, sizeof(trial.grid));
     memcpy(trial.block, shape->block, sizeof(trial.block));
     memcpy(trial.cluster, shape->cluster, sizeof(trial.cluster));
@@ -260,8 +257,9 @@ static groat_status cpu_launch(void *state, groat__module *module,
     trial.trace_user = c->trace_user;
     trial.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
     status = groat__judge_run(&trial, error);
-    free(aligned);
     free(ranges);
+free_args:
+    free(own);
     return status;
 }
 
@@ -393,6 +391,28 @@ static groat_status cpu_read(void *state, void *to, uint64_t from, size_t bytes,
     return GROAT_OK;
 }
 
+static groat_status cpu_tensor_map(void *state, const groat_tensor *tensor,
+                                   groat_tensor_map *out, groat_error *error)
+{
+    struct groat_cpu_tensor_map map = {.magic = GROAT_CPU_TENSOR_MAP_MAGIC,
+                                       .address = tensor->address,
+                                       .rank = tensor->rank,
+                                       .elem_bytes = tensor->elem_bytes,
+                                       .swizzle = (unsigned)tensor->swizzle};
+
+    (void)state;
+    (void)error;
+    for (unsigned i = 0; i < GROAT_CPU_TENSOR_MAP_RANK; i++) {
+        map.dims[i] = i < tensor->rank ? tensor->dims[i] : 1;
+        map.box[i] = (unsigned short)(i < tensor->rank ? tensor->box[i] : 1);
+        if (i > 0 && i < tensor->rank)
+            map.strides[i - 1] = tensor->strides[i - 1];
+    }
+    memset(out, 0, sizeof(*out));
+    memcpy(out, &map, sizeof(map));
+    return GROAT_OK;
+}
+
 static void cpu_doctor(void *state, const groat__env *env, groat__str *out)
 {
     (void)state;
@@ -402,7 +422,16 @@ static void cpu_doctor(void *state, const groat__env *env, groat__str *out)
 }
 
 const groat__device groat__device_cpu = {
-    "cpu",      cpu_open,    cpu_close,    cpu_count,  cpu_facts,  cpu_load,
-    cpu_unload, cpu_native,  cpu_facts_of, cpu_launch, cpu_time,   cpu_sync,
-    cpu_alloc,  cpu_release, cpu_write,    cpu_read,   cpu_doctor,
+    "cpu",    cpu_open,       cpu_close,  cpu_count,    cpu_facts,
+    cpu_load, cpu_unload,     cpu_native, cpu_facts_of, cpu_launch,
+    cpu_time, cpu_sync,       cpu_alloc,  cpu_release,  cpu_write,
+    cpu_read, cpu_tensor_map, cpu_doctor,
 };
+
+_Static_assert(sizeof(struct groat_cpu_tensor_map) <= sizeof(groat_tensor_map),
+               "a cpu target's map has room in a tensor map");
+_Static_assert(GROAT_CPU_SWIZZLE_NONE == (int)GROAT_SWIZZLE_NONE &&
+                   GROAT_CPU_SWIZZLE_32B == (int)GROAT_SWIZZLE_32 &&
+                   GROAT_CPU_SWIZZLE_64B == (int)GROAT_SWIZZLE_64 &&
+                   GROAT_CPU_SWIZZLE_128B == (int)GROAT_SWIZZLE_128,
+               "the judge's swizzles are those of groat.h");

@@ -23,12 +23,23 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef unsigned long long CUdeviceptr;
+typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 typedef int CUjit_option;
 typedef int CUdevice_attribute;
 typedef int CUfunction_attribute;
 typedef int CUlaunchAttributeID;
 typedef int CUdriverProcAddressQueryResult;
+typedef int CUtensorMapDataType;
+typedef int CUtensorMapInterleave;
+typedef int CUtensorMapSwizzle;
+typedef int CUtensorMapL2promotion;
+typedef int CUtensorMapFloatOOBfill;
+
+/* The call wants 64, the headers of CUDA 13 say 128. */
+typedef struct CUtensorMap {
+    _Alignas(128) uint64_t opaque[16];
+} CUtensorMap;
 
 typedef struct CUlaunchAttribute {
     CUlaunchAttributeID id;
@@ -91,6 +102,17 @@ typedef struct CUlaunchConfig {
     X(CU_JIT_ERROR_LOG_BUFFER, 5)                                              \
     X(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)                                   \
     X(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                                \
+    X(CU_TENSOR_MAP_DATA_TYPE_UINT8, 0)                                        \
+    X(CU_TENSOR_MAP_DATA_TYPE_UINT16, 1)                                       \
+    X(CU_TENSOR_MAP_DATA_TYPE_UINT32, 2)                                       \
+    X(CU_TENSOR_MAP_DATA_TYPE_UINT64, 4)                                       \
+    X(CU_TENSOR_MAP_INTERLEAVE_NONE, 0)                                        \
+    X(CU_TENSOR_MAP_SWIZZLE_NONE, 0)                                           \
+    X(CU_TENSOR_MAP_SWIZZLE_32B, 1)                                            \
+    X(CU_TENSOR_MAP_SWIZZLE_64B, 2)                                            \
+    X(CU_TENSOR_MAP_SWIZZLE_128B, 3)                                           \
+    X(CU_TENSOR_MAP_L2_PROMOTION_NONE, 0)                                      \
+    X(CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, 0)                                    \
     X(CU_GET_PROC_ADDRESS_LEGACY_STREAM, 1)                                    \
     X(CU_GET_PROC_ADDRESS_SUCCESS, 0)
 

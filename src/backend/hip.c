@@ -722,6 +722,16 @@ static void doctor_devices(hip_state *state, groat__str *out)
     groat_error_clear(&error);
 }
 
+static groat_status hip_tensor_map(void *handle, const groat_tensor *tensor,
+                                   groat_tensor_map *out, groat_error *error)
+{
+    (void)handle;
+    (void)tensor;
+    (void)out;
+    return groat__fail(error, GROAT_INVALID,
+                       "hip has no tensor maps: AMD's GPUs copy no tensors");
+}
+
 static void hip_doctor(void *user, const groat__env *env, groat__str *out)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -768,5 +778,6 @@ const groat__device groat__device_hip = {
     .release = hip_release,
     .write = hip_write,
     .read = hip_read,
+    .tensor_map = hip_tensor_map,
     .doctor = hip_doctor,
 };

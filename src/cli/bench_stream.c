@@ -89,9 +89,11 @@ static groat_status place(groat__bench *b, side *s)
         if (status == GROAT_OK && !plan->buffers[i].output)
             status = fill(b, plan->buffers[i].bytes, s->address[i]);
     }
+    if (status == GROAT_OK)
+        status = s->trial.driver->bind(b->context, s->trial.spec, plan,
+                                       s->address, &b->error);
     if (status != GROAT_OK)
         return status;
-    s->trial.driver->bind(s->trial.spec, plan, s->address);
     s->how = (groat_launch)GROAT_LAUNCH_INIT;
     memcpy(s->how.grid, plan->grid, sizeof(s->how.grid));
     return GROAT_OK;
@@ -188,7 +190,7 @@ static void clear(groat__bench *b, race *r)
 
 groat_status groat__bench_stream(groat__bench *b)
 {
-    race *r = calloc(1, sizeof(*r));
+    race *r = groat__trials_take(1, sizeof(*r));
     groat_status status;
 
     if (r == NULL)

@@ -270,7 +270,9 @@ static groat_status prepare(bench *b, shot *s)
     if (status == GROAT_OK) {
         s->output = addresses[1];
         addresses[0] = addresses[1];
-        driver->bind(spec, &s->plan, addresses);
+        status = driver->bind(b->context, spec, &s->plan, addresses, &b->error);
+    }
+    if (status == GROAT_OK) {
         s->native = groat_kernel_native(s->kernel);
         s->info.size = sizeof(s->info);
         status = groat_kernel_info_get(s->kernel, &s->info);

@@ -365,7 +365,7 @@ static int check(groat__cli *cli)
 int groat__cmd_demo(groat__cli *cli)
 {
     groat__text folder = {0};
-    demo_result *results = calloc(ROWS, sizeof(*results));
+    demo_result *results = groat__trials_take(ROWS, sizeof(*results));
     int code;
 
     if (!results)

@@ -201,7 +201,7 @@ int groat__cmd_run(groat__cli *cli)
         code = groat__cli_open(cli, 0);
     if (code)
         return code;
-    trials = calloc(cli->word_count, sizeof(*trials));
+    trials = groat__trials_take(cli->word_count, sizeof(*trials));
     if (!trials)
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "no memory for %zu runs",
                                  cli->word_count);

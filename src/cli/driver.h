@@ -42,8 +42,8 @@ typedef struct groat_plan {
     groat_buffer buffers[GROAT_PLAN_BUFFERS];
     size_t buffer_count;
     unsigned grid[3];
-    /* The structure of args.h, aligned as any structure may want to be. */
-    _Alignas(16) unsigned char args[GROAT_PLAN_ARGS_BYTES];
+    /* The structure of args.h, aligned as one with tensor maps must be. */
+    _Alignas(64) unsigned char args[GROAT_PLAN_ARGS_BYTES];
     size_t args_bytes;
     uint64_t moved_bytes; /* bytes of device memory a launch must move        */
     int64_t values[GROAT_DRIVER_ARGS]; /* run-time arguments, resolved        */
@@ -62,9 +62,12 @@ typedef struct groat_driver {
     void (*fill)(const groat_spec *spec, const groat_plan *plan, size_t index,
                  uint64_t seed, void *data);
 
-    /* Writes plan->args for buffers at these device addresses. */
-    void (*bind)(const groat_spec *spec, groat_plan *plan,
-                 const uint64_t *addresses);
+    /* Writes plan->args for buffers at these device addresses; context is the
+     * spec's, for what a launch needs made first, such as tensor maps.
+     * Errors: of what it makes. */
+    groat_status (*bind)(groat_context *context, const groat_spec *spec,
+                         groat_plan *plan, const uint64_t *addresses,
+                         groat_error *error);
 
     /* Computes output buffer `index` from all host copies of the inputs
      * (inputs[i] is NULL for outputs). */

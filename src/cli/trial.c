@@ -40,6 +40,18 @@ static void *take(size_t bytes, const char *what, groat_error *error)
     return data;
 }
 
+void *groat__trials_take(size_t count, size_t bytes)
+{
+    void *all = NULL;
+
+    /* Whole units of the alignment: each object has one. */
+    if (bytes > 0 && count <= SIZE_MAX / bytes)
+        all = aligned_alloc(_Alignof(groat__trial), count * bytes);
+    if (all)
+        memset(all, 0, count * bytes);
+    return all;
+}
+
 static groat_status set_argument(const groat_driver *driver,
                                  const groat__assignment *said, int64_t *values,
                                  groat_error *error)
@@ -392,9 +404,11 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
     status = place(cli, trial, &at, error);
     if (!status) {
         memcpy(trial->address, at.address, sizeof(trial->address));
-        trial->driver->bind(trial->spec, &trial->plan, at.address);
-        status = launch(cli, trial, &at, error);
+        status = trial->driver->bind(cli->context, trial->spec, &trial->plan,
+                                     at.address, error);
     }
+    if (!status)
+        status = launch(cli, trial, &at, error);
     for (size_t i = 0; i < trial->plan.buffer_count; i++) {
         if (at.placed[i])
             groat_memory_free(cli->context, groat_spec_target(trial->spec),

@@ -59,6 +59,10 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
 groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
                                  groat_error *error);
 
+/* `count` objects of `bytes` each, all zeros, at the alignment of a trial,
+ * which calloc does not give; NULL where there is no memory.  free() them. */
+void *groat__trials_take(size_t count, size_t bytes);
+
 double groat__trial_gb_per_s(const groat__trial *trial);
 /* Puts all members into the innermost JSON object. */
 void groat__trial_json(groat__json *json, const groat__trial *trial);

@@ -250,7 +250,8 @@ static groat_status init_locks(groat_context *context, groat_error *error)
     for (size_t i = 0; i < GROAT__BACKENDS && status == GROAT_OK; i++)
         status = groat__machine_init(&context->machines[i], error);
     if (status == GROAT_OK && (pthread_mutex_init(&context->lock, NULL) != 0 ||
-                               pthread_cond_init(&context->landed, NULL) != 0))
+                               pthread_cond_init(&context->landed, NULL) != 0 ||
+                               pthread_mutex_init(&context->maps.lock, NULL)))
         status = groat__fail(error, GROAT_NO_MEMORY, "no memory for locks");
     return status;
 }
@@ -303,6 +304,7 @@ void groat_close(groat_context *context)
     if (context == NULL)
         return;
     groat__kernel_table_free(&context->table);
+    groat__maps_free(&context->maps);
     while (context->kernels != NULL) {
         groat_kernel *kernel = context->kernels;
 

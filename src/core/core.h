@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "base/hash.h"
 #include "cache/cache.h"
+#include "core/maps.h"
 #include "core/table.h"
 #include "spec/key.h"
 #include "spec/param.h"
@@ -57,6 +58,7 @@ struct groat_context {
     groat__flight *flights;
     groat_kernel *kernels;
     groat__kernel_table table;
+    groat__maps maps;
     char default_target[48];
     _Atomic(const char *) default_ready;
     atomic_uint_fast64_t memory_hits;

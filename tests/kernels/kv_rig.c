@@ -410,7 +410,9 @@ groat_status kv_try(groat_context *context, const groat_driver *driver,
                   "%s", error->text);
     last = d->plan.buffer_count - 1;
     place(context, driver, target, seed, d, places);
-    driver->bind(d->spec, &d->plan, places);
+    ck_assert_msg(driver->bind(context, d->spec, &d->plan, places, error) ==
+                      GROAT_OK,
+                  "%s", error->text);
     status = launch(context, spec, target, d->plan.grid, d->plan.args,
                     d->plan.args_bytes, error);
     if (status == GROAT_OK)

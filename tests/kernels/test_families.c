@@ -218,7 +218,9 @@ static void place(stage *s, uint64_t number)
                                             s->host[i], buffer->bytes, &error),
                          GROAT_OK);
     }
-    s->driver->bind(s->spec, &s->plan, s->address);
+    ck_assert_msg(s->driver->bind(context, s->spec, &s->plan, s->address,
+                                  &error) == GROAT_OK,
+                  "%s", error.text);
 }
 
 static void compare(const stage *s, size_t index, const void *want,

@@ -660,7 +660,8 @@ static void check_driver(const k_case *t, const char *target, bool whole)
     ck_assert_uint_eq(plan.buffers[last].bytes, k_output_bytes(t));
     k_grid(t, grid_dims);
     ck_assert_mem_eq(plan.grid, grid_dims, sizeof(grid_dims));
-    driver->bind(spec, &plan, addresses);
+    ck_assert_int_eq(driver->bind(context, spec, &plan, addresses, NULL),
+                     GROAT_OK);
     ck_assert_uint_eq(plan.args_bytes, sizeof(args));
     memcpy(&args, plan.args, sizeof(args));
     ck_assert_uint_eq(args.source, 16);

@@ -338,7 +338,8 @@ static void check_driver(const subject *s, const shot *at, unsigned char *out)
                   "%s", error.text);
     ck_assert_uint_eq(plan.buffers[0].bytes, (size_t)records(&t));
     ck_assert_uint_eq(plan.buffers[1].bytes, output_bytes(s, at));
-    driver->bind(s->spec, &plan, addresses);
+    ck_assert_int_eq(driver->bind(context, s->spec, &plan, addresses, &error),
+                     GROAT_OK);
     ck_assert_uint_eq(plan.args_bytes, sizeof(args));
     ck_assert_mem_eq(plan.args, &args, sizeof(args));
     ck_assert_int_eq(driver->expect(s->spec, &plan, inputs, 1, out, &error),

@@ -489,6 +489,42 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
     return take_launch(function, &launch, params);
 }
 
+/* The map's first words are the count and the address, so that a test tells
+ * maps apart. */
+CUresult cuTensorMapEncodeTiled(
+    CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+    const cuuint64_t *dims, const cuuint64_t *strides, const cuuint32_t *box,
+    const cuuint32_t *element_strides, CUtensorMapInterleave interleave,
+    CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+    CUtensorMapFloatOOBfill fill)
+{
+    shim_tensor *seen = &control.tensor;
+
+    FAULT(cuTensorMapEncodeTiled);
+    if (current() == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if ((uintptr_t)map % 64 != 0 || rank < 1 || rank > 5)
+        return CUDA_ERROR_INVALID_VALUE;
+    memset(seen, 0, sizeof(*seen));
+    seen->type = type;
+    seen->rank = rank;
+    seen->address = (uint64_t)(uintptr_t)address;
+    memcpy(seen->dims, dims, rank * sizeof(dims[0]));
+    memcpy(seen->strides, strides, (rank - 1) * sizeof(strides[0]));
+    memcpy(seen->box, box, rank * sizeof(box[0]));
+    memcpy(seen->element_strides, element_strides,
+           rank * sizeof(element_strides[0]));
+    seen->interleave = interleave;
+    seen->swizzle = swizzle;
+    seen->promotion = promotion;
+    seen->fill = fill;
+    seen->context = current();
+    memset(map, 0xC5, sizeof(*map));
+    map->opaque[0] = (uint64_t)++control.encodes;
+    map->opaque[1] = seen->address;
+    return CUDA_SUCCESS;
+}
+
 /* ---- events and memory -------------------------------------------------- */
 
 CUresult cuEventCreate(CUevent *event, unsigned flags)

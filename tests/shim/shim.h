@@ -49,6 +49,22 @@ typedef struct shim_launch {
     bool extended; /* by cuLaunchKernelEx */
 } shim_launch;
 
+/* What cuTensorMapEncodeTiled was given. */
+typedef struct shim_tensor {
+    int type;
+    unsigned rank;
+    uint64_t address;
+    uint64_t dims[5];
+    uint64_t strides[4];
+    unsigned box[5];
+    unsigned element_strides[5];
+    int interleave;
+    int swizzle;
+    int promotion;
+    int fill;
+    void *context; /* that was current */
+} shim_tensor;
+
 typedef struct shim_cuda_control {
     shim_fault fault;
     int driver;
@@ -70,6 +86,8 @@ typedef struct shim_cuda_control {
     int pushes;
     int calls; /* of anything, to prove what a launch costs        */
     shim_launch last;
+    int encodes; /* cuTensorMapEncodeTiled */
+    shim_tensor tensor;
 } shim_cuda_control;
 
 typedef shim_cuda_control *shim_cuda_fn(void);

@@ -46,6 +46,21 @@ static groat_status drive_memory(drive_state *drive, groat_error *error)
     return status;
 }
 
+static groat_status drive_map(drive_state *drive, groat_error *error)
+{
+    const groat_tensor tensor = {.size = sizeof(tensor),
+                                 .address = 4096,
+                                 .elem_bytes = 2,
+                                 .rank = 2,
+                                 .dims = {64, 16},
+                                 .strides = {128},
+                                 .box = {64, 8},
+                                 .swizzle = GROAT_SWIZZLE_128};
+    groat_tensor_map map;
+
+    return DEVICE->tensor_map(drive->state, &tensor, &map, error);
+}
+
 /* Every slot once, with a cluster and without; the first failure ends it. */
 static groat_status drive(const groat__env *env, groat_error *error)
 {
@@ -75,6 +90,8 @@ static groat_status drive(const groat__env *env, groat_error *error)
     }
     if (status == GROAT_OK)
         status = drive_memory(&drive, error);
+    if (status == GROAT_OK)
+        status = drive_map(&drive, error);
     DEVICE->release(drive.state, drive.address);
     DEVICE->close(drive.state);
     return status;

@@ -37,6 +37,13 @@
 #define CUfunction_attribute           abi_CUfunction_attribute
 #define CUlaunchAttributeID            abi_CUlaunchAttributeID
 #define CUdriverProcAddressQueryResult abi_CUdriverProcAddressQueryResult
+#define CUtensorMapDataType            abi_CUtensorMapDataType
+#define CUtensorMapInterleave          abi_CUtensorMapInterleave
+#define CUtensorMapSwizzle             abi_CUtensorMapSwizzle
+#define CUtensorMapL2promotion         abi_CUtensorMapL2promotion
+#define CUtensorMapFloatOOBfill        abi_CUtensorMapFloatOOBfill
+#define CUtensorMap                    abi_CUtensorMap
+#define cuuint32_t                     abi_cuuint32_t
 #define CUlaunchAttribute              abi_CUlaunchAttribute
 #define CUlaunchConfig                 abi_CUlaunchConfig
 #include "backend/cuda_abi.h"
@@ -56,6 +63,13 @@
 #undef CUfunction_attribute
 #undef CUlaunchAttributeID
 #undef CUdriverProcAddressQueryResult
+#undef CUtensorMapDataType
+#undef CUtensorMapInterleave
+#undef CUtensorMapSwizzle
+#undef CUtensorMapL2promotion
+#undef CUtensorMapFloatOOBfill
+#undef CUtensorMap
+#undef cuuint32_t
 #undef CUlaunchAttribute
 #undef CUlaunchConfig
 
@@ -104,6 +118,12 @@ START_TEST(types)
         SIZE(CUfunction_attribute),
         SIZE(CUlaunchAttributeID),
         SIZE(CUdriverProcAddressQueryResult),
+        SIZE(CUtensorMapDataType),
+        SIZE(CUtensorMapInterleave),
+        SIZE(CUtensorMapSwizzle),
+        SIZE(CUtensorMapL2promotion),
+        SIZE(CUtensorMapFloatOOBfill),
+        SIZE(cuuint32_t),
         SIZE(cuuint64_t),
         SAME(CUdevice),
         SAME(CUdeviceptr),
@@ -145,6 +165,10 @@ START_TEST(structures)
         FIELD(CUlaunchAttribute, value.clusterDim.z),
         {"alignment of CUlaunchAttribute", _Alignof(abi_CUlaunchAttribute),
          _Alignof(CUlaunchAttribute)},
+        SIZE(CUtensorMap),
+        FIELD(CUtensorMap, opaque),
+        {"alignment of CUtensorMap, enough",
+         _Alignof(abi_CUtensorMap) >= _Alignof(CUtensorMap), 1},
     };
 
     CHECK(pairs);

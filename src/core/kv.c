@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * kv.c describes a KV cache as the tensors that kernels copy out of it: the
+ * rows of a plane of a layer, and the box of each form.  Whatever a tensor may
+ * not be is tensor.c's; here stand the rules of the cache, of its tiles and of
+ * the slots they land in.  Pure but for groat_kv_tensor_map, whose maps maps.c
+ * keeps.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/core.h"
+
+enum {
+    ROW_GROUP = 8,         /* rows that swizzling takes together           */
+    COPY_UNIT = 128,       /* where a box may land in shared memory        */
+    PHASE_BYTES = 1 << 20, /* a barrier counts fewer                       */
+    COORDINATE_BITS = 31,  /* a coordinate is signed                       */
+    STRIDE_UNIT = 16
+};
+
+/* Bytes from one to the next in each dimension, and how many there are. */
+typedef struct strides {
+    uint64_t block, plane, layer, token, head;
+} strides;
+
+/* What follows from a box: numbers of section names in groat.h. */
+typedef struct tiling {
+    uint64_t span;  /* bytes */
+    uint64_t chunk; /* g     */
+    uint64_t cols;
+    uint64_t chunks;
+    uint64_t slot_rows;
+    uint64_t page_rows; /* r */
+    uint64_t rows;      /* of a box */
+} tiling;
+
+/* "kv cache: page is 0; allowed: ...". */
+static groat_status refuse(const char *field, uint64_t seen,
+                           const char *allowed, groat_error *error)
+{
+    return groat__fail(error, GROAT_INVALID, "kv %s is %llu; allowed: %s",
+                       field, (unsigned long long)seen, allowed);
+}
+
+/* The same with a number in what is allowed. */
+static groat_status refuse_for(const char *field, uint64_t seen,
+                               groat_error *error, const char *format, ...)
+    GROAT_PRINTF(4, 5);
+static groat_status refuse_for(const char *field, uint64_t seen,
+                               groat_error *error, const char *format, ...)
+{
+    groat__str allowed = {0};
+    va_list args;
+
+    va_start(args, format);
+    groat__str_addv(&allowed, format, args);
+    va_end(args);
+    (void)refuse(field, seen, allowed.failed ? "" : allowed.data, error);
+    groat__str_free(&allowed);
+    return GROAT_INVALID;
+}
+
+/* ---- the cache ----------------------------------------------------------- */
+
+static uint64_t or_packed(uint64_t given, uint64_t packed)
+{
+    return given != 0 ? given : packed;
+}
+
+static strides strides_of(const groat_kv_cache *c)
+{
+    uint64_t vector = (uint64_t)c->dim * c->elem_bytes;
+    strides s;
+
+    if (c->layout == GROAT_KV_PAGE_HEAD) {
+        s.head = or_packed(c->head_stride, vector);
+        s.token = or_packed(c->token_stride, groat__product(c->heads, s.head));
+        s.layer = or_packed(c->layer_stride, groat__product(c->page, s.token));
+    } else {
+        s.token = or_packed(c->token_stride, vector);
+        s.head = or_packed(c->head_stride, groat__product(c->page, s.token));
+        s.layer = or_packed(c->layer_stride, groat__product(c->heads, s.head));
+    }
+    s.plane = or_packed(c->plane_stride, groat__product(c->layers, s.layer));
+    s.block = or_packed(c->block_stride, groat__product(c->planes, s.plane));
+    return s;
+}
+
+static groat_status check_counts(const groat_kv_cache *c, groat_error *error)
+{
+    if ((unsigned)c->layout > GROAT_KV_HEAD_PAGE)
+        return refuse("cache: layout", (unsigned)c->layout,
+                      "GROAT_KV_PAGE_HEAD (0), GROAT_KV_HEAD_PAGE (1)", error);
+    if (c->elem_bytes != 1 && c->elem_bytes != 2 && c->elem_bytes != 4 &&
+        c->elem_bytes != 8)
+        return refuse("cache: elem_bytes", c->elem_bytes, "1, 2, 4 or 8",
+                      error);
+    if (c->planes != 1 && c->planes != 2)
+        return refuse("cache: planes", c->planes,
+                      "2 (K and V) or 1 (both in one)", error);
+    if (c->blocks == 0)
+        return refuse("cache: blocks", 0, "1 or more", error);
+    if (c->layers == 0)
+        return refuse("cache: layers", 0, "1 or more", error);
+    if (c->page == 0)
+        return refuse("cache: page", 0, "1 or more tokens of a block", error);
+    if (c->heads == 0)
+        return refuse("cache: heads", 0, "1 or more", error);
+    if (c->dim == 0 || (uint64_t)c->dim * c->elem_bytes % STRIDE_UNIT != 0)
+        return refuse_for("cache: dim", c->dim, error,
+                          "multiples of %u, 16 bytes, not 0",
+                          STRIDE_UNIT / c->elem_bytes);
+    if (c->address == 0 || c->address % STRIDE_UNIT != 0)
+        return refuse("cache: address", c->address, "multiples of 16, not 0",
+                      error);
+    return GROAT_OK;
+}
+
+/* A dimension of a cache as its strides are checked. */
+typedef struct extent {
+    const char *field;
+    uint64_t stride;
+    uint64_t count;
+} extent;
+
+enum { EXTENTS = 5 };
+
+/* Bytes that dimensions with smaller strides than that of e[at] reach over. */
+static uint64_t reach_below(const extent *e, size_t at, uint64_t vector)
+{
+    uint64_t bytes = vector;
+
+    for (size_t i = 0; i < EXTENTS; i++)
+        if (e[i].stride < e[at].stride ||
+            (e[i].stride == e[at].stride && i < at))
+            bytes =
+                groat__sum(bytes, groat__product(e[i].count - 1, e[i].stride));
+    return bytes;
+}
+
+static groat_status check_strides(const groat_kv_cache *c, const strides *s,
+                                  groat_error *error)
+{
+    const extent extents[EXTENTS] = {
+        {"cache: head_stride", s->head, c->heads},
+        {"cache: token_stride", s->token, c->page},
+        {"cache: layer_stride", s->layer, c->layers},
+        {"cache: plane_stride", s->plane, c->planes},
+        {"cache: block_stride", s->block, c->blocks},
+    };
+    uint64_t vector = (uint64_t)c->dim * c->elem_bytes;
+
+    for (size_t i = 0; i < EXTENTS; i++) {
+        if (extents[i].stride == UINT64_MAX)
+            return refuse(extents[i].field, extents[i].stride,
+                          "what 64 bits count", error);
+        if (extents[i].stride % STRIDE_UNIT != 0)
+            return refuse(extents[i].field, extents[i].stride,
+                          "multiples of 16, 0: packed", error);
+    }
+    for (size_t i = 0; i < EXTENTS; i++) {
+        uint64_t least = reach_below(extents, i, vector);
+
+        if (extents[i].count > 1 && extents[i].stride < least)
+            return refuse_for(extents[i].field, extents[i].stride, error,
+                              "%llu or more, or elements would share bytes",
+                              (unsigned long long)least);
+    }
+    return GROAT_OK;
+}
+
+/* What a row coordinate needs: blocks, and heads where they are part of it, are
+ * whole rows apart. */
+static groat_status check_rows(const groat_kv_cache *c, const strides *s,
+                               groat_error *error)
+{
+    if (c->blocks > 1 && s->block % s->token != 0)
+        return refuse_for("cache: block_stride", s->block, error,
+                          "whole rows, multiples of token_stride, which is "
+                          "%llu",
+                          (unsigned long long)s->token);
+    if (c->layout == GROAT_KV_HEAD_PAGE && c->heads > 1 &&
+        s->head % s->token != 0)
+        return refuse_for("cache: head_stride", s->head, error,
+                          "whole rows, multiples of token_stride, which is "
+                          "%llu",
+                          (unsigned long long)s->token);
+    if (c->layout == GROAT_KV_PAGE_HEAD && c->heads > 1 && c->page > 1 &&
+        s->head > s->token)
+        return refuse_for("cache: head_stride", s->head, error,
+                          "at most token_stride, which is %llu, in PAGE_HEAD",
+                          (unsigned long long)s->token);
+    return GROAT_OK;
+}
+
+static uint64_t rows_of(const groat_kv_cache *c, const groat_kv_view *v)
+{
+    uint64_t heads = c->layout == GROAT_KV_HEAD_PAGE
+                         ? groat__product(c->heads - 1, v->head_rows)
+                         : 0;
+
+    return groat__sum(
+        groat__sum(groat__product(c->blocks - 1, v->block_rows), heads),
+        c->page);
+}
+
+static groat_status check_cache(const groat_kv_cache *c, unsigned plane,
+                                unsigned layer, groat_error *error)
+{
+    groat_status status;
+
+    if (c == NULL || c->size < sizeof(*c))
+        return groat__fail(error, GROAT_INVALID,
+                           "a kv cache must be given, with its size set "
+                           "(GROAT_KV_CACHE_INIT)");
+    status = check_counts(c, error);
+    if (status != GROAT_OK)
+        return status;
+    if (plane > GROAT_KV_VALUES)
+        return refuse("plane", plane, "GROAT_KV_KEYS (0), GROAT_KV_VALUES (1)",
+                      error);
+    if (layer >= c->layers)
+        return refuse_for("layer", layer, error, "0 to %u", c->layers - 1);
+    return GROAT_OK;
+}
+
+/* The checked view of a cache, and its strides. */
+static groat_status look(const groat_kv_cache *c, unsigned plane,
+                         unsigned layer, groat_kv_view *view, strides *s,
+                         groat_error *error)
+{
+    groat_status status = check_cache(c, plane, layer, error);
+
+    if (status != GROAT_OK)
+        return status;
+    *s = strides_of(c);
+    status = check_strides(c, s, error);
+    if (status == GROAT_OK)
+        status = check_rows(c, s, error);
+    if (status != GROAT_OK)
+        return status;
+    view->address =
+        groat__sum(groat__sum(c->address, c->planes > 1 ? plane * s->plane : 0),
+                   groat__product(layer, s->layer));
+    view->block_rows = s->block / s->token;
+    view->head_rows = c->layout == GROAT_KV_HEAD_PAGE ? s->head / s->token : 0;
+    view->rows = rows_of(c, view);
+    if (view->rows >> COORDINATE_BITS != 0)
+        return refuse("rows, from the first block's to the last one's,",
+                      view->rows, "less than 2147483648, a signed coordinate",
+                      error);
+    if (view->address == UINT64_MAX)
+        return refuse("cache: address", c->address,
+                      "what plane and layer fit behind", error);
+    return GROAT_OK;
+}
+
+groat_status groat_kv_view_get(const groat_kv_cache *cache, unsigned plane,
+                               unsigned layer, groat_kv_view *view,
+                               groat_error *error)
+{
+    groat_kv_view seen;
+    groat_status status;
+    strides s;
+
+    if (view == NULL || view->size < sizeof(*view))
+        return groat__fail(error, GROAT_INVALID,
+                           "a kv view must be given, with its size set");
+    seen.size = view->size;
+    status = look(cache, plane, layer, &seen, &s, error);
+    if (status == GROAT_OK)
+        *view = seen;
+    return status;
+}
+
+/* ---- tiles ----------------------------------------------------------------
+ */
+
+/* Of a box with a swizzle and a cache with elements. */
+static tiling tiling_of(const groat_kv_cache *c, const groat_kv_box *b)
+{
+    tiling t;
+
+    t.span = (uint64_t)16 << b->swizzle;
+    t.chunk = t.span / c->elem_bytes;
+    t.cols = b->tile_cols != 0 ? b->tile_cols
+                               : (c->dim + t.chunk - 1) / t.chunk * t.chunk;
+    t.chunks = t.cols / t.chunk;
+    t.slot_rows = b->slot_rows != 0 ? b->slot_rows : b->tile_rows;
+    t.page_rows =
+        b->page > 0 && b->page < b->tile_rows ? b->page : b->tile_rows;
+    t.rows = b->rows != 0 ? b->rows
+             : b->order == GROAT_KV_CHUNK_INNER && b->form != GROAT_KV_FOLDED
+                 ? ROW_GROUP
+                 : t.page_rows;
+    return t;
+}
+
+static bool folds_cols(const groat_kv_cache *c, const tiling *t)
+{
+    return t->cols % t->chunk == 0 && t->chunks >= 2 && c->dim % t->cols == 0;
+}
+
+static bool folds_rows(const groat_kv_box *b, uint64_t rows, const tiling *t)
+{
+    if (b->order == GROAT_KV_CHUNK_INNER)
+        return rows % ROW_GROUP == 0;
+    return rows == t->slot_rows && (b->page == 0 || b->page >= rows);
+}
+
+unsigned groat_kv_fold(const groat_kv_cache *cache, const groat_kv_box *box)
+{
+    uint64_t rows;
+    tiling t;
+
+    if (cache == NULL || box == NULL || cache->elem_bytes == 0 ||
+        cache->elem_bytes > 16 || cache->dim == 0 ||
+        (unsigned)box->swizzle > GROAT_SWIZZLE_128)
+        return 1;
+    t = tiling_of(cache, box);
+    rows = box->rows != 0 ? box->rows : t.page_rows;
+    return folds_cols(cache, &t) && folds_rows(box, rows, &t)
+               ? (unsigned)t.chunks
+               : 1;
+}
+
+static groat_status check_choices(const groat_kv_box *b, groat_error *error)
+{
+    if ((unsigned)b->form > GROAT_KV_FLAT)
+        return refuse("box: form", (unsigned)b->form,
+                      "GROAT_KV_BASE (0), _FOLDED (1), _FLAT (2)", error);
+    if ((unsigned)b->order > GROAT_KV_CHUNK_INNER)
+        return refuse("box: order", (unsigned)b->order,
+                      "GROAT_KV_CHUNK_OUTER (0), _CHUNK_INNER (1)", error);
+    if ((unsigned)b->swizzle > GROAT_SWIZZLE_128)
+        return refuse("box: swizzle", (unsigned)b->swizzle,
+                      "GROAT_SWIZZLE_NONE (0), _32 (1), _64 (2), _128 (3)",
+                      error);
+    if (b->form == GROAT_KV_FLAT && b->order == GROAT_KV_CHUNK_INNER &&
+        b->swizzle != GROAT_SWIZZLE_NONE && b->swizzle != GROAT_SWIZZLE_128)
+        return refuse("box: swizzle", (unsigned)b->swizzle,
+                      "GROAT_SWIZZLE_NONE (0), _128 (3) of a FLAT box in "
+                      "CHUNK_INNER order",
+                      error);
+    return GROAT_OK;
+}
+
+static groat_status check_page(const groat_kv_cache *c, const groat_kv_box *b,
+                               groat_error *error)
+{
+    if (b->page != 0 && b->page != c->page)
+        return refuse_for("box: page", b->page, error,
+                          "%u, the cache's, or 0, not paged", c->page);
+    if (b->tile_rows == 0 || b->tile_rows % ROW_GROUP != 0)
+        return refuse("box: tile_rows", b->tile_rows, "multiples of 8, not 0",
+                      error);
+    if (b->page != 0 && b->tile_rows % b->page != 0 &&
+        b->page % b->tile_rows != 0)
+        return refuse_for("box: tile_rows", b->tile_rows, error,
+                          "what divides the page of %u or is divided by it, "
+                          "or a tile would straddle pages",
+                          b->page);
+    if (b->form == GROAT_KV_FLAT && b->page != 0 && b->page < b->tile_rows)
+        return refuse_for("box: tile_rows", b->tile_rows, error,
+                          "at most the page of %u, in the FLAT form", b->page);
+    if (b->order == GROAT_KV_CHUNK_INNER && b->page % ROW_GROUP != 0)
+        return refuse("box: page", b->page,
+                      "multiples of 8 in CHUNK_INNER order", error);
+    if (b->order == GROAT_KV_CHUNK_INNER && b->form == GROAT_KV_FOLDED &&
+        b->page == 0)
+        return refuse("box: page", b->page,
+                      "the cache's, where a FOLDED box takes groups of 8 rows",
+                      error);
+    return GROAT_OK;
+}
+
+static groat_status check_tile(const groat_kv_cache *c, const groat_kv_box *b,
+                               const tiling *t, groat_error *error)
+{
+    uint64_t padded = (c->dim + t->chunk - 1) / t->chunk * t->chunk;
+
+    if (t->cols % t->chunk != 0 || t->cols > padded)
+        return refuse_for("box: tile_cols", t->cols, error,
+                          "whole chunks of %llu elements, at most %llu, the "
+                          "dim of %u rounded up",
+                          (unsigned long long)t->chunk,
+                          (unsigned long long)padded, c->dim);
+    if (t->slot_rows % ROW_GROUP != 0 || t->slot_rows < b->tile_rows)
+        return refuse_for("box: slot_rows", t->slot_rows, error,
+                          "multiples of 8 from tile_rows, which is %u, on",
+                          b->tile_rows);
+    if (groat__product(groat__product(b->tile_rows, t->cols), c->elem_bytes) >=
+        PHASE_BYTES)
+        return refuse("bytes of a tile, tile_rows * tile_cols * elem_bytes,",
+                      groat__product(groat__product(b->tile_rows, t->cols),
+                                     c->elem_bytes),
+                      "less than 1048576, what a barrier can expect", error);
+    return GROAT_OK;
+}
+
+static groat_status check_box_rows(const groat_kv_box *b, const tiling *t,
+                                   groat_error *error)
+{
+    bool grouped =
+        b->order == GROAT_KV_CHUNK_INNER && b->form != GROAT_KV_FOLDED;
+    uint64_t wanted = grouped ? ROW_GROUP : t->page_rows;
+
+    /* One chunk has no order. */
+    if (t->rows != wanted && !(t->chunks == 1 && t->rows == t->page_rows))
+        return refuse_for("box: rows", t->rows, error,
+                          "%llu, the rows of a copy",
+                          (unsigned long long)wanted);
+    if (t->rows > 256)
+        return refuse("box: rows", t->rows, "at most 256, what a box may have",
+                      error);
+    if (t->page_rows < b->tile_rows && t->rows * t->span % COPY_UNIT != 0)
+        return refuse_for("box: rows", t->rows, error,
+                          "multiples of %llu with spans of %llu bytes: a copy "
+                          "lands at multiples of 128 bytes",
+                          (unsigned long long)(COPY_UNIT / t->span),
+                          (unsigned long long)t->span);
+    return GROAT_OK;
+}
+
+static groat_status check_fold(const groat_kv_cache *c, const groat_kv_box *b,
+                               const tiling *t, groat_error *error)
+{
+    if (b->form != GROAT_KV_FOLDED)
+        return GROAT_OK;
+    if (!folds_cols(c, t))
+        return refuse_for("box: tile_cols", t->cols, error,
+                          "two chunks of %llu elements or more that divide "
+                          "the dim of %u, in the FOLDED form",
+                          (unsigned long long)t->chunk, c->dim);
+    if (!folds_rows(b, t->rows, t))
+        return refuse_for("box: rows", t->rows, error,
+                          "%llu, all rows of the slot, in the FOLDED form and "
+                          "CHUNK_OUTER order",
+                          (unsigned long long)t->slot_rows);
+    return GROAT_OK;
+}
+
+/* Forms that count rows or elements in another way than the cache's strides
+ * may go. */
+static groat_status check_form(const groat_kv_cache *c, const groat_kv_box *b,
+                               const groat_kv_view *v, const strides *s,
+                               groat_error *error)
+{
+    if (b->form == GROAT_KV_FOLDED && b->order == GROAT_KV_CHUNK_INNER) {
+        if (c->blocks > 1 && v->block_rows % ROW_GROUP != 0)
+            return refuse("cache: rows from block to block", v->block_rows,
+                          "multiples of 8, in the FOLDED form and CHUNK_INNER "
+                          "order",
+                          error);
+        if (c->heads > 1 && v->head_rows % ROW_GROUP != 0)
+            return refuse("cache: rows from head to head", v->head_rows,
+                          "multiples of 8, in the FOLDED form and CHUNK_INNER "
+                          "order",
+                          error);
+    }
+    if (b->form == GROAT_KV_FLAT && c->layout == GROAT_KV_PAGE_HEAD &&
+        c->heads > 1 && s->head != (uint64_t)c->dim * c->elem_bytes)
+        return refuse_for("cache: head_stride", s->head, error,
+                          "%llu, heads side by side, in the FLAT form",
+                          (unsigned long long)c->dim * c->elem_bytes);
+    return GROAT_OK;
+}
+
+static groat_status check_box(const groat_kv_cache *c, const groat_kv_box *b,
+                              const groat_kv_view *v, const strides *s,
+                              groat_error *error)
+{
+    groat_status status;
+    tiling t;
+
+    if (b == NULL || b->size < sizeof(*b))
+        return groat__fail(error, GROAT_INVALID,
+                           "a kv box must be given, with its size set "
+                           "(GROAT_KV_BOX_INIT)");
+    status = check_choices(b, error);
+    if (status == GROAT_OK)
+        status = check_page(c, b, error);
+    if (status != GROAT_OK)
+        return status;
+    t = tiling_of(c, b);
+    status = check_tile(c, b, &t, error);
+    if (status == GROAT_OK)
+        status = check_box_rows(b, &t, error);
+    if (status == GROAT_OK)
+        status = check_fold(c, b, &t, error);
+    return status == GROAT_OK ? check_form(c, b, v, s, error) : status;
+}
+
+/* ---- tensors --------------------------------------------------------------
+ */
+
+static void add_dim(groat_tensor *t, uint64_t count, uint64_t stride,
+                    uint64_t box)
+{
+    if (t->rank > 0)
+        t->strides[t->rank - 1] = stride;
+    t->dims[t->rank] = count;
+    t->box[t->rank++] = (unsigned)box;
+}
+
+/* The dimensions of the table in groat.h, fastest first. */
+static void describe(const groat_kv_cache *c, const groat_kv_box *b,
+                     const groat_kv_view *v, const strides *s, groat_tensor *t)
+{
+    const tiling g = tiling_of(c, b);
+    bool one_head = c->layout == GROAT_KV_HEAD_PAGE;
+    uint64_t heads = one_head ? 1 : c->heads;
+    uint64_t head =
+        one_head || c->heads == 1 ? (uint64_t)c->dim * c->elem_bytes : s->head;
+
+    t->address = v->address;
+    t->elem_bytes = c->elem_bytes;
+    t->swizzle = b->swizzle;
+    if (b->form == GROAT_KV_FLAT) {
+        add_dim(t, heads * c->dim, 0, g.chunk);
+        add_dim(t, v->rows, s->token, g.rows);
+    } else if (b->form == GROAT_KV_BASE) {
+        add_dim(t, c->dim, 0, g.chunk);
+        add_dim(t, heads, head, 1);
+        add_dim(t, v->rows, s->token, g.rows);
+    } else if (b->order == GROAT_KV_CHUNK_OUTER) {
+        add_dim(t, g.chunk, 0, g.chunk);
+        add_dim(t, v->rows, s->token, g.rows);
+        add_dim(t, c->dim / g.chunk, g.span, g.chunks);
+        add_dim(t, heads, head, 1);
+    } else {
+        add_dim(t, g.chunk, 0, g.chunk);
+        add_dim(t, ROW_GROUP, s->token, ROW_GROUP);
+        add_dim(t, c->dim / g.chunk, g.span, g.chunks);
+        add_dim(t, v->rows / ROW_GROUP, groat__product(ROW_GROUP, s->token),
+                g.rows / ROW_GROUP);
+        add_dim(t, heads, head, 1);
+    }
+}
+
+groat_status groat_kv_tensor(const groat_kv_cache *cache, unsigned plane,
+                             unsigned layer, const groat_kv_box *box,
+                             groat_tensor *out, groat_error *error)
+{
+    groat_tensor tensor;
+    groat_kv_view view;
+    groat_status status;
+    strides s;
+
+    if (out == NULL || out->size < sizeof(*out))
+        return groat__fail(error, GROAT_INVALID,
+                           "the tensor to be written must be given, with its "
+                           "size set (GROAT_TENSOR_INIT)");
+    status = look(cache, plane, layer, &view, &s, error);
+    if (status == GROAT_OK)
+        status = check_box(cache, box, &view, &s, error);
+    if (status != GROAT_OK)
+        return status;
+    memset(&tensor, 0, sizeof(tensor));
+    tensor.size = out->size;
+    describe(cache, box, &view, &s, &tensor);
+    status = groat__tensor_check(&tensor, error);
+    if (status == GROAT_OK)
+        *out = tensor;
+    return status;
+}
+
+/* ---- maps of a spec --------------------------------------------------------
+ */
+
+/* A constant of the spec as a number of a box; absent, `deflt` where it may be.
+ * Errors: INVALID (no such constant; one that is no such number). */
+static groat_status ask(const groat_spec *spec, const char *name,
+                        const unsigned *deflt, unsigned *value,
+                        groat_error *error)
+{
+    int64_t seen = 0;
+    groat_status status =
+        groat_spec_get(spec, name, &seen, deflt != NULL ? NULL : error);
+
+    if (status != GROAT_OK && deflt != NULL) {
+        *value = *deflt;
+        return GROAT_OK;
+    }
+    if (status != GROAT_OK)
+        return status;
+    if (seen < 0 || seen > INT32_MAX)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s of %s is %lld; allowed for tensor maps: 0 to "
+                           "2147483647",
+                           name, spec->params.family->name, (long long)seen);
+    *value = (unsigned)seen;
+    return GROAT_OK;
+}
+
+/* It must be what the cache has. */
+static groat_status agree(const groat_spec *spec, const char *name,
+                          const char *field, unsigned has, groat_error *error)
+{
+    unsigned wants = 0;
+    groat_status status = ask(spec, name, NULL, &wants, error);
+
+    if (status == GROAT_OK && wants != has)
+        status =
+            groat__fail(error, GROAT_INVALID,
+                        "kv cache: %s is %u; allowed: %u, the %s of %s", field,
+                        has, wants, name, spec->params.family->name);
+    return status;
+}
+
+static groat_status ask_swizzle(const groat_spec *spec, groat_swizzle *swizzle,
+                                groat_error *error)
+{
+    static const unsigned spans[] = {16, 32, 64, 128};
+    unsigned span = 0;
+    groat_status status = ask(spec, "swizzle", NULL, &span, error);
+
+    if (status != GROAT_OK)
+        return status;
+    for (unsigned i = 0; i < 4; i++)
+        if (span == spans[i] || (span == 0 && i == 0)) {
+            *swizzle = (groat_swizzle)i;
+            return GROAT_OK;
+        }
+    return groat__fail(error, GROAT_INVALID,
+                       "swizzle of %s is %u; allowed for tensor maps: spans of "
+                       "16 or 0 (none), 32, 64, 128 bytes",
+                       spec->params.family->name, span);
+}
+
+/* A constant of keys or values, which may be absent. */
+static groat_status ask_side(const groat_spec *spec, bool values,
+                             const char *name, unsigned deflt, unsigned *value,
+                             groat_error *error)
+{
+    char whole[32];
+
+    (void)snprintf(whole, sizeof(whole), "%c_%s", values ? 'v' : 'k', name);
+    return ask(spec, whole, &deflt, value, error);
+}
+
+static groat_status ask_form(const groat_spec *spec, bool values,
+                             groat_kv_box *box, groat_error *error)
+{
+    static const unsigned none = 0;
+    unsigned form = 0;
+    unsigned inner = 0;
+    groat_status status = ask(spec, "fold", &none, &form, error);
+
+    if (status == GROAT_OK)
+        status = ask_side(spec, values, "form", form, &form, error);
+    if (status == GROAT_OK && form > 2)
+        status = groat__fail(error, GROAT_INVALID,
+                             "form of the tensor map of %s is %u; allowed: 0, "
+                             "1 or 2",
+                             spec->params.family->name, form);
+    if (status == GROAT_OK)
+        status = ask_side(spec, values, "layout", 0, &inner, error);
+    box->form = form != 0 ? GROAT_KV_FOLDED : GROAT_KV_BASE;
+    box->order = form == 2 || (form == 0 && inner == 1) ? GROAT_KV_CHUNK_INNER
+                                                        : GROAT_KV_CHUNK_OUTER;
+    return status;
+}
+
+/* The numbers of a box, of keys or of values. */
+static groat_status ask_tile(const groat_spec *spec, bool values,
+                             groat_kv_box *box, groat_error *error)
+{
+    static const unsigned none = 0;
+    const struct {
+        const char *name;
+        unsigned *value;
+    } wanted[] = {
+        {"tile_rows", &box->tile_rows},
+        {"tile_cols", &box->tile_cols},
+        {"slot_rows", &box->slot_rows},
+        {"box_rows", &box->rows},
+    };
+    groat_status status = ask(spec, "BN", NULL, &box->tile_rows, error);
+
+    if (status == GROAT_OK)
+        status = ask(spec, "box_rows", &none, &box->rows, error);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        if (status == GROAT_OK)
+            status = ask_side(spec, values, wanted[i].name, *wanted[i].value,
+                              wanted[i].value, error);
+    return status;
+}
+
+static groat_status box_of(const groat_spec *spec, const groat_kv_cache *cache,
+                           bool values, groat_kv_box *box, groat_error *error)
+{
+    groat_status status = agree(spec, "head_dim", "dim", cache->dim, error);
+
+    if (status == GROAT_OK)
+        status =
+            agree(spec, "elem_bytes", "elem_bytes", cache->elem_bytes, error);
+    if (status == GROAT_OK)
+        status = ask_swizzle(spec, &box->swizzle, error);
+    if (status == GROAT_OK)
+        status = ask_form(spec, values, box, error);
+    if (status == GROAT_OK)
+        status = ask(spec, "page_size", NULL, &box->page, error);
+    return status == GROAT_OK ? ask_tile(spec, values, box, error) : status;
+}
+
+groat_status groat_kv_tensor_map(const groat_spec *spec,
+                                 const groat_kv_cache *cache, unsigned plane,
+                                 unsigned layer, const groat_kv_box *box,
+                                 groat_tensor_map *out, groat_error *error)
+{
+    const groat__target *target = &spec->params.target;
+    groat_kv_box own = GROAT_KV_BOX_INIT;
+    groat_tensor tensor = GROAT_TENSOR_INIT;
+    groat_status status = groat__map_check(out, error);
+
+    if (status == GROAT_OK)
+        status = groat__tensor_target(target, error);
+    if (status == GROAT_OK)
+        status = check_cache(cache, plane, layer, error);
+    if (status == GROAT_OK && box == NULL) {
+        status = box_of(spec, cache, plane == GROAT_KV_VALUES, &own, error);
+        box = &own;
+    }
+    if (status == GROAT_OK)
+        status = groat_kv_tensor(cache, plane, layer, box, &tensor, error);
+    return status == GROAT_OK
+               ? groat__maps_get(spec->context, target, &tensor, out, error)
+               : status;
+}
