@@ -35,7 +35,9 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge_loader \
 	%D%/unit/backend/test_judge_mbarrier \
 	%D%/unit/backend/test_judge_mutants \
+	%D%/unit/backend/test_judge_tma \
 	%D%/unit/backend/test_judge_wave \
+	%D%/unit/backend/test_judge_wgmma \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
 	%D%/unit/backend/test_shared \
