@@ -8,8 +8,9 @@ FUZZ_LOG_COMPILER = $(SHELL) $(top_srcdir)/%D%/fuzz/replay.sh
 LDADD = libgroat_internal.la $(CHECK_LIBS)
 AM_CPPFLAGS += $(CHECK_CFLAGS)
 
-# Absolute places, and no home folder to write into.
+# Absolute places, no home folder to write into, and time for a busy machine.
 AM_TESTS_ENVIRONMENT = \
+	CK_DEFAULT_TIMEOUT=120; export CK_DEFAULT_TIMEOUT; \
 	top_srcdir='$(abs_top_srcdir)'; \
 	top_builddir='$(abs_top_builddir)'; \
 	export top_srcdir top_builddir; \

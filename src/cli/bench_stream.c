@@ -57,22 +57,20 @@ typedef struct race {
     size_t plain; /* the first of them are plain_read */
 } race;
 
-/* Random bytes without the driver's care for zeros: they are not compared. */
-static groat_status fill(groat__bench *b, size_t bytes, uint64_t address)
+/* The driver's own input: page tables must name pages that are there. */
+static groat_status fill(groat__bench *b, side *s, size_t index)
 {
-    uint64_t *data = malloc(bytes + sizeof(*data));
-    uint64_t state = b->cli->values.seed;
+    size_t bytes = s->trial.plan.buffers[index].bytes;
+    void *data = malloc(bytes + 1);
     groat_status status;
 
     if (data == NULL)
         return groat__cli_error(&b->error, GROAT_NO_MEMORY,
                                 "no %zu bytes of host memory", bytes);
-    for (size_t i = 0; i < bytes / sizeof(*data) + 1; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        data[i] = state ^ state >> 33;
-    }
-    status = groat_memory_write(b->context, b->target, address, data, bytes,
-                                &b->error);
+    s->trial.driver->fill(s->trial.spec, &s->trial.plan, index,
+                          b->cli->values.seed, data);
+    status = groat_memory_write(b->context, b->target, s->address[index], data,
+                                bytes, &b->error);
     free(data);
     return status;
 }
@@ -87,7 +85,7 @@ static groat_status place(groat__bench *b, side *s)
             groat_memory_alloc(b->context, b->target, plan->buffers[i].bytes,
                                &s->address[i], &b->error);
         if (status == GROAT_OK && !plan->buffers[i].output)
-            status = fill(b, plan->buffers[i].bytes, s->address[i]);
+            status = fill(b, s, i);
     }
     if (status == GROAT_OK)
         status = s->trial.driver->bind(b->context, s->trial.spec, plan,
