@@ -306,11 +306,14 @@ EXTRA_DIST += \
 	%D%/isa/codeobject.py \
 	%D%/isa/drive.py \
 	%D%/isa/families/__init__.py \
+	%D%/isa/families/kv_buffer_lds.py \
+	%D%/isa/families/kv_buffer_reg.py \
 	%D%/isa/families/plain_read.py \
 	%D%/isa/families/subtile_loader.py \
 	%D%/isa/families/subtile_loader_st_8x32.py \
 	%D%/isa/families/tile_loader_lds.py \
 	%D%/isa/inputs.py \
+	%D%/isa/kv.py \
 	%D%/isa/lint.py \
 	%D%/isa/machine/__init__.py \
 	%D%/isa/machine/access.py \

@@ -9,19 +9,29 @@ from inputs import random_bytes
 from lint import LDS_BYTES, LDS_GRANULE, MOST_WAVES, SIMDS
 
 DTYPES = ('bf16', 'f16', 'fp8')
+LANE = np.arange(64)
 
 
 def dtype_of(k):
     return next(d for d in DTYPES if k['dtype'] == k[f'dtype_{d}'])
 
 
+def is_spec(k, parameters):
+    """Has a source these parameters, "NAME=VALUE,..."?"""
+    return all(k[name] == k.get(f'{name}_{value}') or str(k[name]) == value
+               for name, value in
+               (part.split('=') for part in parameters.split(',')))
+
+
 class Matrix:
     """A source of `rows` valid rows, the last cut at src_cols: random bytes,
-    none of them zero, or those given."""
+    none of them zero, or those given.  Without elem_bytes numbers have 16
+    bits."""
 
     def __init__(self, k, rows, seed, data=None):
-        self.stride = k['ld'] * k['elem_bytes']
-        width = k['src_cols'] * k['elem_bytes']
+        size = k.get('elem_bytes', 2)
+        self.stride = k['ld'] * size
+        width = k['src_cols'] * size
         size = (rows - 1) * self.stride + width if rows > 0 else 0
         self.rows = rows
         self.bytes = random_bytes(size, seed) if data is None else data[:size]
@@ -55,6 +65,16 @@ def fold(tiles, block_bytes):
             part = tile[at:at + block_bytes]
             total[:len(part)] ^= part
     return total.tobytes()
+
+
+def transposed(image, addresses, size):
+    """(64 lanes, 8 bytes) of a transposing read.  16 lanes name a matrix row by
+    row, 16 elements of `size` bytes in a row; lane l gets column l % 16."""
+    per = 8 // size  # elements of a lane, and rows of the matrix
+    named = image[addresses[:, None] + np.arange(8)].reshape(64, per, size)
+    n = np.arange(per)
+    source = (LANE[:, None] & ~15) + LANE[:, None] % 16 // per + 16 // per * n
+    return named[source, LANE[:, None] % per].reshape(64, 8)
 
 
 def numbers_to_bytes(codes):

@@ -22,6 +22,8 @@ class Built:
         self.arch = arch
         source = source_of(tools, self.spec, arch)
         self.constants = constants_of(source)
+        # What counts on the compiler's order of instructions may ask for it.
+        self.constants['compiler'] = compiler.name
         self.path = make(tools, compiler, self.spec, arch, source)
         self.object = CodeObject(self.path, tools,
                                  self.constants['entry_name'])

@@ -49,3 +49,26 @@ def small_numbers(shape, seed, most=4):
     up exactly in float32."""
     rng = np.random.default_rng(list(str(seed).encode()))
     return rng.integers(-most, most + 1, shape).astype(np.float64)
+
+
+def real_numbers(shape, seed, dtype):
+    """Codes of 16-bit numbers of many magnitudes, and their values."""
+    rng = np.random.default_rng(list(str(seed).encode()))
+    x = (rng.standard_normal(shape) *
+         2.0 ** rng.integers(-6, 7, shape)).astype(np.float32)
+    if dtype == 'f16':
+        half = x.astype(np.float16)
+        return half.view(np.uint16), half.astype(np.float64)
+    bits = x.view(np.uint32) >> 16
+    return (bits.astype(np.uint16),
+            (bits << 16).view(np.float32).astype(np.float64))
+
+
+def swizzled(k, x):
+    """The XOR swizzle of a spec, of an index in its unit."""
+    bits, low, shift = (k['swizzle_bits'], k['swizzle_base'],
+                        k['swizzle_shift'])
+    field = (1 << bits) - 1
+    if shift >= 0:
+        return x ^ (x >> (low + shift) & field) << low
+    return x ^ (x >> low & field) << (low - shift)

@@ -222,6 +222,9 @@ def check_steady(built, expect):
         if waits is not None and not _waits_allowed(seen_waits, waits, added):
             yield (f'waits for vmcnt {seen_waits} in the steady state, '
                    f'{_expected(waits, added)}')
+        if min(seen_waits, default=expect.least) < expect.least:
+            yield (f'waits for vmcnt {seen_waits} in the steady state, '
+                   f'{expect.least} have to stay in flight')
 
 
 def check_drained(built, expect):

@@ -2,26 +2,32 @@
 """Faults put into the instruction list of a code object: each wait removed and
 loosened by one, each barrier removed.  Every one must be caught by the machine
 (wrong bytes, an early read, a race), but those that a family lists as
-equivalent with a reason, barriers behind which no memory is read and none is
-shared, and waits of the compiler at which no run has anything to wait for, or
-only registers: a use of those that came too early would be noticed, so removing
-such a wait changes nothing.  Waits for LDS and scalar loads are all taken to be
-the compiler's, those for vector memory only where the family says that it may
-add some."""
+equivalent with a reason, and those that are idle in every run:
+
+* a barrier behind which no wave touches shared memory or loads anything;
+* a wait of the compiler's at which nothing is outstanding, or only registers: a
+  use of those that came too early would be noticed;
+* a wait for LDS with no barrier behind it but such as above: the wave's own
+  accesses keep their order.
+
+Waits for LDS and scalar loads are all taken to be the compiler's, those for
+vector memory only where the family says that it may add some.  What no run
+comes to is not proved, and so not caught."""
 import re
 
-from codeobject import successors
 from drive import Wrong, run_case
 from machine import Fault
 
 
 class Mutant:
-    """name, code, and the (place, counter) whose idleness excuses it."""
+    """name, code, and what is changed: the place, and the counter of a wait,
+    both as Seen has them."""
 
     def __init__(self, name, code, at, counter=None):
         self.name = name
         self.code = code
         self.at = at
+        self.counter = counter
         self.wait = (at, counter)
 
 
@@ -38,7 +44,9 @@ def _waits(code, counter, most):
         if i.op != 's_waitcnt' or not found:
             continue
         left = i.text.replace(found[0], '').strip()
-        name = f'{counter} wait {number} for {found[1]}'
+        last = at + 1 < len(code) and code[at + 1].op == 's_barrier'
+        name = (f'{counter} wait {number} for {found[1]}'
+                f'{" at a barrier" if last else ""}')
         number += 1
         yield Mutant(f'{name} removed', _with(
             code, at, 's_waitcnt' if left else 's_nop', left or '0'), at,
@@ -75,36 +83,57 @@ def caught_by(built, mutant, cases, seeds):
     return None
 
 
-def _idle(built, cases, seeds):
-    """Function of a mutant: does nobody wait there for anything but registers,
-    and may that be so?  A register used too early is always noticed, so what
-    was not is covered by another wait."""
-    busy = set()
-    for case in cases:
-        for mode, some in seeds.items():
-            for seed in some:
-                busy |= run_case(built, case, mode, seed).waited
-    expect = built.family.expect(built.constants, built.arch)
-    excused = {'lgkmcnt'} | ({'vmcnt'} if expect.ordinary else set())
-    return lambda m: m.wait[1] in excused and m.wait not in busy
+class Seen:
+    """What all runs of the right code did at its waits and barriers."""
 
+    def __init__(self, built, cases, seeds):
+        self.executed, self.waited, self.ordered = set(), set(), set()
+        expect = built.family.expect(built.constants, built.arch)
+        self.compilers = {'lgkmcnt'} | ({'vmcnt'} if expect.ordinary
+                                        else set())
+        self.places = []    # of each case
+        self.seeds = seeds
+        for case in cases:
+            places = set()
+            for mode, some in seeds.items():
+                for seed in some:
+                    machine = run_case(built, case, mode, seed)
+                    places |= machine.executed
+                    self.waited |= machine.waited
+                    self.ordered |= machine.ordered
+            self.places.append((case, places))
+            self.executed |= places
 
-def orders_nothing(code, at):
-    """Is a barrier the last thing that a wave does but for storing what is in
-    its registers?  Over every path no shared memory is touched behind it, no
-    memory read, and there is no other barrier."""
-    follow = successors(code)
-    work, seen = list(follow[at]), set()
-    while work:
-        n = work.pop()
-        if n in seen:
-            continue
-        seen.add(n)
-        if code[n].op == 's_barrier' or code[n].op.startswith('ds_') or (
-                'load' in code[n].op and not code[n].op.startswith('s_')):
-            return False
-        work += follow[n]
-    return True
+    def runs(self, mutant, equivalent):
+        """(cases, seeds) that may notice the mutant: those that come to its
+        place.  A register that is used too early is found in every mode, and
+        of what changes nothing a run of each mode is enough."""
+        cases = [case for case, places in self.places if mutant.at in places]
+        seeds = self.seeds
+        if equivalent:
+            seeds = {mode: some[:1] for mode, some in seeds.items()}
+        elif mutant.counter and mutant.wait not in self.waited:
+            mode, some = next(iter(seeds.items()))
+            seeds = {mode: some[:1]}
+        return cases, seeds
+
+    def idle(self, mutant):
+        """Why it changes nothing, or None."""
+        if mutant.at not in self.executed:
+            return None
+        if mutant.counter is None:
+            return (None if mutant.wait in self.ordered else
+                    'in no run is shared memory touched or anything loaded '
+                    'behind it')
+        if mutant.counter not in self.compilers:
+            return None
+        if mutant.wait not in self.waited:
+            return ('in no run is anything outstanding there that is not '
+                    'waited for again')
+        if mutant.counter == 'lgkmcnt' and mutant.wait not in self.ordered:
+            return ('in no run is there a barrier behind it that orders '
+                    'anything')
+        return None
 
 
 def _reason(mutant, equivalents, used):
@@ -121,11 +150,11 @@ def judge(built, seeds):
     family, code = built.family, built.object.code
     cases = family.mutant_cases(built.constants, built.arch)
     equivalents = family.equivalents(built.constants, built.arch)
-    idle = _idle(built, cases, seeds)
+    seen = Seen(built, cases, seeds)
     shown, bad, used = [], [], set()
     for mutant in mutants(code):
-        caught = caught_by(built, mutant, cases, seeds)
         reason = _reason(mutant, equivalents, used)
+        caught = caught_by(built, mutant, *seen.runs(mutant, reason))
         if caught and reason:
             bad.append(f'{built.name}: "{mutant.name}" is listed as '
                        f'equivalent and was caught: {caught}')
@@ -133,15 +162,13 @@ def judge(built, seeds):
             shown.append(f'caught: {mutant.name}: {caught[:160]}')
         elif reason:
             shown.append(f'equivalent: {mutant.name}: {reason}')
-        elif idle(mutant):
-            shown.append(f'idle: {mutant.name}: in no run is anything '
-                         'outstanding there that is not waited for again')
-        elif mutant.wait[1] is None and orders_nothing(code, mutant.at):
-            shown.append(f'idle: {mutant.name}: nothing behind it reads '
-                         'memory or touches what is shared')
+        elif seen.idle(mutant):
+            shown.append(f'idle: {mutant.name}: {seen.idle(mutant)}')
         else:
+            where = ('' if mutant.at in seen.executed else
+                     ', where no run comes')
             bad.append(f'{built.name}: "{mutant.name}" was not caught '
-                       f'({code[mutant.at]})')
+                       f'({code[mutant.at]}{where})')
     for name in equivalents.keys() - used:
         bad.append(f'{built.name}: there is no mutant "{name}" to be '
                    'equivalent')

@@ -28,7 +28,7 @@ except ModuleNotFoundError as why:
     print(f'SKIP: {why}')
     sys.exit(77)
 
-MUTANT_SEEDS = {'late': (1,), 'early': (2,)}
+MUTANT_SEEDS = {'late': (1, 3), 'early': (2,)}
 
 
 def build(job):

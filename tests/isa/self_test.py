@@ -485,7 +485,7 @@ WRONG = {
     'read_pending': 'may still use these bytes',
     'register_pending': 'is used while',
     'store_unwaited': '(in flight|in the epoch in which it is written)',
-    'read_unwaited': '(in flight|in the epoch in which it is written)',
+    'read_unwaited': '(in flight|in the epoch in which it is (written|read))',
     'ends_in_flight': 'ends while',
     'never_written': 'was never written',
     'outside_shared': 'of a shared memory of 1024',
@@ -581,7 +581,7 @@ def test_lint(tools, clang):
             built = listing(sample, name)
             expect = Expect(dma=1, dma_bytes=4, waits=[0, 1] if ring else [0],
                             barriers=2, steady=(1, [1]) if ring else None)
-            found = [line for c in lint.CHECKS for line in c(built, expect)]
+            found = findings(built, expect)
             if said is None:
                 check(not found, f'{arch} {name}: {found}')
             else:
@@ -589,6 +589,10 @@ def test_lint(tools, clang):
                       f'{arch} {name}: {found}, expected "{said}"')
         check_figures(sample)
     print(f'{len(LISTINGS) * len(ARCHS)} listings')
+
+
+def findings(built, expect):
+    return [line for c in lint.CHECKS for line in c(built, expect)]
 
 
 def listing(sample, name):
@@ -606,7 +610,7 @@ def check_figures(sample):
     built = listing(sample, 'right')
     built.constants = {'shared_bytes': 8, 'block_threads': 64,
                        'args_bytes': 8}
-    text = '\n'.join(line for c in lint.CHECKS for line in c(built, expect))
+    text = '\n'.join(findings(built, expect))
     for said in ('the launch says 8', 'the launch has 64', '1 copies, exp',
                  'not a copy of 16', '0 matrix', '0 transposed', '0 loops',
                  'bytes of arguments'):
@@ -616,8 +620,24 @@ def check_figures(sample):
     expect = Expect(dma=1, dma_bytes=4, waits=[0], barriers=2, waves=2)
     text = '\n'.join(lint.check_resources(built, expect))
     check('264 vector registers' in text and '1 waves' in text, text)
+    check_added(sample)
     check(loops(sample.kernel('right').code) == [], 'a loop in "right"')
     check(len(loops(sample.kernel('good_ring').code)) == 1, 'no loop in ring')
+
+
+def check_added(sample):
+    """Waits of the compiler's own, in a loop that waits for 1 and 0."""
+    built = listing(sample, 'extra_wait')
+    for waits, added, least, good in (
+            ([1], (), 0, False), ([1], (0,), 0, True),
+            ([1, 0], (), 0, True), ([0], (2, 3), 0, False),
+            ([2], (0, 1), 0, False), (None, (), 0, True),
+            (None, (), 1, False), ([], (0, 1, 2), 0, True)):
+        expect = Expect(dma=1, dma_bytes=4, waits=None, barriers=2,
+                        steady=(1, waits, added), least=least)
+        found = findings(built, expect)
+        check(bool(found) != good, f'{sample.arch}: waits {waits} and '
+              f'{added}, least {least}: {found}')
 
 
 def main():

@@ -35,13 +35,15 @@ class Expect:
     added: numbers that the compiler's own waits may have besides, for loads
         of registers; each as often as it stands here.
     steady: None, or (dma, waits[, added]) of the loop that holds barriers.
+    least: no wait of that loop leaves fewer operations in flight.
     barriers: number in the listing, or a set.
     mfma, tr_reads: numbers in the listing, or None for not checked.
     ops: {regular expression of whole mnemonics: number, or a set}.
     waves: occupancy wanted, waves per SIMD; default: one block fits."""
 
     def __init__(self, dma, dma_bytes, waits, barriers, steady=None, mfma=0,
-                 tr_reads=0, ops=None, waves=None, added=()):
+                 tr_reads=0, ops=None, waves=None, added=(),
+                 least=0):
         self.dma = dma
         self.dma_bytes = dma_bytes
         self.waits = waits
@@ -50,6 +52,7 @@ class Expect:
         # Are there waits of the compiler's own?
         self.ordinary = waits is None or len(self.added) > 0
         self.steady = steady
+        self.least = least
         self.mfma = mfma
         self.tr_reads = tr_reads
         self.ops = ops or {}
@@ -83,7 +86,8 @@ class Family:
         raise NotImplementedError
 
     def expect(self, k, arch):
-        """Expect for the constants `k` of a source."""
+        """Expect for the constants `k` of a source; k['compiler'] is the name
+        of who compiled it."""
         raise NotImplementedError
 
     def cases(self, k, arch):

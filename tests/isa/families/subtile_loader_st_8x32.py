@@ -7,9 +7,10 @@ import zlib
 
 import numpy as np
 
-from attention import (Matrix, copies_of_burst, dtype_of, fold, free_waves,
-                       mfma_name, numbers_to_bytes, operand_bytes, pattern,
-                       stream_expect, tile_expect, unrolled)
+from attention import (LANE, Matrix, copies_of_burst, dtype_of, fold,
+                       free_waves, is_spec, mfma_name, numbers_to_bytes,
+                       operand_bytes, pattern, stream_expect, tile_expect,
+                       transposed, unrolled)
 from families import Case, Family, Spec
 from inputs import encode, small_numbers
 
@@ -90,8 +91,6 @@ def packed(k, image):
 
 # ---- what lanes read
 
-LANE = np.arange(64)
-
 
 def addresses16(k, i, j, half):
     """Of a lane's 8 bytes for ds_read_b64_tr_b16."""
@@ -115,16 +114,6 @@ def addresses8(k, i, j, r):
     return (row // 8 * across * 512 + row % 8 * 64 + LANE // 16 % 2 * 16 +
             odd * 8 + first // 8 * across * 512 + 32 * j // 64 * 512 +
             32 * j % 64)
-
-
-def transposed(image, addresses, size):
-    """(64 lanes, 8 bytes) of a transposing read.  16 lanes name a matrix row by
-    row, 16 elements of `size` bytes in a row; lane l gets column l % 16."""
-    per = 8 // size  # elements of a lane, and rows of the matrix
-    named = image[addresses[:, None] + np.arange(8)].reshape(64, per, size)
-    n = np.arange(per)
-    source = (LANE[:, None] & ~15) + LANE[:, None] % 16 // per + 16 // per * n
-    return named[source, LANE[:, None] % per].reshape(64, 8)
 
 
 def fragment(k, image, i, j):
@@ -302,10 +291,7 @@ class SubtileLoaderSt8x32(Family):
         """The specification's image of these parameters, if it has one."""
         if k['num_warps'] != 8 or k['ld'] != k['src_cols']:
             return []
-        name = next((v for v in VECTORS if all(
-            k[field] == k.get(f'{field}_{value}') or
-            str(k[field]) == value for field, value in
-            (part.split('=') for part in v.split(',')))), None)
+        name = next((v for v in VECTORS if is_spec(k, v)), None)
         if name is None:
             return []
         rows, crc = VECTORS[name]

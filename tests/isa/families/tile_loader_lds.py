@@ -7,7 +7,7 @@ import struct
 import numpy as np
 
 from families import Case, Expect, Family, Spec
-from inputs import random_bytes
+from inputs import random_bytes, swizzled
 
 # The parameter sets of two matrix shapes and two layouts, with and without
 # swizzle, then what is rare: lanes of 4 bytes, waves that only wait, waves
@@ -51,26 +51,16 @@ STREAMS = [
 ]
 
 
-def swizzled(b, k):
-    """The XOR swizzle of byte addresses."""
-    bits, low, shift = (k['swizzle_bits'], k['swizzle_base'],
-                        k['swizzle_shift'])
-    field = (1 << bits) - 1
-    if shift >= 0:
-        return b ^ (b >> (low + shift) & field) << low
-    return b ^ (b >> low & field) << (low - shift)
-
-
 def places(k):
     """(row, column byte) of each byte of a tile."""
     b = np.arange(k['tile_rows'] * k['tile_cols'] * k['elem_bytes'])
     row_bytes = k['tile_cols'] * k['elem_bytes']
     if k['full_width']:
-        s = swizzled(b, k)
+        s = swizzled(k, b)
         return s // row_bytes, s % row_bytes
     burst = 64 * k['load_width'] * k['elem_bytes']
     strip = 32 * k['elem_bytes']
-    chunk, s = b // burst, swizzled(b % burst, k)
+    chunk, s = b // burst, swizzled(k, b % burst)
     across = k['tile_cols'] // 32
     return (chunk // across * (burst // strip) + s // strip,
             chunk % across * strip + s % strip)

@@ -46,6 +46,7 @@ class Wave:
         self.done = False
         self.waiting = False
         self.steps = 0
+        self.fences = set()     # waits for LDS and the barrier, since the last
         self.counts = {}
 
     def set_exec(self, value):
@@ -65,6 +66,11 @@ class Wave:
         block = self.block
         block.operations += 1
         operation.number = block.operations
+        if block.passed and operation.kind != 'scalar' and (
+                operation.kind == 'lds' or operation.registers or
+                operation.writes_lds):
+            block.machine.ordered |= block.passed
+            block.passed.clear()
         for queue in queues:
             queue.append(operation)
         for register in operation.registers:
@@ -91,11 +97,16 @@ class Wave:
                 del self.pending[register]
 
     def wait_vm(self, left):
-        """True when there was something to wait for but loads of registers,
-        which fault by themselves when one is used too early."""
-        some = any(not o.registers for o in self.vm[:max(len(self.vm) - left, 0)])
+        """What there was to wait for but loads of registers, which fault by
+        themselves when one is used too early: 'copies', 'stores' or ''."""
+        some = ''
         while len(self.vm) > left:
-            self._retire(self.vm[0], self.vm)
+            operation = self.vm[0]
+            if operation.writes_lds:
+                some = 'copies'
+            elif not operation.registers:
+                some = some or 'stores'
+            self._retire(operation, self.vm)
         return some
 
     def wait_lgkm(self, left):
@@ -166,6 +177,7 @@ class Block:
         self.rng = rng
         self.arch = machine.object.arch
         self.operations = 0
+        self.passed = set()         # of machine.ordered, if something follows
         self.lds = Lds(noise(rng, machine.object.lds_bytes),
                        machine.allow_uninitialised)
         self.waves = []
@@ -210,12 +222,17 @@ class Block:
                 live = [w for w in self.waves if not w.done]
                 if not live:
                     return
+                for wave in self.waves:
+                    self.passed |= wave.fences
+                    wave.fences.clear()
                 for wave in live:
                     wave.waiting = False
                     wave.epoch += 1
                 continue
             wave = ready[0] if len(ready) == 1 else rng.choice(ready)
-            steps += self._burst(wave, rng.randrange(1, 60), early)
+            # In half of the bursts the others fall behind as far as they may.
+            burst = rng.randrange(1, 60) if rng.random() < 0.5 else limit
+            steps += self._burst(wave, burst, early)
             if steps > limit:
                 raise Fault(f'block {self.place}: more than {limit} '
                             'instructions; it does not end')
@@ -251,9 +268,16 @@ class Machine:
         self.strict_alignment = strict_alignment
         self.program = decode.Program(object_, code or object_.code)
         self.packet = None
-        # (instruction index, counter) of waits that waited for something,
-        # loads of registers apart.
+        # Of waits and barriers: the indices of those that were executed.
+        self.executed = set()
+        # (index, counter) of waits that waited for something, loads of
+        # registers apart, and of those, if not in there, that waited for
+        # stores.
         self.waited = set()
+        self.stored = set()
+        # The same of waits for LDS, and (index, None) of barriers, in front of
+        # a barrier behind which some wave touched LDS or loaded something.
+        self.ordered = set()
         self.counts = {}
 
     def _dispatch_packet(self, grid, threads):
@@ -286,4 +310,7 @@ class Machine:
                 for name, count in wave.counts.items():
                     best = self.counts.setdefault(name, set())
                     best.add(count)
+        # Who waits for a store that nobody else comes upon orders nothing.
+        if self.memory.shared:
+            self.waited |= self.stored
 

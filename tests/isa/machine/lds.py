@@ -67,6 +67,11 @@ class Lds:
             bad = ~(self.known[index] | (self.flight[index] != 0))
             if bad.any():
                 self._report('is read and was never written', index, bad, who)
+        self.read_by(index, wave, epoch)
+
+    def read_by(self, index, wave, epoch):
+        """A read may have its effect in this epoch: that of its issue, and
+        that of the wait for it."""
         same = self.read_at[index] == epoch
         other = same & (self.reader[index] != wave)
         self.reader[index] = np.where(other, SEVERAL, wave)

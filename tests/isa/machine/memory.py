@@ -20,22 +20,24 @@ class Written:
         self.wave = np.zeros(size, np.int32)
         self.epoch = np.zeros(size, np.int32)
 
-    def conflict(self, index, wave):
-        """Bytes that another wave wrote and nothing orders with this one."""
+    def others(self, index, wave):
+        """Bytes that another wave wrote, or None; and those of them that
+        nothing orders with this one."""
         block = self.block[index]
         if not block.any():
-            return None
-        bad = (block != 0) & (
-            (block != wave.block.number) |
-            ((self.wave[index] != wave.number) &
-             (self.epoch[index] >= wave.epoch)))
-        return bad if bad.any() else None
+            return None, None
+        strange = (block != 0) & (block != wave.block.number)
+        theirs = strange | (block != 0) & (self.wave[index] != wave.number)
+        if not theirs.any():
+            return None, None
+        return theirs, strange | theirs & (self.epoch[index] >= wave.epoch)
 
 
 class Memory:
     def __init__(self):
         self.buffers = []
         self.written = {}       # start of a buffer -> Written
+        self.shared = False     # did a wave come upon what another wrote?
         self.next = 0x7F0000000000
 
     def add(self, name, data, alignment=4096):
@@ -80,8 +82,9 @@ class Memory:
         for start, _, index in self._shadow(addresses, size):
             if start not in self.written:
                 continue
-            bad = self.written[start].conflict(index, wave)
-            if bad is not None:
+            theirs, bad = self.written[start].others(index, wave)
+            self.shared = self.shared or theirs is not None
+            if theirs is not None and bad.any():
                 name = next(b[3] for b in self.buffers if b[0] == start)
                 raise Race(f'{who}: {what} byte {int(index[bad].min())} of '
                            f'{name}, which another wave writes, in no order')

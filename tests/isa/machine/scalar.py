@@ -34,8 +34,12 @@ def end(d):
 
 @define('s_barrier')
 def barrier(d):
+    source = d.source.index
+
     def run(w):
         w.waiting = True
+        w.fences.add((source, None))
+        w.block.machine.executed.add(source)
         w.counts['barrier'] = w.counts.get('barrier', 0) + 1
     return run
 
@@ -62,10 +66,16 @@ def wait(d):
     source = d.source.index
 
     def run(w):
-        if len(w.vm) > vm and w.wait_vm(vm):
-            w.block.machine.waited.add((source, 'vmcnt'))
+        machine = w.block.machine
+        machine.executed.add(source)
+        if len(w.vm) > vm:
+            some = w.wait_vm(vm)
+            if some:
+                (machine.waited if some == 'copies' else
+                 machine.stored).add((source, 'vmcnt'))
         if len(w.lgkm) > lgkm and w.wait_lgkm(lgkm):
-            w.block.machine.waited.add((source, 'lgkmcnt'))
+            machine.waited.add((source, 'lgkmcnt'))
+            w.fences.add((source, 'lgkmcnt'))
     return run
 
 

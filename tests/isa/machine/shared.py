@@ -51,6 +51,8 @@ def read(w, d, index, land, rows):
 
     def settle():
         lds.check_read(index, w.number, since, who)
+        if w.epoch != since:
+            lds.read_by(index, w.number, w.epoch)
     w.issue(Operation('lds', d.source, lambda: land(lds.data[index]), settle,
                       registers=rows, reads=index), [w.lgkm])
 
