@@ -36,10 +36,10 @@ struct some_loader {
         return head_page ? p.head * page_size : 0;
     }
 
-    // Whether queries come with a piece of this kind of the tile at hand.
-    GROAT_DEVICE bool with_queries(int kind) const
+    // Whether they come with a piece of the tile at hand.
+    GROAT_DEVICE bool has_queries() const
     {
-        return BM > 0 && kind == of_keys && tile == 0;
+        return with_queries && tile == 0;
     }
 
     // Columns of piece `n` of the queries, rows [first, first + q_rows).
@@ -178,14 +178,14 @@ struct box_loader : some_loader, by_pieces<box_loader<lane_count>> {
     {
         u32 bytes = expected<kind, which>(l.p);
 
-        if (with_queries(kind))
+        if (has_queries())
             bytes += q_bytes * (leader_counts ? 2 : 1);
         at.template acquire<n>();
         at.template expect<n>(bytes, chosen && (!leader_counts || j.rank == 0));
         if constexpr (entry == entry_trace)
             note_step(kind, l, which, n, bytes);
-        if constexpr (BM > 0)
-            if (with_queries(kind))
+        if constexpr (with_queries && kind == of_keys)
+            if (has_queries())
                 bring_queries<n>();
     }
 
@@ -307,8 +307,8 @@ struct cell_loader : some_loader, by_pieces<cell_loader<threads>> {
         u32 to = at.template slot_ptr<n>();
 
         at.template acquire<n>();
-        if constexpr (BM > 0)
-            if (with_queries(kind))
+        if constexpr (with_queries && kind == of_keys)
+            if (has_queries())
                 bring_queries<n>();
         if constexpr (kind == of_keys)
             l.rows.template copy_rows<k_copy, k_rows>(
@@ -357,7 +357,7 @@ struct cell_loader : some_loader, by_pieces<cell_loader<threads>> {
     // The oldest tile in flight has landed.
     GROAT_DEVICE void land()
     {
-        bool queries = BM > 0 && landed == 0 && chosen;
+        bool queries = with_queries && landed == 0 && chosen;
 
         GROAT_UNROLL
         for (u32 n = 0; n < ring_pieces; n++) {

@@ -45,7 +45,7 @@ static_assert(config == 0 || config == 1 || config == 2 || config == 3 || config
 constexpr int depth = 128; // elements: head size
 static_assert((depth >= 16 && depth <= 512 && (depth - 16) % 16 == 0), "depth: allowed 16..512/16");
 constexpr int page_size = 16; // keys: keys of a page; 0: a sequence's keys lie one behind the other
-static_assert((page_size >= 0 && page_size <= 1024), "page_size: allowed 0..1024");
+static_assert((page_size >= 0 && page_size <= 16) || (page_size >= 20 && page_size <= 28 && (page_size - 20) % 4 == 0) || page_size == 40 || page_size == 56 || (page_size >= 32 && page_size <= 2048 && (page_size - 32) % 16 == 0), "page_size: allowed 0..16|20..28/4|40|56|32..2048/16");
 constexpr bool head_page = false; // -: pages are [heads, page, depth], else [page, heads, depth]
 static_assert((head_page >= 0 && head_page <= 1), "head_page: allowed 0|1");
 constexpr int mode_single = 0;

@@ -65,11 +65,9 @@ template <int> struct scores_of : share {
     }
 
     template <int kind, int which, int m>
-    GROAT_DEVICE void take(u32 piece, u32 i, u32 tile)
+    GROAT_DEVICE void take(u32 piece, u32 i, u32)
     {
         if constexpr (kind == of_keys) {
-            if (tile == 0 && row >= q_rows)
-                mbarrier_wait(j.q1_bar(m), 0);
             wgmma_fence();
             GROAT_UNROLL
             for (int b = 0; b < blocks; b++)

@@ -34,6 +34,9 @@ template <typename user> struct consumer : by_pieces<consumer<user>> {
         if constexpr (leader_counts)
             mbarrier_arrive_peer(at.in.full(at.index, n), 1,
                                  j.rank == 0 && thread_index() == 0);
+        if constexpr (with_queries && q_tiles == 2 && kind == of_keys)
+            if (tile == 0)
+                mbarrier_wait(j.q1_bar(n), 0);
         use.template take<kind, which, n>(at.template slot_ptr<n>(), i, tile);
     }
 
@@ -93,8 +96,8 @@ struct write_slots {
     template <int kind, int which, int n>
     GROAT_DEVICE void take(u32 piece, u32, u32 tile)
     {
-        if constexpr (BM > 0)
-            if (kind == of_keys && tile == 0)
+        if constexpr (with_queries && kind == of_keys)
+            if (tile == 0)
                 write_queries(n);
         write(piece, ring::piece_bytes,
               output + ring_at + static_cast<u64>(tile) * slot_bytes +
@@ -105,11 +108,9 @@ struct write_slots {
     GROAT_DEVICE void write_queries(u32 n) const
     {
         write(j.base + n * q_bytes, q_bytes, output + n * q_bytes);
-        if constexpr (q_tiles == 2) {
-            mbarrier_wait(j.q1_bar(n), 0);
+        if constexpr (q_tiles == 2)
             write(j.base + q1_at + n * q_bytes, q_bytes,
                   output + q1_at + n * q_bytes);
-        }
     }
 
     GROAT_DEVICE static void write(u32 from, u32 bytes, u64 to)

@@ -19,6 +19,8 @@ typedef kv_producer_pipeline_args arguments;
 constexpr bool multicast = mode == mode_pair_multicast;
 constexpr bool leader_counts = mode == mode_pair_sm100;
 constexpr bool with_products = entry == entry_scores || entry == entry_output;
+// Of P V they are not needed.
+constexpr bool with_queries = BM > 0 && entry != entry_output;
 constexpr u32 consumer_threads = 32 * consumers;
 constexpr u32 producer_threads = 32 * producers;
 

@@ -487,7 +487,7 @@ static void take_step(ring *r, const turn *t, const place *at, int64_t piece)
 {
     const groat__walk_shape *s = &r->c->s;
     int64_t full = r->slot * s->ring_pieces + piece;
-    int64_t bytes = t->tile == 0 && !t->values && s->BM > 0 ? s->q_bytes : 0;
+    int64_t bytes = r->step == 0 && s->BM > 0 ? s->q_bytes : 0;
 
     for (int64_t rank = 0; rank < 2; rank++) {
         cut p = cut_of(s, t->values, t->part + piece, rank);
@@ -537,9 +537,6 @@ static void take_issues(ring *r, const turn *t, const place *at, int64_t piece)
     cut p = cut_of(&r->c->s, t->values, t->part + piece, r->rank);
     recorder w = {r, at, piece, p.inner};
 
-    /* A record says where in the issuer's own slot, the halves apart. */
-    if (r->c->s.mode == PAIR_MULTICAST)
-        p.down = p.right = 0;
     (void)each_box(r->c, &p, at, record, &w);
 }
 

@@ -255,7 +255,7 @@ static const breaker breakers[] = {
     {"kv_producer_pipeline",
      "entry != output || (v_rows % 16 == 0 && v_cols % (granule * col_groups) "
      "== 0 && padded_depth / halves / col_groups <= 256)",
-     "cuda:sm_90a", "entry=output,depth=512", NULL},
+     "cuda:sm_90a", "entry=output,depth=512,consumers=4", NULL},
     {"kv_producer_pipeline",
      "after_at + 8 * ring_pieces + 8 <= arch_shared_bytes", "cuda:sm_90a",
      "slots=8", NULL},
