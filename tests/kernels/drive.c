@@ -86,6 +86,18 @@ int64_t drive_value(const groat_spec *spec, const char *name)
     return value;
 }
 
+void drive_read(const groat_spec *spec, const char *names, int64_t *values)
+{
+    while (*names != '\0') {
+        size_t len = strcspn(names, " ");
+        char name[64];
+
+        (void)snprintf(name, sizeof(name), "%.*s", (int)len, names);
+        *values++ = drive_value(spec, name);
+        names += len + strspn(names + len, " ");
+    }
+}
+
 /* ---- run-time arguments ------------------------------------------------- */
 
 /* The argument that a name of so many characters names; the driver's end where

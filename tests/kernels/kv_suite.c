@@ -20,52 +20,56 @@ const kv_case kv_known_tiles[KV_KNOWN] = {
     {1, 128, 32, 32, 128, 256, 256, 4, 32, 16, 3, 0, 4, 60, 0, 0, 1},
 };
 
-/* Their digests, the bytes at a few places, and of three bursts soffset and the
- * voffset of known_lanes. */
+/* Their bytes at a few places. */
+static const int known_at[KV_KNOWN][14] = {
+    {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 3333, 4103, 8191},
+    {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 3333, 4103, 6405, 8191},
+    {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 2055, 3333, 4095},
+    {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 3333, 4103, 8191},
+};
+static const int known_byte[KV_KNOWN][14] = {
+    {0xc3, 0x9c, 0x22, 0x61, 0x14, 0xfd, 0xa7, 0x89, 0xe1, 0x8a, 0x84, 0xfb,
+     0x36},
+    {0xb9, 0x92, 0x18, 0x57, 0xc7, 0xd7, 0x3b, 0xda, 0x1c, 0x80, 0x77, 0xf0,
+     0x00, 0x00},
+    {0x3e, 0x17, 0x9d, 0x3b, 0x8f, 0x5c, 0x22, 0x04, 0x40, 0x05, 0xaf, 0xff,
+     0x07},
+    {0x8a, 0x63, 0xe9, 0x28, 0x98, 0xa8, 0x0c, 0xac, 0x00, 0x05, 0xfc, 0x29,
+     0x00},
+};
+
+/* Their digests, and of three bursts, the first two and the last, soffset and
+ * the voffset of known_lanes. */
 static const struct {
     uint32_t crc;
     uint64_t fnv;
-    int at[14];
-    int byte[14];
-    int burst[3];
+    int last;
     int soffset[3];
     int voffset[8];
 } known_of[KV_KNOWN] = {
     {0x01a5ba84,
      0xd195d8db19c6051a,
-     {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 3333, 4103, 8191},
-     {0xc3, 0x9c, 0x22, 0x61, 0x14, 0xfd, 0xa7, 0x89, 0xe1, 0x8a, 0x84, 0xfb,
-      0x36},
-     {0, 1, 7},
+     7,
      {0, 4096, 28672},
      {0, 16, 1040, 3888, 272, 2560, 32, 3888}},
     {0x1f1a9333,
      0x0b8041273eea914e,
-     {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 3333, 4103, 6405, 8191},
-     {0xb9, 0x92, 0x18, 0x57, 0xc7, 0xd7, 0x3b, 0xda, 0x1c, 0x80, 0x77, 0xf0,
-      0x00, 0x00},
-     {0, 1, 7},
+     7,
      {128, 32896, 229504},
      {0, 16, 8192, 30720, 16, 22560, 2080, 28672}},
     {0x9058c405,
      0xf7b17e09eae3f176,
-     {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 2055, 3333, 4095},
-     {0x3e, 0x17, 0x9d, 0x3b, 0x8f, 0x5c, 0x22, 0x04, 0x40, 0x05, 0xaf, 0xff,
-      0x07},
-     {0, 1, 3},
+     3,
      {64, 8256, 24640},
      {0, 16, 2064, 7680, 512, 5152, 32, 7680}},
     {0xa1623f75,
      0xb22a0a660bb78e25,
-     {0, 15, 16, 64, 528, 1023, 1024, 1555, 2047, 2048, 3333, 4103, 8191},
-     {0x8a, 0x63, 0xe9, 0x28, 0x98, 0xa8, 0x0c, 0xac, 0x00, 0x05, 0xfc, 0x29,
-      0x00},
-     {0, 1, 7},
+     7,
      {16384, 24576, 24768},
      {0, 16, 2048, 7680, 16, 5664, 544, 7168}},
 };
 
-/* Burst by its place in `burst`, and lane. */
+/* Which of the three, and lane. */
 static const int known_lanes[8][2] = {{0, 0}, {0, 1},  {0, 17}, {0, 63},
                                       {1, 5}, {1, 40}, {2, 2},  {2, 63}};
 
@@ -76,17 +80,16 @@ static void check_walk(int index, unsigned char *image)
 
     ck_assert_uint_eq(kv_walk(&kv_known_tiles[index], image, bursts),
                       (size_t)kv_tile_bytes(&kv_known_tiles[index]) / BURST);
-    for (size_t n = 0; n < COUNT(known_of->at); n++)
-        if (n == 0 || known_of[index].at[n] != 0)
-            ck_assert_int_eq(image[known_of[index].at[n]],
-                             known_of[index].byte[n]);
+    for (size_t n = 0; n < COUNT(known_at[0]); n++)
+        if (n == 0 || known_at[index][n] != 0)
+            ck_assert_int_eq(image[known_at[index][n]], known_byte[index][n]);
     for (size_t n = 0; n < COUNT(known_lanes); n++) {
         int which = known_lanes[n][0];
-        const kv_burst *b = &bursts[known_of[index].burst[which]];
+        int burst = which == 2 ? known_of[index].last : which;
 
-        ck_assert_int_eq(b->m0, BURST * known_of[index].burst[which]);
-        ck_assert_int_eq(b->soffset, known_of[index].soffset[which]);
-        ck_assert_int_eq(b->voffset[known_lanes[n][1]],
+        ck_assert_int_eq(bursts[burst].m0, BURST * burst);
+        ck_assert_int_eq(bursts[burst].soffset, known_of[index].soffset[which]);
+        ck_assert_int_eq(bursts[burst].voffset[known_lanes[n][1]],
                          known_of[index].voffset[n]);
     }
 }

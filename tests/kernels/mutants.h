@@ -44,10 +44,19 @@
 #include <stddef.h>
 
 /* What most families have, as a row names it. */
-#define BARRIER  "block_barrier();"
-#define FENCE    "shared_fence();"
-#define COMMIT   "async_commit();"
-#define WAIT_ALL "async_wait<0, 0>();"
+#define BARRIER   "block_barrier();"
+#define FENCE     "shared_fence();"
+#define COMMIT    "async_commit();"
+#define WAIT_ALL  "async_wait<0, 0>();"
+#define WAIT_ONE  "async_wait<1, 1>();"
+#define IN_POISON "void poison("
+/* What common/stream.h has; MORE: with one more left in flight. */
+#define IN_STREAM  "vec4 stream_tiles("
+#define WAIT_AHEAD "async_wait<ahead * copies, ahead>();"
+#define WAIT_MORE  "async_wait<ahead * copies + 1, ahead + 1>();"
+#define TAIL_MORE  "async_wait<1, ahead + 1>();"
+#define NEXT_FILL  "fill = fill + 1 == slots ? 0 : fill + 1;"
+#define NEXT_USE   "use = use + 1 == slots ? 0 : use + 1;"
 
 /* Vendors, by the arch of the target. */
 enum { AMD = 1, NV = 2, ALL = AMD | NV };

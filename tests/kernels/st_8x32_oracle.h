@@ -21,6 +21,8 @@ static const char *const placements[] = {"default", "v227"};
 
 /* ---- a case -------------------------------------------------------------- */
 
+/* A spec's constants, in the order in which the tests read them, and the
+ * arguments of a launch. */
 typedef struct st_case {
     int64_t entry, dtype, keys, depth, cols, ld, warps, v227, reader, stages;
     int64_t slot; /* 0: the default */

@@ -28,7 +28,6 @@
 #define PIPE_STREAM    "kv_buffer_pipelined:entry=stream" STAGES " block_step=2"
 #define PIPE_ATTENTION "kv_buffer_pipelined:entry=attention" STAGES
 
-#define POISON_IT "void poison("
 #define WAIT_KEYS "async_wait<vm, 1>();"
 #define WAIT_VALS "async_wait<2 * vm, 2>();"
 #define RUN       "struct pipeline {"
@@ -44,15 +43,12 @@ static const mutant table[] = {
     {LDS_SCORES, {"", "", 0, ""}, 0, 0},
     {LDS_OUTPUT, {"", "", 0, ""}, 0, 0},
     {LDS_STREAM, {"", "", 0, ""}, 0, 0},
-    {LDS_IMAGE, {POISON_IT, FENCE, 0, ""}, AMD, 0},
-    {LDS_IMAGE, {POISON_IT, BARRIER, 0, ""}, ALL, 0},
+    {LDS_IMAGE, {IN_POISON, FENCE, 0, ""}, AMD, 0},
+    {LDS_IMAGE, {IN_POISON, BARRIER, 0, ""}, ALL, 0},
     {LDS_STREAM, {"void load_from_dram(", COMMIT, 0, ""}, NV, 0},
     {LDS_SCORES, {"void copy_to_shared(", WAIT_ALL, 0, ""}, AMD, 0},
     {LDS_STREAM, {"void copy_to_shared(", WAIT_ALL, 0, ";"}, ALL, 0},
-    {LDS_STREAM,
-     {"void copy_to_shared(", WAIT_ALL, 0, "async_wait<1, 1>();"},
-     ALL,
-     0},
+    {LDS_STREAM, {"void copy_to_shared(", WAIT_ALL, 0, WAIT_ONE}, ALL, 0},
     {LDS_SCORES, {LDS_RUN, BARRIER, 0, ""}, AMD, 0},
     {LDS_OUTPUT, {LDS_RUN, BARRIER, 0, ";"}, AMD, 0},
     {LDS_IMAGE, {LDS_RUN, BARRIER, 0, " ;"}, ALL, 0},
@@ -94,9 +90,9 @@ static const mutant table[] = {
     {REG_SCORES, {"", "", 0, ""}, 0, 0},
     {REG_OUTPUT, {"", "", 0, ""}, 0, 0},
     {REG_STREAM, {"", "", 0, ""}, 0, 0},
-    {REG_IMAGE, {POISON_IT, FENCE, 0, ""}, AMD, 0},
+    {REG_IMAGE, {IN_POISON, FENCE, 0, ""}, AMD, 0},
     /* A wave poisons and stores, stores and folds the same places. */
-    {REG_IMAGE, {POISON_IT, BARRIER, 0, ""}, NV, 0},
+    {REG_IMAGE, {IN_POISON, BARRIER, 0, ""}, NV, 0},
     {REG_STREAM, {"void copy_to_shared(", FENCE, 0, ""}, AMD, 0},
     {REG_STREAM, {USE, BARRIER, 0, ""}, NV, 0},
     {REG_SCORES, {USE, BARRIER, 0, ";"}, AMD, 0},
@@ -124,8 +120,8 @@ static const mutant table[] = {
     {PIPE_ATTENTION, {"", "", 0, ""}, 0, 0},
     {PIPE_IMAGE, {"", "", 0, ""}, 0, 0},
     {PIPE_STREAM, {"", "", 0, ""}, 0, 0},
-    {PIPE_IMAGE, {POISON_IT, FENCE, 0, ""}, AMD, 0},
-    {PIPE_IMAGE, {POISON_IT, BARRIER, 0, ""}, ALL, 0},
+    {PIPE_IMAGE, {IN_POISON, FENCE, 0, ""}, AMD, 0},
+    {PIPE_IMAGE, {IN_POISON, BARRIER, 0, ""}, ALL, 0},
     {PIPE_STREAM, {"void load(const block_place", COMMIT, 0, ""}, NV, 0},
     {PIPE_STREAM, {"void load(const block_place", COMMIT, 1, ""}, NV, 0},
     {PIPE_STREAM, {RUN, WAIT_KEYS, 0, ";"}, ALL, 0},
@@ -135,7 +131,7 @@ static const mutant table[] = {
     {PIPE_STREAM, {RUN, WAIT_ALL, 0, ";"}, ALL, 0},
     {PIPE_ATTENTION, {RUN, WAIT_ALL, 0, " ;"}, AMD, 0},
     {PIPE_STREAM, {RUN, WAIT_ALL, 0, WAIT_KEYS}, ALL, 0},
-    {PIPE_STREAM, {RUN, WAIT_ALL, 0, "async_wait<1, 1>();"}, ALL, 0},
+    {PIPE_STREAM, {RUN, WAIT_ALL, 0, WAIT_ONE}, ALL, 0},
     {PIPE_IMAGE, {RUN, WAIT_ALL, 0, WAIT_KEYS}, ALL, 0},
     {PIPE_STREAM, {RUN, WAIT_VALS, 0, ";"}, ALL, 0},
     {PIPE_ATTENTION, {RUN, WAIT_VALS, 0, " ;"}, AMD, 0},

@@ -23,13 +23,9 @@
 #define PRODUCT  FAMILY "entry=output," SMALL
 #define PRODUCT8 FAMILY "entry=output," FP8
 
-#define IN_POISON  "void poison("
-#define IN_IMAGE   "void image("
-#define IN_PIECES  "void fragments("
-#define IN_STREAM  "vec4 stream_tiles("
-#define IN_OUTPUT  "void output("
-#define WAIT_AHEAD "async_wait<ahead * copies, ahead>();"
-#define LOOSE      "async_wait<1, 1>();"
+#define IN_IMAGE  "void image("
+#define IN_PIECES "void fragments("
+#define IN_OUTPUT "void output("
 
 static const mutant table[] = {
     /* the family as it is */
@@ -47,23 +43,20 @@ static const mutant table[] = {
     {IMAGE7, {IN_POISON, BARRIER, 0, ""}, ALL, 0},
     {IMAGE, {IN_IMAGE, COMMIT, 0, ""}, NV, 0},
     {IMAGE, {IN_IMAGE, WAIT_ALL, 0, ""}, ALL, 0},
-    {IMAGE, {IN_IMAGE, WAIT_ALL, 0, LOOSE}, ALL, 0},
-    {IMAGE7, {IN_IMAGE, WAIT_ALL, 0, LOOSE}, ALL, 0},
+    {IMAGE, {IN_IMAGE, WAIT_ALL, 0, WAIT_ONE}, ALL, 0},
+    {IMAGE7, {IN_IMAGE, WAIT_ALL, 0, WAIT_ONE}, ALL, 0},
     {IMAGE7, {IN_IMAGE, BARRIER, 0, ""}, ALL, 0},
     {PIECES, {IN_PIECES, COMMIT, 0, ""}, NV, 0},
     {PIECES, {IN_PIECES, WAIT_ALL, 0, ""}, ALL, 0},
-    {PIECES, {IN_PIECES, WAIT_ALL, 0, LOOSE}, ALL, 0},
-    {PIECES7, {IN_PIECES, WAIT_ALL, 0, LOOSE}, ALL, 0},
+    {PIECES, {IN_PIECES, WAIT_ALL, 0, WAIT_ONE}, ALL, 0},
+    {PIECES7, {IN_PIECES, WAIT_ALL, 0, WAIT_ONE}, ALL, 0},
     {PIECES, {IN_PIECES, BARRIER, 0, ""}, ALL, 0},
     {STREAM, {IN_STREAM, COMMIT, 0, ""}, NV, 0},
     {STREAM, {IN_STREAM, COMMIT, 1, ""}, NV, 0},
     {STREAM, {IN_STREAM, WAIT_AHEAD, 0, ";"}, ALL, 0},
-    {STREAM,
-     {IN_STREAM, WAIT_AHEAD, 0, "async_wait<ahead * copies + 1, ahead + 1>();"},
-     ALL,
-     0},
+    {STREAM, {IN_STREAM, WAIT_AHEAD, 0, WAIT_MORE}, ALL, 0},
     {STREAM, {IN_STREAM, WAIT_ALL, 0, ";"}, ALL, 0},
-    {STREAM, {IN_STREAM, WAIT_ALL, 0, "async_wait<1, ahead + 1>();"}, ALL, 0},
+    {STREAM, {IN_STREAM, WAIT_ALL, 0, TAIL_MORE}, ALL, 0},
     {STREAM7, {IN_STREAM, BARRIER, 0, ""}, ALL, 0},
     {STREAM7, {IN_STREAM, BARRIER, 1, ""}, ALL, 0},
     /* The loads' values were used, so only stores would need this one. */
@@ -71,7 +64,7 @@ static const mutant table[] = {
     /* AMD counts copies, not groups, and nobody else multiplies. */
     {PRODUCT, {IN_OUTPUT, COMMIT, 0, ""}, 0, 0},
     {PRODUCT, {IN_OUTPUT, WAIT_ALL, 0, ""}, AMD, 0},
-    {PRODUCT, {IN_OUTPUT, WAIT_ALL, 0, LOOSE}, AMD, 0},
+    {PRODUCT, {IN_OUTPUT, WAIT_ALL, 0, WAIT_ONE}, AMD, 0},
     {PRODUCT, {IN_OUTPUT, BARRIER, 0, ""}, AMD, 0},
     {PRODUCT, {IN_OUTPUT, BARRIER, 1, ""}, AMD, 0},
     /* For the judge a read is over when it returns. */

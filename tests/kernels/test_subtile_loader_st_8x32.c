@@ -542,18 +542,13 @@ END_TEST
 static st_case case_of(const groat_spec *spec)
 {
     st_case t = {0};
+    int64_t constants[11];
 
-    t.entry = drive_value(spec, "entry");
-    t.dtype = drive_value(spec, "dtype");
-    t.keys = drive_value(spec, "tile_keys");
-    t.depth = drive_value(spec, "depth");
-    t.cols = drive_value(spec, "src_cols");
-    t.ld = drive_value(spec, "ld");
-    t.warps = drive_value(spec, "num_warps");
-    t.v227 = drive_value(spec, "placement");
-    t.reader = drive_value(spec, "reader");
-    t.stages = drive_value(spec, "stages");
-    t.slot = drive_value(spec, "slot_bytes");
+    drive_read(spec,
+               "entry dtype tile_keys depth src_cols ld num_warps placement "
+               "reader stages slot_bytes",
+               constants);
+    memcpy(&t, constants, sizeof(constants));
     t.row_tiles = t.entry == STREAM ? t.stages + 1 : 2;
     t.col_tiles = t.cols / t.depth < 2 ? 1 : 2;
     t.step = 1;

@@ -18,15 +18,8 @@
 #define STREAM "subtile_loader:entry=stream,stages=3," SHAPE LAUNCH
 #define SCORES "subtile_loader:entry=scores," SHAPE LAUNCH
 
-#define IN_STREAM "vec4 stream_tiles("
-#define IN_POISON "void poison("
 #define IN_LOAD   "void load_one("
 #define IN_SCORES "void scores("
-#define WAIT      "async_wait<ahead * copies, ahead>();"
-#define WAIT_MORE "async_wait<ahead * copies + 1, ahead + 1>();"
-#define WAIT_ONE  "async_wait<1, 1>();"
-#define NEXT_SLOT "fill = fill + 1 == slots ? 0 : fill + 1;"
-#define NEXT_USE  "use = use + 1 == slots ? 0 : use + 1;"
 #define CHAIN     "constexpr u32 chain("
 
 static const mutant table[] = {
@@ -49,16 +42,16 @@ static const mutant table[] = {
     {SCORES, {IN_SCORES, BARRIER, 0, ""}, AMD, 0},
     {STREAM, {IN_STREAM, COMMIT, 0, ""}, NV, 0},
     {STREAM, {IN_STREAM, COMMIT, 1, ""}, NV, 0},
-    {STREAM, {IN_STREAM, WAIT, 0, ";"}, ALL, 0},
-    {STREAM, {IN_STREAM, WAIT, 0, WAIT_MORE}, ALL, 0},
+    {STREAM, {IN_STREAM, WAIT_AHEAD, 0, ";"}, ALL, 0},
+    {STREAM, {IN_STREAM, WAIT_AHEAD, 0, WAIT_MORE}, ALL, 0},
     {STREAM, {IN_STREAM, WAIT_ALL, 0, ";"}, ALL, 0},
-    {STREAM, {IN_STREAM, WAIT_ALL, 0, "async_wait<1, ahead + 1>();"}, ALL, 0},
+    {STREAM, {IN_STREAM, WAIT_ALL, 0, TAIL_MORE}, ALL, 0},
     /* A wave folds the chunks that it loads: its own wait is enough. */
     {STREAM, {IN_STREAM, BARRIER, 0, ""}, 0, 0},
     {STREAM, {IN_STREAM, BARRIER, 1, ""}, 0, 0},
     {STREAM, {IN_STREAM, FENCE, 0, ""}, 0, 0},
-    {STREAM, {IN_STREAM, NEXT_SLOT, 0, "fill = 0;"}, ALL, 0},
-    {STREAM, {IN_STREAM, NEXT_SLOT, 1, ""}, ALL, 0},
+    {STREAM, {IN_STREAM, NEXT_FILL, 0, "fill = 0;"}, ALL, 0},
+    {STREAM, {IN_STREAM, NEXT_FILL, 1, ""}, ALL, 0},
     {STREAM, {IN_STREAM, NEXT_USE, 0, ""}, ALL, 0},
     /* Addresses. */
     {IMAGE, {CHAIN, "<1, 1, 4>", 0, "<1, 0, 4>"}, 0, ALL},

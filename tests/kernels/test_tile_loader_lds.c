@@ -21,6 +21,7 @@ enum { LANES = 64, POISON = 0xEE, TARGETS = 64 };
 
 /* ---- the walk ---------------------------------------------------------- */
 
+/* The spec's constants in the order of case_of(), and one tile of a source. */
 typedef struct tile_case {
     int64_t elem, rows, cols, ld, src_cols, warps, bits, base, shift, lw, full;
     int64_t src_row, src_col, block_rows;
@@ -132,18 +133,13 @@ typedef struct subject {
 static tile_case case_of(const groat_spec *spec)
 {
     tile_case t = {0};
+    int64_t constants[11];
 
-    t.elem = drive_value(spec, "elem_bytes");
-    t.rows = drive_value(spec, "tile_rows");
-    t.cols = drive_value(spec, "tile_cols");
-    t.ld = drive_value(spec, "ld");
-    t.src_cols = drive_value(spec, "src_cols");
-    t.warps = drive_value(spec, "num_loading_warps");
-    t.bits = drive_value(spec, "swizzle_bits");
-    t.base = drive_value(spec, "swizzle_base");
-    t.shift = drive_value(spec, "swizzle_shift");
-    t.lw = drive_value(spec, "load_width");
-    t.full = drive_value(spec, "full_width");
+    drive_read(spec,
+               "elem_bytes tile_rows tile_cols ld src_cols num_loading_warps "
+               "swizzle_bits swizzle_base swizzle_shift load_width full_width",
+               constants);
+    memcpy(&t, constants, sizeof(constants));
     return t;
 }
 

@@ -14,13 +14,7 @@
 #define IMAGE  "tile_loader_lds:entry=image," SHAPE
 #define STREAM "tile_loader_lds:entry=stream,stages=3," SHAPE
 
-#define IN_STREAM  "vec4 stream_tiles("
-#define IN_POISON  "void poison("
-#define WAIT       "async_wait<ahead * copies, ahead>();"
-#define WAIT_MORE  "async_wait<ahead * copies + 1, ahead + 1>();"
-#define GATE       "wave >= num_loading_warps"
-#define NEXT_SLOT  "fill = fill + 1 == slots ? 0 : fill + 1;"
-#define SECOND_USE "use = use + 1 == slots ? 0 : use + 1;"
+#define GATE "wave >= num_loading_warps"
 
 static const mutant table[] = {
     {IMAGE, {"", "", 0, ""}, 0, 0}, /* the loader as it is */
@@ -29,25 +23,25 @@ static const mutant table[] = {
     {IMAGE, {IN_POISON, BARRIER, 0, ""}, ALL, 0},
     {IMAGE, {"void image(", COMMIT, 0, ""}, NV, 0},
     {IMAGE, {"void image(", WAIT_ALL, 0, ""}, ALL, 0},
-    {IMAGE, {"void image(", WAIT_ALL, 0, "async_wait<1, 1>();"}, ALL, 0},
+    {IMAGE, {"void image(", WAIT_ALL, 0, WAIT_ONE}, ALL, 0},
     {IMAGE, {"void image(", BARRIER, 0, ""}, ALL, 0},
     {IMAGE, {"void load(", GATE, 0, "wave >= num_warps"}, ALL, 0},
     {STREAM, {IN_STREAM, COMMIT, 0, ""}, NV, 0},
     {STREAM, {IN_STREAM, COMMIT, 1, ""}, NV, 0},
-    {STREAM, {IN_STREAM, WAIT, 0, ";"}, ALL, 0},
-    {STREAM, {IN_STREAM, WAIT, 0, WAIT_MORE}, ALL, 0},
+    {STREAM, {IN_STREAM, WAIT_AHEAD, 0, ";"}, ALL, 0},
+    {STREAM, {IN_STREAM, WAIT_AHEAD, 0, WAIT_MORE}, ALL, 0},
     {STREAM, {IN_STREAM, WAIT_ALL, 0, ";"}, ALL, 0},
     /* In the tail NVIDIA's empty groups count on: ahead of them may stay. */
-    {STREAM, {IN_STREAM, WAIT_ALL, 0, "async_wait<1, 1>();"}, AMD, 0},
+    {STREAM, {IN_STREAM, WAIT_ALL, 0, WAIT_ONE}, AMD, 0},
     {STREAM, {IN_STREAM, WAIT_ALL, 0, "async_wait<0, ahead>();"}, 0, 0},
-    {STREAM, {IN_STREAM, WAIT_ALL, 0, "async_wait<1, ahead + 1>();"}, ALL, 0},
+    {STREAM, {IN_STREAM, WAIT_ALL, 0, TAIL_MORE}, ALL, 0},
     {STREAM, {IN_STREAM, BARRIER, 0, ""}, ALL, 0},
     {STREAM, {IN_STREAM, BARRIER, 1, ""}, ALL, 0},
     /* The loads' values were used, so only stores would need this one. */
     {STREAM, {IN_STREAM, FENCE, 0, ""}, 0, 0},
-    {STREAM, {IN_STREAM, NEXT_SLOT, 0, "fill = 0;"}, ALL, 0},
-    {STREAM, {IN_STREAM, NEXT_SLOT, 1, ""}, ALL, 0},
-    {STREAM, {IN_STREAM, SECOND_USE, 0, ""}, ALL, 0},
+    {STREAM, {IN_STREAM, NEXT_FILL, 0, "fill = 0;"}, ALL, 0},
+    {STREAM, {IN_STREAM, NEXT_FILL, 1, ""}, ALL, 0},
+    {STREAM, {IN_STREAM, NEXT_USE, 0, ""}, ALL, 0},
 };
 
 int main(void)
