@@ -241,8 +241,8 @@ static size_t cpu_targets(const groat_driver *driver, char text[TARGETS][48],
 
         (void)snprintf(text[count], sizeof(text[count]), "cpu:%s", archs[i]);
         targets[count] = text[count];
-        if (groat_spec_parse(drive_context, driver->family, targets[count], &spec,
-                             NULL) == GROAT_OK)
+        if (groat_spec_parse(drive_context, driver->family, targets[count],
+                             &spec, NULL) == GROAT_OK)
             count++;
         groat_spec_free(spec);
     }
