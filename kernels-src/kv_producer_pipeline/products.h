@@ -52,11 +52,17 @@ struct share {
     }
 };
 
+// Entries without a product have a shape too, which may have no room for one.
+GROAT_DEVICE constexpr int block_count(int columns, int n)
+{
+    return columns < n ? 1 : columns / n;
+}
+
 template <int> struct scores_of : share {
     static constexpr int columns = k_rows / col_groups;
     static constexpr int n = wgmma_width(columns) < 128 ? wgmma_width(columns)
                                                         : 128;
-    static constexpr int blocks = columns / n;
+    static constexpr int blocks = block_count(columns, n);
 
     wgmma_accumulator<n> sums[blocks];
 
@@ -102,7 +108,7 @@ typedef kv_operand<chunk_outer, BM == 0 ? 64 : BM, BN * 2, 16> p_tile;
 template <int> struct output_of : share {
     static constexpr int columns = v_cols / col_groups;
     static constexpr int n = wgmma_width(columns);
-    static constexpr int blocks = columns / n;
+    static constexpr int blocks = block_count(columns, n);
     static constexpr int groups = padded_depth / halves / v_cols;
 
     wgmma_accumulator<n> sums[groups][blocks];
