@@ -7,6 +7,8 @@
  */
 #include "judge_rig.h"
 
+#include "tests/kernels/tma_forms.h"
+
 enum { FULL = 0, OTHER = 8, SLOT = 1024 };
 
 /* ---- images ---------------------------------------------------------------
@@ -49,26 +51,6 @@ static void copy_boxes(const void *args)
     }
     await(FULL, 0);
     dump(SLOT, SLOT + work.bytes, 0);
-}
-
-/* Byte of a k-major tile of `rows` rows, chunks one after the other: the closed
- * forms, one for each swizzling, of byte `cc` of chunk `ch` of a row. */
-static unsigned tile_byte(unsigned swizzle, unsigned rows, unsigned row,
-                          unsigned ch, unsigned cc)
-{
-    switch (swizzle) {
-    case GROAT_CPU_SWIZZLE_128B:
-        return ch * rows * 128 + row * 128 + (((cc >> 4) ^ (row & 7)) << 4) +
-               (cc & 15);
-    case GROAT_CPU_SWIZZLE_64B:
-        return ch * rows * 64 + row * 64 +
-               (((cc >> 4) ^ ((row >> 1) & 3)) << 4) + (cc & 15);
-    case GROAT_CPU_SWIZZLE_32B:
-        return ch * rows * 32 + row * 32 +
-               (((cc >> 4) ^ ((row >> 2) & 1)) << 4) + (cc & 15);
-    default:
-        return ch * rows * 16 + row * 16 + cc;
-    }
 }
 
 /* A cache of `rows` rows of `heads` heads of `depth` numbers. */
@@ -186,10 +168,7 @@ START_TEST(test_rank_5)
     j_passes(copy_boxes);
     for (unsigned key = 0; key < 32; key++)
         for (unsigned byte = 0; byte < 256; byte++) {
-            unsigned ch = byte / 128;
-            unsigned cc = byte % 128;
-            unsigned at = (key >> 3) * 8 * 256 + ch * 1024 + (key & 7) * 128 +
-                          (((cc >> 4) ^ (key & 7)) << 4) + (cc & 15);
+            unsigned at = dense_byte(256, key, byte / 128, byte % 128);
 
             ck_assert_uint_eq(rig_j.out[at],
                               cache_byte(&c, 16 + (int)key, 1, byte));

@@ -9,15 +9,9 @@
 
 #include <math.h>
 
+#include "tests/kernels/tma_forms.h"
+
 enum { K_MAX = 128, N_MAX = 256, A_AT = 1024, B_AT = A_AT + 64 * K_MAX * 2 };
-
-/* How an operand of `rows` rows (columns of B) lies in shared memory. */
-enum { K_MAJOR, K_DENSE, MN_MAJOR, MN_INNER };
-
-typedef struct layout {
-    unsigned form;
-    unsigned swizzle; /* GROAT_CPU_SWIZZLE_* */
-} layout;
 
 static struct {
     signed char a[64][K_MAX];
@@ -25,56 +19,20 @@ static struct {
     unsigned number;
     unsigned n;
     unsigned k; /* numbers of the whole sum */
-    layout la, lb;
+    operand_form la, lb;
 } work;
 
 static unsigned size_of(void)
 {
-    return work.number == GROAT_CPU_FP8 ? 1 : 2;
+    return number_bytes(work.number);
 }
 
-/* Small integers in each format. */
-static unsigned encode(int x)
+static operand_form form_of(operand_form form, unsigned rows)
 {
-    unsigned sign = x < 0;
-    unsigned m = (unsigned)(x < 0 ? -x : x);
-    unsigned e = 0;
-
-    if (m == 0)
-        return 0;
-    while (m >> (e + 1) != 0)
-        e++;
-    switch (work.number) {
-    case GROAT_CPU_FP8:
-        return sign << 7 | (e + 7) << 3 | ((m << 3 >> e) & 7);
-    case GROAT_CPU_F16:
-        return sign << 15 | (e + 15) << 10 | ((m << 10 >> e) & 0x3ff);
-    default:
-        return sign << 15 | (e + 127) << 7 | ((m << 7 >> e) & 0x7f);
-    }
-}
-
-/* Byte of number (row, k) of an operand, whose rows are those of A or the
- * columns of B.  A k-major tile is chunk after chunk of k; an mn-major one has
- * rows of k and chunks of mn.  Dense and inner: chunks of 8 rows side by side.
- */
-static unsigned at_of(layout l, unsigned rows, unsigned row, unsigned k)
-{
-    unsigned size = size_of();
-    unsigned g = (16u << l.swizzle) / size;
-    unsigned masks[] = {0, 1, 3, 7};
-    bool mn = l.form >= MN_MAJOR;
-    unsigned lines = mn ? work.k : rows;
-    unsigned width = mn ? rows : work.k;
-    unsigned line = mn ? k : row;
-    unsigned column = mn ? row : k;
-    unsigned e = line * g + column % g + column / g * lines * g;
-
-    if (l.form == K_DENSE || l.form == MN_INNER)
-        e = line / 8 * 8 * width + column / g * 8 * g + line % 8 * g +
-            column % g;
-    e *= size;
-    return e ^ ((e >> 7 & masks[l.swizzle]) << 4);
+    form.rows = rows;
+    form.k = work.k;
+    form.number = work.number;
+    return form;
 }
 
 static uint64_t descriptor(unsigned at, unsigned lbo, unsigned sbo,
@@ -86,55 +44,41 @@ static uint64_t descriptor(unsigned at, unsigned lbo, unsigned sbo,
            codes[swizzle] << 62;
 }
 
-/* Of the numbers from k on: start, leading and stride offsets of each form. */
-static uint64_t describe(layout l, unsigned base, unsigned rows, unsigned k)
+/* Of the numbers from k on. */
+static uint64_t descriptor_of(operand_form form, unsigned base, unsigned rows,
+                              unsigned k)
 {
-    unsigned size = size_of();
-    unsigned span = 16u << l.swizzle;
-    unsigned in = k * size % span;
-    unsigned chunk = k * size / span;
+    operand_form whole = form_of(form, rows);
+    operand_words words = describe(&whole, k);
 
-    switch (l.form) {
-    case K_MAJOR:
-        if (l.swizzle == GROAT_CPU_SWIZZLE_NONE)
-            return descriptor(base + chunk * rows * 16, rows * 16, 128, 0);
-        return descriptor(base + in + chunk * rows * span, 16, 8 * span,
-                          l.swizzle);
-    case K_DENSE:
-        return descriptor(base + in + chunk * 1024, 16, 8 * work.k * size,
-                          l.swizzle);
-    case MN_MAJOR:
-        if (l.swizzle == GROAT_CPU_SWIZZLE_NONE)
-            return descriptor(base + k * 16, 128, work.k * 16, 0);
-        return descriptor(base + k * span, work.k * span, 8 * span, l.swizzle);
-    default:
-        return descriptor(base + k * rows * size, 1024, 8 * rows * size,
-                          l.swizzle);
-    }
+    return descriptor(base + words.start, words.lbo, words.sbo, form.swizzle);
 }
 
 static void store(unsigned at, int value)
 {
-    unsigned bits = encode(value);
+    unsigned bits = number_bits(work.number, value);
 
     env->ops->shared_store(env, at, &bits, size_of());
 }
 
 static void store_operands(void)
 {
+    operand_form a = form_of(work.la, 64);
+    operand_form b = form_of(work.lb, work.n);
+
     for (unsigned i = thread(); i < 64 * work.k; i += rig_j.threads)
-        store(A_AT + at_of(work.la, 64, i / work.k, i % work.k),
+        store(A_AT + operand_byte(&a, i / work.k, i % work.k),
               work.a[i / work.k][i % work.k]);
     for (unsigned i = thread(); i < work.n * work.k; i += rig_j.threads)
-        store(B_AT + at_of(work.lb, work.n, i / work.k, i % work.k),
+        store(B_AT + operand_byte(&b, i / work.k, i % work.k),
               work.b[i / work.k][i % work.k]);
 }
 
 static void product(unsigned k, bool accumulate, float *acc)
 {
-    env->ops->wgmma(env, work.number, work.n, work.la.form >= MN_MAJOR,
-                    work.lb.form >= MN_MAJOR, describe(work.la, A_AT, 64, k),
-                    describe(work.lb, B_AT, work.n, k), accumulate, acc);
+    env->ops->wgmma(env, work.number, work.n, is_mn(&work.la), is_mn(&work.lb),
+                    descriptor_of(work.la, A_AT, 64, k),
+                    descriptor_of(work.lb, B_AT, work.n, k), accumulate, acc);
 }
 
 /* Row and column of number i of a thread, out of its warp's 16 rows. */
@@ -206,21 +150,21 @@ static void setup(void)
     work.number = GROAT_CPU_BF16;
     work.n = 64;
     work.k = 64;
-    work.la = work.lb = (layout){K_MAJOR, GROAT_CPU_SWIZZLE_128B};
+    work.la = work.lb = (operand_form){.form = FORM_K, .swizzle = 3};
 }
 
-static const layout layouts[] = {
-    {K_MAJOR, GROAT_CPU_SWIZZLE_128B},  {K_MAJOR, GROAT_CPU_SWIZZLE_64B},
-    {K_MAJOR, GROAT_CPU_SWIZZLE_32B},   {K_MAJOR, GROAT_CPU_SWIZZLE_NONE},
-    {K_DENSE, GROAT_CPU_SWIZZLE_128B},  {MN_MAJOR, GROAT_CPU_SWIZZLE_128B},
-    {MN_MAJOR, GROAT_CPU_SWIZZLE_64B},  {MN_MAJOR, GROAT_CPU_SWIZZLE_32B},
-    {MN_MAJOR, GROAT_CPU_SWIZZLE_NONE}, {MN_INNER, GROAT_CPU_SWIZZLE_128B},
+static const operand_form layouts[] = {
+    {.form = FORM_K, .swizzle = 3},       {.form = FORM_K, .swizzle = 2},
+    {.form = FORM_K, .swizzle = 1},       {.form = FORM_K, .swizzle = 0},
+    {.form = FORM_K_DENSE, .swizzle = 3}, {.form = FORM_MN, .swizzle = 3},
+    {.form = FORM_MN, .swizzle = 2},      {.form = FORM_MN, .swizzle = 1},
+    {.form = FORM_MN, .swizzle = 0},      {.form = FORM_MN_INNER, .swizzle = 3},
 };
 
 /* _i: a layout, of A, of B. */
 START_TEST(test_layouts)
 {
-    layout l = layouts[(unsigned)_i / 2];
+    operand_form l = layouts[(unsigned)_i / 2];
 
     *(_i % 2 == 0 ? &work.la : &work.lb) = l;
     work.n = 128;
@@ -228,7 +172,7 @@ START_TEST(test_layouts)
     ck_assert_msg(j_judge(multiply, (uint64_t)_i) == GROAT_OK, "%s",
                   rig_j.error.text);
     ck_products(0);
-    if (l.form >= MN_MAJOR)
+    if (is_mn(&l))
         return;
     work.number = GROAT_CPU_FP8;
     ck_assert_msg(j_judge(multiply, (uint64_t)_i) == GROAT_OK, "%s",
@@ -240,8 +184,7 @@ END_TEST
 START_TEST(test_shapes)
 {
     static const unsigned ns[] = {16, 32, 64, 128, 256};
-    static const unsigned numbers[] = {GROAT_CPU_BF16, GROAT_CPU_F16,
-                                       GROAT_CPU_FP8};
+    static const unsigned numbers[] = {FORM_BF16, FORM_F16, FORM_FP8};
 
     work.n = ns[_i % 5];
     work.number = numbers[_i / 5];
@@ -273,7 +216,7 @@ static void multiply_swapped(const void *args)
     block_barrier();
     env->ops->wgmma_fence(env);
     env->ops->wgmma(env, work.number, work.n, 0, 1,
-                    describe(work.la, A_AT, 64, 0),
+                    descriptor_of(work.la, A_AT, 64, 0),
                     descriptor(B_AT, work.k * 16, 128, 0), 0, acc);
     env->ops->wgmma_commit(env);
     env->ops->wgmma_wait(env, 0);
@@ -284,7 +227,7 @@ START_TEST(test_offsets_are_not_exchanged)
 {
     unsigned wrong = 0;
 
-    work.lb = (layout){MN_MAJOR, GROAT_CPU_SWIZZLE_NONE};
+    work.lb = (operand_form){.form = FORM_MN};
     work.k = 16;
     work.la.swizzle = GROAT_CPU_SWIZZLE_32B;
     j_passes(multiply);
@@ -440,8 +383,11 @@ static void two_groups(const void *args)
     env->ops->wgmma_wait(env, 1);
     arrive(0);
     await(0, 0);
-    if (thread() == 9)
-        store(B_AT + at_of(work.lb, work.n, 0, rig_j.mode), 3);
+    if (thread() == 9) {
+        operand_form b = form_of(work.lb, work.n);
+
+        store(B_AT + operand_byte(&b, 0, rig_j.mode), 3);
+    }
     env->ops->wgmma_wait(env, 0);
     put_result(second);
 }
@@ -525,7 +471,7 @@ START_TEST(test_engine)
     rig_j.map.swizzle = GROAT_CPU_SWIZZLE_128B;
     /* Finite numbers. */
     for (unsigned i = 0; i < J_DEVICE; i += 2) {
-        unsigned bits = encode((int)(i / 2 % 7) - 3);
+        unsigned bits = number_bits(FORM_BF16, (int)(i / 2 % 7) - 3);
 
         memcpy(rig_j.device + i, &bits, 2);
     }
@@ -565,8 +511,8 @@ static void call_once(const void *args)
 
 static void reset_call(void)
 {
-    call.a = describe(work.la, A_AT, 64, 0);
-    call.b = describe(work.lb, B_AT, work.n, 0);
+    call.a = descriptor_of(work.la, A_AT, 64, 0);
+    call.b = descriptor_of(work.lb, B_AT, work.n, 0);
     call.number = work.number;
     call.n = work.n;
     call.a_mn = 0;
