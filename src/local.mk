@@ -46,11 +46,17 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/hiprtc.def \
 	%D%/backend/judge.c \
 	%D%/backend/judge.h \
-	%D%/backend/judge_hopper.c \
+	%D%/backend/judge_deadlock.c \
+	%D%/backend/judge_fiber.c \
 	%D%/backend/judge_internal.h \
+	%D%/backend/judge_mbarrier.c \
 	%D%/backend/judge_memory.c \
+	%D%/backend/judge_order.c \
+	%D%/backend/judge_schedule.c \
+	%D%/backend/judge_tma.c \
 	%D%/backend/judge_trace.c \
 	%D%/backend/judge_wave.c \
+	%D%/backend/judge_wgmma.c \
 	%D%/backend/nvrtc.c \
 	%D%/backend/nvrtc.def \
 	%D%/backend/rocm.c \

@@ -249,6 +249,7 @@ static groat_status cpu_launch(void *state, groat__module *module,
     trial.args = own;
     memcpy(trial.grid, launch->grid, sizeof(trial.grid));
     memcpy(trial.block, shape->block, sizeof(trial.block));
+    memcpy(trial.cluster, shape->cluster, sizeof(trial.cluster));
     trial.shared_bytes = shape->shared_bytes;
     trial.ranges = ranges;
     trial.seed = c->seed;

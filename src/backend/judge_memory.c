@@ -1,122 +1,198 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * judge_memory.c models shared and device memory: every byte of shared memory
- * has a shadow that says who wrote and read it since the last barrier, and a
- * copy in flight lands when a wait of the thread that issued it forces it to,
- * never earlier.  Who runs when is judge.c's, what a wave does as one is
- * judge_wave.c's.
+ * has a shadow that says who wrote and read it, and a copy in flight lands when
+ * a wait of the thread that issued it forces it to, never earlier.  Who runs
+ * when is judge_schedule.c's, what comes before what judge_order.c's, the
+ * copies of NVIDIA's engine are judge_tma.c's.
  *
- * Invariant: a byte of shared memory changes only in land() and in
- * shared_store(), and each looks at the byte's shadow first.
+ * Invariant: a byte of shared memory changes only in land(), in shared_store()
+ * and where the engine lands, and each looks at the byte's shadow first.
  *
- * Whoever may see whose writes without a barrier is an "agent": a wave on AMD,
- * whose lanes run in lock step, a thread on NVIDIA.  Lanes of a wave meet at
- * every wait and fence, so what one wrote before it the others see after it.
+ * Lanes of an AMD wave meet at every wait and fence, so what one wrote before
+ * it the others see after it: the wave is one agent.
  */
 #include "backend/judge_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 0xffff, VMCNT_MAX = 63 };
-
-static size_t agent_of(const groat__judge *j, size_t thread)
-{
-    return groat__judge_is_amd(j) ? thread / (size_t)j->trial->arch->wave_lanes
-                                  : thread;
-}
-
-static bool same_agent(const groat__judge *j, size_t a, size_t b)
-{
-    return agent_of(j, a) == agent_of(j, b);
-}
+enum { VMCNT_MAX = 63 };
 
 /* ---- shared memory ----------------------------------------------------- */
 
-static void check_shared(groat__judge *j, uint32_t address, uint32_t bytes,
-                         const char *verb)
+void groat__judge_check_inside(groat__judge *j, uint32_t address,
+                               uint64_t bytes, const char *verb)
 {
     if (address > j->trial->shared_bytes ||
         bytes > j->trial->shared_bytes - address)
         groat__judge_convict(
             j,
-            "%s %u bytes at byte %u of shared memory; the block has %u "
+            "%s %llu bytes at byte %u of shared memory; the block has %u "
             "bytes",
-            verb, bytes, address, j->trial->shared_bytes);
+            verb, (unsigned long long)bytes, address, j->trial->shared_bytes);
+}
+
+static void check_shared(groat__judge *j, uint32_t address, uint32_t bytes,
+                         const char *verb)
+{
+    groat__judge_check_inside(j, address, bytes, verb);
     if (bytes != 0 && address % bytes != 0)
         groat__judge_convict(
             j, "%s %u bytes at byte %u of shared memory, misaligned", verb,
             bytes, address);
 }
 
+/* Where the engine writes, in words, and the phase that it writes in. */
+static void convict_of_copy(groat__judge *j, const groat__judge_block *block,
+                            uint32_t at, const char *verb)
+{
+    const groat__shadow *s = &block->shadows[at];
+    const groat__mbarrier *bar =
+        &j->barriers[s->writer - groat__judge_agent_barrier(j, 0)];
+    char copy[GROAT__JUDGE_SAID];
+
+    groat__judge_name_copy(j, block, at, copy);
+    if (s->state == GROAT__IN_FLIGHT)
+        groat__judge_convict(j,
+                             "%s byte %u of shared memory while %s into it is "
+                             "in flight: phase %u (parity %u) of the mbarrier "
+                             "at byte %u has not completed",
+                             verb, at, copy, s->write_clock - 1,
+                             (s->write_clock - 1) % 2, bar->address);
+    groat__judge_convict(j,
+                         "%s byte %u of shared memory, which %s filled: this "
+                         "thread did not wait for phase %u (parity %u) of the "
+                         "mbarrier at byte %u",
+                         verb, at, copy, s->write_clock - 1,
+                         (s->write_clock - 1) % 2, bar->address);
+}
+
+/* A byte that is not there to be read or written: in flight or an mbarrier's.
+ */
+static void check_state(groat__judge *j, const groat__judge_block *block,
+                        uint32_t at, const char *verb)
+{
+    const groat__shadow *s = &block->shadows[at];
+
+    if (s->state == GROAT__BARRIER)
+        groat__judge_convict(
+            j,
+            "%s byte %u of shared memory, which is part of the mbarrier at "
+            "byte %u",
+            verb, at, j->barriers[s->readers].address);
+    if (s->state != GROAT__IN_FLIGHT)
+        return;
+    if (groat__judge_is_barrier(j, s->writer))
+        convict_of_copy(j, block, at, verb);
+}
+
 static void check_read(groat__judge *j, uint32_t at)
 {
-    groat__shadow *s = &j->shadows[at];
+    const groat__shadow *s = &j->block->shadows[at];
 
+    check_state(j, j->block, at, "reads");
     if (s->state == GROAT__IN_FLIGHT)
         groat__judge_convict(
             j,
-            "reads byte %u of shared memory while a copy of thread %u into "
+            "reads byte %u of shared memory while a copy of thread %zu into "
             "it is in flight: a wait is missing or counts too much",
-            at, s->writer);
+            at, groat__judge_thread_of(j, s->writer));
     if (s->state == GROAT__UNWRITTEN)
         groat__judge_convict(
             j, "reads byte %u of shared memory, which nobody wrote", at);
-    if (s->write_epoch == j->epoch && !same_agent(j, s->writer, j->current))
-        groat__judge_convict(
-            j,
-            "reads byte %u of shared memory, which thread %u wrote since "
-            "the last barrier: a barrier is missing",
-            at, s->writer);
-    if (s->read_epoch != j->epoch)
-        s->reader = (uint16_t)j->current;
-    else if (s->reader != MANY && !same_agent(j, s->reader, j->current))
-        s->reader = MANY;
-    s->read_epoch = j->epoch;
+    if (groat__judge_knows(j, s->writer, s->write_clock))
+        return;
+    if (groat__judge_is_barrier(j, s->writer))
+        convict_of_copy(j, j->block, at, "reads");
+    groat__judge_convict(
+        j,
+        "reads byte %u of shared memory, which thread %zu wrote%s: a barrier "
+        "is missing",
+        at, groat__judge_thread_of(j, s->writer),
+        j->clocks_on ? " and nothing made visible here"
+                     : " since the last barrier");
 }
 
-static void check_write(groat__judge *j, uint32_t at, const char *verb)
+static void check_readers(groat__judge *j, const groat__judge_block *block,
+                          uint32_t at, const char *verb)
 {
-    const groat__shadow *s = &j->shadows[at];
+    uint32_t list = block->shadows[at].readers;
 
+    for (; list != 0; list = j->readers.items[list].before) {
+        const groat__reader *r = &j->readers.items[list];
+
+        if (groat__judge_knows(j, r->agent, r->clock))
+            continue;
+        if (!groat__judge_is_thread(j, r->agent))
+            groat__judge_convict(
+                j,
+                "%s byte %u of shared memory, which a wgmma of wave %zu still "
+                "reads: its wgmma_wait, or a release behind it, is missing",
+                verb, at,
+                (r->agent - groat__judge_agent_wgmma(j, 0)) % j->block_waves);
+        if (j->clocks_on)
+            groat__judge_convict(
+                j,
+                "%s byte %u of shared memory, which thread %zu read and has "
+                "not released: an arrival or a wait is missing, or the arrival "
+                "came before the read",
+                verb, at, groat__judge_thread_of(j, r->agent));
+        groat__judge_convict(
+            j,
+            "%s byte %u of shared memory, which another wave or thread read "
+            "since the last barrier: a barrier is missing",
+            verb, at);
+    }
+}
+
+void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
+                              uint32_t at, const char *verb)
+{
+    const groat__shadow *s = &block->shadows[at];
+
+    check_state(j, block, at, verb);
     if (s->state == GROAT__IN_FLIGHT)
         groat__judge_convict(
             j,
-            "%s byte %u of shared memory while a copy of thread %u into it "
+            "%s byte %u of shared memory while a copy of thread %zu into it "
             "is in flight",
-            verb, at, s->writer);
-    if (s->state == GROAT__WRITTEN && s->write_epoch == j->epoch &&
-        !same_agent(j, s->writer, j->current))
-        groat__judge_convict(
-            j,
-            "%s byte %u of shared memory, which thread %u wrote since the "
-            "last barrier",
-            verb, at, s->writer);
-    if (s->read_epoch == j->epoch &&
-        (s->reader == MANY || !same_agent(j, s->reader, j->current)))
-        groat__judge_convict(
-            j,
-            "%s byte %u of shared memory, which another wave or thread "
-            "read since the last barrier: a barrier is missing",
-            verb, at);
+            verb, at, groat__judge_thread_of(j, s->writer));
+    if (s->state == GROAT__WRITTEN &&
+        !groat__judge_knows(j, s->writer, s->write_clock)) {
+        if (groat__judge_is_barrier(j, s->writer))
+            convict_of_copy(j, block, at, verb);
+        groat__judge_convict(j,
+                             "%s byte %u of shared memory, which thread %zu "
+                             "wrote%s",
+                             verb, at, groat__judge_thread_of(j, s->writer),
+                             j->clocks_on ? " and nothing made visible here"
+                                          : " since the last barrier");
+    }
+    check_readers(j, block, at, verb);
 }
 
 static void mark(groat__judge *j, uint32_t at, groat__byte_state state)
 {
-    groat__shadow *s = &j->shadows[at];
-
-    s->state = (uint8_t)state;
-    s->writer = (uint16_t)j->current;
-    s->write_epoch = j->epoch;
+    j->block->shadows[at] =
+        (groat__shadow){(uint32_t)j->current, groat__judge_now(j, j->current),
+                        0, (uint8_t)state};
 }
 
 void groat__judge_read(groat__judge *j, uint32_t address, void *to,
                        uint32_t bytes, groat_access access)
 {
+    uint32_t agent = groat__judge_agent(j, j->current);
+    uint32_t now = groat__judge_now(j, j->current);
+
     check_shared(j, address, bytes, "reads");
-    for (uint32_t i = 0; i < bytes; i++)
+    for (uint32_t i = 0; i < bytes; i++) {
+        groat__shadow *s = &j->block->shadows[address + i];
+
         check_read(j, address + i);
-    memcpy(to, j->shared + address, bytes);
+        s->readers = groat__judge_add_reader(j, s->readers, agent, now);
+    }
+    memcpy(to, j->block->shared + address, bytes);
     groat__judge_note(j, access, address, bytes, 0, false);
 }
 
@@ -134,10 +210,10 @@ void groat__judge_shared_store(struct groat_cpu_env *env, unsigned address,
 
     check_shared(j, address, bytes, "writes");
     for (uint32_t i = 0; i < bytes; i++) {
-        check_write(j, address + i, "writes");
+        groat__judge_check_write(j, j->block, address + i, "writes");
         mark(j, address + i, GROAT__WRITTEN);
     }
-    memcpy(j->shared + address, from, bytes);
+    memcpy(j->block->shared + address, from, bytes);
     groat__judge_note(j, GROAT_ACCESS_WRITE, address, bytes, 0, false);
     groat__judge_fiber(j)->unfenced = true;
 }
@@ -153,8 +229,8 @@ static uint64_t distance(const groat__judge_range *r, uint64_t address)
                                            : 0;
 }
 
-static void check_device(groat__judge *j, uint64_t address, uint32_t bytes,
-                         const char *verb)
+void groat__judge_check_device(groat__judge *j, uint64_t address,
+                               uint64_t bytes, const char *verb)
 {
     const groat__judge_range *near = NULL;
     bool before;
@@ -170,14 +246,15 @@ static void check_device(groat__judge *j, uint64_t address, uint32_t bytes,
     }
     if (near == NULL)
         groat__judge_convict(
-            j, "%s %u bytes at device address 0x%llx; there is no buffer", verb,
-            bytes, (unsigned long long)address);
+            j, "%s %llu bytes at device address 0x%llx; there is no buffer",
+            verb, (unsigned long long)bytes, (unsigned long long)address);
     before = address < near->address;
     groat__judge_convict(
         j,
-        "%s %u bytes at device address 0x%llx: %s%llu of a buffer of %zu "
+        "%s %llu bytes at device address 0x%llx: %s%llu of a buffer of %zu "
         "bytes",
-        verb, bytes, (unsigned long long)address, before ? "byte -" : "byte ",
+        verb, (unsigned long long)bytes, (unsigned long long)address,
+        before ? "byte -" : "byte ",
         (unsigned long long)(before ? near->address - address
                                     : address - near->address),
         near->bytes);
@@ -225,7 +302,7 @@ void groat__judge_global_load(struct groat_cpu_env *env,
 {
     groat__judge *j = groat__judge_of(env);
 
-    check_device(j, address, bytes, "reads");
+    groat__judge_check_device(j, address, bytes, "reads");
     check_alignment(j, address, bytes, "reads");
     memcpy(to, (const void *)(uintptr_t)address, bytes);
     count_one(j);
@@ -237,7 +314,7 @@ void groat__judge_global_store(struct groat_cpu_env *env,
 {
     groat__judge *j = groat__judge_of(env);
 
-    check_device(j, address, bytes, "writes");
+    groat__judge_check_device(j, address, bytes, "writes");
     check_alignment(j, address, bytes, "writes");
     memcpy((void *)(uintptr_t)address, from, bytes);
     count_one(j);
@@ -259,7 +336,7 @@ static void check_copy(groat__judge *j, uint32_t shared, uint32_t lane,
                              bytes, arch->name, arch->lds_dma_bytes);
     if (!groat__judge_is_amd(j) && !arch->cp_async)
         groat__judge_convict(j, "copies asynchronously; %s cannot", arch->name);
-    if (lane != j->current % 64)
+    if (lane != groat__judge_thread_of(j, j->current) % 64)
         groat__judge_convict(j, "calls itself lane %u of its wave of 64", lane);
     check_shared(j, shared, bytes, "copies");
 }
@@ -289,7 +366,7 @@ static view look(groat__judge *j, uint64_t base, uint32_t num_records,
                              verb, voffset, soffset);
     check_alignment(j, inside != 0 ? base + offset : 0, bytes, verb);
     if (inside != 0)
-        check_device(j, base + offset, inside, verb);
+        groat__judge_check_device(j, base + offset, inside, verb);
     return (view){base + offset, inside};
 }
 
@@ -321,7 +398,7 @@ void groat__judge_async_copy(struct groat_cpu_env *env, unsigned long long base,
     check_copy(j, shared, lane, bytes);
     v = look(j, base, num_records, voffset, soffset, bytes, "copies");
     for (uint32_t i = 0; i < bytes; i++) {
-        check_write(j, shared + i, "copies into");
+        groat__judge_check_write(j, j->block, shared + i, "copies into");
         mark(j, shared + i, GROAT__IN_FLIGHT);
     }
     *new_flight(j) =
@@ -336,9 +413,9 @@ static void land(groat__judge *j, const groat__flown *copy)
     if (copy->bytes == 0)
         return;
     if (copy->inside != 0)
-        memcpy(j->shared + copy->shared, (const void *)(uintptr_t)copy->source,
-               copy->inside);
-    memset(j->shared + copy->shared + copy->inside, 0,
+        memcpy(j->block->shared + copy->shared,
+               (const void *)(uintptr_t)copy->source, copy->inside);
+    memset(j->block->shared + copy->shared + copy->inside, 0,
            (size_t)(copy->bytes - copy->inside));
     for (uint32_t i = 0; i < copy->bytes; i++)
         mark(j, copy->shared + i, GROAT__WRITTEN);
@@ -386,4 +463,6 @@ void groat__judge_check_end(groat__judge *j)
             groat__judge_convict(
                 j, "ends with a copy into byte %u of shared memory in flight",
                 f->flights[i].shared);
+    groat__judge_wgmma_check_end(j);
+    groat__judge_engine_check_end(j);
 }

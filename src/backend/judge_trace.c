@@ -23,7 +23,7 @@ enum { BANK_BYTES = 4, TRANSPOSE_LANES = 16, DWORDS_MAX = 64 };
 static groat__traced *item_of(groat__judge *j, groat_access access,
                               uint32_t bytes, uint64_t bit)
 {
-    groat__wave_trace *trace = &j->traces[groat__judge_wave(j)];
+    groat__wave_trace *trace = &j->traces[groat__judge_wave_of(j, j->current)];
     groat__fiber *f = groat__judge_fiber(j);
 
     for (; f->accesses < trace->count; f->accesses++) {
@@ -52,7 +52,7 @@ static groat__traced *item_of(groat__judge *j, groat_access access,
 void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
                        uint32_t bytes, uint64_t asked, bool reads)
 {
-    size_t lane = j->current % (size_t)j->trial->arch->wave_lanes;
+    size_t lane = groat__judge_lane(j);
     uint64_t bit = (uint64_t)1 << lane;
     groat__traced *item;
 
@@ -120,30 +120,43 @@ static void rate(const groat__traced *item, const groat__arch *arch,
     }
 }
 
-void groat__judge_tell(groat__judge *j, size_t wave)
+/* Tells of one instruction of a wave. */
+static void tell(groat__judge *j, size_t wave, const groat__traced *item)
 {
     const groat__trial *trial = j->trial;
+    groat_trace event = {.size = sizeof(event),
+                         .access = item->access,
+                         .wave = (unsigned)(wave % j->block_waves),
+                         .index = j->traces[wave].told++,
+                         .lanes = (unsigned)trial->arch->wave_lanes,
+                         .bytes = item->bytes,
+                         .active = item->active,
+                         .shared = item->shared,
+                         .source = item->source,
+                         .asked = item->asked};
+
+    memcpy(event.block, j->blocks[wave / j->block_waves].at,
+           sizeof(event.block));
+    rate(item, trial->arch, &event);
+    trial->trace(trial->trace_user, &event);
+}
+
+void groat__judge_tell(groat__judge *j, size_t wave)
+{
     groat__wave_trace *trace = &j->traces[wave];
-    size_t lanes = (size_t)trial->arch->wave_lanes;
+    size_t first;
+    size_t end = groat__judge_lanes(j, wave, 1, &first);
 
-    for (size_t i = 0; i < trace->count && !j->failed; i++) {
-        const groat__traced *item = &trace->items[i];
-        groat_trace event = {.size = sizeof(event),
-                             .access = item->access,
-                             .wave = (unsigned)wave,
-                             .index = trace->told++,
-                             .lanes = (unsigned)lanes,
-                             .bytes = item->bytes,
-                             .active = item->active,
-                             .shared = item->shared,
-                             .source = item->source,
-                             .asked = item->asked};
-
-        memcpy(event.block, j->env.block, sizeof(event.block));
-        rate(item, trial->arch, &event);
-        trial->trace(trial->trace_user, &event);
-    }
+    for (size_t i = 0; i < trace->count && !j->failed; i++)
+        tell(j, wave, &trace->items[i]);
     trace->count = 0;
-    for (size_t t = wave * lanes; t < (wave + 1) * lanes && t < j->threads; t++)
+    for (size_t t = first; t < end; t++)
         j->fibers[t].accesses = 0;
+}
+
+void groat__judge_tell_copy(groat__judge *j, size_t fiber,
+                            const groat__traced *item)
+{
+    if (j->trial->trace != NULL)
+        tell(j, groat__judge_wave_of(j, fiber), item);
 }

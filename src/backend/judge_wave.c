@@ -23,7 +23,7 @@
 void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what)
 {
     groat__fiber *f = groat__judge_fiber(j);
-    groat__wave_log *log = &j->waves[groat__judge_wave(j)];
+    groat__wave_log *log = &j->waves[groat__judge_wave_of(j, j->current)];
     size_t index = f->uniforms++;
 
     if (index == log->count) {
@@ -61,8 +61,7 @@ unsigned groat__judge_wave_uniform(struct groat_cpu_env *env, unsigned value)
 /* What every lane of the wave brought, valid until the next but one. */
 static const groat__brought *brought_by(const groat__judge *j, size_t lane)
 {
-    size_t lanes = (size_t)j->trial->arch->wave_lanes;
-    size_t first = j->current / lanes * lanes;
+    size_t first = j->current - groat__judge_lane(j);
 
     /* All have met as often as this lane has. */
     return &j->fibers[first + lane].brought[groat__judge_fiber(j)->turn ^ 1];
@@ -94,7 +93,7 @@ void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
     mine = bring(j, width);
     groat__judge_read(j, address, mine->a, 8, GROAT_ACCESS_TRANSPOSE);
     groat__judge_meet(j, GROAT__JOINED);
-    lane = j->current % GROAT__JUDGE_LANES;
+    lane = groat__judge_lane(j);
     /* Lane l receives column l % 16 of the rows that its 16 lanes address. */
     for (unsigned n = 0; n < per_row; n++) {
         size_t row = (lane & ~(size_t)15) + lane % 16 / per_row +
@@ -143,16 +142,23 @@ static float from_fp8(uint32_t bits, bool fnuz)
     return small_float(bits, 4, 3, fnuz ? 8 : 7);
 }
 
-static float number_at(const groat__judge *j, unsigned number,
-                       const unsigned char *operand, unsigned index)
+float groat__judge_number(unsigned number, bool fnuz,
+                          const unsigned char *operand, unsigned index)
 {
     uint16_t half;
 
     if (number == GROAT_CPU_FP8)
-        return from_fp8(operand[index], j->trial->arch->fp8_fnuz != 0);
+        return from_fp8(operand[index], fnuz);
     memcpy(&half, operand + 2 * index, sizeof(half));
     return number == GROAT_CPU_F16 ? from_f16(half)
                                    : from_bits((uint32_t)half << 16);
+}
+
+static float number_at(const groat__judge *j, unsigned number,
+                       const unsigned char *operand, unsigned index)
+{
+    return groat__judge_number(number, j->trial->arch->fp8_fnuz != 0, operand,
+                               index);
 }
 
 /* ---- matrices ---------------------------------------------------------- */
@@ -200,7 +206,7 @@ void groat__judge_mfma(struct groat_cpu_env *env, unsigned number, unsigned m,
     memcpy(mine->a, a, (size_t)per_lane * (number == GROAT_CPU_FP8 ? 1 : 2));
     memcpy(mine->b, b, (size_t)per_lane * (number == GROAT_CPU_FP8 ? 1 : 2));
     groat__judge_meet(j, GROAT__JOINED);
-    lane = j->current % GROAT__JUDGE_LANES;
+    lane = groat__judge_lane(j);
     for (size_t p = 0; p < (size_t)m * m / 64; p++) {
         size_t row = accumulator_row(m, lane, p);
         float sum = acc[p];

@@ -60,6 +60,7 @@ static groat__trial trial_on(const char *arch, void (*entry)(const void *),
     trial.grid[0] = trial.grid[1] = trial.grid[2] = 1;
     trial.block[0] = threads;
     trial.block[1] = trial.block[2] = 1;
+    trial.cluster[0] = trial.cluster[1] = trial.cluster[2] = 1;
     trial.shared_bytes = 4096;
     trial.ranges = ranges;
     trial.range_count = 2;
