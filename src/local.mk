@@ -84,6 +84,7 @@ groat_SOURCES += \
 	%D%/cli/banks.c \
 	%D%/cli/banks.h \
 	%D%/cli/bench.h \
+	%D%/cli/bench_build.c \
 	%D%/cli/bench_stream.c \
 	%D%/cli/cmd.h \
 	%D%/cli/cmd_bench.c \

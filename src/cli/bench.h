@@ -26,6 +26,13 @@ double groat__bench_median(double *values, size_t count);
 void groat__bench_say(groat__bench *b, const char *name, const char *unit,
                       double ours, const char *raw_name, double raw);
 
+/* The raw side of a compile, each `number` anew; false where there is none. */
+bool groat__bench_compile_raw(groat__bench *b, unsigned number);
+
+/* bench_build.c: compile times of specs against an empty kernel's; the
+ * command's words that are specs, else one of its own. */
+groat_status groat__bench_build(groat__bench *b);
+
 /* bench_stream.c: bandwidth of streaming entries against a plain read; the
  * command's words that are specs, else a list of its own. */
 groat_status groat__bench_stream(groat__bench *b);

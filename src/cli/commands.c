@@ -178,12 +178,13 @@ const groat__command groat__commands[] = {
      "  gc      drop the least recently used, and shrink the file\n"
      "  clear   drop all\n",
      groat__cmd_cache},
-    {"bench", "[hit|cold|disk|stream]... [SPEC...]", 0, GROAT__WORDS_ANY, false,
-     false, measure_options,
+    {"bench", "[hit|cold|disk|build|stream]... [SPEC...]", 0, GROAT__WORDS_ANY,
+     false, false, measure_options,
      "measure what groat costs on top of the vendor's calls",
      "  hit   launch through a handle, and lookup, against the raw launch\n"
      "  cold  a first kernel against a raw compile of an empty one\n"
      "  disk  a kernel from the store against a raw module load\n"
+     "  build   compile time of SPEC... against that of an empty kernel\n"
      "  stream  bandwidth of streaming entries (SPEC... or a list of its\n"
      "          own) against a kernel that only reads\n",
      groat__cmd_bench},

@@ -28,6 +28,14 @@ says "the target that has none is named" cpu:gfx950
 expect "a spec without its bench" 2 bench hit plain_read:unroll=1 \
     --target cpu:gfx950
 
+expect "the compile time of a spec" 0 bench build plain_read:unroll=1 \
+    --target cpu:gfx950 --json
+answers "compile time: of the spec" '"name": "plain_read:unroll=1"'
+answers "compile time: against an empty kernel" \
+    '"reference": "raw compile, empty"'
+expect "the compile time of what there is not" 2 bench build plain_read:unrol=1 \
+    --target cpu:gfx950
+
 # A figure is of what it says.
 expect "cold in a store of one's own" 0 bench cold --target cpu:gfx950 \
     --cache-dir "$work/own"
