@@ -312,6 +312,7 @@ EXTRA_DIST += \
 	%D%/isa/drive.py \
 	%D%/isa/families/__init__.py \
 	%D%/isa/families/kv_buffer_lds.py \
+	%D%/isa/families/kv_buffer_pipelined.py \
 	%D%/isa/families/kv_buffer_reg.py \
 	%D%/isa/families/plain_read.py \
 	%D%/isa/families/subtile_loader.py \

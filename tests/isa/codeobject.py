@@ -60,6 +60,8 @@ class CodeObject:
             self.bytes = file.read()
         if self.bytes[:4] != b'\x7fELF':
             raise BadObject(f'{path} is no ELF file')
+        version = re.search(rb'clang version (\d+)', self.bytes)
+        self.llvm = int(version[1]) if version else 0
         self._load()
         self._symbols()
         kernels = [n[:-3] for n in self.symbols if n.endswith('.kd')]

@@ -22,11 +22,11 @@ class Built:
         self.arch = arch
         source = source_of(tools, self.spec, arch)
         self.constants = constants_of(source)
-        # What counts on the compiler's order of instructions may ask for it.
-        self.constants['compiler'] = compiler.name
         self.path = make(tools, compiler, self.spec, arch, source)
         self.object = CodeObject(self.path, tools,
                                  self.constants['entry_name'])
+        # What depends on the compiler's order of instructions may ask for it.
+        self.constants['llvm'] = self.object.llvm
         if self.object.arch != arch:
             raise Wrong(f'{self.path} is of {self.object.arch}, not {arch}')
         self.name = f'{compiler.name} {arch} {self.spec}'

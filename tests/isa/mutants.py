@@ -7,8 +7,8 @@ equivalent with a reason, and those that are idle in every run:
 * a barrier behind which no wave touches shared memory or loads anything;
 * a wait of the compiler's at which nothing is outstanding, or only registers: a
   use of those that came too early would be noticed;
-* a wait for LDS with no barrier behind it but such as above: the wave's own
-  accesses keep their order.
+* a wait for LDS with another one or no barrier behind it, or a barrier such as
+  above: the wave's own accesses keep their order.
 
 Waits for LDS and scalar loads are all taken to be the compiler's, those for
 vector memory only where the family says that it may add some.  What no run
@@ -131,8 +131,8 @@ class Seen:
             return ('in no run is anything outstanding there that is not '
                     'waited for again')
         if mutant.counter == 'lgkmcnt' and mutant.wait not in self.ordered:
-            return ('in no run is there a barrier behind it that orders '
-                    'anything')
+            return ('in no run does the next barrier order anything, or is '
+                    'this the last wait in front of it')
         return None
 
 

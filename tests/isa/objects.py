@@ -70,12 +70,13 @@ class Tools:
 
 
 class Clang:
-    """clang++ with lld, no ROCm package."""
+    """clang++ with lld, no ROCm package; GROAT_ISA_CLANG names another one."""
     name = 'clang'
 
     def __init__(self, tools):
         self.tools = tools
-        self.path = _find('clang++', LLVM_VERSIONS)
+        self.path = (os.environ.get('GROAT_ISA_CLANG') or
+                     _find('clang++', LLVM_VERSIONS))
         if not self.path or tools._version(self.path) < LLVM_VERSIONS[-1]:
             raise Skip(f'no clang++ {LLVM_VERSIONS[-1]} or later here')
         self._linker()

@@ -86,8 +86,8 @@ class Family:
         raise NotImplementedError
 
     def expect(self, k, arch):
-        """Expect for the constants `k` of a source; k['compiler'] is the name
-        of who compiled it."""
+        """Expect for the constants `k` of a source; k['llvm'] is the major
+        version of who compiled it."""
         raise NotImplementedError
 
     def cases(self, k, arch):

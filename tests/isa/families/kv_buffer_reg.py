@@ -49,10 +49,10 @@ class KvBufferReg(KvFamily):
     def _steady(k, held, loads):
         """Of each of two tiles: the wait for its last vector and that for the
         last load of its operand, and as many as the compiler wants for
-        earlier ones; the `held` loads of the next tile stay in flight.  An old
-        compiler waits for vectors of a tile before it asks for the next one,
-        but for all of them it does not either."""
-        if k['compiler'] == 'hiprtc':
+        earlier ones; the `held` loads of the next tile stay in flight.  LLVM
+        before 22 may wait for some vectors of a tile before it asks for the
+        next one, but not for all."""
+        if k['llvm'] < 22:
             return {'steady': (0, None), 'least': 1}
         last = {held + loads, held}
         return {'steady': (0, sorted(last) * 2,

@@ -275,8 +275,9 @@ class Machine:
         # stores.
         self.waited = set()
         self.stored = set()
-        # The same of waits for LDS, and (index, None) of barriers, in front of
-        # a barrier behind which some wave touched LDS or loaded something.
+        # The same of waits for LDS that are the last in front of a barrier
+        # behind which some wave touched LDS or loaded something, and (index,
+        # None) of such barriers.
         self.ordered = set()
         self.counts = {}
 

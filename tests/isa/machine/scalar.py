@@ -73,6 +73,9 @@ def wait(d):
             if some:
                 (machine.waited if some == 'copies' else
                  machine.stored).add((source, 'vmcnt'))
+        if lgkm == 0:
+            # What earlier ones waited for would be waited for here.
+            w.fences.clear()
         if len(w.lgkm) > lgkm and w.wait_lgkm(lgkm):
             machine.waited.add((source, 'lgkmcnt'))
             w.fences.add((source, 'lgkmcnt'))
