@@ -101,7 +101,8 @@ groat_family_tests = \
 	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_subtile_loader_st_8x32 \
 	%D%/kernels/test_subtile_mutants \
-	%D%/kernels/test_tma
+	%D%/kernels/test_tma \
+	%D%/kernels/test_tma_mutants
 
 # What runs families by their drivers, and what runs mutants of them.
 drive_sources = \
@@ -376,6 +377,7 @@ noinst_HEADERS += \
 	%D%/unit/backend/exact.h \
 	%D%/unit/backend/judge_rig.h \
 	%D%/kernels/tma_forms.h \
+	%D%/kernels/tma_rig.h \
 	%D%/kernels/tma_probe/args.h \
 	%D%/kernels/tma_probe/tma_probe.h \
 	%D%/unit/backend/judge_probe/args.h \

@@ -10,103 +10,16 @@
  * instead; the same kernels are compiled for sm_90a and sm_100a where NVRTC is
  * found.
  */
-#include "tests/pipe/rig.h"
-
-#include "tests/kernels/tma_forms.h"
-#include "tests/kernels/tma_probe/args.h"
-
-enum {
-    SOURCE = 1 << 20,
-    OUTPUT = 1 << 20,
-    K_MAX = 128,
-    N_MAX = 256,
-    SENTINEL = 0xCD
-};
-
-static rig fix;
-static const char *target;
-
-/* One context, its device memory and what goes in and came out. */
-static struct {
-    groat_context *context;
-    struct tma_probe_args args;
-    unsigned char source[SOURCE];
-    unsigned char output[OUTPUT];
-} bench;
+#include "tests/kernels/tma_rig.h"
 
 static void setup(void)
 {
-    groat_options options;
-    const char *top = getenv("top_srcdir");
+    const char *target = getenv("GROAT_TEST_TARGET");
     char path[1024];
 
-    ck_assert_msg(top != NULL, "top_srcdir must name the source folder");
-    target = getenv("GROAT_TEST_TARGET");
-    if (target == NULL)
-        target = "cpu:sm_90a";
-    rig_make(&fix);
-    (void)snprintf(path, sizeof(path), "%s/tests/kernels/tma_probe", top);
-    memset(&bench, 0, sizeof(bench));
-    options = rig_options(&fix);
-    options.family_path = path;
-    bench.context = rig_open_with(&fix, &options);
-    for (uint32_t i = 0; i < SOURCE; i++) {
-        uint32_t x = i * 2654435761u;
-
-        bench.source[i] =
-            (unsigned char)(1 + ((x ^ x >> 15) * 2246822519u >> 13) % 255);
-    }
-}
-
-static void teardown(void)
-{
-    groat_close(bench.context);
-    rig_drop(&fix);
-}
-
-/* ---- launches -------------------------------------------------------------
- */
-
-static void upload(void)
-{
-    memset(bench.output, SENTINEL, OUTPUT);
-    bench.args.source = rig_upload(bench.context, target, bench.source, SOURCE);
-    bench.args.output = rig_upload(bench.context, target, bench.output, OUTPUT);
-}
-
-static void launch(const char *spec, unsigned blocks)
-{
-    groat_launch launch = GROAT_LAUNCH_INIT;
-    groat_kernel *kernel;
-    groat_status status = groat_kernel_get(bench.context, spec, target, &kernel,
-                                           NULL, &fix.error);
-
-    ck_assert_msg(status == GROAT_OK, "%s: %s\n%s", spec, fix.error.text,
-                  fix.error.log == NULL ? "" : fix.error.log);
-    launch.grid[0] = blocks;
-    status = groat_kernel_launch(kernel, &launch, &bench.args,
-                                 sizeof(bench.args), &fix.error);
-    if (status == GROAT_OK)
-        status = groat_synchronize(bench.context, target, &fix.error);
-    if (status == GROAT_OK)
-        status = groat_memory_read(bench.context, target, bench.output,
-                                   bench.args.output, OUTPUT, &fix.error);
-    ck_assert_msg(status == GROAT_OK, "%s: %s", spec, fix.error.text);
-    groat_kernel_release(kernel);
-    groat_memory_free(bench.context, target, bench.args.source);
-    groat_memory_free(bench.context, target, bench.args.output);
-}
-
-static unsigned make_map(const groat_tensor *tensor)
-{
-    unsigned bytes = tensor->elem_bytes;
-    groat_status status = groat_tensor_map_make(bench.context, target, tensor,
-                                                &bench.args.map, &fix.error);
-
-    ck_assert_msg(status == GROAT_OK, "%s", fix.error.text);
-    for (unsigned d = 0; d < tensor->rank; d++)
-        bytes *= tensor->box[d];
-    return bytes;
+    bench_make(target != NULL ? target : "cpu:sm_90a", 0);
+    probe_path(path, sizeof(path), "");
+    bench_open(path);
 }
 
 /* ---- images ----------------------------------------------------------------
@@ -204,7 +117,7 @@ START_TEST(test_rank_3)
         (void)snprintf(spec, sizeof(spec),
                        "tma_probe:what=boxes,rank=3,policy=%s",
                        policies[f % 3]);
-        launch(spec, 1);
+        run(spec, 1);
         ck_tile(c, swizzle, ROWS, firsts[f], head, false);
     }
 }
@@ -244,7 +157,7 @@ START_TEST(test_folded)
     bench.args.copies = 1;
     bench.args.copy_bytes = make_map(&t);
     bench.args.slot_bytes = bench.args.copy_bytes + 1024;
-    launch(dense ? "tma_probe:rank=5" : "tma_probe:rank=4", 1);
+    run(dense ? "tma_probe:rank=5" : "tma_probe:rank=4", 1);
     ck_tile(&c, swizzle, 32, 40, 2, dense);
 }
 END_TEST
@@ -264,7 +177,7 @@ START_TEST(test_low_ranks)
     bench.args.copy_bytes = make_map(&t);
     bench.args.slot_bytes = 1024;
     bench.args.at[0][0] = 100;
-    launch("tma_probe:rank=1", 1);
+    run("tma_probe:rank=1", 1);
     ck_assert_mem_eq(bench.output, bench.source + 100, 100);
     for (unsigned i = 100; i < 1024; i++)
         ck_assert_uint_eq(bench.output[i], i < 128 ? 0 : SENTINEL);
@@ -282,7 +195,7 @@ START_TEST(test_low_ranks)
     bench.args.slot_bytes = 2048;
     bench.args.to[0] = 384;
     memcpy(bench.args.at[0], ((int[5]){0, 3, 0, 0, 0}), sizeof(int[5]));
-    launch("tma_probe:rank=2", 1);
+    run("tma_probe:rank=2", 1);
     for (unsigned row = 0; row < 8; row++)
         for (unsigned cc = 0; cc < 128; cc++) {
             unsigned line = 3 + row; /* of the slot, 128 bytes each */
@@ -305,7 +218,7 @@ START_TEST(test_bulk)
         bench.args.at[i][0] = (int)(16 * (1000 * i + 3));
         bench.args.to[i] = 16384 * (5 - i) + 16 * i;
     }
-    launch("tma_probe:what=bulk", 1);
+    run("tma_probe:what=bulk", 1);
     for (unsigned i = 0; i < 6; i++)
         ck_assert_mem_eq(bench.output + bench.args.to[i],
                          bench.source + bench.args.at[i][0],
@@ -322,22 +235,6 @@ END_TEST
 /* ---- rings and pairs
  * --------------------------------------------------------- */
 
-static void rows_of_128(unsigned rows)
-{
-    groat_tensor t = GROAT_TENSOR_INIT;
-
-    upload();
-    t.address = bench.args.source;
-    t.elem_bytes = t.rank = 2;
-    t.dims[0] = 64;
-    t.dims[1] = SOURCE / 128;
-    t.strides[0] = 128;
-    t.box[0] = 64;
-    t.box[1] = rows;
-    bench.args.copy_bytes = make_map(&t);
-    bench.args.rows = rows;
-}
-
 START_TEST(test_ring)
 {
     char spec[80];
@@ -345,7 +242,7 @@ START_TEST(test_ring)
     rows_of_128(64);
     bench.args.tiles = 29;
     (void)snprintf(spec, sizeof(spec), "tma_probe:what=ring,slots=%d", _i);
-    launch(spec, 1);
+    run(spec, 1);
     ck_assert_mem_eq(bench.output, bench.source,
                      bench.args.tiles * bench.args.copy_bytes);
     ck_assert_uint_eq(bench.output[bench.args.tiles * bench.args.copy_bytes],
@@ -361,7 +258,7 @@ START_TEST(test_pair)
     rows_of_128(32);
     bench.args.tiles = 7;
     bytes = 2 * bench.args.copy_bytes;
-    launch("tma_probe:what=pair", 2);
+    run("tma_probe:what=pair", 2);
     for (unsigned t = 0; t < bench.args.tiles; t++)
         for (unsigned rank = 0; rank < 2; rank++)
             ck_assert_mem_eq(bench.output + (2 * t + rank) * bytes,
@@ -372,84 +269,23 @@ END_TEST
 /* ---- products
  * ------------------------------------------------------------------ */
 
-static signed char numbers_a[64][K_MAX];
-static signed char numbers_b[N_MAX][K_MAX];
-
-static void fill_numbers(void)
-{
-    uint64_t state = 77;
-
-    for (unsigned i = 0; i < sizeof(numbers_a); i++)
-        (&numbers_a[0][0])[i] =
-            (signed char)((int)(next_random(&state) % 9) - 4);
-    for (unsigned i = 0; i < sizeof(numbers_b); i++)
-        (&numbers_b[0][0])[i] =
-            (signed char)((int)(next_random(&state) % 9) - 4);
-}
-
-static void put_image(unsigned char *image, const operand_form *o,
-                      signed char (*numbers)[K_MAX])
-{
-    for (unsigned row = 0; row < o->rows; row++)
-        for (unsigned k = 0; k < o->k; k++) {
-            unsigned bits = number_bits(o->number, numbers[row][k]);
-
-            memcpy(image + operand_byte(o, row, k), &bits,
-                   number_bytes(o->number));
-        }
-}
-
-/* swizzle_span of the device has the same numbers. */
-static void put_shape(const operand_form *o, unsigned shape[3],
-                      unsigned step[TMA_PROBE_STEPS])
-{
-    operand_words words = {0};
-
-    for (unsigned s = 0; s < bench.args.steps; s++) {
-        words = describe(o, s * 32 / number_bytes(o->number));
-        step[s] = words.start;
-    }
-    shape[0] = words.lbo;
-    shape[1] = words.sbo;
-    shape[2] = o->swizzle;
-}
-
 static void multiply(operand_form a, operand_form b, unsigned number,
                      unsigned n, unsigned k)
 {
     static const char *const names[] = {"bf16", "f16", "fp8"};
     char spec[120];
+    unsigned wrong;
 
-    fill_numbers();
-    a.rows = 64;
-    b.rows = n;
-    a.k = b.k = k;
-    a.number = b.number = number;
-    bench.args.a_bytes = 64 * k * number_bytes(number);
-    bench.args.b_bytes = n * k * number_bytes(number);
-    bench.args.steps = k * number_bytes(number) / 32;
-    put_image(bench.source, &a, numbers_a);
-    put_image(bench.source + bench.args.a_bytes, &b, numbers_b);
-    put_shape(&a, bench.args.a_shape, bench.args.a_step);
-    put_shape(&b, bench.args.b_shape, bench.args.b_step);
-    upload();
+    put_operands(&a, &b, number, n, k);
     (void)snprintf(spec, sizeof(spec),
                    "tma_probe:what=product,number=%s,n=%u,a_major=%s,"
                    "b_major=%s",
                    names[number], n, is_mn(&a) ? "mn" : "k",
                    is_mn(&b) ? "mn" : "k");
-    launch(spec, 1);
-    for (unsigned row = 0; row < 64; row++)
-        for (unsigned column = 0; column < n; column++) {
-            int sum = 0;
-            float got;
-
-            for (unsigned i = 0; i < k; i++)
-                sum += numbers_a[row][i] * numbers_b[column][i];
-            memcpy(&got, bench.output + 4 * (row * n + column), 4);
-            ck_assert_msg(got == (float)sum, "%s: row %u column %u: %g, not %d",
-                          spec, row, column, (double)got, sum);
-        }
+    run(spec, 1);
+    wrong = wrong_product(n, k);
+    ck_assert_msg(wrong == 64 * n, "%s: row %u column %u is wrong", spec,
+                  wrong / n, wrong % n);
 }
 
 static const operand_form forms[] = {
@@ -504,17 +340,18 @@ START_TEST(test_nvrtc)
     };
     groat_kernel_info info = {.size = sizeof(info)};
     groat_spec *spec = NULL;
-    groat_status status = groat_spec_parse(bench.context, cases[_i].spec,
-                                           cases[_i].target, &spec, &fix.error);
+    groat_status status =
+        groat_spec_parse(bench.context, cases[_i].spec, cases[_i].target, &spec,
+                         &bench.fix.error);
 
-    ck_assert_msg(status == GROAT_OK, "%s", fix.error.text);
-    status = groat_build(spec, NULL, NULL, &info, &fix.error);
+    ck_assert_msg(status == GROAT_OK, "%s", bench.fix.error.text);
+    status = groat_build(spec, NULL, NULL, &info, &bench.fix.error);
     if (status == GROAT_NO_DEVICE)
-        (void)printf("SKIP: %s\n", fix.error.text);
+        (void)printf("SKIP: %s\n", bench.fix.error.text);
     else
         ck_assert_msg(status == GROAT_OK, "%s: %s\n%s", cases[_i].spec,
-                      fix.error.text,
-                      fix.error.log == NULL ? "" : fix.error.log);
+                      bench.fix.error.text,
+                      bench.fix.error.log == NULL ? "" : bench.fix.error.log);
     groat_spec_free(spec);
 }
 END_TEST
@@ -524,7 +361,7 @@ static Suite *suite(void)
     Suite *s = suite_create("tma");
     TCase *t = tcase_create("all");
 
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup, bench_close);
     tcase_set_timeout(t, 600);
     tcase_add_loop_test(t, test_rank_3, 0, 24);
     tcase_add_loop_test(t, test_folded, 0, 5);
