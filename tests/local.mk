@@ -93,6 +93,7 @@ groat_family_tests = \
 	%D%/kernels/test_kv_buffer_reg \
 	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
+	%D%/kernels/test_paged_row_cases \
 	%D%/kernels/test_paged_row_indices \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
@@ -136,6 +137,8 @@ rows_rig_sources = \
 	%D%/kernels/rows_rig.c \
 	$(groat_hosts) \
 	src/cli/driver.c
+%C%_kernels_test_paged_row_cases_SOURCES = $(rows_rig_sources) \
+	%D%/kernels/test_paged_row_cases.c
 %C%_kernels_test_paged_row_indices_SOURCES = $(rows_rig_sources) \
 	%D%/kernels/test_paged_row_indices.c
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
@@ -370,6 +373,7 @@ noinst_HEADERS += \
 	%D%/kernels/kv_rig.h \
 	%D%/kernels/kv_suite.h \
 	%D%/kernels/rows_rig.h \
+	%D%/kernels/sass.h \
 	%D%/kernels/st_8x32_oracle.h \
 	%D%/kernels/st_8x32_rig.h \
 	%D%/kernels/subtile.h \
