@@ -96,6 +96,7 @@ groat_family_tests = \
 	%D%/kernels/test_kv_buffer_reg \
 	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
+	%D%/kernels/test_paged_row_cases \
 	%D%/kernels/test_paged_row_indices \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
@@ -135,6 +136,9 @@ kv_sources = %D%/kernels/kv_rig.c $(drive_sources)
 	%D%/kernels/test_kv_buffer_reg.c %D%/kernels/kv_suite.c $(kv_sources)
 %C%_kernels_test_paged_row_indices_SOURCES = \
 	%D%/kernels/test_paged_row_indices.c %D%/kernels/rows_rig.c \
+	$(drive_sources)
+%C%_kernels_test_paged_row_cases_SOURCES = \
+	%D%/kernels/test_paged_row_cases.c %D%/kernels/rows_rig.c \
 	$(drive_sources)
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
 	%D%/kernels/test_subtile_loader_st_8x32.c $(drive_sources)
@@ -368,11 +372,13 @@ noinst_HEADERS += \
 	%D%/kernels/kv_rig.h \
 	%D%/kernels/kv_suite.h \
 	%D%/kernels/rows_rig.h \
+	%D%/kernels/sass.h \
 	%D%/kernels/st_8x32_oracle.h \
 	%D%/kernels/st_8x32_rig.h \
 	%D%/kernels/subtile.h \
 	%D%/kernels/grid.h \
 	%D%/kernels/mutants.h \
+	%D%/kernels/mutation.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/exact.h \
 	%D%/unit/backend/judge_rig.h \

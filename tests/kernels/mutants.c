@@ -147,34 +147,6 @@ static char *source_of(const char *family)
     return groat__str_take(&out);
 }
 
-/* Where a text is changed. */
-static const char *find_change(const char *text, const mutation *m)
-{
-    const char *at = strstr(text, m->behind);
-
-    ck_assert_msg(at != NULL, "the source has no '%s'", m->behind);
-    at = strstr(at, m->from);
-    for (int i = 0; i < m->nth && at != NULL; i++)
-        at = strstr(at + 1, m->from);
-    ck_assert_msg(at != NULL, "the source has no '%s' number %d behind '%s'",
-                  m->from, m->nth, m->behind);
-    return at;
-}
-
-/* Writes a file of family `name`: a text after one change. */
-static void write_changed(rig *r, const char *name, const char *file,
-                          const char *text, const mutation *m)
-{
-    const char *at = find_change(text, m);
-    groat__str out = {0};
-
-    groat__str_addn(&out, text, (size_t)(at - text));
-    groat__str_add(&out, m->to);
-    groat__str_add(&out, at + strlen(m->from));
-    rig_write_source(r, name, file, out.data);
-    groat__str_free(&out);
-}
-
 /* Row i as the family "mutant<i>". */
 static void write_family(int i)
 {
@@ -189,9 +161,9 @@ static void write_family(int i)
     (void)snprintf(name, sizeof(name), "mutant%d", i);
     (void)snprintf(file, sizeof(file), "%s.h", name);
     rig_write_source(r, name, "args.h", embedded(c.family, "args.h", 6));
-    write_changed(r, name, "params.def", embedded(c.family, "params.def", 10),
-                  &rename);
-    write_changed(r, name, file, source, &m->change);
+    mutation_write(r, name, "params.def", embedded(c.family, "params.def", 10),
+                   &rename);
+    mutation_write(r, name, file, source, &m->change);
     free(source);
 }
 
@@ -316,7 +288,7 @@ static bool takes_out(int i, const char *source, const char *at,
     const mutation *m = &suite.table[i].change;
 
     return strncmp(m->from, call, strlen(call)) == 0 &&
-           m->to[strspn(m->to, " ;")] == '\0' && find_change(source, m) == at;
+           m->to[strspn(m->to, " ;")] == '\0' && mutation_find(source, m) == at;
 }
 
 /* The call behind `at`, comments passed over. */

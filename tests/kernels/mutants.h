@@ -41,7 +41,7 @@
 #ifndef GROAT_TESTS_MUTANTS_H
 #define GROAT_TESTS_MUTANTS_H
 
-#include <stddef.h>
+#include "tests/kernels/mutation.h"
 
 /* What most families have, as a row names it. */
 #define BARRIER   "block_barrier();"
@@ -60,15 +60,6 @@
 
 /* Vendors, by the arch of the target. */
 enum { AMD = 1, NV = 2, ALL = AMD | NV };
-
-/* One change: the n-th `from` behind the first `behind` becomes `to`.  A call
- * is taken out when it becomes nothing, or ";". */
-typedef struct mutation {
-    const char *behind;
-    const char *from;
-    int nth;
-    const char *to;
-} mutation;
 
 typedef struct mutant {
     /* What shows it: the family's spec, then run-time arguments of its driver

@@ -89,7 +89,7 @@ void rows_run(const char *constants, const char *arguments, const rows_how *how,
     drive_fill(d, how->seed);
     for (size_t i = 0; i < d->plan.buffer_count && how->alter != NULL; i++)
         if (!d->plan.buffers[i].output)
-            how->alter(how->user, &d->plan, i, d->host[i]);
+            how->alter(how->user, d, i, d->host[i]);
     drive_run(d);
     drive_ck_right(d);
 }

@@ -41,7 +41,7 @@ int64_t rows_argument(const drive *d, const char *name);
 typedef struct rows_how {
     uint64_t seed;
     /* Changes an input that was filled; NULL: none. */
-    void (*alter)(void *user, const groat_plan *plan, size_t index, void *data);
+    void (*alter)(void *user, const drive *d, size_t index, void *data);
     void *user;
 } rows_how;
 

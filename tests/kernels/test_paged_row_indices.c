@@ -18,14 +18,13 @@ static const uint32_t known_table[] = {7,  3,  31, 12, 5,  28, 19, 2,
                                        16, 30, 9,  1,  22, 37, 6,  11,
                                        0,  4,  8,  10, 13, 14, 15, 17};
 
-static void put_table(void *user, const groat_plan *plan, size_t index,
-                      void *data)
+static void put_table(void *user, const drive *d, size_t index, void *data)
 {
     (void)user;
     if (index != TABLE)
         return;
-    memset(data, 0, plan->buffers[index].bytes);
-    ck_assert_uint_ge(plan->buffers[index].bytes, sizeof(known_table));
+    memset(data, 0, d->plan.buffers[index].bytes);
+    ck_assert_uint_ge(d->plan.buffers[index].bytes, sizeof(known_table));
     memcpy(data, known_table, sizeof(known_table));
 }
 

@@ -4,8 +4,7 @@
  * byte, fence and barrier taken out in turn, or said wrong, under families of
  * other names.  The judge must find each under every seed, and say what it is.
  */
-#include "tests/pipe/mutate.h"
-
+#include "tests/kernels/mutation.h"
 #include "tests/kernels/tma_rig.h"
 
 enum { BOXES, RING, PAIR, PRODUCT };
@@ -168,15 +167,11 @@ static void write_mutant(const mutation *change)
     char *text[3] = {read_probe("/args.h"), read_probe("/params.def"),
                      read_probe("/tma_probe.h")};
 
-    for (unsigned i = 0; i < 3; i++) {
-        char *changed = i == 0
-                            ? strdup(text[i])
-                            : mutate_text(text[i], i == 1 ? &rename : change);
-
-        rig_write_source(&bench.fix, "mutant", files[i], changed);
-        free(changed);
+    rig_write_source(&bench.fix, "mutant", files[0], text[0]);
+    mutation_write(&bench.fix, "mutant", files[1], text[1], &rename);
+    mutation_write(&bench.fix, "mutant", files[2], text[2], change);
+    for (unsigned i = 0; i < 3; i++)
         free(text[i]);
-    }
 }
 
 static groat_status run_mutant(int kernel)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mutation.h - one change of a kernel's source.
+ */
+#ifndef GROAT_TESTS_MUTATION_H
+#define GROAT_TESTS_MUTATION_H
+
+#include <check.h>
+#include <string.h>
+
+#include "tests/pipe/rig.h"
+
+/* The n-th `from` behind the first `behind` becomes `to`.  A call is taken out
+ * when it becomes nothing, or ";". */
+typedef struct mutation {
+    const char *behind;
+    const char *from;
+    int nth;
+    const char *to;
+} mutation;
+
+/* Where a text is changed. */
+static inline const char *mutation_find(const char *text, const mutation *m)
+{
+    const char *at = strstr(text, m->behind);
+
+    ck_assert_msg(at != NULL, "the source has no '%s'", m->behind);
+    at = strstr(at, m->from);
+    for (int i = 0; i < m->nth && at != NULL; i++)
+        at = strstr(at + 1, m->from);
+    ck_assert_msg(at != NULL, "the source has no '%s' number %d behind '%s'",
+                  m->from, m->nth, m->behind);
+    return at;
+}
+
+/* Writes a file of family `name`: a text after one change. */
+static inline void mutation_write(rig *r, const char *name, const char *file,
+                                  const char *text, const mutation *m)
+{
+    const char *at = mutation_find(text, m);
+    groat__str out = {0};
+
+    groat__str_addn(&out, text, (size_t)(at - text));
+    groat__str_add(&out, m->to);
+    groat__str_add(&out, at + strlen(m->from));
+    rig_write_source(r, name, file, out.data);
+    groat__str_free(&out);
+}
+
+#endif
