@@ -267,9 +267,9 @@ void kv_check_product(drive *d, uint64_t seed, bool real)
     ck_assert_int_eq(d->allowed[d->output] != NULL, real);
 }
 
-void kv_check_bytes(const kv_case *t, const char *target, size_t n,
-                    const unsigned char *got, const unsigned char *want,
-                    size_t bytes)
+void kv_check_bytes(const char *entry, const kv_case *t, const char *target,
+                    size_t n, const unsigned char *got,
+                    const unsigned char *want, size_t bytes)
 {
     char spec[400];
     size_t b = 0;
@@ -278,7 +278,7 @@ void kv_check_bytes(const kv_case *t, const char *target, size_t n,
         return;
     while (got[b] == want[b])
         b++;
-    kv_spec("image or fragments", t, spec, sizeof(spec));
+    kv_spec(entry, t, spec, sizeof(spec));
     ck_abort_msg("%s on %s, %d rows: byte %zu of part %zu is 0x%02x, not "
                  "0x%02x",
                  spec, target, (int)t->rows, b, n, got[b], want[b]);

@@ -85,10 +85,10 @@ void kv_check(drive *d, uint64_t seed);
 /* The same of products: exact, or with `real` numbers within a bound. */
 void kv_check_product(drive *d, uint64_t seed, bool real);
 
-/* Part n of what a kernel wrote is what the walk makes. */
-void kv_check_bytes(const kv_case *t, const char *target, size_t n,
-                    const unsigned char *got, const unsigned char *want,
-                    size_t bytes);
+/* Part n of what an entry wrote is what the walk makes. */
+void kv_check_bytes(const char *entry, const kv_case *t, const char *target,
+                    size_t n, const unsigned char *got,
+                    const unsigned char *want, size_t bytes);
 
 /* -3 .. 3 in 16 bits, without a conversion. */
 int kv_whole(bool f16, uint16_t bits);

@@ -120,6 +120,7 @@ END_TEST
  * key block holds few rows or none. */
 static void check_entry(const kv_case *t, const char *target, bool image)
 {
+    const char *entry = image ? "image" : "fragments";
     int64_t steps = kv_steps(t);
     int64_t blocks = t->rows / t->BN + 1;
     size_t tile = (size_t)kv_tile_bytes(t);
@@ -130,8 +131,7 @@ static void check_entry(const kv_case *t, const char *target, bool image)
     unsigned char *want = malloc(each);
 
     ck_assert(got != NULL && lds != NULL && want != NULL);
-    kv_run(drive_context, image ? "image" : "fragments", target, t, blocks,
-           steps, got, tiles * each);
+    kv_run(drive_context, entry, target, t, blocks, steps, got, tiles * each);
     for (size_t n = 0; n < tiles; n++) {
         kv_case at = *t;
 
@@ -142,7 +142,7 @@ static void check_entry(const kv_case *t, const char *target, bool image)
             memcpy(want, lds, tile);
         else
             kv_read_fragments(&at, lds, want);
-        kv_check_bytes(t, target, n, got + n * each, want, each);
+        kv_check_bytes(entry, t, target, n, got + n * each, want, each);
     }
     free(got);
     free(lds);

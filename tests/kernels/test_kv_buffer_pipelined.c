@@ -61,7 +61,7 @@ static void check_image(const kv_case *t, const char *target, int64_t tiles)
                      i * VALUE_ROWS);
     drive_run(&d);
     for (size_t n = 0; n < 2; n++)
-        kv_check_bytes(t, target, n,
+        kv_check_bytes("image", t, target, n,
                        (const unsigned char *)d.host[2] + n * stage,
                        want + n * stage, stage);
     drive_close(&d);
