@@ -55,7 +55,7 @@ def real_numbers(shape, seed, dtype):
     """Codes of 16-bit numbers of many magnitudes, and their values."""
     rng = np.random.default_rng(list(str(seed).encode()))
     x = (rng.standard_normal(shape) *
-         2.0 ** rng.integers(-6, 7, shape)).astype(np.float32)
+         2.0 ** rng.integers(-8, 4, shape)).astype(np.float32)
     if dtype == 'f16':
         half = x.astype(np.float16)
         return half.view(np.uint16), half.astype(np.float64)

@@ -8,10 +8,12 @@ import zlib
 
 import numpy as np
 
-from attention import (LANE, Matrix, copies_of_burst, dtype_of, fold, is_spec,
-                       mfma_name, numbers_to_bytes, pattern, transposed)
+from attention import (LANE, Matrix, copies_of_burst, dtype_of, fold,
+                       free_waves, is_spec, mfma_name, numbers_to_bytes,
+                       pattern, transposed)
 from families import Case, Family, Spec
 from inputs import encode, real_numbers, small_numbers, swizzled
+from lint import GRANULE, VECTOR_REGISTERS
 
 # The specification's tiles: parameters, valid rows, tile, CRC-32 of the image
 # of its pattern.
@@ -224,6 +226,18 @@ class KvFamily(Family):
     def operand_loads(self, k):
         """Of a tile's strips of Q or P."""
         return k['num_k_tiles'] * (1 if self.is_keys(k) else 2)
+
+    def waves(self, k, arch, results, staged, other):
+        """Waves per SIMD that registers leave room for: `results` times the
+        accumulators, strips of the operand, fragments, those gathered with a
+        register for each number, `staged` vectors of tiles and `other`
+        registers."""
+        gathered = not self.is_keys(k) and arch != 'gfx950'
+        kept = (results * k['num_mmas'] * k['mma_n'] ** 2 // 64 +
+                4 * k['num_k_tiles'] + 4 * staged + other +
+                self.fragments(k) * (8 if gathered else 4))
+        room = VECTOR_REGISTERS // (-(-kept // GRANULE) * GRANULE)
+        return min(free_waves(k, arch), room)
 
     # ---- what barriers prove
 

@@ -3,8 +3,10 @@
 formulas written lane by lane, its faults against kernels that are wrong in one
 way each, the checks of listings against listings that must not pass."""
 import ctypes
+import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import types
@@ -15,8 +17,9 @@ try:
     import numpy as np
 
     import lint
+    import mutants
     from codeobject import loops
-    from families import Expect
+    from families import Case, Expect
     from inputs import encode, small_numbers
     from machine import Fault, Race, Unknown
     from machine.decode import Program
@@ -640,12 +643,58 @@ def check_added(sample):
               f'{added}, least {least}: {found}')
 
 
+# ---- what the mutants must come to
+
+JUDGED = {
+    # The first barrier keeps words apart that nobody shares.
+    'right': ('caught: vmcnt wait 0 for 0 at a barrier removed',
+              'caught: vmcnt wait 0 for 0 at a barrier loosened',
+              'caught: barrier 1 removed',
+              'bad: "barrier 0 removed" was not caught'),
+    'right_ending': ('caught: barrier 1 removed', 'idle: barrier 2 removed',
+                     'idle: lgkmcnt wait . for 0 at a barrier removed',
+                     'bad: "vmcnt wait 1 for 0 removed" .*no run comes'),
+    # A wait for stores that others read, and one for stores that none does.
+    'right_exchange': ('caught: vmcnt wait 0 for 0.* removed',
+                       'caught: barrier 1 removed'),
+    'read_stored': ('idle: vmcnt wait 0 for 0 removed',),
+    'right, {"barrier 0 .*": "apart"}': ('equivalent: barrier 0 removed: ap',),
+    'right, {"barrier 1 .*": "apart"}':
+        ('bad: "barrier 1 removed" is listed as equivalent and was caught',),
+    'right, {"barrier 7 .*": "apart"}': ('bad: there is no mutant "barrier 7',),
+}
+
+
+def test_mutants(tools, clang):
+    words = np.arange(1, 257, dtype=np.uint32)
+    buffers = [('in', words.tobytes()), ('out', bytes(512))]
+    case = Case('once', (1, 1, 1), buffers, lambda *at: struct.pack(
+        '<QQI', *at, 1024), {})
+    for arch in ARCHS:
+        sample = Sample(tools, clang, 'wrong.hip', arch)
+        for name, lines in JUDGED.items():
+            name, _, equivalents = name.partition(', ')
+            family = types.SimpleNamespace(
+                allow_uninitialised=False, mutant_cases=lambda k, a: [case],
+                equivalents=lambda k, a, e=equivalents: json.loads(e or '{}'),
+                expect=lambda k, a: Expect(dma=1, dma_bytes=4, waits=None,
+                                           barriers=2))
+            built = listing(sample, name)
+            built.family = family
+            shown, bad = mutants.judge(built, {'late': (1, 3), 'early': (2,)})
+            said = shown + ['bad: ' + b.split(': ', 1)[1] for b in bad]
+            for line in lines:
+                check(any(re.match(line, s) for s in said),
+                      f'{arch} {name}: no "{line}" in {said}')
+    print(f'{len(JUDGED) * len(ARCHS)} kernels mutated')
+
+
 def main():
     try:
         tools = Tools()
         clang = Clang(tools)
         for test in (test_functions, test_matrix, test_lanes, test_faults,
-                     test_lint):
+                     test_lint, test_mutants):
             test(tools, clang)
     except Skip as why:
         print(f'SKIP: {why}')

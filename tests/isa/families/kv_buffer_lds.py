@@ -37,8 +37,7 @@ class KvBufferLds(KvFamily):
                          if self.is_keys(k) else
                          {'buffer_load_dwordx4': wide,
                           'buffer_load_dwordx2': loads})
-        # Nothing overlaps in a block: others have to.
-        wanted['waves'] = min(4, wanted['waves'])
+        wanted['waves'] = self.waves(k, arch, 1, 0, 40)
         return Expect(**wanted, barriers=2, added=range(loads),
                       steady=(copies, [0], range(loads)), **products, **reads)
 

@@ -37,6 +37,8 @@ MOST = 16
 
 def rounded(x, dtype):
     """To the nearest 16-bit number, ties to even."""
+    if dtype == 'f16' and (np.abs(x) >= 65504).any():
+        raise ValueError('f16 has no such number')
     digits, lowest = (11, -24) if dtype == 'f16' else (8, -133)
     unit = 2.0 ** np.maximum(np.frexp(x)[1] - digits, lowest)
     return np.rint(x / unit) * unit

@@ -41,8 +41,9 @@ class KvBufferReg(KvFamily):
         reads = reads_of(self.is_keys(k), arch, count)
         products = products_of(k, arch, count)
         reads['ops'] |= ops | products.pop('ops')
-        # Registers hold two tiles more than in kv_buffer_lds.
-        wanted['waves'] = min(3, wanted['waves'])
+        # Two tiles, and results that go from one register to another in a
+        # round of two.
+        wanted['waves'] = self.waves(k, arch, 2, 2 * held, 56)
         return Expect(**wanted, **products, **reads)
 
     @staticmethod

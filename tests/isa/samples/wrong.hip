@@ -78,6 +78,19 @@ ENTRY(right_masked)
     out[t] = m[127 - t];
 END
 
+// Behind the last barrier nothing is shared, and no run comes to the last wait.
+ENTRY(right_ending)
+    copy(from, at + 256 * w, 4 * t);
+    WAIT("vmcnt(0)");
+    BARRIER;
+    u32 v = m[127 - t];
+    WAIT("lgkmcnt(0)");
+    BARRIER;
+    out[t] = v;
+    if (records == 8)
+        WAIT("vmcnt(0)");
+END
+
 ENTRY(no_wait)
     copy(from, at + 256 * w, 4 * t);
     BARRIER;
@@ -211,6 +224,16 @@ ENTRY(right_exchange)
     WAIT("vmcnt(0)");
     BARRIER;
     out[t] = v;
+END
+
+// Nobody else reads what is waited for.
+ENTRY(read_stored)
+    out[t] = t;
+    WAIT("vmcnt(0)");
+    copy(from, at + 256 * w, 4 * t);
+    WAIT("vmcnt(0)");
+    BARRIER;
+    out[t] = m[127 - t];
 END
 
 // ---- for the checks of the listing
