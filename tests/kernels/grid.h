@@ -467,4 +467,46 @@ static inline size_t grid_report(const grid *g)
     return missing;
 }
 
+/* ---- running specs ------------------------------------------------------ */
+
+/* Runs a spec; how many launches that took. */
+typedef size_t grid_run(const groat_spec *spec, void *user);
+
+/* Every value of every parameter, on the targets in turn; launches. */
+static inline size_t grid_run_values(grid *g, const char *const *targets,
+                                     size_t count, grid_run *run, void *user)
+{
+    size_t launches = 0;
+    groat_spec *spec;
+
+    while ((spec = grid_next(g, targets, count)) != NULL) {
+        launches += run(spec, user);
+        grid_ran(g, spec);
+        groat_spec_free(spec);
+    }
+    (void)printf("%zu launches\n", launches);
+    return launches;
+}
+
+/* So many random specs, each on any of the targets. */
+static inline void grid_run_random(grid *g, const char *const *targets,
+                                   size_t count, uint64_t specs, grid_run *run,
+                                   void *user)
+{
+    size_t rejected = 0;
+    size_t launches = 0;
+
+    for (uint64_t n = 0; n < specs; n++) {
+        groat_spec *spec =
+            grid_random(g, targets[grid_pick(g, count)], &rejected);
+
+        launches += run(spec, user);
+        groat_spec_free(spec);
+    }
+    (void)printf("%s: %llu random specs, %zu launches, %zu draws rejected\n",
+                 groat_family_name(g->family), (unsigned long long)specs,
+                 launches, rejected);
+    (void)fflush(stdout);
+}
+
 #endif

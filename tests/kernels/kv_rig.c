@@ -195,6 +195,11 @@ const char *const kv_targets[3] = {"cpu:gfx950", "cpu:gfx90a", "cpu:sm_90a"};
 const char *const kv_amd_targets[3] = {"cpu:gfx950", "cpu:gfx90a",
                                        "cpu:gfx942"};
 
+bool kv_multiplies(const char *target)
+{
+    return strstr(target, "gfx") != NULL;
+}
+
 kv_case kv_on(const kv_case *t, const char *target)
 {
     kv_case on = *t;
@@ -430,4 +435,27 @@ kv_case kv_random_case(uint64_t *state, int64_t squares, int64_t depths,
     }
     t.first_col = kv_pick(state, (t.src_cols - t.depth) / 8 + 1) * 8;
     return t;
+}
+
+void kv_random_specs(uint64_t seed, int count, const char *entry,
+                     kv_case (*draw)(uint64_t *random),
+                     void (*check)(const kv_case *t, const char *target,
+                                   uint64_t *random))
+{
+    uint64_t random = seed;
+    int legal = 0;
+
+    for (int draws = 0; legal < count; draws++) {
+        kv_case t = draw(&random);
+        const char *target = kv_targets[kv_pick(&random, COUNT(kv_targets))];
+        char text[400];
+
+        ck_assert_int_lt(draws, 40000);
+        kv_spec(kv_multiplies(target) ? entry : "image", &t, text,
+                sizeof(text));
+        if (!drive_allows(drive_context, text, target))
+            continue;
+        check(&t, target, &random);
+        legal++;
+    }
 }

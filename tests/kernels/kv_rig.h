@@ -59,6 +59,7 @@ extern const groat_driver *const kv_driver;
 extern const char *const kv_targets[3];
 /* Those with matrix instructions. */
 extern const char *const kv_amd_targets[3];
+bool kv_multiplies(const char *target);
 
 /* The case with an instruction that the target has. */
 kv_case kv_on(const kv_case *t, const char *target);
@@ -128,6 +129,14 @@ typedef struct kv_refusal {
 } kv_refusal;
 
 void kv_check_refusals(const kv_refusal *bad, size_t count);
+
+/* Draws cases until the rules have taken `count` of them, and checks each: of
+ * an entry, on NVIDIA of the image.  What `check` wants to be random it takes
+ * from the same numbers. */
+void kv_random_specs(uint64_t seed, int count, const char *entry,
+                     kv_case (*draw)(uint64_t *random),
+                     void (*check)(const kv_case *t, const char *target,
+                                   uint64_t *random));
 
 /* A number below `below`. */
 int64_t kv_pick(uint64_t *state, int64_t below);

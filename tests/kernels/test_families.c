@@ -164,22 +164,29 @@ static void run_once(const groat_driver *driver, const groat_spec *spec,
     drive_close(&d);
 }
 
-/* The driver's own arguments, and `more` random ones; launches made. */
-static size_t check_spec(const groat_spec *spec, uint64_t *random, size_t more)
+/* What draws run-time arguments, and how often it does for a spec. */
+typedef struct draws {
+    uint64_t random;
+    int more;
+} draws;
+
+/* The driver's own arguments, and as many random ones as were asked for. */
+static size_t check_spec(const groat_spec *spec, void *user)
 {
+    draws *from = user;
     const groat_driver *driver = driver_of(spec);
     groat_spec *small = cpu_twin(spec);
     groat_plan base;
     size_t launches = 1;
 
     ck_assert(plan_default(driver, small, &base));
-    run_once(driver, spec, base.values, next_random(random));
-    for (size_t n = 0; n < more; n++) {
+    run_once(driver, spec, base.values, next_random(&from->random));
+    for (int n = 0; n < from->more; n++) {
         int64_t values[GROAT_DRIVER_ARGS];
 
-        if (!values_random(driver, spec, &base, random, values))
+        if (!values_random(driver, spec, &base, &from->random, values))
             continue;
-        run_once(driver, spec, values, next_random(random));
+        run_once(driver, spec, values, next_random(&from->random));
         launches++;
     }
     groat_spec_free(small);
@@ -205,20 +212,13 @@ static bool is_wanted(const groat_driver *driver)
 static void check_values(const groat_driver *driver, const char *const *targets,
                          size_t count)
 {
-    uint64_t random = seed();
-    size_t launches = 0;
+    draws from = {seed(), 1};
     size_t values = 0;
     size_t missing;
-    groat_spec *spec;
     grid g;
 
     open_grid(&g, driver);
-    while ((spec = grid_next(&g, targets, count)) != NULL) {
-        launches += check_spec(spec, &random, 1);
-        grid_ran(&g, spec);
-        groat_spec_free(spec);
-    }
-    (void)printf("%zu launches\n", launches);
+    (void)grid_run_values(&g, targets, count, check_spec, &from);
     missing = grid_report(&g);
     for (size_t i = 0; i < g.count; i++)
         values += g.param[i].count;
@@ -265,9 +265,7 @@ START_TEST(every_value_on_device)
 {
     const groat_driver *driver = groat__driver_at((size_t)_i);
     const char *target = getenv("GROAT_TEST_TARGET");
-    uint64_t random = seed();
-    size_t launches = 0;
-    groat_spec *spec;
+    draws from = {seed(), 3};
     grid g;
 
     ck_assert_ptr_nonnull(target); /* left out without */
@@ -275,14 +273,8 @@ START_TEST(every_value_on_device)
         return;
     /* Values that only other archs allow are reported and left. */
     open_grid(&g, driver);
-    while ((spec = grid_next(&g, &target, 1)) != NULL) {
-        launches += check_spec(spec, &random, 3);
-        grid_ran(&g, spec);
-        groat_spec_free(spec);
-    }
-    (void)printf("%zu launches on %s\n", launches, target);
+    ck_assert_uint_gt(grid_run_values(&g, &target, 1, check_spec, &from), 0);
     (void)grid_report(&g);
-    ck_assert_uint_gt(launches, 0);
     grid_close(&g);
 }
 END_TEST
@@ -293,26 +285,15 @@ START_TEST(random_specs)
     char text[TARGETS][48];
     const char *targets[TARGETS];
     size_t count;
-    uint64_t specs = drive_number("GROAT_TEST_SPECS", 4);
-    uint64_t random = seed() + 1;
-    size_t rejected = 0;
-    size_t launches = 0;
+    draws from = {seed() + 1, 2};
     grid g;
 
     if (!is_wanted(driver))
         return;
     count = cpu_targets(driver, text, targets);
     open_grid(&g, driver);
-    for (uint64_t n = 0; n < specs; n++) {
-        groat_spec *spec =
-            grid_random(&g, targets[grid_pick(&g, count)], &rejected);
-
-        launches += check_spec(spec, &random, 2);
-        groat_spec_free(spec);
-    }
-    (void)printf("%s: %llu random specs, %zu launches, %zu draws rejected\n",
-                 driver->family, (unsigned long long)specs, launches, rejected);
-    (void)fflush(stdout);
+    grid_run_random(&g, targets, count, drive_number("GROAT_TEST_SPECS", 4),
+                    check_spec, &from);
     grid_close(&g);
 }
 END_TEST

@@ -306,31 +306,28 @@ END_TEST
 
 /* ---- random legal specs ------------------------------------------------- */
 
-/* Draws until the rules say yes; a spec they accept must be right. */
+static kv_case random_case(uint64_t *random)
+{
+    kv_case t = kv_random_case(random, 4, 6, 8);
+
+    t.rows = kv_pick(random, 4 * t.BN);
+    return t;
+}
+
+static void check_random(const kv_case *t, const char *target, uint64_t *random)
+{
+    check_image(t, target, 1 + kv_pick(random, 4));
+    if (kv_multiplies(target))
+        check_attention(t, target, kv_pick(random, 2) != 0,
+                        kv_pick(random, 2) != 0, 1 + kv_pick(random, 50));
+}
+
+/* A spec that the rules accept must be right. */
 START_TEST(random_specs)
 {
-    if (is_left_out(_i))
-        return;
-    uint64_t random = 20260100u + (uint64_t)_i;
-    int legal = 0;
-
-    for (int draws = 0; legal < 6; draws++) {
-        const char *target = kv_targets[kv_pick(&random, 3)];
-        bool amd = strstr(target, "gfx") != NULL;
-        kv_case t = kv_random_case(&random, 4, 6, 8);
-        char text[400];
-
-        ck_assert_int_lt(draws, 40000);
-        t.rows = kv_pick(&random, 4 * t.BN);
-        kv_spec(amd ? "attention" : "image", &t, text, sizeof(text));
-        if (!drive_allows(drive_context, text, target))
-            continue;
-        check_image(&t, target, 1 + kv_pick(&random, 4));
-        if (amd)
-            check_attention(&t, target, kv_pick(&random, 2) != 0,
-                            kv_pick(&random, 2) != 0, 1 + kv_pick(&random, 50));
-        legal++;
-    }
+    if (!is_left_out(_i))
+        kv_random_specs(20260100u + (uint64_t)_i, 6, "attention", random_case,
+                        check_random);
 }
 END_TEST
 

@@ -571,11 +571,12 @@ static bool fits(const groat_spec *spec)
 
 /* Three launches: two tiles below each other, the last columns from another
  * key on, and nothing valid. */
-static void check_spec(const groat_spec *spec)
+static size_t check_spec(const groat_spec *spec, void *user)
 {
     const char *target = groat_spec_target(spec);
     st_case t = case_of(spec);
 
+    (void)user;
     check_case(&t, target);
     t.row_tiles = t.col_tiles = 1;
     t.valid = t.keys;
@@ -583,6 +584,7 @@ static void check_spec(const groat_spec *spec)
     check_case(&t, target);
     t.valid = 0;
     check_case(&t, target);
+    return 3;
 }
 
 static void open_grid(grid *g)
@@ -679,21 +681,11 @@ END_TEST
 
 START_TEST(random_specs)
 {
-    uint64_t specs = drive_number("GROAT_TEST_SPECS", 16);
-    size_t rejected = 0;
     grid g;
 
     open_grid(&g);
-    for (uint64_t n = 0; n < specs; n++) {
-        groat_spec *spec =
-            grid_random(&g, cpu_targets[grid_pick(&g, TARGETS)], &rejected);
-
-        check_spec(spec);
-        groat_spec_free(spec);
-    }
-    (void)printf("%llu random specs, %zu draws rejected\n",
-                 (unsigned long long)specs, rejected);
-    (void)fflush(stdout);
+    grid_run_random(&g, cpu_targets, TARGETS,
+                    drive_number("GROAT_TEST_SPECS", 16), check_spec, NULL);
     grid_close(&g);
 }
 END_TEST

@@ -311,12 +311,13 @@ static bool fits(const groat_spec *spec)
            16 << 20;
 }
 
-static size_t check_spec(const groat_spec *spec)
+static size_t check_spec(const groat_spec *spec, void *user)
 {
     subject s = subject_of(spec, max_rows_of(spec));
     shot shots[SHOTS];
     size_t count = shots_of(&s, shots);
 
+    (void)user;
     for (size_t i = 0; i < count; i++)
         check_shot(&s, &shots[i]);
     free(s.source);
@@ -426,17 +427,10 @@ static void open_grid(grid *g)
 /* Every value of every parameter, on the targets in turn. */
 static void check_values(const char *const *targets, size_t count)
 {
-    size_t launches = 0;
-    groat_spec *spec;
     grid g;
 
     open_grid(&g);
-    while ((spec = grid_next(&g, targets, count)) != NULL) {
-        launches += check_spec(spec);
-        grid_ran(&g, spec);
-        groat_spec_free(spec);
-    }
-    (void)printf("%zu launches\n", launches);
+    (void)grid_run_values(&g, targets, count, check_spec, NULL);
     ck_assert_uint_eq(grid_report(&g), 0);
     ck_assert_uint_ge(g.specs, count); /* each target had its turn */
     grid_close(&g);
@@ -489,21 +483,11 @@ START_TEST(random_specs)
     char text[TARGETS][48];
     const char *targets[TARGETS];
     size_t count = cpu_targets(text, targets);
-    uint64_t specs = drive_number("GROAT_TEST_SPECS", 8);
-    size_t rejected = 0;
     grid g;
 
     open_grid(&g);
-    for (uint64_t n = 0; n < specs; n++) {
-        groat_spec *spec =
-            grid_random(&g, targets[grid_pick(&g, count)], &rejected);
-
-        (void)check_spec(spec);
-        groat_spec_free(spec);
-    }
-    (void)printf("%llu random specs, %zu draws rejected\n",
-                 (unsigned long long)specs, rejected);
-    (void)fflush(stdout);
+    grid_run_random(&g, targets, count, drive_number("GROAT_TEST_SPECS", 8),
+                    check_spec, NULL);
     grid_close(&g);
 }
 END_TEST
