@@ -95,6 +95,7 @@ groat_family_tests = \
 	%D%/kernels/test_kv_mutants \
 	%D%/kernels/test_paged_row_cases \
 	%D%/kernels/test_paged_row_indices \
+	%D%/kernels/test_paged_row_mutants \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_subtile_loader_st_8x32 \
@@ -139,6 +140,12 @@ rows_rig_sources = \
 	src/cli/driver.c
 %C%_kernels_test_paged_row_cases_SOURCES = $(rows_rig_sources) \
 	%D%/kernels/test_paged_row_cases.c
+%C%_kernels_test_paged_row_mutants_SOURCES = \
+	%D%/kernels/drive.c \
+	%D%/kernels/test_paged_row_mutants.c \
+	kernels-src/common/cache_host.c \
+	kernels-src/common/host.c \
+	kernels-src/paged_row_indices/host.c
 %C%_kernels_test_paged_row_indices_SOURCES = $(rows_rig_sources) \
 	%D%/kernels/test_paged_row_indices.c
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
