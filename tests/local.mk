@@ -93,6 +93,7 @@ groat_family_tests = \
 	%D%/kernels/test_kv_buffer_reg \
 	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
+	%D%/kernels/test_kv_producer_pipeline \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_subtile_loader_st_8x32 \
@@ -130,6 +131,11 @@ kv_rig_sources = \
 	kernels-src/kv_buffer_lds/host.c \
 	kernels-src/kv_buffer_pipelined/host.c \
 	kernels-src/kv_buffer_reg/host.c
+ring_rig_sources = \
+	%D%/kernels/ring_oracle.c \
+	%D%/kernels/ring_rig.c
+%C%_kernels_test_kv_producer_pipeline_SOURCES = $(ring_rig_sources) \
+	%D%/kernels/test_kv_producer_pipeline.c
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
 	%D%/kernels/test_subtile_loader_st_8x32.c \
 	kernels-src/common/host.c \
@@ -360,6 +366,8 @@ noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
 	%D%/kernels/drive.h \
 	%D%/kernels/kv_rig.h \
+	%D%/kernels/ptx.h \
+	%D%/kernels/ring_rig.h \
 	%D%/kernels/kv_suite.h \
 	%D%/kernels/st_8x32_oracle.h \
 	%D%/kernels/st_8x32_rig.h \
