@@ -35,7 +35,9 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge_loader \
 	%D%/unit/backend/test_judge_mbarrier \
 	%D%/unit/backend/test_judge_mutants \
+	%D%/unit/backend/test_judge_tma \
 	%D%/unit/backend/test_judge_wave \
+	%D%/unit/backend/test_judge_wgmma \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
 	%D%/unit/backend/test_shared \
@@ -97,7 +99,9 @@ groat_family_tests = \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_subtile_loader_st_8x32 \
-	%D%/kernels/test_subtile_mutants
+	%D%/kernels/test_subtile_mutants \
+	%D%/kernels/test_tma \
+	%D%/kernels/test_tma_mutants
 
 %C%_kernels_test_families_SOURCES = \
 	%D%/kernels/test_families.c \
@@ -356,6 +360,7 @@ EXTRA_DIST += \
 	%D%/report.sh \
 	%D%/style/lib.sh \
 	%D%/style/state.allow \
+	%D%/kernels/tma_probe/params.def \
 	%D%/unit/backend/judge_probe/params.def \
 	%D%/unit/cli/bank_probe/params.def \
 	%D%/tools/hiprtc7.sh \
@@ -377,6 +382,10 @@ noinst_HEADERS += \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/exact.h \
 	%D%/unit/backend/judge_rig.h \
+	%D%/kernels/tma_forms.h \
+	%D%/kernels/tma_rig.h \
+	%D%/kernels/tma_probe/args.h \
+	%D%/kernels/tma_probe/tma_probe.h \
 	%D%/unit/backend/judge_probe/args.h \
 	%D%/unit/backend/judge_probe/judge_probe.h \
 	%D%/unit/cli/bank_probe/args.h \
