@@ -96,6 +96,8 @@ groat_family_tests = \
 	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
 	%D%/kernels/test_kv_producer_pipeline \
+	%D%/kernels/test_paged_row_cases \
+	%D%/kernels/test_paged_row_indices \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_subtile_loader_st_8x32 \
@@ -140,6 +142,15 @@ ring_rig_sources = \
 	%D%/kernels/ring_rig.c
 %C%_kernels_test_kv_producer_pipeline_SOURCES = $(ring_rig_sources) \
 	%D%/kernels/test_kv_producer_pipeline.c
+rows_rig_sources = \
+	%D%/kernels/drive.c \
+	%D%/kernels/rows_rig.c \
+	$(groat_hosts) \
+	src/cli/driver.c
+%C%_kernels_test_paged_row_cases_SOURCES = $(rows_rig_sources) \
+	%D%/kernels/test_paged_row_cases.c
+%C%_kernels_test_paged_row_indices_SOURCES = $(rows_rig_sources) \
+	%D%/kernels/test_paged_row_indices.c
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
 	%D%/kernels/test_subtile_loader_st_8x32.c \
 	kernels-src/common/host.c \
@@ -374,6 +385,8 @@ noinst_HEADERS += \
 	%D%/kernels/ptx.h \
 	%D%/kernels/ring_rig.h \
 	%D%/kernels/kv_suite.h \
+	%D%/kernels/rows_rig.h \
+	%D%/kernels/sass.h \
 	%D%/kernels/st_8x32_oracle.h \
 	%D%/kernels/st_8x32_rig.h \
 	%D%/kernels/subtile.h \

@@ -371,23 +371,30 @@ static void check_values(const groat_driver *driver, const char *const *targets,
     grid_close(&g);
 }
 
-/* Those on which the family's defaults are legal, one of each kind of arch:
- * their sources differ. */
+/* Whether the family builds for a target at all. */
+static bool is_for(const groat_driver *driver, const char *target)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_spec *spec = NULL;
+    bool can = groat_spec_parse(context, driver->family, target, &spec,
+                                &error) == GROAT_OK;
+
+    groat_spec_free(spec);
+    groat_error_clear(&error);
+    return can;
+}
+
+/* One of each kind of arch: their sources differ. */
 static size_t cpu_targets(const groat_driver *driver, char text[TARGETS][48],
                           const char **targets)
 {
     static const char *const archs[] = {"gfx950", "gfx942", "sm_90a", "gfx90a"};
     size_t count = 0;
 
-    for (size_t i = 0; i < COUNT(archs); i++) {
-        groat_spec *spec = NULL;
-
+    for (size_t i = 0; i < 4; i++) {
         (void)snprintf(text[count], sizeof(text[count]), "cpu:%s", archs[i]);
         targets[count] = text[count];
-        if (groat_spec_parse(context, driver->family, targets[count], &spec,
-                             NULL) == GROAT_OK)
-            count++;
-        groat_spec_free(spec);
+        count += is_for(driver, text[count]);
     }
     ck_assert_uint_gt(count, 0);
     return count;
@@ -435,7 +442,7 @@ START_TEST(random_specs)
     const groat_driver *driver = groat__driver_at((size_t)_i);
     char text[TARGETS][48];
     const char *targets[TARGETS];
-    size_t count;
+    size_t count = cpu_targets(driver, text, targets);
     uint64_t specs = number_of("GROAT_TEST_SPECS", 4);
     uint64_t random = seed() + 1;
     size_t rejected = 0;
@@ -444,7 +451,6 @@ START_TEST(random_specs)
 
     if (!is_wanted(driver))
         return;
-    count = cpu_targets(driver, text, targets);
     open_grid(&g, driver);
     for (uint64_t n = 0; n < specs; n++) {
         groat_spec *spec =

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rows_rig.h - what tests of paged_row_indices share: launches on cpu:sm_90a or
+ * on the device that GROAT_TEST_TARGET names, the lists that `issues` writes,
+ * and the closed forms of slots.
+ */
+#ifndef GROAT_TESTS_ROWS_RIG_H
+#define GROAT_TESTS_ROWS_RIG_H
+
+#include "tests/kernels/drive.h"
+#include "tests/unit/suite.h"
+
+#define ROWS_FAMILY "paged_row_indices"
+
+/* Words of an issue: offset, five coordinates, bytes, 1. */
+enum { ROWS_LISTED = 8, ROWS_SPEC = 400 };
+
+/* In the order of the driver's buffers, and of params.def. */
+enum { CACHE, TABLE, LENGTHS, OUTPUT };
+enum { IMAGE, ISSUES, STREAM };
+enum { PAGED, CONTIGUOUS, RAGGED, CONTINUOUS };
+enum { ALONE, LOCAL, MULTICAST, SM100 };
+
+extern groat_context *rows_context;
+
+/* Once, around all tests: they share what is compiled. */
+void rows_share(void);
+void rows_unshare(void);
+void rows_open(void);
+void rows_close(void);
+
+const char *rows_target(void);
+const groat_driver *rows_driver(void);
+uint64_t rows_number(const char *name, uint64_t otherwise);
+uint64_t rows_seed(void);
+
+int64_t rows_constant(const driven *d, const char *name);
+int64_t rows_argument(const driven *d, const char *name);
+
+/* Launches a spec, constants without the family's name and arguments as
+ * "name=value name=value".  The driver must find every byte right. */
+void rows_run(const char *constants, const char *arguments,
+              const drive_how *how, driven *d);
+
+/* The words of block (x, y) of an output. */
+const int32_t *rows_words(const driven *d, int64_t x, int64_t y);
+/* Boxes that a list has room for: of K, or of all parts of V. */
+int64_t rows_boxes(const driven *d, bool v);
+/* The row of each key, at the end of a block's list. */
+const uint32_t *rows_of_keys(const driven *d, int64_t x, int64_t y);
+
+/* The output, of image or stream, against the closed forms. */
+void rows_check(const driven *d);
+
+#endif

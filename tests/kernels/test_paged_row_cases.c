@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_paged_row_cases.c: what loaders of this kind are known to get wrong,
+ * each with a launch that would show it; what is refused, and in which words;
+ * and what the compiler makes of the copies, where there is an NVRTC.
+ */
+#include "kernels-src/common/kv_pages.h"
+#include "tests/kernels/rows_rig.h"
+#include "tests/kernels/sass.h"
+
+enum { POISON = 0xCD };
+
+static const drive_how plain = {3, NULL, NULL};
+
+/* ---- defects --------------------------------------------------------------
+ */
+
+/* Bytes of a block's output. */
+static const unsigned char *bytes_of(const driven *d, int64_t x, int64_t y)
+{
+    return (const unsigned char *)rows_words(d, x, y);
+}
+
+static bool all_are(const unsigned char *bytes, int64_t count, int value)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (bytes[i] != value)
+            return false;
+    return true;
+}
+
+/* _i: by whom.  A sequence without keys: nothing of K is issued nor expected,
+ * V is zeros, and no barrier waits for ever. */
+START_TEST(no_keys)
+{
+    static const char *const by[] = {"one", "lanes", "threads"};
+    char spec[ROWS_SPEC];
+    driven d;
+
+    (void)snprintf(spec, sizeof(spec), "partial=1,issue=%s", by[_i]);
+    rows_run(spec, "keys=0 batch=1 heads=1 tiles=1", &plain, &d);
+    ck_assert(all_are(bytes_of(&d, 0, 0), 32768, POISON));
+    ck_assert(all_are(bytes_of(&d, 0, 0) + 32768, 32768, 0));
+    drive_free(&d);
+    (void)snprintf(spec, sizeof(spec),
+                   "entry=stream,partial=1,v_fill=0,issue=%s", by[_i]);
+    rows_run(spec, "keys=0 tiles=5 blocks=1", &plain, &d);
+    ck_assert(
+        all_are(bytes_of(&d, 0, 0), (int64_t)d.plan.buffers[OUTPUT].bytes, 0));
+    drive_free(&d);
+}
+END_TEST
+
+/* Tiles that begin behind the last key have no page: a count that wrapped would
+ * bring them all. */
+START_TEST(tiles_behind_the_last_key)
+{
+    driven d;
+
+    rows_run("partial=1,v_fill=0,page_size=32",
+             "keys=130 batch=1 heads=1 tiles=4", &plain, &d);
+    ck_assert(!all_are(bytes_of(&d, 0, 0), 65536, POISON));
+    for (int64_t x = 2; x < 4; x++)
+        ck_assert(all_are(bytes_of(&d, x, 0), 65536, POISON));
+    /* Tile 1 has one page of two keys. */
+    ck_assert(!all_are(bytes_of(&d, 1, 0), 32 * 128, POISON));
+    ck_assert(all_are(bytes_of(&d, 1, 0) + 32 * 128, 96 * 128, POISON));
+    drive_free(&d);
+}
+END_TEST
+
+/* A page that is not there leaves zeros in V, not what an earlier tile left. */
+START_TEST(missing_pages_become_zeros)
+{
+    driven d;
+
+    rows_run("partial=1,k_fill=1,page_size=64,BN=128",
+             "keys=64 batch=1 heads=1 tiles=1", &plain, &d);
+    for (int64_t at = 0; at < 65536; at += 16384) {
+        ck_assert(!all_are(bytes_of(&d, 0, 0) + at, 8192, 0));
+        ck_assert(all_are(bytes_of(&d, 0, 0) + at + 8192, 8192, 0));
+    }
+    drive_free(&d);
+}
+END_TEST
+
+/* _i: part of a pair or of V.  One page that all parts lie in: each part has
+ * its boxes, and counts of its own. */
+START_TEST(parts_of_one_page)
+{
+    const char *spec =
+        _i == 0 ? "entry=issues,pair=local,partial=1,v_fill=0,page_size=128"
+                : "entry=issues,v_sub_tiles=2,partial=1,v_fill=0,page_size=128";
+    driven d;
+
+    rows_run(spec, "batch=1 heads=1 tiles=1 keys=128", &plain, &d);
+    for (int64_t x = 0; x < d.plan.grid[0]; x++)
+        for (int64_t n = 0; n < rows_boxes(&d, false) + rows_boxes(&d, true);
+             n++)
+            ck_assert_int_eq(rows_words(&d, x, 0)[n * ROWS_LISTED + 7], 1);
+    drive_free(&d);
+    /* The second half has no key: its boxes alone are left out. */
+    rows_run(spec, "batch=1 heads=1 tiles=1 keys=64", &plain, &d);
+    for (int64_t x = 0; x < d.plan.grid[0]; x++)
+        ck_assert_int_eq(rows_words(&d, x, 0)[7], x == 0);
+    for (int64_t part = 0; part < 2 && _i == 1; part++)
+        ck_assert_int_eq(
+            rows_words(
+                &d, 0,
+                0)[(rows_boxes(&d, false) + part * rows_boxes(&d, true) / 2) *
+                       ROWS_LISTED +
+                   7],
+            part == 0);
+    drive_free(&d);
+}
+END_TEST
+
+/* Puts one value behind every sequence's pages, or in place of page 1. */
+typedef struct other_entries {
+    uint32_t value;
+    bool tails;
+} other_entries;
+
+static void put_entries(void *user, const groat_plan *plan, size_t index,
+                        void *data)
+{
+    const other_entries *other = user;
+    int64_t pitch = plan->values[drive_argument(rows_driver(), "pitch")];
+    uint32_t *table = data;
+
+    if (index != TABLE)
+        return;
+    for (int64_t i = 0; i < (int64_t)plan->buffers[TABLE].bytes / 4; i++)
+        if (other->tails ? i % pitch >= 8 : i % pitch == 1)
+            table[i] = other->value;
+}
+
+/* Pages 0 to 7 are used; whatever stands behind them, the outcome is the same.
+ * The table has the columns of the contract and no more. */
+START_TEST(tails_of_page_tables)
+{
+    static const uint32_t tails[] = {0, 1, 0x7fffffff, 0xffffffff};
+    void *first = NULL;
+
+    for (size_t i = 0; i < COUNT(tails); i++) {
+        other_entries other = {tails[i], true};
+        drive_how how = {5, put_entries, &other};
+        driven d;
+
+        rows_run("partial=1,BN=256,page_size=8,issue=one",
+                 "keys=64 batch=1 tiles=1", &how, &d);
+        ck_assert_int_eq(rows_argument(&d, "pitch"), 32);
+        if (first == NULL) {
+            first = malloc(d.plan.buffers[OUTPUT].bytes);
+            ck_assert_ptr_nonnull(first);
+            memcpy(first, d.buffers[OUTPUT], d.plan.buffers[OUTPUT].bytes);
+        }
+        ck_assert_int_eq(
+            memcmp(first, d.buffers[OUTPUT], d.plan.buffers[OUTPUT].bytes), 0);
+        drive_free(&d);
+    }
+    free(first);
+}
+END_TEST
+
+/* A block that the cache has not: zeros, no fault.  With 4 rows to a block of
+ * 16 times as many the product stays below 2^31. */
+START_TEST(blocks_out_of_range)
+{
+    other_entries other = {1 << 20, false};
+    drive_how how = {5, put_entries, &other};
+    driven d;
+
+    rows_run("page_size=64", "batch=1 heads=1 tiles=1", &how, &d);
+    for (int64_t at = 0; at < 65536; at += 16384) {
+        ck_assert(!all_are(bytes_of(&d, 0, 0) + at, 8192, 0));
+        ck_assert(all_are(bytes_of(&d, 0, 0) + at + 8192, 8192, 0));
+    }
+    drive_free(&d);
+}
+END_TEST
+
+/* Rows multiply modulo 2^32. */
+START_TEST(products_wrap)
+{
+    other_entries other = {0x80000001, false};
+    drive_how how = {5, put_entries, &other};
+    driven d;
+
+    for (int i = 0; i < 2; i++) {
+        rows_run(i == 0 ? "entry=issues,page_size=64,issue=one"
+                        : "entry=issues,page_size=64,issue=lanes",
+                 "batch=1 heads=1 tiles=1", &how, &d);
+        ck_assert_uint_eq(rows_of_keys(&d, 0, 0)[64],
+                          (uint32_t)rows_argument(&d, "stride"));
+        drive_free(&d);
+    }
+}
+END_TEST
+
+/* Whatever the page, every key is its own: pages below the tile were once read
+ * as if the first one went on. */
+START_TEST(tiles_of_small_pages)
+{
+    driven d;
+
+    for (int page = 1; page <= 128; page *= 2) {
+        char spec[ROWS_SPEC];
+
+        (void)snprintf(spec, sizeof(spec), "page_size=%d,head_dim=64", page);
+        rows_run(spec, "batch=1 heads=2", &plain, &d);
+        rows_check(&d);
+        drive_free(&d);
+    }
+}
+END_TEST
+
+/* ---- what is refused ------------------------------------------------------
+ */
+
+START_TEST(specs_that_are_refused)
+{
+    static const char *const cases[][2] = {
+        {"page_size=192", "a page divides the tile"},
+        {"BN=192,page_size=128,alignment=64", "a page divides the tile"},
+        {"page_size=100", "a page divides the tile"},
+        {"page_size=1025", "page_size=1025 is not allowed"},
+        {"BN=100", "BN=100 is not allowed"},
+        {"BN=264", "BN=264 is not allowed"},
+        {"swizzle=48", "swizzle=48 is not allowed"},
+        {"dtype=f32", "dtype=f32 is not allowed"},
+        {"BN=96,page_size=32,pair=local", "an odd page"},
+        {"v_sub_tiles=8,BN=64", "the parts of V are whole pages"},
+        {"alignment=8", "begins with one"},
+        {"page_size=256,alignment=64", "would straddle pages"},
+        {"pair=sm100", "cta_group::2"},
+        {"v_layout=inner,swizzle=64", "a span of 128 bytes or none"},
+        {"k_fold=1", "fills the slot from one page"},
+        {"k_fold=1,k_layout=inner,BN=96,page_size=12", "row groups"},
+        {"k_fold=1,k_layout=inner,page_size=0", "rows are counted in groups"},
+        {"k_tile_cols=160", "whole spans of the swizzle"},
+        {"k_tile_cols=192", "no more columns than the head"},
+        {"page_size=4,issue=one", "boxes of fewer than 8 keys"},
+        {"entry=stream,stages=1", "with one slot nothing is in flight"},
+        {"entry=stream,stages=8", "must fit the shared memory"},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        groat_error error = GROAT_ERROR_INIT;
+        groat_spec *spec = NULL;
+        char text[ROWS_SPEC];
+
+        (void)snprintf(text, sizeof(text), ROWS_FAMILY ":%s", cases[i][0]);
+        ck_fails(
+            groat_spec_parse(rows_context, text, "cuda:sm_90a", &spec, &error),
+            GROAT_INVALID, &error, cases[i][1]);
+    }
+}
+END_TEST
+
+START_TEST(arguments_that_are_refused)
+{
+    static const char *const cases[][3] = {
+        {"", "first_key=64", "it must be a multiple of 128"},
+        {"", "keys=255", "they are at least 256"},
+        {"", "pitch=16", "32 entries are read"},
+        {"", "pitch=36", "a multiple of 8"},
+        {"", "layer=2", "the last one is 1"},
+        {"", "k_depth=32", "it must be a multiple of 64"},
+        {"", "k_depth=64", "may not pass the head's columns"},
+        {"pair=local", "v_depth=64", "may not pass the head's columns"},
+        {"", "row_bytes=520", "multiples of 16"},
+        {"", "row_bytes=256", "would share bytes"},
+        {"", "stride=16", "would share bytes"},
+        {"", "stride=2000000000", "less than 2147483648"},
+        {"", "batch=4096 heads=1024 tiles=1", "a grid has at most"},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        int64_t values[GROAT_DRIVER_ARGS];
+        groat_error error = GROAT_ERROR_INIT;
+        groat_spec *spec = NULL;
+        groat_plan plan = {0};
+        char text[ROWS_SPEC];
+
+        (void)snprintf(text, sizeof(text), ROWS_FAMILY "%s%s",
+                       *cases[i][0] == '\0' ? "" : ":", cases[i][0]);
+        ck_assert_int_eq(
+            groat_spec_parse(rows_context, text, "cpu:sm_90a", &spec, &error),
+            GROAT_OK);
+        drive_defaults(rows_driver(), values);
+        drive_set(rows_driver(), cases[i][1], values);
+        ck_fails(rows_driver()->plan(spec, values, &plan, &error),
+                 GROAT_INVALID, &error, cases[i][2]);
+        groat_spec_free(spec);
+    }
+}
+END_TEST
+
+/* ---- instructions ---------------------------------------------------------
+ */
+
+/* A spec and the copies of its code; -1: any number. */
+typedef struct built {
+    const char *spec, *target;
+    int all, rank, multicast, pair, hint;
+} built;
+
+static const built builds[] = {
+    {"issue=one", "cuda:sm_90a", 32, 3, 0, 0, 0},
+    {"issue=one,k_layout=inner,k_fold=1", "cuda:sm_90a", 16, 5, 0, 0, 0},
+    {"issue=one,partial=1", "cuda:sm_90a", 32, 3, 0, 0, 0},
+    {"issue=one,partial=1,v_fill=0", "cuda:sm_90a", 32, 3, 0, 0, 0},
+    {"issue=one,page_size=128,k_fold=1", "cuda:sm_90a", 2, 4, 0, 0, 0},
+    {"issue=one,page_size=64,k_evict=first", "cuda:sm_90a", 8, 3, 0, 0, 8},
+    {"issue=one,page_size=64,v_sub_tiles=2,v_evict=last", "cuda:sm_90a", 8, 3,
+     0, 0, 4},
+    {"issue=one,pair=multicast,page_size=64", "cuda:sm_90a", 4, 3, 4, 0, 0},
+    {"issue=one,pair=sm100,page_size=64", "cuda:sm_100a", 4, 3, 0, 4, 0},
+    {"issue=one,pair=sm100,page_size=64,k_evict=first", "cuda:sm_100a", 4, 3, 0,
+     4, 4},
+    {"issue=lanes,pair=sm100", "cuda:sm_100a", 2, 3, 0, 2, 0},
+    {"issue=lanes", "cuda:sm_90a", 2, 3, 0, 0, 0},
+    {"entry=stream", "cuda:sm_90a", 2, 3, 0, 0, 0},
+    {"entry=stream,issue=one", "cuda:sm_90a", 32, 3, 0, 0, 0},
+    {"entry=stream,page_size=4", "cuda:sm_90a", 0, 3, 0, 0, 0},
+    {"entry=issues", "cuda:sm_100a", 0, 3, 0, 0, 0},
+};
+
+START_TEST(instructions)
+{
+    const built *b = &builds[_i];
+    groat_error error = GROAT_ERROR_INIT;
+    groat_spec *spec = NULL;
+    void *binary = NULL;
+    size_t bytes = 0;
+    groat_status status;
+    char text[ROWS_SPEC];
+    sass_copies seen;
+
+    (void)snprintf(text, sizeof(text), ROWS_FAMILY ":%s", b->spec);
+    ck_assert_int_eq(
+        groat_spec_parse(rows_context, text, b->target, &spec, &error),
+        GROAT_OK);
+    status = groat_build(spec, &binary, &bytes, NULL, &error);
+    if (status == GROAT_NO_DEVICE) {
+        (void)printf("SKIP: %s\n", error.text);
+        (void)fflush(stdout);
+        groat_error_clear(&error);
+        groat_spec_free(spec);
+        return;
+    }
+    ck_assert_msg(status == GROAT_OK, "%s: %s", error.text,
+                  error.log == NULL ? "" : error.log);
+    seen = sass_count(binary, bytes);
+    ck_assert_msg(
+        seen.all == b->all && seen.rank[b->rank] == b->all &&
+            seen.multicast == b->multicast && seen.pair == b->pair &&
+            seen.hint == b->hint,
+        "%s on %s: %d copies, %d of rank %d, %d to both blocks, %d of "
+        "a pair, %d with a hint",
+        text, b->target, seen.all, seen.rank[b->rank], b->rank, seen.multicast,
+        seen.pair, seen.hint);
+    groat_free(binary);
+    groat_spec_free(spec);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("paged_row_cases");
+    TCase *tests = tcase_create("paged_row_cases");
+
+    tcase_set_timeout(tests, 300);
+    tcase_add_unchecked_fixture(tests, rows_share, rows_unshare);
+    tcase_add_checked_fixture(tests, rows_open, rows_close);
+    tcase_add_loop_test(tests, no_keys, 0, 3);
+    tcase_add_test(tests, tiles_behind_the_last_key);
+    tcase_add_test(tests, missing_pages_become_zeros);
+    tcase_add_loop_test(tests, parts_of_one_page, 0, 2);
+    tcase_add_test(tests, tails_of_page_tables);
+    tcase_add_test(tests, blocks_out_of_range);
+    tcase_add_test(tests, products_wrap);
+    tcase_add_test(tests, tiles_of_small_pages);
+    tcase_add_test(tests, specs_that_are_refused);
+    tcase_add_test(tests, arguments_that_are_refused);
+    tcase_add_loop_test(tests, instructions, 0, (int)COUNT(builds));
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
