@@ -17,6 +17,7 @@ embedded_files = \
 	%D%/common/kv_ring.h \
 	%D%/common/kv_slab.h \
 	%D%/common/kv_tile.h \
+	%D%/common/kv_wgmma.h \
 	%D%/common/mma.h \
 	%D%/common/pv.h \
 	%D%/common/row_indices.h \
@@ -45,6 +46,14 @@ embedded_files = \
 	%D%/kv_buffer_reg/kv_buffer_reg.h \
 	%D%/kv_buffer_reg/params.def \
 	%D%/kv_buffer_reg/params.h \
+	%D%/kv_producer_pipeline/args.h \
+	%D%/kv_producer_pipeline/kv_producer_pipeline.h \
+	%D%/kv_producer_pipeline/loaders.h \
+	%D%/kv_producer_pipeline/params.def \
+	%D%/kv_producer_pipeline/params.h \
+	%D%/kv_producer_pipeline/products.h \
+	%D%/kv_producer_pipeline/readers.h \
+	%D%/kv_producer_pipeline/shapes.h \
 	%D%/paged_row_indices/args.h \
 	%D%/paged_row_indices/paged_row_indices.h \
 	%D%/paged_row_indices/params.def \
@@ -74,6 +83,7 @@ EXTRA_DIST += \
 	%D%/kv_buffer_lds/README.md \
 	%D%/kv_buffer_pipelined/README.md \
 	%D%/kv_buffer_reg/README.md \
+	%D%/kv_producer_pipeline/README.md \
 	%D%/paged_row_indices/README.md \
 	%D%/plain_read/README.md \
 	%D%/subtile_loader/README.md \
@@ -92,6 +102,9 @@ groat_hosts = \
 	%D%/kv_buffer_lds/host.c \
 	%D%/kv_buffer_pipelined/host.c \
 	%D%/kv_buffer_reg/host.c \
+	%D%/kv_producer_pipeline/host.c \
+	%D%/kv_producer_pipeline/walk.c \
+	%D%/kv_producer_pipeline/walk.h \
 	%D%/paged_row_indices/host.c \
 	%D%/plain_read/host.c \
 	%D%/subtile_loader/host.c \

@@ -35,7 +35,9 @@ groat_unit_tests = \
 	%D%/unit/backend/test_judge_loader \
 	%D%/unit/backend/test_judge_mbarrier \
 	%D%/unit/backend/test_judge_mutants \
+	%D%/unit/backend/test_judge_tma \
 	%D%/unit/backend/test_judge_wave \
+	%D%/unit/backend/test_judge_wgmma \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
 	%D%/unit/backend/test_shared \
@@ -93,13 +95,16 @@ groat_family_tests = \
 	%D%/kernels/test_kv_buffer_reg \
 	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
+	%D%/kernels/test_kv_producer_pipeline \
 	%D%/kernels/test_paged_row_cases \
 	%D%/kernels/test_paged_row_indices \
 	%D%/kernels/test_paged_row_mutants \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_subtile_loader_st_8x32 \
-	%D%/kernels/test_subtile_mutants
+	%D%/kernels/test_subtile_mutants \
+	%D%/kernels/test_tma \
+	%D%/kernels/test_tma_mutants
 
 %C%_kernels_test_families_SOURCES = \
 	%D%/kernels/test_families.c \
@@ -133,6 +138,11 @@ kv_rig_sources = \
 	kernels-src/kv_buffer_lds/host.c \
 	kernels-src/kv_buffer_pipelined/host.c \
 	kernels-src/kv_buffer_reg/host.c
+ring_rig_sources = \
+	%D%/kernels/ring_oracle.c \
+	%D%/kernels/ring_rig.c
+%C%_kernels_test_kv_producer_pipeline_SOURCES = $(ring_rig_sources) \
+	%D%/kernels/test_kv_producer_pipeline.c
 rows_rig_sources = \
 	%D%/kernels/drive.c \
 	%D%/kernels/rows_rig.c \
@@ -368,6 +378,7 @@ EXTRA_DIST += \
 	%D%/report.sh \
 	%D%/style/lib.sh \
 	%D%/style/state.allow \
+	%D%/kernels/tma_probe/params.def \
 	%D%/unit/backend/judge_probe/params.def \
 	%D%/unit/cli/bank_probe/params.def \
 	%D%/tools/hiprtc7.sh \
@@ -378,6 +389,8 @@ noinst_HEADERS += \
 	%D%/fuzz/spec_checks.h \
 	%D%/kernels/drive.h \
 	%D%/kernels/kv_rig.h \
+	%D%/kernels/ptx.h \
+	%D%/kernels/ring_rig.h \
 	%D%/kernels/kv_suite.h \
 	%D%/kernels/rows_rig.h \
 	%D%/kernels/sass.h \
@@ -389,6 +402,10 @@ noinst_HEADERS += \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/exact.h \
 	%D%/unit/backend/judge_rig.h \
+	%D%/kernels/tma_forms.h \
+	%D%/kernels/tma_rig.h \
+	%D%/kernels/tma_probe/args.h \
+	%D%/kernels/tma_probe/tma_probe.h \
 	%D%/unit/backend/judge_probe/args.h \
 	%D%/unit/backend/judge_probe/judge_probe.h \
 	%D%/unit/cli/bank_probe/args.h \

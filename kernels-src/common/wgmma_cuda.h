@@ -42,6 +42,11 @@ GROAT_DEVICE void wgmma_wait(wgmma_accumulator<n> &...accs)
     (wgmma_settle(accs), ...);
 }
 
+template <int n> struct wgmma_of;
+
+// Long to read: only for the arch that has them.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
 #define GROAT_F8(i)                                                            \
     "+f"(acc.v[i]), "+f"(acc.v[i + 1]), "+f"(acc.v[i + 2]),                    \
         "+f"(acc.v[i + 3]), "+f"(acc.v[i + 4]), "+f"(acc.v[i + 5]),            \
@@ -106,8 +111,6 @@ GROAT_DEVICE void wgmma_wait(wgmma_accumulator<n> &...accs)
         }                                                                      \
     };
 
-template <int n> struct wgmma_of;
-
 GROAT_WGMMA_OF(16, "16", GROAT_R8, "%8", "%9", "%10", "%11", "%12",
                GROAT_F8(0))
 GROAT_WGMMA_OF(32, "32", GROAT_R16, "%16", "%17", "%18", "%19", "%20",
@@ -130,6 +133,8 @@ GROAT_WGMMA_OF(256, "256", GROAT_R128, "%128", "%129", "%130", "%131", "%132",
 #undef GROAT_R32
 #undef GROAT_R64
 #undef GROAT_R128
+
+#endif
 
 template <mma_number number, int n, major a_major, major b_major>
 GROAT_DEVICE void wgmma(wgmma_accumulator<n> &acc, u64 desc_a, u64 desc_b,

@@ -165,6 +165,7 @@ typedef struct groat__mbarrier {
     uint32_t *gathering;  /* clock of what arrived in this phase */
     uint32_t *done;       /* of what the completed phases bring */
     uint32_t *last_waits; /* by fiber: phases completed when it last passed */
+    uint32_t *last_arrivals; /* by fiber: its clock when it last arrived */
 } groat__mbarrier;
 
 /* A copy of the engine.  It counts when its bytes have arrived, lands when its
@@ -441,6 +442,8 @@ groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
                                           const char *verb);
 /* Bytes of a copy have arrived; may complete the phase. */
 void groat__judge_mbarrier_count(groat__judge *j, groat__engine_copy *copy);
+/* Convicts when others may still arrive in this block. */
+void groat__judge_mbarrier_check_end(groat__judge *j);
 void groat__judge_drop_barriers(groat__judge *j);
 
 /* ---- judge_tma.c ------------------------------------------------------- */

@@ -465,4 +465,5 @@ void groat__judge_check_end(groat__judge *j)
                 f->flights[i].shared);
     groat__judge_wgmma_check_end(j);
     groat__judge_engine_check_end(j);
+    groat__judge_mbarrier_check_end(j);
 }

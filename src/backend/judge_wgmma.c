@@ -21,7 +21,7 @@ enum {
     K_BYTES = 32,   /* of one product */
     K_NUMBERS = 32, /* at most */
     THREADS = 128,
-    POISON = 0x7fc0dead /* a NaN */
+    POISON = 0x7fa0dead /* a NaN that arithmetic changes */
 };
 
 /* A matrix descriptor taken apart; `span` is 16 without swizzling. */

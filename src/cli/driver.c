@@ -13,13 +13,10 @@
 #include "cli/cmd.h"
 
 static const groat_driver *const drivers[] = {
-    &groat_driver_kv_buffer_lds,
-    &groat_driver_kv_buffer_pipelined,
-    &groat_driver_kv_buffer_reg,
-    &groat_driver_paged_row_indices,
-    &groat_driver_plain_read,
-    &groat_driver_subtile_loader,
-    &groat_driver_subtile_loader_st_8x32,
+    &groat_driver_kv_buffer_lds,     &groat_driver_kv_buffer_pipelined,
+    &groat_driver_kv_buffer_reg,     &groat_driver_kv_producer_pipeline,
+    &groat_driver_paged_row_indices, &groat_driver_plain_read,
+    &groat_driver_subtile_loader,    &groat_driver_subtile_loader_st_8x32,
     &groat_driver_tile_loader_lds,
 };
 

@@ -88,6 +88,7 @@ const groat_driver *groat_driver_find(const char *family);
 extern const groat_driver groat_driver_kv_buffer_lds;
 extern const groat_driver groat_driver_kv_buffer_pipelined;
 extern const groat_driver groat_driver_kv_buffer_reg;
+extern const groat_driver groat_driver_kv_producer_pipeline;
 extern const groat_driver groat_driver_paged_row_indices;
 extern const groat_driver groat_driver_plain_read;
 extern const groat_driver groat_driver_subtile_loader;

@@ -2,8 +2,10 @@
  *
  * test_tensor_maps.c: a tensor map is a field of a family's args.h, the same
  * for the host's compiler and the kernel's.  What the library wrote is what the
- * kernel sees, wherever the caller keeps the arguments; for a cache it is made
- * once, by however many threads, on cpu targets too.
+ * kernel sees, wherever the caller keeps the arguments; what the judge's copy
+ * engine makes of it are the elements of the cache, in the order that the form
+ * says.  For a cache a map is made once, by however many threads, on cpu
+ * targets too.
  */
 #include "rig.h"
 
@@ -47,6 +49,59 @@ static const char kernel[] =
     "        global_store16(args.output + 16 * i, words[i]);\n"
     "}\n";
 
+/* One copy of one box, written out. */
+struct boxer_args {
+    uint64_t output;
+    int32_t at[5];
+    uint32_t bytes;
+    uint64_t reserved[4];
+    groat_tensor_map map;
+};
+
+static const char boxer_params[] =
+    "family boxer \"copies a box\"\n"
+    "param rank int 1..5 3 - \"of the tensor\"\n"
+    "rule arch_tma ; \"tensors are copied by TMA\"\n"
+    "derive place = 16384 ; bytes \"of the barrier\"\n"
+    "launch block_x = 32\n"
+    "launch shared = place + 16\n"
+    "launch args = 192\n"
+    "entry boxer_{rank}\n";
+
+static const char boxer_header[] = "#pragma once\n"
+                                   "#include \"../common/tensor_map.h\"\n"
+                                   "struct boxer_args {\n"
+                                   "    unsigned long long output;\n"
+                                   "    int at[5];\n"
+                                   "    unsigned bytes;\n"
+                                   "    unsigned long long reserved[4];\n"
+                                   "    groat_tensor_map map;\n"
+                                   "};\n";
+
+static const char boxer_kernel[] =
+    "#include \"params.h\"\n"
+    "#include \"../common/vendor.h\"\n"
+    "#include \"args.h\"\n"
+    "GROAT_KERNEL(boxer_args)\n"
+    "{\n"
+    "    using namespace groat;\n"
+    "    u32 slot = shared_base(), bar = slot + params::place;\n"
+    "    int at[params::rank];\n"
+    "    for (int i = 0; i < params::rank; i++)\n"
+    "        at[i] = args.at[i];\n"
+    "    if (thread_index() == 0) {\n"
+    "        mbarrier_init(bar, 1);\n"
+    "        mbarrier_init_fence();\n"
+    "    }\n"
+    "    block_barrier();\n"
+    "    bool one = elect();\n"
+    "    mbarrier_expect(bar, args.bytes, one);\n"
+    "    tma_load<evict_normal>(args.map, slot, bar, at, one);\n"
+    "    mbarrier_wait(bar, 0);\n"
+    "    for (u32 i = thread_index() * 16; i < args.bytes; i += 512)\n"
+    "        global_store16(args.output + i, shared_load16(slot + i));\n"
+    "}\n";
+
 static rig fix;
 static groat_context *context;
 
@@ -56,6 +111,9 @@ static void setup(void)
     rig_write_source(&fix, "mapped", "params.def", params);
     rig_write_source(&fix, "mapped", "args.h", header);
     rig_write_source(&fix, "mapped", "mapped.h", kernel);
+    rig_write_source(&fix, "boxer", "params.def", boxer_params);
+    rig_write_source(&fix, "boxer", "args.h", boxer_header);
+    rig_write_source(&fix, "boxer", "boxer.h", boxer_kernel);
     context = rig_open(&fix);
 }
 
@@ -160,6 +218,179 @@ START_TEST(the_source_holds_the_map)
 }
 END_TEST
 
+/* ---- copies -------------------------------------------------------------- */
+
+enum {
+    BLOCKS = 3,
+    PLANES = 2,
+    CACHE_LAYERS = 2,
+    PAGE = 16,
+    HEADS = 3,
+    DIM = 48,
+    VECTORS = DIM / 8, /* of 16 bytes, which are chunks where nothing is
+                        * swizzled */
+    CACHE_ROWS = BLOCKS * PLANES * CACHE_LAYERS * PAGE,
+    CACHE_BYTES = CACHE_ROWS * HEADS * DIM * 2
+};
+
+/* What is copied: rows of a block from a token on, chunks of a head. */
+typedef struct piece {
+    groat_kv_form form;
+    groat_kv_order order;
+    groat_kv_layout layout;
+    unsigned block, plane, layer, token, head, vector;
+} piece;
+
+/* Index of a 16-byte vector in the cache. */
+static size_t place_of(const piece *p, unsigned token, unsigned vector)
+{
+    size_t slab =
+        (p->block * PLANES + p->plane) * (size_t)CACHE_LAYERS + p->layer;
+    size_t row = p->layout == GROAT_KV_PAGE_HEAD
+                     ? (slab * PAGE + token) * HEADS + p->head
+                     : (slab * HEADS + p->head) * PAGE + token;
+
+    return row * VECTORS + vector;
+}
+
+/* The slot as the order of the form has it; gives its bytes. */
+static unsigned expect_slot(const piece *p, unsigned rows,
+                            const unsigned char *cache, unsigned char *slot)
+{
+    unsigned chunks = p->form == GROAT_KV_FOLDED ? VECTORS : 1;
+    bool inner = p->order == GROAT_KV_CHUNK_INNER;
+
+    for (unsigned c = 0; c < chunks; c++)
+        for (unsigned r = 0; r < rows; r++) {
+            unsigned to =
+                inner ? (r / 8 * chunks + c) * 8 + r % 8 : c * rows + r;
+
+            memcpy(slot + (size_t)to * 16,
+                   cache + place_of(p, p->token + r, p->vector + c) * 16, 16);
+        }
+    return rows * chunks * 16;
+}
+
+/* As groat.h says for each form. */
+static void coordinates(const piece *p, const groat_kv_view *v, int32_t at[5])
+{
+    bool one_head = p->layout == GROAT_KV_HEAD_PAGE;
+    int32_t row = (int32_t)(p->block * v->block_rows +
+                            (one_head ? p->head : 0) * v->head_rows + p->token);
+    int32_t head = one_head ? 0 : (int32_t)p->head;
+    int32_t col = (int32_t)p->vector * 8;
+
+    if (p->form == GROAT_KV_BASE)
+        memcpy(at, (int32_t[5]){col, head, row}, 20);
+    else if (p->form == GROAT_KV_FLAT)
+        memcpy(at, (int32_t[5]){head * DIM + col, row}, 20);
+    else if (p->order == GROAT_KV_CHUNK_OUTER)
+        memcpy(at, (int32_t[5]){0, row, (int32_t)p->vector, head}, 20);
+    else
+        memcpy(at, (int32_t[5]){0, 0, (int32_t)p->vector, row / 8, head}, 20);
+}
+
+static groat_tensor describe(const piece *p, uint64_t address,
+                             groat_kv_view *view)
+{
+    groat_kv_cache c = GROAT_KV_CACHE_INIT;
+    groat_kv_box b = GROAT_KV_BOX_INIT;
+    groat_tensor t = GROAT_TENSOR_INIT;
+
+    c.address = address;
+    c.layout = p->layout;
+    c.elem_bytes = 2;
+    c.blocks = BLOCKS;
+    c.planes = PLANES;
+    c.layers = CACHE_LAYERS;
+    c.page = PAGE;
+    c.heads = HEADS;
+    c.dim = DIM;
+    b.form = p->form;
+    b.order = p->order;
+    b.page = PAGE;
+    b.tile_rows = PAGE;
+    view->size = sizeof(*view);
+    ck_assert_int_eq(groat_kv_view_get(&c, p->plane, p->layer, view, NULL),
+                     GROAT_OK);
+    ck_assert_msg(groat_kv_tensor(&c, p->plane, p->layer, &b, &t, &fix.error) ==
+                      GROAT_OK,
+                  "%s", fix.error.text);
+    return t;
+}
+
+static void check_copy(const piece *p, uint64_t address,
+                       const unsigned char *cache)
+{
+    static const char target[] = "cpu:sm_90a";
+    groat_launch launch = GROAT_LAUNCH_INIT;
+    struct boxer_args args = {0};
+    unsigned char want[4096];
+    unsigned char got[sizeof(want)] = {0};
+    groat_kv_view view;
+    groat_tensor t = describe(p, address, &view);
+    unsigned rows =
+        p->order == GROAT_KV_CHUNK_INNER && p->form != GROAT_KV_FOLDED ? 8
+                                                                       : PAGE;
+    groat_kernel *boxer;
+    char spec[32];
+
+    (void)snprintf(spec, sizeof(spec), "boxer:rank=%u", t.rank);
+    ck_assert_int_eq(
+        groat_kernel_get(context, spec, target, &boxer, NULL, &fix.error),
+        GROAT_OK);
+    ck_assert_int_eq(
+        groat_tensor_map_make(context, target, &t, &args.map, NULL), GROAT_OK);
+    args.bytes = expect_slot(p, rows, cache, want);
+    ck_assert_uint_le(args.bytes, sizeof(want));
+    coordinates(p, &view, args.at);
+    args.output = rig_upload(context, target, got, args.bytes);
+    ck_assert_msg(groat_kernel_launch(boxer, &launch, &args, sizeof(args),
+                                      &fix.error) == GROAT_OK,
+                  "%s", fix.error.text);
+    ck_assert_int_eq(
+        groat_memory_read(context, target, got, args.output, args.bytes, NULL),
+        GROAT_OK);
+    ck_assert_msg(memcmp(got, want, args.bytes) == 0,
+                  "form %d order %d layout %d", (int)p->form, (int)p->order,
+                  (int)p->layout);
+    groat_memory_free(context, target, args.output);
+    groat_kernel_release(boxer);
+}
+
+START_TEST(copies_bring_their_elements)
+{
+    static unsigned char cache[CACHE_BYTES];
+    uint64_t random = 9;
+    uint64_t address;
+
+    for (size_t i = 0; i < sizeof(cache); i++)
+        cache[i] = (unsigned char)next_random(&random);
+    address = rig_upload(context, "cpu:sm_90a", cache, sizeof(cache));
+    for (int n = 0; n < 12 * 6; n++) {
+        piece p = {
+            .form = (groat_kv_form)(n % 3),
+            .order = (groat_kv_order)(n / 3 % 2),
+            .layout = (groat_kv_layout)(n / 6 % 2),
+            .block = (unsigned)(next_random(&random) % BLOCKS),
+            .plane = (unsigned)(next_random(&random) % PLANES),
+            .layer = (unsigned)(next_random(&random) % CACHE_LAYERS),
+            .head = (unsigned)(next_random(&random) % HEADS),
+        };
+
+        if (p.form != GROAT_KV_FOLDED) {
+            p.vector = (unsigned)(next_random(&random) % VECTORS);
+            if (p.order == GROAT_KV_CHUNK_INNER)
+                p.token = 8 * (unsigned)(next_random(&random) % 2);
+        }
+        check_copy(&p, address, cache);
+    }
+    groat_memory_free(context, "cpu:sm_90a", address);
+}
+END_TEST
+
+/* ---- threads ------------------------------------------------------------- */
+
 enum { THREADS = 8, LAYERS = 40, ROUNDS = 25 };
 
 static pthread_barrier_t start;
@@ -218,6 +449,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_kernel_sees_the_map);
     tcase_add_test(tests, the_source_holds_the_map);
+    tcase_add_test(tests, copies_bring_their_elements);
     tcase_add_test(tests, many_threads_ask_once);
     tcase_set_timeout(tests, 120);
     suite_add_tcase(suite, tests);

@@ -209,7 +209,7 @@ static inline void load_multicast(unsigned to, unsigned bar, const int *at,
 static inline void bulk(unsigned to, unsigned from, unsigned bytes,
                         unsigned bar)
 {
-    env->ops->bulk_load(env, to, device(rig_j.device + from), bytes, bar);
+    env->ops->bulk_load(env, to, device(rig_j.device) + from, bytes, bar);
 }
 
 static inline uint32_t read4(unsigned at)

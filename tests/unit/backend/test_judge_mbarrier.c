@@ -782,6 +782,36 @@ START_TEST(test_blocks_that_ended)
 }
 END_TEST
 
+enum { ENDS_AT_ONCE, WAITS_FOR_IT, MEETS };
+
+/* Block 0 arrives in block 1, which may end only when it knows. */
+static void end_unaware(const void *args)
+{
+    (void)args;
+    make(FULL, 1);
+    made();
+    if (rank() == 0 && thread() == 7)
+        arrive_peer(FULL, 1);
+    if (rank() == 1 && thread() == 40 && rig_j.mode == WAITS_FOR_IT)
+        await(FULL, 0);
+    if (rig_j.mode == MEETS)
+        cluster_barrier();
+}
+
+START_TEST(test_arrivals_at_the_end)
+{
+    rig_j.blocks = rig_j.cluster = 2;
+    j_convicts(end_unaware,
+               "of the arrival of thread 7 of block 0 of its cluster on the "
+               "mbarrier at byte 0: cluster_barrier is missing|of block 1 of "
+               "its cluster, which has ended: cluster_barrier is missing");
+    rig_j.mode = WAITS_FOR_IT;
+    j_passes(end_unaware);
+    rig_j.mode = MEETS;
+    j_passes(end_unaware);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("judge_mbarrier");
@@ -810,6 +840,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_cluster_shapes);
     tcase_add_test(t, test_remote_arrivals);
     tcase_add_test(t, test_blocks_that_ended);
+    tcase_add_test(t, test_arrivals_at_the_end);
     suite_add_tcase(s, t);
     return s;
 }

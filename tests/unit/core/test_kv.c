@@ -526,12 +526,12 @@ static subject sound(void)
     return s;
 }
 
-#define CACHE(field) offsetof(subject, cache.field), sizeof(s_->cache.field)
-#define BOX(field)   offsetof(subject, box.field), sizeof(s_->box.field)
-#define PLANE        offsetof(subject, plane), sizeof(unsigned)
-#define LAYER        offsetof(subject, layer), sizeof(unsigned)
-/* Only its members' sizes are asked for. */
-static const subject *const s_ = NULL;
+#define CACHE(field)                                                           \
+    offsetof(subject, cache.field), sizeof(((subject *)0)->cache.field)
+#define BOX(field)                                                             \
+    offsetof(subject, box.field), sizeof(((subject *)0)->box.field)
+#define PLANE offsetof(subject, plane), sizeof(unsigned)
+#define LAYER offsetof(subject, layer), sizeof(unsigned)
 
 typedef struct change {
     size_t at, bytes;

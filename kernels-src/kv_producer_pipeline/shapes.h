@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// What producers and consumers of kv_producer_pipeline agree on: the shapes of
+// tiles, which tiles a block has, and their order.  Stands behind params.h.
+#pragma once
+
+#include "../common/vendor.h"
+#include "../common/kv_ring.h"
+#include "../common/kv_wgmma.h"
+#include "../common/row_indices.h"
+#include "args.h"
+
+namespace groat {
+namespace kv_producer_pipeline {
+
+using namespace params;
+
+typedef kv_producer_pipeline_args arguments;
+
+constexpr bool multicast = mode == mode_pair_multicast;
+constexpr bool leader_counts = mode == mode_pair_sm100;
+constexpr bool with_products = entry == entry_scores || entry == entry_output;
+// Of P V they are not needed.
+constexpr bool with_queries = BM > 0 && entry != entry_output;
+constexpr u32 consumer_threads = 32 * consumers;
+constexpr u32 producer_threads = 32 * producers;
+
+typedef kv_ring<slots, ring_pieces, slot_bytes, multicast ? 2 : 1> ring;
+static_assert(ring::piece_bytes == params::kv_bytes,
+              "params.def and kv_ring.h disagree");
+static_assert(2 * (params::kv_bytes + q_bytes) < 1 << 20,
+              "an mbarrier counts less than 2^20 bytes");
+
+enum kind { of_keys, of_values };
+
+struct tiles : kv_shape {
+    static constexpr int BN = params::BN;
+    static constexpr int page = page_size;
+    static constexpr int elem_bytes = params::elem_bytes;
+    static constexpr int head_dim = depth;
+    static constexpr int span = swizzle;
+    static constexpr bool pair = ctas == 2;
+    static constexpr kv_rows_from from =
+        page_size > 0 ? kv_paged : kv_contiguous;
+};
+
+struct some_copy : kv_copy {
+    static constexpr bool fold = params::fold;
+    static constexpr bool partial = true;
+    static constexpr bool fill = tail == tail_zeros;
+};
+
+// What one block copies of a piece.
+struct k_copy : some_copy {
+    static constexpr int cols = k_cols;
+    static constexpr int slot_rows = k_rows;
+    static constexpr int layout = k_inner ? chunk_inner : chunk_outer;
+};
+
+struct v_copy : some_copy {
+    static constexpr int cols = multicast ? padded_depth / 2 : v_cols;
+    static constexpr int slot_rows = v_rows;
+    static constexpr int slot_cols = v_cols;
+    static constexpr int layout = v_inner ? chunk_inner : chunk_outer;
+    static constexpr int sub_tiles = BN / v_rows;
+};
+
+typedef kv_k_boxes<tiles, k_copy> k_boxes;
+typedef kv_v_boxes<tiles, v_copy> v_boxes;
+
+// Pieces as they lie in a slot, and queries.
+typedef kv_operand<k_copy::layout, k_rows, k_cols * elem_bytes, swizzle> k_tile;
+typedef kv_operand<v_copy::layout, v_rows, v_cols * elem_bytes, swizzle> v_tile;
+typedef kv_operand<chunk_outer, q_rows == 0 ? 64 : q_rows,
+                   padded_depth * elem_bytes, swizzle>
+    q_tile;
+
+// A tile of a head.
+struct place {
+    u32 sequence, head; // of K and V
+    u32 first;          // key
+    u32 keys;           // of the sequence
+};
+
+struct job {
+    const arguments &args;
+    u32 base;                 // of shared memory
+    u32 rank;                 // in the cluster
+    u32 sequence, head, keys; // all but stream; the head is that of Q
+    u32 count;                // tiles of K, and as many of V
+
+    GROAT_DEVICE explicit job(const arguments &a)
+        : args(a), base(shared_base()), rank(ctas == 2 ? cluster_rank() : 0),
+          sequence(0), head(0), keys(0), count(0)
+    {
+        if constexpr (entry == entry_stream) {
+            u32 all = args.sequences * args.kv_heads * tiles_most();
+
+            count = (all + args.teams - 1 - team()) / args.teams;
+        } else {
+            u32 heads = args.kv_heads * (with_products ? args.group : 1);
+
+            sequence = block_index_y() / heads;
+            head = block_index_y() % heads;
+            keys = length(sequence);
+            count = (keys + BN - 1) / BN;
+        }
+    }
+
+    GROAT_DEVICE u32 tiles_most() const
+    {
+        return (args.num_keys + BN - 1) / BN;
+    }
+
+    GROAT_DEVICE u32 team() const
+    {
+        return block_index() / ctas;
+    }
+
+    GROAT_DEVICE u32 length(u32 of) const
+    {
+        return global_load4(args.lengths + of * 4ull);
+    }
+
+    // Tile i of the block.  Of a stream heads follow each other first: blocks
+    // that run side by side read what lies side by side.
+    GROAT_DEVICE place at(u32 i) const
+    {
+        if constexpr (entry == entry_stream) {
+            u32 n = team() + i * args.teams;
+            u32 t = n / args.kv_heads;
+            u32 s = t / tiles_most();
+
+            return place{s, n % args.kv_heads, t % tiles_most() * BN,
+                         length(s)};
+        } else {
+            return place{sequence, with_products ? head / args.group : head,
+                         i * BN, keys};
+        }
+    }
+
+    GROAT_DEVICE u32 first_query() const
+    {
+        return (mode == mode_pair_local ? block_index() / 2 : block_index()) *
+               BM;
+    }
+
+    // Of the grids without products: in order of head, then of rank.
+    GROAT_DEVICE u64 output(u64 bytes_per_block) const
+    {
+        return args.output +
+               (static_cast<u64>(block_index_y()) * ctas + rank) *
+                   bytes_per_block;
+    }
+
+    GROAT_DEVICE ring all_slots() const
+    {
+        return ring{base + ring_at, base + full_at};
+    }
+
+    // Full once a piece of the second tile of queries is there.
+    GROAT_DEVICE u32 q1_bar(u32 piece) const
+    {
+        return base + after_at + 8 * piece;
+    }
+
+    // Where all consumers meet.
+    GROAT_DEVICE u32 meeting() const
+    {
+        return base + after_at + 8 * ring_pieces;
+    }
+};
+
+// The order of tiles, for both sides.  look(i) makes what keys() and values() of
+// tile i want; a producer reads the page table there, so it comes a tile or two
+// before them.  Each is called in one place, for they are most of the kernel.
+template <typename side> GROAT_DEVICE void in_order(side &s, u32 count)
+{
+    constexpr bool pairs = order == order_one_q;
+    constexpr u32 step = pairs ? 2 : 1;
+    decltype(s.look(0)) before{}, last{}; // tiles i - 2 and i - 1
+
+    GROAT_ROLLED
+    for (u32 i = 0; i < (count == 0 ? 0 : count + 2); i += step) {
+        auto now = s.look(i < count ? i : count - 1);
+
+        if constexpr (pairs) {
+            auto next = s.look(i + 1 < count ? i + 1 : count - 1);
+
+            GROAT_ROLLED
+            for (u32 k = 0; k < (i == 0 ? 0 : 4); k++) {
+                auto one = before;
+
+                if (i - 2 + k % 2 < count) {
+                    if (k < 2)
+                        s.keys(one);
+                    else
+                        s.values(one);
+                }
+                before = last;
+                last = one;
+            }
+            before = now;
+            last = next;
+        } else {
+            if (i > 0 && i <= count)
+                s.keys(last);
+            if (order == order_ahead ? i > 1 : i > 0 && i <= count)
+                s.values(order == order_ahead ? before : last);
+            before = last;
+            last = now;
+        }
+    }
+    s.finish();
+}
+
+// A tile as its parts and their pieces: piece<kind, which, n> of piece n of a
+// slot, number `which` of the tile, and done() behind each slot.
+template <typename side> struct by_pieces {
+    template <typename what> GROAT_DEVICE void keys(const what &l)
+    {
+        each<of_keys, 0, 0>(l);
+    }
+
+    template <typename what> GROAT_DEVICE void values(const what &l)
+    {
+        each<of_values, 0, 0>(l);
+    }
+
+  private:
+    template <int kind, int part, int n, typename what>
+    GROAT_DEVICE void each(const what &l)
+    {
+        side &s = static_cast<side &>(*this);
+
+        s.template piece<kind, part + n, n>(l);
+        if constexpr (n + 1 < ring_pieces) {
+            each<kind, part, n + 1>(l);
+        } else {
+            s.done();
+            if constexpr (part + 1 < parts)
+                each<kind, part + 1, 0>(l);
+        }
+    }
+};
+
+} // namespace kv_producer_pipeline
+} // namespace groat
