@@ -96,8 +96,10 @@ groat_family_tests = \
 	%D%/kernels/test_kv_buffer_reg \
 	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
+	%D%/kernels/test_kv_producer_pipeline \
 	%D%/kernels/test_paged_row_cases \
 	%D%/kernels/test_paged_row_indices \
+	%D%/kernels/test_paged_row_mutants \
 	%D%/kernels/test_st_8x32_mutants \
 	%D%/kernels/test_subtile_loader \
 	%D%/kernels/test_subtile_loader_st_8x32 \
@@ -140,6 +142,12 @@ kv_sources = %D%/kernels/kv_rig.c $(drive_sources)
 %C%_kernels_test_paged_row_cases_SOURCES = \
 	%D%/kernels/test_paged_row_cases.c %D%/kernels/rows_rig.c \
 	$(drive_sources)
+%C%_kernels_test_paged_row_mutants_SOURCES = \
+	%D%/kernels/test_paged_row_mutants.c $(mutants_sources)
+%C%_kernels_test_kv_producer_pipeline_SOURCES = \
+	%D%/kernels/test_kv_producer_pipeline.c \
+	%D%/kernels/ring_oracle.c \
+	%D%/kernels/ring_rig.c
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
 	%D%/kernels/test_subtile_loader_st_8x32.c $(drive_sources)
 %C%_kernels_test_subtile_loader_SOURCES = \
@@ -370,6 +378,8 @@ noinst_HEADERS += \
 	%D%/kernels/drive.h \
 	%D%/kernels/known.h \
 	%D%/kernels/kv_rig.h \
+	%D%/kernels/ptx.h \
+	%D%/kernels/ring_rig.h \
 	%D%/kernels/kv_suite.h \
 	%D%/kernels/rows_rig.h \
 	%D%/kernels/sass.h \

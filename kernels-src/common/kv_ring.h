@@ -73,6 +73,7 @@ struct kv_ring {
     // use.
     GROAT_DEVICE void init(u32 fillers, u32 readers) const
     {
+        GROAT_ROLLED
         for (u32 i = 0; i < slots * pieces; i++) {
             mbarrier_init(barriers + 8 * i, fillers);
             mbarrier_init(barriers + 8 * (slots * pieces + i), readers * ctas);

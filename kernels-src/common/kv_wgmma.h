@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles in shared memory as operands of wgmma: where a block of rows, keys or
 // columns begins and what its matrix descriptor says (kv_layout.h), and the two
-// products of attention made of them.
+// products of attention made of them.  Their loops stay loops: an instruction
+// names every accumulator, and a compiler takes long for many of those.
 #pragma once
 
 #include "kv_layout.h"
 #include "vendor.h"
 
-namespace groat
-{
+namespace groat {
 
 // A tile of `row_count` rows of `row_bytes` bytes.
 template <int tile_layout, int row_count, int row_bytes, int swizzle_bytes>
@@ -63,7 +63,7 @@ template <mma_number number, typename q_tile, typename k_tile, int bytes, int n>
 GROAT_DEVICE void wgmma_scores(wgmma_accumulator<n> &acc, u32 q, u32 q_row,
                                u32 q_byte, u32 k, u32 k_row, bool more)
 {
-    GROAT_UNROLL
+    GROAT_ROLLED
     for (u32 at = 0; at < bytes; at += 32)
         wgmma<number, n, k_major, k_major>(
             acc, q_tile::along_rows(q, q_row, q_byte + at),
@@ -76,7 +76,7 @@ template <mma_number number, typename p_tile, typename v_tile, int keys, int n>
 GROAT_DEVICE void wgmma_output(wgmma_accumulator<n> &acc, u32 p, u32 p_row,
                                u32 p_key, u32 v, u32 v_byte, bool more)
 {
-    GROAT_UNROLL
+    GROAT_ROLLED
     for (u32 key = 0; key < keys; key += 16)
         wgmma<number, n, k_major, mn_major>(
             acc, p_tile::along_rows(p, p_row, (p_key + key) * 2),

@@ -62,6 +62,7 @@ template <int which> GROAT_DEVICE void produce(const job &j)
 GROAT_DEVICE void init(const job &j)
 {
     if (thread_index() == 0) {
+        GROAT_ROLLED
         for (u32 n = 0; n < ring_pieces; n++)
             mbarrier_init(j.q1_bar(n), 1);
         mbarrier_init(j.meeting(), consumer_threads);

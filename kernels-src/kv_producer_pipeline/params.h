@@ -79,6 +79,8 @@ static_assert(BM == 0 || BM == 64 || BM == 128 || BM == 192 || BM == 256, "BM: a
 constexpr int q_tiles = 1; // tiles: of query rows: the first with the first tile of K, the second on barriers of its own
 static_assert(q_tiles == 1 || q_tiles == 2, "q_tiles: allowed 1|2");
 constexpr int fa3_keys = 221; // keys: that registers and shared memory leave room for (fa3)
+constexpr int own_keys = 128; // keys: of a tile, where nothing is copied from a published kernel
+constexpr int tensor_keys = 128; // keys: that tensor memory has room for beside the outputs (fa4)
 constexpr int BN_most = 128; // keys: of a tile where pages are of no account
 constexpr int BN_power = 128; // keys: the power of two at or below that
 constexpr int BN = 128; // keys: keys of a tile

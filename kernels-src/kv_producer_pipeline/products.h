@@ -35,19 +35,29 @@ struct share {
         return query < j.args.query_count;
     }
 
-    // Columns [col, col + n) of rows of `pitch` floats, `cols` of them valid.
+    // Columns [col, col + n) of rows of `pitch` floats, `cols` of them valid.  A
+    // thread has two rows, and two neighbours of every 8 columns.
     template <int n>
     GROAT_DEVICE void store(const wgmma_accumulator<n> &acc, u32 col, u64 pitch,
                             u32 cols) const
     {
-        GROAT_UNROLL
-        for (int i = 0; i < n / 2; i++) {
-            u32 c = col + wgmma_col(thread, i);
-            u64 at;
+        u32 first = col + wgmma_col(thread, 0);
 
-            if (find(row + wgmma_row(thread, i), at) && c < cols)
-                global_store4(j.args.output + (at * pitch + c) * 4,
-                              float_bits(acc.get(i)));
+        GROAT_UNROLL
+        for (u32 half = 0; half < 2; half++) {
+            u64 at;
+            bool there = find(row + wgmma_row(thread, 2 * half), at);
+            u64 to = j.args.output + (at * pitch + first) * 4;
+
+            GROAT_UNROLL
+            for (u32 i = 0; i < n / 4; i++) {
+                u32 c = wgmma_col(0, i / 2 * 4 + i % 2);
+
+                if (there && first + c < cols)
+                    global_store4(to + c * 4,
+                                  float_bits(acc.get(i / 2 * 4 + 2 * half +
+                                                     i % 2)));
+            }
         }
     }
 };
@@ -172,6 +182,7 @@ template <int> struct output_of : share {
     {
         constexpr u32 cells = BM * BN / 8;
 
+        GROAT_ROLLED
         for (u32 c = thread_index(); c < cells; c += consumer_threads) {
             u32 r = c / (BN / 8);
             u32 key = c % (BN / 8) * 8;
@@ -195,6 +206,7 @@ template <int> struct output_of : share {
 
         if (valid >= v_rows)
             return;
+        GROAT_ROLLED
         for (u32 c = thread_index(); c < (v_rows - valid) * cells;
              c += consumer_threads)
             shared_store16(piece + kv_offset(v_copy::layout, valid + c / cells,

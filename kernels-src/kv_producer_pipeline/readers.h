@@ -115,6 +115,7 @@ struct write_slots {
 
     GROAT_DEVICE static void write(u32 from, u32 bytes, u64 to)
     {
+        GROAT_ROLLED
         for (u32 o = thread_index() * 16; o < bytes; o += consumer_threads * 16)
             global_store16(to + o, shared_load16(from + o));
     }

@@ -171,39 +171,43 @@ struct job {
 };
 
 // The order of tiles, for both sides.  look(i) makes what keys() and values() of
-// tile i want; a producer reads the page table there, so it comes early.
+// tile i want; a producer reads the page table there, so it comes a tile or two
+// before them.  Each is called in one place, for they are most of the kernel.
 template <typename side> GROAT_DEVICE void in_order(side &s, u32 count)
 {
-    if (count == 0)
-        return;
-    auto now = s.look(0);
-    auto next = s.look(count > 1 ? 1 : 0);
+    constexpr bool pairs = order == order_one_q;
+    constexpr u32 step = pairs ? 2 : 1;
+    decltype(s.look(0)) before{}, last{}; // tiles i - 2 and i - 1
 
-    if constexpr (order == order_ahead)
-        s.keys(now);
-    for (u32 i = 0; i < count; i += order == order_one_q ? 2 : 1) {
-        bool more = i + 1 < count;
-        auto after = s.look(i + 2 < count ? i + 2 : i);
+    GROAT_ROLLED
+    for (u32 i = 0; i < (count == 0 ? 0 : count + 2); i += step) {
+        auto now = s.look(i < count ? i : count - 1);
 
-        if constexpr (order == order_one_q) {
-            auto last = s.look(i + 3 < count ? i + 3 : i);
+        if constexpr (pairs) {
+            auto next = s.look(i + 1 < count ? i + 1 : count - 1);
 
-            s.keys(now);
-            if (more)
-                s.keys(next);
-            s.values(now);
-            if (more)
-                s.values(next);
-            now = after;
-            next = last;
+            GROAT_ROLLED
+            for (u32 k = 0; k < (i == 0 ? 0 : 4); k++) {
+                auto one = before;
+
+                if (i - 2 + k % 2 < count) {
+                    if (k < 2)
+                        s.keys(one);
+                    else
+                        s.values(one);
+                }
+                before = last;
+                last = one;
+            }
+            before = now;
+            last = next;
         } else {
-            if constexpr (order != order_ahead)
-                s.keys(now);
-            else if (more)
-                s.keys(next);
-            s.values(now);
-            now = next;
-            next = after;
+            if (i > 0 && i <= count)
+                s.keys(last);
+            if (order == order_ahead ? i > 1 : i > 0 && i <= count)
+                s.values(order == order_ahead ? before : last);
+            before = last;
+            last = now;
         }
     }
     s.finish();

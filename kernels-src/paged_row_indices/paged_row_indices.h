@@ -624,7 +624,6 @@ GROAT_DEVICE void stream_of_threads(const paged_row_indices_args &args)
         to.read(read, turn - ahead - 1, shared_base() + full * slot_bytes);
         full = full + 1 == stages ? 0 : full + 1;
         read += (turn - ahead) % 2 == 0 ? args.blocks : 0;
-        shared_fence();
         block_barrier();
     }
     to.store();

@@ -302,23 +302,23 @@ int main(void)
 {
     Suite *suite = suite_create("families");
     TCase *tests = tcase_create("families");
-    TCase *draws = tcase_create("random");
+    TCase *drawn = tcase_create("random");
     int families = 0;
 
     while (groat__driver_at((size_t)families) != NULL)
         families++;
     tcase_set_timeout(tests, 900);
-    tcase_set_timeout(draws,
+    tcase_set_timeout(drawn,
                       900 + 2 * (double)drive_number("GROAT_TEST_SPECS", 0));
     tcase_add_checked_fixture(tests, drive_setup, drive_teardown);
-    tcase_add_checked_fixture(draws, drive_setup, drive_teardown);
+    tcase_add_checked_fixture(drawn, drive_setup, drive_teardown);
     tcase_add_loop_test(tests, every_value_on_cpu, 0, families);
-    tcase_add_loop_test(draws, random_specs, 0, families);
+    tcase_add_loop_test(drawn, random_specs, 0, families);
     if (getenv("GROAT_TEST_TARGET") != NULL)
         tcase_add_loop_test(tests, every_value_on_device, 0, families);
     (void)printf("GROAT_TEST_SEED=%llu\n", (unsigned long long)seed());
     (void)fflush(stdout);
     suite_add_tcase(suite, tests);
-    suite_add_tcase(suite, draws);
+    suite_add_tcase(suite, drawn);
     return drive_main(suite);
 }

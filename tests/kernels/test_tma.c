@@ -266,6 +266,17 @@ START_TEST(test_pair)
 }
 END_TEST
 
+/* Each block has its half, which the even one waited for. */
+START_TEST(test_duo)
+{
+    /* Devices of sm_90 have no such copies. */
+    bench.target = "cpu:sm_100a";
+    rows_of_128(32);
+    run("tma_probe:what=duo", 2);
+    ck_assert_mem_eq(bench.output, bench.source, 2 * bench.args.copy_bytes);
+}
+END_TEST
+
 /* ---- products
  * ------------------------------------------------------------------ */
 
@@ -337,6 +348,8 @@ START_TEST(test_nvrtc)
         {"tma_probe:what=product,n=64,number=fp8", "cuda:sm_90a"},
         {"tma_probe:what=pair", "cuda:sm_100a"},
         {"tma_probe:what=boxes,rank=4,policy=last", "cuda:sm_100a"},
+        {"tma_probe:what=duo", "cuda:sm_100a"},
+        {"tma_probe:what=duo,policy=first", "cuda:sm_103a"},
     };
     groat_kernel_info info = {.size = sizeof(info)};
     groat_spec *spec = NULL;
@@ -369,9 +382,10 @@ static Suite *suite(void)
     tcase_add_loop_test(t, test_bulk, 0, 10);
     tcase_add_loop_test(t, test_ring, 1, 5);
     tcase_add_test(t, test_pair);
+    tcase_add_test(t, test_duo);
     tcase_add_loop_test(t, test_layouts, 0, 2 * (int)COUNT(forms));
     tcase_add_loop_test(t, test_shapes, 0, 15);
-    tcase_add_loop_test(t, test_nvrtc, 0, 8);
+    tcase_add_loop_test(t, test_nvrtc, 0, 10);
     suite_add_tcase(s, t);
     return s;
 }

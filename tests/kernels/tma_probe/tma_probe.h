@@ -158,6 +158,26 @@ struct probe {
         cluster_barrier();
     }
 
+    /* Two blocks: each loads its half, all bytes count at the even one. */
+    template <int dims> GROAT_DEVICE void duo() const
+    {
+        u32 rank = cluster_rank();
+
+        make(1, 1);
+        if (warp_index() == 0) {
+            bool leader = elect();
+            const int at[dims] = {0, static_cast<int>(rank * args.rows)};
+
+            mbarrier_expect(full(0), 2 * args.copy_bytes, leader && rank == 0);
+            tma_load_pair<policy>(args.map, slot, full(0), at, leader);
+        }
+        if (rank == 0)
+            mbarrier_wait(full(0), 0);
+        cluster_barrier();
+        write_out(slot, args.copy_bytes, args.output + rank * args.copy_bytes,
+                  0, threads);
+    }
+
     GROAT_DEVICE u64 descriptor(u32 at, const unsigned (&shape)[3]) const
     {
         return matrix_descriptor(at, shape[0], shape[1],
@@ -210,6 +230,8 @@ struct probe {
             pair();
         else if constexpr (params::what == params::what_product)
             product<params::n>();
+        else if constexpr (params::what == params::what_duo)
+            duo<2>();
         else
             copies();
     }

@@ -251,7 +251,7 @@ static const breaker breakers[] = {
      "entry != scores || k_rows % (16 * col_groups) == 0", "cuda:sm_90a",
      "entry=scores,BN=16,consumers=8", NULL},
     {"kv_producer_pipeline", "entry != output || dtype != fp8", "cuda:sm_90a",
-     "entry=output,dtype=fp8", NULL},
+     "entry=output,dtype=fp8,consumers=4", NULL},
     {"kv_producer_pipeline",
      "entry != output || (v_rows % 16 == 0 && v_cols % (granule * col_groups) "
      "== 0 && padded_depth / halves / col_groups <= 256)",
