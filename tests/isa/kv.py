@@ -28,7 +28,8 @@ VECTORS = {
     'swizzle_shift=4': (60, 1, 0xa1623f75)}
 IMAGE_A, IMAGE_B, IMAGE_C, IMAGE_V = VECTORS
 
-ODD, EVEN = 'swizzle_bits=3,swizzle_shift=4', 'swizzle_bits=2,swizzle_shift=2'
+# Swizzles that read the bits 4 and 2 above those that they change.
+BY_4, BY_2 = 'swizzle_bits=3,swizzle_shift=4', 'swizzle_bits=2,swizzle_shift=2'
 SMALL = 'BN=64,BK=64,depth=64,src_cols=128,ld=136,num_warps=2'
 # One tile a key block, so that a block may take any number of them, or three.
 ONE = 'BK=32,src_cols=128,ld=136,num_warps=2'
@@ -36,28 +37,28 @@ THREE = 'BK=32,src_cols=192,num_warps=2'
 SPECS = [
     Spec(IMAGE_A, listed=True), Spec(IMAGE_B, archs=('gfx90a',)),
     Spec(IMAGE_C, quick=True), Spec(IMAGE_V, archs=('gfx942', 'gfx950')),
-    Spec(f'entry=fragments,{SMALL},{ODD}', quick=True),
-    Spec(f'entry=fragments,{SMALL},mma=m16x16x16,{EVEN}'),
-    Spec(f'entry=fragments,role=V,WN=64,{SMALL},{ODD}', quick=True),
-    Spec(f'entry=fragments,role=V,{SMALL},mma=m16x16x16,{EVEN}'),
+    Spec(f'entry=fragments,{SMALL},{BY_4}', quick=True),
+    Spec(f'entry=fragments,{SMALL},mma=m16x16x16,{BY_2}'),
+    Spec(f'entry=fragments,role=V,WN=64,{SMALL},{BY_4}', quick=True),
+    Spec(f'entry=fragments,role=V,{SMALL},mma=m16x16x16,{BY_2}'),
     # The field of the swizzle goes upwards.
     Spec(f'entry=fragments,role=V,{SMALL},swizzle_bits=1,swizzle_shift=-3',
          archs=('gfx942', 'gfx950')),
-    Spec(f'entry=stream,BN=64,depth=64,src_cols=128,num_warps=2,{ODD}',
+    Spec(f'entry=stream,BN=64,depth=64,src_cols=128,num_warps=2,{BY_4}',
          quick=True),
     Spec(f'entry=stream,role=V,{SMALL}', archs=('gfx942',)),
     Spec('entry=stream', listed=True),
-    Spec(f'entry=scores,{ONE},BN=64,WN=64,depth=32,{ODD}', quick=True),
+    Spec(f'entry=scores,{ONE},BN=64,WN=64,depth=32,{BY_4}', quick=True),
     Spec(f'entry=scores,{THREE},BN=64,WN=64,depth=96'),
-    Spec(f'entry=scores,dtype=f16,{SMALL},WN=64,mma=m16x16x16,{EVEN}'),
-    Spec(f'entry=scores,{SMALL},mma=m16x16x32,{EVEN}', archs=('gfx950',)),
+    Spec(f'entry=scores,dtype=f16,{SMALL},WN=64,mma=m16x16x16,{BY_2}'),
+    Spec(f'entry=scores,{SMALL},mma=m16x16x32,{BY_2}', archs=('gfx950',)),
     # The narrow instructions, where there are wide ones.
     Spec(f'entry=scores,dtype=f16,{SMALL},mma=m32x32x8', archs=('gfx950',)),
     Spec('entry=scores', listed=True),
-    Spec(f'entry=output,{ONE},BN=32,depth=64,{ODD}', quick=True),
+    Spec(f'entry=output,{ONE},BN=32,depth=64,{BY_4}', quick=True),
     Spec(f'entry=output,{THREE},BN=96,WN=96,depth=64'),
-    Spec(f'entry=output,dtype=f16,{SMALL},mma=m16x16x16,{EVEN}'),
-    Spec(f'entry=output,{SMALL},mma=m16x16x32,{ODD}', archs=('gfx950',)),
+    Spec(f'entry=output,dtype=f16,{SMALL},mma=m16x16x16,{BY_2}'),
+    Spec(f'entry=output,{SMALL},mma=m16x16x32,{BY_4}', archs=('gfx950',)),
     Spec('entry=output', listed=True),
 ]
 

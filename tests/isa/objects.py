@@ -75,8 +75,11 @@ class Clang:
 
     def __init__(self, tools):
         self.tools = tools
-        self.path = (os.environ.get('GROAT_ISA_CLANG') or
-                     _find('clang++', LLVM_VERSIONS))
+        given = os.environ.get('GROAT_ISA_CLANG')
+        if given and not shutil.which(given):
+            raise Failed(f'GROAT_ISA_CLANG is {given}, no program; it has to '
+                         'be the path of a clang++')
+        self.path = given or _find('clang++', LLVM_VERSIONS)
         if not self.path or tools._version(self.path) < LLVM_VERSIONS[-1]:
             raise Skip(f'no clang++ {LLVM_VERSIONS[-1]} or later here')
         self._linker()

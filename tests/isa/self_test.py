@@ -699,6 +699,9 @@ def main():
     except Skip as why:
         print(f'SKIP: {why}')
         return 77
+    except Failed as why:
+        print(f'FAIL: {why}')
+        return 1
     return 1 if failures else 0
 
 

@@ -9,24 +9,24 @@ import numpy as np
 from attention import (Matrix, copies_of_burst, dtype_of, fold, free_waves,
                        numbers_to_bytes)
 from families import Case, Expect, Family, Spec
-from kv import (EVEN, ODD, copies_of_tile, floats, image_of, numbers,
+from kv import (BY_2, BY_4, copies_of_tile, floats, image_of, numbers,
                 products_of, reads_of, rows_of, slack)
 from lint import VECTOR_REGISTERS
 
 POISON = 0xEE
 SMALL = 'BN=32,depth=64,src_cols=128,ld=136,num_warps=2'
 SPECS = [
-    Spec(f'{SMALL},{ODD}', quick=True),
+    Spec(f'{SMALL},{BY_4}', quick=True),
     Spec('BN=32,BK=64,depth=128,src_cols=256,num_warps=2',
          archs=('gfx942', 'gfx950')),
     Spec('dtype=f16,BN=64,BK=64,depth=64,num_warps=4,mma=m16x16x16,'
-         f'{EVEN}'),
-    Spec(f'{SMALL},mma=m16x16x32,{EVEN}', archs=('gfx950',)),
+         f'{BY_2}'),
+    Spec(f'{SMALL},mma=m16x16x32,{BY_2}', archs=('gfx950',)),
     # The narrow instructions, where there are wide ones.
     Spec(f'dtype=f16,{SMALL},mma=m32x32x8', archs=('gfx950',)),
     Spec('', listed=True),
-    Spec(f'entry=image,{SMALL},{ODD}', quick=True),
-    Spec(f'entry=image,BN=64,BK=64,depth=128,num_warps=4,{EVEN}',
+    Spec(f'entry=image,{SMALL},{BY_4}', quick=True),
+    Spec(f'entry=image,BN=64,BK=64,depth=128,num_warps=4,{BY_2}',
          archs=('gfx950',)),
     Spec(f'entry=stream,{SMALL}', quick=True),
     Spec('entry=stream', listed=True),
