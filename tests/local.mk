@@ -398,10 +398,15 @@ noinst_HEADERS += \
 	%D%/kernels/tma_probe/tma_probe.h \
 	%D%/unit/backend/judge_probe/args.h \
 	%D%/unit/backend/judge_probe/judge_probe.h \
-	%D%/unit/cli/bank_probe/args.h %D%/unit/cli/bank_probe/bank_probe.h \
+	%D%/unit/cli/bank_probe/args.h \
+	%D%/unit/cli/bank_probe/bank_probe.h \
 	%D%/unit/cli/bank_rig.h \
-	%D%/shim/amdgpu_object.h %D%/shim/copy.h %D%/shim/cuda_rig.h \
-	%D%/shim/hip_bench.h %D%/shim/shim.h %D%/shim/shim_hip.h \
+	%D%/shim/amdgpu_object.h \
+	%D%/shim/copy.h \
+	%D%/shim/cuda_rig.h \
+	%D%/shim/hip_bench.h \
+	%D%/shim/shim.h \
+	%D%/shim/shim_hip.h \
 	%D%/unit/cache/fixture.h \
 	%D%/unit/spec/fixture.h \
 	%D%/unit/suite.h

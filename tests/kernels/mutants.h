@@ -26,17 +26,20 @@
  *         return mutants_main(&suite);
  *     }
  *
- * The program needs the driver of the family and nothing else of it, so a suite
- * for a family of another vendor differs by its calls and targets alone:
+ * In local.mk its sources are the suite's own file and $(mutants_sources); the
+ * family is found by its driver (cli/driver.c).  A suite for a family of
+ * another vendor differs by its calls, which stand for all of the common ones,
+ * and its targets alone:
  *
- *     .calls = calls, (say "mbarrier_wait(", "mbarrier_arrive(", NULL)
+ *     .calls = calls, (say BARRIER, "mbarrier_wait(", "mbarrier_arrive(", NULL)
  *     .targets = targets, (say "cpu:sm_90a", "cpu:sm_100a", NULL)
  *
- * Besides the mutants, a suite checks its table: each of `calls` that stands in
- * a family's source (its own file and those of common/, the vendor's primitives
- * left out) has a row that takes it out, whichever entry shows that; and each
- * row runs somewhere, where it says that it is found, and its command line also
- * for the family as it is.
+ * Besides the mutants, a suite checks its table.  Each of `calls` that stands
+ * in a family's source (its own file and those of common/, the vendor's
+ * primitives left out) has a row that takes it out: its `from` begins with the
+ * call and its `to` is nothing.  One row is enough where several entries show
+ * it.  Each row runs on some target, of each vendor on which it says that it is
+ * found, and so does its command for the family as it is.
  */
 #ifndef GROAT_TESTS_MUTANTS_H
 #define GROAT_TESTS_MUTANTS_H
@@ -79,7 +82,7 @@ typedef struct mutants_suite {
     const char *const *targets; /* the same; NULL: mutants_targets */
 } mutants_suite;
 
-/* Waits, barriers, fences and commits of asynchronous copies. */
+/* "async_wait<", BARRIER, FENCE, COMMIT: what orders asynchronous copies. */
 extern const char *const mutants_calls[];
 /* One of each kind of arch. */
 extern const char *const mutants_targets[];
