@@ -53,14 +53,34 @@ const char *groat__store_path(const groat__store *store);
 bool groat__store_get(groat__store *store, const groat__digest *key,
                       const char *identity, groat__store_blob *out);
 
+/* Who compiles a key that a get has missed. */
+typedef enum groat__claim {
+    GROAT__CLAIM_NONE, /* the caller, unguarded: leases are not to be had, the
+                        * wait was too long, or nothing came of it          */
+    GROAT__CLAIM_HELD, /* the caller, until it releases the key             */
+    GROAT__CLAIM_FOUND /* another has done so: *out                         */
+} groat__claim;
+
+/* Asks for the right to compile a key, and waits while another process (or
+ * another store of this one) has it: until its binary is there, it gives up or
+ * dies, or 30 s are over.  Of all that ask at once, one is answered HELD.  A
+ * fault is counted, logged and answered NONE. */
+groat__claim groat__store_claim(groat__store *store, const groat__digest *key,
+                                const char *identity, groat__store_blob *out);
+/* Ends a claim that was HELD, after the put if there was one.  No thread of
+ * the store's is left when the last claim has ended. */
+void groat__store_release(groat__store *store, const groat__digest *key);
+
 /* Keeps a binary.  Failure is counted and logged, never returned: the caller
  * has what it built.  Evicts by last use when the bound is passed. */
 void groat__store_put(groat__store *store, const groat__digest *key,
                       const char *identity, const void *data, size_t bytes,
                       const char *log, const groat_facts *facts);
 
-/* Drops one entry (the driver refused it). */
-void groat__store_evict(groat__store *store, const groat__digest *key);
+/* Drops the entry of a key whose binary is this one (the driver refused it);
+ * another one that has come in its place stays. */
+void groat__store_evict(groat__store *store, const groat__digest *key,
+                        const void *data, size_t bytes);
 
 /* The public operations of groat_cache_*; fields of stat that are not the
  * store's are left alone. */

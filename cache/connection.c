@@ -44,6 +44,7 @@ static const char *const statements[GROAT__SQLS] = {
         "max_threads, identity, log, binary) VALUES "
         "(?14, ?1, ?2, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     [GROAT__SQL_DROP] = "DELETE FROM entry WHERE id = ?1",
+    [GROAT__SQL_EVICT] = "DELETE FROM entry WHERE id = ?1 AND binary = ?2",
     [GROAT__SQL_STAMP] =
         "UPDATE entry SET used = ?2 WHERE id = ?1 AND used < ?2",
     [GROAT__SQL_OLDEST] =
@@ -51,6 +52,16 @@ static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_PAGES] = "PRAGMA page_count",
     [GROAT__SQL_FREE_PAGES] = "PRAGMA freelist_count",
     [GROAT__SQL_VACUUM] = "PRAGMA incremental_vacuum",
+    [GROAT__SQL_LEASE] = "SELECT owner, boot, space, pid, started, beat "
+                         "FROM lease WHERE id = ?1",
+    [GROAT__SQL_CLAIM] =
+        "INSERT OR REPLACE INTO lease (id, owner, boot, space, pid, started, "
+        "beat) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [GROAT__SQL_RENEW] = "UPDATE lease SET beat = ?2 WHERE owner = ?1",
+    [GROAT__SQL_RELEASE] =
+        "DELETE FROM lease WHERE id = ?1 AND (?2 IS NULL OR owner = ?2)",
+    [GROAT__SQL_FORGET] =
+        "DELETE FROM lease WHERE boot IS NOT ?1 AND ?1 <> '' OR beat < ?2",
 };
 
 /* No memory mapping: with one, a file cut short by another process is a
@@ -212,18 +223,40 @@ static int schema_text(sqlite3 *db, groat__str *out)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* Where the steps that a file of this version lacks begin. */
+static const char *steps_after(int64_t version)
+{
+    char last[40];
+    const char *at;
+
+    if (version == 0)
+        return schema;
+    (void)snprintf(last, sizeof(last), "PRAGMA user_version = %lld;\n",
+                   (long long)version);
+    at = strstr(schema, last);
+    return at == NULL ? schema + sizeof(schema) - 1 : at + strlen(last);
+}
+
 /* A schema may carry expressions that run when rows are read or written, so a
- * file's must be ours to the byte, as a fresh database has it. */
+ * file's must be ours to the byte, as a fresh database of its version has it.
+ */
 static int compare_schema(sqlite3 *db, bool *same)
 {
     groat__str want = {0};
     groat__str have = {0};
+    groat__str steps = {0};
     sqlite3 *fresh = NULL;
+    int64_t version = 0;
     int rc = sqlite3_open_v2(":memory:", &fresh,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
     if (rc == SQLITE_OK)
-        rc = sqlite3_exec(fresh, schema, NULL, NULL, NULL);
+        rc = number_of(db, "PRAGMA user_version", &version);
+    groat__str_addn(&steps, schema, (size_t)(steps_after(version) - schema));
+    if (rc == SQLITE_OK && steps.failed)
+        rc = SQLITE_NOMEM;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(fresh, steps.data, NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         rc = schema_text(fresh, &want);
     if (rc == SQLITE_OK)
@@ -232,6 +265,7 @@ static int compare_schema(sqlite3 *db, bool *same)
             memcmp(have.data, want.data, want.len) == 0;
     groat__str_free(&want);
     groat__str_free(&have);
+    groat__str_free(&steps);
     (void)sqlite3_close(fresh);
     return rc;
 }
@@ -257,18 +291,17 @@ static int open_handle(const groat__store *store, sqlite3 **out)
     return sqlite3_exec(*out, settings, NULL, NULL, NULL);
 }
 
-/* Writes the schema unless another process does so first. */
+/* Writes the steps that the file lacks, unless another process does so first.
+ */
 static int make_schema(sqlite3 *db)
 {
     int64_t version = 0;
-    int rc = sqlite3_exec(db, shape, NULL, NULL, NULL);
+    int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
     if (rc == SQLITE_OK)
-        rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-    if (rc == SQLITE_OK)
         rc = number_of(db, "PRAGMA user_version", &version);
-    if (rc == SQLITE_OK && version == 0)
-        rc = sqlite3_exec(db, schema, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, steps_after(version), NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     if (rc != SQLITE_OK && sqlite3_get_autocommit(db) == 0)
@@ -296,14 +329,15 @@ static verdict judge(int rc)
     return is_damage(rc) ? VERDICT_DAMAGED : VERDICT_UNUSABLE;
 }
 
-/* The verdict on what the header says.  A damaged version number is told from
- * a newer groat's by its size. */
-static verdict judge_header(const groat__store *store, sqlite3 *db,
+/* The verdict on what the header says; an empty file gets the schema.  A
+ * damaged version number is told from a newer groat's by its size. */
+static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
                             groat_error *error)
 {
     int64_t id = 0;
     int64_t version = 0;
     int64_t items = 0;
+    bool empty;
     int rc = number_of(db, "PRAGMA application_id", &id);
 
     if (rc == SQLITE_OK)
@@ -319,11 +353,15 @@ static verdict judge_header(const groat__store *store, sqlite3 *db,
     }
     if (rc == SQLITE_OK)
         rc = number_of(db, "SELECT count(*) FROM sqlite_master", &items);
-    if (rc == SQLITE_OK && id == 0 && version == 0 && items == 0)
-        rc = make_schema(db);
-    else if (rc == SQLITE_OK &&
-             (id != GROAT__STORE_ID || version != GROAT__STORE_SCHEMA))
+    empty = id == 0 && version == 0 && items == 0;
+    if (rc == SQLITE_OK && !empty &&
+        (id != GROAT__STORE_ID || version < 1 || version > GROAT__STORE_SCHEMA))
         rc = SQLITE_NOTADB;
+    if (rc == SQLITE_OK && empty)
+        rc = sqlite3_exec(db, shape, NULL, NULL, NULL);
+    if (rc == SQLITE_OK && empty)
+        rc = make_schema(db);
+    *older = !empty && version < GROAT__STORE_SCHEMA;
     if (rc != SQLITE_OK)
         (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,
                                  "cannot use %s: %s (SQLite %d)", store->path,
@@ -331,17 +369,31 @@ static verdict judge_header(const groat__store *store, sqlite3 *db,
     return judge(rc);
 }
 
+/* A file that is only read may be of a schema without leases. */
+static int prepare_all(groat__store *store, sqlite3 *db)
+{
+    int count = store->read_only ? GROAT__SQLS_OF_LEASES : GROAT__SQLS;
+    int rc = SQLITE_OK;
+
+    for (int i = 0; i < count && rc == SQLITE_OK; i++)
+        rc =
+            sqlite3_prepare_v3(db, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
+                               &store->statements[i], NULL);
+    return rc;
+}
+
 /* Opens store->path and fills db and statements. */
 static verdict connect_file(groat__store *store, groat_error *error)
 {
     sqlite3 *db = NULL;
+    bool older = false;
     bool same = false;
     verdict result;
     int rc = open_handle(store, &db);
 
     if (rc != SQLITE_OK)
         goto close_db;
-    result = judge_header(store, db, error);
+    result = judge_header(store, db, &older, error);
     if (result != VERDICT_GOOD) {
         (void)sqlite3_close(db);
         return result;
@@ -352,16 +404,16 @@ static verdict connect_file(groat__store *store, groat_error *error)
         rc = SQLITE_NOTADB;
     else if (!store->read_only)
         rc = switch_to_wal(db, store->busy_ms);
+    if (rc == SQLITE_OK && older && !store->read_only)
+        rc = make_schema(db);
     if (rc == SQLITE_OK)
         rc = number_of(db, "PRAGMA page_size", &store->page_bytes);
     if (rc == SQLITE_OK)
         rc = compare_schema(db, &same);
     if (rc == SQLITE_OK && !same)
         rc = SQLITE_CORRUPT;
-    for (int i = 0; i < GROAT__SQLS && rc == SQLITE_OK; i++)
-        rc =
-            sqlite3_prepare_v3(db, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
-                               &store->statements[i], NULL);
+    if (rc == SQLITE_OK)
+        rc = prepare_all(store, db);
     store->db = db;
     if (rc == SQLITE_OK)
         return VERDICT_GOOD;

@@ -5,6 +5,9 @@
  * place.c       folder and file: owners, modes, setting aside; no SQLite
  * connection.c  file -> checked SQLite connection; statements; faults
  * store.c       open, close, get, put, evict
+ * lease.c       one process compiles, the others wait: claim, release
+ * holder.c      whether a process that holds a lease still lives; no SQLite
+ * renew.c       the thread that renews leases while there are some
  * stamps.c      times of last use, which wait in memory
  * gc.c          byte bound, shrinking, clear
  * verify.c      stat, listing, checking
@@ -27,11 +30,14 @@
 #define GROAT__STORE_ASIDE ".damaged-" /* follows GROAT__STORE_FILE */
 
 enum {
-    GROAT__STORE_SCHEMA = 1,
+    GROAT__STORE_SCHEMA = 2,
     GROAT__STORE_ID = 0x67726f74, /* application_id of schema.sql       */
     GROAT__STORE_BUSY_MS = 2000,  /* longest wait for another process   */
     GROAT__STORE_SLOTS = 1024,    /* stamps that wait in memory         */
-    GROAT__STORE_WAYS = 8         /* places among them for one row      */
+    GROAT__STORE_WAYS = 8,        /* places among them for one row      */
+    GROAT__LEASE_BEAT_MS = 500,   /* between two renewals of a lease    */
+    GROAT__LEASE_STALE_MS = 3000, /* without one, until a lease is lost */
+    GROAT__LEASE_WAIT_MS = 30000  /* longest wait for another's compile */
 };
 
 /* The statements that a connection keeps. */
@@ -41,12 +47,19 @@ typedef enum groat__sql {
     GROAT__SQL_GET,
     GROAT__SQL_PUT,
     GROAT__SQL_DROP,
+    GROAT__SQL_EVICT,
     GROAT__SQL_STAMP,
     GROAT__SQL_OLDEST,
     GROAT__SQL_PAGES,
     GROAT__SQL_FREE_PAGES,
     GROAT__SQL_VACUUM,
-    GROAT__SQLS
+    GROAT__SQL_LEASE, /* the first of those that need the table of leases */
+    GROAT__SQL_CLAIM,
+    GROAT__SQL_RENEW,
+    GROAT__SQL_RELEASE,
+    GROAT__SQL_FORGET,
+    GROAT__SQLS,
+    GROAT__SQLS_OF_LEASES = GROAT__SQL_LEASE
 } groat__sql;
 
 /* Columns of every statement that reads rows, in this order; ", binary" may
@@ -67,13 +80,36 @@ typedef enum groat__note {
     GROAT__NOTE_READ_ONLY,
     GROAT__NOTE_ENTRY,
     GROAT__NOTE_IDENTITY,
-    GROAT__NOTE_OVERSIZE
+    GROAT__NOTE_OVERSIZE,
+    GROAT__NOTE_LOST,
+    GROAT__NOTE_LATE
 } groat__note;
 
 typedef struct groat__stamp {
     int64_t id;
     int64_t used; /* 0: the slot is free */
 } groat__stamp;
+
+/* A process, as others on the machine can look for it. */
+typedef struct groat__holder {
+    char boot[48];   /* boot id of its kernel; "": unknown           */
+    int64_t space;   /* its pid namespace; 0: unknown                */
+    int64_t pid;     /* in that namespace                            */
+    int64_t started; /* in ticks of /proc; 0: unknown                */
+} groat__holder;
+
+typedef struct groat__renewer groat__renewer;
+
+/* What a store knows of its leases. */
+typedef struct groat__leases {
+    int beat_ms, stale_ms, wait_ms; /* GROAT__LEASE_*, but for tests */
+    groat__holder self;
+    int64_t owner;           /* of this store's rows; 0: not yet known */
+    unsigned held;           /* claims that were not released          */
+    groat__renewer *renewer; /* NULL: none runs                        */
+    pthread_cond_t bell;     /* wakes it to end                        */
+    uint64_t waits, takeovers, timeouts;
+} groat__leases;
 
 struct groat__store {
     pthread_mutex_t mutex; /* guards all that follows the blank line */
@@ -99,6 +135,7 @@ struct groat__store {
     bool stamped;       /* some stamp waits */
     groat__stamp stamps[GROAT__STORE_SLOTS];
     uint64_t hits, misses, evictions, faults;
+    groat__leases lease;
 };
 
 /* One row; pointers are borrowed. */
@@ -227,8 +264,46 @@ bool groat__row_read(sqlite3_stmt *statement, groat__row *row);
 /* XXH3-128 over key, identity, log, facts and binary. */
 groat__digest groat__row_seal(const groat__row *row);
 
+/* Locked: groat__store_get but for the lock. */
+bool groat__store_find(groat__store *store, const groat__digest *key,
+                       const char *identity, groat__store_blob *out);
+
 /* Locked: drops a row by id; *dropped grows by the rows that went. */
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
+
+/* ---- lease.c ----------------------------------------------------------- */
+
+/* Milliseconds of the monotonic clock, which processes of one boot share. */
+int64_t groat__lease_now(void);
+
+/* Locked: drops the lease on a row, if it is this owner's (NULL: whoever's). */
+int groat__lease_drop(groat__store *store, int64_t id, const int64_t *owner);
+
+/* ---- holder.c ---------------------------------------------------------- */
+
+typedef enum groat__life {
+    GROAT__LIFE_UNKNOWN,
+    GROAT__LIFE_ALIVE,
+    GROAT__LIFE_GONE
+} groat__life;
+
+/* The calling process. */
+void groat__holder_self(groat__holder *self);
+
+/* What `self` can see of another process, or of itself. */
+groat__life groat__holder_life(const groat__holder *self,
+                               const groat__holder *other);
+
+/* ---- renew.c ----------------------------------------------------------- */
+
+/* Makes lease.bell; false without memory. */
+bool groat__renewer_bell(pthread_cond_t *bell);
+
+/* Locked: sees to it that the thread runs; goes without where it cannot. */
+void groat__renewer_start(groat__store *store);
+/* Locked: tells it to end; join it once unlocked.  NULL: there is none. */
+groat__renewer *groat__renewer_stop(groat__store *store);
+void groat__renewer_join(groat__renewer *renewer);
 
 /* ---- stamps.c ---------------------------------------------------------- */
 

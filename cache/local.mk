@@ -7,8 +7,11 @@ libgroat_internal_la_SOURCES += \
 	%D%/cache.h \
 	%D%/connection.c \
 	%D%/gc.c \
+	%D%/holder.c \
 	%D%/internal.h \
+	%D%/lease.c \
 	%D%/place.c \
+	%D%/renew.c \
 	%D%/stamps.c \
 	%D%/store.c \
 	%D%/verify.c

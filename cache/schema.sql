@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Schema 1 of the store: one row per binary.
+-- Schema 2 of the store: one row per binary, one per compile under way.
 --
 -- embed_schema.sh drops the comments and makes a C string of the rest.  A file
--- whose schema differs from this text in one byte is not used, so a change
--- here is a new user_version, and code that reads the older one.
+-- whose schema differs from this text in one byte is not used, so nothing here
+-- ever changes; what is new is a step at the end, closed by its user_version.
+-- A new file takes every step, one of an older schema those that it lacks.
 
 -- "grot" in ASCII: how file(1) and the store know the file.
 PRAGMA application_id = 0x67726f74;
-PRAGMA user_version = 1;
 
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY,        -- first half of key: a hit needs no index
@@ -30,3 +30,19 @@ CREATE TABLE entry (
 
 -- Eviction order, and the sums of stat without touching a row.
 CREATE INDEX entry_used ON entry (used, bytes);
+
+PRAGMA user_version = 1;
+
+-- Who compiles what at the moment, so that others wait for it.  A row that is
+-- left over by a process that died is replaced by the next that wants its key.
+CREATE TABLE lease (
+    id INTEGER PRIMARY KEY,        -- that of the entry to come
+    owner INTEGER NOT NULL,        -- random, of one open store
+    boot TEXT NOT NULL,            -- boot id of the holder's kernel; '': unknown
+    space INTEGER NOT NULL,        -- its pid namespace; 0: unknown
+    pid INTEGER NOT NULL,          -- in that namespace
+    started INTEGER NOT NULL,      -- its start, in ticks of /proc; 0: unknown
+    beat INTEGER NOT NULL          -- last renewal, ms of the monotonic clock
+);
+
+PRAGMA user_version = 2;

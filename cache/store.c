@@ -157,6 +157,9 @@ static groat_status store_new(const groat__store_options *options, int busy_ms,
     store->max_bytes =
         options->max_bytes == 0 ? (uint64_t)1 << 30 : options->max_bytes;
     store->busy_ms = busy_ms;
+    store->lease.beat_ms = GROAT__LEASE_BEAT_MS;
+    store->lease.stale_ms = GROAT__LEASE_STALE_MS;
+    store->lease.wait_ms = GROAT__LEASE_WAIT_MS;
     store->pid = getpid();
     status = groat__place_prepare(options->dir, &store->dir, &network, error);
     if (status != GROAT_OK)
@@ -180,6 +183,22 @@ free_store:
     return status;
 }
 
+static bool init_locks(groat__store *store)
+{
+    if (pthread_mutex_init(&store->mutex, NULL) != 0)
+        return false;
+    if (groat__renewer_bell(&store->lease.bell))
+        return true;
+    (void)pthread_mutex_destroy(&store->mutex);
+    return false;
+}
+
+static void destroy_locks(groat__store *store)
+{
+    (void)pthread_cond_destroy(&store->lease.bell);
+    (void)pthread_mutex_destroy(&store->mutex);
+}
+
 groat_status groat__store_open_patient(const groat__store_options *options,
                                        int busy_ms, groat__store **out,
                                        groat_error *error)
@@ -197,15 +216,15 @@ groat_status groat__store_open_patient(const groat__store_options *options,
     status = store_new(options, busy_ms, &store, error);
     if (status != GROAT_OK)
         return status;
-    if (pthread_mutex_init(&store->mutex, NULL) != 0) {
+    if (!init_locks(store)) {
         store_free(store);
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a mutex");
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for locks");
     }
     (void)groat__store_enter(store);
     status = groat__connection_open(store, false, error);
     groat__store_leave(store);
     if (status != GROAT_OK) {
-        (void)pthread_mutex_destroy(&store->mutex);
+        destroy_locks(store);
         store_free(store);
         return status;
     }
@@ -245,7 +264,7 @@ void groat__store_close(groat__store *store)
         groat__connection_close(store);
     }
     groat__store_leave(store);
-    (void)pthread_mutex_destroy(&store->mutex);
+    destroy_locks(store);
     store_free(store);
 }
 
@@ -348,22 +367,29 @@ static bool lookup(groat__store *store, const groat__digest *key,
     return rc == SQLITE_OK;
 }
 
-bool groat__store_get(groat__store *store, const groat__digest *key,
-                      const char *identity, groat__store_blob *out)
+bool groat__store_find(groat__store *store, const groat__digest *key,
+                       const char *identity, groat__store_blob *out)
 {
-    groat__store_blob blob = {0};
-    bool hit = false;
+    bool hit = store->db != NULL && lookup(store, key, identity, out);
 
-    if (!groat__store_enter(store))
-        return false;
-    if (store->db != NULL)
-        hit = lookup(store, key, identity, &blob);
     if (hit) {
         store->hits++;
         groat__stamp_use(store, groat__row_id(key));
     } else {
         store->misses++;
     }
+    return hit;
+}
+
+bool groat__store_get(groat__store *store, const groat__digest *key,
+                      const char *identity, groat__store_blob *out)
+{
+    groat__store_blob blob = {0};
+    bool hit;
+
+    if (!groat__store_enter(store))
+        return false;
+    hit = groat__store_find(store, key, identity, &blob);
     groat__store_leave(store);
     if (hit)
         *out = blob;
@@ -402,7 +428,8 @@ static int insert_row(groat__store *store, const groat__row *row)
     return rc;
 }
 
-/* One transaction: stamps, so that eviction sees them; the row; the bound. */
+/* One transaction: stamps, so that eviction sees them; the row, in the place
+ * of the lease on it; the bound. */
 static int write_row(groat__store *store, const groat__row *row)
 {
     uint64_t max = store->max_bytes;
@@ -413,6 +440,8 @@ static int write_row(groat__store *store, const groat__row *row)
         rc = groat__stamps_write(store);
     if (rc == SQLITE_OK)
         rc = insert_row(store, row);
+    if (rc == SQLITE_OK)
+        rc = groat__lease_drop(store, row->id, NULL);
     if (rc == SQLITE_OK)
         rc = groat__gc_trim(store, max, max / 10 * 9, &row->id, &dropped);
     if (rc == SQLITE_OK)
@@ -487,14 +516,32 @@ void groat__store_put(groat__store *store, const groat__digest *key,
     groat__store_leave(store);
 }
 
-void groat__store_evict(groat__store *store, const groat__digest *key)
+static int evict(groat__store *store, int64_t id, const void *data,
+                 size_t bytes)
+{
+    sqlite3_stmt *drop = store->statements[GROAT__SQL_EVICT];
+    int rc;
+
+    (void)sqlite3_bind_int64(drop, 1, id);
+    rc = sqlite3_bind_blob64(drop, 2, bytes == 0 ? "" : data, bytes,
+                             SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = groat__connection_run(drop);
+    (void)sqlite3_clear_bindings(drop);
+    if (rc == SQLITE_OK)
+        store->evictions += (uint64_t)sqlite3_changes(store->db);
+    return rc;
+}
+
+void groat__store_evict(groat__store *store, const groat__digest *key,
+                        const void *data, size_t bytes)
 {
     int rc;
 
     if (!groat__store_enter(store))
         return;
     if (store->db != NULL && !store->read_only) {
-        rc = groat__row_drop(store, groat__row_id(key), &store->evictions);
+        rc = evict(store, groat__row_id(key), data, bytes);
         if (rc != SQLITE_OK)
             (void)groat__connection_fault(store, rc, "evict");
     }

@@ -33,13 +33,17 @@
  * last call on a context.
  *
  * GROWTH.  Structures that callers fill start with their size; set it with the
- * matching _INIT macro or to sizeof.  Fields are only ever added at the end,
- * and one that is shorter than this version's is refused as INVALID.
+ * matching _INIT macro or to sizeof.  Fields are only ever added at the end.
+ * One that an older version's header made shorter is taken as it is: no byte
+ * behind it is read or written.  One that is shorter than in the first version
+ * that had it is refused as INVALID.
  *
  * The library prints nothing, reads no environment variable after
- * groat_open(), installs no handler and runs no shell.  While a cpu target
- * compiles, SIGINT, SIGTERM and SIGHUP wait in the calling thread, so that no
- * temporary folder is left behind.
+ * groat_open(), installs no handler and runs no shell.  It has no thread of its
+ * own but while it compiles for a store: that one renews the claim that others
+ * wait for, takes no signal, and is gone when the call returns.  While a cpu
+ * target compiles, SIGINT, SIGTERM and SIGHUP wait in the calling thread, so
+ * that no temporary folder is left behind.
  */
 #ifndef GROAT_H
 #define GROAT_H
@@ -326,7 +330,10 @@ typedef struct groat_kernel_info {
 } groat_kernel_info;
 
 /* The kernel of a spec, loaded: from memory, else from the store, else
- * compiled (once, however many threads ask).  Errors: INVALID, NO_DEVICE,
+ * compiled: once, however many threads ask, and once among all processes that
+ * share the store.  A process that compiles and then dies or stops is waited
+ * for no longer than some seconds, one that goes on and on for half a minute;
+ * then the kernel is compiled here.  Errors: INVALID, NO_DEVICE,
  * COMPILE_FAILED, LOAD_FAILED, NO_MEMORY.  Release with
  * groat_kernel_release().  origin may be NULL. */
 GROAT_API groat_status groat_kernel_get(groat_context *context,
@@ -361,11 +368,11 @@ GROAT_API groat_status groat_kernel_info_get(const groat_kernel *kernel,
  * cpu.  Borrowed: valid until the kernel's last release. */
 GROAT_API void *groat_kernel_native(const groat_kernel *kernel);
 
-/* Compiles into the store without loading or running, once, however many
- * threads ask: needs no device.  binary and bytes may both be NULL; else free
- * *binary with groat_free().  info (may be NULL): its texts are the spec's and
- * live until its next groat_build() or groat_spec_set().  Errors: INVALID,
- * NO_DEVICE (no compiler), COMPILE_FAILED, NO_MEMORY. */
+/* Compiles into the store without loading or running, once, as
+ * groat_kernel_get() does: needs no device.  binary and bytes may both be NULL;
+ * else free *binary with groat_free().  info (may be NULL): its texts are the
+ * spec's and live until its next groat_build() or groat_spec_set().  Errors:
+ * INVALID, NO_DEVICE (no compiler), COMPILE_FAILED, NO_MEMORY. */
 GROAT_API groat_status groat_build(groat_spec *spec, void **binary,
                                    size_t *bytes, groat_kernel_info *info,
                                    groat_error *error);
@@ -702,6 +709,10 @@ typedef struct groat_cache_stat {
     uint64_t compiles;
     uint64_t evictions; /* entries dropped by bound, damage or driver     */
     uint64_t faults;    /* store operations that failed and were skipped  */
+    /* Added after 0.1: what other processes compiled, or began to. */
+    uint64_t waits;     /* kernels that another was seen to compile       */
+    uint64_t takeovers; /* of these, it died or stopped: compiled here    */
+    uint64_t timeouts;  /* of these, it took too long: compiled here, too */
 } groat_cache_stat;
 
 typedef struct groat_cache_entry {

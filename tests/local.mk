@@ -48,6 +48,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_log \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_damage \
+	%D%/unit/cache/test_lease \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
 	%D%/unit/cli/test_banks \

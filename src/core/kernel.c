@@ -90,6 +90,13 @@ static void end(journey *j)
     groat__binary_free(&j->binary);
 }
 
+static void take_stored(journey *j, const groat__store_blob *blob)
+{
+    j->binary =
+        (groat__binary){blob->data, blob->bytes, blob->log, blob->facts};
+    j->origin = GROAT_FROM_DISK;
+}
+
 static bool fetch(journey *j)
 {
     groat__store_blob blob = {0};
@@ -97,8 +104,7 @@ static bool fetch(journey *j)
     if (j->context->store == NULL ||
         !groat__store_get(j->context->store, &j->key, j->identity.data, &blob))
         return false;
-    j->binary = (groat__binary){blob.data, blob.bytes, blob.log, blob.facts};
-    j->origin = GROAT_FROM_DISK;
+    take_stored(j, &blob);
     return true;
 }
 
@@ -133,9 +139,28 @@ static groat_status compile(journey *j, groat_error *error)
     return GROAT_OK;
 }
 
+/* What the store has not: compiled here, or by another process meanwhile. */
+static groat_status produce(journey *j, groat_error *error)
+{
+    groat__store_blob blob = {0};
+    groat__claim claim = GROAT__CLAIM_NONE;
+    groat_status status = GROAT_OK;
+
+    if (j->context->store != NULL)
+        claim = groat__store_claim(j->context->store, &j->key, j->identity.data,
+                                   &blob);
+    if (claim == GROAT__CLAIM_FOUND)
+        take_stored(j, &blob);
+    else
+        status = compile(j, error);
+    if (claim == GROAT__CLAIM_HELD)
+        groat__store_release(j->context->store, &j->key);
+    return status;
+}
+
 static groat_status obtain(journey *j, groat_error *error)
 {
-    return fetch(j) ? GROAT_OK : compile(j, error);
+    return fetch(j) ? GROAT_OK : produce(j, error);
 }
 
 static char *copy(const char *text, bool *failed)
@@ -214,25 +239,32 @@ static groat_status load(journey *j, groat_kernel **out, groat_error *error)
 static void drop(journey *j)
 {
     if (j->context->store != NULL)
-        groat__store_evict(j->context->store, &j->key);
+        groat__store_evict(j->context->store, &j->key, j->binary.data,
+                           j->binary.bytes);
     groat__binary_free(&j->binary);
 }
 
-/* A binary from the store that the driver refuses is dropped and compiled
- * once more; a fresh one that it refuses is dropped and the caller's error. */
+/* A binary from the store that the driver refuses is dropped and made once
+ * more, by one of the processes that it is refused to; if that one's is refused
+ * here as well, by this one.  A fresh one that is refused is dropped and the
+ * caller's error. */
 static groat_status make(journey *j, groat_kernel **out, groat_error *error)
 {
+    groat_status (*const remake[])(journey *, groat_error *) = {produce,
+                                                                compile};
     groat_status status = obtain(j, error);
 
     if (status == GROAT_OK)
         status = load(j, out, error);
-    if (status == GROAT_LOAD_FAILED && j->origin == GROAT_FROM_DISK) {
+    for (int i = 0;
+         i < 2 && status == GROAT_LOAD_FAILED && j->origin == GROAT_FROM_DISK;
+         i++) {
         groat__log_line(&j->context->env.log, GROAT_LOG_WARNING,
                         "the driver refused the stored binary of %s: it is "
                         "dropped and compiled again",
                         j->entry.data);
         drop(j);
-        status = compile(j, error);
+        status = remake[i](j, error);
         if (status == GROAT_OK)
             status = load(j, out, error);
     }

@@ -3,8 +3,13 @@
  * stored.c is the public face of the store.  These calls name the store, so
  * unlike groat_kernel_get they fail when there is none.
  */
+#include <string.h>
+
 #include "base/error.h"
 #include "core/core.h"
+
+/* Sizes that a caller's structure has at least: those of version 0.1. */
+enum { STAT_BYTES = offsetof(groat_cache_stat, waits) };
 
 static groat_status no_store(const groat_context *context, groat_error *error)
 {
@@ -30,7 +35,7 @@ groat_status groat_cache_stat_get(groat_context *context,
                               .max_bytes = context->store_max_bytes};
     groat_status status = GROAT_OK;
 
-    if (stat->size < sizeof(*stat))
+    if (stat->size < STAT_BYTES)
         return groat__fail(error, GROAT_INVALID,
                            "stat.size is %zu; it is sizeof(groat_cache_stat), "
                            "%zu",
@@ -41,7 +46,8 @@ groat_status groat_cache_stat_get(groat_context *context,
         return status;
     found.memory_hits = atomic_load(&context->memory_hits);
     found.compiles = atomic_load(&context->compiles);
-    *stat = found;
+    memcpy(stat, &found,
+           found.size < sizeof(found) ? found.size : sizeof(found));
     return GROAT_OK;
 }
 

@@ -764,7 +764,7 @@ START_TEST(a_stat_that_fails)
     pid_t pid;
 
     memset(&stat, 0x5a, sizeof(stat));
-    stat.size = sizeof(stat) - 1;
+    stat.size = offsetof(groat_cache_stat, waits) - 1;
     before = stat;
     ck_fails(groat_cache_stat_get(context, &stat, &fix.error), GROAT_INVALID,
              &fix.error, "stat.size is ");
@@ -780,6 +780,38 @@ START_TEST(a_stat_that_fails)
                   : 1);
     ck_assert_int_eq(waitpid(pid, &state, 0), pid);
     ck_assert_int_eq(state, 0);
+    groat_close(context);
+}
+END_TEST
+
+/* A program that was built with the header of version 0.1, and one that was
+ * built with a later one than ours. */
+START_TEST(a_stat_of_another_version)
+{
+    groat_context *context = rig_open(&fix);
+    struct {
+        groat_cache_stat stat;
+        unsigned char behind[16];
+    } own;
+    unsigned char untouched[sizeof(own)];
+    size_t sizes[] = {offsetof(groat_cache_stat, waits),
+                      offsetof(groat_cache_stat, takeovers),
+                      sizeof(groat_cache_stat), sizeof(own)};
+
+    memset(untouched, 0x5a, sizeof(untouched));
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        size_t known =
+            sizes[i] < sizeof(own.stat) ? sizes[i] : sizeof(own.stat);
+
+        memset(&own, 0x5a, sizeof(own));
+        own.stat.size = sizes[i];
+        ck_assert_int_eq(groat_cache_stat_get(context, &own.stat, NULL),
+                         GROAT_OK);
+        ck_assert_uint_eq(own.stat.size, sizes[i]);
+        ck_assert_uint_eq(own.stat.faults, 0);
+        ck_assert_mem_eq((unsigned char *)&own + known, untouched,
+                         sizeof(own) - known);
+    }
     groat_close(context);
 }
 END_TEST
@@ -829,6 +861,7 @@ int main(void)
     tcase_add_loop_test(tests, blocks_too_large, 0, 3);
     tcase_add_test(tests, the_store_lists_kernels);
     tcase_add_test(tests, a_stat_that_fails);
+    tcase_add_test(tests, a_stat_of_another_version);
     tcase_add_test(tests, devices_past_the_end);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

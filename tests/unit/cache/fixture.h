@@ -8,6 +8,7 @@
 
 #include "../suite.h"
 
+#include <grp.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -123,46 +124,69 @@ static inline uint8_t kernel_byte(unsigned n, size_t i)
     return (uint8_t)(n * 31 + i * 7 + (i >> 8));
 }
 
+static inline uint8_t *kernel_bytes(unsigned n, size_t bytes)
+{
+    uint8_t *data = malloc(bytes + 1);
+
+    if (data == NULL)
+        abort();
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = kernel_byte(n, i);
+    return data;
+}
+
 static inline void kernel_put(groat__store *store, unsigned n, size_t bytes)
 {
     groat_facts facts = kernel_facts(n);
     groat__digest key = kernel_key(n);
-    uint8_t *data = malloc(bytes + 1);
+    uint8_t *data = kernel_bytes(n, bytes);
     char identity[128];
     char log[128];
 
-    if (data == NULL)
-        abort();
     kernel_identity(n, identity, sizeof(identity));
     kernel_log(n, log, sizeof(log));
-    for (size_t i = 0; i < bytes; i++)
-        data[i] = kernel_byte(n, i);
     groat__store_put(store, &key, identity, data, bytes, log, &facts);
     free(data);
 }
 
-/* Whether a get gives kernel n, of any length. */
-static inline answer kernel_get(groat__store *store, unsigned n)
+static inline void kernel_evict(groat__store *store, unsigned n, size_t bytes)
+{
+    groat__digest key = kernel_key(n);
+    uint8_t *data = kernel_bytes(n, bytes);
+
+    groat__store_evict(store, &key, data, bytes);
+    free(data);
+}
+
+/* Whether this is kernel n, of any length.  Frees the blob. */
+static inline answer kernel_judge(groat__store_blob *blob, unsigned n)
 {
     groat_facts facts = kernel_facts(n);
-    groat__digest key = kernel_key(n);
-    groat__store_blob blob = {0};
     answer result = ANSWER_RIGHT;
-    char identity[128];
     char log[128];
 
-    kernel_identity(n, identity, sizeof(identity));
     kernel_log(n, log, sizeof(log));
+    if (strcmp(blob->log, log) != 0 ||
+        memcmp(&blob->facts, &facts, sizeof(facts)) != 0)
+        result = ANSWER_WRONG;
+    for (size_t i = 0; i < blob->bytes; i++)
+        if (((const uint8_t *)blob->data)[i] != kernel_byte(n, i))
+            result = ANSWER_WRONG;
+    groat__store_blob_free(blob);
+    return result;
+}
+
+/* Whether a get gives kernel n. */
+static inline answer kernel_get(groat__store *store, unsigned n)
+{
+    groat__digest key = kernel_key(n);
+    groat__store_blob blob = {0};
+    char identity[128];
+
+    kernel_identity(n, identity, sizeof(identity));
     if (!groat__store_get(store, &key, identity, &blob))
         return ANSWER_MISS;
-    if (strcmp(blob.log, log) != 0 ||
-        memcmp(&blob.facts, &facts, sizeof(facts)) != 0)
-        result = ANSWER_WRONG;
-    for (size_t i = 0; i < blob.bytes; i++)
-        if (((const uint8_t *)blob.data)[i] != kernel_byte(n, i))
-            result = ANSWER_WRONG;
-    groat__store_blob_free(&blob);
-    return result;
+    return kernel_judge(&blob, n);
 }
 
 #define ck_hit(store, n)  ck_assert_int_eq(kernel_get(store, n), ANSWER_RIGHT)
@@ -243,6 +267,28 @@ static inline int child_status(pid_t pid)
 
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Runs as a user whom modes bind, even when the tests run as root. */
+static inline int fixture_as_nobody(const fixture *fix, int (*work)(void))
+{
+    pid_t pid;
+
+    if (geteuid() == 0) {
+        ck_assert_int_eq(chown(fix->root, TEST_NOBODY, TEST_NOBODY), 0);
+        ck_assert_int_eq(chown(fix->dir, TEST_NOBODY, TEST_NOBODY), 0);
+        ck_assert_int_eq(chown(fix->path, TEST_NOBODY, TEST_NOBODY), 0);
+    }
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        if (geteuid() == 0 &&
+            (setgroups(0, NULL) != 0 || setgid(TEST_NOBODY) != 0 ||
+             setuid(TEST_NOBODY) != 0))
+            _exit(100);
+        _exit(work());
+    }
+    return child_status(pid);
 }
 
 #endif

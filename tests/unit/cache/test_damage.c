@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -417,22 +416,22 @@ START_TEST(test_newer_schema)
     size_t bytes = 0;
 
     make_small();
-    outside_once(fix.path, "PRAGMA user_version = 2");
+    outside_once(fix.path, "PRAGMA user_version = 3");
     ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
                      GROAT_OK);
     before = groat__hash128(data, bytes);
     free(data);
     ck_assert_int_eq(fixture_try(&fix, 4 * MIB, &store), GROAT_IO);
     ck_assert_ptr_null(store);
-    ck_assert_ptr_nonnull(strstr(fix.error.text, "newer groat (schema 2, this "
-                                                 "one reads 1)"));
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "newer groat (schema 3, this "
+                                                 "one reads 2)"));
     ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
                      GROAT_OK);
     after = groat__hash128(data, bytes);
     free(data);
     ck_assert_mem_eq(&before, &after, sizeof(after));
     ck_assert_int_eq(count_aside(NULL, 0), 0);
-    outside_once(fix.path, "PRAGMA user_version = 1");
+    outside_once(fix.path, "PRAGMA user_version = 2");
     store = fixture_open(&fix, 4 * MIB);
     ck_assert_int_eq(count_hits(store), SMALL);
     groat__store_close(store);
@@ -667,28 +666,6 @@ START_TEST(test_no_folder_any_more)
 }
 END_TEST
 
-/* Runs as a user whom modes bind, even when the tests run as root. */
-static int as_nobody(int (*work)(void))
-{
-    pid_t pid;
-
-    if (geteuid() == 0) {
-        ck_assert_int_eq(chown(fix.root, TEST_NOBODY, TEST_NOBODY), 0);
-        ck_assert_int_eq(chown(fix.dir, TEST_NOBODY, TEST_NOBODY), 0);
-        ck_assert_int_eq(chown(fix.path, TEST_NOBODY, TEST_NOBODY), 0);
-    }
-    pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        if (geteuid() == 0 &&
-            (setgroups(0, NULL) != 0 || setgid(TEST_NOBODY) != 0 ||
-             setuid(TEST_NOBODY) != 0))
-            _exit(100);
-        _exit(work());
-    }
-    return child_status(pid);
-}
-
 static int work_in_read_only_folder(void)
 {
     groat__store *store = NULL;
@@ -702,7 +679,7 @@ START_TEST(test_read_only_folder)
 {
     make_small();
     ck_assert_int_eq(chmod(fix.dir, 0500), 0);
-    ck_assert_int_eq(as_nobody(work_in_read_only_folder), 0);
+    ck_assert_int_eq(fixture_as_nobody(&fix, work_in_read_only_folder), 0);
     ck_assert_int_eq(chmod(fix.dir, 0700), 0);
     ck_assert_int_eq(count_aside(NULL, 0), 0);
 }
@@ -737,7 +714,7 @@ START_TEST(test_read_only_file)
 {
     make_small();
     ck_assert_int_eq(chmod(fix.path, 0400), 0);
-    ck_assert_int_eq(as_nobody(work_with_read_only_file), 0);
+    ck_assert_int_eq(fixture_as_nobody(&fix, work_with_read_only_file), 0);
 }
 END_TEST
 
