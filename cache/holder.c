@@ -22,6 +22,7 @@
 
 /* What /proc/PID/stat says. */
 typedef struct vitals {
+    long long pid;
     char state;
     long long threads;
     long long started;
@@ -75,14 +76,14 @@ static bool read_vitals(const char *path, vitals *out)
     started = field_of(stat, 22);
     if (state == NULL || threads == NULL || started == NULL)
         return false;
-    *out = (vitals){*state, strtoll(threads, NULL, 10),
+    *out = (vitals){strtoll(stat, NULL, 10), *state, strtoll(threads, NULL, 10),
                     strtoll(started, NULL, 10)};
     return true;
 }
 
 void groat__holder_self(groat__holder *self)
 {
-    vitals own = {0, 0, 0};
+    vitals own = {0, 0, 0, 0};
     struct stat st;
 
     memset(self, 0, sizeof(*self));
@@ -90,17 +91,19 @@ void groat__holder_self(groat__holder *self)
                    sizeof(self->boot)))
         self->boot[0] = '\0';
     self->boot[strcspn(self->boot, "\n")] = '\0';
-    if (stat("/proc/self/ns/pid", &st) == 0)
-        self->space = (int64_t)st.st_ino;
-    if (read_vitals("/proc/self/stat", &own))
-        self->started = own.started;
     self->pid = getpid();
+    /* A /proc of another namespace counts processes otherwise. */
+    if (read_vitals("/proc/self/stat", &own) && own.pid == self->pid &&
+        stat("/proc/self/ns/pid", &st) == 0) {
+        self->space = (int64_t)st.st_ino;
+        self->started = own.started;
+    }
 }
 
 groat__life groat__holder_life(const groat__holder *self,
                                const groat__holder *other)
 {
-    vitals seen = {0, 0, 0};
+    vitals seen = {0, 0, 0, 0};
     char path[64];
 
     if (self->boot[0] == '\0' || other->boot[0] == '\0')

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_processes.c: many processes, many threads in each, and one cold store.
+ * Each key is compiled once; keys do not hold each other up; and a process that
+ * is killed or stopped in the middle, wherever that is, costs the others no
+ * more than what it had begun.
+ *
+ * The compiler is a script that notes the key of each run and gives the source
+ * back as the binary, so that a binary is right when it is its spec's source.
+ * Points to strike at are counted, in SQL statements or in compiles, and drawn
+ * from a seed.  Who strikes is the victim itself.
+ */
+#include "rig.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "cache/internal.h"
+#include "core/core.h"
+
+enum {
+    PROCESSES = 8,
+    KEYS = 10,
+    THREADS = 16,
+    AGES_MS = 1000000 /* longer than any test takes */
+};
+
+/* What a process did, in memory that all share. */
+typedef struct outcome {
+    bool done;
+    unsigned wrong; /* builds that failed, or gave another binary */
+    groat_cache_stat stat;
+    bool opened; /* it has opened the store */
+    bool locked; /* it was struck before that, or within a transaction */
+} outcome;
+
+/* How a process is to go about it. */
+typedef struct orders {
+    unsigned index;
+    unsigned threads;
+    int wait_ms;     /* for whom is not gone; of all leases and locks */
+    const int *ends; /* NULL, or a pipe, */
+    bool waits;      /* and it starts when nobody can write there */
+    int strike;      /* 0, or the signal it sends itself, */
+    unsigned event;  /* at this statement, */
+    unsigned run;    /* or at this compile */
+} orders;
+
+static rig fix;
+static char runs[300];    /* the compiler adds its key, one to a line */
+static char hold[300];    /* while this is there and has a key in its name, */
+static char gate[300];    /* it reads a line of this first */
+static char strikes[300]; /* the runs of a process that is to be struck */
+static outcome *outcomes;
+
+/* ---- the compiler ---------------------------------------------------------
+ */
+
+static void write_compiler(void)
+{
+    char path[300];
+    char text[2400];
+
+    (void)snprintf(path, sizeof(path), "%s/compiler", fix.root);
+    (void)snprintf(runs, sizeof(runs), "%s/runs", fix.root);
+    (void)snprintf(hold, sizeof(hold), "%s/hold", fix.root);
+    (void)snprintf(gate, sizeof(gate), "%s/gate", fix.root);
+    (void)snprintf(strikes, sizeof(strikes), "%s/strikes", fix.root);
+    (void)snprintf(
+        text, sizeof(text),
+        "#!/bin/sh\n"
+        "if [ \"$1\" = --version ]; then echo 'of a test'; exit 0; fi\n"
+        "while [ \"$1\" != -o ]; do shift; done\n"
+        "cat >\"$2\"\n"
+        "step=$(sed -n 's/^constexpr int step = \\([0-9]*\\).*/\\1/p' \"$2\")\n"
+        "echo \"$step\" >>'%s'\n"
+        "[ ! -e '%s'.\"$step\" ] || read -r line <'%s'\n"
+        "if [ -n \"$STRIKE_RUN\" ]; then\n"
+        "    echo run >>'%s'\n"
+        "    [ \"$(wc -l <'%s')\" -ne \"$STRIKE_RUN\" ] ||\n"
+        "        kill -\"$STRIKE\" \"$PPID\"\n"
+        "fi\n",
+        runs, hold, gate, strikes, strikes);
+    rig_write(path, text, 0700);
+    rig_write(runs, "", 0600);
+    ck_assert_int_eq(mkfifo(gate, 0600), 0);
+    ck_assert_int_eq(setenv("GROAT_CXX", path, 1), 0);
+}
+
+static void setup(void)
+{
+    char tmp[256];
+
+    rig_make(&fix);
+    /* Who is killed leaves what it compiled behind. */
+    (void)snprintf(tmp, sizeof(tmp), "%s/tmp", fix.root);
+    ck_assert_int_eq(mkdir(tmp, 0700), 0);
+    ck_assert_int_eq(setenv("TMPDIR", tmp, 1), 0);
+    rig_write_adder(&fix);
+    /* Nobody runs it: a source without the judge's headers is short. */
+    rig_write_source(&fix, "adder", "adder.h", "#include \"params.h\"\n");
+    write_compiler();
+    outcomes = mmap(NULL, PROCESSES * sizeof(*outcomes), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(outcomes, MAP_FAILED);
+}
+
+static void teardown(void)
+{
+    (void)munmap(outcomes, PROCESSES * sizeof(*outcomes));
+    rig_drop(&fix);
+}
+
+/* How often each key was compiled, and all together. */
+static unsigned count_runs(unsigned each[KEYS])
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    unsigned sum = 0;
+
+    memset(each, 0, KEYS * sizeof(*each));
+    ck_assert_int_eq(groat__fs_read(runs, 1 << 20, &text, &bytes, &fix.error),
+                     GROAT_OK);
+    for (char *at = text; *at != '\0'; sum++) {
+        unsigned long step = strtoul(at, &at, 10);
+
+        ck_assert_uint_ge(step, 1);
+        ck_assert_uint_le(step, KEYS);
+        each[step - 1]++;
+        at += *at == '\n';
+    }
+    free(text);
+    return sum;
+}
+
+static void hold_key(unsigned step, bool held)
+{
+    char path[320];
+
+    (void)snprintf(path, sizeof(path), "%s.%u", hold, step);
+    if (held)
+        rig_write(path, "", 0600);
+    else
+        ck_assert_int_eq(unlink(path), 0);
+}
+
+static bool open_gate(void)
+{
+    int fd = open(gate, O_WRONLY | O_CLOEXEC);
+    bool opened = fd >= 0 && write(fd, "go\n", 3) == 3;
+
+    (void)close(fd);
+    return opened;
+}
+
+/* ---- a process ------------------------------------------------------------
+ */
+
+static struct {
+    atomic_uint events;
+    unsigned at; /* 0: never */
+    int signal;
+    outcome *own;
+} strike;
+
+static int on_event(unsigned type, void *user, void *statement, void *more)
+{
+    (void)type;
+    (void)user;
+    (void)more;
+    if (atomic_fetch_add(&strike.events, 1) + 1 != strike.at)
+        return 0;
+    strike.own->locked =
+        !strike.own->opened ||
+        sqlite3_get_autocommit(sqlite3_db_handle(statement)) == 0;
+    /* Not kill(): it might reach another thread first. */
+    (void)raise(strike.signal);
+    return 0;
+}
+
+/* Before and after each statement of each connection. */
+static int watch(sqlite3 *db, const char **message, const void *api)
+{
+    (void)message;
+    (void)api;
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE,
+                            on_event, NULL);
+}
+
+static void obey(const orders *o)
+{
+    char number[16];
+
+    strike.own = &outcomes[o->index];
+    if (o->strike == 0)
+        return;
+    strike.signal = o->strike;
+    strike.at = o->event;
+    if (o->event != 0)
+        (void)sqlite3_auto_extension((void (*)(void))watch);
+    (void)snprintf(number, sizeof(number), "%u", o->run);
+    if (o->run != 0) {
+        (void)setenv("STRIKE_RUN", number, 1);
+        (void)setenv("STRIKE", o->strike == SIGKILL ? "KILL" : "STOP", 1);
+    }
+}
+
+/* True when the binary of a key is its source. */
+static bool build_key(groat_context *context, unsigned step)
+{
+    groat_spec *spec = NULL;
+    void *binary = NULL;
+    char *source = NULL;
+    size_t bytes = 0;
+    char text[32];
+    bool right;
+
+    (void)snprintf(text, sizeof(text), "adder:step=%u", step);
+    right = groat_spec_parse(context, text, "cpu:gfx950", &spec, NULL) ==
+                GROAT_OK &&
+            groat_spec_source(spec, &source, NULL) == GROAT_OK &&
+            groat_build(spec, &binary, &bytes, NULL, NULL) == GROAT_OK &&
+            bytes == strlen(source) && memcmp(binary, source, bytes) == 0;
+    groat_free(binary);
+    groat_free(source);
+    groat_spec_free(spec);
+    return right;
+}
+
+typedef struct worker {
+    pthread_t thread;
+    groat_context *context;
+    unsigned first;
+    unsigned wrong;
+} worker;
+
+/* Every key, in an order that differs among threads and processes. */
+static void *build_all(void *user)
+{
+    worker *w = user;
+
+    for (unsigned i = 0; i < KEYS; i++)
+        w->wrong += !build_key(w->context, (w->first * 7 + i * 3) % KEYS + 1);
+    return NULL;
+}
+
+static unsigned run_workers(groat_context *context, const orders *o)
+{
+    worker workers[THREADS];
+    unsigned wrong = 0;
+
+    for (unsigned i = 0; i < o->threads; i++) {
+        workers[i] = (worker){.context = context, .first = o->index * 5 + i};
+        if (pthread_create(&workers[i].thread, NULL, build_all, &workers[i]))
+            return 1;
+    }
+    for (unsigned i = 0; i < o->threads; i++) {
+        (void)pthread_join(workers[i].thread, NULL);
+        wrong += workers[i].wrong;
+    }
+    return wrong;
+}
+
+static groat_context *open_context(const orders *o)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context = NULL;
+
+    if (groat_open(&options, &context, NULL) != GROAT_OK)
+        return NULL;
+    if (context->store == NULL)
+        return context;
+    /* Nothing in a test is a matter of time, but how long a stop lasts. */
+    context->store->lease.beat_ms = o->wait_ms == AGES_MS ? 500 : 20;
+    context->store->lease.stale_ms = o->wait_ms;
+    context->store->lease.wait_ms = AGES_MS;
+    return context;
+}
+
+static void serve(const orders *o)
+{
+    outcome *own = &outcomes[o->index];
+    groat_context *context;
+    char byte;
+
+    if (o->ends != NULL)
+        (void)close(o->ends[1]);
+    if (o->waits && read(o->ends[0], &byte, 1) != 0)
+        _exit(1);
+    obey(o);
+    context = open_context(o);
+    if (context == NULL)
+        _exit(2);
+    own->opened = true;
+    own->wrong = run_workers(context, o);
+    own->stat.size = sizeof(own->stat);
+    if (groat_cache_stat_get(context, &own->stat, NULL) != GROAT_OK)
+        _exit(3);
+    groat_close(context);
+    own->done = true;
+    _exit(0);
+}
+
+static pid_t start_process(const orders *o)
+{
+    pid_t pid;
+
+    memset(&outcomes[o->index], 0, sizeof(outcomes[o->index]));
+    (void)fflush(NULL);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0)
+        serve(o);
+    return pid;
+}
+
+static void ck_ended_well(pid_t pid, unsigned index)
+{
+    int status = 0;
+
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                  "process %u: status 0x%x", index, status);
+    ck_assert(outcomes[index].done);
+    ck_assert_msg(outcomes[index].wrong == 0, "process %u: %u wrong builds",
+                  index, outcomes[index].wrong);
+}
+
+/* Sums over processes from `first` on. */
+static groat_cache_stat sum_up(unsigned first, unsigned count)
+{
+    groat_cache_stat sum = {.size = sizeof(sum)};
+
+    for (unsigned i = first; i < first + count; i++) {
+        const groat_cache_stat *own = &outcomes[i].stat;
+
+        sum.compiles += own->compiles;
+        sum.hits += own->hits;
+        sum.waits += own->waits;
+        sum.takeovers += own->takeovers;
+        sum.timeouts += own->timeouts;
+        sum.faults += own->faults;
+    }
+    return sum;
+}
+
+/* What a store holds in the end: every key, whole, and no lease. */
+static void ck_store(bool leases_gone)
+{
+    groat_context *context = rig_open(&fix);
+    uint64_t checked = 0;
+    uint64_t dropped = 7;
+    sqlite3 *db = NULL;
+    sqlite3_stmt *count = NULL;
+
+    ck_assert_int_eq(groat_cache_verify(context, &checked, &dropped, NULL),
+                     GROAT_OK);
+    ck_assert_uint_le(checked, KEYS);
+    ck_assert_uint_eq(dropped, 0);
+    if (leases_gone)
+        ck_assert_uint_eq(checked, KEYS);
+    groat_close(context);
+    ck_assert_int_eq(sqlite3_open(fix.store, &db), SQLITE_OK);
+    ck_assert_int_eq(
+        sqlite3_prepare_v2(db, "SELECT 1 FROM lease", -1, &count, NULL),
+        SQLITE_OK);
+    if (leases_gone)
+        ck_assert_int_eq(sqlite3_step(count), SQLITE_DONE);
+    (void)sqlite3_finalize(count);
+    (void)sqlite3_close(db);
+}
+
+/* ---- one compile per key ----------------------------------------------------
+ */
+
+static const unsigned thread_counts[] = {1, THREADS};
+
+START_TEST(each_key_is_compiled_once)
+{
+    pid_t pids[PROCESSES];
+    unsigned each[KEYS];
+    groat_cache_stat sum;
+    int ends[2];
+
+    ck_assert_int_eq(pipe(ends), 0);
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        const orders o = {.index = i,
+                          .threads = thread_counts[_i],
+                          .wait_ms = AGES_MS,
+                          .ends = ends,
+                          .waits = true};
+
+        pids[i] = start_process(&o);
+    }
+    (void)close(ends[1]);
+    for (unsigned i = 0; i < PROCESSES; i++)
+        ck_ended_well(pids[i], i);
+    (void)close(ends[0]);
+    ck_assert_uint_eq(count_runs(each), KEYS);
+    for (unsigned i = 0; i < KEYS; i++)
+        ck_assert_uint_eq(each[i], 1);
+    sum = sum_up(0, PROCESSES);
+    ck_assert_uint_eq(sum.compiles, KEYS);
+    /* Who has compiled reads nothing, every other reads once. */
+    ck_assert_uint_eq(sum.hits, PROCESSES * thread_counts[_i] * KEYS - KEYS);
+    ck_assert_uint_eq(sum.takeovers, 0);
+    ck_assert_uint_eq(sum.timeouts, 0);
+    ck_assert_uint_eq(sum.faults, 0);
+    ck_store(true);
+}
+END_TEST
+
+/* One key is being compiled by another process, until the rest is done. */
+START_TEST(keys_do_not_hold_each_other_up)
+{
+    const orders o = {.index = 0, .threads = 1, .wait_ms = AGES_MS};
+    groat_context *context;
+    unsigned each[KEYS];
+    pid_t pid;
+
+    /* The process begins with it. */
+    hold_key(1, true);
+    pid = start_process(&o);
+    while (count_runs(each) == 0)
+        (void)sched_yield();
+    ck_assert_uint_eq(each[0], 1);
+    context = open_context(&o);
+    ck_assert_ptr_nonnull(context);
+    for (unsigned step = 2; step <= KEYS; step++)
+        ck_assert(build_key(context, step));
+    ck_assert_uint_eq(rig_stat(context).compiles, KEYS - 1);
+    ck_assert_uint_eq(rig_stat(context).waits, 0);
+    hold_key(1, false);
+    ck_assert(open_gate());
+    ck_ended_well(pid, 0);
+    ck_assert(build_key(context, 1));
+    ck_assert_uint_eq(rig_stat(context).compiles, KEYS - 1);
+    groat_close(context);
+    ck_assert_uint_eq(count_runs(each), KEYS);
+    ck_store(true);
+}
+END_TEST
+
+/* ---- a holder that does not go on -------------------------------------------
+ */
+
+static const int strike_signals[] = {SIGKILL, SIGSTOP};
+
+/* Lets a process that a signal has ended, or stopped, end. */
+static void ck_struck(pid_t pid, unsigned index, int how)
+{
+    int status = 0;
+
+    if (how == SIGSTOP) {
+        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+        ck_ended_well(pid, index);
+        return;
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+/* Struck while it compiles, with others that wait for it or come later: one of
+ * them does it again. */
+START_TEST(a_holder_is_lost)
+{
+    const int how = strike_signals[_i % 2];
+    const unsigned others = 4;
+    pid_t pids[PROCESSES];
+    unsigned each[KEYS];
+    groat_cache_stat sum;
+    orders o = {.index = 0, .threads = 1, .wait_ms = AGES_MS};
+
+    hold_key(1, true);
+    pids[0] = start_process(&o);
+    while (count_runs(each) == 0)
+        (void)sched_yield();
+    hold_key(1, false);
+    for (o.index = 1; o.index <= others; o.index++) {
+        o.threads = thread_counts[_i / 2];
+        o.wait_ms = how == SIGSTOP ? 1000 : AGES_MS;
+        pids[o.index] = start_process(&o);
+        if (o.index == others / 2)
+            ck_assert_int_eq(kill(pids[0], how), 0);
+    }
+    for (unsigned i = 1; i <= others; i++)
+        ck_ended_well(pids[i], i);
+    ck_assert(open_gate());
+    ck_struck(pids[0], 0, how);
+    sum = sum_up(1, others);
+    ck_assert_uint_ge(sum.takeovers, 1);
+    ck_assert_uint_eq(sum.faults, 0);
+    ck_assert_uint_ge(count_runs(each), KEYS + 1);
+    ck_assert_uint_ge(each[0], 2);
+    if (how == SIGKILL) {
+        ck_assert_uint_eq(sum.takeovers, 1);
+        ck_assert_uint_eq(count_runs(each), KEYS + 1);
+    }
+    ck_store(true);
+}
+END_TEST
+
+/* One of four is struck, somewhere.  What that costs is counted: a compile for
+ * each lease that is taken over, and one that the dead cannot tell of. */
+static void strike_somewhere(uint64_t seed, int how)
+{
+    const unsigned others = 3;
+    const bool in_sql = next_random(&seed) % 4 != 0;
+    orders o = {.wait_ms = how == SIGSTOP ? 300 : AGES_MS};
+    pid_t pids[PROCESSES];
+    unsigned each[KEYS];
+    groat_cache_stat sum;
+    int ends[2];
+    int status = 0;
+    unsigned total;
+    bool together;
+    bool struck;
+    unsigned killed;
+
+    o.threads = thread_counts[next_random(&seed) % 3 == 0];
+    o.strike = how;
+    if (in_sql)
+        o.event = 1 + (unsigned)(next_random(&seed) % 260);
+    else
+        o.run = 1 + (unsigned)(next_random(&seed) % 4);
+    together = next_random(&seed) % 2 == 0;
+    ck_assert_int_eq(pipe(ends), 0);
+    o.ends = ends;
+    for (o.index = 0; o.index <= others; o.index++) {
+        o.waits = o.index != 0 || together;
+        pids[o.index] = start_process(&o);
+        o.strike = 0;
+    }
+    /* The others come with it, or find what it has left. */
+    if (together)
+        (void)close(ends[1]);
+    ck_assert_int_eq(waitpid(pids[0], &status, WUNTRACED), pids[0]);
+    struck = !WIFEXITED(status);
+    killed = struck && how == SIGKILL;
+    if (!together)
+        (void)close(ends[1]);
+    for (unsigned i = 1; i <= others; i++)
+        ck_ended_well(pids[i], i);
+    if (struck && how == SIGSTOP)
+        ck_struck(pids[0], 0, how);
+    (void)close(ends[0]);
+    total = count_runs(each);
+    for (unsigned i = 0; i < KEYS; i++)
+        ck_assert_uint_ge(each[i], 1);
+    sum = sum_up(killed, others + 1 - killed);
+    ck_assert_uint_eq(sum.timeouts, 0);
+    /* Stopped with the file locked, it leaves the others on their own.  When
+     * a compile ends, other threads may have locked it. */
+    if (how == SIGSTOP && (outcomes[0].locked || (!in_sql && o.threads > 1))) {
+        ck_store(false);
+        return;
+    }
+    ck_assert_msg(total <= KEYS + sum.takeovers + killed,
+                  "%u runs, %u takeovers", total, (unsigned)sum.takeovers);
+    ck_assert_uint_eq(sum.faults, 0);
+    ck_store(true);
+}
+
+enum { ROUNDS = 60, ROUNDS_BY_DEFAULT = 10 };
+
+START_TEST(a_process_is_struck)
+{
+    if (_i / 2 >= ROUNDS_BY_DEFAULT && getenv("GROAT_TEST_ALL") == NULL)
+        return;
+    strike_somewhere((uint64_t)_i, strike_signals[_i % 2]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("processes");
+    TCase *tests = tcase_create("processes");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 300);
+    tcase_add_loop_test(tests, each_key_is_compiled_once, 0, 2);
+    tcase_add_test(tests, keys_do_not_hold_each_other_up);
+    tcase_add_loop_test(tests, a_holder_is_lost, 0, 4);
+    tcase_add_loop_test(tests, a_process_is_struck, 0, 2 * ROUNDS);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
