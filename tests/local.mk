@@ -71,10 +71,9 @@ groat_pipe_tests = \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_faults \
 	%D%/pipe/test_path \
+	%D%/pipe/test_processes \
 	%D%/pipe/test_race \
 	%D%/pipe/test_tensor_maps
-	%D%/pipe/test_processes \
-	%D%/pipe/test_race
 
 groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
 	%D%/shim/test_cuda \

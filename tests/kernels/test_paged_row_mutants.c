@@ -42,8 +42,8 @@
            "warps=2" KEYS " blocks=1 tiles=3"
 #define TURNS                                                                  \
     FAMILY                                                                     \
-        "entry=stream,BN=64,page_size=4,head_dim=64,stages=3,num_warps=2" KEYS \
-        " blocks=1 tiles=3"
+    "entry=stream,BN=64,page_size=4,head_dim=64,stages=3,num_warps=2" KEYS     \
+    " blocks=1 tiles=3"
 #define LIST FAMILY "entry=issues,BN=64,page_size=16" KEYS
 
 #define PREPARE    "void prepare("
