@@ -75,13 +75,28 @@ groat_pipe_tests = \
 	%D%/pipe/test_race \
 	%D%/pipe/test_tensor_maps
 
-groat_check_programs = $(groat_unit_tests) $(groat_pipe_tests) \
+# What groat does with the vendors' libraries, on stand-ins.
+groat_shim_tests = \
 	%D%/shim/test_cuda \
 	%D%/shim/test_cuda_calls \
 	%D%/shim/test_cuda_maps \
 	%D%/shim/test_hip \
 	%D%/shim/test_hip_calls \
 	%D%/shim/test_nvrtc
+
+# Those that a detector of races has something to find in.
+groat_race_tests = $(groat_pipe_tests) $(groat_shim_tests) \
+	%D%/unit/backend/test_hiprtc \
+	%D%/unit/base/test_error \
+	%D%/unit/base/test_log \
+	%D%/unit/cache/test_lease \
+	%D%/unit/cache/test_stamps \
+	%D%/unit/cache/test_store \
+	%D%/unit/core/test_kv \
+	%D%/unit/core/test_table
+
+groat_check_programs = \
+	$(groat_unit_tests) $(groat_pipe_tests) $(groat_shim_tests)
 
 # All families over their params.def, and the oldest against its oracle, on the
 # judge's fibers: one thread.

@@ -58,6 +58,15 @@ static inline bool is_left_out(int index)
     return index % 4 != 0 && getenv("GROAT_TEST_ALL") == NULL;
 }
 
+/* One in how many cases of the longest loops to take under a tool that makes
+ * everything many times slower (GROAT_TEST_STEP, odd); else 1: every one. */
+static inline unsigned test_step(void)
+{
+    const char *step = getenv("GROAT_TEST_STEP");
+
+    return step == NULL ? 1 : (unsigned)strtoul(step, NULL, 10);
+}
+
 /* Numbers that are the same in every run. */
 static inline uint64_t next_random(uint64_t *state)
 {

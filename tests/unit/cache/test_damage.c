@@ -283,7 +283,7 @@ START_TEST(test_truncated_file)
     make_small();
     ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
                      GROAT_OK);
-    for (size_t keep = 0; keep < bytes; keep += 3000) {
+    for (size_t keep = 0; keep < bytes; keep += 3000 * test_step()) {
         file_write(fix.path, data, keep);
         store = fixture_open(&fix, 4 * MIB);
         ck_recovers(store);
@@ -327,7 +327,7 @@ START_TEST(test_each_page_corrupted)
     ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
                      GROAT_OK);
     ck_assert_uint_gt(bytes, 20 * 4096);
-    for (size_t page = 0; page < bytes; page += 4096) {
+    for (size_t page = 0; page < bytes; page += 4096 * test_step()) {
         /* Half of them where the page's header and pointers are. */
         size_t at = next_random(&random) % (page % 8192 == 0 ? 64 : 4032);
         char *copy = malloc(bytes);
@@ -356,7 +356,7 @@ START_TEST(test_each_page_corrupted_while_open)
 
     make_small();
     pages = file_size(fix.path) / 4096;
-    for (uint64_t page = 0; page < pages; page++) {
+    for (uint64_t page = 0; page < pages; page += test_step()) {
         int fd;
 
         for (size_t i = 0; i < sizeof(noise); i++)

@@ -372,11 +372,12 @@ static bool shares_bytes(const groat_tensor *t)
 START_TEST(nothing_that_overlaps_is_taken)
 {
     uint64_t random = 7;
+    int cases = 4000 / (int)test_step();
     int taken = 0;
     int refused = 0;
     int shared = 0;
 
-    for (int n = 0; n < 4000; n++) {
+    for (int n = 0; n < cases; n++) {
         groat_tensor t = draw_tensor(&random);
         groat_error error = GROAT_ERROR_INIT;
         groat_tensor_map map;
@@ -397,8 +398,8 @@ START_TEST(nothing_that_overlaps_is_taken)
         }
         groat_error_clear(&error);
     }
-    ck_assert_int_gt(taken, 2000);
-    ck_assert_int_gt(refused, 500);
+    ck_assert_int_ge(taken, cases / 2);
+    ck_assert_int_gt(refused, cases / 8);
     ck_assert_int_gt(shared, refused / 2);
 }
 END_TEST

@@ -211,9 +211,11 @@ START_TEST(test_round_trip)
     size_t served[FAMILIES_MAX] = {0};
 
     for (size_t t = 0; t < COUNT(targets); t++) {
-        ck_assert_uint_gt(round_trips(toy, targets[t], 2000), 200);
+        ck_assert_uint_gt(round_trips(toy, targets[t], 2000 / test_step()),
+                          200 / test_step());
         for (size_t i = 0; i < count; i++) {
-            size_t good = round_trips(families[i], targets[t], 3000);
+            size_t good =
+                round_trips(families[i], targets[t], 3000 / test_step());
 
             ck_assert_int_eq(good > 0, is_for(families[i], targets[t]));
             served[i] += good;
