@@ -25,3 +25,19 @@ void groat__binary_free(groat__binary *binary)
     free(binary->log);
     memset(binary, 0, sizeof(*binary));
 }
+
+bool groat__binary_copy(groat__binary *to, const groat__binary *from)
+{
+    memset(to, 0, sizeof(*to));
+    to->data = malloc(from->bytes == 0 ? 1 : from->bytes);
+    to->log = from->log == NULL ? NULL : strdup(from->log);
+    if (to->data == NULL || (from->log != NULL && to->log == NULL)) {
+        groat__binary_free(to);
+        return false;
+    }
+    if (from->bytes > 0)
+        memcpy(to->data, from->data, from->bytes);
+    to->bytes = from->bytes;
+    to->facts = from->facts;
+    return true;
+}

@@ -55,6 +55,8 @@ typedef struct groat__binary {
 } groat__binary;
 
 void groat__binary_free(groat__binary *binary);
+/* False without memory; *to is empty then. */
+bool groat__binary_copy(groat__binary *to, const groat__binary *from);
 
 typedef struct groat__compiler {
     const char *name; /* "nvrtc", "hiprtc", "c++" */

@@ -33,6 +33,13 @@ typedef struct groat__machine {
     char *compiler_text[GROAT__ARCHS]; /* identity lines, by arch index */
 } groat__machine;
 
+/* A binary, and what it took to have it. */
+typedef struct groat__made {
+    groat__binary binary;
+    groat_origin origin;
+    double compile_ms;
+} groat__made;
+
 /* One making of a kernel, or of its binary, that threads wait for. */
 typedef struct groat__flight {
     groat__digest key;
@@ -41,6 +48,7 @@ typedef struct groat__flight {
     groat_status status;
     groat_error error;
     groat_kernel *kernel; /* NULL when it was only built */
+    groat__made made;     /* for those who wait; empty where nobody did */
     struct groat__flight *next;
 } groat__flight;
 
@@ -122,23 +130,26 @@ groat_status groat__families_load(groat_context *context, const char *path,
 /* flight.c.  Enter with the key of a kernel: gives the kernel when it is in
  * memory (retained); else makes the caller the leader of a new flight (*kernel
  * NULL, *flight set; it must call land) or waits for the leader and gives its
- * result. */
+ * result.  The leader of a flight behind a build has what was built in *made,
+ * which is empty otherwise. */
 groat_status groat__flight_enter(groat_context *context,
                                  const groat__digest *key,
                                  groat__flight **flight, groat_kernel **kernel,
-                                 groat_error *error);
-/* The same for who wants no more than the binary in the store: gives OK and no
- * flight when another has made it, or could not load what it made; the store is
- * then looked into.  A source that does not compile fails all. */
+                                 groat__made *made, groat_error *error);
+/* The same for who wants no more than the binary: makes the caller the leader,
+ * or gives what another has made.  Neither when that is not to be had (it could
+ * not be loaded, or memory ran out): the caller then looks for itself.  A
+ * source that does not compile fails all. */
 groat_status groat__flight_enter_build(groat_context *context,
                                        const groat__digest *key,
                                        groat__flight **flight,
-                                       groat_error *error);
-/* The leader's result for all; kernel (NULL for a build and on failure) goes
- * into the context's list, which keeps it until groat_close. */
+                                       groat__made *made, groat_error *error);
+/* The leader's result for all: kernel (NULL for a build and on failure) goes
+ * into the context's list, which keeps it until groat_close; made is copied if
+ * somebody waits. */
 void groat__flight_land(groat_context *context, groat__flight *flight,
                         groat_status status, const groat_error *error,
-                        groat_kernel *kernel);
+                        groat_kernel *kernel, const groat__made *made);
 
 /* spec.c: the identity text of a spec on its target, and its key.  Errors:
  * NO_DEVICE when the target's compiler is not to be had. */

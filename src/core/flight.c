@@ -2,9 +2,9 @@
  *
  * flight.c sees to it that threads which want the same kernel, loaded or only
  * built, share one compile and its outcome, good or bad, while different
- * kernels never wait for each other.  Locking: context->lock for the list of
- * flights and of kernels; it is never held while anything is compiled or
- * loaded.
+ * kernels never wait for each other.  Who waited is given a copy of the binary
+ * and reads nothing.  Locking: context->lock for the list of flights and of
+ * kernels; it is never held while anything is compiled, loaded or copied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +36,25 @@ static void leave(groat__flight *flight)
     if (--flight->users > 0)
         return;
     groat_error_clear(&flight->error);
+    groat__binary_free(&flight->made.binary);
     free(flight);
 }
 
-/* With the lock held, but while it waits.  *kernel is NULL after a build. */
+static void copy_made(groat__made *to, const groat__made *from)
+{
+    groat__binary_free(&to->binary);
+    if (from->binary.data == NULL ||
+        !groat__binary_copy(&to->binary, &from->binary))
+        return;
+    to->origin = GROAT_FROM_MEMORY;
+    to->compile_ms = from->compile_ms;
+}
+
+/* With the lock held, but while it waits and copies.  *kernel is NULL after a
+ * build; kernel NULL: only the binary is wanted. */
 static groat_status wait_for(groat_context *context, groat__flight *flight,
-                             groat_kernel **kernel, groat_error *error)
+                             groat_kernel **kernel, groat__made *made,
+                             groat_error *error)
 {
     groat_status status;
 
@@ -51,8 +64,13 @@ static groat_status wait_for(groat_context *context, groat__flight *flight,
     status = flight->status;
     if (status != GROAT_OK)
         groat__error_copy(error, &flight->error);
-    else if (flight->kernel != NULL)
+    else if (kernel != NULL && flight->kernel != NULL)
         *kernel = groat_kernel_retain(flight->kernel);
+    /* It has landed: nobody changes it, and our use of it keeps it. */
+    (void)pthread_mutex_unlock(&context->lock);
+    if (status == GROAT_OK && (kernel == NULL || *kernel == NULL))
+        copy_made(made, &flight->made);
+    (void)pthread_mutex_lock(&context->lock);
     leave(flight);
     return status;
 }
@@ -76,7 +94,7 @@ static groat_status start(groat_context *context, const groat__digest *key,
 groat_status groat__flight_enter(groat_context *context,
                                  const groat__digest *key,
                                  groat__flight **flight, groat_kernel **kernel,
-                                 groat_error *error)
+                                 groat__made *made, groat_error *error)
 {
     groat_status status = GROAT_OK;
 
@@ -91,7 +109,7 @@ groat_status groat__flight_enter(groat_context *context,
         if (known != NULL)
             *kernel = groat_kernel_retain(known);
         else if (running != NULL)
-            status = wait_for(context, running, kernel, error);
+            status = wait_for(context, running, kernel, made, error);
         else
             status = start(context, key, flight, error);
     }
@@ -102,10 +120,9 @@ groat_status groat__flight_enter(groat_context *context,
 groat_status groat__flight_enter_build(groat_context *context,
                                        const groat__digest *key,
                                        groat__flight **flight,
-                                       groat_error *error)
+                                       groat__made *made, groat_error *error)
 {
     groat_status status = GROAT_OK;
-    groat_kernel *kernel = NULL;
     groat__flight *running;
 
     *flight = NULL;
@@ -113,20 +130,37 @@ groat_status groat__flight_enter_build(groat_context *context,
     running = find_flight(context, key);
     if (running == NULL)
         status = start(context, key, flight, error);
-    else if (wait_for(context, running, &kernel, error) == GROAT_COMPILE_FAILED)
+    else if (wait_for(context, running, NULL, made, error) ==
+             GROAT_COMPILE_FAILED)
         status = GROAT_COMPILE_FAILED;
     (void)pthread_mutex_unlock(&context->lock);
-    groat_kernel_release(kernel);
     return status;
+}
+
+/* With the lock held, but while it copies: nobody may come in between who
+ * would find nothing. */
+static void leave_made(groat_context *context, groat__flight *flight,
+                       const groat__made *made)
+{
+    groat__made copy = {0};
+
+    if (flight->users == 1)
+        return;
+    (void)pthread_mutex_unlock(&context->lock);
+    copy_made(&copy, made);
+    (void)pthread_mutex_lock(&context->lock);
+    flight->made = copy;
 }
 
 void groat__flight_land(groat_context *context, groat__flight *flight,
                         groat_status status, const groat_error *error,
-                        groat_kernel *kernel)
+                        groat_kernel *kernel, const groat__made *made)
 {
     groat__flight **at = &context->flights;
 
     (void)pthread_mutex_lock(&context->lock);
+    if (status == GROAT_OK)
+        leave_made(context, flight, made);
     while (*at != flight)
         at = &(*at)->next;
     *at = flight->next;

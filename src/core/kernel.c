@@ -23,9 +23,7 @@ typedef struct journey {
     groat__digest key;
     groat__str entry;
     groat__shape shape;
-    groat__binary binary;
-    groat_origin origin;
-    double compile_ms;
+    groat__made made;
 } journey;
 
 const char *groat_origin_name(groat_origin origin)
@@ -87,14 +85,14 @@ static void end(journey *j)
 {
     groat__str_free(&j->identity);
     groat__str_free(&j->entry);
-    groat__binary_free(&j->binary);
+    groat__binary_free(&j->made.binary);
 }
 
 static void take_stored(journey *j, const groat__store_blob *blob)
 {
-    j->binary =
+    j->made.binary =
         (groat__binary){blob->data, blob->bytes, blob->log, blob->facts};
-    j->origin = GROAT_FROM_DISK;
+    j->made.origin = GROAT_FROM_DISK;
 }
 
 static bool fetch(journey *j)
@@ -123,19 +121,19 @@ static groat_status compile(journey *j, groat_error *error)
         groat__str_free(&source);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for the source");
     }
-    status = j->backend->compiler->compile(state, j->params->target.arch,
-                                           j->params->family->name, source.data,
-                                           j->entry.data, &j->binary, error);
+    status = j->backend->compiler->compile(
+        state, j->params->target.arch, j->params->family->name, source.data,
+        j->entry.data, &j->made.binary, error);
     groat__str_free(&source);
     if (status != GROAT_OK)
         return status;
-    j->origin = GROAT_FROM_COMPILER;
-    j->compile_ms = groat__now_ms() - start;
+    j->made.origin = GROAT_FROM_COMPILER;
+    j->made.compile_ms = groat__now_ms() - start;
     (void)atomic_fetch_add(&j->context->compiles, 1);
     if (j->context->store != NULL)
         groat__store_put(j->context->store, &j->key, j->identity.data,
-                         j->binary.data, j->binary.bytes, j->binary.log,
-                         &j->binary.facts);
+                         j->made.binary.data, j->made.binary.bytes,
+                         j->made.binary.log, &j->made.binary.facts);
     return GROAT_OK;
 }
 
@@ -160,7 +158,8 @@ static groat_status produce(journey *j, groat_error *error)
 
 static groat_status obtain(journey *j, groat_error *error)
 {
-    return fetch(j) ? GROAT_OK : produce(j, error);
+    return j->made.binary.data != NULL || fetch(j) ? GROAT_OK
+                                                   : produce(j, error);
 }
 
 static char *copy(const char *text, bool *failed)
@@ -186,11 +185,11 @@ static groat_kernel *new_kernel(const journey *j)
     kernel->spec = groat__str_take(&text);
     kernel->target = copy(j->params->target.text, &failed);
     kernel->entry = copy(j->entry.data, &failed);
-    kernel->log = copy(j->binary.log, &failed);
+    kernel->log = copy(j->made.binary.log, &failed);
     kernel->key = j->key;
-    kernel->origin = j->origin;
-    kernel->compile_ms = j->compile_ms;
-    kernel->facts = j->binary.facts;
+    kernel->origin = j->made.origin;
+    kernel->compile_ms = j->made.compile_ms;
+    kernel->facts = j->made.binary.facts;
     if (failed || kernel->spec == NULL) {
         groat__kernel_free(kernel);
         return NULL;
@@ -220,10 +219,10 @@ static groat_status load(journey *j, groat_kernel **out, groat_error *error)
     status = groat__machine_device(j->context, j->params->target.backend,
                                    &kernel->device_state, error);
     if (status == GROAT_OK)
-        status =
-            kernel->device->load(kernel->device_state, j->params->target.arch,
-                                 j->binary.data, j->binary.bytes, kernel->entry,
-                                 &kernel->shape, &kernel->module, error);
+        status = kernel->device->load(
+            kernel->device_state, j->params->target.arch, j->made.binary.data,
+            j->made.binary.bytes, kernel->entry, &kernel->shape,
+            &kernel->module, error);
     if (status != GROAT_OK) {
         groat__kernel_free(kernel);
         return status;
@@ -239,9 +238,9 @@ static groat_status load(journey *j, groat_kernel **out, groat_error *error)
 static void drop(journey *j)
 {
     if (j->context->store != NULL)
-        groat__store_evict(j->context->store, &j->key, j->binary.data,
-                           j->binary.bytes);
-    groat__binary_free(&j->binary);
+        groat__store_evict(j->context->store, &j->key, j->made.binary.data,
+                           j->made.binary.bytes);
+    groat__binary_free(&j->made.binary);
 }
 
 /* A binary from the store that the driver refuses is dropped and made once
@@ -256,8 +255,8 @@ static groat_status make(journey *j, groat_kernel **out, groat_error *error)
 
     if (status == GROAT_OK)
         status = load(j, out, error);
-    for (int i = 0;
-         i < 2 && status == GROAT_LOAD_FAILED && j->origin == GROAT_FROM_DISK;
+    for (int i = 0; i < 2 && status == GROAT_LOAD_FAILED &&
+                    j->made.origin == GROAT_FROM_DISK;
          i++) {
         groat__log_line(&j->context->env.log, GROAT_LOG_WARNING,
                         "the driver refused the stored binary of %s: it is "
@@ -315,7 +314,8 @@ static groat_status get(groat_context *context, const groat__params *params,
 
     if (status != GROAT_OK)
         goto end_journey;
-    status = groat__flight_enter(context, &j.key, &flight, &kernel, error);
+    status =
+        groat__flight_enter(context, &j.key, &flight, &kernel, &j.made, error);
     if (status != GROAT_OK)
         goto end_journey;
     if (flight == NULL) {
@@ -326,11 +326,11 @@ static groat_status get(groat_context *context, const groat__params *params,
         status = make(&j, &kernel, &own);
         if (status == GROAT_OK)
             (void)groat_kernel_retain(kernel);
-        groat__flight_land(context, flight, status, &own, kernel);
+        groat__flight_land(context, flight, status, &own, kernel, &j.made);
         if (status != GROAT_OK)
             groat__error_copy(error, &own);
         else if (origin != NULL)
-            *origin = j.origin;
+            *origin = j.made.origin;
     }
     if (status == GROAT_OK) {
         name = name_of(params, &whose);
@@ -467,32 +467,30 @@ static void fill_build_info(groat_spec *spec, journey *j,
     spec->entry = j->entry;
     memset(&j->entry, 0, sizeof(j->entry));
     free(spec->log);
-    spec->log = j->binary.log;
-    j->binary.log = NULL;
+    spec->log = j->made.binary.log;
+    j->made.binary.log = NULL;
     info->spec = groat_spec_text(spec);
     info->target = spec->params.target.text;
     info->name = spec->entry.data;
     info->log = spec->log != NULL ? spec->log : "";
-    info->origin = j->origin;
-    info->compile_ms = j->compile_ms;
+    info->origin = j->made.origin;
+    info->compile_ms = j->made.compile_ms;
     info->load_ms = 0;
-    info->facts = j->binary.facts;
+    info->facts = j->made.binary.facts;
     fill_info(info, &j->shape, &j->key);
 }
 
-/* Without a store there is nothing to share: each makes its own. */
 static groat_status build(journey *j, groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
     groat__flight *flight = NULL;
-    groat_status status = GROAT_OK;
+    groat_status status =
+        groat__flight_enter_build(j->context, &j->key, &flight, &j->made, &own);
 
-    if (j->context->store != NULL)
-        status = groat__flight_enter_build(j->context, &j->key, &flight, &own);
     if (status == GROAT_OK)
         status = obtain(j, &own);
     if (flight != NULL)
-        groat__flight_land(j->context, flight, status, &own, NULL);
+        groat__flight_land(j->context, flight, status, &own, NULL, &j->made);
     if (status != GROAT_OK)
         groat__error_copy(error, &own);
     groat_error_clear(&own);
@@ -521,9 +519,9 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
         if (info != NULL)
             fill_build_info(spec, &j, info);
         if (binary != NULL) {
-            *binary = j.binary.data;
-            *bytes = j.binary.bytes;
-            j.binary.data = NULL;
+            *binary = j.made.binary.data;
+            *bytes = j.made.binary.bytes;
+            j.made.binary.data = NULL;
         }
     }
     end(&j);

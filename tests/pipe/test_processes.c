@@ -404,8 +404,12 @@ START_TEST(each_key_is_compiled_once)
         ck_assert_uint_eq(each[i], 1);
     sum = sum_up(0, PROCESSES);
     ck_assert_uint_eq(sum.compiles, KEYS);
-    /* Who has compiled reads nothing, every other reads once. */
-    ck_assert_uint_eq(sum.hits, PROCESSES * thread_counts[_i] * KEYS - KEYS);
+    /* Who has compiled reads nothing, every other process reads once; threads
+     * that ask together share what one of them has. */
+    if (thread_counts[_i] == 1)
+        ck_assert_uint_eq(sum.hits, PROCESSES * KEYS - KEYS);
+    ck_assert_uint_ge(sum.hits, PROCESSES * KEYS - KEYS);
+    ck_assert_uint_le(sum.hits, PROCESSES * thread_counts[_i] * KEYS - KEYS);
     ck_assert_uint_eq(sum.takeovers, 0);
     ck_assert_uint_eq(sum.timeouts, 0);
     ck_assert_uint_eq(sum.faults, 0);

@@ -316,6 +316,8 @@ START_TEST(builds_share_a_compile)
     ck_assert_int_eq(count_runs(), 1);
     ck_assert_uint_eq(rig_stat(context).compiles, 1);
     ck_assert_uint_eq(rig_stat(context).faults, 0);
+    /* What was made is in memory: nobody reads it. */
+    ck_assert_uint_eq(rig_stat(context).hits, 0);
     for (unsigned i = 0; i < THREADS; i++) {
         ck_assert_msg(workers[i].status == GROAT_OK, "%s",
                       workers[i].error.text);
@@ -339,23 +341,32 @@ START_TEST(builds_share_a_compile)
 }
 END_TEST
 
-/* Without a store nothing is shared, and nobody waits for nothing. */
+/* Without a store they share it, too; when they are done it is gone. */
 START_TEST(builds_without_a_store)
 {
     groat_options options = rig_options(&fix);
     groat_context *context;
-    worker workers[2];
+    worker workers[THREADS];
+    unsigned compiled = 0;
 
     options.flags = GROAT_OPEN_NO_DISK;
     context = rig_open_with(&fix, &options);
-    run_workers(context, workers, 2, build_one, NULL, NULL);
-    for (unsigned i = 0; i < 2; i++) {
-        ck_assert_int_eq(workers[i].status, GROAT_OK);
-        ck_assert_int_eq(workers[i].origin, GROAT_FROM_COMPILER);
-        ck_assert_uint_gt(workers[i].bytes, 0);
-        groat_free(workers[i].binary);
+    for (int round = 1; round <= 2; round++) {
+        rig_write(hold, "", 0600);
+        run_workers(context, workers, THREADS, build_one, NULL,
+                    release_when_all_wait);
+        ck_assert_int_eq(count_runs(), round);
+        for (unsigned i = 0; i < THREADS; i++) {
+            ck_assert_int_eq(workers[i].status, GROAT_OK);
+            ck_assert_uint_eq(workers[i].bytes, workers[0].bytes);
+            ck_assert_mem_eq(workers[i].binary, workers[0].binary,
+                             workers[0].bytes);
+            compiled += workers[i].origin == GROAT_FROM_COMPILER;
+        }
+        for (unsigned i = 0; i < THREADS; i++)
+            groat_free(workers[i].binary);
     }
-    ck_assert_int_eq(count_runs(), 2);
+    ck_assert_uint_eq(compiled, 2);
     groat_close(context);
 }
 END_TEST
