@@ -371,8 +371,9 @@ GROAT_API void *groat_kernel_native(const groat_kernel *kernel);
 /* Compiles into the store without loading or running, once, as
  * groat_kernel_get() does: needs no device.  binary and bytes may both be NULL;
  * else free *binary with groat_free().  info (may be NULL): its texts are the
- * spec's and live until its next groat_build() or groat_spec_set().  Errors:
- * INVALID, NO_DEVICE (no compiler), COMPILE_FAILED, NO_MEMORY. */
+ * spec's and live until its next groat_build() or groat_spec_set(); its origin
+ * is MEMORY where another thread has just made it.  Errors: INVALID, NO_DEVICE
+ * (no compiler), COMPILE_FAILED, NO_MEMORY. */
 GROAT_API groat_status groat_build(groat_spec *spec, void **binary,
                                    size_t *bytes, groat_kernel_info *info,
                                    groat_error *error);

@@ -6,12 +6,15 @@
  * are part of the identity, and comgr's list of targets is asked before each
  * compile: older releases abort the process on an arch they do not know.
  *
- * Invariant: a program is destroyed on every path that made one.  The state is
- * read-only once open, and hipRTC serializes its compiles itself, so there is
- * no lock here.  comgr's cache of its own ($AMD_COMGR_CACHE) can be switched
- * off by the environment only, which a library must not change.
+ * Invariant: a program is destroyed on every path that made one.  comgr's cache
+ * of its own ($AMD_COMGR_CACHE) can be switched off by the environment only,
+ * which a library must not change.
+ * Locking: one compile at a time.  hipRTC makes them one after the other in any
+ * case, but release 5.2 crashes now and then when several threads ask for one.
+ * All else of the state is read-only once open.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +73,7 @@ typedef struct rtc_state {
     groat__str
         known; /* archs of comgr, each between blanks: " gfx90a gfx942 " */
     char version[48]; /* "" until hipRTC is open and has every symbol        */
+    pthread_mutex_t lock; /* held while hipRTC makes a program               */
 } rtc_state;
 
 /* The one list of options: identify prints it, compile passes it. */
@@ -231,6 +235,7 @@ static void rtc_close(void *user)
     groat__dl_close(&state->comgr_dl);
     groat__dl_close(&state->rtc_dl);
     groat__str_free(&state->known);
+    (void)pthread_mutex_destroy(&state->lock);
     free(state);
 }
 
@@ -241,9 +246,12 @@ static groat_status search(const groat__env *env, rtc_state **out,
     rtc_state *state = calloc(1, sizeof(*state));
     groat_status status;
 
-    *out = state;
-    if (state == NULL)
+    *out = NULL;
+    if (state == NULL || pthread_mutex_init(&state->lock, NULL) != 0) {
+        free(state);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for hipRTC");
+    }
+    *out = state;
     state->env = *env;
     status = open_rtc(state, error);
     if (status == GROAT_OK)
@@ -452,26 +460,21 @@ static groat_status read_facts(groat__binary *out, const char *entry,
     return GROAT_OK;
 }
 
-static groat_status rtc_compile(void *user, const groat__arch *arch,
-                                const char *source_name, const char *source,
-                                const char *entry, groat__binary *out,
-                                groat_error *error)
+/* With the lock held. */
+static groat_status make(const rtc_state *state, rtc_options *options,
+                         const char *source_name, const char *source,
+                         const char *entry, groat__binary *out,
+                         groat_error *error)
 {
-    const rtc_state *state = user;
     groat__hiprtc_program program = NULL;
     groat__binary made = {0};
-    groat_status status = check_arch(state, arch, error);
-    rtc_options options;
-    int code;
+    groat_status status;
+    int code = state->rtc.hiprtcCreateProgram(&program, source, source_name, 0,
+                                              NULL, NULL);
 
-    if (status != GROAT_OK)
-        return status;
-    make_options(arch, &options);
-    code = state->rtc.hiprtcCreateProgram(&program, source, source_name, 0,
-                                          NULL, NULL);
     if (code != GROAT__HIPRTC_SUCCESS)
         return fail_rtc(state, "hiprtcCreateProgram", code, source_name, error);
-    code = state->rtc.hiprtcCompileProgram(program, OPTIONS, options.list);
+    code = state->rtc.hiprtcCompileProgram(program, OPTIONS, options->list);
     if (code != GROAT__HIPRTC_SUCCESS) {
         status = fail_compile(state, program, code, source_name, error);
         goto destroy_program;
@@ -487,6 +490,24 @@ static groat_status rtc_compile(void *user, const groat__arch *arch,
     *out = made;
 destroy_program:
     (void)state->rtc.hiprtcDestroyProgram(&program);
+    return status;
+}
+
+static groat_status rtc_compile(void *user, const groat__arch *arch,
+                                const char *source_name, const char *source,
+                                const char *entry, groat__binary *out,
+                                groat_error *error)
+{
+    rtc_state *state = user;
+    groat_status status = check_arch(state, arch, error);
+    rtc_options options;
+
+    if (status != GROAT_OK)
+        return status;
+    make_options(arch, &options);
+    (void)pthread_mutex_lock(&state->lock);
+    status = make(state, &options, source_name, source, entry, out, error);
+    (void)pthread_mutex_unlock(&state->lock);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #ifndef GROAT_TESTS_SHIM_HIP_H
 #define GROAT_TESTS_SHIM_HIP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,8 @@ typedef struct shim_hiprtc_control {
     bool warns;   /* compiles succeed with a log                             */
     int programs; /* live                                                    */
     int compiles;
+    atomic_int inside;   /* compiles that run                                */
+    atomic_int overlaps; /* those that have begun while another ran          */
     char options[SHIM_OPTIONS_BYTES]; /* of the last compile, ' ' after each */
 } shim_hiprtc_control;
 

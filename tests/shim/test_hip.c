@@ -6,6 +6,7 @@
  */
 #include "tests/shim/hip_bench.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 /* ---- the compiler ------------------------------------------------------ */
@@ -53,6 +54,44 @@ START_TEST(compile_gives_binary_log_and_facts)
     ck_assert_int_eq(binary.facts.code_bytes, (int64_t)binary.bytes);
     free(binary.data);
     free(binary.log);
+    rtc->close(state);
+    check_nothing_live(&b);
+}
+END_TEST
+
+/* hipRTC is not asked by two threads at once. */
+static void *compile_often(void *state)
+{
+    size_t failed = 0;
+
+    for (int i = 0; i < 20; i++) {
+        groat__binary binary = {0};
+
+        failed += rtc->compile(state, arch("gfx90a"), "a.hip", source,
+                               "copy_tile", &binary, NULL) != GROAT_OK;
+        groat__binary_free(&binary);
+    }
+    return (void *)failed;
+}
+
+START_TEST(compiles_of_threads_do_not_overlap)
+{
+    bench b = usual_bench();
+    pthread_t threads[8];
+    void *state = NULL;
+
+    ck_assert_int_eq(rtc->open(&b.env, &state, &b.error), GROAT_OK);
+    for (size_t i = 0; i < COUNT(threads); i++)
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, compile_often, state), 0);
+    for (size_t i = 0; i < COUNT(threads); i++) {
+        void *failed = &b;
+
+        ck_assert_int_eq(pthread_join(threads[i], &failed), 0);
+        ck_assert_ptr_null(failed);
+    }
+    ck_assert_int_eq(b.rtc->compiles, 20 * (int)COUNT(threads));
+    ck_assert_int_eq(atomic_load(&b.rtc->overlaps), 0);
     rtc->close(state);
     check_nothing_live(&b);
 }
@@ -486,6 +525,7 @@ static Suite *hip_suite(void)
 
     tcase_add_test(compiler, identity_names_compiler_and_options);
     tcase_add_test(compiler, compile_gives_binary_log_and_facts);
+    tcase_add_test(compiler, compiles_of_threads_do_not_overlap);
     tcase_add_test(compiler, unknown_arch_is_refused_before_the_compile);
     tcase_add_test(compiler, broken_kernel_gives_its_log);
     tcase_add_loop_test(compiler, log_that_cannot_be_read_is_none, 0, 2);
