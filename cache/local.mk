@@ -3,6 +3,18 @@ EXTRA_DIST += \
 	%D%/embed_schema.sh \
 	%D%/schema.sql
 
+# Kernels for the KV caches of known models, for groat prewarm.
+manifestsdir = $(pkgdatadir)/manifests
+dist_manifests_DATA = \
+	%D%/manifests/deepseek-v3-mla.jsonl \
+	%D%/manifests/gemma-3-27b.jsonl \
+	%D%/manifests/gemma-3-4b.jsonl \
+	%D%/manifests/llama-3-70b.jsonl \
+	%D%/manifests/llama-3-8b.jsonl \
+	%D%/manifests/mistral-7b.jsonl \
+	%D%/manifests/qwen3-30b-a3b.jsonl \
+	%D%/manifests/qwen3-8b.jsonl
+
 libgroat_internal_la_SOURCES += \
 	%D%/cache.h \
 	%D%/connection.c \

@@ -97,6 +97,7 @@ groat_SOURCES += \
 	%D%/cli/cmd_families.c \
 	%D%/cli/cmd_help.c \
 	%D%/cli/cmd_key.c \
+	%D%/cli/cmd_prewarm.c \
 	%D%/cli/cmd_run.c \
 	%D%/cli/cmd_source.c \
 	%D%/cli/commands.c \
@@ -112,10 +113,14 @@ groat_SOURCES += \
 	%D%/cli/driver.h \
 	%D%/cli/json.c \
 	%D%/cli/main.c \
+	%D%/cli/manifest.c \
 	%D%/cli/opt.c \
 	%D%/cli/out.c \
 	%D%/cli/out.h \
 	%D%/cli/output.c \
+	%D%/cli/prewarm.h \
+	%D%/cli/prewarm_pool.c \
+	%D%/cli/prewarm_worker.c \
 	%D%/cli/progress.c \
 	%D%/cli/progress.h \
 	%D%/cli/raw.c \

@@ -296,6 +296,7 @@ groat_cli_tests = \
 	%D%/cli/failures.sh \
 	%D%/cli/json.sh \
 	%D%/cli/manual.sh \
+	%D%/cli/prewarm.sh \
 	%D%/cli/run.sh \
 	%D%/cli/store.sh \
 	%D%/cli/streams.sh \

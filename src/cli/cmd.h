@@ -67,6 +67,12 @@ typedef struct groat__values {
     uint64_t repeat;
     uint64_t device;
     uint64_t max_bytes;
+    groat__list from_stores; /* these six of prewarm */
+    const char *shard;
+    uint64_t jobs;
+    uint64_t timeout_s;
+    uint64_t memory;
+    bool check;
     groat__assignment arg[GROAT__LIST_MAX]; /* run-time arguments */
     size_t arg_count;
 } groat__values;
@@ -238,6 +244,8 @@ int groat__cmd_draw(groat__cli *cli);
 int groat__cmd_families(groat__cli *cli);
 int groat__cmd_help(groat__cli *cli);
 int groat__cmd_key(groat__cli *cli);
+int groat__cmd_prewarm(groat__cli *cli);
+int groat__cmd_prewarm_worker(groat__cli *cli);
 int groat__cmd_run(groat__cli *cli);
 int groat__cmd_source(groat__cli *cli);
 int groat__cmd_version(groat__cli *cli);

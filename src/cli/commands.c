@@ -133,6 +133,34 @@ static const groat__option cache_options[] = {
     ROWS_END,
 };
 
+static const groat__option prewarm_options[] = {
+    {"target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0,
+     "target of lines that name none; may be repeated"},
+    {"from-store", "FILE", GROAT__OPTION_LIST, AT(from_stores), 0, 0,
+     "kernels of another store, by the path of its groat.sqlite"},
+    COUNT("jobs", jobs, 1, 256, "processes at once (the cores); also -j N"),
+    FLAG("check", check, "compile nothing; exit with 1 if any is missing"),
+    TEXT("shard", "I/N", shard, "part I of N of all kernels, I from 1"),
+    COUNT("timeout", timeout_s, 1, 86400, "seconds for one kernel (600)"),
+    {"memory", "N", GROAT__OPTION_BYTES, AT(memory), 1 << 26, UINT64_MAX,
+     "address space of a process in bytes; K, M, G allowed"},
+    ROW_JSON,
+    ROW_CACHE_DIR,
+    ROW_FAMILIES,
+    ROW_HELP,
+    ROWS_END,
+};
+
+static const groat__option prewarm_worker_options[] = {
+    {"memory", "N", GROAT__OPTION_BYTES, AT(memory), 0, UINT64_MAX,
+     "address space in bytes"},
+    ROW_JSON,
+    ROW_CACHE_DIR,
+    ROW_FAMILIES,
+    ROW_HELP,
+    ROWS_END,
+};
+
 /* The two that make a store of their own unless told where. */
 static const groat__option measure_options[] = {
     ROW_TARGET, ROW_JSON, ROW_CACHE_DIR, ROW_DEVICE, ROW_HELP, ROWS_END,
@@ -157,6 +185,16 @@ const groat__command groat__commands[] = {
      "compile into the store; needs no GPU",
      "--target may be repeated: each SPEC is built for each target.\n",
      groat__cmd_build},
+    {"prewarm", "MANIFEST...", 0, ANY, false, false, prewarm_options,
+     "fill the store with kernels that servers will want",
+     "A MANIFEST (- is stdin) has one line of JSON per kernel:\n"
+     "  {\"spec\": \"tile_loader_lds:dtype=fp8\", \"targets\": "
+     "[\"cuda:sm_90a\"]}\n"
+     "What the store has is not compiled again: a run that was stopped goes\n"
+     "on where it ended.  With --json each kernel is told as a line of JSON "
+     "on\n"
+     "stderr as soon as it is made, unless that is a terminal.\n",
+     groat__cmd_prewarm},
     {"source", "SPEC", 1, 1, false, false, source_options,
      "print the source that the compiler gets", NULL, groat__cmd_source},
     {"key", "SPEC", 1, 1, false, false, key_options,
@@ -196,6 +234,8 @@ const groat__command groat__commands[] = {
     {"completion-data", "", 0, 0, true, false, families_options,
      "print commands, options, families and targets for completion", NULL,
      groat__cmd_completion_data},
+    {"prewarm-worker", "", 0, 0, true, false, prewarm_worker_options,
+     "compile what prewarm asks for", NULL, groat__cmd_prewarm_worker},
     {"--version", "", 0, 0, true, false, plain_options, "print the version",
      NULL, groat__cmd_version},
     {"--help", "[COMMAND]", 0, 1, true, false, plain_options, "show help", NULL,

@@ -328,6 +328,8 @@ int groat__opt_parse(groat__cli *cli, int argc, char **argv)
             code = parse_option(cli, argv[i] + 2, argc, argv, &i);
         else if (!ended && strcmp(argv[i], "-o") == 0)
             code = parse_option(cli, "output", argc, argv, &i);
+        else if (!ended && strcmp(argv[i], "-j") == 0)
+            code = parse_option(cli, "jobs", argc, argv, &i);
         else if (!ended && argv[i][0] == '-')
             code = groat__cli_refuse(
                 cli, GROAT_INVALID,

@@ -1,0 +1,177 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# groat prewarm: manifests, parts, what is there already, compilers that crash
+# or hang, a run that is killed.
+. "$(dirname "$0")/common.sh"
+
+cxx=$(command -v c++) || { skip "prewarm: no C++ compiler"; finish; }
+loader=tile_loader_lds
+
+# figure NAME: a number of the last JSON answer.
+figure() {
+    sed -n "s/^  \"$1\": \([0-9]*\),*\$/\1/p" "$out"
+}
+
+# counts NAME FIGURE=N...: figures of the last JSON answer.
+counts() {
+    counts_name=$1
+    shift
+    for pair in "$@"; do
+        if [ "$(figure "${pair%%=*}")" = "${pair#*=}" ]; then
+            pass "$counts_name: $pair"
+        else
+            fail "$counts_name: $pair" "got '$(figure "${pair%%=*}")'"
+        fi
+    done
+}
+
+# ---- what is refused
+expect "no manifest" 2 prewarm
+says "the way to help is named" "groat help prewarm"
+expect "a manifest that is not there" 1 prewarm "$work/none.jsonl"
+says "it is named" "none.jsonl"
+bad() {
+    printf '\n%s\n' "$2" >"$work/bad.jsonl"
+    expect "manifest: $1" 2 prewarm "$work/bad.jsonl"
+    says "manifest: $1: the line is named" "bad.jsonl:2: "
+}
+bad "no JSON" "$loader"
+bad "half a line" '{"spec": "'
+bad "a list" '["x"]'
+bad "no spec" '{"target": "cpu:gfx950"}'
+bad "a spec that is a number" '{"spec": 7, "target": "cpu:gfx950"}'
+bad "no target" "{\"spec\": \"$loader\"}"
+bad "an empty list of targets" "{\"spec\": \"$loader\", \"targets\": []}"
+bad "a target that is no text" "{\"spec\": \"$loader\", \"targets\": [1]}"
+bad "both kinds of target" \
+    "{\"spec\": \"$loader\", \"target\": \"cpu:gfx950\", \"targets\": []}"
+bad "a member twice" \
+    "{\"spec\": \"$loader\", \"spec\": \"$loader\", \"target\": \"cpu:gfx950\"}"
+bad "a slip" "{\"spec\": \"$loader\", \"tragets\": [\"cpu:gfx950\"]}"
+says "the slip is named" tragets
+bad "a bad parameter" \
+    "{\"spec\": \"$loader:tile_rows=7\", \"target\": \"cpu:gfx950\"}"
+says "the parameter is named" tile_rows
+bad "an unknown target" "{\"spec\": \"$loader\", \"target\": \"tpu:v5\"}"
+bad "deep nesting" "$(printf '%9999s' '' | tr ' ' '[')"
+printf '{"spec": "%s", "target": "cpu:gfx950"}\n' $loader >"$work/one.jsonl"
+for shard in 0/2 3/2 x 1/ /1 1/0 -1/2 1/2/3 99999999999999999999/1; do
+    expect "--shard $shard" 2 prewarm "$work/one.jsonl" --shard=$shard
+done
+says "what is allowed is said" "I from 1 to N"
+expect "--jobs 0" 2 prewarm "$work/one.jsonl" -j 0
+expect "--from-store of nothing" 2 prewarm --from-store "$work/none"
+expect "--from-store of a file with another name" 2 \
+    prewarm --from-store "$work/one.jsonl"
+expect "a store that cannot be" 1 \
+    prewarm "$work/one.jsonl" --cache-dir "$work/one.jsonl"
+
+# ---- what is shipped: legal specs, whatever compilers are here
+for manifest in "$tree"/cache/manifests/*.jsonl; do
+    run prewarm "$manifest" --check --json --cache-dir "$work/s0"
+    name=$(basename "$manifest")
+    case $code in
+    1 | 3) pass "$name: every spec is legal" ;;
+    *) fail "$name: every spec is legal" "$(head -c 300 "$err")" ;;
+    esac
+done
+
+# ---- what is made, and what is there already
+rows="16 32 48 64 96 128"
+for n in $rows; do
+    printf '{"spec": "%s:tile_rows=%s", "note": "%s rows"}\n' $loader "$n" "$n"
+done >"$work/many.jsonl"
+many() {
+    many_name=$1
+    many_code=$2
+    shift 2
+    expect "$many_name" "$many_code" prewarm "$work/many.jsonl" \
+        "$work/many.jsonl" --target cpu:gfx950 --json "$@"
+}
+many "check an empty store" 1 --cache-dir "$work/s1" --check
+counts "check an empty store" kernels=6 missing=6 compiled=0
+many "prewarm" 0 --cache-dir "$work/s1" -j 2
+counts "prewarm" kernels=6 present=0 compiled=6 failed=0 missing=0 jobs=2
+is_json "$out" && pass "one JSON answer" || fail "one JSON answer"
+if [ "$(grep -c '^{"event":"compiled",' "$err")" -eq 6 ]; then
+    pass "an event for each kernel"
+else
+    fail "an event for each kernel" "$(head -c 300 "$err")"
+fi
+many "prewarm again" 0 --cache-dir "$work/s1"
+counts "prewarm again" present=6 compiled=0
+many "check a warm store" 0 --cache-dir "$work/s1" --check
+expect "a run needs no compiler then" 0 run "$loader:tile_rows=96" \
+    --target cpu:gfx950 --cache-dir "$work/s1" --json
+answers "it comes from disk" '"origin": "disk"'
+expect "the kernels of another store" 0 prewarm --json \
+    --from-store "$work/s1/groat.sqlite" --cache-dir "$work/s2"
+counts "the kernels of another store" kernels=6 compiled=6
+
+# ---- parts
+sum=0
+for part in 1/3 2/3 3/3; do
+    many "part $part" 0 --cache-dir "$work/s3" --shard $part
+    sum=$((sum + $(figure compiled)))
+done
+[ $sum -eq 6 ] && pass "parts are all, once" || fail "parts are all, once" $sum
+many "all parts are there" 0 --cache-dir "$work/s3" --check
+
+# ---- compilers that crash, hang, or refuse
+# A compiler that does what the file says with 64 rows, and compiles the rest.
+cat >"$work/c++" <<END
+#!/bin/sh
+case " \$* " in
+*" - "*)
+    cat >"$work/source.\$\$"
+    if grep -q 'tile_rows = 64' "$work/source.\$\$"; then
+        echo x >>"$work/tries"
+        . "$work/deed"
+    fi
+    exec "$cxx" "\$@" <"$work/source.\$\$"
+    ;;
+esac
+exec "$cxx" "\$@"
+END
+chmod +x "$work/c++"
+hostile() {
+    echo "$2" >"$work/deed"
+    rm -f "$work/tries"
+    GROAT_CXX=$work/c++
+    export GROAT_CXX
+    rm -rf "$work/s4"
+    many "$1" 4 --cache-dir "$work/s4" -j 2 --timeout "$3"
+    unset GROAT_CXX
+    counts "$1" compiled=5 failed=1
+    [ "$(wc -l <"$work/tries")" -eq "$4" ] && pass "$1: tried $4 times" ||
+        fail "$1: tried $4 times" "$(wc -l <"$work/tries")"
+}
+hostile "a compiler that takes its process along" 'kill -9 $PPID; exit 1' 60 2
+says "the signal is named" "was ended by signal 9"
+hostile "a compiler that hangs" 'sleep 600' 1 2
+says "the time is named" "gave no answer within 1 s"
+hostile "a compiler that refuses" 'echo "tile too odd" >&2; exit 1' 60 1
+says "its words are shown" "tile too odd"
+
+# ---- killed, and begun again
+echo 'while [ ! -e "'$work/go'" ]; do sleep 0.1; done' >"$work/deed"
+rm -f "$work/tries"
+GROAT_CXX=$work/c++
+export GROAT_CXX
+"$groat" prewarm "$work/many.jsonl" --target cpu:gfx950 \
+    --cache-dir "$work/s5" -j 1 >/dev/null 2>&1 &
+waited=0
+while [ ! -e "$work/tries" ] && [ $waited -lt 600 ]; do
+    sleep 0.1
+    waited=$((waited + 1))
+done
+kill -9 $!
+wait $! 2>/dev/null
+many "what a killed run has left" 1 --cache-dir "$work/s5" --check
+left=$(figure missing)
+# The compiler of the killed run ends by itself.
+touch "$work/go"
+many "after a kill" 0 --cache-dir "$work/s5"
+many "all is there" 0 --cache-dir "$work/s5" --check
+[ "$left" -ge 1 ] && pass "the kill came in time" || fail "the kill came in time"
+finish
