@@ -292,7 +292,7 @@ START_TEST(random_specs)
         return;
     count = cpu_targets(driver, text, targets);
     open_grid(&g, driver);
-    grid_run_random(&g, targets, count, drive_number("GROAT_TEST_SPECS", 4),
+    grid_run_random(&g, targets, count, drive_number("GROAT_TEST_SPECS", 2),
                     check_spec, &from);
     grid_close(&g);
 }

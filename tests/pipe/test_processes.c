@@ -122,8 +122,9 @@ static unsigned count_runs(unsigned each[KEYS])
     unsigned sum = 0;
 
     memset(each, 0, KEYS * sizeof(*each));
-    ck_assert_int_eq(groat__fs_read(runs, 1 << 20, &text, &bytes, &fix.error),
-                     GROAT_OK);
+    /* One that grows meanwhile is refused. */
+    while (groat__fs_read(runs, 1 << 20, &text, &bytes, &fix.error) != GROAT_OK)
+        groat_error_clear(&fix.error);
     for (char *at = text; *at != '\0'; sum++) {
         unsigned long step = strtoul(at, &at, 10);
 
@@ -568,7 +569,7 @@ static void strike_somewhere(uint64_t seed, int how)
     ck_store(true);
 }
 
-enum { ROUNDS = 60, ROUNDS_BY_DEFAULT = 10 };
+enum { ROUNDS = 60, ROUNDS_BY_DEFAULT = 5 };
 
 START_TEST(a_process_is_struck)
 {

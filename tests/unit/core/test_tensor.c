@@ -400,7 +400,7 @@ START_TEST(nothing_that_overlaps_is_taken)
     }
     ck_assert_int_ge(taken, cases / 2);
     ck_assert_int_gt(refused, cases / 8);
-    ck_assert_int_gt(shared, refused / 2);
+    ck_assert_int_gt(shared, refused / 3);
 }
 END_TEST
 
