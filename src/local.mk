@@ -74,6 +74,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/machine.c \
 	%D%/core/maps.c \
 	%D%/core/maps.h \
+	%D%/core/seal.c \
+	%D%/core/seal.h \
 	%D%/core/spec.c \
 	%D%/core/stored.c \
 	%D%/core/table.c \

@@ -305,6 +305,7 @@ void groat_close(groat_context *context)
         return;
     groat__kernel_table_free(&context->table);
     groat__maps_free(&context->maps);
+    groat__seal_free(&context->seal);
     while (context->kernels != NULL) {
         groat_kernel *kernel = context->kernels;
 
