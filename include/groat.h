@@ -336,8 +336,10 @@ typedef struct groat_kernel_info {
  * share the store.  A process that compiles and then dies or stops is waited
  * for no longer than some seconds, one that goes on and on for half a minute;
  * then the kernel is compiled here.  Errors: INVALID, NO_DEVICE,
- * COMPILE_FAILED, LOAD_FAILED, NO_MEMORY, SEALED.  Release with
- * groat_kernel_release().  origin may be NULL. */
+ * COMPILE_FAILED, LOAD_FAILED, NO_MEMORY, SEALED.  What failed to compile is
+ * not compiled again for a second: it fails with the same text and log until
+ * then; for two after the second failure, and so on, up to a minute.  Release
+ * with groat_kernel_release().  origin may be NULL. */
 GROAT_API groat_status groat_kernel_get(groat_context *context,
                                         const char *spec, const char *target,
                                         groat_kernel **out,
@@ -746,6 +748,7 @@ typedef struct groat_cache_stat {
     /* Added after 0.1: what was not made. */
     uint64_t sealed;    /* misses of a sealed context                     */
     uint64_t fallbacks; /* of these, answered with a fallback             */
+    uint64_t refusals;  /* failures to compile that were known            */
 } groat_cache_stat;
 
 typedef struct groat_cache_entry {

@@ -66,6 +66,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/context.c \
 	%D%/core/core.h \
 	%D%/core/device.c \
+	%D%/core/failures.c \
+	%D%/core/failures.h \
 	%D%/core/families.c \
 	%D%/core/flight.c \
 	%D%/core/kernel.c \

@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "base/hash.h"
 #include "cache/cache.h"
+#include "core/failures.h"
 #include "core/maps.h"
 #include "core/seal.h"
 #include "core/table.h"
@@ -69,6 +70,7 @@ struct groat_context {
     groat__kernel_table table;
     groat__maps maps;
     groat__seal seal;
+    groat__failures failures;
     char default_target[48];
     _Atomic(const char *) default_ready;
     atomic_uint_fast64_t memory_hits;

@@ -130,6 +130,7 @@ static groat_status compile(journey *j, groat_error *error)
     groat__str_free(&source);
     if (status != GROAT_OK)
         return status;
+    groat__failures_forget(&j->context->failures, &j->key);
     j->made.origin = GROAT_FROM_COMPILER;
     j->made.compile_ms = groat__now_ms() - start;
     (void)atomic_fetch_add(&j->context->compiles, 1);
@@ -151,6 +152,8 @@ static groat_status produce(journey *j, groat_error *error)
         return groat__fail(error, GROAT_SEALED,
                            "the context is sealed and %s is not in the store",
                            j->entry.data);
+    if (groat__failures_answer(&j->context->failures, &j->key, error))
+        return GROAT_COMPILE_FAILED;
     if (j->context->store != NULL)
         claim = groat__store_claim(j->context->store, &j->key, j->identity.data,
                                    &blob);
@@ -160,6 +163,8 @@ static groat_status produce(journey *j, groat_error *error)
         status = compile(j, error);
     if (claim == GROAT__CLAIM_HELD)
         groat__store_release(j->context->store, &j->key);
+    if (status == GROAT_COMPILE_FAILED)
+        groat__failures_note(&j->context->failures, &j->key, error);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_serving.c: the path of a request.  A sealed context makes nothing and
- * says what came nearest.
+ * says what came nearest; what does not compile is not tried at once again.
  */
 #include "rig.h"
 
@@ -234,6 +234,145 @@ START_TEST(fallbacks)
 }
 END_TEST
 
+/* ---- failures ---------------------------------------------------------- */
+
+static double clock_ms;
+
+static double own_clock(void)
+{
+    return clock_ms;
+}
+
+/* A context with a clock of the test's, and a family that does not compile:
+ * the compiler leaves a mark each time. */
+static groat_context *open_failing(void)
+{
+    groat_context *context;
+    char path[300];
+    char text[900];
+
+    rig_write_source(&fix, "broken", "params.def",
+                     "family broken \"does not compile\"\n"
+                     "param n int 1..100000 1 - \"nothing\"\n"
+                     "launch block_x = 64\n"
+                     "launch args = 8\n"
+                     "entry broken_{n}\n");
+    rig_write_source(&fix, "broken", "args.h", "#pragma once\n");
+    rig_write_source(&fix, "broken", "broken.h", "#include \"params.h\"\n");
+    (void)snprintf(path, sizeof(path), "%s/compiler", fix.root);
+    (void)snprintf(text, sizeof(text),
+                   "#!/bin/sh\n"
+                   "[ \"$1\" = --version ] && echo 'c++ 1.0' && exit 0\n"
+                   "echo run >>'%s/runs'\n"
+                   "echo \"try $(grep -c run '%s/runs')\" >&2\n"
+                   "exit 1\n",
+                   fix.root, fix.root);
+    rig_write(path, text, 0700);
+    ck_assert_int_eq(setenv("GROAT_CXX", path, 1), 0);
+    context = rig_open(&fix);
+    clock_ms = 1e6;
+    context->failures.now_ms = own_clock;
+    return context;
+}
+
+/* It fails with the words of this try. */
+static void ck_try(groat_context *context, const char *spec, int tries)
+{
+    groat_kernel *kernel = NULL;
+    char words[40];
+
+    ck_assert_int_eq(try_get(context, spec, &kernel, NULL),
+                     GROAT_COMPILE_FAILED);
+    (void)snprintf(words, sizeof(words), "try %d\n", tries);
+    ck_assert_ptr_nonnull(fix.error.log);
+    ck_assert_ptr_nonnull(strstr(fix.error.log, words));
+    ck_says(&fix.error, "refused the source");
+    groat_error_clear(&fix.error);
+    ck_assert_ptr_null(kernel);
+}
+
+START_TEST(failures_are_known_for_longer_and_longer)
+{
+    static const double seconds[] = {1, 2, 4, 8, 16, 32, 60, 60};
+    groat_context *context = open_failing();
+    groat_spec *spec = parse(context, "broken");
+
+    for (int i = 0; i < (int)COUNT(seconds); i++) {
+        ck_try(context, "broken", i + 1);
+        ck_try(context, "broken:n=1", i + 1);
+        clock_ms += 1000 * seconds[i] - 1;
+        ck_try(context, "broken", i + 1);
+        ck_fails(groat_build(spec, NULL, NULL, NULL, &fix.error),
+                 GROAT_COMPILE_FAILED, &fix.error, "refused the source");
+        clock_ms += 1;
+    }
+    ck_assert_uint_eq(rig_stat(context).compiles, 0);
+    ck_assert_uint_eq(rig_stat(context).refusals, 3 * COUNT(seconds));
+    /* Another key is another question. */
+    ck_try(context, "broken:n=2", COUNT(seconds) + 1);
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
+/* In memory only: another context asks the compiler. */
+START_TEST(failures_are_of_a_context)
+{
+    groat_context *one = open_failing();
+    groat_context *two = rig_open(&fix);
+
+    ck_try(one, "broken", 1);
+    ck_try(two, "broken", 2);
+    ck_try(one, "broken", 1);
+    groat_close(two);
+    groat_close(one);
+}
+END_TEST
+
+START_TEST(more_failures_than_are_kept)
+{
+    enum { KEYS = GROAT__FAILURES + 2 };
+    groat__failures failures = {0};
+    groat_error error = GROAT_ERROR_INIT;
+    groat__digest keys[KEYS] = {{{0}}};
+
+    ck_assert(groat__failures_init(&failures));
+    failures.now_ms = own_clock;
+    error.status = GROAT_COMPILE_FAILED;
+    for (int i = 0; i < KEYS; i++) {
+        clock_ms = i;
+        (void)snprintf(error.text, sizeof(error.text), "key %d", i);
+        keys[i].bytes[0] = (uint8_t)i;
+        groat__failures_note(&failures, &keys[i], &error);
+    }
+    for (int i = 0; i < KEYS; i++) {
+        char words[20];
+
+        (void)snprintf(words, sizeof(words), "key %d", i);
+        ck_assert_int_eq(
+            groat__failures_answer(&failures, &keys[i], &fix.error), i >= 2);
+        if (i >= 2)
+            ck_assert_str_eq(fix.error.text, words);
+    }
+    groat__failures_forget(&failures, &keys[5]);
+    groat__failures_forget(&failures, &keys[5]);
+    ck_assert(!groat__failures_answer(&failures, &keys[5], &fix.error));
+    groat__failures_free(&failures);
+}
+END_TEST
+
+static TCase *tests_of_failures(void)
+{
+    TCase *tests = tcase_create("failures");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, failures_are_known_for_longer_and_longer);
+    tcase_add_test(tests, failures_are_of_a_context);
+    tcase_add_test(tests, more_failures_than_are_kept);
+    return tests;
+}
+
 static TCase *tests_of_seals(void)
 {
     TCase *tests = tcase_create("seal");
@@ -254,5 +393,6 @@ int main(void)
     Suite *suite = suite_create("serving");
 
     suite_add_tcase(suite, tests_of_seals());
+    suite_add_tcase(suite, tests_of_failures());
     return run_suite(suite);
 }
