@@ -81,7 +81,8 @@ typedef enum groat_status {
     GROAT_LOAD_FAILED = -5,    /* the driver refused a fresh binary          */
     GROAT_LAUNCH_FAILED = -6,  /* launch, copy or synchronize failed         */
     GROAT_JUDGED = -7,         /* the cpu judge found a broken protocol      */
-    GROAT_IO = -8              /* a file or the store, asked for by name     */
+    GROAT_IO = -8,             /* a file or the store, asked for by name     */
+    GROAT_SEALED = -9          /* not in memory, and the context is sealed   */
 } groat_status;
 
 /* A word for a status, such as "invalid"; never NULL. */
@@ -296,10 +297,11 @@ typedef struct groat_kernel groat_kernel;
 typedef enum groat_origin {
     GROAT_FROM_COMPILER = 0,
     GROAT_FROM_DISK = 1,
-    GROAT_FROM_MEMORY = 2
+    GROAT_FROM_MEMORY = 2,
+    GROAT_FROM_FALLBACK = 3 /* not the one that was asked for              */
 } groat_origin;
 
-/* "compiled", "disk" or "memory". */
+/* "compiled", "disk", "memory" or "fallback". */
 GROAT_API const char *groat_origin_name(groat_origin origin);
 
 /* What the compiler said of a binary; -1 where it did not say. */
@@ -334,8 +336,10 @@ typedef struct groat_kernel_info {
  * share the store.  A process that compiles and then dies or stops is waited
  * for no longer than some seconds, one that goes on and on for half a minute;
  * then the kernel is compiled here.  Errors: INVALID, NO_DEVICE,
- * COMPILE_FAILED, LOAD_FAILED, NO_MEMORY.  Release with
- * groat_kernel_release().  origin may be NULL. */
+ * COMPILE_FAILED, LOAD_FAILED, NO_MEMORY, SEALED.  What failed to compile is
+ * not compiled again for a second: it fails with the same text and log until
+ * then; for two after the second failure, and so on, up to a minute.  Release
+ * with groat_kernel_release().  origin may be NULL. */
 GROAT_API groat_status groat_kernel_get(groat_context *context,
                                         const char *spec, const char *target,
                                         groat_kernel **out,
@@ -373,10 +377,37 @@ GROAT_API void *groat_kernel_native(const groat_kernel *kernel);
  * else free *binary with groat_free().  info (may be NULL): its texts are the
  * spec's and live until its next groat_build() or groat_spec_set(); its origin
  * is MEMORY where another thread has just made it.  Errors: INVALID, NO_DEVICE
- * (no compiler), COMPILE_FAILED, NO_MEMORY. */
+ * (no compiler), COMPILE_FAILED, NO_MEMORY, SEALED (not in the store). */
 GROAT_API groat_status groat_build(groat_spec *spec, void **binary,
                                    size_t *bytes, groat_kernel_info *info,
                                    groat_error *error);
+
+/* ---- serving -----------------------------------------------------------
+ *
+ * A server gets its kernels when it starts, seals the context, and from then on
+ * nothing compiles, loads or waits on the path of a request. */
+
+/* Seals a context: groat_kernel_get() answers from memory alone.  What is not
+ * there is SEALED, or the fallback of its family.  Such a miss takes no lock
+ * and makes no system call, and once it was seen no memory either; it is
+ * counted (groat_cache_stat.sealed).  The first miss of each kernel, of 32 at
+ * most, writes a line to the log that names the nearest kernel, of memory and
+ * of the store, and the first field of its identity that is another.  The store
+ * is searched for the first such line only.  What is under way when the context
+ * is sealed is finished.  groat_build() compiles nothing either.  Any thread;
+ * sealing twice is no error. */
+GROAT_API void groat_seal(groat_context *context);
+/* Undoes groat_seal(). */
+GROAT_API void groat_unseal(groat_context *context);
+
+/* Makes a kernel the answer to gets of other kernels of its family and target
+ * that are not in memory while the context is sealed; their origin is
+ * FROM_FALLBACK.  One per family and target: the last one that was named.  The
+ * context keeps it; the caller may release its own handle.  Any thread. Errors:
+ * NO_MEMORY. */
+GROAT_API groat_status groat_fallback_set(groat_context *context,
+                                          groat_kernel *kernel,
+                                          groat_error *error);
 
 /* ---- launch, memory, devices ------------------------------------------- */
 
@@ -714,6 +745,10 @@ typedef struct groat_cache_stat {
     uint64_t waits;     /* kernels that another was seen to compile       */
     uint64_t takeovers; /* of these, it died or stopped: compiled here    */
     uint64_t timeouts;  /* of these, it took too long: compiled here, too */
+    /* Added after 0.1: what was not made. */
+    uint64_t sealed;    /* misses of a sealed context                     */
+    uint64_t fallbacks; /* of these, answered with a fallback             */
+    uint64_t refusals;  /* failures to compile that were known            */
 } groat_cache_stat;
 
 typedef struct groat_cache_entry {

@@ -66,6 +66,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/context.c \
 	%D%/core/core.h \
 	%D%/core/device.c \
+	%D%/core/failures.c \
+	%D%/core/failures.h \
 	%D%/core/families.c \
 	%D%/core/flight.c \
 	%D%/core/kernel.c \
@@ -74,6 +76,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/machine.c \
 	%D%/core/maps.c \
 	%D%/core/maps.h \
+	%D%/core/seal.c \
+	%D%/core/seal.h \
 	%D%/core/spec.c \
 	%D%/core/stored.c \
 	%D%/core/table.c \

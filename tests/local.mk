@@ -73,6 +73,7 @@ groat_pipe_tests = \
 	%D%/pipe/test_path \
 	%D%/pipe/test_processes \
 	%D%/pipe/test_race \
+	%D%/pipe/test_serving \
 	%D%/pipe/test_tensor_maps
 
 # What groat does with the vendors' libraries, on stand-ins.

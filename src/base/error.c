@@ -36,6 +36,8 @@ const char *groat_status_name(groat_status status)
         return "judged wrong";
     case GROAT_IO:
         return "input/output error";
+    case GROAT_SEALED:
+        return "sealed";
     }
     return "unknown status";
 }

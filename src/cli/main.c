@@ -35,6 +35,7 @@ int groat__exit_of(groat_status status)
     case GROAT_LAUNCH_FAILED:
     case GROAT_JUDGED:
     case GROAT_IO:
+    case GROAT_SEALED:
         break;
     }
     return GROAT__EXIT_FAILED;

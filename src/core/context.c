@@ -251,7 +251,8 @@ static groat_status init_locks(groat_context *context, groat_error *error)
         status = groat__machine_init(&context->machines[i], error);
     if (status == GROAT_OK && (pthread_mutex_init(&context->lock, NULL) != 0 ||
                                pthread_cond_init(&context->landed, NULL) != 0 ||
-                               pthread_mutex_init(&context->maps.lock, NULL)))
+                               pthread_mutex_init(&context->maps.lock, NULL) ||
+                               !groat__failures_init(&context->failures)))
         status = groat__fail(error, GROAT_NO_MEMORY, "no memory for locks");
     return status;
 }
@@ -305,6 +306,8 @@ void groat_close(groat_context *context)
         return;
     groat__kernel_table_free(&context->table);
     groat__maps_free(&context->maps);
+    groat__seal_free(&context->seal);
+    groat__failures_free(&context->failures);
     while (context->kernels != NULL) {
         groat_kernel *kernel = context->kernels;
 

@@ -12,7 +12,9 @@
 #include "backend/backend.h"
 #include "base/hash.h"
 #include "cache/cache.h"
+#include "core/failures.h"
 #include "core/maps.h"
+#include "core/seal.h"
 #include "core/table.h"
 #include "spec/key.h"
 #include "spec/param.h"
@@ -67,6 +69,8 @@ struct groat_context {
     groat_kernel *kernels;
     groat__kernel_table table;
     groat__maps maps;
+    groat__seal seal;
+    groat__failures failures;
     char default_target[48];
     _Atomic(const char *) default_ready;
     atomic_uint_fast64_t memory_hits;
@@ -84,6 +88,7 @@ struct groat_kernel {
     char *target;
     char *entry;
     char *log;
+    char *identity;
     groat__digest key;
     groat_origin origin;
     double compile_ms;
@@ -151,11 +156,31 @@ void groat__flight_land(groat_context *context, groat__flight *flight,
                         groat_status status, const groat_error *error,
                         groat_kernel *kernel, const groat__made *made);
 
-/* spec.c: the identity text of a spec on its target, and its key.  Errors:
+/* spec.c: the values of a spec's text; allocates nothing unless it fails.
+ * Errors: INVALID. */
+groat_status groat__spec_params(groat_context *context, const char *text,
+                                const groat__target *target, groat__params *out,
+                                groat_error *error);
+
+/* The identity text of a spec on its target, and its key.  Errors:
  * NO_DEVICE when the target's compiler is not to be had. */
 groat_status groat__spec_identity(groat_context *context,
                                   const groat__params *params, groat__str *text,
                                   groat__digest *key, groat_error *error);
+
+/* seal.c: the answer to a miss of a sealed context: its family's fallback
+ * (retained), else SEALED.  Counts it. */
+groat_status groat__seal_refuse(groat_context *context, const char *spec,
+                                size_t spec_len, const char *target,
+                                groat_kernel **out, groat_origin *origin,
+                                groat_error *error);
+/* Writes the line about a miss, unless there were enough of them. */
+void groat__seal_explain(groat_context *context, const groat__params *params);
+
+/* machine.c: the identity lines of a target's compiler if they were asked for
+ * before, else NULL. */
+const char *groat__machine_known(groat_context *context,
+                                 const groat__target *target);
 
 /* kernel.c */
 void groat__kernel_free(groat_kernel *kernel);

@@ -24,13 +24,15 @@ typedef struct journey {
     groat__str entry;
     groat__shape shape;
     groat__made made;
+    bool sealed; /* when it began */
 } journey;
 
 const char *groat_origin_name(groat_origin origin)
 {
-    static const char *const names[] = {"compiled", "disk", "memory"};
+    static const char *const names[] = {"compiled", "disk", "memory",
+                                        "fallback"};
 
-    return (unsigned)origin < 3 ? names[origin] : "unknown";
+    return (unsigned)origin < 4 ? names[origin] : "unknown";
 }
 
 /* What every machine of the arch would refuse: a build is told at once. */
@@ -64,6 +66,7 @@ static groat_status begin(journey *j, groat_context *context,
     j->context = context;
     j->params = params;
     j->backend = groat__backend_get(params->target.backend);
+    j->sealed = groat__seal_is_on(&context->seal);
     if (status != GROAT_OK)
         return status;
     for (int i = 0; i < 3; i++) {
@@ -127,6 +130,7 @@ static groat_status compile(journey *j, groat_error *error)
     groat__str_free(&source);
     if (status != GROAT_OK)
         return status;
+    groat__failures_forget(&j->context->failures, &j->key);
     j->made.origin = GROAT_FROM_COMPILER;
     j->made.compile_ms = groat__now_ms() - start;
     (void)atomic_fetch_add(&j->context->compiles, 1);
@@ -144,6 +148,12 @@ static groat_status produce(journey *j, groat_error *error)
     groat__claim claim = GROAT__CLAIM_NONE;
     groat_status status = GROAT_OK;
 
+    if (j->sealed)
+        return groat__fail(error, GROAT_SEALED,
+                           "the context is sealed and %s is not in the store",
+                           j->entry.data);
+    if (groat__failures_answer(&j->context->failures, &j->key, error))
+        return GROAT_COMPILE_FAILED;
     if (j->context->store != NULL)
         claim = groat__store_claim(j->context->store, &j->key, j->identity.data,
                                    &blob);
@@ -153,6 +163,8 @@ static groat_status produce(journey *j, groat_error *error)
         status = compile(j, error);
     if (claim == GROAT__CLAIM_HELD)
         groat__store_release(j->context->store, &j->key);
+    if (status == GROAT_COMPILE_FAILED)
+        groat__failures_note(&j->context->failures, &j->key, error);
     return status;
 }
 
@@ -186,6 +198,7 @@ static groat_kernel *new_kernel(const journey *j)
     kernel->target = copy(j->params->target.text, &failed);
     kernel->entry = copy(j->entry.data, &failed);
     kernel->log = copy(j->made.binary.log, &failed);
+    kernel->identity = copy(j->identity.data, &failed);
     kernel->key = j->key;
     kernel->origin = j->made.origin;
     kernel->compile_ms = j->made.compile_ms;
@@ -205,6 +218,7 @@ void groat__kernel_free(groat_kernel *kernel)
     free(kernel->target);
     free(kernel->entry);
     free(kernel->log);
+    free(kernel->identity);
     free(kernel);
 }
 
@@ -277,6 +291,7 @@ static void remember(groat_context *context, const groat__kernel_name *name,
 {
     (void)pthread_mutex_lock(&context->lock);
     groat__kernel_table_add(&context->table, name, kernel);
+    groat__seal_renew(&context->seal);
     (void)pthread_mutex_unlock(&context->lock);
 }
 
@@ -348,6 +363,67 @@ static groat__kernel_name name_of_text(const char *spec, const char *target)
     return (groat__kernel_name){spec, strlen(spec), target, strlen(target)};
 }
 
+static groat_status give_hit(groat_context *context, groat_kernel *kernel,
+                             groat_kernel **out, groat_origin *origin)
+{
+    (void)atomic_fetch_add(&context->memory_hits, 1);
+    if (origin != NULL)
+        *origin = GROAT_FROM_MEMORY;
+    *out = groat_kernel_retain(kernel);
+    return GROAT_OK;
+}
+
+/* A sealed context's answer where the values are not in the table. */
+static groat_status get_sealed_values(groat_context *context,
+                                      const groat__params *params,
+                                      groat_kernel **out, groat_origin *origin,
+                                      groat_error *error)
+{
+    owner whose;
+    groat__kernel_name name = name_of(params, &whose);
+
+    if (groat__seal_note(&context->seal,
+                         groat__seal_mark(&context->seal, &name)))
+        groat__seal_explain(context, params);
+    return groat__seal_refuse(context, params->family->name,
+                              strlen(params->family->name), params->target.text,
+                              out, origin, error);
+}
+
+/* The same where the text is not: it may be another text of a kernel that is
+ * in memory.  A text that was refused before is not read again. */
+static groat_status get_sealed_text(groat_context *context, const char *spec,
+                                    const char *target, groat_kernel **out,
+                                    groat_origin *origin, groat_error *error)
+{
+    groat__kernel_name name = name_of_text(spec, target);
+    uint64_t mark = groat__seal_mark(&context->seal, &name);
+    groat__target where;
+    groat__params params;
+    groat_kernel *kernel;
+    groat_status status;
+    owner whose;
+
+    if (groat__seal_has(&context->seal, mark))
+        return groat__seal_refuse(context, spec, strlen(spec), target, out,
+                                  origin, error);
+    status = groat__context_target(context, target, &where, error);
+    if (status == GROAT_OK)
+        status = groat__spec_params(context, spec, &where, &params, error);
+    if (status != GROAT_OK)
+        return status;
+    name = name_of(&params, &whose);
+    kernel = groat__kernel_table_find(&context->table, &name);
+    if (kernel == NULL) {
+        status = get_sealed_values(context, &params, out, origin, error);
+        (void)groat__seal_note(&context->seal, mark);
+        return status;
+    }
+    name = name_of_text(spec, target);
+    remember(context, &name, kernel);
+    return give_hit(context, kernel, out, origin);
+}
+
 groat_status groat_kernel_get(groat_context *context, const char *spec,
                               const char *target, groat_kernel **out,
                               groat_origin *origin, groat_error *error)
@@ -360,13 +436,10 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     if (target == NULL)
         target = groat_default_target(context);
     kernel = spec == NULL ? NULL : groat_kernel_lookup(context, spec, target);
-    if (kernel != NULL) {
-        (void)atomic_fetch_add(&context->memory_hits, 1);
-        if (origin != NULL)
-            *origin = GROAT_FROM_MEMORY;
-        *out = groat_kernel_retain(kernel);
-        return GROAT_OK;
-    }
+    if (kernel != NULL)
+        return give_hit(context, kernel, out, origin);
+    if (spec != NULL && groat__seal_is_on(&context->seal))
+        return get_sealed_text(context, spec, target, out, origin, error);
     status = groat_spec_parse(context, spec, target, &parsed, error);
     if (status == GROAT_OK)
         status = get(context, &parsed->params, &kernel, origin, error);
@@ -384,13 +457,12 @@ groat_status groat_kernel_get_spec(groat_spec *spec, groat_kernel **out,
 {
     groat_kernel *kernel = groat_kernel_lookup_spec(spec);
 
-    if (kernel == NULL)
-        return get(spec->context, &spec->params, out, origin, error);
-    (void)atomic_fetch_add(&spec->context->memory_hits, 1);
-    if (origin != NULL)
-        *origin = GROAT_FROM_MEMORY;
-    *out = groat_kernel_retain(kernel);
-    return GROAT_OK;
+    if (kernel != NULL)
+        return give_hit(spec->context, kernel, out, origin);
+    if (groat__seal_is_on(&spec->context->seal))
+        return get_sealed_values(spec->context, &spec->params, out, origin,
+                                 error);
+    return get(spec->context, &spec->params, out, origin, error);
 }
 
 groat_kernel *groat_kernel_lookup(const groat_context *context,

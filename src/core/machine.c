@@ -111,6 +111,18 @@ static size_t arch_index(const groat__arch *arch)
     return index;
 }
 
+const char *groat__machine_known(groat_context *context,
+                                 const groat__target *target)
+{
+    groat__machine *machine = &context->machines[target->backend];
+    const char *text;
+
+    (void)pthread_mutex_lock(&machine->lock);
+    text = machine->compiler_text[arch_index(target->arch)];
+    (void)pthread_mutex_unlock(&machine->lock);
+    return text;
+}
+
 groat_status groat__machine_identity(groat_context *context,
                                      const groat__target *target,
                                      const char **text, groat_error *error)

@@ -25,6 +25,18 @@ static groat_status unknown_family(const groat_context *context,
     return GROAT_INVALID;
 }
 
+groat_status groat__spec_params(groat_context *context, const char *text,
+                                const groat__target *target, groat__params *out,
+                                groat_error *error)
+{
+    size_t len = strcspn(text, ":");
+
+    if (groat__context_family(context, text, len) == NULL)
+        return unknown_family(context, text, len, error);
+    return groat__params_parse(groat__context_family, context, text, target,
+                               out, error);
+}
+
 groat_status groat_spec_parse(groat_context *context, const char *text,
                               const char *target, groat_spec **out,
                               groat_error *error)
@@ -38,14 +50,11 @@ groat_status groat_spec_parse(groat_context *context, const char *text,
     status = groat__context_target(context, target, &where, error);
     if (status != GROAT_OK)
         return status;
-    if (groat__context_family(context, text, strcspn(text, ":")) == NULL)
-        return unknown_family(context, text, strcspn(text, ":"), error);
     spec = calloc(1, sizeof(*spec));
     if (spec == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a spec");
     spec->context = context;
-    status = groat__params_parse(groat__context_family, context, text, &where,
-                                 &spec->params, error);
+    status = groat__spec_params(context, text, &where, &spec->params, error);
     if (status != GROAT_OK) {
         groat_spec_free(spec);
         return status;

@@ -46,6 +46,9 @@ groat_status groat_cache_stat_get(groat_context *context,
         return status;
     found.memory_hits = atomic_load(&context->memory_hits);
     found.compiles = atomic_load(&context->compiles);
+    found.sealed = atomic_load(&context->seal.misses);
+    found.refusals = atomic_load(&context->failures.answers);
+    found.fallbacks = atomic_load(&context->seal.fallbacks);
     memcpy(stat, &found,
            found.size < sizeof(found) ? found.size : sizeof(found));
     return GROAT_OK;

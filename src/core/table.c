@@ -29,7 +29,7 @@ typedef struct groat__kernel_table_view {
     _Atomic(entry *) at[];
 } view;
 
-static uint64_t hash_of(const groat__kernel_name *name)
+uint64_t groat__kernel_name_hash(const groat__kernel_name *name)
 {
     return groat__hash64(name->first, name->first_bytes) ^
            groat__hash64(name->second, name->second_bytes) *
@@ -53,7 +53,7 @@ groat_kernel *groat__kernel_table_find(const groat__kernel_table *table,
 
     if (v == NULL)
         return NULL;
-    hash = hash_of(name);
+    hash = groat__kernel_name_hash(name);
     for (size_t i = (size_t)hash;; i++) {
         const entry *e = atomic_load_explicit(&v->at[i & (v->slots - 1)],
                                               memory_order_acquire);
@@ -112,7 +112,7 @@ void groat__kernel_table_add(groat__kernel_table *table,
     e = malloc(sizeof(*e) + name->first_bytes + name->second_bytes);
     if (e == NULL)
         return;
-    e->hash = hash_of(name);
+    e->hash = groat__kernel_name_hash(name);
     e->kernel = kernel;
     e->first_bytes = name->first_bytes;
     e->second_bytes = name->second_bytes;

@@ -18,6 +18,8 @@ typedef struct groat__kernel_name {
     size_t second_bytes;
 } groat__kernel_name;
 
+uint64_t groat__kernel_name_hash(const groat__kernel_name *name);
+
 struct groat__kernel_table_view;
 
 typedef struct groat__kernel_table {

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * seal.c answers for a sealed context, where nothing is made any more: which
+ * misses are known, what stands in for them, and the line that says which
+ * kernel came nearest.
+ *
+ * Invariant: a name is known to be absent only within an epoch; a kernel that
+ * gets a name begins a new one, so that what came into memory is never refused
+ * for having been absent.  Known names are hashes in a few places each: one
+ * that was overwritten is found out again.
+ * Locking: none, but in the line about a new miss and in groat_fallback_set.
+ */
+#include "core/seal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/core.h"
+
+typedef struct groat__fallback {
+    const char *target;
+    size_t family_len;
+    const char *family; /* a kernel's spec, which starts with it */
+    _Atomic(groat_kernel *) kernel;
+    struct groat__fallback *next;
+} fallback;
+
+/* ---- known misses ------------------------------------------------------ */
+
+uint64_t groat__seal_mark(const groat__seal *seal,
+                          const groat__kernel_name *name)
+{
+    uint64_t epoch = atomic_load_explicit(&seal->epoch, memory_order_acquire);
+    uint64_t mark = groat__kernel_name_hash(name) ^ epoch * 0xD6E8FEB86659FD93u;
+
+    return mark | 1; /* 0: the place is free */
+}
+
+static size_t first_place(uint64_t mark)
+{
+    return (mark >> 32) % (GROAT__SEAL_NAMES / GROAT__SEAL_WAYS) *
+           GROAT__SEAL_WAYS;
+}
+
+bool groat__seal_has(const groat__seal *seal, uint64_t mark)
+{
+    size_t first = first_place(mark);
+
+    for (size_t i = 0; i < GROAT__SEAL_WAYS; i++)
+        if (atomic_load_explicit(&seal->known[first + i],
+                                 memory_order_relaxed) == mark)
+            return true;
+    return false;
+}
+
+bool groat__seal_note(groat__seal *seal, uint64_t mark)
+{
+    size_t first = first_place(mark);
+    unsigned way;
+
+    if (groat__seal_has(seal, mark))
+        return false;
+    for (size_t i = 0; i < GROAT__SEAL_WAYS; i++) {
+        uint_fast64_t found = 0;
+
+        if (atomic_compare_exchange_strong(&seal->known[first + i], &found,
+                                           mark))
+            return true;
+        if (found == mark) /* by another thread, just now */
+            return false;
+    }
+    way = atomic_fetch_add(&seal->next, 1) % GROAT__SEAL_WAYS;
+    atomic_store(&seal->known[first + way], mark);
+    return true;
+}
+
+void groat__seal_renew(groat__seal *seal)
+{
+    (void)atomic_fetch_add_explicit(&seal->epoch, 1, memory_order_release);
+}
+
+void groat_seal(groat_context *context)
+{
+    if (atomic_exchange(&context->seal.on, true))
+        return;
+    atomic_store(&context->seal.lines, 0);
+    atomic_store(&context->seal.searched, false);
+    groat__seal_renew(&context->seal);
+}
+
+void groat_unseal(groat_context *context)
+{
+    atomic_store(&context->seal.on, false);
+}
+
+/* ---- fallbacks --------------------------------------------------------- */
+
+static fallback *find_fallback(const groat__seal *seal, const char *family,
+                               size_t len, const char *target)
+{
+    fallback *f = atomic_load_explicit(&seal->list, memory_order_acquire);
+
+    while (f != NULL &&
+           (f->family_len != len || memcmp(f->family, family, len) != 0 ||
+            strcmp(f->target, target) != 0))
+        f = f->next;
+    return f;
+}
+
+groat_status groat_fallback_set(groat_context *context, groat_kernel *kernel,
+                                groat_error *error)
+{
+    groat__seal *seal = &context->seal;
+    size_t len = strcspn(kernel->spec, ":");
+    groat_status status = GROAT_OK;
+    fallback *f;
+
+    (void)pthread_mutex_lock(&context->lock);
+    f = find_fallback(seal, kernel->spec, len, kernel->target);
+    if (f != NULL) {
+        atomic_store_explicit(&f->kernel, kernel, memory_order_release);
+    } else if ((f = calloc(1, sizeof(*f))) == NULL) {
+        status =
+            groat__fail(error, GROAT_NO_MEMORY, "no memory for a fallback");
+    } else {
+        /* The context keeps the kernel, and with it these texts. */
+        f->family = kernel->spec;
+        f->family_len = len;
+        f->target = kernel->target;
+        atomic_init(&f->kernel, kernel);
+        f->next = atomic_load(&seal->list);
+        atomic_store_explicit(&seal->list, f, memory_order_release);
+    }
+    (void)pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
+void groat__seal_free(groat__seal *seal)
+{
+    fallback *f = atomic_load(&seal->list);
+
+    while (f != NULL) {
+        fallback *next = f->next;
+
+        free(f);
+        f = next;
+    }
+}
+
+groat_status groat__seal_refuse(groat_context *context, const char *spec,
+                                size_t spec_len, const char *target,
+                                groat_kernel **out, groat_origin *origin,
+                                groat_error *error)
+{
+    groat__seal *seal = &context->seal;
+    const char *colon = memchr(spec, ':', spec_len);
+    size_t len = colon == NULL ? spec_len : (size_t)(colon - spec);
+    fallback *f = find_fallback(seal, spec, len, target);
+
+    (void)atomic_fetch_add_explicit(&seal->misses, 1, memory_order_relaxed);
+    if (f == NULL)
+        return groat__fail(error, GROAT_SEALED,
+                           "the context is sealed and has no such kernel of "
+                           "%.*s on %s in memory",
+                           (int)(len < 64 ? len : 64), spec, target);
+    (void)atomic_fetch_add_explicit(&seal->fallbacks, 1, memory_order_relaxed);
+    if (origin != NULL)
+        *origin = GROAT_FROM_FALLBACK;
+    *out = groat_kernel_retain(
+        atomic_load_explicit(&f->kernel, memory_order_acquire));
+    return GROAT_OK;
+}
+
+/* ---- the line about a miss --------------------------------------------- */
+
+/* What is searched for, and the nearest so far. */
+typedef struct search {
+    const char *wanted; /* an identity */
+    size_t distance;    /* lines of it that are others; SIZE_MAX: none yet */
+    groat__str label;   /* what the nearest is called */
+    groat__str field;   /* its first line that is another, in words */
+} search;
+
+static size_t line_of(const char *text)
+{
+    return strcspn(text, "\n");
+}
+
+static const char *next_line(const char *text)
+{
+    text += line_of(text);
+    return *text == '\0' ? text : text + 1;
+}
+
+static bool same_line(const char *a, const char *b)
+{
+    size_t len = line_of(a);
+
+    return line_of(b) == len && memcmp(a, b, len) == 0;
+}
+
+/* Lines of two identities that differ; SIZE_MAX for those of two families. */
+static size_t distance_of(const char *a, const char *b)
+{
+    static const char family[] = "\nfamily ";
+    const char *mine = strstr(a, family);
+    const char *other = strstr(b, family);
+    size_t distance = 0;
+    size_t name;
+
+    if (mine == NULL || other == NULL)
+        return SIZE_MAX;
+    name = strcspn(mine + strlen(family), " ") + strlen(family) + 1;
+    if (strncmp(mine, other, name) != 0)
+        return SIZE_MAX;
+    for (; *a != '\0' || *b != '\0'; a = next_line(a), b = next_line(b))
+        distance += !same_line(a, b);
+    return distance;
+}
+
+/* Where the values of a line begin: behind "param NAME ", "family NAME ",
+ * "target " and so on; of an arch, at the first that differs. */
+static size_t value_at(const char *mine, const char *other)
+{
+    bool named =
+        strncmp(mine, "param ", 6) == 0 || strncmp(mine, "family ", 7) == 0;
+    size_t at = strcspn(mine, " \n");
+    size_t i;
+
+    if (mine[at] == ' ')
+        at++;
+    if (named) {
+        at += strcspn(mine + at, " \n");
+        at += mine[at] == ' ';
+    } else if (strncmp(mine, "arch ", 5) == 0) {
+        for (i = at; mine[i] == other[i] && mine[i] != '\n' && mine[i]; i++)
+            at = mine[i] == ' ' ? i + 1 : at;
+    }
+    return strncmp(mine, other, at) == 0 ? at : 0;
+}
+
+static void say_value(groat__str *out, const char *value, const char *ends)
+{
+    size_t len = strcspn(value, ends);
+
+    if (len == 0)
+        groat__str_add(out, "absent");
+    else
+        groat__str_addn(out, value, len < 80 ? len : 80);
+}
+
+static void say_field(groat__str *out, const char *a, const char *b)
+{
+    const char *ends;
+    size_t at;
+
+    while (*a != '\0' && same_line(a, b)) {
+        a = next_line(a);
+        b = next_line(b);
+    }
+    at = value_at(a, b);
+    ends = strncmp(a, "arch ", 5) == 0 ? " \n" : "\n";
+    groat__str_clear(out);
+    if (at > 0) {
+        size_t len = strncmp(a, "arch ", 5) == 0 ? 4 : at - 1;
+
+        groat__str_addn(out, a, len);
+        groat__str_add(out, " is ");
+    }
+    say_value(out, b + at, ends);
+    groat__str_add(out, " there, ");
+    say_value(out, a + at, ends);
+    groat__str_add(out, " here");
+}
+
+static void try_near(search *s, const char *identity, const char *lead,
+                     const char *name, const char *target)
+{
+    size_t distance = distance_of(s->wanted, identity);
+
+    if (distance >= s->distance)
+        return;
+    s->distance = distance;
+    groat__str_clear(&s->label);
+    groat__str_addf(&s->label, "%s%.300s%s%s", lead, name,
+                    *target == '\0' ? "" : " on ", target);
+    if (distance > 0)
+        say_field(&s->field, s->wanted, identity);
+}
+
+static int try_entry(void *user, const groat_cache_entry *entry)
+{
+    search *s = user;
+
+    try_near(s, entry->identity, "entry ", entry->key, "");
+    return s->distance == 0;
+}
+
+static void try_memory(groat_context *context, search *s)
+{
+    groat_kernel *kernel;
+
+    (void)pthread_mutex_lock(&context->lock);
+    kernel = context->kernels;
+    (void)pthread_mutex_unlock(&context->lock);
+    /* Kernels come in at the front and stay until groat_close. */
+    for (; kernel != NULL; kernel = kernel->next)
+        try_near(s, kernel->identity, "", kernel->spec, kernel->target);
+}
+
+/* The entry itself, if it is there; others are searched for once. */
+static void try_store(groat_context *context, search *s)
+{
+    groat__digest key = groat__hash128(s->wanted, strlen(s->wanted));
+    char hex[33];
+
+    if (context->store == NULL)
+        return;
+    groat__hex(hex, key.bytes, sizeof(key.bytes));
+    (void)groat__store_each(context->store, hex, try_entry, s, NULL);
+    if (s->distance > 0 && !atomic_exchange(&context->seal.searched, true))
+        (void)groat__store_each(context->store, NULL, try_entry, s, NULL);
+}
+
+static void write_line(groat_context *context, const char *spec,
+                       const char *target, const search *s)
+{
+    const groat__log *log = &context->env.log;
+
+    if (s->distance == SIZE_MAX)
+        groat__log_line(log, GROAT_LOG_WARNING,
+                        "sealed: %.300s on %s is not in memory, nor is another "
+                        "of its family; said once",
+                        spec, target);
+    else if (s->distance == 0)
+        groat__log_line(log, GROAT_LOG_WARNING,
+                        "sealed: %.300s on %s is not in memory; it is %s of "
+                        "the store and was not loaded; said once",
+                        spec, target, s->label.data);
+    else
+        groat__log_line(log, GROAT_LOG_WARNING,
+                        "sealed: %.300s on %s is not in memory; nearest is %s: "
+                        "%s; said once",
+                        spec, target, s->label.data, s->field.data);
+}
+
+void groat__seal_explain(groat_context *context, const groat__params *params)
+{
+    groat__seal *seal = &context->seal;
+    search s = {.distance = SIZE_MAX};
+    groat__str wanted = {0};
+    groat__str spec = {0};
+    const char *compiler;
+
+    if (context->env.log.fn == NULL ||
+        atomic_fetch_add(&seal->lines, 1) >= GROAT__SEAL_LINES)
+        return;
+    groat__params_text(params, &spec);
+    /* A compiler that nothing was asked of yet is not opened for this. */
+    compiler = groat__machine_known(context, &params->target);
+    groat__key_identity(params, compiler == NULL ? "" : compiler, &wanted);
+    if (!wanted.failed && !spec.failed) {
+        s.wanted = wanted.data;
+        try_memory(context, &s);
+        try_store(context, &s);
+        if (!s.label.failed && !s.field.failed)
+            write_line(context, spec.data, params->target.text, &s);
+    }
+    groat__str_free(&s.label);
+    groat__str_free(&s.field);
+    groat__str_free(&wanted);
+    groat__str_free(&spec);
+}

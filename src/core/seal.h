@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_CORE_SEAL_H
+#define GROAT_CORE_SEAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/table.h"
+
+enum {
+    GROAT__SEAL_NAMES = 1024, /* names of misses that are known, */
+    GROAT__SEAL_WAYS = 8,     /* places among them for one name  */
+    GROAT__SEAL_LINES = 32    /* that are logged                 */
+};
+
+struct groat__fallback;
+
+/* A context's seal, and what it has refused. */
+typedef struct groat__seal {
+    atomic_bool on;
+    atomic_bool searched; /* the store, for a line */
+    atomic_uint lines;
+    atomic_uint next;            /* place that makes room */
+    atomic_uint_fast64_t epoch;  /* of what is known to be absent */
+    atomic_uint_fast64_t misses; /* all, and those with a fallback */
+    atomic_uint_fast64_t fallbacks;
+    atomic_uint_fast64_t known[GROAT__SEAL_NAMES];
+    _Atomic(struct groat__fallback *) list;
+} groat__seal;
+
+static inline bool groat__seal_is_on(const groat__seal *seal)
+{
+    return atomic_load_explicit(&seal->on, memory_order_acquire);
+}
+
+/* What a name is known by in this epoch.  Taken before the name is looked up:
+ * a kernel that comes in meanwhile makes it void. */
+uint64_t groat__seal_mark(const groat__seal *seal,
+                          const groat__kernel_name *name);
+/* Any thread, no lock: whether this was refused before. */
+bool groat__seal_has(const groat__seal *seal, uint64_t mark);
+/* Remembers that it is refused; true when that is new.  What is forgotten is
+ * found out again. */
+bool groat__seal_note(groat__seal *seal, uint64_t mark);
+
+/* A kernel has got a name: one that was refused may be its. */
+void groat__seal_renew(groat__seal *seal);
+
+void groat__seal_free(groat__seal *seal);
+
+#endif
