@@ -293,6 +293,7 @@ groat_cli_tests = \
 	%D%/cli/completion.sh \
 	%D%/cli/demo.sh \
 	%D%/cli/draw.sh \
+	%D%/cli/example.sh \
 	%D%/cli/failures.sh \
 	%D%/cli/json.sh \
 	%D%/cli/manual.sh \
