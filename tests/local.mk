@@ -115,6 +115,7 @@ groat_family_tests = \
 	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
 	%D%/kernels/test_kv_producer_pipeline \
+	%D%/kernels/test_kv_ring \
 	%D%/kernels/test_paged_row_cases \
 	%D%/kernels/test_paged_row_indices \
 	%D%/kernels/test_paged_row_mutants \
@@ -162,10 +163,13 @@ kv_sources = %D%/kernels/kv_rig.c $(drive_sources)
 	$(drive_sources)
 %C%_kernels_test_paged_row_mutants_SOURCES = \
 	%D%/kernels/test_paged_row_mutants.c $(mutants_sources)
-%C%_kernels_test_kv_producer_pipeline_SOURCES = \
-	%D%/kernels/test_kv_producer_pipeline.c \
+ring_sources = \
 	%D%/kernels/ring_oracle.c \
 	%D%/kernels/ring_rig.c
+%C%_kernels_test_kv_producer_pipeline_SOURCES = \
+	%D%/kernels/test_kv_producer_pipeline.c $(ring_sources)
+%C%_kernels_test_kv_ring_SOURCES = \
+	%D%/kernels/test_kv_ring.c $(ring_sources) $(drive_sources)
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \
 	%D%/kernels/test_subtile_loader_st_8x32.c $(drive_sources)
 %C%_kernels_test_subtile_loader_SOURCES = \
@@ -294,6 +298,7 @@ groat_cli_tests = \
 	%D%/cli/completion.sh \
 	%D%/cli/demo.sh \
 	%D%/cli/draw.sh \
+	%D%/cli/example.sh \
 	%D%/cli/failures.sh \
 	%D%/cli/json.sh \
 	%D%/cli/manual.sh \

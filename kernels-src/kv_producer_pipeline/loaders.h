@@ -42,7 +42,9 @@ struct some_loader {
         return with_queries && tile == 0;
     }
 
-    // Columns of piece `n` of the queries, rows [first, first + q_rows).
+    // Columns of piece `n` of the queries, rows [first, first + q_rows); with
+    // `pair` their bytes count in the even block.
+    template <bool pair>
     GROAT_DEVICE void copy_queries(int n, u32 to, u32 bar, u32 first) const
     {
         constexpr int chunks = padded_depth / granule / ring_pieces;
@@ -53,9 +55,14 @@ struct some_loader {
                 c * granule, static_cast<int>(j.head),
                 static_cast<int>(j.sequence * j.args.query_count + first)};
 
-            tma_load<evict_normal, 3>(j.args.queries,
-                                      to + c * (q_rows * swizzle), bar, where,
-                                      chosen);
+            if constexpr (pair)
+                tma_load_pair<evict_normal, 3>(j.args.queries,
+                                               to + c * (q_rows * swizzle), bar,
+                                               where, chosen);
+            else
+                tma_load<evict_normal, 3>(j.args.queries,
+                                          to + c * (q_rows * swizzle), bar,
+                                          where, chosen);
         }
     }
 
@@ -63,11 +70,12 @@ struct some_loader {
     // one of its own.
     template <int n> GROAT_DEVICE void bring_queries() const
     {
-        copy_queries(n, j.base, at.template full<n>(), j.first_query());
+        copy_queries<leader_counts>(n, j.base, at.template full<n>(),
+                                    j.first_query());
         if constexpr (q_tiles == 2) {
             mbarrier_expect(j.q1_bar(n), q_bytes, chosen);
-            copy_queries(n, j.base + q1_at, j.q1_bar(n),
-                         j.first_query() + q_rows);
+            copy_queries<false>(n, j.base + q1_at, j.q1_bar(n),
+                                j.first_query() + q_rows);
         }
     }
 };
@@ -184,7 +192,7 @@ struct box_loader : some_loader, by_pieces<box_loader<lane_count>> {
         at.template expect<n>(bytes, chosen && (!leader_counts || j.rank == 0));
         if constexpr (entry == entry_trace)
             note_step(kind, l, which, n, bytes);
-        if constexpr (with_queries && kind == of_keys)
+        if constexpr (with_queries && kind == of_keys && which == n)
             if (has_queries())
                 bring_queries<n>();
     }
@@ -307,7 +315,7 @@ struct cell_loader : some_loader, by_pieces<cell_loader<threads>> {
         u32 to = at.template slot_ptr<n>();
 
         at.template acquire<n>();
-        if constexpr (with_queries && kind == of_keys)
+        if constexpr (with_queries && kind == of_keys && which == n)
             if (has_queries())
                 bring_queries<n>();
         if constexpr (kind == of_keys)

@@ -487,12 +487,15 @@ static void take_step(ring *r, const turn *t, const place *at, int64_t piece)
 {
     const groat__walk_shape *s = &r->c->s;
     int64_t full = r->slot * s->ring_pieces + piece;
-    int64_t bytes = r->step == 0 && s->BM > 0 ? s->q_bytes : 0;
+    bool both = s->mode == PAIR_MULTICAST || s->mode == PAIR_SM100;
+    int64_t bytes = r->step == 0 && s->BM > 0
+                        ? s->q_bytes * (s->mode == PAIR_SM100 ? 2 : 1)
+                        : 0;
 
     for (int64_t rank = 0; rank < 2; rank++) {
         cut p = cut_of(s, t->values, t->part + piece, rank);
 
-        if (rank == r->rank || s->mode == PAIR_MULTICAST)
+        if (rank == r->rank || both)
             bytes += each_box(r->c, &p, at, NULL, NULL);
     }
     put_record(r, piece, 0,

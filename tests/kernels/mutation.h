@@ -33,9 +33,8 @@ static inline const char *mutation_find(const char *text, const mutation *m)
     return at;
 }
 
-/* Writes a file of family `name`: a text after one change. */
-static inline void mutation_write(rig *r, const char *name, const char *file,
-                                  const char *text, const mutation *m)
+/* A text after one change; free it. */
+static inline char *mutation_text(const char *text, const mutation *m)
 {
     const char *at = mutation_find(text, m);
     groat__str out = {0};
@@ -43,8 +42,17 @@ static inline void mutation_write(rig *r, const char *name, const char *file,
     groat__str_addn(&out, text, (size_t)(at - text));
     groat__str_add(&out, m->to);
     groat__str_add(&out, at + strlen(m->from));
-    rig_write_source(r, name, file, out.data);
-    groat__str_free(&out);
+    return groat__str_take(&out);
+}
+
+/* Writes a file of family `name`: a text after one change. */
+static inline void mutation_write(rig *r, const char *name, const char *file,
+                                  const char *text, const mutation *m)
+{
+    char *changed = mutation_text(text, m);
+
+    rig_write_source(r, name, file, changed);
+    free(changed);
 }
 
 #endif

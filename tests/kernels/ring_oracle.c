@@ -30,7 +30,7 @@ static void derive(ring_case *c)
     c->g = c->span / c->elem;
     c->wide = ring_divup(c->depth, c->g) * c->g;
     c->ctas = c->mode == RING_SINGLE ? 1 : 2;
-    c->halves = c->mode == RING_LOCAL ? 2 : 1;
+    c->halves = c->mode == RING_LOCAL || c->mode == RING_SM100 ? 2 : 1;
     c->parts = c->order == RING_SPLIT ? c->pieces : 1;
     c->m = c->order == RING_SPLIT ? 1 : c->pieces;
     c->k_rows = c->BN / c->halves;
@@ -329,16 +329,24 @@ static void cell_after(const block *b, int64_t t, int64_t n, int64_t byte,
     memset(to, RING_POISON, 16);
 }
 
-int64_t ring_expected(const ring_case *c, const ring_tile *t,
-                      const ring_spot *at, int64_t n, int64_t rank)
+/* Each 16 bytes of the piece that a box brings to this block. */
+static int64_t brought(const ring_case *c, const ring_tile *t,
+                       const ring_spot *at, int64_t n, int64_t rank)
 {
     int64_t bytes = 0;
 
-    /* Each 16 bytes of the piece that a box brings. */
     for (int64_t b = 0; b < c->piece; b += 16)
         if (address_at(c, t, at, n, rank, b) != -2)
             bytes += 16;
     return bytes;
+}
+
+int64_t ring_expected(const ring_case *c, const ring_tile *t,
+                      const ring_spot *at, int64_t n, int64_t rank)
+{
+    if (c->mode == RING_SM100)
+        return brought(c, t, at, n, 0) + brought(c, t, at, n, 1);
+    return brought(c, t, at, n, rank);
 }
 
 static int64_t query_bytes(const ring_case *c)
@@ -352,7 +360,7 @@ static void expect_queries(const block *b)
     const ring_case *c = b->c;
     int64_t tile = c->q_rows * c->wide * c->elem;
     int64_t first = b->y / c->heads * c->queries +
-                    (c->mode == RING_MULTICAST ? b->rank : 0) * c->BM;
+                    (c->mode == RING_LOCAL ? 0 : b->rank) * c->BM;
 
     for (int64_t at = 0; at < query_bytes(c); at += 16) {
         int64_t in = at % tile;
@@ -420,7 +428,8 @@ static void expect_trace(const block *b)
             int64_t bytes = ring_expected(c, &tile, &at, n, b->rank);
 
             if (t == 0)
-                bytes += query_bytes(c) / c->q_tiles / c->m;
+                bytes += query_bytes(c) / c->q_tiles / c->m *
+                         (c->mode == RING_SM100 ? 2 : 1);
             put_record(b->out + (t * c->m + n) * RING_RECORD,
                        (const int64_t[]){tile.values, tile.tile, tile.part + n,
                                          t % c->slots, full,

@@ -24,7 +24,7 @@ enum { RING_SEQUENCES = 4, RING_RECORD = 32, RING_POISON = 0xEE };
 /* In the order of params.def. */
 enum { RING_IMAGE, RING_TRACE, RING_ISSUES, RING_STREAM, RING_SCORES };
 enum { RING_OUTPUT = RING_SCORES + 1 };
-enum { RING_SINGLE, RING_LOCAL, RING_MULTICAST };
+enum { RING_SINGLE, RING_LOCAL, RING_MULTICAST, RING_SM100 };
 enum { RING_IN_TURN, RING_AHEAD, RING_ONE_Q, RING_SPLIT };
 
 /* A spec in figures of the test's own, and one launch of it. */

@@ -8,7 +8,7 @@ tool=${CLANG_FORMAT-}
 [ -n "$tool" ] || tool=$(command -v clang-format) ||
     skip 'no clang-format here'
 for file in $(project_files | grep -E \
-    '^(src|cache|include|tests)/.*\.[ch]$|^kernels-src/[^/]*/host\.c$'); do
+    '^(src|cache|include|tests|examples)/.*\.[ch]$|^kernels-src/[^/]*/host\.c$'); do
     $tool --dry-run -Werror "$file" >/dev/null 2>&1 ||
         bad "$file is not as clang-format would have it"
 done

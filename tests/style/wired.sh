@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 for file in $(project_files | grep -E \
-    '^(src|cache)/.*\.(c|h|def|inc|sql)$|^kernels-src/|^tests/.*\.(c|h|hip|sh|py)$'); do
+    '^(src|cache)/.*\.(c|h|def|inc|sql)$|^(kernels-src|examples)/|^tests/.*\.(c|h|hip|sh|py)$'); do
     case $file in
     */local.mk) continue ;;
     esac

@@ -182,6 +182,48 @@ START_TEST(tensors_of_published_kernels)
 }
 END_TEST
 
+/* Boxes of a tile in the form of older kernels, whole pages at least: of K, and
+ * of V by groups of 8 keys where a head has several chunks. */
+START_TEST(boxes_of_flat_tiles)
+{
+    static const struct {
+        unsigned rows, dim, page, keys, values; /* 0: no box takes a tile */
+    } known[] = {
+        {128, 64, 16, 0, 0},    {128, 64, 128, 1, 1}, {128, 128, 16, 0, 0},
+        {128, 128, 32, 0, 0},   {128, 128, 64, 0, 0}, {128, 128, 128, 2, 32},
+        {128, 128, 256, 2, 32}, {64, 256, 16, 0, 0},  {64, 256, 64, 4, 32},
+        {256, 128, 64, 0, 0},   {64, 512, 64, 8, 64},
+    };
+
+    for (size_t i = 0; i < COUNT(known); i++)
+        for (unsigned plane = 0; plane < 2; plane++) {
+            const unsigned want = plane == 0 ? known[i].keys : known[i].values;
+            groat_kv_cache c = cache_of(&tables[0]);
+            groat_kv_box b = GROAT_KV_BOX_INIT;
+            groat_tensor t = GROAT_TENSOR_INIT;
+            groat_error error = GROAT_ERROR_INIT;
+            groat_status status;
+
+            c.page = known[i].page;
+            c.dim = known[i].dim;
+            b.form = GROAT_KV_FLAT;
+            b.order = plane == 1 && c.dim > 64 ? GROAT_KV_CHUNK_INNER
+                                               : GROAT_KV_CHUNK_OUTER;
+            b.swizzle = GROAT_SWIZZLE_128;
+            b.page = c.page;
+            b.tile_rows = known[i].rows;
+            status = groat_kv_tensor(&c, plane, 0, &b, &t, &error);
+            if (want == 0) {
+                ck_fails(status, GROAT_INVALID, &error, "tile_rows");
+                continue;
+            }
+            ck_assert_msg(status == GROAT_OK, "%s", error.text);
+            ck_assert_uint_eq(b.tile_rows / t.box[1] * (c.dim / t.box[0]),
+                              want);
+        }
+}
+END_TEST
+
 /* When one copy may take all chunks of a row. */
 static const struct {
     unsigned elem_bytes;
@@ -809,6 +851,7 @@ int main(void)
     TCase *tests = tcase_create("tensors");
 
     tcase_add_loop_test(tests, tensors_of_published_kernels, 0, COUNT(tables));
+    tcase_add_test(tests, boxes_of_flat_tiles);
     tcase_add_test(tests, folds_of_published_kernels);
     tcase_add_test(tests, coordinates_find_their_elements);
     tcase_add_test(tests, strides_may_be_given);

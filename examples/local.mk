@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a user of the library writes: nothing here is built with it.
+EXTRA_DIST += \
+	%D%/paged_sum/README.md \
+	%D%/paged_sum/args.h \
+	%D%/paged_sum/main.c \
+	%D%/paged_sum/paged_sum.h \
+	%D%/paged_sum/params.def
