@@ -98,6 +98,17 @@ static int64_t packed_rows(const groat__cache *c, int64_t tokens)
     return c->planes * c->layers * tokens * (c->head_page ? c->heads : 1);
 }
 
+/* Of one block the library asks for no pitch; its bytes are the buffer's. */
+static groat_status check_stride(const groat__cache *c, int64_t tokens,
+                                 const char *family, groat_error *error)
+{
+    if (c->blocks > 1 || c->stride == 0 || c->stride >= packed_rows(c, tokens))
+        return GROAT_OK;
+    return groat__host_refuse(error, family, "stride", c->stride,
+                              "the one block of the cache has %lld rows",
+                              (long long)packed_rows(c, tokens));
+}
+
 static void describe(groat__cache *c, int64_t tokens)
 {
     groat_kv_cache *cache = &c->cache;
@@ -132,6 +143,8 @@ groat_status groat__cache_plan(groat__cache *c, const char *family,
         return groat__host_refuse(error, family, "tokens", tokens,
                                   "a cache has less than 2147483648 rows");
     status = plan_table(c, family, error);
+    if (status == GROAT_OK)
+        status = check_stride(c, tokens, family, error);
     if (status != GROAT_OK)
         return status;
     describe(c, tokens);

@@ -301,6 +301,9 @@ START_TEST(arguments_that_are_refused)
         {"", "row_bytes=520", "multiples of 16"},
         {"", "row_bytes=256", "would share bytes"},
         {"", "stride=16", "would share bytes"},
+        {"page_size=0,from=ragged", "stride=2047", "has 2048 rows"},
+        {"page_size=0", "stride=1023 batch=1", "has 1024 rows"},
+        {"page_size=0", "stride=2047 batch=1 head_page=1", "has 2048 rows"},
         {"", "stride=2000000000", "less than 2147483648"},
         {"", "batch=4096 heads=1024 tiles=1", "a grid has at most"},
     };
