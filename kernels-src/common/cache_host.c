@@ -40,7 +40,8 @@ static int64_t pages_of(const groat__cache *c, int64_t sequence)
 /* Tokens of a block of the cache, and the blocks that sequences take. */
 static void measure(groat__cache *c, int64_t *tokens)
 {
-    *tokens = c->room;
+    /* Tiles reach over the end of the last sequence, and of the cache. */
+    *tokens = c->keys;
     c->used = c->batch;
     if (c->from == GROAT__CACHE_PAGED) {
         *tokens = c->page;
@@ -48,12 +49,13 @@ static void measure(groat__cache *c, int64_t *tokens)
         for (int64_t b = 0; b < c->batch; b++)
             c->used += pages_of(c, b);
     } else if (c->from == GROAT__CACHE_RAGGED) {
-        /* One block; the last tile may reach out of the last sequence. */
-        *tokens = c->room;
+        *tokens = 0;
         for (int64_t b = 0; b < c->batch; b++)
             *tokens += groat__cache_length(c, b);
         c->used = 1;
     }
+    if (*tokens == 0) /* a block has one */
+        *tokens = 1;
     c->blocks =
         c->from == GROAT__CACHE_PAGED || c->from == GROAT__CACHE_CONTINUOUS
             ? c->used + SPARE
@@ -90,6 +92,23 @@ static groat_status plan_table(groat__cache *c, const char *family,
     return GROAT_OK;
 }
 
+/* Rows of a block that is packed. */
+static int64_t packed_rows(const groat__cache *c, int64_t tokens)
+{
+    return c->planes * c->layers * tokens * (c->head_page ? c->heads : 1);
+}
+
+/* Of one block the library asks for no pitch; its bytes are the buffer's. */
+static groat_status check_stride(const groat__cache *c, int64_t tokens,
+                                 const char *family, groat_error *error)
+{
+    if (c->blocks > 1 || c->stride == 0 || c->stride >= packed_rows(c, tokens))
+        return GROAT_OK;
+    return groat__host_refuse(error, family, "stride", c->stride,
+                              "the one block of the cache has %lld rows",
+                              (long long)packed_rows(c, tokens));
+}
+
 static void describe(groat__cache *c, int64_t tokens)
 {
     groat_kv_cache *cache = &c->cache;
@@ -108,8 +127,7 @@ static void describe(groat__cache *c, int64_t tokens)
     if (c->row_bytes == 0)
         c->row_bytes = c->head_page ? vector : c->heads * vector;
     if (c->stride == 0)
-        c->stride =
-            c->planes * c->layers * tokens * (c->head_page ? c->heads : 1);
+        c->stride = packed_rows(c, tokens);
     cache->token_stride = (uint64_t)c->row_bytes;
     cache->block_stride = (uint64_t)(c->stride * c->row_bytes);
 }
@@ -125,6 +143,8 @@ groat_status groat__cache_plan(groat__cache *c, const char *family,
         return groat__host_refuse(error, family, "tokens", tokens,
                                   "a cache has less than 2147483648 rows");
     status = plan_table(c, family, error);
+    if (status == GROAT_OK)
+        status = check_stride(c, tokens, family, error);
     if (status != GROAT_OK)
         return status;
     describe(c, tokens);

@@ -490,6 +490,7 @@ struct kv_bytes {
     u64 base;       // of the plane and layer
     u32 row_bytes;  // from row to row
     u32 head_bytes; // from head to head of a row
+    u32 rows = ~0u; // of the tensor map that boxes would have
 };
 
 template <typename shape, int threads> struct key_rows {
@@ -527,7 +528,8 @@ template <typename shape, int threads> struct key_rows {
 
     // Enqueues the 16-byte copies of keys [begin, begin + tile) of the tile and
     // columns [depth, depth + cols); the caller commits them.  Columns behind
-    // the head's last become zeros.  Of a partial copy `valid` keys are there.
+    // the head's last become zeros, and rows outside of the cache, as in a box.
+    // Of a partial copy `valid` keys are there.
     template <typename copy, u32 tile>
     GROAT_DEVICE void copy_rows(const kv_bytes &cache, u32 slot, u32 head,
                                 u32 depth, u32 begin, u32 valid,
@@ -548,12 +550,13 @@ template <typename shape, int threads> struct key_rows {
         GROAT_UNROLL
         for (u32 i = 0; i < keys; i++) {
             const u32 r = first + i * step;
-            const bool there = !copy::partial || r < valid;
+            const bool brought = !copy::partial || r < valid;
+            const bool there = brought && rows[i] < cache.rows;
             const u64 from = base + static_cast<u64>(rows[i]) * cache.row_bytes;
 
             if ((tile % step != 0 || tile != shape::BN) && r >= tile)
                 continue;
-            if (copy::partial && !copy::fill && !there)
+            if (copy::partial && !copy::fill && !brought)
                 continue;
             copy_row<copy>(
                 make_buffer(there ? from : cache.base, !there    ? 0

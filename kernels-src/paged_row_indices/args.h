@@ -50,5 +50,6 @@ struct paged_row_indices_args {
     unsigned planes;    /* 2: K and V; 1: both are the same plane            */
     unsigned layers;    /* of the cache; for the host                        */
     unsigned layer;     /* taken                                             */
-    unsigned reserved[5];
+    unsigned rows;      /* of K and of V, those of their tensor maps         */
+    unsigned reserved[4];
 };

@@ -660,6 +660,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.planes = (unsigned)w.v[PLANES];
     args.layers = (unsigned)w.v[LAYERS];
     args.layer = (unsigned)w.v[LAYER];
+    args.rows = (unsigned)w.cache.view[0].rows;
     memcpy(p->args, &args, sizeof(args));
     return GROAT_OK;
 }

@@ -251,9 +251,8 @@ template <int threads> struct thread_loader {
     GROAT_DEVICE void copy_k(const paged_row_indices_args &args, u32 slot) const
     {
         rows.template copy_rows<k_copy, k_tile_rows>(
-            kv_bytes{args.k_cache, args.row_bytes, args.head_bytes}, slot,
-            head_at(args, at), args.k_depth, 0, k_valid(),
-            thread_index());
+            bytes_at(args, args.k_cache), slot, head_at(args, at), args.k_depth,
+            0, k_valid(), thread_index());
     }
 
     GROAT_DEVICE void copy_v(const paged_row_indices_args &args, u32 slot) const
@@ -261,9 +260,15 @@ template <int threads> struct thread_loader {
         GROAT_UNROLL
         for (int sub = 0; sub < v_sub_tiles; sub++)
             rows.template copy_rows<v_copy, v_tile_rows>(
-                kv_bytes{args.v_cache, args.row_bytes, args.head_bytes},
-                slot + sub * v_sub_bytes, head_at(args, at), args.v_depth,
+                bytes_at(args, args.v_cache), slot + sub * v_sub_bytes, head_at(args, at), args.v_depth,
                 sub * v_tile_rows, v_valid(sub), thread_index());
+    }
+
+    // K's or V's cache, whose row 0 is at `base`.
+    GROAT_DEVICE static kv_bytes bytes_at(const paged_row_indices_args &args,
+                                          u64 base)
+    {
+        return kv_bytes{base, args.row_bytes, args.head_bytes, args.rows};
     }
 
     // K or V; where they are of one shape, by the same instructions.
@@ -274,9 +279,8 @@ template <int threads> struct thread_loader {
                       k_slot_rows == v_slot_rows && k_layout == v_layout &&
                       k_fill == v_fill)
             rows.template copy_rows<k_copy, k_tile_rows>(
-                kv_bytes{values ? args.v_cache : args.k_cache, args.row_bytes,
-                         args.head_bytes},
-                slot, head_at(args, at), values ? args.v_depth : args.k_depth,
+                bytes_at(args, values ? args.v_cache : args.k_cache), slot,
+                head_at(args, at), values ? args.v_depth : args.k_depth,
                 0, k_valid(), thread_index());
         else if (values)
             copy_v(args, slot);

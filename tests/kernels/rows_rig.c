@@ -153,8 +153,7 @@ static int64_t place_of(int64_t inner, int64_t span, int64_t row, int64_t col,
     }
 }
 
-/* A plane of the cache: byte `col` of head `head` of key `key`, or -1 where the
- * head has ended. */
+/* A plane of the cache. */
 typedef struct source {
     const drive *d;
     int64_t plane, page, stride, from, dim_bytes;
@@ -184,6 +183,18 @@ static int64_t tokens_of_block(const source *s)
                         rows_argument(s->d, "layers") * heads);
 }
 
+/* Whether the cache has row `row` of a plane and layer: the last one is the
+ * last token of the last block's. */
+static bool has_row(const source *s, int64_t row, int64_t rows_of_layer)
+{
+    int64_t block = s->stride * rows_argument(s->d, "row_bytes");
+    int64_t blocks = (int64_t)s->d->plan.buffers[CACHE].bytes / block;
+
+    return row < (blocks - 1) * s->stride + rows_of_layer;
+}
+
+/* Byte `col` of head `head` of key `key`; 0 where the head or the cache has
+ * ended. */
 static int source_byte(const source *s, int64_t sequence, int64_t head,
                        int64_t key, int64_t col)
 {
@@ -202,14 +213,13 @@ static int source_byte(const source *s, int64_t sequence, int64_t head,
     int64_t token = s->from == PAGED    ? key % s->page
                     : s->from == RAGGED ? table[sequence] + key
                                         : key;
-    int64_t row = block * s->stride +
-                  (s->plane * rows_argument(s->d, "layers") +
-                   rows_argument(s->d, "layer")) *
-                      layer_rows +
-                  (head_page ? head * tokens : 0) + token;
+    int64_t row = block * s->stride + (head_page ? head * tokens : 0) + token;
 
-    if (col >= s->dim_bytes)
+    if (col >= s->dim_bytes || !has_row(s, row, layer_rows))
         return 0;
+    row += (s->plane * rows_argument(s->d, "layers") +
+            rows_argument(s->d, "layer")) *
+           layer_rows;
     return ((const unsigned char *)
                 s->d->host[CACHE])[row * row_bytes +
                                    (head_page ? 0 : head * s->dim_bytes) + col];

@@ -162,20 +162,50 @@ START_TEST(tails_of_page_tables)
 }
 END_TEST
 
-/* A block that the cache has not: zeros, no fault.  With 4 rows to a block of
- * 16 times as many the product stays below 2^31. */
+/* _i: by whom.  A block that the cache has not: zeros, no fault.  With 4 rows
+ * to a block of 16 times as many the product stays below 2^31. */
 START_TEST(blocks_out_of_range)
 {
+    static const char *const by[] = {"one", "lanes", "threads"};
     other_entries other = {1 << 20, false};
     rows_how how = {5, put_entries, &other};
+    char spec[ROWS_SPEC];
     drive d;
 
-    rows_run("page_size=64", "batch=1 heads=1 tiles=1", &how, &d);
+    (void)snprintf(spec, sizeof(spec), "page_size=64,issue=%s", by[_i]);
+    rows_run(spec, "batch=1 heads=1 tiles=1", &how, &d);
     for (int64_t at = 0; at < 65536; at += 16384) {
         ck_assert(!all_are(bytes_of(&d, 0, 0) + at, 8192, 0));
         ck_assert(all_are(bytes_of(&d, 0, 0) + at + 8192, 8192, 0));
     }
     drive_close(&d);
+}
+END_TEST
+
+/* _i: by whom, of the last plane of the last layer.  The cache ends with the
+ * last key of the last sequence, the tiles do not: zeros from there on. */
+START_TEST(caches_that_end_inside_a_tile)
+{
+    static const char *const by[] = {"one", "lanes", "threads"};
+    static const char *const from[] = {"contiguous", "ragged", "continuous"};
+    const char *where = from[_i % 3];
+    char spec[ROWS_SPEC];
+    drive d;
+
+    for (int stream = 0; stream < (_i / 3 == 2 ? 2 : 1); stream++) {
+        (void)snprintf(spec, sizeof(spec),
+                       "entry=%s,page_size=0,from=%s,partial=1,BN=64,issue=%s",
+                       stream ? "stream" : "image", where, by[_i / 3]);
+        rows_run(spec, "batch=1 heads=1 tiles=2 keys=70 layers=1 layer=0",
+                 &plain, &d);
+        rows_check(&d);
+        /* Keys 70 and on of V; continuous blocks have others behind them. */
+        if (!stream && _i % 3 < 2)
+            for (int64_t at = 0; at < 16384; at += 8192)
+                ck_assert(all_are(bytes_of(&d, 1, 0) + 16384 + at + 6 * 128,
+                                  58 * 128, 0));
+        drive_close(&d);
+    }
 }
 END_TEST
 
@@ -271,6 +301,9 @@ START_TEST(arguments_that_are_refused)
         {"", "row_bytes=520", "multiples of 16"},
         {"", "row_bytes=256", "would share bytes"},
         {"", "stride=16", "would share bytes"},
+        {"page_size=0,from=ragged", "stride=2047", "has 2048 rows"},
+        {"page_size=0", "stride=1023 batch=1", "has 1024 rows"},
+        {"page_size=0", "stride=2047 batch=1 head_page=1", "has 2048 rows"},
         {"", "stride=2000000000", "less than 2147483648"},
         {"", "batch=4096 heads=1024 tiles=1", "a grid has at most"},
     };
@@ -377,7 +410,8 @@ int main(void)
     tcase_add_test(tests, missing_pages_become_zeros);
     tcase_add_loop_test(tests, parts_of_one_page, 0, 2);
     tcase_add_test(tests, tails_of_page_tables);
-    tcase_add_test(tests, blocks_out_of_range);
+    tcase_add_loop_test(tests, blocks_out_of_range, 0, 3);
+    tcase_add_loop_test(tests, caches_that_end_inside_a_tile, 0, 9);
     tcase_add_test(tests, products_wrap);
     tcase_add_test(tests, tiles_of_small_pages);
     tcase_add_test(tests, specs_that_are_refused);

@@ -34,6 +34,9 @@
 #define SMALL                                                                  \
     FAMILY "BN=64,page_size=4,partial=1,swizzle=64,v_sub_tiles=2" KEYS         \
            " keys=141"
+#define ENDS                                                                   \
+    FAMILY "BN=64,page_size=0,from=ragged,issue=threads,partial=1"             \
+           " batch=1 heads=1 tiles=2 keys=70"
 #define STREAM                                                                 \
     FAMILY "entry=stream,BN=64,page_size=32,head_dim=64,stages=3,num_warps="   \
            "3" KEYS " blocks=1 tiles=3"
@@ -70,6 +73,7 @@ static const mutant table[] = {
     {BOTH, {"", "", 0, ""}, RIGHT},
     {LOCAL, {"", "", 0, ""}, RIGHT},
     {SMALL, {"", "", 0, ""}, RIGHT},
+    {ENDS, {"", "", 0, ""}, RIGHT},
     {STREAM, {"", "", 0, ""}, RIGHT},
     {RING, {"", "", 0, ""}, RIGHT},
     {TURNS, {"", "", 0, ""}, RIGHT},
@@ -156,7 +160,8 @@ static const mutant table[] = {
      WRONG},
     {SMALL, {KEY, "- begin", 0, ""}, WRONG},
     {SMALL, {KEY, "first % 8, lane * 16", 0, "0, lane * 16"}, JUDGED},
-    {SMALL, {KEY, "r < valid", 0, "true"}, JUDGED},
+    {SMALL, {KEY, "r < valid", 0, "true"}, WRONG},
+    {ENDS, {KEY, "&& rows[i] < cache.rows", 0, ""}, JUDGED},
     /* boxes */
     {IMAGE, {BOXES, "q * page_rows + group", 0, "q + group"}, JUDGED},
     {PART, {BOXES, "column * copy::slot_rows + row", 0, "row"}, JUDGED},
