@@ -152,7 +152,7 @@ _groat() {
     families) _groat_offer "$typed" "$(_groat_names family)" ;;
     cache | bench)
         _groat_offer "$typed" "$(_groat_names subcommand "$command")" ;;
-    run | draw | build | source | key)
+    run | draw | build | source | key | explain)
         _groat_spec "$typed"
         case $typed in
         *:*,*)

@@ -428,6 +428,31 @@ GROAT_API groat_status groat_fallback_set(groat_context *context,
                                           groat_kernel *kernel,
                                           groat_error *error);
 
+/* Where a kernel would come from now. */
+typedef struct groat_explanation {
+    size_t size;
+    groat_origin origin; /* MEMORY, DISK, BUNDLE, or COMPILER: nobody has it */
+    char key[33];
+    uint64_t fields; /* of COMPILER: lines of the identity of the nearest    *
+                      * kernel that are other; 0: none of its family is there */
+    char text[GROAT_ERROR_TEXT]; /* one line of words                        */
+} groat_explanation;
+
+/* A line of two identities that differs: which ("param tile_rows", "compiler
+ * nvrtc" or "" where they share no name), what is wanted, and what the nearest
+ * kernel has; "absent" where there is no such line. */
+typedef void groat_difference_fn(void *user, const char *field,
+                                 const char *wanted, const char *found);
+
+/* Says why groat_kernel_get() would compile, if it would: names the nearest
+ * kernel of memory and store, and calls fn (may be NULL) for each difference.
+ * Compiles and loads nothing; reads the whole list of the store.  Not for the
+ * path of requests.  Errors: INVALID (a size), NO_DEVICE (no compiler),
+ * NO_MEMORY. */
+GROAT_API groat_status groat_explain(groat_spec *spec, groat_explanation *out,
+                                     groat_difference_fn *fn, void *user,
+                                     groat_error *error);
+
 /* ---- launch, memory, devices ------------------------------------------- */
 
 typedef struct groat_launch {

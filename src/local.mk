@@ -78,6 +78,9 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/machine.c \
 	%D%/core/maps.c \
 	%D%/core/maps.h \
+	%D%/core/explain.c \
+	%D%/core/nearest.c \
+	%D%/core/nearest.h \
 	%D%/core/seal.c \
 	%D%/core/seal.h \
 	%D%/core/spec.c \
@@ -101,6 +104,7 @@ groat_SOURCES += \
 	%D%/cli/cmd_devices.c \
 	%D%/cli/cmd_doctor.c \
 	%D%/cli/cmd_draw.c \
+	%D%/cli/cmd_explain.c \
 	%D%/cli/cmd_families.c \
 	%D%/cli/cmd_help.c \
 	%D%/cli/cmd_key.c \

@@ -260,6 +260,7 @@ int groat__cmd_demo(groat__cli *cli);
 int groat__cmd_devices(groat__cli *cli);
 int groat__cmd_doctor(groat__cli *cli);
 int groat__cmd_draw(groat__cli *cli);
+int groat__cmd_explain(groat__cli *cli);
 int groat__cmd_families(groat__cli *cli);
 int groat__cmd_help(groat__cli *cli);
 int groat__cmd_key(groat__cli *cli);

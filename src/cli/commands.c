@@ -130,6 +130,10 @@ static const groat__option key_options[] = {
     ROWS_END,
 };
 
+static const groat__option explain_options[] = {
+    ROW_TARGET, ROW_JSON, ROW_CACHE_DIR, ROW_FAMILIES, ROW_HELP, ROWS_END,
+};
+
 static const groat__option families_options[] = {
     ROW_JSON,
     ROW_FAMILIES,
@@ -222,6 +226,11 @@ const groat__command groat__commands[] = {
      "print the source that the compiler gets", NULL, groat__cmd_source},
     {"key", "SPEC", 1, 1, false, false, key_options,
      "print the key of a kernel", NULL, groat__cmd_key},
+    {"explain", "SPEC", 1, 1, false, false, explain_options,
+     "say why a kernel would be compiled",
+     "Names the nearest kernel of the store, and each field of the identity\n"
+     "that is another.  Exits with 1 if the kernel is not there.\n",
+     groat__cmd_explain},
     {"families", "[NAME]", 0, 1, false, false, families_options,
      "list kernel families, or all about one", NULL, groat__cmd_families},
     {"devices", "", 0, 0, false, false, plain_options,

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "core/core.h"
+#include "core/nearest.h"
 
 typedef struct groat__fallback {
     const char *target;
@@ -174,157 +175,8 @@ groat_status groat__seal_refuse(groat_context *context, const char *spec,
 
 /* ---- the line about a miss --------------------------------------------- */
 
-/* What is searched for, and the nearest so far. */
-typedef struct search {
-    const char *wanted; /* an identity */
-    size_t distance;    /* lines of it that are others; SIZE_MAX: none yet */
-    groat__str label;   /* what the nearest is called */
-    groat__str field;   /* its first line that is another, in words */
-} search;
-
-static size_t line_of(const char *text)
-{
-    return strcspn(text, "\n");
-}
-
-static const char *next_line(const char *text)
-{
-    text += line_of(text);
-    return *text == '\0' ? text : text + 1;
-}
-
-static bool same_line(const char *a, const char *b)
-{
-    size_t len = line_of(a);
-
-    return line_of(b) == len && memcmp(a, b, len) == 0;
-}
-
-/* Lines of two identities that differ; SIZE_MAX for those of two families. */
-static size_t distance_of(const char *a, const char *b)
-{
-    static const char family[] = "\nfamily ";
-    const char *mine = strstr(a, family);
-    const char *other = strstr(b, family);
-    size_t distance = 0;
-    size_t name;
-
-    if (mine == NULL || other == NULL)
-        return SIZE_MAX;
-    name = strcspn(mine + strlen(family), " ") + strlen(family) + 1;
-    if (strncmp(mine, other, name) != 0)
-        return SIZE_MAX;
-    for (; *a != '\0' || *b != '\0'; a = next_line(a), b = next_line(b))
-        distance += !same_line(a, b);
-    return distance;
-}
-
-/* Where the values of a line begin: behind "param NAME ", "family NAME ",
- * "target " and so on; of an arch, at the first that differs. */
-static size_t value_at(const char *mine, const char *other)
-{
-    bool named =
-        strncmp(mine, "param ", 6) == 0 || strncmp(mine, "family ", 7) == 0;
-    size_t at = strcspn(mine, " \n");
-    size_t i;
-
-    if (mine[at] == ' ')
-        at++;
-    if (named) {
-        at += strcspn(mine + at, " \n");
-        at += mine[at] == ' ';
-    } else if (strncmp(mine, "arch ", 5) == 0) {
-        for (i = at; mine[i] == other[i] && mine[i] != '\n' && mine[i]; i++)
-            at = mine[i] == ' ' ? i + 1 : at;
-    }
-    return strncmp(mine, other, at) == 0 ? at : 0;
-}
-
-static void say_value(groat__str *out, const char *value, const char *ends)
-{
-    size_t len = strcspn(value, ends);
-
-    if (len == 0)
-        groat__str_add(out, "absent");
-    else
-        groat__str_addn(out, value, len < 80 ? len : 80);
-}
-
-static void say_field(groat__str *out, const char *a, const char *b)
-{
-    const char *ends;
-    size_t at;
-
-    while (*a != '\0' && same_line(a, b)) {
-        a = next_line(a);
-        b = next_line(b);
-    }
-    at = value_at(a, b);
-    ends = strncmp(a, "arch ", 5) == 0 ? " \n" : "\n";
-    groat__str_clear(out);
-    if (at > 0) {
-        size_t len = strncmp(a, "arch ", 5) == 0 ? 4 : at - 1;
-
-        groat__str_addn(out, a, len);
-        groat__str_add(out, " is ");
-    }
-    say_value(out, b + at, ends);
-    groat__str_add(out, " there, ");
-    say_value(out, a + at, ends);
-    groat__str_add(out, " here");
-}
-
-static void try_near(search *s, const char *identity, const char *lead,
-                     const char *name, const char *target)
-{
-    size_t distance = distance_of(s->wanted, identity);
-
-    if (distance >= s->distance)
-        return;
-    s->distance = distance;
-    groat__str_clear(&s->label);
-    groat__str_addf(&s->label, "%s%.300s%s%s", lead, name,
-                    *target == '\0' ? "" : " on ", target);
-    if (distance > 0)
-        say_field(&s->field, s->wanted, identity);
-}
-
-static int try_entry(void *user, const groat_cache_entry *entry)
-{
-    search *s = user;
-
-    try_near(s, entry->identity, "entry ", entry->key, "");
-    return s->distance == 0;
-}
-
-static void try_memory(groat_context *context, search *s)
-{
-    groat_kernel *kernel;
-
-    (void)pthread_mutex_lock(&context->lock);
-    kernel = context->kernels;
-    (void)pthread_mutex_unlock(&context->lock);
-    /* Kernels come in at the front and stay until groat_close. */
-    for (; kernel != NULL; kernel = kernel->next)
-        try_near(s, kernel->identity, "", kernel->spec, kernel->target);
-}
-
-/* The entry itself, if it is there; others are searched for once. */
-static void try_store(groat_context *context, search *s)
-{
-    groat__digest key = groat__hash128(s->wanted, strlen(s->wanted));
-    char hex[33];
-
-    if (context->store == NULL)
-        return;
-    groat__hex(hex, key.bytes, sizeof(key.bytes));
-    (void)groat__store_each(context->store, hex, try_entry, s, NULL);
-    if (s->distance > 0 && !atomic_exchange(&context->seal.searched, true))
-        (void)groat__store_each(context->store, NULL, try_entry, s, NULL);
-}
-
 static void write_line(groat_context *context, const char *spec,
-                       const char *target, const search *s)
+                       const char *target, const groat__nearest *s)
 {
     const groat__log *log = &context->env.log;
 
@@ -348,7 +200,7 @@ static void write_line(groat_context *context, const char *spec,
 void groat__seal_explain(groat_context *context, const groat__params *params)
 {
     groat__seal *seal = &context->seal;
-    search s = {.distance = SIZE_MAX};
+    groat__nearest nearest;
     groat__str wanted = {0};
     groat__str spec = {0};
     const char *compiler;
@@ -361,14 +213,15 @@ void groat__seal_explain(groat_context *context, const groat__params *params)
     compiler = groat__machine_known(context, &params->target);
     groat__key_identity(params, compiler == NULL ? "" : compiler, &wanted);
     if (!wanted.failed && !spec.failed) {
-        s.wanted = wanted.data;
-        try_memory(context, &s);
-        try_store(context, &s);
-        if (!s.label.failed && !s.field.failed)
-            write_line(context, spec.data, params->target.text, &s);
+        groat__nearest_start(&nearest, wanted.data);
+        groat__nearest_memory(context, &nearest);
+        /* The entry itself, if it is there; others are searched for once. */
+        groat__nearest_store(context, &nearest,
+                             !atomic_exchange(&seal->searched, true));
+        if (!groat__nearest_failed(&nearest))
+            write_line(context, spec.data, params->target.text, &nearest);
+        groat__nearest_free(&nearest);
     }
-    groat__str_free(&s.label);
-    groat__str_free(&s.field);
     groat__str_free(&wanted);
     groat__str_free(&spec);
 }

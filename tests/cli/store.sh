@@ -38,6 +38,22 @@ expect "build into no folder" 1 build $loader --output "$work/no/binary"
 expect "one bad spec of two" 2 build $loader:tile_rows=16 $loader:tile_rows=7
 count "keeps the good one from being built" 2
 
+expect "explain a hit" 0 explain $loader --target cpu:gfx950
+answers "says where it is" "hit: it is in the store"
+expect "explain a miss" 1 explain $loader:tile_rows=32 --target cpu:gfx950
+answers "names the nearest" "nearest is entry $("$groat" key $loader \
+    --target cpu:gfx950)"
+answers "names the field" "param tile_rows is 64 there, 32 here"
+expect "explain a miss by two fields" 1 explain --json \
+    $loader:tile_rows=32,num_warps=8 --target cpu:gfx950
+if [ "$(grep -c '"field": "param ' "$out")" -eq 2 ]; then
+    pass "names both"
+else
+    fail "names both" "$(cat "$out")"
+fi
+expect "explain what has no like" 1 explain subtile_loader --target cpu:gfx950
+answers "says so" "neither memory nor the store has a kernel of its family"
+
 expect "list" 0 cache list
 lines=$(grep -c . "$out")
 [ "$lines" -eq 2 ] && pass "one line each" || fail "one line each" "$lines"

@@ -30,7 +30,7 @@ for command in $commands; do
     answers "$command: help shows its options" "--json"
     expect "help $command" 0 help "$command"
 done
-for command in run build source key; do
+for command in run build source key explain; do
     expect "$command: no SPEC" 2 "$command"
     expect "$command: empty SPEC" 2 "$command" ""
     expect "$command: unknown family" 2 "$command" no_such_family

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# C functions of 60 lines and files of 900 lines at most.  A function starts at
-# a "{" in the first column and ends at the next "}" there; clang-format keeps
-# it so.
+# C functions of 60 lines and files of 900 lines at most; groat.h, which is the
+# manual and has no other part to be moved to, of 1400.  A function starts at a
+# "{" in the first column and ends at the next "}" there; clang-format keeps it
+# so.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 make_scratch
@@ -20,7 +21,10 @@ project_files | grep -E '\.(c|h|cc|hip|sh|py)$' | while read -r file; do
     }
     { last = $0 }
     /^[A-Za-z_].*\(/ { head = $0 }
-    END { if (NR > 900) print file ": " NR " lines, 900 allowed" }' "$file"
+    END {
+        most = file == "include/groat.h" ? 1400 : 900
+        if (NR > most) print file ": " NR " lines, " most " allowed"
+    }' "$file"
 done >"$scratch/found"
 while read -r line; do
     bad "$line"
