@@ -76,13 +76,16 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/machine.c \
 	%D%/core/maps.c \
 	%D%/core/maps.h \
+	%D%/core/pool.c \
+	%D%/core/pool.h \
 	%D%/core/seal.c \
 	%D%/core/seal.h \
 	%D%/core/spec.c \
 	%D%/core/stored.c \
 	%D%/core/table.c \
 	%D%/core/table.h \
-	%D%/core/tensor.c
+	%D%/core/tensor.c \
+	%D%/core/warm.c
 
 groat_SOURCES += \
 	%D%/cli/banks.c \
