@@ -29,8 +29,9 @@
  *
  * THREADS.  Contexts and kernels may be used from any thread at any time.
  * groat_spec objects belong to one thread at a time.  Callbacks run on the
- * thread that made the call, with no lock held.  groat_close() must be the
- * last call on a context.
+ * thread that made the call, with no lock held; lines of the log about what
+ * groat_kernel_start() and groat_slot_open() asked for come from another one.
+ * groat_close() must be the last call on a context.
  *
  * GROWTH.  Structures that callers fill start with their size; set it with the
  * matching _INIT macro or to sizeof.  Fields are only ever added at the end.
@@ -40,10 +41,12 @@
  *
  * The library prints nothing, reads no environment variable after
  * groat_open(), installs no handler and runs no shell.  It has no thread of its
- * own but while it compiles for a store: that one renews the claim that others
- * wait for, takes no signal, and is gone when the call returns.  While a cpu
- * target compiles, SIGINT, SIGTERM and SIGHUP wait in the calling thread, so
- * that no temporary folder is left behind.
+ * own but while it compiles for a store, one that renews the claim that others
+ * wait for and is gone when the call returns, and those, 4 at most, that make
+ * what groat_kernel_start() and groat_slot_open() ask for: they end when
+ * nothing is left to make, and groat_close() leaves none behind.  They take no
+ * signal. While a cpu target compiles, SIGINT, SIGTERM and SIGHUP wait in the
+ * calling thread, so that no temporary folder is left behind.
  */
 #ifndef GROAT_H
 #define GROAT_H
@@ -82,7 +85,8 @@ typedef enum groat_status {
     GROAT_LAUNCH_FAILED = -6,  /* launch, copy or synchronize failed         */
     GROAT_JUDGED = -7,         /* the cpu judge found a broken protocol      */
     GROAT_IO = -8,             /* a file or the store, asked for by name     */
-    GROAT_SEALED = -9          /* not in memory, and the context is sealed   */
+    GROAT_SEALED = -9,         /* not in memory, and the context is sealed   */
+    GROAT_TIMED_OUT = -10      /* not there yet; it may come                 */
 } groat_status;
 
 /* A word for a status, such as "invalid"; never NULL. */
@@ -452,6 +456,97 @@ typedef void groat_difference_fn(void *user, const char *field,
 GROAT_API groat_status groat_explain(groat_spec *spec, groat_explanation *out,
                                      groat_difference_fn *fn, void *user,
                                      groat_error *error);
+
+/* A kernel that is being made on another thread. */
+typedef struct groat_request groat_request;
+
+/* groat_kernel_get() without the wait: what is in memory is there at once, the
+ * rest is made on a thread of the context's, in the order it was asked for.
+ * The spec is copied.  On cuda and hip the kernel is loaded into the primary
+ * context of the device that was given to groat_open().  Errors: NO_MEMORY
+ * (or no thread).  Free with groat_request_free(), before groat_close(). */
+GROAT_API groat_status groat_kernel_start(groat_spec *spec, groat_request **out,
+                                          groat_error *error);
+/* Waits for at most timeout_ms (0: looks; less: as long as it takes).  out and
+ * origin may be NULL; release *out with groat_kernel_release().  Any thread,
+ * any number of times.  Errors: TIMED_OUT; as of groat_kernel_get(); INVALID in
+ * a child of the process that asked. */
+GROAT_API groat_status groat_request_wait(groat_request *request,
+                                          int timeout_ms, groat_kernel **out,
+                                          groat_origin *origin,
+                                          groat_error *error);
+/* NULL is allowed.  No thread may be waiting for it.  What was not begun is not
+ * made then; what was stays in memory. */
+GROAT_API void groat_request_free(groat_request *request);
+
+/* A place that a launch takes its kernel from: a fallback, until the kernel of
+ * a spec is there and takes its place. */
+typedef struct groat_slot groat_slot;
+
+/* Asks for the kernel as groat_kernel_start() does and waits for it, timeout_ms
+ * at most (as above).  fallback may be NULL; it is the caller's business that
+ * the same launches suit both.  Whether the kernel came is no error here:
+ * groat_slot_wait() says.  Errors: NO_MEMORY.  Free with groat_slot_free(),
+ * before groat_close(). */
+GROAT_API groat_status groat_slot_open(groat_spec *spec, groat_kernel *fallback,
+                                       int timeout_ms, groat_slot **out,
+                                       groat_error *error);
+/* The kernel if it is there, else the fallback; NULL where neither is.  One
+ * load from memory: any thread, any time.  Borrowed: valid until groat_close().
+ */
+GROAT_API groat_kernel *groat_slot_get(const groat_slot *slot);
+/* Waits until the kernel has taken the fallback's place.  Errors: as of
+ * groat_request_wait(); the fallback stays then. */
+GROAT_API groat_status groat_slot_wait(groat_slot *slot, int timeout_ms,
+                                       groat_error *error);
+/* NULL is allowed.  As groat_request_free(). */
+GROAT_API void groat_slot_free(groat_slot *slot);
+
+/* One kernel of a list. */
+typedef struct groat_warm_item {
+    size_t size; /* sizeof(groat_warm_item), the same in all of a list */
+    const char *spec;
+    const char *target; /* NULL: the default target */
+} groat_warm_item;
+
+/* What came of it. */
+typedef struct groat_warm_event {
+    size_t size;
+    size_t index; /* in the list, */
+    size_t count; /* which has so many */
+    const groat_warm_item *item;
+    groat_status status;
+    groat_origin origin;      /* if status is OK                            */
+    double ms;                /* that it took                               */
+    const groat_error *error; /* borrowed for the callback                  */
+} groat_warm_event;
+
+/* Return non-zero to stop. */
+typedef int groat_warm_fn(void *user, const groat_warm_event *event);
+
+typedef struct groat_warm_result {
+    size_t size;
+    size_t compiled;
+    size_t from_disk;
+    size_t from_memory;
+    size_t failed;
+} groat_warm_result;
+
+/* groat_warm(): flags */
+enum {
+    GROAT_WARM_BUILD = 1 /* into the store, loading nothing: needs no device */
+};
+
+/* Makes the kernels of a list, in its order, on the calling thread, and calls
+ * fn (may be NULL) after each.  One that fails does not stop it; the first
+ * such failure is what the call returns, and its error.  *result (may be NULL)
+ * is written then, too.  Errors: INVALID (a size, flags); as of
+ * groat_kernel_get() and groat_build(). */
+GROAT_API groat_status groat_warm(groat_context *context,
+                                  const groat_warm_item *items, size_t count,
+                                  unsigned flags, groat_warm_fn *fn, void *user,
+                                  groat_warm_result *result,
+                                  groat_error *error);
 
 /* ---- launch, memory, devices ------------------------------------------- */
 

@@ -81,13 +81,16 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/explain.c \
 	%D%/core/nearest.c \
 	%D%/core/nearest.h \
+	%D%/core/pool.c \
+	%D%/core/pool.h \
 	%D%/core/seal.c \
 	%D%/core/seal.h \
 	%D%/core/spec.c \
 	%D%/core/stored.c \
 	%D%/core/table.c \
 	%D%/core/table.h \
-	%D%/core/tensor.c
+	%D%/core/tensor.c \
+	%D%/core/warm.c
 
 groat_SOURCES += \
 	%D%/cli/banks.c \

@@ -73,6 +73,7 @@ groat_pipe_tests = \
 	%D%/pipe/test_path \
 	%D%/pipe/test_processes \
 	%D%/pipe/test_race \
+	%D%/pipe/test_requests \
 	%D%/pipe/test_serving \
 	%D%/pipe/test_tensor_maps
 
@@ -413,6 +414,7 @@ noinst_HEADERS += \
 	%D%/kernels/grid.h \
 	%D%/kernels/mutants.h \
 	%D%/kernels/mutation.h \
+	%D%/pipe/held.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/exact.h \
 	%D%/unit/backend/judge_rig.h \

@@ -38,6 +38,8 @@ const char *groat_status_name(groat_status status)
         return "input/output error";
     case GROAT_SEALED:
         return "sealed";
+    case GROAT_TIMED_OUT:
+        return "timed out";
     }
     return "unknown status";
 }

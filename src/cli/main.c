@@ -36,6 +36,7 @@ int groat__exit_of(groat_status status)
     case GROAT_JUDGED:
     case GROAT_IO:
     case GROAT_SEALED:
+    case GROAT_TIMED_OUT:
         break;
     }
     return GROAT__EXIT_FAILED;

@@ -267,7 +267,8 @@ static groat_status init_locks(groat_context *context, groat_error *error)
     if (status == GROAT_OK && (pthread_mutex_init(&context->lock, NULL) != 0 ||
                                pthread_cond_init(&context->landed, NULL) != 0 ||
                                pthread_mutex_init(&context->maps.lock, NULL) ||
-                               !groat__failures_init(&context->failures)))
+                               !groat__failures_init(&context->failures) ||
+                               !groat__pool_init(&context->pool)))
         status = groat__fail(error, GROAT_NO_MEMORY, "no memory for locks");
     return status;
 }
@@ -323,6 +324,7 @@ void groat_close(groat_context *context)
 {
     if (context == NULL)
         return;
+    groat__pool_free(&context->pool);
     groat__kernel_table_free(&context->table);
     groat__maps_free(&context->maps);
     groat__seal_free(&context->seal);

@@ -14,6 +14,7 @@
 #include "cache/cache.h"
 #include "core/failures.h"
 #include "core/maps.h"
+#include "core/pool.h"
 #include "core/seal.h"
 #include "core/table.h"
 #include "spec/key.h"
@@ -89,6 +90,7 @@ struct groat_context {
     groat__maps maps;
     groat__seal seal;
     groat__failures failures;
+    groat__pool pool;
     char default_target[48];
     _Atomic(const char *) default_ready;
     atomic_uint_fast64_t memory_hits;
@@ -216,6 +218,12 @@ groat_status groat__context_no_store(const groat_context *context,
 
 /* kernel.c */
 void groat__kernel_free(groat_kernel *kernel);
+/* groat_kernel_get_spec() for values; sealed false: as if the context were not.
+ */
+groat_status groat__kernel_get(groat_context *context,
+                               const groat__params *params, bool sealed,
+                               groat_kernel **out, groat_origin *origin,
+                               groat_error *error);
 
 /* Milliseconds of a monotonic clock. */
 double groat__now_ms(void);

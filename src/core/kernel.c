@@ -325,7 +325,7 @@ static groat__kernel_name name_of(const groat__params *params, owner *own)
 }
 
 static groat_status get(groat_context *context, const groat__params *params,
-                        groat_kernel **out, groat_origin *origin,
+                        bool sealed, groat_kernel **out, groat_origin *origin,
                         groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
@@ -338,6 +338,7 @@ static groat_status get(groat_context *context, const groat__params *params,
 
     if (status != GROAT_OK)
         goto end_journey;
+    j.sealed = j.sealed && sealed;
     status =
         groat__flight_enter(context, &j.key, &flight, &kernel, &j.made, error);
     if (status != GROAT_OK)
@@ -382,6 +383,15 @@ static groat_status give_hit(groat_context *context, groat_kernel *kernel,
     return GROAT_OK;
 }
 
+static groat_kernel *find_values(const groat_context *context,
+                                 const groat__params *params)
+{
+    owner whose;
+    groat__kernel_name name = name_of(params, &whose);
+
+    return groat__kernel_table_find(&context->table, &name);
+}
+
 /* A sealed context's answer where the values are not in the table. */
 static groat_status get_sealed_values(groat_context *context,
                                       const groat__params *params,
@@ -411,7 +421,6 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
     groat__params params;
     groat_kernel *kernel;
     groat_status status;
-    owner whose;
 
     if (groat__seal_has(&context->seal, mark))
         return groat__seal_refuse(context, spec, strlen(spec), target, out,
@@ -421,14 +430,12 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
         status = groat__spec_params(context, spec, &where, &params, error);
     if (status != GROAT_OK)
         return status;
-    name = name_of(&params, &whose);
-    kernel = groat__kernel_table_find(&context->table, &name);
+    kernel = find_values(context, &params);
     if (kernel == NULL) {
         status = get_sealed_values(context, &params, out, origin, error);
         (void)groat__seal_note(&context->seal, mark);
         return status;
     }
-    name = name_of_text(spec, target);
     remember(context, &name, kernel);
     return give_hit(context, kernel, out, origin);
 }
@@ -451,7 +458,7 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
         return get_sealed_text(context, spec, target, out, origin, error);
     status = groat_spec_parse(context, spec, target, &parsed, error);
     if (status == GROAT_OK)
-        status = get(context, &parsed->params, &kernel, origin, error);
+        status = get(context, &parsed->params, true, &kernel, origin, error);
     groat_spec_free(parsed);
     if (status != GROAT_OK)
         return status;
@@ -461,17 +468,25 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     return GROAT_OK;
 }
 
+groat_status groat__kernel_get(groat_context *context,
+                               const groat__params *params, bool sealed,
+                               groat_kernel **out, groat_origin *origin,
+                               groat_error *error)
+{
+    groat_kernel *kernel = find_values(context, params);
+
+    if (kernel != NULL)
+        return give_hit(context, kernel, out, origin);
+    if (sealed && groat__seal_is_on(&context->seal))
+        return get_sealed_values(context, params, out, origin, error);
+    return get(context, params, sealed, out, origin, error);
+}
+
 groat_status groat_kernel_get_spec(groat_spec *spec, groat_kernel **out,
                                    groat_origin *origin, groat_error *error)
 {
-    groat_kernel *kernel = groat_kernel_lookup_spec(spec);
-
-    if (kernel != NULL)
-        return give_hit(spec->context, kernel, out, origin);
-    if (groat__seal_is_on(&spec->context->seal))
-        return get_sealed_values(spec->context, &spec->params, out, origin,
-                                 error);
-    return get(spec->context, &spec->params, out, origin, error);
+    return groat__kernel_get(spec->context, &spec->params, true, out, origin,
+                             error);
 }
 
 groat_kernel *groat_kernel_lookup(const groat_context *context,
@@ -490,10 +505,7 @@ groat_kernel *groat_kernel_lookup(const groat_context *context,
 
 groat_kernel *groat_kernel_lookup_spec(const groat_spec *spec)
 {
-    owner whose;
-    groat__kernel_name name = name_of(&spec->params, &whose);
-
-    return groat__kernel_table_find(&spec->context->table, &name);
+    return find_values(spec->context, &spec->params);
 }
 
 groat_kernel *groat_kernel_retain(groat_kernel *kernel)

@@ -2,12 +2,10 @@
  *
  * test_race.c: many threads and one context.  A kernel is compiled once,
  * however many ask for it; a failure is everyone's; launches and look-ups run
- * side by side.  The compiler is a script that notes each run of it and, where
- * a test wants to hold it, waits for a line from a pipe.
+ * side by side.
  */
-#include "rig.h"
+#include "held.h"
 
-#include <fcntl.h>
 #include <sched.h>
 
 #include "core/core.h"
@@ -15,60 +13,12 @@
 enum { THREADS = 32, KEYS = 8, LAUNCHERS = 8, LAUNCHES = 12 };
 
 static rig fix;
-static char runs[300]; /* the compiler adds a line per compile */
-static char hold[300]; /* while this is there, */
-static char gate[300]; /* it reads a line of this first */
-
-static void write_compiler(void)
-{
-    const char *real = getenv("GROAT_CXX");
-    char path[300];
-    char text[1600];
-
-    (void)snprintf(path, sizeof(path), "%s/compiler", fix.root);
-    (void)snprintf(runs, sizeof(runs), "%s/runs", fix.root);
-    (void)snprintf(hold, sizeof(hold), "%s/hold", fix.root);
-    (void)snprintf(gate, sizeof(gate), "%s/gate", fix.root);
-    (void)snprintf(text, sizeof(text),
-                   "#!/bin/sh\n"
-                   "if [ \"$1\" != --version ]; then\n"
-                   "    echo run >>'%s'\n"
-                   "    [ ! -e '%s' ] || read -r line <'%s'\n"
-                   "fi\n"
-                   "exec %s \"$@\"\n",
-                   runs, hold, gate, real == NULL ? "c++" : real);
-    rig_write(path, text, 0700);
-    rig_write(runs, "", 0600);
-    ck_assert_int_eq(mkfifo(gate, 0600), 0);
-    ck_assert_int_eq(setenv("GROAT_CXX", path, 1), 0);
-}
-
-static int count_runs(void)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-
-    ck_assert_int_eq(groat__fs_read(runs, 1 << 20, &text, &bytes, NULL),
-                     GROAT_OK);
-    free(text);
-    return (int)(bytes / strlen("run\n"));
-}
-
-static void open_gate(void)
-{
-    int fd = open(gate, O_WRONLY);
-
-    ck_assert_int_eq(unlink(hold), 0);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, "go\n", 3), 3);
-    (void)close(fd);
-}
 
 static void setup(void)
 {
     rig_make(&fix);
     rig_write_adder(&fix);
-    write_compiler();
+    held_write(&fix);
 }
 
 static void teardown(void)
@@ -176,7 +126,7 @@ START_TEST(each_key_is_compiled_once)
     ck_assert_uint_eq(stat.memory_hits, THREADS * KEYS - KEYS);
     ck_assert_uint_eq(stat.entries, _i == 1 ? 0 : KEYS);
     ck_assert_uint_eq(stat.faults, 0);
-    ck_assert_int_eq(count_runs(), KEYS);
+    ck_assert_int_eq(held_runs(), KEYS);
     groat_close(context);
 }
 END_TEST
@@ -254,7 +204,7 @@ static void release_when_all_wait(groat_context *context)
         users = context->flights == NULL ? 0 : context->flights->users;
         (void)pthread_mutex_unlock(&context->lock);
     }
-    open_gate();
+    held_open();
 }
 
 static double later(void)
@@ -277,11 +227,11 @@ START_TEST(a_failure_is_everyones)
     groat__str_add(&broken, "static int never = undeclared_name;\n");
     rig_write_source(&fix, "adder", "adder.h", broken.data);
     groat__str_free(&broken);
-    rig_write(hold, "", 0600);
+    held_close();
     context = rig_open(&fix);
     run_workers(context, workers, THREADS, works[_i], NULL,
                 release_when_all_wait);
-    ck_assert_int_eq(count_runs(), 1);
+    ck_assert_int_eq(held_runs(), 1);
     for (unsigned i = 0; i < THREADS; i++) {
         ck_assert_int_eq(workers[i].status, GROAT_COMPILE_FAILED);
         ck_assert_int_eq(workers[i].error.status, GROAT_COMPILE_FAILED);
@@ -301,7 +251,7 @@ START_TEST(a_failure_is_everyones)
     ck_fails(groat_kernel_get(context, "adder", "cpu:gfx950", &kernel, NULL,
                               &fix.error),
              GROAT_COMPILE_FAILED, &fix.error, "refused the source");
-    ck_assert_int_eq(count_runs(), 2);
+    ck_assert_int_eq(held_runs(), 2);
     groat_close(context);
 }
 END_TEST
@@ -316,10 +266,10 @@ START_TEST(builds_share_a_compile)
     const worker *first = &workers[1];
     unsigned compiled = 0;
 
-    rig_write(hold, "", 0600);
+    held_close();
     run_workers(context, workers, THREADS, works[_i], NULL,
                 release_when_all_wait);
-    ck_assert_int_eq(count_runs(), 1);
+    ck_assert_int_eq(held_runs(), 1);
     ck_assert_uint_eq(rig_stat(context).compiles, 1);
     ck_assert_uint_eq(rig_stat(context).faults, 0);
     /* What was made is in memory: nobody reads it. */
@@ -358,10 +308,10 @@ START_TEST(builds_without_a_store)
     options.flags = GROAT_OPEN_NO_DISK;
     context = rig_open_with(&fix, &options);
     for (int round = 1; round <= 2; round++) {
-        rig_write(hold, "", 0600);
+        held_close();
         run_workers(context, workers, THREADS, build_one, NULL,
                     release_when_all_wait);
-        ck_assert_int_eq(count_runs(), round);
+        ck_assert_int_eq(held_runs(), round);
         for (unsigned i = 0; i < THREADS; i++) {
             ck_assert_int_eq(workers[i].status, GROAT_OK);
             ck_assert_uint_eq(workers[i].bytes, workers[0].bytes);
@@ -397,14 +347,14 @@ START_TEST(a_compile_holds_up_no_other_key)
     (void)rig_get(&fix, context, "adder:step=2", "cpu:gfx950",
                   GROAT_FROM_COMPILER);
     groat_close(context);
-    rig_write(hold, "", 0600);
+    held_close();
     context = rig_open(&fix);
     run_workers(context, workers, THREADS, get_one, NULL, get_another);
     for (unsigned i = 0; i < THREADS; i++) {
         ck_assert_int_eq(workers[i].status, GROAT_OK);
         ck_assert_ptr_eq(workers[i].kernel, workers[0].kernel);
     }
-    ck_assert_int_eq(count_runs(), 2);
+    ck_assert_int_eq(held_runs(), 2);
     ck_assert_uint_eq(rig_stat(context).memory_hits, THREADS - 1);
     groat_close(context);
 }
@@ -512,7 +462,7 @@ START_TEST(contexts_share_a_store)
                       workers[i].error.text);
         ck_assert_uint_eq(workers[i].right, 1);
     }
-    ck_assert_int_le(count_runs(), LAUNCHERS);
+    ck_assert_int_le(held_runs(), LAUNCHERS);
     context = rig_open(&fix);
     (void)rig_get(&fix, context, "adder:step=5", "cpu:gfx90a", GROAT_FROM_DISK);
     ck_assert_uint_eq(rig_stat(context).entries, 1);

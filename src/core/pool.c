@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * pool.c makes kernels behind a caller's back: requests, the few threads that
+ * serve them in order, and slots, which are requests whose kernel takes the
+ * place of another one when it is there.
+ *
+ * Invariant: a thread is there only while there are requests; it takes no
+ * signal, and it is joined by the next start or by groat_close.  A request is
+ * its caller's and, until it is done, the pool's; the last of them frees it.
+ * What nobody wants any more when its turn comes is not made.
+ * Locking: pool->lock for the queue and the threads, a lock in each request for
+ * its result; neither is held while a kernel is made.
+ */
+#include "core/pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "core/core.h"
+
+enum { STATE_NONE, STATE_RUNS, STATE_ENDED };
+
+struct groat_request {
+    _Atomic(groat_kernel *) now; /* of a slot; first: a launch reads it */
+    groat_context *context;
+    groat_kernel *fallback; /* of a slot */
+    atomic_uint users;
+    pid_t pid;
+    pthread_mutex_t lock;
+    pthread_cond_t landed;
+    bool done;
+    groat_status status;
+    groat_error error;
+    groat_kernel *kernel;
+    groat_origin origin;
+    struct groat_request *next;
+    groat__params params;
+};
+
+struct groat_slot {
+    groat_request request;
+};
+
+/* ---- requests ---------------------------------------------------------- */
+
+static bool init_locks(groat_request *request)
+{
+    pthread_condattr_t attributes;
+    bool good = false;
+
+    if (pthread_mutex_init(&request->lock, NULL) != 0)
+        return false;
+    if (pthread_condattr_init(&attributes) == 0) {
+        (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        good = pthread_cond_init(&request->landed, &attributes) == 0;
+        (void)pthread_condattr_destroy(&attributes);
+    }
+    if (!good)
+        (void)pthread_mutex_destroy(&request->lock);
+    return good;
+}
+
+static groat_request *new_request(const groat_spec *spec)
+{
+    groat_request *request = calloc(1, sizeof(groat_slot));
+
+    if (request == NULL)
+        return NULL;
+    if (!init_locks(request)) {
+        free(request);
+        return NULL;
+    }
+    atomic_init(&request->users, 1);
+    request->context = spec->context;
+    request->pid = getpid();
+    request->error = (groat_error)GROAT_ERROR_INIT;
+    request->params = spec->params;
+    return request;
+}
+
+static void leave(groat_request *request)
+{
+    if (atomic_fetch_sub(&request->users, 1) > 1)
+        return;
+    groat_kernel_release(request->kernel);
+    groat_kernel_release(request->fallback);
+    groat_error_clear(&request->error);
+    (void)pthread_cond_destroy(&request->landed);
+    (void)pthread_mutex_destroy(&request->lock);
+    free(request);
+}
+
+/* sealed: whether the seal binds it; not those that began before. */
+static void make(groat_request *request, bool sealed)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_kernel *kernel = NULL;
+    groat_origin origin = GROAT_FROM_MEMORY;
+    groat_status status = groat__kernel_get(request->context, &request->params,
+                                            sealed, &kernel, &origin, &error);
+
+    (void)pthread_mutex_lock(&request->lock);
+    request->status = status;
+    request->kernel = kernel;
+    request->origin = origin;
+    groat__error_copy(&request->error, &error);
+    request->done = true;
+    if (status == GROAT_OK)
+        atomic_store_explicit(&request->now, kernel, memory_order_release);
+    (void)pthread_cond_broadcast(&request->landed);
+    (void)pthread_mutex_unlock(&request->lock);
+    groat_error_clear(&error);
+}
+
+/* ---- threads ----------------------------------------------------------- */
+
+bool groat__pool_init(groat__pool *pool)
+{
+    pool->pid = getpid();
+    return pthread_mutex_init(&pool->lock, NULL) == 0;
+}
+
+static groat_request *take(groat__pool *pool)
+{
+    groat_request *request = pool->first;
+
+    if (request == NULL || pool->closing)
+        return NULL;
+    pool->first = request->next;
+    if (pool->first == NULL)
+        pool->last = NULL;
+    return request;
+}
+
+typedef struct worker {
+    groat__pool *pool;
+    unsigned index;
+} worker;
+
+static void *work(void *user)
+{
+    worker self = *(worker *)user;
+    groat__pool *pool = self.pool;
+    groat_request *request;
+
+    free(user);
+    (void)pthread_mutex_lock(&pool->lock);
+    while ((request = take(pool)) != NULL) {
+        (void)pthread_mutex_unlock(&pool->lock);
+        if (atomic_load(&request->users) > 1)
+            make(request, false);
+        leave(request);
+        (void)pthread_mutex_lock(&pool->lock);
+    }
+    pool->states[self.index] = STATE_ENDED;
+    (void)pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* As pthread_create, but the thread takes no signal. */
+static bool start_thread(groat__pool *pool, unsigned index)
+{
+    worker *self = malloc(sizeof(*self));
+    sigset_t before;
+    sigset_t all;
+    int rc;
+
+    if (self == NULL)
+        return false;
+    *self = (worker){pool, index};
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&pool->threads[index], NULL, work, self);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0)
+        free(self);
+    else
+        pool->states[index] = STATE_RUNS;
+    return rc == 0;
+}
+
+/* Locked.  A thread that has ended takes no lock any more. */
+static void join_ended(groat__pool *pool)
+{
+    for (unsigned i = 0; i < GROAT__POOL_THREADS; i++) {
+        if (pool->states[i] != STATE_ENDED)
+            continue;
+        (void)pthread_join(pool->threads[i], NULL);
+        pool->states[i] = STATE_NONE;
+    }
+}
+
+/* Locked: one more thread if there may be; false when none runs at all. */
+static bool see_to_threads(groat__pool *pool)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned most = cores < 1                     ? 1
+                    : cores > GROAT__POOL_THREADS ? GROAT__POOL_THREADS
+                                                  : (unsigned)cores;
+    unsigned run = 0;
+
+    join_ended(pool);
+    for (unsigned i = 0; i < GROAT__POOL_THREADS; i++)
+        run += pool->states[i] == STATE_RUNS;
+    for (unsigned i = 0; i < most && run < most; i++)
+        if (pool->states[i] == STATE_NONE)
+            return start_thread(pool, i) || run > 0;
+    return run > 0;
+}
+
+/* What a child of fork() has are copies: neither threads nor, perhaps, a lock
+ * that anybody will open. */
+static void adopt(groat__pool *pool)
+{
+    if (pool->pid == getpid())
+        return;
+    memset(pool, 0, sizeof(*pool));
+    (void)groat__pool_init(pool);
+}
+
+static groat_status enqueue(groat__pool *pool, groat_request *request,
+                            groat_error *error)
+{
+    bool served;
+
+    adopt(pool);
+    (void)pthread_mutex_lock(&pool->lock);
+    served = see_to_threads(pool);
+    if (served) {
+        (void)atomic_fetch_add(&request->users, 1);
+        if (pool->last == NULL)
+            pool->first = request;
+        else
+            pool->last->next = request;
+        pool->last = request;
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    return served ? GROAT_OK
+                  : groat__fail(error, GROAT_NO_MEMORY,
+                                "no thread could be started to make a kernel");
+}
+
+void groat__pool_stop(groat__pool *pool)
+{
+    groat_request *request;
+
+    adopt(pool);
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->closing = true;
+    for (unsigned i = 0; i < GROAT__POOL_THREADS; i++) {
+        if (pool->states[i] == STATE_NONE)
+            continue;
+        (void)pthread_mutex_unlock(&pool->lock);
+        (void)pthread_join(pool->threads[i], NULL);
+        (void)pthread_mutex_lock(&pool->lock);
+        pool->states[i] = STATE_NONE;
+    }
+    pool->closing = false;
+    while ((request = take(pool)) != NULL)
+        leave(request);
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+void groat__pool_free(groat__pool *pool)
+{
+    groat__pool_stop(pool);
+    (void)pthread_mutex_destroy(&pool->lock);
+}
+
+/* ---- the calls --------------------------------------------------------- */
+
+/* What is there, or is refused, is so at once. */
+static groat_status begin(groat_request *request, const groat_spec *spec,
+                          groat_error *error)
+{
+    groat_context *context = spec->context;
+
+    if (groat_kernel_lookup_spec(spec) == NULL &&
+        !groat__seal_is_on(&context->seal))
+        return enqueue(&context->pool, request, error);
+    make(request, true);
+    return GROAT_OK;
+}
+
+groat_status groat_kernel_start(groat_spec *spec, groat_request **out,
+                                groat_error *error)
+{
+    groat_request *request = new_request(spec);
+    groat_status status;
+
+    if (request == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a request");
+    status = begin(request, spec, error);
+    if (status == GROAT_OK)
+        *out = request;
+    else
+        leave(request);
+    return status;
+}
+
+static struct timespec after_ms(int ms)
+{
+    struct timespec t = {0, 0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    return t;
+}
+
+/* With the request's lock held: whether it is done, by then. */
+static bool wait_until_done(groat_request *request, int timeout_ms)
+{
+    struct timespec end = after_ms(timeout_ms < 0 ? 0 : timeout_ms);
+    int rc = 0;
+
+    while (!request->done && rc != ETIMEDOUT && timeout_ms != 0)
+        rc = timeout_ms < 0
+                 ? pthread_cond_wait(&request->landed, &request->lock)
+                 : pthread_cond_timedwait(&request->landed, &request->lock,
+                                          &end);
+    return request->done;
+}
+
+groat_status groat_request_wait(groat_request *request, int timeout_ms,
+                                groat_kernel **out, groat_origin *origin,
+                                groat_error *error)
+{
+    groat_status status;
+
+    if (request->pid != getpid() && !request->done)
+        return groat__fail(error, GROAT_INVALID,
+                           "the kernel was asked for before fork(), and it is "
+                           "the parent that makes it; ask for it again");
+    (void)pthread_mutex_lock(&request->lock);
+    if (!wait_until_done(request, timeout_ms)) {
+        status = groat__fail(error, GROAT_TIMED_OUT,
+                             "the kernel is not there after %d ms; it is still "
+                             "being made",
+                             timeout_ms);
+    } else if ((status = request->status) != GROAT_OK) {
+        groat__error_copy(error, &request->error);
+    } else {
+        if (origin != NULL)
+            *origin = request->origin;
+        if (out != NULL)
+            *out = groat_kernel_retain(request->kernel);
+    }
+    (void)pthread_mutex_unlock(&request->lock);
+    return status;
+}
+
+void groat_request_free(groat_request *request)
+{
+    if (request != NULL)
+        leave(request);
+}
+
+groat_status groat_slot_open(groat_spec *spec, groat_kernel *fallback,
+                             int timeout_ms, groat_slot **out,
+                             groat_error *error)
+{
+    groat_request *request = new_request(spec);
+    groat_status status;
+
+    if (request == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a slot");
+    if (fallback != NULL)
+        request->fallback = groat_kernel_retain(fallback);
+    atomic_init(&request->now, fallback);
+    status = begin(request, spec, error);
+    if (status != GROAT_OK) {
+        leave(request);
+        return status;
+    }
+    *out = (groat_slot *)request;
+    (void)groat_slot_wait(*out, timeout_ms, NULL);
+    return GROAT_OK;
+}
+
+groat_kernel *groat_slot_get(const groat_slot *slot)
+{
+    return atomic_load_explicit(&slot->request.now, memory_order_acquire);
+}
+
+groat_status groat_slot_wait(groat_slot *slot, int timeout_ms,
+                             groat_error *error)
+{
+    return groat_request_wait(&slot->request, timeout_ms, NULL, NULL, error);
+}
+
+void groat_slot_free(groat_slot *slot)
+{
+    if (slot != NULL)
+        leave(&slot->request);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_CORE_POOL_H
+#define GROAT_CORE_POOL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "groat.h"
+
+enum { GROAT__POOL_THREADS = 4 };
+
+/* Threads that make what was asked for ahead of time. */
+typedef struct groat__pool {
+    pthread_mutex_t lock;
+    pid_t pid; /* whose threads these are */
+    groat_request *first;
+    groat_request *last;
+    pthread_t threads[GROAT__POOL_THREADS];
+    unsigned char states[GROAT__POOL_THREADS]; /* of pool.c */
+    bool closing;
+} groat__pool;
+
+/* False with no memory for its lock. */
+bool groat__pool_init(groat__pool *pool);
+/* Waits for what is being made and drops what was not begun; no thread is left
+ * afterwards.  It may be used again. */
+void groat__pool_stop(groat__pool *pool);
+void groat__pool_free(groat__pool *pool);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * warm.c makes a list of kernels before they are asked for: one after another,
+ * on the calling thread, whose device context they are loaded into.  A kernel
+ * that cannot be had does not keep the others from being made.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "core/core.h"
+
+static const groat_warm_item *item_at(const groat_warm_item *items,
+                                      size_t index)
+{
+    /* The caller's structure may be longer than ours. */
+    return (const groat_warm_item *)(const void *)((const char *)items +
+                                                   index * items->size);
+}
+
+static groat_status build_one(groat_context *context,
+                              const groat_warm_item *item, groat_origin *origin,
+                              groat_error *error)
+{
+    groat_kernel_info info = {.size = sizeof(info)};
+    groat_spec *spec = NULL;
+    groat_status status =
+        groat_spec_parse(context, item->spec, item->target, &spec, error);
+
+    if (status == GROAT_OK)
+        status = groat_build(spec, NULL, NULL, &info, error);
+    if (status == GROAT_OK)
+        *origin = info.origin;
+    groat_spec_free(spec);
+    return status;
+}
+
+static groat_status load_one(groat_context *context,
+                             const groat_warm_item *item, groat_origin *origin,
+                             groat_error *error)
+{
+    groat_kernel *kernel = NULL;
+    groat_status status = groat_kernel_get(context, item->spec, item->target,
+                                           &kernel, origin, error);
+
+    groat_kernel_release(kernel);
+    return status;
+}
+
+static void add_up(groat_warm_result *sums, groat_status status,
+                   groat_origin origin)
+{
+    if (status != GROAT_OK)
+        sums->failed++;
+    else if (origin == GROAT_FROM_COMPILER)
+        sums->compiled++;
+    else if (origin == GROAT_FROM_DISK)
+        sums->from_disk++;
+    else
+        sums->from_memory++;
+}
+
+static groat_status check(const groat_warm_item *items, size_t count,
+                          unsigned flags, const groat_warm_result *result,
+                          groat_error *error)
+{
+    if (count > 0 && items == NULL)
+        return groat__fail(error, GROAT_INVALID, "there are no items");
+    if (count > 0 && items->size < sizeof(*items))
+        return groat__fail(error, GROAT_INVALID,
+                           "items[0].size is %zu; it is "
+                           "sizeof(groat_warm_item), %zu",
+                           items->size, sizeof(*items));
+    if ((flags & ~(unsigned)GROAT_WARM_BUILD) != 0)
+        return groat__fail(error, GROAT_INVALID, "flags is 0x%x; known: 0x%x",
+                           flags, (unsigned)GROAT_WARM_BUILD);
+    if (result != NULL && result->size < sizeof(*result))
+        return groat__fail(error, GROAT_INVALID,
+                           "result.size is %zu; it is "
+                           "sizeof(groat_warm_result), %zu",
+                           result->size, sizeof(*result));
+    return GROAT_OK;
+}
+
+groat_status groat_warm(groat_context *context, const groat_warm_item *items,
+                        size_t count, unsigned flags, groat_warm_fn *fn,
+                        void *user, groat_warm_result *result,
+                        groat_error *error)
+{
+    groat_warm_result sums = {.size = sizeof(sums)};
+    groat_error own = GROAT_ERROR_INIT;
+    bool stop = false;
+    groat_status first = check(items, count, flags, result, error);
+
+    if (first != GROAT_OK)
+        return first;
+    for (size_t i = 0; i < count && !stop; i++) {
+        const groat_warm_item *item = item_at(items, i);
+        groat_warm_event event = {.size = sizeof(event), .index = i};
+        double start = groat__now_ms();
+
+        event.count = count;
+        event.item = item;
+        event.status = (flags & GROAT_WARM_BUILD) != 0
+                           ? build_one(context, item, &event.origin, &own)
+                           : load_one(context, item, &event.origin, &own);
+        event.ms = groat__now_ms() - start;
+        event.error = &own;
+        add_up(&sums, event.status, event.origin);
+        if (event.status != GROAT_OK && first == GROAT_OK) {
+            first = event.status;
+            groat__error_copy(error, &own);
+        }
+        stop = fn != NULL && fn(user, &event) != 0;
+        groat_error_clear(&own);
+    }
+    if (result != NULL) {
+        sums.size = result->size;
+        memcpy(result, &sums, sizeof(sums));
+    }
+    return first;
+}

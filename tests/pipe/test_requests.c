@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_requests.c: kernels that are made before they are needed: requests and
+ * slots, which other threads serve, and lists.
+ */
+#include "held.h"
+
+#include <dirent.h>
+#include <signal.h>
+
+#include "core/core.h"
+
+static rig fix;
+static const char target[] = "cpu:gfx950";
+
+static void setup(void)
+{
+    rig_make(&fix);
+    rig_write_adder(&fix);
+    held_write(&fix);
+}
+
+static void teardown(void)
+{
+    rig_drop(&fix);
+}
+
+static groat_spec *parse(groat_context *context, const char *text)
+{
+    groat_spec *spec = NULL;
+
+    ck_assert_msg(groat_spec_parse(context, text, target, &spec, &fix.error) ==
+                      GROAT_OK,
+                  "%s", fix.error.text);
+    return spec;
+}
+
+static groat_request *start(groat_context *context, const char *text)
+{
+    groat_spec *spec = parse(context, text);
+    groat_request *request = NULL;
+
+    ck_assert_int_eq(groat_kernel_start(spec, &request, &fix.error), GROAT_OK);
+    groat_spec_free(spec);
+    return request;
+}
+
+/* Threads of this process; *open: those but this one that take some signal. */
+static int count_threads(int *open)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *task;
+    int count = 0;
+
+    *open = 0;
+    ck_assert_ptr_nonnull(tasks);
+    while ((task = readdir(tasks)) != NULL) {
+        char path[300];
+        char line[200];
+        FILE *file;
+
+        if (task->d_name[0] == '.')
+            continue;
+        count++;
+        (void)snprintf(path, sizeof(path), "/proc/self/task/%s/status",
+                       task->d_name);
+        file = fopen(path, "re");
+        while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+            uint64_t wanted = (uint64_t)1 << (SIGTERM - 1) |
+                              (uint64_t)1 << (SIGUSR1 - 1) |
+                              (uint64_t)1 << (SIGCHLD - 1);
+
+            if (strncmp(line, "SigBlk:", 7) == 0 &&
+                atoi(task->d_name) != getpid())
+                *open += (strtoull(line + 7, NULL, 16) & wanted) != wanted;
+        }
+        if (file != NULL)
+            (void)fclose(file);
+    }
+    (void)closedir(tasks);
+    return count;
+}
+
+/* ---- requests ---------------------------------------------------------- */
+
+START_TEST(a_request_lands)
+{
+    groat_context *context = rig_open(&fix);
+    groat_kernel *kernel = NULL;
+    groat_kernel *same = NULL;
+    groat_origin origin = GROAT_FROM_MEMORY;
+    groat_request *request;
+    groat_request *again;
+    int open_threads = 0;
+
+    held_close();
+    request = start(context, "adder:step=3");
+    for (int ms = 0; ms < 2; ms++)
+        ck_fails(groat_request_wait(request, ms, &kernel, &origin, &fix.error),
+                 GROAT_TIMED_OUT, &fix.error, "is still being made");
+    ck_assert_ptr_null(kernel);
+    while (held_runs() == 0)
+        (void)usleep(1000);
+    ck_assert_int_ge(count_threads(&open_threads), 2);
+    ck_assert_int_eq(open_threads, 0);
+    held_open();
+    ck_assert_int_eq(
+        groat_request_wait(request, -1, &kernel, &origin, &fix.error),
+        GROAT_OK);
+    ck_assert_str_eq(groat_origin_name(origin), "compiled");
+    ck_assert(rig_adds(context, target, kernel, 3));
+    /* Any number of times. */
+    ck_assert_int_eq(groat_request_wait(request, 0, &same, NULL, NULL),
+                     GROAT_OK);
+    ck_assert_ptr_eq(same, kernel);
+    ck_assert_int_eq(groat_request_wait(request, 1, NULL, NULL, NULL),
+                     GROAT_OK);
+    /* What is in memory is there at once. */
+    again = start(context, "adder:step=3");
+    ck_assert_int_eq(groat_request_wait(again, 0, &same, &origin, NULL),
+                     GROAT_OK);
+    ck_assert_ptr_eq(same, kernel);
+    ck_assert_str_eq(groat_origin_name(origin), "memory");
+    ck_assert_ptr_eq(
+        rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_MEMORY),
+        kernel);
+    ck_assert_int_eq(held_runs(), 1);
+    groat_request_free(again);
+    groat_request_free(request);
+    groat_request_free(NULL);
+    groat_close(context);
+}
+END_TEST
+
+static void break_adder(void)
+{
+    groat__str broken = {0};
+
+    groat__str_add(&broken, adder_kernel);
+    groat__str_add(&broken, "static int never = undeclared_name;\n");
+    rig_write_source(&fix, "adder", "adder.h", broken.data);
+    groat__str_free(&broken);
+}
+
+START_TEST(a_request_that_fails)
+{
+    groat_context *context;
+    groat_kernel *kernel = NULL;
+    groat_request *request;
+
+    break_adder();
+    context = rig_open(&fix);
+    request = start(context, "adder:step=3");
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(
+            groat_request_wait(request, -1, &kernel, NULL, &fix.error),
+            GROAT_COMPILE_FAILED);
+        ck_assert_ptr_nonnull(strstr(fix.error.log, "undeclared_name"));
+        ck_fails(fix.error.status, GROAT_COMPILE_FAILED, &fix.error,
+                 "refused the source");
+    }
+    ck_assert_ptr_null(kernel);
+    groat_request_free(request);
+    groat_close(context);
+}
+END_TEST
+
+/* Many at once: each kernel is made once, whoever asked for it. */
+START_TEST(many_requests)
+{
+    enum { REQUESTS = 24, KEYS = 4 };
+    groat_context *context = rig_open(&fix);
+    groat_request *requests[REQUESTS];
+    groat_kernel *kernels[REQUESTS];
+    int open_threads = 0;
+    char spec[32];
+
+    for (int i = 0; i < REQUESTS; i++) {
+        (void)snprintf(spec, sizeof(spec), "adder:step=%d", i % KEYS + 1);
+        requests[i] = start(context, spec);
+    }
+    for (int i = REQUESTS; i-- > 0;) {
+        ck_assert_int_eq(
+            groat_request_wait(requests[i], -1, &kernels[i], NULL, &fix.error),
+            GROAT_OK);
+        groat_request_free(requests[i]);
+    }
+    for (int i = 0; i < REQUESTS; i++)
+        ck_assert_ptr_eq(kernels[i], kernels[i % KEYS]);
+    for (uint32_t i = 0; i < KEYS; i++)
+        ck_assert(rig_adds(context, target, kernels[i], i + 1));
+    ck_assert_int_eq(held_runs(), KEYS);
+    groat_close(context);
+    ck_assert_int_eq(count_threads(&open_threads), 1);
+}
+END_TEST
+
+/* What is wanted no more is not begun; what was begun is finished. */
+START_TEST(requests_that_are_given_up)
+{
+    enum { REQUESTS = GROAT__POOL_THREADS + 4 };
+    groat_context *context = rig_open(&fix);
+    groat_request *requests[REQUESTS];
+    int open_threads = 0;
+    char spec[32];
+    int fd;
+
+    held_close();
+    for (int i = 0; i < REQUESTS; i++) {
+        (void)snprintf(spec, sizeof(spec), "adder:step=%d", i + 1);
+        requests[i] = start(context, spec);
+    }
+    while (held_runs() == 0)
+        (void)usleep(1000);
+    for (int i = 0; i < REQUESTS; i++)
+        groat_request_free(requests[i]);
+    fd = held_open_all();
+    groat_close(context);
+    (void)close(fd);
+    ck_assert_int_ge(held_runs(), 1);
+    ck_assert_int_le(held_runs(), GROAT__POOL_THREADS);
+    ck_assert_int_eq(count_threads(&open_threads), 1);
+}
+END_TEST
+
+/* ---- slots ------------------------------------------------------------- */
+
+START_TEST(a_slot_changes_over)
+{
+    groat_context *context = rig_open(&fix);
+    groat_kernel *fallback =
+        rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
+    groat_spec *spec = parse(context, "adder:step=3");
+    groat_slot *slot = NULL;
+    groat_slot *empty = NULL;
+
+    held_close();
+    ck_assert_int_eq(groat_slot_open(spec, fallback, 1, &slot, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_eq(groat_slot_get(slot), fallback);
+    ck_fails(groat_slot_wait(slot, 0, &fix.error), GROAT_TIMED_OUT, &fix.error,
+             "after 0 ms");
+    ck_assert_int_eq(groat_slot_open(spec, NULL, 0, &empty, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_null(groat_slot_get(empty));
+    /* It was asked for before the seal. */
+    groat_seal(context);
+    held_open();
+    ck_assert_int_eq(groat_slot_wait(slot, -1, &fix.error), GROAT_OK);
+    ck_assert_int_eq(groat_slot_wait(empty, -1, &fix.error), GROAT_OK);
+    ck_assert_ptr_ne(groat_slot_get(slot), fallback);
+    ck_assert_ptr_eq(groat_slot_get(empty), groat_slot_get(slot));
+    ck_assert(rig_adds(context, target, groat_slot_get(slot), 3));
+    ck_assert_int_eq(held_runs(), 2);
+    groat_slot_free(slot);
+    groat_slot_free(empty);
+    groat_slot_free(NULL);
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(slots_that_stay)
+{
+    groat_context *context = rig_open(&fix);
+    groat_kernel *fallback =
+        rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
+    groat_spec *spec = parse(context, "adder:step=3");
+    groat_slot *slot = NULL;
+
+    /* After the seal nothing is begun. */
+    groat_seal(context);
+    ck_assert_int_eq(groat_slot_open(spec, fallback, -1, &slot, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_eq(groat_slot_get(slot), fallback);
+    ck_fails(groat_slot_wait(slot, -1, &fix.error), GROAT_SEALED, &fix.error,
+             "sealed");
+    groat_slot_free(slot);
+    groat_unseal(context);
+    /* In memory: there at once. */
+    ck_assert_int_eq(groat_spec_set(spec, "step", 1, NULL), GROAT_OK);
+    ck_assert_int_eq(groat_spec_set(spec, "doubled", 2, NULL), GROAT_OK);
+    ck_assert_int_eq(groat_slot_open(spec, NULL, 0, &slot, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_eq(groat_slot_get(slot), fallback);
+    groat_slot_free(slot);
+    groat_spec_free(spec);
+    groat_close(context);
+
+    break_adder();
+    context = rig_open(&fix);
+    spec = parse(context, "adder:step=3");
+    ck_assert_int_eq(groat_slot_open(spec, NULL, -1, &slot, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_null(groat_slot_get(slot));
+    ck_fails(groat_slot_wait(slot, 0, &fix.error), GROAT_COMPILE_FAILED,
+             &fix.error, "refused the source");
+    groat_slot_free(slot);
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
+/* ---- lists ------------------------------------------------------------- */
+
+typedef struct seen {
+    char text[600];
+    size_t stop_at;
+} seen;
+
+static int see(void *user, const groat_warm_event *event)
+{
+    seen *s = user;
+    size_t len = strlen(s->text);
+
+    ck_assert_uint_ge(event->size, sizeof(*event));
+    ck_assert_double_ge(event->ms, 0);
+    ck_assert_int_eq(event->error->status, event->status);
+    (void)snprintf(s->text + len, sizeof(s->text) - len, "%zu/%zu %s %s\n",
+                   event->index, event->count, event->item->spec,
+                   event->status == GROAT_OK
+                       ? groat_origin_name(event->origin)
+                       : groat_status_name(event->status));
+    return event->index + 1 == s->stop_at;
+}
+
+START_TEST(a_list_is_warmed)
+{
+    const groat_warm_item items[] = {
+        {sizeof(items[0]), "adder:step=1", target},
+        {sizeof(items[0]), "adder:step=666", target},
+        {sizeof(items[0]), "adder:step=2", target},
+        {sizeof(items[0]), "nothing", target},
+        {sizeof(items[0]), "adder:step=1,doubled=2", target},
+    };
+    groat_warm_result result = {.size = sizeof(result)};
+    groat_context *context = rig_open(&fix);
+    groat_spec *spec = parse(context, "adder:step=2");
+    seen s = {"", 0};
+
+    ck_assert_int_eq(groat_build(spec, NULL, NULL, NULL, NULL), GROAT_OK);
+    ck_fails(groat_warm(context, items, COUNT(items), 0, see, &s, &result,
+                        &fix.error),
+             GROAT_INVALID, &fix.error, "this one is refused");
+    ck_assert_str_eq(s.text, "0/5 adder:step=1 compiled\n"
+                             "1/5 adder:step=666 invalid\n"
+                             "2/5 adder:step=2 disk\n"
+                             "3/5 nothing invalid\n"
+                             "4/5 adder:step=1,doubled=2 memory\n");
+    ck_assert_uint_eq(result.compiled, 1);
+    ck_assert_uint_eq(result.from_disk, 1);
+    ck_assert_uint_eq(result.from_memory, 1);
+    ck_assert_uint_eq(result.failed, 2);
+    groat_seal(context);
+    ck_assert_int_eq(
+        groat_warm(context, items, 1, 0, NULL, NULL, &result, &fix.error),
+        GROAT_OK);
+    ck_assert_uint_eq(result.from_memory, 1);
+    ck_assert_uint_eq(result.failed, 0);
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(a_list_is_built)
+{
+    /* Of a program whose header has more. */
+    struct {
+        groat_warm_item item;
+        uint64_t more;
+    } items[] = {
+        {{sizeof(items[0]), "adder:step=4", "cpu:gfx942"}, UINT64_MAX},
+        {{0, "adder:step=5", "cpu:gfx942"}, UINT64_MAX},
+        {{0, "adder:step=6", "cpu:gfx942"}, UINT64_MAX},
+    };
+    groat_warm_result result = {.size = sizeof(result)};
+    groat_context *context = rig_open(&fix);
+    seen s = {"", 2};
+
+    ck_assert_int_eq(groat_warm(context, &items[0].item, COUNT(items),
+                                GROAT_WARM_BUILD, see, &s, &result, &fix.error),
+                     GROAT_OK);
+    ck_assert_str_eq(s.text, "0/3 adder:step=4 compiled\n"
+                             "1/3 adder:step=5 compiled\n");
+    ck_assert_uint_eq(result.compiled, 2);
+    ck_assert_ptr_null(
+        groat_kernel_lookup(context, "adder:step=4", "cpu:gfx942"));
+    (void)rig_get(&fix, context, "adder:step=5", "cpu:gfx942", GROAT_FROM_DISK);
+    ck_assert_uint_eq(rig_stat(context).compiles, 2);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(lists_that_are_refused)
+{
+    groat_warm_item item = {sizeof(item) - 1, "adder", target};
+    groat_warm_result result = {.size = 1};
+    groat_context *context = rig_open(&fix);
+
+    ck_fails(groat_warm(context, &item, 1, 0, NULL, NULL, NULL, &fix.error),
+             GROAT_INVALID, &fix.error, "items[0].size is ");
+    ck_fails(groat_warm(context, NULL, 1, 0, NULL, NULL, NULL, &fix.error),
+             GROAT_INVALID, &fix.error, "there are no items");
+    item.size = sizeof(item);
+    ck_fails(groat_warm(context, &item, 1, 6, NULL, NULL, NULL, &fix.error),
+             GROAT_INVALID, &fix.error, "flags is 0x6; known: 0x1");
+    ck_fails(groat_warm(context, &item, 1, 0, NULL, NULL, &result, &fix.error),
+             GROAT_INVALID, &fix.error, "result.size is 1");
+    item.spec = NULL;
+    ck_fails(groat_warm(context, &item, 1, 0, NULL, NULL, NULL, &fix.error),
+             GROAT_INVALID, &fix.error, "there is no spec");
+    ck_assert_int_eq(
+        groat_warm(context, NULL, 0, 0, NULL, NULL, NULL, &fix.error),
+        GROAT_OK);
+    ck_assert_int_eq(held_runs(), 0);
+    groat_close(context);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("requests");
+    TCase *tests = tcase_create("requests");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, a_request_lands);
+    tcase_add_test(tests, a_request_that_fails);
+    tcase_add_test(tests, many_requests);
+    tcase_add_test(tests, requests_that_are_given_up);
+    tcase_add_test(tests, a_slot_changes_over);
+    tcase_add_test(tests, slots_that_stay);
+    tcase_add_test(tests, a_list_is_warmed);
+    tcase_add_test(tests, a_list_is_built);
+    tcase_add_test(tests, lists_that_are_refused);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
