@@ -126,7 +126,6 @@ int groat__bundle_verify(groat__cli *cli)
     if (groat_bundle_verify(cli->words[1], cli->values.trust, &info, &error))
         return groat__cli_fail(cli, &error);
     groat__json_uint(&cli->json, "checked", info.entries);
-    groat__json_uint(&cli->json, "dropped", 0);
     groat__json_object(&cli->json, "bundle");
     groat__bundle_json(&cli->json, &info);
     groat__json_end(&cli->json);
