@@ -96,4 +96,97 @@ groat_status groat__store_gc(groat__store *store, uint64_t max_bytes,
 groat_status groat__store_clear(groat__store *store, uint64_t *dropped,
                                 groat_error *error);
 
+/* ---- bundles: entries in a file, or an image of one, that is only read -- */
+
+typedef struct groat__bundle groat__bundle;
+
+/* Opens a file, which is not written and gets no companions.  Errors: IO with
+ * path and reason (no bundle, of a newer groat, damaged, a signature that is
+ * not of what is in it), NO_MEMORY.  Free with close. */
+groat_status groat__bundle_open(const char *path, const groat__log *log,
+                                groat__bundle **out, groat_error *error);
+/* The same for the bytes of one, which stay where they are and as they are
+ * until the close; name is what messages call it. */
+groat_status groat__bundle_open_image(const void *image, size_t bytes,
+                                      const char *name, const groat__log *log,
+                                      groat__bundle **out, groat_error *error);
+/* NULL is allowed. */
+void groat__bundle_close(groat__bundle *bundle);
+
+/* As groat__store_get.  What is damaged, not signed with the rest, or mistaken
+ * is counted, logged once and a miss. */
+bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
+                       const char *identity, groat__store_blob *out);
+
+/* What a bundle has answered; NULL: nothing. */
+typedef struct groat__bundle_counts {
+    uint64_t hits, misses, faults;
+} groat__bundle_counts;
+
+void groat__bundle_count(groat__bundle *bundle, groat__bundle_counts *out);
+
+/* Fills all of info but its problem and trusted; texts are the bundle's. */
+groat_status groat__bundle_describe(groat__bundle *bundle,
+                                    groat_bundle_info *info,
+                                    groat_error *error);
+
+/* Checks every page, seal and mark.  Errors: IO. */
+groat_status groat__bundle_verify(groat__bundle *bundle, uint64_t *checked,
+                                  groat_error *error);
+
+/* An Ed25519 key to sign with; wipe it after use. */
+typedef struct groat__secret {
+    uint8_t seed[32];
+} groat__secret;
+
+/* The public keys that are trusted; free with groat__trust_free. */
+typedef struct groat__trust {
+    uint8_t (*keys)[32];
+    size_t count;
+} groat__trust;
+
+/* Makes a key: 64 hex digits in a new file that only its owner may read, and
+ * the public key in as many.  Errors: IO, also when the file is there. */
+groat_status groat__secret_make(const char *path, char public_key[65],
+                                groat_error *error);
+/* Errors: IO, also when others may read it. */
+groat_status groat__secret_read(const char *path, groat__secret *out,
+                                groat_error *error);
+void groat__secret_wipe(groat__secret *secret);
+
+/* Reads public keys, one to a line, 64 hex digits; behind a # is comment.
+ * Errors: IO, INVALID with the line, NO_MEMORY. */
+groat_status groat__trust_read(const char *path, groat__trust *out,
+                               groat_error *error);
+void groat__trust_free(groat__trust *trust);
+
+/* Whether one of the keys has signed.  Errors: IO, in words: not signed, or by
+ * which key. */
+groat_status groat__trust_check(const groat__trust *trust,
+                                const groat__bundle *bundle,
+                                groat_error *error);
+
+/* Writes the entries of all bundles into one; of two with one key always the
+ * same one, whatever the order.  Damaged ones are refused.  secret NULL: not
+ * signed.  path may be one of theirs.  Errors: IO, NO_MEMORY. */
+groat_status groat__bundle_merge(groat__bundle *const *bundles, size_t count,
+                                 const groat__secret *secret, const char *path,
+                                 uint64_t *written, groat_error *error);
+
+/* Tells, by key, what only one of two bundles has, or both in different form.
+ * Errors: IO, NO_MEMORY. */
+groat_status groat__bundle_diff(groat__bundle *a, groat__bundle *b,
+                                groat_bundle_diff_fn *fn, void *user,
+                                groat_error *error);
+
+/* Writes those entries of a store whose identity has one of the lines (count 0:
+ * all).  Errors: IO, NO_MEMORY. */
+groat_status groat__store_export(groat__store *store, const char *const *lines,
+                                 size_t count, const groat__secret *secret,
+                                 const char *path, uint64_t *written,
+                                 groat_error *error);
+/* Puts what the store lacks.  Errors: IO, NO_MEMORY. */
+groat_status groat__store_import(groat__store *store, groat__bundle *bundle,
+                                 uint64_t *imported, groat_error *error);
+
 #endif

@@ -22,10 +22,6 @@
 
 #include "base/error.h"
 
-static const char schema[] =
-#include "cache/schema.inc"
-    ;
-
 /* What a look at a file gives. */
 typedef enum verdict {
     VERDICT_GOOD,
@@ -36,13 +32,8 @@ typedef enum verdict {
 static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_BEGIN] = "BEGIN IMMEDIATE",
     [GROAT__SQL_COMMIT] = "COMMIT",
-    [GROAT__SQL_GET] =
-        "SELECT " GROAT__ROW_COLUMNS ", binary FROM entry WHERE id = ?1",
-    [GROAT__SQL_PUT] =
-        "INSERT OR REPLACE INTO entry (id, key, used, created, bytes, seal, "
-        "registers, sgprs, spill_bytes, shared_bytes, code_bytes, "
-        "max_threads, identity, log, binary) VALUES "
-        "(?14, ?1, ?2, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [GROAT__SQL_GET] = GROAT__ROW_GET,
+    [GROAT__SQL_PUT] = "INSERT OR REPLACE " GROAT__ROW_INTO,
     [GROAT__SQL_DROP] = "DELETE FROM entry WHERE id = ?1",
     [GROAT__SQL_EVICT] = "DELETE FROM entry WHERE id = ?1 AND binary = ?2",
     [GROAT__SQL_STAMP] =
@@ -133,26 +124,6 @@ void groat__store_say(groat__store *store, groat__note note, const char *format,
     groat__str_add(&store->pending, "\n");
 }
 
-int groat__connection_run(sqlite3_stmt *statement)
-{
-    int rc = sqlite3_step(statement);
-    int end = sqlite3_reset(statement);
-
-    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : end;
-}
-
-int groat__connection_number(sqlite3_stmt *statement, int64_t *out)
-{
-    int rc = sqlite3_step(statement);
-
-    if (rc == SQLITE_ROW)
-        *out = sqlite3_column_int64(statement, 0);
-    (void)sqlite3_reset(statement);
-    if (rc == SQLITE_ROW)
-        return SQLITE_OK;
-    return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
-}
-
 int groat__connection_prepare(groat__store *store, const char *sql,
                               sqlite3_stmt **out)
 {
@@ -177,96 +148,25 @@ static bool is_damage(int rc)
     }
 }
 
-/* What SQLite says of its last failure; some codes are the store's own. */
-static const char *words_of(sqlite3 *db, int rc)
-{
-    if (db != NULL && (sqlite3_errcode(db) & 0xff) == (rc & 0xff))
-        return sqlite3_errmsg(db);
-    return sqlite3_errstr(rc);
-}
-
 static bool is_busy(int rc)
 {
     rc &= 0xff;
     return rc == SQLITE_BUSY || rc == SQLITE_LOCKED || rc == SQLITE_PROTOCOL;
 }
 
-static int number_of(sqlite3 *db, const char *sql, int64_t *out)
-{
-    sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-
-    if (rc == SQLITE_OK)
-        rc = groat__connection_number(statement, out);
-    (void)sqlite3_finalize(statement);
-    return rc;
-}
-
-/* All that SQLite keeps of a schema, as one text. */
-static int schema_text(sqlite3 *db, groat__str *out)
-{
-    sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(
-        db, "SELECT type, name, tbl_name, sql FROM sqlite_master", -1,
-        &statement, NULL);
-
-    while (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
-        for (int i = 0; i < 4; i++) {
-            const unsigned char *text = sqlite3_column_text(statement, i);
-
-            groat__str_add(out, text == NULL ? "-" : (const char *)text);
-            groat__str_add(out, "\n");
-        }
-        rc = out->failed ? SQLITE_NOMEM : SQLITE_OK;
-    }
-    (void)sqlite3_finalize(statement);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-/* Where the steps that a file of this version lacks begin. */
-static const char *steps_after(int64_t version)
-{
-    char last[40];
-    const char *at;
-
-    if (version == 0)
-        return schema;
-    (void)snprintf(last, sizeof(last), "PRAGMA user_version = %lld;\n",
-                   (long long)version);
-    at = strstr(schema, last);
-    return at == NULL ? schema + sizeof(schema) - 1 : at + strlen(last);
-}
-
-/* A schema may carry expressions that run when rows are read or written, so a
- * file's must be ours to the byte, as a fresh database of its version has it.
- */
+/* The file's schema against that of its version. */
 static int compare_schema(sqlite3 *db, bool *same)
 {
-    groat__str want = {0};
-    groat__str have = {0};
     groat__str steps = {0};
-    sqlite3 *fresh = NULL;
     int64_t version = 0;
-    int rc = sqlite3_open_v2(":memory:", &fresh,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int rc = groat__handle_number(db, "PRAGMA user_version", &version);
 
-    if (rc == SQLITE_OK)
-        rc = number_of(db, "PRAGMA user_version", &version);
-    groat__str_addn(&steps, schema, (size_t)(steps_after(version) - schema));
+    groat__schema_steps(&steps, version);
     if (rc == SQLITE_OK && steps.failed)
         rc = SQLITE_NOMEM;
     if (rc == SQLITE_OK)
-        rc = sqlite3_exec(fresh, steps.data, NULL, NULL, NULL);
-    if (rc == SQLITE_OK)
-        rc = schema_text(fresh, &want);
-    if (rc == SQLITE_OK)
-        rc = schema_text(db, &have);
-    *same = rc == SQLITE_OK && have.len == want.len &&
-            memcmp(have.data, want.data, want.len) == 0;
-    groat__str_free(&want);
-    groat__str_free(&have);
+        rc = groat__handle_same_schema(db, steps.data, same);
     groat__str_free(&steps);
-    (void)sqlite3_close(fresh);
     return rc;
 }
 
@@ -280,13 +180,7 @@ static int open_handle(const groat__store *store, sqlite3 **out)
 
     if (rc != SQLITE_OK)
         return rc;
-    (void)sqlite3_extended_result_codes(*out, 1);
-    (void)sqlite3_db_config(*out, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    (void)sqlite3_db_config(*out, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    (void)sqlite3_db_config(*out, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    (void)sqlite3_db_config(*out, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    (void)sqlite3_db_config(*out, SQLITE_DBCONFIG_ENABLE_FKEY, 0, NULL);
-    (void)sqlite3_limit(*out, SQLITE_LIMIT_ATTACHED, 0);
+    groat__handle_harden(*out);
     (void)sqlite3_busy_timeout(*out, store->busy_ms);
     return sqlite3_exec(*out, settings, NULL, NULL, NULL);
 }
@@ -299,9 +193,9 @@ static int make_schema(sqlite3 *db)
     int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
     if (rc == SQLITE_OK)
-        rc = number_of(db, "PRAGMA user_version", &version);
+        rc = groat__handle_number(db, "PRAGMA user_version", &version);
     if (rc == SQLITE_OK)
-        rc = sqlite3_exec(db, steps_after(version), NULL, NULL, NULL);
+        rc = sqlite3_exec(db, groat__schema_after(version), NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     if (rc != SQLITE_OK && sqlite3_get_autocommit(db) == 0)
@@ -338,10 +232,10 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
     int64_t version = 0;
     int64_t items = 0;
     bool empty;
-    int rc = number_of(db, "PRAGMA application_id", &id);
+    int rc = groat__handle_number(db, "PRAGMA application_id", &id);
 
     if (rc == SQLITE_OK)
-        rc = number_of(db, "PRAGMA user_version", &version);
+        rc = groat__handle_number(db, "PRAGMA user_version", &version);
     if (rc == SQLITE_OK && id == GROAT__STORE_ID &&
         version > GROAT__STORE_SCHEMA && version < 1000) {
         (void)groat__fail(error, GROAT_IO,
@@ -352,7 +246,8 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
         return VERDICT_UNUSABLE;
     }
     if (rc == SQLITE_OK)
-        rc = number_of(db, "SELECT count(*) FROM sqlite_master", &items);
+        rc = groat__handle_number(db, "SELECT count(*) FROM sqlite_master",
+                                  &items);
     empty = id == 0 && version == 0 && items == 0;
     if (rc == SQLITE_OK && !empty &&
         (id != GROAT__STORE_ID || version < 1 || version > GROAT__STORE_SCHEMA))
@@ -365,7 +260,7 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
     if (rc != SQLITE_OK)
         (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,
                                  "cannot use %s: %s (SQLite %d)", store->path,
-                                 words_of(db, rc), rc);
+                                 groat__handle_words(db, rc), rc);
     return judge(rc);
 }
 
@@ -407,7 +302,7 @@ static verdict connect_file(groat__store *store, groat_error *error)
     if (rc == SQLITE_OK && older && !store->read_only)
         rc = make_schema(db);
     if (rc == SQLITE_OK)
-        rc = number_of(db, "PRAGMA page_size", &store->page_bytes);
+        rc = groat__handle_number(db, "PRAGMA page_size", &store->page_bytes);
     if (rc == SQLITE_OK)
         rc = compare_schema(db, &same);
     if (rc == SQLITE_OK && !same)
@@ -421,7 +316,7 @@ close_db:
     (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_open_v2", rc,
                              "cannot use %s: %s (SQLite %d); if its folder "
                              "cannot be written, set GROAT_CACHE_DIR",
-                             store->path, words_of(db, rc), rc);
+                             store->path, groat__handle_words(db, rc), rc);
     store->db = db;
     groat__connection_close(store);
     return judge(rc);
@@ -577,21 +472,7 @@ static groat__note note_of(int rc)
 
 int groat__connection_check(groat__store *store)
 {
-    sqlite3_stmt *check = NULL;
-    int rc =
-        groat__connection_prepare(store, "PRAGMA integrity_check(1)", &check);
-
-    if (rc != SQLITE_OK)
-        return rc;
-    rc = sqlite3_step(check);
-    if (rc == SQLITE_ROW) {
-        const char *word = (const char *)sqlite3_column_text(check, 0);
-
-        rc = word != NULL && strcmp(word, "ok") == 0 ? SQLITE_OK
-                                                     : SQLITE_CORRUPT;
-    }
-    (void)sqlite3_finalize(check);
-    return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
+    return groat__handle_check(store->db);
 }
 
 /* SQLite calls a page number beyond its limit FULL, though damage may have
@@ -611,7 +492,7 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
     groat__store_say(store, note_of(rc),
                      "%s failed: %s (SQLite %d); the kernel is compiled or "
                      "kept in memory instead; said once",
-                     doing, words_of(store->db, rc), rc);
+                     doing, groat__handle_words(store->db, rc), rc);
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     if (is_damage(rc) || hides_damage(store, rc))
@@ -631,7 +512,7 @@ groat_status groat__connection_fail(groat__store *store, int rc,
 {
     groat_status status = groat__fail_vendor(
         error, GROAT_IO, "sqlite3_step", rc, "%s of %s failed: %s (SQLite %d)",
-        doing, store->path, words_of(store->db, rc), rc);
+        doing, store->path, groat__handle_words(store->db, rc), rc);
 
     bool fit = groat__connection_fault(store, rc, doing);
 

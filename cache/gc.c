@@ -18,11 +18,11 @@ static int bytes_in_use(groat__store *store, uint64_t *out)
     int64_t pages = 0;
     int64_t unused = 0;
     int rc =
-        groat__connection_number(store->statements[GROAT__SQL_PAGES], &pages);
+        groat__handle_step_number(store->statements[GROAT__SQL_PAGES], &pages);
 
     if (rc == SQLITE_OK)
-        rc = groat__connection_number(store->statements[GROAT__SQL_FREE_PAGES],
-                                      &unused);
+        rc = groat__handle_step_number(store->statements[GROAT__SQL_FREE_PAGES],
+                                       &unused);
     if (rc == SQLITE_OK && (unused < 0 || unused > pages))
         rc = SQLITE_CORRUPT;
     *out = (uint64_t)(pages - unused) * (uint64_t)store->page_bytes;
@@ -89,14 +89,14 @@ int groat__gc_shrink(groat__store *store)
 /* Evicts down to `bound` in one transaction, then shrinks. */
 static int collect(groat__store *store, uint64_t bound, uint64_t *dropped)
 {
-    int rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
+    int rc = groat__handle_run(store->statements[GROAT__SQL_BEGIN]);
 
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
     if (rc == SQLITE_OK)
         rc = groat__gc_trim(store, bound, bound, NULL, dropped);
     if (rc == SQLITE_OK)
-        rc = groat__connection_run(store->statements[GROAT__SQL_COMMIT]);
+        rc = groat__handle_run(store->statements[GROAT__SQL_COMMIT]);
     return rc == SQLITE_OK ? groat__gc_shrink(store) : rc;
 }
 

@@ -3,7 +3,9 @@
  * internal.h - what the files of the store share.
  *
  * place.c       folder and file: owners, modes, setting aside; no SQLite
+ * handle.c      what every SQLite handle here needs: hardening, schema
  * connection.c  file -> checked SQLite connection; statements; faults
+ * row.c         what a row is: read, sealed, judged, bound
  * store.c       open, close, get, put, evict
  * lease.c       one process compiles, the others wait: claim, release
  * holder.c      whether a process that holds a lease still lives; no SQLite
@@ -34,6 +36,7 @@ enum {
     GROAT__STORE_ID = 0x67726f74, /* application_id of schema.sql       */
     GROAT__STORE_BUSY_MS = 2000,  /* longest wait for another process   */
     GROAT__STORE_SLOTS = 1024,    /* stamps that wait in memory         */
+    GROAT__FACTS = 6,             /* numbers of groat_facts             */
     GROAT__STORE_WAYS = 8,        /* places among them for one row      */
     GROAT__LEASE_BEAT_MS = 500,   /* between two renewals of a lease    */
     GROAT__LEASE_STALE_MS = 3000, /* without one, until a lease is lost */
@@ -67,6 +70,19 @@ typedef enum groat__sql {
 #define GROAT__ROW_COLUMNS                                                     \
     "id, key, used, created, bytes, seal, registers, sgprs, spill_bytes, "     \
     "shared_bytes, code_bytes, max_threads, identity, log"
+
+/* The row of an id, the first from an id on, and a new one, for
+ * groat__row_insert. */
+#define GROAT__ROW_GET                                                         \
+    "SELECT " GROAT__ROW_COLUMNS ", binary FROM entry WHERE id = ?1"
+#define GROAT__ROW_NEXT                                                        \
+    "SELECT " GROAT__ROW_COLUMNS                                               \
+    ", binary FROM entry WHERE id >= ?1 ORDER BY id LIMIT 1"
+#define GROAT__ROW_INTO                                                        \
+    "INTO entry (id, key, used, created, bytes, seal, registers, sgprs, "      \
+    "spill_bytes, shared_bytes, code_bytes, max_threads, identity, log, "      \
+    "binary) VALUES "                                                          \
+    "(?14, ?1, ?2, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
 
 /* What is said once per store. */
 typedef enum groat__note {
@@ -239,20 +255,40 @@ int groat__connection_check(groat__store *store);
 /* Locked: whether to wait for another process a sixteenth as long. */
 void groat__connection_hurry(groat__store *store, bool hurry);
 
-/* Steps a statement without rows and resets it: SQLITE_DONE becomes OK. */
-int groat__connection_run(sqlite3_stmt *statement);
-/* The first column of a one-row statement. */
-int groat__connection_number(sqlite3_stmt *statement, int64_t *out);
 /* Prepares a fixed text, for rare work.  NULL is finalized silently. */
 int groat__connection_prepare(groat__store *store, const char *sql,
                               sqlite3_stmt **out);
 
-/* ---- store.c ----------------------------------------------------------- */
+/* ---- handle.c ---------------------------------------------------------- */
 
-/* open with another busy timeout, for tests. */
-groat_status groat__store_open_patient(const groat__store_options *options,
-                                       int busy_ms, groat__store **out,
-                                       groat_error *error);
+/* For a file that may be hostile: defensive mode, untrusted schema, no
+ * triggers, no views, no further databases; extended result codes. */
+void groat__handle_harden(sqlite3 *db);
+
+/* What SQLite says of a failure; db may be NULL. */
+const char *groat__handle_words(sqlite3 *db, int rc);
+
+/* Steps a statement without rows and resets it: SQLITE_DONE becomes OK. */
+int groat__handle_run(sqlite3_stmt *statement);
+/* The first column of a one-row statement, of a fixed text. */
+int groat__handle_step_number(sqlite3_stmt *statement, int64_t *out);
+int groat__handle_number(sqlite3 *db, const char *sql, int64_t *out);
+
+/* SQLite's own check of pages, indexes and free list: OK, CORRUPT or what went
+ * wrong. */
+int groat__handle_check(sqlite3 *db);
+
+/* A schema may carry expressions that run when rows are read or written, so a
+ * file's must be ours to the byte: as a fresh database has it after `steps`. */
+int groat__handle_same_schema(sqlite3 *db, const char *steps, bool *same);
+
+/* Of schema.sql: where the steps that a file of this version lacks begin;
+ * appends those up to that version; appends that of table entry. */
+const char *groat__schema_after(int64_t version);
+void groat__schema_steps(groat__str *out, int64_t version);
+void groat__schema_entry(groat__str *out);
+
+/* ---- row.c ------------------------------------------------------------- */
 
 /* The row of a key: its first half, so that ids are in the order of keys.  Two
  * keys that share it share the row; the later one replaces the other. */
@@ -261,8 +297,39 @@ int64_t groat__row_id(const groat__digest *key);
 /* Reads a row of GROAT__ROW_COLUMNS; false when a column is not what the
  * schema says, as in a damaged file. */
 bool groat__row_read(sqlite3_stmt *statement, groat__row *row);
+/* The facts in the order of their columns, which is that of seals, too. */
+void groat__row_facts(const groat__row *row, int64_t out[GROAT__FACTS]);
 /* XXH3-128 over key, identity, log, facts and binary. */
 groat__digest groat__row_seal(const groat__row *row);
+
+/* Whether a row that was read has the seal of what is in it, and the id of its
+ * key. */
+bool groat__row_good(const groat__row *row);
+
+typedef enum groat__finding {
+    GROAT__ROW_NONE,
+    GROAT__ROW_GOOD,
+    GROAT__ROW_DAMAGED,
+    GROAT__ROW_MISTAKEN /* another identity than the one asked for */
+} groat__finding;
+
+/* Reads and judges the row that a GROAT__ROW_GET stands on. */
+groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
+                                const char *identity, groat__row *row);
+
+/* Copies what a get gives: OK or NOMEM. */
+int groat__row_copy(const groat__row *row, groat__store_blob *out);
+
+/* Binds and runs "INSERT ... " GROAT__ROW_INTO; stamp is the time of making and
+ * of last use. */
+int groat__row_insert(sqlite3_stmt *put, const groat__row *row, int64_t stamp);
+
+/* ---- store.c ----------------------------------------------------------- */
+
+/* open with another busy timeout, for tests. */
+groat_status groat__store_open_patient(const groat__store_options *options,
+                                       int busy_ms, groat__store **out,
+                                       groat_error *error);
 
 /* Locked: groat__store_get but for the lock. */
 bool groat__store_find(groat__store *store, const groat__digest *key,

@@ -124,7 +124,7 @@ static int write_claim(groat__store *store, int64_t id)
 
     (void)sqlite3_bind_text(forget, 1, self->boot, -1, SQLITE_STATIC);
     (void)sqlite3_bind_int64(forget, 2, now - store->lease.wait_ms);
-    rc = groat__connection_run(forget);
+    rc = groat__handle_run(forget);
     (void)sqlite3_bind_int64(claim, 1, id);
     (void)sqlite3_bind_int64(claim, 2, store->lease.owner);
     (void)sqlite3_bind_text(claim, 3, self->boot, -1, SQLITE_STATIC);
@@ -132,7 +132,7 @@ static int write_claim(groat__store *store, int64_t id)
     (void)sqlite3_bind_int64(claim, 5, self->pid);
     (void)sqlite3_bind_int64(claim, 6, self->started);
     (void)sqlite3_bind_int64(claim, 7, now);
-    return rc == SQLITE_OK ? groat__connection_run(claim) : rc;
+    return rc == SQLITE_OK ? groat__handle_run(claim) : rc;
 }
 
 /* What one look gives. */
@@ -152,7 +152,7 @@ static int take(groat__store *store, wish *w, const lease *lost, bool *entry,
     sqlite3_stmt *get = store->statements[GROAT__SQL_GET];
     bool found = false;
     lease row;
-    int rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
+    int rc = groat__handle_run(store->statements[GROAT__SQL_BEGIN]);
 
     if (rc != SQLITE_OK)
         return rc;
@@ -169,7 +169,7 @@ static int take(groat__store *store, wish *w, const lease *lost, bool *entry,
         rc = write_claim(store, w->id);
     }
     if (rc == SQLITE_OK)
-        rc = groat__connection_run(store->statements[GROAT__SQL_COMMIT]);
+        rc = groat__handle_run(store->statements[GROAT__SQL_COMMIT]);
     return rc;
 }
 
@@ -315,5 +315,5 @@ int groat__lease_drop(groat__store *store, int64_t id, const int64_t *owner)
     (void)sqlite3_bind_int64(drop, 1, id);
     if (owner != NULL)
         (void)sqlite3_bind_int64(drop, 2, *owner);
-    return groat__connection_run(drop);
+    return groat__handle_run(drop);
 }

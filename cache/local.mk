@@ -1,25 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += \
+	%D%/bundle.sql \
 	%D%/embed_schema.sh \
 	%D%/schema.sql
 
 libgroat_internal_la_SOURCES += \
+	%D%/bundle.c \
+	%D%/bundle.h \
+	%D%/bundle_store.c \
+	%D%/bundle_write.c \
 	%D%/cache.h \
 	%D%/connection.c \
 	%D%/gc.c \
+	%D%/handle.c \
 	%D%/holder.c \
 	%D%/internal.h \
 	%D%/lease.c \
 	%D%/place.c \
 	%D%/renew.c \
+	%D%/row.c \
+	%D%/sign.c \
 	%D%/stamps.c \
 	%D%/store.c \
 	%D%/verify.c
 
-BUILT_SOURCES += %D%/schema.inc
-CLEANFILES += %D%/schema.inc
-%D%/connection.lo: %D%/schema.inc
+BUILT_SOURCES += %D%/bundle.inc %D%/schema.inc
+CLEANFILES += %D%/bundle.inc %D%/schema.inc
+%D%/bundle.lo: %D%/bundle.inc
+%D%/handle.lo: %D%/schema.inc
+cache_embed = $(MKDIR_P) %D% && \
+	$(SHELL) $(top_srcdir)/%D%/embed_schema.sh
+%D%/bundle.inc: $(top_srcdir)/%D%/bundle.sql $(top_srcdir)/%D%/embed_schema.sh
+	$(AM_V_GEN)$(cache_embed) $(top_srcdir)/%D%/bundle.sql > $@.tmp && \
+		mv -f $@.tmp $@
 %D%/schema.inc: $(top_srcdir)/%D%/schema.sql $(top_srcdir)/%D%/embed_schema.sh
-	$(AM_V_at)$(MKDIR_P) %D%
-	$(AM_V_GEN)$(SHELL) $(top_srcdir)/%D%/embed_schema.sh \
-		$(top_srcdir)/%D%/schema.sql > $@.tmp && mv -f $@.tmp $@
+	$(AM_V_GEN)$(cache_embed) $(top_srcdir)/%D%/schema.sql > $@.tmp && \
+		mv -f $@.tmp $@

@@ -50,7 +50,7 @@ static void renew_all(groat__store *store)
     groat__connection_hurry(store, true);
     (void)sqlite3_bind_int64(renew, 1, store->lease.owner);
     (void)sqlite3_bind_int64(renew, 2, groat__lease_now());
-    rc = groat__connection_run(renew);
+    rc = groat__handle_run(renew);
     groat__connection_hurry(store, impatient);
     if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY)
         (void)groat__connection_fault(store, rc, "renewing a lease");

@@ -76,7 +76,7 @@ int groat__stamps_write(groat__store *store)
             continue;
         (void)sqlite3_bind_int64(stamp, 1, at->id);
         (void)sqlite3_bind_int64(stamp, 2, at->used);
-        rc = groat__connection_run(stamp);
+        rc = groat__handle_run(stamp);
     }
     /* Also what could not be written: the next try shall not fail of it. */
     groat__stamps_forget(store);

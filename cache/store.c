@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * store.c owns the life of a store and its hot calls: get, put, evict.  The
- * file and its faults are connection.c's, times of last use stamps.c's, the
- * byte bound gc.c's.
+ * file and its faults are connection.c's, what a row is row.c's, times of last
+ * use stamps.c's, the byte bound gc.c's.
  *
  * Invariant: what get hands out has the identity that was asked for and the
  * seal it was put with; anything else is dropped and is a miss.  A hit writes
@@ -18,115 +18,13 @@
 
 #include "base/error.h"
 
-/* ---- rows -------------------------------------------------------------- */
-
-enum { FACTS = 6 };
-
-int64_t groat__row_id(const groat__digest *key)
-{
-    uint64_t id = 0;
-    int64_t result;
-
-    for (int i = 0; i < 8; i++)
-        id = id << 8 | key->bytes[i];
-    /* Signed order is that of the bytes once the top bit is turned. */
-    id ^= (uint64_t)1 << 63;
-    memcpy(&result, &id, sizeof(result));
-    return result;
-}
-
-static bool read_text(sqlite3_stmt *statement, int column, const char **text,
-                      size_t *len)
-{
-    if (sqlite3_column_type(statement, column) != SQLITE_TEXT)
-        return false;
-    *text = (const char *)sqlite3_column_text(statement, column);
-    *len = (size_t)sqlite3_column_bytes(statement, column);
-    return *text != NULL && memchr(*text, '\0', *len) == NULL;
-}
-
-static bool read_digest(sqlite3_stmt *statement, int column,
-                        groat__digest *digest)
-{
-    const void *blob;
-
-    if (sqlite3_column_type(statement, column) != SQLITE_BLOB)
-        return false;
-    blob = sqlite3_column_blob(statement, column);
-    if (blob == NULL ||
-        sqlite3_column_bytes(statement, column) != (int)sizeof(digest->bytes))
-        return false;
-    memcpy(digest->bytes, blob, sizeof(digest->bytes));
-    return true;
-}
-
-bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
-{
-    int64_t *const numbers[FACTS] = {
-        &row->facts.registers,   &row->facts.sgprs,
-        &row->facts.spill_bytes, &row->facts.shared_bytes,
-        &row->facts.code_bytes,  &row->facts.max_threads,
-    };
-    const int binary = 14;
-    int64_t bytes = sqlite3_column_int64(statement, 4);
-
-    memset(row, 0, sizeof(*row));
-    row->id = sqlite3_column_int64(statement, 0);
-    row->used = sqlite3_column_int64(statement, 2);
-    row->created = sqlite3_column_int64(statement, 3);
-    for (int i = 0; i < FACTS; i++)
-        *numbers[i] = sqlite3_column_int64(statement, 6 + i);
-    if (bytes < 0 || bytes > INT_MAX || !read_digest(statement, 1, &row->key) ||
-        !read_digest(statement, 5, &row->seal) ||
-        !read_text(statement, 12, &row->identity, &row->identity_len) ||
-        !read_text(statement, 13, &row->log, &row->log_len))
-        return false;
-    row->bytes = (size_t)bytes;
-    if (sqlite3_column_count(statement) <= binary)
-        return true;
-    row->data = sqlite3_column_blob(statement, binary);
-    return sqlite3_column_type(statement, binary) == SQLITE_BLOB &&
-           sqlite3_column_bytes(statement, binary) == (int)bytes &&
-           (row->data != NULL || bytes == 0);
-}
-
-/* In the order of their columns, which is that of the seal, too. */
-static void list_facts(const groat_facts *facts, int64_t out[FACTS])
-{
-    out[0] = facts->registers;
-    out[1] = facts->sgprs;
-    out[2] = facts->spill_bytes;
-    out[3] = facts->shared_bytes;
-    out[4] = facts->code_bytes;
-    out[5] = facts->max_threads;
-}
-
-groat__digest groat__row_seal(const groat__row *row)
-{
-    int64_t facts[FACTS];
-    const groat__digest parts[4] = {
-        row->key,
-        groat__hash128(row->identity, row->identity_len),
-        groat__hash128(row->log, row->log_len),
-        groat__hash128(row->bytes == 0 ? "" : row->data, row->bytes),
-    };
-    uint8_t text[sizeof(parts) + sizeof(facts)];
-
-    list_facts(&row->facts, facts);
-    memcpy(text, parts, sizeof(parts));
-    for (size_t i = 0; i < sizeof(facts); i++)
-        text[sizeof(parts) + i] =
-            (uint8_t)((uint64_t)facts[i / 8] >> (8 * (i % 8)));
-    return groat__hash128(text, sizeof(text));
-}
-
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
 {
     sqlite3_stmt *drop = store->statements[GROAT__SQL_DROP];
     int rc;
 
     (void)sqlite3_bind_int64(drop, 1, id);
-    rc = groat__connection_run(drop);
+    rc = groat__handle_run(drop);
     if (rc == SQLITE_OK)
         *dropped += (uint64_t)sqlite3_changes(store->db);
     return rc;
@@ -246,11 +144,11 @@ static void write_last_stamps(groat__store *store)
     if (!store->stamped || store->read_only)
         return;
     groat__connection_hurry(store, true);
-    rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
+    rc = groat__handle_run(store->statements[GROAT__SQL_BEGIN]);
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
     if (rc == SQLITE_OK)
-        (void)groat__connection_run(store->statements[GROAT__SQL_COMMIT]);
+        (void)groat__handle_run(store->statements[GROAT__SQL_COMMIT]);
 }
 
 void groat__store_close(groat__store *store)
@@ -284,23 +182,6 @@ void groat__store_blob_free(groat__store_blob *blob)
 
 /* ---- get --------------------------------------------------------------- */
 
-static int copy_out(const groat__row *row, groat__store_blob *out)
-{
-    out->data = malloc(row->bytes == 0 ? 1 : row->bytes);
-    out->log = malloc(row->log_len + 1);
-    if (out->data == NULL || out->log == NULL) {
-        groat__store_blob_free(out);
-        return SQLITE_NOMEM;
-    }
-    if (row->bytes > 0)
-        memcpy(out->data, row->data, row->bytes);
-    memcpy(out->log, row->log, row->log_len);
-    out->log[row->log_len] = '\0';
-    out->bytes = row->bytes;
-    out->facts = row->facts;
-    return SQLITE_OK;
-}
-
 /* An entry that is not what it should be: dropped, counted, said once. */
 static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
                      bool mistaken)
@@ -322,48 +203,27 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
         (void)groat__connection_fault(store, rc, "dropping an entry");
 }
 
-typedef enum finding {
-    FOUND_NONE,
-    FOUND_GOOD,
-    FOUND_DAMAGED,
-    FOUND_MISTAKEN
-} finding;
-
-static finding judge_row(sqlite3_stmt *get, const groat__digest *key,
-                         const char *identity, groat__row *row)
-{
-    groat__digest seal;
-
-    if (!groat__row_read(get, row) || memcmp(&row->key, key, sizeof(*key)) != 0)
-        return FOUND_DAMAGED;
-    if (row->identity_len != strlen(identity) ||
-        memcmp(row->identity, identity, row->identity_len) != 0)
-        return FOUND_MISTAKEN;
-    seal = groat__row_seal(row);
-    return memcmp(&seal, &row->seal, sizeof(seal)) == 0 ? FOUND_GOOD
-                                                        : FOUND_DAMAGED;
-}
-
 /* Looks a key up with the store locked. */
 static bool lookup(groat__store *store, const groat__digest *key,
                    const char *identity, groat__store_blob *out)
 {
     sqlite3_stmt *get = store->statements[GROAT__SQL_GET];
-    finding found = FOUND_NONE;
+    groat__finding found = GROAT__ROW_NONE;
     groat__row row = {0};
     int rc;
 
     (void)sqlite3_bind_int64(get, 1, groat__row_id(key));
     rc = sqlite3_step(get);
     if (rc == SQLITE_ROW) {
-        found = judge_row(get, key, identity, &row);
-        rc = found == FOUND_GOOD ? copy_out(&row, out) : SQLITE_DONE;
+        found = groat__row_judge(get, key, identity, &row);
+        rc =
+            found == GROAT__ROW_GOOD ? groat__row_copy(&row, out) : SQLITE_DONE;
     }
     (void)sqlite3_reset(get);
     if (rc != SQLITE_OK && rc != SQLITE_DONE)
         (void)groat__connection_fault(store, rc, "get");
-    else if (found == FOUND_DAMAGED || found == FOUND_MISTAKEN)
-        drop_bad(store, key, row.id, found == FOUND_MISTAKEN);
+    else if (found == GROAT__ROW_DAMAGED || found == GROAT__ROW_MISTAKEN)
+        drop_bad(store, key, row.id, found == GROAT__ROW_MISTAKEN);
     return rc == SQLITE_OK;
 }
 
@@ -400,32 +260,8 @@ bool groat__store_get(groat__store *store, const groat__digest *key,
 
 static int insert_row(groat__store *store, const groat__row *row)
 {
-    sqlite3_stmt *put = store->statements[GROAT__SQL_PUT];
-    int64_t facts[FACTS];
-    int rc = sqlite3_bind_blob(put, 1, row->key.bytes, sizeof(row->key.bytes),
-                               SQLITE_STATIC);
-
-    list_facts(&row->facts, facts);
-    (void)sqlite3_bind_int64(put, 14, row->id);
-    (void)sqlite3_bind_int64(put, 2, groat__stamp_now(store));
-    (void)sqlite3_bind_int64(put, 3, (int64_t)row->bytes);
-    (void)sqlite3_bind_blob(put, 4, row->seal.bytes, sizeof(row->seal.bytes),
-                            SQLITE_STATIC);
-    for (int i = 0; i < FACTS; i++)
-        (void)sqlite3_bind_int64(put, 5 + i, facts[i]);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text64(put, 11, row->identity, row->identity_len,
-                                 SQLITE_STATIC, SQLITE_UTF8);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text64(put, 12, row->log, row->log_len, SQLITE_STATIC,
-                                 SQLITE_UTF8);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_blob64(put, 13, row->bytes == 0 ? "" : row->data,
-                                 row->bytes, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = groat__connection_run(put);
-    (void)sqlite3_clear_bindings(put);
-    return rc;
+    return groat__row_insert(store->statements[GROAT__SQL_PUT], row,
+                             groat__stamp_now(store));
 }
 
 /* One transaction: stamps, so that eviction sees them; the row, in the place
@@ -434,7 +270,7 @@ static int write_row(groat__store *store, const groat__row *row)
 {
     uint64_t max = store->max_bytes;
     uint64_t dropped = 0;
-    int rc = groat__connection_run(store->statements[GROAT__SQL_BEGIN]);
+    int rc = groat__handle_run(store->statements[GROAT__SQL_BEGIN]);
 
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
@@ -445,7 +281,7 @@ static int write_row(groat__store *store, const groat__row *row)
     if (rc == SQLITE_OK)
         rc = groat__gc_trim(store, max, max / 10 * 9, &row->id, &dropped);
     if (rc == SQLITE_OK)
-        rc = groat__connection_run(store->statements[GROAT__SQL_COMMIT]);
+        rc = groat__handle_run(store->statements[GROAT__SQL_COMMIT]);
     if (rc != SQLITE_OK)
         return rc;
     store->evictions += dropped;
@@ -526,7 +362,7 @@ static int evict(groat__store *store, int64_t id, const void *data,
     rc = sqlite3_bind_blob64(drop, 2, bytes == 0 ? "" : data, bytes,
                              SQLITE_STATIC);
     if (rc == SQLITE_OK)
-        rc = groat__connection_run(drop);
+        rc = groat__handle_run(drop);
     (void)sqlite3_clear_bindings(drop);
     if (rc == SQLITE_OK)
         store->evictions += (uint64_t)sqlite3_changes(store->db);

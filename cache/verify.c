@@ -20,9 +20,6 @@
 /* Prepared for one call. */
 static const char select_key[] =
     "SELECT " GROAT__ROW_COLUMNS " FROM entry WHERE id = ?1";
-static const char select_next[] =
-    "SELECT " GROAT__ROW_COLUMNS
-    ", binary FROM entry WHERE id >= ?1 ORDER BY id LIMIT 1";
 
 /* ---- stat -------------------------------------------------------------- */
 
@@ -271,21 +268,17 @@ static int check_next(groat__store *store, int64_t *id, uint64_t *checked,
 {
     sqlite3_stmt *next = NULL;
     uint64_t gone = 0;
-    groat__digest seal;
     groat__row row = {0};
     bool good = false;
-    int rc = groat__connection_prepare(store, select_next, &next);
+    int rc = groat__connection_prepare(store, GROAT__ROW_NEXT, &next);
 
     if (rc != SQLITE_OK)
         return rc;
     (void)sqlite3_bind_int64(next, 1, *id);
     rc = sqlite3_step(next);
     *more = rc == SQLITE_ROW;
-    if (rc == SQLITE_ROW && (good = groat__row_read(next, &row))) {
-        seal = groat__row_seal(&row);
-        good = memcmp(&seal, &row.seal, sizeof(seal)) == 0 &&
-               row.id == groat__row_id(&row.key);
-    }
+    if (rc == SQLITE_ROW)
+        good = groat__row_read(next, &row) && groat__row_good(&row);
     (void)sqlite3_finalize(next);
     if (rc != SQLITE_ROW)
         return rc == SQLITE_DONE ? SQLITE_OK : rc;

@@ -161,6 +161,13 @@ enum {
     GROAT_OPEN_SANITIZE = 2 /* cpu targets: compile kernels with ASan + UBSan */
 };
 
+/* The bytes of a bundle in the program's own memory. */
+typedef struct groat_bundle_image {
+    const char *name; /* what messages call it                             */
+    const void *data; /* stays where it is until groat_close()             */
+    size_t bytes;
+} groat_bundle_image;
+
 typedef struct groat_options {
     size_t size;              /* sizeof(groat_options)                       */
     unsigned flags;           /* GROAT_OPEN_*                                */
@@ -175,11 +182,22 @@ typedef struct groat_options {
     void *log_user;
     groat_trace_fn *trace; /* cpu targets: NULL, or told every access     */
     void *trace_user;
+    /* Added after 0.1: bundles, which are asked in this order for what the
+     * store has not, files first.  One that cannot be used is no error: one
+     * warning says why, and groat_bundle_at(). */
+    const char *const *bundles; /* paths; NULL: $GROAT_BUNDLES, separated *
+                                 * by colons, unless NO_DISK                 */
+    size_t bundle_count;
+    const char *trust;  /* file of public keys, one to a line, whose bundles *
+                         * are used; NULL: $GROAT_TRUST                      */
+    int allow_unsigned; /* not 0: use bundles whoever has made them          */
+    const groat_bundle_image *images; /* used unasked: they are the program */
+    size_t image_count;
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
-        sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
+        sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0  \
     }
 
 /* Opens a context.  options may be NULL.  No vendor library is touched before
@@ -296,10 +314,11 @@ typedef struct groat_kernel groat_kernel;
 typedef enum groat_origin {
     GROAT_FROM_COMPILER = 0,
     GROAT_FROM_DISK = 1,
-    GROAT_FROM_MEMORY = 2
+    GROAT_FROM_MEMORY = 2,
+    GROAT_FROM_BUNDLE = 3
 } groat_origin;
 
-/* "compiled", "disk" or "memory". */
+/* "compiled", "disk", "memory" or "bundle". */
 GROAT_API const char *groat_origin_name(groat_origin origin);
 
 /* What the compiler said of a binary; -1 where it did not say. */
@@ -714,6 +733,10 @@ typedef struct groat_cache_stat {
     uint64_t waits;     /* kernels that another was seen to compile       */
     uint64_t takeovers; /* of these, it died or stopped: compiled here    */
     uint64_t timeouts;  /* of these, it took too long: compiled here, too */
+    /* Added after 0.1: of the bundles together; groat_bundle_at() has each. */
+    uint64_t bundle_hits;
+    uint64_t bundle_misses; /* no bundle had it                            */
+    uint64_t bundle_faults; /* entries that were there and not used        */
 } groat_cache_stat;
 
 typedef struct groat_cache_entry {
@@ -753,6 +776,82 @@ GROAT_API groat_status groat_cache_gc(groat_context *context,
                                       groat_error *error);
 GROAT_API groat_status groat_cache_clear(groat_context *context,
                                          uint64_t *dropped, groat_error *error);
+
+/* ---- bundles -----------------------------------------------------------
+ *
+ * A bundle is a file of kernels that is only read: made once, copied anywhere,
+ * used by any number of hosts.  The same kernels and key make the same bytes.
+ * Errors of all: IO with file and reason, NO_MEMORY. */
+
+typedef struct groat_bundle_info {
+    size_t size;
+    const char *path;    /* borrowed: of groat_bundle_at() from the context; *
+                          * of groat_bundle_verify() the caller's            */
+    const char *problem; /* why it is not used, or NULL; borrowed            */
+    uint64_t entries;
+    uint64_t payload_bytes; /* sum of the binaries                           */
+    uint64_t file_bytes;
+    char signer[65]; /* public key in hex, or ""                          */
+    int trusted;     /* 1: signed by a key of the trust file, or an image */
+    uint64_t hits;   /* of this context                                   */
+    uint64_t misses;
+    uint64_t faults;
+} groat_bundle_info;
+
+/* The index-th bundle of a context.  Errors: INVALID (size, past the end). */
+GROAT_API groat_status groat_bundle_at(groat_context *context, size_t index,
+                                       groat_bundle_info *info,
+                                       groat_error *error);
+
+/* Checks every page, digest and mark of a file and who signed it.  trust is the
+ * file of public keys, NULL: none; who is not in it has trusted 0 and is no
+ * error.  info may be NULL.  Errors: INVALID (info->size, trust). */
+GROAT_API groat_status groat_bundle_verify(const char *path, const char *trust,
+                                           groat_bundle_info *info,
+                                           groat_error *error);
+
+/* Writes what is in the store to path: the kernels of the targets (count 0: of
+ * all).  key is the file of a secret key to sign with, NULL: not signed.
+ * written may be NULL.  Errors: INVALID (a target). */
+GROAT_API groat_status groat_bundle_export(
+    groat_context *context, const char *path, const char *const *targets,
+    size_t count, const char *key, uint64_t *written, groat_error *error);
+
+/* Puts what the store lacks into it, of a bundle that the context would use:
+ * signed by a key it trusts, unless it allows others.  imported may be NULL. */
+GROAT_API groat_status groat_bundle_import(groat_context *context,
+                                           const char *path, uint64_t *imported,
+                                           groat_error *error);
+
+/* Writes what any of some bundles has to `to`, which may be one of them; their
+ * order does not matter.  What they were signed with is not asked, and lost:
+ * sign what you have looked at.  key and written as of groat_bundle_export().
+ * With one bundle this signs it. */
+GROAT_API groat_status groat_bundle_merge(const char *const *paths,
+                                          size_t count, const char *to,
+                                          const char *key, uint64_t *written,
+                                          groat_error *error);
+
+typedef enum groat_bundle_side {
+    GROAT_BUNDLE_FIRST = 0,  /* only the first has it             */
+    GROAT_BUNDLE_SECOND = 1, /* only the second                   */
+    GROAT_BUNDLE_BOTH = 2    /* both, in different form: the first's */
+} groat_bundle_side;
+
+/* Return non-zero to stop.  Times of the entry are 0. */
+typedef int groat_bundle_diff_fn(void *user, groat_bundle_side side,
+                                 const groat_cache_entry *entry);
+
+/* Tells what differs, by key. */
+GROAT_API groat_status groat_bundle_diff(const char *first, const char *second,
+                                         groat_bundle_diff_fn *fn, void *user,
+                                         groat_error *error);
+
+/* Makes a secret key in a new file that only its owner may read, and gives the
+ * public key in hex. */
+GROAT_API groat_status groat_bundle_keygen(const char *path,
+                                           char public_key[65],
+                                           groat_error *error);
 
 #ifdef __cplusplus
 }

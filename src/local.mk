@@ -63,6 +63,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/rocm.h \
 	%D%/backend/shared.c \
 	%D%/backend/shared.h \
+	%D%/core/bundle.c \
 	%D%/core/context.c \
 	%D%/core/core.h \
 	%D%/core/device.c \
@@ -70,6 +71,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/flight.c \
 	%D%/core/kernel.c \
 	%D%/core/launch.c \
+	%D%/core/layers.c \
 	%D%/core/kv.c \
 	%D%/core/machine.c \
 	%D%/core/maps.c \
@@ -89,6 +91,7 @@ groat_SOURCES += \
 	%D%/cli/cmd.h \
 	%D%/cli/cmd_bench.c \
 	%D%/cli/cmd_build.c \
+	%D%/cli/cmd_bundle.c \
 	%D%/cli/cmd_cache.c \
 	%D%/cli/cmd_demo.c \
 	%D%/cli/cmd_devices.c \

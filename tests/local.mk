@@ -47,6 +47,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_fs \
 	%D%/unit/base/test_log \
 	%D%/unit/base/test_str \
+	%D%/unit/cache/test_bundle \
 	%D%/unit/cache/test_damage \
 	%D%/unit/cache/test_lease \
 	%D%/unit/cache/test_stamps \
@@ -290,6 +291,7 @@ groat_fuzz_programs = \
 groat_cli_tests = \
 	%D%/cli/banks.sh \
 	%D%/cli/bench.sh \
+	%D%/cli/bundles.sh \
 	%D%/cli/completion.sh \
 	%D%/cli/demo.sh \
 	%D%/cli/draw.sh \

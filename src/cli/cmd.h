@@ -56,13 +56,18 @@ typedef struct groat__values {
     bool time;
     bool identity;
     const char *target;  /* where one is wanted; NULL: the library's default */
-    groat__list targets; /* of build                                         */
+    groat__list targets; /* of build and cache export                        */
     const char *input;
     const char *output;
     const char *picture;
     const char *report;
     const char *cache_dir;
     const char *family_path;
+    groat__list bundles;
+    const char *trust;
+    const char *key;
+    bool allow_unsigned;
+    bool alone; /* uses no bundle: what is measured is compiled or stored */
     uint64_t seed;
     uint64_t repeat;
     uint64_t device;
@@ -224,6 +229,20 @@ int groat__cache_needed(groat__cli *cli);
 /* What `groat cache stat` answers, of the open context's store: members of the
  * innermost JSON object, or a table.  Returns an exit code. */
 int groat__cache_stat(groat__cli *cli);
+
+/* ---- cmd_bundle.c ------------------------------------------------------ */
+
+/* All about a bundle: members of the innermost JSON object. */
+void groat__bundle_json(groat__json *json, const groat_bundle_info *info);
+
+/* The subcommands of groat cache; the words are as many as they want. */
+int groat__bundle_diff(groat__cli *cli);
+int groat__bundle_export(groat__cli *cli);
+int groat__bundle_import(groat__cli *cli);
+int groat__bundle_keygen(groat__cli *cli);
+int groat__bundle_merge(groat__cli *cli);
+int groat__bundle_sign(groat__cli *cli);
+int groat__bundle_verify(groat__cli *cli);
 
 /* ---- the commands ------------------------------------------------------ */
 

@@ -15,7 +15,11 @@
 
 typedef struct action {
     const char *name;
-    bool prefix; /* wants KEYPREFIX */
+    const char *words; /* what it wants behind its name; NULL: nothing */
+    size_t min;        /* of these */
+    size_t max;
+    bool store;          /* works on the store             */
+    const char *options; /* that not all actions have      */
     int (*run)(groat__cli *cli);
 } action;
 
@@ -46,6 +50,26 @@ static int show_path(groat__cli *cli)
     return GROAT__EXIT_DONE;
 }
 
+/* The bundles beneath the store: members of an array, or rows. */
+static void stat_bundles(groat__cli *cli, groat__table *table)
+{
+    groat_bundle_info info = {.size = sizeof(info)};
+
+    groat__json_array(&cli->json, "bundles");
+    for (size_t i = 0; !groat_bundle_at(cli->context, i, &info, NULL); i++) {
+        groat__json_object(&cli->json, NULL);
+        groat__bundle_json(&cli->json, &info);
+        groat__json_end(&cli->json);
+        if (cli->values.json)
+            continue;
+        groat__table_add(table, "bundle");
+        groat__table_add(table, "%" PRIu64, info.entries);
+        groat__table_add(table, "%s %s", info.problem ? "not used:" : "kernels",
+                         info.problem ? info.problem : info.path);
+    }
+    groat__json_end(&cli->json);
+}
+
 int groat__cache_stat(groat__cli *cli)
 {
     groat_cache_stat stat = {.size = sizeof(stat)};
@@ -61,8 +85,13 @@ int groat__cache_stat(groat__cli *cli)
         {"payload_bytes", stat.payload_bytes, "bytes"},
         {"file_bytes", stat.file_bytes, "bytes"},
         {"max_bytes", stat.max_bytes, "bytes"},
+        {"hits", stat.hits, "of this process"},
+        {"misses", stat.misses, "of this process"},
         {"evictions", stat.evictions, "of this process"},
         {"faults", stat.faults, "of this process"},
+        {"bundle_hits", stat.bundle_hits, "of this process"},
+        {"bundle_misses", stat.bundle_misses, "of this process"},
+        {"bundle_faults", stat.bundle_faults, "of this process"},
     };
 
     if (status)
@@ -76,6 +105,7 @@ int groat__cache_stat(groat__cli *cli)
         groat__table_add(&table, "%" PRIu64, rows[i].value);
         groat__table_add(&table, "%s", rows[i].unit);
     }
+    stat_bundles(cli, &table);
     groat__table_print(&table);
     return GROAT__EXIT_DONE;
 }
@@ -232,6 +262,8 @@ static int verify(groat__cli *cli)
     groat_error error = GROAT_ERROR_INIT;
     uint64_t checked = 0, dropped = 0;
 
+    if (cli->word_count > 1)
+        return groat__bundle_verify(cli);
     if (groat_cache_verify(cli->context, &checked, &dropped, &error))
         return groat__cli_fail(cli, &error);
     say_count(cli, "checked", checked);
@@ -261,11 +293,26 @@ static int clear(groat__cli *cli)
     return GROAT__EXIT_DONE;
 }
 
+#define USE_BUNDLES " bundle trust allow-unsigned "
+
 static const action actions[] = {
-    {"path", false, show_path},    {"stat", false, groat__cache_stat},
-    {"list", false, list_entries}, {"show", true, show_entries},
-    {"verify", false, verify},     {"gc", false, gc},
-    {"clear", false, clear},
+    {"path", NULL, 0, 0, true, "", show_path},
+    {"stat", NULL, 0, 0, true, USE_BUNDLES, groat__cache_stat},
+    {"list", NULL, 0, 0, true, "", list_entries},
+    {"show", "KEYPREFIX; groat cache list shows the keys", 1, 1, true, "",
+     show_entries},
+    {"verify", "BUNDLE or nothing", 0, 1, true, " trust ", verify},
+    {"gc", NULL, 0, 0, true, " max-bytes ", gc},
+    {"clear", NULL, 0, 0, true, "", clear},
+    {"export", NULL, 0, 0, true, " output key target ", groat__bundle_export},
+    {"import", "BUNDLE", 1, 1, true, " trust allow-unsigned ",
+     groat__bundle_import},
+    {"merge", "BUNDLE...", 1, GROAT__WORDS_ANY, false, " output key ",
+     groat__bundle_merge},
+    {"diff", "two BUNDLEs", 2, 2, false, "", groat__bundle_diff},
+    {"sign", "BUNDLE", 1, 1, false, " key ", groat__bundle_sign},
+    {"keygen", "FILE, which is not there yet", 1, 1, false, "",
+     groat__bundle_keygen},
 };
 
 static const action *action_find(const char *name)
@@ -283,35 +330,48 @@ static bool is_prefix(const char *text)
     return len && len <= 32 && !text[len];
 }
 
+/* Some options belong to some actions only. */
+static int check_options(groat__cli *cli, const action *act)
+{
+    static const char always[] = " json cache-dir help ";
+    const groat__option *options = cli->command->options;
+    char name[GROAT__NAME_ROOM];
+
+    for (size_t i = 0; options[i].name; i++) {
+        if (!(cli->given >> i & 1))
+            continue;
+        (void)snprintf(name, sizeof(name), " %s ", options[i].name);
+        if (!strstr(always, name) && !strstr(act->options, name))
+            return groat__cli_refuse(cli, GROAT_INVALID,
+                                     "cache %s takes no --%s", act->name,
+                                     options[i].name);
+    }
+    return GROAT__EXIT_DONE;
+}
+
 /* What is wrong with the words, or DONE. */
 static int check(groat__cli *cli, const action *act)
 {
     const char *name = cli->words[0];
+    size_t more = cli->word_count - 1;
 
     if (!act)
         return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "cache has no '%.64s'; it has path, stat, "
-                                 "list, show KEYPREFIX, verify, gc and clear",
-                                 name);
-    if (act->prefix && cli->word_count != 2)
-        return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "cache %s needs KEYPREFIX; groat cache list "
-                                 "shows the keys",
-                                 name);
-    if (!act->prefix && cli->word_count != 1)
+                                 "cache has no '%.64s'; it has %s", name,
+                                 cli->command->words);
+    if (more < act->min || (more > act->max && act->words))
+        return groat__cli_refuse(cli, GROAT_INVALID, "cache %s needs %s", name,
+                                 act->words);
+    if (more > act->max)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "cache %s takes no word '%.64s'", name,
                                  cli->words[1]);
-    if (act->prefix && !is_prefix(cli->words[1]))
+    if (act->run == show_entries && !is_prefix(cli->words[1]))
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "KEYPREFIX is '%.64s', not 1 to 32 digits of "
                                  "0-9 a-f",
                                  cli->words[1]);
-    if (cli->values.max_bytes && strcmp(name, "gc") != 0)
-        return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "--max-bytes goes with cache gc, not cache %s",
-                                 name);
-    return GROAT__EXIT_DONE;
+    return check_options(cli, act);
 }
 
 int groat__cmd_cache(groat__cli *cli)
@@ -319,9 +379,13 @@ int groat__cmd_cache(groat__cli *cli)
     const action *act = action_find(cli->words[0]);
     int code = check(cli, act);
 
-    if (!code)
+    if (code)
+        return code;
+    /* A bundle is verified without a store. */
+    if (act->store && (act->run != verify || cli->word_count == 1)) {
         code = groat__cli_open(cli, 0);
-    if (!code)
-        code = groat__cache_needed(cli);
+        if (!code)
+            code = groat__cache_needed(cli);
+    }
     return code ? code : act->run(cli);
 }

@@ -42,6 +42,21 @@
     TEXT("cache-dir", "D", cache_dir, "folder of the kernel store")
 #define ROW_NO_CACHE                                                           \
     FLAG("no-cache", no_cache, "keep no kernel on disk and use none")
+#define ROWS_BUNDLES                                                           \
+    {                                                                          \
+        "bundle",                                                              \
+        "FILE",                                                                \
+        GROAT__OPTION_LIST,                                                    \
+        AT(bundles),                                                           \
+        0,                                                                     \
+        0,                                                                     \
+        "look there, too, for kernels that the store lacks",                   \
+    },                                                                         \
+        ROW_TRUST,                                                             \
+        FLAG("allow-unsigned", allow_unsigned,                                 \
+             "use bundles whoever has made them")
+#define ROW_TRUST                                                              \
+    TEXT("trust", "FILE", trust, "public keys whose bundles are used")
 #define ROW_DEVICE                                                             \
     COUNT("device", device, 0, 1023, "ordinal of the GPU, from 0")
 #define ROW_SEED                                                               \
@@ -69,6 +84,7 @@ static const groat__option run_options[] = {
          "cpu targets: count bank conflicts by kind of access"),
     ROW_CACHE_DIR,
     ROW_NO_CACHE,
+    ROWS_BUNDLES,
     ROW_FAMILIES,
     ROW_DEVICE,
     ROW_HELP,
@@ -83,6 +99,7 @@ static const groat__option draw_options[] = {
     TEXT("input", "FILE", input, "raw bytes of the first input buffer"),
     ROW_CACHE_DIR,
     ROW_NO_CACHE,
+    ROWS_BUNDLES,
     ROW_FAMILIES,
     ROW_HELP,
     ROWS_END,
@@ -94,6 +111,7 @@ static const groat__option build_options[] = {
     ROW_JSON,
     ROW_CACHE_DIR,
     ROW_NO_CACHE,
+    ROWS_BUNDLES,
     ROW_FAMILIES,
     ROW_HELP,
     ROWS_END,
@@ -129,6 +147,11 @@ static const groat__option cache_options[] = {
      "bound that gc shrinks the store to; K, M, G allowed"},
     ROW_JSON,
     ROW_CACHE_DIR,
+    ROWS_BUNDLES,
+    TEXT("output", "FILE", output, "the bundle that export or merge makes"),
+    TEXT("key", "FILE", key, "sign with that secret key"),
+    {"target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0,
+     "export the kernels of that target only"},
     ROW_HELP,
     ROWS_END,
 };
@@ -168,15 +191,25 @@ const groat__command groat__commands[] = {
     {"doctor", "", 0, 0, false, false, doctor_options,
      "say which compilers and drivers were found, and why not", NULL,
      groat__cmd_doctor},
-    {"cache", "path|stat|list|show KEYPREFIX|verify|gc|clear", 1, 2, false,
-     false, cache_options, "look after the kernel store",
+    {"cache",
+     "path|stat|list|show KEYPREFIX|verify [BUNDLE]|gc|clear|export|"
+     "import BUNDLE|merge BUNDLE...|diff BUNDLE BUNDLE|sign BUNDLE|keygen FILE",
+     1, GROAT__WORDS_ANY, false, false, cache_options,
+     "look after the kernel store, make bundles of it",
      "  path    the database's path\n"
-     "  stat    counts and sizes\n"
+     "  stat    counts and sizes, also of bundles\n"
      "  list    the kernels, by last use\n"
      "  show    all about the kernels whose key starts with KEYPREFIX\n"
-     "  verify  check every entry; exits with 1 if any had to be dropped\n"
+     "  verify  check every entry; exits with 1 if any had to be dropped, or\n"
+     "          if BUNDLE is damaged or not signed by a key of --trust\n"
      "  gc      drop the least recently used, and shrink the file\n"
-     "  clear   drop all\n",
+     "  clear   drop all\n"
+     "  export  write a bundle of what is in the store to --output\n"
+     "  import  put what the store lacks into it from BUNDLE\n"
+     "  merge   write what any BUNDLE has to --output\n"
+     "  diff    list what differs; exits with 1 if anything does\n"
+     "  sign    sign BUNDLE with the secret key of --key\n"
+     "  keygen  make a secret key in FILE, and print its public key\n",
      groat__cmd_cache},
     {"bench", "[hit|cold|disk|build|stream]... [SPEC...]", 0, GROAT__WORDS_ANY,
      false, false, measure_options,

@@ -157,6 +157,11 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
     options.device = (int)values->device;
     options.cache_dir = values->cache_dir;
     options.family_path = values->family_path;
+    if (values->bundles.count || values->alone)
+        options.bundles = values->bundles.item;
+    options.bundle_count = values->bundles.count;
+    options.trust = values->trust;
+    options.allow_unsigned = values->allow_unsigned;
     options.seed = values->seed;
     options.log = on_log;
     options.log_user = cli;

@@ -30,6 +30,7 @@ int groat__scratch_open(groat__cli *cli, const char *base, groat__text *folder)
     const char *tmp = getenv("TMPDIR");
     int code;
 
+    cli->values.alone = true;
     if (cli->values.cache_dir)
         return groat__cli_open(cli, 0);
     if (!base)

@@ -223,12 +223,27 @@ static void open_store(groat_context *context, const groat_options *options)
     groat_error_clear(&inner);
 }
 
+/* Who wants no kernel of the disk means those of the environment, too. */
+static void open_layers(groat_context *context, const groat_options *options)
+{
+    bool named =
+        options->bundles != NULL || (options->flags & GROAT_OPEN_NO_DISK) != 0;
+
+    groat__layers_open(
+        context, options, named ? NULL : variable(context, "GROAT_BUNDLES"),
+        options->trust != NULL ? options->trust
+                               : variable(context, "GROAT_TRUST"));
+}
+
+/* Sizes that a caller's structure has at least: those of version 0.1. */
+enum { OPTIONS_BYTES = offsetof(groat_options, bundles) };
+
 static groat_status check_options(const groat_options *options,
                                   groat_error *error)
 {
     const unsigned known = GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE;
 
-    if (options->size < sizeof(*options))
+    if (options->size < OPTIONS_BYTES)
         return groat__fail(error, GROAT_INVALID,
                            "options.size is %zu; start from GROAT_OPTIONS_INIT",
                            options->size);
@@ -256,18 +271,21 @@ static groat_status init_locks(groat_context *context, groat_error *error)
     return status;
 }
 
-groat_status groat_open(const groat_options *options, groat_context **out,
+groat_status groat_open(const groat_options *given, groat_context **out,
                         groat_error *error)
 {
-    const groat_options plain = GROAT_OPTIONS_INIT;
+    const groat_options *options;
+    groat_options own = GROAT_OPTIONS_INIT;
     groat_context *context;
     groat_status status;
 
-    if (options == NULL)
-        options = &plain;
-    status = check_options(options, error);
+    if (given == NULL)
+        given = &own;
+    status = check_options(given, error);
     if (status != GROAT_OK)
         return status;
+    memcpy(&own, given, given->size < sizeof(own) ? given->size : sizeof(own));
+    options = &own;
     context = calloc(1, sizeof(*context));
     if (context == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a context");
@@ -295,6 +313,7 @@ groat_status groat_open(const groat_options *options, groat_context **out,
         return status;
     }
     open_store(context, options);
+    open_layers(context, options);
     *out = context;
     return GROAT_OK;
 }
@@ -314,6 +333,7 @@ void groat_close(groat_context *context)
     for (size_t i = 0; i < GROAT__BACKENDS; i++)
         groat__machine_close(&context->machines[i], (groat__backend_id)i);
     groat__store_close(context->store);
+    groat__layers_close(&context->layers);
     free(context->store_problem);
     for (size_t i = 0; i < context->family_count; i++)
         groat__family_free(context->families[i]);

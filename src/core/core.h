@@ -52,6 +52,23 @@ typedef struct groat__flight {
     struct groat__flight *next;
 } groat__flight;
 
+/* A bundle of a context. */
+typedef struct groat__layer {
+    groat__bundle *bundle; /* NULL: not used */
+    char *path;
+    char *problem; /* why not; NULL: it is */
+    bool trusted;
+} groat__layer;
+
+/* Asked for what the store has not; fixed once the context is open. */
+typedef struct groat__layers {
+    groat__layer *at;
+    size_t count;
+    groat__trust trust;
+    bool allow_unsigned;
+    atomic_uint_fast64_t misses;
+} groat__layers;
+
 struct groat_context {
     groat__env env;
     char **environment; /* copied at groat_open; env borrows from it */
@@ -60,6 +77,7 @@ struct groat_context {
     groat__store *store;
     char *store_problem;
     uint64_t store_max_bytes;
+    groat__layers layers;
     groat__machine machines[GROAT__BACKENDS];
     pthread_mutex_t lock; /* flights, kernels, table writers, default target */
     pthread_cond_t landed;
@@ -156,6 +174,21 @@ void groat__flight_land(groat_context *context, groat__flight *flight,
 groat_status groat__spec_identity(groat_context *context,
                                   const groat__params *params, groat__str *text,
                                   groat__digest *key, groat_error *error);
+
+/* layers.c: opens the bundles of the options (names colon-separated, NULL:
+ * those of options) with the keys of trust; says what cannot be used. */
+void groat__layers_open(groat_context *context, const groat_options *options,
+                        const char *names, const char *trust);
+void groat__layers_close(groat__layers *layers);
+/* The first bundle that has a key. */
+bool groat__layers_get(groat_context *context, const groat__digest *key,
+                       const char *identity, groat__store_blob *out);
+/* Adds the bundles' part. */
+void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
+
+/* stored.c: fails with IO and the reason why there is no store. */
+groat_status groat__context_no_store(const groat_context *context,
+                                     groat_error *error);
 
 /* kernel.c */
 void groat__kernel_free(groat_kernel *kernel);

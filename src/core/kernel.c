@@ -28,9 +28,9 @@ typedef struct journey {
 
 const char *groat_origin_name(groat_origin origin)
 {
-    static const char *const names[] = {"compiled", "disk", "memory"};
+    static const char *const names[] = {"compiled", "disk", "memory", "bundle"};
 
-    return (unsigned)origin < 3 ? names[origin] : "unknown";
+    return (unsigned)origin < 4 ? names[origin] : "unknown";
 }
 
 /* What every machine of the arch would refuse: a build is told at once. */
@@ -88,21 +88,26 @@ static void end(journey *j)
     groat__binary_free(&j->made.binary);
 }
 
-static void take_stored(journey *j, const groat__store_blob *blob)
+static void take_stored(journey *j, const groat__store_blob *blob,
+                        groat_origin origin)
 {
     j->made.binary =
         (groat__binary){blob->data, blob->bytes, blob->log, blob->facts};
-    j->made.origin = GROAT_FROM_DISK;
+    j->made.origin = origin;
 }
 
+/* From the store, else from a bundle beneath it. */
 static bool fetch(journey *j)
 {
     groat__store_blob blob = {0};
 
-    if (j->context->store == NULL ||
-        !groat__store_get(j->context->store, &j->key, j->identity.data, &blob))
+    if (j->context->store != NULL &&
+        groat__store_get(j->context->store, &j->key, j->identity.data, &blob))
+        take_stored(j, &blob, GROAT_FROM_DISK);
+    else if (groat__layers_get(j->context, &j->key, j->identity.data, &blob))
+        take_stored(j, &blob, GROAT_FROM_BUNDLE);
+    else
         return false;
-    take_stored(j, &blob);
     return true;
 }
 
@@ -148,7 +153,7 @@ static groat_status produce(journey *j, groat_error *error)
         claim = groat__store_claim(j->context->store, &j->key, j->identity.data,
                                    &blob);
     if (claim == GROAT__CLAIM_FOUND)
-        take_stored(j, &blob);
+        take_stored(j, &blob, GROAT_FROM_DISK);
     else
         status = compile(j, error);
     if (claim == GROAT__CLAIM_HELD)
@@ -243,7 +248,13 @@ static void drop(journey *j)
     groat__binary_free(&j->made.binary);
 }
 
-/* A binary from the store that the driver refuses is dropped and made once
+static bool was_kept(const journey *j)
+{
+    return j->made.origin == GROAT_FROM_DISK ||
+           j->made.origin == GROAT_FROM_BUNDLE;
+}
+
+/* A kept binary that the driver refuses is dropped and made once
  * more, by one of the processes that it is refused to; if that one's is refused
  * here as well, by this one.  A fresh one that is refused is dropped and the
  * caller's error. */
@@ -255,9 +266,7 @@ static groat_status make(journey *j, groat_kernel **out, groat_error *error)
 
     if (status == GROAT_OK)
         status = load(j, out, error);
-    for (int i = 0; i < 2 && status == GROAT_LOAD_FAILED &&
-                    j->made.origin == GROAT_FROM_DISK;
-         i++) {
+    for (int i = 0; i < 2 && status == GROAT_LOAD_FAILED && was_kept(j); i++) {
         groat__log_line(&j->context->env.log, GROAT_LOG_WARNING,
                         "the driver refused the stored binary of %s: it is "
                         "dropped and compiled again",

@@ -11,7 +11,8 @@
 /* Sizes that a caller's structure has at least: those of version 0.1. */
 enum { STAT_BYTES = offsetof(groat_cache_stat, waits) };
 
-static groat_status no_store(const groat_context *context, groat_error *error)
+groat_status groat__context_no_store(const groat_context *context,
+                                     groat_error *error)
 {
     return groat__fail(error, GROAT_IO, "there is no store: %s",
                        context->store_problem != NULL ? context->store_problem
@@ -46,6 +47,7 @@ groat_status groat_cache_stat_get(groat_context *context,
         return status;
     found.memory_hits = atomic_load(&context->memory_hits);
     found.compiles = atomic_load(&context->compiles);
+    groat__layers_stat(context, &found);
     memcpy(stat, &found,
            found.size < sizeof(found) ? found.size : sizeof(found));
     return GROAT_OK;
@@ -56,7 +58,7 @@ groat_status groat_cache_each(groat_context *context, const char *key_prefix,
                               groat_error *error)
 {
     if (context->store == NULL)
-        return no_store(context, error);
+        return groat__context_no_store(context, error);
     return groat__store_each(context->store, key_prefix, fn, user, error);
 }
 
@@ -64,7 +66,7 @@ groat_status groat_cache_verify(groat_context *context, uint64_t *checked,
                                 uint64_t *dropped, groat_error *error)
 {
     if (context->store == NULL)
-        return no_store(context, error);
+        return groat__context_no_store(context, error);
     return groat__store_verify(context->store, checked, dropped, error);
 }
 
@@ -72,7 +74,7 @@ groat_status groat_cache_gc(groat_context *context, uint64_t max_bytes,
                             uint64_t *evicted, groat_error *error)
 {
     if (context->store == NULL)
-        return no_store(context, error);
+        return groat__context_no_store(context, error);
     return groat__store_gc(
         context->store, max_bytes != 0 ? max_bytes : context->store_max_bytes,
         evicted, error);
@@ -82,6 +84,6 @@ groat_status groat_cache_clear(groat_context *context, uint64_t *dropped,
                                groat_error *error)
 {
     if (context->store == NULL)
-        return no_store(context, error);
+        return groat__context_no_store(context, error);
     return groat__store_clear(context->store, dropped, error);
 }

@@ -116,6 +116,14 @@ answer 'cache list' cache list
 answer 'cache show' cache show \
     "$("$groat" key $spec --target cpu:gfx950 | cut -c 1-8)"
 answer 'cache verify' cache verify
+answer 'cache export' cache export --output "$work/one"
+answer 'cache keygen' cache keygen "$work/key"
+answer 'cache sign' cache sign "$work/one" --key "$work/key"
+answer 'cache verify BUNDLE' cache verify "$work/one"
+answer 'cache merge' cache merge "$work/one" --output "$work/two"
+"$groat" cache export --target cuda:sm_90a --output "$work/none" >/dev/null
+answer 'cache diff' cache diff "$work/one" "$work/none"
+answer 'cache import' cache import "$work/one" --allow-unsigned
 answer 'cache gc' cache gc
 answer 'cache clear' cache clear
 answer bench bench hit --target cpu:gfx950

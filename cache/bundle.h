@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bundle.h - what the files of bundles share.
+ *
+ * bundle.c        file or image -> checked, read-only; get; next row
+ * bundle_write.c  rows -> file; walks over many bundles: merge, diff
+ * bundle_store.c  store -> bundle, bundle -> store
+ * sign.c          marks, signatures, keys, the list of trusted keys
+ *
+ * "Locked" below means: between groat__bundle_enter and its leave.
+ */
+#ifndef GROAT_CACHE_BUNDLE_H
+#define GROAT_CACHE_BUNDLE_H
+
+#include "cache/internal.h"
+
+enum {
+    GROAT__BUNDLE_FORMAT = 1,
+    GROAT__BUNDLE_ID = 0x67726f62, /* application_id of bundle.sql */
+    GROAT__SIGNER_BYTES = 32,      /* Ed25519 public key           */
+    GROAT__SIGNATURE_BYTES = 64,
+    GROAT__MARK_BYTES = 48 /* key and BLAKE2b-256          */
+};
+
+struct groat__bundle {
+    pthread_mutex_t mutex; /* guards all that follows the blank line */
+    groat__log log;
+    char *path;            /* resolved; of an image what its caller calls it */
+    pid_t pid;             /* who opened it: SQLite does not survive fork    */
+    atomic_bool fork_said; /* for the child, which must not lock             */
+    uint64_t file_bytes;
+    bool is_signed; /* then signer and marks are checked */
+    uint8_t signer[GROAT__SIGNER_BYTES];
+    uint8_t *marks; /* ascending; NULL: not signed */
+    size_t mark_count;
+
+    sqlite3 *db;
+    sqlite3_stmt *get;  /* GROAT__ROW_GET  */
+    sqlite3_stmt *next; /* GROAT__ROW_NEXT */
+    bool said;          /* a fault was logged */
+    groat__bundle_counts counts;
+};
+
+/* A row that is no longer its statement's: free() memory.  memory is NULL
+ * where there is no row. */
+typedef struct groat__held {
+    groat__row row;
+    char *memory;
+} groat__held;
+
+/* Copies a row; false without memory. */
+bool groat__held_take(groat__held *held, const groat__row *row);
+/* Moves *from behind a row; false where there is none or none can follow. */
+bool groat__held_step(const groat__held *held, int64_t *from);
+
+/* Where rows come from: gives the first whose id is at least `from`, checked,
+ * or an empty *out.  Errors: IO, which names file and entry; NO_MEMORY. */
+typedef groat_status groat__rows_fn(void *source, int64_t from,
+                                    groat__held *out, groat_error *error);
+
+typedef struct groat__rows {
+    groat__rows_fn *next;
+    void *source;
+} groat__rows;
+
+/* ---- bundle.c ---------------------------------------------------------- */
+
+/* The steps of a bundle's schema. */
+void groat__bundle_schema(groat__str *out);
+
+/* "file:", the path with what a URI gives a meaning to in hex, "?", query. */
+void groat__bundle_uri(groat__str *uri, const char *path, const char *query);
+
+/* A groat__rows_fn of a groat__bundle. */
+groat_status groat__bundle_next(void *source, int64_t from, groat__held *out,
+                                groat_error *error);
+
+/* ---- sign.c ------------------------------------------------------------ */
+
+/* Makes the mark of a row.  False where the library of signatures cannot be
+ * used. */
+bool groat__sign_mark(const groat__row *row, uint8_t mark[GROAT__MARK_BYTES]);
+
+/* Signs marks; gives the public half of the key, too.  Errors: IO, NO_MEMORY.
+ */
+groat_status groat__sign_make(const groat__secret *secret, const uint8_t *marks,
+                              size_t bytes, uint8_t signer[GROAT__SIGNER_BYTES],
+                              uint8_t signature[GROAT__SIGNATURE_BYTES],
+                              groat_error *error);
+
+/* Whether the signature is the signer's and of these marks. */
+bool groat__sign_check(const uint8_t signer[GROAT__SIGNER_BYTES],
+                       const uint8_t signature[GROAT__SIGNATURE_BYTES],
+                       const uint8_t *marks, size_t bytes);
+
+/* ---- bundle_write.c ---------------------------------------------------- */
+
+/* Writes what the sources have, in the order of ids and of two rows of one id
+ * that of the lesser key and seal: which of the sources comes first does not
+ * matter.  secret NULL: not signed.  The file appears whole or not at all.
+ * Errors: IO, NO_MEMORY. */
+groat_status groat__bundle_compose(const groat__rows *rows, size_t count,
+                                   const groat__secret *secret,
+                                   const char *path, uint64_t *written,
+                                   groat_error *error);
+
+#endif

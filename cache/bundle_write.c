@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bundle_write.c owns how bundles come about: the walk over many sources in the
+ * order of ids, the file that is written of it, and what two bundles differ in.
+ *
+ * Invariant: the bytes of a file follow from its rows and its key alone: rows
+ * go in by ascending id, in one transaction, and what SQLite notes of itself in
+ * the header is put to fixed values.  A file appears under its name when it is
+ * whole and on disk.
+ * Locking: none of its own; sources lock themselves row by row.
+ */
+#include "cache/bundle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* ---- the walk ---------------------------------------------------------- */
+
+/* Rows of the least id that some source has: held[i] is empty where source i
+ * has none of it. */
+typedef groat_status visit_fn(void *user, const groat__held *held, size_t count,
+                              groat_error *error);
+
+/* Every source's first row that was not visited yet. */
+typedef struct walk {
+    const groat__rows *rows;
+    size_t count;
+    groat__held *next;  /* empty: the source is at its end    */
+    groat__held *visit; /* those of next that have one id; borrowed */
+} walk;
+
+static groat_status advance(walk *w, size_t i, int64_t from, groat_error *error)
+{
+    free(w->next[i].memory);
+    memset(&w->next[i], 0, sizeof(w->next[i]));
+    return w->rows[i].next(w->rows[i].source, from, &w->next[i], error);
+}
+
+/* Fills visit; false where all sources are at their end. */
+static bool gather(walk *w)
+{
+    int64_t least = INT64_MAX;
+    bool some = false;
+
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->next[i].memory == NULL)
+            continue;
+        some = true;
+        if (w->next[i].row.id < least)
+            least = w->next[i].row.id;
+    }
+    memset(w->visit, 0, w->count * sizeof(w->visit[0]));
+    for (size_t i = 0; i < w->count; i++)
+        if (w->next[i].memory != NULL && w->next[i].row.id == least)
+            w->visit[i] = w->next[i];
+    return some;
+}
+
+/* Moves the sources that were visited on. */
+static groat_status pass(walk *w, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    int64_t from = 0;
+
+    for (size_t i = 0; i < w->count && status == GROAT_OK; i++) {
+        if (w->visit[i].memory == NULL)
+            continue;
+        if (groat__held_step(&w->next[i], &from)) {
+            status = advance(w, i, from, error);
+        } else {
+            free(w->next[i].memory);
+            w->next[i].memory = NULL;
+        }
+    }
+    return status;
+}
+
+static groat_status walk_rows(const groat__rows *rows, size_t count,
+                              visit_fn *visit, void *user, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    walk w = {rows, count, NULL, NULL};
+
+    w.next = calloc(count, sizeof(w.next[0]));
+    w.visit = calloc(count, sizeof(w.visit[0]));
+    if (count > 0 && (w.next == NULL || w.visit == NULL)) {
+        free(w.next);
+        free(w.visit);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a walk");
+    }
+    for (size_t i = 0; i < count && status == GROAT_OK; i++)
+        status = advance(&w, i, INT64_MIN, error);
+    while (status == GROAT_OK && gather(&w)) {
+        status = visit(user, w.visit, count, error);
+        if (status == GROAT_OK)
+            status = pass(&w, error);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(w.next[i].memory);
+    free(w.next);
+    free(w.visit);
+    return status;
+}
+
+/* ---- the file ---------------------------------------------------------- */
+
+typedef struct writer {
+    const char *path;
+    groat__str temp; /* the file until it is whole */
+    sqlite3 *db;
+    sqlite3_stmt *put;
+    const groat__secret *secret; /* NULL: not signed     */
+    groat__str marks;            /* of the rows so far   */
+    uint64_t written;
+} writer;
+
+/* Nobody else knows the file, and one that is not whole is not used: no
+ * journal, and one sync, at the end. */
+static const char shape[] = "PRAGMA page_size = 8192;"
+                            "PRAGMA auto_vacuum = NONE;"
+                            "PRAGMA encoding = 'UTF-8';"
+                            "PRAGMA journal_mode = OFF;"
+                            "PRAGMA synchronous = OFF;"
+                            "PRAGMA secure_delete = ON;"
+                            "PRAGMA mmap_size = 0;"
+                            "BEGIN IMMEDIATE;";
+
+static groat_status fail_write(const writer *w, int rc, groat_error *error)
+{
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for bundle %s",
+                           w->path);
+    return groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,
+                              "cannot write bundle %s: %s (SQLite %d)", w->path,
+                              groat__handle_words(w->db, rc), rc);
+}
+
+static groat_status fail_file(const writer *w, groat_error *error)
+{
+    return groat__fail(error, GROAT_IO, "cannot write bundle %s: %s", w->path,
+                       strerror(errno));
+}
+
+/* Makes the file; its name stays empty where that fails. */
+static groat_status make_file(writer *w, groat_error *error)
+{
+    int fd;
+
+    groat__str_addf(&w->temp, "%s.XXXXXX", w->path);
+    if (w->temp.failed)
+        return fail_write(w, SQLITE_NOMEM, error);
+    fd = mkostemp(w->temp.data, O_CLOEXEC);
+    if (fd < 0) {
+        groat__str_clear(&w->temp);
+        return fail_file(w, error);
+    }
+    (void)close(fd);
+    return GROAT_OK;
+}
+
+static groat_status writer_open(writer *w, groat_error *error)
+{
+    groat_status status = make_file(w, error);
+    groat__str steps = {0};
+    groat__str uri = {0};
+    int rc = SQLITE_NOMEM;
+
+    if (status != GROAT_OK)
+        return status;
+    /* Some network file systems have no locks; nobody knows the file. */
+    groat__bundle_uri(&uri, w->temp.data, "nolock=1");
+    groat__bundle_schema(&steps);
+    if (!uri.failed && !steps.failed)
+        rc = sqlite3_open_v2(uri.data, &w->db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_URI,
+                             NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(w->db, shape, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(w->db, steps.data, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(w->db, "INSERT " GROAT__ROW_INTO, -1, &w->put,
+                                NULL);
+    groat__str_free(&steps);
+    groat__str_free(&uri);
+    return rc == SQLITE_OK ? GROAT_OK : fail_write(w, rc, error);
+}
+
+static groat_status writer_add(writer *w, const groat__row *row,
+                               groat_error *error)
+{
+    int rc = groat__row_insert(w->put, row, 0);
+    uint8_t mark[GROAT__MARK_BYTES];
+
+    if (rc != SQLITE_OK)
+        return fail_write(w, rc, error);
+    w->written++;
+    if (w->secret == NULL)
+        return GROAT_OK;
+    if (!groat__sign_mark(row, mark))
+        return groat__fail(error, GROAT_IO, "libsodium cannot be used here");
+    groat__str_addn(&w->marks, (const char *)mark, sizeof(mark));
+    return w->marks.failed ? fail_write(w, SQLITE_NOMEM, error) : GROAT_OK;
+}
+
+static groat_status sign(writer *w, groat_error *error)
+{
+    static const char insert[] = "INSERT INTO signature (id, signer, "
+                                 "signature, marks) VALUES (1, ?1, ?2, ?3)";
+    const uint8_t *marks = (const uint8_t *)w->marks.data;
+    uint8_t signature[GROAT__SIGNATURE_BYTES];
+    uint8_t signer[GROAT__SIGNER_BYTES];
+    sqlite3_stmt *put = NULL;
+    groat_status status = groat__sign_make(w->secret, marks, w->marks.len,
+                                           signer, signature, error);
+    int rc;
+
+    if (status != GROAT_OK)
+        return status;
+    rc = sqlite3_prepare_v2(w->db, insert, -1, &put, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_blob(put, 1, signer, sizeof(signer), SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_blob(put, 2, signature, sizeof(signature),
+                               SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_blob64(put, 3, w->marks.len == 0 ? "" : w->marks.data,
+                                 w->marks.len, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = groat__handle_run(put);
+    (void)sqlite3_finalize(put);
+    return rc == SQLITE_OK ? GROAT_OK : fail_write(w, rc, error);
+}
+
+/* The count of changes, the one for which the file's size in the header holds,
+ * and the version of SQLite that wrote: the first two are equal, the last is
+ * the least that reads bundles. */
+static bool fix_header(int fd)
+{
+    static const uint8_t one[4] = {0, 0, 0, 1};
+    static const uint8_t least[4] = {0, 0x2e, 0x53, 0x60}; /* 3.36.0 */
+
+    return pwrite(fd, one, 4, 24) == 4 && pwrite(fd, one, 4, 92) == 4 &&
+           pwrite(fd, least, 4, 96) == 4;
+}
+
+/* A bundle is there to be read by others. */
+static groat_status settle(writer *w, groat_error *error)
+{
+    int fd = open(w->temp.data, O_WRONLY | O_CLOEXEC);
+    bool good;
+
+    if (fd < 0)
+        return fail_file(w, error);
+    good = fix_header(fd) && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
+    if (close(fd) != 0 || !good || rename(w->temp.data, w->path) != 0)
+        return fail_file(w, error);
+    groat__str_clear(&w->temp);
+    return GROAT_OK;
+}
+
+static void close_file(writer *w)
+{
+    (void)sqlite3_finalize(w->put);
+    (void)sqlite3_close(w->db);
+    w->put = NULL;
+    w->db = NULL;
+}
+
+static groat_status writer_end(writer *w, groat_error *error)
+{
+    groat_status status = w->secret == NULL ? GROAT_OK : sign(w, error);
+    int rc;
+
+    if (status != GROAT_OK)
+        return status;
+    rc = sqlite3_exec(w->db, "COMMIT", NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        return fail_write(w, rc, error);
+    close_file(w);
+    return settle(w, error);
+}
+
+static void writer_free(writer *w)
+{
+    close_file(w);
+    if (w->temp.len > 0)
+        (void)unlink(w->temp.data);
+    groat__str_free(&w->temp);
+    groat__str_free(&w->marks);
+}
+
+/* ---- merge ------------------------------------------------------------- */
+
+/* An order of rows of one id that does not ask where they are from. */
+static int compare_rows(const groat__row *a, const groat__row *b)
+{
+    int keys = memcmp(&a->key, &b->key, sizeof(a->key));
+
+    return keys != 0 ? keys : memcmp(&a->seal, &b->seal, sizeof(a->seal));
+}
+
+static groat_status add_least(void *user, const groat__held *held, size_t count,
+                              groat_error *error)
+{
+    const groat__row *least = NULL;
+
+    for (size_t i = 0; i < count; i++)
+        if (held[i].memory != NULL &&
+            (least == NULL || compare_rows(&held[i].row, least) < 0))
+            least = &held[i].row;
+    return writer_add(user, least, error);
+}
+
+groat_status groat__bundle_compose(const groat__rows *rows, size_t count,
+                                   const groat__secret *secret,
+                                   const char *path, uint64_t *written,
+                                   groat_error *error)
+{
+    writer w = {.path = path, .secret = secret};
+    groat_status status = writer_open(&w, error);
+
+    if (status == GROAT_OK)
+        status = walk_rows(rows, count, add_least, &w, error);
+    if (status == GROAT_OK)
+        status = writer_end(&w, error);
+    writer_free(&w);
+    if (status == GROAT_OK && written != NULL)
+        *written = w.written;
+    return status;
+}
+
+groat_status groat__bundle_merge(groat__bundle *const *bundles, size_t count,
+                                 const groat__secret *secret, const char *path,
+                                 uint64_t *written, groat_error *error)
+{
+    groat__rows *rows = calloc(count + 1, sizeof(*rows));
+    groat_status status;
+
+    if (rows == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a merge");
+    for (size_t i = 0; i < count; i++)
+        rows[i] = (groat__rows){groat__bundle_next, bundles[i]};
+    status = groat__bundle_compose(rows, count, secret, path, written, error);
+    free(rows);
+    return status;
+}
+
+/* ---- diff -------------------------------------------------------------- */
+
+typedef struct diff {
+    groat_bundle_diff_fn *fn;
+    void *user;
+    bool stop;
+} diff;
+
+static void tell(diff *d, groat_bundle_side side, const groat__row *row)
+{
+    groat_cache_entry entry = {.size = sizeof(entry)};
+
+    if (d->stop)
+        return;
+    groat__hex(entry.key, row->key.bytes, sizeof(row->key.bytes));
+    entry.identity = row->identity;
+    entry.log = row->log;
+    entry.bytes = row->bytes;
+    entry.facts = row->facts;
+    d->stop = d->fn(d->user, side, &entry) != 0;
+}
+
+static groat_status compare_pair(void *user, const groat__held *held,
+                                 size_t count, groat_error *error)
+{
+    const groat__row *a = held[0].memory == NULL ? NULL : &held[0].row;
+    const groat__row *b = held[1].memory == NULL ? NULL : &held[1].row;
+
+    (void)count;
+    (void)error;
+    if (a != NULL && b != NULL &&
+        memcmp(&a->key, &b->key, sizeof(a->key)) == 0) {
+        if (compare_rows(a, b) != 0)
+            tell(user, GROAT_BUNDLE_BOTH, a);
+        return GROAT_OK;
+    }
+    if (a != NULL)
+        tell(user, GROAT_BUNDLE_FIRST, a);
+    if (b != NULL)
+        tell(user, GROAT_BUNDLE_SECOND, b);
+    return GROAT_OK;
+}
+
+groat_status groat__bundle_diff(groat__bundle *a, groat__bundle *b,
+                                groat_bundle_diff_fn *fn, void *user,
+                                groat_error *error)
+{
+    const groat__rows rows[] = {{groat__bundle_next, a},
+                                {groat__bundle_next, b}};
+    diff d = {fn, user, false};
+
+    return walk_rows(rows, 2, compare_pair, &d, error);
+}

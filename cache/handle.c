@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * handle.c owns what every SQLite handle of the store and of bundles has in
+ * common: the hardening against hostile files, the comparison of schemas, and
+ * small statements.  Which file and what for is its callers'.
+ *
+ * Invariant: texts of statements are fixed; nothing here writes but
+ * groat__handle_run.
+ * Locking: none; a handle belongs to who holds its owner's lock.
+ */
+#include "cache/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char schema[] =
+#include "cache/schema.inc"
+    ;
+
+void groat__handle_harden(sqlite3 *db)
+{
+    (void)sqlite3_extended_result_codes(db, 1);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FKEY, 0, NULL);
+    (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+}
+
+/* What SQLite says of its last failure; some codes are the caller's own. */
+const char *groat__handle_words(sqlite3 *db, int rc)
+{
+    if (db != NULL && (sqlite3_errcode(db) & 0xff) == (rc & 0xff))
+        return sqlite3_errmsg(db);
+    return sqlite3_errstr(rc);
+}
+
+int groat__handle_run(sqlite3_stmt *statement)
+{
+    int rc = sqlite3_step(statement);
+    int end = sqlite3_reset(statement);
+
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : end;
+}
+
+int groat__handle_step_number(sqlite3_stmt *statement, int64_t *out)
+{
+    int rc = sqlite3_step(statement);
+
+    if (rc == SQLITE_ROW)
+        *out = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_reset(statement);
+    if (rc == SQLITE_ROW)
+        return SQLITE_OK;
+    return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
+}
+
+int groat__handle_number(sqlite3 *db, const char *sql, int64_t *out)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = groat__handle_step_number(statement, out);
+    (void)sqlite3_finalize(statement);
+    return rc;
+}
+
+int groat__handle_check(sqlite3 *db)
+{
+    sqlite3_stmt *check = NULL;
+    int rc =
+        sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &check, NULL);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = sqlite3_step(check);
+    if (rc == SQLITE_ROW) {
+        const char *word = (const char *)sqlite3_column_text(check, 0);
+
+        rc = word != NULL && strcmp(word, "ok") == 0 ? SQLITE_OK
+                                                     : SQLITE_CORRUPT;
+    }
+    (void)sqlite3_finalize(check);
+    return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
+}
+
+/* All that SQLite keeps of a schema, as one text. */
+static int schema_text(sqlite3 *db, groat__str *out)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(
+        db, "SELECT type, name, tbl_name, sql FROM sqlite_master", -1,
+        &statement, NULL);
+
+    while (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        for (int i = 0; i < 4; i++) {
+            const unsigned char *text = sqlite3_column_text(statement, i);
+
+            groat__str_add(out, text == NULL ? "-" : (const char *)text);
+            groat__str_add(out, "\n");
+        }
+        rc = out->failed ? SQLITE_NOMEM : SQLITE_OK;
+    }
+    (void)sqlite3_finalize(statement);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int groat__handle_same_schema(sqlite3 *db, const char *steps, bool *same)
+{
+    groat__str want = {0};
+    groat__str have = {0};
+    sqlite3 *fresh = NULL;
+    int rc = sqlite3_open_v2(":memory:", &fresh,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(fresh, steps, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = schema_text(fresh, &want);
+    if (rc == SQLITE_OK)
+        rc = schema_text(db, &have);
+    *same = rc == SQLITE_OK && have.len == want.len &&
+            memcmp(have.data, want.data, want.len) == 0;
+    groat__str_free(&want);
+    groat__str_free(&have);
+    (void)sqlite3_close(fresh);
+    return rc;
+}
+
+const char *groat__schema_after(int64_t version)
+{
+    char last[40];
+    const char *at;
+
+    if (version == 0)
+        return schema;
+    (void)snprintf(last, sizeof(last), "PRAGMA user_version = %lld;\n",
+                   (long long)version);
+    at = strstr(schema, last);
+    return at == NULL ? schema + sizeof(schema) - 1 : at + strlen(last);
+}
+
+void groat__schema_steps(groat__str *out, int64_t version)
+{
+    groat__str_addn(out, schema,
+                    (size_t)(groat__schema_after(version) - schema));
+}
+
+void groat__schema_entry(groat__str *out)
+{
+    static const char begin[] = "CREATE TABLE entry (";
+    static const char end[] = ");\n";
+    const char *from = strstr(schema, begin);
+
+    if (from != NULL)
+        groat__str_addn(out, from,
+                        (size_t)(strstr(from, end) - from) + strlen(end));
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * row.c owns what a row of table entry is, in a store and in a bundle: how it
+ * is read, sealed, judged, copied and bound.  Files, locks and faults are its
+ * callers'.
+ *
+ * Invariant: a row that was judged good has the key and identity that were
+ * asked for, and the seal that it was put with.
+ * Locking: none; a row borrows from its statement until that moves on.
+ */
+#include "cache/internal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+int64_t groat__row_id(const groat__digest *key)
+{
+    uint64_t id = 0;
+    int64_t result;
+
+    for (int i = 0; i < 8; i++)
+        id = id << 8 | key->bytes[i];
+    /* Signed order is that of the bytes once the top bit is turned. */
+    id ^= (uint64_t)1 << 63;
+    memcpy(&result, &id, sizeof(result));
+    return result;
+}
+
+static bool read_text(sqlite3_stmt *statement, int column, const char **text,
+                      size_t *len)
+{
+    if (sqlite3_column_type(statement, column) != SQLITE_TEXT)
+        return false;
+    *text = (const char *)sqlite3_column_text(statement, column);
+    *len = (size_t)sqlite3_column_bytes(statement, column);
+    return *text != NULL && memchr(*text, '\0', *len) == NULL;
+}
+
+static bool read_digest(sqlite3_stmt *statement, int column,
+                        groat__digest *digest)
+{
+    const void *blob;
+
+    if (sqlite3_column_type(statement, column) != SQLITE_BLOB)
+        return false;
+    blob = sqlite3_column_blob(statement, column);
+    if (blob == NULL ||
+        sqlite3_column_bytes(statement, column) != (int)sizeof(digest->bytes))
+        return false;
+    memcpy(digest->bytes, blob, sizeof(digest->bytes));
+    return true;
+}
+
+bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
+{
+    int64_t *const numbers[GROAT__FACTS] = {
+        &row->facts.registers,   &row->facts.sgprs,
+        &row->facts.spill_bytes, &row->facts.shared_bytes,
+        &row->facts.code_bytes,  &row->facts.max_threads,
+    };
+    const int binary = 14;
+    int64_t bytes = sqlite3_column_int64(statement, 4);
+
+    memset(row, 0, sizeof(*row));
+    row->id = sqlite3_column_int64(statement, 0);
+    row->used = sqlite3_column_int64(statement, 2);
+    row->created = sqlite3_column_int64(statement, 3);
+    for (int i = 0; i < GROAT__FACTS; i++)
+        *numbers[i] = sqlite3_column_int64(statement, 6 + i);
+    if (bytes < 0 || bytes > INT_MAX || !read_digest(statement, 1, &row->key) ||
+        !read_digest(statement, 5, &row->seal) ||
+        !read_text(statement, 12, &row->identity, &row->identity_len) ||
+        !read_text(statement, 13, &row->log, &row->log_len))
+        return false;
+    row->bytes = (size_t)bytes;
+    if (sqlite3_column_count(statement) <= binary)
+        return true;
+    row->data = sqlite3_column_blob(statement, binary);
+    return sqlite3_column_type(statement, binary) == SQLITE_BLOB &&
+           sqlite3_column_bytes(statement, binary) == (int)bytes &&
+           (row->data != NULL || bytes == 0);
+}
+
+void groat__row_facts(const groat__row *row, int64_t out[GROAT__FACTS])
+{
+    const groat_facts *facts = &row->facts;
+
+    out[0] = facts->registers;
+    out[1] = facts->sgprs;
+    out[2] = facts->spill_bytes;
+    out[3] = facts->shared_bytes;
+    out[4] = facts->code_bytes;
+    out[5] = facts->max_threads;
+}
+
+groat__digest groat__row_seal(const groat__row *row)
+{
+    int64_t facts[GROAT__FACTS];
+    const groat__digest parts[4] = {
+        row->key,
+        groat__hash128(row->identity, row->identity_len),
+        groat__hash128(row->log, row->log_len),
+        groat__hash128(row->bytes == 0 ? "" : row->data, row->bytes),
+    };
+    uint8_t text[sizeof(parts) + sizeof(facts)];
+
+    groat__row_facts(row, facts);
+    memcpy(text, parts, sizeof(parts));
+    for (size_t i = 0; i < sizeof(facts); i++)
+        text[sizeof(parts) + i] =
+            (uint8_t)((uint64_t)facts[i / 8] >> (8 * (i % 8)));
+    return groat__hash128(text, sizeof(text));
+}
+
+bool groat__row_good(const groat__row *row)
+{
+    groat__digest seal = groat__row_seal(row);
+
+    return memcmp(&seal, &row->seal, sizeof(seal)) == 0 &&
+           row->id == groat__row_id(&row->key);
+}
+
+groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
+                                const char *identity, groat__row *row)
+{
+    groat__digest seal;
+
+    if (!groat__row_read(get, row) || memcmp(&row->key, key, sizeof(*key)) != 0)
+        return GROAT__ROW_DAMAGED;
+    if (row->identity_len != strlen(identity) ||
+        memcmp(row->identity, identity, row->identity_len) != 0)
+        return GROAT__ROW_MISTAKEN;
+    seal = groat__row_seal(row);
+    return memcmp(&seal, &row->seal, sizeof(seal)) == 0 ? GROAT__ROW_GOOD
+                                                        : GROAT__ROW_DAMAGED;
+}
+
+int groat__row_copy(const groat__row *row, groat__store_blob *out)
+{
+    out->data = malloc(row->bytes == 0 ? 1 : row->bytes);
+    out->log = malloc(row->log_len + 1);
+    if (out->data == NULL || out->log == NULL) {
+        groat__store_blob_free(out);
+        return SQLITE_NOMEM;
+    }
+    if (row->bytes > 0)
+        memcpy(out->data, row->data, row->bytes);
+    memcpy(out->log, row->log, row->log_len);
+    out->log[row->log_len] = '\0';
+    out->bytes = row->bytes;
+    out->facts = row->facts;
+    return SQLITE_OK;
+}
+
+int groat__row_insert(sqlite3_stmt *put, const groat__row *row, int64_t stamp)
+{
+    int64_t facts[GROAT__FACTS];
+    int rc = sqlite3_bind_blob(put, 1, row->key.bytes, sizeof(row->key.bytes),
+                               SQLITE_STATIC);
+
+    groat__row_facts(row, facts);
+    (void)sqlite3_bind_int64(put, 14, row->id);
+    (void)sqlite3_bind_int64(put, 2, stamp);
+    (void)sqlite3_bind_int64(put, 3, (int64_t)row->bytes);
+    (void)sqlite3_bind_blob(put, 4, row->seal.bytes, sizeof(row->seal.bytes),
+                            SQLITE_STATIC);
+    for (int i = 0; i < GROAT__FACTS; i++)
+        (void)sqlite3_bind_int64(put, 5 + i, facts[i]);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text64(put, 11, row->identity, row->identity_len,
+                                 SQLITE_STATIC, SQLITE_UTF8);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text64(put, 12, row->log, row->log_len, SQLITE_STATIC,
+                                 SQLITE_UTF8);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_blob64(put, 13, row->bytes == 0 ? "" : row->data,
+                                 row->bytes, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = groat__handle_run(put);
+    (void)sqlite3_clear_bindings(put);
+    return rc;
+}

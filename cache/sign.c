@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sign.c owns who vouches for a bundle: marks of rows (BLAKE2b-256), Ed25519
+ * signatures over them, secret keys and lists of trusted ones.  libsodium does
+ * the arithmetic.
+ *
+ * Invariant: a mark covers every byte of a row that a get gives, lengths
+ * included, so no two rows have one; what is signed begins with a line that
+ * nothing else groat signs begins with.
+ * Locking: none; libsodium's own initialisation may be run by many threads.
+ */
+#include "cache/bundle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+
+enum {
+    KEY_DIGITS = 64,          /* of a public or a secret key, in hex */
+    TRUST_FILE_MAX = 1 << 20, /* bytes                               */
+    SECRET_FILE_MAX = 1 << 10 /* bytes                               */
+};
+
+static const char signed_head[] = "groat bundle 1\n";
+
+static bool ready(void)
+{
+    return sodium_init() >= 0;
+}
+
+/* ---- marks and signatures ---------------------------------------------- */
+
+static void hash_number(crypto_generichash_state *state, uint64_t number)
+{
+    uint8_t bytes[8];
+
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)(number >> (8 * i));
+    (void)crypto_generichash_update(state, bytes, sizeof(bytes));
+}
+
+static void hash_bytes(crypto_generichash_state *state, const void *data,
+                       size_t bytes)
+{
+    hash_number(state, bytes);
+    (void)crypto_generichash_update(state, bytes == 0 ? (const void *)"" : data,
+                                    bytes);
+}
+
+bool groat__sign_mark(const groat__row *row, uint8_t mark[GROAT__MARK_BYTES])
+{
+    const size_t key = sizeof(row->key.bytes);
+    int64_t facts[GROAT__FACTS];
+    crypto_generichash_state state;
+
+    if (!ready())
+        return false;
+    (void)crypto_generichash_init(&state, NULL, 0, GROAT__MARK_BYTES - key);
+    hash_bytes(&state, row->key.bytes, key);
+    hash_bytes(&state, row->identity, row->identity_len);
+    hash_bytes(&state, row->log, row->log_len);
+    groat__row_facts(row, facts);
+    for (int i = 0; i < GROAT__FACTS; i++)
+        hash_number(&state, (uint64_t)facts[i]);
+    hash_bytes(&state, row->data, row->bytes);
+    memcpy(mark, row->key.bytes, key);
+    (void)crypto_generichash_final(&state, mark + key, GROAT__MARK_BYTES - key);
+    return true;
+}
+
+/* Head and marks in one piece, which Ed25519 reads twice; NULL: no memory. */
+static uint8_t *signed_text(const uint8_t *marks, size_t bytes, size_t *len)
+{
+    size_t head = sizeof(signed_head) - 1;
+    uint8_t *text = malloc(head + bytes);
+
+    if (text == NULL)
+        return NULL;
+    memcpy(text, signed_head, head);
+    if (bytes > 0)
+        memcpy(text + head, marks, bytes);
+    *len = head + bytes;
+    return text;
+}
+
+groat_status groat__sign_make(const groat__secret *secret, const uint8_t *marks,
+                              size_t bytes, uint8_t signer[GROAT__SIGNER_BYTES],
+                              uint8_t signature[GROAT__SIGNATURE_BYTES],
+                              groat_error *error)
+{
+    uint8_t pair[crypto_sign_SECRETKEYBYTES];
+    size_t len = 0;
+    uint8_t *text = signed_text(marks, bytes, &len);
+
+    if (text == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory to sign");
+    if (!ready()) {
+        free(text);
+        return groat__fail(error, GROAT_IO, "libsodium cannot be used here");
+    }
+    (void)crypto_sign_seed_keypair(signer, pair, secret->seed);
+    (void)crypto_sign_detached(signature, NULL, text, len, pair);
+    sodium_memzero(pair, sizeof(pair));
+    free(text);
+    return GROAT_OK;
+}
+
+bool groat__sign_check(const uint8_t signer[GROAT__SIGNER_BYTES],
+                       const uint8_t signature[GROAT__SIGNATURE_BYTES],
+                       const uint8_t *marks, size_t bytes)
+{
+    size_t len = 0;
+    uint8_t *text = signed_text(marks, bytes, &len);
+    bool right = text != NULL && ready() &&
+                 crypto_sign_verify_detached(signature, text, len, signer) == 0;
+
+    free(text);
+    return right;
+}
+
+/* ---- secret keys ------------------------------------------------------- */
+
+/* Writes a file that is not there yet: no key is ever written over. */
+static groat_status write_new(const char *path, const char *text, size_t len,
+                              groat_error *error)
+{
+    int fd =
+        open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool whole;
+
+    if (fd < 0)
+        return groat__fail(error, GROAT_IO, "cannot make %s: %s", path,
+                           strerror(errno));
+    whole = fchmod(fd, 0600) == 0 && write(fd, text, len) == (ssize_t)len;
+    if (close(fd) == 0 && whole)
+        return GROAT_OK;
+    (void)unlink(path);
+    return groat__fail(error, GROAT_IO, "cannot write %s: %s", path,
+                       strerror(errno));
+}
+
+groat_status groat__secret_make(const char *path, char public_key[65],
+                                groat_error *error)
+{
+    uint8_t pair[crypto_sign_SECRETKEYBYTES];
+    uint8_t signer[GROAT__SIGNER_BYTES];
+    char text[KEY_DIGITS + 2];
+    groat__secret secret;
+    groat_status status;
+
+    if (!ready())
+        return groat__fail(error, GROAT_IO, "libsodium cannot be used here");
+    randombytes_buf(secret.seed, sizeof(secret.seed));
+    (void)crypto_sign_seed_keypair(signer, pair, secret.seed);
+    groat__hex(text, secret.seed, sizeof(secret.seed));
+    text[KEY_DIGITS] = '\n';
+    status = write_new(path, text, KEY_DIGITS + 1, error);
+    if (status == GROAT_OK)
+        groat__hex(public_key, signer, sizeof(signer));
+    sodium_memzero(pair, sizeof(pair));
+    sodium_memzero(text, sizeof(text));
+    groat__secret_wipe(&secret);
+    return status;
+}
+
+groat_status groat__secret_read(const char *path, groat__secret *out,
+                                groat_error *error)
+{
+    groat_status status;
+    char *text = NULL;
+    struct stat st;
+    size_t bytes = 0;
+
+    if (stat(path, &st) == 0 && (st.st_mode & 077) != 0)
+        return groat__fail(error, GROAT_IO,
+                           "secret key %s has mode %04o: others may read it; "
+                           "run: chmod 600 %s",
+                           path, (unsigned)st.st_mode & 07777, path);
+    status = groat__fs_read(path, SECRET_FILE_MAX, &text, &bytes, error);
+    if (status != GROAT_OK)
+        return status;
+    if (bytes > 0 && text[bytes - 1] == '\n')
+        text[bytes - 1] = '\0';
+    if (!groat__unhex(out->seed, sizeof(out->seed), text))
+        status = groat__fail(error, GROAT_IO,
+                             "%s is no secret key: %d hex digits were "
+                             "expected; groat cache keygen makes one",
+                             path, KEY_DIGITS);
+    sodium_memzero(text, bytes);
+    free(text);
+    return status;
+}
+
+void groat__secret_wipe(groat__secret *secret)
+{
+    sodium_memzero(secret, sizeof(*secret));
+}
+
+/* ---- trust ------------------------------------------------------------- */
+
+/* Cuts a line at its comment and the blanks around. */
+static char *trim(char *line)
+{
+    size_t len;
+
+    line[strcspn(line, "#")] = '\0';
+    line += strspn(line, " \t\r");
+    len = strlen(line);
+    while (len > 0 && strchr(" \t\r", line[len - 1]) != NULL)
+        line[--len] = '\0';
+    return line;
+}
+
+static groat_status read_keys(const char *path, char *text, groat__trust *out,
+                              groat_error *error)
+{
+    unsigned number = 1;
+
+    for (char *line = text; line != NULL; number++) {
+        char *end = strchr(line, '\n');
+
+        if (end != NULL)
+            *end++ = '\0';
+        line = trim(line);
+        if (*line != '\0' &&
+            !groat__unhex(out->keys[out->count++], sizeof(out->keys[0]), line))
+            return groat__fail(error, GROAT_INVALID,
+                               "%s line %u is '%.70s', not a public key of %d "
+                               "hex digits",
+                               path, number, line, KEY_DIGITS);
+        line = end;
+    }
+    return GROAT_OK;
+}
+
+groat_status groat__trust_read(const char *path, groat__trust *out,
+                               groat_error *error)
+{
+    groat__trust trust = {NULL, 0};
+    groat_status status;
+    char *text = NULL;
+    size_t lines = 1;
+    size_t bytes = 0;
+
+    status = groat__fs_read(path, TRUST_FILE_MAX, &text, &bytes, error);
+    if (status != GROAT_OK)
+        return status;
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] == '\0') /* would hide what is behind it */
+            text[i] = '?';
+        lines += text[i] == '\n';
+    }
+    trust.keys = calloc(lines, sizeof(trust.keys[0]));
+    if (trust.keys == NULL)
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for %s", path);
+    else
+        status = read_keys(path, text, &trust, error);
+    free(text);
+    if (status == GROAT_OK)
+        *out = trust;
+    else
+        groat__trust_free(&trust);
+    return status;
+}
+
+void groat__trust_free(groat__trust *trust)
+{
+    free(trust->keys);
+    memset(trust, 0, sizeof(*trust));
+}
+
+groat_status groat__trust_check(const groat__trust *trust,
+                                const groat__bundle *bundle, groat_error *error)
+{
+    char signer[KEY_DIGITS + 1];
+
+    if (!bundle->is_signed)
+        return groat__fail(error, GROAT_IO,
+                           "bundle %s is not signed; sign it with groat cache "
+                           "sign, or allow unsigned bundles",
+                           bundle->path);
+    for (size_t i = 0; i < trust->count; i++)
+        if (memcmp(trust->keys[i], bundle->signer, GROAT__SIGNER_BYTES) == 0)
+            return GROAT_OK;
+    groat__hex(signer, bundle->signer, GROAT__SIGNER_BYTES);
+    return groat__fail(error, GROAT_IO,
+                       "bundle %s is signed by %s, which is none of the %zu "
+                       "trusted keys",
+                       bundle->path, signer, trust->count);
+}
