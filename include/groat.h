@@ -160,6 +160,34 @@ typedef struct groat_trace {
  * each wave could have had.  It may not call groat. */
 typedef void groat_trace_fn(void *user, const groat_trace *event);
 
+/* Why a kernel was compiled. */
+typedef enum groat_reason {
+    GROAT_REASON_ABSENT = 0,   /* neither store nor bundles have it: see       *
+                                * groat_explain()                             */
+    GROAT_REASON_NO_STORE = 1, /* nor could they: there is no store           */
+    GROAT_REASON_REFUSED = 2,  /* the driver did not load what they had       */
+    GROAT_REASON_ALONE = 3     /* another process compiles it and took too    *
+                                * long, or the store could not tell           */
+} groat_reason;
+
+/* "absent", "no store", "refused" or "alone". */
+GROAT_API const char *groat_reason_name(groat_reason reason);
+
+/* A compile that has ended; all is borrowed for the callback. */
+typedef struct groat_compile_event {
+    size_t size;
+    const char *spec;
+    const char *target;
+    char key[33];
+    groat_reason reason;
+    groat_status status;
+    double ms;
+    const groat_error *error; /* of a failed one, with the log; else NULL    */
+} groat_compile_event;
+
+/* Called after each compile on the thread that did it, with no lock held. */
+typedef void groat_compile_fn(void *user, const groat_compile_event *event);
+
 /* groat_options.flags */
 enum {
     GROAT_OPEN_NO_DISK = 1, /* keep kernels in memory only                    */
@@ -198,11 +226,14 @@ typedef struct groat_options {
     int allow_unsigned; /* not 0: use bundles whoever has made them          */
     const groat_bundle_image *images; /* used unasked: they are the program */
     size_t image_count;
+    groat_compile_fn *compiled; /* NULL: nobody is told                      */
+    void *compiled_user;
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
-        sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0  \
+        sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0                                                               \
     }
 
 /* Opens a context.  options may be NULL.  No vendor library is touched before
@@ -432,6 +463,20 @@ GROAT_API groat_status groat_fallback_set(groat_context *context,
                                           groat_kernel *kernel,
                                           groat_error *error);
 
+typedef enum groat_metrics_format {
+    GROAT_METRICS_PROMETHEUS = 0, /* text exposition format 0.0.4            */
+    GROAT_METRICS_JSON = 1
+} groat_metrics_format;
+
+/* All figures of a context: what groat_cache_stat has, and histograms of the
+ * time that lookups (one in 64), reads, compiles, puts, loads and first
+ * launches took.  Free *out with groat_free().  Any thread; takes the store's
+ * lock for a moment.  Errors: INVALID, IO (the store does not answer),
+ * NO_MEMORY. */
+GROAT_API groat_status groat_metrics(groat_context *context,
+                                     groat_metrics_format format, char **out,
+                                     groat_error *error);
+
 /* Where a kernel would come from now. */
 typedef struct groat_explanation {
     size_t size;
@@ -528,6 +573,7 @@ typedef struct groat_warm_result {
     size_t size;
     size_t compiled;
     size_t from_disk;
+    size_t from_bundle;
     size_t from_memory;
     size_t failed;
 } groat_warm_result;

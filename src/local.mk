@@ -67,6 +67,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/context.c \
 	%D%/core/core.h \
 	%D%/core/device.c \
+	%D%/core/explain.c \
 	%D%/core/failures.c \
 	%D%/core/failures.h \
 	%D%/core/families.c \
@@ -78,7 +79,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/machine.c \
 	%D%/core/maps.c \
 	%D%/core/maps.h \
-	%D%/core/explain.c \
+	%D%/core/metrics.c \
+	%D%/core/metrics.h \
 	%D%/core/nearest.c \
 	%D%/core/nearest.h \
 	%D%/core/pool.c \

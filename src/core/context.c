@@ -297,6 +297,8 @@ groat_status groat_open(const groat_options *given, groat_context **out,
         return status;
     }
     context->env.log = (groat__log){options->log, options->log_user};
+    context->compiled = options->compiled;
+    context->compiled_user = options->compiled_user;
     context->env.device = options->device;
     context->env.seed = options->seed;
     context->env.trace = options->trace;

@@ -14,6 +14,7 @@
 #include "cache/cache.h"
 #include "core/failures.h"
 #include "core/maps.h"
+#include "core/metrics.h"
 #include "core/pool.h"
 #include "core/seal.h"
 #include "core/table.h"
@@ -90,6 +91,9 @@ struct groat_context {
     groat__maps maps;
     groat__seal seal;
     groat__failures failures;
+    groat__metrics metrics;
+    groat_compile_fn *compiled;
+    void *compiled_user;
     groat__pool pool;
     char default_target[48];
     _Atomic(const char *) default_ready;
@@ -103,6 +107,8 @@ struct groat_kernel {
     void *device_state;
     groat__module *module;
     groat__shape shape;
+    atomic_bool launched;
+    groat__metrics *metrics;
     atomic_uint refs;
     char *spec;
     char *target;

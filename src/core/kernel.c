@@ -24,7 +24,8 @@ typedef struct journey {
     groat__str entry;
     groat__shape shape;
     groat__made made;
-    bool sealed; /* when it began */
+    groat_reason reason; /* to compile */
+    bool sealed;         /* when it began */
 } journey;
 
 const char *groat_origin_name(groat_origin origin)
@@ -99,10 +100,19 @@ static void take_stored(journey *j, const groat__store_blob *blob,
     j->made.origin = origin;
 }
 
+const char *groat_reason_name(groat_reason reason)
+{
+    static const char *const names[] = {"absent", "no store", "refused",
+                                        "alone"};
+
+    return (unsigned)reason < 4 ? names[reason] : "unknown";
+}
+
 /* From the store, else from a bundle beneath it. */
 static bool fetch(journey *j)
 {
     groat__store_blob blob = {0};
+    uint64_t start = groat__now_ns();
 
     if (j->context->store != NULL &&
         groat__store_get(j->context->store, &j->key, j->identity.data, &blob))
@@ -111,14 +121,15 @@ static bool fetch(journey *j)
         take_stored(j, &blob, GROAT_FROM_BUNDLE);
     else
         return false;
+    groat__metrics_add(&j->context->metrics, GROAT__STAGE_READ, start);
     return true;
 }
 
-static groat_status compile(journey *j, groat_error *error)
+/* The compiler's part: source in, binary out. */
+static groat_status run_compiler(journey *j, groat_error *error)
 {
     groat__str source = {0};
     void *state = NULL;
-    double start = groat__now_ms();
     groat_status status = groat__machine_compiler(
         j->context, j->params->target.backend, &state, error);
 
@@ -133,17 +144,63 @@ static groat_status compile(journey *j, groat_error *error)
         state, j->params->target.arch, j->params->family->name, source.data,
         j->entry.data, &j->made.binary, error);
     groat__str_free(&source);
-    if (status != GROAT_OK)
-        return status;
-    groat__failures_forget(&j->context->failures, &j->key);
-    j->made.origin = GROAT_FROM_COMPILER;
-    j->made.compile_ms = groat__now_ms() - start;
-    (void)atomic_fetch_add(&j->context->compiles, 1);
-    if (j->context->store != NULL)
-        groat__store_put(j->context->store, &j->key, j->identity.data,
-                         j->made.binary.data, j->made.binary.bytes,
-                         j->made.binary.log, &j->made.binary.facts);
-    return GROAT_OK;
+    return status;
+}
+
+static void tell_compiled(const journey *j, groat_status status, double ms,
+                          const groat_error *error)
+{
+    groat_compile_event event = {.size = sizeof(event),
+                                 .target = j->params->target.text,
+                                 .reason = j->reason,
+                                 .status = status,
+                                 .ms = ms};
+    groat__str spec = {0};
+
+    if (j->context->compiled == NULL)
+        return;
+    groat__params_text(j->params, &spec);
+    groat__hex(event.key, j->key.bytes, sizeof(j->key.bytes));
+    event.spec = spec.failed ? "" : spec.data;
+    event.error = status == GROAT_OK ? NULL : error;
+    j->context->compiled(j->context->compiled_user, &event);
+    groat__str_free(&spec);
+}
+
+static void put(journey *j)
+{
+    uint64_t start = groat__now_ns();
+
+    if (j->context->store == NULL)
+        return;
+    groat__store_put(j->context->store, &j->key, j->identity.data,
+                     j->made.binary.data, j->made.binary.bytes,
+                     j->made.binary.log, &j->made.binary.facts);
+    groat__metrics_add(&j->context->metrics, GROAT__STAGE_PUT, start);
+}
+
+static groat_status compile(journey *j, groat_error *error)
+{
+    groat__metrics *metrics = &j->context->metrics;
+    uint64_t start = groat__now_ns();
+    groat_error own = GROAT_ERROR_INIT;
+    groat_status status = run_compiler(j, &own);
+    double ms = (double)(groat__now_ns() - start) * 1e-6;
+
+    if (status == GROAT_OK) {
+        groat__metrics_add(metrics, GROAT__STAGE_COMPILE, start);
+        groat__failures_forget(&j->context->failures, &j->key);
+        j->made.origin = GROAT_FROM_COMPILER;
+        j->made.compile_ms = ms;
+        (void)atomic_fetch_add(&j->context->compiles, 1);
+        put(j);
+    } else {
+        (void)atomic_fetch_add(&metrics->compile_failures, 1);
+        groat__error_copy(error, &own);
+    }
+    tell_compiled(j, status, ms, &own);
+    groat_error_clear(&own);
+    return status;
 }
 
 /* What the store has not: compiled here, or by another process meanwhile. */
@@ -162,6 +219,10 @@ static groat_status produce(journey *j, groat_error *error)
     if (j->context->store != NULL)
         claim = groat__store_claim(j->context->store, &j->key, j->identity.data,
                                    &blob);
+    if (j->reason != GROAT_REASON_REFUSED)
+        j->reason = j->context->store == NULL    ? GROAT_REASON_NO_STORE
+                    : claim == GROAT__CLAIM_NONE ? GROAT_REASON_ALONE
+                                                 : GROAT_REASON_ABSENT;
     if (claim == GROAT__CLAIM_FOUND)
         take_stored(j, &blob, GROAT_FROM_DISK);
     else
@@ -198,6 +259,7 @@ static groat_kernel *new_kernel(const journey *j)
     groat__params_text(j->params, &text);
     kernel->device = j->backend->device;
     kernel->shape = j->shape;
+    kernel->metrics = &j->context->metrics;
     atomic_init(&kernel->refs, 1); /* the context's */
     kernel->spec = groat__str_take(&text);
     kernel->target = copy(j->params->target.text, &failed);
@@ -229,7 +291,7 @@ void groat__kernel_free(groat_kernel *kernel)
 
 static groat_status load(journey *j, groat_kernel **out, groat_error *error)
 {
-    double start = groat__now_ms();
+    uint64_t start = groat__now_ns();
     groat_kernel *kernel = new_kernel(j);
     groat_status status;
 
@@ -248,7 +310,9 @@ static groat_status load(journey *j, groat_kernel **out, groat_error *error)
     }
     kernel->device->facts_of(kernel->device_state, kernel->module,
                              &kernel->facts);
-    kernel->load_ms = groat__now_ms() - start;
+    kernel->load_ms = (double)(groat__now_ns() - start) * 1e-6;
+    (void)atomic_fetch_add(&j->context->metrics.loads, 1);
+    groat__metrics_add(&j->context->metrics, GROAT__STAGE_LOAD, start);
     *out = kernel;
     return GROAT_OK;
 }
@@ -286,6 +350,7 @@ static groat_status make(journey *j, groat_kernel **out, groat_error *error)
                         "dropped and compiled again",
                         j->entry.data);
         drop(j);
+        j->reason = GROAT_REASON_REFUSED;
         status = remake[i](j, error);
         if (status == GROAT_OK)
             status = load(j, out, error);
@@ -440,6 +505,15 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
     return give_hit(context, kernel, out, origin);
 }
 
+/* When a get began whose time is to be known; 0 for the others. */
+static uint64_t sample(const groat_context *context)
+{
+    uint64_t hits =
+        atomic_load_explicit(&context->memory_hits, memory_order_relaxed);
+
+    return hits % GROAT__SAMPLED == 0 ? groat__now_ns() : 0;
+}
+
 groat_status groat_kernel_get(groat_context *context, const char *spec,
                               const char *target, groat_kernel **out,
                               groat_origin *origin, groat_error *error)
@@ -447,13 +521,18 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     groat__kernel_name name;
     groat_kernel *kernel;
     groat_spec *parsed = NULL;
+    uint64_t start = sample(context);
     groat_status status;
 
     if (target == NULL)
         target = groat_default_target(context);
     kernel = spec == NULL ? NULL : groat_kernel_lookup(context, spec, target);
-    if (kernel != NULL)
-        return give_hit(context, kernel, out, origin);
+    if (kernel != NULL) {
+        status = give_hit(context, kernel, out, origin);
+        if (start != 0)
+            groat__metrics_add(&context->metrics, GROAT__STAGE_LOOKUP, start);
+        return status;
+    }
     if (spec != NULL && groat__seal_is_on(&context->seal))
         return get_sealed_text(context, spec, target, out, origin, error);
     status = groat_spec_parse(context, spec, target, &parsed, error);

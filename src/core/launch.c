@@ -34,12 +34,30 @@ static inline bool is_sound(const groat_kernel *kernel,
            launch->grid[1] != 0 && launch->grid[2] != 0;
 }
 
+/* What a driver puts off until then is paid for here. */
+static groat_status launch_first(groat_kernel *kernel,
+                                 const groat_launch *launch, const void *args,
+                                 groat_error *error)
+{
+    uint64_t start = groat__now_ns();
+    groat_status status =
+        kernel->device->launch(kernel->device_state, kernel->module,
+                               &kernel->shape, launch, args, error);
+
+    if (status == GROAT_OK && !atomic_exchange(&kernel->launched, true))
+        groat__metrics_add(kernel->metrics, GROAT__STAGE_LAUNCH, start);
+    return status;
+}
+
 groat_status groat_kernel_launch(groat_kernel *kernel,
                                  const groat_launch *launch, const void *args,
                                  size_t args_bytes, groat_error *error)
 {
     if (__builtin_expect(!is_sound(kernel, launch, args, args_bytes), 0))
         return bad_launch(kernel, launch, args, args_bytes, error);
+    if (__builtin_expect(
+            !atomic_load_explicit(&kernel->launched, memory_order_relaxed), 0))
+        return launch_first(kernel, launch, args, error);
     return kernel->device->launch(kernel->device_state, kernel->module,
                                   &kernel->shape, launch, args, error);
 }

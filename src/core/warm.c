@@ -55,6 +55,8 @@ static void add_up(groat_warm_result *sums, groat_status status,
         sums->compiled++;
     else if (origin == GROAT_FROM_DISK)
         sums->from_disk++;
+    else if (origin == GROAT_FROM_BUNDLE)
+        sums->from_bundle++;
     else
         sums->from_memory++;
 }

@@ -145,8 +145,15 @@ static void plant_another_kernel(void)
     groat_close(context);
 }
 
+static void note_reason(void *user, const groat_compile_event *event)
+{
+    *(groat_reason *)user = event->reason;
+}
+
 START_TEST(a_binary_that_the_loader_refuses)
 {
+    groat_options options = rig_options(&fix);
+    groat_reason reason = GROAT_REASON_ABSENT;
     groat_context *context;
     groat_cache_stat stat;
 
@@ -165,12 +172,15 @@ START_TEST(a_binary_that_the_loader_refuses)
         plant_another_kernel();
         break;
     }
-    context = rig_open(&fix);
+    options.compiled = note_reason;
+    options.compiled_user = &reason;
+    context = rig_open_with(&fix, &options);
     ck_kernel(context, 3, GROAT_FROM_COMPILER);
     stat = rig_stat(context);
     ck_assert_uint_eq(stat.hits, 1);
     ck_assert_uint_eq(stat.compiles, 1);
     ck_assert_uint_eq(stat.evictions, 1);
+    ck_assert_str_eq(groat_reason_name(reason), "refused");
     ck_warned("refused the stored binary of adder_3");
     groat_close(context);
     ck_stored(3);

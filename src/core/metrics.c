@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * metrics.c counts how long each stage on the way to a kernel takes, and writes
+ * all of a context's figures as text: for Prometheus, or as JSON.
+ *
+ * Invariant: a figure never goes back.  Those of one text were read one after
+ * the other, so that a sum may be a moment ahead of a count.
+ * Locking: none; each figure is an atomic of its own.
+ */
+#include "core/metrics.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "core/core.h"
+
+static const char *const stage_names[] = {"lookup", "read", "compile",
+                                          "put",    "load", "first_launch"};
+
+uint64_t groat__now_ns(void)
+{
+    struct timespec now = {0, 0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Bucket i ends here. */
+static uint64_t bound_ns(unsigned i)
+{
+    return (uint64_t)100 << 2 * i;
+}
+
+void groat__metrics_add(groat__metrics *metrics, groat__stage stage,
+                        uint64_t start_ns)
+{
+    groat__histogram *h = &metrics->stage[stage];
+    uint64_t spent = groat__now_ns() - start_ns;
+    unsigned i = 0;
+
+    while (i < GROAT__BUCKETS && spent > bound_ns(i))
+        i++;
+    (void)atomic_fetch_add_explicit(&h->sum_ns, spent, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&h->bucket[i], 1, memory_order_relaxed);
+}
+
+/* ---- the text ------------------------------------------------------------ */
+
+typedef struct counter {
+    const char *name; /* of Prometheus, without "groat_" */
+    const char *help;
+    const char *kind;
+    uint64_t value;
+} counter;
+
+static groat_status read_counters(groat_context *context, counter *out,
+                                  size_t *count, groat_error *error)
+{
+    const groat__metrics *m = &context->metrics;
+    groat_cache_stat s = {.size = sizeof(s)};
+    groat_status status = groat_cache_stat_get(context, &s, error);
+    const counter all[] = {
+        {"memory_hits_total", "gets that memory answered", "counter",
+         s.memory_hits},
+        {"store_hits_total", "kernels read from the store", "counter", s.hits},
+        {"store_misses_total", "kernels that the store had not", "counter",
+         s.misses},
+        {"bundle_hits_total", "kernels read from bundles", "counter",
+         s.bundle_hits},
+        {"bundle_misses_total", "kernels that no bundle had", "counter",
+         s.bundle_misses},
+        {"bundle_faults_total", "damaged or foreign entries of bundles",
+         "counter", s.bundle_faults},
+        {"compiles_total", "kernels compiled here", "counter", s.compiles},
+        {"compile_failures_total", "compiles that failed", "counter",
+         atomic_load(&m->compile_failures)},
+        {"compile_refusals_total", "gets answered with a known failure",
+         "counter", s.refusals},
+        {"loads_total", "kernels loaded into the driver", "counter",
+         atomic_load(&m->loads)},
+        {"sealed_misses_total", "misses of the sealed context", "counter",
+         s.sealed},
+        {"fallbacks_total", "sealed misses answered with a fallback", "counter",
+         s.fallbacks},
+        {"lease_waits_total", "kernels that another process compiled",
+         "counter", s.waits},
+        {"lease_takeovers_total", "leases of processes that died or stopped",
+         "counter", s.takeovers},
+        {"lease_timeouts_total", "leases that were waited for too long",
+         "counter", s.timeouts},
+        {"evictions_total", "entries dropped from the store", "counter",
+         s.evictions},
+        {"store_faults_total", "operations of the store that failed", "counter",
+         s.faults},
+        {"store_entries", "kernels in the store", "gauge", s.entries},
+        {"store_payload_bytes", "sum of their binaries", "gauge",
+         s.payload_bytes},
+        {"store_file_bytes", "the store on disk", "gauge", s.file_bytes},
+        {"store_max_bytes", "its bound", "gauge", s.max_bytes},
+    };
+
+    memcpy(out, all, sizeof(all));
+    *count = sizeof(all) / sizeof(all[0]);
+    return status;
+}
+
+enum { COUNTERS_MAX = 32 };
+
+static void add_bound(groat__str *out, unsigned i)
+{
+    if (i == GROAT__BUCKETS)
+        groat__str_add(out, "+Inf");
+    else
+        groat__str_addf(out, "%.7g", (double)bound_ns(i) * 1e-9);
+}
+
+/* Gives the count of all up to bucket i; *sum grows from bucket to bucket. */
+static uint64_t up_to(const groat__histogram *h, unsigned i, uint64_t *sum)
+{
+    *sum += atomic_load_explicit(&h->bucket[i], memory_order_relaxed);
+    return *sum;
+}
+
+static double seconds(const groat__histogram *h)
+{
+    return (double)atomic_load_explicit(&h->sum_ns, memory_order_relaxed) *
+           1e-9;
+}
+
+static void write_prometheus(const groat_context *context,
+                             const counter *counters, size_t count,
+                             groat__str *out)
+{
+    for (size_t i = 0; i < count; i++)
+        groat__str_addf(out,
+                        "# HELP groat_%s %s\n# TYPE groat_%s %s\n"
+                        "groat_%s %" PRIu64 "\n",
+                        counters[i].name, counters[i].help, counters[i].name,
+                        counters[i].kind, counters[i].name, counters[i].value);
+    groat__str_add(out, "# HELP groat_stage_seconds time of each stage on the "
+                        "way to a kernel; of lookups one in 64\n"
+                        "# TYPE groat_stage_seconds histogram\n");
+    for (unsigned s = 0; s < GROAT__STAGES; s++) {
+        const groat__histogram *h = &context->metrics.stage[s];
+        uint64_t sum = 0;
+
+        for (unsigned i = 0; i <= GROAT__BUCKETS; i++) {
+            groat__str_addf(out,
+                            "groat_stage_seconds_bucket{stage=\"%s\",le=\"",
+                            stage_names[s]);
+            add_bound(out, i);
+            groat__str_addf(out, "\"} %" PRIu64 "\n", up_to(h, i, &sum));
+        }
+        groat__str_addf(out,
+                        "groat_stage_seconds_sum{stage=\"%s\"} %.9g\n"
+                        "groat_stage_seconds_count{stage=\"%s\"} %" PRIu64 "\n",
+                        stage_names[s], seconds(h), stage_names[s], sum);
+    }
+}
+
+static void write_json(const groat_context *context, const counter *counters,
+                       size_t count, groat__str *out)
+{
+    groat__str_add(out, "{\"format\": 1, \"counters\": {");
+    for (size_t i = 0; i < count; i++)
+        groat__str_addf(out, "%s\"%s\": %" PRIu64, i == 0 ? "" : ", ",
+                        counters[i].name, counters[i].value);
+    groat__str_add(out, "}, \"stages\": {");
+    for (unsigned s = 0; s < GROAT__STAGES; s++) {
+        const groat__histogram *h = &context->metrics.stage[s];
+        uint64_t sum = 0;
+
+        groat__str_addf(out, "%s\"%s\": {\"buckets\": [", s == 0 ? "" : ", ",
+                        stage_names[s]);
+        for (unsigned i = 0; i <= GROAT__BUCKETS; i++) {
+            groat__str_addf(out, "%s{\"le_s\": \"", i == 0 ? "" : ", ");
+            add_bound(out, i);
+            groat__str_addf(out, "\", \"count\": %" PRIu64 "}",
+                            up_to(h, i, &sum));
+        }
+        groat__str_addf(out, "], \"sum_s\": %.9g, \"count\": %" PRIu64 "}",
+                        seconds(h), sum);
+    }
+    groat__str_add(out, "}}\n");
+}
+
+groat_status groat_metrics(groat_context *context, groat_metrics_format format,
+                           char **out, groat_error *error)
+{
+    counter counters[COUNTERS_MAX];
+    groat__str text = {0};
+    size_t count = 0;
+    groat_status status;
+
+    if (format != GROAT_METRICS_PROMETHEUS && format != GROAT_METRICS_JSON)
+        return groat__fail(error, GROAT_INVALID,
+                           "format is %d; allowed: 0 (Prometheus), 1 (JSON)",
+                           (int)format);
+    status = read_counters(context, counters, &count, error);
+    if (status != GROAT_OK)
+        return status;
+    if (format == GROAT_METRICS_JSON)
+        write_json(context, counters, count, &text);
+    else
+        write_prometheus(context, counters, count, &text);
+    *out = groat__str_take(&text);
+    return *out != NULL ? GROAT_OK
+                        : groat__fail(error, GROAT_NO_MEMORY,
+                                      "no memory for the metrics");
+}

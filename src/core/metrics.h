@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_CORE_METRICS_H
+#define GROAT_CORE_METRICS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What takes time on the way to a kernel. */
+typedef enum groat__stage {
+    GROAT__STAGE_LOOKUP,  /* a get that memory answers; one of 64 is timed  */
+    GROAT__STAGE_READ,    /* from store or bundle, compared and verified    */
+    GROAT__STAGE_COMPILE, /* with making the source                         */
+    GROAT__STAGE_PUT,     /* into the store                                 */
+    GROAT__STAGE_LOAD,    /* into the driver, functions resolved            */
+    GROAT__STAGE_LAUNCH,  /* the first of a kernel, as the host sees it     */
+    GROAT__STAGES
+} groat__stage;
+
+enum { GROAT__BUCKETS = 15, GROAT__SAMPLED = 64 };
+
+typedef struct groat__histogram {
+    /* Up to 100 ns * 4^i, and above the last. */
+    atomic_uint_fast64_t bucket[GROAT__BUCKETS + 1];
+    atomic_uint_fast64_t sum_ns;
+} groat__histogram;
+
+/* Of one context; starts as zeros. */
+typedef struct groat__metrics {
+    groat__histogram stage[GROAT__STAGES];
+    atomic_uint_fast64_t loads;
+    atomic_uint_fast64_t compile_failures;
+} groat__metrics;
+
+/* Nanoseconds of a monotonic clock. */
+uint64_t groat__now_ns(void);
+/* One thing that began at start_ns has ended now.  Any thread, no lock. */
+void groat__metrics_add(groat__metrics *metrics, groat__stage stage,
+                        uint64_t start_ns);
+
+#endif
