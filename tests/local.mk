@@ -119,6 +119,7 @@ groat_family_tests = \
 	%D%/kernels/test_kv_mutants \
 	%D%/kernels/test_kv_producer_pipeline \
 	%D%/kernels/test_kv_ring \
+	%D%/kernels/test_kv_ring_mutants \
 	%D%/kernels/test_paged_row_cases \
 	%D%/kernels/test_paged_row_indices \
 	%D%/kernels/test_paged_row_mutants \
@@ -171,6 +172,8 @@ ring_sources = \
 	%D%/kernels/ring_rig.c
 %C%_kernels_test_kv_producer_pipeline_SOURCES = \
 	%D%/kernels/test_kv_producer_pipeline.c $(ring_sources)
+%C%_kernels_test_kv_ring_mutants_SOURCES = \
+	%D%/kernels/test_kv_ring_mutants.c $(mutants_sources)
 %C%_kernels_test_kv_ring_SOURCES = \
 	%D%/kernels/test_kv_ring.c $(ring_sources) $(drive_sources)
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * mutants.c writes the families of a suite's table into folders of its own and
- * runs them.  The files of common/ that a family includes are put in place, so
- * a mutant may change those too; the vendor's primitives are what they are.
+ * runs them.  The files that a family includes, its own and those of common/,
+ * are put in place, so a mutant may change those too; the vendor's primitives
+ * are what they are.
  */
 #include "tests/kernels/mutants.h"
 
@@ -81,19 +82,23 @@ static bool is_vendor(const char *name, size_t len)
            (len >= 9 && memcmp(name, "cpu_hooks", 9) == 0);
 }
 
-/* The file of common/ that a line includes; *chars is 0 for other lines. */
-static const char *included(const char *line, bool in_common, size_t *chars)
+/* The file that a line includes, with its name's length, and its folder: the
+ * one that the line stands in, or common/.  NULL for other lines, and for what
+ * the mutant has of its own. */
+static const char *included(const char *line, const char **folder, size_t *len)
 {
     const char *name = NULL;
 
-    if (strncmp(line, "#include \"../common/", 20) == 0)
+    if (strncmp(line, "#include \"../common/", 20) == 0) {
         name = line + 20;
-    else if (strncmp(line, "#include \"", 10) == 0 && in_common)
+        *folder = "common";
+    } else if (strncmp(line, "#include \"", 10) == 0) {
         name = line + 10;
-    *chars = name == NULL || strncmp(name, "params.h", 8) == 0 ||
-                     strncmp(name, "args.h", 6) == 0
-                 ? 0
-                 : strcspn(name, "\"");
+    }
+    if (name == NULL || strncmp(name, "params.h", 8) == 0 ||
+        strncmp(name, "args.h", 6) == 0)
+        return NULL;
+    *len = strcspn(name, "\"");
     return name;
 }
 
@@ -108,26 +113,29 @@ static const char *embedded(const char *folder, const char *file, size_t len)
     return text;
 }
 
-/* Puts the files of common/ in place, each once. */
-static void put_in_place(const char *text, groat__str *seen, groat__str *out)
+/* Puts the files that a text of this folder includes in place, each once. */
+static void put_in_place(const char *text, const char *folder, groat__str *seen,
+                         groat__str *out)
 {
     for (const char *line = text; *line != '\0';) {
         size_t len = strcspn(line, "\n") + (line[strcspn(line, "\n")] != '\0');
-        size_t chars;
-        const char *name = included(line, seen->len > 0, &chars);
-        char mark[64];
+        const char *from = folder;
+        size_t chars = 0;
+        const char *name = included(line, &from, &chars);
+        char mark[160];
 
-        if (chars == 0) {
+        if (name == NULL) {
             if (strncmp(line, "#pragma once", 12) != 0)
                 groat__str_addn(out, line, len);
         } else if (is_vendor(name, chars)) {
             groat__str_addf(out, "#include \"../common/%.*s\"\n", (int)chars,
                             name);
         } else {
-            (void)snprintf(mark, sizeof(mark), "<%.*s>", (int)chars, name);
+            (void)snprintf(mark, sizeof(mark), "<%s/%.*s>", from, (int)chars,
+                           name);
             if (seen->len == 0 || strstr(seen->data, mark) == NULL) {
                 groat__str_add(seen, mark);
-                put_in_place(embedded("common", name, chars), seen, out);
+                put_in_place(embedded(from, name, chars), from, seen, out);
             }
         }
         line += len;
@@ -142,7 +150,7 @@ static char *source_of(const char *family)
     char file[100];
     int len = snprintf(file, sizeof(file), "%s.h", family);
 
-    put_in_place(embedded(family, file, (size_t)len), &seen, &out);
+    put_in_place(embedded(family, file, (size_t)len), family, &seen, &out);
     groat__str_free(&seen);
     return groat__str_take(&out);
 }
@@ -226,6 +234,18 @@ static void try_one(drive *d, int i, groat__str *wrong)
     groat_error_clear(&error);
 }
 
+/* Whether a spec runs on this target. */
+static bool is_run(groat_context *context, const char *spec, const char *target)
+{
+    if (!drive_allows(context, spec, target))
+        return false;
+    for (int t = 0; suite.once && strcmp(suite.targets[t], target) != 0; t++)
+        if (vendor_of(suite.targets[t]) == vendor_of(target) &&
+            drive_allows(context, spec, suite.targets[t]))
+            return false;
+    return true;
+}
+
 /* The rows from `first` to `end` that have the command of the former; what the
  * driver makes for it is made once. */
 static void try_command(groat_context *context, const char *target, int first,
@@ -237,7 +257,7 @@ static void try_command(groat_context *context, const char *target, int first,
     drive d;
 
     ck_assert_msg(driver != NULL, "no driver of %s", c.family);
-    if (!drive_allows(context, c.spec, target))
+    if (!is_run(context, c.spec, target))
         return;
     drive_values(driver, values, "%s", c.arguments);
     drive_open(&d, context, driver, c.spec, target, values);

@@ -35,7 +35,7 @@
  *     .targets = targets, (say "cpu:sm_90a", "cpu:sm_100a", NULL)
  *
  * Besides the mutants, a suite checks its table.  Each of `calls` that stands
- * in a family's source (its own file and those of common/, the vendor's
+ * in a family's source (its own files and those of common/, the vendor's
  * primitives left out) has a row that takes it out: its `from` begins with the
  * call and its `to` is nothing.  One row is enough where several entries show
  * it.  Each row runs on some target, of each vendor on which it says that it is
@@ -80,6 +80,7 @@ typedef struct mutants_suite {
     int seeds;                  /* of the judge's order of fibers */
     const char *const *calls;   /* ended by NULL; NULL: mutants_calls */
     const char *const *targets; /* the same; NULL: mutants_targets */
+    bool once; /* a row runs on the first target of a vendor that takes it */
 } mutants_suite;
 
 /* "async_wait<", BARRIER, FENCE, COMMIT: what orders asynchronous copies. */
