@@ -729,7 +729,8 @@ typedef struct groat_tensor {
                           * 2^40, so that no two elements share a byte      */
     unsigned box[5];     /* elements; 1 to 256; box[0] is a multiple of 16  *
                           * bytes, within the swizzle's span if it has one; *
-                          * the whole box less than 2^20 bytes              */
+                          * the whole box at most 232448 bytes, which is    *
+                          * what a block's shared memory holds              */
     groat_swizzle swizzle;
 } groat_tensor;
 

@@ -684,6 +684,34 @@ static CUresult encode(const cuda_state *state, const groat_tensor *tensor,
         CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
+/* The driver says no more than that a value is invalid, so all are told. */
+static groat_status encode_failed(const cuda_state *state,
+                                  const groat_tensor *t, CUresult code,
+                                  groat_error *error)
+{
+    groat_status status =
+        code == CUDA_ERROR_INVALID_VALUE ? GROAT_INVALID : GROAT_NO_DEVICE;
+    groat__str lists = {0};
+
+    groat__str_addf(&lists, "dims");
+    for (unsigned i = 0; i < t->rank; i++)
+        groat__str_addf(&lists, " %llu", (unsigned long long)t->dims[i]);
+    groat__str_addf(&lists, ", strides");
+    for (unsigned i = 0; i + 1 < t->rank; i++)
+        groat__str_addf(&lists, " %llu", (unsigned long long)t->strides[i]);
+    groat__str_addf(&lists, ", box");
+    for (unsigned i = 0; i < t->rank; i++)
+        groat__str_addf(&lists, " %u", t->box[i]);
+    status = groat__cuda_failed(
+        state, status, "cuTensorMapEncodeTiled", code, error,
+        "for a tensor of rank %u at 0x%llx: %u-byte "
+        "elements, %s, swizzle %d",
+        t->rank, (unsigned long long)t->address, t->elem_bytes,
+        lists.failed ? "" : lists.data, (int)t->swizzle);
+    groat__str_free(&lists);
+    return status;
+}
+
 static groat_status cuda_tensor_map(void *handle, const groat_tensor *tensor,
                                     groat_tensor_map *out, groat_error *error)
 {
@@ -705,12 +733,7 @@ static groat_status cuda_tensor_map(void *handle, const groat_tensor *tensor,
     code = encode(state, tensor, &map);
     groat__cuda_leave(state, &stay);
     if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(
-            state,
-            code == CUDA_ERROR_INVALID_VALUE ? GROAT_INVALID : GROAT_NO_DEVICE,
-            "cuTensorMapEncodeTiled", code, error,
-            "for a tensor of rank %u at 0x%llx", tensor->rank,
-            (unsigned long long)tensor->address);
+        return encode_failed(state, tensor, code, error);
     memcpy(out, &map, sizeof(map));
     return GROAT_OK;
 }

@@ -11,7 +11,11 @@
 #include "base/error.h"
 #include "core/core.h"
 
-enum { ADDRESS_UNIT = 16, BOX_MAX = 256, BOX_BYTES_MAX = (1 << 20) - 1 };
+enum {
+    ADDRESS_UNIT = 16,
+    BOX_MAX = 256,
+    BOX_BYTES_MAX = 227 << 10 /* the most that a block has on any arch */
+};
 
 static const uint64_t dim_max = (uint64_t)1 << 32;
 static const uint64_t stride_end = (uint64_t)1 << 40;
@@ -95,7 +99,7 @@ static groat_status check_box(const groat_tensor *t, groat_error *error)
     }
     if (bytes > BOX_BYTES_MAX)
         return refuse("bytes of the box", -1, bytes,
-                      "less than 1048576, what a barrier can expect", error);
+                      "at most 232448, the shared memory of a block", error);
     return GROAT_OK;
 }
 
