@@ -71,6 +71,7 @@ groat_unit_tests = \
 groat_pipe_tests = \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_faults \
+	%D%/pipe/test_layers \
 	%D%/pipe/test_path \
 	%D%/pipe/test_processes \
 	%D%/pipe/test_race \
