@@ -443,6 +443,12 @@ bool groat__held_take(groat__held *held, const groat__row *row)
     return true;
 }
 
+void groat__held_drop(groat__held *held)
+{
+    free(held->memory);
+    memset(held, 0, sizeof(*held));
+}
+
 bool groat__held_step(const groat__held *held, int64_t *from)
 {
     if (held->memory == NULL || held->row.id == INT64_MAX)
@@ -538,11 +544,11 @@ groat_status groat__bundle_verify(groat__bundle *bundle, uint64_t *checked,
     int rc;
 
     do {
-        free(held.memory);
+        groat__held_drop(&held);
         status = groat__bundle_next(bundle, from, &held, error);
         seen += held.memory != NULL;
     } while (status == GROAT_OK && groat__held_step(&held, &from));
-    free(held.memory);
+    groat__held_drop(&held);
     if (status != GROAT_OK)
         return status;
     if (bundle->is_signed && seen != bundle->mark_count)

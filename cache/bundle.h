@@ -41,8 +41,8 @@ struct groat__bundle {
     groat__bundle_counts counts;
 };
 
-/* A row that is no longer its statement's: free() memory.  memory is NULL
- * where there is no row. */
+/* A row that is no longer its statement's; free it with groat__held_drop.
+ * memory is NULL where there is no row. */
 typedef struct groat__held {
     groat__row row;
     char *memory;
@@ -50,6 +50,8 @@ typedef struct groat__held {
 
 /* Copies a row; false without memory. */
 bool groat__held_take(groat__held *held, const groat__row *row);
+/* Frees it; there is no row then. */
+void groat__held_drop(groat__held *held);
 /* Moves *from behind a row; false where there is none or none can follow. */
 bool groat__held_step(const groat__held *held, int64_t *from);
 

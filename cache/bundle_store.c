@@ -36,12 +36,12 @@ static bool has_line(const char *text, const char *line)
     return false;
 }
 
-static bool is_wanted(const export *x, const groat__held *held)
+static bool is_wanted(const export *x, const groat__row *row)
 {
     for (size_t i = 0; i < x->count; i++)
-        if (has_line(held->row.identity, x->lines[i]))
+        if (has_line(row->identity, x->lines[i]))
             return true;
-    return x->count == 0 || held->memory == NULL;
+    return x->count == 0;
 }
 
 /* The first row of the store from an id on. */
@@ -83,17 +83,14 @@ static groat_status next_wanted(void *source, int64_t from, groat__held *out,
     groat_status status;
 
     memset(out, 0, sizeof(*out));
-    for (;;) {
+    for (bool more = true; more; more = groat__held_step(out, &from)) {
+        groat__held_drop(out);
         status = read_next(x->store, from, out, error);
-        if (status != GROAT_OK || is_wanted(x, out))
+        if (status != GROAT_OK || out->memory == NULL ||
+            is_wanted(x, &out->row))
             return status;
-        if (!groat__held_step(out, &from))
-            break;
-        free(out->memory);
-        out->memory = NULL;
     }
-    free(out->memory);
-    out->memory = NULL;
+    groat__held_drop(out);
     return GROAT_OK;
 }
 
@@ -141,13 +138,13 @@ groat_status groat__store_import(groat__store *store, groat__bundle *bundle,
         return status;
     groat__store_leave(store);
     do {
-        free(held.memory);
+        groat__held_drop(&held);
         status = groat__bundle_next(bundle, from, &held, error);
         if (held.memory != NULL)
             import_row(store, &held.row, &new);
         count += held.memory != NULL && new;
     } while (status == GROAT_OK && groat__held_step(&held, &from));
-    free(held.memory);
+    groat__held_drop(&held);
     if (status == GROAT_OK && imported != NULL)
         *imported = count;
     return status;

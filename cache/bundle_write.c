@@ -38,8 +38,7 @@ typedef struct walk {
 
 static groat_status advance(walk *w, size_t i, int64_t from, groat_error *error)
 {
-    free(w->next[i].memory);
-    memset(&w->next[i], 0, sizeof(w->next[i]));
+    groat__held_drop(&w->next[i]);
     return w->rows[i].next(w->rows[i].source, from, &w->next[i], error);
 }
 
@@ -72,12 +71,10 @@ static groat_status pass(walk *w, groat_error *error)
     for (size_t i = 0; i < w->count && status == GROAT_OK; i++) {
         if (w->visit[i].memory == NULL)
             continue;
-        if (groat__held_step(&w->next[i], &from)) {
+        if (groat__held_step(&w->next[i], &from))
             status = advance(w, i, from, error);
-        } else {
-            free(w->next[i].memory);
-            w->next[i].memory = NULL;
-        }
+        else
+            groat__held_drop(&w->next[i]);
     }
     return status;
 }
@@ -103,7 +100,7 @@ static groat_status walk_rows(const groat__rows *rows, size_t count,
             status = pass(&w, error);
     }
     for (size_t i = 0; i < count; i++)
-        free(w.next[i].memory);
+        groat__held_drop(&w.next[i]);
     free(w.next);
     free(w.visit);
     return status;

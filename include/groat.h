@@ -15,7 +15,8 @@
  *
  *   1. groat_open() a context: one per process and device is enough.
  *   2. groat_kernel_get() a handle per spec, at start-up.  It looks in memory,
- *      then in the store on disk, and compiles what neither has.
+ *      then in the store on disk and the bundles beneath it, and compiles what
+ *      none has.
  *   3. groat_kernel_launch() the handle, or groat_kernel_lookup() it by spec.
  *   4. groat_kernel_release() the handles and groat_close() the context.
  *
@@ -385,11 +386,11 @@ typedef struct groat_kernel_info {
     groat_facts facts;
 } groat_kernel_info;
 
-/* The kernel of a spec, loaded: from memory, else from the store, else
- * compiled: once, however many threads ask, and once among all processes that
- * share the store.  A process that compiles and then dies or stops is waited
- * for no longer than some seconds, one that goes on and on for half a minute;
- * then the kernel is compiled here.  Errors: INVALID, NO_DEVICE,
+/* The kernel of a spec, loaded: from memory, else from the store, else from a
+ * bundle, else compiled: once, however many threads ask, and once among all
+ * processes that share the store.  A process that compiles and then dies or
+ * stops is waited for no longer than some seconds, one that goes on and on for
+ * half a minute; then the kernel is compiled here.  Errors: INVALID, NO_DEVICE,
  * COMPILE_FAILED, LOAD_FAILED, NO_MEMORY, SEALED.  What failed to compile is
  * not compiled again for a second: it fails with the same text and log until
  * then; for two after the second failure, and so on, up to a minute.  Release

@@ -71,6 +71,7 @@ groat_unit_tests = \
 groat_pipe_tests = \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_faults \
+	%D%/pipe/test_layers \
 	%D%/pipe/test_metrics \
 	%D%/pipe/test_path \
 	%D%/pipe/test_processes \
@@ -283,9 +284,13 @@ tiny_id = 0123456789abcdeffedcba9876543210aabb
 # ---- fuzz targets, over their corpora
 
 groat_fuzz_programs = \
+	%D%/fuzz/fuzz_bundle.fuzz \
 	%D%/fuzz/fuzz_params.fuzz \
 	%D%/fuzz/fuzz_spec.fuzz \
 	%D%/fuzz/fuzz_store.fuzz
+%C%_fuzz_fuzz_bundle_fuzz_SOURCES = \
+	%D%/fuzz/fuzz_bundle.c \
+	%D%/fuzz/replay_main.c
 %C%_fuzz_fuzz_params_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_params.c \
 	%D%/fuzz/replay_main.c

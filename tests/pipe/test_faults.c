@@ -103,31 +103,6 @@ START_TEST(a_damaged_entry)
 }
 END_TEST
 
-/* Puts bytes under a spec's key, through a store of its own: the seal is
- * right, and only the loader can tell. */
-static void plant(const char *text, const void *data, size_t bytes)
-{
-    const groat_facts facts = {-1, -1, -1, -1, -1, -1};
-    groat__store_options options = {fix.cache, 1 << 20, {NULL, NULL}};
-    groat_context *context = rig_open(&fix);
-    groat__store *store = NULL;
-    groat_spec *spec = NULL;
-    char *identity = NULL;
-    groat__digest digest;
-    char key[33];
-
-    ck_assert_int_eq(
-        groat_spec_parse(context, text, rig_targets[0], &spec, NULL), GROAT_OK);
-    ck_assert_int_eq(groat_spec_key(spec, key, &identity, NULL), GROAT_OK);
-    ck_assert(groat__unhex(digest.bytes, sizeof(digest.bytes), key));
-    ck_assert_int_eq(groat__store_open(&options, &store, NULL), GROAT_OK);
-    groat__store_put(store, &digest, identity, data, bytes, "", &facts);
-    groat__store_close(store);
-    groat_free(identity);
-    groat_spec_free(spec);
-    groat_close(context);
-}
-
 static void plant_another_kernel(void)
 {
     groat_context *context = rig_open(&fix);
@@ -139,7 +114,7 @@ static void plant_another_kernel(void)
         groat_spec_parse(context, "adder:step=4", rig_targets[0], &spec, NULL),
         GROAT_OK);
     ck_assert_int_eq(groat_build(spec, &binary, &bytes, NULL, NULL), GROAT_OK);
-    plant("adder:step=3", binary, bytes);
+    rig_plant(&fix, "adder:step=3", binary, bytes);
     groat_free(binary);
     groat_spec_free(spec);
     groat_close(context);
@@ -159,13 +134,13 @@ START_TEST(a_binary_that_the_loader_refuses)
 
     switch (_i) {
     case 0:
-        plant("adder:step=3", "not a library at all", 20);
+        rig_plant(&fix, "adder:step=3", "not a library at all", 20);
         break;
     case 1:
-        plant("adder:step=3", "", 0);
+        rig_plant(&fix, "adder:step=3", "", 0);
         break;
     case 2:
-        plant("adder:step=3", "\177ELF\002\001\001", 7);
+        rig_plant(&fix, "adder:step=3", "\177ELF\002\001\001", 7);
         break;
     default:
         /* A library, but without the entry point. */
@@ -238,7 +213,7 @@ START_TEST(a_damaged_entry_in_a_read_only_file)
         fill_store(3);
         change_store("UPDATE entry SET seal = zeroblob(16)");
     } else {
-        plant("adder:step=3", "not a library at all", 20);
+        rig_plant(&fix, "adder:step=3", "not a library at all", 20);
     }
     ck_assert_int_eq(chmod(fix.store, 0400), 0);
     for (int round = 0; round < 2; round++) {

@@ -746,7 +746,7 @@ END_TEST
 
 START_TEST(test_fork)
 {
-    groat__bundle *bundle;
+    static groat__bundle *bundle; /* what a child leaves open is not lost */
     pid_t pid;
 
     make_bundle("b", 0, 1, 3, NULL);
