@@ -49,6 +49,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_damage \
 	%D%/unit/cache/test_lease \
+	%D%/unit/cache/test_schema \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
 	%D%/unit/cli/test_banks \
@@ -429,7 +430,8 @@ noinst_HEADERS += \
 	%D%/shim/shim_hip.h \
 	%D%/unit/cache/fixture.h \
 	%D%/unit/spec/fixture.h \
-	%D%/unit/suite.h
+	%D%/unit/suite.h \
+	%D%/unit/threads.h
 
 if HAVE_CHECK
 check_PROGRAMS += \

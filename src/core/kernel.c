@@ -134,10 +134,12 @@ static groat_status compile(journey *j, groat_error *error)
     j->made.origin = GROAT_FROM_COMPILER;
     j->made.compile_ms = groat__now_ms() - start;
     (void)atomic_fetch_add(&j->context->compiles, 1);
-    if (j->context->store != NULL)
-        groat__store_put(j->context->store, &j->key, j->identity.data,
-                         j->made.binary.data, j->made.binary.bytes,
-                         j->made.binary.log, &j->made.binary.facts);
+    if (j->context->store == NULL)
+        return GROAT_OK;
+    groat__store_first(j->context->store, &j->key, j->made.compile_ms);
+    groat__store_put(j->context->store, &j->key, j->identity.data,
+                     j->made.binary.data, j->made.binary.bytes,
+                     j->made.binary.log, &j->made.binary.facts);
     return GROAT_OK;
 }
 
