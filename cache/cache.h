@@ -77,13 +77,18 @@ void groat__store_put(groat__store *store, const groat__digest *key,
                       const char *identity, const void *data, size_t bytes,
                       const char *log, const groat_facts *facts);
 
+/* Before the put: counts a use of the entry to come, and keeps what it took to
+ * make it as the latency of its first use, unless one is known. */
+void groat__store_first(groat__store *store, const groat__digest *key,
+                        double ms);
+
 /* Drops the entry of a key whose binary is this one (the driver refused it);
  * another one that has come in its place stays. */
 void groat__store_evict(groat__store *store, const groat__digest *key,
                         const void *data, size_t bytes);
 
-/* The public operations of groat_cache_*; fields of stat that are not the
- * store's are left alone. */
+/* The public operations of groat_cache_*; fields of stat and of entries that
+ * are not the store's (spec and target: "") are left alone. */
 groat_status groat__store_stat(groat__store *store, groat_cache_stat *stat,
                                groat_error *error);
 groat_status groat__store_each(groat__store *store, const char *key_prefix,

@@ -53,6 +53,12 @@ static const char *const statements[GROAT__SQLS] = {
         "DELETE FROM lease WHERE id = ?1 AND (?2 IS NULL OR owner = ?2)",
     [GROAT__SQL_FORGET] =
         "DELETE FROM lease WHERE boot IS NOT ?1 AND ?1 <> '' OR beat < ?2",
+    [GROAT__SQL_COUNT] =
+        "INSERT INTO usage (id, uses, first) VALUES (?1, ?2, ?3) "
+        "ON CONFLICT (id) DO UPDATE SET uses = uses + ?2, "
+        "first = CASE WHEN first < 0 THEN ?3 ELSE first END",
+    [GROAT__SQL_FORGET_USES] = "DELETE FROM usage WHERE id = ?1",
+    [GROAT__SQL_USES] = "SELECT uses, first FROM usage WHERE id = ?1",
 };
 
 /* No memory mapping: with one, a file cut short by another process is a
@@ -264,7 +270,7 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
     return judge(rc);
 }
 
-/* A file that is only read may be of a schema without leases. */
+/* A file that is only read may be of a schema without leases, or uses. */
 static int prepare_all(groat__store *store, sqlite3 *db)
 {
     int count = store->read_only ? GROAT__SQLS_OF_LEASES : GROAT__SQLS;
@@ -274,6 +280,9 @@ static int prepare_all(groat__store *store, sqlite3 *db)
         rc =
             sqlite3_prepare_v3(db, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
                                &store->statements[i], NULL);
+    if (store->read_only && rc == SQLITE_OK)
+        (void)sqlite3_prepare_v2(db, statements[GROAT__SQL_USES], -1,
+                                 &store->statements[GROAT__SQL_USES], NULL);
     return rc;
 }
 

@@ -93,6 +93,11 @@ static int collect(groat__store *store, uint64_t bound, uint64_t *dropped)
 
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
+    if (rc == SQLITE_OK) /* of entries that were never put */
+        rc = sqlite3_exec(store->db,
+                          "DELETE FROM usage "
+                          "WHERE id NOT IN (SELECT id FROM entry)",
+                          NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         rc = groat__gc_trim(store, bound, bound, NULL, dropped);
     if (rc == SQLITE_OK)
@@ -129,6 +134,9 @@ static int drop_all(groat__store *store, uint64_t *dropped)
     if (rc != SQLITE_OK)
         return rc;
     *dropped = (uint64_t)sqlite3_changes(store->db);
+    rc = sqlite3_exec(store->db, "DELETE FROM usage", NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
     groat__stamps_forget(store);
     return groat__gc_shrink(store);
 }

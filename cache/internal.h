@@ -32,7 +32,7 @@
 #define GROAT__STORE_ASIDE ".damaged-" /* follows GROAT__STORE_FILE */
 
 enum {
-    GROAT__STORE_SCHEMA = 2,
+    GROAT__STORE_SCHEMA = 3,
     GROAT__STORE_ID = 0x67726f74, /* application_id of schema.sql       */
     GROAT__STORE_BUSY_MS = 2000,  /* longest wait for another process   */
     GROAT__STORE_SLOTS = 1024,    /* stamps that wait in memory         */
@@ -61,6 +61,9 @@ typedef enum groat__sql {
     GROAT__SQL_RENEW,
     GROAT__SQL_RELEASE,
     GROAT__SQL_FORGET,
+    GROAT__SQL_COUNT,
+    GROAT__SQL_FORGET_USES,
+    GROAT__SQL_USES, /* of a file that is only read, if it has the table */
     GROAT__SQLS,
     GROAT__SQLS_OF_LEASES = GROAT__SQL_LEASE
 } groat__sql;
@@ -103,7 +106,9 @@ typedef enum groat__note {
 
 typedef struct groat__stamp {
     int64_t id;
-    int64_t used; /* 0: the slot is free */
+    int64_t used;     /* 0: the slot is free */
+    int64_t uses;     /* that were not yet written */
+    int64_t first_us; /* what the first took; -1: unknown */
 } groat__stamp;
 
 /* A process, as others on the machine can look for it. */
@@ -382,6 +387,11 @@ void groat__stamp_use(groat__store *store, int64_t id);
 
 /* Locked: the use of a row that waits in memory; 0: none. */
 int64_t groat__stamp_of(groat__store *store, int64_t id);
+
+/* Locked: how often a row was used, and what the first use took (-1: unknown):
+ * what is in the file and what waits. */
+int groat__uses_of(groat__store *store, int64_t id, uint64_t *uses,
+                   double *first_ms);
 
 /* Locked, in a transaction: writes what waits; nothing waits afterwards. */
 int groat__stamps_write(groat__store *store);

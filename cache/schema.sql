@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Schema 2 of the store: one row per binary, one per compile under way.
+-- Schema 3 of the store: one row per binary, one per compile under way, one per
+-- binary that was used.
 --
 -- embed_schema.sh drops the comments and makes a C string of the rest.  A file
 -- whose schema differs from this text in one byte is not used, so nothing here
@@ -46,3 +47,13 @@ CREATE TABLE lease (
 );
 
 PRAGMA user_version = 2;
+
+-- How often an entry was used, beside it: a count that grows shall not rewrite
+-- a row of many pages.
+CREATE TABLE usage (
+    id INTEGER PRIMARY KEY,        -- that of the entry
+    uses INTEGER NOT NULL,         -- times that a process took or put it
+    first INTEGER NOT NULL         -- what the first took, microseconds; -1: unknown
+);
+
+PRAGMA user_version = 3;

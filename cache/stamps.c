@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stamps.c owns the times of last use: the clock, and those that wait in
+ * stamps.c owns the times and counts of uses: the clock, and those that wait in
  * memory until a call that writes anyway takes them along.  When that is, is
  * the business of store.c and gc.c.
  *
  * Invariant: a hit writes nothing, however many there are.  A row's stamp
  * lies in one of a few places; where they are all taken the oldest makes room,
  * so that a store keeps the newest stamps in a table that never grows.  Stamps
- * are hints: what is lost makes a row look older than it is, no more.
+ * are hints: what is lost makes a row look older and less used than it is.
  * Locking: the calls of internal.h are made with the store locked.
  */
 #include "cache/internal.h"
@@ -46,13 +46,35 @@ static groat__stamp *place_of(groat__store *store, int64_t id)
     return place;
 }
 
-void groat__stamp_use(groat__store *store, int64_t id)
+static groat__stamp *use(groat__store *store, int64_t id)
 {
     groat__stamp *place = place_of(store, id);
 
-    place->id = id;
+    if (place->used == 0 || place->id != id)
+        *place = (groat__stamp){.id = id, .first_us = -1};
     place->used = groat__stamp_now(store);
+    place->uses++;
     store->stamped = true;
+    return place;
+}
+
+void groat__stamp_use(groat__store *store, int64_t id)
+{
+    (void)use(store, id);
+}
+
+void groat__store_first(groat__store *store, const groat__digest *key,
+                        double ms)
+{
+    double us = ms * 1000;
+    groat__stamp *place;
+
+    if (!groat__store_enter(store))
+        return;
+    place = use(store, groat__row_id(key));
+    if (place->first_us < 0 && us >= 0 && us < 1e15)
+        place->first_us = (int64_t)us;
+    groat__store_leave(store);
 }
 
 int64_t groat__stamp_of(groat__store *store, int64_t id)
@@ -62,9 +84,52 @@ int64_t groat__stamp_of(groat__store *store, int64_t id)
     return place->id == id ? place->used : 0;
 }
 
-int groat__stamps_write(groat__store *store)
+int groat__uses_of(groat__store *store, int64_t id, uint64_t *uses,
+                   double *first_ms)
+{
+    sqlite3_stmt *select = store->statements[GROAT__SQL_USES];
+    const groat__stamp *place = place_of(store, id);
+    int64_t written = 0;
+    int64_t first = -1;
+    int rc = SQLITE_DONE;
+
+    if (select != NULL) {
+        (void)sqlite3_bind_int64(select, 1, id);
+        rc = sqlite3_step(select);
+    }
+    if (rc == SQLITE_ROW) {
+        written = sqlite3_column_int64(select, 0);
+        first = sqlite3_column_int64(select, 1);
+    }
+    if (select != NULL)
+        (void)sqlite3_reset(select);
+    if (place->used != 0 && place->id == id) {
+        written = written < 0 ? 0 : written;
+        written += written < INT64_MAX / 2 ? place->uses : 0;
+        first = first < 0 ? place->first_us : first;
+    }
+    *uses = written < 0 ? 0 : (uint64_t)written;
+    *first_ms = first < 0 ? -1 : (double)first / 1000;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int write_one(groat__store *store, const groat__stamp *at)
 {
     sqlite3_stmt *stamp = store->statements[GROAT__SQL_STAMP];
+    sqlite3_stmt *count = store->statements[GROAT__SQL_COUNT];
+    int rc;
+
+    (void)sqlite3_bind_int64(stamp, 1, at->id);
+    (void)sqlite3_bind_int64(stamp, 2, at->used);
+    rc = groat__handle_run(stamp);
+    (void)sqlite3_bind_int64(count, 1, at->id);
+    (void)sqlite3_bind_int64(count, 2, at->uses);
+    (void)sqlite3_bind_int64(count, 3, at->first_us);
+    return rc == SQLITE_OK ? groat__handle_run(count) : rc;
+}
+
+int groat__stamps_write(groat__store *store)
+{
     int rc = SQLITE_OK;
 
     if (!store->stamped)
@@ -72,11 +137,8 @@ int groat__stamps_write(groat__store *store)
     for (size_t i = 0; i < GROAT__STORE_SLOTS && rc == SQLITE_OK; i++) {
         const groat__stamp *at = &store->stamps[i];
 
-        if (at->used == 0)
-            continue;
-        (void)sqlite3_bind_int64(stamp, 1, at->id);
-        (void)sqlite3_bind_int64(stamp, 2, at->used);
-        rc = groat__handle_run(stamp);
+        if (at->used != 0)
+            rc = write_one(store, at);
     }
     /* Also what could not be written: the next try shall not fail of it. */
     groat__stamps_forget(store);

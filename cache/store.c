@@ -21,13 +21,16 @@
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
 {
     sqlite3_stmt *drop = store->statements[GROAT__SQL_DROP];
+    sqlite3_stmt *uses = store->statements[GROAT__SQL_FORGET_USES];
     int rc;
 
     (void)sqlite3_bind_int64(drop, 1, id);
     rc = groat__handle_run(drop);
-    if (rc == SQLITE_OK)
-        *dropped += (uint64_t)sqlite3_changes(store->db);
-    return rc;
+    if (rc != SQLITE_OK)
+        return rc;
+    *dropped += (uint64_t)sqlite3_changes(store->db);
+    (void)sqlite3_bind_int64(uses, 1, id);
+    return groat__handle_run(uses);
 }
 
 /* ---- open and close ---------------------------------------------------- */

@@ -204,6 +204,7 @@ static int read_entry(groat__store *store, const groat__digest *key,
         entry->created_s = row.created / 1000000;
         entry->used_s = last_use(store, key, row.used) / 1000000;
         entry->facts = row.facts;
+        rc = groat__uses_of(store, row.id, &entry->uses, &entry->first_ms);
         *found = entry->identity != NULL && entry->log != NULL;
     }
     (void)sqlite3_finalize(select);
@@ -215,8 +216,7 @@ static groat_status tell_entry(groat__store *store, const groat__digest *key,
                                groat_cache_fn *fn, void *user, bool *stop,
                                groat_error *error)
 {
-    groat_cache_entry entry = {sizeof(entry),     "", NULL, NULL, 0, 0, 0,
-                               {0, 0, 0, 0, 0, 0}};
+    groat_cache_entry entry = {.size = sizeof(entry), .spec = "", .target = ""};
     groat_status status = groat__store_begin(store, error);
     bool found = false;
     int rc;

@@ -951,6 +951,13 @@ typedef struct groat_cache_entry {
     int64_t created_s; /* seconds since 1970                               */
     int64_t used_s;    /* last use, batched                                */
     groat_facts facts;
+    /* Added after 0.1. */
+    const char *spec; /* its canonical text; "" if this groat cannot tell  */
+    const char *target;
+    uint64_t uses;   /* times that a process compiled it or took it from the *
+                      * store; batched, so some are missed                   */
+    double first_ms; /* what the first of these had to wait for its compile; *
+                      * -1: not known                                        */
 } groat_cache_entry;
 
 /* Return non-zero to stop. */

@@ -50,6 +50,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_bundle \
 	%D%/unit/cache/test_damage \
 	%D%/unit/cache/test_lease \
+	%D%/unit/cache/test_schema \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
 	%D%/unit/cli/test_banks \
@@ -446,7 +447,8 @@ noinst_HEADERS += \
 	%D%/shim/shim_hip.h \
 	%D%/unit/cache/fixture.h \
 	%D%/unit/spec/fixture.h \
-	%D%/unit/suite.h
+	%D%/unit/suite.h \
+	%D%/unit/threads.h
 
 if HAVE_CHECK
 check_PROGRAMS += \

@@ -173,6 +173,7 @@ static void put(journey *j)
 
     if (j->context->store == NULL)
         return;
+    groat__store_first(j->context->store, &j->key, j->made.compile_ms);
     groat__store_put(j->context->store, &j->key, j->identity.data,
                      j->made.binary.data, j->made.binary.bytes,
                      j->made.binary.log, &j->made.binary.facts);

@@ -56,13 +56,38 @@ groat_status groat_cache_stat_get(groat_context *context,
     return GROAT_OK;
 }
 
+typedef struct relay {
+    groat_cache_fn *fn;
+    void *user;
+} relay;
+
+/* The store does not know what its texts say. */
+static int tell(void *user, const groat_cache_entry *entry)
+{
+    const relay *r = user;
+    groat_cache_entry full = *entry;
+    groat__str spec = {0};
+    groat__str target = {0};
+    int stop;
+
+    if (groat__key_read(entry->identity, &spec, &target)) {
+        full.spec = spec.data;
+        full.target = target.data;
+    }
+    stop = r->fn(r->user, &full);
+    groat__str_free(&spec);
+    groat__str_free(&target);
+    return stop;
+}
+
 groat_status groat_cache_each(groat_context *context, const char *key_prefix,
                               groat_cache_fn *fn, void *user,
                               groat_error *error)
 {
     if (context->store == NULL)
         return groat__context_no_store(context, error);
-    return groat__store_each(context->store, key_prefix, fn, user, error);
+    return groat__store_each(context->store, key_prefix, tell,
+                             &(relay){fn, user}, error);
 }
 
 groat_status groat_cache_verify(groat_context *context, uint64_t *checked,

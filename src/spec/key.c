@@ -7,6 +7,8 @@
  */
 #include "spec/key.h"
 
+#include <string.h>
+
 #include "base/error.h"
 
 static bool keep(groat__str *text, char **out, size_t *len)
@@ -69,6 +71,45 @@ void groat__key_identity(const groat__params *params, const char *compiler,
     }
     groat__str_addn(out, "\n", 1);
     groat__str_add(out, compiler);
+}
+
+/* The words of a line behind its first; NULL when that is another. */
+static const char *behind(const char *line, const char *first)
+{
+    size_t len = strlen(first);
+
+    return strncmp(line, first, len) == 0 ? line + len : NULL;
+}
+
+bool groat__key_read(const char *identity, groat__str *spec, groat__str *target)
+{
+    const char *line = behind(identity, "groat-identity 1\n");
+    const char *family = line == NULL ? NULL : behind(line, "family ");
+    const char *param;
+    char lead = ':';
+
+    if (family == NULL)
+        return false;
+    groat__str_addn(spec, family, strcspn(family, " \n"));
+    line += strcspn(line, "\n");
+    while (*line == '\n' && (param = behind(line, "\nparam ")) != NULL) {
+        size_t name = strcspn(param, " \n");
+
+        if (param[name] != ' ')
+            return false;
+        groat__str_addn(spec, &lead, 1);
+        groat__str_addn(spec, param, name);
+        groat__str_addn(spec, "=", 1);
+        param += name + 1;
+        groat__str_addn(spec, param, strcspn(param, "\n"));
+        line = param + strcspn(param, "\n");
+        lead = ',';
+    }
+    line = behind(line, "\ntarget ");
+    if (line == NULL)
+        return false;
+    groat__str_addn(target, line, strcspn(line, "\n"));
+    return !spec->failed && !target->failed;
 }
 
 groat__digest groat__key_of(const groat__str *identity)

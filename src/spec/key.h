@@ -14,6 +14,11 @@ groat_status groat__key_prepare(groat_family *family, groat_error *error);
 void groat__key_identity(const groat__params *params, const char *compiler,
                          groat__str *out);
 
+/* Back: appends the canonical text of the spec and the target of an identity;
+ * false when it is none of ours. */
+bool groat__key_read(const char *identity, groat__str *spec,
+                     groat__str *target);
+
 /* The key: XXH3-128 of the identity text. */
 groat__digest groat__key_of(const groat__str *identity);
 

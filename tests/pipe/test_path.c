@@ -723,6 +723,12 @@ static int see_entry(void *user, const groat_cache_entry *entry)
     ck_assert_ptr_nonnull(strstr(entry->identity, "family adder closure "));
     ck_assert_int_eq(entry->facts.code_bytes, (int64_t)entry->bytes);
     ck_assert_uint_eq(strlen(entry->key), 32);
+    ck_assert_str_eq(entry->target, "cpu:gfx950");
+    if (strcmp(entry->spec, "adder:step=1,doubled=2") == 0)
+        ck_assert_uint_eq(entry->uses, 2);
+    else
+        ck_assert_str_eq(entry->spec, "adder:step=2,doubled=4");
+    ck_assert_double_gt(entry->first_ms, 0);
     (*seen)++;
     return 0;
 }
@@ -736,6 +742,11 @@ START_TEST(the_store_lists_kernels)
 
     (void)rig_get(&fix, context, "adder:step=1", "cpu:gfx950",
                   GROAT_FROM_COMPILER);
+    groat_close(context);
+    context = rig_open(&fix);
+    (void)rig_get(&fix, context, "adder:step=1", "cpu:gfx950", GROAT_FROM_DISK);
+    (void)rig_get(&fix, context, "adder:step=1", "cpu:gfx950",
+                  GROAT_FROM_MEMORY);
     (void)rig_get(&fix, context, "adder:step=2", "cpu:gfx950",
                   GROAT_FROM_COMPILER);
     ck_assert_int_eq(

@@ -5,10 +5,10 @@
  */
 #include "held.h"
 
-#include <dirent.h>
 #include <signal.h>
 
 #include "core/core.h"
+#include "tests/unit/threads.h"
 
 static rig fix;
 static const char target[] = "cpu:gfx950";
@@ -45,35 +45,29 @@ static groat_request *start(groat_context *context, const char *text)
     return request;
 }
 
-/* Threads of this process; *open: those but this one that take some signal. */
-static int count_threads(int *open)
+/* Threads but this one that take some signal. */
+static int count_open_threads(void)
 {
+    const uint64_t wanted = (uint64_t)1 << (SIGTERM - 1) |
+                            (uint64_t)1 << (SIGUSR1 - 1) |
+                            (uint64_t)1 << (SIGCHLD - 1);
     DIR *tasks = opendir("/proc/self/task");
-    struct dirent *task;
     int count = 0;
 
-    *open = 0;
     ck_assert_ptr_nonnull(tasks);
-    while ((task = readdir(tasks)) != NULL) {
+    for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
         char path[300];
         char line[200];
         FILE *file;
 
-        if (task->d_name[0] == '.')
+        if (task->d_name[0] == '.' || atoi(task->d_name) == getpid())
             continue;
-        count++;
         (void)snprintf(path, sizeof(path), "/proc/self/task/%s/status",
                        task->d_name);
         file = fopen(path, "re");
-        while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-            uint64_t wanted = (uint64_t)1 << (SIGTERM - 1) |
-                              (uint64_t)1 << (SIGUSR1 - 1) |
-                              (uint64_t)1 << (SIGCHLD - 1);
-
-            if (strncmp(line, "SigBlk:", 7) == 0 &&
-                atoi(task->d_name) != getpid())
-                *open += (strtoull(line + 7, NULL, 16) & wanted) != wanted;
-        }
+        while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+            count += strncmp(line, "SigBlk:", 7) == 0 &&
+                     (strtoull(line + 7, NULL, 16) & wanted) != wanted;
         if (file != NULL)
             (void)fclose(file);
     }
@@ -91,7 +85,8 @@ START_TEST(a_request_lands)
     groat_origin origin = GROAT_FROM_MEMORY;
     groat_request *request;
     groat_request *again;
-    int open_threads = 0;
+    int threads = first_threads();
+    int open_threads = count_open_threads();
 
     held_close();
     request = start(context, "adder:step=3");
@@ -101,8 +96,8 @@ START_TEST(a_request_lands)
     ck_assert_ptr_null(kernel);
     while (held_runs() == 0)
         (void)usleep(1000);
-    ck_assert_int_ge(count_threads(&open_threads), 2);
-    ck_assert_int_eq(open_threads, 0);
+    ck_assert_int_gt(count_threads(), threads);
+    ck_assert_int_eq(count_open_threads(), open_threads);
     held_open();
     ck_assert_int_eq(
         groat_request_wait(request, -1, &kernel, &origin, &fix.error),
@@ -172,7 +167,7 @@ START_TEST(many_requests)
     groat_context *context = rig_open(&fix);
     groat_request *requests[REQUESTS];
     groat_kernel *kernels[REQUESTS];
-    int open_threads = 0;
+    int threads = first_threads();
     char spec[32];
 
     for (int i = 0; i < REQUESTS; i++) {
@@ -191,7 +186,7 @@ START_TEST(many_requests)
         ck_assert(rig_adds(context, target, kernels[i], i + 1));
     ck_assert_int_eq(held_runs(), KEYS);
     groat_close(context);
-    ck_assert_int_eq(count_threads(&open_threads), 1);
+    ck_threads(threads);
 }
 END_TEST
 
@@ -201,7 +196,7 @@ START_TEST(requests_that_are_given_up)
     enum { REQUESTS = GROAT__POOL_THREADS + 4 };
     groat_context *context = rig_open(&fix);
     groat_request *requests[REQUESTS];
-    int open_threads = 0;
+    int threads = first_threads();
     char spec[32];
     int fd;
 
@@ -219,7 +214,7 @@ START_TEST(requests_that_are_given_up)
     (void)close(fd);
     ck_assert_int_ge(held_runs(), 1);
     ck_assert_int_le(held_runs(), GROAT__POOL_THREADS);
-    ck_assert_int_eq(count_threads(&open_threads), 1);
+    ck_threads(threads);
 }
 END_TEST
 

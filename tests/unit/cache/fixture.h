@@ -202,6 +202,36 @@ static inline groat_cache_stat kernel_stat(groat__store *store)
     return stat;
 }
 
+/* ---- claims ------------------------------------------------------------ */
+
+static inline groat__claim claim_of(groat__store *store, unsigned n,
+                                    groat__store_blob *out)
+{
+    groat__digest key = kernel_key(n);
+    char identity[128];
+
+    kernel_identity(n, identity, sizeof(identity));
+    return groat__store_claim(store, &key, identity, out);
+}
+
+static inline void ck_claim(groat__store *store, unsigned n,
+                            groat__claim expected)
+{
+    groat__store_blob blob = {0};
+
+    ck_assert_int_eq(claim_of(store, n, &blob), expected);
+    if (expected == GROAT__CLAIM_FOUND)
+        ck_assert_int_eq(kernel_judge(&blob, n), ANSWER_RIGHT);
+    ck_assert_ptr_null(blob.data);
+}
+
+static inline void release(groat__store *store, unsigned n)
+{
+    groat__digest key = kernel_key(n);
+
+    groat__store_release(store, &key);
+}
+
 /* ---- the file from outside --------------------------------------------- */
 
 static inline uint64_t file_size(const char *path)

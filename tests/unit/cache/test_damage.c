@@ -416,22 +416,22 @@ START_TEST(test_newer_schema)
     size_t bytes = 0;
 
     make_small();
-    outside_once(fix.path, "PRAGMA user_version = 3");
+    outside_once(fix.path, "PRAGMA user_version = 4");
     ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
                      GROAT_OK);
     before = groat__hash128(data, bytes);
     free(data);
     ck_assert_int_eq(fixture_try(&fix, 4 * MIB, &store), GROAT_IO);
     ck_assert_ptr_null(store);
-    ck_assert_ptr_nonnull(strstr(fix.error.text, "newer groat (schema 3, this "
-                                                 "one reads 2)"));
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "newer groat (schema 4, this "
+                                                 "one reads 3)"));
     ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
                      GROAT_OK);
     after = groat__hash128(data, bytes);
     free(data);
     ck_assert_mem_eq(&before, &after, sizeof(after));
     ck_assert_int_eq(count_aside(NULL, 0), 0);
-    outside_once(fix.path, "PRAGMA user_version = 2");
+    outside_once(fix.path, "PRAGMA user_version = 3");
     store = fixture_open(&fix, 4 * MIB);
     ck_assert_int_eq(count_hits(store), SMALL);
     groat__store_close(store);

@@ -7,7 +7,8 @@
  */
 #include "fixture.h"
 
-#include <dirent.h>
+#include "../threads.h"
+
 #include <sched.h>
 
 enum {
@@ -37,33 +38,6 @@ static groat__store *open_waiting(int stale_ms, int wait_ms)
     return store;
 }
 
-static groat__claim claim_of(groat__store *store, unsigned n,
-                             groat__store_blob *out)
-{
-    groat__digest key = kernel_key(n);
-    char identity[128];
-
-    kernel_identity(n, identity, sizeof(identity));
-    return groat__store_claim(store, &key, identity, out);
-}
-
-static void ck_claim(groat__store *store, unsigned n, groat__claim expected)
-{
-    groat__store_blob blob = {0};
-
-    ck_assert_int_eq(claim_of(store, n, &blob), expected);
-    if (expected == GROAT__CLAIM_FOUND)
-        ck_assert_int_eq(kernel_judge(&blob, n), ANSWER_RIGHT);
-    ck_assert_ptr_null(blob.data);
-}
-
-static void release(groat__store *store, unsigned n)
-{
-    groat__digest key = kernel_key(n);
-
-    groat__store_release(store, &key);
-}
-
 static int64_t count_leases(void)
 {
     sqlite3 *db = outside_open(fix.path);
@@ -71,44 +45,6 @@ static int64_t count_leases(void)
 
     (void)sqlite3_close(db);
     return count;
-}
-
-static int count_threads(void)
-{
-    DIR *dir = opendir("/proc/self/task");
-    int count = 0;
-
-    if (dir == NULL)
-        return 0;
-    for (struct dirent *item; (item = readdir(dir)) != NULL;)
-        count += item->d_name[0] != '.';
-    (void)closedir(dir);
-    return count;
-}
-
-static void *do_nothing(void *user)
-{
-    return user;
-}
-
-/* The threads there are before a test's own; a sanitizer's own, which comes
- * with the first that is made, is among them. */
-static int first_threads(void)
-{
-    pthread_t thread;
-
-    ck_assert_int_eq(pthread_create(&thread, NULL, do_nothing, NULL), 0);
-    ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    (void)usleep(20000);
-    return count_threads();
-}
-
-/* A thread that was joined may be listed for a moment. */
-static void ck_threads(int expected)
-{
-    for (int i = 0; i < 2000 && count_threads() != expected; i++)
-        (void)usleep(1000);
-    ck_assert_int_eq(count_threads(), expected);
 }
 
 /* ---- one store --------------------------------------------------------- */
@@ -689,150 +625,6 @@ START_TEST(test_no_lease_in_a_child)
 }
 END_TEST
 
-/* ---- files of schema 1 --------------------------------------------------- */
-
-/* A file that groat 0.1.0 has written, with four entries. */
-static void write_schema_1(void)
-{
-    const char *source = getenv("top_srcdir");
-    char path[400];
-    char *data = NULL;
-    size_t bytes = 0;
-
-    (void)snprintf(path, sizeof(path),
-                   "%s/tests/fuzz/corpus/store/entries_4.sqlite",
-                   source == NULL ? "." : source);
-    ck_assert_int_eq(groat__fs_read(path, MIB, &data, &bytes, &fix.error),
-                     GROAT_OK);
-    ck_assert_int_eq(mkdir(fix.dir, 0700), 0);
-    file_write(fix.path, data, bytes);
-    free(data);
-}
-
-static int count_seeds(groat__store *store)
-{
-    int count = 0;
-
-    for (int n = 0; n < 4; n++) {
-        groat__store_blob blob = {0};
-        groat__digest key;
-
-        memset(key.bytes, n, sizeof(key.bytes));
-        if (!groat__store_get(store, &key, "seed", &blob))
-            continue;
-        count += blob.bytes == (size_t)(10 + 900 * n);
-        groat__store_blob_free(&blob);
-    }
-    return count;
-}
-
-START_TEST(test_schema_1_is_brought_up)
-{
-    groat__store *stores[2];
-    sqlite3 *db;
-
-    write_schema_1();
-    for (int i = 0; i < 2; i++) {
-        stores[i] = fixture_open(&fix, 4 * MIB);
-        ck_assert_int_eq(count_seeds(stores[i]), 4);
-        ck_claim(stores[i], (unsigned)i, GROAT__CLAIM_HELD);
-    }
-    db = outside_open(fix.path);
-    ck_assert_int_eq(outside_number(db, "PRAGMA user_version"),
-                     GROAT__STORE_SCHEMA);
-    (void)sqlite3_close(db);
-    for (int i = 0; i < 2; i++) {
-        release(stores[i], (unsigned)i);
-        groat__store_close(stores[i]);
-    }
-    ck_assert_int_eq(fixture_said(&fix, ""), 0);
-}
-END_TEST
-
-/* Many at once: one does it. */
-START_TEST(test_schema_1_is_brought_up_once)
-{
-    enum { PROCESSES = 6 };
-    pid_t pids[PROCESSES];
-    int gate[2];
-
-    write_schema_1();
-    ck_assert_int_eq(pipe(gate), 0);
-    for (int i = 0; i < PROCESSES; i++) {
-        pids[i] = fork();
-        ck_assert_int_ge(pids[i], 0);
-        if (pids[i] == 0) {
-            const groat__store_options options = {
-                fix.dir, 4 * MIB, {fixture_log, &fix}};
-            groat__store *store = NULL;
-            char byte;
-
-            (void)close(gate[1]);
-            if (read(gate[0], &byte, 1) != 0 ||
-                groat__store_open(&options, &store, NULL) != GROAT_OK)
-                _exit(100);
-            _exit(count_seeds(store) != 4 || fixture_said(&fix, "") != 0);
-        }
-    }
-    (void)close(gate[0]);
-    (void)close(gate[1]);
-    for (int i = 0; i < PROCESSES; i++)
-        ck_assert_int_eq(child_status(pids[i]), 0);
-}
-END_TEST
-
-/* What cannot be written is read as it is. */
-static int work_with_read_only_schema_1(void)
-{
-    groat__store *store = NULL;
-    groat__store_blob blob = {0};
-    int wrong;
-
-    if (fixture_try(&fix, 4 * MIB, &store) != GROAT_OK || !store->read_only)
-        return 100;
-    wrong = count_seeds(store) != 4;
-    wrong += claim_of(store, 1, &blob) != GROAT__CLAIM_NONE;
-    kernel_put(store, 1, 100);
-    wrong += kernel_get(store, 1) != ANSWER_MISS;
-    wrong += groat__store_verify(store, NULL, NULL, NULL) != GROAT_OK;
-    groat__store_close(store);
-    return wrong;
-}
-
-START_TEST(test_schema_1_that_is_read_only)
-{
-    write_schema_1();
-    ck_assert_int_eq(chmod(fix.path, 0400), 0);
-    ck_assert_int_eq(fixture_as_nobody(&fix, work_with_read_only_schema_1), 0);
-}
-END_TEST
-
-/* An older number does not excuse a schema that is not ours. */
-START_TEST(test_foreign_schema_1)
-{
-    static const char *const changes[] = {
-        "CREATE TRIGGER t AFTER INSERT ON entry BEGIN DELETE FROM entry; END",
-        "CREATE TABLE lease (id)",
-        "DROP INDEX entry_used",
-        "PRAGMA application_id = 1",
-        "PRAGMA user_version = 2",
-    };
-    groat__store *store;
-
-    ck_assert_int_lt(_i, (int)COUNT(changes));
-    write_schema_1();
-    outside_once(fix.path, changes[_i]);
-    store = fixture_open(&fix, 4 * MIB);
-    ck_assert_int_eq(fixture_said(&fix, "set aside"), 1);
-    ck_assert_int_eq(count_seeds(store), 0);
-    ck_claim(store, 1, GROAT__CLAIM_HELD);
-    kernel_put(store, 1, 100);
-    release(store, 1);
-    ck_hit(store, 1);
-    groat__store_close(store);
-}
-END_TEST
-
 static TCase *plain_tests(void)
 {
     TCase *tcase = tcase_create("claims");
@@ -858,24 +650,10 @@ static TCase *plain_tests(void)
     return tcase;
 }
 
-static TCase *tests_of_schema_1(void)
-{
-    TCase *tcase = tcase_create("schema 1");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 120);
-    tcase_add_test(tcase, test_schema_1_is_brought_up);
-    tcase_add_test(tcase, test_schema_1_is_brought_up_once);
-    tcase_add_test(tcase, test_schema_1_that_is_read_only);
-    tcase_add_loop_test(tcase, test_foreign_schema_1, 0, 5);
-    return tcase;
-}
-
 int main(void)
 {
     Suite *suite = suite_create("leases");
 
     suite_add_tcase(suite, plain_tests());
-    suite_add_tcase(suite, tests_of_schema_1());
     return run_suite(suite);
 }

@@ -166,6 +166,111 @@ START_TEST(test_clear_forgets_stamps)
 }
 END_TEST
 
+/* ---- how often --------------------------------------------------------- */
+
+typedef struct counts {
+    uint64_t uses[3];
+    double first_ms[3];
+} counts;
+
+static int see_counts(void *user, const groat_cache_entry *entry)
+{
+    counts *c = user;
+    unsigned n = (unsigned)entry->facts.registers;
+
+    ck_assert_uint_lt(n, 3);
+    c->uses[n] = entry->uses;
+    c->first_ms[n] = entry->first_ms;
+    return 0;
+}
+
+static void ck_counts(groat__store *store, unsigned n, uint64_t uses,
+                      double first_ms)
+{
+    counts c = {{0}, {0}};
+
+    ck_assert_int_eq(groat__store_each(store, NULL, see_counts, &c, NULL),
+                     GROAT_OK);
+    ck_assert_uint_eq(c.uses[n], uses);
+    ck_assert_double_eq(c.first_ms[n], first_ms);
+}
+
+static void put_first(groat__store *store, unsigned n, double ms)
+{
+    groat__digest key = kernel_key(n);
+
+    groat__store_first(store, &key, ms);
+    kernel_put(store, n, 10);
+}
+
+START_TEST(test_uses_are_counted)
+{
+    groat__store *one = fixture_open(&fix, 4 * MIB);
+    groat__store *two = fixture_open(&fix, 4 * MIB);
+    sqlite3 *db;
+
+    put_first(one, 1, 12.5);
+    kernel_put(one, 2, 10);
+    ck_counts(one, 1, 1, 12.5);
+    ck_counts(one, 2, 0, -1);
+    for (int i = 0; i < 3; i++)
+        ck_hit(two, 1);
+    ck_hit(two, 2);
+    /* What waits is seen by the store that it waits in. */
+    ck_counts(two, 1, 4, 12.5);
+    ck_counts(two, 2, 1, -1);
+    ck_counts(one, 1, 1, 12.5);
+    groat__store_close(two);
+    ck_counts(one, 1, 4, 12.5);
+    ck_hit(one, 1);
+    /* Compiled once more: the first time stays. */
+    put_first(one, 1, 99);
+    ck_counts(one, 1, 6, 12.5);
+    put_first(one, 2, 7);
+    ck_counts(one, 2, 2, 7);
+
+    /* A count goes with its entry, and one without an entry with a gc. */
+    db = outside_open(fix.path);
+    kernel_evict(one, 2, 10);
+    ck_assert_int_eq(outside_number(db, "SELECT count(*) FROM usage"), 2);
+    ck_assert_int_eq(groat__store_gc(one, 0, NULL, NULL), GROAT_OK);
+    ck_assert_int_eq(outside_number(db, "SELECT count(*) FROM usage"), 1);
+    ck_assert_int_eq(groat__store_gc(one, 1, NULL, NULL), GROAT_OK);
+    ck_assert_int_eq(outside_number(db, "SELECT count(*) FROM usage"), 0);
+    put_first(one, 0, 1);
+    ck_assert_int_eq(groat__store_clear(one, NULL, NULL), GROAT_OK);
+    ck_assert_int_eq(outside_number(db, "SELECT count(*) FROM usage"), 0);
+    (void)sqlite3_close(db);
+    groat__store_close(one);
+}
+END_TEST
+
+/* Whatever a file says. */
+START_TEST(test_counts_that_are_damaged)
+{
+    static const char *const changes[] = {
+        "UPDATE usage SET uses = -5, first = -7",
+        "UPDATE usage SET uses = 'many', first = 'long'",
+        "UPDATE usage SET uses = 9223372036854775807",
+        "UPDATE usage SET uses = x'00', first = 1e300",
+    };
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+    counts c = {{0}, {0}};
+
+    put_first(store, 1, 3);
+    outside_once(fix.path, changes[_i]);
+    for (int i = 0; i < 2; i++) {
+        ck_hit(store, 1);
+        ck_assert_int_eq(groat__store_each(store, NULL, see_counts, &c, NULL),
+                         GROAT_OK);
+        kernel_put(store, 2, 10); /* writes the stamps */
+    }
+    ck_assert_uint_le(c.uses[1], (uint64_t)INT64_MAX);
+    ck_assert_int_eq(fixture_said(&fix, ""), 0);
+    groat__store_close(store);
+}
+END_TEST
+
 /* ---- the order of eviction --------------------------------------------- */
 
 /* An entry of 20000 bytes takes five pages. */
@@ -178,7 +283,7 @@ START_TEST(test_gc_sees_what_waits)
         kernel_put(store, n, 20000);
     ck_hit(store, 1);
     ck_hit(store, 0);
-    ck_assert_int_eq(groat__store_gc(store, 110000, &evicted, NULL), GROAT_OK);
+    ck_assert_int_eq(groat__store_gc(store, 118000, &evicted, NULL), GROAT_OK);
     ck_assert_uint_ge(evicted, 5);
     ck_assert_uint_lt(evicted, 8);
     ck_assert_uint_eq(kernel_stat(store).evictions, evicted);
@@ -202,7 +307,7 @@ START_TEST(test_close_writes)
     ck_hit(store, 0);
     groat__store_close(store);
     store = fixture_open(&fix, 4 * MIB);
-    ck_assert_int_eq(groat__store_gc(store, 60000, NULL, NULL), GROAT_OK);
+    ck_assert_int_eq(groat__store_gc(store, 68000, NULL, NULL), GROAT_OK);
     ck_hit(store, 0);
     ck_miss(store, 1);
     groat__store_close(store);
@@ -220,6 +325,8 @@ int main(void)
     tcase_add_test(tcase, test_more_hits_than_stamps);
     tcase_add_test(tcase, test_who_writes_stamps);
     tcase_add_test(tcase, test_clear_forgets_stamps);
+    tcase_add_test(tcase, test_uses_are_counted);
+    tcase_add_loop_test(tcase, test_counts_that_are_damaged, 0, 4);
     tcase_add_test(tcase, test_gc_sees_what_waits);
     tcase_add_test(tcase, test_close_writes);
     suite_add_tcase(suite, tcase);

@@ -274,6 +274,53 @@ START_TEST(test_each_parameter_of_the_families)
 }
 END_TEST
 
+/* An identity gives back the spec and the target that it was made of. */
+START_TEST(test_identities_are_read)
+{
+    static const char *const bad[] = {
+        "",
+        "groat-identity 2\nfamily toy closure 0\ntarget cpu:gfx950\n",
+        "groat-identity 1\n",
+        "groat-identity 1\nfamily toy closure 0\n",
+        "groat-identity 1\nfamily toy closure 0\nparam x\ntarget y\n",
+        "groat-identity 1\nparam x 1\ntarget y\n",
+        "seed",
+    };
+    groat_family *families[FAMILIES_MAX];
+    size_t count = load_embedded(families);
+
+    for (size_t i = 0; i < count; i++) {
+        groat__target on = target_of(i % 2 == 0 ? "cpu:gfx950" : "cuda:sm_90a");
+        groat__params params;
+        char *identity;
+        groat__str want = {0};
+        groat__str spec = {0};
+        groat__str target = {0};
+
+        ck_assert_int_eq(
+            groat__params_defaults(families[i], &on, &params, NULL), GROAT_OK);
+        identity = identity_of(&params, COMPILER);
+        groat__params_text(&params, &want);
+        ck_assert(groat__key_read(identity, &spec, &target));
+        ck_assert_str_eq(spec.data, want.data);
+        ck_assert_str_eq(target.data, params.target.text);
+        groat__str_free(&want);
+        groat__str_free(&spec);
+        groat__str_free(&target);
+        free(identity);
+        groat__family_free(families[i]);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        groat__str spec = {0};
+        groat__str target = {0};
+
+        ck_assert(!groat__key_read(bad[i], &spec, &target));
+        groat__str_free(&spec);
+        groat__str_free(&target);
+    }
+}
+END_TEST
+
 START_TEST(test_each_target)
 {
     groat__digest keys[64];
@@ -445,6 +492,7 @@ int main(void)
     tcase_add_test(tcase, test_no_path_and_no_time);
     tcase_add_test(tcase, test_each_parameter);
     tcase_add_test(tcase, test_each_parameter_of_the_families);
+    tcase_add_test(tcase, test_identities_are_read);
     tcase_add_test(tcase, test_each_target);
     tcase_add_test(tcase, test_each_arch_number);
     tcase_add_test(tcase, test_compiler_and_options);
