@@ -72,8 +72,9 @@ typedef struct groat__values {
     uint64_t repeat;
     uint64_t device;
     uint64_t max_bytes;
-    groat__list from_stores; /* these six of prewarm */
+    groat__list from_stores; /* these seven of prewarm */
     const char *shard;
+    uint64_t min_uses;
     uint64_t jobs;
     uint64_t timeout_s;
     uint64_t memory;

@@ -31,7 +31,7 @@ typedef struct tally {
 /* ---- which kernels ----------------------------------------------------------
  */
 
-/* What a store's identities say, made into a spec again. */
+/* A store whose kernels are wanted. */
 typedef struct source {
     groat__cli *cli;
     groat__jobs *jobs;
@@ -39,49 +39,20 @@ typedef struct source {
     int code;
 } source;
 
-/* "family NAME closure X", "param NAME VALUE"..., "target T" -> spec, target.
- */
-static void read_identity(const char *identity, groat__text *spec,
-                          groat__text *target)
-{
-    while (*identity) {
-        size_t len = strcspn(identity, "\n");
-        const char *name = memchr(identity, ' ', len);
-        size_t word = name ? strcspn(++name, " \n") : 0;
-
-        if (name && strncmp(identity, "family ", 7) == 0) {
-            groat__text_addn(spec, name, word);
-        } else if (name && strncmp(identity, "param ", 6) == 0) {
-            size_t rest = len - (size_t)(name - identity) - word;
-
-            groat__text_add(
-                spec, strchr(spec->data ? spec->data : "", ':') ? "," : ":");
-            groat__text_addn(spec, name, word);
-            groat__text_add(spec, "=");
-            groat__text_addn(spec, name + word + 1, rest ? rest - 1 : 0);
-        } else if (name && strncmp(identity, "target ", 7) == 0) {
-            groat__text_addn(target, name, word);
-        }
-        identity += len + (identity[len] == '\n');
-    }
-}
-
 static int add_entry(void *user, const groat_cache_entry *entry)
 {
     source *from = user;
-    groat__text spec = {0}, target = {0};
 
-    read_identity(entry->identity, &spec, &target);
-    if (spec.failed || target.failed || !spec.data || !target.data)
+    if (entry->uses < from->cli->values.min_uses)
+        return 0;
+    if (!*entry->spec || !*entry->target)
         from->code =
             groat__cli_refuse(from->cli, GROAT_INVALID,
                               "%s: the entry %s tells no spec and target",
                               from->path, entry->key);
     else
         from->code = groat__jobs_add(from->cli, from->jobs, from->path,
-                                     spec.data, target.data);
-    groat__text_free(&spec);
-    groat__text_free(&target);
+                                     entry->spec, entry->target);
     return from->code;
 }
 

@@ -165,6 +165,8 @@ static const groat__option prewarm_options[] = {
      "target of lines that name none; may be repeated"},
     {"from-store", "FILE", GROAT__OPTION_LIST, AT(from_stores), 0, 0,
      "kernels of another store, by the path of its groat.sqlite"},
+    COUNT("min-uses", min_uses, 0, UINT64_MAX,
+          "leave out kernels of --from-store that were used less"),
     COUNT("jobs", jobs, 1, 256, "processes at once (the cores); also -j N"),
     FLAG("check", check, "compile nothing; exit with 1 if any is missing"),
     TEXT("shard", "I/N", shard, "part I of N of all kernels, I from 1"),

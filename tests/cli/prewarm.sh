@@ -107,6 +107,9 @@ answers "it comes from disk" '"origin": "disk"'
 expect "the kernels of another store" 0 prewarm --json \
     --from-store "$work/s1/groat.sqlite" --cache-dir "$work/s2"
 counts "the kernels of another store" kernels=6 compiled=6
+expect "those that were used twice" 0 prewarm --json --min-uses 2 \
+    --from-store "$work/s1/groat.sqlite" --cache-dir "$work/s2"
+counts "those that were used twice" kernels=1 present=1
 
 # ---- parts
 sum=0
