@@ -476,6 +476,7 @@ style: all
 groat_bench_programs = \
 	%D%/bench/bench_cold \
 	%D%/bench/bench_key \
+	%D%/bench/bench_serving \
 	%D%/bench/bench_store
 EXTRA_PROGRAMS += $(groat_bench_programs)
 CLEANFILES += $(groat_bench_programs)
