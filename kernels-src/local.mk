@@ -24,6 +24,7 @@ embedded_files = \
 	%D%/common/stream.h \
 	%D%/common/swizzle.h \
 	%D%/common/tensor_map.h \
+	%D%/common/tma.h \
 	%D%/common/tma_cpu.h \
 	%D%/common/tma_cuda.h \
 	%D%/common/tma_hip.h \
@@ -32,6 +33,7 @@ embedded_files = \
 	%D%/common/vendor_cpu.h \
 	%D%/common/vendor_cuda.h \
 	%D%/common/vendor_hip.h \
+	%D%/common/wgmma.h \
 	%D%/common/wgmma_cuda.h \
 	%D%/common/wgmma_layout.h \
 	%D%/kv_buffer_lds/args.h \

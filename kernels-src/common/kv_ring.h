@@ -32,7 +32,7 @@
 // not end before the other: cluster_barrier() comes last.
 #pragma once
 
-#include "vendor.h"
+#include "tma.h"
 
 namespace groat
 {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "kv_layout.h"
-#include "vendor.h"
+#include "wgmma.h"
 
 namespace groat {
 

@@ -25,7 +25,7 @@
 
 #include "kv_layout.h"
 #include "kv_pages.h"
-#include "vendor.h"
+#include "tma.h"
 
 namespace groat {
 

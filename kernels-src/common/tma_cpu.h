@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Primitives of common/vendor.h for NVIDIA's copy engine (TMA), mbarriers,
-// clusters and wgmma on a cpu target: calls of the judge, which models them.
+// Primitives of common/tma.h and common/wgmma.h on a cpu target: calls of the
+// judge, which models NVIDIA's copy engine (TMA), mbarriers, clusters and wgmma.
 #pragma once
 
 namespace groat {

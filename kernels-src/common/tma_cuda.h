@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Primitives of common/vendor.h for NVIDIA's copy engine (TMA), mbarriers and
+// Primitives of common/tma.h for NVIDIA's copy engine (TMA), mbarriers and
 // clusters, sm_90 and up.  An operation that takes `issue` is predicated: it
 // stands in straight-line code whatever the value.  PTX ISA: mbarrier,
 // cp.async.bulk, cp.async.bulk.tensor, elect.sync, barrier.cluster,

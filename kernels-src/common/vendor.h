@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one file with vendor conditionals: it picks the primitives of the
-// compiler at hand.  All three files define the same names in namespace groat:
+// Picks the primitives of the compiler at hand; this file, tma.h and wgmma.h
+// alone have vendor conditionals.  What only NVIDIA's sm_90 and later have is in
+// those two, for whoever needs it: each kernel is compiled with what it includes.
+// All three vendors' files define the same names in namespace groat:
 //
 //   u8 u32 u64 i64               integers
 //   vec2 vec4 vec8               8, 16 and 32 bytes that move together
@@ -34,50 +36,8 @@
 //   mfma<number, m, k>           (AMD) acc += A * B, m x m x k, by the wave;
 //                                operands are k * m / 64 numbers per lane
 //
-// NVIDIA's copy engine, arch::tma.  `bar` is the shared-memory address of an
-// mbarrier, 8 bytes; whatever takes `issue` does nothing where it is false, and
-// is no branch:
-//
-//   tensor_map                   TMA descriptor; of the launch arguments, by
-//                                reference (a copy of it is not one)
-//   lane_index warp_index        thread_index % 32, / 32 (the same in a warp)
-//   elect()                      true in one lane of a converged warp, in the
-//                                same one each time
-//   warp_barrier()               all lanes of the warp, memory included
-//   cluster_rank()               of this block in its cluster
-//   cluster_barrier()            all threads of the cluster
-//   mbarrier_init(bar, count)    count arrivals complete a phase
-//   mbarrier_init_fence()        own inits are seen by the cluster and the
-//                                engine, behind a barrier
-//   mbarrier_arrive(bar)         one arrival
-//   mbarrier_arrive_peer(bar, rank)  one at the same address of another block
-//   mbarrier_expect(bar, bytes)  one arrival that also expects bytes of copies
-//   mbarrier_wait(bar, parity)   until the phase of that parity has completed
-//   async_proxy_fence()          shared-memory stores known here come before
-//                                later accesses by wgmma and the engine
-//   tma_load<policy>(map, to, bar, at, issue)  a box of the tensor from
-//                                coordinates `at` on; `to` is a multiple of 128
-//   tma_load_multicast<policy>(map, to, bar, at, ctas, issue)  to the blocks of
-//                                a mask, each on its own barrier
-//   tma_load_pair<policy>(...)   (arch::cta_group) bytes count at the even
-//                                block of the pair
-//   bulk_load(to, from, bytes, bar, issue)  16-byte multiples, no descriptor
-//   tma_prefetch(map)
-//
-// Products of a warpgroup (128 threads) on shared memory, arch::wgmma:
-//
-//   wgmma_fence()                registers and memory are ready for wgmma
-//   wgmma<number, n, a, b>(acc, desc_a, desc_b, accumulate)  64 x n x 32 bytes;
-//                                n is 16, 32, 64, 128 or 256; a and b are
-//                                k_major or mn_major; see wgmma_layout.h
-//   wgmma_commit()               ends a group of products
-//   wgmma_wait<groups>(accs...)  until all but the youngest groups are done;
-//                                names the accumulators that are read next
-//
 // A kernel is GROAT_KERNEL(args_type) { ... uses `args` ... }.
 #pragma once
-
-#include "tensor_map.h"
 
 #if defined(__CUDACC_RTC__) || defined(__CUDACC__)
 #include "vendor_cuda.h"
@@ -86,5 +46,3 @@
 #else
 #include "vendor_cpu.h"
 #endif
-
-#include "wgmma_layout.h"

@@ -252,8 +252,6 @@ inline void mfma(accumulator<m> &acc, operand a, operand b)
 
 } // namespace groat
 
-#include "tma_cpu.h"
-
 extern "C" __attribute__((visibility("default"))) unsigned
 groat_cpu_bind(groat_cpu_env *env)
 {

@@ -243,6 +243,3 @@ template <mma_number type, int m, int k, typename operand>
 __device__ void mfma(accumulator<m> &acc, operand a, operand b);
 
 } // namespace groat
-
-#include "tma_cuda.h"
-#include "wgmma_cuda.h"

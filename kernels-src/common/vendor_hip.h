@@ -320,5 +320,3 @@ GROAT_DEVICE void mfma(accumulator<m> &acc, operand a, operand b)
 }
 
 } // namespace groat
-
-#include "tma_hip.h"

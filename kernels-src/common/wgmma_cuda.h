@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgmma of common/vendor.h for NVRTC and nvcc, sm_90a.  PTX ISA:
+// wgmma of common/wgmma.h for NVRTC and nvcc, sm_90a.  PTX ISA:
 // wgmma.mma_async, wgmma.fence, wgmma.commit_group, wgmma.wait_group.
 #pragma once
 

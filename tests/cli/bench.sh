@@ -36,6 +36,17 @@ answers "compile time: against an empty kernel" \
 expect "the compile time of what there is not" 2 bench build plain_read:unrol=1 \
     --target cpu:gfx950
 
+# NVRTC compiles where there is no device, groat's sources and the empty one.
+run build plain_read: --target cuda:sm_90a --no-cache
+if [ "$code" -eq 0 ]; then
+    expect "the compile time of a GPU's spec" 0 bench build plain_read: \
+        --target cuda:sm_90a --json
+    answers "compile time of a GPU's spec: against an empty kernel" \
+        '"reference": "raw compile, empty"'
+else
+    skip "the compile time of a GPU's spec: no NVRTC"
+fi
+
 # A figure is of what it says.
 expect "cold in a store of one's own" 0 bench cold --target cpu:gfx950 \
     --cache-dir "$work/own"

@@ -80,7 +80,7 @@ static const char boxer_header[] = "#pragma once\n"
 
 static const char boxer_kernel[] =
     "#include \"params.h\"\n"
-    "#include \"../common/vendor.h\"\n"
+    "#include \"../common/tma.h\"\n"
     "#include \"args.h\"\n"
     "GROAT_KERNEL(boxer_args)\n"
     "{\n"

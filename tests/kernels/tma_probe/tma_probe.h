@@ -6,7 +6,7 @@
  */
 #include "params.h"
 
-#include "../common/vendor.h"
+#include "../common/wgmma.h"
 #include "args.h"
 
 namespace groat

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of a warpgroup (128 threads) on shared memory, arch::wgmma:
+//
+//   wgmma_fence()                registers and memory are ready for wgmma
+//   wgmma<number, n, a, b>(acc, desc_a, desc_b, accumulate)  64 x n x 32 bytes;
+//                                n is 16, 32, 64, 128 or 256; a and b are
+//                                k_major or mn_major; see wgmma_layout.h
+//   wgmma_commit()               ends a group of products
+//   wgmma_wait<groups>(accs...)  until all but the youngest groups are done;
+//                                names the accumulators that are read next
+#pragma once
+
+#include "tma.h"
+
+#if defined(__CUDACC_RTC__) || defined(__CUDACC__)
+#include "wgmma_cuda.h"
+#endif
+
+#include "wgmma_layout.h"
