@@ -122,43 +122,50 @@ static const void *blob_of(sqlite3_stmt *row, int column, size_t bytes)
     return have == 0 ? "" : sqlite3_column_blob(row, column);
 }
 
-/* Takes over the one row of table signature when it is what it says. */
-static bool take_signature(groat__bundle *bundle, sqlite3_stmt *row)
+/* Takes over the one row of table signature: IO when it is not what it says. */
+static groat_status take_signature(groat__bundle *bundle, sqlite3_stmt *row)
 {
     const void *signer = blob_of(row, 0, GROAT__SIGNER_BYTES);
     const void *signature = blob_of(row, 1, GROAT__SIGNATURE_BYTES);
     const void *marks = blob_of(row, 2, 0);
     size_t bytes = (size_t)sqlite3_column_bytes(row, 2);
+    groat_status status;
 
-    if (signer == NULL || signature == NULL || marks == NULL ||
-        !groat__sign_check(signer, signature, marks, bytes) ||
-        !ascends(marks, bytes / GROAT__MARK_BYTES))
-        return false;
+    if (signer == NULL || signature == NULL || marks == NULL)
+        return GROAT_IO;
+    status = groat__sign_check(signer, signature, marks, bytes);
+    if (status != GROAT_OK)
+        return status;
+    if (!ascends(marks, bytes / GROAT__MARK_BYTES))
+        return GROAT_IO;
     bundle->marks = malloc(bytes + 1);
     if (bundle->marks == NULL)
-        return false;
+        return GROAT_NO_MEMORY;
     memcpy(bundle->marks, marks, bytes);
     memcpy(bundle->signer, signer, sizeof(bundle->signer));
     bundle->mark_count = bytes / GROAT__MARK_BYTES;
     bundle->is_signed = true;
-    return true;
+    return GROAT_OK;
 }
 
 static groat_status read_signature(groat__bundle *bundle, groat_error *error)
 {
+    groat_status status = GROAT_OK;
     sqlite3_stmt *row = NULL;
-    bool good = true;
     int rc = sqlite3_prepare_v2(
         bundle->db, "SELECT signer, signature, marks FROM signature", -1, &row,
         NULL);
 
     if (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
-        good = take_signature(bundle, row);
+        status = take_signature(bundle, row);
         rc = sqlite3_step(row);
-        good = good && rc != SQLITE_ROW; /* two signatures are none */
+        if (rc == SQLITE_ROW && status == GROAT_OK)
+            status = GROAT_IO; /* two signatures are none */
     }
     (void)sqlite3_finalize(row);
-    if (!good)
+    if (status == GROAT_NO_MEMORY)
+        return fail_sqlite(bundle, SQLITE_NOMEM, error);
+    if (status != GROAT_OK)
         return groat__fail(error, GROAT_IO,
                            "the signature of bundle %s is not of what is in "
                            "it: it is damaged or forged",

@@ -90,10 +90,11 @@ groat_status groat__sign_make(const groat__secret *secret, const uint8_t *marks,
                               uint8_t signature[GROAT__SIGNATURE_BYTES],
                               groat_error *error);
 
-/* Whether the signature is the signer's and of these marks. */
-bool groat__sign_check(const uint8_t signer[GROAT__SIGNER_BYTES],
-                       const uint8_t signature[GROAT__SIGNATURE_BYTES],
-                       const uint8_t *marks, size_t bytes);
+/* OK when the signature is the signer's and of these marks, else IO; or
+ * NO_MEMORY. */
+groat_status groat__sign_check(const uint8_t signer[GROAT__SIGNER_BYTES],
+                               const uint8_t signature[GROAT__SIGNATURE_BYTES],
+                               const uint8_t *marks, size_t bytes);
 
 /* ---- bundle_write.c ---------------------------------------------------- */
 

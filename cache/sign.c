@@ -114,17 +114,21 @@ groat_status groat__sign_make(const groat__secret *secret, const uint8_t *marks,
     return GROAT_OK;
 }
 
-bool groat__sign_check(const uint8_t signer[GROAT__SIGNER_BYTES],
-                       const uint8_t signature[GROAT__SIGNATURE_BYTES],
-                       const uint8_t *marks, size_t bytes)
+groat_status groat__sign_check(const uint8_t signer[GROAT__SIGNER_BYTES],
+                               const uint8_t signature[GROAT__SIGNATURE_BYTES],
+                               const uint8_t *marks, size_t bytes)
 {
+    groat_status status = GROAT_IO;
     size_t len = 0;
     uint8_t *text = signed_text(marks, bytes, &len);
-    bool right = text != NULL && ready() &&
-                 crypto_sign_verify_detached(signature, text, len, signer) == 0;
 
+    if (text == NULL)
+        return GROAT_NO_MEMORY;
+    if (ready() &&
+        crypto_sign_verify_detached(signature, text, len, signer) == 0)
+        status = GROAT_OK;
     free(text);
-    return right;
+    return status;
 }
 
 /* ---- secret keys ------------------------------------------------------- */

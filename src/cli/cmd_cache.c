@@ -53,10 +53,18 @@ static int show_path(groat__cli *cli)
 /* The bundles beneath the store: members of an array, or rows. */
 static void stat_bundles(groat__cli *cli, groat__table *table)
 {
-    groat_bundle_info info = {.size = sizeof(info)};
+    groat_error error = GROAT_ERROR_INIT;
+    groat_status status;
 
     groat__json_array(&cli->json, "bundles");
-    for (size_t i = 0; !groat_bundle_at(cli->context, i, &info, NULL); i++) {
+    for (size_t i = 0;; i++) {
+        groat_bundle_info info = {.size = sizeof(info)};
+
+        status = groat_bundle_at(cli->context, i, &info, &error);
+        if (status == GROAT_INVALID) /* past the end */
+            break;
+        if (status) /* it cannot be read any more */
+            info.problem = error.text;
         groat__json_object(&cli->json, NULL);
         groat__bundle_json(&cli->json, &info);
         groat__json_end(&cli->json);
@@ -68,6 +76,7 @@ static void stat_bundles(groat__cli *cli, groat__table *table)
                          info.problem ? info.problem : info.path);
     }
     groat__json_end(&cli->json);
+    groat_error_clear(&error);
 }
 
 int groat__cache_stat(groat__cli *cli)
