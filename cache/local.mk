@@ -6,6 +6,7 @@ EXTRA_DIST += \
 libgroat_internal_la_SOURCES += \
 	%D%/cache.h \
 	%D%/connection.c \
+	%D%/fork.c \
 	%D%/gc.c \
 	%D%/holder.c \
 	%D%/internal.h \
