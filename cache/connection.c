@@ -81,17 +81,10 @@ static const char shape[] = "PRAGMA page_size = 8192;"
 
 bool groat__store_enter(groat__store *store)
 {
-    if (getpid() == store->pid) {
-        (void)pthread_mutex_lock(&store->mutex);
-        return true;
-    }
-    /* SQLite's locks and memory are the parent's; so may the mutex be. */
-    if (!atomic_exchange(&store->fork_said, true))
-        groat__log_line(&store->log, GROAT_LOG_WARNING,
-                        "store %s: opened before fork(), so this child keeps "
-                        "kernels in memory only; open after the fork",
-                        store->path);
-    return false;
+    if (atomic_load(&store->pid) != (int)getpid())
+        return groat__store_adopt(store);
+    (void)pthread_mutex_lock(&store->mutex);
+    return true;
 }
 
 void groat__store_leave(groat__store *store)
@@ -430,7 +423,8 @@ groat_status groat__store_begin(groat__store *store, groat_error *error)
 
     if (!groat__store_enter(store))
         return groat__fail(error, GROAT_IO,
-                           "%s was opened before fork(); open it after",
+                           "%s was in use when this process was forked; open "
+                           "it again",
                            store->path);
     status = groat__connection_ready(store, error);
     if (status != GROAT_OK)

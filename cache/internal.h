@@ -5,6 +5,7 @@
  * place.c       folder and file: owners, modes, setting aside; no SQLite
  * handle.c      what every SQLite handle here needs: hardening, schema
  * connection.c  file -> checked SQLite connection; statements; faults
+ * fork.c        another connection in a child process
  * row.c         what a row is: read, sealed, judged, bound
  * store.c       open, close, get, put, evict
  * lease.c       one process compiles, the others wait: claim, release
@@ -139,8 +140,9 @@ struct groat__store {
     char *path; /* dir/groat.sqlite                 */
     uint64_t max_bytes;
     int busy_ms;
-    pid_t pid;             /* who opened it: SQLite does not survive fork */
-    atomic_bool fork_said; /* for the child, which must not lock          */
+    atomic_int pid;        /* whose connection it is; see fork.c    */
+    atomic_int lost;       /* the process that cannot have its own  */
+    atomic_bool fork_said; /* by a process that may not lock        */
 
     sqlite3 *db; /* NULL while the file cannot be used */
     sqlite3_stmt *statements[GROAT__SQLS];
@@ -216,8 +218,9 @@ uint64_t groat__place_bytes(const char *path);
 
 /* ---- connection.c ------------------------------------------------------ */
 
-/* Locks.  False in a child of the process that opened the store: nothing is
- * locked then and the store must not be used. */
+/* Locks; in a child of the process that had it last, with a connection of the
+ * child's own.  False where that cannot be: nothing is locked then and the
+ * store must not be used. */
 bool groat__store_enter(groat__store *store);
 /* Unlocks, then logs what was noted. */
 void groat__store_leave(groat__store *store);
@@ -263,6 +266,11 @@ void groat__connection_hurry(groat__store *store, bool hurry);
 /* Prepares a fixed text, for rare work.  NULL is finalized silently. */
 int groat__connection_prepare(groat__store *store, const char *sql,
                               sqlite3_stmt **out);
+
+/* ---- fork.c ------------------------------------------------------------ */
+
+/* groat__store_enter() in a process that has no connection of its own. */
+bool groat__store_adopt(groat__store *store);
 
 /* ---- handle.c ---------------------------------------------------------- */
 

@@ -23,6 +23,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/bundle_write.c \
 	%D%/cache.h \
 	%D%/connection.c \
+	%D%/fork.c \
 	%D%/gc.c \
 	%D%/handle.c \
 	%D%/holder.c \

@@ -61,7 +61,7 @@ static groat_status store_new(const groat__store_options *options, int busy_ms,
     store->lease.beat_ms = GROAT__LEASE_BEAT_MS;
     store->lease.stale_ms = GROAT__LEASE_STALE_MS;
     store->lease.wait_ms = GROAT__LEASE_WAIT_MS;
-    store->pid = getpid();
+    atomic_init(&store->pid, (int)getpid());
     status = groat__place_prepare(options->dir, &store->dir, &network, error);
     if (status != GROAT_OK)
         goto free_store;
@@ -156,8 +156,8 @@ static void write_last_stamps(groat__store *store)
 
 void groat__store_close(groat__store *store)
 {
-    /* In a child the parent's SQLite memory stays as it is: closing it would
-     * touch the file, freeing what points to it would lose it. */
+    /* In a child that could not take it over, the parent's SQLite memory stays
+     * as it is; freeing what points to it would lose it. */
     if (store == NULL || !groat__store_enter(store))
         return;
     if (store->db != NULL) {

@@ -47,6 +47,7 @@ typedef struct groat__made {
 /* One making of a kernel, or of its binary, that threads wait for. */
 typedef struct groat__flight {
     groat__digest key;
+    pid_t pid;      /* of the leader */
     unsigned users; /* leader and waiters */
     bool done;
     groat_status status;

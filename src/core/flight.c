@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "core/core.h"
@@ -21,11 +22,14 @@ static groat_kernel *find_kernel(groat_context *context,
     return NULL;
 }
 
+/* What a parent's threads were about when this process was forked never lands
+ * here. */
 static groat__flight *find_flight(groat_context *context,
                                   const groat__digest *key)
 {
     for (groat__flight *f = context->flights; f != NULL; f = f->next)
-        if (memcmp(f->key.bytes, key->bytes, sizeof(key->bytes)) == 0)
+        if (f->pid == getpid() &&
+            memcmp(f->key.bytes, key->bytes, sizeof(key->bytes)) == 0)
             return f;
     return NULL;
 }
@@ -83,6 +87,7 @@ static groat_status start(groat_context *context, const groat__digest *key,
     if (flight == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a compile");
     flight->key = *key;
+    flight->pid = getpid();
     flight->users = 1;
     flight->error = (groat_error)GROAT_ERROR_INIT;
     flight->next = context->flights;

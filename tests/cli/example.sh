@@ -12,7 +12,9 @@ mkdir -p "$family" "$work/include"
 for file in args.h paged_sum.h params.def; do
     cat "$example/$file" >"$family/$file"
 done
-cat "$tree/include/groat.h" >"$work/include/groat.h"
+for header in groat.h groat_serve.h; do
+    cat "$tree/include/$header" >"$work/include/$header"
+done
 cat "$build/include/groat_version.h" >"$work/include/groat_version.h"
 LD_LIBRARY_PATH=$build/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH

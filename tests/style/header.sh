@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# groat.h needs nothing before it, in C11 and in C++11; the tensor map that
-# kernels have is its own, before it, behind it and alone.
+# groat.h and groat_serve.h need nothing before them, in C11 and in C++11; the
+# tensor map that kernels have is its own, before it, behind it and alone.
 . "$(dirname "$0")/lib.sh"
 make_scratch
 echo '#include <groat.h>' >"$scratch/alone.c"
@@ -11,6 +11,9 @@ set -- -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
     -I"$top_builddir/include" -I"$top_srcdir/include"
 $CC -std=c11 "$@" "$scratch/alone.c" || bad 'groat.h alone, as C11'
 $CXX -std=c++11 "$@" "$scratch/alone.cc" || bad 'groat.h alone, as C++11'
+
+echo '#include <groat_serve.h>' >"$scratch/serve.c"
+$CC -std=c11 "$@" "$scratch/serve.c" || bad 'groat_serve.h alone, as C11'
 
 # A map is a map: one defined otherwise would be an error of the compiler.
 map=$top_srcdir/kernels-src/common/tensor_map.h

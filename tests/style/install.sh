@@ -22,8 +22,8 @@ ask() {
     ${PKG_CONFIG:-pkg-config} --define-variable=prefix="$root$prefix" "$@" groat
 }
 
-for name in bin/groat include/groat.h include/groat_version.h \
-    share/man/man1/groat.1 share/man/man3/groat.3; do
+for name in bin/groat include/groat.h include/groat_serve.h \
+    include/groat_version.h share/man/man1/groat.1 share/man/man3/groat.3; do
     [ -f "$root$prefix/$name" ] || bad "make install left out $name"
 done
 [ -d "$(ask --variable=kernelsdir)/common" ] ||

@@ -603,23 +603,29 @@ START_TEST(test_no_lease_from_a_full_store)
 }
 END_TEST
 
-START_TEST(test_no_lease_in_a_child)
+/* The parent's claims are not the child's. */
+START_TEST(test_leases_of_a_child)
 {
-    /* Static: the child keeps what it may not free. */
-    static groat__store *store;
+    groat__store *store = open_waiting(AGES, SOON);
     pid_t pid;
 
-    store = fixture_open(&fix, 4 * MIB);
+    ck_claim(store, 1, GROAT__CLAIM_HELD);
     pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
         groat__store_blob blob = {0};
         int wrong = claim_of(store, 1, &blob) != GROAT__CLAIM_NONE;
 
-        release(store, 1);
+        wrong += store->lease.timeouts != 1;
+        store->lease.wait_ms = AGES; /* or the other is forgotten */
+        wrong += claim_of(store, 2, &blob) != GROAT__CLAIM_HELD;
+        release(store, 2);
+        groat__store_close(store);
         _exit(wrong);
     }
     ck_assert_int_eq(child_status(pid), 0);
+    ck_assert_int_eq(count_leases(), 1);
+    release(store, 1);
     ck_assert_int_eq(count_leases(), 0);
     groat__store_close(store);
 }
@@ -646,7 +652,7 @@ static TCase *plain_tests(void)
     tcase_add_test(tcase, test_no_lease_from_a_locked_store);
     tcase_add_test(tcase, test_lease_outlives_its_file);
     tcase_add_test(tcase, test_no_lease_from_a_full_store);
-    tcase_add_test(tcase, test_no_lease_in_a_child);
+    tcase_add_test(tcase, test_leases_of_a_child);
     return tcase;
 }
 

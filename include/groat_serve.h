@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * groat_serve.h - the part of groat.h for programs that serve requests; groat.h
+ * includes it, and its manual holds here.
+ *
+ * A server gets its kernels when it starts, seals the context, and from then on
+ * nothing compiles, loads or waits on the path of a request.
+ */
+#ifndef GROAT_SERVE_H
+#define GROAT_SERVE_H
+
+#include <groat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Seals a context: groat_kernel_get() answers from memory alone.  What is not
+ * there is SEALED, or the fallback of its family.  Such a miss takes no lock
+ * and makes no system call, and once it was seen no memory either; it is
+ * counted (groat_cache_stat.sealed).  The first miss of each kernel, of 32 at
+ * most, writes a line to the log that names the nearest kernel, of memory and
+ * of the store, and the first field of its identity that is another.  The store
+ * is searched for the first such line only.  What is under way when the context
+ * is sealed is finished.  groat_build() compiles nothing either.  Any thread;
+ * sealing twice is no error. */
+GROAT_API void groat_seal(groat_context *context);
+/* Undoes groat_seal(). */
+GROAT_API void groat_unseal(groat_context *context);
+
+/* Makes a kernel the answer to gets of other kernels of its family and target
+ * that are not in memory while the context is sealed; their origin is
+ * FROM_FALLBACK.  One per family and target: the last one that was named.  The
+ * context keeps it; the caller may release its own handle.  Any thread. Errors:
+ * NO_MEMORY. */
+GROAT_API groat_status groat_fallback_set(groat_context *context,
+                                          groat_kernel *kernel,
+                                          groat_error *error);
+
+typedef enum groat_metrics_format {
+    GROAT_METRICS_PROMETHEUS = 0, /* text exposition format 0.0.4            */
+    GROAT_METRICS_JSON = 1
+} groat_metrics_format;
+
+/* All figures of a context: what groat_cache_stat has, and histograms of the
+ * time that lookups (one in 64), reads, compiles, puts, loads and first
+ * launches took.  Free *out with groat_free().  Any thread; takes the store's
+ * lock for a moment.  Errors: INVALID, IO (the store does not answer),
+ * NO_MEMORY. */
+GROAT_API groat_status groat_metrics(groat_context *context,
+                                     groat_metrics_format format, char **out,
+                                     groat_error *error);
+
+/* Where a kernel would come from now. */
+typedef struct groat_explanation {
+    size_t size;
+    groat_origin origin; /* MEMORY, DISK, BUNDLE, or COMPILER: nobody has it */
+    char key[33];
+    uint64_t fields; /* of COMPILER: lines of the identity of the nearest    *
+                      * kernel that are other; 0: none of its family is there */
+    char text[GROAT_ERROR_TEXT]; /* one line of words                        */
+} groat_explanation;
+
+/* A line of two identities that differs: which ("param tile_rows", "compiler
+ * nvrtc" or "" where they share no name), what is wanted, and what the nearest
+ * kernel has; "absent" where there is no such line. */
+typedef void groat_difference_fn(void *user, const char *field,
+                                 const char *wanted, const char *found);
+
+/* Says why groat_kernel_get() would compile, if it would: names the nearest
+ * kernel of memory and store, and calls fn (may be NULL) for each difference.
+ * Compiles and loads nothing; reads the whole list of the store.  Not for the
+ * path of requests.  Errors: INVALID (a size), NO_DEVICE (no compiler),
+ * NO_MEMORY. */
+GROAT_API groat_status groat_explain(groat_spec *spec, groat_explanation *out,
+                                     groat_difference_fn *fn, void *user,
+                                     groat_error *error);
+
+/* A kernel that is being made on another thread. */
+typedef struct groat_request groat_request;
+
+/* groat_kernel_get() without the wait: what is in memory is there at once, the
+ * rest is made on a thread of the context's, in the order it was asked for.
+ * The spec is copied.  On cuda and hip the kernel is loaded into the primary
+ * context of the device that was given to groat_open().  Errors: NO_MEMORY
+ * (or no thread).  Free with groat_request_free(), before groat_close(). */
+GROAT_API groat_status groat_kernel_start(groat_spec *spec, groat_request **out,
+                                          groat_error *error);
+/* Waits for at most timeout_ms (0: looks; less: as long as it takes).  out and
+ * origin may be NULL; release *out with groat_kernel_release().  Any thread,
+ * any number of times.  Errors: TIMED_OUT; as of groat_kernel_get(); INVALID in
+ * a child of the process that asked. */
+GROAT_API groat_status groat_request_wait(groat_request *request,
+                                          int timeout_ms, groat_kernel **out,
+                                          groat_origin *origin,
+                                          groat_error *error);
+/* NULL is allowed.  No thread may be waiting for it.  What was not begun is not
+ * made then; what was stays in memory. */
+GROAT_API void groat_request_free(groat_request *request);
+
+/* A place that a launch takes its kernel from: a fallback, until the kernel of
+ * a spec is there and takes its place. */
+typedef struct groat_slot groat_slot;
+
+/* Asks for the kernel as groat_kernel_start() does and waits for it, timeout_ms
+ * at most (as above).  fallback may be NULL; it is the caller's business that
+ * the same launches suit both.  Whether the kernel came is no error here:
+ * groat_slot_wait() says.  Errors: NO_MEMORY.  Free with groat_slot_free(),
+ * before groat_close(). */
+GROAT_API groat_status groat_slot_open(groat_spec *spec, groat_kernel *fallback,
+                                       int timeout_ms, groat_slot **out,
+                                       groat_error *error);
+/* The kernel if it is there, else the fallback; NULL where neither is.  One
+ * load from memory: any thread, any time.  Borrowed: valid until groat_close().
+ */
+GROAT_API groat_kernel *groat_slot_get(const groat_slot *slot);
+/* Waits until the kernel has taken the fallback's place.  Errors: as of
+ * groat_request_wait(); the fallback stays then. */
+GROAT_API groat_status groat_slot_wait(groat_slot *slot, int timeout_ms,
+                                       groat_error *error);
+/* NULL is allowed.  As groat_request_free(). */
+GROAT_API void groat_slot_free(groat_slot *slot);
+
+/* One kernel of a list. */
+typedef struct groat_warm_item {
+    size_t size; /* sizeof(groat_warm_item), the same in all of a list */
+    const char *spec;
+    const char *target; /* NULL: the default target */
+} groat_warm_item;
+
+/* What came of it. */
+typedef struct groat_warm_event {
+    size_t size;
+    size_t index; /* in the list, */
+    size_t count; /* which has so many */
+    const groat_warm_item *item;
+    groat_status status;
+    groat_origin origin;      /* if status is OK                            */
+    double ms;                /* that it took                               */
+    const groat_error *error; /* borrowed for the callback                  */
+} groat_warm_event;
+
+/* Return non-zero to stop. */
+typedef int groat_warm_fn(void *user, const groat_warm_event *event);
+
+typedef struct groat_warm_result {
+    size_t size;
+    size_t compiled;
+    size_t from_disk;
+    size_t from_bundle;
+    size_t from_memory;
+    size_t failed;
+} groat_warm_result;
+
+/* groat_warm(): flags */
+enum {
+    GROAT_WARM_BUILD = 1 /* into the store, loading nothing: needs no device */
+};
+
+/* Makes the kernels of a list, in its order, on the calling thread, and calls
+ * fn (may be NULL) after each.  One that fails does not stop it; the first
+ * such failure is what the call returns, and its error.  *result (may be NULL)
+ * is written then, too.  Errors: INVALID (a size, flags); as of
+ * groat_kernel_get() and groat_build(). */
+GROAT_API groat_status groat_warm(groat_context *context,
+                                  const groat_warm_item *items, size_t count,
+                                  unsigned flags, groat_warm_fn *fn, void *user,
+                                  groat_warm_result *result,
+                                  groat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GROAT_SERVE_H */
