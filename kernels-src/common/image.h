@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block's shared memory as an output: poisoned before the copies, written out
-// or summed up after them.
+// or summed up after them.  What is done once is rolled up: unrolled it is a good
+// part of what a compiler has to do.
 #pragma once
 
 #include "vendor.h"
@@ -14,6 +15,7 @@ template <u32 byte = 0xEE> GROAT_DEVICE void poison(u32 shared, u32 bytes)
     constexpr u32 word = byte * 0x01010101u;
     const vec4 pattern = {word, word, word, word};
 
+    GROAT_ROLLED
     for (u32 o = thread_index() * 16; o < bytes; o += GROAT_BLOCK_THREADS * 16)
         shared_store16(shared + o, pattern);
     shared_fence();
@@ -22,6 +24,7 @@ template <u32 byte = 0xEE> GROAT_DEVICE void poison(u32 shared, u32 bytes)
 
 GROAT_DEVICE void write_out(u32 shared, u32 bytes, u64 output)
 {
+    GROAT_ROLLED
     for (u32 o = thread_index() * 16; o < bytes; o += GROAT_BLOCK_THREADS * 16)
         global_store16(output + o, shared_load16(shared + o));
 }

@@ -35,9 +35,10 @@ struct share {
         return query < j.args.query_count;
     }
 
-    // Columns [col, col + n) of rows of `pitch` floats, `cols` of them valid.  A
-    // thread has two rows, and two neighbours of every 8 columns.
-    template <int n>
+    // Columns [col, col + n) of rows of `pitch` floats, `cols` of them valid; all
+    // are where `cut` is false.  A thread has two rows, and two neighbours of
+    // every 8 columns.
+    template <bool cut, int n>
     GROAT_DEVICE void store(const wgmma_accumulator<n> &acc, u32 col, u64 pitch,
                             u32 cols) const
     {
@@ -53,7 +54,7 @@ struct share {
             for (u32 i = 0; i < n / 4; i++) {
                 u32 c = wgmma_col(0, i / 2 * 4 + i % 2);
 
-                if (there && first + c < cols)
+                if (there && (!cut || first + c < cols))
                     global_store4(to + c * 4,
                                   float_bits(acc.get(i / 2 * 4 + 2 * half +
                                                      i % 2)));
@@ -107,7 +108,7 @@ template <int> struct scores_of : share {
 
         GROAT_UNROLL
         for (int b = 0; b < blocks; b++)
-            store(sums[b], first + group * columns + b * n,
+            store<true>(sums[b], first + group * columns + b * n,
                   static_cast<u64>(j.tiles_most()) * BN, j.keys);
     }
 };
@@ -163,10 +164,11 @@ template <int> struct output_of : share {
         for (int g = 0; g < groups; g++)
             GROAT_UNROLL
             for (int b = 0; b < blocks; b++)
-                store(sums[g][b],
-                      (g * halves + (halves == 2 ? j.rank : 0)) * v_cols +
-                          group * columns + b * n,
-                      padded_depth, padded_depth);
+                store<false>(sums[g][b],
+                             (g * halves + (halves == 2 ? j.rank : 0)) *
+                                     v_cols +
+                                 group * columns + b * n,
+                             padded_depth, padded_depth);
     }
 
   private:
