@@ -92,7 +92,8 @@ typedef enum groat_status {
     GROAT_JUDGED = -7,         /* the cpu judge found a broken protocol      */
     GROAT_IO = -8,             /* a file or the store, asked for by name     */
     GROAT_SEALED = -9,         /* not in memory, and the context is sealed   */
-    GROAT_TIMED_OUT = -10      /* not there yet; it may come                 */
+    GROAT_TIMED_OUT = -10,     /* not there yet; it may come                 */
+    GROAT_CAPTURING = -11      /* not in memory, and a graph is captured     */
 } groat_status;
 
 /* A word for a status, such as "invalid"; never NULL. */

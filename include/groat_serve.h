@@ -76,6 +76,19 @@ GROAT_API groat_status groat_explain(groat_spec *spec, groat_explanation *out,
                                      groat_difference_fn *fn, void *user,
                                      groat_error *error);
 
+/* groat_kernel_get_spec() for a kernel that is to be launched on a stream
+ * (CUstream or hipStream_t; NULL: the default stream; cpu targets: not looked
+ * at) which a graph may be captured from: while it is, only what is in memory
+ * is given, and nothing is compiled or loaded.  Drivers that cannot say so
+ * (CUDA before 10.0) are taken not to capture.  A kernel that is loaded on one
+ * thread does not disturb what another captures, and its function is resolved
+ * when it is loaded, not at its first launch.  Errors: CAPTURING; LAUNCH_FAILED
+ * (the stream is none, or its capture has failed); as of groat_kernel_get(). */
+GROAT_API groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
+                                           groat_kernel **out,
+                                           groat_origin *origin,
+                                           groat_error *error);
+
 /* A kernel that is being made on another thread. */
 typedef struct groat_request groat_request;
 

@@ -133,6 +133,10 @@ typedef struct groat__device {
     groat_status (*load)(void *state, const groat__arch *arch, const void *data,
                          size_t bytes, const char *entry, groat__shape *shape,
                          groat__module **out, groat_error *error);
+    /* Whether a kernel for this stream may be loaded now: OK where the driver
+     * cannot say.  Errors: CAPTURING (a graph is captured from it),
+     * LAUNCH_FAILED (what the driver said instead), NO_DEVICE, NO_MEMORY. */
+    groat_status (*may_load)(void *state, void *stream, groat_error *error);
     /* No launch of the module may be running. */
     void (*unload)(void *state, groat__module *module);
 

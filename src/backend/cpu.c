@@ -391,6 +391,14 @@ static groat_status cpu_read(void *state, void *to, uint64_t from, size_t bytes,
     return GROAT_OK;
 }
 
+static groat_status cpu_may_load(void *state, void *stream, groat_error *error)
+{
+    (void)state;
+    (void)stream;
+    (void)error;
+    return GROAT_OK;
+}
+
 static groat_status cpu_tensor_map(void *state, const groat_tensor *tensor,
                                    groat_tensor_map *out, groat_error *error)
 {
@@ -422,10 +430,10 @@ static void cpu_doctor(void *state, const groat__env *env, groat__str *out)
 }
 
 const groat__device groat__device_cpu = {
-    "cpu",    cpu_open,       cpu_close,  cpu_count,    cpu_facts,
-    cpu_load, cpu_unload,     cpu_native, cpu_facts_of, cpu_launch,
-    cpu_time, cpu_sync,       cpu_alloc,  cpu_release,  cpu_write,
-    cpu_read, cpu_tensor_map, cpu_doctor,
+    "cpu",      cpu_open,     cpu_close,      cpu_count,  cpu_facts,
+    cpu_load,   cpu_may_load, cpu_unload,     cpu_native, cpu_facts_of,
+    cpu_launch, cpu_time,     cpu_sync,       cpu_alloc,  cpu_release,
+    cpu_write,  cpu_read,     cpu_tensor_map, cpu_doctor,
 };
 
 _Static_assert(sizeof(struct groat_cpu_tensor_map) <= sizeof(groat_tensor_map),

@@ -294,6 +294,63 @@ static groat_status raise_limits(const cuda_state *state, const char *entry,
     return GROAT_OK;
 }
 
+static groat_status cuda_may_load(void *handle, void *stream,
+                                  groat_error *error)
+{
+    cuda_state *state = handle;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    groat_status status;
+    CUresult code;
+    visit stay;
+
+    if (state->cu.cuStreamIsCapturing == NULL)
+        return GROAT_OK;
+    status = groat__cuda_enter(state, NULL, &stay, error);
+    if (status != GROAT_OK)
+        return status;
+    code = state->cu.cuStreamIsCapturing(stream, &capture);
+    /* The default stream cannot be captured; others of its context are. */
+    if (code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+        (code == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_ACTIVE))
+        status = groat__capturing(error);
+    else if (code != CUDA_SUCCESS)
+        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED,
+                                    "cuStreamIsCapturing", code, error,
+                                    "for stream %p", stream);
+    else if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+        status = groat__capture_failed(error);
+    groat__cuda_leave(state, &stay);
+    return status;
+}
+
+/* Gives the thread another mode of capture, and tells the one it had: in the
+ * strict ones, a load would break what other threads capture. */
+static void exchange_mode(const cuda_state *state, CUstreamCaptureMode *mode)
+{
+    if (state->cu.cuThreadExchangeStreamCaptureMode != NULL &&
+        state->cu.cuThreadExchangeStreamCaptureMode(mode) != CUDA_SUCCESS)
+        *mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+static groat_status load_module(const cuda_state *state,
+                                const groat__arch *arch, const void *data,
+                                size_t bytes, const char *entry,
+                                groat__module *module, groat_error *error)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    groat_status status;
+
+    exchange_mode(state, &mode);
+    status = load_image(state, arch, data, bytes, module, error);
+    if (status == GROAT_OK) {
+        status = find_function(state, entry, module, error);
+        if (status != GROAT_OK)
+            (void)state->cu.cuModuleUnload(module->module);
+    }
+    exchange_mode(state, &mode);
+    return status;
+}
+
 static groat_status cuda_load(void *handle, const groat__arch *arch,
                               const void *data, size_t bytes, const char *entry,
                               groat__shape *shape, groat__module **out,
@@ -318,12 +375,9 @@ static groat_status cuda_load(void *handle, const groat__arch *arch,
     if (status != GROAT_OK)
         goto free_module;
     module->context = stay.context;
-    status = load_image(state, arch, data, bytes, module, error);
+    status = load_module(state, arch, data, bytes, entry, module, error);
     if (status != GROAT_OK)
         goto leave_context;
-    status = find_function(state, entry, module, error);
-    if (status != GROAT_OK)
-        goto unload_module;
     if (shape->shared_bytes > (unsigned)module->shared_bytes)
         dynamic = shape->shared_bytes - (unsigned)module->shared_bytes;
     status = raise_limits(state, entry, module, shape, dynamic, error);
@@ -345,12 +399,15 @@ free_module:
 static void cuda_unload(void *handle, groat__module *module)
 {
     cuda_state *state = handle;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     visit stay;
 
     /* The owner of the context may have destroyed it, and the module with it;
      * there is then nothing left to unload. */
     if (groat__cuda_enter(state, module->context, &stay, NULL) == GROAT_OK) {
+        exchange_mode(state, &mode);
         (void)state->cu.cuModuleUnload(module->module);
+        exchange_mode(state, &mode);
         groat__cuda_leave(state, &stay);
     }
     free(module);
@@ -808,6 +865,7 @@ const groat__device groat__device_cuda = {
     .release = cuda_release,
     .write = cuda_write,
     .read = cuda_read,
+    .may_load = cuda_may_load,
     .tensor_map = cuda_tensor_map,
     .doctor = cuda_doctor,
 };

@@ -30,6 +30,8 @@ typedef int CUdevice_attribute;
 typedef int CUfunction_attribute;
 typedef int CUlaunchAttributeID;
 typedef int CUdriverProcAddressQueryResult;
+typedef int CUstreamCaptureStatus;
+typedef int CUstreamCaptureMode;
 typedef int CUtensorMapDataType;
 typedef int CUtensorMapInterleave;
 typedef int CUtensorMapSwizzle;
@@ -87,7 +89,14 @@ typedef struct CUlaunchConfig {
     X(CUDA_ERROR_INVALID_HANDLE, 400)                                          \
     X(CUDA_ERROR_NOT_FOUND, 500)                                               \
     X(CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                         \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, 900)                              \
+    X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, 906)                                 \
     X(CUDA_ERROR_UNKNOWN, 999)                                                 \
+    X(CU_STREAM_CAPTURE_STATUS_NONE, 0)                                        \
+    X(CU_STREAM_CAPTURE_STATUS_ACTIVE, 1)                                      \
+    X(CU_STREAM_CAPTURE_STATUS_INVALIDATED, 2)                                 \
+    X(CU_STREAM_CAPTURE_MODE_GLOBAL, 0)                                        \
+    X(CU_STREAM_CAPTURE_MODE_RELAXED, 2)                                       \
     X(CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 13)                                      \
     X(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                            \
     X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                        \

@@ -722,6 +722,32 @@ static void doctor_devices(hip_state *state, groat__str *out)
     groat_error_clear(&error);
 }
 
+static groat_status hip_may_load(void *user, void *stream, groat_error *error)
+{
+    const hip_state *state = user;
+    int capture = GROAT__HIP_CAPTURE_NONE;
+    groat_status status;
+    visit stay;
+    int code;
+
+    if (state->call.hipStreamIsCapturing == NULL)
+        return GROAT_OK;
+    status = enter(state, &stay, error);
+    if (status != GROAT_OK)
+        return status;
+    code = state->call.hipStreamIsCapturing(stream, &capture);
+    if (code == GROAT__HIP_CAPTURE_IMPLICIT ||
+        (code == GROAT__HIP_SUCCESS && capture == GROAT__HIP_CAPTURE_ACTIVE))
+        status = groat__capturing(error);
+    else if (code != GROAT__HIP_SUCCESS)
+        status = fail_hip(state, GROAT_LAUNCH_FAILED, "hipStreamIsCapturing",
+                          code, error);
+    else if (capture == GROAT__HIP_CAPTURE_INVALIDATED)
+        status = groat__capture_failed(error);
+    leave(state, &stay);
+    return status;
+}
+
 static groat_status hip_tensor_map(void *handle, const groat_tensor *tensor,
                                    groat_tensor_map *out, groat_error *error)
 {
@@ -778,6 +804,7 @@ const groat__device groat__device_hip = {
     .release = hip_release,
     .write = hip_write,
     .read = hip_read,
+    .may_load = hip_may_load,
     .tensor_map = hip_tensor_map,
     .doctor = hip_doctor,
 };

@@ -37,7 +37,15 @@ enum {
     GROAT__HIP_CONTEXT_DESTROYED = 709,
     GROAT__HIP_ASSERT = 710,
     GROAT__HIP_LAUNCH_FAILURE = 719,
+    GROAT__HIP_CAPTURE_IMPLICIT = 906,
     GROAT__HIP_UNKNOWN = 999
+};
+
+/* hipStreamCaptureStatus */
+enum {
+    GROAT__HIP_CAPTURE_NONE = 0,
+    GROAT__HIP_CAPTURE_ACTIVE = 1,
+    GROAT__HIP_CAPTURE_INVALIDATED = 2
 };
 
 /* hipDeviceAttribute_t: the same from 5.2 to 7.2 */

@@ -103,3 +103,18 @@ const char *groat__library_problem(const groat__dl *dl,
                ? story
                : error->text;
 }
+
+groat_status groat__capturing(groat_error *error)
+{
+    return groat__fail(error, GROAT_CAPTURING,
+                       "the kernel is not in memory, and nothing is loaded "
+                       "while a graph is captured from its stream; get it "
+                       "before the capture");
+}
+
+groat_status groat__capture_failed(groat_error *error)
+{
+    return groat__fail(error, GROAT_LAUNCH_FAILED,
+                       "the capture of a graph from the kernel's stream has "
+                       "failed and was not ended");
+}

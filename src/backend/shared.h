@@ -41,4 +41,9 @@ void groat__finding(groat__str *out, const char *subject, bool usable,
 const char *groat__library_problem(const groat__dl *dl,
                                    const groat_error *error);
 
+/* CAPTURING: a kernel's stream is captured from. */
+groat_status groat__capturing(groat_error *error);
+/* LAUNCH_FAILED: it was, and that has failed. */
+groat_status groat__capture_failed(groat_error *error);
+
 #endif

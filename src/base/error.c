@@ -40,6 +40,8 @@ const char *groat_status_name(groat_status status)
         return "sealed";
     case GROAT_TIMED_OUT:
         return "timed out";
+    case GROAT_CAPTURING:
+        return "capturing";
     }
     return "unknown status";
 }

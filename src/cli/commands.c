@@ -131,7 +131,8 @@ static const groat__option key_options[] = {
 };
 
 static const groat__option explain_options[] = {
-    ROW_TARGET, ROW_JSON, ROW_CACHE_DIR, ROW_FAMILIES, ROW_HELP, ROWS_END,
+    ROW_TARGET,   ROW_JSON, ROW_CACHE_DIR, ROWS_BUNDLES,
+    ROW_FAMILIES, ROW_HELP, ROWS_END,
 };
 
 static const groat__option families_options[] = {

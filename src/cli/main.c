@@ -37,6 +37,7 @@ int groat__exit_of(groat_status status)
     case GROAT_IO:
     case GROAT_SEALED:
     case GROAT_TIMED_OUT:
+    case GROAT_CAPTURING:
         break;
     }
     return GROAT__EXIT_FAILED;

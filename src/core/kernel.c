@@ -569,6 +569,26 @@ groat_status groat_kernel_get_spec(groat_spec *spec, groat_kernel **out,
                              error);
 }
 
+groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
+                                 groat_kernel **out, groat_origin *origin,
+                                 groat_error *error)
+{
+    groat_context *context = spec->context;
+    groat__backend_id id = spec->params.target.backend;
+    groat_status status = GROAT_OK;
+    void *state = NULL;
+
+    if (find_values(context, &spec->params) == NULL &&
+        !groat__seal_is_on(&context->seal)) {
+        status = groat__machine_device(context, id, &state, error);
+        if (status == GROAT_OK)
+            status =
+                groat__backend_get(id)->device->may_load(state, stream, error);
+    }
+    return status == GROAT_OK ? groat_kernel_get_spec(spec, out, origin, error)
+                              : status;
+}
+
 groat_kernel *groat_kernel_lookup(const groat_context *context,
                                   const char *spec, const char *target)
 {

@@ -79,8 +79,10 @@ START_TEST(sealed_hits_and_misses)
              &fix.error, "this one is refused");
     ck_fails(try_get(context, "adder:stop=1", &other, NULL), GROAT_INVALID,
              &fix.error, "stop");
+    ck_fails(groat_kernel_get_on(spec, NULL, &other, NULL, &fix.error),
+             GROAT_SEALED, &fix.error, "sealed");
     ck_assert_uint_eq(rig_stat(context).compiles, 1);
-    ck_assert_uint_eq(rig_stat(context).sealed, 4);
+    ck_assert_uint_eq(rig_stat(context).sealed, 5);
     ck_assert_uint_eq(rig_stat(context).fallbacks, 0);
 
     groat_unseal(context);

@@ -179,6 +179,15 @@ int hipGetDeviceProperties(void *properties, int device)
     return 0;
 }
 
+int hipStreamIsCapturing(groat__hip_stream stream, void *status)
+{
+    FAULT(hipStreamIsCapturing);
+    if (stream == NULL && control.capture == 1)
+        return 906;
+    memcpy(status, &control.capture, sizeof(control.capture));
+    return 0;
+}
+
 int hipModuleLoadData(groat__hip_module *module, const void *image)
 {
     FAULT(hipModuleLoadData);

@@ -344,6 +344,37 @@ static void say_refused(unsigned count, const CUjit_option *options,
             memcpy(values[i], text, sizeof(text));
 }
 
+/* What is unsafe breaks a capture, unless the thread takes that on itself. */
+static int disturb_capture(void)
+{
+    if (control.capture != CU_STREAM_CAPTURE_STATUS_ACTIVE ||
+        control.mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_SUCCESS;
+    control.capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    FAULT(cuStreamIsCapturing);
+    if (current() == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (stream == NULL && control.capture == CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    *status = control.capture;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    int before = control.mode;
+
+    FAULT(cuThreadExchangeStreamCaptureMode);
+    control.mode = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
                             CUjit_option *options, void **values)
 {
@@ -356,6 +387,8 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
         code = CUDA_ERROR_INVALID_CONTEXT;
     if (code == CUDA_SUCCESS && !good)
         code = CUDA_ERROR_INVALID_IMAGE;
+    if (code == CUDA_SUCCESS)
+        code = disturb_capture();
     if (code != CUDA_SUCCESS) {
         say_refused(count, options, values);
         return code;

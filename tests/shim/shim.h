@@ -73,6 +73,8 @@ typedef struct shim_cuda_control {
     int shared_optin;
     int static_shared; /* of every function                              */
     bool proc_address; /* false: cuGetProcAddress knows no optional call  */
+    int capture;       /* CUstreamCaptureStatus of every stream           */
+    int mode;          /* CUstreamCaptureMode of the thread               */
     /* live objects */
     int modules;
     int retained;

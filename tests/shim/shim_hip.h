@@ -65,6 +65,7 @@ typedef struct shim_hip_control {
     const char *arch; /* full target id of every device                      */
     int current;      /* the thread's device                                  */
     int static_lds;   /* of every function                                    */
+    int capture;      /* status of every stream                               */
     int optin_lds;    /* attribute 75; 0: refused, as some releases do        */
     /* live objects */
     int modules;

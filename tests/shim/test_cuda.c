@@ -520,6 +520,82 @@ START_TEST(memory)
 }
 END_TEST
 
+/* ---- capture ----------------------------------------------------------- */
+
+START_TEST(nothing_is_loaded_into_a_capture)
+{
+    shim_rig rig = rig_open();
+    void *state = open_state(&rig.env);
+    groat_error error = GROAT_ERROR_INIT;
+    int place = 0;
+    void *const streams[] = {NULL, &place};
+
+    for (size_t i = 0; i < COUNT(streams); i++) {
+        rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_NONE;
+        ck_assert_int_eq(DEVICE->may_load(state, streams[i], &error), GROAT_OK);
+        rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+        ck_fails(DEVICE->may_load(state, streams[i], &error), GROAT_CAPTURING,
+                 &error, "while a graph is captured from its stream");
+        rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+        ck_fails(DEVICE->may_load(state, streams[i], &error),
+                 GROAT_LAUNCH_FAILED, &error, "was not ended");
+    }
+    ck_assert_ptr_null(current(&rig));
+    DEVICE->close(state);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A load and an unload leave what others capture, and the thread's mode, as
+ * they were. */
+START_TEST(loads_do_not_disturb_a_capture)
+{
+    static const int modes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL, 1,
+                                CU_STREAM_CAPTURE_MODE_RELAXED};
+    shim_rig rig = rig_open();
+    void *state = open_state(&rig.env);
+
+    rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    for (size_t i = 0; i < COUNT(modes); i++) {
+        groat__shape shape = make_shape(0);
+        groat__module *module;
+        int loads = rig.cuda->loads;
+
+        rig.cuda->mode = modes[i];
+        module = load(state, &shape);
+        ck_assert_int_eq(rig.cuda->mode, modes[i]);
+        /* Nothing is left to the first launch. */
+        ck_assert_int_eq(rig.cuda->loads, loads + 1);
+        DEVICE->unload(state, module);
+        ck_assert_int_eq(rig.cuda->mode, modes[i]);
+        ck_assert_int_eq(rig.cuda->capture, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    }
+    DEVICE->close(state);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A driver that has no such calls. */
+START_TEST(captures_of_an_old_driver)
+{
+    shim_rig rig = rig_open();
+    groat_error error = GROAT_ERROR_INIT;
+    groat__shape shape = make_shape(0);
+    groat__module *module;
+    void *state;
+
+    rig.cuda->proc_address = false;
+    state = open_state(&rig.env);
+    rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    ck_assert_int_eq(DEVICE->may_load(state, NULL, &error), GROAT_OK);
+    rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    module = load(state, &shape);
+    DEVICE->unload(state, module);
+    DEVICE->close(state);
+    rig_close(&rig);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("shim cuda");
@@ -539,6 +615,9 @@ static Suite *make_suite(void)
     tcase_add_test(tests, primary_context_is_kept_apart);
     tcase_add_test(tests, launch_errors);
     tcase_add_test(tests, memory);
+    tcase_add_test(tests, nothing_is_loaded_into_a_capture);
+    tcase_add_test(tests, loads_do_not_disturb_a_capture);
+    tcase_add_test(tests, captures_of_an_old_driver);
     suite_add_tcase(suite, tests);
     return suite;
 }

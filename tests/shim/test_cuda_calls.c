@@ -78,6 +78,9 @@ static groat_status drive(const groat__env *env, groat_error *error)
         groat__shape shape = make_shape(100 << 10);
 
         shape.cluster[0] = wide;
+        status = DEVICE->may_load(drive.state, NULL, error);
+        if (status != GROAT_OK)
+            break;
         status = DEVICE->load(drive.state, &sm_90a, &cubin, sizeof(cubin), "k",
                               &shape, &drive.module, error);
         if (status != GROAT_OK) {
@@ -126,6 +129,7 @@ static const char *const forgiven[] = {"cuMemFree",
                                        "cuModuleUnload",
                                        "cuEventDestroy",
                                        "cuCtxPopCurrent",
+                                       "cuThreadExchangeStreamCaptureMode",
                                        "cuDevicePrimaryCtxRelease",
                                        NULL};
 

@@ -325,6 +325,28 @@ START_TEST(lds_is_split_into_static_and_dynamic)
 }
 END_TEST
 
+START_TEST(nothing_is_loaded_into_a_capture)
+{
+    bench b = usual_bench();
+    void *state = open_device(&b);
+    int place = 0;
+    void *const streams[] = {NULL, &place};
+
+    for (size_t i = 0; i < COUNT(streams); i++) {
+        b.hip->capture = 0;
+        ck_assert_int_eq(hip->may_load(state, streams[i], &b.error), GROAT_OK);
+        b.hip->capture = 1;
+        ck_fails(hip->may_load(state, streams[i], &b.error), GROAT_CAPTURING,
+                 &b.error, "while a graph is captured from its stream");
+        b.hip->capture = 2;
+        ck_fails(hip->may_load(state, streams[i], &b.error),
+                 GROAT_LAUNCH_FAILED, &b.error, "was not ended");
+    }
+    hip->close(state);
+    check_nothing_live(&b);
+}
+END_TEST
+
 START_TEST(load_refuses_what_cannot_run)
 {
     bench b = usual_bench();
@@ -536,6 +558,7 @@ static Suite *hip_suite(void)
     tcase_add_loop_test(device, no_device_is_no_error_of_open, 0, 3);
     tcase_add_test(device, facts_of_a_device);
     tcase_add_loop_test(device, lds_is_split_into_static_and_dynamic, 0, 7);
+    tcase_add_test(device, nothing_is_loaded_into_a_capture);
     tcase_add_test(device, load_refuses_what_cannot_run);
     tcase_add_test(device, damaged_binary_never_reaches_the_driver);
     tcase_add_loop_test(device, codes_are_sorted_by_whom_they_blame, 0, 11);

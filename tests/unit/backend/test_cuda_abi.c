@@ -37,6 +37,8 @@
 #define CUfunction_attribute           abi_CUfunction_attribute
 #define CUlaunchAttributeID            abi_CUlaunchAttributeID
 #define CUdriverProcAddressQueryResult abi_CUdriverProcAddressQueryResult
+#define CUstreamCaptureStatus          abi_CUstreamCaptureStatus
+#define CUstreamCaptureMode            abi_CUstreamCaptureMode
 #define CUtensorMapDataType            abi_CUtensorMapDataType
 #define CUtensorMapInterleave          abi_CUtensorMapInterleave
 #define CUtensorMapSwizzle             abi_CUtensorMapSwizzle
@@ -63,6 +65,8 @@
 #undef CUfunction_attribute
 #undef CUlaunchAttributeID
 #undef CUdriverProcAddressQueryResult
+#undef CUstreamCaptureStatus
+#undef CUstreamCaptureMode
 #undef CUtensorMapDataType
 #undef CUtensorMapInterleave
 #undef CUtensorMapSwizzle
@@ -118,6 +122,8 @@ START_TEST(types)
         SIZE(CUfunction_attribute),
         SIZE(CUlaunchAttributeID),
         SIZE(CUdriverProcAddressQueryResult),
+        SIZE(CUstreamCaptureStatus),
+        SIZE(CUstreamCaptureMode),
         SIZE(CUtensorMapDataType),
         SIZE(CUtensorMapInterleave),
         SIZE(CUtensorMapSwizzle),

@@ -116,6 +116,10 @@ START_TEST(results_are_the_vendors)
     SAME(GROAT__HIP_ASSERT, hipErrorAssert);
     SAME(GROAT__HIP_LAUNCH_FAILURE, hipErrorLaunchFailure);
     SAME(GROAT__HIP_UNKNOWN, hipErrorUnknown);
+    SAME(GROAT__HIP_CAPTURE_IMPLICIT, hipErrorStreamCaptureImplicit);
+    SAME(GROAT__HIP_CAPTURE_NONE, hipStreamCaptureStatusNone);
+    SAME(GROAT__HIP_CAPTURE_ACTIVE, hipStreamCaptureStatusActive);
+    SAME(GROAT__HIP_CAPTURE_INVALIDATED, hipStreamCaptureStatusInvalidated);
 }
 END_TEST
 

@@ -188,7 +188,7 @@ END_TEST
 
 START_TEST(test_status_names)
 {
-    for (int i = GROAT_TIMED_OUT; i <= GROAT_OK; i++) {
+    for (int i = GROAT_CAPTURING; i <= GROAT_OK; i++) {
         const char *name = groat_status_name((groat_status)i);
 
         ck_assert_ptr_nonnull(name);
@@ -198,7 +198,7 @@ START_TEST(test_status_names)
             ck_assert_str_ne(name, groat_status_name((groat_status)k));
     }
     ck_assert_str_eq(groat_status_name((groat_status)1), "unknown status");
-    ck_assert_str_eq(groat_status_name((groat_status)(GROAT_TIMED_OUT - 1)),
+    ck_assert_str_eq(groat_status_name((groat_status)(GROAT_CAPTURING - 1)),
                      "unknown status");
 }
 END_TEST
