@@ -80,12 +80,18 @@ int64_t rows_argument(const drive *d, const char *name)
 void rows_run(const char *constants, const char *arguments, const rows_how *how,
               drive *d)
 {
+    rows_run_on(rows_target(), constants, arguments, how, d);
+}
+
+void rows_run_on(const char *target, const char *constants,
+                 const char *arguments, const rows_how *how, drive *d)
+{
     int64_t values[GROAT_DRIVER_ARGS];
     char spec[ROWS_SPEC];
 
     (void)snprintf(spec, sizeof(spec), ROWS_FAMILY ":%s", constants);
     drive_values(rows_driver(), values, "%s", arguments);
-    drive_open(d, rows_context, rows_driver(), spec, rows_target(), values);
+    drive_open(d, rows_context, rows_driver(), spec, target, values);
     drive_fill(d, how->seed);
     for (size_t i = 0; i < d->plan.buffer_count && how->alter != NULL; i++)
         if (!d->plan.buffers[i].output)

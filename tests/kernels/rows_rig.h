@@ -49,6 +49,8 @@ typedef struct rows_how {
  * "name=value name=value".  The driver must find every byte right. */
 void rows_run(const char *constants, const char *arguments, const rows_how *how,
               drive *d);
+void rows_run_on(const char *target, const char *constants,
+                 const char *arguments, const rows_how *how, drive *d);
 
 /* The words of block (x, y) of an output. */
 const int32_t *rows_words(const drive *d, int64_t x, int64_t y);

@@ -5,6 +5,7 @@
  * and what the compiler makes of the copies, where there is an NVRTC.
  */
 #include "kernels-src/common/kv_pages.h"
+#include "tests/kernels/grid.h"
 #include "tests/kernels/rows_rig.h"
 #include "tests/kernels/sass.h"
 
@@ -358,14 +359,32 @@ static const built builds[] = {
     {"entry=issues", "cuda:sm_100a", 0, 3, 0, 0, 0},
 };
 
+/* False where there is no NVRTC. */
+static bool build(groat_spec *spec, sass_copies *seen)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    void *binary = NULL;
+    size_t bytes = 0;
+    groat_status status = groat_build(spec, &binary, &bytes, NULL, &error);
+
+    if (status == GROAT_NO_DEVICE) {
+        (void)printf("SKIP: %s\n", error.text);
+        (void)fflush(stdout);
+        groat_error_clear(&error);
+        return false;
+    }
+    ck_assert_msg(status == GROAT_OK, "%s: %s\n%s", groat_spec_text(spec),
+                  error.text, error.log == NULL ? "" : error.log);
+    *seen = sass_count(binary, bytes);
+    groat_free(binary);
+    return true;
+}
+
 START_TEST(instructions)
 {
     const built *b = &builds[_i];
     groat_error error = GROAT_ERROR_INIT;
     groat_spec *spec = NULL;
-    void *binary = NULL;
-    size_t bytes = 0;
-    groat_status status;
     char text[ROWS_SPEC];
     sass_copies seen;
 
@@ -373,27 +392,51 @@ START_TEST(instructions)
     ck_assert_int_eq(
         groat_spec_parse(rows_context, text, b->target, &spec, &error),
         GROAT_OK);
-    status = groat_build(spec, &binary, &bytes, NULL, &error);
-    if (status == GROAT_NO_DEVICE) {
-        (void)printf("SKIP: %s\n", error.text);
-        (void)fflush(stdout);
-        groat_error_clear(&error);
-        groat_spec_free(spec);
-        return;
-    }
-    ck_assert_msg(status == GROAT_OK, "%s: %s", error.text,
-                  error.log == NULL ? "" : error.log);
-    seen = sass_count(binary, bytes);
-    ck_assert_msg(
-        seen.all == b->all && seen.rank[b->rank] == b->all &&
-            seen.multicast == b->multicast && seen.pair == b->pair &&
-            seen.hint == b->hint,
-        "%s on %s: %d copies, %d of rank %d, %d to both blocks, %d of "
-        "a pair, %d with a hint",
-        text, b->target, seen.all, seen.rank[b->rank], b->rank, seen.multicast,
-        seen.pair, seen.hint);
-    groat_free(binary);
+    if (build(spec, &seen))
+        ck_assert_msg(seen.all == b->all && seen.rank[b->rank] == b->all &&
+                          seen.multicast == b->multicast &&
+                          seen.pair == b->pair && seen.hint == b->hint,
+                      "%s on %s: %d copies, %d of rank %d, %d to both blocks, "
+                      "%d of a pair, %d with a hint",
+                      text, b->target, seen.all, seen.rank[b->rank], b->rank,
+                      seen.multicast, seen.pair, seen.hint);
     groat_spec_free(spec);
+}
+END_TEST
+
+static bool is_sm_100(const groat_spec *spec)
+{
+    int64_t pair = ALONE;
+
+    (void)groat_spec_get(spec, "pair", &pair, NULL);
+    return pair == SM100;
+}
+
+/* _i: target.  Random specs are built; on sm_100a pairs of it, all of whose
+ * copies are of cta_group::2. */
+START_TEST(random_builds)
+{
+    static const char *const targets[] = {"cuda:sm_90a", "cuda:sm_100a"};
+    uint64_t specs = drive_number("GROAT_TEST_SPECS", 3);
+    size_t rejected = 0;
+    grid g;
+
+    grid_open(&g, rows_context, ROWS_FAMILY, rows_seed());
+    g.fits = _i == 1 ? is_sm_100 : NULL;
+    for (uint64_t n = 0; n < specs; n++) {
+        groat_spec *spec = grid_random(&g, targets[_i], &rejected);
+        int64_t entry = 0;
+        sass_copies seen = {0};
+        bool is_built = build(spec, &seen);
+
+        (void)groat_spec_get(spec, "entry", &entry, NULL);
+        if (is_built && _i == 1)
+            ck_assert_msg(
+                seen.pair == seen.all && (seen.all > 0) == (entry == IMAGE),
+                "%s: %d of %d", groat_spec_text(spec), seen.pair, seen.all);
+        groat_spec_free(spec);
+    }
+    grid_close(&g);
 }
 END_TEST
 
@@ -402,7 +445,8 @@ int main(void)
     Suite *suite = suite_create("paged_row_cases");
     TCase *tests = tcase_create("paged_row_cases");
 
-    tcase_set_timeout(tests, 300);
+    tcase_set_timeout(tests,
+                      300 + 2 * (double)rows_number("GROAT_TEST_SPECS", 0));
     tcase_add_unchecked_fixture(tests, rows_share, rows_unshare);
     tcase_add_checked_fixture(tests, rows_open, rows_close);
     tcase_add_loop_test(tests, no_keys, 0, 3);
@@ -417,6 +461,7 @@ int main(void)
     tcase_add_test(tests, specs_that_are_refused);
     tcase_add_test(tests, arguments_that_are_refused);
     tcase_add_loop_test(tests, instructions, 0, (int)COUNT(builds));
+    tcase_add_loop_test(tests, random_builds, 0, 2);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -384,6 +384,29 @@ static const slots modes[] = {
      "k_depth=192 v_depth=64"},
 };
 
+/* Pairs of cta_group::2: no device of sm_90 has them. */
+static const slots pairs[] = {
+    {"pair=sm100", "batch=1"},
+    {"pair=sm100,issue=one,page_size=64,partial=1,v_fill=0", "keys=165"},
+    {"pair=sm100,BN=256,page_size=128,head_dim=256,k_tile_cols=128,"
+     "v_tile_cols=128,v_sub_tiles=2",
+     "batch=1 tiles=1 k_depth=128"},
+    {"pair=sm100,k_layout=inner,k_fold=1,v_fold=0,page_size=32", "keys=256"},
+    {"entry=issues,pair=sm100,page_size=256", "first_key=128"},
+};
+
+START_TEST(pairs_of_sm_100)
+{
+    rows_how how = {rows_seed(), NULL, NULL};
+    drive d;
+
+    rows_run_on("cpu:sm_100a", pairs[_i].constants, pairs[_i].arguments, &how,
+                &d);
+    rows_check(&d);
+    drive_close(&d);
+}
+END_TEST
+
 /* A launch with few tiles, and one with other arguments. */
 static void check_slots(const char *constants, const char *arguments)
 {
@@ -532,6 +555,7 @@ int main(void)
     tcase_add_loop_test(tests, known_boxes, 0, 2 * (int)COUNT(lists));
     tcase_add_test(tests, counts_of_boxes);
     tcase_add_loop_test(tests, slots_of_all_modes, 0, (int)COUNT(modes));
+    tcase_add_loop_test(tests, pairs_of_sm_100, 0, (int)COUNT(pairs));
     tcase_add_loop_test(tests, streams_of_all_modes, 0, (int)COUNT(streams));
     tcase_add_test(tests, random_specs);
     suite_add_tcase(suite, tests);
