@@ -76,10 +76,17 @@ static bool is_as_it_is(const mutant *m)
 
 /* ---- sources ------------------------------------------------------------ */
 
+/* The instructions of each vendor, which are not a family's to change. */
 static bool is_vendor(const char *name, size_t len)
 {
-    return (len >= 6 && memcmp(name, "vendor", 6) == 0) ||
-           (len >= 9 && memcmp(name, "cpu_hooks", 9) == 0);
+    static const char *const files[] = {"vendor", "cpu_hooks", "tma", "wgmma",
+                                        "tensor_map"};
+    bool is = false;
+
+    for (size_t i = 0; i < COUNT(files) && !is; i++)
+        is = len >= strlen(files[i]) &&
+             memcmp(name, files[i], strlen(files[i])) == 0;
+    return is;
 }
 
 /* The file that a line includes, with its name's length, and its folder: the
