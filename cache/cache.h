@@ -23,6 +23,8 @@ typedef struct groat__store_options {
     const char *dir;    /* folder of the database; made 0700 if absent        */
     uint64_t max_bytes; /* bound of the database file                         */
     groat__log log;
+    const char *local; /* NULL, or a folder of this host: taken, with a line *
+                        * in the log, where dir is on a network file system   */
 } groat__store_options;
 
 /* What a get gives: data, log are malloc'd (log "" if none). */

@@ -43,12 +43,52 @@ static void store_free(groat__store *store)
     free(store);
 }
 
+/* WAL needs memory that all users of a file share, which hosts do not have: the
+ * store moves to a folder of this one if there is one to be had.  Gives the
+ * folder that it has left, which the caller frees; NULL: it stays, with the
+ * reason in why, if there is more to say. */
+static char *leave_network(groat__store *store, const char *local,
+                           groat_error *why)
+{
+    const char *network = NULL;
+    char *left = store->dir;
+    char *dir = NULL;
+
+    if (local == NULL ||
+        groat__place_prepare(local, &dir, &network, why) != GROAT_OK)
+        return NULL;
+    if (network != NULL) {
+        free(dir);
+        return NULL;
+    }
+    store->dir = dir;
+    return left;
+}
+
+static void say_network(groat__store *store, const char *network,
+                        const char *left, const char *why)
+{
+    if (left != NULL)
+        groat__store_say(store, GROAT__NOTE_ALWAYS,
+                         "of this host alone, instead of %s on a network file "
+                         "system (%s), which hosts cannot share safely",
+                         left, network);
+    else
+        groat__store_say(store, GROAT__NOTE_ALWAYS,
+                         "on a network file system (%s), where hosts cannot "
+                         "share it safely; set GROAT_CACHE_DIR to a folder of "
+                         "a local disk%s%s",
+                         network, *why == '\0' ? "" : "; ", why);
+}
+
 /* Everything but the connection. */
 static groat_status store_new(const groat__store_options *options, int busy_ms,
                               groat__store **out, groat_error *error)
 {
     groat__store *store = calloc(1, sizeof(*store));
+    groat_error why = GROAT_ERROR_INIT;
     const char *network = NULL;
+    char *left = NULL;
     groat__str path = {0};
     groat_status status;
 
@@ -65,6 +105,8 @@ static groat_status store_new(const groat__store_options *options, int busy_ms,
     status = groat__place_prepare(options->dir, &store->dir, &network, error);
     if (status != GROAT_OK)
         goto free_store;
+    if (network != NULL)
+        left = leave_network(store, options->local, &why);
     groat__str_addf(&path, "%s/" GROAT__STORE_FILE, store->dir);
     store->path = groat__str_take(&path);
     if (store->path == NULL) {
@@ -72,15 +114,14 @@ static groat_status store_new(const groat__store_options *options, int busy_ms,
         goto free_store;
     }
     if (network != NULL)
-        groat__store_say(store, GROAT__NOTE_ALWAYS,
-                         "on a network file system (%s), where hosts cannot "
-                         "share it safely; set GROAT_CACHE_DIR to a folder of "
-                         "a local disk",
-                         network);
+        say_network(store, network, left, why.text);
     *out = store;
-    return GROAT_OK;
+    store = NULL;
 free_store:
-    store_free(store);
+    if (store != NULL)
+        store_free(store);
+    groat_error_clear(&why);
+    free(left);
     return status;
 }
 

@@ -7,6 +7,7 @@
  * kernels live in memory.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -203,8 +204,12 @@ static void open_store(groat_context *context, const groat_options *options)
     groat__store_options store = {.log = context->env.log};
     groat_error inner = GROAT_ERROR_INIT;
     const char *why = "no memory";
+    char local[48];
     char *dir;
 
+    (void)snprintf(local, sizeof(local), "/var/tmp/groat-%u",
+                   (unsigned)geteuid());
+    store.local = local;
     store.max_bytes = cache_bound(context, options);
     context->store_max_bytes = store.max_bytes;
     if (options->flags & GROAT_OPEN_NO_DISK) {

@@ -262,7 +262,7 @@ static inline void rig_plant(rig *r, const char *text, const void *data,
                              size_t bytes)
 {
     const groat_facts facts = {-1, -1, -1, -1, -1, -1};
-    groat__store_options options = {r->cache, 1 << 20, {NULL, NULL}};
+    groat__store_options options = {r->cache, 1 << 20, {NULL, NULL}, NULL};
     groat_context *context = rig_open(r);
     groat__store *store = NULL;
     groat_spec *spec = NULL;

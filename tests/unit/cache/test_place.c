@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_place.c: where a store is kept when its folder is on a network file
+ * system.  What statfs says of a folder is this program's to decide.
+ */
+#include "fixture.h"
+
+#include <dlfcn.h>
+#include <sys/vfs.h>
+
+static fixture fix;
+
+/* Folders that are on NFS here; "": none. */
+static struct {
+    char one[300];
+    char other[300];
+} networks;
+
+int statfs(const char *path, struct statfs *out)
+{
+    int (*next)(const char *, struct statfs *);
+    void *symbol = dlsym(RTLD_NEXT, "statfs");
+    int rc;
+
+    memcpy(&next, &symbol, sizeof(next));
+    rc = next(path, out);
+    if (rc == 0 &&
+        (strcmp(path, networks.one) == 0 || strcmp(path, networks.other) == 0))
+        out->f_type = 0x6969;
+    return rc;
+}
+
+static char local[300];
+
+static void setup(void)
+{
+    fixture_make(&fix);
+    memset(&networks, 0, sizeof(networks));
+    (void)snprintf(networks.one, sizeof(networks.one), "%s", fix.dir);
+    (void)snprintf(local, sizeof(local), "%s/local", fix.root);
+}
+
+static void teardown(void)
+{
+    fixture_drop(&fix);
+}
+
+static groat__store *open_local(const char *dir)
+{
+    const groat__store_options options = {
+        fix.dir, 4 * MIB, {fixture_log, &fix}, dir};
+    groat__store *store = NULL;
+
+    ck_assert_int_eq(groat__store_open(&options, &store, &fix.error), GROAT_OK);
+    return store;
+}
+
+static bool is_in(const groat__store *store, const char *dir)
+{
+    const char *path = groat__store_path(store);
+
+    return strncmp(path, dir, strlen(dir)) == 0 && path[strlen(dir)] == '/';
+}
+
+START_TEST(store_leaves_the_network)
+{
+    groat__store *store = open_local(local);
+    struct stat st;
+
+    ck_assert(is_in(store, local));
+    ck_assert_int_eq(stat(local, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 07777, 0700);
+    ck_assert_int_eq(fixture_said(&fix, "of this host alone"), 1);
+    ck_assert_int_eq(fixture_said(&fix, fix.dir), 1);
+    ck_assert_int_eq(fixture_said(&fix, "(nfs)"), 1);
+    kernel_put(store, 1, 500);
+    groat__store_close(store);
+    ck_assert_int_ne(access(fix.path, F_OK), 0);
+    store = open_local(local);
+    ck_hit(store, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+START_TEST(store_of_a_local_disk_stays)
+{
+    groat__store *store;
+
+    networks.one[0] = '\0';
+    store = open_local(local);
+    ck_assert(is_in(store, fix.dir));
+    ck_assert_int_eq(fixture_said(&fix, ""), 0);
+    ck_assert_int_ne(access(local, F_OK), 0);
+    groat__store_close(store);
+}
+END_TEST
+
+/* Where no folder of the host is to be had, a warning is better than none. */
+START_TEST(store_stays_with_a_warning)
+{
+    groat__store *store;
+
+    switch (_i) {
+    case 0: /* there is none, */
+        store = open_local(NULL);
+        break;
+    case 1: /* it is on the network as well, */
+        (void)snprintf(networks.other, sizeof(networks.other), "%s", local);
+        store = open_local(local);
+        break;
+    case 2: /* others may write it, */
+        ck_assert_int_eq(mkdir(local, 0700), 0);
+        ck_assert_int_eq(chmod(local, 0777), 0);
+        store = open_local(local);
+        ck_assert_int_eq(fixture_said(&fix, "others may write it"), 1);
+        break;
+    default: /* or it is none. */
+        file_write(local, "", 0);
+        store = open_local(local);
+        ck_assert_int_eq(fixture_said(&fix, "is not a folder"), 1);
+        break;
+    }
+    ck_assert(is_in(store, fix.dir));
+    ck_assert_int_eq(fixture_said(&fix, "set GROAT_CACHE_DIR"), 1);
+    kernel_put(store, 1, 500);
+    ck_hit(store, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("place");
+    TCase *tests = tcase_create("place");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, store_leaves_the_network);
+    tcase_add_test(tests, store_of_a_local_disk_stays);
+    tcase_add_loop_test(tests, store_stays_with_a_warning, 0, 4);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
