@@ -18,6 +18,7 @@
 #include "cache/internal.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ static void take_over(groat__store *store)
     groat__stamps_forget(store);
     store->lease.owner = 0;
     store->lease.held = 0;
+    free(store->lease.renewer); /* its thread is not here */
     store->lease.renewer = NULL;
     /* Not destroyed: who waits at it is in the parent. */
     memset(&store->lease.bell, 0, sizeof(store->lease.bell));

@@ -70,7 +70,8 @@ static int tell(void *user, const groat_cache_entry *entry)
     groat__str target = {0};
     int stop;
 
-    if (groat__key_read(entry->identity, &spec, &target)) {
+    if (groat__key_read(entry->identity, &spec, &target) && spec.len > 0 &&
+        target.len > 0) {
         full.spec = spec.data;
         full.target = target.data;
     }

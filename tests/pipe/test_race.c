@@ -23,6 +23,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+    held_restore();
     rig_drop(&fix);
 }
 

@@ -15,12 +15,14 @@ static const char target[] = "cpu:gfx950";
 
 static void setup(void)
 {
+    (void)held_own();
     rig_make(&fix);
     rig_write_adder(&fix);
 }
 
 static void teardown(void)
 {
+    held_restore();
     rig_drop(&fix);
 }
 
