@@ -6,4 +6,8 @@ EXTRA_DIST += \
 	%D%/paged_sum/args.h \
 	%D%/paged_sum/main.c \
 	%D%/paged_sum/paged_sum.h \
-	%D%/paged_sum/params.def
+	%D%/paged_sum/params.def \
+	%D%/paged_sum/sum.c \
+	%D%/paged_sum/sum.h \
+	%D%/server/README.md \
+	%D%/server/server.c

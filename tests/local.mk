@@ -318,6 +318,7 @@ groat_cli_tests = \
 	%D%/cli/manual.sh \
 	%D%/cli/prewarm.sh \
 	%D%/cli/run.sh \
+	%D%/cli/server.sh \
 	%D%/cli/store.sh \
 	%D%/cli/streams.sh \
 	%D%/cli/usage.sh

@@ -21,7 +21,7 @@ export LD_LIBRARY_PATH
 
 # Flags are lists of words.
 if ${CC:-cc} -std=c11 -Wall -Wextra -Werror ${GROAT_SANITIZE_FLAGS-} \
-    -I"$work/include" "$example/main.c" -L"$build/.libs" -lgroat \
+    -I"$work/include" "$example/main.c" "$example/sum.c" -L"$build/.libs" -lgroat \
     -o "$work/sum" 2>"$err"; then
     pass 'the program compiles'
 else

@@ -1,0 +1,158 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# examples/server under requests from many threads, while other processes fill
+# the same store and one of them is killed again and again: every answer is
+# right, and nothing is compiled on the path of a request.
+. "$(dirname "$0")/common.sh"
+build=$(cd "${top_builddir:-$tree/build}" && pwd)
+
+pkg=${PKG_CONFIG:-pkg-config}
+if ! $pkg --exists libmicrohttpd jansson 2>/dev/null; then
+    echo "SKIP: libmicrohttpd is not installed"
+    exit 77
+fi
+if ! command -v python3 >/dev/null 2>&1; then
+    echo "SKIP: there is no python3 to ask the server"
+    exit 77
+fi
+LD_LIBRARY_PATH=$build/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+
+# Flags are lists of words.
+if ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror \
+    ${GROAT_SANITIZE_FLAGS-} -I"$build/include" -I"$tree/include" \
+    "$tree/examples/server/server.c" "$tree/examples/paged_sum/sum.c" \
+    $($pkg --cflags --libs libmicrohttpd jansson) -L"$build/.libs" -lgroat \
+    -lpthread -o "$work/server" 2>"$err"; then
+    pass 'the program compiles'
+else
+    fail 'the program compiles' "$(head -c 600 "$err")"
+    finish
+fi
+
+mkdir "$work/families"
+cp -r "$tree/examples/paged_sum" "$work/families/paged_sum"
+chmod -R u+w "$work/families"
+for depth in 16 64 128; do
+    echo "{\"spec\": \"paged_sum:depth=$depth\"}"
+done >"$work/served.jsonl"
+for depth in 32 48 80 96 112 144 160 176; do
+    echo "{\"spec\": \"paged_sum:depth=$depth\", \"target\": \"cpu:sm_90a\"}"
+done >"$work/others.jsonl"
+
+"$work/server" 2>"$err"
+[ $? -eq 2 ] && pass 'without its words: usage' || fail 'without its words: usage'
+echo '{"spec": "paged_sum:depth=17"}' >"$work/bad.jsonl"
+"$work/server" "$work/families" "$work/bad.jsonl" 0 cpu:sm_90a \
+    >"$out" 2>"$err"
+[ $? -eq 1 ] && pass 'a bad manifest' || fail 'a bad manifest'
+says 'a bad manifest: the value is named' 'depth=17'
+
+"$work/server" "$work/families" "$work/served.jsonl" 0 cpu:sm_90a \
+    >"$work/port" 2>"$work/talk" &
+server=$!
+trap 'kill -9 $server 2>/dev/null; chmod -R u+rwX "$work"; rm -rf "$work"' EXIT
+
+# Two others at the store all along; one is killed wherever it is.
+prewarm() {
+    "$groat" prewarm "$work/others.jsonl" --family-path "$work/families" -j 1 \
+        >/dev/null 2>&1
+}
+prewarm &
+second=$!
+(
+    for i in 1 2 3 4 5; do
+        "$groat" prewarm "$work/others.jsonl" -j 1 \
+            --family-path "$work/families" >/dev/null 2>&1 &
+        sleep 0.2
+        kill -9 $! 2>/dev/null
+        wait $! 2>/dev/null
+    done
+) 2>/dev/null &
+third=$!
+
+cat >"$work/ask.py" <<'END'
+import http.client
+import re
+import sys
+import threading
+import time
+import urllib.parse
+
+THREADS, EACH = 6, 30
+
+
+def get(path):
+    server = http.client.HTTPConnection("localhost", int(port), timeout=60)
+    server.request("GET", path)
+    answer = server.getresponse()
+    body = answer.read().decode()
+    server.close()
+    return answer.status, body
+
+
+def total(name):
+    figures = get("/metrics")[1]
+    return int(re.search(r"^%s (\d+)$" % re.escape(name), figures, re.M)[1])
+
+
+def load(index):
+    for i in range(EACH):
+        depth = (16, 64, 128)[(index + i) % 3]
+        spec = urllib.parse.quote("paged_sum:depth=%d" % depth)
+        answers.append(get("/sum?spec=" + spec))
+
+
+port = ""
+while not port:
+    port = open(sys.argv[1]).read().replace("port ", "").strip()
+    time.sleep(0.01)
+while get("/healthz")[0] != 200:
+    time.sleep(0.01)
+before = total("groat_compiles_total")
+answers = []
+threads = [threading.Thread(target=load, args=(i,)) for i in range(THREADS)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+right = sum(s == 200 and '"wrong": 0' in body and '"memory"' in body
+            for s, body in answers)
+print("right", right == THREADS * EACH, right)
+for path, status, words in (("/sum?spec=paged_sum:depth=256", 404, "sealed"),
+                            ("/sum?spec=%00%ff", 404, "invalid"),
+                            ("/sum?spec=" + "x" * 20000, 404, "invalid"),
+                            ("/sum", 404, "/healthz"), ("/", 404, "/sum")):
+    got = get(path)
+    good = got[0] == status and words in got[1]
+    print("path", good, path[:40], got[0])
+print("compiles", before == total("groat_compiles_total"), before)
+print("hits", total("groat_memory_hits_total") == THREADS * EACH)
+print("misses", total("groat_sealed_misses_total") == 1)
+print("healthy", get("/healthz") == (200, "ok\n"))
+END
+timeout 300 python3 "$work/ask.py" "$work/port" >"$out" 2>&1
+while read -r what good rest; do
+    case $good in
+    True) pass "$what $rest" ;;
+    *) fail "$what" "$good $rest" ;;
+    esac
+done <"$out"
+[ "$(grep -c True "$out")" -eq 10 ] && pass 'everything was asked' ||
+    fail 'everything was asked' "$(tail -n 3 "$out")$(tail -n 3 "$work/talk")"
+
+wait $second
+[ $? -eq 0 ] && pass 'the second process fills the store' ||
+    fail 'the second process fills the store'
+wait $third
+run prewarm "$work/others.jsonl" --family-path "$work/families" --check
+[ "$code" -eq 0 ] && pass 'and all of it is there' ||
+    fail 'and all of it is there' "$(head -c 300 "$out")"
+expect 'the store is sound' 0 cache verify
+
+kill -TERM $server
+wait $server
+[ $? -eq 0 ] && pass 'it ends when it is told to' ||
+    fail 'it ends when it is told to' "$(tail -n 5 "$work/talk")"
+finish
