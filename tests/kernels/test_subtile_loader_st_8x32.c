@@ -685,7 +685,7 @@ START_TEST(random_specs)
 
     open_grid(&g);
     grid_run_random(&g, cpu_targets, TARGETS,
-                    drive_number("GROAT_TEST_SPECS", 16), check_spec, NULL);
+                    drive_number("GROAT_TEST_SPECS", 8), check_spec, NULL);
     grid_close(&g);
 }
 END_TEST
