@@ -421,7 +421,7 @@ int mutants_main(const mutants_suite *given)
 {
     Suite *tests = suite_create(given->name);
     TCase *mutants = tcase_create(given->name);
-    int seeds = rig_is_tsan() ? 1 : given->seeds;
+    int seeds = is_tsan() ? 1 : given->seeds;
 
     suite = *given;
     if (suite.calls == NULL)

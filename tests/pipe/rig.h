@@ -34,16 +34,9 @@ enum { RIG_TARGETS = 3 };
 
 /* Fibers are dear where threads are sanitized, and one seed shows as much
  * there: what is looked for is races. */
-static inline bool rig_is_tsan(void)
-{
-    const char *sanitize = getenv("GROAT_SANITIZE");
-
-    return sanitize != NULL && strcmp(sanitize, "thread") == 0;
-}
-
 static inline int rig_seeds(void)
 {
-    return rig_is_tsan() ? 1 : 6;
+    return is_tsan() ? 1 : 6;
 }
 
 static inline void rig_log(void *user, int level, const char *line)

@@ -72,6 +72,14 @@ static inline unsigned test_step(void)
     return step == NULL ? 1 : (unsigned)strtoul(step, NULL, 10);
 }
 
+/* Whether this is a build for a detector of races. */
+static inline bool is_tsan(void)
+{
+    const char *sanitize = getenv("GROAT_SANITIZE");
+
+    return sanitize != NULL && strcmp(sanitize, "thread") == 0;
+}
+
 /* Numbers that are the same in every run. */
 static inline uint64_t next_random(uint64_t *state)
 {

@@ -189,7 +189,7 @@ START_TEST(reads_past_num_records_are_zeros)
     work.bytes = ways[_i].bytes;
     work.step = ways[_i].step;
     for (work.soffset = 0; work.soffset <= 32; work.soffset += 32) {
-        const unsigned step = rig_is_tsan() ? 5 : 1;
+        const unsigned step = is_tsan() ? 5 : 1;
 
         for (work.records = 0; work.records <= 36; work.records += step)
             ck_image(ways[_i].arch);

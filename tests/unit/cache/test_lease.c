@@ -652,7 +652,9 @@ static TCase *plain_tests(void)
     tcase_add_test(tcase, test_no_lease_from_a_locked_store);
     tcase_add_test(tcase, test_lease_outlives_its_file);
     tcase_add_test(tcase, test_no_lease_from_a_full_store);
-    tcase_add_test(tcase, test_leases_of_a_child);
+    /* The detector of races knows no threads of a child of several. */
+    if (!is_tsan())
+        tcase_add_test(tcase, test_leases_of_a_child);
     return tcase;
 }
 
