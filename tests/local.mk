@@ -413,6 +413,7 @@ EXTRA_DIST += \
 	%D%/tools/memcheck.supp
 
 noinst_HEADERS += \
+	%D%/fuzz/fuzz_file.h \
 	%D%/fuzz/spec_checks.h \
 	%D%/kernels/drive.h \
 	%D%/kernels/known.h \

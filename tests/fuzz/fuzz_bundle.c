@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "cache/cache.h"
+#include "tests/fuzz/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -92,18 +93,11 @@ static void use_bundle(groat__bundle *bundle, const char *dir)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const char *tmp = getenv("TMPDIR");
     groat__bundle *bundle = NULL;
-    char path[300];
-    char dir[256];
+    char path[FUZZ_PATH];
+    char dir[FUZZ_DIR];
 
-    (void)snprintf(dir, sizeof(dir), "%s/groat-fuzz-XXXXXX",
-                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    if (mkdtemp(dir) == NULL)
-        abort();
-    (void)snprintf(path, sizeof(path), "%s/bundle", dir);
-    if (groat__fs_write(path, data, size, 0600, NULL) != GROAT_OK)
-        abort();
+    fuzz_file(dir, path, "bundle", data, size);
     if (groat__bundle_open(path, &silent, &bundle, NULL) == GROAT_OK)
         use_bundle(bundle, dir);
     groat__bundle_close(bundle);

@@ -11,6 +11,7 @@
 
 #include "base/fs.h"
 #include "cache/cache.h"
+#include "tests/fuzz/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -58,19 +59,12 @@ static void use_store(groat__store *store)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const char *tmp = getenv("TMPDIR");
     groat__store_options options = {NULL, 1 << 20, {NULL, NULL}, NULL};
     groat__store *store = NULL;
-    char path[300];
-    char dir[256];
+    char path[FUZZ_PATH];
+    char dir[FUZZ_DIR];
 
-    (void)snprintf(dir, sizeof(dir), "%s/groat-fuzz-XXXXXX",
-                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    if (mkdtemp(dir) == NULL)
-        abort();
-    (void)snprintf(path, sizeof(path), "%s/groat.sqlite", dir);
-    if (groat__fs_write(path, data, size, 0600, NULL) != GROAT_OK)
-        abort();
+    fuzz_file(dir, path, "groat.sqlite", data, size);
     options.dir = dir;
     if (groat__store_open(&options, &store, NULL) == GROAT_OK)
         use_store(store);

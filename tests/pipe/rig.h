@@ -220,6 +220,18 @@ static inline groat_cache_stat rig_stat(groat_context *context)
     return stat;
 }
 
+/* A spec that is legal there; free it. */
+static inline groat_spec *rig_parse(rig *r, groat_context *context,
+                                    const char *text, const char *target)
+{
+    groat_spec *spec = NULL;
+    groat_status status =
+        groat_spec_parse(context, text, target, &spec, &r->error);
+
+    ck_assert_msg(status == GROAT_OK, "%s", r->error.text);
+    return spec;
+}
+
 static inline groat_kernel *rig_get(rig *r, groat_context *context,
                                     const char *spec, const char *target,
                                     groat_origin expected)

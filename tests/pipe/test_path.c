@@ -32,17 +32,6 @@ static groat_kernel_info info_of(const groat_kernel *kernel)
     return info;
 }
 
-static groat_spec *parse(groat_context *context, const char *text,
-                         const char *target)
-{
-    groat_spec *spec = NULL;
-    groat_status status =
-        groat_spec_parse(context, text, target, &spec, &fix.error);
-
-    ck_assert_msg(status == GROAT_OK, "%s", fix.error.text);
-    return spec;
-}
-
 /* ---- where a kernel comes from ----------------------------------------- */
 
 START_TEST(compiled_then_memory_then_disk)
@@ -89,7 +78,7 @@ START_TEST(info_of_a_kernel)
     groat_kernel_info stored;
     groat_context *context = rig_open(&fix);
     groat_context *other;
-    groat_spec *spec = parse(context, "adder:step=7", "cpu:sm_90a");
+    groat_spec *spec = rig_parse(&fix, context, "adder:step=7", "cpu:sm_90a");
     groat_kernel *kernel = NULL;
     char *identity = NULL;
     char key[33];
@@ -143,7 +132,7 @@ END_TEST
 START_TEST(built_ahead)
 {
     groat_context *context = rig_open(&fix);
-    groat_spec *spec = parse(context, "adder:step=9", "cpu:gfx942");
+    groat_spec *spec = rig_parse(&fix, context, "adder:step=9", "cpu:gfx942");
     groat_kernel_info info = {.size = sizeof(info)};
     groat_kernel_info bad = {.size = 1};
     void *binary = NULL;
@@ -308,8 +297,8 @@ END_TEST
 START_TEST(lookup_by_values)
 {
     groat_context *context = rig_open(&fix);
-    groat_spec *spec = parse(context, "adder", "cpu:gfx950");
-    groat_spec *other = parse(context, "adder", "cpu:gfx90a");
+    groat_spec *spec = rig_parse(&fix, context, "adder", "cpu:gfx950");
+    groat_spec *other = rig_parse(&fix, context, "adder", "cpu:gfx90a");
     groat_kernel *two = NULL;
     groat_kernel *three = NULL;
     groat_origin origin = GROAT_FROM_COMPILER;
@@ -363,7 +352,7 @@ START_TEST(refused_values)
         {"arch_wave_lanes", 32, "cannot be set"},
     };
     groat_context *context = rig_open(&fix);
-    groat_spec *spec = parse(context, "adder:step=5", "cpu:gfx950");
+    groat_spec *spec = rig_parse(&fix, context, "adder:step=5", "cpu:gfx950");
     int64_t value = 0;
 
     for (size_t i = 0; i < COUNT(refused); i++) {
@@ -393,7 +382,7 @@ START_TEST(the_default_target)
     ck_assert_ptr_eq(groat_kernel_lookup(context, "adder", "cpu:gfx950"),
                      kernel);
     ck_assert(rig_adds(context, NULL, kernel, 1));
-    spec = parse(context, "adder", NULL);
+    spec = rig_parse(&fix, context, "adder", NULL);
     ck_assert_str_eq(groat_spec_target(spec), "cpu:gfx950");
     ck_assert_ptr_eq(groat_kernel_lookup_spec(spec), kernel);
     groat_spec_free(spec);

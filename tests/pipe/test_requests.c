@@ -26,19 +26,9 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-static groat_spec *parse(groat_context *context, const char *text)
-{
-    groat_spec *spec = NULL;
-
-    ck_assert_msg(groat_spec_parse(context, text, target, &spec, &fix.error) ==
-                      GROAT_OK,
-                  "%s", fix.error.text);
-    return spec;
-}
-
 static groat_request *start(groat_context *context, const char *text)
 {
-    groat_spec *spec = parse(context, text);
+    groat_spec *spec = rig_parse(&fix, context, text, target);
     groat_request *request = NULL;
 
     ck_assert_int_eq(groat_kernel_start(spec, &request, &fix.error), GROAT_OK);
@@ -226,7 +216,7 @@ START_TEST(a_slot_changes_over)
     groat_context *context = rig_open(&fix);
     groat_kernel *fallback =
         rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
-    groat_spec *spec = parse(context, "adder:step=3");
+    groat_spec *spec = rig_parse(&fix, context, "adder:step=3", target);
     groat_slot *slot = NULL;
     groat_slot *empty = NULL;
 
@@ -261,7 +251,7 @@ START_TEST(slots_that_stay)
     groat_context *context = rig_open(&fix);
     groat_kernel *fallback =
         rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
-    groat_spec *spec = parse(context, "adder:step=3");
+    groat_spec *spec = rig_parse(&fix, context, "adder:step=3", target);
     groat_slot *slot = NULL;
 
     /* After the seal nothing is begun. */
@@ -285,7 +275,7 @@ START_TEST(slots_that_stay)
 
     break_adder();
     context = rig_open(&fix);
-    spec = parse(context, "adder:step=3");
+    spec = rig_parse(&fix, context, "adder:step=3", target);
     ck_assert_int_eq(groat_slot_open(spec, NULL, -1, &slot, &fix.error),
                      GROAT_OK);
     ck_assert_ptr_null(groat_slot_get(slot));
@@ -331,7 +321,7 @@ START_TEST(a_list_is_warmed)
     };
     groat_warm_result result = {.size = sizeof(result)};
     groat_context *context = rig_open(&fix);
-    groat_spec *spec = parse(context, "adder:step=2");
+    groat_spec *spec = rig_parse(&fix, context, "adder:step=2", target);
     seen s = {"", 0};
 
     ck_assert_int_eq(groat_build(spec, NULL, NULL, NULL, NULL), GROAT_OK);

@@ -26,16 +26,6 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-static groat_spec *parse(groat_context *context, const char *text)
-{
-    groat_spec *spec = NULL;
-
-    ck_assert_msg(groat_spec_parse(context, text, target, &spec, &fix.error) ==
-                      GROAT_OK,
-                  "%s", fix.error.text);
-    return spec;
-}
-
 static groat_status try_get(groat_context *context, const char *spec,
                             groat_kernel **kernel, groat_origin *origin)
 {
@@ -49,7 +39,7 @@ START_TEST(sealed_hits_and_misses)
     groat_context *context = rig_open(&fix);
     groat_kernel *kernel =
         rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_COMPILER);
-    groat_spec *spec = parse(context, "adder:step=3");
+    groat_spec *spec = rig_parse(&fix, context, "adder:step=3", target);
     groat_kernel *other = NULL;
 
     groat_seal(context);
@@ -124,7 +114,7 @@ START_TEST(more_misses_than_are_kept)
 {
     enum { MISSES = 3 * GROAT__SEAL_NAMES };
     groat_context *context = rig_open(&fix);
-    groat_spec *spec = parse(context, "adder");
+    groat_spec *spec = rig_parse(&fix, context, "adder", target);
     unsigned step = test_step();
     uint64_t count = 0;
 
@@ -159,7 +149,7 @@ START_TEST(a_miss_names_the_nearest)
     (void)rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_COMPILER);
     (void)rig_get(&fix, context, "adder:step=5,doubled=7", target,
                   GROAT_FROM_COMPILER);
-    spec = parse(context, "adder:step=9");
+    spec = rig_parse(&fix, context, "adder:step=9", target);
     ck_assert_int_eq(groat_build(spec, NULL, NULL, NULL, &fix.error), GROAT_OK);
     ck_assert_int_eq(groat_spec_key(spec, key, NULL, &fix.error), GROAT_OK);
     groat_spec_free(spec);
@@ -302,7 +292,7 @@ START_TEST(failures_are_known_for_longer_and_longer)
 {
     static const double seconds[] = {1, 2, 4, 8, 16, 32, 60, 60};
     groat_context *context = open_failing();
-    groat_spec *spec = parse(context, "broken");
+    groat_spec *spec = rig_parse(&fix, context, "broken", target);
 
     for (int i = 0; i < (int)COUNT(seconds); i++) {
         ck_try(context, "broken", i + 1);
@@ -445,7 +435,7 @@ START_TEST(a_child_waits_for_nobody)
     options.flags = GROAT_OPEN_NO_DISK;
     context = rig_open_with(&fix, &options);
     (void)rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
-    spec = parse(context, "adder:step=2");
+    spec = rig_parse(&fix, context, "adder:step=2", target);
     held_close();
     ck_assert_int_eq(groat_kernel_start(spec, &request, NULL), GROAT_OK);
     while (held_runs() < 2)

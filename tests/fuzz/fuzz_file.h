@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fuzz_file.h - the input of a fuzzer as a file in a folder of its own.
+ */
+#ifndef GROAT_FUZZ_FILE_H
+#define GROAT_FUZZ_FILE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/fs.h"
+
+enum { FUZZ_DIR = 256, FUZZ_PATH = 300 };
+
+/* Makes the folder, and the file in it; remove both. */
+static inline void fuzz_file(char dir[FUZZ_DIR], char path[FUZZ_PATH],
+                             const char *name, const uint8_t *data, size_t size)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    (void)snprintf(dir, FUZZ_DIR, "%s/groat-fuzz-XXXXXX",
+                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
+    if (mkdtemp(dir) == NULL)
+        abort();
+    (void)snprintf(path, FUZZ_PATH, "%.255s/%.40s", dir, name);
+    if (groat__fs_write(path, data, size, 0600, NULL) != GROAT_OK)
+        abort();
+}
+
+#endif
