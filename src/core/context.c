@@ -30,10 +30,7 @@ void groat_free(void *memory)
 
 double groat__now_ms(void)
 {
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+    return (double)groat__now_ns() * 1e-6;
 }
 
 static void free_texts(char **texts)

@@ -159,7 +159,10 @@ const groat_family *groat__context_family(void *context, const char *name,
 groat_status groat__families_load(groat_context *context, const char *path,
                                   groat_error *error);
 
-/* flight.c.  Enter with the key of a kernel: gives the kernel when it is in
+/* flight.c: the kernel of a key in memory, or NULL; with the lock held. */
+groat_kernel *groat__kernel_known(const groat_context *context,
+                                  const groat__digest *key);
+/* Enter with the key of a kernel: gives the kernel when it is in
  * memory (retained); else makes the caller the leader of a new flight (*kernel
  * NULL, *flight set; it must call land) or waits for the leader and gives its
  * result.  The leader of a flight behind a build has what was built in *made,

@@ -2,8 +2,9 @@
  *
  * explain.c says where a kernel would come from, and why not from nearer.
  *
- * Invariant: nothing is compiled, loaded, counted as a use or changed; what is
- * told may have changed when the caller reads it.
+ * Invariant: nothing is compiled, loaded or changed, and no use of an entry is
+ * counted (a bundle counts that it was asked); what is told may have changed
+ * when the caller reads it.
  * Locking: those of the layers that are asked, one after the other.
  */
 #include <stdio.h>
@@ -18,15 +19,12 @@ enum { EXPLANATION_BYTES = sizeof(groat_explanation) };
 
 static bool is_in_memory(groat_context *context, const groat__digest *key)
 {
-    groat_kernel *kernel;
+    bool known;
 
     (void)pthread_mutex_lock(&context->lock);
-    kernel = context->kernels;
+    known = groat__kernel_known(context, key) != NULL;
     (void)pthread_mutex_unlock(&context->lock);
-    while (kernel != NULL &&
-           memcmp(&kernel->key, key, sizeof(kernel->key)) != 0)
-        kernel = kernel->next;
-    return kernel != NULL;
+    return known;
 }
 
 /* A bundle is asked for the entry itself: it reads no list. */
@@ -76,11 +74,13 @@ static groat_status look(groat_context *context, const groat__digest *key,
     groat__nearest n;
     groat_status status = GROAT_OK;
 
-    groat__nearest_start(&n, identity);
-    groat__nearest_store(context, &n, true);
     if (is_in_memory(context, key)) {
         say(out, GROAT_FROM_MEMORY, "it is in memory");
-    } else if (n.distance == 0) {
+        return GROAT_OK;
+    }
+    groat__nearest_start(&n, identity);
+    groat__nearest_store(context, &n, true);
+    if (n.distance == 0) {
         say(out, GROAT_FROM_DISK, "it is in the store");
     } else if (is_in_bundle(context, key, identity)) {
         say(out, GROAT_FROM_BUNDLE, "it is in a bundle");

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "core/core.h"
 
-static groat_kernel *find_kernel(groat_context *context,
-                                 const groat__digest *key)
+groat_kernel *groat__kernel_known(const groat_context *context,
+                                  const groat__digest *key)
 {
     for (groat_kernel *k = context->kernels; k != NULL; k = k->next)
         if (memcmp(k->key.bytes, key->bytes, sizeof(key->bytes)) == 0)
@@ -108,7 +108,7 @@ groat_status groat__flight_enter(groat_context *context,
     (void)pthread_mutex_lock(&context->lock);
     /* Behind a build there is something to load, and nobody who does. */
     while (status == GROAT_OK && *flight == NULL && *kernel == NULL) {
-        groat_kernel *known = find_kernel(context, key);
+        groat_kernel *known = groat__kernel_known(context, key);
         groat__flight *running = find_flight(context, key);
 
         if (known != NULL)

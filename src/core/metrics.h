@@ -8,7 +8,7 @@
 
 /* What takes time on the way to a kernel. */
 typedef enum groat__stage {
-    GROAT__STAGE_LOOKUP,  /* a get that memory answers; one of 64 is timed  */
+    GROAT__STAGE_LOOKUP,  /* a get by text that memory answers; 1 of 64    */
     GROAT__STAGE_READ,    /* from store or bundle, compared and verified    */
     GROAT__STAGE_COMPILE, /* with making the source                         */
     GROAT__STAGE_PUT,     /* into the store                                 */
