@@ -402,6 +402,7 @@ EXTRA_DIST += \
 	%D%/cli/common.sh \
 	%D%/cli/inject.c \
 	%D%/bench/NOTES.md \
+	%D%/bench/bench.h \
 	%D%/report.sh \
 	%D%/style/lib.sh \
 	%D%/style/state.allow \

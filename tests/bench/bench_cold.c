@@ -7,41 +7,17 @@
  * process, begins with another key, so that both sides compile as much at a
  * time.  More than 10 compiles on a side is an error.
  */
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "groat.h"
+#include "tests/bench/bench.h"
 
 enum { WORKERS = 8, KEYS = 10, ROUNDS = 5 };
-
-static double now_ms(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
-static void die(const char *what)
-{
-    fprintf(stderr, "bench_cold: %s\n", what);
-    exit(1);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
 
 typedef struct worker {
     pthread_t thread;
@@ -129,36 +105,18 @@ static unsigned start_processes(const char *dir, const char *target,
 static double cold_start(const char *target, unsigned processes,
                          unsigned threads)
 {
-    const char *tmp = getenv("TMPDIR");
     char dir[256];
     unsigned compiles;
     double start;
 
-    (void)snprintf(dir, sizeof(dir), "%s/groat-bench-XXXXXX",
-                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    if (mkdtemp(dir) == NULL)
-        die(dir);
-    start = now_ms();
+    make_dir(dir);
+    start = now_ns() * 1e-6;
     compiles = start_processes(dir, target, processes, threads);
-    start = now_ms() - start;
-    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    start = now_ns() * 1e-6 - start;
+    remove_dir(dir);
     if (compiles != KEYS)
         die("a key was compiled more than once");
     return start;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values)
-{
-    qsort(values, ROUNDS, sizeof(*values), compare);
-    return values[ROUNDS / 2];
 }
 
 int main(int argc, char **argv)
@@ -177,14 +135,15 @@ int main(int argc, char **argv)
             one[i] = cold_start(target, 1, WORKERS);
         ratios[i] = many[i] / one[i];
     }
-    (void)median(ratios); /* sorted: the range */
+    (void)median(ratios, ROUNDS); /* sorted: the range */
     printf("{\n  \"format\": 1,\n"
            "  \"target\": \"%s\", \"keys\": %d, \"rounds\": %d,\n"
            "  \"processes\": {\"count\": %d, \"compiles\": %d, \"ms\": %.1f},\n"
            "  \"threads\": {\"count\": %d, \"compiles\": %d, \"ms\": %.1f},\n"
            "  \"processes_to_threads\": %.2f,\n"
            "  \"processes_to_threads_range\": [%.2f, %.2f]\n}\n",
-           target, KEYS, ROUNDS, WORKERS, KEYS, median(many), WORKERS, KEYS,
-           median(one), ratios[ROUNDS / 2], ratios[0], ratios[ROUNDS - 1]);
+           target, KEYS, ROUNDS, WORKERS, KEYS, median(many, ROUNDS), WORKERS,
+           KEYS, median(one, ROUNDS), ratios[ROUNDS / 2], ratios[0],
+           ratios[ROUNDS - 1]);
     return 0;
 }

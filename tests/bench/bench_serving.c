@@ -13,7 +13,6 @@
  * Both sides of a ratio are taken in turn.
  */
 #include <dlfcn.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "groat.h"
+#include "tests/bench/bench.h"
 
 enum {
     TURNS = 7,
@@ -36,62 +35,10 @@ enum {
 static const char target[] = "cpu:gfx950";
 static const char hot[] = "tile_loader_lds:tile_rows=64";
 
-static double now_us(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-static void die(const char *what)
-{
-    fprintf(stderr, "bench_serving: %s\n", what);
-    exit(1);
-}
-
 static void check(groat_status status, const groat_error *error)
 {
     if (status != GROAT_OK)
         die(error->text);
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values)
-{
-    qsort(values, TURNS, sizeof(*values), compare);
-    return values[TURNS / 2];
-}
-
-static void make_dir(char dir[256])
-{
-    const char *tmp = getenv("TMPDIR");
-
-    (void)snprintf(dir, 256, "%s/groat-bench-XXXXXX",
-                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    if (mkdtemp(dir) == NULL)
-        die(dir);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
-static void remove_dir(const char *dir)
-{
-    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static groat_context *open_in(const char *dir, const char *const *bundle)
@@ -145,13 +92,13 @@ static double hit_p99(groat_context *context, double *times)
     groat_error error = GROAT_ERROR_INIT;
 
     for (int i = 0; i < GETS; i++) {
-        double start = now_us();
+        double start = now_ns() * 1e-3;
         groat_kernel *kernel = NULL;
 
         check(groat_kernel_get(context, hot, target, &kernel, NULL, &error),
               &error);
         groat_kernel_release(kernel);
-        times[i] = now_us() - start;
+        times[i] = now_ns() * 1e-3 - start;
     }
     qsort(times, GETS, sizeof(*times), compare);
     return times[GETS - GETS / 100];
@@ -188,7 +135,8 @@ static void bench_hits(void)
     printf("  \"hit\": {\"gets\": %d, \"compiles_meanwhile\": %u, "
            "\"idle_p99_us\": %.3f, \"busy_p99_us\": %.3f, "
            "\"busy_to_idle\": %.2f},\n",
-           GETS, built, median(idle), median(busy), median(ratios));
+           GETS, built, median(idle, TURNS), median(busy, TURNS),
+           median(ratios, TURNS));
     groat_close(context);
     remove_dir(dir);
     free(times);
@@ -269,7 +217,7 @@ static double start_warm(const char *const *bundle, double *first)
 
     make_dir(dir);
     context = open_in(dir, bundle);
-    start = now_us();
+    start = now_ns() * 1e-3;
     for (unsigned i = 0; i < KERNELS; i++) {
         groat_kernel *kernel = NULL;
         char text[96];
@@ -279,11 +227,11 @@ static double start_warm(const char *const *bundle, double *first)
               &error);
         groat_kernel_release(kernel);
         if (i == 0) {
-            *first = now_us() - start;
-            start = now_us();
+            *first = now_ns() * 1e-3 - start;
+            start = now_ns() * 1e-3;
         }
     }
-    start = now_us() - start;
+    start = now_ns() * 1e-3 - start;
     check(groat_cache_stat_get(context, &stat, &error), &error);
     if (stat.compiles != 0)
         die("a kernel of the bundle was compiled");
@@ -295,7 +243,7 @@ static double start_warm(const char *const *bundle, double *first)
 static double load_raw(const char *dir)
 {
     void *loaded[KERNELS];
-    double start = now_us();
+    double start = now_ns() * 1e-3;
 
     for (unsigned i = 0; i < KERNELS; i++) {
         char path[300];
@@ -305,9 +253,9 @@ static double load_raw(const char *dir)
         if (loaded[i] == NULL)
             die(dlerror());
         if (i == 0)
-            start = now_us();
+            start = now_ns() * 1e-3;
     }
-    start = now_us() - start;
+    start = now_ns() * 1e-3 - start;
     for (unsigned i = 0; i < KERNELS; i++)
         (void)dlclose(loaded[i]);
     return start;
@@ -335,8 +283,8 @@ static void bench_warm_start(void)
     printf("  \"warm_start\": {\"kernels\": %d, \"compiles\": 0, "
            "\"first_ms\": %.2f, \"others_ms\": %.3f, \"raw_ms\": %.3f, "
            "\"others_to_raw\": %.2f},\n",
-           KERNELS, median(first) * 1e-3, median(warm) * 1e-3,
-           median(raw) * 1e-3, median(ratios));
+           KERNELS, median(first, TURNS) * 1e-3, median(warm, TURNS) * 1e-3,
+           median(raw, TURNS) * 1e-3, median(ratios, TURNS));
     remove_dir(dir);
 }
 

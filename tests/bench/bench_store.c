@@ -7,15 +7,14 @@
  * on; the ratio, of each turn by itself, is the figure to compare.
  */
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "cache/cache.h"
+#include "tests/bench/bench.h"
 
 enum { TURNS = 25, WARM_TURNS = 3, GETS = 2000 };
 
@@ -32,43 +31,6 @@ typedef struct side {
     double put_us;
     double file_ratio;
 } side;
-
-static double now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static void die(const char *what)
-{
-    fprintf(stderr, "bench_store: %s\n", what);
-    exit(1);
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof(*values), compare);
-    return values[count / 2];
-}
-
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
 
 /* As long as a real identity is. */
 static groat__digest kernel(unsigned n, char *identity, size_t size)
@@ -153,13 +115,9 @@ static void write_back(const char *dir)
 
 static void make_side(side *s)
 {
-    const char *tmp = getenv("TMPDIR");
     groat_cache_stat stat;
 
-    (void)snprintf(s->dir, sizeof(s->dir), "%s/groat-bench-XXXXXX",
-                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    if (mkdtemp(s->dir) == NULL)
-        die(s->dir);
+    make_dir(s->dir);
     open_store(s);
     fill(s);
     groat__store_close(s->store);
@@ -176,7 +134,7 @@ static void make_side(side *s)
 static void remove_side(side *s)
 {
     groat__store_close(s->store);
-    (void)nftw(s->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    remove_dir(s->dir);
 }
 
 static void print_side(side *s)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bench.h - what the programs of this folder share: a clock, an end with words,
+ * medians, and a folder of their own.
+ */
+#ifndef GROAT_BENCH_H
+#define GROAT_BENCH_H
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static inline double now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static inline void die(const char *what)
+{
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);
+    exit(1);
+}
+
+static inline int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sorts them. */
+static inline double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), compare);
+    return values[count / 2];
+}
+
+static inline void make_dir(char dir[256])
+{
+    const char *tmp = getenv("TMPDIR");
+
+    (void)snprintf(dir, 256, "%s/groat-bench-XXXXXX",
+                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
+    if (mkdtemp(dir) == NULL)
+        die(dir);
+}
+
+static inline int remove_one(const char *path, const struct stat *st, int type,
+                             struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static inline void remove_dir(const char *dir)
+{
+    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+#endif
