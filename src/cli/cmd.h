@@ -240,16 +240,16 @@ int groat__cache_stat(groat__cli *cli);
 /* ---- cmd_bundle.c ------------------------------------------------------ */
 
 /* All about a bundle: members of the innermost JSON object. */
-void groat__bundle_json(groat__json *json, const groat_bundle_info *info);
+void groat__cmd_bundle_json(groat__json *json, const groat_bundle_info *info);
 
 /* The subcommands of groat cache; the words are as many as they want. */
-int groat__bundle_diff(groat__cli *cli);
-int groat__bundle_export(groat__cli *cli);
-int groat__bundle_import(groat__cli *cli);
-int groat__bundle_keygen(groat__cli *cli);
-int groat__bundle_merge(groat__cli *cli);
-int groat__bundle_sign(groat__cli *cli);
-int groat__bundle_verify(groat__cli *cli);
+int groat__cmd_bundle_diff(groat__cli *cli);
+int groat__cmd_bundle_export(groat__cli *cli);
+int groat__cmd_bundle_import(groat__cli *cli);
+int groat__cmd_bundle_keygen(groat__cli *cli);
+int groat__cmd_bundle_merge(groat__cli *cli);
+int groat__cmd_bundle_sign(groat__cli *cli);
+int groat__cmd_bundle_verify(groat__cli *cli);
 
 /* ---- the commands ------------------------------------------------------ */
 

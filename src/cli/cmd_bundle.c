@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-void groat__bundle_json(groat__json *json, const groat_bundle_info *info)
+void groat__cmd_bundle_json(groat__json *json, const groat_bundle_info *info)
 {
     groat__json_string(json, "path", info->path);
     groat__json_string(json, "problem", info->problem);
@@ -45,7 +45,7 @@ static int need_output(groat__cli *cli)
                              cli->words[0]);
 }
 
-int groat__bundle_export(groat__cli *cli)
+int groat__cmd_bundle_export(groat__cli *cli)
 {
     const groat__values *values = &cli->values;
     groat_error error = GROAT_ERROR_INIT;
@@ -61,7 +61,7 @@ int groat__bundle_export(groat__cli *cli)
     return say_written(cli, values->output, written);
 }
 
-int groat__bundle_import(groat__cli *cli)
+int groat__cmd_bundle_import(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;
     uint64_t imported = 0;
@@ -75,7 +75,7 @@ int groat__bundle_import(groat__cli *cli)
     return GROAT__EXIT_DONE;
 }
 
-int groat__bundle_merge(groat__cli *cli)
+int groat__cmd_bundle_merge(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;
     uint64_t written = 0;
@@ -90,7 +90,7 @@ int groat__bundle_merge(groat__cli *cli)
     return say_written(cli, cli->values.output, written);
 }
 
-int groat__bundle_sign(groat__cli *cli)
+int groat__cmd_bundle_sign(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;
     uint64_t written = 0;
@@ -105,7 +105,7 @@ int groat__bundle_sign(groat__cli *cli)
     return say_written(cli, cli->words[1], written);
 }
 
-int groat__bundle_keygen(groat__cli *cli)
+int groat__cmd_bundle_keygen(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;
     char public_key[65];
@@ -118,7 +118,7 @@ int groat__bundle_keygen(groat__cli *cli)
     return GROAT__EXIT_DONE;
 }
 
-int groat__bundle_verify(groat__cli *cli)
+int groat__cmd_bundle_verify(groat__cli *cli)
 {
     groat_bundle_info info = {.size = sizeof(info)};
     groat_error error = GROAT_ERROR_INIT;
@@ -127,7 +127,7 @@ int groat__bundle_verify(groat__cli *cli)
         return groat__cli_fail(cli, &error);
     groat__json_uint(&cli->json, "checked", info.entries);
     groat__json_object(&cli->json, "bundle");
-    groat__bundle_json(&cli->json, &info);
+    groat__cmd_bundle_json(&cli->json, &info);
     groat__json_end(&cli->json);
     if (!cli->values.json)
         (void)printf("%" PRIu64 " %s checked, %s%s\n", info.entries,
@@ -172,7 +172,7 @@ static int on_difference(void *user, groat_bundle_side side,
     return 0;
 }
 
-int groat__bundle_diff(groat__cli *cli)
+int groat__cmd_bundle_diff(groat__cli *cli)
 {
     comparison c = {cli, {.columns = 3, .right = 1u << 2}, 0};
     groat_error error = GROAT_ERROR_INIT;

@@ -66,7 +66,7 @@ static void stat_bundles(groat__cli *cli, groat__table *table)
         if (status) /* it cannot be read any more */
             info.problem = error.text;
         groat__json_object(&cli->json, NULL);
-        groat__bundle_json(&cli->json, &info);
+        groat__cmd_bundle_json(&cli->json, &info);
         groat__json_end(&cli->json);
         if (cli->values.json)
             continue;
@@ -272,7 +272,7 @@ static int verify(groat__cli *cli)
     uint64_t checked = 0, dropped = 0;
 
     if (cli->word_count > 1)
-        return groat__bundle_verify(cli);
+        return groat__cmd_bundle_verify(cli);
     if (groat_cache_verify(cli->context, &checked, &dropped, &error))
         return groat__cli_fail(cli, &error);
     say_count(cli, "checked", checked);
@@ -313,15 +313,16 @@ static const action actions[] = {
     {"verify", "BUNDLE or nothing", 0, 1, true, " trust ", verify},
     {"gc", NULL, 0, 0, true, " max-bytes ", gc},
     {"clear", NULL, 0, 0, true, "", clear},
-    {"export", NULL, 0, 0, true, " output key target ", groat__bundle_export},
+    {"export", NULL, 0, 0, true, " output key target ",
+     groat__cmd_bundle_export},
     {"import", "BUNDLE", 1, 1, true, " trust allow-unsigned ",
-     groat__bundle_import},
+     groat__cmd_bundle_import},
     {"merge", "BUNDLE...", 1, GROAT__WORDS_ANY, false, " output key ",
-     groat__bundle_merge},
-    {"diff", "two BUNDLEs", 2, 2, false, "", groat__bundle_diff},
-    {"sign", "BUNDLE", 1, 1, false, " key ", groat__bundle_sign},
+     groat__cmd_bundle_merge},
+    {"diff", "two BUNDLEs", 2, 2, false, "", groat__cmd_bundle_diff},
+    {"sign", "BUNDLE", 1, 1, false, " key ", groat__cmd_bundle_sign},
     {"keygen", "FILE, which is not there yet", 1, 1, false, "",
-     groat__bundle_keygen},
+     groat__cmd_bundle_keygen},
 };
 
 static const action *action_find(const char *name)

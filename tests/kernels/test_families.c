@@ -9,7 +9,7 @@
  * cpu targets always; the device of GROAT_TEST_TARGET too when that is set.
  * GROAT_TEST_SPECS says how many random specs, GROAT_TEST_SEED how they are
  * drawn, GROAT_TEST_FAMILY which family alone; CK_RUN_CASE=random leaves the
- * other specs out.
+ * other specs out, and random_on_device takes those of the device alone.
  */
 #include "cli/cmd.h"
 #include "tests/kernels/drive.h"
@@ -279,22 +279,40 @@ START_TEST(every_value_on_device)
 }
 END_TEST
 
+static void check_random(const groat_driver *driver, const char *const *targets,
+                         size_t count)
+{
+    draws from = {seed() + 1, 2};
+    grid g;
+
+    open_grid(&g, driver);
+    grid_run_random(&g, targets, count, drive_number("GROAT_TEST_SPECS", 2),
+                    check_spec, &from);
+    grid_close(&g);
+}
+
 START_TEST(random_specs)
 {
     const groat_driver *driver = groat__driver_at((size_t)_i);
     char text[TARGETS][48];
     const char *targets[TARGETS];
     size_t count;
-    draws from = {seed() + 1, 2};
-    grid g;
 
     if (!is_wanted(driver))
         return;
     count = cpu_targets(driver, text, targets);
-    open_grid(&g, driver);
-    grid_run_random(&g, targets, count, drive_number("GROAT_TEST_SPECS", 2),
-                    check_spec, &from);
-    grid_close(&g);
+    check_random(driver, targets, count);
+}
+END_TEST
+
+START_TEST(random_specs_on_device)
+{
+    const groat_driver *driver = groat__driver_at((size_t)_i);
+    const char *target = getenv("GROAT_TEST_TARGET");
+
+    ck_assert_ptr_nonnull(target); /* left out without */
+    if (is_wanted(driver))
+        check_random(driver, &target, 1);
 }
 END_TEST
 
@@ -303,6 +321,7 @@ int main(void)
     Suite *suite = suite_create("families");
     TCase *tests = tcase_create("families");
     TCase *drawn = tcase_create("random");
+    TCase *there = tcase_create("random_on_device");
     int families = 0;
 
     while (groat__driver_at((size_t)families) != NULL)
@@ -310,15 +329,21 @@ int main(void)
     tcase_set_timeout(tests, 900);
     tcase_set_timeout(drawn,
                       900 + 2 * (double)drive_number("GROAT_TEST_SPECS", 0));
+    tcase_set_timeout(there,
+                      900 + 2 * (double)drive_number("GROAT_TEST_SPECS", 0));
     tcase_add_checked_fixture(tests, drive_setup, drive_teardown);
     tcase_add_checked_fixture(drawn, drive_setup, drive_teardown);
+    tcase_add_checked_fixture(there, drive_setup, drive_teardown);
     tcase_add_loop_test(tests, every_value_on_cpu, 0, families);
     tcase_add_loop_test(drawn, random_specs, 0, families);
-    if (getenv("GROAT_TEST_TARGET") != NULL)
+    if (getenv("GROAT_TEST_TARGET") != NULL) {
         tcase_add_loop_test(tests, every_value_on_device, 0, families);
+        tcase_add_loop_test(there, random_specs_on_device, 0, families);
+    }
     (void)printf("GROAT_TEST_SEED=%llu\n", (unsigned long long)seed());
     (void)fflush(stdout);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, drawn);
+    suite_add_tcase(suite, there);
     return drive_main(suite);
 }
