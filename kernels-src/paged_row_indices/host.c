@@ -520,6 +520,45 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
     return groat__cache_plan(&w->cache, FAMILY, error);
 }
 
+/* The box of one side's tensor map. */
+static groat_kv_box map_box(const world *w, int plane)
+{
+    static const groat_swizzle swizzles[] = {
+        GROAT_SWIZZLE_NONE,
+        GROAT_SWIZZLE_32, [3] = GROAT_SWIZZLE_64, [7] = GROAT_SWIZZLE_128};
+    const side *s = &w->side[plane];
+    groat_kv_box b = GROAT_KV_BOX_INIT;
+
+    b.form = s->fold ? GROAT_KV_FOLDED : GROAT_KV_BASE;
+    b.order = s->inner ? GROAT_KV_CHUNK_INNER : GROAT_KV_CHUNK_OUTER;
+    b.swizzle = swizzles[w->span / 16 - 1];
+    b.page = (unsigned)w->cache.page;
+    b.tile_rows = (unsigned)s->rows;
+    b.tile_cols = (unsigned)s->cols;
+    b.slot_rows = (unsigned)s->slot_rows;
+    return b;
+}
+
+/* Strides that no tensor map of this form can have, before there is memory to
+ * make one of. */
+static groat_status check_maps(const world *w, groat_error *error)
+{
+    groat_kv_cache cache = w->cache.cache;
+    groat_status status = GROAT_OK;
+
+    cache.address = 4096; /* any that is aligned */
+    for (int plane = 0; plane < 2 && w->issue != THREADS; plane++) {
+        groat_kv_box b = map_box(w, plane);
+        groat_tensor tensor = GROAT_TENSOR_INIT;
+
+        if (status == GROAT_OK)
+            status =
+                groat_kv_tensor(&cache, (unsigned)plane,
+                                (unsigned)w->cache.layer, &b, &tensor, error);
+    }
+    return status;
+}
+
 static int64_t blocks_of(const world *w, const int64_t *v)
 {
     return w->entry == STREAM ? v[BLOCKS] * w->halves
@@ -560,6 +599,8 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     status = check(&w, v, error);
     if (status == GROAT_OK)
         status = look(spec, v, &w, error);
+    if (status == GROAT_OK)
+        status = check_maps(&w, error);
     if (status != GROAT_OK)
         return status;
     v[PITCH] = w.cache.pitch;
@@ -597,28 +638,6 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         groat__cache_fill_lengths(&w.cache, data);
 }
 
-/* The tensor map of one side. */
-static groat_status make_map(const groat_spec *spec, const world *w,
-                             const groat_kv_cache *cache, int plane,
-                             groat_tensor_map *map, groat_error *error)
-{
-    static const groat_swizzle swizzles[] = {
-        GROAT_SWIZZLE_NONE,
-        GROAT_SWIZZLE_32, [3] = GROAT_SWIZZLE_64, [7] = GROAT_SWIZZLE_128};
-    const side *s = &w->side[plane];
-    groat_kv_box b = GROAT_KV_BOX_INIT;
-
-    b.form = s->fold ? GROAT_KV_FOLDED : GROAT_KV_BASE;
-    b.order = s->inner ? GROAT_KV_CHUNK_INNER : GROAT_KV_CHUNK_OUTER;
-    b.swizzle = swizzles[w->span / 16 - 1];
-    b.page = (unsigned)w->cache.page;
-    b.tile_rows = (unsigned)s->rows;
-    b.tile_cols = (unsigned)s->cols;
-    b.slot_rows = (unsigned)s->slot_rows;
-    return groat_kv_tensor_map(spec, cache, (unsigned)plane,
-                               (unsigned)w->cache.layer, &b, map, error);
-}
-
 static groat_status bind(groat_context *context, const groat_spec *spec,
                          groat_plan *p, const uint64_t *addresses,
                          groat_error *error)
@@ -632,10 +651,14 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     status = look(spec, p->values, &w, error);
     cache = w.cache.cache;
     cache.address = addresses[CACHE];
-    for (int plane = 0; plane < 2 && w.issue != THREADS; plane++)
+    for (int plane = 0; plane < 2 && w.issue != THREADS; plane++) {
+        groat_kv_box b = map_box(&w, plane);
+
         if (status == GROAT_OK)
-            status = make_map(spec, &w, &cache, plane,
-                              plane == 0 ? &args.k_map : &args.v_map, error);
+            status = groat_kv_tensor_map(
+                spec, &cache, (unsigned)plane, (unsigned)w.cache.layer, &b,
+                plane == 0 ? &args.k_map : &args.v_map, error);
+    }
     if (status != GROAT_OK)
         return status;
     args.page_table = addresses[TABLE];

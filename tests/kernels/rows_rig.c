@@ -90,7 +90,9 @@ void rows_run_on(const char *target, const char *constants,
     char spec[ROWS_SPEC];
 
     (void)snprintf(spec, sizeof(spec), ROWS_FAMILY ":%s", constants);
-    drive_values(rows_driver(), values, "%s", arguments);
+    /* What cpu targets have by themselves: a device would take much more. */
+    drive_values(rows_driver(), values, "batch=2 heads=2 tiles=2 blocks=2 %s",
+                 arguments);
     drive_open(d, rows_context, rows_driver(), spec, target, values);
     drive_fill(d, how->seed);
     for (size_t i = 0; i < d->plan.buffer_count && how->alter != NULL; i++)
