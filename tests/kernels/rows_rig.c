@@ -161,76 +161,74 @@ static int64_t place_of(int64_t inner, int64_t span, int64_t row, int64_t col,
     }
 }
 
-/* A plane of the cache. */
+/* A plane of the cache, in rows: looked up once for a slot, for names are
+ * looked up slowly and bytes are many. */
 typedef struct source {
-    const drive *d;
-    int64_t plane, page, stride, from, dim_bytes;
+    const unsigned char *bytes;
+    const uint32_t *table;
+    int64_t page, from, dim_bytes;
+    int64_t heads, pitch, stride, row_bytes;
+    int64_t tokens;     /* of a block */
+    int64_t layer_rows; /* of a block, a plane and a layer */
+    int64_t ahead;      /* rows of a block before the plane's layer */
+    int64_t end;        /* rows of the cache's first layer and plane */
+    bool head_page;
 } source;
 
-static source source_of(const drive *d, int64_t plane)
+static int64_t tokens_of_block(const drive *d, const source *s)
 {
-    source s = {d,
-                rows_argument(d, "planes") == 1 ? 0 : plane,
-                rows_constant(d, "page_size"),
-                rows_argument(d, "stride"),
-                rows_constant(d, "from"),
-                rows_constant(d, "head_dim") * rows_constant(d, "elem_bytes")};
-
-    return s;
-}
-
-static int64_t tokens_of_block(const source *s)
-{
-    int64_t heads =
-        rows_argument(s->d, "head_page") ? rows_argument(s->d, "heads") : 1;
-
     if (s->page > 0)
         return s->page;
     /* Packed but for the stride, which these tests leave alone then. */
-    return s->stride / (rows_argument(s->d, "planes") *
-                        rows_argument(s->d, "layers") * heads);
+    return s->stride /
+           (rows_argument(d, "planes") * rows_argument(d, "layers") *
+            (s->head_page ? s->heads : 1));
 }
 
-/* Whether the cache has row `row` of a plane and layer: the last one is the
- * last token of the last block's. */
-static bool has_row(const source *s, int64_t row, int64_t rows_of_layer)
+static source source_of(const drive *d, int64_t plane)
 {
-    int64_t block = s->stride * rows_argument(s->d, "row_bytes");
-    int64_t blocks = (int64_t)s->d->plan.buffers[CACHE].bytes / block;
+    source s = {.bytes = d->host[CACHE], .table = d->host[TABLE]};
+    int64_t blocks;
 
-    return row < (blocks - 1) * s->stride + rows_of_layer;
+    s.page = rows_constant(d, "page_size");
+    s.from = rows_constant(d, "from");
+    s.dim_bytes = rows_constant(d, "head_dim") * rows_constant(d, "elem_bytes");
+    s.heads = rows_argument(d, "heads");
+    s.pitch = rows_argument(d, "pitch");
+    s.stride = rows_argument(d, "stride");
+    s.row_bytes = rows_argument(d, "row_bytes");
+    s.head_page = rows_argument(d, "head_page") != 0;
+    s.tokens = tokens_of_block(d, &s);
+    s.layer_rows = s.tokens * (s.head_page ? s.heads : 1);
+    s.ahead = ((rows_argument(d, "planes") == 1 ? 0 : plane) *
+                   rows_argument(d, "layers") +
+               rows_argument(d, "layer")) *
+              s.layer_rows;
+    blocks = (int64_t)d->plan.buffers[CACHE].bytes / (s.stride * s.row_bytes);
+    s.end = (blocks - 1) * s.stride + s.layer_rows;
+    return s;
 }
 
-/* Byte `col` of head `head` of key `key`; 0 where the head or the cache has
- * ended. */
-static int source_byte(const source *s, int64_t sequence, int64_t head,
-                       int64_t key, int64_t col)
+/* A row of `head` of key `key`; NULL where the cache has ended: the last row is
+ * the last token of the last block's. */
+static const unsigned char *source_row(const source *s, int64_t sequence,
+                                       int64_t head, int64_t key)
 {
-    const uint32_t *table = s->d->host[TABLE];
-    int64_t tokens = tokens_of_block(s);
-    int64_t row_bytes = rows_argument(s->d, "row_bytes");
-    int64_t heads = rows_argument(s->d, "heads");
-    bool head_page = rows_argument(s->d, "head_page") != 0;
-    int64_t layer_rows = tokens * (head_page ? heads : 1);
-    int64_t block =
-        s->from == PAGED
-            ? table[sequence * rows_argument(s->d, "pitch") + key / s->page]
-        : s->from == CONTINUOUS ? table[sequence]
-        : s->from == CONTIGUOUS ? sequence
-                                : 0;
+    int64_t block = s->from == PAGED
+                        ? s->table[sequence * s->pitch + key / s->page]
+                    : s->from == CONTINUOUS ? s->table[sequence]
+                    : s->from == CONTIGUOUS ? sequence
+                                            : 0;
     int64_t token = s->from == PAGED    ? key % s->page
-                    : s->from == RAGGED ? table[sequence] + key
+                    : s->from == RAGGED ? s->table[sequence] + key
                                         : key;
-    int64_t row = block * s->stride + (head_page ? head * tokens : 0) + token;
+    int64_t row =
+        block * s->stride + (s->head_page ? head * s->tokens : 0) + token;
 
-    if (col >= s->dim_bytes || !has_row(s, row, layer_rows))
-        return 0;
-    row += (s->plane * rows_argument(s->d, "layers") +
-            rows_argument(s->d, "layer")) *
-           layer_rows;
-    return ((const unsigned char *)
-                s->d->host[CACHE])[row * row_bytes +
-                                   (head_page ? 0 : head * s->dim_bytes) + col];
+    if (row >= s->end)
+        return NULL;
+    return s->bytes + (row + s->ahead) * s->row_bytes +
+           (s->head_page ? 0 : head * s->dim_bytes);
 }
 
 /* One slot of a block: keys [first, first + rows) of a sequence, `ahead` rows
@@ -269,19 +267,22 @@ static void fill_slot(const drive *d, const slot *s, unsigned char *image)
     int64_t slot_rows = rows_constant(d, s->v ? "v_slot_rows" : "k_slot_rows");
     int64_t inner = rows_constant(d, s->v ? "v_layout" : "k_layout");
     bool fill = rows_constant(d, s->v ? "v_fill" : "k_fill") != 0;
+    int64_t rows = copied(d, s);
     source from = source_of(d, s->v);
 
     for (int64_t r = 0; r < s->rows; r++) {
-        bool there = r < copied(d, s);
+        const unsigned char *row = NULL;
 
-        if (!there && !fill)
-            continue;
+        if (r < rows)
+            row = source_row(&from, s->sequence, s->head, s->first + r);
+        else if (!fill)
+            break;
         for (int64_t b = 0; b < s->cols; b++)
             image[place_of(inner, span, r + s->ahead,
                            s->chunks_ahead * span + b, slot_rows, width)] =
-                there ? (unsigned char)source_byte(&from, s->sequence, s->head,
-                                                   s->first + r, s->depth + b)
-                      : 0;
+                row == NULL || s->depth + b >= from.dim_bytes
+                    ? 0
+                    : row[s->depth + b];
     }
 }
 

@@ -306,7 +306,7 @@ START_TEST(arguments_that_are_refused)
         {"page_size=0", "stride=1023 batch=1", "has 1024 rows"},
         {"page_size=0", "stride=2047 batch=1 head_page=1", "has 2048 rows"},
         {"", "stride=2000000000", "less than 2147483648"},
-        {"page_size=64,k_layout=inner,v_layout=inner",
+        {"page_size=64,k_layout=inner,v_layout=inner,k_fold=1,v_fold=1",
          "stride=65 planes=1 layers=1 layer=0 heads=1", "multiples of 8"},
         {"", "batch=4096 heads=1024 tiles=1", "a grid has at most"},
     };
