@@ -21,7 +21,8 @@
 //   async_proxy_fence()          shared-memory stores known here come before
 //                                later accesses by wgmma and the engine
 //   tma_load<policy>(map, to, bar, at, issue)  a box of the tensor from
-//                                coordinates `at` on; `to` is a multiple of 128
+//                                coordinates `at` on; `to` is a multiple of 128,
+//                                at[0] elements one of 16 bytes
 //   tma_load_multicast<policy>(map, to, bar, at, ctas, issue)  to the blocks of
 //                                a mask, each on its own barrier
 //   tma_load_pair<policy>(...)   (arch::cta_group) bytes count at the even

@@ -67,7 +67,7 @@ GROAT_DEVICE void init(const job &j)
             mbarrier_init(j.q1_bar(n), 1);
         mbarrier_init(j.meeting(), consumer_threads);
         j.all_slots().init(copies == copies_cells ? producer_threads : 1,
-                           consumers);
+                           readers);
     }
 }
 

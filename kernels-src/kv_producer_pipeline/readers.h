@@ -61,10 +61,10 @@ template <typename user> struct consumer : by_pieces<consumer<user>> {
     }
 
   private:
-    // One arrival for each warp.
+    // The arrivals of a warp.
     GROAT_DEVICE void release(u32 slot) const
     {
-        release_pieces<0>(slot, elect());
+        release_pieces<0>(slot, lanes_release || elect());
     }
 
     template <int n>

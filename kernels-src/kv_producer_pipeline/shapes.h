@@ -22,6 +22,12 @@ constexpr bool with_products = entry == entry_scores || entry == entry_output;
 // Of P V they are not needed.
 constexpr bool with_queries = BM > 0 && entry != entry_output;
 constexpr u32 consumer_threads = 32 * consumers;
+// Who arrives when a slot has been read: a lane of each warp, behind the warp's
+// barrier.  Where threads store the slots, all lanes do: racecheck of NVIDIA's
+// compute-sanitizer sees those stores, but not that a warp's barrier orders the
+// other lanes' reads before them.
+constexpr bool lanes_release = copies == copies_cells;
+constexpr u32 readers = lanes_release ? consumer_threads : consumers;
 constexpr u32 producer_threads = 32 * producers;
 
 typedef kv_ring<slots, ring_pieces, slot_bytes, multicast ? 2 : 1> ring;

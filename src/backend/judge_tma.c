@@ -276,6 +276,20 @@ static uint64_t box_bytes(const struct groat_cpu_tensor_map *map)
     return bytes;
 }
 
+/* Seen on an H200: any other box ends the context, as an illegal instruction.
+ */
+static void check_columns(groat__judge *j, const groat__engine_copy *copy)
+{
+    int64_t byte = (int64_t)copy->at[0] * copy->map.elem_bytes;
+
+    if (byte % CHUNK != 0)
+        groat__judge_convict(
+            j,
+            "copies a box from byte %lld of rows on, coordinate %d of %u-byte "
+            "elements; boxes begin at multiples of %d bytes",
+            (long long)byte, copy->at[0], copy->map.elem_bytes, CHUNK);
+}
+
 static void check_mask(groat__judge *j, uint32_t ctas)
 {
     if (ctas == 0 || ctas >> j->block_count != 0)
@@ -323,6 +337,7 @@ void groat__judge_tma_load(struct groat_cpu_env *env, const void *map,
             j, "copies a box of rank %u of a tensor map of rank %u", rank,
             copy.map.rank);
     memcpy(copy.at, at, rank * sizeof(*at));
+    check_columns(j, &copy);
     check_to(j, to, bytes, TO_ALIGN);
     copy.bytes = (uint32_t)bytes;
     check_source(j, &copy);

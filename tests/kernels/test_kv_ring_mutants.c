@@ -94,7 +94,7 @@ static const mutant table[] = {
     {IMAGE, {RING, "mbarrier_init_fence();", 0, ""}, JUDGED},
     {IMAGE, {RUN, "async_proxy_fence();", 0, ""}, JUDGED},
     {IMAGE, {RUN, "meet_all();", 0, ""}, JUDGED},
-    {IMAGE, {INIT, "consumers);", 0, "consumers - 1);"}, JUDGED},
+    {IMAGE, {INIT, "readers);", 0, "readers - 1);"}, JUDGED},
     /* two blocks */
     {MANY, {MEET, "cluster_barrier();", 0, ";"}, JUDGED},
     {MANY, {RUN, "cluster_barrier();", 0, ";"}, JUDGED},

@@ -188,10 +188,10 @@ START_TEST(test_low_ranks)
     work.boxes = 1;
     work.bytes = 4096;
     j_map(1, 1, GROAT_CPU_SWIZZLE_NONE, (unsigned[]){200}, strides, line);
-    memcpy(work.at[0], (int[5]){100}, sizeof(work.at[0]));
+    memcpy(work.at[0], (int[5]){96}, sizeof(work.at[0]));
     j_passes(copy_boxes);
-    ck_assert_mem_eq(rig_j.out, rig_j.device + 100, 100);
-    for (unsigned i = 100; i < 128; i++)
+    ck_assert_mem_eq(rig_j.out, rig_j.device + 96, 104);
+    for (unsigned i = 104; i < 128; i++)
         ck_assert_uint_eq(rig_j.out[i], 0);
     ck_assert_uint_eq(rig_j.out[128], 0xCD);
     j_map(2, 2, GROAT_CPU_SWIZZLE_128B, dims, strides, box);
@@ -241,13 +241,13 @@ END_TEST
 /* ---- what does not fit -----------------------------------------------------
  */
 
-enum { TO, BAR, RANK_OF, TIMES, KNOBS };
+enum { TO, BAR, RANK_OF, TIMES, COLUMN, KNOBS };
 
 static unsigned knob[KNOBS];
 
 static void copy_one(const void *args)
 {
-    static const int at[5] = {0};
+    const int at[5] = {(int)knob[COLUMN]};
 
     (void)args;
     make(FULL, 1);
@@ -269,6 +269,7 @@ static void reset(void)
     knob[BAR] = FULL;
     knob[RANK_OF] = 2;
     knob[TIMES] = 1;
+    knob[COLUMN] = 0;
 }
 
 START_TEST(test_refusals)
@@ -288,6 +289,11 @@ START_TEST(test_refusals)
     knob[BAR] = 16;
     j_convicts(copy_one, "copies on an mbarrier at byte 16 of shared memory, "
                          "where none was made");
+    reset();
+    knob[COLUMN] = 4;
+    j_convicts(copy_one,
+               "copies a box from byte 8 of rows on, coordinate 4 of 2-byte "
+               "elements; boxes begin at multiples of 16 bytes");
     reset();
     rig_j.map.magic++;
     j_convicts(copy_one, "copies a box of a tensor map that "
