@@ -7,8 +7,6 @@
  *   put         what a store takes of the caller's time, of that of a compile
  *   warm_start  a list of kernels from a bundle, against loading the same
  *               files with dlopen
- *   cycles      growth of the resident set over compiles and evictions, with a
- *               compiler that copies its input
  *
  * Both sides of a ratio are taken in turn.
  */
@@ -19,8 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "groat.h"
 #include "tests/bench/bench.h"
@@ -28,8 +24,7 @@
 enum {
     TURNS = 7,
     GETS = 100000,
-    KERNELS = 24, /* of the warm start */
-    CYCLES = 2000
+    KERNELS = 24 /* of the warm start */
 };
 
 static const char target[] = "cpu:gfx950";
@@ -282,79 +277,9 @@ static void bench_warm_start(void)
     }
     printf("  \"warm_start\": {\"kernels\": %d, \"compiles\": 0, "
            "\"first_ms\": %.2f, \"others_ms\": %.3f, \"raw_ms\": %.3f, "
-           "\"others_to_raw\": %.2f},\n",
+           "\"others_to_raw\": %.2f}\n",
            KERNELS, median(first, TURNS) * 1e-3, median(warm, TURNS) * 1e-3,
            median(raw, TURNS) * 1e-3, median(ratios, TURNS));
-    remove_dir(dir);
-}
-
-/* ---- cycles ----------------------------------------------------------------
- */
-
-static double resident_mib(void)
-{
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-
-    if (file == NULL || fscanf(file, "%*d %ld", &pages) != 1)
-        die("/proc/self/statm");
-    (void)fclose(file);
-    return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
-}
-
-static void write_compiler(const char *path)
-{
-    FILE *file = fopen(path, "w");
-
-    if (file == NULL ||
-        fputs("#!/bin/sh\n"
-              "if [ \"$1\" = --version ]; then echo 'of a bench'; exit 0; fi\n"
-              "while [ \"$1\" != -o ]; do shift; done\n"
-              "exec cat >\"$2\"\n",
-              file) < 0 ||
-        fclose(file) != 0 || chmod(path, 0700) != 0)
-        die(path);
-}
-
-static void cycle(groat_context *context, unsigned n)
-{
-    groat_error error = GROAT_ERROR_INIT;
-    groat_spec *spec = NULL;
-    char text[96];
-
-    name_kernel(n, text);
-    check(groat_spec_parse(context, text, target, &spec, &error), &error);
-    check(groat_build(spec, NULL, NULL, NULL, &error), &error);
-    groat_spec_free(spec);
-}
-
-static void bench_cycles(void)
-{
-    groat_options options = GROAT_OPTIONS_INIT;
-    groat_error error = GROAT_ERROR_INIT;
-    groat_cache_stat stat = {.size = sizeof(stat)};
-    groat_context *context = NULL;
-    char compiler[300];
-    double before;
-    char dir[256];
-
-    make_dir(dir);
-    (void)snprintf(compiler, sizeof(compiler), "%s/compiler", dir);
-    write_compiler(compiler);
-    (void)setenv("GROAT_CXX", compiler, 1);
-    options.cache_dir = dir;
-    options.cache_max_bytes = 8 << 20;
-    check(groat_open(&options, &context, &error), &error);
-    for (unsigned n = 0; n < 200; n++)
-        cycle(context, n);
-    before = resident_mib();
-    for (unsigned n = 200; n < 200 + CYCLES; n++)
-        cycle(context, n);
-    check(groat_cache_stat_get(context, &stat, &error), &error);
-    printf("  \"cycles\": {\"compiles\": %d, \"evictions\": %llu, "
-           "\"growth_mib\": %.2f}\n",
-           CYCLES, (unsigned long long)stat.evictions, resident_mib() - before);
-    groat_close(context);
     remove_dir(dir);
 }
 
@@ -363,7 +288,6 @@ int main(void)
     printf("{\n  \"format\": 1,\n  \"target\": \"%s\",\n", target);
     bench_hits();
     bench_warm_start();
-    bench_cycles();
     printf("}\n");
     return 0;
 }
