@@ -487,8 +487,11 @@ style: all
 groat_bench_programs = \
 	%D%/bench/bench_cold \
 	%D%/bench/bench_key \
+	%D%/bench/bench_prewarm \
 	%D%/bench/bench_serving \
-	%D%/bench/bench_store
+	%D%/bench/bench_store \
+	%D%/bench/bench_warm
+%C%_bench_bench_warm_SOURCES = %D%/bench/bench_warm.c src/cli/raw.c
 EXTRA_PROGRAMS += $(groat_bench_programs)
 CLEANFILES += $(groat_bench_programs)
 bench: all $(groat_bench_programs) $(groat_soak_program)

@@ -155,6 +155,7 @@ if [ -n "$why" ]; then
     skip "a short soak: $why"
 elif soak 3 "$work/server" >"$out" 2>"$err"; then
     pass "a short soak: $(grep -c '^ok ' "$err") checks"
+    grep '^SKIP: ' "$err" # of it
 else
     fail 'a short soak' "$(grep -v '^ok ' "$err" | head -c 2000)"
 fi
