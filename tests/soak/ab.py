@@ -40,6 +40,8 @@ def run(url, concurrency, work, seconds=60, requests=MANY):
         raise Broken(f'ab -c {concurrency} {url}: exit {done.returncode}: '
                      f'{done.stderr.strip()[-300:]}')
     complete = int(number(done.stdout, 'Complete requests'))
+    if complete == 0:  # in so short a time, on so busy a machine
+        return Round(url, concurrency, seconds, 0, 0, 0, 0, 0, 0, 0)
     most = number(done.stdout, ' 100%')
     at = percentiles(table, complete, most)
     return Round(url, concurrency, number(done.stdout, 'Time taken for tests'),
@@ -57,7 +59,9 @@ def summary(rounds):
     """Of each concurrency: medians over its rounds, and the longest of all."""
     levels = []
     for level in sorted({r.concurrency for r in rounds}):
-        of = [r for r in rounds if r.concurrency == level]
+        of = [r for r in rounds if r.concurrency == level and r.complete]
+        if not of:
+            continue
         levels.append({
             'concurrency': level,
             'rounds': len(of),
