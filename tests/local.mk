@@ -404,6 +404,13 @@ EXTRA_DIST += \
 	%D%/bench/NOTES.md \
 	%D%/bench/bench.h \
 	%D%/report.sh \
+	%D%/soak/README.md \
+	%D%/soak/ab.py \
+	%D%/soak/actors.py \
+	%D%/soak/parts.sh \
+	%D%/soak/procs.py \
+	%D%/soak/soak.py \
+	%D%/soak/soak.sh \
 	%D%/style/lib.sh \
 	%D%/style/state.allow \
 	%D%/kernels/tma_probe/params.def \
@@ -480,15 +487,25 @@ style: all
 groat_bench_programs = \
 	%D%/bench/bench_cold \
 	%D%/bench/bench_key \
+	%D%/bench/bench_prewarm \
 	%D%/bench/bench_serving \
-	%D%/bench/bench_store
+	%D%/bench/bench_store \
+	%D%/bench/bench_warm
+%C%_bench_bench_warm_SOURCES = %D%/bench/bench_warm.c src/cli/raw.c
 EXTRA_PROGRAMS += $(groat_bench_programs)
 CLEANFILES += $(groat_bench_programs)
-bench: all $(groat_bench_programs)
+bench: all $(groat_bench_programs) $(groat_soak_program)
 	./groat$(EXEEXT) bench --json
-	@for program in $(groat_bench_programs); do \
+	@for program in $(groat_bench_programs) $(groat_soak_program); do \
 		./$$program || exit 1; \
 	done
+
+# The example server under load for GROAT_SOAK_SECONDS (1800), see soak/README;
+# tests/cli/server.sh does the same for some seconds.
+groat_soak_program = %D%/soak/cycles
+check_PROGRAMS += $(groat_soak_program)
+check-soak: all $(groat_soak_program)
+	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/%D%/soak/soak.sh
 
 clean-local:
 	rm -rf %D%/cache-home %D%/isa/objects

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench.h - what the programs of this folder share: a clock, an end with words,
+ * bench.h - what the programs of this folder share: clocks, an end with words,
  * medians, and a folder of their own.
  */
 #ifndef GROAT_BENCH_H
 #define GROAT_BENCH_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,6 +19,15 @@ static inline double now_ns(void)
     struct timespec now;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* Of this thread, of a processor: what other load does not make longer. */
+static inline double spent_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
@@ -34,6 +45,16 @@ static inline int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* That this process may use. */
+static inline unsigned count_cores(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) != 0)
+        die("sched_getaffinity");
+    return (unsigned)CPU_COUNT(&set);
+}
+
 /* Sorts them. */
 static inline double median(double *values, size_t count)
 {
@@ -49,6 +70,20 @@ static inline void make_dir(char dir[256])
                    tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
     if (mkdtemp(dir) == NULL)
         die(dir);
+}
+
+static inline unsigned count_files(const char *dir)
+{
+    DIR *folder = opendir(dir);
+    const struct dirent *entry;
+    unsigned files = 0;
+
+    if (folder == NULL)
+        die(dir);
+    while ((entry = readdir(folder)) != NULL)
+        files += entry->d_name[0] != '.';
+    (void)closedir(folder);
+    return files;
 }
 
 static inline int remove_one(const char *path, const struct stat *st, int type,

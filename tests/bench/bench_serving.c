@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_serving.c: prints, as one JSON object, what a server sees of groat on a
- * cpu target:
+ * bench_serving.c [THREADS]: prints, as one JSON object, what a server sees of
+ * groat on a cpu target:
  *
- *   hit         a get from memory, alone and while another thread compiles
- *   put         what a store takes of the caller's time, of that of a compile
- *   warm_start  a list of kernels from a bundle, against loading the same
- *               files with dlopen
- *   cycles      growth of the resident set over compiles and evictions, with a
- *               compiler that copies its input
+ *   hit      a get from memory, alone and while another thread compiles
+ *   threads  look-ups a second of one kernel by its spec's text, of THREADS
+ * (16, or the cores if these are less) together, against as many times those of
+ * one; gets and releases, too, which count in a counter of the context and one
+ * of the kernel
  *
- * Both sides of a ratio are taken in turn.
+ * Both sides of a ratio are taken in turn.  A rate in processor time leaves out
+ * when other load has run instead.
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "groat.h"
 #include "tests/bench/bench.h"
@@ -28,8 +25,9 @@
 enum {
     TURNS = 7,
     GETS = 100000,
-    KERNELS = 24, /* of the warm start */
-    CYCLES = 2000
+    LOOKUPS = 2000000, /* of each thread */
+    THREADS = 16,
+    THREADS_MAX = 1024
 };
 
 static const char target[] = "cpu:gfx950";
@@ -41,16 +39,13 @@ static void check(groat_status status, const groat_error *error)
         die(error->text);
 }
 
-static groat_context *open_in(const char *dir, const char *const *bundle)
+static groat_context *open_in(const char *dir)
 {
     groat_options options = GROAT_OPTIONS_INIT;
     groat_error error = GROAT_ERROR_INIT;
     groat_context *context = NULL;
 
     options.cache_dir = dir;
-    options.bundles = bundle;
-    options.bundle_count = bundle == NULL ? 0 : 1;
-    options.allow_unsigned = 1;
     check(groat_open(&options, &context, &error), &error);
     return context;
 }
@@ -117,7 +112,7 @@ static void bench_hits(void)
     if (times == NULL)
         die("no memory");
     make_dir(dir);
-    context = open_in(dir, NULL);
+    context = open_in(dir);
     (void)hit_p99(context, times);
     for (int i = 0; i < TURNS; i++) {
         builder b = {.context = context};
@@ -142,228 +137,131 @@ static void bench_hits(void)
     free(times);
 }
 
-/* ---- puts, and a warm start ------------------------------------------------
+/* ---- threads ---------------------------------------------------------------
  */
 
-static void name_kernel(unsigned i, char out[96])
-{
-    (void)snprintf(out, 96, "tile_loader_lds:ld=%u", 1024 + 16 * i);
-}
+typedef struct seeker {
+    pthread_t thread;
+    groat_context *context;
+    pthread_barrier_t *start;
+    bool get;    /* and release, instead of a look-up */
+    double rate; /* a microsecond, as is the other */
+    double spent_rate;
+} seeker;
 
-static double stage_sum_s(groat_context *context, const char *stage)
+static void seek(const seeker *s)
 {
     groat_error error = GROAT_ERROR_INIT;
-    char name[96];
-    char *text = NULL;
-    const char *at;
-    double sum;
+    groat_kernel *kernel = NULL;
 
-    check(groat_metrics(context, GROAT_METRICS_PROMETHEUS, &text, &error),
-          &error);
-    (void)snprintf(name, sizeof(name), "groat_stage_seconds_sum{stage=\"%s\"} ",
-                   stage);
-    at = strstr(text, name);
-    if (at == NULL)
-        die(name);
-    sum = strtod(at + strlen(name), NULL);
-    groat_free(text);
+    for (int i = 0; i < LOOKUPS; i++) {
+        if (s->get) {
+            check(groat_kernel_get(s->context, hot, target, &kernel, NULL,
+                                   &error),
+                  &error);
+            groat_kernel_release(kernel);
+        } else if (groat_kernel_lookup(s->context, hot, target) == NULL) {
+            die("a look-up missed");
+        }
+    }
+}
+
+static void *seek_on(void *user)
+{
+    seeker *s = user;
+    double start;
+    double spent;
+
+    (void)pthread_barrier_wait(s->start);
+    start = now_ns();
+    spent = spent_ns();
+    seek(s);
+    s->rate = LOOKUPS / (now_ns() - start) * 1e3;
+    s->spent_rate = LOOKUPS / (spent_ns() - spent) * 1e3;
+    return NULL;
+}
+
+/* Of so many threads at once, the sums of their rates. */
+static seeker crowd(groat_context *context, unsigned threads, bool get)
+{
+    seeker *s = calloc(threads, sizeof(*s));
+    seeker sum = {.get = get};
+    pthread_barrier_t start;
+
+    if (s == NULL || pthread_barrier_init(&start, NULL, threads) != 0)
+        die("no memory");
+    for (unsigned i = 0; i < threads; i++) {
+        s[i] = (seeker){.context = context, .start = &start, .get = get};
+        if (pthread_create(&s[i].thread, NULL, seek_on, &s[i]) != 0)
+            die("no thread");
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        (void)pthread_join(s[i].thread, NULL);
+        sum.rate += s[i].rate;
+        sum.spent_rate += s[i].spent_rate;
+    }
+    (void)pthread_barrier_destroy(&start);
+    free(s);
     return sum;
 }
 
-/* Compiles the kernels, writes each one's file, and a bundle of all. */
-static void fill(const char *dir, const char *bundle)
+static void compare_threads(groat_context *context, unsigned threads, bool get)
 {
-    groat_error error = GROAT_ERROR_INIT;
-    groat_context *context = open_in(dir, NULL);
+    double of[6][TURNS];
 
-    for (unsigned i = 0; i < KERNELS; i++) {
-        groat_spec *spec = NULL;
-        void *binary = NULL;
-        size_t bytes = 0;
-        char text[96];
-        char path[300];
-        FILE *file;
-
-        name_kernel(i, text);
-        check(groat_spec_parse(context, text, target, &spec, &error), &error);
-        check(groat_build(spec, &binary, &bytes, NULL, &error), &error);
-        (void)snprintf(path, sizeof(path), "%s/%u.so", dir, i);
-        file = fopen(path, "w");
-        if (file == NULL || fwrite(binary, 1, bytes, file) != bytes ||
-            fclose(file) != 0)
-            die(path);
-        groat_free(binary);
-        groat_spec_free(spec);
-    }
-    printf(
-        "  \"put\": {\"compiles\": %d, \"compile_s\": %.4f, \"put_s\": %.5f, "
-        "\"put_to_compile\": %.5f},\n",
-        KERNELS, stage_sum_s(context, "compile"), stage_sum_s(context, "put"),
-        stage_sum_s(context, "put") / stage_sum_s(context, "compile"));
-    check(groat_bundle_export(context, bundle, NULL, 0, NULL, NULL, &error),
-          &error);
-    groat_close(context);
-}
-
-/* All kernels from the bundle, of a server that has just started; us.  The
- * first, which asks the compiler who it is, is apart. */
-static double start_warm(const char *const *bundle, double *first)
-{
-    groat_error error = GROAT_ERROR_INIT;
-    groat_cache_stat stat = {.size = sizeof(stat)};
-    groat_context *context;
-    double start;
-    char dir[256];
-
-    make_dir(dir);
-    context = open_in(dir, bundle);
-    start = now_ns() * 1e-3;
-    for (unsigned i = 0; i < KERNELS; i++) {
-        groat_kernel *kernel = NULL;
-        char text[96];
-
-        name_kernel(i, text);
-        check(groat_kernel_get(context, text, target, &kernel, NULL, &error),
-              &error);
-        groat_kernel_release(kernel);
-        if (i == 0) {
-            *first = now_ns() * 1e-3 - start;
-            start = now_ns() * 1e-3;
-        }
-    }
-    start = now_ns() * 1e-3 - start;
-    check(groat_cache_stat_get(context, &stat, &error), &error);
-    if (stat.compiles != 0)
-        die("a kernel of the bundle was compiled");
-    groat_close(context);
-    remove_dir(dir);
-    return start;
-}
-
-static double load_raw(const char *dir)
-{
-    void *loaded[KERNELS];
-    double start = now_ns() * 1e-3;
-
-    for (unsigned i = 0; i < KERNELS; i++) {
-        char path[300];
-
-        (void)snprintf(path, sizeof(path), "%s/%u.so", dir, i);
-        loaded[i] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (loaded[i] == NULL)
-            die(dlerror());
-        if (i == 0)
-            start = now_ns() * 1e-3;
-    }
-    start = now_ns() * 1e-3 - start;
-    for (unsigned i = 0; i < KERNELS; i++)
-        (void)dlclose(loaded[i]);
-    return start;
-}
-
-static void bench_warm_start(void)
-{
-    double warm[TURNS];
-    double raw[TURNS];
-    double first[TURNS];
-    double ratios[TURNS];
-    char dir[256];
-    char bundle[300];
-    const char *const bundles[] = {bundle};
-
-    make_dir(dir);
-    (void)snprintf(bundle, sizeof(bundle), "%s/kernels.bundle", dir);
-    fill(dir, bundle);
-    (void)load_raw(dir);
     for (int i = 0; i < TURNS; i++) {
-        raw[i] = load_raw(dir);
-        warm[i] = start_warm(bundles, &first[i]);
-        ratios[i] = warm[i] / raw[i];
+        seeker one = crowd(context, 1, get);
+        seeker all = crowd(context, threads, get);
+
+        of[0][i] = one.rate;
+        of[1][i] = all.rate;
+        of[2][i] = all.rate / (threads * one.rate);
+        of[3][i] = one.spent_rate;
+        of[4][i] = all.spent_rate;
+        of[5][i] = all.spent_rate / (threads * one.spent_rate);
     }
-    printf("  \"warm_start\": {\"kernels\": %d, \"compiles\": 0, "
-           "\"first_ms\": %.2f, \"others_ms\": %.3f, \"raw_ms\": %.3f, "
-           "\"others_to_raw\": %.2f},\n",
-           KERNELS, median(first, TURNS) * 1e-3, median(warm, TURNS) * 1e-3,
-           median(raw, TURNS) * 1e-3, median(ratios, TURNS));
-    remove_dir(dir);
+    for (int c = 0; c < 6; c++)
+        of[c][0] = median(of[c], TURNS);
+    printf("    \"%s\": {\"one_per_us\": %.2f, \"all_per_us\": %.2f, "
+           "\"all_to_threads_times_one\": %.3f,\n"
+           "      \"one_per_cpu_us\": %.2f, \"all_per_cpu_us\": %.2f, "
+           "\"all_to_threads_times_one_cpu\": %.3f}%s\n",
+           get ? "get_and_release" : "lookup", of[0][0], of[1][0], of[2][0],
+           of[3][0], of[4][0], of[5][0], get ? "" : ",");
 }
 
-/* ---- cycles ----------------------------------------------------------------
- */
-
-static double resident_mib(void)
-{
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-
-    if (file == NULL || fscanf(file, "%*d %ld", &pages) != 1)
-        die("/proc/self/statm");
-    (void)fclose(file);
-    return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
-}
-
-static void write_compiler(const char *path)
-{
-    FILE *file = fopen(path, "w");
-
-    if (file == NULL ||
-        fputs("#!/bin/sh\n"
-              "if [ \"$1\" = --version ]; then echo 'of a bench'; exit 0; fi\n"
-              "while [ \"$1\" != -o ]; do shift; done\n"
-              "exec cat >\"$2\"\n",
-              file) < 0 ||
-        fclose(file) != 0 || chmod(path, 0700) != 0)
-        die(path);
-}
-
-static void cycle(groat_context *context, unsigned n)
+static void bench_threads(unsigned threads)
 {
     groat_error error = GROAT_ERROR_INIT;
-    groat_spec *spec = NULL;
-    char text[96];
-
-    name_kernel(n, text);
-    check(groat_spec_parse(context, text, target, &spec, &error), &error);
-    check(groat_build(spec, NULL, NULL, NULL, &error), &error);
-    groat_spec_free(spec);
-}
-
-static void bench_cycles(void)
-{
-    groat_options options = GROAT_OPTIONS_INIT;
-    groat_error error = GROAT_ERROR_INIT;
-    groat_cache_stat stat = {.size = sizeof(stat)};
-    groat_context *context = NULL;
-    char compiler[300];
-    double before;
+    groat_kernel *kernel = NULL;
+    groat_context *context;
     char dir[256];
 
     make_dir(dir);
-    (void)snprintf(compiler, sizeof(compiler), "%s/compiler", dir);
-    write_compiler(compiler);
-    (void)setenv("GROAT_CXX", compiler, 1);
-    options.cache_dir = dir;
-    options.cache_max_bytes = 8 << 20;
-    check(groat_open(&options, &context, &error), &error);
-    for (unsigned n = 0; n < 200; n++)
-        cycle(context, n);
-    before = resident_mib();
-    for (unsigned n = 200; n < 200 + CYCLES; n++)
-        cycle(context, n);
-    check(groat_cache_stat_get(context, &stat, &error), &error);
-    printf("  \"cycles\": {\"compiles\": %d, \"evictions\": %llu, "
-           "\"growth_mib\": %.2f}\n",
-           CYCLES, (unsigned long long)stat.evictions, resident_mib() - before);
+    context = open_in(dir);
+    check(groat_kernel_get(context, hot, target, &kernel, NULL, &error),
+          &error);
+    (void)crowd(context, threads, false);
+    printf("  \"threads\": {\n    \"threads\": %u,\n", threads);
+    compare_threads(context, threads, false);
+    compare_threads(context, threads, true);
+    printf("  }\n");
+    groat_kernel_release(kernel);
     groat_close(context);
     remove_dir(dir);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    long threads = count_cores() < THREADS ? (long)count_cores() : THREADS;
+
+    if (argc > 1)
+        threads = strtol(argv[1], NULL, 10);
+    if (argc > 2 || threads < 1 || threads > THREADS_MAX)
+        die("bench_serving [THREADS]; THREADS is 1 to 1024");
     printf("{\n  \"format\": 1,\n  \"target\": \"%s\",\n", target);
     bench_hits();
-    bench_warm_start();
-    bench_cycles();
+    bench_threads((unsigned)threads);
     printf("}\n");
     return 0;
 }

@@ -29,7 +29,9 @@ typedef struct side {
     double get_ns[TURNS];     /* medians */
     double get_p99_ns[TURNS]; /* 99th percentiles */
     double put_us;
-    double file_ratio;
+    uint64_t file_bytes;
+    uint64_t payload_bytes;
+    unsigned files; /* with the store open */
 } side;
 
 /* As long as a real identity is. */
@@ -128,7 +130,9 @@ static void make_side(side *s)
     if (groat__store_stat(s->store, &stat, NULL) != GROAT_OK ||
         stat.entries != s->entries || stat.faults != 0)
         die("entries were lost");
-    s->file_ratio = (double)stat.file_bytes / (double)stat.payload_bytes;
+    s->file_bytes = stat.file_bytes;
+    s->payload_bytes = stat.payload_bytes;
+    s->files = count_files(s->dir);
 }
 
 static void remove_side(side *s)
@@ -140,9 +144,14 @@ static void remove_side(side *s)
 static void print_side(side *s)
 {
     printf("  \"%s\": {\"entries\": %u, \"bytes\": %zu, \"get_ns\": %.0f, "
-           "\"get_p99_ns\": %.0f, \"put_us\": %.1f, \"file_ratio\": %.2f},\n",
+           "\"get_p99_ns\": %.0f, \"put_us\": %.1f,\n"
+           "    \"file_bytes\": %llu, \"payload_bytes\": %llu, "
+           "\"file_ratio\": %.3f, \"files\": %u},\n",
            s->name, s->entries, s->bytes, median(s->get_ns, TURNS),
-           median(s->get_p99_ns, TURNS), s->put_us, s->file_ratio);
+           median(s->get_p99_ns, TURNS), s->put_us,
+           (unsigned long long)s->file_bytes,
+           (unsigned long long)s->payload_bytes,
+           (double)s->file_bytes / (double)s->payload_bytes, s->files);
 }
 
 int main(int argc, char **argv)

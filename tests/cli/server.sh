@@ -3,28 +3,22 @@
 #
 # examples/server under requests from many threads, while other processes fill
 # the same store and one of them is killed again and again: every answer is
-# right, and nothing is compiled on the path of a request.
+# right, and nothing is compiled on the path of a request.  Then some seconds of
+# what make check-soak does for longer.
 . "$(dirname "$0")/common.sh"
-build=$(cd "${top_builddir:-$tree/build}" && pwd)
+. "$(dirname "$0")/../soak/parts.sh"
 
-pkg=${PKG_CONFIG:-pkg-config}
-if ! $pkg --exists libmicrohttpd jansson 2>/dev/null; then
-    echo "SKIP: libmicrohttpd is not installed"
+why=$(server_lacks)
+if [ -n "$why" ]; then
+    echo "SKIP: $why"
     exit 77
 fi
 if ! command -v python3 >/dev/null 2>&1; then
     echo "SKIP: there is no python3 to ask the server"
     exit 77
 fi
-LD_LIBRARY_PATH=$build/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export LD_LIBRARY_PATH
 
-# Flags are lists of words.
-if ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror \
-    ${GROAT_SANITIZE_FLAGS-} -I"$build/include" -I"$tree/include" \
-    "$tree/examples/server/server.c" "$tree/examples/paged_sum/sum.c" \
-    $($pkg --cflags --libs libmicrohttpd jansson) -L"$build/.libs" -lgroat \
-    -lpthread -o "$work/server" 2>"$err"; then
+if build_server "$work/server"; then
     pass 'the program compiles'
 else
     fail 'the program compiles' "$(head -c 600 "$err")"
@@ -155,4 +149,14 @@ kill -TERM $server
 wait $server
 [ $? -eq 0 ] && pass 'it ends when it is told to' ||
     fail 'it ends when it is told to' "$(tail -n 5 "$work/talk")"
+
+why=$(soak_lacks)
+if [ -n "$why" ]; then
+    skip "a short soak: $why"
+elif soak 3 "$work/server" >"$out" 2>"$err"; then
+    pass "a short soak: $(grep -c '^ok ' "$err") checks"
+    grep '^SKIP: ' "$err" # of it
+else
+    fail 'a short soak' "$(grep -v '^ok ' "$err" | head -c 2000)"
+fi
 finish
