@@ -74,6 +74,7 @@ groat_pipe_tests = \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_faults \
 	%D%/pipe/test_layers \
+	%D%/pipe/test_loaded_race \
 	%D%/pipe/test_metrics \
 	%D%/pipe/test_path \
 	%D%/pipe/test_processes \
@@ -89,6 +90,7 @@ groat_shim_tests = \
 	%D%/shim/test_cuda_maps \
 	%D%/shim/test_hip \
 	%D%/shim/test_hip_calls \
+	%D%/shim/test_loaded \
 	%D%/shim/test_nvrtc
 
 # Those that a detector of races has something to find in.
@@ -210,6 +212,9 @@ ring_sources = \
 	%D%/shim/copy.c
 %C%_shim_test_cuda_maps_SOURCES = \
 	%D%/shim/test_cuda_maps.c \
+	%D%/shim/copy.c
+%C%_shim_test_loaded_SOURCES = \
+	%D%/shim/test_loaded.c \
 	%D%/shim/copy.c
 %C%_shim_test_nvrtc_SOURCES = \
 	%D%/shim/test_nvrtc.c \

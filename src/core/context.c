@@ -169,24 +169,24 @@ static bool parse_bytes(const char *text, uint64_t *out)
     return true;
 }
 
-/* A bad variable is no reason to stop a program: one warning, the default. */
-static uint64_t cache_bound(groat_context *context,
-                            const groat_options *options)
+/* A bound of the options, else of a variable, else `otherwise`.  A bad variable
+ * is no reason to stop a program: one warning, and the default. */
+static uint64_t bound(groat_context *context, uint64_t bytes, const char *name,
+                      uint64_t otherwise, const char *words)
 {
-    const char *text = variable(context, "GROAT_CACHE_MAX_BYTES");
-    uint64_t bytes = options->cache_max_bytes;
+    const char *text = variable(context, name);
 
     if (bytes != 0)
         return bytes;
     if (text == NULL)
-        return default_max_bytes;
+        return otherwise;
     if (parse_bytes(text, &bytes))
         return bytes;
     groat__log_line(&context->env.log, GROAT_LOG_WARNING,
-                    "GROAT_CACHE_MAX_BYTES is '%.40s'; allowed: a number of "
-                    "bytes from 1 on, with K, M or G; the bound is 1 GiB",
-                    text);
-    return default_max_bytes;
+                    "%s is '%.40s'; allowed: a number of bytes from 1 on, with "
+                    "K, M or G; %s",
+                    name, text, words);
+    return otherwise;
 }
 
 static void lose_store(groat_context *context, const char *why)
@@ -207,7 +207,9 @@ static void open_store(groat_context *context, const groat_options *options)
     (void)snprintf(local, sizeof(local), "/var/tmp/groat-%u",
                    (unsigned)geteuid());
     store.local = local;
-    store.max_bytes = cache_bound(context, options);
+    store.max_bytes =
+        bound(context, options->cache_max_bytes, "GROAT_CACHE_MAX_BYTES",
+              default_max_bytes, "the bound is 1 GiB");
     context->store_max_bytes = store.max_bytes;
     if (options->flags & GROAT_OPEN_NO_DISK) {
         context->store_problem = strdup("the caller asked for none");
@@ -318,6 +320,9 @@ groat_status groat_open(const groat_options *given, groat_context **out,
         groat_close(context);
         return status;
     }
+    context->resident.max_bytes =
+        bound(context, options->loaded_max_bytes, "GROAT_LOADED_MAX_BYTES", 0,
+              "there is no bound");
     open_store(context, options);
     open_layers(context, options);
     *out = context;

@@ -53,7 +53,7 @@ static inline void rig_make(rig *r)
 {
     static const char *const variables[] = {
         "GROAT_CACHE_DIR", "GROAT_CACHE_MAX_BYTES", "GROAT_FAMILY_PATH",
-        "GROAT_BUNDLES", "GROAT_TRUST"};
+        "GROAT_BUNDLES",   "GROAT_TRUST",           "GROAT_LOADED_MAX_BYTES"};
     const groat_error none = GROAT_ERROR_INIT;
 
     memset(r, 0, sizeof(*r));
