@@ -198,7 +198,13 @@ typedef void groat_compile_fn(void *user, const groat_compile_event *event);
 /* groat_options.flags */
 enum {
     GROAT_OPEN_NO_DISK = 1, /* keep kernels in memory only                    */
-    GROAT_OPEN_SANITIZE = 2 /* cpu targets: compile kernels with ASan + UBSan */
+    GROAT_OPEN_SANITIZE =
+        2, /* cpu targets: compile kernels with ASan + UBSan */
+    GROAT_OPEN_SHARE_GROUP = 4 /* the store is a group's, whose members then
+                                * run code as each other: its folder is there,
+                                * named, and of mode 2770 (also
+                                * $GROAT_CACHE_SHARE=group, of
+                                * $GROAT_CACHE_DIR)                           */
 };
 
 /* The bytes of a bundle in the program's own memory. */

@@ -51,6 +51,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_damage \
 	%D%/unit/cache/test_lease \
 	%D%/unit/cache/test_schema \
+	%D%/unit/cache/test_share \
 	%D%/unit/cache/test_place \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \

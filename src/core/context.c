@@ -116,7 +116,8 @@ static groat_status read_environment(groat_context *context, groat_error *error)
 
 /* malloc'd; NULL with a reason when nothing says where. */
 static char *cache_dir(const groat_context *context,
-                       const groat_options *options, const char **why)
+                       const groat_options *options, bool shared,
+                       const char **why)
 {
     const char *dir = options->cache_dir;
     const char *base = variable(context, "XDG_CACHE_HOME");
@@ -126,6 +127,11 @@ static char *cache_dir(const groat_context *context,
         dir = variable(context, "GROAT_CACHE_DIR");
     if (dir != NULL)
         return strdup(dir);
+    if (shared) {
+        *why = "a folder that a group shares has to be named; set "
+               "GROAT_CACHE_DIR to it";
+        return NULL;
+    }
     if (base != NULL && *base == '/') {
         groat__str_addf(&path, "%s/groat", base);
         return groat__str_take(&path);
@@ -196,6 +202,26 @@ static void lose_store(groat_context *context, const char *why)
                     "kernels are kept in memory only: %s", why);
 }
 
+/* Only in so many words.  The variable is about the folder that a variable
+ * names; a word that is none leaves the store the user's. */
+static bool is_shared(groat_context *context, const groat_options *options)
+{
+    const char *text = variable(context, "GROAT_CACHE_SHARE");
+
+    if ((options->flags & GROAT_OPEN_SHARE_GROUP) != 0)
+        return true;
+    if (text == NULL ||
+        (options->cache_dir != NULL && options->cache_dir[0] != '\0'))
+        return false;
+    if (strcmp(text, "group") == 0)
+        return true;
+    groat__log_line(&context->env.log, GROAT_LOG_WARNING,
+                    "GROAT_CACHE_SHARE is '%.40s'; allowed: group; the store "
+                    "is this user's alone",
+                    text);
+    return false;
+}
+
 static void open_store(groat_context *context, const groat_options *options)
 {
     groat__store_options store = {.log = context->env.log};
@@ -215,7 +241,8 @@ static void open_store(groat_context *context, const groat_options *options)
         context->store_problem = strdup("the caller asked for none");
         return;
     }
-    dir = cache_dir(context, options, &why);
+    store.share_group = is_shared(context, options);
+    dir = cache_dir(context, options, store.share_group, &why);
     if (dir == NULL) {
         lose_store(context, why);
         return;
@@ -245,7 +272,8 @@ enum { OPTIONS_BYTES = offsetof(groat_options, bundles) };
 static groat_status check_options(const groat_options *options,
                                   groat_error *error)
 {
-    const unsigned known = GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE;
+    const unsigned known =
+        GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE | GROAT_OPEN_SHARE_GROUP;
 
     if (options->size < OPTIONS_BYTES)
         return groat__fail(error, GROAT_INVALID,
