@@ -73,6 +73,7 @@ groat_unit_tests = \
 # The whole path on cpu targets.
 groat_pipe_tests = \
 	%D%/pipe/test_compilers \
+	%D%/pipe/test_exit \
 	%D%/pipe/test_faults \
 	%D%/pipe/test_layers \
 	%D%/pipe/test_loaded_race \
@@ -82,7 +83,8 @@ groat_pipe_tests = \
 	%D%/pipe/test_race \
 	%D%/pipe/test_requests \
 	%D%/pipe/test_serving \
-	%D%/pipe/test_tensor_maps
+	%D%/pipe/test_tensor_maps \
+	%D%/pipe/test_unload
 
 # What groat does with the vendors' libraries, on stand-ins.
 groat_shim_tests = \
@@ -214,6 +216,11 @@ ring_sources = \
 %C%_shim_test_cuda_maps_SOURCES = \
 	%D%/shim/test_cuda_maps.c \
 	%D%/shim/copy.c
+%C%_pipe_test_exit_SOURCES = \
+	%D%/pipe/test_exit.c \
+	%D%/shim/copy.c
+# Loads libgroat.so itself.
+%C%_pipe_test_unload_LDADD =
 %C%_shim_test_loaded_SOURCES = \
 	%D%/shim/test_loaded.c \
 	%D%/shim/copy.c
@@ -453,6 +460,7 @@ noinst_HEADERS += \
 	%D%/shim/copy.h \
 	%D%/shim/cuda_rig.h \
 	%D%/shim/hip_bench.h \
+	%D%/shim/plain_rig.h \
 	%D%/shim/shim.h \
 	%D%/shim/shim_hip.h \
 	%D%/unit/cache/fixture.h \

@@ -73,6 +73,8 @@ void *shim_cuda_user(void)
 
 static int fault(const char *call)
 {
+    if (control.gone)
+        abort();
     control.calls++;
     if (strcmp(control.fault.call, call) != 0 || control.fault.at <= 0 ||
         --control.fault.at != 0)

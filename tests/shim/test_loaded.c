@@ -5,13 +5,11 @@
  * stays, what waits until its launches are done, and what happens while a graph
  * is captured.
  */
-#include "tests/pipe/rig.h"
+#include "tests/shim/plain_rig.h"
 
 #include <elf.h>
 
 #include "backend/cuda_abi.h"
-#include "tests/shim/copy.h"
-#include "tests/shim/shim.h"
 
 /* The stand-in's binaries are a header each. */
 enum { BINARY = sizeof(Elf64_Ehdr), ROOM = 3 };
@@ -22,36 +20,9 @@ static const char target[] = "cuda:sm_90a";
 
 static void setup(void)
 {
-    const char *paths[] = {shim_path("GROAT_TEST_CUDA_SHIM"),
-                           shim_path("GROAT_TEST_NVRTC_SHIM")};
-    shim_nvrtc_control *nvrtc;
-    void *handle;
-
     rig_make(&fix);
-    rig_write_source(&fix, "plain", "params.def",
-                     "family plain \"does nothing\"\n"
-                     "param step int 1..1000 1 - \"tells kernels apart\"\n"
-                     "launch block_x = 64\n"
-                     "launch args = 4\n"
-                     "entry k\n");
-    rig_write_source(&fix, "plain", "args.h",
-                     "#pragma once\nstruct plain_args { int n; };\n");
-    rig_write_source(&fix, "plain", "plain.h", "#include \"params.h\"\n");
-    cuda = shim_control(paths[0], "shim_cuda", &handle);
-    memset(cuda, 0, sizeof(*cuda));
-    cuda->driver = 13000;
-    cuda->devices = 1;
-    cuda->capability[0] = 9;
-    cuda->shared_optin = 232448;
-    cuda->proc_address = true;
-    nvrtc = shim_control(paths[1], "shim_nvrtc", &handle);
-    memset(nvrtc, 0, sizeof(*nvrtc));
-    nvrtc->major = 13;
-    nvrtc->archs[0] = 90;
-    nvrtc->arch_count = 1;
-    nvrtc->builtins = true;
-    ck_assert_int_eq(setenv("GROAT_CUDA", paths[0], 1), 0);
-    ck_assert_int_eq(setenv("GROAT_NVRTC", paths[1], 1), 0);
+    plain_write(&fix);
+    cuda = plain_shims();
 }
 
 static void teardown(void)
