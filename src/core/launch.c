@@ -64,9 +64,9 @@ static groat_status launch_direct(groat_kernel *kernel,
 
 /* The first, where what a driver puts off until then is paid for; with a bound
  * of what is loaded, every one. */
-static groat_status launch_slowly(groat_kernel *kernel,
-                                  const groat_launch *launch, const void *args,
-                                  groat_error *error)
+__attribute__((noinline, cold)) static groat_status
+launch_slowly(groat_kernel *kernel, const groat_launch *launch,
+              const void *args, groat_error *error)
 {
     bool bounded = kernel->context->resident.max_bytes != 0;
     uint64_t start = groat__now_ns();
