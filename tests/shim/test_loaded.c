@@ -198,6 +198,26 @@ START_TEST(counts_pin)
 }
 END_TEST
 
+START_TEST(slots_pin)
+{
+    groat_context *context = open_bounded(BINARY);
+    groat_spec *spec = rig_parse(&fix, context, "plain:step=1", target);
+    groat_slot *slot = NULL;
+
+    ck_assert_int_eq(groat_slot_open(spec, NULL, -1, &slot, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_nonnull(groat_slot_get(slot));
+    (void)pass(context, 2, GROAT_FROM_COMPILER);
+    ck_assert(groat_kernel_lookup_spec(spec) && !is_there(context, 2));
+    check_bound(context, 1);
+    groat_slot_free(slot);
+    (void)pass(context, 2, GROAT_FROM_DISK);
+    ck_assert(!groat_kernel_lookup_spec(spec) && is_there(context, 2));
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
 /* What runs is not unloaded, and nobody waits for it. */
 START_TEST(running_kernels_wait)
 {
@@ -420,6 +440,7 @@ int main(void)
     tcase_add_test(tests, the_least_recently_used_goes);
     tcase_add_test(tests, the_handle_stays);
     tcase_add_test(tests, counts_pin);
+    tcase_add_test(tests, slots_pin);
     tcase_add_test(tests, running_kernels_wait);
     tcase_add_test(tests, what_cannot_be_known_stays);
     tcase_add_test(tests, captures);
