@@ -8,6 +8,7 @@
 #include "fixture.h"
 
 #include <fcntl.h>
+#include <sched.h>
 
 enum { OTHER = 4321, ALICE = 5001, BOB = 5002, GROUP = 6001 };
 
@@ -177,6 +178,52 @@ START_TEST(links_on_the_way)
     ck_assert_int_eq(chmod(mid, 0755), 0);
     ck_assert_int_eq(try_open(&store), GROAT_OK);
     groat__store_close(store);
+}
+END_TEST
+
+static int open_mapped(void)
+{
+    groat__store *store = NULL;
+    groat_status status = try_open(&store);
+
+    groat__store_close(store);
+    return status == GROAT_OK ? 0 : 1;
+}
+
+/* As user 1000 of a namespace that has a number for that user alone. */
+static int in_namespace(int (*work)(void))
+{
+    static const char map[] = "1000 0 1";
+    pid_t pid = fork();
+    int fd;
+
+    ck_assert_int_ge(pid, 0);
+    if (pid != 0)
+        return child_status(pid);
+    if (unshare(CLONE_NEWUSER) != 0)
+        _exit(77);
+    fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, map, strlen(map)) != (ssize_t)strlen(map))
+        _exit(77);
+    (void)close(fd);
+    _exit(geteuid() == 1000 ? work() : 101);
+}
+
+START_TEST(owners_without_a_number)
+{
+    int code = 77;
+
+    ck_assert_int_eq(mkdir(fix.dir, 0700), 0);
+    if (geteuid() == 0 && chown(mid, OTHER, OTHER) == 0)
+        code = in_namespace(open_mapped);
+    if (code == 77) {
+        puts("SKIP: only root can give a folder away, and make a namespace");
+        return;
+    }
+    ck_assert_int_eq(code, 0);
+    /* What others may write is no better for it. */
+    ck_assert_int_eq(chmod(mid, 0757), 0);
+    ck_assert_int_eq(in_namespace(open_mapped), 1);
 }
 END_TEST
 
@@ -389,6 +436,7 @@ int main(void)
     tcase_add_loop_test(tests, the_way_to_the_folder, 0, COUNT(ways));
     tcase_add_loop_test(tests, the_way_of_another_user, 0, COUNT(ways));
     tcase_add_test(tests, links_on_the_way);
+    tcase_add_test(tests, owners_without_a_number);
     tcase_add_test(tests, files_of_a_group);
     tcase_add_test(tests, a_store_that_becomes_a_groups);
     tcase_add_test(tests, folders_no_group_shares);
