@@ -634,6 +634,15 @@ groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
                               : status;
 }
 
+/* Without a bound, what the table has is loaded. */
+static groat_kernel *if_loaded(const groat_context *context,
+                               groat_kernel *kernel)
+{
+    return __builtin_expect(context->resident.max_bytes == 0, 1)
+               ? kernel
+               : groat__resident_look(kernel);
+}
+
 groat_kernel *groat_kernel_lookup(const groat_context *context,
                                   const char *spec, const char *target)
 {
@@ -642,12 +651,12 @@ groat_kernel *groat_kernel_lookup(const groat_context *context,
             atomic_load_explicit(&context->default_ready, memory_order_acquire);
     return spec == NULL || target == NULL
                ? NULL
-               : groat__resident_look(find_text(context, spec, target));
+               : if_loaded(context, find_text(context, spec, target));
 }
 
 groat_kernel *groat_kernel_lookup_spec(const groat_spec *spec)
 {
-    return groat__resident_look(find_values(spec->context, &spec->params));
+    return if_loaded(spec->context, find_values(spec->context, &spec->params));
 }
 
 groat_kernel *groat_kernel_retain(groat_kernel *kernel)

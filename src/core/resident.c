@@ -155,8 +155,8 @@ static bool settle(groat_kernel *kernel)
 
 groat_kernel *groat__resident_look(groat_kernel *kernel)
 {
-    if (kernel == NULL || kernel->context->resident.max_bytes == 0)
-        return kernel;
+    if (kernel == NULL)
+        return NULL;
     use(kernel);
     return groat__resident_is_loaded(kernel) ? kernel : NULL;
 }
