@@ -25,6 +25,7 @@ typedef struct groat__store_options {
     groat__log log;
     const char *local; /* NULL, or a folder of this host: taken, with a line *
                         * in the log, where dir is on a network file system   */
+    bool share_group;  /* dir is a group's: 2770, its files 0660              */
 } groat__store_options;
 
 /* What a get gives: data, log are malloc'd (log "" if none). */
@@ -40,9 +41,9 @@ void groat__store_blob_free(groat__store_blob *blob);
 /* Opens or makes dir/groat.sqlite (0600, WAL).  A corrupt file is set aside
  * under a new name (named once in the log) and replaced; one that can only be
  * read is read, and puts are dropped.  A file of a newer schema, a folder of
- * another owner, world-writable, or one that cannot be made is IO with a text
- * that names path and remedy: the caller then goes on in memory.  Free with
- * close. */
+ * another owner, one that others may write or replace, or one that cannot be
+ * made is IO with a text that names path and remedy: the caller then goes on in
+ * memory.  Free with close. */
 groat_status groat__store_open(const groat__store_options *options,
                                groat__store **out, groat_error *error);
 /* Writes the times of last use that wait in memory.  NULL is allowed. */

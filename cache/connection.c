@@ -353,7 +353,8 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
     int lock;
 
     /* The folder may have been removed under a store that is open. */
-    status = groat__place_prepare(store->dir, &resolved, &network, error);
+    status = groat__place_prepare(store->dir, &store->share, &resolved,
+                                  &network, error);
     if (status != GROAT_OK)
         return status;
     free(resolved);
@@ -362,8 +363,8 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
         if (result == VERDICT_DAMAGED)
             status = set_aside(store, error);
         if (status == GROAT_OK)
-            status = groat__place_file(store->path, &store->device,
-                                       &store->inode, error);
+            status = groat__place_file(store->path, &store->share,
+                                       &store->device, &store->inode, error);
         if (status != GROAT_OK)
             break;
         result = connect_file(store, error);

@@ -133,11 +133,18 @@ typedef struct groat__leases {
     uint64_t waits, takeovers, timeouts;
 } groat__leases;
 
+/* Whether the members of a group share a store, and of which. */
+typedef struct groat__place_share {
+    bool on;
+    gid_t group;
+} groat__place_share;
+
 struct groat__store {
     pthread_mutex_t mutex; /* guards all that follows the blank line */
     groat__log log;
     char *dir;  /* resolved: no symbolic link in it */
     char *path; /* dir/groat.sqlite                 */
+    groat__place_share share;
     uint64_t max_bytes;
     int busy_ms;
     atomic_int pid;        /* whose connection it is; see fork.c    */
@@ -178,11 +185,13 @@ typedef struct groat__row {
 
 /* ---- place.c ----------------------------------------------------------- */
 
-/* Makes dir if absent, resolves it, refuses one that others own or may write.
- * *network names the file system if it is one of several hosts, else NULL.
- * Free *resolved. */
-groat_status groat__place_prepare(const char *dir, char **resolved,
-                                  const char **network, groat_error *error);
+/* Makes dir if absent, resolves it, refuses one that others own or may write,
+ * or may replace.  *network names the file system if it is one of several
+ * hosts, else NULL.  Free *resolved.  share->on: the folder has to be there,
+ * 2770 and of a group of ours, which is given in share->group. */
+groat_status groat__place_prepare(const char *dir, groat__place_share *share,
+                                  char **resolved, const char **network,
+                                  groat_error *error);
 
 /* Keeps other groat processes from making or setting aside the file; waits at
  * most wait_ms and then goes on all the same.  Close the descriptor (-1: none)
@@ -191,9 +200,22 @@ int groat__place_lock(const char *dir, int wait_ms);
 void groat__place_unlock(int fd);
 
 /* Makes an empty 0600 file where there is none; else checks that it is a
- * regular file of ours that only we may write. */
-groat_status groat__place_file(const char *path, dev_t *device, ino_t *inode,
+ * regular file of ours that only we may write.  share->on: 0660, of the group,
+ * which alone may write it. */
+groat_status groat__place_file(const char *path,
+                               const groat__place_share *share, dev_t *device,
+                               ino_t *inode, groat_error *error);
+
+/* place_path.c: refuses a resolved folder where one on the way to it belongs to
+ * another than root and us, or may be written by others and has no sticky bit.
+ * beyond not NULL: what is to be made in it, so that it is on the way, too. */
+groat_status groat__place_path(const char *real, const char *beyond,
+                               const groat__place_share *share,
                                groat_error *error);
+/* The same for as much of dir as there is, before the rest is made. */
+groat_status groat__place_path_ahead(const char *dir,
+                                     const groat__place_share *share,
+                                     groat_error *error);
 
 /* True when path is no longer this file. */
 bool groat__place_moved(const char *path, dev_t device, ino_t inode);

@@ -30,6 +30,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/internal.h \
 	%D%/lease.c \
 	%D%/place.c \
+	%D%/place_path.c \
 	%D%/renew.c \
 	%D%/row.c \
 	%D%/sign.c \

@@ -4,11 +4,14 @@
  * owners, modes, links, and the renaming of a damaged file.  It knows nothing
  * of SQLite beyond the names -wal and -shm.
  *
+ * A store of a group is told from that of a user by groat__place_share; what is
+ * on the way to the folder is place_path.c's.
+ *
  * Invariant: a file that exists is never opened here.  POSIX drops all locks
  * that a process has on a file when it closes any descriptor of it, so a look
- * through open(2) would take away SQLite's locks; the folder is ours alone,
- * which makes lstat(2) by name safe.  No state, so no locking in the process;
- * groat__place_lock keeps other processes away.
+ * through open(2) would take away SQLite's locks; the folder is ours alone, or
+ * our group's, which makes lstat(2) by name safe.  No state, so no locking in
+ * the process; groat__place_lock keeps other processes away.
  */
 #include "cache/internal.h"
 
@@ -73,37 +76,98 @@ static groat_status check_owner(const char *what, const char *path,
     return GROAT_OK;
 }
 
-groat_status groat__place_prepare(const char *dir, char **resolved,
-                                  const char **network, groat_error *error)
+static bool is_member(gid_t group)
+{
+    int count = getgroups(0, NULL);
+    gid_t *groups = count > 0 ? calloc((size_t)count, sizeof(*groups)) : NULL;
+    bool found = group == getegid();
+
+    if (groups != NULL)
+        count = getgroups(count, groups);
+    for (int i = 0; groups != NULL && i < count && !found; i++)
+        found = groups[i] == group;
+    free(groups);
+    return found;
+}
+
+/* 2770, and of a group that this process is in. */
+static groat_status check_share(const char *dir, const struct stat *st,
+                                groat_error *error)
+{
+    unsigned mode = (unsigned)st->st_mode & 07777;
+
+    if (!is_member(st->st_gid))
+        return groat__fail(error, GROAT_IO,
+                           "folder %s is to be shared by group %u, which this "
+                           "process is not in; run: chgrp GROUP %s, with a "
+                           "group that all of its users are in",
+                           dir, (unsigned)st->st_gid, dir);
+    if (mode != 02770)
+        return groat__fail(error, GROAT_IO,
+                           "folder %s has mode %04o; one that a group shares "
+                           "has 2770; run: chmod 2770 %s",
+                           dir, mode, dir);
+    return GROAT_OK;
+}
+
+static groat_status check_folder(const char *real, groat__place_share *share,
+                                 groat_error *error)
 {
     groat_status status;
     struct stat st;
+
+    if (lstat(real, &st) != 0 || !S_ISDIR(st.st_mode))
+        return groat__fail(error, GROAT_IO,
+                           "%s is not a folder; set GROAT_CACHE_DIR to one",
+                           real);
+    share->group = st.st_gid;
+    status = share->on ? check_share(real, &st, error)
+                       : check_owner("folder", real, &st, 0700, error);
+    return status == GROAT_OK ? groat__place_path(real, NULL, share, error)
+                              : status;
+}
+
+static groat_status make_folder(const char *dir,
+                                const groat__place_share *share,
+                                groat_error *error)
+{
+    groat_status status;
+
+    /* Which group, and that it is to be trusted, is for a person to say. */
+    if (share->on)
+        return groat__fail(error, GROAT_IO,
+                           "folder %s, which a group is to share, is not "
+                           "there; run: mkdir %s && chgrp GROUP %s && chmod "
+                           "2770 %s",
+                           dir, dir, dir, dir);
+    status = groat__place_path_ahead(dir, share, error);
+    return status == GROAT_OK ? groat__fs_make_private_dir(dir, error) : status;
+}
+
+groat_status groat__place_prepare(const char *dir, groat__place_share *share,
+                                  char **resolved, const char **network,
+                                  groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    struct stat st;
     char *real;
 
-    if (stat(dir, &st) != 0) {
-        status = groat__fs_make_private_dir(dir, error);
-        if (status != GROAT_OK)
-            return status;
-    }
+    if (stat(dir, &st) != 0)
+        status = make_folder(dir, share, error);
+    if (status != GROAT_OK)
+        return status;
     real = realpath(dir, NULL);
     if (real == NULL)
         return groat__fail(error, GROAT_IO, "cannot resolve folder %s: %s", dir,
                            strerror(errno));
-    if (lstat(real, &st) != 0 || !S_ISDIR(st.st_mode)) {
-        status =
-            groat__fail(error, GROAT_IO,
-                        "%s is not a folder; set GROAT_CACHE_DIR to one", real);
-        goto free_real;
+    status = check_folder(real, share, error);
+    if (status != GROAT_OK) {
+        free(real);
+        return status;
     }
-    status = check_owner("folder", real, &st, 0700, error);
-    if (status != GROAT_OK)
-        goto free_real;
     *network = network_name(real);
     *resolved = real;
     return GROAT_OK;
-free_real:
-    free(real);
-    return status;
 }
 
 int groat__place_lock(const char *dir, int wait_ms)
@@ -127,12 +191,19 @@ void groat__place_unlock(int fd)
         (void)close(fd);
 }
 
-/* Makes the file; no error when another process was first. */
-static groat_status make_file(const char *path, groat_error *error)
+static mode_t file_mode(const groat__place_share *share)
 {
+    return share->on ? 0660 : 0600;
+}
+
+/* Makes the file; no error when another process was first. */
+static groat_status make_file(const char *path, const groat__place_share *share,
+                              groat_error *error)
+{
+    mode_t mode = file_mode(share);
     groat_status status = GROAT_OK;
     int fd =
-        open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 
     if (fd < 0 && errno == EEXIST)
         return GROAT_OK;
@@ -141,42 +212,102 @@ static groat_status make_file(const char *path, groat_error *error)
                            "cannot make %s: %s; make its folder writable or "
                            "set GROAT_CACHE_DIR to one that is",
                            path, strerror(errno));
-    /* SQLite gives -wal and -shm the mode of this file, whatever the umask. */
-    if (fchmod(fd, 0600) != 0)
-        status = groat__fail(error, GROAT_IO, "cannot chmod 600 %s: %s", path,
-                             strerror(errno));
+    /* SQLite gives -wal and -shm the mode of this file, whatever the umask;
+     * their group is the folder's. */
+    if (fchmod(fd, mode) != 0)
+        status = groat__fail(error, GROAT_IO, "cannot chmod %o %s: %s",
+                             (unsigned)mode, path, strerror(errno));
     (void)close(fd);
     return status;
 }
 
-groat_status groat__place_file(const char *path, dev_t *device, ino_t *inode,
+/* Of the folder's group, and nobody else's.  What was made before the folder
+ * was shared is put right by its owner. */
+static groat_status check_shared_file(const char *path, const struct stat *st,
+                                      const groat__place_share *share,
+                                      groat_error *error)
+{
+    bool mine = st->st_uid == geteuid();
+
+    if (st->st_gid != share->group &&
+        (!mine || chown(path, (uid_t)-1, share->group) != 0))
+        return groat__fail(error, GROAT_IO,
+                           "file %s belongs to group %u, its folder to group "
+                           "%u; run: chgrp %u %s",
+                           path, (unsigned)st->st_gid, (unsigned)share->group,
+                           (unsigned)share->group, path);
+    if ((st->st_mode & 0777) != 0660 && (!mine || chmod(path, 0660) != 0))
+        return groat__fail(error, GROAT_IO,
+                           "file %s has mode %04o; one that a group shares has "
+                           "0660; run: chmod 660 %s",
+                           path, (unsigned)st->st_mode & 07777, path);
+    return GROAT_OK;
+}
+
+static groat_status check_file(const char *path, const struct stat *st,
+                               const groat__place_share *share,
                                groat_error *error)
 {
     groat_status status;
-    struct stat st;
 
-    if (lstat(path, &st) != 0 && errno == ENOENT) {
-        status = make_file(path, error);
-        if (status != GROAT_OK)
-            return status;
-    }
-    if (lstat(path, &st) != 0)
-        return groat__fail(error, GROAT_IO, "cannot look at %s: %s", path,
-                           strerror(errno));
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(st->st_mode))
         return groat__fail(error, GROAT_IO,
                            "%s is %s, not a regular file; remove it", path,
-                           S_ISLNK(st.st_mode)   ? "a symbolic link"
-                           : S_ISDIR(st.st_mode) ? "a folder"
-                                                 : "a special file");
-    status = check_owner("file", path, &st, 0600, error);
+                           S_ISLNK(st->st_mode)   ? "a symbolic link"
+                           : S_ISDIR(st->st_mode) ? "a folder"
+                                                  : "a special file");
+    if (share->on)
+        return check_shared_file(path, st, share, error);
+    status = check_owner("file", path, st, 0600, error);
     if (status != GROAT_OK)
         return status;
     /* A copy made under a common umask is readable by others: no harm done
      * yet, so it is put right instead of refused. */
-    if ((st.st_mode & 077) != 0 && chmod(path, st.st_mode & 0700) != 0)
+    if ((st->st_mode & 077) != 0 && chmod(path, st->st_mode & 0700) != 0)
         return groat__fail(error, GROAT_IO, "cannot chmod 600 %s: %s", path,
                            strerror(errno));
+    return GROAT_OK;
+}
+
+/* A -wal that only its owner may open would lock the others out. */
+static groat_status check_companions(const char *path,
+                                     const groat__place_share *share,
+                                     groat_error *error)
+{
+    static const char *const suffixes[] = {"-wal", "-shm"};
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < 2 && share->on && status == GROAT_OK; i++) {
+        groat__str name = {0};
+        struct stat st;
+
+        groat__str_addf(&name, "%s%s", path, suffixes[i]);
+        if (!name.failed && lstat(name.data, &st) == 0)
+            status = check_file(name.data, &st, share, error);
+        groat__str_free(&name);
+    }
+    return status;
+}
+
+groat_status groat__place_file(const char *path,
+                               const groat__place_share *share, dev_t *device,
+                               ino_t *inode, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    struct stat st;
+
+    if (lstat(path, &st) != 0 && errno == ENOENT)
+        status = make_file(path, share, error);
+    if (status != GROAT_OK)
+        return status;
+    if (lstat(path, &st) != 0)
+        return groat__fail(error, GROAT_IO, "cannot look at %s: %s", path,
+                           strerror(errno));
+    status = check_file(path, &st, share, error);
+    if (status == GROAT_OK)
+        status = check_companions(path, share, error);
+    if (status != GROAT_OK)
+        return status;
     *device = st.st_dev;
     *inode = st.st_ino;
     return GROAT_OK;

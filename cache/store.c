@@ -51,17 +51,19 @@ static char *leave_network(groat__store *store, const char *local,
                            groat_error *why)
 {
     const char *network = NULL;
+    groat__place_share mine = {.on = false};
     char *left = store->dir;
     char *dir = NULL;
 
     if (local == NULL ||
-        groat__place_prepare(local, &dir, &network, why) != GROAT_OK)
+        groat__place_prepare(local, &mine, &dir, &network, why) != GROAT_OK)
         return NULL;
     if (network != NULL) {
         free(dir);
         return NULL;
     }
     store->dir = dir;
+    store->share = mine;
     return left;
 }
 
@@ -103,7 +105,9 @@ static groat_status store_new(const groat__store_options *options, int busy_ms,
     store->lease.stale_ms = GROAT__LEASE_STALE_MS;
     store->lease.wait_ms = GROAT__LEASE_WAIT_MS;
     atomic_init(&store->pid, (int)getpid());
-    status = groat__place_prepare(options->dir, &store->dir, &network, error);
+    store->share.on = options->share_group;
+    status = groat__place_prepare(options->dir, &store->share, &store->dir,
+                                  &network, error);
     if (status != GROAT_OK)
         goto free_store;
     if (network != NULL)

@@ -198,7 +198,13 @@ typedef void groat_compile_fn(void *user, const groat_compile_event *event);
 /* groat_options.flags */
 enum {
     GROAT_OPEN_NO_DISK = 1, /* keep kernels in memory only                    */
-    GROAT_OPEN_SANITIZE = 2 /* cpu targets: compile kernels with ASan + UBSan */
+    GROAT_OPEN_SANITIZE =
+        2, /* cpu targets: compile kernels with ASan + UBSan */
+    GROAT_OPEN_SHARE_GROUP = 4 /* the store is a group's, whose members then
+                                * run code as each other: its folder is there,
+                                * named, and of mode 2770 (also
+                                * $GROAT_CACHE_SHARE=group, of
+                                * $GROAT_CACHE_DIR)                           */
 };
 
 /* The bytes of a bundle in the program's own memory. */
@@ -235,12 +241,14 @@ typedef struct groat_options {
     size_t image_count;
     groat_compile_fn *compiled; /* NULL: nobody is told                      */
     void *compiled_user;
+    uint64_t loaded_max_bytes; /* of loaded binaries, see groat_kernel; 0:    *
+                                * $GROAT_LOADED_MAX_BYTES, else no bound      */
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
         sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0                                                               \
+            0, 0, 0                                                            \
     }
 
 /* Opens a context.  options may be NULL.  No vendor library is touched before
@@ -349,9 +357,20 @@ GROAT_API void groat_free(void *memory);
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* A loaded, runnable kernel.  Counted: get and retain are each matched by one
- * release.  In this version the context keeps every kernel loaded until
- * groat_close(); the counts say which of them a later one may unload. */
+/* A runnable kernel.  Counted: get and retain are each matched by one release.
+ * A handle is good until groat_close(), and a kernel stays loaded until then
+ * unless options.loaded_max_bytes bounds the bytes of loaded binaries.  When a
+ * load passes that bound, kernels are unloaded by last use (told apart by the
+ * loads between them), of those that nobody has a count of and whose launches
+ * are done: nothing is waited for, and what still runs is unloaded after the
+ * next load, last release or groat_synchronize().  What is not to be unloaded
+ * may pass the bound.  A kernel that was launched while a graph was captured
+ * from the stream stays for good, as do the fallbacks of groat_fallback_set()
+ * and the kernels of slots and requests while they are that.  Nothing is
+ * unloaded while the driver says that a graph is captured, or the context is
+ * sealed.  A launch of an unloaded kernel first loads it as groat_kernel_get()
+ * does, so get what is to be launched in time and release it when done.  With a
+ * bound, each launch also records an event on its stream. */
 typedef struct groat_kernel groat_kernel;
 
 typedef enum groat_origin {
@@ -413,9 +432,10 @@ GROAT_API groat_status groat_kernel_get_spec(groat_spec *spec,
                                              groat_error *error);
 
 /* The request path: the kernel if it is in memory, else NULL.  Takes no lock,
- * allocates nothing, never compiles.  Borrowed: valid until groat_close().
- * Finds what groat_kernel_get() was asked for in the same words, up to 65,536
- * names per context; for more, keep the handles. */
+ * allocates nothing, never compiles.  Borrowed: valid until groat_close(),
+ * though with a bound it may be unloaded.  Finds what groat_kernel_get() was
+ * asked for in the same words, up to 65,536 names per context; for more, keep
+ * the handles. */
 GROAT_API groat_kernel *groat_kernel_lookup(const groat_context *context,
                                             const char *spec,
                                             const char *target);
@@ -430,7 +450,8 @@ GROAT_API groat_status groat_kernel_info_get(const groat_kernel *kernel,
 
 /* The vendor's own function handle, for launches that groat does not make
  * (graph nodes, cooperative launches): CUfunction, hipFunction_t, or NULL on
- * cpu.  Borrowed: valid until the kernel's last release. */
+ * cpu and where it is unloaded.  Borrowed: valid until the kernel's last
+ * release, before which what it was given to must be done. */
 GROAT_API void *groat_kernel_native(const groat_kernel *kernel);
 
 /* Compiles into the store without loading or running, once, as
@@ -460,7 +481,8 @@ typedef struct groat_launch {
  * must be as large as it.  Asynchronous on cuda and hip; on cpu it returns when
  * the grid is done and answers JUDGED, with the finding in error->text, when
  * the kernel broke a rule.  Errors: INVALID, LAUNCH_FAILED, JUDGED, NO_MEMORY,
- * NO_DEVICE (it is gone). */
+ * NO_DEVICE (it is gone); of an unloaded kernel CAPTURING, SEALED, and as of
+ * groat_kernel_get(). */
 GROAT_API groat_status groat_kernel_launch(groat_kernel *kernel,
                                            const groat_launch *launch,
                                            const void *args, size_t args_bytes,
@@ -788,6 +810,12 @@ typedef struct groat_cache_stat {
     uint64_t bundle_hits;
     uint64_t bundle_misses; /* no bundle had it                            */
     uint64_t bundle_faults; /* entries that were there and not used        */
+    /* Added after 0.1: of this context's kernels. */
+    uint64_t loads;            /* into the driver, again ones counted again */
+    uint64_t unloads;          /* for options.loaded_max_bytes              */
+    uint64_t deferred_unloads; /* put off: its launches were not done       */
+    uint64_t loaded_bytes;     /* sum of the loaded binaries                */
+    uint64_t loaded_max_bytes; /* 0: no bound                               */
 } groat_cache_stat;
 
 typedef struct groat_cache_entry {

@@ -32,7 +32,7 @@ GROAT_API void groat_unseal(groat_context *context);
  * that are not in memory while the context is sealed; their origin is
  * FROM_FALLBACK.  One per family and target: the last one that was named.  The
  * context keeps it; the caller may release its own handle.  Any thread. Errors:
- * NO_MEMORY. */
+ * NO_MEMORY; of one that was unloaded as of groat_kernel_launch(). */
 GROAT_API groat_status groat_fallback_set(groat_context *context,
                                           groat_kernel *kernel,
                                           groat_error *error);

@@ -38,6 +38,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/cuda_abi.h \
 	%D%/backend/cuda_driver.c \
 	%D%/backend/cuda_driver.h \
+	%D%/backend/cuda_tensor.c \
 	%D%/backend/cxx.c \
 	%D%/backend/hip.c \
 	%D%/backend/hip.def \
@@ -57,6 +58,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/judge_trace.c \
 	%D%/backend/judge_wave.c \
 	%D%/backend/judge_wgmma.c \
+	%D%/backend/marks.c \
+	%D%/backend/marks.h \
 	%D%/backend/nvrtc.c \
 	%D%/backend/nvrtc.def \
 	%D%/backend/rocm.c \
@@ -85,6 +88,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/nearest.h \
 	%D%/core/pool.c \
 	%D%/core/pool.h \
+	%D%/core/resident.c \
+	%D%/core/resident.h \
 	%D%/core/seal.c \
 	%D%/core/seal.h \
 	%D%/core/spec.c \

@@ -51,6 +51,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_damage \
 	%D%/unit/cache/test_lease \
 	%D%/unit/cache/test_schema \
+	%D%/unit/cache/test_share \
 	%D%/unit/cache/test_place \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
@@ -72,15 +73,18 @@ groat_unit_tests = \
 # The whole path on cpu targets.
 groat_pipe_tests = \
 	%D%/pipe/test_compilers \
+	%D%/pipe/test_exit \
 	%D%/pipe/test_faults \
 	%D%/pipe/test_layers \
+	%D%/pipe/test_loaded_race \
 	%D%/pipe/test_metrics \
 	%D%/pipe/test_path \
 	%D%/pipe/test_processes \
 	%D%/pipe/test_race \
 	%D%/pipe/test_requests \
 	%D%/pipe/test_serving \
-	%D%/pipe/test_tensor_maps
+	%D%/pipe/test_tensor_maps \
+	%D%/pipe/test_unload
 
 # What groat does with the vendors' libraries, on stand-ins.
 groat_shim_tests = \
@@ -89,6 +93,7 @@ groat_shim_tests = \
 	%D%/shim/test_cuda_maps \
 	%D%/shim/test_hip \
 	%D%/shim/test_hip_calls \
+	%D%/shim/test_loaded \
 	%D%/shim/test_nvrtc
 
 # Those that a detector of races has something to find in.
@@ -210,6 +215,14 @@ ring_sources = \
 	%D%/shim/copy.c
 %C%_shim_test_cuda_maps_SOURCES = \
 	%D%/shim/test_cuda_maps.c \
+	%D%/shim/copy.c
+%C%_pipe_test_exit_SOURCES = \
+	%D%/pipe/test_exit.c \
+	%D%/shim/copy.c
+# Loads libgroat.so itself.
+%C%_pipe_test_unload_LDADD =
+%C%_shim_test_loaded_SOURCES = \
+	%D%/shim/test_loaded.c \
 	%D%/shim/copy.c
 %C%_shim_test_nvrtc_SOURCES = \
 	%D%/shim/test_nvrtc.c \
@@ -454,6 +467,7 @@ noinst_HEADERS += \
 	%D%/shim/copy.h \
 	%D%/shim/cuda_rig.h \
 	%D%/shim/hip_bench.h \
+	%D%/shim/plain_rig.h \
 	%D%/shim/shim.h \
 	%D%/shim/shim_hip.h \
 	%D%/unit/cache/fixture.h \

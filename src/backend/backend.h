@@ -154,6 +154,19 @@ typedef struct groat__device {
                            const groat_launch *launch, const void *args,
                            groat_error *error);
 
+    /* The same for a module that is to be unloaded before its device is
+     * closed: idle() knows of it afterwards.  *captured is set where a graph
+     * is captured from the stream, or may be: of that idle() knows nothing, and
+     * the module must stay. */
+    groat_status (*launch_noted)(void *state, groat__module *module,
+                                 const groat__shape *shape,
+                                 const groat_launch *launch, const void *args,
+                                 bool *captured, groat_error *error);
+    /* Whether all launches that were noted are done.  Does not wait; false also
+     * where the driver cannot say, and while it says that a graph is captured.
+     */
+    bool (*idle)(void *state, groat__module *module);
+
     /* Mean time of one of `repeats` launches, in microseconds; by events.  No
      * more than these are made.  Errors: as of launch. */
     groat_status (*time)(void *state, groat__module *module,

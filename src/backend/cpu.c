@@ -271,6 +271,24 @@ static double now_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
+/* A launch is done when it returns. */
+static groat_status cpu_launch_noted(void *state, groat__module *module,
+                                     const groat__shape *shape,
+                                     const groat_launch *launch,
+                                     const void *args, bool *captured,
+                                     groat_error *error)
+{
+    (void)captured;
+    return cpu_launch(state, module, shape, launch, args, error);
+}
+
+static bool cpu_idle(void *state, groat__module *module)
+{
+    (void)state;
+    (void)module;
+    return true;
+}
+
 static groat_status cpu_time(void *state, groat__module *module,
                              const groat__shape *shape,
                              const groat_launch *launch, const void *args,
@@ -430,10 +448,27 @@ static void cpu_doctor(void *state, const groat__env *env, groat__str *out)
 }
 
 const groat__device groat__device_cpu = {
-    "cpu",      cpu_open,     cpu_close,      cpu_count,  cpu_facts,
-    cpu_load,   cpu_may_load, cpu_unload,     cpu_native, cpu_facts_of,
-    cpu_launch, cpu_time,     cpu_sync,       cpu_alloc,  cpu_release,
-    cpu_write,  cpu_read,     cpu_tensor_map, cpu_doctor,
+    .name = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .count = cpu_count,
+    .facts = cpu_facts,
+    .load = cpu_load,
+    .may_load = cpu_may_load,
+    .unload = cpu_unload,
+    .native = cpu_native,
+    .facts_of = cpu_facts_of,
+    .launch = cpu_launch,
+    .launch_noted = cpu_launch_noted,
+    .idle = cpu_idle,
+    .time = cpu_time,
+    .sync = cpu_sync,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .write = cpu_write,
+    .read = cpu_read,
+    .tensor_map = cpu_tensor_map,
+    .doctor = cpu_doctor,
 };
 
 _Static_assert(sizeof(struct groat_cpu_tensor_map) <= sizeof(groat_tensor_map),

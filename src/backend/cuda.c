@@ -6,7 +6,7 @@
  *
  * A module stays with the context it was loaded in.  Invariant: the calling
  * thread's context stack is the same before and after every slot.  Nothing
- * here is written after load, so there is no lock.
+ * here is written after load but a module's marks, which have a lock.
  */
 #include <elf.h>
 #include <pthread.h>
@@ -17,6 +17,7 @@
 #include "backend/backend.h"
 #include "backend/cuda_abi.h"
 #include "backend/cuda_driver.h"
+#include "backend/marks.h"
 #include "base/dl.h"
 #include "backend/shared.h"
 #include "base/error.h"
@@ -38,6 +39,7 @@ struct groat__module {
     int local_bytes;
     int registers;
     size_t bytes;
+    groat__marks marks; /* of launches that were noted */
 };
 
 /* ---- open ---------------------------------------------------------------- */
@@ -139,6 +141,53 @@ static groat_status cuda_facts(void *handle, size_t index,
         *info = facts;
     return status;
 }
+
+/* ---- what a module waits for --------------------------------------------- */
+
+static int mark_create(const void *handle, void **event)
+{
+    const cuda_state *state = handle;
+    CUevent made = NULL;
+    CUresult code = state->cu.cuEventCreate(&made, CU_EVENT_DISABLE_TIMING);
+
+    *event = made;
+    return code;
+}
+
+static int mark_record(const void *handle, void *event, void *stream)
+{
+    return ((const cuda_state *)handle)->cu.cuEventRecord(event, stream);
+}
+
+static int mark_wait(const void *handle, void *stream, void *event)
+{
+    return ((const cuda_state *)handle)->cu.cuStreamWaitEvent(stream, event, 0);
+}
+
+static int mark_query(const void *handle, void *event)
+{
+    const cuda_state *state = handle;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUresult code;
+
+    groat__cuda_exchange_mode(state, &mode);
+    code = state->cu.cuEventQuery(event);
+    groat__cuda_exchange_mode(state, &mode);
+    return code;
+}
+
+static void mark_destroy(const void *handle, void *event)
+{
+    (void)((const cuda_state *)handle)->cu.cuEventDestroy(event);
+}
+
+static const groat__mark_calls mark_calls = {
+    .create = mark_create,
+    .record = mark_record,
+    .wait = mark_wait,
+    .query = mark_query,
+    .destroy = mark_destroy,
+};
 
 /* ---- modules ------------------------------------------------------------ */
 
@@ -294,11 +343,21 @@ static groat_status raise_limits(const cuda_state *state, const char *entry,
     return GROAT_OK;
 }
 
+/* NONE where the driver knows of no captures. */
+static CUresult capture_of(const cuda_state *state, CUstream stream,
+                           CUstreamCaptureStatus *capture)
+{
+    *capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    return state->cu.cuStreamIsCapturing == NULL
+               ? CUDA_SUCCESS
+               : state->cu.cuStreamIsCapturing(stream, capture);
+}
+
 static groat_status cuda_may_load(void *handle, void *stream,
                                   groat_error *error)
 {
     cuda_state *state = handle;
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUstreamCaptureStatus capture;
     groat_status status;
     CUresult code;
     visit stay;
@@ -308,7 +367,7 @@ static groat_status cuda_may_load(void *handle, void *stream,
     status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         return status;
-    code = state->cu.cuStreamIsCapturing(stream, &capture);
+    code = capture_of(state, stream, &capture);
     /* The default stream cannot be captured; others of its context are. */
     if (code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
         (code == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_ACTIVE))
@@ -323,15 +382,6 @@ static groat_status cuda_may_load(void *handle, void *stream,
     return status;
 }
 
-/* Gives the thread another mode of capture, and tells the one it had: in the
- * strict ones, a load would break what other threads capture. */
-static void exchange_mode(const cuda_state *state, CUstreamCaptureMode *mode)
-{
-    if (state->cu.cuThreadExchangeStreamCaptureMode != NULL &&
-        state->cu.cuThreadExchangeStreamCaptureMode(mode) != CUDA_SUCCESS)
-        *mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-}
-
 static groat_status load_module(const cuda_state *state,
                                 const groat__arch *arch, const void *data,
                                 size_t bytes, const char *entry,
@@ -340,14 +390,14 @@ static groat_status load_module(const cuda_state *state,
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     groat_status status;
 
-    exchange_mode(state, &mode);
+    groat__cuda_exchange_mode(state, &mode);
     status = load_image(state, arch, data, bytes, module, error);
     if (status == GROAT_OK) {
         status = find_function(state, entry, module, error);
         if (status != GROAT_OK)
             (void)state->cu.cuModuleUnload(module->module);
     }
-    exchange_mode(state, &mode);
+    groat__cuda_exchange_mode(state, &mode);
     return status;
 }
 
@@ -368,8 +418,10 @@ static groat_status cuda_load(void *handle, const groat__arch *arch,
                            "image nor PTX that ends with NUL",
                            bytes, entry);
     module = calloc(1, sizeof(*module));
-    if (module == NULL)
+    if (module == NULL || !groat__marks_init(&module->marks)) {
+        free(module);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a module");
+    }
     module->bytes = bytes;
     status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
@@ -392,6 +444,7 @@ unload_module:
 leave_context:
     groat__cuda_leave(state, &stay);
 free_module:
+    groat__marks_free(&module->marks, &mark_calls, state);
     free(module);
     return status;
 }
@@ -405,10 +458,14 @@ static void cuda_unload(void *handle, groat__module *module)
     /* The owner of the context may have destroyed it, and the module with it;
      * there is then nothing left to unload. */
     if (groat__cuda_enter(state, module->context, &stay, NULL) == GROAT_OK) {
-        exchange_mode(state, &mode);
+        groat__cuda_exchange_mode(state, &mode);
         (void)state->cu.cuModuleUnload(module->module);
-        exchange_mode(state, &mode);
+        groat__cuda_exchange_mode(state, &mode);
+        groat__marks_free(&module->marks, &mark_calls, state);
         groat__cuda_leave(state, &stay);
+    } else {
+        module->marks.count = 0; /* the events went with it, too */
+        groat__marks_free(&module->marks, &mark_calls, state);
     }
     free(module);
 }
@@ -535,6 +592,47 @@ static groat_status cuda_launch(void *handle, groat__module *module,
     if (code == CUDA_SUCCESS)
         return GROAT_OK;
     return launch_failed(state, call, shape, launch, code, error);
+}
+
+static groat_status cuda_launch_noted(void *handle, groat__module *module,
+                                      const groat__shape *shape,
+                                      const groat_launch *launch,
+                                      const void *args, bool *captured,
+                                      groat_error *error)
+{
+    cuda_state *state = handle;
+    CUstreamCaptureStatus capture;
+    groat_status status;
+    visit stay;
+
+    status = groat__cuda_enter(state, module->context, &stay, error);
+    if (status != GROAT_OK)
+        return status;
+    *captured = capture_of(state, launch->stream, &capture) != CUDA_SUCCESS ||
+                capture != CU_STREAM_CAPTURE_STATUS_NONE;
+    status = cuda_launch(state, module, shape, launch, args, error);
+    if (status == GROAT_OK && !*captured)
+        groat__marks_note(&module->marks, &mark_calls, state, launch->stream);
+    groat__cuda_leave(state, &stay);
+    return status;
+}
+
+static bool cuda_idle(void *handle, groat__module *module)
+{
+    cuda_state *state = handle;
+    CUstreamCaptureStatus capture;
+    visit stay;
+    bool idle;
+
+    if (groat__cuda_enter(state, module->context, &stay, NULL) != GROAT_OK)
+        return false;
+    /* The default stream cannot be looked at while others of its context are
+     * captured. */
+    idle = capture_of(state, NULL, &capture) == CUDA_SUCCESS &&
+           capture == CU_STREAM_CAPTURE_STATUS_NONE &&
+           groat__marks_done(&module->marks, &mark_calls, state);
+    groat__cuda_leave(state, &stay);
+    return idle;
 }
 
 /* Between the two events are launches alone, and no other launch is made. */
@@ -705,99 +803,6 @@ static groat_status cuda_read(void *handle, void *to, uint64_t from,
     return copy(handle, true, from, to, bytes, error);
 }
 
-/* ---- tensor maps --------------------------------------------------------- */
-
-/* Only the size matters: what is outside of a tensor is zeros of any type. */
-static CUtensorMapDataType type_of(unsigned elem_bytes)
-{
-    switch (elem_bytes) {
-    case 1:
-        return CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    case 2:
-        return CU_TENSOR_MAP_DATA_TYPE_UINT16;
-    case 4:
-        return CU_TENSOR_MAP_DATA_TYPE_UINT32;
-    default:
-        return CU_TENSOR_MAP_DATA_TYPE_UINT64;
-    }
-}
-
-static CUresult encode(const cuda_state *state, const groat_tensor *tensor,
-                       CUtensorMap *map)
-{
-    static const CUtensorMapSwizzle swizzles[] = {
-        [GROAT_SWIZZLE_NONE] = CU_TENSOR_MAP_SWIZZLE_NONE,
-        [GROAT_SWIZZLE_32] = CU_TENSOR_MAP_SWIZZLE_32B,
-        [GROAT_SWIZZLE_64] = CU_TENSOR_MAP_SWIZZLE_64B,
-        [GROAT_SWIZZLE_128] = CU_TENSOR_MAP_SWIZZLE_128B,
-    };
-    const cuuint32_t ones[5] = {1, 1, 1, 1, 1};
-
-    return state->cu.cuTensorMapEncodeTiled(
-        map, type_of(tensor->elem_bytes), tensor->rank,
-        (void *)(uintptr_t)tensor->address, tensor->dims, tensor->strides,
-        tensor->box, ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
-        swizzles[tensor->swizzle], CU_TENSOR_MAP_L2_PROMOTION_NONE,
-        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-}
-
-/* The driver says no more than that a value is invalid, so all are told. */
-static groat_status encode_failed(const cuda_state *state,
-                                  const groat_tensor *t, CUresult code,
-                                  groat_error *error)
-{
-    groat_status status =
-        code == CUDA_ERROR_INVALID_VALUE ? GROAT_INVALID : GROAT_NO_DEVICE;
-    groat__str lists = {0};
-
-    groat__str_addf(&lists, "dims");
-    for (unsigned i = 0; i < t->rank; i++)
-        groat__str_addf(&lists, " %llu", (unsigned long long)t->dims[i]);
-    groat__str_addf(&lists, ", strides");
-    for (unsigned i = 0; i + 1 < t->rank; i++)
-        groat__str_addf(&lists, " %llu", (unsigned long long)t->strides[i]);
-    groat__str_addf(&lists, ", box");
-    for (unsigned i = 0; i < t->rank; i++)
-        groat__str_addf(&lists, " %u", t->box[i]);
-    status = groat__cuda_failed(
-        state, status, "cuTensorMapEncodeTiled", code, error,
-        "for a tensor of rank %u at 0x%llx: %u-byte "
-        "elements, %s, swizzle %d",
-        t->rank, (unsigned long long)t->address, t->elem_bytes,
-        lists.failed ? "" : lists.data, (int)t->swizzle);
-    groat__str_free(&lists);
-    return status;
-}
-
-static groat_status cuda_tensor_map(void *handle, const groat_tensor *tensor,
-                                    groat_tensor_map *out, groat_error *error)
-{
-    cuda_state *state = handle;
-    CUtensorMap map = {{0}};
-    groat_status status;
-    CUresult code;
-    visit stay;
-
-    if (state->cu.cuTensorMapEncodeTiled == NULL)
-        return groat__fail(
-            error, GROAT_NO_DEVICE,
-            "%s has no cuTensorMapEncodeTiled, which tensor maps "
-            "need; drivers since CUDA 12.0 have",
-            state->dl.path);
-    status = groat__cuda_enter(state, NULL, &stay, error);
-    if (status != GROAT_OK)
-        return status;
-    code = encode(state, tensor, &map);
-    groat__cuda_leave(state, &stay);
-    if (code != CUDA_SUCCESS)
-        return encode_failed(state, tensor, code, error);
-    memcpy(out, &map, sizeof(map));
-    return GROAT_OK;
-}
-
-_Static_assert(sizeof(CUtensorMap) == sizeof(groat_tensor_map),
-               "a tensor map is the driver's");
-
 /* ---- doctor ------------------------------------------------------------- */
 
 static void report(cuda_state *state, groat__str *out)
@@ -859,6 +864,8 @@ const groat__device groat__device_cuda = {
     .native = cuda_native,
     .facts_of = cuda_facts_of,
     .launch = cuda_launch,
+    .launch_noted = cuda_launch_noted,
+    .idle = cuda_idle,
     .time = cuda_time,
     .sync = cuda_sync,
     .alloc = cuda_alloc,
@@ -866,6 +873,6 @@ const groat__device groat__device_cuda = {
     .write = cuda_write,
     .read = cuda_read,
     .may_load = cuda_may_load,
-    .tensor_map = cuda_tensor_map,
+    .tensor_map = groat__cuda_tensor_map,
     .doctor = cuda_doctor,
 };

@@ -88,6 +88,7 @@ typedef struct CUlaunchConfig {
     X(CUDA_ERROR_NO_BINARY_FOR_GPU, 209)                                       \
     X(CUDA_ERROR_INVALID_HANDLE, 400)                                          \
     X(CUDA_ERROR_NOT_FOUND, 500)                                               \
+    X(CUDA_ERROR_NOT_READY, 600)                                               \
     X(CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                         \
     X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, 900)                              \
     X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, 906)                                 \
@@ -95,6 +96,7 @@ typedef struct CUlaunchConfig {
     X(CU_STREAM_CAPTURE_STATUS_NONE, 0)                                        \
     X(CU_STREAM_CAPTURE_STATUS_ACTIVE, 1)                                      \
     X(CU_STREAM_CAPTURE_STATUS_INVALIDATED, 2)                                 \
+    X(CU_EVENT_DISABLE_TIMING, 2)                                              \
     X(CU_STREAM_CAPTURE_MODE_GLOBAL, 0)                                        \
     X(CU_STREAM_CAPTURE_MODE_RELAXED, 2)                                       \
     X(CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 13)                                      \

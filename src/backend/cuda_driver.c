@@ -297,3 +297,11 @@ void groat__cuda_leave(const cuda_state *state, const visit *stay)
     if (stay->pushed)
         (void)state->cu.cuCtxPopCurrent(&popped);
 }
+
+void groat__cuda_exchange_mode(const cuda_state *state,
+                               CUstreamCaptureMode *mode)
+{
+    if (state->cu.cuThreadExchangeStreamCaptureMode != NULL &&
+        state->cu.cuThreadExchangeStreamCaptureMode(mode) != CUDA_SUCCESS)
+        *mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+}

@@ -59,6 +59,16 @@ groat_status groat__cuda_enter(cuda_state *state, CUcontext wanted, visit *stay,
                                groat_error *error);
 void groat__cuda_leave(const cuda_state *state, const visit *stay);
 
+/* Gives the thread another mode of capture, and tells the one it had: in the
+ * strict ones, a load, an unload or a look at an event would break what other
+ * threads capture. */
+void groat__cuda_exchange_mode(const cuda_state *state,
+                               CUstreamCaptureMode *mode);
+
+/* cuda_tensor.c: groat__device.tensor_map. */
+groat_status groat__cuda_tensor_map(void *handle, const groat_tensor *tensor,
+                                    groat_tensor_map *out, groat_error *error);
+
 /* cuDriverGetVersion without initializing the driver: 13000 for 13.0; 0 when
  * there is no driver. */
 int groat__cuda_driver_version(const groat__env *env);

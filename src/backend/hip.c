@@ -8,7 +8,8 @@
  * Invariant: the calling thread's current device is the same before and after
  * every slot, and return codes alone are believed (since 7.0 hipGetLastError
  * is sticky and belongs to the caller).  The state is read-only once open and
- * the runtime locks for itself, so there is no lock here.
+ * the runtime locks for itself, so there is no lock here but of a module's
+ * marks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "backend/amdgpu_elf.h"
 #include "backend/backend.h"
 #include "backend/hip_abi.h"
+#include "backend/marks.h"
 #include "backend/rocm.h"
 #include "backend/shared.h"
 #include "base/error.h"
@@ -48,6 +50,7 @@ typedef struct hip_state {
 struct groat__module {
     groat__hip_module module;
     groat__hip_function function;
+    groat__marks marks; /* of launches that were noted */
     size_t bytes;
     /* The runtime keeps reading the image as long as the module lives. */
     unsigned char image[];
@@ -325,6 +328,41 @@ static groat_status hip_facts(void *user, size_t index, groat_device_info *info,
     return GROAT_OK;
 }
 
+static int mark_create(const void *user, void **event)
+{
+    const hip_state *state = user;
+    groat__hip_event made = NULL;
+    int code = state->call.hipEventCreateWithFlags(
+        &made, GROAT__HIP_EVENT_DISABLE_TIMING);
+
+    *event = made;
+    return code;
+}
+
+static int mark_record(const void *user, void *event, void *stream)
+{
+    return ((const hip_state *)user)->call.hipEventRecord(event, stream);
+}
+
+static int mark_wait(const void *user, void *stream, void *event)
+{
+    return ((const hip_state *)user)->call.hipStreamWaitEvent(stream, event, 0);
+}
+
+static int mark_query(const void *user, void *event)
+{
+    return ((const hip_state *)user)->call.hipEventQuery(event);
+}
+
+static void mark_destroy(const void *user, void *event)
+{
+    (void)((const hip_state *)user)->call.hipEventDestroy(event);
+}
+
+static const groat__mark_calls mark_calls = {
+    mark_create, mark_record, mark_wait, mark_query, mark_destroy,
+};
+
 static groat_status check_shape(const groat__arch *arch,
                                 const groat__shape *shape, groat_error *error)
 {
@@ -430,7 +468,8 @@ static groat_status hip_load(void *user, const groat__arch *arch,
     if (status != GROAT_OK)
         goto leave_device;
     module = calloc(1, sizeof(*module) + bytes);
-    if (module == NULL) {
+    if (module == NULL || !groat__marks_init(&module->marks)) {
+        free(module);
         status = groat__fail(error, GROAT_NO_MEMORY,
                              "no memory for a code object of %zu bytes", bytes);
         goto leave_device;
@@ -438,10 +477,12 @@ static groat_status hip_load(void *user, const groat__arch *arch,
     module->bytes = bytes;
     memcpy(module->image, data, bytes);
     status = load_module(state, module, entry, shape, error);
-    if (status == GROAT_OK)
+    if (status == GROAT_OK) {
         *out = module;
-    else
+    } else {
+        groat__marks_free(&module->marks, &mark_calls, state);
         free(module);
+    }
 leave_device:
     leave(state, &stay);
     return status;
@@ -458,6 +499,7 @@ static void hip_unload(void *user, groat__module *module)
     if (enter(state, &stay, NULL) != GROAT_OK)
         stay.moved = false;
     (void)state->call.hipModuleUnload(module->module);
+    groat__marks_free(&module->marks, &mark_calls, state);
     leave(state, &stay);
     free(module);
 }
@@ -536,6 +578,54 @@ static groat_status hip_launch(void *user, groat__module *module,
     status = enqueue(state, module, shape, launch, args, error);
     leave(state, &stay);
     return status;
+}
+
+/* NONE where the runtime knows of no captures. */
+static int capture_of(const hip_state *state, void *stream, int *capture)
+{
+    *capture = GROAT__HIP_CAPTURE_NONE;
+    return state->call.hipStreamIsCapturing == NULL
+               ? GROAT__HIP_SUCCESS
+               : state->call.hipStreamIsCapturing(stream, capture);
+}
+
+static groat_status hip_launch_noted(void *user, groat__module *module,
+                                     const groat__shape *shape,
+                                     const groat_launch *launch,
+                                     const void *args, bool *captured,
+                                     groat_error *error)
+{
+    const hip_state *state = user;
+    int capture;
+    visit stay;
+    groat_status status = enter(state, &stay, error);
+
+    if (status != GROAT_OK)
+        return status;
+    *captured =
+        capture_of(state, launch->stream, &capture) != GROAT__HIP_SUCCESS ||
+        capture != GROAT__HIP_CAPTURE_NONE;
+    status = hip_launch(user, module, shape, launch, args, error);
+    if (status == GROAT_OK && !*captured)
+        groat__marks_note(&module->marks, &mark_calls, state, launch->stream);
+    leave(state, &stay);
+    return status;
+}
+
+static bool hip_idle(void *user, groat__module *module)
+{
+    const hip_state *state = user;
+    int capture;
+    visit stay;
+    bool idle;
+
+    if (enter(state, &stay, NULL) != GROAT_OK)
+        return false;
+    idle = capture_of(state, NULL, &capture) == GROAT__HIP_SUCCESS &&
+           capture == GROAT__HIP_CAPTURE_NONE &&
+           groat__marks_done(&module->marks, &mark_calls, state);
+    leave(state, &stay);
+    return idle;
 }
 
 /* Between two events: launches alone, no host time. */
@@ -725,17 +815,15 @@ static void doctor_devices(hip_state *state, groat__str *out)
 static groat_status hip_may_load(void *user, void *stream, groat_error *error)
 {
     const hip_state *state = user;
-    int capture = GROAT__HIP_CAPTURE_NONE;
+    int capture;
     groat_status status;
     visit stay;
     int code;
 
-    if (state->call.hipStreamIsCapturing == NULL)
-        return GROAT_OK;
     status = enter(state, &stay, error);
     if (status != GROAT_OK)
         return status;
-    code = state->call.hipStreamIsCapturing(stream, &capture);
+    code = capture_of(state, stream, &capture);
     if (code == GROAT__HIP_CAPTURE_IMPLICIT ||
         (code == GROAT__HIP_SUCCESS && capture == GROAT__HIP_CAPTURE_ACTIVE))
         status = groat__capturing(error);
@@ -798,6 +886,8 @@ const groat__device groat__device_hip = {
     .native = hip_native,
     .facts_of = hip_facts_of,
     .launch = hip_launch,
+    .launch_noted = hip_launch_noted,
+    .idle = hip_idle,
     .time = hip_time,
     .sync = hip_sync,
     .alloc = hip_alloc,

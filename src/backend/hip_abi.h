@@ -33,6 +33,7 @@ enum {
     GROAT__HIP_NO_DEVICE = 100,
     GROAT__HIP_INVALID_DEVICE = 101,
     GROAT__HIP_INVALID_CONTEXT = 201,
+    GROAT__HIP_NOT_READY = 600,
     GROAT__HIP_ILLEGAL_ADDRESS = 700,
     GROAT__HIP_CONTEXT_DESTROYED = 709,
     GROAT__HIP_ASSERT = 710,
@@ -40,6 +41,9 @@ enum {
     GROAT__HIP_CAPTURE_IMPLICIT = 906,
     GROAT__HIP_UNKNOWN = 999
 };
+
+/* Flags of events */
+enum { GROAT__HIP_EVENT_DISABLE_TIMING = 2 };
 
 /* hipStreamCaptureStatus */
 enum {

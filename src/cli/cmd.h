@@ -62,6 +62,7 @@ typedef struct groat__values {
     const char *picture;
     const char *report;
     const char *cache_dir;
+    bool share_group;
     const char *family_path;
     groat__list bundles;
     const char *trust;

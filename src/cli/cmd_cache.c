@@ -343,7 +343,7 @@ static bool is_prefix(const char *text)
 /* Some options belong to some actions only. */
 static int check_options(groat__cli *cli, const action *act)
 {
-    static const char always[] = " json cache-dir help ";
+    static const char always[] = " json cache-dir share-group help ";
     const groat__option *options = cli->command->options;
     char name[GROAT__NAME_ROOM];
 

@@ -40,6 +40,9 @@
          "folders of further families, colon-separated")
 #define ROW_CACHE_DIR                                                          \
     TEXT("cache-dir", "D", cache_dir, "folder of the kernel store")
+#define ROW_SHARE_GROUP                                                        \
+    FLAG("share-group", share_group,                                           \
+         "that folder is shared by its group: members run code as each other")
 #define ROW_NO_CACHE                                                           \
     FLAG("no-cache", no_cache, "keep no kernel on disk and use none")
 #define ROWS_BUNDLES                                                           \
@@ -83,6 +86,7 @@ static const groat__option run_options[] = {
     TEXT("report", "banks", report,
          "cpu targets: count bank conflicts by kind of access"),
     ROW_CACHE_DIR,
+    ROW_SHARE_GROUP,
     ROW_NO_CACHE,
     ROWS_BUNDLES,
     ROW_FAMILIES,
@@ -98,6 +102,7 @@ static const groat__option draw_options[] = {
     ROW_SEED,
     TEXT("input", "FILE", input, "raw bytes of the first input buffer"),
     ROW_CACHE_DIR,
+    ROW_SHARE_GROUP,
     ROW_NO_CACHE,
     ROWS_BUNDLES,
     ROW_FAMILIES,
@@ -110,6 +115,7 @@ static const groat__option build_options[] = {
     TEXT("output", "FILE", output, "write the binary there (one build only)"),
     ROW_JSON,
     ROW_CACHE_DIR,
+    ROW_SHARE_GROUP,
     ROW_NO_CACHE,
     ROWS_BUNDLES,
     ROW_FAMILIES,
@@ -131,8 +137,8 @@ static const groat__option key_options[] = {
 };
 
 static const groat__option explain_options[] = {
-    ROW_TARGET,   ROW_JSON, ROW_CACHE_DIR, ROWS_BUNDLES,
-    ROW_FAMILIES, ROW_HELP, ROWS_END,
+    ROW_TARGET,   ROW_JSON,     ROW_CACHE_DIR, ROW_SHARE_GROUP,
+    ROWS_BUNDLES, ROW_FAMILIES, ROW_HELP,      ROWS_END,
 };
 
 static const groat__option families_options[] = {
@@ -143,8 +149,8 @@ static const groat__option families_options[] = {
 };
 
 static const groat__option doctor_options[] = {
-    ROW_JSON,   ROW_CACHE_DIR, ROW_NO_CACHE, ROW_FAMILIES,
-    ROW_DEVICE, ROW_HELP,      ROWS_END,
+    ROW_JSON,     ROW_CACHE_DIR, ROW_SHARE_GROUP, ROW_NO_CACHE,
+    ROW_FAMILIES, ROW_DEVICE,    ROW_HELP,        ROWS_END,
 };
 
 static const groat__option cache_options[] = {
@@ -152,6 +158,7 @@ static const groat__option cache_options[] = {
      "bound that gc shrinks the store to; K, M, G allowed"},
     ROW_JSON,
     ROW_CACHE_DIR,
+    ROW_SHARE_GROUP,
     ROWS_BUNDLES,
     TEXT("output", "FILE", output, "the bundle that export or merge makes"),
     TEXT("key", "FILE", key, "sign with that secret key"),
@@ -176,6 +183,7 @@ static const groat__option prewarm_options[] = {
      "address space of a process in bytes; K, M, G allowed"},
     ROW_JSON,
     ROW_CACHE_DIR,
+    ROW_SHARE_GROUP,
     ROW_FAMILIES,
     ROW_HELP,
     ROWS_END,
@@ -186,6 +194,7 @@ static const groat__option prewarm_worker_options[] = {
      "address space in bytes"},
     ROW_JSON,
     ROW_CACHE_DIR,
+    ROW_SHARE_GROUP,
     ROW_FAMILIES,
     ROW_HELP,
     ROWS_END,

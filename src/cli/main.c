@@ -157,6 +157,8 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
         options.flags |= GROAT_OPEN_NO_DISK;
     if (values->sanitize)
         options.flags |= GROAT_OPEN_SANITIZE;
+    if (values->share_group)
+        options.flags |= GROAT_OPEN_SHARE_GROUP;
     options.device = (int)values->device;
     options.cache_dir = values->cache_dir;
     options.family_path = values->family_path;

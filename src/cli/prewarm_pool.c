@@ -103,6 +103,8 @@ static int start(pool *p, worker *w)
             argv[count++] = (char *)passed[i].name;
             argv[count++] = (char *)passed[i].value;
         }
+    if (values->share_group)
+        argv[count++] = "--share-group";
     if (values->memory) {
         (void)snprintf(memory, sizeof(memory), "%" PRIu64, values->memory);
         argv[count++] = "--memory";

@@ -116,7 +116,8 @@ static groat_status read_environment(groat_context *context, groat_error *error)
 
 /* malloc'd; NULL with a reason when nothing says where. */
 static char *cache_dir(const groat_context *context,
-                       const groat_options *options, const char **why)
+                       const groat_options *options, bool shared,
+                       const char **why)
 {
     const char *dir = options->cache_dir;
     const char *base = variable(context, "XDG_CACHE_HOME");
@@ -126,6 +127,11 @@ static char *cache_dir(const groat_context *context,
         dir = variable(context, "GROAT_CACHE_DIR");
     if (dir != NULL)
         return strdup(dir);
+    if (shared) {
+        *why = "a folder that a group shares has to be named; set "
+               "GROAT_CACHE_DIR to it";
+        return NULL;
+    }
     if (base != NULL && *base == '/') {
         groat__str_addf(&path, "%s/groat", base);
         return groat__str_take(&path);
@@ -169,24 +175,24 @@ static bool parse_bytes(const char *text, uint64_t *out)
     return true;
 }
 
-/* A bad variable is no reason to stop a program: one warning, the default. */
-static uint64_t cache_bound(groat_context *context,
-                            const groat_options *options)
+/* A bound of the options, else of a variable, else `otherwise`.  A bad variable
+ * is no reason to stop a program: one warning, and the default. */
+static uint64_t bound(groat_context *context, uint64_t bytes, const char *name,
+                      uint64_t otherwise, const char *words)
 {
-    const char *text = variable(context, "GROAT_CACHE_MAX_BYTES");
-    uint64_t bytes = options->cache_max_bytes;
+    const char *text = variable(context, name);
 
     if (bytes != 0)
         return bytes;
     if (text == NULL)
-        return default_max_bytes;
+        return otherwise;
     if (parse_bytes(text, &bytes))
         return bytes;
     groat__log_line(&context->env.log, GROAT_LOG_WARNING,
-                    "GROAT_CACHE_MAX_BYTES is '%.40s'; allowed: a number of "
-                    "bytes from 1 on, with K, M or G; the bound is 1 GiB",
-                    text);
-    return default_max_bytes;
+                    "%s is '%.40s'; allowed: a number of bytes from 1 on, with "
+                    "K, M or G; %s",
+                    name, text, words);
+    return otherwise;
 }
 
 static void lose_store(groat_context *context, const char *why)
@@ -194,6 +200,26 @@ static void lose_store(groat_context *context, const char *why)
     context->store_problem = strdup(why);
     groat__log_line(&context->env.log, GROAT_LOG_WARNING,
                     "kernels are kept in memory only: %s", why);
+}
+
+/* Only in so many words.  The variable is about the folder that a variable
+ * names; a word that is none leaves the store the user's. */
+static bool is_shared(groat_context *context, const groat_options *options)
+{
+    const char *text = variable(context, "GROAT_CACHE_SHARE");
+
+    if ((options->flags & GROAT_OPEN_SHARE_GROUP) != 0)
+        return true;
+    if (text == NULL ||
+        (options->cache_dir != NULL && options->cache_dir[0] != '\0'))
+        return false;
+    if (strcmp(text, "group") == 0)
+        return true;
+    groat__log_line(&context->env.log, GROAT_LOG_WARNING,
+                    "GROAT_CACHE_SHARE is '%.40s'; allowed: group; the store "
+                    "is this user's alone",
+                    text);
+    return false;
 }
 
 static void open_store(groat_context *context, const groat_options *options)
@@ -207,13 +233,16 @@ static void open_store(groat_context *context, const groat_options *options)
     (void)snprintf(local, sizeof(local), "/var/tmp/groat-%u",
                    (unsigned)geteuid());
     store.local = local;
-    store.max_bytes = cache_bound(context, options);
+    store.max_bytes =
+        bound(context, options->cache_max_bytes, "GROAT_CACHE_MAX_BYTES",
+              default_max_bytes, "the bound is 1 GiB");
     context->store_max_bytes = store.max_bytes;
     if (options->flags & GROAT_OPEN_NO_DISK) {
         context->store_problem = strdup("the caller asked for none");
         return;
     }
-    dir = cache_dir(context, options, &why);
+    store.share_group = is_shared(context, options);
+    dir = cache_dir(context, options, store.share_group, &why);
     if (dir == NULL) {
         lose_store(context, why);
         return;
@@ -243,7 +272,8 @@ enum { OPTIONS_BYTES = offsetof(groat_options, bundles) };
 static groat_status check_options(const groat_options *options,
                                   groat_error *error)
 {
-    const unsigned known = GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE;
+    const unsigned known =
+        GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE | GROAT_OPEN_SHARE_GROUP;
 
     if (options->size < OPTIONS_BYTES)
         return groat__fail(error, GROAT_INVALID,
@@ -318,6 +348,9 @@ groat_status groat_open(const groat_options *given, groat_context **out,
         groat_close(context);
         return status;
     }
+    context->resident.max_bytes =
+        bound(context, options->loaded_max_bytes, "GROAT_LOADED_MAX_BYTES", 0,
+              "there is no bound");
     open_store(context, options);
     open_layers(context, options);
     *out = context;

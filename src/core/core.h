@@ -16,6 +16,7 @@
 #include "core/maps.h"
 #include "core/metrics.h"
 #include "core/pool.h"
+#include "core/resident.h"
 #include "core/seal.h"
 #include "core/table.h"
 #include "spec/key.h"
@@ -52,7 +53,8 @@ typedef struct groat__flight {
     bool done;
     groat_status status;
     groat_error error;
-    groat_kernel *kernel; /* NULL when it was only built */
+    groat_kernel *kernel; /* a count of it; NULL when it was only built */
+    groat_kernel *again;  /* of the key, unloaded: to be loaded again   */
     groat__made made;     /* for those who wait; empty where nobody did */
     struct groat__flight *next;
 } groat__flight;
@@ -96,6 +98,7 @@ struct groat_context {
     groat_compile_fn *compiled;
     void *compiled_user;
     groat__pool pool;
+    groat__resident resident;
     char default_target[48];
     _Atomic(const char *) default_ready;
     atomic_uint_fast64_t memory_hits;
@@ -106,11 +109,20 @@ struct groat_kernel {
     /* What a launch touches comes first. */
     const groat__device *device;
     void *device_state;
-    groat__module *module;
+    groat__module *module; /* for who counts on it, see resident.c */
     groat__shape shape;
+    atomic_bool direct; /* launches need no more than the device */
     atomic_bool launched;
-    groat__metrics *metrics;
-    atomic_uint refs;
+    atomic_bool kept; /* stays loaded, whoever counts on it */
+    atomic_uint refs; /* the context's and its users'       */
+    groat_context *context;
+    atomic_uint_fast64_t used; /* after which load it was used last */
+    /* With the context's lock held. */
+    uint64_t bytes;
+    uint64_t passed; /* sweep that could not unload it */
+    bool leaving;    /* it is being unloaded, or not after all */
+    bool listed;
+    /* Fixed once it is loaded. */
     char *spec;
     char *target;
     char *entry;
@@ -180,8 +192,8 @@ groat_status groat__flight_enter_build(groat_context *context,
                                        groat__flight **flight,
                                        groat__made *made, groat_error *error);
 /* The leader's result for all: kernel (NULL for a build and on failure) goes
- * into the context's list, which keeps it until groat_close; made is copied if
- * somebody waits. */
+ * into the context's list, which keeps it until groat_close, unless it is
+ * there; made is copied if somebody waits. */
 void groat__flight_land(groat_context *context, groat__flight *flight,
                         groat_status status, const groat_error *error,
                         groat_kernel *kernel, const groat__made *made);

@@ -19,12 +19,12 @@ enum { EXPLANATION_BYTES = sizeof(groat_explanation) };
 
 static bool is_in_memory(groat_context *context, const groat__digest *key)
 {
-    bool known;
+    groat_kernel *known;
 
     (void)pthread_mutex_lock(&context->lock);
-    known = groat__kernel_known(context, key) != NULL;
+    known = groat__kernel_known(context, key);
     (void)pthread_mutex_unlock(&context->lock);
-    return known;
+    return known != NULL && groat__resident_is_loaded(known);
 }
 
 /* A bundle is asked for the entry itself: it reads no list. */

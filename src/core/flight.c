@@ -39,6 +39,8 @@ static void leave(groat__flight *flight)
 {
     if (--flight->users > 0)
         return;
+    if (flight->kernel != NULL)
+        groat__resident_drop(flight->kernel);
     groat_error_clear(&flight->error);
     groat__binary_free(&flight->made.binary);
     free(flight);
@@ -111,12 +113,14 @@ groat_status groat__flight_enter(groat_context *context,
         groat_kernel *known = groat__kernel_known(context, key);
         groat__flight *running = find_flight(context, key);
 
-        if (known != NULL)
+        if (known != NULL && known->leaving)
+            (void)pthread_cond_wait(&context->landed, &context->lock);
+        else if (known != NULL && groat__resident_is_loaded(known))
             *kernel = groat_kernel_retain(known);
         else if (running != NULL)
             status = wait_for(context, running, kernel, made, error);
-        else
-            status = start(context, key, flight, error);
+        else if ((status = start(context, key, flight, error)) == GROAT_OK)
+            (*flight)->again = known;
     }
     (void)pthread_mutex_unlock(&context->lock);
     return status;
@@ -175,8 +179,12 @@ void groat__flight_land(groat_context *context, groat__flight *flight,
     if (status != GROAT_OK) {
         groat__error_copy(&flight->error, error);
     } else if (kernel != NULL) {
-        kernel->next = context->kernels;
-        context->kernels = kernel;
+        (void)groat_kernel_retain(kernel); /* until the last has taken it */
+        if (!kernel->listed) {
+            kernel->next = context->kernels;
+            context->kernels = kernel;
+            kernel->listed = true;
+        }
     }
     (void)pthread_cond_broadcast(&context->landed);
     leave(flight);

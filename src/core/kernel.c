@@ -2,9 +2,9 @@
  *
  * kernel.c walks the one path: spec, source, key, binary, kernel.  A kernel is
  * looked for in memory, then in the store, then compiled; flight.c lets one
- * thread do it for all.  Invariant: a kernel in the context's list is loaded
- * and immutable but for its count; the list keeps it until groat_close, so a
- * borrowed pointer from groat_kernel_lookup stays good.
+ * thread do it for all.  Invariant: a kernel in the context's list is immutable
+ * but for its count and what resident.c needs to unload it; the list keeps it
+ * until groat_close, so a borrowed pointer from groat_kernel_lookup stays good.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +26,7 @@ typedef struct journey {
     groat__made made;
     groat_reason reason; /* to compile */
     bool sealed;         /* when it began */
+    groat_kernel *again; /* the handle, where it was unloaded */
 } journey;
 
 const char *groat_origin_name(groat_origin origin)
@@ -260,7 +261,7 @@ static groat_kernel *new_kernel(const journey *j)
     groat__params_text(j->params, &text);
     kernel->device = j->backend->device;
     kernel->shape = j->shape;
-    kernel->metrics = &j->context->metrics;
+    kernel->context = j->context;
     atomic_init(&kernel->refs, 1); /* the context's */
     kernel->spec = groat__str_take(&text);
     kernel->target = copy(j->params->target.text, &failed);
@@ -290,29 +291,65 @@ void groat__kernel_free(groat_kernel *kernel)
     free(kernel);
 }
 
+/* Into a handle: a new one's shape is completed, an old one's has to fit. */
+static groat_status load_module(journey *j, groat_kernel *kernel,
+                                groat_error *error)
+{
+    groat__module *module = NULL;
+    groat__shape shape = j->shape;
+    uint64_t bytes = j->made.binary.bytes;
+    void *state = NULL;
+    groat_status status = groat__machine_device(
+        j->context, j->params->target.backend, &state, error);
+
+    if (status != GROAT_OK)
+        return status;
+    groat__resident_reserve(j->context, bytes);
+    status =
+        kernel->device->load(state, j->params->target.arch, j->made.binary.data,
+                             bytes, kernel->entry, &shape, &module, error);
+    if (status == GROAT_OK && kernel == j->again &&
+        shape.dynamic_bytes != kernel->shape.dynamic_bytes) {
+        kernel->device->unload(state, module);
+        status = groat__fail(error, GROAT_LOAD_FAILED,
+                             "%s has %u bytes of dynamic shared memory now; it "
+                             "had %u when it was unloaded",
+                             kernel->entry, shape.dynamic_bytes,
+                             kernel->shape.dynamic_bytes);
+    }
+    if (status != GROAT_OK) {
+        groat__resident_give_back(j->context, bytes);
+        return status;
+    }
+    if (kernel != j->again) {
+        kernel->device_state = state;
+        kernel->shape = shape;
+        kernel->device->facts_of(state, module, &kernel->facts);
+    }
+    groat__resident_add(kernel, module, bytes);
+    return GROAT_OK;
+}
+
+/* *out has a count more. */
 static groat_status load(journey *j, groat_kernel **out, groat_error *error)
 {
     uint64_t start = groat__now_ns();
-    groat_kernel *kernel = new_kernel(j);
+    groat_kernel *kernel = j->again != NULL ? j->again : new_kernel(j);
     groat_status status;
 
     if (kernel == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel");
-    status = groat__machine_device(j->context, j->params->target.backend,
-                                   &kernel->device_state, error);
-    if (status == GROAT_OK)
-        status = kernel->device->load(
-            kernel->device_state, j->params->target.arch, j->made.binary.data,
-            j->made.binary.bytes, kernel->entry, &kernel->shape,
-            &kernel->module, error);
+    (void)groat_kernel_retain(kernel);
+    status = load_module(j, kernel, error);
     if (status != GROAT_OK) {
-        groat__kernel_free(kernel);
+        if (kernel == j->again)
+            groat__resident_drop(kernel);
+        else
+            groat__kernel_free(kernel);
         return status;
     }
-    kernel->device->facts_of(kernel->device_state, kernel->module,
-                             &kernel->facts);
-    kernel->load_ms = (double)(groat__now_ns() - start) * 1e-6;
-    (void)atomic_fetch_add(&j->context->metrics.loads, 1);
+    if (kernel != j->again)
+        kernel->load_ms = (double)(groat__now_ns() - start) * 1e-6;
     groat__metrics_add(&j->context->metrics, GROAT__STAGE_LOAD, start);
     *out = kernel;
     return GROAT_OK;
@@ -414,9 +451,8 @@ static groat_status get(groat_context *context, const groat__params *params,
         if (origin != NULL)
             *origin = GROAT_FROM_MEMORY;
     } else {
+        j.again = flight->again;
         status = make(&j, &kernel, &own);
-        if (status == GROAT_OK)
-            (void)groat_kernel_retain(kernel);
         groat__flight_land(context, flight, status, &own, kernel, &j.made);
         if (status != GROAT_OK)
             groat__error_copy(error, &own);
@@ -439,14 +475,17 @@ static groat__kernel_name name_of_text(const char *spec, const char *target)
     return (groat__kernel_name){spec, strlen(spec), target, strlen(target)};
 }
 
-static groat_status give_hit(groat_context *context, groat_kernel *kernel,
-                             groat_kernel **out, groat_origin *origin)
+/* What the table has, if it is loaded. */
+static bool give_hit(groat_context *context, groat_kernel *kernel,
+                     groat_kernel **out, groat_origin *origin)
 {
+    if (kernel == NULL || !groat__resident_hold(kernel))
+        return false;
     (void)atomic_fetch_add(&context->memory_hits, 1);
     if (origin != NULL)
         *origin = GROAT_FROM_MEMORY;
-    *out = groat_kernel_retain(kernel);
-    return GROAT_OK;
+    *out = kernel;
+    return true;
 }
 
 static groat_kernel *find_values(const groat_context *context,
@@ -454,6 +493,14 @@ static groat_kernel *find_values(const groat_context *context,
 {
     owner whose;
     groat__kernel_name name = name_of(params, &whose);
+
+    return groat__kernel_table_find(&context->table, &name);
+}
+
+static groat_kernel *find_text(const groat_context *context, const char *spec,
+                               const char *target)
+{
+    groat__kernel_name name = name_of_text(spec, target);
 
     return groat__kernel_table_find(&context->table, &name);
 }
@@ -497,13 +544,13 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
     if (status != GROAT_OK)
         return status;
     kernel = find_values(context, &params);
-    if (kernel == NULL) {
-        status = get_sealed_values(context, &params, out, origin, error);
-        (void)groat__seal_note(&context->seal, mark);
-        return status;
+    if (give_hit(context, kernel, out, origin)) {
+        remember(context, &name, kernel);
+        return GROAT_OK;
     }
-    remember(context, &name, kernel);
-    return give_hit(context, kernel, out, origin);
+    status = get_sealed_values(context, &params, out, origin, error);
+    (void)groat__seal_note(&context->seal, mark);
+    return status;
 }
 
 /* When a get began whose time is to be known; 0 for the others. */
@@ -527,12 +574,11 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
 
     if (target == NULL)
         target = groat_default_target(context);
-    kernel = spec == NULL ? NULL : groat_kernel_lookup(context, spec, target);
-    if (kernel != NULL) {
-        status = give_hit(context, kernel, out, origin);
+    kernel = spec == NULL ? NULL : find_text(context, spec, target);
+    if (give_hit(context, kernel, out, origin)) {
         if (start != 0)
             groat__metrics_add(&context->metrics, GROAT__STAGE_LOOKUP, start);
-        return status;
+        return GROAT_OK;
     }
     if (spec != NULL && groat__seal_is_on(&context->seal))
         return get_sealed_text(context, spec, target, out, origin, error);
@@ -553,10 +599,8 @@ groat_status groat__kernel_get(groat_context *context,
                                groat_kernel **out, groat_origin *origin,
                                groat_error *error)
 {
-    groat_kernel *kernel = find_values(context, params);
-
-    if (kernel != NULL)
-        return give_hit(context, kernel, out, origin);
+    if (give_hit(context, find_values(context, params), out, origin))
+        return GROAT_OK;
     if (sealed && groat__seal_is_on(&context->seal))
         return get_sealed_values(context, params, out, origin, error);
     return get(context, params, sealed, out, origin, error);
@@ -578,8 +622,9 @@ groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
     groat_status status = GROAT_OK;
     void *state = NULL;
 
-    if (find_values(context, &spec->params) == NULL &&
-        !groat__seal_is_on(&context->seal)) {
+    if (give_hit(context, find_values(context, &spec->params), out, origin))
+        return GROAT_OK;
+    if (!groat__seal_is_on(&context->seal)) {
         status = groat__machine_device(context, id, &state, error);
         if (status == GROAT_OK)
             status =
@@ -589,23 +634,29 @@ groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
                               : status;
 }
 
+/* Without a bound, what the table has is loaded. */
+static groat_kernel *if_loaded(const groat_context *context,
+                               groat_kernel *kernel)
+{
+    return __builtin_expect(context->resident.max_bytes == 0, 1)
+               ? kernel
+               : groat__resident_look(kernel);
+}
+
 groat_kernel *groat_kernel_lookup(const groat_context *context,
                                   const char *spec, const char *target)
 {
-    groat__kernel_name name;
-
     if (target == NULL)
         target =
             atomic_load_explicit(&context->default_ready, memory_order_acquire);
-    if (spec == NULL || target == NULL)
-        return NULL;
-    name = name_of_text(spec, target);
-    return groat__kernel_table_find(&context->table, &name);
+    return spec == NULL || target == NULL
+               ? NULL
+               : if_loaded(context, find_text(context, spec, target));
 }
 
 groat_kernel *groat_kernel_lookup_spec(const groat_spec *spec)
 {
-    return find_values(spec->context, &spec->params);
+    return if_loaded(spec->context, find_values(spec->context, &spec->params));
 }
 
 groat_kernel *groat_kernel_retain(groat_kernel *kernel)
@@ -616,14 +667,17 @@ groat_kernel *groat_kernel_retain(groat_kernel *kernel)
 
 void groat_kernel_release(groat_kernel *kernel)
 {
-    /* The context's own count keeps it loaded until groat_close. */
-    if (kernel != NULL)
-        (void)atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release);
+    /* The context's own count keeps the handle until groat_close. */
+    if (kernel != NULL &&
+        atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release) == 2)
+        groat__resident_sweep(kernel->context);
 }
 
 void *groat_kernel_native(const groat_kernel *kernel)
 {
-    return kernel->device->native(kernel->module);
+    return groat__resident_is_loaded(kernel)
+               ? kernel->device->native(kernel->module)
+               : NULL;
 }
 
 static void fill_info(groat_kernel_info *info, const groat__shape *shape,

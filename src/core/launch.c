@@ -34,19 +34,53 @@ static inline bool is_sound(const groat_kernel *kernel,
            launch->grid[1] != 0 && launch->grid[2] != 0;
 }
 
-/* What a driver puts off until then is paid for here. */
-static groat_status launch_first(groat_kernel *kernel,
-                                 const groat_launch *launch, const void *args,
-                                 groat_error *error)
+/* Where the kernel may be unloaded at any other time. */
+static groat_status launch_held(groat_kernel *kernel,
+                                const groat_launch *launch, const void *args,
+                                groat_error *error)
 {
-    uint64_t start = groat__now_ns();
-    groat_status status =
-        kernel->device->launch(kernel->device_state, kernel->module,
-                               &kernel->shape, launch, args, error);
+    groat_status status = groat__resident_load(kernel, launch->stream, error);
+    bool captured = false;
 
-    if (status == GROAT_OK && !atomic_exchange(&kernel->launched, true))
-        groat__metrics_add(kernel->metrics, GROAT__STAGE_LAUNCH, start);
+    if (status != GROAT_OK)
+        return status;
+    status = kernel->device->launch_noted(kernel->device_state, kernel->module,
+                                          &kernel->shape, launch, args,
+                                          &captured, error);
+    /* Nobody says when a graph is done with it. */
+    if (captured)
+        atomic_store(&kernel->kept, true);
+    groat__resident_drop(kernel);
     return status;
+}
+
+static groat_status launch_direct(groat_kernel *kernel,
+                                  const groat_launch *launch, const void *args,
+                                  groat_error *error)
+{
+    return kernel->device->launch(kernel->device_state, kernel->module,
+                                  &kernel->shape, launch, args, error);
+}
+
+/* The first, where what a driver puts off until then is paid for; with a bound
+ * of what is loaded, every one. */
+__attribute__((noinline, cold)) static groat_status
+launch_slowly(groat_kernel *kernel, const groat_launch *launch,
+              const void *args, groat_error *error)
+{
+    bool bounded = kernel->context->resident.max_bytes != 0;
+    uint64_t start = groat__now_ns();
+    groat_status status = bounded ? launch_held(kernel, launch, args, error)
+                                  : launch_direct(kernel, launch, args, error);
+
+    if (status != GROAT_OK)
+        return status;
+    if (!atomic_exchange(&kernel->launched, true))
+        groat__metrics_add(&kernel->context->metrics, GROAT__STAGE_LAUNCH,
+                           start);
+    if (!bounded)
+        atomic_store(&kernel->direct, true);
+    return GROAT_OK;
 }
 
 groat_status groat_kernel_launch(groat_kernel *kernel,
@@ -56,24 +90,33 @@ groat_status groat_kernel_launch(groat_kernel *kernel,
     if (__builtin_expect(!is_sound(kernel, launch, args, args_bytes), 0))
         return bad_launch(kernel, launch, args, args_bytes, error);
     if (__builtin_expect(
-            !atomic_load_explicit(&kernel->launched, memory_order_relaxed), 0))
-        return launch_first(kernel, launch, args, error);
-    return kernel->device->launch(kernel->device_state, kernel->module,
-                                  &kernel->shape, launch, args, error);
+            !atomic_load_explicit(&kernel->direct, memory_order_relaxed), 0))
+        return launch_slowly(kernel, launch, args, error);
+    return launch_direct(kernel, launch, args, error);
 }
 
 groat_status groat_kernel_time(groat_kernel *kernel, const groat_launch *launch,
                                const void *args, size_t args_bytes,
                                unsigned repeats, double *us, groat_error *error)
 {
+    groat_status status;
+
     if (!is_sound(kernel, launch, args, args_bytes))
         return bad_launch(kernel, launch, args, args_bytes, error);
     if (repeats == 0)
         return groat__fail(error, GROAT_INVALID,
                            "repeats is 0; allowed: 1 or more");
-    return kernel->device->time(kernel->device_state, kernel->module,
-                                &kernel->shape, launch, args, repeats, us,
-                                error);
+    status = groat__resident_load(kernel, launch->stream, error);
+    if (status != GROAT_OK)
+        return status;
+    status =
+        kernel->device->time(kernel->device_state, kernel->module,
+                             &kernel->shape, launch, args, repeats, us, error);
+    /* Some of the launches may run on. */
+    if (status != GROAT_OK)
+        atomic_store(&kernel->kept, true);
+    groat__resident_drop(kernel);
+    return status;
 }
 
 /* The device of a target, opened. */
@@ -144,5 +187,9 @@ groat_status groat_synchronize(groat_context *context, const char *target,
     void *state;
     groat_status status = open_device(context, target, &device, &state, error);
 
-    return status == GROAT_OK ? device->sync(state, error) : status;
+    if (status == GROAT_OK)
+        status = device->sync(state, error);
+    if (status == GROAT_OK)
+        groat__resident_sweep(context);
+    return status;
 }

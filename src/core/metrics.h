@@ -28,7 +28,6 @@ typedef struct groat__histogram {
 /* Of one context; starts as zeros. */
 typedef struct groat__metrics {
     groat__histogram stage[GROAT__STAGES];
-    atomic_uint_fast64_t loads;
     atomic_uint_fast64_t compile_failures;
 } groat__metrics;
 

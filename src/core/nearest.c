@@ -178,7 +178,9 @@ void groat__nearest_memory(groat_context *context, groat__nearest *nearest)
     (void)pthread_mutex_unlock(&context->lock);
     /* Kernels come in at the front and stay until groat_close. */
     for (; kernel != NULL; kernel = kernel->next)
-        try_one(nearest, kernel->identity, "", kernel->spec, kernel->target);
+        if (groat__resident_is_loaded(kernel))
+            try_one(nearest, kernel->identity, "", kernel->spec,
+                    kernel->target);
 }
 
 void groat__nearest_store(groat_context *context, groat__nearest *nearest,

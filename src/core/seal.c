@@ -114,18 +114,21 @@ groat_status groat_fallback_set(groat_context *context, groat_kernel *kernel,
 {
     groat__seal *seal = &context->seal;
     size_t len = strcspn(kernel->spec, ":");
-    groat_status status = GROAT_OK;
+    groat_kernel *before = NULL;
     fallback *f;
+    groat_status status = groat__resident_load(kernel, NULL, error);
 
+    if (status != GROAT_OK)
+        return status;
     (void)pthread_mutex_lock(&context->lock);
     f = find_fallback(seal, kernel->spec, len, kernel->target);
     if (f != NULL) {
-        atomic_store_explicit(&f->kernel, kernel, memory_order_release);
+        before = atomic_exchange(&f->kernel, kernel);
     } else if ((f = calloc(1, sizeof(*f))) == NULL) {
         status =
             groat__fail(error, GROAT_NO_MEMORY, "no memory for a fallback");
     } else {
-        /* The context keeps the kernel, and with it these texts. */
+        /* The context keeps the handle, and with it these texts. */
         f->family = kernel->spec;
         f->family_len = len;
         f->target = kernel->target;
@@ -134,6 +137,8 @@ groat_status groat_fallback_set(groat_context *context, groat_kernel *kernel,
         atomic_store_explicit(&seal->list, f, memory_order_release);
     }
     (void)pthread_mutex_unlock(&context->lock);
+    /* The count stands for the fallback's staying loaded. */
+    groat_kernel_release(status == GROAT_OK ? before : kernel);
     return status;
 }
 
@@ -146,6 +151,19 @@ void groat__seal_free(groat__seal *seal)
 
         free(f);
         f = next;
+    }
+}
+
+/* With a count that was taken while it was the fallback, which is loaded. */
+static groat_kernel *take_fallback(fallback *f)
+{
+    for (;;) {
+        groat_kernel *kernel = atomic_load(&f->kernel);
+
+        (void)atomic_fetch_add(&kernel->refs, 1);
+        if (atomic_load(&f->kernel) == kernel)
+            return kernel;
+        groat__resident_drop(kernel);
     }
 }
 
@@ -168,8 +186,7 @@ groat_status groat__seal_refuse(groat_context *context, const char *spec,
     (void)atomic_fetch_add_explicit(&seal->fallbacks, 1, memory_order_relaxed);
     if (origin != NULL)
         *origin = GROAT_FROM_FALLBACK;
-    *out = groat_kernel_retain(
-        atomic_load_explicit(&f->kernel, memory_order_acquire));
+    *out = take_fallback(f);
     return GROAT_OK;
 }
 

@@ -50,6 +50,11 @@ groat_status groat_cache_stat_get(groat_context *context,
     found.sealed = atomic_load(&context->seal.misses);
     found.refusals = atomic_load(&context->failures.answers);
     found.fallbacks = atomic_load(&context->seal.fallbacks);
+    found.loads = atomic_load(&context->resident.loads);
+    found.unloads = atomic_load(&context->resident.unloads);
+    found.deferred_unloads = atomic_load(&context->resident.deferred);
+    found.loaded_bytes = atomic_load(&context->resident.bytes);
+    found.loaded_max_bytes = context->resident.max_bytes;
     groat__layers_stat(context, &found);
     memcpy(stat, &found,
            found.size < sizeof(found) ? found.size : sizeof(found));

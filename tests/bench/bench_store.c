@@ -98,7 +98,7 @@ static double turn(side *s, double *p99)
 static void open_store(side *s)
 {
     const groat__store_options options = {
-        s->dir, (uint64_t)1 << 40, {NULL, NULL}, NULL};
+        s->dir, (uint64_t)1 << 40, {NULL, NULL}, NULL, false};
     groat_error error = GROAT_ERROR_INIT;
 
     if (groat__store_open(&options, &s->store, &error) != GROAT_OK)

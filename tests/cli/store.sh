@@ -84,6 +84,21 @@ if [ -d "$work/own" ] && [ "$(entries)" = 0 ]; then
 else
     fail "is used alone"
 fi
+mkdir "$work/shared"
+chmod 2770 "$work/shared"
+expect "a group's folder without the word" 1 cache path \
+    --cache-dir "$work/shared"
+says "what to do" "run: chmod 700 $work/shared"
+expect "a group's folder" 0 build $loader --cache-dir "$work/shared" \
+    --share-group --target cpu:gfx950
+expect "its path" 0 cache path --cache-dir "$work/shared" --share-group
+answers "names it" "$work/shared/groat.sqlite"
+echo "{\"spec\": \"$loader:tile_rows=16\", \"target\": \"cpu:gfx950\"}" \
+    >"$work/list.jsonl"
+expect "prewarm it" 0 prewarm "$work/list.jsonl" \
+    --cache-dir "$work/shared" --share-group
+expect "workers were told" 0 prewarm "$work/list.jsonl" --check \
+    --cache-dir "$work/shared" --share-group
 printf 'this is no database, but it has its name' >"$db"
 expect "a foreign file in the store's place" 0 run $loader \
     --target cpu:gfx950 --json

@@ -59,7 +59,7 @@ static void use_store(groat__store *store)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    groat__store_options options = {NULL, 1 << 20, {NULL, NULL}, NULL};
+    groat__store_options options = {NULL, 1 << 20, {NULL, NULL}, NULL, false};
     groat__store *store = NULL;
     char path[FUZZ_PATH];
     char dir[FUZZ_DIR];

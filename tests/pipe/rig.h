@@ -52,8 +52,9 @@ static inline void rig_log(void *user, int level, const char *line)
 static inline void rig_make(rig *r)
 {
     static const char *const variables[] = {
-        "GROAT_CACHE_DIR", "GROAT_CACHE_MAX_BYTES", "GROAT_FAMILY_PATH",
-        "GROAT_BUNDLES", "GROAT_TRUST"};
+        "GROAT_CACHE_DIR",  "GROAT_CACHE_MAX_BYTES", "GROAT_FAMILY_PATH",
+        "GROAT_BUNDLES",    "GROAT_TRUST",           "GROAT_LOADED_MAX_BYTES",
+        "GROAT_CACHE_SHARE"};
     const groat_error none = GROAT_ERROR_INIT;
 
     memset(r, 0, sizeof(*r));
@@ -267,7 +268,8 @@ static inline void rig_plant(rig *r, const char *text, const void *data,
                              size_t bytes)
 {
     const groat_facts facts = {-1, -1, -1, -1, -1, -1};
-    groat__store_options options = {r->cache, 1 << 20, {NULL, NULL}, NULL};
+    groat__store_options options = {
+        r->cache, 1 << 20, {NULL, NULL}, NULL, false};
     groat_context *context = rig_open(r);
     groat__store *store = NULL;
     groat_spec *spec = NULL;

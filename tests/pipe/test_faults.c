@@ -338,6 +338,46 @@ START_TEST(places_of_the_environment)
 }
 END_TEST
 
+/* Shared by a group in so many words alone, and where a folder is named. */
+START_TEST(a_folder_of_a_group)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context;
+    struct stat st;
+
+    ck_assert_int_eq(mkdir(fix.cache, 0700), 0);
+    ck_assert_int_eq(chmod(fix.cache, 02770), 0);
+    ck_assert_int_eq(setenv("GROAT_CACHE_SHARE", "group", 1), 0);
+    context = rig_open(&fix);
+    ck_warned("others may write it; run: chmod 700");
+    groat_close(context);
+    options.flags = GROAT_OPEN_SHARE_GROUP;
+    context = rig_open_with(&fix, &options);
+    ck_kernel(context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    ck_assert_int_eq(stat(fix.store, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 07777, 0660);
+    options.flags = 0;
+    options.cache_dir = NULL;
+    ck_assert_int_eq(setenv("GROAT_CACHE_DIR", fix.cache, 1), 0);
+    context = rig_open_with(&fix, &options);
+    ck_kernel(context, 3, GROAT_FROM_DISK);
+    groat_close(context);
+    ck_assert_int_eq(setenv("GROAT_CACHE_SHARE", "world", 1), 0);
+    context = rig_open_with(&fix, &options);
+    ck_assert_int_eq(
+        rig_said(&fix, "GROAT_CACHE_SHARE is 'world'; allowed: group"), 1);
+    ck_assert_ptr_null(groat_cache_path(context));
+    groat_close(context);
+    options.flags = GROAT_OPEN_SHARE_GROUP;
+    (void)unsetenv("GROAT_CACHE_DIR");
+    context = rig_open_with(&fix, &options);
+    ck_assert_ptr_nonnull(
+        strstr(groat_cache_problem(context), "has to be named"));
+    groat_close(context);
+}
+END_TEST
+
 START_TEST(a_folder_that_others_may_write)
 {
     groat_context *context;
@@ -515,6 +555,7 @@ static TCase *plain_tests(void)
     tcase_add_test(tests, a_store_that_is_no_database);
     tcase_add_loop_test(tests, no_home, 0, 3);
     tcase_add_test(tests, places_of_the_environment);
+    tcase_add_test(tests, a_folder_of_a_group);
     tcase_add_test(tests, a_folder_that_others_may_write);
     tcase_add_test(tests, a_store_that_is_no_folder);
     tcase_add_test(tests, bounds_that_are_no_numbers);

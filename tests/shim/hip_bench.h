@@ -29,6 +29,7 @@ typedef struct bench {
     shim_hiprtc_control *rtc;
     shim_comgr_control *comgr;
     shim_hip_control *hip;
+    bool idle; /* run_device: after launches that were noted */
     groat_error error;
 } bench;
 
@@ -158,6 +159,30 @@ static inline groat_status run_memory(bench *b, void *state)
     return status;
 }
 
+/* Twice on one stream, and once on another that takes over its event. */
+static inline groat_status run_noted(bench *b, void *state,
+                                     groat__module *module,
+                                     const groat__shape *shape)
+{
+    const int argument = 1;
+    int place = 0;
+    void *const streams[] = {NULL, NULL, &place};
+    groat_status status = GROAT_OK;
+
+    b->idle = true;
+    for (size_t i = 0; i < COUNT(streams) && status == GROAT_OK; i++) {
+        groat_launch launch = {sizeof(launch), {1, 1, 1}, streams[i]};
+        bool captured = false;
+
+        status = hip->launch_noted(state, module, shape, &launch, &argument,
+                                   &captured, &b->error);
+        b->idle = b->idle && !captured;
+    }
+    if (status == GROAT_OK)
+        b->idle = b->idle && hip->idle(state, module);
+    return status;
+}
+
 static inline groat_status run_module(bench *b, void *state)
 {
     unsigned char object[AMDGPU_OBJECT_ROOM];
@@ -187,6 +212,8 @@ static inline groat_status run_module(bench *b, void *state)
     if (status == GROAT_OK)
         status = hip->time(state, module, &shape, &launch, &argument, 2, &us,
                            &b->error);
+    if (status == GROAT_OK)
+        status = run_noted(b, state, module, &shape);
     if (status == GROAT_OK)
         status = hip->sync(state, &b->error);
     hip->unload(state, module);

@@ -301,6 +301,34 @@ int hipEventCreate(groat__hip_event *event)
     return 0;
 }
 
+int hipEventCreateWithFlags(groat__hip_event *event, unsigned flags)
+{
+    FAULT(hipEventCreateWithFlags);
+    if (flags != GROAT__HIP_EVENT_DISABLE_TIMING)
+        return 1;
+    *event = calloc(1, sizeof(**event));
+    if (*event == NULL)
+        return 2;
+    control.events++;
+    return 0;
+}
+
+int hipEventQuery(groat__hip_event event)
+{
+    FAULT(hipEventQuery);
+    return event->recorded && control.running ? GROAT__HIP_NOT_READY : 0;
+}
+
+int hipStreamWaitEvent(groat__hip_stream stream, groat__hip_event event,
+                       unsigned flags)
+{
+    FAULT(hipStreamWaitEvent);
+    if (stream != control.last.stream || flags != 0 || !event->recorded)
+        return 1;
+    control.waits++;
+    return 0;
+}
+
 int hipEventDestroy(groat__hip_event event)
 {
     bool answers = shim_answers(&control.fault, "hipEventDestroy");

@@ -43,6 +43,7 @@ struct CUmod_st {
 
 struct CUevent_st {
     bool recorded;
+    bool timed;
 };
 
 enum { STACK = 16, DEVICES = 4, LIVE = 64 };
@@ -72,6 +73,8 @@ void *shim_cuda_user(void)
 
 static int fault(const char *call)
 {
+    if (control.gone)
+        abort();
     control.calls++;
     if (strcmp(control.fault.call, call) != 0 || control.fault.at <= 0 ||
         --control.fault.at != 0)
@@ -407,6 +410,8 @@ CUresult cuModuleUnload(CUmodule module)
 {
     if (module->context != current())
         return CUDA_ERROR_INVALID_CONTEXT;
+    if (disturb_capture() != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     drop(module);
     control.modules--;
     FAULT(cuModuleUnload);
@@ -563,11 +568,12 @@ CUresult cuTensorMapEncodeTiled(
 CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
     FAULT(cuEventCreate);
-    if (flags != 0 || current() == NULL)
+    if ((flags & ~(unsigned)CU_EVENT_DISABLE_TIMING) != 0 || current() == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *event = make(sizeof(**event));
     if (*event == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    (*event)->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
     control.events++;
     return CUDA_SUCCESS;
 }
@@ -581,6 +587,25 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
     return CUDA_SUCCESS;
 }
 
+/* Taken for unsafe while a graph is captured, as drivers do. */
+CUresult cuEventQuery(CUevent event)
+{
+    FAULT(cuEventQuery);
+    if (disturb_capture() != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return event->recorded && control.running ? CUDA_ERROR_NOT_READY
+                                              : CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+    FAULT(cuStreamWaitEvent);
+    if (stream != control.last.stream || flags != 0 || !event->recorded)
+        return CUDA_ERROR_INVALID_HANDLE;
+    control.waits++;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuEventSynchronize(CUevent event)
 {
     FAULT(cuEventSynchronize);
@@ -590,7 +615,7 @@ CUresult cuEventSynchronize(CUevent event)
 CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 {
     FAULT(cuEventElapsedTime);
-    if (!start->recorded || !end->recorded)
+    if (!start->recorded || !end->recorded || !start->timed || !end->timed)
         return CUDA_ERROR_INVALID_HANDLE;
     *ms = 1.5F;
     return CUDA_SUCCESS;

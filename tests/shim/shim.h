@@ -75,6 +75,8 @@ typedef struct shim_cuda_control {
     bool proc_address; /* false: cuGetProcAddress knows no optional call  */
     int capture;       /* CUstreamCaptureStatus of every stream           */
     int mode;          /* CUstreamCaptureMode of the thread               */
+    bool gone;         /* from now on, a call ends the process            */
+    bool running;      /* what was recorded on a stream is not done       */
     /* live objects */
     int modules;
     int retained;
@@ -82,6 +84,7 @@ typedef struct shim_cuda_control {
     int events;
     /* seen */
     int loads;       /* cuFuncLoad                                       */
+    int waits;       /* cuStreamWaitEvent                                */
     int dynamic_max; /* last CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_...           */
     int wide_cluster;
     int launches;

@@ -66,6 +66,7 @@ typedef struct shim_hip_control {
     int current;      /* the thread's device                                  */
     int static_lds;   /* of every function                                    */
     int capture;      /* status of every stream                               */
+    bool running;     /* what was recorded on a stream is not done            */
     int optin_lds;    /* attribute 75; 0: refused, as some releases do        */
     /* live objects */
     int modules;
@@ -75,6 +76,7 @@ typedef struct shim_hip_control {
     int dynamic_max; /* last hipFuncSetAttribute                             */
     int launches;
     int properties_r0600;
+    int waits; /* hipStreamWaitEvent                                         */
     shim_hip_launch last;
 } shim_hip_control;
 

@@ -4,6 +4,8 @@
  * libcuda: what it does when all is well, what it refuses, and whose context is
  * current when.  Failing calls are test_cuda_calls.c's.
  */
+#include <pthread.h>
+
 #include "tests/shim/cuda_rig.h"
 
 /* ---- devices ------------------------------------------------------------ */
@@ -596,6 +598,123 @@ START_TEST(captures_of_an_old_driver)
 }
 END_TEST
 
+/* ---- what a module waits for ------------------------------------------- */
+
+typedef struct noted {
+    void *state;
+    groat__module *module;
+    groat__shape *shape;
+    void *stream;
+    bool captured;
+    groat_status status;
+} noted;
+
+static void *launch_noted(void *user)
+{
+    const groat_launch launch = {
+        sizeof(launch), {1, 1, 1}, ((noted *)user)->stream};
+    noted *n = user;
+    const int args = 1;
+
+    n->captured = false;
+    n->status = DEVICE->launch_noted(n->state, n->module, n->shape, &launch,
+                                     &args, &n->captured, NULL);
+    return NULL;
+}
+
+static void note(noted *n, void *stream)
+{
+    n->stream = stream;
+    (void)launch_noted(n);
+    ck_assert_int_eq(n->status, GROAT_OK);
+}
+
+START_TEST(noted_launches)
+{
+    shim_rig rig = rig_open();
+    groat__shape shape = make_shape(0);
+    noted n = {.state = open_state(&rig.env), .shape = &shape};
+    int places[6];
+    int before;
+
+    n.module = load(n.state, &shape);
+    before = rig.cuda->mode;
+    ck_assert(DEVICE->idle(n.state, n.module));
+    rig.cuda->running = true;
+    ck_assert(DEVICE->idle(n.state, n.module));
+    for (size_t i = 0; i < COUNT(places); i++)
+        note(&n, &places[i]);
+    ck_assert_int_eq(rig.cuda->events, COUNT(places));
+    ck_assert(!DEVICE->idle(n.state, n.module));
+    /* The same stream again: its event follows what it stood for. */
+    note(&n, &places[0]);
+    ck_assert_int_eq(rig.cuda->waits, 1);
+    ck_assert_int_eq(rig.cuda->events, COUNT(places));
+    rig.cuda->running = false;
+    ck_assert(DEVICE->idle(n.state, n.module));
+    /* What is done is free for other streams. */
+    note(&n, NULL);
+    ck_assert_int_eq(rig.cuda->events, COUNT(places));
+    ck_assert_int_eq(rig.cuda->mode, before);
+    ck_assert(!n.captured);
+    DEVICE->unload(n.state, n.module);
+    DEVICE->close(n.state);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Each thread has a stream of its own behind that one handle. */
+START_TEST(streams_of_threads)
+{
+    void *const per_thread = (void *)(uintptr_t)2;
+    shim_rig rig = rig_open();
+    groat__shape shape = make_shape(0);
+    noted n = {.state = open_state(&rig.env), .shape = &shape};
+    noted other;
+    pthread_t thread;
+
+    n.module = load(n.state, &shape);
+    rig.cuda->running = true;
+    note(&n, per_thread);
+    other = n;
+    ck_assert_int_eq(pthread_create(&thread, NULL, launch_noted, &other), 0);
+    (void)pthread_join(thread, NULL);
+    ck_assert_int_eq(other.status, GROAT_OK);
+    ck_assert_int_eq(rig.cuda->events, 2);
+    ck_assert_int_eq(rig.cuda->waits, 0);
+    note(&n, per_thread);
+    ck_assert_int_eq(rig.cuda->events, 2);
+    ck_assert_int_eq(rig.cuda->waits, 1);
+    DEVICE->unload(n.state, n.module);
+    DEVICE->close(n.state);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(noted_launches_and_captures)
+{
+    shim_rig rig = rig_open();
+    groat__shape shape = make_shape(0);
+    noted n = {.state = open_state(&rig.env), .shape = &shape};
+    int place = 0;
+
+    n.module = load(n.state, &shape);
+    note(&n, &place);
+    rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    note(&n, &place);
+    ck_assert(n.captured);
+    ck_assert_int_eq(rig.cuda->waits, 0);
+    /* Neither is it let go meanwhile, nor does the question break anything. */
+    ck_assert(!DEVICE->idle(n.state, n.module));
+    ck_assert_int_eq(rig.cuda->capture, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    ck_assert(DEVICE->idle(n.state, n.module));
+    DEVICE->unload(n.state, n.module);
+    DEVICE->close(n.state);
+    rig_close(&rig);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("shim cuda");
@@ -618,6 +737,9 @@ static Suite *make_suite(void)
     tcase_add_test(tests, nothing_is_loaded_into_a_capture);
     tcase_add_test(tests, loads_do_not_disturb_a_capture);
     tcase_add_test(tests, captures_of_an_old_driver);
+    tcase_add_test(tests, noted_launches);
+    tcase_add_test(tests, streams_of_threads);
+    tcase_add_test(tests, noted_launches_and_captures);
     suite_add_tcase(suite, tests);
     return suite;
 }

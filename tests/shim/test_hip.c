@@ -347,6 +347,42 @@ START_TEST(nothing_is_loaded_into_a_capture)
 }
 END_TEST
 
+START_TEST(noted_launches)
+{
+    bench b = usual_bench();
+    void *state = open_device(&b);
+    groat__shape shape = shape_of(0);
+    groat_status status;
+    groat__module *module = load(&b, state, "gfx950", &shape, &status);
+    groat_launch launch = {sizeof(launch), {1, 1, 1}, NULL};
+    const int argument = 1;
+    bool captured = false;
+
+    b.hip->running = true;
+    ck_assert(hip->idle(state, module));
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(hip->launch_noted(state, module, &shape, &launch,
+                                           &argument, &captured, &b.error),
+                         GROAT_OK);
+    ck_assert(!captured && !hip->idle(state, module));
+    ck_assert_int_eq(b.hip->events, 1);
+    ck_assert_int_eq(b.hip->waits, 1);
+    b.hip->running = false;
+    ck_assert(hip->idle(state, module));
+    b.hip->capture = 1;
+    ck_assert(!hip->idle(state, module));
+    launch.stream = &b;
+    ck_assert_int_eq(hip->launch_noted(state, module, &shape, &launch,
+                                       &argument, &captured, &b.error),
+                     GROAT_OK);
+    ck_assert(captured);
+    ck_assert_int_eq(b.hip->events, 1);
+    hip->unload(state, module);
+    hip->close(state);
+    check_nothing_live(&b);
+}
+END_TEST
+
 START_TEST(load_refuses_what_cannot_run)
 {
     bench b = usual_bench();
@@ -559,6 +595,7 @@ static Suite *hip_suite(void)
     tcase_add_test(device, facts_of_a_device);
     tcase_add_loop_test(device, lds_is_split_into_static_and_dynamic, 0, 7);
     tcase_add_test(device, nothing_is_loaded_into_a_capture);
+    tcase_add_test(device, noted_launches);
     tcase_add_test(device, load_refuses_what_cannot_run);
     tcase_add_test(device, damaged_binary_never_reaches_the_driver);
     tcase_add_loop_test(device, codes_are_sorted_by_whom_they_blame, 0, 11);

@@ -15,6 +15,10 @@ for file in $(project_files | grep -E '\.(c|h|cc|inc)$'); do
         grep -nE "(^|[^A-Za-z0-9_.>])($names) *\(" |
         sed "s|^|$file:|" || :
 done >"$scratch/banned"
+# Nothing of the library runs at exit, or when it is unloaded.
+grep -nE '\<(atexit|on_exit|at_quick_exit|pthread_atfork|__attribute__ *\(\((con|de)structor)' \
+    $(project_files | grep -E '^(src|cache|include)/.*\.[ch]$') \
+    >>"$scratch/banned" || :
 while read -r line; do
     bad "banned: $line"
 done <"$scratch/banned"

@@ -116,6 +116,8 @@ START_TEST(results_are_the_vendors)
     SAME(GROAT__HIP_ASSERT, hipErrorAssert);
     SAME(GROAT__HIP_LAUNCH_FAILURE, hipErrorLaunchFailure);
     SAME(GROAT__HIP_UNKNOWN, hipErrorUnknown);
+    SAME(GROAT__HIP_NOT_READY, hipErrorNotReady);
+    SAME(GROAT__HIP_EVENT_DISABLE_TIMING, hipEventDisableTiming);
     SAME(GROAT__HIP_CAPTURE_IMPLICIT, hipErrorStreamCaptureImplicit);
     SAME(GROAT__HIP_CAPTURE_NONE, hipStreamCaptureStatusNone);
     SAME(GROAT__HIP_CAPTURE_ACTIVE, hipStreamCaptureStatusActive);

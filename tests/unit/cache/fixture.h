@@ -80,7 +80,7 @@ static inline groat_status fixture_try(fixture *fix, uint64_t max_bytes,
                                        groat__store **out)
 {
     const groat__store_options options = {
-        fix->dir, max_bytes, {fixture_log, fix}, NULL};
+        fix->dir, max_bytes, {fixture_log, fix}, NULL, false};
 
     return groat__store_open_patient(&options, TEST_BUSY, out, &fix->error);
 }

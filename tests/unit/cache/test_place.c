@@ -48,7 +48,7 @@ static void teardown(void)
 static groat__store *open_local(const char *dir)
 {
     const groat__store_options options = {
-        fix.dir, 4 * MIB, {fixture_log, &fix}, dir};
+        fix.dir, 4 * MIB, {fixture_log, &fix}, dir, false};
     groat__store *store = NULL;
 
     ck_assert_int_eq(groat__store_open(&options, &store, &fix.error), GROAT_OK);

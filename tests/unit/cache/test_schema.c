@@ -89,7 +89,7 @@ START_TEST(test_schema_1_is_brought_up_once)
         ck_assert_int_ge(pids[i], 0);
         if (pids[i] == 0) {
             const groat__store_options options = {
-                fix.dir, 4 * MIB, {fixture_log, &fix}, NULL};
+                fix.dir, 4 * MIB, {fixture_log, &fix}, NULL, false};
             groat__store *store = NULL;
             char byte;
 

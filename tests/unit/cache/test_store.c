@@ -248,7 +248,7 @@ END_TEST
 
 START_TEST(test_bad_folders)
 {
-    groat__store_options options = {"", MIB, {NULL, NULL}, NULL};
+    groat__store_options options = {"", MIB, {NULL, NULL}, NULL, false};
     groat__store *store = NULL;
     char file[320];
 
@@ -579,7 +579,7 @@ END_TEST
 static int process_work(int gate, unsigned self)
 {
     const groat__store_options options = {
-        fix.dir, 16 * MIB, {fixture_log, &fix}, NULL};
+        fix.dir, 16 * MIB, {fixture_log, &fix}, NULL, false};
     groat__store *store = NULL;
     int wrong = 0;
     char byte;

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * resident.c bounds the bytes of loaded modules of a context: when a load
+ * passes the bound, the kernels that were not used for longest are unloaded, if
+ * nobody counts as their user and all their launches are done.
+ *
+ * Invariant: the count of a kernel and whether it is gone are one number.  It
+ * becomes GONE only where nobody but the context counts, in one step, so who
+ * raised the count and did not see GONE has a module that stays.  Handles are
+ * never freed before groat_close; one that is gone is loaded again by the next
+ * get or launch.
+ * Use is known by the load it came after: hits write nothing that hits of
+ * others read, unless a load came in between.
+ * Locking: the context's lock for the choice, for a kernel's bytes and for
+ * `leaving`; it is not held while the driver is asked or unloads.
+ */
+#include "core/resident.h"
+
+#include "base/error.h"
+#include "core/core.h"
+
+/* A flag in the count: the module is not there, or about to go. */
+static const unsigned gone_flag = 1u << 31;
+
+bool groat__resident_is_loaded(const groat_kernel *kernel)
+{
+    return (atomic_load(&kernel->refs) & gone_flag) == 0;
+}
+
+/* But for the context nobody counts on it, and no graph has it. */
+static bool is_free(const groat_kernel *kernel)
+{
+    return atomic_load(&kernel->refs) == 1 && !atomic_load(&kernel->kept);
+}
+
+static bool is_over(const groat_context *context)
+{
+    const groat__resident *r = &context->resident;
+
+    return r->max_bytes != 0 && atomic_load(&r->bytes) > r->max_bytes &&
+           !groat__seal_is_on(&context->seal);
+}
+
+/* With the lock held: the one to go next, of those that were not passed over
+ * in this sweep.  The list has the newest first. */
+static groat_kernel *choose(const groat_context *context)
+{
+    groat_kernel *oldest = NULL;
+
+    for (groat_kernel *k = context->kernels; k != NULL; k = k->next)
+        if (is_free(k) && k->passed != context->resident.sweeps &&
+            (oldest == NULL ||
+             atomic_load(&k->used) <= atomic_load(&oldest->used)))
+            oldest = k;
+    return oldest;
+}
+
+/* With the lock held, but while the driver is asked. */
+static void send_away(groat_context *context, groat_kernel *kernel)
+{
+    groat__resident *r = &context->resident;
+    unsigned alone = 1;
+    bool idle;
+
+    kernel->passed = r->sweeps;
+    if (!atomic_compare_exchange_strong(&kernel->refs, &alone, 1 | gone_flag))
+        return;
+    kernel->leaving = true;
+    (void)pthread_mutex_unlock(&context->lock);
+    /* A launch may have come and gone since it was chosen. */
+    idle = !atomic_load(&kernel->kept) &&
+           kernel->device->idle(kernel->device_state, kernel->module);
+    if (idle)
+        kernel->device->unload(kernel->device_state, kernel->module);
+    (void)pthread_mutex_lock(&context->lock);
+    kernel->leaving = false;
+    if (idle) {
+        kernel->module = NULL;
+        (void)atomic_fetch_sub(&r->bytes, kernel->bytes);
+        (void)atomic_fetch_add(&r->unloads, 1);
+    } else {
+        (void)atomic_fetch_and(&kernel->refs, ~gone_flag);
+        (void)atomic_fetch_add(&r->deferred, 1);
+    }
+    (void)pthread_cond_broadcast(&context->landed);
+}
+
+void groat__resident_sweep(groat_context *context)
+{
+    groat__resident *r = &context->resident;
+    groat_kernel *kernel;
+
+    if (!is_over(context))
+        return;
+    (void)pthread_mutex_lock(&context->lock);
+    if (!r->sweeping) {
+        r->sweeping = true;
+        r->sweeps++;
+        while (is_over(context) && (kernel = choose(context)) != NULL)
+            send_away(context, kernel);
+        r->sweeping = false;
+    }
+    (void)pthread_mutex_unlock(&context->lock);
+}
+
+void groat__resident_reserve(groat_context *context, uint64_t bytes)
+{
+    (void)atomic_fetch_add(&context->resident.bytes, bytes);
+    groat__resident_sweep(context);
+}
+
+void groat__resident_give_back(groat_context *context, uint64_t bytes)
+{
+    (void)atomic_fetch_sub(&context->resident.bytes, bytes);
+}
+
+static void use(groat_kernel *kernel)
+{
+    uint_fast64_t now = atomic_load_explicit(&kernel->context->resident.loads,
+                                             memory_order_relaxed);
+
+    if (atomic_load_explicit(&kernel->used, memory_order_relaxed) != now)
+        atomic_store_explicit(&kernel->used, now, memory_order_relaxed);
+}
+
+void groat__resident_add(groat_kernel *kernel, groat__module *module,
+                         uint64_t bytes)
+{
+    groat_context *context = kernel->context;
+
+    (void)pthread_mutex_lock(&context->lock);
+    (void)atomic_fetch_add(&context->resident.loads, 1);
+    use(kernel);
+    kernel->bytes = bytes;
+    kernel->module = module;
+    (void)atomic_fetch_and(&kernel->refs, ~gone_flag);
+    (void)pthread_mutex_unlock(&context->lock);
+}
+
+/* One that was gone may be on its way, or back. */
+static bool settle(groat_kernel *kernel)
+{
+    groat_context *context = kernel->context;
+    bool loaded;
+
+    (void)pthread_mutex_lock(&context->lock);
+    while (kernel->leaving)
+        (void)pthread_cond_wait(&context->landed, &context->lock);
+    loaded = groat__resident_is_loaded(kernel);
+    (void)pthread_mutex_unlock(&context->lock);
+    if (!loaded)
+        groat__resident_drop(kernel);
+    return loaded;
+}
+
+groat_kernel *groat__resident_look(groat_kernel *kernel)
+{
+    if (kernel == NULL)
+        return NULL;
+    use(kernel);
+    return groat__resident_is_loaded(kernel) ? kernel : NULL;
+}
+
+bool groat__resident_hold(groat_kernel *kernel)
+{
+    if (kernel->context->resident.max_bytes == 0) {
+        (void)groat_kernel_retain(kernel);
+        return true;
+    }
+    use(kernel);
+    return (atomic_fetch_add(&kernel->refs, 1) & gone_flag) == 0 ||
+           settle(kernel);
+}
+
+void groat__resident_drop(groat_kernel *kernel)
+{
+    (void)atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release);
+}
+
+/* A get of its values gives the same handle: the key is the same. */
+static groat_status load_again(groat_kernel *kernel, groat_error *error)
+{
+    groat_context *context = kernel->context;
+    groat_kernel *found = NULL;
+    groat__target target;
+    groat__params params;
+    groat_status status = groat__target_parse(kernel->target, &target, error);
+
+    if (status == GROAT_OK)
+        status =
+            groat__spec_params(context, kernel->spec, &target, &params, error);
+    if (status == GROAT_OK && !groat__seal_is_on(&context->seal))
+        status = groat__kernel_get(context, &params, true, &found, NULL, error);
+    if (status != GROAT_OK || found == kernel)
+        return status;
+    groat_kernel_release(found); /* a fallback: it was sealed meanwhile */
+    return groat__fail(error, GROAT_SEALED,
+                       "%s was unloaded before the context was sealed; hold a "
+                       "count of what is to stay",
+                       kernel->entry);
+}
+
+groat_status groat__resident_load(groat_kernel *kernel, void *stream,
+                                  groat_error *error)
+{
+    groat_status status;
+
+    if (groat__resident_hold(kernel))
+        return GROAT_OK;
+    status = kernel->device->may_load(kernel->device_state, stream, error);
+    return status == GROAT_OK ? load_again(kernel, error) : status;
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_loaded.c: the bound of loaded binaries, over the whole path on stand-ins
+ * for NVRTC and the CUDA driver, which count what is live: what goes when, what
+ * stays, what waits until its launches are done, and what happens while a graph
+ * is captured.
+ */
+#include "tests/shim/plain_rig.h"
+
+#include <elf.h>
+
+#include "backend/cuda_abi.h"
+
+/* The stand-in's binaries are a header each. */
+enum { BINARY = sizeof(Elf64_Ehdr), ROOM = 3 };
+
+static rig fix;
+static shim_cuda_control *cuda;
+static const char target[] = "cuda:sm_90a";
+
+static void setup(void)
+{
+    rig_make(&fix);
+    plain_write(&fix);
+    cuda = plain_shims();
+}
+
+static void teardown(void)
+{
+    ck_assert_int_eq(cuda->modules, 0);
+    ck_assert_int_eq(cuda->events, 0);
+    ck_assert_int_eq(cuda->retained, 0);
+    rig_drop(&fix);
+}
+
+static groat_context *open_bounded(uint64_t bytes)
+{
+    groat_options options = rig_options(&fix);
+
+    options.loaded_max_bytes = bytes;
+    return rig_open_with(&fix, &options);
+}
+
+static groat_kernel *get(groat_context *context, unsigned step,
+                         groat_origin expected)
+{
+    char spec[32];
+
+    (void)snprintf(spec, sizeof(spec), "plain:step=%u", step);
+    return rig_get(&fix, context, spec, target, expected);
+}
+
+/* Loads a kernel and keeps no count of it. */
+static groat_kernel *pass(groat_context *context, unsigned step,
+                          groat_origin expected)
+{
+    groat_kernel *kernel = get(context, step, expected);
+
+    groat_kernel_release(kernel);
+    return kernel;
+}
+
+static bool is_there(groat_context *context, unsigned step)
+{
+    char spec[32];
+
+    (void)snprintf(spec, sizeof(spec), "plain:step=%u", step);
+    return groat_kernel_lookup(context, spec, target) != NULL;
+}
+
+static groat_status launch(groat_kernel *kernel, void *stream)
+{
+    groat_launch where = GROAT_LAUNCH_INIT;
+    const int args = 1;
+
+    where.stream = stream;
+    return groat_kernel_launch(kernel, &where, &args, sizeof(args), &fix.error);
+}
+
+static void check_bound(groat_context *context, unsigned loaded)
+{
+    groat_cache_stat stat = rig_stat(context);
+
+    ck_assert_uint_eq(stat.loaded_bytes, (uint64_t)loaded * BINARY);
+    ck_assert_uint_eq(stat.loads - stat.unloads, loaded);
+    ck_assert_int_eq(cuda->modules, (int)loaded);
+}
+
+START_TEST(no_bound)
+{
+    groat_context *context = open_bounded(0);
+
+    for (unsigned step = 1; step <= 8; step++)
+        ck_assert_int_eq(launch(pass(context, step, GROAT_FROM_COMPILER), NULL),
+                         GROAT_OK);
+    check_bound(context, 8);
+    ck_assert_uint_eq(rig_stat(context).loaded_max_bytes, 0);
+    /* No event is made, nothing is asked. */
+    ck_assert_int_eq(cuda->events, 0);
+    groat_close(context);
+}
+END_TEST
+
+/* Without a bound a launch makes the calls that it always made; with one, it
+ * asks for a capture and records. */
+START_TEST(what_a_launch_costs)
+{
+    for (uint64_t bytes = 0; bytes <= BINARY; bytes += BINARY) {
+        groat_context *context = open_bounded(bytes);
+        groat_kernel *kernel =
+            get(context, 1, bytes == 0 ? GROAT_FROM_COMPILER : GROAT_FROM_DISK);
+        int calls;
+
+        ck_assert_int_eq(launch(kernel, NULL), GROAT_OK);
+        calls = cuda->calls;
+        ck_assert_int_eq(launch(kernel, NULL), GROAT_OK);
+        if (bytes == 0)
+            ck_assert_int_eq(cuda->calls - calls, 4);
+        else
+            ck_assert_int_eq(cuda->calls - calls, 8);
+        ck_assert_int_eq(cuda->events, bytes == 0 ? 0 : 1);
+        groat_close(context);
+    }
+}
+END_TEST
+
+START_TEST(the_least_recently_used_goes)
+{
+    groat_context *context = open_bounded(ROOM * BINARY);
+
+    for (unsigned step = 1; step <= ROOM; step++)
+        (void)pass(context, step, GROAT_FROM_COMPILER);
+    check_bound(context, ROOM);
+    (void)pass(context, 1, GROAT_FROM_MEMORY);
+    (void)pass(context, 4, GROAT_FROM_COMPILER);
+    check_bound(context, ROOM);
+    ck_assert(is_there(context, 1) && !is_there(context, 2));
+    ck_assert(is_there(context, 3) && is_there(context, 4));
+    /* A look is a use. */
+    (void)pass(context, 2, GROAT_FROM_DISK);
+    ck_assert(!is_there(context, 1) && is_there(context, 3));
+    (void)pass(context, 5, GROAT_FROM_COMPILER);
+    check_bound(context, ROOM);
+    ck_assert(!is_there(context, 4) && is_there(context, 3));
+    ck_assert_uint_eq(rig_stat(context).unloads, 3);
+    ck_assert_uint_eq(rig_stat(context).deferred_unloads, 0);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(the_handle_stays)
+{
+    groat_context *context = open_bounded(BINARY);
+    groat_kernel *first = pass(context, 1, GROAT_FROM_COMPILER);
+    groat_kernel_info info = {.size = sizeof(info)};
+    groat_explanation why = {.size = sizeof(why)};
+    groat_spec *spec = rig_parse(&fix, context, "plain:step=1", target);
+
+    ck_assert_ptr_nonnull(groat_kernel_native(first));
+    (void)pass(context, 2, GROAT_FROM_COMPILER);
+    ck_assert_ptr_null(groat_kernel_native(first));
+    ck_assert_int_eq(groat_kernel_info_get(first, &info), GROAT_OK);
+    ck_assert_str_eq(info.spec, "plain:step=1");
+    ck_assert_int_eq(groat_explain(spec, &why, NULL, NULL, &fix.error),
+                     GROAT_OK);
+    ck_assert_int_eq(why.origin, GROAT_FROM_DISK);
+    /* A launch brings it back, and a get gives the same handle. */
+    ck_assert_int_eq(launch(first, NULL), GROAT_OK);
+    ck_assert_int_eq(cuda->launches, 1);
+    check_bound(context, 1);
+    (void)pass(context, 2, GROAT_FROM_DISK);
+    ck_assert_ptr_eq(get(context, 1, GROAT_FROM_DISK), first);
+    ck_assert_ptr_nonnull(groat_kernel_native(first));
+    ck_assert_uint_eq(rig_stat(context).compiles, 2);
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(counts_pin)
+{
+    groat_context *context = open_bounded(BINARY);
+    groat_kernel *held[4];
+
+    for (unsigned i = 0; i < COUNT(held); i++)
+        held[i] = get(context, i + 1, GROAT_FROM_COMPILER);
+    check_bound(context, COUNT(held));
+    (void)groat_kernel_retain(held[0]);
+    groat_kernel_release(held[0]);
+    check_bound(context, COUNT(held));
+    /* The last count of a kernel lets it go, while the bound is passed. */
+    for (unsigned i = 0; i < COUNT(held); i++) {
+        groat_kernel_release(held[i]);
+        check_bound(context, i == COUNT(held) - 1 ? 1 : COUNT(held) - 1 - i);
+    }
+    ck_assert(is_there(context, 4));
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(slots_pin)
+{
+    groat_context *context = open_bounded(BINARY);
+    groat_spec *spec = rig_parse(&fix, context, "plain:step=1", target);
+    groat_slot *slot = NULL;
+
+    ck_assert_int_eq(groat_slot_open(spec, NULL, -1, &slot, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_nonnull(groat_slot_get(slot));
+    (void)pass(context, 2, GROAT_FROM_COMPILER);
+    ck_assert(groat_kernel_lookup_spec(spec) && !is_there(context, 2));
+    check_bound(context, 1);
+    groat_slot_free(slot);
+    (void)pass(context, 2, GROAT_FROM_DISK);
+    ck_assert(!groat_kernel_lookup_spec(spec) && is_there(context, 2));
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
+/* What runs is not unloaded, and nobody waits for it. */
+START_TEST(running_kernels_wait)
+{
+    groat_context *context = open_bounded(BINARY);
+    groat_kernel *first = pass(context, 1, GROAT_FROM_COMPILER);
+    int place = 0;
+
+    cuda->running = true;
+    ck_assert_int_eq(launch(first, NULL), GROAT_OK);
+    ck_assert_int_eq(launch(first, &place), GROAT_OK);
+    ck_assert_int_eq(launch(first, &place), GROAT_OK);
+    ck_assert_int_eq(cuda->events, 2);
+    ck_assert_int_eq(cuda->waits, 1);
+    (void)pass(context, 2, GROAT_FROM_COMPILER);
+    /* The second had no launch. */
+    check_bound(context, 1);
+    ck_assert(is_there(context, 1) && !is_there(context, 2));
+    ck_assert_uint_gt(rig_stat(context).deferred_unloads, 0);
+    ck_assert_int_eq(launch(get(context, 2, GROAT_FROM_DISK), NULL), GROAT_OK);
+    check_bound(context, 2);
+    ck_assert_int_eq(groat_synchronize(context, target, &fix.error), GROAT_OK);
+    check_bound(context, 2);
+    cuda->running = false;
+    ck_assert_int_eq(groat_synchronize(context, target, &fix.error), GROAT_OK);
+    check_bound(context, 1);
+    ck_assert(!is_there(context, 1) && is_there(context, 2));
+    ck_assert_int_eq(cuda->events, 1);
+    groat_close(context);
+}
+END_TEST
+
+/* A failed record leaves nothing to ask: the kernel stays. */
+START_TEST(what_cannot_be_known_stays)
+{
+    groat_context *context = open_bounded(BINARY);
+    groat_kernel *first = pass(context, 1, GROAT_FROM_COMPILER);
+
+    shim_fail(&cuda->fault, "cuEventRecord", 1, CUDA_ERROR_INVALID_VALUE);
+    ck_assert_int_eq(launch(first, NULL), GROAT_OK);
+    ck_assert(cuda->fault.hit);
+    (void)pass(context, 2, GROAT_FROM_COMPILER);
+    ck_assert(is_there(context, 1) && !is_there(context, 2));
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(captures)
+{
+    groat_context *context = open_bounded(BINARY);
+    groat_kernel *first = pass(context, 1, GROAT_FROM_COMPILER);
+    groat_kernel *second = pass(context, 2, GROAT_FROM_COMPILER);
+    int place = 0;
+
+    ck_assert(!is_there(context, 1) && is_there(context, 2));
+    cuda->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    /* Nothing is loaded into a capture, so what is loaded stays, */
+    ck_fails(launch(first, &place), GROAT_CAPTURING, &fix.error, "captured");
+    ck_assert_int_eq(launch(second, &place), GROAT_OK);
+    ck_assert_int_eq(cuda->events, 0);
+    /* and a load elsewhere unloads nothing, */
+    (void)pass(context, 3, GROAT_FROM_COMPILER);
+    (void)pass(context, 4, GROAT_FROM_COMPILER);
+    check_bound(context, 3);
+    ck_assert_int_eq(cuda->capture, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    /* not even when the work is done. */
+    ck_assert_int_eq(groat_synchronize(context, target, &fix.error), GROAT_OK);
+    check_bound(context, 3);
+    cuda->capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    ck_assert_int_eq(groat_synchronize(context, target, &fix.error), GROAT_OK);
+    /* The graph has the second for good. */
+    check_bound(context, 1);
+    ck_assert(is_there(context, 2));
+    (void)pass(context, 5, GROAT_FROM_COMPILER);
+    ck_assert(is_there(context, 2));
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(sealed)
+{
+    groat_context *context = open_bounded(2 * BINARY);
+    groat_kernel *first = pass(context, 1, GROAT_FROM_COMPILER);
+    groat_kernel *second = get(context, 2, GROAT_FROM_COMPILER);
+    groat_kernel *third;
+    groat_kernel *fourth;
+    groat_kernel *found = NULL;
+
+    ck_assert_int_eq(groat_fallback_set(context, second, &fix.error), GROAT_OK);
+    groat_kernel_release(second);
+    (void)pass(context, 3, GROAT_FROM_COMPILER);
+    third = get(context, 4, GROAT_FROM_COMPILER);
+    ck_assert(is_there(context, 2) && !is_there(context, 3));
+    fourth = get(context, 6, GROAT_FROM_COMPILER);
+    check_bound(context, 3);
+    /* The bound is passed, and what nobody counts on stays all the same. */
+    groat_seal(context);
+    groat_kernel_release(third);
+    groat_kernel_release(fourth);
+    check_bound(context, 3);
+    ck_assert(is_there(context, 4) && is_there(context, 6));
+    ck_fails(launch(first, NULL), GROAT_SEALED, &fix.error,
+             "unloaded before the context was sealed");
+    ck_assert_ptr_eq(get(context, 1, GROAT_FROM_FALLBACK), second);
+    ck_assert_ptr_eq(get(context, 4, GROAT_FROM_MEMORY), third);
+    groat_unseal(context);
+    /* Another fallback: the first one is as others are. */
+    groat_kernel_release(second);
+    groat_kernel_release(third);
+    ck_assert_int_eq(groat_fallback_set(context, third, &fix.error), GROAT_OK);
+    (void)pass(context, 5, GROAT_FROM_COMPILER);
+    ck_assert(is_there(context, 4) && !is_there(context, 2));
+    groat_seal(context);
+    ck_assert_int_eq(groat_kernel_get(context, "plain:step=2", target, &found,
+                                      NULL, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_eq(found, third);
+    groat_close(context);
+}
+END_TEST
+
+/* The bytes are recompiled where the store has lost them, and what the driver
+ * refuses then is an error of the launch. */
+START_TEST(a_reload_may_fail)
+{
+    groat_context *context = open_bounded(BINARY);
+    groat_kernel *first = pass(context, 1, GROAT_FROM_COMPILER);
+
+    (void)pass(context, 2, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(groat_cache_clear(context, NULL, &fix.error), GROAT_OK);
+    ck_assert_int_eq(launch(first, NULL), GROAT_OK);
+    ck_assert_uint_eq(rig_stat(context).compiles, 3);
+    check_bound(context, 1);
+    (void)pass(context, 2, GROAT_FROM_COMPILER);
+    shim_fail(&cuda->fault, "cuModuleLoadDataEx", 1, CUDA_ERROR_OUT_OF_MEMORY);
+    ck_fails(launch(first, NULL), GROAT_NO_MEMORY, &fix.error,
+             "cuModuleLoadDataEx");
+    /* Room was made for it. */
+    check_bound(context, 0);
+    ck_assert_int_eq(launch(first, NULL), GROAT_OK);
+    check_bound(context, 1);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(the_bound_of_the_environment)
+{
+    static const char *const bad[] = {"0", "x", "3T"};
+    groat_context *context;
+
+    ck_assert_int_eq(setenv("GROAT_LOADED_MAX_BYTES", "192", 1), 0);
+    context = open_bounded(0);
+    ck_assert_uint_eq(rig_stat(context).loaded_max_bytes, 192);
+    groat_close(context);
+    context = open_bounded(7);
+    ck_assert_uint_eq(rig_stat(context).loaded_max_bytes, 7);
+    groat_close(context);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        ck_assert_int_eq(setenv("GROAT_LOADED_MAX_BYTES", bad[i], 1), 0);
+        context = open_bounded(0);
+        ck_assert_uint_eq(rig_stat(context).loaded_max_bytes, 0);
+        groat_close(context);
+    }
+    ck_assert_int_eq(rig_said(&fix, "GROAT_LOADED_MAX_BYTES is 'x'; allowed"),
+                     1);
+    ck_assert_int_eq(rig_said(&fix, "there is no bound"), COUNT(bad));
+    (void)unsetenv("GROAT_LOADED_MAX_BYTES");
+}
+END_TEST
+
+START_TEST(the_metrics)
+{
+    static const char *const lines[] = {
+        "\ngroat_loads_total 3\n",
+        "\ngroat_unloads_total 1\n",
+        "\ngroat_deferred_unloads_total 2\n",
+        "\ngroat_loaded_bytes 128\n",
+        "\ngroat_loaded_max_bytes 64\n",
+    };
+    static const char *const members[] = {
+        "\"loads_total\": 3",
+        "\"unloads_total\": 1",
+        "\"deferred_unloads_total\": 2",
+        "\"loaded_bytes\": 128",
+        "\"loaded_max_bytes\": 64",
+    };
+    groat_context *context = open_bounded(BINARY);
+    char *text = NULL;
+
+    (void)pass(context, 1, GROAT_FROM_COMPILER);
+    cuda->running = true;
+    ck_assert_int_eq(launch(pass(context, 2, GROAT_FROM_COMPILER), NULL),
+                     GROAT_OK);
+    (void)get(context, 3, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(groat_synchronize(context, target, &fix.error), GROAT_OK);
+    ck_assert_int_eq(
+        groat_metrics(context, GROAT_METRICS_PROMETHEUS, &text, &fix.error),
+        GROAT_OK);
+    for (size_t i = 0; i < COUNT(lines); i++)
+        ck_assert_msg(strstr(text, lines[i]) != NULL, "%s: %s", lines[i], text);
+    groat_free(text);
+    ck_assert_int_eq(
+        groat_metrics(context, GROAT_METRICS_JSON, &text, &fix.error),
+        GROAT_OK);
+    for (size_t i = 0; i < COUNT(members); i++)
+        ck_assert_msg(strstr(text, members[i]) != NULL, "%s: %s", members[i],
+                      text);
+    groat_free(text);
+    groat_close(context);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("loaded");
+    TCase *tests = tcase_create("bound");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, no_bound);
+    tcase_add_test(tests, what_a_launch_costs);
+    tcase_add_test(tests, the_least_recently_used_goes);
+    tcase_add_test(tests, the_handle_stays);
+    tcase_add_test(tests, counts_pin);
+    tcase_add_test(tests, slots_pin);
+    tcase_add_test(tests, running_kernels_wait);
+    tcase_add_test(tests, what_cannot_be_known_stays);
+    tcase_add_test(tests, captures);
+    tcase_add_test(tests, sealed);
+    tcase_add_test(tests, a_reload_may_fail);
+    tcase_add_test(tests, the_bound_of_the_environment);
+    tcase_add_test(tests, the_metrics);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
