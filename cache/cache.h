@@ -33,6 +33,8 @@ typedef struct groat__store_blob {
     size_t bytes;
     char *log;
     groat_facts facts;
+    uint64_t verify_ns; /* of the get: what it took to compare the identity and
+                         * to check digest and signature                     */
 } groat__store_blob;
 
 void groat__store_blob_free(groat__store_blob *blob);
@@ -124,6 +126,10 @@ void groat__bundle_close(groat__bundle *bundle);
  * is counted, logged once and a miss. */
 bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
+
+/* Whether groat__bundle_get would give it; nothing is counted or logged. */
+bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
+                       const char *identity);
 
 /* What a bundle has answered; NULL: nothing. */
 typedef struct groat__bundle_counts {

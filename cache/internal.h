@@ -26,6 +26,7 @@
 
 #include <sqlite3.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "cache/cache.h"
 
@@ -174,6 +175,7 @@ typedef struct groat__row {
     size_t log_len;
     const void *data; /* NULL when the statement does not read it */
     size_t bytes;
+    uint64_t judged_ns; /* spent on judging it */
 } groat__row;
 
 /* ---- place.c ----------------------------------------------------------- */
@@ -326,7 +328,8 @@ typedef enum groat__finding {
     GROAT__ROW_MISTAKEN /* another identity than the one asked for */
 } groat__finding;
 
-/* Reads and judges the row that a GROAT__ROW_GET stands on. */
+/* Reads and judges the row that a GROAT__ROW_GET stands on; judged_ns is the
+ * time that the second took. */
 groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
                                 const char *identity, groat__row *row);
 

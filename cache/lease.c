@@ -47,10 +47,7 @@ enum { FINDS_MAX = 3, NAP_MAX_MS = 20 };
 
 int64_t groat__lease_now(void)
 {
-    struct timespec t = {0, 0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return (int64_t)(groat__now_ns() / 1000000);
 }
 
 /* Locked.  Who this store is to others; found out when first needed. */

@@ -43,15 +43,22 @@ typedef enum groat_metrics_format {
 } groat_metrics_format;
 
 /* All figures of a context: what groat_cache_stat has, and histograms of the
- * time that lookups (one in 64), reads, compiles, puts, loads and first
- * launches took.  Free *out with groat_free().  Any thread; takes the store's
- * lock for a moment.  Errors: INVALID, IO (the store does not answer),
- * NO_MEMORY. */
+ * time that lookups (one in 64), reads from store and bundles, verifying what
+ * was read, compiles, puts, loads and first launches took.  Free *out with
+ * groat_free().  Any thread; takes the store's lock for a moment.  Errors:
+ * INVALID, IO (the store does not answer), NO_MEMORY. */
 GROAT_API groat_status groat_metrics(groat_context *context,
                                      groat_metrics_format format, char **out,
                                      groat_error *error);
 
-/* Where a kernel would come from now. */
+/* Where groat_kernel_get() would have a kernel from now: MEMORY, DISK, BUNDLE,
+ * or COMPILER, when nobody has it.  Compiles, loads and counts nothing.
+ * Errors: NO_DEVICE (no compiler), NO_MEMORY. */
+GROAT_API groat_status groat_kernel_origin(groat_spec *spec,
+                                           groat_origin *origin,
+                                           groat_error *error);
+
+/* The same, and why. */
 typedef struct groat_explanation {
     size_t size;
     groat_origin origin; /* MEMORY, DISK, BUNDLE, or COMPILER: nobody has it */

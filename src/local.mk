@@ -2,6 +2,8 @@
 EXTRA_DIST += %D%/groat.map
 
 libgroat_internal_la_SOURCES += \
+	%D%/base/clock.c \
+	%D%/base/clock.h \
 	%D%/base/dl.c \
 	%D%/base/dl.h \
 	%D%/base/error.c \

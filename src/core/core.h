@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "backend/backend.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "cache/cache.h"
 #include "core/failures.h"
@@ -219,6 +220,9 @@ void groat__layers_close(groat__layers *layers);
 /* The first bundle that has a key. */
 bool groat__layers_get(groat_context *context, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
+/* Whether any has it; nothing is counted. */
+bool groat__layers_have(const groat_context *context, const groat__digest *key,
+                        const char *identity);
 /* Adds the bundles' part. */
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
 

@@ -121,7 +121,10 @@ static bool fetch(journey *j)
         take_stored(j, &blob, GROAT_FROM_BUNDLE);
     else
         return false;
-    groat__metrics_add(&j->context->metrics, GROAT__STAGE_READ, start);
+    groat__metrics_spent(&j->context->metrics, GROAT__STAGE_READ,
+                         groat__now_ns() - start - blob.verify_ns);
+    groat__metrics_spent(&j->context->metrics, GROAT__STAGE_VERIFY,
+                         blob.verify_ns);
     return true;
 }
 
@@ -439,13 +442,26 @@ static groat__kernel_name name_of_text(const char *spec, const char *target)
     return (groat__kernel_name){spec, strlen(spec), target, strlen(target)};
 }
 
-static groat_status give_hit(groat_context *context, groat_kernel *kernel,
-                             groat_kernel **out, groat_origin *origin)
+/* When a get began whose time is to be known; 0 for the others. */
+static uint64_t sample(const groat_context *context)
+{
+    uint64_t hits =
+        atomic_load_explicit(&context->memory_hits, memory_order_relaxed);
+
+    return hits % GROAT__SAMPLED == 0 ? groat__now_ns() : 0;
+}
+
+/* start: as of sample(). */
+static groat_status give_hit(groat_context *context, uint64_t start,
+                             groat_kernel *kernel, groat_kernel **out,
+                             groat_origin *origin)
 {
     (void)atomic_fetch_add(&context->memory_hits, 1);
     if (origin != NULL)
         *origin = GROAT_FROM_MEMORY;
     *out = groat_kernel_retain(kernel);
+    if (start != 0)
+        groat__metrics_add(&context->metrics, GROAT__STAGE_LOOKUP, start);
     return GROAT_OK;
 }
 
@@ -503,16 +519,7 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
         return status;
     }
     remember(context, &name, kernel);
-    return give_hit(context, kernel, out, origin);
-}
-
-/* When a get began whose time is to be known; 0 for the others. */
-static uint64_t sample(const groat_context *context)
-{
-    uint64_t hits =
-        atomic_load_explicit(&context->memory_hits, memory_order_relaxed);
-
-    return hits % GROAT__SAMPLED == 0 ? groat__now_ns() : 0;
+    return give_hit(context, 0, kernel, out, origin);
 }
 
 groat_status groat_kernel_get(groat_context *context, const char *spec,
@@ -528,12 +535,8 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     if (target == NULL)
         target = groat_default_target(context);
     kernel = spec == NULL ? NULL : groat_kernel_lookup(context, spec, target);
-    if (kernel != NULL) {
-        status = give_hit(context, kernel, out, origin);
-        if (start != 0)
-            groat__metrics_add(&context->metrics, GROAT__STAGE_LOOKUP, start);
-        return status;
-    }
+    if (kernel != NULL)
+        return give_hit(context, start, kernel, out, origin);
     if (spec != NULL && groat__seal_is_on(&context->seal))
         return get_sealed_text(context, spec, target, out, origin, error);
     status = groat_spec_parse(context, spec, target, &parsed, error);
@@ -553,10 +556,11 @@ groat_status groat__kernel_get(groat_context *context,
                                groat_kernel **out, groat_origin *origin,
                                groat_error *error)
 {
+    uint64_t start = sample(context);
     groat_kernel *kernel = find_values(context, params);
 
     if (kernel != NULL)
-        return give_hit(context, kernel, out, origin);
+        return give_hit(context, start, kernel, out, origin);
     if (sealed && groat__seal_is_on(&context->seal))
         return get_sealed_values(context, params, out, origin, error);
     return get(context, params, sealed, out, origin, error);
