@@ -73,6 +73,7 @@ groat_unit_tests = \
 groat_pipe_tests = \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_faults \
+	%D%/pipe/test_hits \
 	%D%/pipe/test_layers \
 	%D%/pipe/test_metrics \
 	%D%/pipe/test_path \
