@@ -12,6 +12,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/base/fs.h \
 	%D%/base/hash.c \
 	%D%/base/hash.h \
+	%D%/base/json.c \
+	%D%/base/json.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
 	%D%/base/str.c \
@@ -26,6 +28,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/spec/flatten.h \
 	%D%/spec/key.c \
 	%D%/spec/key.h \
+	%D%/spec/manifest.c \
+	%D%/spec/manifest.h \
 	%D%/spec/param.c \
 	%D%/spec/param.h \
 	%D%/spec/render.c \
@@ -79,6 +83,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/layers.c \
 	%D%/core/kv.c \
 	%D%/core/machine.c \
+	%D%/core/manifest.c \
+	%D%/core/manifest.h \
 	%D%/core/maps.c \
 	%D%/core/maps.h \
 	%D%/core/metrics.c \

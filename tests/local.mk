@@ -45,6 +45,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \
+	%D%/unit/base/test_json \
 	%D%/unit/base/test_log \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_bundle \
@@ -65,6 +66,7 @@ groat_unit_tests = \
 	%D%/unit/spec/test_expr \
 	%D%/unit/spec/test_family \
 	%D%/unit/spec/test_key \
+	%D%/unit/spec/test_manifest \
 	%D%/unit/spec/test_param \
 	%D%/unit/spec/test_render \
 	%D%/unit/spec/test_rules
@@ -288,12 +290,18 @@ tiny_id = 0123456789abcdeffedcba9876543210aabb
 
 groat_fuzz_programs = \
 	%D%/fuzz/fuzz_bundle.fuzz \
+	%D%/fuzz/fuzz_manifest.fuzz \
 	%D%/fuzz/fuzz_params.fuzz \
 	%D%/fuzz/fuzz_spec.fuzz \
 	%D%/fuzz/fuzz_store.fuzz
 %C%_fuzz_fuzz_bundle_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_bundle.c \
 	%D%/fuzz/replay_main.c
+%C%_fuzz_fuzz_manifest_fuzz_SOURCES = \
+	%D%/fuzz/fuzz_manifest.c \
+	%D%/fuzz/replay_main.c
+# Jansson's answer is the other opinion.
+%C%_fuzz_fuzz_manifest_fuzz_LDADD = $(LDADD) $(JANSSON_LIBS)
 %C%_fuzz_fuzz_params_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_params.c \
 	%D%/fuzz/replay_main.c
