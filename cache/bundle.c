@@ -306,6 +306,12 @@ void groat__bundle_close(groat__bundle *bundle)
     free(bundle);
 }
 
+void groat__bundle_show(groat__bundle *bundle, const groat__ranges *ranges)
+{
+    if (bundle != NULL)
+        bundle->ranges = ranges;
+}
+
 /* ---- get --------------------------------------------------------------- */
 
 static bool enter(groat__bundle *bundle)
@@ -368,10 +374,13 @@ static const char *look(groat__bundle *bundle, const groat__digest *key,
     (void)sqlite3_bind_int64(bundle->get, 1, groat__row_id(key));
     *rc = sqlite3_step(bundle->get);
     if (*rc == SQLITE_ROW) {
-        found = groat__row_judge(bundle->get, key, identity, &row);
+        found =
+            groat__row_judge(bundle->get, key, identity, bundle->ranges, &row);
         start = groat__now_ns();
+        groat__range_begin(bundle->ranges, "verify", "signature");
         if (found == GROAT__ROW_GOOD && !is_vouched(bundle, &row))
             wrong = "is not what was signed";
+        groat__range_end(bundle->ranges);
         row.judged_ns += groat__now_ns() - start;
         *rc = found == GROAT__ROW_GOOD && wrong == NULL
                   ? groat__row_copy(&row, out)

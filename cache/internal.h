@@ -159,6 +159,7 @@ struct groat__store {
     bool stamped;       /* some stamp waits */
     groat__stamp stamps[GROAT__STORE_SLOTS];
     uint64_t hits, misses, evictions, faults;
+    const groat__ranges *ranges; /* NULL: none */
     groat__leases lease;
 };
 
@@ -329,9 +330,10 @@ typedef enum groat__finding {
 } groat__finding;
 
 /* Reads and judges the row that a GROAT__ROW_GET stands on; judged_ns is the
- * time that the second took. */
+ * time that the second took, which is a range. */
 groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
-                                const char *identity, groat__row *row);
+                                const char *identity,
+                                const groat__ranges *ranges, groat__row *row);
 
 /* Copies what a get gives: OK or NOMEM. */
 int groat__row_copy(const groat__row *row, groat__store_blob *out);

@@ -137,7 +137,8 @@ static groat__finding judge(const groat__row *row, const groat__digest *key,
 }
 
 groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
-                                const char *identity, groat__row *row)
+                                const char *identity,
+                                const groat__ranges *ranges, groat__row *row)
 {
     groat__finding found;
     uint64_t start;
@@ -146,7 +147,9 @@ groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
     if (!groat__row_read(get, row))
         return GROAT__ROW_DAMAGED;
     start = groat__now_ns();
+    groat__range_begin(ranges, "verify", NULL);
     found = judge(row, key, identity);
+    groat__range_end(ranges);
     row->judged_ns = groat__now_ns() - start;
     return found;
 }

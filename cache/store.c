@@ -216,6 +216,11 @@ const char *groat__store_path(const groat__store *store)
     return store->path;
 }
 
+void groat__store_show(groat__store *store, const groat__ranges *ranges)
+{
+    store->ranges = ranges;
+}
+
 void groat__store_blob_free(groat__store_blob *blob)
 {
     if (blob == NULL)
@@ -260,7 +265,7 @@ static bool lookup(groat__store *store, const groat__digest *key,
     (void)sqlite3_bind_int64(get, 1, groat__row_id(key));
     rc = sqlite3_step(get);
     if (rc == SQLITE_ROW) {
-        found = groat__row_judge(get, key, identity, &row);
+        found = groat__row_judge(get, key, identity, store->ranges, &row);
         rc =
             found == GROAT__ROW_GOOD ? groat__row_copy(&row, out) : SQLITE_DONE;
     }

@@ -235,12 +235,14 @@ typedef struct groat_options {
     size_t image_count;
     groat_compile_fn *compiled; /* NULL: nobody is told                      */
     void *compiled_user;
+    const char *ranges; /* "off", "nvtx", "roctx", "auto": what takes ranges *
+                         * of time; NULL: $GROAT_RANGES, else "off"          */
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
         sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0                                                               \
+            0, 0, 0                                                            \
     }
 
 /* Opens a context.  options may be NULL.  No vendor library is touched before

@@ -16,6 +16,9 @@ libgroat_internal_la_SOURCES += \
 	%D%/base/json.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
+	%D%/base/nvtx_abi.h \
+	%D%/base/ranges.c \
+	%D%/base/ranges.h \
 	%D%/base/str.c \
 	%D%/base/str.h \
 	%D%/spec/arch.c \

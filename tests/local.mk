@@ -92,7 +92,8 @@ groat_shim_tests = \
 	%D%/shim/test_cuda_maps \
 	%D%/shim/test_hip \
 	%D%/shim/test_hip_calls \
-	%D%/shim/test_nvrtc
+	%D%/shim/test_nvrtc \
+	%D%/shim/test_ranges
 
 # Those that a detector of races has something to find in.
 groat_race_tests = $(groat_pipe_tests) $(groat_shim_tests) \
@@ -226,6 +227,7 @@ groat_shims = \
 	%D%/shim/libcuda_shim.la \
 	%D%/shim/libhiprtc_shim.la \
 	%D%/shim/libnvrtc_shim.la \
+	%D%/shim/libranges_shim.la \
 	%D%/shim/libamdhip64_rocm5_shim.la \
 	%D%/shim/libamdhip64_rocm6_shim.la \
 	%D%/shim/libamdhip64_lacks_shim.la \
@@ -238,6 +240,7 @@ GROAT_SHIM_ENVIRONMENT = \
 	export GROAT_TEST_CUDA_SHIM='$(shim_dir)/libcuda_shim.so'; \
 	export GROAT_TEST_HIPRTC_SHIM='$(shim_dir)/libhiprtc_shim.so'; \
 	export GROAT_TEST_NVRTC_SHIM='$(shim_dir)/libnvrtc_shim.so'; \
+	export GROAT_TEST_RANGES_SHIM='$(shim_dir)/libranges_shim.so'; \
 	export GROAT_TEST_HIP5_SHIM='$(shim_dir)/libamdhip64_rocm5_shim.so'; \
 	export GROAT_TEST_HIP6_SHIM='$(shim_dir)/libamdhip64_rocm6_shim.so'; \
 	export GROAT_TEST_HIP_LACKS_SHIM='$(shim_dir)/libamdhip64_lacks_shim.so'; \
@@ -255,6 +258,9 @@ shim_flags = -module -avoid-version -shared -rpath /nowhere
 %C%_shim_libhiprtc_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
 %C%_shim_libnvrtc_shim_la_SOURCES = %D%/shim/libnvrtc_shim.c
 %C%_shim_libnvrtc_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_libranges_shim_la_SOURCES = %D%/shim/libranges_shim.c
+%C%_shim_libranges_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_test_ranges_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_NVTX_CPPFLAGS)
 %C%_shim_libamdhip64_rocm5_shim_la_SOURCES = %D%/shim/libamdhip64_shim.c
 %C%_shim_libamdhip64_rocm5_shim_la_CPPFLAGS = $(AM_CPPFLAGS) -DSHIM_ROCM=5
 %C%_shim_libamdhip64_rocm5_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
@@ -458,6 +464,7 @@ noinst_HEADERS += \
 	%D%/shim/hip_bench.h \
 	%D%/shim/shim.h \
 	%D%/shim/shim_hip.h \
+	%D%/shim/shim_ranges.h \
 	%D%/unit/cache/fixture.h \
 	%D%/unit/spec/fixture.h \
 	%D%/unit/suite.h \

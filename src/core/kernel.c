@@ -108,18 +108,39 @@ const char *groat_reason_name(groat_reason reason)
     return (unsigned)reason < 4 ? names[reason] : "unknown";
 }
 
+static void begin_range(const journey *j, const char *what)
+{
+    groat__range_begin(&j->context->ranges, what, j->params->family->name);
+}
+
+static void end_range(const journey *j)
+{
+    groat__range_end(&j->context->ranges);
+}
+
+static bool read_blob(journey *j, groat__store_blob *blob)
+{
+    if (j->context->store != NULL &&
+        groat__store_get(j->context->store, &j->key, j->identity.data, blob))
+        take_stored(j, blob, GROAT_FROM_DISK);
+    else if (groat__layers_get(j->context, &j->key, j->identity.data, blob))
+        take_stored(j, blob, GROAT_FROM_BUNDLE);
+    else
+        return false;
+    return true;
+}
+
 /* From the store, else from a bundle beneath it. */
 static bool fetch(journey *j)
 {
     groat__store_blob blob = {0};
     uint64_t start = groat__now_ns();
+    bool found;
 
-    if (j->context->store != NULL &&
-        groat__store_get(j->context->store, &j->key, j->identity.data, &blob))
-        take_stored(j, &blob, GROAT_FROM_DISK);
-    else if (groat__layers_get(j->context, &j->key, j->identity.data, &blob))
-        take_stored(j, &blob, GROAT_FROM_BUNDLE);
-    else
+    begin_range(j, "read");
+    found = read_blob(j, &blob);
+    end_range(j);
+    if (!found)
         return false;
     groat__metrics_spent(&j->context->metrics, GROAT__STAGE_READ,
                          groat__now_ns() - start - blob.verify_ns);
@@ -176,10 +197,12 @@ static void put(journey *j)
 
     if (j->context->store == NULL)
         return;
+    begin_range(j, "put");
     groat__store_first(j->context->store, &j->key, j->made.compile_ms);
     groat__store_put(j->context->store, &j->key, j->identity.data,
                      j->made.binary.data, j->made.binary.bytes,
                      j->made.binary.log, &j->made.binary.facts);
+    end_range(j);
     groat__metrics_add(&j->context->metrics, GROAT__STAGE_PUT, start);
 }
 
@@ -188,9 +211,13 @@ static groat_status compile(journey *j, groat_error *error)
     groat__metrics *metrics = &j->context->metrics;
     uint64_t start = groat__now_ns();
     groat_error own = GROAT_ERROR_INIT;
-    groat_status status = run_compiler(j, &own);
-    double ms = (double)(groat__now_ns() - start) * 1e-6;
+    groat_status status;
+    double ms;
 
+    begin_range(j, "compile");
+    status = run_compiler(j, &own);
+    end_range(j);
+    ms = (double)(groat__now_ns() - start) * 1e-6;
     if (status == GROAT_OK) {
         groat__metrics_add(metrics, GROAT__STAGE_COMPILE, start);
         groat__failures_forget(&j->context->failures, &j->key);
@@ -293,6 +320,19 @@ void groat__kernel_free(groat_kernel *kernel)
     free(kernel);
 }
 
+static groat_status load_module(journey *j, groat_kernel *kernel,
+                                groat_error *error)
+{
+    groat_status status = groat__machine_device(
+        j->context, j->params->target.backend, &kernel->device_state, error);
+    if (status == GROAT_OK)
+        status = kernel->device->load(
+            kernel->device_state, j->params->target.arch, j->made.binary.data,
+            j->made.binary.bytes, kernel->entry, &kernel->shape,
+            &kernel->module, error);
+    return status;
+}
+
 static groat_status load(journey *j, groat_kernel **out, groat_error *error)
 {
     uint64_t start = groat__now_ns();
@@ -301,13 +341,9 @@ static groat_status load(journey *j, groat_kernel **out, groat_error *error)
 
     if (kernel == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel");
-    status = groat__machine_device(j->context, j->params->target.backend,
-                                   &kernel->device_state, error);
-    if (status == GROAT_OK)
-        status = kernel->device->load(
-            kernel->device_state, j->params->target.arch, j->made.binary.data,
-            j->made.binary.bytes, kernel->entry, &kernel->shape,
-            &kernel->module, error);
+    begin_range(j, "load");
+    status = load_module(j, kernel, error);
+    end_range(j);
     if (status != GROAT_OK) {
         groat__kernel_free(kernel);
         return status;
@@ -393,9 +429,11 @@ static groat__kernel_name name_of(const groat__params *params, owner *own)
                                 own, sizeof(*own)};
 }
 
-static groat_status get(groat_context *context, const groat__params *params,
-                        bool sealed, groat_kernel **out, groat_origin *origin,
-                        groat_error *error)
+/* What the table has not. */
+static groat_status find_or_make(groat_context *context,
+                                 const groat__params *params, bool sealed,
+                                 groat_kernel **out, groat_origin *origin,
+                                 groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
     groat__flight *flight = NULL;
@@ -434,6 +472,18 @@ static groat_status get(groat_context *context, const groat__params *params,
 end_journey:
     groat_error_clear(&own);
     end(&j);
+    return status;
+}
+
+static groat_status get(groat_context *context, const groat__params *params,
+                        bool sealed, groat_kernel **out, groat_origin *origin,
+                        groat_error *error)
+{
+    groat_status status;
+
+    groat__range_begin(&context->ranges, "miss", params->family->name);
+    status = find_or_make(context, params, sealed, out, origin, error);
+    groat__range_end(&context->ranges);
     return status;
 }
 

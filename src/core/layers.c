@@ -116,6 +116,12 @@ void groat__layers_open(groat_context *context, const groat_options *options,
         open_image(context, &options->images[i]);
 }
 
+void groat__layers_show(groat_context *context)
+{
+    for (size_t i = 0; i < context->layers.count; i++)
+        groat__bundle_show(context->layers.at[i].bundle, &context->ranges);
+}
+
 void groat__layers_close(groat__layers *layers)
 {
     for (size_t i = 0; i < layers->count; i++) {
