@@ -404,6 +404,7 @@ static void tell(groat__bundle *bundle, const groat__digest *key,
 {
     char hex[33];
 
+    GROAT__PROBE2(fault, bundle->path, wrong);
     bundle->counts.faults++;
     if (bundle->said)
         return;

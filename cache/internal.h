@@ -27,6 +27,7 @@
 #include <sqlite3.h>
 
 #include "base/clock.h"
+#include "base/probes.h"
 #include "base/str.h"
 #include "cache/cache.h"
 
@@ -353,6 +354,10 @@ groat_status groat__store_open_patient(const groat__store_options *options,
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
 
+/* Locked: count, and tell who probes: entries that are gone, and why; an
+ * operation that failed. */
+void groat__store_evicted(groat__store *store, const char *why, uint64_t count);
+void groat__store_faulted(groat__store *store, const char *what);
 /* Locked: drops a row by id; *dropped grows by the rows that went. */
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
 

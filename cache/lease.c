@@ -183,8 +183,10 @@ static step nap_or_give_up(groat__store *store, wish *w)
 {
     long long pid = (long long)w->seen.holder.pid;
 
-    if (!w->waited)
+    if (!w->waited) {
+        GROAT__PROBE2(lease__wait, store->path, pid);
         store->lease.waits++;
+    }
     w->waited = true;
     if (groat__lease_now() - w->start < store->lease.wait_ms)
         return STEP_NAP;

@@ -18,6 +18,19 @@
 
 #include "base/error.h"
 
+void groat__store_evicted(groat__store *store, const char *why, uint64_t count)
+{
+    if (count > 0)
+        GROAT__PROBE3(evict, store->path, why, count);
+    store->evictions += count;
+}
+
+void groat__store_faulted(groat__store *store, const char *what)
+{
+    GROAT__PROBE2(fault, store->path, what);
+    store->faults++;
+}
+
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
 {
     sqlite3_stmt *drop = store->statements[GROAT__SQL_DROP];
@@ -237,10 +250,11 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
                      bool mistaken)
 {
     char hex[33];
+    uint64_t dropped = 0;
     int rc = SQLITE_OK;
 
     groat__hex(hex, key->bytes, sizeof(key->bytes));
-    store->faults++;
+    groat__store_faulted(store, mistaken ? "identity" : "damage");
     groat__store_say(store, mistaken ? GROAT__NOTE_IDENTITY : GROAT__NOTE_ENTRY,
                      "entry %s %s; dropped, the kernel is compiled again; said "
                      "once",
@@ -248,7 +262,8 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
                      mistaken ? "has another identity than the one asked for"
                               : "is damaged");
     if (!store->read_only)
-        rc = groat__row_drop(store, id, &store->evictions);
+        rc = groat__row_drop(store, id, &dropped);
+    groat__store_evicted(store, mistaken ? "identity" : "damage", dropped);
     if (rc != SQLITE_OK)
         (void)groat__connection_fault(store, rc, "dropping an entry");
 }
@@ -334,7 +349,7 @@ static int write_row(groat__store *store, const groat__row *row)
         rc = groat__handle_run(store->statements[GROAT__SQL_COMMIT]);
     if (rc != SQLITE_OK)
         return rc;
-    store->evictions += dropped;
+    groat__store_evicted(store, "bound", dropped);
     groat__connection_hurry(store, false);
     return dropped > 0 ? groat__gc_shrink(store) : SQLITE_OK;
 }
@@ -415,7 +430,8 @@ static int evict(groat__store *store, int64_t id, const void *data,
         rc = groat__handle_run(drop);
     (void)sqlite3_clear_bindings(drop);
     if (rc == SQLITE_OK)
-        store->evictions += (uint64_t)sqlite3_changes(store->db);
+        groat__store_evicted(store, "driver",
+                             (uint64_t)sqlite3_changes(store->db));
     return rc;
 }
 

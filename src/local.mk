@@ -17,6 +17,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/base/log.c \
 	%D%/base/log.h \
 	%D%/base/nvtx_abi.h \
+	%D%/base/probes.h \
 	%D%/base/ranges.c \
 	%D%/base/ranges.h \
 	%D%/base/str.c \

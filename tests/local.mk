@@ -16,7 +16,9 @@ AM_TESTS_ENVIRONMENT = \
 	export top_srcdir top_builddir; \
 	CC='$(CC)'; CXX='$(CXX)'; NM='$(NM)'; OBJDUMP='$(OBJDUMP)'; \
 	CLANG_FORMAT='$(CLANG_FORMAT)'; PKG_CONFIG='$(PKG_CONFIG)'; \
-	export CC CXX NM OBJDUMP CLANG_FORMAT PKG_CONFIG; \
+	READELF='$(READELF)'; GROAT_USDT='$(groat_usdt)'; \
+	export CC CXX NM OBJDUMP CLANG_FORMAT PKG_CONFIG READELF; \
+	export GROAT_USDT; \
 	GROAT='$(abs_top_builddir)/groat$(EXEEXT)'; \
 	GROAT_SANITIZE='$(groat_sanitize)'; \
 	GROAT_SANITIZE_FLAGS='$(GROAT_SANITIZE_FLAGS)'; \
@@ -346,6 +348,7 @@ groat_style_tests = \
 	%D%/style/kernels.sh \
 	%D%/style/layers.sh \
 	%D%/style/man.sh \
+	%D%/style/probes.sh \
 	%D%/style/readme.sh \
 	%D%/style/sizes.sh \
 	%D%/style/symbols.sh \

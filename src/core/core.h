@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/probes.h"
 #include "base/ranges.h"
 #include "cache/cache.h"
 #include "core/failures.h"

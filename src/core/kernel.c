@@ -215,9 +215,14 @@ static groat_status compile(journey *j, groat_error *error)
     double ms;
 
     begin_range(j, "compile");
+    GROAT__PROBE3(compile__start, j->params->family->name,
+                  j->params->target.text, groat_reason_name(j->reason));
     status = run_compiler(j, &own);
-    end_range(j);
     ms = (double)(groat__now_ns() - start) * 1e-6;
+    GROAT__PROBE5(compile__end, j->params->family->name, j->params->target.text,
+                  groat_reason_name(j->reason), (uint64_t)(ms * 1e3),
+                  (int)status);
+    end_range(j);
     if (status == GROAT_OK) {
         groat__metrics_add(metrics, GROAT__STAGE_COMPILE, start);
         groat__failures_forget(&j->context->failures, &j->key);
@@ -343,6 +348,8 @@ static groat_status load(journey *j, groat_kernel **out, groat_error *error)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel");
     begin_range(j, "load");
     status = load_module(j, kernel, error);
+    GROAT__PROBE4(load, j->params->family->name, j->params->target.text,
+                  (groat__now_ns() - start) / 1000, (int)status);
     end_range(j);
     if (status != GROAT_OK) {
         groat__kernel_free(kernel);
@@ -481,6 +488,7 @@ static groat_status get(groat_context *context, const groat__params *params,
 {
     groat_status status;
 
+    GROAT__PROBE2(miss, params->family->name, params->target.text);
     groat__range_begin(&context->ranges, "miss", params->family->name);
     status = find_or_make(context, params, sealed, out, origin, error);
     groat__range_end(&context->ranges);
