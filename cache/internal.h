@@ -142,9 +142,10 @@ struct groat__store {
     char *path; /* dir/groat.sqlite                 */
     uint64_t max_bytes;
     int busy_ms;
-    atomic_int pid;        /* whose connection it is; see fork.c    */
-    atomic_int lost;       /* the process that cannot have its own  */
-    atomic_bool fork_said; /* by a process that may not lock        */
+    atomic_int pid;            /* whose connection it is; see fork.c    */
+    const char *lost_why;      /* a child cannot have its own; else NULL */
+    atomic_bool fork_said;     /* by a process that may not lock        */
+    struct groat__store *next; /* in the list of fork.c                 */
 
     sqlite3 *db; /* NULL while the file cannot be used */
     sqlite3_stmt *statements[GROAT__SQLS];
@@ -201,6 +202,9 @@ groat_status groat__place_file(const char *path, dev_t *device, ino_t *inode,
 
 /* True when path is no longer this file. */
 bool groat__place_moved(const char *path, dev_t device, ino_t inode);
+/* Whether this process has a file open, or cannot tell.  It opens nothing of
+ * it, whose close would end locks. */
+bool groat__place_is_open(dev_t device, ino_t inode);
 
 /* Renames the file with its -wal and -shm to a fresh name, given in *aside
  * (malloc'd).  Files set aside earlier are removed: a failing disk must not
@@ -275,6 +279,12 @@ int groat__connection_prepare(groat__store *store, const char *sql,
 
 /* groat__store_enter() in a process that has no connection of its own. */
 bool groat__store_adopt(groat__store *store);
+/* Before a file is opened: false where this process has inherited a connection
+ * to it that it can neither use nor close. */
+bool groat__store_may_open(const char *path);
+/* A store is open, and is about to be freed. */
+void groat__store_enlist(groat__store *store);
+void groat__store_delist(groat__store *store);
 
 /* ---- handle.c ---------------------------------------------------------- */
 

@@ -176,14 +176,21 @@ groat_status groat__store_open_patient(const groat__store_options *options,
         store_free(store);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for locks");
     }
-    (void)groat__store_enter(store);
-    status = groat__connection_open(store, false, error);
-    groat__store_leave(store);
+    if (groat__store_may_open(store->path)) {
+        (void)groat__store_enter(store);
+        status = groat__connection_open(store, false, error);
+        groat__store_leave(store);
+    } else {
+        status = groat__fail(error, GROAT_IO,
+                             "%s was in use when this process was forked",
+                             store->path);
+    }
     if (status != GROAT_OK) {
         destroy_locks(store);
         store_free(store);
         return status;
     }
+    groat__store_enlist(store);
     *out = store;
     return GROAT_OK;
 }
@@ -220,6 +227,7 @@ void groat__store_close(groat__store *store)
         groat__connection_close(store);
     }
     groat__store_leave(store);
+    groat__store_delist(store);
     destroy_locks(store);
     store_free(store);
 }

@@ -52,6 +52,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_bundle \
 	%D%/unit/cache/test_damage \
+	%D%/unit/cache/test_fork \
 	%D%/unit/cache/test_lease \
 	%D%/unit/cache/test_schema \
 	%D%/unit/cache/test_place \
