@@ -194,6 +194,35 @@ START_TEST(the_child_has_its_own)
 }
 END_TEST
 
+/* Not even a look at a store as if it were a bundle ends its locks. */
+START_TEST(a_store_is_no_bundle)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    const groat__log log = {NULL, NULL};
+    groat__bundle *bundle = NULL;
+    pid_t parent = getpid();
+    char link[320];
+    pid_t pid;
+
+    (void)snprintf(link, sizeof(link), "%s/link", fix.root);
+    ck_assert_int_eq(symlink(fix.path, link), 0);
+    kernel_put(store, 1, 1000);
+    ck_fails(groat__bundle_open(link, &log, &bundle, &fix.error), GROAT_IO,
+             &fix.error, "is a store, and open");
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        looker at = look_at_store();
+
+        _exit(holder_of(at.file, BYTE_OPEN) != parent);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+    groat__store_close(store);
+    ck_fails(groat__bundle_open(link, &log, &bundle, &fix.error), GROAT_IO,
+             &fix.error, "is a store");
+}
+END_TEST
+
 /* All stores of a file are made a child's own at once, and have locks then: as
  * long as one were inherited, SQLite would take that one's for theirs. */
 START_TEST(a_file_that_is_open_twice)
@@ -298,6 +327,7 @@ int main(int argc, char **argv)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_parent_keeps_its_locks);
     tcase_add_test(tests, the_child_has_its_own);
+    tcase_add_test(tests, a_store_is_no_bundle);
     tcase_add_test(tests, a_file_that_is_open_twice);
     tcase_add_test(tests, a_file_that_others_have_open);
     suite_add_tcase(suite, tests);
