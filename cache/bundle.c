@@ -250,11 +250,6 @@ groat_status groat__bundle_open(const char *path, const groat__log *log,
     if (!S_ISREG(st.st_mode))
         return groat__fail(error, GROAT_IO, "bundle %s is not a regular file",
                            path);
-    if (groat__store_is_open(st.st_dev, st.st_ino))
-        return groat__fail(error, GROAT_IO,
-                           "%s is a store, and open: make a bundle of it with "
-                           "groat cache export",
-                           path);
     real = realpath(path, NULL);
     if (real == NULL)
         return groat__fail(error, GROAT_IO, "cannot resolve bundle %s: %s",

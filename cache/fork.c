@@ -130,18 +130,6 @@ bool groat__store_may_open(const char *path)
     return good;
 }
 
-bool groat__store_is_open(dev_t device, ino_t inode)
-{
-    bool found = false;
-
-    settle();
-    (void)pthread_mutex_lock(&store_list.lock);
-    for (groat__store *s = store_list.first; s != NULL; s = s->next)
-        found = found || (s->device == device && s->inode == inode);
-    (void)pthread_mutex_unlock(&store_list.lock);
-    return found;
-}
-
 void groat__store_enlist(groat__store *store)
 {
     (void)pthread_mutex_lock(&store_list.lock);

@@ -282,9 +282,6 @@ bool groat__store_adopt(groat__store *store);
 /* Before a file is opened: false where this process has inherited a connection
  * to it that it can neither use nor close. */
 bool groat__store_may_open(const char *path);
-/* Whether a file is that of a store of this process: to open it otherwise, and
- * close it, would end the store's locks. */
-bool groat__store_is_open(dev_t device, ino_t inode);
 /* A store is open, and is about to be freed. */
 void groat__store_enlist(groat__store *store);
 void groat__store_delist(groat__store *store);
