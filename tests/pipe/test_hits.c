@@ -366,13 +366,15 @@ static void teardown(void)
 
 int main(void)
 {
-    Suite *suite = suite_create("hits");
-    TCase *tests = tcase_create("hits");
+    Suite *suite;
+    TCase *tests;
 
 #ifdef SANITIZED
     puts("SKIP: a sanitizer has an allocator and calls of its own");
     return 77;
 #endif
+    suite = suite_create("hits");
+    tests = tcase_create("hits");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_million_hits);
     suite_add_tcase(suite, tests);
