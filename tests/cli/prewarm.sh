@@ -108,6 +108,12 @@ answers "it comes from disk" '"origin": "disk"'
 expect "the kernels of another store" 0 prewarm --json \
     --from-store "$work/s1/groat.sqlite" --cache-dir "$work/s2"
 counts "the kernels of another store" kernels=6 compiled=6
+"$groat" prewarm - --check --cache-dir "$work/s1" \
+    <"$work/many.jsonl" >"$out" 2>"$err"
+says "a bad line of stdin is named" "stdin:1: it names no target"
+"$groat" prewarm - --target cpu:gfx950 --check --json \
+    --cache-dir "$work/s1" <"$work/many.jsonl" >"$out" 2>"$err"
+counts "a manifest from stdin" kernels=6 present=6
 expect "those that were used twice" 0 prewarm --json --min-uses 2 \
     --from-store "$work/s1/groat.sqlite" --cache-dir "$work/s2"
 counts "those that were used twice" kernels=1 present=1
