@@ -308,6 +308,12 @@ void groat__bundle_close(groat__bundle *bundle)
     free(bundle);
 }
 
+void groat__bundle_show(groat__bundle *bundle, const groat__ranges *ranges)
+{
+    if (bundle != NULL)
+        bundle->ranges = ranges;
+}
+
 /* ---- get --------------------------------------------------------------- */
 
 static bool enter(groat__bundle *bundle)
@@ -362,13 +368,22 @@ static const char *look(groat__bundle *bundle, const groat__digest *key,
     groat__finding found = GROAT__ROW_NONE;
     const char *wrong = NULL;
     groat__row row = {0};
+    uint64_t start;
 
+    *rc = SQLITE_DONE;
+    if (bundle->is_signed && signed_mark(bundle, key) == NULL)
+        return NULL;
     (void)sqlite3_bind_int64(bundle->get, 1, groat__row_id(key));
     *rc = sqlite3_step(bundle->get);
     if (*rc == SQLITE_ROW) {
-        found = groat__row_judge(bundle->get, key, identity, &row);
+        found =
+            groat__row_judge(bundle->get, key, identity, bundle->ranges, &row);
+        start = groat__now_ns();
+        groat__range_begin(bundle->ranges, "verify", "signature");
         if (found == GROAT__ROW_GOOD && !is_vouched(bundle, &row))
             wrong = "is not what was signed";
+        groat__range_end(bundle->ranges);
+        row.judged_ns += groat__now_ns() - start;
         *rc = found == GROAT__ROW_GOOD && wrong == NULL
                   ? groat__row_copy(&row, out)
                   : SQLITE_DONE;
@@ -391,6 +406,7 @@ static void tell(groat__bundle *bundle, const groat__digest *key,
 {
     char hex[33];
 
+    GROAT__PROBE2(fault, bundle->path, wrong);
     bundle->counts.faults++;
     if (bundle->said)
         return;
@@ -400,18 +416,31 @@ static void tell(groat__bundle *bundle, const groat__digest *key,
                     bundle->path, hex, wrong);
 }
 
+bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
+                       const char *identity)
+{
+    groat__store_blob blob = {0};
+    int rc;
+
+    if (!enter(bundle))
+        return false;
+    (void)look(bundle, key, identity, &blob, &rc);
+    leave(bundle);
+    groat__store_blob_free(&blob);
+    return rc == SQLITE_OK;
+}
+
 bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
                        const char *identity, groat__store_blob *out)
 {
     groat__store_blob blob = {0};
     const char *wrong = NULL;
     groat__str line = {0};
-    int rc = SQLITE_DONE;
+    int rc;
 
     if (!enter(bundle))
         return false;
-    if (!bundle->is_signed || signed_mark(bundle, key) != NULL)
-        wrong = look(bundle, key, identity, &blob, &rc);
+    wrong = look(bundle, key, identity, &blob, &rc);
     if (wrong != NULL)
         tell(bundle, key, wrong, &line);
     if (rc == SQLITE_OK)

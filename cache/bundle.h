@@ -39,6 +39,7 @@ struct groat__bundle {
     sqlite3_stmt *next; /* GROAT__ROW_NEXT */
     bool said;          /* a fault was logged */
     groat__bundle_counts counts;
+    const groat__ranges *ranges; /* NULL: none */
 };
 
 /* A row that is no longer its statement's; free it with groat__held_drop.

@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/ranges.h"
 #include "groat.h"
 
 typedef struct groat__store groat__store;
@@ -34,6 +35,8 @@ typedef struct groat__store_blob {
     size_t bytes;
     char *log;
     groat_facts facts;
+    uint64_t verify_ns; /* of the get: what it took to compare the identity and
+                         * to check digest and signature                     */
 } groat__store_blob;
 
 void groat__store_blob_free(groat__store_blob *blob);
@@ -49,6 +52,9 @@ groat_status groat__store_open(const groat__store_options *options,
 /* Writes the times of last use that wait in memory.  NULL is allowed. */
 void groat__store_close(groat__store *store);
 const char *groat__store_path(const groat__store *store);
+/* Verifying is a range from now on; before the first get.  ranges outlive the
+ * store. */
+void groat__store_show(groat__store *store, const groat__ranges *ranges);
 
 /* True on a hit: key found, identity equal in full, digest right.  A damaged
  * or mistaken entry is dropped, counted and answered as a miss.  A hit writes
@@ -120,11 +126,17 @@ groat_status groat__bundle_open_image(const void *image, size_t bytes,
                                       groat__bundle **out, groat_error *error);
 /* NULL is allowed. */
 void groat__bundle_close(groat__bundle *bundle);
+/* As groat__store_show.  NULL is allowed. */
+void groat__bundle_show(groat__bundle *bundle, const groat__ranges *ranges);
 
 /* As groat__store_get.  What is damaged, not signed with the rest, or mistaken
  * is counted, logged once and a miss. */
 bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
+
+/* Whether groat__bundle_get would give it; nothing is counted or logged. */
+bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
+                       const char *identity);
 
 /* What a bundle has answered; NULL: nothing. */
 typedef struct groat__bundle_counts {

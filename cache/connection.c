@@ -401,7 +401,7 @@ static groat_status reconnect(groat__store *store, bool damaged,
     groat__connection_close(store);
     status = groat__connection_open(store, damaged, &own);
     if (status != GROAT_OK) {
-        store->faults++;
+        groat__store_faulted(store, "opening");
         groat__store_say(store, GROAT__NOTE_IO,
                          "kernels are kept in memory only: %s", own.text);
         groat__error_copy(error, &own);
@@ -492,7 +492,7 @@ static bool hides_damage(groat__store *store, int rc)
 
 bool groat__connection_fault(groat__store *store, int rc, const char *doing)
 {
-    store->faults++;
+    groat__store_faulted(store, doing);
     groat__store_say(store, note_of(rc),
                      "%s failed: %s (SQLite %d); the kernel is compiled or "
                      "kept in memory instead; said once",

@@ -119,7 +119,7 @@ groat_status groat__store_gc(groat__store *store, uint64_t max_bytes,
     if (rc != SQLITE_OK) {
         status = groat__connection_fail(store, rc, "gc", NULL, error);
     } else {
-        store->evictions += dropped;
+        groat__store_evicted(store, "gc", dropped);
         if (evicted != NULL)
             *evicted = dropped;
     }

@@ -26,6 +26,8 @@
 
 #include <sqlite3.h>
 
+#include "base/clock.h"
+#include "base/probes.h"
 #include "base/str.h"
 #include "cache/cache.h"
 
@@ -147,9 +149,10 @@ struct groat__store {
     groat__place_share share;
     uint64_t max_bytes;
     int busy_ms;
-    atomic_int pid;        /* whose connection it is; see fork.c    */
-    atomic_int lost;       /* the process that cannot have its own  */
-    atomic_bool fork_said; /* by a process that may not lock        */
+    atomic_int pid;            /* whose connection it is; see fork.c    */
+    const char *lost_why;      /* a child cannot have its own; else NULL */
+    atomic_bool fork_said;     /* by a process that may not lock        */
+    struct groat__store *next; /* in the list of fork.c                 */
 
     sqlite3 *db; /* NULL while the file cannot be used */
     sqlite3_stmt *statements[GROAT__SQLS];
@@ -165,6 +168,7 @@ struct groat__store {
     bool stamped;       /* some stamp waits */
     groat__stamp stamps[GROAT__STORE_SLOTS];
     uint64_t hits, misses, evictions, faults;
+    const groat__ranges *ranges; /* NULL: none */
     groat__leases lease;
 };
 
@@ -181,6 +185,7 @@ typedef struct groat__row {
     size_t log_len;
     const void *data; /* NULL when the statement does not read it */
     size_t bytes;
+    uint64_t judged_ns; /* spent on judging it */
 } groat__row;
 
 /* ---- place.c ----------------------------------------------------------- */
@@ -219,6 +224,9 @@ groat_status groat__place_path_ahead(const char *dir,
 
 /* True when path is no longer this file. */
 bool groat__place_moved(const char *path, dev_t device, ino_t inode);
+/* Whether this process has a file open, or cannot tell.  It opens nothing of
+ * it, whose close would end locks. */
+bool groat__place_is_open(dev_t device, ino_t inode);
 
 /* Renames the file with its -wal and -shm to a fresh name, given in *aside
  * (malloc'd).  Files set aside earlier are removed: a failing disk must not
@@ -293,6 +301,12 @@ int groat__connection_prepare(groat__store *store, const char *sql,
 
 /* groat__store_enter() in a process that has no connection of its own. */
 bool groat__store_adopt(groat__store *store);
+/* Before a file is opened: false where this process has inherited a connection
+ * to it that it can neither use nor close. */
+bool groat__store_may_open(const char *path);
+/* A store is open, and is about to be freed. */
+void groat__store_enlist(groat__store *store);
+void groat__store_delist(groat__store *store);
 
 /* ---- handle.c ---------------------------------------------------------- */
 
@@ -348,9 +362,11 @@ typedef enum groat__finding {
     GROAT__ROW_MISTAKEN /* another identity than the one asked for */
 } groat__finding;
 
-/* Reads and judges the row that a GROAT__ROW_GET stands on. */
+/* Reads and judges the row that a GROAT__ROW_GET stands on; judged_ns is the
+ * time that the second took, which is a range. */
 groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
-                                const char *identity, groat__row *row);
+                                const char *identity,
+                                const groat__ranges *ranges, groat__row *row);
 
 /* Copies what a get gives: OK or NOMEM. */
 int groat__row_copy(const groat__row *row, groat__store_blob *out);
@@ -370,6 +386,10 @@ groat_status groat__store_open_patient(const groat__store_options *options,
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
 
+/* Locked: count, and tell who probes: entries that are gone, and why; an
+ * operation that failed. */
+void groat__store_evicted(groat__store *store, const char *why, uint64_t count);
+void groat__store_faulted(groat__store *store, const char *what);
 /* Locked: drops a row by id; *dropped grows by the rows that went. */
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
 

@@ -47,10 +47,7 @@ enum { FINDS_MAX = 3, NAP_MAX_MS = 20 };
 
 int64_t groat__lease_now(void)
 {
-    struct timespec t = {0, 0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return (int64_t)(groat__now_ns() / 1000000);
 }
 
 /* Locked.  Who this store is to others; found out when first needed. */
@@ -186,8 +183,10 @@ static step nap_or_give_up(groat__store *store, wish *w)
 {
     long long pid = (long long)w->seen.holder.pid;
 
-    if (!w->waited)
+    if (!w->waited) {
+        GROAT__PROBE2(lease__wait, store->path, pid);
         store->lease.waits++;
+    }
     w->waited = true;
     if (groat__lease_now() - w->start < store->lease.wait_ms)
         return STEP_NAP;

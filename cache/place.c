@@ -320,6 +320,22 @@ bool groat__place_moved(const char *path, dev_t device, ino_t inode)
     return lstat(path, &st) != 0 || st.st_dev != device || st.st_ino != inode;
 }
 
+bool groat__place_is_open(dev_t device, ino_t inode)
+{
+    DIR *open_files = opendir("/proc/self/fd");
+    bool found = false;
+    struct dirent *item;
+    struct stat st;
+
+    if (open_files == NULL)
+        return true;
+    while (!found && (item = readdir(open_files)) != NULL)
+        found = fstatat(dirfd(open_files), item->d_name, &st, 0) == 0 &&
+                st.st_dev == device && st.st_ino == inode;
+    (void)closedir(open_files);
+    return found;
+}
+
 /* Appends the first free name; false after too many tries. */
 static bool fresh_name(const char *path, groat__str *name)
 {

@@ -18,6 +18,19 @@
 
 #include "base/error.h"
 
+void groat__store_evicted(groat__store *store, const char *why, uint64_t count)
+{
+    if (count > 0)
+        GROAT__PROBE3(evict, store->path, why, count);
+    store->evictions += count;
+}
+
+void groat__store_faulted(groat__store *store, const char *what)
+{
+    GROAT__PROBE2(fault, store->path, what);
+    store->faults++;
+}
+
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
 {
     sqlite3_stmt *drop = store->statements[GROAT__SQL_DROP];
@@ -167,14 +180,21 @@ groat_status groat__store_open_patient(const groat__store_options *options,
         store_free(store);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for locks");
     }
-    (void)groat__store_enter(store);
-    status = groat__connection_open(store, false, error);
-    groat__store_leave(store);
+    if (groat__store_may_open(store->path)) {
+        (void)groat__store_enter(store);
+        status = groat__connection_open(store, false, error);
+        groat__store_leave(store);
+    } else {
+        status = groat__fail(error, GROAT_IO,
+                             "%s was in use when this process was forked",
+                             store->path);
+    }
     if (status != GROAT_OK) {
         destroy_locks(store);
         store_free(store);
         return status;
     }
+    groat__store_enlist(store);
     *out = store;
     return GROAT_OK;
 }
@@ -211,6 +231,7 @@ void groat__store_close(groat__store *store)
         groat__connection_close(store);
     }
     groat__store_leave(store);
+    groat__store_delist(store);
     destroy_locks(store);
     store_free(store);
 }
@@ -218,6 +239,11 @@ void groat__store_close(groat__store *store)
 const char *groat__store_path(const groat__store *store)
 {
     return store->path;
+}
+
+void groat__store_show(groat__store *store, const groat__ranges *ranges)
+{
+    store->ranges = ranges;
 }
 
 void groat__store_blob_free(groat__store_blob *blob)
@@ -236,10 +262,11 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
                      bool mistaken)
 {
     char hex[33];
+    uint64_t dropped = 0;
     int rc = SQLITE_OK;
 
     groat__hex(hex, key->bytes, sizeof(key->bytes));
-    store->faults++;
+    groat__store_faulted(store, mistaken ? "identity" : "damage");
     groat__store_say(store, mistaken ? GROAT__NOTE_IDENTITY : GROAT__NOTE_ENTRY,
                      "entry %s %s; dropped, the kernel is compiled again; said "
                      "once",
@@ -247,7 +274,8 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
                      mistaken ? "has another identity than the one asked for"
                               : "is damaged");
     if (!store->read_only)
-        rc = groat__row_drop(store, id, &store->evictions);
+        rc = groat__row_drop(store, id, &dropped);
+    groat__store_evicted(store, mistaken ? "identity" : "damage", dropped);
     if (rc != SQLITE_OK)
         (void)groat__connection_fault(store, rc, "dropping an entry");
 }
@@ -264,7 +292,7 @@ static bool lookup(groat__store *store, const groat__digest *key,
     (void)sqlite3_bind_int64(get, 1, groat__row_id(key));
     rc = sqlite3_step(get);
     if (rc == SQLITE_ROW) {
-        found = groat__row_judge(get, key, identity, &row);
+        found = groat__row_judge(get, key, identity, store->ranges, &row);
         rc =
             found == GROAT__ROW_GOOD ? groat__row_copy(&row, out) : SQLITE_DONE;
     }
@@ -333,7 +361,7 @@ static int write_row(groat__store *store, const groat__row *row)
         rc = groat__handle_run(store->statements[GROAT__SQL_COMMIT]);
     if (rc != SQLITE_OK)
         return rc;
-    store->evictions += dropped;
+    groat__store_evicted(store, "bound", dropped);
     groat__connection_hurry(store, false);
     return dropped > 0 ? groat__gc_shrink(store) : SQLITE_OK;
 }
@@ -414,7 +442,8 @@ static int evict(groat__store *store, int64_t id, const void *data,
         rc = groat__handle_run(drop);
     (void)sqlite3_clear_bindings(drop);
     if (rc == SQLITE_OK)
-        store->evictions += (uint64_t)sqlite3_changes(store->db);
+        groat__store_evicted(store, "driver",
+                             (uint64_t)sqlite3_changes(store->db));
     return rc;
 }
 

@@ -294,7 +294,7 @@ static int check_next(groat__store *store, int64_t *id, uint64_t *checked,
         return SQLITE_READONLY;
     rc = groat__row_drop(store, row.id, &gone);
     *dropped += gone;
-    store->evictions += gone;
+    groat__store_evicted(store, "damage", gone);
     return rc;
 }
 

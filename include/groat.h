@@ -243,12 +243,14 @@ typedef struct groat_options {
     void *compiled_user;
     uint64_t loaded_max_bytes; /* of loaded binaries, see groat_kernel; 0:    *
                                 * $GROAT_LOADED_MAX_BYTES, else no bound      */
+    const char *ranges; /* "off", "nvtx", "roctx", "auto": what takes ranges *
+                         * of time; NULL: $GROAT_RANGES, else "off"          */
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
         sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0                                                            \
+            0, 0, 0, 0                                                         \
     }
 
 /* Opens a context.  options may be NULL.  No vendor library is touched before

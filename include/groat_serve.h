@@ -43,15 +43,22 @@ typedef enum groat_metrics_format {
 } groat_metrics_format;
 
 /* All figures of a context: what groat_cache_stat has, and histograms of the
- * time that lookups (one in 64), reads, compiles, puts, loads and first
- * launches took.  Free *out with groat_free().  Any thread; takes the store's
- * lock for a moment.  Errors: INVALID, IO (the store does not answer),
- * NO_MEMORY. */
+ * time that lookups (one in 64), reads from store and bundles, verifying what
+ * was read, compiles, puts, loads and first launches took.  Free *out with
+ * groat_free().  Any thread; takes the store's lock for a moment.  Errors:
+ * INVALID, IO (the store does not answer), NO_MEMORY. */
 GROAT_API groat_status groat_metrics(groat_context *context,
                                      groat_metrics_format format, char **out,
                                      groat_error *error);
 
-/* Where a kernel would come from now. */
+/* Where groat_kernel_get() would have a kernel from now: MEMORY, DISK, BUNDLE,
+ * or COMPILER, when nobody has it.  Compiles, loads and counts nothing.
+ * Errors: NO_DEVICE (no compiler), NO_MEMORY. */
+GROAT_API groat_status groat_kernel_origin(groat_spec *spec,
+                                           groat_origin *origin,
+                                           groat_error *error);
+
+/* The same, and why. */
 typedef struct groat_explanation {
     size_t size;
     groat_origin origin; /* MEMORY, DISK, BUNDLE, or COMPILER: nobody has it */
@@ -151,6 +158,9 @@ typedef struct groat_warm_event {
     groat_origin origin;      /* if status is OK                            */
     double ms;                /* that it took                               */
     const groat_error *error; /* borrowed for the callback                  */
+    /* Added after 0.1. */
+    size_t failed; /* so far, this one among them; index + 1 are done       */
+    size_t line;   /* of the manifest, from 1; 0: it is a program's list    */
 } groat_warm_event;
 
 /* Return non-zero to stop. */
@@ -180,6 +190,39 @@ GROAT_API groat_status groat_warm(groat_context *context,
                                   unsigned flags, groat_warm_fn *fn, void *user,
                                   groat_warm_result *result,
                                   groat_error *error);
+
+/* groat_warm() of a manifest, which is read as a whole before the first kernel
+ * is made.  Lines that name no target are for this one (NULL: the default).
+ * What is said of a kernel that fails begins with "PATH:LINE: ".  Errors: as
+ * of groat_manifest_read(); as of groat_warm(). */
+GROAT_API groat_status groat_warm_file(groat_context *context, const char *path,
+                                       const char *target, unsigned flags,
+                                       groat_warm_fn *fn, void *user,
+                                       groat_warm_result *result,
+                                       groat_error *error);
+
+/* A kernel that a manifest wants; texts are borrowed for the callback. */
+typedef struct groat_manifest_entry {
+    size_t size;
+    size_t line;        /* from 1; a line may want several             */
+    const char *spec;   /* as it stands there: not looked at yet       */
+    const char *target; /* NULL: the line names none                   */
+} groat_manifest_entry;
+
+/* Return non-zero to stop. */
+typedef int groat_manifest_fn(void *user, const groat_manifest_entry *entry);
+
+/* Reads a manifest ("-": stdin) from its first line to its last, and calls fn
+ * for each kernel: JSON Lines, each an object
+ *
+ *     {"spec": "tile_loader_lds:dtype=fp8", "targets": ["cuda:sm_90a"]}
+ *
+ * or with "target" for one, or with neither; "note" is for readers.  No other
+ * member is allowed.  Errors: IO (path and reason); INVALID, which begins with
+ * "PATH:LINE: "; NO_MEMORY. */
+GROAT_API groat_status groat_manifest_read(const char *path,
+                                           groat_manifest_fn *fn, void *user,
+                                           groat_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # GROAT_VENDOR_HEADERS: looks for the vendors' own headers.  Only the ABI
-# tests see the results, as GROAT_CUDA_CPPFLAGS and GROAT_HIP_CPPFLAGS; each
-# holds -DHAVE_CUDA_H=1 or -DHAVE_HIP_H=1 and the place when it was found.
+# tests see the results, as GROAT_CUDA_CPPFLAGS, GROAT_NVTX_CPPFLAGS and
+# GROAT_HIP_CPPFLAGS; each holds -DHAVE_CUDA_H=1, -DHAVE_NVTX_H=1 or
+# -DHAVE_HIP_H=1 and the place when it was found.
 #
 # GROAT_FIND_HEADER(VARIABLE, HEADER, DEFINE, PLACE...)
 AC_DEFUN([GROAT_FIND_HEADER],
@@ -40,9 +41,12 @@ for groat_place in $groat_hip_places; do
         [GROAT_HIP_CPPFLAGS="$GROAT_HIP_CPPFLAGS -DHAVE_AMD_COMGR_H=1"
         break])
 done
+GROAT_FIND_HEADER([GROAT_NVTX_CPPFLAGS], [nvtx3/nvToolsExt.h], [HAVE_NVTX_H],
+    [$groat_cuda_places])
 groat_cuda_h=no
 groat_hip_h=no
 AS_IF([test -n "$GROAT_CUDA_CPPFLAGS"], [groat_cuda_h=yes])
 AS_IF([test -n "$GROAT_HIP_CPPFLAGS"], [groat_hip_h=yes])
 AC_SUBST([GROAT_CUDA_CPPFLAGS])
+AC_SUBST([GROAT_NVTX_CPPFLAGS])
 AC_SUBST([GROAT_HIP_CPPFLAGS])])

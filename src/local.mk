@@ -2,6 +2,8 @@
 EXTRA_DIST += %D%/groat.map
 
 libgroat_internal_la_SOURCES += \
+	%D%/base/clock.c \
+	%D%/base/clock.h \
 	%D%/base/dl.c \
 	%D%/base/dl.h \
 	%D%/base/error.c \
@@ -10,8 +12,14 @@ libgroat_internal_la_SOURCES += \
 	%D%/base/fs.h \
 	%D%/base/hash.c \
 	%D%/base/hash.h \
+	%D%/base/json.c \
+	%D%/base/json.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
+	%D%/base/nvtx_abi.h \
+	%D%/base/probes.h \
+	%D%/base/ranges.c \
+	%D%/base/ranges.h \
 	%D%/base/str.c \
 	%D%/base/str.h \
 	%D%/spec/arch.c \
@@ -24,6 +32,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/spec/flatten.h \
 	%D%/spec/key.c \
 	%D%/spec/key.h \
+	%D%/spec/manifest.c \
+	%D%/spec/manifest.h \
 	%D%/spec/param.c \
 	%D%/spec/param.h \
 	%D%/spec/render.c \
@@ -80,6 +90,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/layers.c \
 	%D%/core/kv.c \
 	%D%/core/machine.c \
+	%D%/core/manifest.c \
+	%D%/core/manifest.h \
 	%D%/core/maps.c \
 	%D%/core/maps.h \
 	%D%/core/metrics.c \

@@ -16,7 +16,9 @@ AM_TESTS_ENVIRONMENT = \
 	export top_srcdir top_builddir; \
 	CC='$(CC)'; CXX='$(CXX)'; NM='$(NM)'; OBJDUMP='$(OBJDUMP)'; \
 	CLANG_FORMAT='$(CLANG_FORMAT)'; PKG_CONFIG='$(PKG_CONFIG)'; \
-	export CC CXX NM OBJDUMP CLANG_FORMAT PKG_CONFIG; \
+	READELF='$(READELF)'; GROAT_USDT='$(groat_usdt)'; \
+	export CC CXX NM OBJDUMP CLANG_FORMAT PKG_CONFIG READELF; \
+	export GROAT_USDT; \
 	GROAT='$(abs_top_builddir)/groat$(EXEEXT)'; \
 	GROAT_SANITIZE='$(groat_sanitize)'; \
 	GROAT_SANITIZE_FLAGS='$(GROAT_SANITIZE_FLAGS)'; \
@@ -45,10 +47,12 @@ groat_unit_tests = \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \
+	%D%/unit/base/test_json \
 	%D%/unit/base/test_log \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_bundle \
 	%D%/unit/cache/test_damage \
+	%D%/unit/cache/test_fork \
 	%D%/unit/cache/test_lease \
 	%D%/unit/cache/test_schema \
 	%D%/unit/cache/test_share \
@@ -66,6 +70,7 @@ groat_unit_tests = \
 	%D%/unit/spec/test_expr \
 	%D%/unit/spec/test_family \
 	%D%/unit/spec/test_key \
+	%D%/unit/spec/test_manifest \
 	%D%/unit/spec/test_param \
 	%D%/unit/spec/test_render \
 	%D%/unit/spec/test_rules
@@ -75,6 +80,7 @@ groat_pipe_tests = \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_exit \
 	%D%/pipe/test_faults \
+	%D%/pipe/test_hits \
 	%D%/pipe/test_layers \
 	%D%/pipe/test_loaded_race \
 	%D%/pipe/test_metrics \
@@ -94,7 +100,8 @@ groat_shim_tests = \
 	%D%/shim/test_hip \
 	%D%/shim/test_hip_calls \
 	%D%/shim/test_loaded \
-	%D%/shim/test_nvrtc
+	%D%/shim/test_nvrtc \
+	%D%/shim/test_ranges
 
 # Those that a detector of races has something to find in.
 groat_race_tests = $(groat_pipe_tests) $(groat_shim_tests) \
@@ -236,6 +243,7 @@ groat_shims = \
 	%D%/shim/libcuda_shim.la \
 	%D%/shim/libhiprtc_shim.la \
 	%D%/shim/libnvrtc_shim.la \
+	%D%/shim/libranges_shim.la \
 	%D%/shim/libamdhip64_rocm5_shim.la \
 	%D%/shim/libamdhip64_rocm6_shim.la \
 	%D%/shim/libamdhip64_lacks_shim.la \
@@ -248,6 +256,7 @@ GROAT_SHIM_ENVIRONMENT = \
 	export GROAT_TEST_CUDA_SHIM='$(shim_dir)/libcuda_shim.so'; \
 	export GROAT_TEST_HIPRTC_SHIM='$(shim_dir)/libhiprtc_shim.so'; \
 	export GROAT_TEST_NVRTC_SHIM='$(shim_dir)/libnvrtc_shim.so'; \
+	export GROAT_TEST_RANGES_SHIM='$(shim_dir)/libranges_shim.so'; \
 	export GROAT_TEST_HIP5_SHIM='$(shim_dir)/libamdhip64_rocm5_shim.so'; \
 	export GROAT_TEST_HIP6_SHIM='$(shim_dir)/libamdhip64_rocm6_shim.so'; \
 	export GROAT_TEST_HIP_LACKS_SHIM='$(shim_dir)/libamdhip64_lacks_shim.so'; \
@@ -265,6 +274,9 @@ shim_flags = -module -avoid-version -shared -rpath /nowhere
 %C%_shim_libhiprtc_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
 %C%_shim_libnvrtc_shim_la_SOURCES = %D%/shim/libnvrtc_shim.c
 %C%_shim_libnvrtc_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_libranges_shim_la_SOURCES = %D%/shim/libranges_shim.c
+%C%_shim_libranges_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_shim_test_ranges_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_NVTX_CPPFLAGS)
 %C%_shim_libamdhip64_rocm5_shim_la_SOURCES = %D%/shim/libamdhip64_shim.c
 %C%_shim_libamdhip64_rocm5_shim_la_CPPFLAGS = $(AM_CPPFLAGS) -DSHIM_ROCM=5
 %C%_shim_libamdhip64_rocm5_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
@@ -300,12 +312,18 @@ tiny_id = 0123456789abcdeffedcba9876543210aabb
 
 groat_fuzz_programs = \
 	%D%/fuzz/fuzz_bundle.fuzz \
+	%D%/fuzz/fuzz_manifest.fuzz \
 	%D%/fuzz/fuzz_params.fuzz \
 	%D%/fuzz/fuzz_spec.fuzz \
 	%D%/fuzz/fuzz_store.fuzz
 %C%_fuzz_fuzz_bundle_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_bundle.c \
 	%D%/fuzz/replay_main.c
+%C%_fuzz_fuzz_manifest_fuzz_SOURCES = \
+	%D%/fuzz/fuzz_manifest.c \
+	%D%/fuzz/replay_main.c
+# Jansson's answer is the other opinion.
+%C%_fuzz_fuzz_manifest_fuzz_LDADD = $(LDADD) $(JANSSON_LIBS)
 %C%_fuzz_fuzz_params_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_params.c \
 	%D%/fuzz/replay_main.c
@@ -344,6 +362,7 @@ groat_style_tests = \
 	%D%/style/kernels.sh \
 	%D%/style/layers.sh \
 	%D%/style/man.sh \
+	%D%/style/probes.sh \
 	%D%/style/readme.sh \
 	%D%/style/sizes.sh \
 	%D%/style/symbols.sh \
@@ -470,6 +489,7 @@ noinst_HEADERS += \
 	%D%/shim/plain_rig.h \
 	%D%/shim/shim.h \
 	%D%/shim/shim_hip.h \
+	%D%/shim/shim_ranges.h \
 	%D%/unit/cache/fixture.h \
 	%D%/unit/spec/fixture.h \
 	%D%/unit/suite.h \

@@ -19,7 +19,6 @@
  * is finished.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,7 +30,7 @@
 
 #include "../paged_sum/sum.h"
 
-enum { KERNELS_MAX = 64, LINE_MAX_BYTES = 4096, HANDLERS = 4 };
+enum { KERNELS_MAX = 64, HANDLERS = 4 };
 
 /* A kernel of the manifest with a cache to sum; one launch at a time. */
 struct served {
@@ -45,6 +44,7 @@ struct server {
     groat_context *g;
     const char *target;
     struct served kernels[KERNELS_MAX];
+    bool bad; /* a kernel of the manifest */
     size_t count;
     atomic_bool ready;
     atomic_ulong answers[6]; /* by hundreds of the HTTP status */
@@ -66,44 +66,38 @@ static void on_log(void *user, int level, const char *line)
  */
 
 /* What a path asks for is compared with the text as the manifest has it. */
-static bool add_line(struct server *s, const char *line)
+static int add_kernel(void *user, const groat_manifest_entry *entry)
 {
-    json_t *object = json_loads(line, 0, NULL);
-    const char *text = json_string_value(json_object_get(object, "spec"));
+    struct server *s = user;
     struct served *k = &s->kernels[s->count];
     groat_error error = GROAT_ERROR_INIT;
     bool good = false;
 
-    if (text == NULL || s->count == KERNELS_MAX)
-        (void)fprintf(stderr, "server: line %zu of the manifest %s\n",
-                      s->count + 1,
-                      text == NULL ? "has no spec" : "is one too many");
-    else if (groat_spec_parse(s->g, text, s->target, &k->spec, &error) !=
+    if (s->count == KERNELS_MAX)
+        (void)fprintf(stderr,
+                      "server: line %zu of the manifest is one too "
+                      "many\n",
+                      entry->line);
+    else if (groat_spec_parse(s->g, entry->spec, s->target, &k->spec, &error) !=
              GROAT_OK)
-        say(text, &error);
-    else if ((k->text = strdup(text)) != NULL &&
+        say(entry->spec, &error);
+    else if ((k->text = strdup(entry->spec)) != NULL &&
              pthread_mutex_init(&k->lock, NULL) == 0)
         good = true;
     s->count += good;
-    json_decref(object);
     groat_error_clear(&error);
-    return good;
+    return s->bad = !good;
 }
 
 static bool read_manifest(struct server *s, const char *path)
 {
-    FILE *file = fopen(path, "r");
-    char line[LINE_MAX_BYTES];
-    bool good = file != NULL;
+    groat_error error = GROAT_ERROR_INIT;
+    bool good = groat_manifest_read(path, add_kernel, s, &error) == GROAT_OK;
 
-    if (file == NULL)
-        (void)fprintf(stderr, "server: %s: %s\n", path, strerror(errno));
-    while (good && fgets(line, sizeof(line), file) != NULL)
-        if (strspn(line, " \t\r\n") != strlen(line))
-            good = add_line(s, line);
-    if (file != NULL)
-        (void)fclose(file);
-    return good;
+    if (!good)
+        say("the manifest", &error);
+    groat_error_clear(&error);
+    return good && !s->bad;
 }
 
 static int on_warm(void *user, const groat_warm_event *event)

@@ -12,12 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
 #include "backend/judge.h"
 #include "backend/shared.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "kernels-src/common/cpu_tensor_map.h"
 
@@ -265,10 +265,7 @@ free_args:
 
 static double now_us(void)
 {
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+    return (double)groat__now_ns() / 1e3;
 }
 
 /* A launch is done when it returns. */

@@ -98,6 +98,22 @@ groat_status groat__fail_vendor(groat_error *error, groat_status status,
     return status;
 }
 
+void groat__error_lead(groat_error *error, const char *format, ...)
+{
+    char text[2 * GROAT_ERROR_TEXT] = "";
+    va_list args;
+    size_t len;
+
+    va_start(args, format);
+    (void)vsnprintf(text, GROAT_ERROR_TEXT, format, args);
+    va_end(args);
+    len = strlen(text);
+    (void)snprintf(text + len, sizeof(text) - len, "%s", error->text);
+    text[sizeof(error->text) - 1] = '\0';
+    groat__one_line(text);
+    memcpy(error->text, text, sizeof(error->text));
+}
+
 void groat__error_take_log(groat_error *error, char *log)
 {
     if (error == NULL) {

@@ -15,6 +15,10 @@ groat_status groat__fail_vendor(groat_error *error, groat_status status,
                                 const char *call, int code, const char *format,
                                 ...) GROAT_PRINTF(5, 6);
 
+/* Puts words before the text of a failure. */
+void groat__error_lead(groat_error *error, const char *format, ...)
+    GROAT_PRINTF(2, 3);
+
 /* Hands log (malloc'd, may be NULL) over to error; frees it if error is NULL.
  */
 void groat__error_take_log(groat_error *error, char *log);

@@ -23,6 +23,7 @@
 /* What has become of all jobs so far. */
 typedef struct tally {
     size_t present;
+    size_t bundled; /* of these, in a bundle alone */
     size_t made;
     size_t failed;
     size_t open; /* with --check: not there */
@@ -188,6 +189,34 @@ static int mark_present(void *user, const groat_cache_entry *entry)
     return 0;
 }
 
+static bool is_bundled(groat__cli *cli, const groat__job *job)
+{
+    groat_origin origin = GROAT_FROM_COMPILER;
+    groat_spec *spec = NULL;
+
+    if (groat_spec_parse(cli->context, job->spec, job->target, &spec, NULL) ==
+        GROAT_OK)
+        (void)groat_kernel_origin(spec, &origin, NULL);
+    groat_spec_free(spec);
+    return origin == GROAT_FROM_BUNDLE;
+}
+
+/* What a server that has the same bundles would not compile either. */
+static void mark_bundled(groat__cli *cli, groat__jobs *jobs)
+{
+    groat_bundle_info info = {.size = sizeof(info)};
+
+    if (groat_bundle_at(cli->context, 0, &info, NULL) != GROAT_OK)
+        return;
+    for (size_t i = 0; i < jobs->count; i++) {
+        groat__job *job = &jobs->item[i];
+
+        job->bundled = job->state == GROAT__JOB_WAITING && is_bundled(cli, job);
+        if (job->bundled)
+            job->state = GROAT__JOB_PRESENT;
+    }
+}
+
 static int collect(groat__cli *cli, groat__jobs *jobs)
 {
     const groat__list *stores = &cli->values.from_stores;
@@ -209,6 +238,8 @@ static int collect(groat__cli *cli, groat__jobs *jobs)
     if (!code &&
         groat_cache_each(cli->context, NULL, mark_present, jobs, &error))
         code = groat__cli_fail(cli, &error);
+    if (!code)
+        mark_bundled(cli, jobs);
     return code;
 }
 
@@ -288,6 +319,7 @@ static tally count(const groat__jobs *jobs)
         groat__job_state state = jobs->item[i].state;
 
         t.present += state == GROAT__JOB_PRESENT;
+        t.bundled += jobs->item[i].bundled;
         t.made += state == GROAT__JOB_MADE;
         t.failed += state == GROAT__JOB_FAILED;
         t.open += state == GROAT__JOB_WAITING;
@@ -322,6 +354,7 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
 
     groat__json_uint(json, "kernels", jobs->count);
     groat__json_uint(json, "present", t.present);
+    groat__json_uint(json, "bundled", t.bundled);
     groat__json_uint(json, "compiled", t.made);
     groat__json_uint(json, "failed", t.failed);
     groat__json_uint(json, "missing", t.open);
@@ -338,9 +371,10 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
     }
     groat__json_end(json);
     if (!cli->values.json)
-        (void)printf("%zu kernels: %zu were there, %zu compiled, %zu failed, "
-                     "%zu missing; %.1f s\n",
-                     jobs->count, t.present, t.made, t.failed, t.open, seconds);
+        (void)printf("%zu kernels: %zu were there (%zu in bundles), %zu "
+                     "compiled, %zu failed, %zu missing; %.1f s\n",
+                     jobs->count, t.present, t.bundled, t.made, t.failed,
+                     t.open, seconds);
     return code;
 }
 

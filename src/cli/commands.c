@@ -184,6 +184,7 @@ static const groat__option prewarm_options[] = {
     ROW_JSON,
     ROW_CACHE_DIR,
     ROW_SHARE_GROUP,
+    ROWS_BUNDLES,
     ROW_FAMILIES,
     ROW_HELP,
     ROWS_END,
@@ -229,8 +230,9 @@ const groat__command groat__commands[] = {
      "A MANIFEST (- is stdin) has one line of JSON per kernel:\n"
      "  {\"spec\": \"tile_loader_lds:dtype=fp8\", \"targets\": "
      "[\"cuda:sm_90a\"]}\n"
-     "What the store has is not compiled again: a run that was stopped goes\n"
-     "on where it ended.  With --json each kernel is told as a line of JSON "
+     "What the store or a --bundle has is not compiled again: a run that was\n"
+     "stopped goes on where it ended.  With --json each kernel is told as a "
+     "line of JSON "
      "on\n"
      "stderr as soon as it is made, unless that is a terminal.\n",
      groat__cmd_prewarm},

@@ -330,7 +330,7 @@ int groat__opt_parse(groat__cli *cli, int argc, char **argv)
             code = parse_option(cli, "output", argc, argv, &i);
         else if (!ended && strcmp(argv[i], "-j") == 0)
             code = parse_option(cli, "jobs", argc, argv, &i);
-        else if (!ended && argv[i][0] == '-')
+        else if (!ended && argv[i][0] == '-' && argv[i][1] != '\0')
             code = groat__cli_refuse(
                 cli, GROAT_INVALID,
                 "%s has no option '%.64s'; see groat help %s",

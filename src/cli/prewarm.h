@@ -15,7 +15,8 @@
 typedef enum groat__job_state {
     GROAT__JOB_WAITING,
     GROAT__JOB_RUNNING,
-    GROAT__JOB_PRESENT, /* the store had it, or another process made it */
+    GROAT__JOB_PRESENT, /* the store or a bundle had it, or another process
+                         * made it */
     GROAT__JOB_MADE,
     GROAT__JOB_FAILED
 } groat__job_state;
@@ -29,6 +30,7 @@ typedef struct groat__job {
     unsigned starts; /* processes that have tried */
     double compile_ms;
     groat_error error; /* of a failed one */
+    bool bundled;      /* a bundle has it, and the store has not */
 } groat__job;
 
 typedef struct groat__jobs {

@@ -266,6 +266,43 @@ static void open_layers(groat_context *context, const groat_options *options)
                                : variable(context, "GROAT_TRUST"));
 }
 
+/* What was asked for and is not to be had is warned of; a word that is not
+ * known, too, if it is the environment's. */
+static groat_status open_ranges(groat_context *context,
+                                const groat_options *options,
+                                groat_error *error)
+{
+    groat__ranges_search search = {.kind = options->ranges};
+    groat_error inner = GROAT_ERROR_INIT;
+    groat_status status;
+
+    if (search.kind == NULL)
+        search.kind = variable(context, "GROAT_RANGES");
+    search.injection = variable(context, "NVTX_INJECTION64_PATH");
+    search.nvtx = variable(context, "GROAT_NVTX");
+    search.roctx = variable(context, "GROAT_ROCTX");
+    search.cuda_home = context->env.cuda_home;
+    search.rocm_path = context->env.rocm_path;
+    status = groat__ranges_open(&search, &context->ranges, &inner);
+    if (status == GROAT_INVALID && options->ranges != NULL)
+        groat__error_copy(error, &inner);
+    else if (status != GROAT_OK)
+        groat__log_line(&context->env.log, GROAT_LOG_WARNING,
+                        "nobody takes ranges: %s", inner.text);
+    if (options->ranges == NULL || status != GROAT_INVALID)
+        status = GROAT_OK;
+    groat_error_clear(&inner);
+    return status;
+}
+
+/* What verifies is the store's and the bundles'. */
+static void show_ranges(groat_context *context)
+{
+    if (context->store != NULL)
+        groat__store_show(context->store, &context->ranges);
+    groat__layers_show(context);
+}
+
 /* Sizes that a caller's structure has at least: those of version 0.1. */
 enum { OPTIONS_BYTES = offsetof(groat_options, bundles) };
 
@@ -338,6 +375,8 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     context->env.sanitize = (options->flags & GROAT_OPEN_SANITIZE) != 0;
     status = read_environment(context, error);
     if (status == GROAT_OK)
+        status = open_ranges(context, options, error);
+    if (status == GROAT_OK)
         status =
             groat__families_load(context,
                                  options->family_path != NULL
@@ -353,6 +392,7 @@ groat_status groat_open(const groat_options *given, groat_context **out,
               "there is no bound");
     open_store(context, options);
     open_layers(context, options);
+    show_ranges(context);
     *out = context;
     return GROAT_OK;
 }
@@ -376,6 +416,7 @@ void groat_close(groat_context *context)
         groat__machine_close(&context->machines[i], (groat__backend_id)i);
     groat__store_close(context->store);
     groat__layers_close(&context->layers);
+    groat__ranges_close(&context->ranges);
     free(context->store_problem);
     for (size_t i = 0; i < context->family_count; i++)
         groat__family_free(context->families[i]);

@@ -10,7 +10,10 @@
 #include <time.h>
 
 #include "backend/backend.h"
+#include "base/clock.h"
 #include "base/hash.h"
+#include "base/probes.h"
+#include "base/ranges.h"
 #include "cache/cache.h"
 #include "core/failures.h"
 #include "core/maps.h"
@@ -95,6 +98,7 @@ struct groat_context {
     groat__seal seal;
     groat__failures failures;
     groat__metrics metrics;
+    groat__ranges ranges;
     groat_compile_fn *compiled;
     void *compiled_user;
     groat__pool pool;
@@ -227,10 +231,15 @@ const char *groat__machine_known(groat_context *context,
  * those of options) with the keys of trust; says what cannot be used. */
 void groat__layers_open(groat_context *context, const groat_options *options,
                         const char *names, const char *trust);
+/* Verifying is a range of the context's from now on. */
+void groat__layers_show(groat_context *context);
 void groat__layers_close(groat__layers *layers);
 /* The first bundle that has a key. */
 bool groat__layers_get(groat_context *context, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
+/* Whether any has it; nothing is counted. */
+bool groat__layers_have(const groat_context *context, const groat__digest *key,
+                        const char *identity);
 /* Adds the bundles' part. */
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
 

@@ -158,5 +158,10 @@ void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
     else
         fn(user, "store", 0,
            context->store_problem != NULL ? context->store_problem : "none");
+    if (context->ranges.push != NULL)
+        fn(user, context->ranges.kind, 1, context->ranges.dl.path);
+    else
+        fn(user, "ranges", 0,
+           "nobody takes them; GROAT_RANGES=auto, nvtx or roctx asks for it");
     fn(user, "default target", 1, groat_default_target(context));
 }

@@ -2,9 +2,8 @@
  *
  * explain.c says where a kernel would come from, and why not from nearer.
  *
- * Invariant: nothing is compiled, loaded or changed, and no use of an entry is
- * counted (a bundle counts that it was asked); what is told may have changed
- * when the caller reads it.
+ * Invariant: nothing is compiled, loaded, changed or counted; what is told may
+ * have changed when the caller reads it.
  * Locking: those of the layers that are asked, one after the other.
  */
 #include <stdio.h>
@@ -27,22 +26,31 @@ static bool is_in_memory(groat_context *context, const groat__digest *key)
     return known != NULL && groat__resident_is_loaded(known);
 }
 
-/* A bundle is asked for the entry itself: it reads no list. */
-static bool is_in_bundle(groat_context *context, const groat__digest *key,
-                         const char *identity)
+/* Where a kernel is: asked as a get asks. */
+static groat_origin locate(groat_context *context, const groat__digest *key,
+                           const char *identity)
 {
-    groat__store_blob blob = {0};
-    bool found = groat__layers_get(context, key, identity, &blob);
+    groat__nearest n;
+    bool stored;
 
-    if (found)
-        groat__store_blob_free(&blob);
-    return found;
+    if (is_in_memory(context, key))
+        return GROAT_FROM_MEMORY;
+    groat__nearest_start(&n, identity);
+    groat__nearest_store(context, &n, false);
+    stored = n.distance == 0;
+    groat__nearest_free(&n);
+    if (stored)
+        return GROAT_FROM_DISK;
+    return groat__layers_have(context, key, identity) ? GROAT_FROM_BUNDLE
+                                                      : GROAT_FROM_COMPILER;
 }
 
-static void say(groat_explanation *out, groat_origin origin, const char *text)
+static void say_hit(groat_explanation *out)
 {
-    out->origin = origin;
-    (void)snprintf(out->text, sizeof(out->text), "%s", text);
+    (void)snprintf(out->text, sizeof(out->text), "it is in %s",
+                   out->origin == GROAT_FROM_MEMORY ? "memory"
+                   : out->origin == GROAT_FROM_DISK ? "the store"
+                                                    : "a bundle");
 }
 
 static void say_miss(const groat_context *context, const groat__nearest *n,
@@ -54,7 +62,6 @@ static void say_miss(const groat_context *context, const groat__nearest *n,
                            : "neither memory nor the store has a kernel of "
                              "its family";
 
-    out->origin = GROAT_FROM_COMPILER;
     out->fields = n->distance == SIZE_MAX ? 0 : n->distance;
     if (n->distance == SIZE_MAX)
         (void)snprintf(out->text, sizeof(out->text), "%s", none);
@@ -74,27 +81,36 @@ static groat_status look(groat_context *context, const groat__digest *key,
     groat__nearest n;
     groat_status status = GROAT_OK;
 
-    if (is_in_memory(context, key)) {
-        say(out, GROAT_FROM_MEMORY, "it is in memory");
+    out->origin = locate(context, key, identity);
+    if (out->origin != GROAT_FROM_COMPILER) {
+        say_hit(out);
         return GROAT_OK;
     }
     groat__nearest_start(&n, identity);
     groat__nearest_store(context, &n, true);
-    if (n.distance == 0) {
-        say(out, GROAT_FROM_DISK, "it is in the store");
-    } else if (is_in_bundle(context, key, identity)) {
-        say(out, GROAT_FROM_BUNDLE, "it is in a bundle");
-    } else {
-        groat__nearest_memory(context, &n);
-        if (groat__nearest_failed(&n))
-            status = groat__fail(error, GROAT_NO_MEMORY,
-                                 "no memory to compare kernels");
-        else
-            say_miss(context, &n, out);
-        if (status == GROAT_OK && fn != NULL)
-            groat__nearest_each(&n, fn, user);
-    }
+    groat__nearest_memory(context, &n);
+    if (groat__nearest_failed(&n))
+        status =
+            groat__fail(error, GROAT_NO_MEMORY, "no memory to compare kernels");
+    else
+        say_miss(context, &n, out);
+    if (status == GROAT_OK && fn != NULL)
+        groat__nearest_each(&n, fn, user);
     groat__nearest_free(&n);
+    return status;
+}
+
+groat_status groat_kernel_origin(groat_spec *spec, groat_origin *origin,
+                                 groat_error *error)
+{
+    groat__str identity = {0};
+    groat__digest key;
+    groat_status status = groat__spec_identity(spec->context, &spec->params,
+                                               &identity, &key, error);
+
+    if (status == GROAT_OK)
+        *origin = locate(spec->context, &key, identity.data);
+    groat__str_free(&identity);
     return status;
 }
 

@@ -109,20 +109,44 @@ const char *groat_reason_name(groat_reason reason)
     return (unsigned)reason < 4 ? names[reason] : "unknown";
 }
 
+static void begin_range(const journey *j, const char *what)
+{
+    groat__range_begin(&j->context->ranges, what, j->params->family->name);
+}
+
+static void end_range(const journey *j)
+{
+    groat__range_end(&j->context->ranges);
+}
+
+static bool read_blob(journey *j, groat__store_blob *blob)
+{
+    if (j->context->store != NULL &&
+        groat__store_get(j->context->store, &j->key, j->identity.data, blob))
+        take_stored(j, blob, GROAT_FROM_DISK);
+    else if (groat__layers_get(j->context, &j->key, j->identity.data, blob))
+        take_stored(j, blob, GROAT_FROM_BUNDLE);
+    else
+        return false;
+    return true;
+}
+
 /* From the store, else from a bundle beneath it. */
 static bool fetch(journey *j)
 {
     groat__store_blob blob = {0};
     uint64_t start = groat__now_ns();
+    bool found;
 
-    if (j->context->store != NULL &&
-        groat__store_get(j->context->store, &j->key, j->identity.data, &blob))
-        take_stored(j, &blob, GROAT_FROM_DISK);
-    else if (groat__layers_get(j->context, &j->key, j->identity.data, &blob))
-        take_stored(j, &blob, GROAT_FROM_BUNDLE);
-    else
+    begin_range(j, "read");
+    found = read_blob(j, &blob);
+    end_range(j);
+    if (!found)
         return false;
-    groat__metrics_add(&j->context->metrics, GROAT__STAGE_READ, start);
+    groat__metrics_spent(&j->context->metrics, GROAT__STAGE_READ,
+                         groat__now_ns() - start - blob.verify_ns);
+    groat__metrics_spent(&j->context->metrics, GROAT__STAGE_VERIFY,
+                         blob.verify_ns);
     return true;
 }
 
@@ -174,10 +198,12 @@ static void put(journey *j)
 
     if (j->context->store == NULL)
         return;
+    begin_range(j, "put");
     groat__store_first(j->context->store, &j->key, j->made.compile_ms);
     groat__store_put(j->context->store, &j->key, j->identity.data,
                      j->made.binary.data, j->made.binary.bytes,
                      j->made.binary.log, &j->made.binary.facts);
+    end_range(j);
     groat__metrics_add(&j->context->metrics, GROAT__STAGE_PUT, start);
 }
 
@@ -186,9 +212,18 @@ static groat_status compile(journey *j, groat_error *error)
     groat__metrics *metrics = &j->context->metrics;
     uint64_t start = groat__now_ns();
     groat_error own = GROAT_ERROR_INIT;
-    groat_status status = run_compiler(j, &own);
-    double ms = (double)(groat__now_ns() - start) * 1e-6;
+    groat_status status;
+    double ms;
 
+    begin_range(j, "compile");
+    GROAT__PROBE3(compile__start, j->params->family->name,
+                  j->params->target.text, groat_reason_name(j->reason));
+    status = run_compiler(j, &own);
+    ms = (double)(groat__now_ns() - start) * 1e-6;
+    GROAT__PROBE5(compile__end, j->params->family->name, j->params->target.text,
+                  groat_reason_name(j->reason), (uint64_t)(ms * 1e3),
+                  (int)status);
+    end_range(j);
     if (status == GROAT_OK) {
         groat__metrics_add(metrics, GROAT__STAGE_COMPILE, start);
         groat__failures_forget(&j->context->failures, &j->key);
@@ -340,7 +375,11 @@ static groat_status load(journey *j, groat_kernel **out, groat_error *error)
     if (kernel == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a kernel");
     (void)groat_kernel_retain(kernel);
+    begin_range(j, "load");
     status = load_module(j, kernel, error);
+    GROAT__PROBE4(load, j->params->family->name, j->params->target.text,
+                  (groat__now_ns() - start) / 1000, (int)status);
+    end_range(j);
     if (status != GROAT_OK) {
         if (kernel == j->again)
             groat__resident_drop(kernel);
@@ -427,9 +466,11 @@ static groat__kernel_name name_of(const groat__params *params, owner *own)
                                 own, sizeof(*own)};
 }
 
-static groat_status get(groat_context *context, const groat__params *params,
-                        bool sealed, groat_kernel **out, groat_origin *origin,
-                        groat_error *error)
+/* What the table has not. */
+static groat_status find_or_make(groat_context *context,
+                                 const groat__params *params, bool sealed,
+                                 groat_kernel **out, groat_origin *origin,
+                                 groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
     groat__flight *flight = NULL;
@@ -470,14 +511,37 @@ end_journey:
     return status;
 }
 
+static groat_status get(groat_context *context, const groat__params *params,
+                        bool sealed, groat_kernel **out, groat_origin *origin,
+                        groat_error *error)
+{
+    groat_status status;
+
+    GROAT__PROBE2(miss, params->family->name, params->target.text);
+    groat__range_begin(&context->ranges, "miss", params->family->name);
+    status = find_or_make(context, params, sealed, out, origin, error);
+    groat__range_end(&context->ranges);
+    return status;
+}
+
 static groat__kernel_name name_of_text(const char *spec, const char *target)
 {
     return (groat__kernel_name){spec, strlen(spec), target, strlen(target)};
 }
 
-/* What the table has, if it is loaded. */
-static bool give_hit(groat_context *context, groat_kernel *kernel,
-                     groat_kernel **out, groat_origin *origin)
+/* When a get began whose time is to be known; 0 for the others. */
+static uint64_t sample(const groat_context *context)
+{
+    uint64_t hits =
+        atomic_load_explicit(&context->memory_hits, memory_order_relaxed);
+
+    return hits % GROAT__SAMPLED == 0 ? groat__now_ns() : 0;
+}
+
+/* What the table has, if it is loaded.  start: as of sample(). */
+static bool give_hit(groat_context *context, uint64_t start,
+                     groat_kernel *kernel, groat_kernel **out,
+                     groat_origin *origin)
 {
     if (kernel == NULL || !groat__resident_hold(kernel))
         return false;
@@ -485,6 +549,8 @@ static bool give_hit(groat_context *context, groat_kernel *kernel,
     if (origin != NULL)
         *origin = GROAT_FROM_MEMORY;
     *out = kernel;
+    if (start != 0)
+        groat__metrics_add(&context->metrics, GROAT__STAGE_LOOKUP, start);
     return true;
 }
 
@@ -544,22 +610,13 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
     if (status != GROAT_OK)
         return status;
     kernel = find_values(context, &params);
-    if (give_hit(context, kernel, out, origin)) {
+    if (give_hit(context, 0, kernel, out, origin)) {
         remember(context, &name, kernel);
         return GROAT_OK;
     }
     status = get_sealed_values(context, &params, out, origin, error);
     (void)groat__seal_note(&context->seal, mark);
     return status;
-}
-
-/* When a get began whose time is to be known; 0 for the others. */
-static uint64_t sample(const groat_context *context)
-{
-    uint64_t hits =
-        atomic_load_explicit(&context->memory_hits, memory_order_relaxed);
-
-    return hits % GROAT__SAMPLED == 0 ? groat__now_ns() : 0;
 }
 
 groat_status groat_kernel_get(groat_context *context, const char *spec,
@@ -575,11 +632,8 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     if (target == NULL)
         target = groat_default_target(context);
     kernel = spec == NULL ? NULL : find_text(context, spec, target);
-    if (give_hit(context, kernel, out, origin)) {
-        if (start != 0)
-            groat__metrics_add(&context->metrics, GROAT__STAGE_LOOKUP, start);
+    if (give_hit(context, start, kernel, out, origin))
         return GROAT_OK;
-    }
     if (spec != NULL && groat__seal_is_on(&context->seal))
         return get_sealed_text(context, spec, target, out, origin, error);
     status = groat_spec_parse(context, spec, target, &parsed, error);
@@ -599,7 +653,8 @@ groat_status groat__kernel_get(groat_context *context,
                                groat_kernel **out, groat_origin *origin,
                                groat_error *error)
 {
-    if (give_hit(context, find_values(context, params), out, origin))
+    if (give_hit(context, sample(context), find_values(context, params), out,
+                 origin))
         return GROAT_OK;
     if (sealed && groat__seal_is_on(&context->seal))
         return get_sealed_values(context, params, out, origin, error);
@@ -622,7 +677,8 @@ groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
     groat_status status = GROAT_OK;
     void *state = NULL;
 
-    if (give_hit(context, find_values(context, &spec->params), out, origin))
+    if (give_hit(context, sample(context), find_values(context, &spec->params),
+                 out, origin))
         return GROAT_OK;
     if (!groat__seal_is_on(&context->seal)) {
         status = groat__machine_device(context, id, &state, error);

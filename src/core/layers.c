@@ -116,6 +116,12 @@ void groat__layers_open(groat_context *context, const groat_options *options,
         open_image(context, &options->images[i]);
 }
 
+void groat__layers_show(groat_context *context)
+{
+    for (size_t i = 0; i < context->layers.count; i++)
+        groat__bundle_show(context->layers.at[i].bundle, &context->ranges);
+}
+
 void groat__layers_close(groat__layers *layers)
 {
     for (size_t i = 0; i < layers->count; i++) {
@@ -138,6 +144,18 @@ bool groat__layers_get(groat_context *context, const groat__digest *key,
             return true;
     if (layers->count > 0)
         (void)atomic_fetch_add(&layers->misses, 1);
+    return false;
+}
+
+bool groat__layers_have(const groat_context *context, const groat__digest *key,
+                        const char *identity)
+{
+    const groat__layers *layers = &context->layers;
+
+    for (size_t i = 0; i < layers->count; i++)
+        if (layers->at[i].bundle != NULL &&
+            groat__bundle_has(layers->at[i].bundle, key, identity))
+            return true;
     return false;
 }
 

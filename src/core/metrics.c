@@ -11,21 +11,12 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "core/core.h"
 
-static const char *const stage_names[] = {"lookup", "read", "compile",
-                                          "put",    "load", "first_launch"};
-
-uint64_t groat__now_ns(void)
-{
-    struct timespec now = {0, 0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+static const char *const stage_names[] = {
+    "lookup", "read", "verify", "compile", "put", "load", "first_launch"};
 
 /* Bucket i ends here. */
 static uint64_t bound_ns(unsigned i)
@@ -36,8 +27,13 @@ static uint64_t bound_ns(unsigned i)
 void groat__metrics_add(groat__metrics *metrics, groat__stage stage,
                         uint64_t start_ns)
 {
+    groat__metrics_spent(metrics, stage, groat__now_ns() - start_ns);
+}
+
+void groat__metrics_spent(groat__metrics *metrics, groat__stage stage,
+                          uint64_t spent)
+{
     groat__histogram *h = &metrics->stage[stage];
-    uint64_t spent = groat__now_ns() - start_ns;
     unsigned i = 0;
 
     while (i < GROAT__BUCKETS && spent > bound_ns(i))

@@ -8,8 +8,9 @@
 
 /* What takes time on the way to a kernel. */
 typedef enum groat__stage {
-    GROAT__STAGE_LOOKUP,  /* a get by text that memory answers; 1 of 64    */
-    GROAT__STAGE_READ,    /* from store or bundle, compared and verified    */
+    GROAT__STAGE_LOOKUP,  /* a get that memory answers; 1 of 64            */
+    GROAT__STAGE_READ,    /* from store or bundle, without                  */
+    GROAT__STAGE_VERIFY,  /* comparing identity, digest and signature       */
     GROAT__STAGE_COMPILE, /* with making the source                         */
     GROAT__STAGE_PUT,     /* into the store                                 */
     GROAT__STAGE_LOAD,    /* into the driver, functions resolved            */
@@ -31,10 +32,11 @@ typedef struct groat__metrics {
     atomic_uint_fast64_t compile_failures;
 } groat__metrics;
 
-/* Nanoseconds of a monotonic clock. */
-uint64_t groat__now_ns(void);
 /* One thing that began at start_ns has ended now.  Any thread, no lock. */
 void groat__metrics_add(groat__metrics *metrics, groat__stage stage,
                         uint64_t start_ns);
+/* The same for one that took spent ns. */
+void groat__metrics_spent(groat__metrics *metrics, groat__stage stage,
+                          uint64_t spent);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * warm.c makes a list of kernels before they are asked for: one after another,
- * on the calling thread, whose device context they are loaded into.  A kernel
- * that cannot be had does not keep the others from being made.
+ * warm.c makes a list of kernels, a program's or a manifest's, before they are
+ * asked for: one after another, on the calling thread, whose device context
+ * they are loaded into.  A kernel that cannot be had does not keep the others
+ * from being made.
  */
 #include <string.h>
 
 #include "base/error.h"
 #include "core/core.h"
+#include "core/manifest.h"
 
 static const groat_warm_item *item_at(const groat_warm_item *items,
                                       size_t index)
@@ -61,9 +63,8 @@ static void add_up(groat_warm_result *sums, groat_status status,
         sums->from_memory++;
 }
 
-static groat_status check(const groat_warm_item *items, size_t count,
-                          unsigned flags, const groat_warm_result *result,
-                          groat_error *error)
+static groat_status check_items(const groat_warm_item *items, size_t count,
+                                groat_error *error)
 {
     if (count > 0 && items == NULL)
         return groat__fail(error, GROAT_INVALID, "there are no items");
@@ -72,6 +73,12 @@ static groat_status check(const groat_warm_item *items, size_t count,
                            "items[0].size is %zu; it is "
                            "sizeof(groat_warm_item), %zu",
                            items->size, sizeof(*items));
+    return GROAT_OK;
+}
+
+static groat_status check(unsigned flags, const groat_warm_result *result,
+                          groat_error *error)
+{
     if ((flags & ~(unsigned)GROAT_WARM_BUILD) != 0)
         return groat__fail(error, GROAT_INVALID, "flags is 0x%x; known: 0x%x",
                            flags, (unsigned)GROAT_WARM_BUILD);
@@ -83,31 +90,45 @@ static groat_status check(const groat_warm_item *items, size_t count,
     return GROAT_OK;
 }
 
-groat_status groat_warm(groat_context *context, const groat_warm_item *items,
-                        size_t count, unsigned flags, groat_warm_fn *fn,
-                        void *user, groat_warm_result *result,
-                        groat_error *error)
+/* One item of a list; *event is filled but for its error. */
+static void warm_one(groat_context *context, const groat__warm_list *list,
+                     unsigned flags, groat_warm_event *event,
+                     groat_error *error)
+{
+    const groat_warm_item *item = item_at(list->items, event->index);
+    double start = groat__now_ms();
+
+    event->count = list->count;
+    event->item = item;
+    event->status = (flags & GROAT_WARM_BUILD) != 0
+                        ? build_one(context, item, &event->origin, error)
+                        : load_one(context, item, &event->origin, error);
+    event->ms = groat__now_ms() - start;
+    if (list->name == NULL)
+        return;
+    event->line = list->lines[event->index];
+    if (event->status != GROAT_OK)
+        groat__error_lead(error, "%s:%zu: ", list->name, event->line);
+}
+
+/* The first failure, once all were tried or fn has stopped it. */
+static groat_status warm_list(groat_context *context,
+                              const groat__warm_list *list, unsigned flags,
+                              groat_warm_fn *fn, void *user,
+                              groat_warm_result *result, groat_error *error)
 {
     groat_warm_result sums = {.size = sizeof(sums)};
     groat_error own = GROAT_ERROR_INIT;
+    groat_status first = GROAT_OK;
     bool stop = false;
-    groat_status first = check(items, count, flags, result, error);
 
-    if (first != GROAT_OK)
-        return first;
-    for (size_t i = 0; i < count && !stop; i++) {
-        const groat_warm_item *item = item_at(items, i);
+    for (size_t i = 0; i < list->count && !stop; i++) {
         groat_warm_event event = {.size = sizeof(event), .index = i};
-        double start = groat__now_ms();
 
-        event.count = count;
-        event.item = item;
-        event.status = (flags & GROAT_WARM_BUILD) != 0
-                           ? build_one(context, item, &event.origin, &own)
-                           : load_one(context, item, &event.origin, &own);
-        event.ms = groat__now_ms() - start;
-        event.error = &own;
+        warm_one(context, list, flags, &event, &own);
         add_up(&sums, event.status, event.origin);
+        event.failed = sums.failed;
+        event.error = &own;
         if (event.status != GROAT_OK && first == GROAT_OK) {
             first = event.status;
             groat__error_copy(error, &own);
@@ -120,4 +141,36 @@ groat_status groat_warm(groat_context *context, const groat_warm_item *items,
         memcpy(result, &sums, sizeof(sums));
     }
     return first;
+}
+
+groat_status groat_warm(groat_context *context, const groat_warm_item *items,
+                        size_t count, unsigned flags, groat_warm_fn *fn,
+                        void *user, groat_warm_result *result,
+                        groat_error *error)
+{
+    const groat__warm_list list = {.items = items, .count = count};
+    groat_status status = check_items(items, count, error);
+
+    if (status == GROAT_OK)
+        status = check(flags, result, error);
+    return status == GROAT_OK
+               ? warm_list(context, &list, flags, fn, user, result, error)
+               : status;
+}
+
+groat_status groat_warm_file(groat_context *context, const char *path,
+                             const char *target, unsigned flags,
+                             groat_warm_fn *fn, void *user,
+                             groat_warm_result *result, groat_error *error)
+{
+    groat__warm_list list;
+    groat_status status = check(flags, result, error);
+
+    if (status == GROAT_OK)
+        status = groat__warm_list_read(path, target, &list, error);
+    if (status != GROAT_OK)
+        return status;
+    status = warm_list(context, &list, flags, fn, user, result, error);
+    groat__warm_list_free(&list);
+    return status;
 }

@@ -38,6 +38,7 @@ bad() {
 bad "no JSON" "$loader"
 bad "half a line" '{"spec": "'
 bad "a list" '["x"]'
+bad "more on a line" '{"spec": "x", "target": "cpu:gfx950"} 1'
 bad "no spec" '{"target": "cpu:gfx950"}'
 bad "a spec that is a number" '{"spec": 7, "target": "cpu:gfx950"}'
 bad "no target" "{\"spec\": \"$loader\"}"
@@ -107,9 +108,42 @@ answers "it comes from disk" '"origin": "disk"'
 expect "the kernels of another store" 0 prewarm --json \
     --from-store "$work/s1/groat.sqlite" --cache-dir "$work/s2"
 counts "the kernels of another store" kernels=6 compiled=6
+"$groat" prewarm - --check --cache-dir "$work/s1" \
+    <"$work/many.jsonl" >"$out" 2>"$err"
+says "a bad line of stdin is named" "stdin:1: it names no target"
+"$groat" prewarm - --target cpu:gfx950 --check --json \
+    --cache-dir "$work/s1" <"$work/many.jsonl" >"$out" 2>"$err"
+counts "a manifest from stdin" kernels=6 present=6
 expect "those that were used twice" 0 prewarm --json --min-uses 2 \
     --from-store "$work/s1/groat.sqlite" --cache-dir "$work/s2"
 counts "those that were used twice" kernels=1 present=1
+
+# ---- what a bundle has
+expect "a bundle of the six" 0 cache export --cache-dir "$work/s1" \
+    --output "$work/six"
+bundled() {
+    bundled_name=$1
+    bundled_code=$2
+    shift 2
+    many "$bundled_name" "$bundled_code" --bundle "$work/six" "$@"
+}
+bundled "check against a bundle" 0 --cache-dir "$work/s6" --check \
+    --allow-unsigned
+counts "check against a bundle" kernels=6 present=6 bundled=6 missing=0
+bundled "nothing of a bundle is compiled" 0 --cache-dir "$work/s6" \
+    --allow-unsigned
+counts "nothing of a bundle is compiled" present=6 compiled=0
+bundled "check against a bundle that is not trusted" 1 \
+    --cache-dir "$work/s6" --check
+counts "check against a bundle that is not trusted" bundled=0 missing=6
+bundled "what the store has, too" 0 --cache-dir "$work/s1" --check \
+    --allow-unsigned
+counts "what the store has, too" present=6 bundled=0
+printf '{"spec": "%s:tile_rows=80"}\n' $loader >>"$work/many.jsonl"
+bundled "check what a bundle lacks" 1 --cache-dir "$work/s6" --check \
+    --allow-unsigned
+counts "check what a bundle lacks" kernels=7 present=6 bundled=6 missing=1
+sed -i '$d' "$work/many.jsonl"
 
 # ---- parts
 sum=0

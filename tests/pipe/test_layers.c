@@ -113,6 +113,49 @@ START_TEST(the_order_of_layers)
 }
 END_TEST
 
+/* Who asks where a kernel is uses nothing and counts nothing. */
+START_TEST(asking_counts_nothing)
+{
+    const char *const paths[] = {bundle_path};
+    groat_options options = with_bundle(paths);
+    groat_context *context = rig_open_with(&fix, &options);
+    groat_spec *spec = rig_parse(&fix, context, "adder:step=3", rig_targets[0]);
+    groat_explanation why = {.size = sizeof(why)};
+    groat_origin origin = GROAT_FROM_FALLBACK;
+    groat_kernel *kernel = NULL;
+    groat_cache_stat stat;
+    groat_bundle_info info;
+
+    for (int missing = 0; missing < 2; missing++) {
+        groat_origin expected =
+            missing ? GROAT_FROM_COMPILER : GROAT_FROM_BUNDLE;
+
+        ck_assert_int_eq(groat_explain(spec, &why, NULL, NULL, &fix.error),
+                         GROAT_OK);
+        ck_assert_int_eq(why.origin, expected);
+        ck_assert_int_eq(groat_kernel_origin(spec, &origin, &fix.error),
+                         GROAT_OK);
+        ck_assert_int_eq(origin, expected);
+        ck_assert_int_eq(groat_spec_set(spec, "step", 4, &fix.error), GROAT_OK);
+    }
+    stat = rig_stat(context);
+    ck_assert_uint_eq(stat.misses + stat.hits, 0);
+    ck_assert_uint_eq(stat.bundle_hits + stat.bundle_misses, 0);
+    info = info_of(context, 0);
+    ck_assert_uint_eq(info.hits + info.misses, 0);
+    ck_assert_int_eq(groat_build(spec, NULL, NULL, NULL, &fix.error), GROAT_OK);
+    ck_assert_int_eq(groat_kernel_origin(spec, &origin, NULL), GROAT_OK);
+    ck_assert_int_eq(origin, GROAT_FROM_DISK);
+    ck_assert_int_eq(groat_kernel_get_spec(spec, &kernel, &origin, &fix.error),
+                     GROAT_OK);
+    ck_assert_int_eq(origin, GROAT_FROM_DISK);
+    ck_assert_int_eq(groat_kernel_origin(spec, &origin, NULL), GROAT_OK);
+    ck_assert_int_eq(origin, GROAT_FROM_MEMORY);
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
 /* A bundle serves where there is no store, too. */
 START_TEST(a_bundle_without_a_store)
 {
@@ -326,6 +369,7 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_order_of_layers);
+    tcase_add_test(tests, asking_counts_nothing);
     tcase_add_test(tests, a_bundle_without_a_store);
     tcase_add_test(tests, what_is_refused);
     tcase_add_test(tests, whom_to_trust);

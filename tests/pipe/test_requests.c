@@ -377,6 +377,109 @@ START_TEST(a_list_is_built)
 }
 END_TEST
 
+/* ---- manifests ----------------------------------------------------------- */
+
+static int see_line(void *user, const groat_warm_event *event)
+{
+    seen *s = user;
+    size_t len = strlen(s->text);
+
+    (void)snprintf(s->text + len, sizeof(s->text) - len,
+                   "%zu: %zu/%zu, %zu failed, %s on %s\n", event->line,
+                   event->index + 1, event->count, event->failed,
+                   event->item->spec, event->item->target);
+    if (event->status != GROAT_OK) {
+        char where[320];
+
+        (void)snprintf(where, sizeof(where), "%s/list:%zu: ", fix.root,
+                       event->line);
+        ck_assert_ptr_eq(strstr(event->error->text, where), event->error->text);
+    }
+    return event->index + 1 == s->stop_at;
+}
+
+static groat_status warm_text(groat_context *context, const char *text, seen *s,
+                              groat_warm_result *result)
+{
+    char path[300];
+
+    (void)snprintf(path, sizeof(path), "%s/list", fix.root);
+    rig_write(path, text, 0600);
+    return groat_warm_file(context, path, target, 0, see_line, s, result,
+                           &fix.error);
+}
+
+START_TEST(a_manifest_is_warmed)
+{
+    static const char text[] =
+        "{\"spec\": \"adder:step=1\"}\n"
+        "\n"
+        "{\"targets\": [\"cpu:gfx942\", \"cpu:gfx950\"], \"note\": {\"n\": 7},"
+        " \"spec\": \"adder\\u003astep=2\"}\r\n"
+        "{\"spec\": \"adder:stop=1\"}\n"
+        "  {\"spec\": \"adder:step=1\", \"target\": \"cpu:gfx950\"}";
+    static const char told[] = "1: 1/5, 0 failed, adder:step=1 on cpu:gfx950\n"
+                               "3: 2/5, 0 failed, adder:step=2 on cpu:gfx942\n"
+                               "3: 3/5, 0 failed, adder:step=2 on cpu:gfx950\n"
+                               "4: 4/5, 1 failed, adder:stop=1 on cpu:gfx950\n"
+                               "5: 5/5, 1 failed, adder:step=1 on cpu:gfx950\n";
+    groat_warm_result result = {.size = sizeof(result)};
+    groat_context *context = rig_open(&fix);
+    seen s = {"", 0};
+
+    ck_fails(warm_text(context, text, &s, &result), GROAT_INVALID, &fix.error,
+             "/list:4: ");
+    ck_assert_str_eq(s.text, told);
+    ck_assert_uint_eq(result.compiled, 3);
+    ck_assert_uint_eq(result.from_memory, 1);
+    ck_assert_uint_eq(result.failed, 1);
+    s = (seen){"", 1};
+    ck_assert_int_eq(warm_text(context, text, &s, &result), GROAT_OK);
+    ck_assert_uint_eq(result.from_memory, 1);
+    ck_assert_int_eq(warm_text(context, " \t\n\n", &s, &result), GROAT_OK);
+    ck_assert_uint_eq(result.from_memory, 0);
+    groat_close(context);
+}
+END_TEST
+
+/* Nothing is made of a file with a bad line, which is named. */
+START_TEST(manifests_that_are_refused)
+{
+    static const char good[] = "{\"spec\": \"adder:step=9\"}\n";
+    groat_warm_result result = {.size = 1};
+    groat_context *context = rig_open(&fix);
+    seen s = {"", 0};
+    char text[100];
+    char *long_line;
+
+    (void)snprintf(text, sizeof(text), "%s\n{\"spec\": 7}", good);
+    ck_fails(warm_text(context, text, &s, NULL), GROAT_INVALID, &fix.error,
+             "/list:3: \"spec\" is no text");
+    (void)snprintf(text, sizeof(text), "%s{\"spec\"= 7}", good);
+    ck_fails(warm_text(context, text, &s, NULL), GROAT_INVALID, &fix.error,
+             "/list:2: it is not JSON: ':' is missing, column 8");
+    long_line = calloc(1, (2 << 20) + 1);
+    ck_assert_ptr_nonnull(long_line);
+    memset(long_line, ' ', 2 << 20);
+    ck_fails(warm_text(context, long_line, &s, NULL), GROAT_INVALID, &fix.error,
+             "/list:1: the line is longer than 1048576 bytes");
+    free(long_line);
+    ck_fails(warm_text(context, good, &s, &result), GROAT_INVALID, &fix.error,
+             "result.size is 1");
+    ck_fails(groat_warm_file(context, fix.root, target, 0, NULL, NULL, NULL,
+                             &fix.error),
+             GROAT_IO, &fix.error, "cannot read /");
+    ck_fails(
+        groat_warm_file(context, NULL, target, 0, NULL, NULL, NULL, &fix.error),
+        GROAT_INVALID, &fix.error, "there is no path");
+    ck_fails(groat_manifest_read(fix.root, NULL, NULL, &fix.error),
+             GROAT_INVALID, &fix.error, "there is no callback");
+    ck_assert_str_eq(s.text, "");
+    ck_assert_uint_eq(rig_stat(context).compiles, 0);
+    groat_close(context);
+}
+END_TEST
+
 START_TEST(lists_that_are_refused)
 {
     groat_warm_item item = {sizeof(item) - 1, "adder", target};
@@ -417,6 +520,8 @@ int main(void)
     tcase_add_test(tests, a_slot_changes_over);
     tcase_add_test(tests, slots_that_stay);
     tcase_add_test(tests, a_list_is_warmed);
+    tcase_add_test(tests, a_manifest_is_warmed);
+    tcase_add_test(tests, manifests_that_are_refused);
     tcase_add_test(tests, a_list_is_built);
     tcase_add_test(tests, lists_that_are_refused);
     suite_add_tcase(suite, tests);

@@ -11,7 +11,6 @@ pkg=${PKG_CONFIG:-pkg-config}
 server_lacks() {
     $pkg --exists libmicrohttpd 2>/dev/null ||
         echo 'libmicrohttpd is not installed'
-    $pkg --exists jansson 2>/dev/null || echo 'jansson is not installed'
 }
 
 # soak_lacks: what is missing here to put it under load, or nothing.
@@ -28,7 +27,7 @@ build_server() {
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror \
         ${GROAT_SANITIZE_FLAGS-} -I"$build/include" -I"$tree/include" \
         "$tree/examples/server/server.c" "$tree/examples/paged_sum/sum.c" \
-        $($pkg --cflags --libs libmicrohttpd jansson) -L"$build/.libs" \
+        $($pkg --cflags --libs libmicrohttpd) -L"$build/.libs" \
         -lgroat -lpthread -o "$1" 2>"$err"
 }
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_BASE_CLOCK_H
+#define GROAT_BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* Nanoseconds of a monotonic clock; no system call where the kernel maps its
+ * clock into processes. */
+uint64_t groat__now_ns(void);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * manifest.c reads the files that say which kernels a server will want, line by
+ * line, and makes a list of one for warm.c.
+ *
+ * Invariant: a bad line is named by file and line; no more than one line is in
+ * memory, and none that is too long.
+ * Locking: none.
+ */
+#include "core/manifest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "spec/manifest.h"
+
+enum { LINE_MAX_BYTES = 1 << 20 };
+
+/* A manifest that is being read. */
+typedef struct manifest {
+    FILE *file;
+    const char *name;
+    size_t number; /* of the line */
+    groat__str text;
+    groat__manifest_line line;
+} manifest;
+
+static groat_status refuse(const manifest *m, const char *what,
+                           groat_error *error)
+{
+    return groat__fail(error, GROAT_INVALID, "%s:%zu: %s", m->name, m->number,
+                       what);
+}
+
+static groat_status fail_read(const char *name, groat_error *error)
+{
+    return groat__fail(error, GROAT_IO, "cannot read %s: %s", name,
+                       strerror(errno));
+}
+
+/* The next line into text; *more is false behind the last one. */
+static groat_status next_line(manifest *m, bool *more, groat_error *error)
+{
+    int c = getc(m->file);
+
+    groat__str_clear(&m->text);
+    groat__str_add(&m->text, "");
+    *more = c != EOF;
+    m->number++;
+    for (; c != EOF && c != '\n'; c = getc(m->file)) {
+        char byte = (char)c;
+
+        if (c == 0)
+            return refuse(m, "it has a zero byte", error);
+        if (m->text.len == LINE_MAX_BYTES)
+            return groat__fail(error, GROAT_INVALID,
+                               "%s:%zu: the line is longer than %d bytes",
+                               m->name, m->number, LINE_MAX_BYTES);
+        groat__str_addn(&m->text, &byte, 1);
+    }
+    if (ferror(m->file))
+        return fail_read(m->name, error);
+    return m->text.failed
+               ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a manifest")
+               : GROAT_OK;
+}
+
+/* Calls fn for each target of the line. */
+static groat_status tell_line(manifest *m, groat_manifest_fn *fn, void *user,
+                              bool *stop, groat_error *error)
+{
+    groat_manifest_entry entry = {.size = sizeof(entry), .line = m->number};
+    groat_error why = GROAT_ERROR_INIT;
+    groat_status status = groat__manifest_parse(m->text.data, &m->line, &why);
+    const char *target = m->line.targets.data;
+
+    if (status == GROAT_NO_MEMORY)
+        groat__error_copy(error, &why);
+    else if (status != GROAT_OK)
+        (void)refuse(m, why.text, error);
+    groat_error_clear(&why);
+    if (status != GROAT_OK)
+        return status;
+    entry.spec = m->line.spec.data;
+    if (m->line.target_count == 0)
+        *stop = fn(user, &entry) != 0;
+    for (size_t i = 0; i < m->line.target_count && !*stop; i++) {
+        entry.target = target;
+        *stop = fn(user, &entry) != 0;
+        target += strlen(target) + 1;
+    }
+    return GROAT_OK;
+}
+
+static bool is_stdin(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+/* What messages call it. */
+static const char *name_of(const char *path)
+{
+    return is_stdin(path) ? "stdin" : path;
+}
+
+groat_status groat_manifest_read(const char *path, groat_manifest_fn *fn,
+                                 void *user, groat_error *error)
+{
+    manifest m = {.name = name_of(path)};
+    groat_status status = GROAT_OK;
+    bool more = true;
+    bool stop = false;
+
+    if (path == NULL || fn == NULL)
+        return groat__fail(error, GROAT_INVALID, "there is no %s",
+                           path == NULL ? "path" : "callback");
+    m.file = is_stdin(path) ? stdin : fopen(path, "re");
+    if (m.file == NULL)
+        return fail_read(path, error);
+    while (status == GROAT_OK && more && !stop) {
+        status = next_line(&m, &more, error);
+        if (status == GROAT_OK &&
+            m.text.data[strspn(m.text.data, " \t\r")] != '\0')
+            status = tell_line(&m, fn, user, &stop, error);
+    }
+    if (!is_stdin(path))
+        (void)fclose(m.file);
+    groat__str_free(&m.text);
+    groat__manifest_line_free(&m.line);
+    return status;
+}
+
+/* ---- as a list ------------------------------------------------------------
+ */
+
+/* A list that grows, and what its lines without a target are for. */
+typedef struct growing {
+    groat__warm_list *list;
+    size_t cap;
+    const char *target; /* NULL: the default one */
+    bool failed;
+} growing;
+
+static bool grow(growing *g)
+{
+    groat__warm_list *list = g->list;
+    size_t cap = g->cap == 0 ? 64 : 2 * g->cap;
+    groat_warm_item *items;
+    size_t *lines;
+
+    if (list->count < g->cap)
+        return true;
+    items = realloc(list->own, cap * sizeof(*items));
+    if (items != NULL)
+        list->items = list->own = items;
+    lines = realloc(list->lines, cap * sizeof(*lines));
+    if (lines != NULL)
+        list->lines = lines;
+    if (items == NULL || lines == NULL)
+        return false;
+    g->cap = cap;
+    return true;
+}
+
+static int add_entry(void *user, const groat_manifest_entry *entry)
+{
+    growing *g = user;
+    const char *target = entry->target != NULL ? entry->target : g->target;
+    groat_warm_item item = {.size = sizeof(item)};
+
+    g->failed = !grow(g);
+    if (g->failed)
+        return 1;
+    item.spec = strdup(entry->spec);
+    item.target = target == NULL ? NULL : strdup(target);
+    g->list->own[g->list->count] = item;
+    g->list->lines[g->list->count++] = entry->line;
+    g->failed = item.spec == NULL || (target != NULL && item.target == NULL);
+    return g->failed;
+}
+
+groat_status groat__warm_list_read(const char *path, const char *target,
+                                   groat__warm_list *out, groat_error *error)
+{
+    growing g = {out, 0, target, false};
+    groat_status status;
+
+    *out = (groat__warm_list){.name = name_of(path)};
+    status = groat_manifest_read(path, add_entry, &g, error);
+    if (status == GROAT_OK && g.failed)
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for %s", path);
+    if (status != GROAT_OK)
+        groat__warm_list_free(out);
+    return status;
+}
+
+void groat__warm_list_free(groat__warm_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free((void *)(uintptr_t)list->own[i].spec);
+        free((void *)(uintptr_t)list->own[i].target);
+    }
+    free(list->own);
+    free(list->lines);
+    *list = (groat__warm_list){0};
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_CORE_MANIFEST_H
+#define GROAT_CORE_MANIFEST_H
+
+#include "groat.h"
+
+/* What is to be warmed. */
+typedef struct groat__warm_list {
+    const groat_warm_item *items;
+    size_t count;
+    /* Of a manifest: */
+    const char *name;     /* its path, borrowed; NULL: the list is a caller's */
+    size_t *lines;        /* where each item stands */
+    groat_warm_item *own; /* the items, with their texts */
+} groat__warm_list;
+
+/* The list of a manifest; lines that name no target are for this one.  Free
+ * it.  Errors: as of groat_manifest_read(). */
+groat_status groat__warm_list_read(const char *path, const char *target,
+                                   groat__warm_list *out, groat_error *error);
+void groat__warm_list_free(groat__warm_list *list);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_fork.c: whose locks are whose when a child makes a store its own.  It
+ * asks the system, not SQLite: a process that asks is told of the locks of
+ * others, never of its own.
+ */
+#include <fcntl.h>
+
+#include "fixture.h"
+
+/* Bytes that SQLite locks: for as long as a file is open in WAL mode, for as
+ * long as its index in shared memory is, and while it is written. */
+enum {
+    BYTE_OPEN = 0x40000002, /* of the file  */
+    BYTE_INDEX = 128,       /* of its -shm  */
+    BYTE_WRITE = 120        /* of its -shm  */
+};
+
+static fixture fix;
+
+static void setup(void)
+{
+    fixture_make(&fix);
+}
+
+static void teardown(void)
+{
+    fixture_drop(&fix);
+}
+
+/* Files that are looked at.  They stay open: closing one would end the locks
+ * of this process. */
+typedef struct looker {
+    int file;
+    int index;
+} looker;
+
+static looker look_at_store(void)
+{
+    char path[320];
+    looker at;
+
+    (void)snprintf(path, sizeof(path), "%s-shm", fix.path);
+    at.file = open(fix.path, O_RDWR | O_CLOEXEC);
+    at.index = open(path, O_RDWR | O_CLOEXEC);
+    if (at.file < 0 || at.index < 0)
+        abort();
+    return at;
+}
+
+/* The process, but for this one, that holds a lock; 0: none does. */
+static pid_t holder_of(int fd, off_t byte)
+{
+    struct flock lock = {0};
+
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = byte;
+    lock.l_len = 1;
+    if (fcntl(fd, F_GETLK, &lock) != 0)
+        abort();
+    return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
+}
+
+/* Two ways to say "go on": a byte each. */
+typedef struct wire {
+    int down[2];
+    int up[2];
+} wire;
+
+static void wire_make(wire *w)
+{
+    ck_assert_int_eq(pipe(w->down), 0);
+    ck_assert_int_eq(pipe(w->up), 0);
+}
+
+static void say(int fd)
+{
+    if (write(fd, "x", 1) != 1)
+        abort();
+}
+
+static void hear(int fd)
+{
+    char byte;
+
+    if (read(fd, &byte, 1) != 1)
+        abort();
+}
+
+/* What a third process, which never had the file open, gets of it. */
+static int begin_elsewhere(void)
+{
+    /* By its name: the link itself is a tool's under memcheck. */
+    char *self = realpath("/proc/self/exe", NULL);
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    ck_assert_ptr_nonnull(self);
+    if (pid == 0) {
+        execl(self, "test_fork", "begin", fix.path, (char *)NULL);
+        _exit(99);
+    }
+    free(self);
+    return child_status(pid);
+}
+
+/* The result of BEGIN IMMEDIATE on a file. */
+static int begin_there(const char *path)
+{
+    sqlite3 *db = NULL;
+    int rc = sqlite3_open(path, &db);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, "BEGIN IMMEDIATE; ROLLBACK", NULL, NULL, NULL);
+    (void)sqlite3_close(db);
+    return rc;
+}
+
+/* The parent writes while its child closes what it has inherited, opens the
+ * store, and closes it again: none of its locks is lost by that. */
+START_TEST(the_parent_keeps_its_locks)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    pid_t parent = getpid();
+    wire w;
+    pid_t pid;
+
+    wire_make(&w);
+    kernel_put(store, 1, 1000);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        int wrong;
+        looker at;
+
+        hear(w.down[0]);
+        wrong = kernel_get(store, 1) != ANSWER_RIGHT;
+        at = look_at_store();
+        wrong += holder_of(at.file, BYTE_OPEN) != parent;
+        wrong += holder_of(at.index, BYTE_INDEX) != parent;
+        wrong += holder_of(at.index, BYTE_WRITE) != parent;
+        groat__store_close(store);
+        _exit(wrong);
+    }
+    ck_assert(groat__store_enter(store));
+    ck_assert_int_eq(
+        sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL),
+        SQLITE_OK);
+    say(w.down[1]);
+    ck_assert_int_eq(child_status(pid), 0);
+    ck_assert_int_eq(begin_elsewhere(), SQLITE_BUSY);
+    ck_assert_int_eq(sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL),
+                     SQLITE_OK);
+    groat__store_leave(store);
+    ck_assert_int_eq(begin_elsewhere(), SQLITE_OK);
+    ck_hit(store, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+/* A child's connection has locks of its own, and those alone keep the file
+ * once the parent has closed it. */
+START_TEST(the_child_has_its_own)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    looker at;
+    wire w;
+    pid_t pid;
+
+    wire_make(&w);
+    kernel_put(store, 1, 1000);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        int wrong = kernel_get(store, 1) != ANSWER_RIGHT;
+
+        say(w.up[1]);
+        hear(w.down[0]);
+        wrong += kernel_get(store, 1) != ANSWER_RIGHT;
+        groat__store_close(store);
+        _exit(wrong + (fix.lines.len != 0));
+    }
+    hear(w.up[0]);
+    at = look_at_store();
+    ck_assert_int_eq(holder_of(at.file, BYTE_OPEN), pid);
+    ck_assert_int_eq(holder_of(at.index, BYTE_INDEX), pid);
+    ck_assert_int_eq(holder_of(at.index, BYTE_WRITE), 0);
+    groat__store_close(store);
+    ck_assert_int_eq(holder_of(at.file, BYTE_OPEN), pid);
+    ck_assert_int_eq(holder_of(at.index, BYTE_INDEX), pid);
+    say(w.down[1]);
+    ck_assert_int_eq(child_status(pid), 0);
+}
+END_TEST
+
+/* A look at a store as if it were a bundle does not end its locks: SQLite keeps
+ * such a file open until nobody in the process has one. */
+START_TEST(a_store_is_no_bundle)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    const groat__log log = {NULL, NULL};
+    groat__bundle *bundle = NULL;
+    pid_t parent = getpid();
+    char link[320];
+    pid_t pid;
+
+    (void)snprintf(link, sizeof(link), "%s/link", fix.root);
+    ck_assert_int_eq(symlink(fix.path, link), 0);
+    kernel_put(store, 1, 1000);
+    ck_fails(groat__bundle_open(link, &log, &bundle, &fix.error), GROAT_IO,
+             &fix.error, "is a store");
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        looker at = look_at_store();
+
+        _exit(holder_of(at.file, BYTE_OPEN) != parent);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+    groat__store_close(store);
+    ck_fails(groat__bundle_open(link, &log, &bundle, &fix.error), GROAT_IO,
+             &fix.error, "is a store");
+}
+END_TEST
+
+/* All stores of a file are made a child's own at once, and have locks then: as
+ * long as one were inherited, SQLite would take that one's for theirs. */
+START_TEST(a_file_that_is_open_twice)
+{
+    groat__store *one = fixture_open(&fix, MIB);
+    groat__store *two = fixture_open(&fix, MIB);
+    looker at;
+    wire w;
+    pid_t pid;
+
+    wire_make(&w);
+    kernel_put(one, 1, 1000);
+    ck_hit(two, 1);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        int wrong = kernel_get(one, 1) != ANSWER_RIGHT;
+        groat__store *three = fixture_open(&fix, MIB);
+
+        say(w.up[1]);
+        hear(w.down[0]);
+        kernel_put(two, 2, 1000);
+        groat__store_close(two);
+        wrong += kernel_get(one, 2) != ANSWER_RIGHT;
+        say(w.up[1]);
+        hear(w.down[0]);
+        groat__store_close(one);
+        wrong += kernel_get(three, 2) != ANSWER_RIGHT;
+        groat__store_close(three);
+        _exit(wrong + (fix.lines.len != 0));
+    }
+    for (int i = 0; i < 2; i++) {
+        hear(w.up[0]);
+        if (i == 0)
+            at = look_at_store();
+        ck_assert_int_eq(holder_of(at.file, BYTE_OPEN), pid);
+        ck_assert_int_eq(holder_of(at.index, BYTE_INDEX), pid);
+        say(w.down[1]);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+    ck_hit(one, 2);
+    groat__store_close(one);
+    groat__store_close(two);
+}
+END_TEST
+
+/* A connection that is not the store's cannot be closed: the child does without
+ * the file, and says so once. */
+START_TEST(a_file_that_others_have_open)
+{
+    /* Static: the child keeps what it may not free. */
+    static groat__store *store;
+    sqlite3 *db = NULL;
+    looker at;
+    wire w;
+    pid_t pid;
+
+    store = fixture_open(&fix, MIB);
+    wire_make(&w);
+    kernel_put(store, 1, 1000);
+    ck_assert_int_eq(sqlite3_open(fix.path, &db), SQLITE_OK);
+    ck_assert_int_eq(
+        sqlite3_exec(db, "SELECT count(*) FROM entry", NULL, NULL, NULL),
+        SQLITE_OK);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        groat__store *other = NULL;
+        int wrong = kernel_get(store, 1) != ANSWER_MISS;
+
+        wrong += kernel_get(store, 1) != ANSWER_MISS;
+        wrong += fixture_said(&fix, "had another connection during") != 1;
+        wrong += fixture_try(&fix, MIB, &other) != GROAT_IO;
+        wrong += strstr(fix.error.text, "when this process was forked") == NULL;
+        groat_error_clear(&fix.error);
+        say(w.up[1]);
+        hear(w.down[0]);
+        groat__store_close(store);
+        _exit(wrong);
+    }
+    hear(w.up[0]);
+    at = look_at_store();
+    ck_assert_int_eq(holder_of(at.file, BYTE_OPEN), 0);
+    ck_assert_int_eq(holder_of(at.index, BYTE_INDEX), 0);
+    say(w.down[1]);
+    ck_assert_int_eq(child_status(pid), 0);
+    (void)sqlite3_close(db);
+    ck_hit(store, 1);
+    groat__store_close(store);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite;
+    TCase *tests;
+
+    if (argc == 3 && strcmp(argv[1], "begin") == 0)
+        return begin_there(argv[2]);
+    suite = suite_create("fork");
+    tests = tcase_create("fork");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, the_parent_keeps_its_locks);
+    tcase_add_test(tests, the_child_has_its_own);
+    tcase_add_test(tests, a_store_is_no_bundle);
+    tcase_add_test(tests, a_file_that_is_open_twice);
+    tcase_add_test(tests, a_file_that_others_have_open);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
