@@ -102,6 +102,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/pool.h \
 	%D%/core/resident.c \
 	%D%/core/resident.h \
+	%D%/core/tally.h \
 	%D%/core/seal.c \
 	%D%/core/seal.h \
 	%D%/core/spec.c \

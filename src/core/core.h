@@ -22,6 +22,7 @@
 #include "core/resident.h"
 #include "core/seal.h"
 #include "core/table.h"
+#include "core/tally.h"
 #include "spec/key.h"
 #include "spec/param.h"
 #include "spec/render.h"
@@ -105,7 +106,7 @@ struct groat_context {
     groat__resident resident;
     char default_target[48];
     _Atomic(const char *) default_ready;
-    atomic_uint_fast64_t memory_hits;
+    groat__tally memory_hits;
     atomic_uint_fast64_t compiles;
 };
 
@@ -118,7 +119,7 @@ struct groat_kernel {
     atomic_bool direct; /* launches need no more than the device */
     atomic_bool launched;
     atomic_bool kept; /* stays loaded, whoever counts on it */
-    atomic_uint refs; /* the context's and its users'       */
+    atomic_uint refs; /* the context's and its users', with a bound */
     groat_context *context;
     atomic_uint_fast64_t used; /* after which load it was used last */
     /* With the context's lock held. */

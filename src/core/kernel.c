@@ -488,7 +488,7 @@ static groat_status find_or_make(groat_context *context,
     if (status != GROAT_OK)
         goto end_journey;
     if (flight == NULL) {
-        (void)atomic_fetch_add(&context->memory_hits, 1);
+        groat__tally_add(&context->memory_hits);
         if (origin != NULL)
             *origin = GROAT_FROM_MEMORY;
     } else {
@@ -532,10 +532,9 @@ static groat__kernel_name name_of_text(const char *spec, const char *target)
 /* When a get began whose time is to be known; 0 for the others. */
 static uint64_t sample(const groat_context *context)
 {
-    uint64_t hits =
-        atomic_load_explicit(&context->memory_hits, memory_order_relaxed);
-
-    return hits % GROAT__SAMPLED == 0 ? groat__now_ns() : 0;
+    return groat__tally_here(&context->memory_hits) % GROAT__SAMPLED == 0
+               ? groat__now_ns()
+               : 0;
 }
 
 /* What the table has, if it is loaded.  start: as of sample(). */
@@ -545,7 +544,7 @@ static bool give_hit(groat_context *context, uint64_t start,
 {
     if (kernel == NULL || !groat__resident_hold(kernel))
         return false;
-    (void)atomic_fetch_add(&context->memory_hits, 1);
+    groat__tally_add(&context->memory_hits);
     if (origin != NULL)
         *origin = GROAT_FROM_MEMORY;
     *out = kernel;
@@ -717,14 +716,15 @@ groat_kernel *groat_kernel_lookup_spec(const groat_spec *spec)
 
 groat_kernel *groat_kernel_retain(groat_kernel *kernel)
 {
-    (void)atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed);
+    if (groat__resident_counts(kernel))
+        (void)atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed);
     return kernel;
 }
 
 void groat_kernel_release(groat_kernel *kernel)
 {
     /* The context's own count keeps the handle until groat_close. */
-    if (kernel != NULL &&
+    if (kernel != NULL && groat__resident_counts(kernel) &&
         atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release) == 2)
         groat__resident_sweep(kernel->context);
 }

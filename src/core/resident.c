@@ -22,6 +22,11 @@
 /* A flag in the count: the module is not there, or about to go. */
 static const unsigned gone_flag = 1u << 31;
 
+bool groat__resident_counts(const groat_kernel *kernel)
+{
+    return kernel->context->resident.max_bytes != 0;
+}
+
 bool groat__resident_is_loaded(const groat_kernel *kernel)
 {
     return (atomic_load(&kernel->refs) & gone_flag) == 0;
@@ -163,10 +168,8 @@ groat_kernel *groat__resident_look(groat_kernel *kernel)
 
 bool groat__resident_hold(groat_kernel *kernel)
 {
-    if (kernel->context->resident.max_bytes == 0) {
-        (void)groat_kernel_retain(kernel);
+    if (!groat__resident_counts(kernel))
         return true;
-    }
     use(kernel);
     return (atomic_fetch_add(&kernel->refs, 1) & gone_flag) == 0 ||
            settle(kernel);
@@ -174,7 +177,8 @@ bool groat__resident_hold(groat_kernel *kernel)
 
 void groat__resident_drop(groat_kernel *kernel)
 {
-    (void)atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release);
+    if (groat__resident_counts(kernel))
+        (void)atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release);
 }
 
 /* A get of its values gives the same handle: the key is the same. */

@@ -34,6 +34,9 @@ void groat__resident_add(groat_kernel *kernel, groat__module *module,
  * moments, and asks the driver. */
 void groat__resident_sweep(groat_context *context);
 
+/* Whether users are counted: without a bound nothing is unloaded, and threads
+ * that get one kernel at once need not all write to one place. */
+bool groat__resident_counts(const groat_kernel *kernel);
 bool groat__resident_is_loaded(const groat_kernel *kernel);
 /* A kernel that may be NULL, if it is loaded; no count is taken. */
 groat_kernel *groat__resident_look(groat_kernel *kernel);

@@ -160,7 +160,9 @@ static groat_kernel *take_fallback(fallback *f)
     for (;;) {
         groat_kernel *kernel = atomic_load(&f->kernel);
 
-        (void)atomic_fetch_add(&kernel->refs, 1);
+        /* Before the next look, for all threads: no relaxed retain. */
+        if (groat__resident_counts(kernel))
+            (void)atomic_fetch_add(&kernel->refs, 1);
         if (atomic_load(&f->kernel) == kernel)
             return kernel;
         groat__resident_drop(kernel);

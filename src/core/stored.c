@@ -45,7 +45,7 @@ groat_status groat_cache_stat_get(groat_context *context,
         status = groat__store_stat(context->store, &found, error);
     if (status != GROAT_OK)
         return status;
-    found.memory_hits = atomic_load(&context->memory_hits);
+    found.memory_hits = groat__tally_sum(&context->memory_hits);
     found.compiles = atomic_load(&context->compiles);
     found.sealed = atomic_load(&context->seal.misses);
     found.refusals = atomic_load(&context->failures.answers);

@@ -102,6 +102,7 @@ START_TEST(each_key_is_compiled_once)
 
     if (_i == 1)
         options.flags = GROAT_OPEN_NO_DISK;
+    options.loaded_max_bytes = UINT64_MAX; /* users are counted */
     context = rig_open_with(&fix, &options);
     run_workers(context, workers, THREADS, get_all, NULL, NULL);
     for (unsigned i = 0; i < THREADS; i++) {

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tally.h - a count that many threads add to at once: a part for each CPU, on
+ * cache lines of their own, so that one core's adding does not wait for
+ * another's.  No lock, no call of the system.
+ */
+#ifndef GROAT_CORE_TALLY_H
+#define GROAT_CORE_TALLY_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { GROAT__TALLY_PARTS = 64, GROAT__TALLY_LINE = 64 };
+
+/* Starts as zeros. */
+typedef struct groat__tally {
+    struct {
+        atomic_uint_fast64_t count;
+        char apart[GROAT__TALLY_LINE - sizeof(atomic_uint_fast64_t)];
+    } part[GROAT__TALLY_PARTS];
+} groat__tally;
+
+/* The part of the CPU that runs the thread now; CPUs share one where they are
+ * more, or have no numbers. */
+static inline unsigned groat__tally_own(void)
+{
+    int cpu = sched_getcpu();
+
+    return cpu < 0 ? 0 : (unsigned)cpu % GROAT__TALLY_PARTS;
+}
+
+static inline void groat__tally_add(groat__tally *tally)
+{
+    (void)atomic_fetch_add_explicit(&tally->part[groat__tally_own()].count, 1,
+                                    memory_order_relaxed);
+}
+
+/* What the part of this CPU has. */
+static inline uint64_t groat__tally_here(const groat__tally *tally)
+{
+    return atomic_load_explicit(&tally->part[groat__tally_own()].count,
+                                memory_order_relaxed);
+}
+
+static inline uint64_t groat__tally_sum(const groat__tally *tally)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < GROAT__TALLY_PARTS; i++)
+        sum +=
+            atomic_load_explicit(&tally->part[i].count, memory_order_relaxed);
+    return sum;
+}
+
+#endif
