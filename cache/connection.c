@@ -6,8 +6,9 @@
  *
  * Invariant: db is NULL or belongs to the file (device, inode), whose schema
  * is schema.sql to the byte; no transaction is open when the store is
- * unlocked.  A file is taken for damaged, and set aside, on SQLite's word or
- * for a foreign schema; any other failure leaves it where it is.
+ * unlocked.  A file is taken for damaged, and set aside, when two connections
+ * in turn find it so: SQLite says so, or the schema is foreign.  Any other
+ * failure leaves it where it is.
  * Locking: one mutex per store around everything; lines are logged after it
  * is released.
  */
@@ -28,6 +29,10 @@ typedef enum verdict {
     VERDICT_DAMAGED,
     VERDICT_UNUSABLE /* locked, unreadable, of a newer groat */
 } verdict;
+
+/* How often a file must look damaged before it is taken for that.  A read that
+ * fails once, and an open for writing that does, look the same. */
+enum { LOOKS = 2 };
 
 static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -347,9 +352,11 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
                                     groat_error *error)
 {
     groat_status status = GROAT_OK;
-    verdict result = damaged ? VERDICT_DAMAGED : VERDICT_UNUSABLE;
+    verdict result = VERDICT_DAMAGED;
     const char *network = NULL;
     char *resolved = NULL;
+    int bad = damaged ? LOOKS : 0;
+    bool aside = false;
     int lock;
 
     /* The folder may have been removed under a store that is open. */
@@ -358,17 +365,19 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
         return status;
     free(resolved);
     lock = groat__place_lock(store->dir, store->busy_ms);
-    for (int i = 0; i < 2 && result != VERDICT_GOOD; i++) {
-        if (result == VERDICT_DAMAGED)
+    while (result == VERDICT_DAMAGED && (bad < LOOKS || !aside)) {
+        if (bad >= LOOKS) {
             status = set_aside(store, error);
+            aside = true;
+            bad = 0;
+        }
         if (status == GROAT_OK)
             status = groat__place_file(store->path, &store->device,
                                        &store->inode, error);
         if (status != GROAT_OK)
             break;
         result = connect_file(store, error);
-        if (result == VERDICT_UNUSABLE)
-            break;
+        bad++;
     }
     groat__place_unlock(lock);
     if (status == GROAT_OK && result != VERDICT_GOOD)
@@ -411,8 +420,10 @@ static groat_status reconnect(groat__store *store, bool damaged,
 
 groat_status groat__connection_ready(groat__store *store, groat_error *error)
 {
+    /* One that could only be read may be writable by now. */
     if (store->db != NULL &&
-        !groat__place_moved(store->path, store->device, store->inode))
+        !groat__place_moved(store->path, store->device, store->inode) &&
+        !(store->read_only && groat__place_writable(store->path)))
         return GROAT_OK;
     return reconnect(store, false, error);
 }
@@ -498,10 +509,16 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
                      doing, groat__handle_words(store->db, rc), rc);
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    if (is_damage(rc) || hides_damage(store, rc))
-        return reconnect(store, true, NULL) == GROAT_OK;
-    if (groat__place_moved(store->path, store->device, store->inode))
+    if (groat__place_moved(store->path, store->device, store->inode)) {
+        store->doubted = false;
         return reconnect(store, false, NULL) == GROAT_OK;
+    }
+    if (is_damage(rc) || hides_damage(store, rc)) {
+        bool again = store->doubted;
+
+        store->doubted = !again;
+        return reconnect(store, again, NULL) == GROAT_OK;
+    }
     /* Whoever holds the lock that long may be stopped: the next calls do not
      * wait as long, until one succeeds. */
     if (is_busy(rc))

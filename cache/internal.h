@@ -151,6 +151,7 @@ struct groat__store {
     int64_t page_bytes;
     bool read_only;
     bool suspected; /* a FULL has made us check the pages already */
+    bool doubted;   /* a call has found damage, and none done well since */
     bool impatient; /* busy timeout cut down since another kept us waiting */
     unsigned said;  /* bits of groat__note */
     groat__str pending; /* lines to log once unlocked */
@@ -191,7 +192,8 @@ int groat__place_lock(const char *dir, int wait_ms);
 void groat__place_unlock(int fd);
 
 /* Makes an empty 0600 file where there is none; else checks that it is a
- * regular file of ours that only we may write. */
+ * regular file of ours that only we may write.  What lies beside one that we
+ * may write is made so, too. */
 groat_status groat__place_file(const char *path, dev_t *device, ino_t *inode,
                                groat_error *error);
 

@@ -149,6 +149,21 @@ static groat_status make_file(const char *path, groat_error *error)
     return status;
 }
 
+/* SQLite gives companions the mode that the file has when it makes them: one
+ * made beside a file that could only be read would keep that from being
+ * written for good. */
+static void mend_companion(const char *path, const char *suffix)
+{
+    groat__str name = {0};
+    struct stat st;
+
+    groat__str_addf(&name, "%s%s", path, suffix);
+    if (!name.failed && lstat(name.data, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_uid == geteuid() && (st.st_mode & 0777) != 0600)
+        (void)chmod(name.data, 0600);
+    groat__str_free(&name);
+}
+
 groat_status groat__place_file(const char *path, dev_t *device, ino_t *inode,
                                groat_error *error)
 {
@@ -177,6 +192,10 @@ groat_status groat__place_file(const char *path, dev_t *device, ino_t *inode,
     if ((st.st_mode & 077) != 0 && chmod(path, st.st_mode & 0700) != 0)
         return groat__fail(error, GROAT_IO, "cannot chmod 600 %s: %s", path,
                            strerror(errno));
+    if ((st.st_mode & 0600) == 0600) {
+        mend_companion(path, "-wal");
+        mend_companion(path, "-shm");
+    }
     *device = st.st_dev;
     *inode = st.st_ino;
     return GROAT_OK;

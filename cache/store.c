@@ -18,6 +18,10 @@
 
 #include "base/error.h"
 
+/* Of a get or a put: on the file as it was opened, when it looked damaged on
+ * another connection, and when it was set aside on the one in its place. */
+enum { TRIES = 3 };
+
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
 {
     sqlite3_stmt *drop = store->statements[GROAT__SQL_DROP];
@@ -248,9 +252,9 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
         (void)groat__connection_fault(store, rc, "dropping an entry");
 }
 
-/* Looks a key up with the store locked. */
+/* Looks a key up with the store locked.  *again: another look may do better. */
 static bool lookup(groat__store *store, const groat__digest *key,
-                   const char *identity, groat__store_blob *out)
+                   const char *identity, groat__store_blob *out, bool *again)
 {
     sqlite3_stmt *get = store->statements[GROAT__SQL_GET];
     groat__finding found = GROAT__ROW_NONE;
@@ -265,9 +269,13 @@ static bool lookup(groat__store *store, const groat__digest *key,
             found == GROAT__ROW_GOOD ? groat__row_copy(&row, out) : SQLITE_DONE;
     }
     (void)sqlite3_reset(get);
-    if (rc != SQLITE_OK && rc != SQLITE_DONE)
-        (void)groat__connection_fault(store, rc, "get");
-    else if (found == GROAT__ROW_DAMAGED || found == GROAT__ROW_MISTAKEN)
+    *again = false;
+    if (rc != SQLITE_OK && rc != SQLITE_DONE) {
+        *again = groat__connection_fault(store, rc, "get");
+        return false;
+    }
+    store->doubted = false;
+    if (found == GROAT__ROW_DAMAGED || found == GROAT__ROW_MISTAKEN)
         drop_bad(store, key, row.id, found == GROAT__ROW_MISTAKEN);
     return rc == SQLITE_OK;
 }
@@ -275,8 +283,11 @@ static bool lookup(groat__store *store, const groat__digest *key,
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out)
 {
-    bool hit = store->db != NULL && lookup(store, key, identity, out);
+    bool again = true;
+    bool hit = false;
 
+    for (int i = 0; i < TRIES && again && store->db != NULL; i++)
+        hit = lookup(store, key, identity, out, &again);
     if (hit) {
         store->hits++;
         groat__stamp_use(store, groat__row_id(key));
@@ -330,6 +341,7 @@ static int write_row(groat__store *store, const groat__row *row)
     if (rc != SQLITE_OK)
         return rc;
     store->evictions += dropped;
+    store->doubted = false;
     groat__connection_hurry(store, false);
     return dropped > 0 ? groat__gc_shrink(store) : SQLITE_OK;
 }
@@ -342,6 +354,7 @@ static bool is_oversize(int rc)
 static void put_row(groat__store *store, const groat__row *row)
 {
     uint64_t size = row->bytes + row->identity_len + row->log_len;
+    bool fits = size <= store->max_bytes && size <= INT_MAX / 2;
     int rc = SQLITE_TOOBIG;
 
     if (groat__connection_ready(store, NULL) != GROAT_OK)
@@ -353,12 +366,12 @@ static void put_row(groat__store *store, const groat__row *row)
                          store->path);
         return;
     }
-    if (size <= store->max_bytes && size <= INT_MAX / 2)
+    for (int i = 0; i < TRIES && fits && rc != SQLITE_OK; i++) {
         rc = write_row(store, row);
-    if (rc != SQLITE_OK && !is_oversize(rc)) {
-        if (!groat__connection_fault(store, rc, "put"))
+        if (is_oversize(rc))
+            break;
+        if (rc != SQLITE_OK && !groat__connection_fault(store, rc, "put"))
             return;
-        rc = write_row(store, row);
     }
     if (is_oversize(rc)) {
         if (sqlite3_get_autocommit(store->db) == 0)
@@ -369,8 +382,6 @@ static void put_row(groat__store *store, const groat__row *row)
                          "GROAT_CACHE_MAX_BYTES; said once",
                          (unsigned long long)size,
                          (unsigned long long)store->max_bytes);
-    } else if (rc != SQLITE_OK) {
-        (void)groat__connection_fault(store, rc, "put");
     }
 }
 

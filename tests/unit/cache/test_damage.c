@@ -491,6 +491,35 @@ START_TEST(test_truncated_under_an_open_store)
 }
 END_TEST
 
+/* What a call that has failed so leaves: the file is there to be asked again,
+ * or the next one. */
+static void find_damage(groat__store *store)
+{
+    (void)pthread_mutex_lock(&store->mutex);
+    ck_assert(groat__connection_fault(store, SQLITE_CORRUPT, "a test"));
+    groat__store_leave(store);
+}
+
+/* A read that fails once looks like damage: it costs a look, not the file. */
+START_TEST(test_damage_that_is_none)
+{
+    groat__store *store;
+
+    make_small();
+    store = fixture_open(&fix, 4 * MIB);
+    for (int round = 0; round < 3; round++) {
+        find_damage(store);
+        ck_assert_int_eq(count_hits(store), SMALL);
+        find_damage(store);
+        kernel_put(store, 100, 1000);
+    }
+    ck_assert_int_eq(count_aside(NULL, 0), 0);
+    ck_assert_int_eq(fixture_said(&fix, "a test failed"), 1);
+    ck_assert_uint_eq(kernel_stat(store).faults, 6);
+    groat__store_close(store);
+}
+END_TEST
+
 /* Two stores find the same damage: the second must not take away what the
  * first has put in its place. */
 START_TEST(test_two_stores_set_one_file_aside)
@@ -501,13 +530,12 @@ START_TEST(test_two_stores_set_one_file_aside)
     make_small();
     one = fixture_open(&fix, 4 * MIB);
     two = fixture_open(&fix, 4 * MIB);
-    (void)pthread_mutex_lock(&one->mutex);
-    ck_assert(groat__connection_fault(one, SQLITE_CORRUPT, "a test"));
-    groat__store_leave(one);
+    find_damage(one);
+    ck_assert_int_eq(fixture_said(&fix, "set aside"), 0);
+    find_damage(one);
     fill_small(one);
-    (void)pthread_mutex_lock(&two->mutex);
-    ck_assert(groat__connection_fault(two, SQLITE_CORRUPT, "a test"));
-    groat__store_leave(two);
+    find_damage(two);
+    find_damage(two);
     ck_assert_int_eq(fixture_said(&fix, "set aside"), 1);
     ck_assert_int_eq(count_hits(one), SMALL);
     ck_assert_int_eq(count_hits(two), SMALL);
@@ -710,6 +738,33 @@ static int work_with_read_only_file(void)
     return wrong == 0 ? 0 : 3;
 }
 
+/* What could only be read takes puts again when it can be written. */
+static int work_with_file_made_writable(void)
+{
+    groat__store *store = NULL;
+    int wrong = 0;
+
+    if (fixture_try(&fix, 4 * MIB, &store) != GROAT_OK || !store->read_only)
+        return 1;
+    kernel_put(store, 100, 1000);
+    wrong += kernel_get(store, 100) != ANSWER_MISS;
+    wrong += chmod(fix.path, 0600) != 0;
+    kernel_put(store, 100, 1000);
+    wrong += kernel_get(store, 100) != ANSWER_RIGHT;
+    for (unsigned i = 0; i < SMALL; i++)
+        wrong += kernel_get(store, i) != ANSWER_RIGHT;
+    groat__store_close(store);
+    return wrong == 0 ? 0 : 2;
+}
+
+START_TEST(test_file_made_writable)
+{
+    make_small();
+    ck_assert_int_eq(chmod(fix.path, 0400), 0);
+    ck_assert_int_eq(fixture_as_nobody(&fix, work_with_file_made_writable), 0);
+}
+END_TEST
+
 START_TEST(test_read_only_file)
 {
     make_small();
@@ -739,6 +794,7 @@ int main(void)
     tcase_add_test(tcase, test_deleted_under_an_open_store);
     tcase_add_test(tcase, test_replaced_under_an_open_store);
     tcase_add_loop_test(tcase, test_truncated_under_an_open_store, 0, 4);
+    tcase_add_test(tcase, test_damage_that_is_none);
     tcase_add_test(tcase, test_two_stores_set_one_file_aside);
     tcase_add_test(tcase, test_locked_by_another);
     tcase_add_test(tcase, test_verify_while_locked);
@@ -747,6 +803,7 @@ int main(void)
     tcase_add_test(tcase, test_full_disk);
     tcase_add_test(tcase, test_no_folder_any_more);
     tcase_add_test(tcase, test_read_only_folder);
+    tcase_add_test(tcase, test_file_made_writable);
     tcase_add_test(tcase, test_read_only_file);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
