@@ -125,6 +125,9 @@ void groat__bundle_close(groat__bundle *bundle);
 bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
 
+/* What a get gave is of no use to the driver: a fault. */
+void groat__bundle_refused(groat__bundle *bundle);
+
 /* What a bundle has answered; NULL: nothing. */
 typedef struct groat__bundle_counts {
     uint64_t hits, misses, faults;

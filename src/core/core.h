@@ -216,9 +216,10 @@ const char *groat__machine_known(groat_context *context,
 void groat__layers_open(groat_context *context, const groat_options *options,
                         const char *names, const char *trust);
 void groat__layers_close(groat__layers *layers);
-/* The first bundle that has a key. */
-bool groat__layers_get(groat_context *context, const groat__digest *key,
-                       const char *identity, groat__store_blob *out);
+/* The first bundle that has a key; NULL: none. */
+groat__bundle *groat__layers_get(groat_context *context,
+                                 const groat__digest *key, const char *identity,
+                                 groat__store_blob *out);
 /* Adds the bundles' part. */
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
 

@@ -32,7 +32,7 @@ static bool is_in_bundle(groat_context *context, const groat__digest *key,
                          const char *identity)
 {
     groat__store_blob blob = {0};
-    bool found = groat__layers_get(context, key, identity, &blob);
+    bool found = groat__layers_get(context, key, identity, &blob) != NULL;
 
     if (found)
         groat__store_blob_free(&blob);
