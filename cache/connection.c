@@ -207,6 +207,13 @@ static int make_schema(sqlite3 *db)
     return rc;
 }
 
+/* Locks that fail, though nobody has them.  SQLite finds that out by trying for
+ * ten seconds. */
+static bool is_lockless(int rc)
+{
+    return (rc & 0xff) == SQLITE_PROTOCOL;
+}
+
 /* SQLite does not always call its busy handler when it switches to WAL. */
 static int switch_to_wal(sqlite3 *db, int busy_ms)
 {
@@ -214,7 +221,7 @@ static int switch_to_wal(sqlite3 *db, int busy_ms)
 
     for (int waited = 0;; waited += 5) {
         rc = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-        if (!is_busy(rc) || waited >= busy_ms)
+        if (!is_busy(rc) || is_lockless(rc) || waited >= busy_ms)
             return rc;
         (void)sqlite3_sleep(5);
     }
@@ -227,21 +234,37 @@ static verdict judge(int rc)
     return is_damage(rc) ? VERDICT_DAMAGED : VERDICT_UNUSABLE;
 }
 
-/* The verdict on what the header says; an empty file gets the schema.  A
- * damaged version number is told from a newer groat's by its size. */
+/* Whether a groat that knows more steps of the schema has written the file.
+ * Each step changes a table, so a number beyond ours over tables that are ours
+ * to the byte is a damaged one. */
+static int judge_version(sqlite3 *db, int64_t version, bool *newer)
+{
+    bool same = false;
+    int rc = SQLITE_OK;
+
+    *newer = version > GROAT__STORE_SCHEMA && version < 1000;
+    if (*newer)
+        rc = compare_schema(db, &same);
+    *newer = *newer && !same;
+    return rc;
+}
+
+/* The verdict on what the header says; an empty file gets the schema. */
 static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
                             groat_error *error)
 {
     int64_t id = 0;
     int64_t version = 0;
     int64_t items = 0;
+    bool newer = false;
     bool empty;
     int rc = groat__handle_number(db, "PRAGMA application_id", &id);
 
     if (rc == SQLITE_OK)
         rc = groat__handle_number(db, "PRAGMA user_version", &version);
-    if (rc == SQLITE_OK && id == GROAT__STORE_ID &&
-        version > GROAT__STORE_SCHEMA && version < 1000) {
+    if (rc == SQLITE_OK && id == GROAT__STORE_ID)
+        rc = judge_version(db, version, &newer);
+    if (rc == SQLITE_OK && newer) {
         (void)groat__fail(error, GROAT_IO,
                           "%s: written by a newer groat (schema %lld, this "
                           "one reads %d); set GROAT_CACHE_DIR to another "
@@ -348,6 +371,16 @@ static groat_status set_aside(groat__store *store, groat_error *error)
     return GROAT_OK;
 }
 
+/* What was there and is empty had been cut short, or its maker was killed:
+ * makers hold the lock of the folder until it is a store. */
+static bool is_hollow(const groat__store *store)
+{
+    struct stat st;
+
+    return lstat(store->path, &st) == 0 && S_ISREG(st.st_mode) &&
+           st.st_size == 0;
+}
+
 groat_status groat__connection_open(groat__store *store, bool damaged,
                                     groat_error *error)
 {
@@ -357,6 +390,7 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
     char *resolved = NULL;
     int bad = damaged ? LOOKS : 0;
     bool aside = false;
+    bool hollow;
     int lock;
 
     /* The folder may have been removed under a store that is open. */
@@ -365,8 +399,11 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
         return status;
     free(resolved);
     lock = groat__place_lock(store->dir, store->busy_ms);
+    hollow = is_hollow(store);
     while (result == VERDICT_DAMAGED && (bad < LOOKS || !aside)) {
         if (bad >= LOOKS) {
+            /* Of one that a call has found, that call was counted. */
+            store->faults += damaged ? 0 : 1;
             status = set_aside(store, error);
             aside = true;
             bad = 0;
@@ -384,6 +421,12 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
         status = GROAT_IO;
     else if (status == GROAT_OK)
         groat_error_clear(error);
+    if (status == GROAT_OK && hollow) {
+        store->faults++;
+        groat__store_say(store, GROAT__NOTE_ALWAYS,
+                         "the file was empty: cut short, or left so by a "
+                         "process that was killed; a new store is made in it");
+    }
     return status;
 }
 
@@ -399,6 +442,11 @@ void groat__connection_close(groat__store *store)
     store->impatient = false;
 }
 
+static void rest(groat__store *store)
+{
+    store->rest_until = groat__lease_now() + GROAT__STORE_REST_MS;
+}
+
 /* Another try at a file, after the one at hand was closed. */
 static groat_status reconnect(groat__store *store, bool damaged,
                               groat_error *error)
@@ -409,6 +457,8 @@ static groat_status reconnect(groat__store *store, bool damaged,
     groat__connection_close(store);
     status = groat__connection_open(store, damaged, &own);
     if (status != GROAT_OK) {
+        if (is_lockless(own.vendor_code))
+            rest(store);
         store->faults++;
         groat__store_say(store, GROAT__NOTE_IO,
                          "kernels are kept in memory only: %s", own.text);
@@ -420,6 +470,13 @@ static groat_status reconnect(groat__store *store, bool damaged,
 
 groat_status groat__connection_ready(groat__store *store, groat_error *error)
 {
+    if (store->db == NULL && groat__lease_now() < store->rest_until) {
+        store->faults++;
+        return groat__fail(error, GROAT_IO,
+                           "%s cannot be locked; it is tried again within %d "
+                           "seconds",
+                           store->path, GROAT__STORE_REST_MS / 1000);
+    }
     /* One that could only be read may be writable by now. */
     if (store->db != NULL &&
         !groat__place_moved(store->path, store->device, store->inode) &&
@@ -518,6 +575,11 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
 
         store->doubted = !again;
         return reconnect(store, again, NULL) == GROAT_OK;
+    }
+    if (is_lockless(rc)) {
+        groat__connection_close(store);
+        rest(store);
+        return false;
     }
     /* Whoever holds the lock that long may be stopped: the next calls do not
      * wait as long, until one succeeds. */

@@ -36,6 +36,7 @@ enum {
     GROAT__STORE_SCHEMA = 3,
     GROAT__STORE_ID = 0x67726f74, /* application_id of schema.sql       */
     GROAT__STORE_BUSY_MS = 2000,  /* longest wait for another process   */
+    GROAT__STORE_REST_MS = 60000, /* without locks, until the next try  */
     GROAT__STORE_SLOTS = 1024,    /* stamps that wait in memory         */
     GROAT__FACTS = 6,             /* numbers of groat_facts             */
     GROAT__STORE_WAYS = 8,        /* places among them for one row      */
@@ -153,7 +154,8 @@ struct groat__store {
     bool suspected; /* a FULL has made us check the pages already */
     bool doubted;   /* a call has found damage, and none done well since */
     bool impatient; /* busy timeout cut down since another kept us waiting */
-    unsigned said;  /* bits of groat__note */
+    int64_t rest_until; /* groat__lease_now() before which no file is opened */
+    unsigned said;      /* bits of groat__note */
     groat__str pending; /* lines to log once unlocked */
     int64_t last_us;    /* newest stamp given: stamps of a store ascend */
     bool stamped;       /* some stamp waits */

@@ -249,7 +249,6 @@ START_TEST(test_header_bytes)
     groat__store *store = NULL;
     char *data = NULL;
     size_t bytes = 0;
-    int refused = 0;
 
     make_small();
     ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
@@ -260,16 +259,10 @@ START_TEST(test_header_bytes)
         data[at] = (char)values[_i];
         file_write(fix.path, data, bytes);
         data[at] = before;
-        /* A number that a newer groat could have written is left alone. */
-        if (fixture_try(&fix, 4 * MIB, &store) != GROAT_OK) {
-            ck_assert_ptr_nonnull(strstr(fix.error.text, "newer groat"));
-            refused++;
-            continue;
-        }
+        store = fixture_open(&fix, 4 * MIB);
         ck_recovers(store);
         groat__store_close(store);
     }
-    ck_assert_int_eq(refused, values[_i] != 0);
     free(data);
 }
 END_TEST
@@ -392,6 +385,7 @@ START_TEST(test_foreign_schema)
         "PRAGMA application_id = 1",
         "PRAGMA user_version = 0",
         "PRAGMA user_version = 123456789",
+        "PRAGMA user_version = 7", /* one bit; the tables are ours */
     };
     groat__store *store;
 
@@ -416,7 +410,7 @@ START_TEST(test_newer_schema)
     size_t bytes = 0;
 
     make_small();
-    outside_once(fix.path, "PRAGMA user_version = 4");
+    outside_once(fix.path, "PRAGMA user_version = 4; CREATE TABLE more (x)");
     ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
                      GROAT_OK);
     before = groat__hash128(data, bytes);
@@ -431,7 +425,7 @@ START_TEST(test_newer_schema)
     free(data);
     ck_assert_mem_eq(&before, &after, sizeof(after));
     ck_assert_int_eq(count_aside(NULL, 0), 0);
-    outside_once(fix.path, "PRAGMA user_version = 3");
+    outside_once(fix.path, "PRAGMA user_version = 3; DROP TABLE more");
     store = fixture_open(&fix, 4 * MIB);
     ck_assert_int_eq(count_hits(store), SMALL);
     groat__store_close(store);
@@ -568,6 +562,33 @@ START_TEST(test_locked_by_another)
     (void)sqlite3_close(db);
     kernel_put(store, 2, 100);
     ck_hit(store, 2);
+    groat__store_close(store);
+}
+END_TEST
+
+/* SQLite takes ten seconds to call it that: asked again, but not by each. */
+START_TEST(test_no_locks_to_be_had)
+{
+    groat__store *store = fixture_open(&fix, 4 * MIB);
+    groat_cache_stat stat;
+
+    fill_small(store);
+    (void)pthread_mutex_lock(&store->mutex);
+    ck_assert(!groat__connection_fault(store, SQLITE_PROTOCOL, "a test"));
+    groat__store_leave(store);
+    ck_assert_ptr_null(store->db);
+    kernel_put(store, 100, 1000);
+    ck_miss(store, 1);
+    ck_claim(store, 101, GROAT__CLAIM_NONE);
+    ck_assert_int_eq(groat__store_stat(store, &stat, &fix.error), GROAT_IO);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "cannot be locked"));
+    groat_error_clear(&fix.error);
+    ck_assert_uint_eq(store->faults, 4);
+    ck_assert_int_eq(fixture_said(&fix, "a test failed"), 1);
+    store->rest_until = groat__lease_now();
+    kernel_put(store, 100, 1000);
+    ck_assert_int_eq(count_hits(store), SMALL);
+    ck_hit(store, 100);
     groat__store_close(store);
 }
 END_TEST
@@ -789,7 +810,7 @@ int main(void)
     tcase_add_test(tcase, test_garbage_file);
     tcase_add_loop_test(tcase, test_each_page_corrupted, 0, 4);
     tcase_add_loop_test(tcase, test_each_page_corrupted_while_open, 0, 2);
-    tcase_add_loop_test(tcase, test_foreign_schema, 0, 8);
+    tcase_add_loop_test(tcase, test_foreign_schema, 0, 9);
     tcase_add_test(tcase, test_newer_schema);
     tcase_add_test(tcase, test_deleted_under_an_open_store);
     tcase_add_test(tcase, test_replaced_under_an_open_store);
@@ -797,6 +818,7 @@ int main(void)
     tcase_add_test(tcase, test_damage_that_is_none);
     tcase_add_test(tcase, test_two_stores_set_one_file_aside);
     tcase_add_test(tcase, test_locked_by_another);
+    tcase_add_test(tcase, test_no_locks_to_be_had);
     tcase_add_test(tcase, test_verify_while_locked);
     tcase_add_test(tcase, test_locked_at_open);
     tcase_add_test(tcase, test_full_database);
