@@ -41,8 +41,9 @@ void groat__store_blob_free(groat__store_blob *blob);
  * under a new name (named once in the log) and replaced; one that can only be
  * read is read, and puts are dropped.  A file of a newer schema, a folder of
  * another owner, world-writable, or one that cannot be made is IO with a text
- * that names path and remedy: the caller then goes on in memory.  Free with
- * close. */
+ * that names path and remedy: the caller then goes on in memory.  What may
+ * pass, as a lock or a full disk, is no error: later calls try again.  Free
+ * with close. */
 groat_status groat__store_open(const groat__store_options *options,
                                groat__store **out, groat_error *error);
 /* Writes the times of last use that wait in memory.  NULL is allowed. */

@@ -185,6 +185,7 @@ static int open_handle(const groat__store *store, sqlite3 **out)
     if (rc != SQLITE_OK)
         return rc;
     groat__handle_harden(*out);
+    groat__handle_keep_wal(*out, true); /* until it is known to be good */
     (void)sqlite3_busy_timeout(*out, store->busy_ms);
     return sqlite3_exec(*out, settings, NULL, NULL, NULL);
 }
@@ -214,14 +215,16 @@ static bool is_lockless(int rc)
     return (rc & 0xff) == SQLITE_PROTOCOL;
 }
 
-/* SQLite does not always call its busy handler when it switches to WAL. */
+/* SQLite does not always call its busy handler when it switches to WAL, and at
+ * other times it does so in each try. */
 static int switch_to_wal(sqlite3 *db, int busy_ms)
 {
+    int64_t end = groat__lease_now() + busy_ms;
     int rc;
 
-    for (int waited = 0;; waited += 5) {
+    for (;;) {
         rc = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-        if (!is_busy(rc) || is_lockless(rc) || waited >= busy_ms)
+        if (!is_busy(rc) || is_lockless(rc) || groat__lease_now() >= end)
             return rc;
         (void)sqlite3_sleep(5);
     }
@@ -270,6 +273,7 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
                           "one reads %d); set GROAT_CACHE_DIR to another "
                           "folder or remove the file",
                           store->path, (long long)version, GROAT__STORE_SCHEMA);
+        groat__handle_keep_wal(db, false); /* it could be read */
         return VERDICT_UNUSABLE;
     }
     if (rc == SQLITE_OK)
@@ -340,8 +344,10 @@ static verdict connect_file(groat__store *store, groat_error *error)
     if (rc == SQLITE_OK)
         rc = prepare_all(store, db);
     store->db = db;
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK) {
+        groat__handle_keep_wal(db, false);
         return VERDICT_GOOD;
+    }
 close_db:
     (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_open_v2", rc,
                              "cannot use %s: %s (SQLite %d); if its folder "
@@ -442,9 +448,45 @@ void groat__connection_close(groat__store *store)
     store->impatient = false;
 }
 
+/* Closes a connection that has failed, or whose file has gone. */
+static void drop(groat__store *store)
+{
+    if (store->db != NULL)
+        groat__handle_keep_wal(store->db, true);
+    groat__connection_close(store);
+}
+
 static void rest(groat__store *store)
 {
     store->rest_until = groat__lease_now() + GROAT__STORE_REST_MS;
+}
+
+/* There is no file to use now.  Where finding that out takes long, it is not
+ * tried again by the next call. */
+static void do_without(groat__store *store, const groat_error *why)
+{
+    if (is_busy(why->vendor_code))
+        rest(store);
+    store->faults++;
+    groat__store_say(store, GROAT__NOTE_IO,
+                     "kernels are kept in memory only: %s", why->text);
+}
+
+groat_status groat__connection_first(groat__store *store, groat_error *error)
+{
+    groat_error own = GROAT_ERROR_INIT;
+    groat_status status = groat__connection_open(store, false, &own);
+    int rc = own.vendor_code & 0xff;
+
+    if (status != GROAT_OK &&
+        (is_busy(rc) || rc == SQLITE_IOERR || rc == SQLITE_FULL)) {
+        do_without(store, &own);
+        status = GROAT_OK;
+    }
+    if (status != GROAT_OK)
+        groat__error_copy(error, &own);
+    groat_error_clear(&own);
+    return status;
 }
 
 /* Another try at a file, after the one at hand was closed. */
@@ -454,14 +496,10 @@ static groat_status reconnect(groat__store *store, bool damaged,
     groat_error own = GROAT_ERROR_INIT;
     groat_status status;
 
-    groat__connection_close(store);
+    drop(store);
     status = groat__connection_open(store, damaged, &own);
     if (status != GROAT_OK) {
-        if (is_lockless(own.vendor_code))
-            rest(store);
-        store->faults++;
-        groat__store_say(store, GROAT__NOTE_IO,
-                         "kernels are kept in memory only: %s", own.text);
+        do_without(store, &own);
         groat__error_copy(error, &own);
     }
     groat_error_clear(&own);
@@ -577,7 +615,7 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
         return reconnect(store, again, NULL) == GROAT_OK;
     }
     if (is_lockless(rc)) {
-        groat__connection_close(store);
+        drop(store);
         rest(store);
         return false;
     }

@@ -28,8 +28,7 @@
 static void take_over(groat__store *store)
 {
     if (store->db != NULL)
-        (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
-                                NULL);
+        groat__handle_keep_wal(store->db, true);
     groat__connection_close(store);
     groat__stamps_forget(store);
     store->lease.owner = 0;

@@ -237,6 +237,10 @@ void groat__store_say(groat__store *store, groat__note note, const char *format,
  * damaged, unless another process has replaced it already.  Errors: IO. */
 groat_status groat__connection_open(groat__store *store, bool set_aside,
                                     groat_error *error);
+/* The same for a store that is new.  A fault that may pass (locked, a file
+ * system that fails or is full) is noted, and the file tried again by calls to
+ * come: OK, without a connection. */
+groat_status groat__connection_first(groat__store *store, groat_error *error);
 void groat__connection_close(groat__store *store);
 
 /* Locked: OK when there is a connection to the file that is at path now; makes
@@ -281,6 +285,11 @@ bool groat__store_adopt(groat__store *store);
 /* For a file that may be hostile: defensive mode, untrusted schema, no
  * triggers, no views, no further databases; extended result codes. */
 void groat__handle_harden(sqlite3 *db);
+
+/* Whether a close leaves the -wal as it is.  SQLite removes that of a file it
+ * could not read, with all that is in it, and by its name: that of another
+ * file that has come in its place, too. */
+void groat__handle_keep_wal(sqlite3 *db, bool keep);
 
 /* What SQLite says of a failure; db may be NULL. */
 const char *groat__handle_words(sqlite3 *db, int rc);

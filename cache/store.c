@@ -168,7 +168,7 @@ groat_status groat__store_open_patient(const groat__store_options *options,
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for locks");
     }
     (void)groat__store_enter(store);
-    status = groat__connection_open(store, false, error);
+    status = groat__connection_first(store, error);
     groat__store_leave(store);
     if (status != GROAT_OK) {
         destroy_locks(store);

@@ -620,22 +620,33 @@ START_TEST(test_verify_while_locked)
 }
 END_TEST
 
+/* The store does without its file, and has it as soon as it can be had. */
 START_TEST(test_locked_at_open)
 {
-    groat__store *store = NULL;
+    groat__store *store;
     sqlite3 *db;
 
     make_small();
     db = outside_open(fix.path);
     outside_exec(db, "PRAGMA locking_mode = EXCLUSIVE");
     outside_exec(db, "BEGIN EXCLUSIVE");
-    ck_assert_int_eq(fixture_try(&fix, 4 * MIB, &store), GROAT_IO);
-    ck_assert_ptr_null(store);
+    store = fixture_open(&fix, 4 * MIB);
+    ck_assert_ptr_null(store->db);
+    ck_assert_int_eq(fixture_said(&fix, "in memory only"), 1);
+    ck_assert_int_eq(fixture_said(&fix, "locked"), 1);
+    kernel_put(store, 100, 1000);
+    ck_assert_int_eq(count_hits(store), 0);
+    ck_assert_int_eq(groat__store_verify(store, NULL, NULL, &fix.error),
+                     GROAT_IO);
     ck_assert_ptr_nonnull(strstr(fix.error.text, "locked"));
+    groat_error_clear(&fix.error);
+    ck_assert_uint_eq(store->faults, 3);
     ck_assert_int_eq(count_aside(NULL, 0), 0);
     outside_exec(db, "ROLLBACK");
     (void)sqlite3_close(db);
-    store = fixture_open(&fix, 4 * MIB);
+    store->rest_until = groat__lease_now();
+    kernel_put(store, 100, 1000);
+    ck_hit(store, 100);
     ck_assert_int_eq(count_hits(store), SMALL);
     groat__store_close(store);
 }
