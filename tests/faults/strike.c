@@ -146,6 +146,38 @@ static void find_parts(world *w)
     ck_assert_int_eq(access(w->preload, R_OK), 0);
 }
 
+/* An adder most of whose bytes are numbers that it sums up first: with a bit of
+ * them turned it adds something else. */
+static void write_touchy_adder(const world *w)
+{
+    enum { NUMBERS = 2000 };
+    static const char line[] = "v.x += params::step,";
+    const char *at = strstr(adder_kernel, line);
+    const char *head = strstr(adder_kernel, "GROAT_KERNEL");
+    groat__str text = {0};
+    uint64_t random = 5;
+    uint32_t sum = 0;
+
+    ck_assert(at != NULL && head != NULL);
+    groat__str_addn(&text, adder_kernel, (size_t)(head - adder_kernel));
+    groat__str_add(&text, "static const volatile unsigned numbers[] = {");
+    for (int i = 0; i < NUMBERS; i++) {
+        uint32_t number = (uint32_t)next_random(&random);
+
+        groat__str_addf(&text, "%uu,%s", number, i % 8 == 7 ? "\n" : " ");
+        sum += number;
+    }
+    groat__str_add(&text, "};\n");
+    groat__str_addn(&text, head, (size_t)(at - head));
+    groat__str_addf(&text,
+                    "u32 wrong = 0u - %uu;\n"
+                    "for (unsigned number : numbers) wrong += number;\n"
+                    "v.x += wrong;\n%s",
+                    sum, at);
+    rig_write_source(&w->rig, "adder", "adder.h", text.data);
+    groat__str_free(&text);
+}
+
 void world_make(world *w)
 {
     groat_context *context;
@@ -155,6 +187,7 @@ void world_make(world *w)
     rig_make(&w->rig);
     find_parts(w);
     rig_write_adder(&w->rig);
+    write_touchy_adder(w);
     use_compiler(w);
     (void)snprintf(tmp, sizeof(tmp), "%s/tmp", w->rig.root);
     ck_assert_int_eq(mkdir(tmp, 0700), 0);
@@ -518,6 +551,7 @@ static const struct {
     {"claiming a key failed", "claim failed"},
     {"giving a lease back failed", "release failed"},
     {"renewing a lease failed", NULL}, /* on a slow machine */
+    {"verify failed", "verify failed"},
     {"dropping an entry failed", "drop failed"},
     {"is damaged; dropped", "entry dropped"},
     {"another identity than the one asked for; dropped", "entry dropped"},
@@ -593,6 +627,9 @@ static void judge_gets(const strike *s, const sight *did)
                         (strcmp(origin_of(s, i), "compiled") != 0 || !g->kept));
         MUST(i != GETS - 1 || strcmp(g->origin, "memory") == 0,
              "the second get of step %u is not from memory", g->step);
+        MUST(i != watched(s) || !s->useless ||
+                 strcmp(g->origin, "compiled") == 0,
+             "step %u is taken from %s", g->step, g->origin);
         if (i == watched(s) && (i != IN_STORE - 1 || had_store(s)))
             matrix_note(s->fault, s->layer, MATRIX_KEPT, g->origin);
         if ((i == NEW - 1 || i == NEWER - 1) && i != watched(s))

@@ -73,6 +73,7 @@ typedef struct strike {
     bool naps;    /* are taken: the rival is waited for */
     bool damages; /* entries may be lost with it */
     bool silent;  /* nobody can know of it */
+    bool useless; /* what is watched must not be taken as it is */
     bool refused; /* the file is left as it is, and of no use */
 } strike;
 
