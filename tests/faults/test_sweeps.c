@@ -71,8 +71,8 @@ static const failing kinds[] = {
      "create",
      3,
      {"EIO", "EACCES", "ENOSPC", "EROFS"}},
-    {"`read`, `pread` fail", "read", 7, {"EIO"}},
-    {"`write`, `pwrite` fail", "write", 29, {"EIO", "ENOSPC"}},
+    {"`read`, `pread` fail", "read", 11, {"EIO"}},
+    {"`write`, `pwrite` fail", "write", 41, {"EIO", "ENOSPC"}},
     {"`fsync`, `fdatasync` fail", "sync", 3, {"EIO", "ENOSPC"}},
     {"`rename` fails", "rename", 1, {"EIO", "EACCES", "ENOSPC"}},
     {"`unlink` fails", "unlink", 2, {"EIO", "EACCES"}},
@@ -161,7 +161,7 @@ START_TEST(killed_at_each_call)
 
         s.deed = deeds[i];
         s.calls = i == 2 ? "write" : "any";
-        strikes = sweep(s, i == 2 ? 23 : 61);
+        strikes = sweep(s, i == 2 ? 31 : 89);
         ck_assert_uint_gt(strikes, 0);
     }
 }
