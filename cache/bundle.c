@@ -532,6 +532,14 @@ groat_status groat__bundle_next(void *source, int64_t from, groat__held *out,
     return status;
 }
 
+void groat__bundle_refused(groat__bundle *bundle)
+{
+    if (!enter(bundle))
+        return;
+    bundle->counts.faults++;
+    leave(bundle);
+}
+
 void groat__bundle_count(groat__bundle *bundle, groat__bundle_counts *out)
 {
     if (bundle == NULL || !enter(bundle))

@@ -46,7 +46,8 @@ void groat__store_blob_free(groat__store_blob *blob);
  * read is read, and puts are dropped.  A file of a newer schema, a folder of
  * another owner, one that others may write or replace, or one that cannot be
  * made is IO with a text that names path and remedy: the caller then goes on in
- * memory.  Free with close. */
+ * memory.  What may pass, as a lock or a full disk, is no error: later calls
+ * try again.  Free with close. */
 groat_status groat__store_open(const groat__store_options *options,
                                groat__store **out, groat_error *error);
 /* Writes the times of last use that wait in memory.  NULL is allowed. */
@@ -137,6 +138,8 @@ bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
 /* Whether groat__bundle_get would give it; nothing is counted or logged. */
 bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
                        const char *identity);
+/* What a get gave is of no use to the driver: a fault. */
+void groat__bundle_refused(groat__bundle *bundle);
 
 /* What a bundle has answered; NULL: nothing. */
 typedef struct groat__bundle_counts {

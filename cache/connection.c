@@ -6,8 +6,9 @@
  *
  * Invariant: db is NULL or belongs to the file (device, inode), whose schema
  * is schema.sql to the byte; no transaction is open when the store is
- * unlocked.  A file is taken for damaged, and set aside, on SQLite's word or
- * for a foreign schema; any other failure leaves it where it is.
+ * unlocked.  A file is taken for damaged, and set aside, when two connections
+ * in turn find it so: SQLite says so, or the schema is foreign.  Any other
+ * failure leaves it where it is.
  * Locking: one mutex per store around everything; lines are logged after it
  * is released.
  */
@@ -28,6 +29,10 @@ typedef enum verdict {
     VERDICT_DAMAGED,
     VERDICT_UNUSABLE /* locked, unreadable, of a newer groat */
 } verdict;
+
+/* How often a file must look damaged before it is taken for that.  A read that
+ * fails once, and an open for writing that does, look the same. */
+enum { LOOKS = 2 };
 
 static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -180,6 +185,7 @@ static int open_handle(const groat__store *store, sqlite3 **out)
     if (rc != SQLITE_OK)
         return rc;
     groat__handle_harden(*out);
+    groat__handle_keep_wal(*out, true); /* until it is known to be good */
     (void)sqlite3_busy_timeout(*out, store->busy_ms);
     return sqlite3_exec(*out, settings, NULL, NULL, NULL);
 }
@@ -202,14 +208,23 @@ static int make_schema(sqlite3 *db)
     return rc;
 }
 
-/* SQLite does not always call its busy handler when it switches to WAL. */
+/* Locks that fail, though nobody has them.  SQLite finds that out by trying for
+ * ten seconds. */
+static bool is_lockless(int rc)
+{
+    return (rc & 0xff) == SQLITE_PROTOCOL;
+}
+
+/* SQLite does not always call its busy handler when it switches to WAL, and at
+ * other times it does so in each try. */
 static int switch_to_wal(sqlite3 *db, int busy_ms)
 {
+    int64_t end = groat__lease_now() + busy_ms;
     int rc;
 
-    for (int waited = 0;; waited += 5) {
+    for (;;) {
         rc = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-        if (!is_busy(rc) || waited >= busy_ms)
+        if (!is_busy(rc) || is_lockless(rc) || groat__lease_now() >= end)
             return rc;
         (void)sqlite3_sleep(5);
     }
@@ -222,26 +237,43 @@ static verdict judge(int rc)
     return is_damage(rc) ? VERDICT_DAMAGED : VERDICT_UNUSABLE;
 }
 
-/* The verdict on what the header says; an empty file gets the schema.  A
- * damaged version number is told from a newer groat's by its size. */
+/* Whether a groat that knows more steps of the schema has written the file.
+ * Each step changes a table, so a number beyond ours over tables that are ours
+ * to the byte is a damaged one. */
+static int judge_version(sqlite3 *db, int64_t version, bool *newer)
+{
+    bool same = false;
+    int rc = SQLITE_OK;
+
+    *newer = version > GROAT__STORE_SCHEMA && version < 1000;
+    if (*newer)
+        rc = compare_schema(db, &same);
+    *newer = *newer && !same;
+    return rc;
+}
+
+/* The verdict on what the header says; an empty file gets the schema. */
 static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
                             groat_error *error)
 {
     int64_t id = 0;
     int64_t version = 0;
     int64_t items = 0;
+    bool newer = false;
     bool empty;
     int rc = groat__handle_number(db, "PRAGMA application_id", &id);
 
     if (rc == SQLITE_OK)
         rc = groat__handle_number(db, "PRAGMA user_version", &version);
-    if (rc == SQLITE_OK && id == GROAT__STORE_ID &&
-        version > GROAT__STORE_SCHEMA && version < 1000) {
+    if (rc == SQLITE_OK && id == GROAT__STORE_ID)
+        rc = judge_version(db, version, &newer);
+    if (rc == SQLITE_OK && newer) {
         (void)groat__fail(error, GROAT_IO,
                           "%s: written by a newer groat (schema %lld, this "
                           "one reads %d); set GROAT_CACHE_DIR to another "
                           "folder or remove the file",
                           store->path, (long long)version, GROAT__STORE_SCHEMA);
+        groat__handle_keep_wal(db, false); /* it could be read */
         return VERDICT_UNUSABLE;
     }
     if (rc == SQLITE_OK)
@@ -312,8 +344,10 @@ static verdict connect_file(groat__store *store, groat_error *error)
     if (rc == SQLITE_OK)
         rc = prepare_all(store, db);
     store->db = db;
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK) {
+        groat__handle_keep_wal(db, false);
         return VERDICT_GOOD;
+    }
 close_db:
     (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_open_v2", rc,
                              "cannot use %s: %s (SQLite %d); if its folder "
@@ -343,13 +377,26 @@ static groat_status set_aside(groat__store *store, groat_error *error)
     return GROAT_OK;
 }
 
+/* What was there and is empty had been cut short, or its maker was killed:
+ * makers hold the lock of the folder until it is a store. */
+static bool is_hollow(const groat__store *store)
+{
+    struct stat st;
+
+    return lstat(store->path, &st) == 0 && S_ISREG(st.st_mode) &&
+           st.st_size == 0;
+}
+
 groat_status groat__connection_open(groat__store *store, bool damaged,
                                     groat_error *error)
 {
     groat_status status = GROAT_OK;
-    verdict result = damaged ? VERDICT_DAMAGED : VERDICT_UNUSABLE;
+    verdict result = VERDICT_DAMAGED;
     const char *network = NULL;
     char *resolved = NULL;
+    int bad = damaged ? LOOKS : 0;
+    bool aside = false;
+    bool hollow;
     int lock;
 
     /* The folder may have been removed under a store that is open. */
@@ -359,23 +406,35 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
         return status;
     free(resolved);
     lock = groat__place_lock(store->dir, store->busy_ms);
-    for (int i = 0; i < 2 && result != VERDICT_GOOD; i++) {
-        if (result == VERDICT_DAMAGED)
+    hollow = is_hollow(store);
+    while (result == VERDICT_DAMAGED && (bad < LOOKS || !aside)) {
+        if (bad >= LOOKS) {
+            /* Of one that a call has found, that call was counted. */
+            if (!damaged)
+                groat__store_faulted(store, "damage");
             status = set_aside(store, error);
+            aside = true;
+            bad = 0;
+        }
         if (status == GROAT_OK)
             status = groat__place_file(store->path, &store->share,
                                        &store->device, &store->inode, error);
         if (status != GROAT_OK)
             break;
         result = connect_file(store, error);
-        if (result == VERDICT_UNUSABLE)
-            break;
+        bad++;
     }
     groat__place_unlock(lock);
     if (status == GROAT_OK && result != VERDICT_GOOD)
         status = GROAT_IO;
     else if (status == GROAT_OK)
         groat_error_clear(error);
+    if (status == GROAT_OK && hollow) {
+        groat__store_faulted(store, "empty");
+        groat__store_say(store, GROAT__NOTE_ALWAYS,
+                         "the file was empty: cut short, or left so by a "
+                         "process that was killed; a new store is made in it");
+    }
     return status;
 }
 
@@ -391,6 +450,47 @@ void groat__connection_close(groat__store *store)
     store->impatient = false;
 }
 
+/* Closes a connection that has failed, or whose file has gone. */
+static void drop(groat__store *store)
+{
+    if (store->db != NULL)
+        groat__handle_keep_wal(store->db, true);
+    groat__connection_close(store);
+}
+
+static void rest(groat__store *store)
+{
+    store->rest_until = groat__lease_now() + GROAT__STORE_REST_MS;
+}
+
+/* There is no file to use now.  Where finding that out takes long, it is not
+ * tried again by the next call. */
+static void do_without(groat__store *store, const groat_error *why)
+{
+    if (is_busy(why->vendor_code))
+        rest(store);
+    groat__store_faulted(store, "opening");
+    groat__store_say(store, GROAT__NOTE_IO,
+                     "kernels are kept in memory only: %s", why->text);
+}
+
+groat_status groat__connection_first(groat__store *store, groat_error *error)
+{
+    groat_error own = GROAT_ERROR_INIT;
+    groat_status status = groat__connection_open(store, false, &own);
+    int rc = own.vendor_code & 0xff;
+
+    if (status != GROAT_OK &&
+        (is_busy(rc) || rc == SQLITE_IOERR || rc == SQLITE_FULL)) {
+        do_without(store, &own);
+        status = GROAT_OK;
+    }
+    if (status != GROAT_OK)
+        groat__error_copy(error, &own);
+    groat_error_clear(&own);
+    return status;
+}
+
 /* Another try at a file, after the one at hand was closed. */
 static groat_status reconnect(groat__store *store, bool damaged,
                               groat_error *error)
@@ -398,12 +498,10 @@ static groat_status reconnect(groat__store *store, bool damaged,
     groat_error own = GROAT_ERROR_INIT;
     groat_status status;
 
-    groat__connection_close(store);
+    drop(store);
     status = groat__connection_open(store, damaged, &own);
     if (status != GROAT_OK) {
-        groat__store_faulted(store, "opening");
-        groat__store_say(store, GROAT__NOTE_IO,
-                         "kernels are kept in memory only: %s", own.text);
+        do_without(store, &own);
         groat__error_copy(error, &own);
     }
     groat_error_clear(&own);
@@ -412,8 +510,17 @@ static groat_status reconnect(groat__store *store, bool damaged,
 
 groat_status groat__connection_ready(groat__store *store, groat_error *error)
 {
+    if (store->db == NULL && groat__lease_now() < store->rest_until) {
+        groat__store_faulted(store, "lock");
+        return groat__fail(error, GROAT_IO,
+                           "%s cannot be locked; it is tried again within %d "
+                           "seconds",
+                           store->path, GROAT__STORE_REST_MS / 1000);
+    }
+    /* One that could only be read may be writable by now. */
     if (store->db != NULL &&
-        !groat__place_moved(store->path, store->device, store->inode))
+        !groat__place_moved(store->path, store->device, store->inode) &&
+        !(store->read_only && groat__place_writable(store->path)))
         return GROAT_OK;
     return reconnect(store, false, error);
 }
@@ -499,10 +606,21 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
                      doing, groat__handle_words(store->db, rc), rc);
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    if (is_damage(rc) || hides_damage(store, rc))
-        return reconnect(store, true, NULL) == GROAT_OK;
-    if (groat__place_moved(store->path, store->device, store->inode))
+    if (groat__place_moved(store->path, store->device, store->inode)) {
+        store->doubted = false;
         return reconnect(store, false, NULL) == GROAT_OK;
+    }
+    if (is_damage(rc) || hides_damage(store, rc)) {
+        bool again = store->doubted;
+
+        store->doubted = !again;
+        return reconnect(store, again, NULL) == GROAT_OK;
+    }
+    if (is_lockless(rc)) {
+        drop(store);
+        rest(store);
+        return false;
+    }
     /* Whoever holds the lock that long may be stopped: the next calls do not
      * wait as long, until one succeeds. */
     if (is_busy(rc))

@@ -64,8 +64,7 @@ static const char *close_inherited(groat__store *store)
     if (pthread_mutex_trylock(&store->mutex) != 0)
         return "another thread used it";
     if (store->db != NULL)
-        (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
-                                NULL);
+        groat__handle_keep_wal(store->db, true);
     groat__connection_close(store);
     return NULL;
 }

@@ -28,6 +28,12 @@ void groat__handle_harden(sqlite3 *db)
     (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
 }
 
+void groat__handle_keep_wal(sqlite3 *db, bool keep)
+{
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, (int)keep,
+                            NULL);
+}
+
 /* What SQLite says of its last failure; some codes are the caller's own. */
 const char *groat__handle_words(sqlite3 *db, int rc)
 {

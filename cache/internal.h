@@ -38,6 +38,7 @@ enum {
     GROAT__STORE_SCHEMA = 3,
     GROAT__STORE_ID = 0x67726f74, /* application_id of schema.sql       */
     GROAT__STORE_BUSY_MS = 2000,  /* longest wait for another process   */
+    GROAT__STORE_REST_MS = 60000, /* without locks, until the next try  */
     GROAT__STORE_SLOTS = 1024,    /* stamps that wait in memory         */
     GROAT__FACTS = 6,             /* numbers of groat_facts             */
     GROAT__STORE_WAYS = 8,        /* places among them for one row      */
@@ -161,8 +162,10 @@ struct groat__store {
     int64_t page_bytes;
     bool read_only;
     bool suspected; /* a FULL has made us check the pages already */
+    bool doubted;   /* a call has found damage, and none done well since */
     bool impatient; /* busy timeout cut down since another kept us waiting */
-    unsigned said;  /* bits of groat__note */
+    int64_t rest_until; /* groat__lease_now() before which no file is opened */
+    unsigned said;      /* bits of groat__note */
     groat__str pending; /* lines to log once unlocked */
     int64_t last_us;    /* newest stamp given: stamps of a store ascend */
     bool stamped;       /* some stamp waits */
@@ -206,7 +209,8 @@ void groat__place_unlock(int fd);
 
 /* Makes an empty 0600 file where there is none; else checks that it is a
  * regular file of ours that only we may write.  share->on: 0660, of the group,
- * which alone may write it. */
+ * which alone may write it.  What lies beside one that we may write is made so,
+ * too. */
 groat_status groat__place_file(const char *path,
                                const groat__place_share *share, dev_t *device,
                                ino_t *inode, groat_error *error);
@@ -263,6 +267,10 @@ void groat__store_say(groat__store *store, groat__note note, const char *format,
  * damaged, unless another process has replaced it already.  Errors: IO. */
 groat_status groat__connection_open(groat__store *store, bool set_aside,
                                     groat_error *error);
+/* The same for a store that is new.  A fault that may pass (locked, a file
+ * system that fails or is full) is noted, and the file tried again by calls to
+ * come: OK, without a connection. */
+groat_status groat__connection_first(groat__store *store, groat_error *error);
 void groat__connection_close(groat__store *store);
 
 /* Locked: OK when there is a connection to the file that is at path now; makes
@@ -313,6 +321,11 @@ void groat__store_delist(groat__store *store);
 /* For a file that may be hostile: defensive mode, untrusted schema, no
  * triggers, no views, no further databases; extended result codes. */
 void groat__handle_harden(sqlite3 *db);
+
+/* Whether a close leaves the -wal as it is.  SQLite removes that of a file it
+ * could not read, with all that is in it, and by its name: that of another
+ * file that has come in its place, too. */
+void groat__handle_keep_wal(sqlite3 *db, bool keep);
 
 /* What SQLite says of a failure; db may be NULL. */
 const char *groat__handle_words(sqlite3 *db, int rc);

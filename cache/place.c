@@ -269,21 +269,39 @@ static groat_status check_file(const char *path, const struct stat *st,
     return GROAT_OK;
 }
 
-/* A -wal that only its owner may open would lock the others out. */
-static groat_status check_companions(const char *path,
+/* A -wal or -shm.  SQLite gives it the mode that the file has when it makes it:
+ * one made beside a file that could only be read would keep that from being
+ * written for good.  In a shared folder one that only its owner may open would
+ * lock the others out. */
+static groat_status check_companion(const char *path, const struct stat *file,
+                                    const groat__place_share *share,
+                                    groat_error *error)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0)
+        return GROAT_OK;
+    if (share->on)
+        return check_file(path, &st, share, error);
+    if ((file->st_mode & 0600) == 0600 && S_ISREG(st.st_mode) &&
+        st.st_uid == geteuid() && (st.st_mode & 0777) != 0600)
+        (void)chmod(path, 0600);
+    return GROAT_OK;
+}
+
+static groat_status check_companions(const char *path, const struct stat *file,
                                      const groat__place_share *share,
                                      groat_error *error)
 {
     static const char *const suffixes[] = {"-wal", "-shm"};
     groat_status status = GROAT_OK;
 
-    for (size_t i = 0; i < 2 && share->on && status == GROAT_OK; i++) {
+    for (size_t i = 0; i < 2 && status == GROAT_OK; i++) {
         groat__str name = {0};
-        struct stat st;
 
         groat__str_addf(&name, "%s%s", path, suffixes[i]);
-        if (!name.failed && lstat(name.data, &st) == 0)
-            status = check_file(name.data, &st, share, error);
+        if (!name.failed)
+            status = check_companion(name.data, file, share, error);
         groat__str_free(&name);
     }
     return status;
@@ -305,7 +323,7 @@ groat_status groat__place_file(const char *path,
                            strerror(errno));
     status = check_file(path, &st, share, error);
     if (status == GROAT_OK)
-        status = check_companions(path, share, error);
+        status = check_companions(path, &st, share, error);
     if (status != GROAT_OK)
         return status;
     *device = st.st_dev;

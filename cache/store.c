@@ -18,6 +18,10 @@
 
 #include "base/error.h"
 
+/* Of a get or a put: on the file as it was opened, when it looked damaged on
+ * another connection, and when it was set aside on the one in its place. */
+enum { TRIES = 3 };
+
 void groat__store_evicted(groat__store *store, const char *why, uint64_t count)
 {
     if (count > 0)
@@ -182,7 +186,7 @@ groat_status groat__store_open_patient(const groat__store_options *options,
     }
     if (groat__store_may_open(store->path)) {
         (void)groat__store_enter(store);
-        status = groat__connection_open(store, false, error);
+        status = groat__connection_first(store, error);
         groat__store_leave(store);
     } else {
         status = groat__fail(error, GROAT_IO,
@@ -280,9 +284,9 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
         (void)groat__connection_fault(store, rc, "dropping an entry");
 }
 
-/* Looks a key up with the store locked. */
+/* Looks a key up with the store locked.  *again: another look may do better. */
 static bool lookup(groat__store *store, const groat__digest *key,
-                   const char *identity, groat__store_blob *out)
+                   const char *identity, groat__store_blob *out, bool *again)
 {
     sqlite3_stmt *get = store->statements[GROAT__SQL_GET];
     groat__finding found = GROAT__ROW_NONE;
@@ -297,9 +301,13 @@ static bool lookup(groat__store *store, const groat__digest *key,
             found == GROAT__ROW_GOOD ? groat__row_copy(&row, out) : SQLITE_DONE;
     }
     (void)sqlite3_reset(get);
-    if (rc != SQLITE_OK && rc != SQLITE_DONE)
-        (void)groat__connection_fault(store, rc, "get");
-    else if (found == GROAT__ROW_DAMAGED || found == GROAT__ROW_MISTAKEN)
+    *again = false;
+    if (rc != SQLITE_OK && rc != SQLITE_DONE) {
+        *again = groat__connection_fault(store, rc, "get");
+        return false;
+    }
+    store->doubted = false;
+    if (found == GROAT__ROW_DAMAGED || found == GROAT__ROW_MISTAKEN)
         drop_bad(store, key, row.id, found == GROAT__ROW_MISTAKEN);
     return rc == SQLITE_OK;
 }
@@ -307,8 +315,11 @@ static bool lookup(groat__store *store, const groat__digest *key,
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out)
 {
-    bool hit = store->db != NULL && lookup(store, key, identity, out);
+    bool again = true;
+    bool hit = false;
 
+    for (int i = 0; i < TRIES && again && store->db != NULL; i++)
+        hit = lookup(store, key, identity, out, &again);
     if (hit) {
         store->hits++;
         groat__stamp_use(store, groat__row_id(key));
@@ -362,6 +373,7 @@ static int write_row(groat__store *store, const groat__row *row)
     if (rc != SQLITE_OK)
         return rc;
     groat__store_evicted(store, "bound", dropped);
+    store->doubted = false;
     groat__connection_hurry(store, false);
     return dropped > 0 ? groat__gc_shrink(store) : SQLITE_OK;
 }
@@ -374,6 +386,7 @@ static bool is_oversize(int rc)
 static void put_row(groat__store *store, const groat__row *row)
 {
     uint64_t size = row->bytes + row->identity_len + row->log_len;
+    bool fits = size <= store->max_bytes && size <= INT_MAX / 2;
     int rc = SQLITE_TOOBIG;
 
     if (groat__connection_ready(store, NULL) != GROAT_OK)
@@ -385,12 +398,12 @@ static void put_row(groat__store *store, const groat__row *row)
                          store->path);
         return;
     }
-    if (size <= store->max_bytes && size <= INT_MAX / 2)
+    for (int i = 0; i < TRIES && fits && rc != SQLITE_OK; i++) {
         rc = write_row(store, row);
-    if (rc != SQLITE_OK && !is_oversize(rc)) {
-        if (!groat__connection_fault(store, rc, "put"))
+        if (is_oversize(rc))
+            break;
+        if (rc != SQLITE_OK && !groat__connection_fault(store, rc, "put"))
             return;
-        rc = write_row(store, row);
     }
     if (is_oversize(rc)) {
         if (sqlite3_get_autocommit(store->db) == 0)
@@ -401,8 +414,6 @@ static void put_row(groat__store *store, const groat__row *row)
                          "GROAT_CACHE_MAX_BYTES; said once",
                          (unsigned long long)size,
                          (unsigned long long)store->max_bytes);
-    } else if (rc != SQLITE_OK) {
-        (void)groat__connection_fault(store, rc, "put");
     }
 }
 

@@ -305,10 +305,11 @@ groat_status groat__store_verify(groat__store *store, uint64_t *checked,
     int64_t id = INT64_MIN;
     uint64_t seen = 0;
     uint64_t gone = 0;
+    bool doubted = false;
     bool more = true;
 
     while (more && status == GROAT_OK) {
-        bool replaced = false;
+        bool again = false;
         int rc;
 
         status = groat__store_begin(store, error);
@@ -318,16 +319,21 @@ groat_status groat__store_verify(groat__store *store, uint64_t *checked,
         rc = check_next(store, &id, &seen, &gone, &more);
         if (rc == SQLITE_OK && !more)
             rc = groat__connection_check(store);
-        if (rc != SQLITE_OK)
-            status =
-                groat__connection_fail(store, rc, "verify", &replaced, error);
-        /* A file replaced by an empty one is the drop of all it had. */
-        if (replaced) {
+        if (rc != SQLITE_OK) {
+            /* Whatever other calls have done well since. */
+            store->doubted = store->doubted || doubted;
+            status = groat__connection_fail(store, rc, "verify", &again, error);
+            doubted = store->doubted;
+        }
+        if (again) {
             groat_error_clear(error);
             status = GROAT_OK;
-            gone = seen > gone ? seen : gone;
-            more = false;
         }
+        /* A file replaced by an empty one is the drop of all it had; one that
+         * was opened once more is looked at once more. */
+        if (again && !doubted)
+            gone = seen > gone ? seen : gone;
+        more = again ? doubted : more;
         groat__store_leave(store);
     }
     if (status != GROAT_OK)

@@ -290,6 +290,21 @@ shim_flags = -module -avoid-version -shared -rpath /nowhere
 %C%_shim_libhiprtc_lacks_shim_la_CPPFLAGS = $(AM_CPPFLAGS) -DSHIM_LACKS_SYMBOL
 %C%_shim_libhiprtc_lacks_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
 
+# ---- what goes wrong with files, in a program that a library is put in front of
+
+fault_libraries = %D%/faults/libfaulty.la
+fault_programs = \
+	%D%/faults/compiler \
+	%D%/faults/test_sweeps \
+	%D%/faults/worker
+%C%_faults_libfaulty_la_SOURCES = %D%/faults/faulty.c
+%C%_faults_libfaulty_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+%C%_faults_libfaulty_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+%C%_faults_test_sweeps_SOURCES = \
+	%D%/faults/test_sweeps.c \
+	%D%/faults/strike.c \
+	%D%/faults/matrix.c
+
 # ---- what test_dl opens: libraries that differ by their build id
 
 tiny_libraries = \
@@ -369,6 +384,11 @@ groat_style_tests = \
 	%D%/style/wired.sh \
 	%D%/style/words.sh
 
+# Faults of files, clocks and processes.  A library that is put in front of
+# another cannot be put in front of a sanitizer's; another compiler of groat
+# itself changes nothing of them.
+groat_fault_tests = %D%/faults/matrix.sh
+
 # Code objects of AMD's compiler, read and executed: another compiler of groat
 # itself changes nothing of them.
 groat_isa_tests = \
@@ -388,6 +408,7 @@ EXTRA_DIST += \
 	%D%/fuzz/corpus \
 	%D%/fuzz/replay.sh \
 	$(groat_cli_tests) $(groat_style_tests) $(groat_isa_tests) \
+	$(groat_fault_tests) \
 	%D%/isa/README.md \
 	%D%/isa/common.sh \
 	%D%/isa/table.sh \
@@ -453,6 +474,9 @@ EXTRA_DIST += \
 	%D%/tools/memcheck.supp
 
 noinst_HEADERS += \
+	%D%/faults/faulty.h \
+	%D%/faults/matrix.h \
+	%D%/faults/strike.h \
 	%D%/fuzz/fuzz_file.h \
 	%D%/fuzz/spec_checks.h \
 	%D%/kernels/drive.h \
@@ -498,10 +522,10 @@ noinst_HEADERS += \
 if HAVE_CHECK
 check_PROGRAMS += \
 	$(groat_check_programs) $(groat_fuzz_programs) $(groat_kernel_tests) \
-	$(groat_family_tests)
-check_LTLIBRARIES += $(groat_shims) $(tiny_libraries)
+	$(groat_family_tests) $(fault_programs)
+check_LTLIBRARIES += $(groat_shims) $(tiny_libraries) $(fault_libraries)
 TESTS += $(groat_program_tests) $(groat_style_tests) $(groat_family_tests) \
-	$(groat_isa_tests)
+	$(groat_isa_tests) $(groat_fault_tests)
 
 # One summary of the skips and their reasons, after the last test.
 check-local: check-TESTS

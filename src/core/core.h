@@ -235,9 +235,10 @@ void groat__layers_open(groat_context *context, const groat_options *options,
 /* Verifying is a range of the context's from now on. */
 void groat__layers_show(groat_context *context);
 void groat__layers_close(groat__layers *layers);
-/* The first bundle that has a key. */
-bool groat__layers_get(groat_context *context, const groat__digest *key,
-                       const char *identity, groat__store_blob *out);
+/* The first bundle that has a key; NULL: none. */
+groat__bundle *groat__layers_get(groat_context *context,
+                                 const groat__digest *key, const char *identity,
+                                 groat__store_blob *out);
 /* Whether any has it; nothing is counted. */
 bool groat__layers_have(const groat_context *context, const groat__digest *key,
                         const char *identity);

@@ -24,9 +24,10 @@ typedef struct journey {
     groat__str entry;
     groat__shape shape;
     groat__made made;
-    groat_reason reason; /* to compile */
-    bool sealed;         /* when it began */
-    groat_kernel *again; /* the handle, where it was unloaded */
+    groat__bundle *bundle; /* that it is from; NULL: none */
+    groat_reason reason;   /* to compile */
+    bool sealed;           /* when it began */
+    groat_kernel *again;   /* the handle, where it was unloaded */
 } journey;
 
 const char *groat_origin_name(groat_origin origin)
@@ -124,7 +125,8 @@ static bool read_blob(journey *j, groat__store_blob *blob)
     if (j->context->store != NULL &&
         groat__store_get(j->context->store, &j->key, j->identity.data, blob))
         take_stored(j, blob, GROAT_FROM_DISK);
-    else if (groat__layers_get(j->context, &j->key, j->identity.data, blob))
+    else if ((j->bundle = groat__layers_get(j->context, &j->key,
+                                            j->identity.data, blob)) != NULL)
         take_stored(j, blob, GROAT_FROM_BUNDLE);
     else
         return false;
@@ -397,9 +399,12 @@ static groat_status load(journey *j, groat_kernel **out, groat_error *error)
 /* What the driver refuses is nothing to keep. */
 static void drop(journey *j)
 {
-    if (j->context->store != NULL)
+    if (j->bundle != NULL)
+        groat__bundle_refused(j->bundle);
+    else if (j->context->store != NULL)
         groat__store_evict(j->context->store, &j->key, j->made.binary.data,
                            j->made.binary.bytes);
+    j->bundle = NULL;
     groat__binary_free(&j->made.binary);
 }
 

@@ -133,18 +133,19 @@ void groat__layers_close(groat__layers *layers)
     groat__trust_free(&layers->trust);
 }
 
-bool groat__layers_get(groat_context *context, const groat__digest *key,
-                       const char *identity, groat__store_blob *out)
+groat__bundle *groat__layers_get(groat_context *context,
+                                 const groat__digest *key, const char *identity,
+                                 groat__store_blob *out)
 {
     groat__layers *layers = &context->layers;
 
     for (size_t i = 0; i < layers->count; i++)
         if (layers->at[i].bundle != NULL &&
             groat__bundle_get(layers->at[i].bundle, key, identity, out))
-            return true;
+            return layers->at[i].bundle;
     if (layers->count > 0)
         (void)atomic_fetch_add(&layers->misses, 1);
-    return false;
+    return NULL;
 }
 
 bool groat__layers_have(const groat_context *context, const groat__digest *key,

@@ -312,6 +312,7 @@ START_TEST(a_binary_that_is_refused)
     context = rig_open_with(&fix, &options);
     rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
     ck_assert_uint_eq(rig_stat(context).bundle_hits, 1);
+    ck_assert_uint_eq(rig_stat(context).bundle_faults, 1);
     ck_assert_int_eq(rig_said(&fix, "refused the stored binary"), 1);
     groat_close(context);
     context = rig_open_with(&fix, &options);
