@@ -60,7 +60,7 @@ static inline bool is_left_out_of(int index, int every)
 
 static inline bool is_left_out(int index)
 {
-    return is_left_out_of(index, 6);
+    return is_left_out_of(index, 12);
 }
 
 /* One in how many cases of the longest loops to take under a tool that makes
