@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += \
+	%D%/README.md \
 	%D%/bundle.sql \
 	%D%/embed_schema.sh \
 	%D%/schema.sql

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-EXTRA_DIST += %D%/groat.map
+EXTRA_DIST += %D%/groat.map %D%/README.md
 
 libgroat_internal_la_SOURCES += \
 	%D%/base/clock.c \
