@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "core/metrics.h"
+#include "core/tally.h"
 
 enum { HITS = 1000000 };
 
@@ -268,7 +269,6 @@ static void count_kind(const kind *k, const question *q, report *out,
 {
     uint64_t wrong = 0;
 
-    (void)k->ask(q);
     now = (counts){0};
     counting = true;
     for (int i = 0; i < k->times; i++)
@@ -281,6 +281,10 @@ static void count_kind(const kind *k, const question *q, report *out,
 static void count_all(const question *q, report *out)
 {
     (void)count_of(do_one_of_each); /* the functions of libc are found */
+    /* What is done once, as a line for a first refusal, takes memory of the
+     * system, which malloc does not survive being refused like this. */
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        (void)kinds[i].ask(q);
     out->traps = trap_calls();
     out->control = count_of(do_one_of_each);
     out->clock = count_of(read_clock).calls;
@@ -314,7 +318,9 @@ static void judge(const report *r)
         const kind *k = &kinds[i];
         const counts *c = &r->of[i];
         uint64_t reads =
-            k->is_sampled ? 2 * (uint64_t)k->times / GROAT__SAMPLED : 0;
+            k->is_sampled
+                ? 2 * ((uint64_t)k->times / GROAT__SAMPLED + GROAT__TALLY_PARTS)
+                : 0;
 
         printf("%d %s: %llu allocations, %llu locks, %llu system calls\n",
                k->times, k->name, (unsigned long long)c->allocations,
@@ -322,7 +328,7 @@ static void judge(const report *r)
         (void)fflush(stdout);
         ck_assert_uint_eq(c->allocations, 0);
         ck_assert_uint_eq(c->locks, 0);
-        ck_assert_msg(c->calls == r->clock * reads, "%s: call %d was made",
+        ck_assert_msg(c->calls <= r->clock * reads, "%s: call %d was made",
                       k->name, c->first_call);
     }
     if (!r->traps)

@@ -5,6 +5,8 @@
  */
 #include "rig.h"
 
+#include "core/tally.h"
+
 #include <inttypes.h>
 
 #include "core/metrics.h"
@@ -94,6 +96,15 @@ static double stage(groat_context *context, const char *name)
     return sample(context, text);
 }
 
+/* One of 64 hits on each CPU that the thread was on is timed. */
+static bool is_sampled(groat_context *context, int hits)
+{
+    double timed = stage(context, "lookup");
+    int least = hits / GROAT__SAMPLED;
+
+    return timed >= least && timed <= least + GROAT__TALLY_PARTS;
+}
+
 START_TEST(counts_follow_the_path)
 {
     groat_context *context = rig_open(&fix);
@@ -114,7 +125,7 @@ START_TEST(counts_follow_the_path)
     ck_assert(stage(context, "first_launch") == 1);
     ck_assert(stage(context, "read") == 0);
     ck_assert(stage(context, "verify") == 0);
-    ck_assert(stage(context, "lookup") == 2);
+    ck_assert(is_sampled(context, 128));
     groat_close(context);
 
     context = rig_open(&fix);
@@ -138,10 +149,10 @@ START_TEST(lookups_of_both_kinds)
     for (int i = 0; i < 4 * GROAT__SAMPLED; i++)
         ck_assert_int_eq(groat_kernel_get_spec(spec, &kernel, NULL, NULL),
                          GROAT_OK);
-    ck_assert(stage(context, "lookup") == 4);
+    ck_assert(is_sampled(context, 4 * GROAT__SAMPLED));
     for (int i = 0; i < GROAT__SAMPLED; i++)
         rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_MEMORY);
-    ck_assert(stage(context, "lookup") == 5);
+    ck_assert(is_sampled(context, 5 * GROAT__SAMPLED));
     groat_spec_free(spec);
     groat_close(context);
 }
