@@ -493,7 +493,7 @@ static groat_status find_or_make(groat_context *context,
     if (status != GROAT_OK)
         goto end_journey;
     if (flight == NULL) {
-        groat__tally_add(&context->memory_hits);
+        groat__tally_add(groat__tally_mine(&context->memory_hits));
         if (origin != NULL)
             *origin = GROAT_FROM_MEMORY;
     } else {
@@ -534,27 +534,35 @@ static groat__kernel_name name_of_text(const char *spec, const char *target)
     return (groat__kernel_name){spec, strlen(spec), target, strlen(target)};
 }
 
-/* When a get began whose time is to be known; 0 for the others. */
-static uint64_t sample(const groat_context *context)
+/* A get that memory may answer: where it is counted, and when it began where
+ * its time is to be known, else 0. */
+typedef struct hit {
+    atomic_uint_fast64_t *count;
+    uint64_t start;
+} hit;
+
+static hit sample(groat_context *context)
 {
-    return groat__tally_here(&context->memory_hits) % GROAT__SAMPLED == 0
-               ? groat__now_ns()
-               : 0;
+    hit h = {groat__tally_mine(&context->memory_hits), 0};
+
+    if (atomic_load_explicit(h.count, memory_order_relaxed) % GROAT__SAMPLED ==
+        0)
+        h.start = groat__now_ns();
+    return h;
 }
 
-/* What the table has, if it is loaded.  start: as of sample(). */
-static bool give_hit(groat_context *context, uint64_t start,
-                     groat_kernel *kernel, groat_kernel **out,
-                     groat_origin *origin)
+/* What the table has, if it is loaded. */
+static bool give_hit(groat_context *context, hit h, groat_kernel *kernel,
+                     groat_kernel **out, groat_origin *origin)
 {
     if (kernel == NULL || !groat__resident_hold(kernel))
         return false;
-    groat__tally_add(&context->memory_hits);
+    groat__tally_add(h.count);
     if (origin != NULL)
         *origin = GROAT_FROM_MEMORY;
     *out = kernel;
-    if (start != 0)
-        groat__metrics_add(&context->metrics, GROAT__STAGE_LOOKUP, start);
+    if (h.start != 0)
+        groat__metrics_add(&context->metrics, GROAT__STAGE_LOOKUP, h.start);
     return true;
 }
 
@@ -599,6 +607,7 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
                                     groat_origin *origin, groat_error *error)
 {
     groat__kernel_name name = name_of_text(spec, target);
+    const hit untimed = {groat__tally_mine(&context->memory_hits), 0};
     uint64_t mark = groat__seal_mark(&context->seal, &name);
     groat__target where;
     groat__params params;
@@ -614,7 +623,7 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
     if (status != GROAT_OK)
         return status;
     kernel = find_values(context, &params);
-    if (give_hit(context, 0, kernel, out, origin)) {
+    if (give_hit(context, untimed, kernel, out, origin)) {
         remember(context, &name, kernel);
         return GROAT_OK;
     }
@@ -630,13 +639,13 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     groat__kernel_name name;
     groat_kernel *kernel;
     groat_spec *parsed = NULL;
-    uint64_t start = sample(context);
+    hit h = sample(context);
     groat_status status;
 
     if (target == NULL)
         target = groat_default_target(context);
     kernel = spec == NULL ? NULL : find_text(context, spec, target);
-    if (give_hit(context, start, kernel, out, origin))
+    if (give_hit(context, h, kernel, out, origin))
         return GROAT_OK;
     if (spec != NULL && groat__seal_is_on(&context->seal))
         return get_sealed_text(context, spec, target, out, origin, error);

@@ -23,24 +23,16 @@ typedef struct groat__tally {
 
 /* The part of the CPU that runs the thread now; CPUs share one where they are
  * more, or have no numbers. */
-static inline unsigned groat__tally_own(void)
+static inline atomic_uint_fast64_t *groat__tally_mine(groat__tally *tally)
 {
     int cpu = sched_getcpu();
 
-    return cpu < 0 ? 0 : (unsigned)cpu % GROAT__TALLY_PARTS;
+    return &tally->part[cpu < 0 ? 0 : (unsigned)cpu % GROAT__TALLY_PARTS].count;
 }
 
-static inline void groat__tally_add(groat__tally *tally)
+static inline void groat__tally_add(atomic_uint_fast64_t *mine)
 {
-    (void)atomic_fetch_add_explicit(&tally->part[groat__tally_own()].count, 1,
-                                    memory_order_relaxed);
-}
-
-/* What the part of this CPU has. */
-static inline uint64_t groat__tally_here(const groat__tally *tally)
-{
-    return atomic_load_explicit(&tally->part[groat__tally_own()].count,
-                                memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(mine, 1, memory_order_relaxed);
 }
 
 static inline uint64_t groat__tally_sum(const groat__tally *tally)
