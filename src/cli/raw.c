@@ -20,6 +20,7 @@ typedef struct names {
     const char *const *compiler;
     const char *calls[CALLS]; /* in the order of `slots` */
     const char *arch_option;
+    const char *no_cache; /* NULL: the compiler has none of its own */
 } names;
 
 static const char *const cuda_runtime[] = {"libcuda.so.1", NULL};
@@ -38,14 +39,16 @@ static const names vendors[] = {
       "cuModuleUnload", "nvrtcCreateProgram", "nvrtcCompileProgram",
       "nvrtcGetCUBINSize", "nvrtcGetCUBIN", "nvrtcDestroyProgram",
       "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"},
-     "--gpu-architecture="},
+     "--gpu-architecture=",
+     "--no-cache"},
     {"hip",
      hip_runtime,
      hip_compiler,
      {"hipModuleLaunchKernel", "hipModuleLoadData", "hipModuleGetFunction",
       "hipModuleUnload", "hiprtcCreateProgram", "hiprtcCompileProgram",
       "hiprtcGetCodeSize", "hiprtcGetCode", "hiprtcDestroyProgram", NULL, NULL},
-     "--offload-arch="},
+     "--offload-arch=",
+     NULL},
 };
 
 static void *open_loaded(const char *const *sonames)
@@ -84,6 +87,7 @@ void groat__raw_open(const char *backend, int device, groat__raw *raw)
         raw->runtime = open_loaded(vendors[i].runtime);
         raw->compiler = open_loaded(vendors[i].compiler);
         raw->arch_option = vendors[i].arch_option;
+        raw->no_cache = vendors[i].no_cache;
         resolve(raw, &vendors[i]);
         /* Retained for the life of the process: a bench ends with it. */
         if (raw->retain != NULL && raw->retain(&raw->context, device) != 0)
@@ -107,29 +111,39 @@ bool groat__raw_enter(const groat__raw *raw)
     return raw->context != NULL && raw->make_current(raw->context) == 0;
 }
 
-bool groat__raw_compile_empty(const groat__raw *raw, const char *arch,
-                              unsigned number)
+static bool compile(const groat__raw *raw, const char *source,
+                    const char **options, int count)
 {
-    char source[96];
-    char option[64];
-    const char *options[] = {option};
     void *program = NULL;
     char *code = NULL;
     size_t bytes = 0;
     bool done = false;
 
-    if (raw->create == NULL || raw->code == NULL)
-        return false;
-    (void)snprintf(source, sizeof(source),
-                   "extern \"C\" __global__ void empty_%u() {}\n", number);
-    (void)snprintf(option, sizeof(option), "%s%s", raw->arch_option, arch);
     if (raw->create(&program, source, "empty", 0, NULL, NULL) != 0)
         return false;
-    if (raw->compile(program, 1, options) == 0 &&
+    if (raw->compile(program, count, options) == 0 &&
         raw->code_size(program, &bytes) == 0 &&
         (code = malloc(bytes + 1)) != NULL)
         done = raw->code(program, code) == 0;
     free(code);
     (void)raw->destroy(&program);
     return done;
+}
+
+bool groat__raw_compile_empty(groat__raw *raw, const char *arch,
+                              unsigned number)
+{
+    char source[96];
+    char option[64];
+    const char *options[] = {option, raw->no_cache};
+
+    if (raw->create == NULL || raw->code == NULL)
+        return false;
+    (void)snprintf(source, sizeof(source),
+                   "extern \"C\" __global__ void empty_%u() {}\n", number);
+    (void)snprintf(option, sizeof(option), "%s%s", raw->arch_option, arch);
+    if (raw->no_cache != NULL && compile(raw, source, options, 2))
+        return true;
+    raw->no_cache = NULL; /* an NVRTC below 12.9 knows no such option */
+    return compile(raw, source, options, 1);
 }

@@ -27,6 +27,7 @@ typedef struct groat__raw {
     int (*retain)(void **context, int device); /* NULL on hip */
     int (*make_current)(void *context);
     const char *arch_option; /* "--gpu-architecture=" */
+    const char *no_cache;    /* "--no-cache"; NULL: there is nothing to say */
     void *runtime;           /* library handles, or NULL */
     void *compiler;
     void *context;
@@ -42,8 +43,9 @@ void groat__raw_close(groat__raw *raw);
 bool groat__raw_enter(const groat__raw *raw);
 
 /* Compiles an empty kernel for arch, down to the binary; false on failure.
- * Each number is another kernel: NVRTC keeps a cache of what it compiled. */
-bool groat__raw_compile_empty(const groat__raw *raw, const char *arch,
+ * Each number is another kernel, compiled past NVRTC's own cache, as groat's
+ * are: kernels that it kept would be had in a third of the time. */
+bool groat__raw_compile_empty(groat__raw *raw, const char *arch,
                               unsigned number);
 
 #endif
