@@ -336,14 +336,15 @@ template <typename shape> struct row_indices {
     GROAT_DEVICE void tma_copy_v(const issuer &to, u32 head, u32 depth,
                                  u32 valid, bool issue, int sub = 0) const
     {
-        const kv_part part =
-            kv_part_v(shape::BN, shape::page, copy::sub_tiles, sub);
+        // Parts follow each other at the same distance.
+        constexpr kv_part next =
+            kv_part_v(shape::BN, shape::page, copy::sub_tiles, 1);
         typedef kv_v_boxes<shape, copy> boxes;
 
         GROAT_UNROLL
         for (int q = 0; q < boxes::pages; q++)
-            put_page<boxes>(to, q, rows[part.first + q] + part.intra, head,
-                            depth, valid, issue);
+            put_page<boxes>(to, q, rows[sub * next.first + q] + sub * next.intra,
+                            head, depth, valid, issue);
     }
 
   private:
@@ -447,29 +448,39 @@ template <typename shape> struct lane_rows {
     GROAT_DEVICE void tma_copy_k(const issuer &to, u32 head, u32 depth,
                                  u32 valid, bool issue, u32 rank = 0) const
     {
-        put_pages<kv_k_boxes<shape, copy>>(
-            to, kv_part_k(shape::BN, shape::page, shape::pair, rank != 0), head,
-            depth, valid, issue);
+        constexpr kv_part own =
+            kv_part_k(shape::BN, shape::page, shape::pair, 0);
+        constexpr kv_part peer =
+            kv_part_k(shape::BN, shape::page, shape::pair, 1);
+        const bool first = !shape::pair || rank == 0;
+
+        put_pages<kv_k_boxes<shape, copy>>(to, first ? own.first : peer.first,
+                                           first ? own.intra : peer.intra, head,
+                                           depth, valid, issue);
     }
 
     template <typename copy, typename issuer>
     GROAT_DEVICE void tma_copy_v(const issuer &to, u32 head, u32 depth,
                                  u32 valid, bool issue, int sub = 0) const
     {
-        put_pages<kv_v_boxes<shape, copy>>(
-            to, kv_part_v(shape::BN, shape::page, copy::sub_tiles, sub), head,
-            depth, valid, issue);
+        constexpr kv_part next =
+            kv_part_v(shape::BN, shape::page, copy::sub_tiles, 1);
+
+        put_pages<kv_v_boxes<shape, copy>>(to, sub * next.first,
+                                           sub * next.intra, head, depth, valid,
+                                           issue);
     }
 
   private:
     template <typename boxes, typename issuer>
-    GROAT_DEVICE void put_pages(const issuer &to, const kv_part &part, u32 head,
-                                u32 depth, u32 valid, bool issue) const
+    GROAT_DEVICE void put_pages(const issuer &to, u32 first, u32 intra,
+                                u32 head, u32 depth, u32 valid,
+                                bool issue) const
     {
         // Lanes before the first page wrap behind the last.
-        u32 q = lane_index() / lanes - part.first;
+        u32 q = lane_index() / lanes - first;
         bool there = q < valid;
-        u32 from = boxes::row_or_none(row + part.intra, there);
+        u32 from = boxes::row_or_none(row + intra, there);
 
         issue = issue && q < static_cast<u32>(boxes::pages) &&
                 boxes::is_issued(there);

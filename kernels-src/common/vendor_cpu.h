@@ -149,6 +149,19 @@ inline void global_store4(u64 address, u32 x)
     cpu_env->ops->global_store(cpu_env, address, &x, 4);
 }
 
+inline void global_store8(u64 address, vec2 v)
+{
+    cpu_env->ops->global_store(cpu_env, address, &v, 8);
+}
+
+inline void global_store8(u64 address, vec2 v, bool low, bool high)
+{
+    if (low)
+        global_store4(address, v.x);
+    if (high)
+        global_store4(address + 4, v.y);
+}
+
 struct buffer {
     u64 base;
     u32 num_records; // bytes

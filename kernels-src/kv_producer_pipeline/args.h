@@ -29,7 +29,8 @@ struct kv_producer_pipeline_args {
     unsigned long long weights;    /* output: P, 16-bit, [sequences, query_heads,
                                     * query_count, weight_pitch], 0 from
                                     * lengths[s] on                           */
-    unsigned long long output;     /* image: per block the queries, then
+    unsigned long long output;     /* 16-byte aligned;
+                                    * image: per block the queries, then
                                     * 2 * tiles * parts slots as they came;
                                     * trace: per block 32 bytes per piece of a
                                     * slot; issues: 32 bytes per box;

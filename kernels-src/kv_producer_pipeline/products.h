@@ -51,13 +51,17 @@ struct share {
             u64 to = j.args.output + (at * pitch + first) * 4;
 
             GROAT_UNROLL
-            for (u32 i = 0; i < n / 4; i++) {
-                u32 c = wgmma_col(0, i / 2 * 4 + i % 2);
+            for (u32 i = 0; i < n / 8; i++) {
+                u32 c = wgmma_col(0, 4 * i);
+                vec2 v = {float_bits(acc.get(4 * i + 2 * half)),
+                          float_bits(acc.get(4 * i + 2 * half + 1))};
 
-                if (there && (!cut || first + c < cols))
-                    global_store4(to + c * 4,
-                                  float_bits(acc.get(i / 2 * 4 + 2 * half +
-                                                     i % 2)));
+                // Without branches: a compiler takes long for many.
+                if constexpr (cut)
+                    global_store8(to + c * 4, v, there && first + c < cols,
+                                  there && first + c + 1 < cols);
+                else if (there)
+                    global_store8(to + c * 4, v);
             }
         }
     }
