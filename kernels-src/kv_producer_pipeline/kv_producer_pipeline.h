@@ -21,7 +21,10 @@ template <typename user> GROAT_DEVICE void consume(const job &j, user &use)
 {
     consumer<user> side(j, use);
 
-    in_order(side, j.count);
+    if constexpr (with_products)
+        in_order(side, j.count);
+    else
+        side.in_turn(2 * j.count);
 }
 
 // A template, so that the compiler never sees the body of another entry.

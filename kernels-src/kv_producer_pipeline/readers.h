@@ -34,7 +34,7 @@ template <typename user> struct consumer : by_pieces<consumer<user>> {
         if constexpr (leader_counts)
             mbarrier_arrive_peer(at.in.full(at.index, n), 1,
                                  j.rank == 0 && thread_index() == 0);
-        if constexpr (with_queries && q_tiles == 2 && kind == of_keys &&
+        if constexpr (with_queries && q_tiles == 2 && kind != of_values &&
                       which == n)
             if (tile == 0)
                 mbarrier_wait(j.q1_bar(n), 0);
@@ -97,7 +97,7 @@ struct write_slots {
     template <int kind, int which, int n>
     GROAT_DEVICE void take(u32 piece, u32, u32 tile)
     {
-        if constexpr (with_queries && kind == of_keys && which == n)
+        if constexpr (with_queries && kind != of_values && which == n)
             if (tile == 0)
                 write_queries(n);
         write(piece, ring::piece_bytes,

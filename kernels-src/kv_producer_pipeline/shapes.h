@@ -36,7 +36,8 @@ static_assert(ring::piece_bytes == params::kv_bytes,
 static_assert(2 * (params::kv_bytes + q_bytes) < 1 << 20,
               "an mbarrier counts less than 2^20 bytes");
 
-enum kind { of_keys, of_values };
+// of_either: where it is all the same.
+enum kind { of_keys, of_values, of_either };
 
 struct tiles : kv_shape {
     static constexpr int BN = params::BN;
@@ -230,6 +231,16 @@ template <typename side> struct by_pieces {
     template <typename what> GROAT_DEVICE void values(const what &l)
     {
         each<of_values, 0, 0>(l);
+    }
+
+    // All tiles of K and of V as they come: for a side to which they are alike
+    // this is half of the code of in_order().
+    GROAT_DEVICE void in_turn(u32 count)
+    {
+        GROAT_ROLLED
+        for (u32 tile = 0; tile < count; tile++)
+            each<of_either, 0, 0>(tile);
+        static_cast<side &>(*this).finish();
     }
 
   private:
