@@ -75,13 +75,14 @@ groat_unit_tests = \
 	%D%/unit/spec/test_render \
 	%D%/unit/spec/test_rules
 
-# The whole path on cpu targets.
+# The whole path on cpu targets, and on a CUDA device where there is one.
 groat_pipe_tests = \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_exit \
 	%D%/pipe/test_faults \
 	%D%/pipe/test_hits \
 	%D%/pipe/test_layers \
+	%D%/pipe/test_loaded_device \
 	%D%/pipe/test_loaded_race \
 	%D%/pipe/test_metrics \
 	%D%/pipe/test_path \
