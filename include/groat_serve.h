@@ -43,7 +43,7 @@ typedef enum groat_metrics_format {
 } groat_metrics_format;
 
 /* All figures of a context: what groat_cache_stat has, and histograms of the
- * time that lookups (one in 64), reads from store and bundles, verifying what
+ * time that lookups (one in 256), reads from store and bundles, verifying what
  * was read, compiles, puts, loads and first launches took.  Free *out with
  * groat_free().  Any thread; takes the store's lock for a moment.  Errors:
  * INVALID, IO (the store does not answer), NO_MEMORY. */

@@ -340,19 +340,22 @@ static void listen_once(pool *p, struct pollfd *polled)
             stop_late(p, &p->workers[i]);
 }
 
-/* Those without a job end when their socket does; others are stopped. */
+/* Those without a job end when their socket does; others are stopped.  All are
+ * told before one is waited for: each takes milliseconds to unload a compiler.
+ */
 static void dismiss(pool *p)
 {
     for (size_t i = 0; i < p->count; i++) {
         worker *w = &p->workers[i];
 
-        if (!w->pid)
-            continue;
-        if (w->job)
+        if (w->pid && w->job)
             (void)kill(-w->pid, SIGKILL);
-        (void)shutdown(w->fd, SHUT_RDWR);
-        (void)reap(w);
+        if (w->pid)
+            (void)shutdown(w->fd, SHUT_RDWR);
     }
+    for (size_t i = 0; i < p->count; i++)
+        if (p->workers[i].pid)
+            (void)reap(&p->workers[i]);
 }
 
 int groat__pool_run(groat__cli *cli, groat__jobs *jobs, groat__job_fn *ended,

@@ -607,8 +607,8 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
                                     groat_origin *origin, groat_error *error)
 {
     groat__kernel_name name = name_of_text(spec, target);
-    const hit untimed = {groat__tally_mine(&context->memory_hits), 0};
     uint64_t mark = groat__seal_mark(&context->seal, &name);
+    hit untimed = {NULL, 0};
     groat__target where;
     groat__params params;
     groat_kernel *kernel;
@@ -623,6 +623,7 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
     if (status != GROAT_OK)
         return status;
     kernel = find_values(context, &params);
+    untimed.count = groat__tally_mine(&context->memory_hits);
     if (give_hit(context, untimed, kernel, out, origin)) {
         remember(context, &name, kernel);
         return GROAT_OK;

@@ -141,7 +141,7 @@ static void write_prometheus(const groat_context *context,
                         counters[i].name, counters[i].help, counters[i].name,
                         counters[i].kind, counters[i].name, counters[i].value);
     groat__str_add(out, "# HELP groat_stage_seconds time of each stage on the "
-                        "way to a kernel; of lookups one in 64\n"
+                        "way to a kernel; of lookups one in 256\n"
                         "# TYPE groat_stage_seconds histogram\n");
     for (unsigned s = 0; s < GROAT__STAGES; s++) {
         const groat__histogram *h = &context->metrics.stage[s];

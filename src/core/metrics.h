@@ -8,7 +8,7 @@
 
 /* What takes time on the way to a kernel. */
 typedef enum groat__stage {
-    GROAT__STAGE_LOOKUP,  /* a get that memory answers; 1 of 64            */
+    GROAT__STAGE_LOOKUP,  /* a get that memory answers; 1 of 256           */
     GROAT__STAGE_READ,    /* from store or bundle, without                  */
     GROAT__STAGE_VERIFY,  /* comparing identity, digest and signature       */
     GROAT__STAGE_COMPILE, /* with making the source                         */
@@ -18,7 +18,7 @@ typedef enum groat__stage {
     GROAT__STAGES
 } groat__stage;
 
-enum { GROAT__BUCKETS = 15, GROAT__SAMPLED = 64 };
+enum { GROAT__BUCKETS = 15, GROAT__SAMPLED = 256 };
 
 typedef struct groat__histogram {
     /* Up to 100 ns * 4^i, and above the last. */

@@ -11,13 +11,14 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { GROAT__TALLY_PARTS = 64, GROAT__TALLY_LINE = 64 };
+/* Two lines: processors fetch them in pairs, and a part may begin amid one. */
+enum { GROAT__TALLY_PARTS = 64, GROAT__TALLY_APART = 128 };
 
 /* Starts as zeros. */
 typedef struct groat__tally {
     struct {
         atomic_uint_fast64_t count;
-        char apart[GROAT__TALLY_LINE - sizeof(atomic_uint_fast64_t)];
+        char apart[GROAT__TALLY_APART - sizeof(atomic_uint_fast64_t)];
     } part[GROAT__TALLY_PARTS];
 } groat__tally;
 

@@ -96,7 +96,7 @@ static double stage(groat_context *context, const char *name)
     return sample(context, text);
 }
 
-/* One of 64 hits on each CPU that the thread was on is timed. */
+/* One of 256 hits on each CPU that the thread was on is timed. */
 static bool is_sampled(groat_context *context, int hits)
 {
     double timed = stage(context, "lookup");
@@ -138,7 +138,7 @@ START_TEST(counts_follow_the_path)
 }
 END_TEST
 
-/* A get by spec is timed as one by text is: one of 64 hits, whichever it is. */
+/* A get by spec is timed as one by text is: one of 256 hits, whichever it is. */
 START_TEST(lookups_of_both_kinds)
 {
     groat_context *context = rig_open(&fix);
