@@ -4,9 +4,13 @@
  * much faster `groat prewarm` is with 2, 4, 8 ... processes, up to the cores,
  * than with one (default: 64 kernels for cpu:gfx950, by ./groat), and how many
  * files and bytes the store has afterwards.  The numbers of processes take
- * turns, each with an empty store of its own; times are medians.
+ * turns, each with an empty store of its own; times are medians.  Of a cuda
+ * target also what the machine gives at most: as many processes that do nothing
+ * but compile the same sources, by NVRTC's own calls.
  */
+#include <dlfcn.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +30,7 @@ typedef struct bench {
     const char *groat;
     char dir[256];
     char manifest[300];
+    char **sources; /* NULL: nothing to hold it against */
 } bench;
 
 /* What one store came to. */
@@ -34,8 +39,14 @@ typedef struct store {
     unsigned files;
 } store;
 
+static void name_spec(unsigned i, char out[64])
+{
+    (void)snprintf(out, 64, "tile_loader_lds:ld=%u", 1024 + 16 * i);
+}
+
 static void write_manifest(bench *b)
 {
+    char spec[64];
     FILE *file;
 
     (void)snprintf(b->manifest, sizeof(b->manifest), "%s/kernels.jsonl",
@@ -43,11 +54,11 @@ static void write_manifest(bench *b)
     file = fopen(b->manifest, "w");
     if (file == NULL)
         die(b->manifest);
-    for (unsigned i = 0; i < b->count; i++)
-        (void)fprintf(file,
-                      "{\"spec\": \"tile_loader_lds:ld=%u\", \"target\": "
-                      "\"%s\"}\n",
-                      1024 + 16 * i, b->target);
+    for (unsigned i = 0; i < b->count; i++) {
+        name_spec(i, spec);
+        (void)fprintf(file, "{\"spec\": \"%s\", \"target\": \"%s\"}\n", spec,
+                      b->target);
+    }
     if (fclose(file) != 0)
         die(b->manifest);
 }
@@ -103,6 +114,100 @@ static double prewarm(const bench *b, unsigned processes, store *s)
     return start;
 }
 
+/* ---- NVRTC alone -------------------------------------------------------- */
+
+static char **make_sources(const bench *b)
+{
+    groat_options options = GROAT_OPTIONS_INIT;
+    groat_error error = GROAT_ERROR_INIT;
+    groat_context *context = NULL;
+    char **sources = calloc(b->count, sizeof(*sources));
+
+    options.flags = GROAT_OPEN_NO_DISK;
+    if (sources == NULL || groat_open(&options, &context, &error) != GROAT_OK)
+        die(error.text);
+    for (unsigned i = 0; i < b->count; i++) {
+        groat_spec *spec = NULL;
+        char text[64];
+
+        name_spec(i, text);
+        if (groat_spec_parse(context, text, b->target, &spec, &error) !=
+                GROAT_OK ||
+            groat_spec_source(spec, &sources[i], &error) != GROAT_OK)
+            die(error.text);
+        groat_spec_free(spec);
+    }
+    groat_close(context);
+    return sources;
+}
+
+static void *find(void *library, const char *symbol)
+{
+    void *address = library == NULL ? NULL : dlsym(library, symbol);
+
+    if (address == NULL)
+        die(symbol);
+    return address;
+}
+
+/* In a process of its own: the kernels that are number `first` of each `step`.
+ */
+static void compile_raw(const bench *b, unsigned first, unsigned step)
+{
+    void *nvrtc = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
+    int (*create)(void **, const char *, const char *, int, const char **,
+                  const char **);
+    int (*compile)(void *, int, const char **);
+    int (*destroy)(void **);
+    char arch[64];
+    const char *options[] = {arch, "--std=c++17", "--no-cache"};
+    void *address;
+
+    address = find(nvrtc, "nvrtcCreateProgram");
+    memcpy(&create, &address, sizeof(create));
+    address = find(nvrtc, "nvrtcCompileProgram");
+    memcpy(&compile, &address, sizeof(compile));
+    address = find(nvrtc, "nvrtcDestroyProgram");
+    memcpy(&destroy, &address, sizeof(destroy));
+    (void)snprintf(arch, sizeof(arch), "--gpu-architecture=%s",
+                   b->target + strlen("cuda:"));
+    for (unsigned i = first; i < b->count; i += step) {
+        void *program = NULL;
+
+        if (create(&program, b->sources[i], "k.cu", 0, NULL, NULL) != 0 ||
+            compile(program, 3, options) != 0 || destroy(&program) != 0)
+            die("NVRTC refused a source");
+    }
+}
+
+/* Seconds of so many processes. */
+static double raw(const bench *b, unsigned processes)
+{
+    double start = now_ns();
+    bool whole = true;
+
+    for (unsigned i = 0; i < processes; i++) {
+        pid_t pid = fork();
+
+        if (pid < 0)
+            die("fork");
+        if (pid == 0) {
+            compile_raw(b, i, processes);
+            _exit(0);
+        }
+    }
+    for (unsigned i = 0; i < processes; i++) {
+        int status = 0;
+
+        whole = wait(&status) > 0 && status == 0 && whole;
+    }
+    if (!whole)
+        die("a process that compiles by NVRTC's own calls failed");
+    return (now_ns() - start) * 1e-9;
+}
+
+/* ---- the figures -------------------------------------------------------- */
+
 /* 1, 2, 4 ... and the cores. */
 static unsigned list_sides(unsigned sides[SIDES_MAX], unsigned *cores)
 {
@@ -115,22 +220,13 @@ static unsigned list_sides(unsigned sides[SIDES_MAX], unsigned *cores)
     return count;
 }
 
-static void run(const bench *b)
+/* How the times of one kind become fewer with more processes. */
+static void print_sides(const char *name, double seconds[][ROUNDS],
+                        const unsigned *sides, unsigned count)
 {
-    double seconds[SIDES_MAX][ROUNDS];
-    unsigned sides[SIDES_MAX];
-    unsigned cores = 0;
-    unsigned count = list_sides(sides, &cores);
-    store s = {.files = 0};
-    double alone;
+    double alone = median(seconds[0], ROUNDS);
 
-    for (int r = 0; r < ROUNDS; r++)
-        for (unsigned i = 0; i < count; i++)
-            seconds[i][r] = prewarm(b, sides[i], &s);
-    alone = median(seconds[0], ROUNDS);
-    printf("{\n  \"format\": 1,\n  \"target\": \"%s\", \"kernels\": %u, "
-           "\"cores\": %u, \"rounds\": %d,\n  \"prewarm\": [\n",
-           b->target, b->count, cores, ROUNDS);
+    printf("  \"%s\": [\n", name);
     for (unsigned i = 0; i < count; i++) {
         double middle = median(seconds[i], ROUNDS);
 
@@ -139,7 +235,30 @@ static void run(const bench *b)
                sides[i], middle, seconds[i][0], alone / middle,
                alone / middle / sides[i], i + 1 < count ? "," : "");
     }
-    printf("  ],\n  \"store\": {\"entries\": %llu, \"file_bytes\": %llu, "
+    printf("  ],\n");
+}
+
+static void run(const bench *b)
+{
+    double seconds[SIDES_MAX][ROUNDS];
+    double alone[SIDES_MAX][ROUNDS];
+    unsigned sides[SIDES_MAX];
+    unsigned cores = 0;
+    unsigned count = list_sides(sides, &cores);
+    store s = {.files = 0};
+
+    for (int r = 0; r < ROUNDS; r++)
+        for (unsigned i = 0; i < count; i++) {
+            seconds[i][r] = prewarm(b, sides[i], &s);
+            alone[i][r] = b->sources == NULL ? 0 : raw(b, sides[i]);
+        }
+    printf("{\n  \"format\": 1,\n  \"target\": \"%s\", \"kernels\": %u, "
+           "\"cores\": %u, \"rounds\": %d,\n",
+           b->target, b->count, cores, ROUNDS);
+    print_sides("prewarm", seconds, sides, count);
+    if (b->sources != NULL)
+        print_sides("nvrtc_alone", alone, sides, count);
+    printf("  \"store\": {\"entries\": %llu, \"file_bytes\": %llu, "
            "\"payload_bytes\": %llu, \"file_ratio\": %.3f, \"files\": %u}\n"
            "}\n",
            (unsigned long long)s.stat.entries,
@@ -159,7 +278,12 @@ int main(int argc, char **argv)
     b.count = (unsigned)count;
     make_dir(b.dir);
     write_manifest(&b);
+    if (strncmp(b.target, "cuda:", 5) == 0)
+        b.sources = make_sources(&b);
     run(&b);
+    for (unsigned i = 0; b.sources != NULL && i < b.count; i++)
+        groat_free(b.sources[i]);
+    free(b.sources);
     remove_dir(b.dir);
     return 0;
 }
