@@ -457,6 +457,7 @@ EXTRA_DIST += \
 	%D%/cli/inject.c \
 	%D%/bench/NOTES.md \
 	%D%/bench/bench.h \
+	%D%/folder.h \
 	%D%/report.sh \
 	%D%/soak/README.md \
 	%D%/soak/ab.py \

@@ -8,11 +8,12 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "tests/folder.h"
 
 static inline double now_ns(void)
 {
@@ -64,11 +65,7 @@ static inline double median(double *values, size_t count)
 
 static inline void make_dir(char dir[256])
 {
-    const char *tmp = getenv("TMPDIR");
-
-    (void)snprintf(dir, 256, "%s/groat-bench-XXXXXX",
-                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    if (mkdtemp(dir) == NULL)
+    if (!folder_make(dir, 256, "bench"))
         die(dir);
 }
 
@@ -86,18 +83,9 @@ static inline unsigned count_files(const char *dir)
     return files;
 }
 
-static inline int remove_one(const char *path, const struct stat *st, int type,
-                             struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 static inline void remove_dir(const char *dir)
 {
-    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    folder_remove(dir);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/fs.h"
+#include "tests/folder.h"
 
 enum { FUZZ_DIR = 256, FUZZ_PATH = 300 };
 
@@ -17,11 +18,7 @@ enum { FUZZ_DIR = 256, FUZZ_PATH = 300 };
 static inline void fuzz_file(char dir[FUZZ_DIR], char path[FUZZ_PATH],
                              const char *name, const uint8_t *data, size_t size)
 {
-    const char *tmp = getenv("TMPDIR");
-
-    (void)snprintf(dir, FUZZ_DIR, "%s/groat-fuzz-XXXXXX",
-                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    if (mkdtemp(dir) == NULL)
+    if (!folder_make(dir, FUZZ_DIR, "fuzz"))
         abort();
     (void)snprintf(path, FUZZ_PATH, "%.255s/%.40s", dir, name);
     if (groat__fs_write(path, data, size, 0600, NULL) != GROAT_OK)

@@ -7,7 +7,6 @@
 #define GROAT_TEST_SUITE_H
 
 #include <check.h>
-#include <ftw.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "groat.h"
+#include "tests/folder.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -94,25 +94,12 @@ static inline uint64_t next_random(uint64_t *state)
 /* A fresh folder; size is that of dir. */
 static inline void make_folder(char *dir, size_t size)
 {
-    const char *tmp = getenv("TMPDIR");
-
-    (void)snprintf(dir, size, "%s/groat-unit-XXXXXX",
-                   tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-}
-
-static inline int remove_one(const char *path, const struct stat *st, int type,
-                             struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
+    ck_assert(folder_make(dir, size, "unit"));
 }
 
 static inline void remove_folder(const char *dir)
 {
-    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    folder_remove(dir);
 }
 
 #endif
