@@ -26,6 +26,9 @@ double groat__bench_median(double *values, size_t count);
 void groat__bench_say(groat__bench *b, const char *name, const char *unit,
                       double ours, const char *raw_name, double raw);
 
+/* Whether a word of the command is a spec, not the name of a bench. */
+bool groat__bench_is_spec(const char *word);
+
 /* The raw side of a compile, each `number` anew; false where there is none. */
 bool groat__bench_compile_raw(groat__bench *b, unsigned number);
 

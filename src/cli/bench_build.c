@@ -79,7 +79,7 @@ groat_status groat__bench_build(groat__bench *b)
     bool named = false;
 
     for (size_t i = 0; i < b->cli->word_count && status == GROAT_OK; i++)
-        if (strchr(b->cli->words[i], ':') != NULL) {
+        if (groat__bench_is_spec(b->cli->words[i])) {
             named = true;
             status = build_one(b, b->cli->words[i]);
         }

@@ -130,7 +130,7 @@ static groat_status add_all(groat__bench *b, race *r)
         status = add(b, r, plain[i]);
     r->plain = r->count;
     for (size_t i = 0; i < b->cli->word_count && status == GROAT_OK; i++)
-        if (strchr(b->cli->words[i], ':') != NULL) {
+        if (groat__bench_is_spec(b->cli->words[i])) {
             named = true;
             status = add(b, r, b->cli->words[i]);
         }

@@ -553,22 +553,26 @@ static const struct {
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };
 
+bool groat__bench_is_spec(const char *word)
+{
+    for (size_t k = 0; k < BENCHES; k++)
+        if (strcmp(word, benches[k].name) == 0)
+            return false;
+    return true;
+}
+
 static int check_words(groat__cli *cli)
 {
-    for (size_t i = 0; i < cli->word_count; i++) {
-        bool known = strchr(cli->words[i], ':') != NULL &&
-                     (is_named(cli, "stream") || is_named(cli, "build"));
+    bool takes_specs = is_named(cli, "stream") || is_named(cli, "build");
 
-        for (size_t k = 0; k < BENCHES; k++)
-            known = known || strcmp(cli->words[i], benches[k].name) == 0;
-        if (!known)
+    for (size_t i = 0; i < cli->word_count; i++)
+        if (!takes_specs && groat__bench_is_spec(cli->words[i]))
             return groat__cli_refuse(
                 cli, GROAT_INVALID,
                 "there is no bench '%.40s'; benches: hit, "
                 "cold, disk, build and stream (and specs for "
                 "these two)",
                 cli->words[i]);
-    }
     return GROAT__EXIT_DONE;
 }
 

@@ -33,6 +33,12 @@ expect "the compile time of a spec" 0 bench build plain_read:unroll=1 \
 answers "compile time: of the spec" '"name": "plain_read:unroll=1"'
 answers "compile time: against an empty kernel" \
     '"reference": "raw compile, empty"'
+expect "the compile time of a family's defaults" 0 bench build plain_read \
+    --target cpu:gfx950 --json
+answers "compile time: of the family" '"name": "plain_read"'
+expect "the compile time of no family" 2 bench build plain_rea \
+    --target cpu:gfx950
+says "the families are named" plain_read
 expect "the compile time of what there is not" 2 bench build plain_read:unrol=1 \
     --target cpu:gfx950
 
