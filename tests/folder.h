@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Makes a folder, named after who wants it; size is that of dir. */
+/* Makes a folder, named after who wants it; size is that of dir.  False: it
+ * could not be made, errno says why. */
 static inline bool folder_make(char *dir, size_t size, const char *who)
 {
     const char *tmp = getenv("TMPDIR");
@@ -30,7 +31,7 @@ static inline int folder_drop(const char *path, const struct stat *st, int type,
     return remove(path);
 }
 
-/* With all that is in it. */
+/* With all that is in it; what cannot be removed stays. */
 static inline void folder_remove(const char *dir)
 {
     (void)nftw(dir, folder_drop, 8, FTW_DEPTH | FTW_PHYS);

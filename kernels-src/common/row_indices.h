@@ -342,9 +342,11 @@ template <typename shape> struct row_indices {
         typedef kv_v_boxes<shape, copy> boxes;
 
         GROAT_UNROLL
-        for (int q = 0; q < boxes::pages; q++)
-            put_page<boxes>(to, q, rows[sub * next.first + q] + sub * next.intra,
-                            head, depth, valid, issue);
+        for (int q = 0; q < boxes::pages; q++) {
+            u32 row = rows[sub * next.first + q] + sub * next.intra;
+
+            put_page<boxes>(to, q, row, head, depth, valid, issue);
+        }
     }
 
   private:

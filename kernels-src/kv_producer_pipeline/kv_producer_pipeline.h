@@ -5,8 +5,8 @@
 // (readers.h, products.h).  The ring is common/kv_ring.h, rows and copies are
 // common/row_indices.h.
 //
-// Both sides walk one order over the same tiles (shapes.h), so slot and parity
-// of each follow from its number alone.
+// Both sides visit the same tiles in one order (shapes.h), so slot and parity of
+// each follow from its number alone.
 #include "params.h"
 
 #include "loaders.h"

@@ -56,8 +56,7 @@ struct share {
                 vec2 v = {float_bits(acc.get(4 * i + 2 * half)),
                           float_bits(acc.get(4 * i + 2 * half + 1))};
 
-                // Without branches: a compiler takes long for many.
-                if constexpr (cut)
+                if constexpr (cut) // a compiler takes long for many branches
                     global_store8(to + c * 4, v, there && first + c < cols,
                                   there && first + c + 1 < cols);
                 else if (there)

@@ -177,7 +177,8 @@ struct job {
     }
 };
 
-// The order of tiles, for both sides.  look(i) makes what keys() and values() of
+// The order of tiles, for producers and for consumers to whom K and V are not
+// alike; `count` of K, and as many of V.  look(i) makes what keys() and values() of
 // tile i want; a producer reads the page table there, so it comes a tile or two
 // before them.  Each is called in one place, for they are most of the kernel.
 template <typename side> GROAT_DEVICE void in_order(side &s, u32 count)
@@ -233,8 +234,9 @@ template <typename side> struct by_pieces {
         each<of_values, 0, 0>(l);
     }
 
-    // All tiles of K and of V as they come: for a side to which they are alike
-    // this is half of the code of in_order().
+    // `count` tiles, K and V counted together, as they come: for a side to which
+    // they are alike this is half of the code of in_order(), and must visit as
+    // many as the other side does.
     GROAT_DEVICE void in_turn(u32 count)
     {
         GROAT_ROLLED

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 11 };
+/* INVALID_OPTION is NVRTC_ERROR_INVALID_OPTION. */
+enum { CALLS = 11, INVALID_OPTION = 5 };
 
 typedef struct names {
     const char *backend;
@@ -111,23 +112,25 @@ bool groat__raw_enter(const groat__raw *raw)
     return raw->context != NULL && raw->make_current(raw->context) == 0;
 }
 
-static bool compile(const groat__raw *raw, const char *source,
-                    const char **options, int count)
+/* 0, the compiler's own number, or -1. */
+static int compile(const groat__raw *raw, const char *source,
+                   const char **options, int count)
 {
     void *program = NULL;
     char *code = NULL;
     size_t bytes = 0;
-    bool done = false;
+    int result;
 
     if (raw->create(&program, source, "empty", 0, NULL, NULL) != 0)
-        return false;
-    if (raw->compile(program, count, options) == 0 &&
-        raw->code_size(program, &bytes) == 0 &&
-        (code = malloc(bytes + 1)) != NULL)
-        done = raw->code(program, code) == 0;
+        return -1;
+    result = raw->compile(program, count, options);
+    if (result == 0 &&
+        (raw->code_size(program, &bytes) != 0 ||
+         (code = malloc(bytes + 1)) == NULL || raw->code(program, code) != 0))
+        result = -1;
     free(code);
     (void)raw->destroy(&program);
-    return done;
+    return result;
 }
 
 bool groat__raw_compile_empty(groat__raw *raw, const char *arch,
@@ -136,14 +139,17 @@ bool groat__raw_compile_empty(groat__raw *raw, const char *arch,
     char source[96];
     char option[64];
     const char *options[] = {option, raw->no_cache};
+    int result;
 
     if (raw->create == NULL || raw->code == NULL)
         return false;
     (void)snprintf(source, sizeof(source),
                    "extern \"C\" __global__ void empty_%u() {}\n", number);
     (void)snprintf(option, sizeof(option), "%s%s", raw->arch_option, arch);
-    if (raw->no_cache != NULL && compile(raw, source, options, 2))
-        return true;
-    raw->no_cache = NULL; /* an NVRTC below 12.9 knows no such option */
-    return compile(raw, source, options, 1);
+    result = compile(raw, source, options, raw->no_cache == NULL ? 1 : 2);
+    if (result == INVALID_OPTION && raw->no_cache != NULL) {
+        raw->no_cache = NULL;
+        result = compile(raw, source, options, 1);
+    }
+    return result == 0;
 }

@@ -44,7 +44,9 @@ bool groat__raw_enter(const groat__raw *raw);
 
 /* Compiles an empty kernel for arch, down to the binary; false on failure.
  * Each number is another kernel, compiled past NVRTC's own cache, as groat's
- * are: kernels that it kept would be had in a third of the time. */
+ * are: kernels that it kept would be had in a third of the time.  An NVRTC that
+ * refuses the option for that (below 12.9) has no such cache, and is not told
+ * again. */
 bool groat__raw_compile_empty(groat__raw *raw, const char *arch,
                               unsigned number);
 

@@ -6,7 +6,8 @@
  * files and bytes the store has afterwards.  The numbers of processes take
  * turns, each with an empty store of its own; times are medians.  Of a cuda
  * target also what the machine gives at most: as many processes that do nothing
- * but compile the same sources, by NVRTC's own calls.
+ * but compile the same sources, by NVRTC's own calls (12.9 or later, where the
+ * loader finds it).
  */
 #include <dlfcn.h>
 #include <spawn.h>
@@ -150,17 +151,37 @@ static void *find(void *library, const char *symbol)
     return address;
 }
 
+static void *open_nvrtc(void)
+{
+    void *nvrtc = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
+
+    return nvrtc != NULL ? nvrtc
+                         : dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Asked in a process of its own, as the compiles are: all begin without it. */
+static bool has_nvrtc(void)
+{
+    int status = 1;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(open_nvrtc() == NULL);
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 /* In a process of its own: the kernels that are number `first` of each `step`.
  */
 static void compile_raw(const bench *b, unsigned first, unsigned step)
 {
-    void *nvrtc = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
+    void *nvrtc = open_nvrtc();
     int (*create)(void **, const char *, const char *, int, const char **,
                   const char **);
     int (*compile)(void *, int, const char **);
     int (*destroy)(void **);
     char arch[64];
-    const char *options[] = {arch, "--std=c++17", "--no-cache"};
+    const char *options[] = {arch, "--std=c++17", "--ptxas-options=-v",
+                             "--no-cache"};
     void *address;
 
     address = find(nvrtc, "nvrtcCreateProgram");
@@ -175,7 +196,7 @@ static void compile_raw(const bench *b, unsigned first, unsigned step)
         void *program = NULL;
 
         if (create(&program, b->sources[i], "k.cu", 0, NULL, NULL) != 0 ||
-            compile(program, 3, options) != 0 || destroy(&program) != 0)
+            compile(program, 4, options) != 0 || destroy(&program) != 0)
             die("NVRTC refused a source");
     }
 }
@@ -241,7 +262,7 @@ static void print_sides(const char *name, double seconds[][ROUNDS],
 static void run(const bench *b)
 {
     double seconds[SIDES_MAX][ROUNDS];
-    double alone[SIDES_MAX][ROUNDS];
+    double by_nvrtc[SIDES_MAX][ROUNDS];
     unsigned sides[SIDES_MAX];
     unsigned cores = 0;
     unsigned count = list_sides(sides, &cores);
@@ -250,14 +271,14 @@ static void run(const bench *b)
     for (int r = 0; r < ROUNDS; r++)
         for (unsigned i = 0; i < count; i++) {
             seconds[i][r] = prewarm(b, sides[i], &s);
-            alone[i][r] = b->sources == NULL ? 0 : raw(b, sides[i]);
+            by_nvrtc[i][r] = b->sources == NULL ? 0 : raw(b, sides[i]);
         }
     printf("{\n  \"format\": 1,\n  \"target\": \"%s\", \"kernels\": %u, "
            "\"cores\": %u, \"rounds\": %d,\n",
            b->target, b->count, cores, ROUNDS);
     print_sides("prewarm", seconds, sides, count);
     if (b->sources != NULL)
-        print_sides("nvrtc_alone", alone, sides, count);
+        print_sides("nvrtc_alone", by_nvrtc, sides, count);
     printf("  \"store\": {\"entries\": %llu, \"file_bytes\": %llu, "
            "\"payload_bytes\": %llu, \"file_ratio\": %.3f, \"files\": %u}\n"
            "}\n",
@@ -278,7 +299,7 @@ int main(int argc, char **argv)
     b.count = (unsigned)count;
     make_dir(b.dir);
     write_manifest(&b);
-    if (strncmp(b.target, "cuda:", 5) == 0)
+    if (strncmp(b.target, "cuda:", 5) == 0 && has_nvrtc())
         b.sources = make_sources(&b);
     run(&b);
     for (unsigned i = 0; b.sources != NULL && i < b.count; i++)

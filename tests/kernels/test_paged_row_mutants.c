@@ -26,6 +26,11 @@
     FAMILY "BN=64,page_size=16,partial=1,v_fill=0,v_sub_tiles=2" KEYS          \
            " keys=141"
 #define WIDE  FAMILY "BN=64,page_size=128,v_sub_tiles=2,issue=one" KEYS
+#define PARTS FAMILY "BN=64,page_size=128,v_sub_tiles=2" KEYS
+#define CUT                                                                    \
+    FAMILY                                                                     \
+        "BN=64,page_size=16,partial=1,v_fill=0,v_sub_tiles=2,issue=one" KEYS   \
+        " keys=141"
 #define INNER FAMILY "BN=64,page_size=16,k_layout=inner,k_fold=1" KEYS
 #define LOOSE FAMILY "BN=64,page_size=16,k_layout=inner" KEYS
 #define OUTER FAMILY "BN=64,page_size=64,k_fold=1" KEYS
@@ -67,6 +72,8 @@ static const mutant table[] = {
     {ONE, {"", "", 0, ""}, RIGHT},
     {PART, {"", "", 0, ""}, RIGHT},
     {WIDE, {"", "", 0, ""}, RIGHT},
+    {PARTS, {"", "", 0, ""}, RIGHT},
+    {CUT, {"", "", 0, ""}, RIGHT},
     {INNER, {"", "", 0, ""}, RIGHT},
     {LOOSE, {"", "", 0, ""}, RIGHT},
     {OUTER, {"", "", 0, ""}, RIGHT},
@@ -152,9 +159,14 @@ static const mutant table[] = {
     {ONE, {EVERY, "from + i * 4", 0, "from"}, WRONG},
     {ONE, {EVERY, "block[3] = v.w;", 0, "block[3] = v.z;"}, WRONG},
     {WIDE, {EVERY, "+ sub * next.intra", 0, ""}, WRONG},
+    {CUT, {EVERY, "sub * next.first + q", 0, "q"}, WRONG},
     {LOCAL, {EVERY, "rows[peer.first + q]", 0, "rows[own.first + q]"}, WRONG},
     {IMAGE, {LANE, "lane_index() / lanes;", 0, "0;"}, WRONG},
     {PART, {LANE, "/ lanes - first", 0, "/ lanes"}, WRONG},
+    {BOTH, {LANE, "first ? own.first : peer.first", 0, "own.first"}, WRONG},
+    {PART, {LANE, "sub * next.first", 0, "0"}, WRONG},
+    {PARTS, {LANE, "sub * next.intra", 0, "0"}, WRONG},
+    {PARTS, {LANE, "row + intra", 0, "row"}, WRONG},
     {SMALL,
      {KEY, "i * step + thread / lanes", 0, "i * step + thread % lanes"},
      WRONG},

@@ -82,6 +82,7 @@ static void setup(void)
 {
     groat_options options;
 
+    (void)alarm(60); /* Check has no timeout without a fork */
     rig_make(&fix);
     write_waiter(&fix);
     options = rig_options(&fix);
@@ -189,8 +190,8 @@ START_TEST(all_come_and_go)
 {
     groat_kernel *kernels[KERNELS];
 
-    poison();
-    for (unsigned round = 0; round < 3; round++)
+    for (unsigned round = 0; round < 3; round++) {
+        poison();
         for (unsigned i = 0; i < KERNELS; i++) {
             kernels[i] =
                 get(i + 1, round == 0 ? GROAT_FROM_COMPILER : GROAT_FROM_DISK);
@@ -202,6 +203,7 @@ START_TEST(all_come_and_go)
             ck_assert_uint_eq(rig_stat(context).loads,
                               rig_stat(context).unloads);
         }
+    }
     ck_assert_uint_eq(rig_stat(context).unloads, 3 * KERNELS);
 }
 END_TEST
@@ -251,42 +253,46 @@ static bool is_runnable(void)
     return strncmp(target, "cuda:", 5) == 0;
 }
 
-static bool resolve(void)
+/* What is missing, or NULL. */
+static const char *resolve(void)
 {
     cuda.handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (cuda.handle == NULL)
-        return false;
+        return "libcuda.so.1";
 #define FIND(name, symbol, arguments)                                          \
     {                                                                          \
         void *address = dlsym(cuda.handle, symbol);                            \
                                                                                \
         memcpy(&cuda.name, &address, sizeof(address));                         \
         if (address == NULL)                                                   \
-            return false;                                                      \
+            return symbol;                                                     \
     }
     CALLS(FIND)
-    return cuda.retain(&cuda.context, 0) == 0;
+    /* The default target is the first device. */
+    return cuda.retain(&cuda.context, 0) == 0 ? NULL
+                                              : "the first device's context";
 }
 
 int main(void)
 {
     Suite *suite = suite_create("loaded on a device");
     TCase *tests = tcase_create("device");
+    const char *missing;
     int code;
 
     /* A driver that was initialized does not outlive a fork. */
     (void)setenv("CK_FORK", "no", 1);
     if (!is_runnable())
         return 77;
-    if (!resolve()) {
-        (void)puts("FAIL: libcuda.so.1 lacks a call");
+    missing = resolve();
+    if (missing != NULL) {
+        (void)printf("FAIL: %s is not to be had\n", missing);
         return 1;
     }
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, what_runs_stays);
     tcase_add_test(tests, all_come_and_go);
     tcase_add_test(tests, a_graph_keeps_its_kernels);
-    tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     code = run_suite(suite);
     (void)cuda.release(0);
