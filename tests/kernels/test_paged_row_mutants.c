@@ -29,8 +29,8 @@
 #define PARTS FAMILY "BN=64,page_size=128,v_sub_tiles=2" KEYS
 #define CUT                                                                    \
     FAMILY                                                                     \
-        "BN=64,page_size=16,partial=1,v_fill=0,v_sub_tiles=2,issue=one" KEYS   \
-        " keys=141"
+    "BN=64,page_size=16,partial=1,v_fill=0,v_sub_tiles=2,issue=one" KEYS       \
+    " keys=141"
 #define INNER FAMILY "BN=64,page_size=16,k_layout=inner,k_fold=1" KEYS
 #define LOOSE FAMILY "BN=64,page_size=16,k_layout=inner" KEYS
 #define OUTER FAMILY "BN=64,page_size=64,k_fold=1" KEYS

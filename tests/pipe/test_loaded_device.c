@@ -275,9 +275,9 @@ static const char *resolve(void)
 
 int main(void)
 {
-    Suite *suite = suite_create("loaded on a device");
-    TCase *tests = tcase_create("device");
     const char *missing;
+    Suite *suite;
+    TCase *tests;
     int code;
 
     /* A driver that was initialized does not outlive a fork. */
@@ -289,6 +289,8 @@ int main(void)
         (void)printf("FAIL: %s is not to be had\n", missing);
         return 1;
     }
+    suite = suite_create("loaded on a device");
+    tests = tcase_create("device");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, what_runs_stays);
     tcase_add_test(tests, all_come_and_go);
