@@ -459,6 +459,7 @@ EXTRA_DIST += \
 	%D%/bench/bench.h \
 	%D%/folder.h \
 	%D%/report.sh \
+	%D%/table.sh \
 	%D%/soak/README.md \
 	%D%/soak/ab.py \
 	%D%/soak/actors.py \

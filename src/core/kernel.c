@@ -601,14 +601,15 @@ static groat_status get_sealed_values(groat_context *context,
 }
 
 /* The same where the text is not: it may be another text of a kernel that is
- * in memory.  A text that was refused before is not read again. */
-static groat_status get_sealed_text(groat_context *context, const char *spec,
-                                    const char *target, groat_kernel **out,
-                                    groat_origin *origin, groat_error *error)
+ * in memory, an untimed hit.  A text that was refused before is not read again.
+ */
+static groat_status get_sealed_text(groat_context *context, hit untimed,
+                                    const char *spec, const char *target,
+                                    groat_kernel **out, groat_origin *origin,
+                                    groat_error *error)
 {
     groat__kernel_name name = name_of_text(spec, target);
     uint64_t mark = groat__seal_mark(&context->seal, &name);
-    hit untimed = {NULL, 0};
     groat__target where;
     groat__params params;
     groat_kernel *kernel;
@@ -623,7 +624,6 @@ static groat_status get_sealed_text(groat_context *context, const char *spec,
     if (status != GROAT_OK)
         return status;
     kernel = find_values(context, &params);
-    untimed.count = groat__tally_mine(&context->memory_hits);
     if (give_hit(context, untimed, kernel, out, origin)) {
         remember(context, &name, kernel);
         return GROAT_OK;
@@ -649,7 +649,8 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     if (give_hit(context, h, kernel, out, origin))
         return GROAT_OK;
     if (spec != NULL && groat__seal_is_on(&context->seal))
-        return get_sealed_text(context, spec, target, out, origin, error);
+        return get_sealed_text(context, (hit){h.count, 0}, spec, target, out,
+                               origin, error);
     status = groat_spec_parse(context, spec, target, &parsed, error);
     if (status == GROAT_OK)
         status = get(context, &parsed->params, true, &kernel, origin, error);

@@ -255,10 +255,11 @@ static mode_t mode_of(int flags, va_list args)
     return (flags & O_CREAT) != 0 ? (mode_t)va_arg(args, unsigned) : 0;
 }
 
-#define OPEN(name)                                                             \
-    int name(const char *path, int flags, ...)                                 \
+/* The path and how it is given: behind a folder or not. */
+#define OPENS(name, is_ours, parameters, ...)                                  \
+    int name parameters                                                        \
     {                                                                          \
-        bool ours = is_our_path(path);                                         \
+        bool ours = is_ours;                                                   \
         va_list args;                                                          \
         mode_t mode;                                                           \
                                                                                \
@@ -266,26 +267,16 @@ static mode_t mode_of(int flags, va_list args)
         mode = mode_of(flags, args);                                           \
         va_end(args);                                                          \
         STRIKE(kind_of(flags), ours, -1,                                       \
-               note_open(REAL(name)(path, flags, mode), ours));                \
+               note_open(REAL(name)(__VA_ARGS__, flags, mode), ours));         \
     }
+#define OPEN(name)                                                             \
+    OPENS(name, is_our_path(path), (const char *path, int flags, ...), path)
+#define OPENAT(name)                                                           \
+    OPENS(name, is_ours_at(folder, path),                                      \
+          (int folder, const char *path, int flags, ...), folder, path)
 
 OPEN(open)
 OPEN(open64)
-
-#define OPENAT(name)                                                           \
-    int name(int folder, const char *path, int flags, ...)                     \
-    {                                                                          \
-        bool ours = is_ours_at(folder, path);                                  \
-        va_list args;                                                          \
-        mode_t mode;                                                           \
-                                                                               \
-        va_start(args, flags);                                                 \
-        mode = mode_of(flags, args);                                           \
-        va_end(args);                                                          \
-        STRIKE(kind_of(flags), ours, -1,                                       \
-               note_open(REAL(name)(folder, path, flags, mode), ours));        \
-    }
-
 OPENAT(openat)
 OPENAT(openat64)
 

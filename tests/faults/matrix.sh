@@ -10,6 +10,7 @@ if [ -z "${top_srcdir-}" ]; then
     top_srcdir=$(cd "$(dirname "$0")/../.." && pwd)
 fi
 : "${top_builddir:=$top_srcdir/build}"
+. "$top_srcdir/tests/table.sh"
 program=$top_builddir/tests/faults/test_sweeps
 readme=$top_srcdir/cache/README.md
 [ -x "$program" ] || {
@@ -29,23 +30,10 @@ cat "$scratch/said"
 [ $code -eq 0 ] || exit $code
 
 if [ "${1-}" = --update ]; then
-    awk -v table="$scratch/seen" '
-        /<!-- \/faults -->/ { inside = 0 }
-        !inside { print }
-        /<!-- faults -->/ {
-            inside = 1
-            while ((getline line < table) > 0)
-                print line
-        }' "$readme" >"$scratch/readme"
-    cat "$scratch/readme" >"$readme"
-    exit 0
+    table_write "$readme" faults "$scratch/seen" "$scratch/readme"
+    exit
 fi
-sed -n '/<!-- faults -->/,/<!-- \/faults -->/p' "$readme" |
-    sed '1d;$d' >"$scratch/written"
-[ -s "$scratch/written" ] || {
-    echo 'FAIL: cache/README.md has no table between its markers'
-    exit 1
-}
+table_read "$readme" faults >"$scratch/written" || exit
 seen=$(head -n 1 "$scratch/seen")
 written=$(head -n 1 "$scratch/written")
 [ "$seen" = "$written" ] || {

@@ -82,6 +82,15 @@ static const failing kinds[] = {
     {"`stat` fails", "stat", 29, {"EIO", "EACCES"}},
 };
 
+/* The same calls struck in each healthy scene. */
+static void sweep_healthy(strike s, unsigned step)
+{
+    for (size_t i = 0; i < COUNT(healthy); i++) {
+        s.at = healthy[i];
+        ck_assert_uint_gt(sweep(s, step), 0);
+    }
+}
+
 /* Each error, once and from then on; in a short run one that depends on the
  * scene. */
 static unsigned sweep_errors(const failing *kind, strike s)
@@ -178,10 +187,7 @@ START_TEST(a_full_disk)
                 .on = true,
                 .deed = "ENOSPC"};
 
-    for (size_t i = 0; i < COUNT(healthy); i++) {
-        s.at = healthy[i];
-        ck_assert_uint_gt(sweep(s, 41), 0);
-    }
+    sweep_healthy(s, 41);
     /* The calls that open a -wal, and what keeps its index. */
     s.at = SCENE_KILLED;
     for (s.n = 1; s.n <= 6; s.n++)
@@ -235,10 +241,7 @@ START_TEST(a_read_only_remount)
                 .on = true,
                 .deed = "EROFS"};
 
-    for (size_t i = 0; i < COUNT(healthy); i++) {
-        s.at = healthy[i];
-        ck_assert_uint_gt(sweep(s, 41), 0);
-    }
+    sweep_healthy(s, 41);
 }
 END_TEST
 

@@ -4,6 +4,7 @@
 # Prints the table of code objects; --update puts it between the markers of
 # kernels-src/README.md.
 . "$(dirname "$0")/common.sh"
+. "$top_srcdir/tests/table.sh"
 [ "${1-}" = --update ] || {
     isa table "$@"
     exit
@@ -12,12 +13,4 @@ readme=$top_srcdir/kernels-src/README.md
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 isa table >"$scratch/table" || exit
-awk -v table="$scratch/table" '
-    /<!-- \/code objects -->/ { inside = 0 }
-    !inside { print }
-    /<!-- code objects -->/ {
-        inside = 1
-        while ((getline line < table) > 0)
-            print line
-    }' "$readme" >"$scratch/readme"
-cat "$scratch/readme" >"$readme"
+table_write "$readme" 'code objects' "$scratch/table" "$scratch/readme"

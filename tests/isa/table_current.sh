@@ -4,6 +4,7 @@
 # The table of code objects in kernels-src/README.md is what the same compiler
 # makes now.
 . "$(dirname "$0")/common.sh"
+. "$top_srcdir/tests/table.sh"
 readme=$top_srcdir/kernels-src/README.md
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -12,12 +13,7 @@ isa table --compiler clang >"$scratch/fresh" || {
     cat "$scratch/fresh"
     exit $code
 }
-sed -n '/<!-- code objects -->/,/<!-- \/code objects -->/p' "$readme" |
-    sed '1d;$d' >"$scratch/committed"
-[ -s "$scratch/committed" ] || {
-    echo "FAIL: kernels-src/README.md has no table between its markers"
-    exit 1
-}
+table_read "$readme" 'code objects' >"$scratch/committed" || exit
 fresh=$(head -n 1 "$scratch/fresh")
 committed=$(head -n 1 "$scratch/committed")
 [ "$fresh" = "$committed" ] ||
