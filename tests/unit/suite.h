@@ -72,12 +72,18 @@ static inline unsigned test_step(void)
     return step == NULL ? 1 : (unsigned)strtoul(step, NULL, 10);
 }
 
-/* Whether this is a build for a detector of races. */
-static inline bool is_tsan(void)
+/* Whether this is a build for that sanitizer, of make check. */
+static inline bool sanitizes(const char *what)
 {
     const char *sanitize = getenv("GROAT_SANITIZE");
 
-    return sanitize != NULL && strcmp(sanitize, "thread") == 0;
+    return sanitize != NULL && strstr(sanitize, what) != NULL;
+}
+
+/* The detector of races. */
+static inline bool is_tsan(void)
+{
+    return sanitizes("thread");
 }
 
 /* Numbers that are the same in every run. */
