@@ -17,9 +17,10 @@
 #include "base/str.h"
 #include "cache/internal.h"
 
-#define MIB         ((uint64_t)1 << 20)
-#define TEST_BUSY   20 /* milliseconds */
-#define TEST_NOBODY 65534
+#define MIB          ((uint64_t)1 << 20)
+#define TEST_BUSY    20    /* milliseconds */
+#define TEST_PATIENT 60000 /* milliseconds: as long as other processes take */
+#define TEST_NOBODY  65534
 
 typedef struct fixture {
     char root[200]; /* made by the test, removed after it */
@@ -76,22 +77,35 @@ static inline int fixture_said(fixture *fix, const char *words)
     return count;
 }
 
-static inline groat_status fixture_try(fixture *fix, uint64_t max_bytes,
-                                       groat__store **out)
+static inline groat_status fixture_try_for(fixture *fix, int busy_ms,
+                                           uint64_t max_bytes,
+                                           groat__store **out)
 {
     const groat__store_options options = {
         fix->dir, max_bytes, {fixture_log, fix}, NULL, false};
 
-    return groat__store_open_patient(&options, TEST_BUSY, out, &fix->error);
+    return groat__store_open_patient(&options, busy_ms, out, &fix->error);
+}
+
+static inline groat_status fixture_try(fixture *fix, uint64_t max_bytes,
+                                       groat__store **out)
+{
+    return fixture_try_for(fix, TEST_BUSY, max_bytes, out);
+}
+
+static inline groat__store *fixture_open_for(fixture *fix, int busy_ms,
+                                             uint64_t max_bytes)
+{
+    groat__store *store = NULL;
+    groat_status status = fixture_try_for(fix, busy_ms, max_bytes, &store);
+
+    ck_assert_msg(status == GROAT_OK, "open: %s", fix->error.text);
+    return store;
 }
 
 static inline groat__store *fixture_open(fixture *fix, uint64_t max_bytes)
 {
-    groat__store *store = NULL;
-    groat_status status = fixture_try(fix, max_bytes, &store);
-
-    ck_assert_msg(status == GROAT_OK, "open: %s", fix->error.text);
-    return store;
+    return fixture_open_for(fix, TEST_BUSY, max_bytes);
 }
 
 /* ---- numbered kernels -------------------------------------------------- */

@@ -585,7 +585,8 @@ static int process_work(int gate, unsigned self)
     char byte;
 
     if (read(gate, &byte, 1) != 0 ||
-        groat__store_open(&options, &store, NULL) != GROAT_OK)
+        groat__store_open_patient(&options, TEST_PATIENT, &store, NULL) !=
+            GROAT_OK)
         return 100;
     for (unsigned n = 0; n < 60; n++) {
         kernel_put(store, n, 3000);
@@ -630,7 +631,7 @@ END_TEST
 /* A child opens the store for itself; the parent's goes on. */
 START_TEST(test_child_opens_its_own)
 {
-    groat__store *store = fixture_open(&fix, MIB);
+    groat__store *store = fixture_open_for(&fix, TEST_PATIENT, MIB);
     pid_t pid;
 
     kernel_put(store, 1, 1000);
