@@ -148,6 +148,21 @@ inline void wgmma_wait(wgmma_accumulator<n> &...)
     cpu_env->ops->wgmma_wait(cpu_env, groups);
 }
 
+template <bool cut, int n>
+inline void wgmma_store(const wgmma_accumulator<n> &acc, int half, u64 address,
+                        u32 cols)
+{
+    for (u32 i = 0; i < n / 8; i++) {
+        const float *v = acc.v + 4 * i + 2 * half;
+        const vec2 pair = {float_bits(v[0]), float_bits(v[1])};
+
+        if (cut ? 8 * i + 1 < cols : cols > 0)
+            global_store8(address + 32 * i, pair);
+        else if (8 * i < cols)
+            global_store4(address + 32 * i, pair.x);
+    }
+}
+
 template <mma_number number, int n, major a_major, major b_major>
 inline void wgmma(wgmma_accumulator<n> &acc, u64 desc_a, u64 desc_b,
                   bool accumulate = true)

@@ -54,6 +54,9 @@ GROAT_ABSENT void wgmma_fence();
 GROAT_ABSENT void wgmma_commit();
 template <int groups, int... n>
 GROAT_ABSENT void wgmma_wait(wgmma_accumulator<n> &...accs);
+template <bool cut, int n>
+GROAT_ABSENT void wgmma_store(const wgmma_accumulator<n> &acc, int half,
+                              u64 address, u32 cols);
 template <mma_number number, int n, major a_major, major b_major>
 GROAT_ABSENT void wgmma(wgmma_accumulator<n> &acc, u64 desc_a, u64 desc_b,
                         bool accumulate = true);

@@ -16,8 +16,6 @@
 //                                elements of 8 or 16 bits, see fragment.h
 //   global_load4/8/16            4, 8 or 16 bytes at a device address
 //   global_store4/8/16
-//   global_store8(address, v, low, high)  halves of v whose flag is true, each
-//                                4-byte aligned; on NVIDIA without a branch
 //   buffer, make_buffer          a bounded view of device memory; reads past
 //                                num_records bytes give zero, dword by dword
 //   buffer_load8/16              8 or 16 bytes of a buffer into registers

@@ -154,14 +154,6 @@ inline void global_store8(u64 address, vec2 v)
     cpu_env->ops->global_store(cpu_env, address, &v, 8);
 }
 
-inline void global_store8(u64 address, vec2 v, bool low, bool high)
-{
-    if (low)
-        global_store4(address, v.x);
-    if (high)
-        global_store4(address + 4, v.y);
-}
-
 struct buffer {
     u64 base;
     u32 num_records; // bytes

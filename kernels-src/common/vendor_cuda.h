@@ -118,20 +118,6 @@ GROAT_DEVICE void global_store8(u64 address, vec2 v)
     *reinterpret_cast<vec2 *>(address) = v;
 }
 
-GROAT_DEVICE void global_store8(u64 address, vec2 v, bool low, bool high)
-{
-    asm volatile("{\n\t"
-                 ".reg .pred p, q;\n\t"
-                 "setp.ne.u32 p, %3, 0;\n\t"
-                 "setp.ne.u32 q, %4, 0;\n\t"
-                 "@p st.global.u32 [%0], %1;\n\t"
-                 "@q st.global.u32 [%0+4], %2;\n\t"
-                 "}" ::"l"(address),
-                 "r"(v.x), "r"(v.y), "r"(static_cast<u32>(low)),
-                 "r"(static_cast<u32>(high))
-                 : "memory");
-}
-
 struct alignas(16) vec8 {
     vec4 low, high;
 };

@@ -152,14 +152,6 @@ GROAT_DEVICE void global_store8(u64 address, vec2 v)
     global_store4(address + 4, v.y);
 }
 
-GROAT_DEVICE void global_store8(u64 address, vec2 v, bool low, bool high)
-{
-    if (low)
-        global_store4(address, v.x);
-    if (high)
-        global_store4(address + 4, v.y);
-}
-
 // A raw buffer descriptor: 48-bit base, stride 0, num_records in bytes, and
 // the data-format word of the gfx9 family.
 struct buffer {

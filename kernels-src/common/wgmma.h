@@ -8,6 +8,13 @@
 //   wgmma_commit()               ends a group of products
 //   wgmma_wait<groups>(accs...)  until all but the youngest groups are done;
 //                                names the accumulators that are read next
+//   wgmma_store<cut>(acc, half, address, cols)  what the thread has of its first
+//                                or second row: pairs of floats 32 bytes apart
+//                                from `address` on.  With `cut` of the columns
+//                                from there on the first `cols`, else all of
+//                                them or, where cols is 0, none, and `address`
+//                                is a multiple of 8; no branches, for a
+//                                compiler takes long for so many
 #pragma once
 
 #include "tma.h"

@@ -42,6 +42,42 @@ GROAT_DEVICE void wgmma_wait(wgmma_accumulator<n> &...accs)
     (wgmma_settle(accs), ...);
 }
 
+// Two pairs at a time: a statement of its own for each takes longer to compile.
+template <bool cut, int n>
+GROAT_DEVICE void wgmma_store(const wgmma_accumulator<n> &acc, int half,
+                              u64 address, u32 cols)
+{
+    GROAT_UNROLL
+    for (int i = 0; i < n / 8; i += 2) {
+        const float *v = acc.v + 4 * i + 2 * half;
+
+        if constexpr (cut)
+            asm volatile("{\n\t"
+                         ".reg .pred p;\n\t"
+                         "setp.gt.s32 p, %5, 0;\n\t"
+                         "@p st.global.f32 [%0], %1;\n\t"
+                         "setp.gt.s32 p, %5, 1;\n\t"
+                         "@p st.global.f32 [%0+4], %2;\n\t"
+                         "setp.gt.s32 p, %5, 8;\n\t"
+                         "@p st.global.f32 [%0+32], %3;\n\t"
+                         "setp.gt.s32 p, %5, 9;\n\t"
+                         "@p st.global.f32 [%0+36], %4;\n\t"
+                         "}" ::"l"(address + 32 * i),
+                         "f"(v[0]), "f"(v[1]), "f"(v[4]), "f"(v[5]),
+                         "r"(static_cast<int>(cols) - 8 * i)
+                         : "memory");
+        else
+            asm volatile("{\n\t"
+                         ".reg .pred p;\n\t"
+                         "setp.ne.u32 p, %5, 0;\n\t"
+                         "@p st.global.v2.f32 [%0], {%1, %2};\n\t"
+                         "@p st.global.v2.f32 [%0+32], {%3, %4};\n\t"
+                         "}" ::"l"(address + 32 * i),
+                         "f"(v[0]), "f"(v[1]), "f"(v[4]), "f"(v[5]), "r"(cols)
+                         : "memory");
+    }
+}
+
 template <int n> struct wgmma_of;
 
 // Long to read: only for the arch that has them.

@@ -21,10 +21,7 @@ template <typename user> GROAT_DEVICE void consume(const job &j, user &use)
 {
     consumer<user> side(j, use);
 
-    if constexpr (with_products)
-        in_order(side, j.count);
-    else
-        side.in_turn(2 * j.count);
+    side.in_turn(2 * j.count);
 }
 
 // A template, so that the compiler never sees the body of another entry.

@@ -36,8 +36,7 @@ struct share {
     }
 
     // Columns [col, col + n) of rows of `pitch` floats, `cols` of them valid; all
-    // are where `cut` is false.  A thread has two rows, and two neighbours of
-    // every 8 columns.
+    // are where `cut` is false.
     template <bool cut, int n>
     GROAT_DEVICE void store(const wgmma_accumulator<n> &acc, u32 col, u64 pitch,
                             u32 cols) const
@@ -45,23 +44,12 @@ struct share {
         u32 first = col + wgmma_col(thread, 0);
 
         GROAT_UNROLL
-        for (u32 half = 0; half < 2; half++) {
+        for (int half = 0; half < 2; half++) {
             u64 at;
             bool there = find(row + wgmma_row(thread, 2 * half), at);
-            u64 to = j.args.output + (at * pitch + first) * 4;
 
-            GROAT_UNROLL
-            for (u32 i = 0; i < n / 8; i++) {
-                u32 c = wgmma_col(0, 4 * i);
-                vec2 v = {float_bits(acc.get(4 * i + 2 * half)),
-                          float_bits(acc.get(4 * i + 2 * half + 1))};
-
-                if constexpr (cut) // a compiler takes long for many branches
-                    global_store8(to + c * 4, v, there && first + c < cols,
-                                  there && first + c + 1 < cols);
-                else if (there)
-                    global_store8(to + c * 4, v);
-            }
+            wgmma_store<cut>(acc, half, j.args.output + (at * pitch + first) * 4,
+                             there && first < cols ? cols - first : 0);
         }
     }
 };
@@ -84,10 +72,12 @@ template <int> struct scores_of : share {
     {
     }
 
-    template <int kind, int which, int m>
-    GROAT_DEVICE void take(u32 piece, u32 i, u32)
+    template <int which, int>
+    GROAT_DEVICE void take(u32 piece, u32 turn, u32)
     {
-        if constexpr (kind == of_keys) {
+        tile_of_turn now(turn, j.count);
+
+        if (!now.of_values) {
             wgmma_fence();
             GROAT_UNROLL
             for (int b = 0; b < blocks; b++)
@@ -100,7 +90,7 @@ template <int> struct scores_of : share {
             for (int b = 0; b < blocks; b++)
                 wgmma_wait<0>(sums[b]);
             if constexpr (which + 1 == pieces)
-                write(i);
+                write(now.i);
         }
     }
 
@@ -134,16 +124,18 @@ template <int> struct output_of : share {
     {
     }
 
-    template <int kind, int which, int m>
-    GROAT_DEVICE void take(u32 piece, u32 i, u32)
+    template <int which, int>
+    GROAT_DEVICE void take(u32 piece, u32 turn, u32)
     {
         constexpr int sub = which % v_copy::sub_tiles;
         constexpr int part = which / v_copy::sub_tiles;
 
-        if constexpr (kind == of_values) {
+        tile_of_turn now(turn, j.count);
+
+        if (now.of_values) {
             if constexpr (which == 0)
-                load_weights(i);
-            clear_tail(piece, i * BN + sub * v_rows);
+                load_weights(now.i);
+            clear_tail(piece, now.i * BN + sub * v_rows);
             async_proxy_fence();
             meet();
             wgmma_fence();

@@ -9,7 +9,8 @@
 namespace groat {
 namespace kv_producer_pipeline {
 
-// Waits for each piece, lets `user` read it, releases its slot.
+// Waits for each piece, lets `user` read it, releases its slot.  K and V are alike
+// to it; a user to whom they are not asks tile_of_turn.
 template <typename user> struct consumer : by_pieces<consumer<user>> {
     const job &j;
     user &use;
@@ -22,23 +23,17 @@ template <typename user> struct consumer : by_pieces<consumer<user>> {
     {
     }
 
-    GROAT_DEVICE u32 look(u32 i) const
-    {
-        return i;
-    }
-
-    template <int kind, int which, int n> GROAT_DEVICE void piece(u32 i)
+    template <int, int which, int n> GROAT_DEVICE void piece(u32 turn)
     {
         at.template wait<n>();
         // The barriers of the other block know nothing of its bytes.
         if constexpr (leader_counts)
             mbarrier_arrive_peer(at.in.full(at.index, n), 1,
                                  j.rank == 0 && thread_index() == 0);
-        if constexpr (with_queries && q_tiles == 2 && kind != of_values &&
-                      which == n)
+        if constexpr (with_queries && q_tiles == 2 && which == n)
             if (tile == 0)
                 mbarrier_wait(j.q1_bar(n), 0);
-        use.template take<kind, which, n>(at.template slot_ptr<n>(), i, tile);
+        use.template take<which, n>(at.template slot_ptr<n>(), turn, tile);
     }
 
     // All lanes have read.
@@ -78,7 +73,7 @@ template <typename user> struct consumer : by_pieces<consumer<user>> {
 
 // trace: the tiles come and go.
 struct look_on {
-    template <int kind, int which, int n> GROAT_DEVICE void take(u32, u32, u32)
+    template <int which, int n> GROAT_DEVICE void take(u32, u32, u32)
     {
     }
 };
@@ -94,10 +89,10 @@ struct write_slots {
     {
     }
 
-    template <int kind, int which, int n>
+    template <int which, int n>
     GROAT_DEVICE void take(u32 piece, u32, u32 tile)
     {
-        if constexpr (with_queries && kind != of_values && which == n)
+        if constexpr (with_queries && which == n)
             if (tile == 0)
                 write_queries(n);
         write(piece, ring::piece_bytes,
@@ -126,7 +121,7 @@ struct write_slots {
 struct sum_slots {
     vec4 sum;
 
-    template <int kind, int which, int n>
+    template <int which, int n>
     GROAT_DEVICE void take(u32 piece, u32, u32)
     {
         for (u32 o = thread_index() * 16; o < ring::piece_bytes;

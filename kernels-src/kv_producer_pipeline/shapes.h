@@ -177,8 +177,29 @@ struct job {
     }
 };
 
-// The order of tiles, for producers and for consumers to whom K and V are not
-// alike; `count` of K, and as many of V.  look(i) makes what keys() and values() of
+// Whose turn it is: tile `turn` of the ring, K and V counted alike, of `count` of
+// each.  What in_order() does, for those who have no tiles to look ahead for.
+struct tile_of_turn {
+    bool of_values;
+    u32 i; // of K, or of V
+
+    GROAT_DEVICE constexpr tile_of_turn(u32 turn, u32 count)
+        : of_values(turn % 2 != 0), i(turn / 2)
+    {
+        if constexpr (order == order_ahead) { // K0, then K and V by turns
+            of_values =
+                turn > 0 && (turn % 2 == 0 || turn + 1 == 2 * count);
+            i = of_values ? (turn - 1) / 2 : (turn + 1) / 2;
+        } else if constexpr (order == order_one_q) { // in fours, the last in two
+            if (turn / 4 * 2 + 1 < count) {
+                of_values = turn % 4 >= 2;
+                i = turn / 4 * 2 + turn % 2;
+            }
+        }
+    }
+};
+
+// The order of tiles, for producers; `count` of K, and as many of V.  look(i) makes what keys() and values() of
 // tile i want; a producer reads the page table there, so it comes a tile or two
 // before them.  Each is called in one place, for they are most of the kernel.
 template <typename side> GROAT_DEVICE void in_order(side &s, u32 count)
@@ -234,14 +255,13 @@ template <typename side> struct by_pieces {
         each<of_values, 0, 0>(l);
     }
 
-    // `count` tiles, K and V counted together, as they come: for a side to which
-    // they are alike this is half of the code of in_order(), and must visit as
-    // many as the other side does.
+    // `count` tiles, K and V counted together, as they come: half of the code of
+    // in_order(), which must visit as many on the other side.
     GROAT_DEVICE void in_turn(u32 count)
     {
         GROAT_ROLLED
-        for (u32 tile = 0; tile < count; tile++)
-            each<of_either, 0, 0>(tile);
+        for (u32 turn = 0; turn < count; turn++)
+            each<of_either, 0, 0>(turn);
         static_cast<side &>(*this).finish();
     }
 

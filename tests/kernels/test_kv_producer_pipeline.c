@@ -191,9 +191,9 @@ static const char *const queries[] = {
 
 static const char *const products[] = {
     "BN=64,depth=64",
-    "BN=64,depth=128,order=ahead",
+    "BN=64,depth=128,order=ahead,consumers=4",
     "BN=64,depth=64,dtype=f16,order=one_q,slots=4",
-    "BN=64,depth=64,swizzle=64",
+    "BN=64,depth=64,swizzle=64,consumers=4",
     "BN=64,depth=64,swizzle=32",
     "BN=64,depth=64,swizzle=16",
     "BN=64,depth=128,v_inner=1,k_inner=1",
@@ -426,9 +426,10 @@ static const struct {
     {"cuda:sm_90a", "image,mode=pair_multicast,lanes=1,page_size=64", MANY, 4},
     {"cuda:sm_90a", "image,policy=first,lanes=1,page_size=128",
      ".L2::cache_hint", 4},
-    {"cuda:sm_90a", "scores", WGMMA ".sync.aligned.m64n64k16", 1},
+    {"cuda:sm_90a", "scores", WGMMA ".sync.aligned.m64n16k16", 1},
+    {"cuda:sm_90a", "scores,consumers=4", WGMMA ".sync.aligned.m64n64k16", 1},
     {"cuda:sm_90a", "output", WGMMA ".sync.aligned.m64n64k16", 1},
-    {"cuda:sm_90a", "scores,dtype=fp8", WGMMA ".sync.aligned.m64n64k32", 1},
+    {"cuda:sm_90a", "scores,dtype=fp8", WGMMA ".sync.aligned.m64n16k32", 1},
     /* These run nowhere that we have. */
     {"cuda:sm_100a", "image,mode=pair_sm100,lanes=1,page_size=64", PAIR "::2",
      4},

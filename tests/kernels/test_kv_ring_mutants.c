@@ -33,6 +33,11 @@
 #define CELLS  FAMILY "entry=image,BN=32,depth=64,slots=4,page_size=1" KEYS
 #define SCORES FAMILY "entry=scores,BN=32,depth=64,slots=3" KEYS
 #define OUTPUT FAMILY "entry=output,BN=32,depth=64,slots=4,BM=128" KEYS
+#define AHEAD  FAMILY "entry=output,BN=32,depth=64,slots=4,order=ahead" KEYS
+/* Three tiles: the last has none beside it. */
+#define LONE                                                                   \
+    FAMILY "entry=output,BN=32,depth=64,slots=4,order=one_q"                   \
+           " num_keys=65 sequences=1 kv_heads=1 group=1"
 
 /* Where: the first text behind which the change is looked for. */
 #define PRODUCER "struct kv_producer"
@@ -43,6 +48,7 @@
 #define BOXES    "struct box_loader"
 #define THREADS  "struct cell_loader"
 #define READER   "struct consumer : by_pieces"
+#define TURN     "struct tile_of_turn"
 #define TIMES    "struct scores_of"
 #define SUMS     "struct output_of"
 #define INIT     "void init(const job"
@@ -63,6 +69,8 @@ static const mutant table[] = {
     {CELLS, {"", "", 0, ""}, RIGHT},
     {SCORES, {"", "", 0, ""}, RIGHT},
     {OUTPUT, {"", "", 0, ""}, RIGHT},
+    {AHEAD, {"", "", 0, ""}, RIGHT},
+    {LONE, {"", "", 0, ""}, RIGHT},
     /* parities, and where barriers are */
     {IMAGE, {PRODUCER, "{in, 0, 1}", 0, "{in, 0, 0}"}, JUDGED},
     {IMAGE, {CONSUMER, "{in, 0, 0}", 0, "{in, 0, 1}"}, JUDGED},
@@ -127,6 +135,10 @@ static const mutant table[] = {
     {CELLS, {THREADS, "at.step();", 0, ""}, JUDGED},
     {CELLS, {THREADS, "ahead = slots - 2", 0, "ahead = slots"}, JUDGED},
     /* products */
+    {AHEAD, {TURN, " || turn + 1 == 2 * count", 0, ""}, WRONG},
+    {AHEAD, {TURN, "(turn - 1) / 2", 0, "turn / 2"}, WRONG},
+    {LONE, {TURN, "turn / 4 * 2 + 1 < count", 0, "true"}, WRONG},
+    {LONE, {TURN, "turn % 4 >= 2", 0, "turn % 2 != 0"}, WRONG},
     {SCORES, {TIMES, "wgmma_fence();", 0, ""}, JUDGED},
     {SCORES, {TIMES, "wgmma_commit();", 0, ""}, JUDGED},
     {SCORES, {TIMES, "wgmma_wait<0>(sums[b]);", 0, ";"}, JUDGED},
