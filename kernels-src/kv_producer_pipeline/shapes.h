@@ -187,8 +187,7 @@ struct tile_of_turn {
         : of_values(turn % 2 != 0), i(turn / 2)
     {
         if constexpr (order == order_ahead) { // K0, then K and V by turns
-            of_values =
-                turn > 0 && (turn % 2 == 0 || turn + 1 == 2 * count);
+            of_values = turn > 0 && (turn % 2 == 0 || turn + 1 == 2 * count);
             i = of_values ? (turn - 1) / 2 : (turn + 1) / 2;
         } else if constexpr (order == order_one_q) { // in fours, the last in two
             if (turn / 4 * 2 + 1 < count) {
@@ -199,9 +198,10 @@ struct tile_of_turn {
     }
 };
 
-// The order of tiles, for producers; `count` of K, and as many of V.  look(i) makes what keys() and values() of
-// tile i want; a producer reads the page table there, so it comes a tile or two
-// before them.  Each is called in one place, for they are most of the kernel.
+// The order of tiles, for producers; `count` of K, and as many of V.  look(i)
+// makes what keys() and values() of tile i want; a producer reads the page table
+// there, so it comes a tile or two before them.  Each is called in one place, for
+// they are most of the kernel.
 template <typename side> GROAT_DEVICE void in_order(side &s, u32 count)
 {
     constexpr bool pairs = order == order_one_q;
