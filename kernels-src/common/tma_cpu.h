@@ -152,13 +152,15 @@ template <bool cut, int n>
 inline void wgmma_store(const wgmma_accumulator<n> &acc, int half, u64 address,
                         u32 cols)
 {
+    const u32 valid = cut || cols == 0 ? cols : n;
+
     for (u32 i = 0; i < n / 8; i++) {
         const float *v = acc.v + 4 * i + 2 * half;
         const vec2 pair = {float_bits(v[0]), float_bits(v[1])};
 
-        if (cut ? 8 * i + 1 < cols : cols > 0)
+        if (8 * i + 1 < valid)
             global_store8(address + 32 * i, pair);
-        else if (8 * i < cols)
+        else if (8 * i < valid)
             global_store4(address + 32 * i, pair.x);
     }
 }

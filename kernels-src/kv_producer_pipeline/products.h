@@ -77,7 +77,7 @@ template <int> struct scores_of : share {
     {
         tile_of_turn now(turn, j.count);
 
-        if (!now.of_values) {
+        if (!now.values) {
             wgmma_fence();
             GROAT_UNROLL
             for (int b = 0; b < blocks; b++)
@@ -132,7 +132,7 @@ template <int> struct output_of : share {
 
         tile_of_turn now(turn, j.count);
 
-        if (now.of_values) {
+        if (now.values) {
             if constexpr (which == 0)
                 load_weights(now.i);
             clear_tail(piece, now.i * BN + sub * v_rows);

@@ -180,18 +180,18 @@ struct job {
 // Whose turn it is: tile `turn` of the ring, K and V counted alike, of `count` of
 // each.  What in_order() does, for those who have no tiles to look ahead for.
 struct tile_of_turn {
-    bool of_values;
-    u32 i; // of K, or of V
+    bool values; // V, else K
+    u32 i;
 
     GROAT_DEVICE constexpr tile_of_turn(u32 turn, u32 count)
-        : of_values(turn % 2 != 0), i(turn / 2)
+        : values(turn % 2 != 0), i(turn / 2)
     {
         if constexpr (order == order_ahead) { // K0, then K and V by turns
-            of_values = turn > 0 && (turn % 2 == 0 || turn + 1 == 2 * count);
-            i = of_values ? (turn - 1) / 2 : (turn + 1) / 2;
+            values = turn > 0 && (turn % 2 == 0 || turn + 1 == 2 * count);
+            i = values ? (turn - 1) / 2 : (turn + 1) / 2;
         } else if constexpr (order == order_one_q) { // in fours, the last in two
             if (turn / 4 * 2 + 1 < count) {
-                of_values = turn % 4 >= 2;
+                values = turn % 4 >= 2;
                 i = turn / 4 * 2 + turn % 2;
             }
         }

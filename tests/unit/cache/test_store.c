@@ -578,15 +578,12 @@ END_TEST
  * keys that both write. */
 static int process_work(int gate, unsigned self)
 {
-    const groat__store_options options = {
-        fix.dir, 16 * MIB, {fixture_log, &fix}, NULL, false};
     groat__store *store = NULL;
     int wrong = 0;
     char byte;
 
     if (read(gate, &byte, 1) != 0 ||
-        groat__store_open_patient(&options, TEST_PATIENT, &store, NULL) !=
-            GROAT_OK)
+        fixture_try_for(&fix, TEST_PATIENT, 16 * MIB, &store) != GROAT_OK)
         return 100;
     for (unsigned n = 0; n < 60; n++) {
         kernel_put(store, n, 3000);
