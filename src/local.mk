@@ -50,6 +50,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/cuda_driver.h \
 	%D%/backend/cuda_tensor.c \
 	%D%/backend/cxx.c \
+	%D%/backend/elf.c \
+	%D%/backend/elf.h \
 	%D%/backend/hip.c \
 	%D%/backend/hip.def \
 	%D%/backend/hip_abi.h \

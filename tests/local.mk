@@ -31,6 +31,7 @@ AM_TESTS_ENVIRONMENT = \
 
 groat_unit_tests = \
 	%D%/unit/backend/test_amdgpu_elf \
+	%D%/unit/backend/test_elf \
 	%D%/unit/backend/test_cuda_abi \
 	%D%/unit/backend/test_hip_abi \
 	%D%/unit/backend/test_hiprtc \

@@ -11,8 +11,9 @@
  */
 #include "backend/amdgpu_elf.h"
 
-#include <elf.h>
 #include <string.h>
+
+#include "backend/elf.h"
 
 #define MACHINE_AMDGPU       224
 #define NOTE_AMDGPU_METADATA 32
@@ -38,60 +39,18 @@ typedef struct item {
     uint64_t count; /* bytes of a text, items below an array or a map */
 } item;
 
-static bool inside(size_t bytes, uint64_t offset, uint64_t len)
-{
-    return offset <= bytes && len <= bytes - offset;
-}
-
 static bool read_header(const void *data, size_t bytes, Elf64_Ehdr *head)
 {
-    if (bytes < sizeof(*head))
-        return false;
-    memcpy(head, data, sizeof(*head));
-    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
-           head->e_ident[EI_CLASS] == ELFCLASS64 &&
-           head->e_ident[EI_DATA] == ELFDATA2LSB &&
+    return groat__elf_header(data, bytes, head) &&
            head->e_machine == MACHINE_AMDGPU;
-}
-
-static bool read_segment(const void *data, size_t bytes, const Elf64_Ehdr *head,
-                         size_t index, Elf64_Phdr *out)
-{
-    if (head->e_phentsize != sizeof(*out) ||
-        !inside(bytes, head->e_phoff, (index + 1) * sizeof(*out)))
-        return false;
-    memcpy(out, (const char *)data + head->e_phoff + index * sizeof(*out),
-           sizeof(*out));
-    return inside(bytes, out->p_offset, out->p_filesz);
-}
-
-static bool read_section(const void *data, size_t bytes, const Elf64_Ehdr *head,
-                         size_t index, Elf64_Shdr *out)
-{
-    if (head->e_shentsize != sizeof(*out) ||
-        !inside(bytes, head->e_shoff, (index + 1) * sizeof(*out)))
-        return false;
-    memcpy(out, (const char *)data + head->e_shoff + index * sizeof(*out),
-           sizeof(*out));
-    return out->sh_type == SHT_NULL || out->sh_type == SHT_NOBITS ||
-           inside(bytes, out->sh_offset, out->sh_size);
 }
 
 bool groat__amdgpu_elf_whole(const void *data, size_t bytes)
 {
     Elf64_Ehdr head;
-    Elf64_Phdr segment;
-    Elf64_Shdr section;
 
-    if (!read_header(data, bytes, &head) || head.e_phnum == 0)
-        return false;
-    for (size_t i = 0; i < head.e_phnum; i++)
-        if (!read_segment(data, bytes, &head, i, &segment))
-            return false;
-    for (size_t i = 0; i < head.e_shnum; i++)
-        if (!read_section(data, bytes, &head, i, &section))
-            return false;
-    return true;
+    return read_header(data, bytes, &head) && head.e_phnum > 0 &&
+           groat__elf_whole(data, bytes);
 }
 
 static bool take(span *in, uint64_t bytes, const unsigned char **out)
@@ -314,33 +273,18 @@ static groat__amdgpu_finding read_metadata(span in, const char *entry,
 }
 
 /* The metadata note among the notes, if it is there. */
-static bool find_metadata(span notes, span *out)
+static bool find_metadata(groat__elf_notes notes, span *out)
 {
     static const char owner[] = "AMDGPU";
+    groat__elf_note note;
 
-    while (notes.left >= sizeof(Elf64_Nhdr)) {
-        const unsigned char *at, *name, *desc;
-        Elf64_Nhdr head;
-
-        if (!take(&notes, sizeof(head), &at))
-            return false;
-        memcpy(&head, at, sizeof(head));
-        if (!take(&notes, ((uint64_t)head.n_namesz + 3) & ~3ull, &name))
-            return false;
-        if (head.n_descsz > notes.left)
-            return false;
-        desc = notes.at;
-        if (head.n_type == NOTE_AMDGPU_METADATA &&
-            head.n_namesz == sizeof(owner) &&
-            memcmp(name, owner, sizeof(owner)) == 0) {
-            out->at = desc;
-            out->left = head.n_descsz;
+    while (groat__elf_next_note(&notes, &note))
+        if (note.type == NOTE_AMDGPU_METADATA &&
+            note.name_bytes == sizeof(owner) &&
+            memcmp(note.name, owner, sizeof(owner)) == 0) {
+            *out = (span){note.desc, note.desc_bytes};
             return true;
         }
-        /* The last note may go without its padding. */
-        if (!take(&notes, ((uint64_t)head.n_descsz + 3) & ~3ull, &desc))
-            return false;
-    }
     return false;
 }
 
@@ -350,12 +294,13 @@ groat__amdgpu_finding groat__amdgpu_elf_kernel(const void *data, size_t bytes,
 {
     Elf64_Ehdr head;
     Elf64_Phdr segment;
-    span notes, metadata;
+    groat__elf_notes notes;
+    span metadata;
 
     if (!read_header(data, bytes, &head))
         return GROAT__AMDGPU_NO_NOTES;
     for (size_t i = 0; i < head.e_phnum; i++) {
-        if (!read_segment(data, bytes, &head, i, &segment))
+        if (!groat__elf_segment(data, bytes, &head, i, &segment))
             return GROAT__AMDGPU_NO_NOTES;
         if (segment.p_type != PT_NOTE)
             continue;

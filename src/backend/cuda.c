@@ -191,21 +191,6 @@ static const groat__mark_calls mark_calls = {
 
 /* ---- modules ------------------------------------------------------------ */
 
-/* The driver reads an image up to where the image says it ends; that it says
- * so within its bytes is checked here. */
-static bool is_image(const void *data, size_t bytes)
-{
-    Elf64_Ehdr head;
-
-    if (bytes < sizeof(head) || memcmp(data, ELFMAG, SELFMAG) != 0)
-        return bytes > 1 && memcmp(data, ELFMAG, 1) != 0 &&
-               memchr(data, '\0', bytes) == (const char *)data + bytes - 1;
-    memcpy(&head, data, sizeof(head));
-    return head.e_shoff <= bytes && head.e_phoff <= bytes &&
-           (size_t)head.e_shnum * head.e_shentsize <= bytes - head.e_shoff &&
-           (size_t)head.e_phnum * head.e_phentsize <= bytes - head.e_phoff;
-}
-
 static groat_status load_image(const cuda_state *state, const groat__arch *arch,
                                const void *data, size_t bytes,
                                groat__module *module, groat_error *error)
@@ -412,7 +397,7 @@ static groat_status cuda_load(void *handle, const groat__arch *arch,
     groat_status status;
     visit stay;
 
-    if (!is_image(data, bytes))
+    if (!groat__cuda_is_image(data, bytes))
         return groat__fail(error, GROAT_LOAD_FAILED,
                            "the %zu bytes for '%s' are neither a whole ELF "
                            "image nor PTX that ends with NUL",

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/elf.h"
 #include "base/error.h"
 
 typedef struct cuda_symbol {
@@ -53,6 +54,14 @@ static groat_status find_library(const groat__env *env, groat__dl *dl,
                                      patterns};
 
     return groat__dl_open(&search, dl, error);
+}
+
+bool groat__cuda_is_image(const void *data, size_t bytes)
+{
+    if (bytes > 0 && *(const char *)data == ELFMAG0)
+        return groat__elf_whole(data, bytes);
+    return bytes > 1 &&
+           memchr(data, '\0', bytes) == (const char *)data + bytes - 1;
 }
 
 int groat__cuda_driver_version(const groat__env *env)

@@ -69,6 +69,10 @@ void groat__cuda_exchange_mode(const cuda_state *state,
 groat_status groat__cuda_tensor_map(void *handle, const groat_tensor *tensor,
                                     groat_tensor_map *out, groat_error *error);
 
+/* Whether these are all the bytes of machine code (an ELF file), or of PTX (a
+ * text that ends with NUL): the driver is told no size. */
+bool groat__cuda_is_image(const void *data, size_t bytes);
+
 /* cuDriverGetVersion without initializing the driver: 13000 for 13.0; 0 when
  * there is no driver. */
 int groat__cuda_driver_version(const groat__env *env);

@@ -681,6 +681,15 @@ static groat_status take_binary(const nvrtc_state *state,
                            plan->ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN", code,
                            error);
     }
+    if (!groat__cuda_is_image(binary->data, binary->bytes)) {
+        free(binary->data);
+        binary->data = NULL;
+        return groat__fail(error, GROAT_COMPILE_FAILED,
+                           "NVRTC %d.%d gave %zu bytes for %s that are no "
+                           "whole %s",
+                           state->major, state->minor, binary->bytes,
+                           plan->arch, plan->ptx ? "PTX" : "ELF file");
+    }
     return GROAT_OK;
 }
 

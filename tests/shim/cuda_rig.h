@@ -25,6 +25,8 @@ static inline Elf64_Ehdr make_cubin(void)
     Elf64_Ehdr cubin = {0};
 
     memcpy(cubin.e_ident, ELFMAG, SELFMAG);
+    cubin.e_ident[EI_CLASS] = ELFCLASS64;
+    cubin.e_ident[EI_DATA] = ELFDATA2LSB;
     return cubin;
 }
 

@@ -227,9 +227,14 @@ nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *bytes)
 
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *data)
 {
+    Elf64_Ehdr head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
+                                   ELFCLASS64, ELFDATA2LSB},
+                       .e_shentsize = sizeof(Elf64_Shdr),
+                       .e_shoff = sizeof(head),
+                       .e_shnum = control.cut_binary ? 1 : 0};
+
     FAULT(nvrtcGetCUBIN);
-    memset(data, 0, cubin_bytes(program));
-    memcpy(data, ELFMAG, SELFMAG);
+    memcpy(data, &head, cubin_bytes(program));
     return NVRTC_SUCCESS;
 }
 
@@ -245,6 +250,8 @@ nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *data)
     FAULT(nvrtcGetPTX);
     (void)snprintf(data, strlen(program->arch) + sizeof("// "), "// %s",
                    program->arch);
+    if (control.cut_binary)
+        data[strlen(data)] = '/';
     return NVRTC_SUCCESS;
 }
 

@@ -30,6 +30,7 @@ typedef struct shim_nvrtc_control {
     int arch_count;
     bool builtins;     /* false: compiles say that they are missing      */
     bool empty_binary; /* results are of 0 bytes                         */
+    bool cut_binary;   /* results end before they say they do            */
     int programs;      /* live                                           */
     int compiles;
     char options[SHIM_OPTIONS_BYTES]; /* of the last compile, ' ' after each  */

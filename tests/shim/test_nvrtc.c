@@ -283,6 +283,11 @@ START_TEST(broken_source_has_its_log)
         GROAT_COMPILE_FAILED);
     ck_assert_ptr_nonnull(strstr(error.text, "0 bytes of machine code"));
     groat_error_clear(&error);
+    rig.nvrtc->empty_binary = false;
+    rig.nvrtc->cut_binary = true;
+    ck_fails(
+        COMPILER->compile(state, &sm_90a, "k.cu", source, "k", &binary, &error),
+        GROAT_COMPILE_FAILED, &error, "no whole ELF file");
     COMPILER->close(state);
     rig_close(&rig);
 }

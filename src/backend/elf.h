@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_BACKEND_ELF_H
+#define GROAT_BACKEND_ELF_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Readers of 64-bit little-endian ELF files.  Any bytes are allowed: nothing
+ * is read before it was checked to lie inside of them. */
+
+/* False for what is no such file. */
+bool groat__elf_header(const void *data, size_t bytes, Elf64_Ehdr *head);
+
+/* Program header `index`; false when it, or what it names, is not inside. */
+bool groat__elf_segment(const void *data, size_t bytes, const Elf64_Ehdr *head,
+                        size_t index, Elf64_Phdr *out);
+
+/* Whether every header, segment and section lies inside the bytes: a loader
+ * that is told no size can then read it. */
+bool groat__elf_whole(const void *data, size_t bytes);
+
+/* Bytes that a walk over notes has not read yet. */
+typedef struct groat__elf_notes {
+    const unsigned char *at;
+    size_t left;
+} groat__elf_notes;
+
+typedef struct groat__elf_note {
+    const unsigned char *name;
+    const unsigned char *desc;
+    size_t name_bytes;
+    size_t desc_bytes;
+    unsigned type;
+} groat__elf_note;
+
+/* The next note; false at the end, and where the notes are broken. */
+bool groat__elf_next_note(groat__elf_notes *notes, groat__elf_note *out);
+
+/* The GNU build id among the notes, borrowed from them; NULL: none. */
+const unsigned char *groat__elf_build_id(groat__elf_notes notes, size_t *bytes);
+
+/* The build id of a whole file, borrowed from it; NULL where the file is not
+ * whole, or has no build id but zeros: linkers fill it in when all else is
+ * written. */
+const unsigned char *groat__elf_file_id(const void *data, size_t bytes,
+                                        size_t *id_bytes);
+
+#endif
