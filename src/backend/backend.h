@@ -30,6 +30,7 @@ typedef struct groat__env {
     const char *hip;          /* $GROAT_HIP: path of libamdhip64             */
     const char *comgr;        /* $GROAT_COMGR: path of libamd_comgr          */
     const char *cxx;          /* $GROAT_CXX: C++ compiler of cpu targets     */
+    const char *cxx_timeout;  /* $GROAT_CXX_TIMEOUT: seconds a run may take  */
     const char *cuda_home;    /* $CUDA_HOME, else $CUDA_PATH                 */
     const char *rocm_path;    /* $ROCM_PATH, else $HIP_PATH                  */
     const char *virtual_env;  /* $VIRTUAL_ENV                                */

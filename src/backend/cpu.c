@@ -8,6 +8,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/elf.h"
 #include "backend/judge.h"
 #include "backend/shared.h"
 #include "base/clock.h"
@@ -103,15 +105,85 @@ static groat_status resolve(groat__module *m, const char *entry,
     return GROAT_OK;
 }
 
+static void name_code(int fd, char path[32])
+{
+    (void)snprintf(path, 32, "/proc/self/fd/%d", fd);
+}
+
+/* What the loader has mapped for a handle. */
+typedef struct mapped {
+    const struct link_map *map;
+    const unsigned char *id;
+    size_t id_bytes;
+} mapped;
+
+static int find_id(struct dl_phdr_info *info, size_t size, void *user)
+{
+    mapped *m = user;
+
+    (void)size;
+    if (info->dlpi_addr != m->map->l_addr)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum && m->id == NULL; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+        if (segment->p_type == PT_NOTE)
+            m->id = groat__elf_build_id(
+                (groat__elf_notes){(const unsigned char *)info->dlpi_addr +
+                                       segment->p_vaddr,
+                                   segment->p_memsz},
+                &m->id_bytes);
+    }
+    return 1;
+}
+
+/* The loader knows a library by its name: an older one that it could not
+ * unload would be taken for this one. */
+static bool is_loaded(void *handle, const unsigned char *id, size_t bytes)
+{
+    struct link_map *map = NULL;
+    mapped m = {NULL, NULL, 0};
+
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+        return false;
+    m.map = map;
+    (void)dl_iterate_phdr(find_id, &m);
+    return m.id != NULL && m.id_bytes == bytes && memcmp(m.id, id, bytes) == 0;
+}
+
+/* Where the loader keeps the code all the same, the number is not used again:
+ * the file stays open as long as the process lives. */
+static void close_code(void *handle, int fd)
+{
+    char path[32];
+    void *kept;
+
+    name_code(fd, path);
+    (void)dlclose(handle);
+    kept = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    if (kept == NULL)
+        (void)close(fd);
+    else
+        (void)dlclose(kept);
+}
+
 static groat_status open_code(groat__module *m, const void *data, size_t bytes,
                               groat_error *error)
 {
-    char path[64];
+    size_t id_bytes = 0;
+    const unsigned char *id = groat__elf_file_id(data, bytes, &id_bytes);
+    char path[32];
+    const char *why;
+    int fd;
+
+    if (id == NULL)
+        return groat__fail(error, GROAT_LOAD_FAILED,
+                           "a kernel's %zu bytes of code are no whole library "
+                           "with a build id",
+                           bytes);
     /* A file of its own for each load: dlopen gives two loads of one file one
      * handle, and with it one set of static state. */
-    int fd = groat__memory_file("groat-kernel", data, bytes);
-    const char *why;
-
+    fd = groat__memory_file("groat-kernel", data, bytes);
     if (fd < 0)
         return groat__fail(error, GROAT_NO_MEMORY,
                            "no file in memory for a kernel's %zu bytes of "
@@ -119,23 +191,25 @@ static groat_status open_code(groat__module *m, const void *data, size_t bytes,
                            bytes, strerror(errno));
     /* The loader takes a second library of the same name for the first one:
      * the number may not be used again while this one is loaded. */
-    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    name_code(fd, path);
     m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     m->fd = fd;
-    if (m->handle != NULL)
+    if (m->handle != NULL && is_loaded(m->handle, id, id_bytes))
         return GROAT_OK;
-    (void)close(fd);
-    why = dlerror();
-    return groat__fail(error, GROAT_LOAD_FAILED,
-                       "the loader refused a kernel's code: %s",
-                       why != NULL ? why : "no reason given");
+    why = m->handle == NULL ? dlerror()
+                            : "another library was mapped in its place";
+    groat__fail(error, GROAT_LOAD_FAILED,
+                "the loader refused a kernel's code: %s",
+                why != NULL ? why : "no reason given");
+    if (m->handle == NULL)
+        (void)close(fd);
+    return GROAT_LOAD_FAILED;
 }
 
 static void cpu_unload(void *state, groat__module *module)
 {
     (void)state;
-    (void)dlclose(module->handle);
-    (void)close(module->fd);
+    close_code(module->handle, module->fd);
     free(module->name);
     free(module);
 }

@@ -2,26 +2,31 @@
  *
  * cxx.c is the compiler of cpu targets: the system's C++ compiler, started
  * with an argument vector (never a shell) and the environment of groat_open.
- * The source goes to it, and its words come back, in files without a name.
- * Linkers want a name to write to: that is in a private folder, which is
- * removed, and signals that would end the program wait until it is.  Running
- * what comes out is cpu.c's.  Invariant: the options that identify names are
- * those that compile uses; both read options_of().  The state is read-only
- * after open, so it needs no lock.
+ * The source goes to it, and its words and the binary come back, in files
+ * without a name: whoever is killed leaves none.  It ends with the thread that
+ * waits for it, and when its time is over.  Running what comes out is cpu.c's.
+ * Invariants: the options that identify names are those that compile uses; both
+ * read options_of().  A binary is believed when it is whole, whatever the exit
+ * code says, and when the compiler read nothing but the source.  The state is
+ * read-only after open, so it needs no lock.
  */
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/elf.h"
 #include "backend/shared.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/hash.h"
@@ -30,7 +35,10 @@ enum {
     OPTIONS_MAX = 24,
     /* What comes of a run, besides exit codes and signals. */
     NOT_TOLD = 1 << 16,
-    NOT_STARTED = 1 << 17 /* and the reason, of errno */
+    LATE,
+    NOT_STARTED = 1 << 17, /* and the reason, of errno */
+    SECONDS = 120,
+    SECONDS_MAX = 86400
 };
 
 #define BINARY_BYTES_MAX   ((size_t)256 << 20)
@@ -41,8 +49,9 @@ typedef struct cxx {
     char *path;
     char *version; /* first line of --version */
     char build[33];
-    const char *tmpdir;
     char *const *environment;
+    unsigned seconds; /* that a run may take */
+    bool unique;      /* it makes unique symbols unless it is told not to */
     bool sanitize;
 } cxx;
 
@@ -52,14 +61,25 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     static const char *const sanitize[] = {
         "-O1", "-g1", "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"};
-    static const char *const common[] = {
-        "-std=c++17",           "-fPIC",           "-shared",
-        "-fvisibility=hidden",  "-fno-exceptions", "-fno-rtti",
-        "-fno-strict-aliasing", "-Wall",           "-Wno-unknown-pragmas"};
+    static const char *const common[] = {"-std=c++17",
+                                         "-fPIC",
+                                         "-shared",
+                                         "-fvisibility=hidden",
+                                         "-fno-exceptions",
+                                         "-fno-rtti",
+                                         "-fno-strict-aliasing",
+                                         "-Wall",
+                                         "-Wno-unknown-pragmas",
+                                         "-nostdinc",
+                                         "-pipe",
+                                         "-Wl,--build-id=sha1"};
     size_t count = 0;
 
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
         options[count++] = common[i];
+    /* A library with such symbols is never unloaded. */
+    if (c->unique)
+        options[count++] = "-fno-gnu-unique";
     if (!c->sanitize)
         options[count++] = plain[0];
     for (size_t i = 0; c->sanitize && i < 5; i++)
@@ -87,52 +107,102 @@ static char *find_in_path(const char *path, const char *name)
 
 /* ---- running it --------------------------------------------------------- */
 
-/* The exit code, less than 0 for a signal, or NOT_TOLD: a program that ignores
- * SIGCHLD, or waits for every child, takes the answer away. */
-static int wait_for(pid_t pid)
+/* The files of a run, none of which has a name: what the compiler reads, its
+ * words, the binary, and the list of files that it read besides. */
+typedef struct files {
+    int source;
+    int log;
+    int binary;
+    int list;
+} files;
+
+/* What a child does between vfork() and exec: it has the parent's memory, so
+ * it calls the kernel and nothing else.  Handlers of the parent's must not run
+ * here.  The compiler ends with the thread that waits for it, also where that
+ * ended just now.  What failed goes into the file of the binary. */
+static _Noreturn void become(const cxx *c, const char *const *argv,
+                             const files *f, pid_t parent, const sigset_t *mask)
 {
+    struct sigaction action;
+    int reason;
+
+    for (int i = 1; i < NSIG; i++)
+        if (sigaction(i, NULL, &action) == 0 &&
+            (action.sa_handler != SIG_IGN || i == SIGCHLD)) {
+            memset(&action, 0, sizeof(action));
+            action.sa_handler = SIG_DFL;
+            (void)sigaction(i, &action, NULL);
+        }
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent &&
+        dup2(f->source, 0) >= 0 && dup2(f->log, 1) >= 0 &&
+        dup2(f->log, 2) >= 0 && fcntl(f->binary, F_SETFD, 0) == 0 &&
+        fcntl(f->list, F_SETFD, 0) == 0 &&
+        sigprocmask(SIG_SETMASK, mask, NULL) == 0)
+        (void)execve(argv[0], (char *const *)argv, c->environment);
+    reason = errno;
+    (void)pwrite(f->binary, &reason, sizeof(reason), 0);
+    _exit(127);
+}
+
+/* The child's number, or less than 0. */
+static pid_t start(const cxx *c, const char *const *argv, const files *f)
+{
+    pid_t parent = getpid();
+    sigset_t before;
+    sigset_t all;
+    pid_t pid;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid = vfork();
+    if (pid == 0)
+        become(c, argv, f, parent, &before);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
+/* The exit code, less than 0 for a signal, LATE, or NOT_TOLD: a program that
+ * ignores SIGCHLD, or waits for every child, takes the answer away. */
+static int wait_for(const cxx *c, pid_t pid)
+{
+    const struct timespec nap = {0, 1000000};
+    uint64_t end = groat__now_ns() + (uint64_t)c->seconds * 1000000000;
+    bool late = false;
     int state = 0;
     pid_t got;
 
-    do
-        got = waitpid(pid, &state, 0);
-    while (got < 0 && errno == EINTR);
+    while ((got = waitpid(pid, &state, late ? 0 : WNOHANG)) == 0 ||
+           (got < 0 && errno == EINTR)) {
+        if (!late && groat__now_ns() >= end) {
+            late = true;
+            (void)kill(pid, SIGKILL);
+        } else if (!late) {
+            (void)nanosleep(&nap, NULL);
+        }
+    }
+    if (late)
+        return LATE;
     if (got < 0)
         return NOT_TOLD;
     return WIFEXITED(state) ? WEXITSTATUS(state) : -WTERMSIG(state);
 }
 
-/* Runs argv, which reads files[0] and says what it has to say to files[1],
- * under this signal mask; as wait_for, or NOT_STARTED and more. */
-static int run(const cxx *c, const char *const *argv, const int files[2],
-               const sigset_t *mask)
+/* As wait_for, or NOT_STARTED and more. */
+static int run(const cxx *c, const char *const *argv, const files *f)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t usual;
-    pid_t pid = 0;
-    int failed = posix_spawn_file_actions_init(&actions);
+    pid_t pid = start(c, argv, f);
+    int reason = 0;
+    struct stat st;
+    int code;
 
-    if (failed != 0)
-        return NOT_STARTED + failed;
-    failed = posix_spawnattr_init(&attributes);
-    if (failed != 0)
-        goto destroy_actions;
-    (void)sigemptyset(&usual);
-    (void)sigaddset(&usual, SIGCHLD); /* compilers wait for children too */
-    (void)posix_spawnattr_setsigdefault(&attributes, &usual);
-    (void)posix_spawnattr_setsigmask(&attributes, mask);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
-    for (int fd = 0; fd < 3 && failed == 0; fd++)
-        failed = posix_spawn_file_actions_adddup2(&actions, files[fd > 0], fd);
-    if (failed == 0)
-        failed = posix_spawn(&pid, argv[0], &actions, &attributes,
-                             (char *const *)argv, c->environment);
-    (void)posix_spawnattr_destroy(&attributes);
-destroy_actions:
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return failed != 0 ? NOT_STARTED + failed : wait_for(pid);
+    if (pid < 0)
+        return NOT_STARTED + errno;
+    code = wait_for(c, pid);
+    /* No binary is that small. */
+    if (fstat(f->binary, &st) == 0 && st.st_size == sizeof(reason) &&
+        pread(f->binary, &reason, sizeof(reason), 0) == sizeof(reason))
+        return NOT_STARTED + reason;
+    return code;
 }
 
 /* For a run that is NOT_STARTED. */
@@ -147,37 +217,62 @@ static groat_status fail_start(const cxx *c, groat_status status, int code,
                        strerror(reason));
 }
 
-/* What was written to a file of groat__memory_file(), malloc'd, or NULL. */
-static char *read_back(int fd)
+static groat_status fail_late(const cxx *c, groat_status status,
+                              groat_error *error)
+{
+    return groat__fail(error, status,
+                       "%s had not ended after %u s and was stopped; "
+                       "GROAT_CXX_TIMEOUT allows another number of seconds",
+                       c->path, c->seconds);
+}
+
+static void name_file(int fd, char path[32])
+{
+    (void)snprintf(path, 32, "/proc/self/fd/%d", fd);
+}
+
+/* What was written to a file of groat__memory_file(), malloc'd. */
+static groat_status read_back(int fd, size_t most, char **text, size_t *bytes,
+                              groat_error *error)
 {
     char path[32];
+
+    name_file(fd, path);
+    return groat__fs_read(path, most, text, bytes, error);
+}
+
+/* The same for words; NULL without memory. */
+static char *read_words(int fd)
+{
     char *text = NULL;
     size_t bytes = 0;
 
-    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    (void)groat__fs_read(path, LOG_BYTES_MAX, &text, &bytes, NULL);
+    (void)read_back(fd, LOG_BYTES_MAX, &text, &bytes, NULL);
     return text;
 }
 
-/* Where a compiler reads and where it writes; false with an error. */
-static bool open_files(const char *source, int files[2], groat_error *error)
+static void close_files(const files *f)
 {
-    files[0] = groat__memory_file("groat-source", source, strlen(source));
-    files[1] = files[0] < 0 ? -1 : groat__memory_file("groat-log", "", 0);
-    if (files[1] >= 0)
-        return true;
+    const int all[] = {f->source, f->log, f->binary, f->list};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i] >= 0)
+            (void)close(all[i]);
+}
+
+static groat_status open_files(const char *source, files *f, groat_error *error)
+{
+    f->source = groat__memory_file("groat-source", source, strlen(source));
+    f->log = groat__memory_file("groat-log", "", 0);
+    f->binary = groat__memory_file("groat-binary", "", 0);
+    f->list = groat__memory_file("groat-list", "", 0);
+    if (f->source >= 0 && f->log >= 0 && f->binary >= 0 && f->list >= 0)
+        return GROAT_OK;
     groat__fail(error, GROAT_NO_MEMORY,
                 "no memory for a source or the compiler's log: %s",
                 strerror(errno));
-    if (files[0] >= 0)
-        (void)close(files[0]);
-    return false;
-}
-
-static void close_files(const int files[2])
-{
-    (void)close(files[0]);
-    (void)close(files[1]);
+    close_files(f);
+    return GROAT_NO_MEMORY;
 }
 
 /* ---- open and identify -------------------------------------------------- */
@@ -185,24 +280,25 @@ static void close_files(const int files[2])
 static groat_status ask_version(cxx *c, groat_error *error)
 {
     const char *argv[] = {c->path, "--version", NULL};
-    sigset_t mask;
-    int files[2];
+    files f;
     int code;
 
-    if (!open_files("", files, error))
+    if (open_files("", &f, error) != GROAT_OK)
         return GROAT_NO_MEMORY;
-    (void)pthread_sigmask(SIG_BLOCK, NULL, &mask);
-    code = run(c, argv, files, &mask);
-    c->version = read_back(files[1]);
-    close_files(files);
+    code = run(c, argv, &f);
+    c->version = read_words(f.log);
+    close_files(&f);
     if (code >= NOT_STARTED)
         return fail_start(c, GROAT_NO_DEVICE, code, error);
+    if (code == LATE)
+        return fail_late(c, GROAT_NO_DEVICE, error);
     if (code != 0 && code != NOT_TOLD)
         return groat__fail(error, GROAT_NO_DEVICE, "%s --version does not run",
                            c->path);
     if (c->version == NULL)
         return groat__fail(error, GROAT_NO_MEMORY,
                            "no memory for the version of %s", c->path);
+    c->unique = strstr(c->version, "clang") == NULL;
     c->version[strcspn(c->version, "\n")] = '\0';
     return GROAT_OK;
 }
@@ -237,6 +333,26 @@ static void cxx_close(void *state)
     free(c);
 }
 
+/* A bad number is no reason to stop a program. */
+static unsigned read_seconds(const groat__env *env)
+{
+    const char *text = env->cxx_timeout;
+    char *end = NULL;
+    unsigned long value;
+
+    if (text == NULL)
+        return SECONDS;
+    value = strtoul(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && *end == '\0' && value >= 1 &&
+        value <= SECONDS_MAX)
+        return (unsigned)value;
+    groat__log_line(&env->log, GROAT_LOG_WARNING,
+                    "GROAT_CXX_TIMEOUT is '%.40s'; allowed: 1 to %d seconds; "
+                    "it is %d",
+                    text, SECONDS_MAX, SECONDS);
+    return SECONDS;
+}
+
 static groat_status cxx_open(const groat__env *env, void **state,
                              groat_error *error)
 {
@@ -246,8 +362,8 @@ static groat_status cxx_open(const groat__env *env, void **state,
 
     if (c == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory");
-    c->tmpdir = env->tmpdir;
     c->environment = env->all;
+    c->seconds = read_seconds(env);
     c->sanitize = env->sanitize;
     if (env->cxx != NULL)
         c->path = find_in_path(env->path, env->cxx);
@@ -288,131 +404,87 @@ static groat_status cxx_identify(void *state, const groat__arch *arch,
 
 /* ---- compile ------------------------------------------------------------ */
 
-/* Ctrl-C is for the compiler and for the program, and would leave nobody to
- * remove the folder.  Held up in this thread, such a signal reaches a program
- * without other threads when the folder is gone, and does what it would have
- * done. */
-static void hold_signals(sigset_t *before)
+static bool is_whole(const void *data, size_t bytes)
 {
-    sigset_t held;
+    size_t id_bytes;
 
-    (void)sigemptyset(&held);
-    (void)sigaddset(&held, SIGINT);
-    (void)sigaddset(&held, SIGTERM);
-    (void)sigaddset(&held, SIGHUP);
-    (void)pthread_sigmask(SIG_BLOCK, &held, before);
-}
-
-/* A fresh 0700 folder; *out is malloc'd. */
-static groat_status make_folder(const cxx *c, char **out, groat_error *error)
-{
-    const char *base = c->tmpdir != NULL ? c->tmpdir : "/tmp";
-    groat__str name = {0};
-    groat_status status;
-    char *folder = NULL;
-
-    groat__str_addf(&name, "%s/groat-XXXXXX", base);
-    folder = groat__str_take(&name);
-    if (folder == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a path");
-    if (mkdtemp(folder) != NULL) {
-        *out = folder;
-        return GROAT_OK;
-    }
-    status = groat__fail(error, GROAT_NO_DEVICE,
-                         "the C++ compiler needs a writable folder for "
-                         "temporary files; %.300s (from TMPDIR) is not: %s",
-                         base, strerror(errno));
-    free(folder);
-    return status;
-}
-
-/* With whatever a linker that died has left there. */
-static void remove_folder(char *folder)
-{
-    DIR *dir = opendir(folder);
-    const struct dirent *entry;
-
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
-    if (dir != NULL)
-        (void)closedir(dir);
-    (void)rmdir(folder);
-    free(folder);
+    return groat__elf_file_id(data, bytes, &id_bytes) != NULL;
 }
 
 /* Why there is no binary. */
-static groat_status fail_compile(const cxx *c, int code, groat_error *error)
+static groat_status fail_compile(const cxx *c, int code, size_t bytes,
+                                 groat_error *error)
 {
-    if (code == 0)
-        return groat__fail(error, GROAT_COMPILE_FAILED,
-                           "%s said that it compiled, and left no file",
-                           c->path);
+    if (code == LATE)
+        return fail_late(c, GROAT_COMPILE_FAILED, error);
     if (code < 0)
         return groat__fail(error, GROAT_COMPILE_FAILED,
                            "%s was ended by signal %d", c->path, -code);
     if (code >= NOT_STARTED)
         return fail_start(c, GROAT_COMPILE_FAILED, code, error);
+    if (code == 0)
+        return groat__fail(error, GROAT_COMPILE_FAILED,
+                           "%s said that it compiled, and left %zu bytes that "
+                           "are no whole library with a build id",
+                           c->path, bytes);
     if (code == NOT_TOLD)
         return groat__fail(error, GROAT_COMPILE_FAILED,
-                           "%s left no file; how it ended was not told, for "
-                           "this program ignores SIGCHLD or waits for every "
-                           "child",
-                           c->path);
+                           "%s left %zu bytes that are no whole library; how "
+                           "it ended was not told, for this program ignores "
+                           "SIGCHLD or waits for every child",
+                           c->path, bytes);
     return groat__fail(error, GROAT_COMPILE_FAILED,
                        "%s refused the source (exit %d)", c->path, code);
 }
 
-/* Takes log. */
-static groat_status collect(const cxx *c, const char *file, char *log, int code,
+/* The list is a rule of make: what follows the colon was read, and is in no
+ * key. */
+static groat_status check_list(const cxx *c, const char *list,
+                               groat_error *error)
+{
+    size_t skipped;
+
+    if (list == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY,
+                           "no memory for what %s has read", c->path);
+    list += strcspn(list, ":");
+    skipped = strspn(list, ": \\\n");
+    if (list[skipped] == '\0')
+        return GROAT_OK;
+    return groat__fail(error, GROAT_COMPILE_FAILED,
+                       "%s read %.*s, which is no part of the key; a family "
+                       "includes its own files, in double quotes",
+                       c->path, (int)strcspn(list + skipped, " \n"),
+                       list + skipped);
+}
+
+/* Believed is what is whole.  How the compiler ended may not be known: then it
+ * must have been silent about errors, too. */
+static groat_status collect(const cxx *c, const files *f, int code,
                             groat__binary *out, groat_error *error)
 {
-    groat_status status = GROAT_IO;
+    char *log = read_words(f->log);
+    char *list = read_words(f->list);
+    bool good = code == 0 || (code == NOT_TOLD && log != NULL &&
+                              strstr(log, "error") == NULL);
+    groat_status status = GROAT_OK;
     char *data = NULL;
     size_t bytes = 0;
 
     if (code == 0 || code == NOT_TOLD)
-        status = groat__fs_read(file, BINARY_BYTES_MAX, &data, &bytes, error);
+        status = read_back(f->binary, BINARY_BYTES_MAX, &data, &bytes, error);
+    if (status == GROAT_OK && !(good && is_whole(data, bytes)))
+        status = fail_compile(c, code, bytes, error);
+    if (status == GROAT_OK)
+        status = check_list(c, list, error);
+    free(list);
     if (status == GROAT_OK) {
         *out = (groat__binary){
             data, bytes, log, {-1, -1, -1, -1, (int64_t)bytes, 1024}};
         return GROAT_OK;
     }
-    if (status != GROAT_NO_MEMORY)
-        status = fail_compile(c, code, error);
+    free(data);
     groat__error_take_log(error, log);
-    return status;
-}
-
-static groat_status compile_into(const cxx *c, const char *folder,
-                                 const char *source, const sigset_t *mask,
-                                 groat__binary *out, groat_error *error)
-{
-    const char *argv[OPTIONS_MAX + 8];
-    groat__str file = {0};
-    groat_status status = GROAT_NO_MEMORY;
-    size_t count;
-    int files[2];
-    int code;
-
-    groat__str_addf(&file, "%s/kernel.so", folder);
-    argv[0] = c->path;
-    count = 1 + options_of(c, argv + 1);
-    argv[count++] = "-o";
-    argv[count++] = file.data;
-    argv[count++] = "-x";
-    argv[count++] = "c++";
-    argv[count++] = "-";
-    argv[count] = NULL;
-    if (file.failed) {
-        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a path");
-    } else if (open_files(source, files, error)) {
-        code = run(c, argv, files, mask);
-        status = collect(c, file.data, read_back(files[1]), code, out, error);
-        close_files(files);
-    }
-    groat__str_free(&file);
     return status;
 }
 
@@ -422,20 +494,33 @@ static groat_status cxx_compile(void *state, const groat__arch *arch,
                                 groat_error *error)
 {
     const cxx *c = state;
+    const char *argv[OPTIONS_MAX + 16];
+    char binary[32];
+    char list[32];
     groat_status status;
-    sigset_t before;
-    char *folder = NULL;
+    size_t count;
+    files f;
 
     (void)arch;
     (void)source_name;
     (void)entry;
-    hold_signals(&before);
-    status = make_folder(c, &folder, error);
-    if (status == GROAT_OK) {
-        status = compile_into(c, folder, source, &before, out, error);
-        remove_folder(folder);
+    status = open_files(source, &f, error);
+    if (status != GROAT_OK)
+        return status;
+    name_file(f.binary, binary);
+    name_file(f.list, list);
+    argv[0] = c->path;
+    count = 1 + options_of(c, argv + 1);
+    {
+        const char *const files_of[] = {"-MD", "-MT",  "source", "-MF", list,
+                                        "-o",  binary, "-x",     "c++", "-"};
+
+        for (size_t i = 0; i < sizeof(files_of) / sizeof(files_of[0]); i++)
+            argv[count++] = files_of[i];
     }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    argv[count] = NULL;
+    status = collect(c, &f, run(c, argv, &f), out, error);
+    close_files(&f);
     return status;
 }
 

@@ -105,6 +105,7 @@ static groat_status read_environment(groat_context *context, groat_error *error)
     env->hip = variable(context, "GROAT_HIP");
     env->comgr = variable(context, "GROAT_COMGR");
     env->cxx = variable(context, "GROAT_CXX");
+    env->cxx_timeout = variable(context, "GROAT_CXX_TIMEOUT");
     env->cuda_home = either(context, "CUDA_HOME", "CUDA_PATH");
     env->rocm_path = either(context, "ROCM_PATH", "HIP_PATH");
     env->virtual_env = variable(context, "VIRTUAL_ENV");

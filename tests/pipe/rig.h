@@ -52,9 +52,9 @@ static inline void rig_log(void *user, int level, const char *line)
 static inline void rig_make(rig *r)
 {
     static const char *const variables[] = {
-        "GROAT_CACHE_DIR",  "GROAT_CACHE_MAX_BYTES", "GROAT_FAMILY_PATH",
-        "GROAT_BUNDLES",    "GROAT_TRUST",           "GROAT_LOADED_MAX_BYTES",
-        "GROAT_CACHE_SHARE"};
+        "GROAT_CACHE_DIR",   "GROAT_CACHE_MAX_BYTES", "GROAT_FAMILY_PATH",
+        "GROAT_BUNDLES",     "GROAT_TRUST",           "GROAT_LOADED_MAX_BYTES",
+        "GROAT_CACHE_SHARE", "GROAT_CXX_TIMEOUT"};
     const groat_error none = GROAT_ERROR_INIT;
 
     memset(r, 0, sizeof(*r));

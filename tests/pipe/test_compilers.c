@@ -22,12 +22,6 @@ static void setup(void)
     rig_write_adder(&fix);
 }
 
-static void setup_as_nobody(void)
-{
-    rig_make_as_nobody(&fix);
-    rig_write_adder(&fix);
-}
-
 static void teardown(void)
 {
     rig_drop(&fix);
@@ -176,7 +170,8 @@ START_TEST(a_compiler_without_a_binary)
         const char *words;
         const char *log;
     } cases[] = {
-        {"#!/bin/sh\necho 'compiler 1'\n", "left no file", "compiler 1\n"},
+        {"#!/bin/sh\necho 'compiler 1'\n",
+         "left 0 bytes that are no whole library", "compiler 1\n"},
         {"#!/bin/sh\n"
          "[ \"$1\" = --version ] && exec echo compiler 2\n"
          "echo last words\n"
@@ -285,75 +280,6 @@ static void use_folder(char path[256])
     ck_assert_int_eq(setenv("TMPDIR", path, 1), 0);
 }
 
-/* A key needs none; a kernel does, and is made once there is one. */
-START_TEST(temporary_folders)
-{
-    groat_context *context;
-    groat_spec *spec = NULL;
-    char path[256];
-    char key[33];
-
-    use_folder(path);
-    context = rig_open(&fix);
-    ck_no_kernel(context, "adder", GROAT_NO_DEVICE,
-                 "/tmp (from TMPDIR) is not: No such file");
-    rig_write(path, "no folder", 0600);
-    ck_no_kernel(context, "adder", GROAT_NO_DEVICE,
-                 "/tmp (from TMPDIR) is not: Not a directory");
-    ck_assert_int_eq(groat_spec_parse(context, "adder", target, &spec, NULL),
-                     GROAT_OK);
-    ck_assert_int_eq(groat_spec_key(spec, key, NULL, NULL), GROAT_OK);
-    ck_fails(groat_build(spec, NULL, NULL, NULL, &fix.error), GROAT_NO_DEVICE,
-             &fix.error, "/tmp (from TMPDIR) is not: Not a directory");
-    groat_spec_free(spec);
-    ck_assert_int_eq(unlink(path), 0);
-    ck_assert_int_eq(mkdir(path, 0700), 0);
-    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
-    groat_close(context);
-}
-END_TEST
-
-START_TEST(temporary_folders_with_long_names)
-{
-    groat_context *context;
-    char longest[700];
-
-    memset(longest, 'x', sizeof(longest) - 1);
-    longest[0] = '/';
-    longest[sizeof(longest) - 1] = '\0';
-    ck_assert_int_eq(setenv("TMPDIR", longest, 1), 0);
-    context = rig_open(&fix);
-    ck_no_kernel(context, "adder", GROAT_NO_DEVICE,
-                 "(from TMPDIR) is not: File name too long");
-    groat_close(context);
-    /* A path may be long, if its parts are not. */
-    (void)snprintf(longest, sizeof(longest), "%s", fix.root);
-    while (strlen(longest) < 600) {
-        strncat(longest, "/part-of-a-long-path",
-                sizeof(longest) - strlen(longest) - 1);
-        ck_assert_int_eq(mkdir(longest, 0700), 0);
-    }
-    ck_assert_int_eq(setenv("TMPDIR", longest, 1), 0);
-    context = rig_open(&fix);
-    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
-    groat_close(context);
-}
-END_TEST
-
-START_TEST(temporary_folders_of_others)
-{
-    groat_context *context;
-    char path[256];
-
-    (void)snprintf(path, sizeof(path), "%s/tmp", fix.root);
-    ck_assert_int_eq(chmod(path, 0500), 0);
-    context = rig_open(&fix);
-    ck_no_kernel(context, "adder", GROAT_NO_DEVICE, path);
-    groat_close(context);
-    ck_assert_int_eq(chmod(path, 0700), 0);
-}
-END_TEST
-
 /* Nothing is left in the temporary folder, whether it worked or not. */
 START_TEST(temporary_files_are_removed)
 {
@@ -370,20 +296,11 @@ START_TEST(temporary_files_are_removed)
     context = rig_open(&fix);
     ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "refused the source");
     groat_close(context);
-    /* What a linker leaves that dies is known to nobody. */
-    (void)use_script("#!/bin/sh\n"
-                     "[ \"$1\" = --version ] && exec echo compiler 3\n"
-                     "while [ \"$1\" != -o ]; do shift; done\n"
-                     "echo part >\"$2.tmp1234\"\n"
-                     "kill -9 $$\n");
-    context = rig_open(&fix);
-    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "signal 9");
-    groat_close(context);
     ck_assert_int_eq(rmdir(path), 0);
 }
 END_TEST
 
-static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGKILL};
 
 /* A program of one thread that compiles; its compiler tells gate, and waits. */
 static pid_t start_program(const char *gate)
@@ -397,16 +314,16 @@ static pid_t start_program(const char *gate)
     (void)snprintf(script, sizeof(script),
                    "#!/bin/sh\n"
                    "[ \"$1\" = --version ] && exec echo compiler 4\n"
-                   "echo here >'%s'\n"
+                   "exec 9>'%s'\n"
+                   "echo here >&9\n"
                    "exec sleep 1000\n",
                    gate);
     (void)use_script(script);
     pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
-        (void)setpgid(0, 0);
-        for (size_t i = 0; i < COUNT(interrupts); i++)
-            (void)signal(interrupts[i], SIG_DFL); /* not Check's */
+        for (size_t i = 0; i < COUNT(ends); i++)
+            (void)signal(ends[i], SIG_DFL); /* not Check's */
         context = rig_open(&fix);
         (void)groat_kernel_get(context, "adder", target, &kernel, NULL, NULL);
         _exit(0);
@@ -414,11 +331,21 @@ static pid_t start_program(const char *gate)
     return pid;
 }
 
-/* Ctrl-C and the like end compiler and program. */
-START_TEST(an_interrupt_leaves_nothing)
+/* Nobody writes to it any more: a read ends. */
+static void ck_ends(int fd)
+{
+    char byte;
+
+    ck_assert_int_eq(read(fd, &byte, 1), 0);
+}
+
+/* Whoever ends the program ends its compiler, which held the gate open, and no
+ * file is left. */
+START_TEST(an_ended_program_leaves_nothing)
 {
     char path[256];
     char gate[256];
+    char word[8];
     int state = 0;
     int fd;
     pid_t pid;
@@ -427,13 +354,14 @@ START_TEST(an_interrupt_leaves_nothing)
     ck_assert_int_eq(mkdir(path, 0700), 0);
     (void)snprintf(gate, sizeof(gate), "%s/gate", fix.root);
     pid = start_program(gate);
-    fd = open(gate, O_RDONLY); /* returns when the compiler writes */
+    fd = open(gate, O_RDONLY); /* returns when the compiler opens it */
     ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(rmdir(path), -1);
-    ck_assert_int_eq(kill(-pid, interrupts[_i]), 0);
+    ck_assert_int_eq(read(fd, word, 5), 5);
+    ck_assert_int_eq(kill(pid, ends[_i]), 0);
     ck_assert_int_eq(waitpid(pid, &state, 0), pid);
     ck_assert(WIFSIGNALED(state));
-    ck_assert_int_eq(WTERMSIG(state), interrupts[_i]);
+    ck_assert_int_eq(WTERMSIG(state), ends[_i]);
+    ck_ends(fd);
     (void)close(fd);
     ck_assert_int_eq(rmdir(path), 0);
 }
@@ -454,6 +382,147 @@ START_TEST(signal_masks)
     ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &after), 0);
     for (int i = 1; i < 32; i++)
         ck_assert_int_eq(sigismember(&after, i), i == SIGUSR1 || i == SIGTERM);
+    groat_close(context);
+}
+END_TEST
+
+/* ---- binaries that are not whole ---------------------------------------- */
+
+/* Where a linker that is killed has left its file, in bytes; -1: a byte from
+ * the end. */
+static const int cuts[] = {0,    1,    63,   64,    1000,  4095,
+                           4096, 8192, 9000, 12000, 15000, -1};
+
+/* Compiles, and leaves a part of what came out. */
+static void use_cutting_compiler(int bytes)
+{
+    char script[500];
+
+    (void)snprintf(script, sizeof(script),
+                   "#!/bin/sh\n"
+                   "[ \"$1\" = --version ] && exec c++ --version\n"
+                   "c++ \"$@\" || exit\n"
+                   "while [ \"$1\" != -o ]; do shift; done\n"
+                   "exec truncate -s %s%d \"$2\"\n",
+                   bytes < 0 ? "" : "'<'", bytes);
+    (void)use_script(script);
+}
+
+/* Whether the compiler says 0, or its word is not heard. */
+START_TEST(a_cut_binary)
+{
+    groat_context *context;
+
+    use_cutting_compiler(cuts[_i / 2]);
+    context = rig_open(&fix);
+    if (_i % 2 == 1)
+        ck_assert(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "no whole library");
+    ck_assert_uint_eq(rig_stat(context).entries, 0);
+    groat_close(context);
+    ck_assert(signal(SIGCHLD, SIG_DFL) != SIG_ERR);
+}
+END_TEST
+
+/* What comes from elsewhere is dropped, and compiled. */
+START_TEST(a_cut_binary_is_not_loaded)
+{
+    groat_context *context = rig_open(&fix);
+    groat_spec *spec = rig_parse(&fix, context, "adder", target);
+    void *binary = NULL;
+    size_t bytes = 0;
+
+    ck_assert_int_eq(groat_build(spec, &binary, &bytes, NULL, &fix.error),
+                     GROAT_OK);
+    groat_spec_free(spec);
+    groat_close(context);
+    rig_plant(&fix, "adder", binary,
+              cuts[_i] < 0 ? bytes - 1 : (size_t)cuts[_i]);
+    context = rig_open(&fix);
+    rig_kernel(&fix, context, 1, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(rig_said(&fix, "the driver refused the stored binary"), 1);
+    groat_close(context);
+    groat_free(binary);
+}
+END_TEST
+
+START_TEST(a_compiler_that_hangs)
+{
+    groat_context *context;
+
+    (void)use_script("#!/bin/sh\n"
+                     "[ \"$1\" = --version ] && exec echo compiler 5\n"
+                     "exec sleep 1000\n");
+    ck_assert_int_eq(setenv("GROAT_CXX_TIMEOUT", "1", 1), 0);
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED,
+                 "had not ended after 1 s and was stopped");
+    groat_close(context);
+    (void)unsetenv("GROAT_CXX");
+    ck_assert_int_eq(setenv("GROAT_CXX_TIMEOUT", "soon", 1), 0);
+    context = rig_open(&fix);
+    rig_kernel(&fix, context, 1, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(rig_said(&fix, "GROAT_CXX_TIMEOUT is 'soon'"), 1);
+    groat_close(context);
+}
+END_TEST
+
+/* ---- symbols that stay --------------------------------------------------- */
+
+/* A library with such a symbol is never unloaded, and the next one would be
+ * taken for it. */
+START_TEST(unique_symbols)
+{
+    groat_context *context;
+
+    write_adder_with("template <typename T> struct kept {\n"
+                     "    __attribute__((visibility(\"default\"))) static T "
+                     "value;\n"
+                     "};\n"
+                     "template <typename T> T kept<T>::value;\n"
+                     "extern \"C\" __attribute__((visibility(\"default\"))) "
+                     "int *groat_kept()\n"
+                     "{\n"
+                     "    return &kept<int>::value;\n"
+                     "}\n");
+    if (_i == 1) /* from a groat that allowed them */
+        (void)use_script("#!/bin/sh\n"
+                         "[ \"$1\" = --version ] && exec c++ --version\n"
+                         "exec c++ \"$@\" -fgnu-unique\n");
+    ck_assert_int_eq(setenv("GROAT_LOADED_MAX_BYTES", "1", 1), 0);
+    context = rig_open(&fix);
+    for (unsigned step = 1; step < 6; step++) {
+        char spec[32];
+        groat_kernel *kernel;
+
+        (void)snprintf(spec, sizeof(spec), "adder:step=%u", step);
+        kernel = rig_get(&fix, context, spec, target, GROAT_FROM_COMPILER);
+        ck_assert(rig_adds(context, target, kernel, step));
+        groat_kernel_release(kernel);
+    }
+    groat_close(context);
+}
+END_TEST
+
+/* ---- files that are read ------------------------------------------------- */
+
+START_TEST(a_file_that_is_read)
+{
+    groat_context *context;
+    char script[600];
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/hidden.h", fix.root);
+    rig_write(path, "static const int hidden = 1;\n", 0600);
+    (void)snprintf(script, sizeof(script),
+                   "#!/bin/sh\n"
+                   "[ \"$1\" = --version ] && exec c++ --version\n"
+                   "exec c++ -include '%s' \"$@\"\n",
+                   path);
+    (void)use_script(script);
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED,
+                 "hidden.h, which is no part of the key");
     groat_close(context);
 }
 END_TEST
@@ -553,25 +622,17 @@ static TCase *plain_tests(void)
     tcase_add_test(tests, the_environment_of_a_compiler);
     tcase_add_test(tests, a_program_without_streams);
     tcase_add_test(tests, a_program_that_ignores_its_children);
-    tcase_add_test(tests, temporary_folders);
-    tcase_add_test(tests, temporary_folders_with_long_names);
     tcase_add_test(tests, temporary_files_are_removed);
-    tcase_add_loop_test(tests, an_interrupt_leaves_nothing, 0,
-                        COUNT(interrupts));
+    tcase_add_loop_test(tests, an_ended_program_leaves_nothing, 0, COUNT(ends));
+    tcase_add_test(tests, a_compiler_that_hangs);
+    tcase_add_loop_test(tests, a_cut_binary, 0, 2 * COUNT(cuts));
+    tcase_add_loop_test(tests, a_cut_binary_is_not_loaded, 0, COUNT(cuts));
+    tcase_add_loop_test(tests, unique_symbols, 0, 2);
+    tcase_add_test(tests, a_file_that_is_read);
     tcase_add_test(tests, signal_masks);
     tcase_add_test(tests, a_compile_error);
     tcase_add_test(tests, a_compile_warning);
     tcase_add_test(tests, a_fresh_binary_that_the_loader_refuses);
-    return tests;
-}
-
-static TCase *tests_of_modes(void)
-{
-    TCase *tests = tcase_create("modes");
-
-    tcase_add_checked_fixture(tests, setup_as_nobody, teardown);
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, temporary_folders_of_others);
     return tests;
 }
 
@@ -580,6 +641,5 @@ int main(void)
     Suite *suite = suite_create("compilers");
 
     suite_add_tcase(suite, plain_tests());
-    suite_add_tcase(suite, tests_of_modes());
     return run_suite(suite);
 }
