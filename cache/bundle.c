@@ -197,11 +197,12 @@ static groat_status prepare(groat__bundle *bundle, groat_error *error)
     return rc == SQLITE_OK ? GROAT_OK : fail_sqlite(bundle, rc, error);
 }
 
-/* Takes path, malloc'd, over, also on failure. */
+/* Takes path, malloc'd, over, also on failure.  Enters SQLite on success. */
 static groat_status bundle_new(char *path, const groat__log *log,
                                groat__bundle **out, groat_error *error)
 {
     groat__bundle *bundle = path == NULL ? NULL : calloc(1, sizeof(*bundle));
+    groat_status status;
 
     if (bundle == NULL || pthread_mutex_init(&bundle->mutex, NULL) != 0) {
         free(bundle);
@@ -210,18 +211,22 @@ static groat_status bundle_new(char *path, const groat__log *log,
     }
     bundle->path = path;
     bundle->log = *log;
-    bundle->pid = getpid();
     if (sqlite3_threadsafe() == 0) {
         groat__bundle_close(bundle);
         return groat__fail(error, GROAT_IO,
                            "this SQLite (%s) is built without threads",
                            sqlite3_libversion());
     }
+    status = groat__sqlite_begin(error);
+    if (status != GROAT_OK) {
+        groat__bundle_close(bundle);
+        return status;
+    }
     *out = bundle;
     return GROAT_OK;
 }
 
-/* Ends an open: closes what could not be opened. */
+/* Ends an open, which bundle_new has begun: closes what could not be opened. */
 static groat_status open_end(groat__bundle *bundle, int rc, groat__bundle **out,
                              groat_error *error)
 {
@@ -232,6 +237,7 @@ static groat_status open_end(groat__bundle *bundle, int rc, groat__bundle **out,
         *out = bundle;
     else
         groat__bundle_close(bundle);
+    groat__sqlite_leave();
     return status;
 }
 
@@ -296,12 +302,13 @@ groat_status groat__bundle_open_image(const void *image, size_t bytes,
 
 void groat__bundle_close(groat__bundle *bundle)
 {
-    /* In a child the parent's SQLite memory stays as it is. */
-    if (bundle == NULL || getpid() != bundle->pid)
+    if (bundle == NULL)
         return;
+    groat__sqlite_enter();
     (void)sqlite3_finalize(bundle->get);
     (void)sqlite3_finalize(bundle->next);
     (void)sqlite3_close(bundle->db);
+    groat__sqlite_leave();
     (void)pthread_mutex_destroy(&bundle->mutex);
     free(bundle->marks);
     free(bundle->path);
@@ -316,23 +323,16 @@ void groat__bundle_show(groat__bundle *bundle, const groat__ranges *ranges)
 
 /* ---- get --------------------------------------------------------------- */
 
-static bool enter(groat__bundle *bundle)
+static void enter(groat__bundle *bundle)
 {
-    if (getpid() == bundle->pid) {
-        (void)pthread_mutex_lock(&bundle->mutex);
-        return true;
-    }
-    if (!atomic_exchange(&bundle->fork_said, true))
-        groat__log_line(&bundle->log, GROAT_LOG_WARNING,
-                        "bundle %s: opened before fork(), so this child does "
-                        "not use it; open after the fork",
-                        bundle->path);
-    return false;
+    groat__sqlite_enter();
+    (void)pthread_mutex_lock(&bundle->mutex);
 }
 
 static void leave(groat__bundle *bundle)
 {
     (void)pthread_mutex_unlock(&bundle->mutex);
+    groat__sqlite_leave();
 }
 
 static int compare_keys(const void *key, const void *mark)
@@ -422,8 +422,7 @@ bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
     groat__store_blob blob = {0};
     int rc;
 
-    if (!enter(bundle))
-        return false;
+    enter(bundle);
     (void)look(bundle, key, identity, &blob, &rc);
     leave(bundle);
     groat__store_blob_free(&blob);
@@ -438,8 +437,7 @@ bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
     groat__str line = {0};
     int rc;
 
-    if (!enter(bundle))
-        return false;
+    enter(bundle);
     wrong = look(bundle, key, identity, &blob, &rc);
     if (wrong != NULL)
         tell(bundle, key, wrong, &line);
@@ -506,10 +504,7 @@ groat_status groat__bundle_next(void *source, int64_t from, groat__held *out,
     int rc;
 
     memset(out, 0, sizeof(*out));
-    if (!enter(bundle))
-        return groat__fail(error, GROAT_IO,
-                           "bundle %s was opened before fork(); open it after",
-                           bundle->path);
+    enter(bundle);
     (void)sqlite3_bind_int64(bundle->next, 1, from);
     rc = sqlite3_step(bundle->next);
     if (rc == SQLITE_ROW &&
@@ -534,16 +529,16 @@ groat_status groat__bundle_next(void *source, int64_t from, groat__held *out,
 
 void groat__bundle_refused(groat__bundle *bundle)
 {
-    if (!enter(bundle))
-        return;
+    enter(bundle);
     bundle->counts.faults++;
     leave(bundle);
 }
 
 void groat__bundle_count(groat__bundle *bundle, groat__bundle_counts *out)
 {
-    if (bundle == NULL || !enter(bundle))
+    if (bundle == NULL)
         return;
+    enter(bundle);
     *out = bundle->counts;
     leave(bundle);
 }
@@ -555,10 +550,7 @@ groat_status groat__bundle_describe(groat__bundle *bundle,
     int64_t payload = 0;
     int rc;
 
-    if (!enter(bundle))
-        return groat__fail(error, GROAT_IO,
-                           "bundle %s was opened before fork(); open it after",
-                           bundle->path);
+    enter(bundle);
     rc = groat__handle_number(bundle->db, "SELECT count(*) FROM entry",
                               &entries);
     /* A damaged length may be anything. */
@@ -601,7 +593,7 @@ groat_status groat__bundle_verify(groat__bundle *bundle, uint64_t *checked,
         return groat__fail(
             error, GROAT_IO, "bundle %s has %llu entries; %zu were signed",
             bundle->path, (unsigned long long)seen, bundle->mark_count);
-    (void)enter(bundle);
+    enter(bundle);
     rc = groat__handle_check(bundle->db);
     leave(bundle);
     if (rc != SQLITE_OK)

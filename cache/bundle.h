@@ -25,9 +25,7 @@ enum {
 struct groat__bundle {
     pthread_mutex_t mutex; /* guards all that follows the blank line */
     groat__log log;
-    char *path;            /* resolved; of an image what its caller calls it */
-    pid_t pid;             /* who opened it: SQLite does not survive fork    */
-    atomic_bool fork_said; /* for the child, which must not lock             */
+    char *path; /* resolved; of an image what its caller calls it */
     uint64_t file_bytes;
     bool is_signed; /* then signer and marks are checked */
     uint8_t signer[GROAT__SIGNER_BYTES];

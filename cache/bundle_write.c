@@ -323,13 +323,17 @@ groat_status groat__bundle_compose(const groat__rows *rows, size_t count,
                                    groat_error *error)
 {
     writer w = {.path = path, .secret = secret};
-    groat_status status = writer_open(&w, error);
+    groat_status status = groat__sqlite_begin(error);
 
+    if (status != GROAT_OK)
+        return status;
+    status = writer_open(&w, error);
     if (status == GROAT_OK)
         status = walk_rows(rows, count, add_least, &w, error);
     if (status == GROAT_OK)
         status = writer_end(&w, error);
     writer_free(&w);
+    groat__sqlite_leave();
     if (status == GROAT_OK && written != NULL)
         *written = w.written;
     return status;

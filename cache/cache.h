@@ -65,20 +65,20 @@ bool groat__store_get(groat__store *store, const groat__digest *key,
 
 /* Who compiles a key that a get has missed. */
 typedef enum groat__claim {
-    GROAT__CLAIM_NONE, /* the caller, unguarded: leases are not to be had, the
-                        * wait was too long, or nothing came of it          */
+    GROAT__CLAIM_NONE, /* the caller, unguarded: locks are not to be had, the
+                        * waits were too long, or nothing came of it        */
     GROAT__CLAIM_HELD, /* the caller, until it releases the key             */
     GROAT__CLAIM_FOUND /* another has done so: *out                         */
 } groat__claim;
 
 /* Asks for the right to compile a key, and waits while another process (or
  * another store of this one) has it: until its binary is there, it gives up or
- * dies, or 30 s are over.  Of all that ask at once, one is answered HELD.  A
+ * dies, or 30 s are over.  Of all that ask at once, one is answered HELD, and
+ * one more each 30 s.  Threads of one store ask for a key one at a time.  A
  * fault is counted, logged and answered NONE. */
 groat__claim groat__store_claim(groat__store *store, const groat__digest *key,
                                 const char *identity, groat__store_blob *out);
-/* Ends a claim that was HELD, after the put if there was one.  No thread of
- * the store's is left when the last claim has ended. */
+/* Ends a claim that was HELD, after the put if there was one. */
 void groat__store_release(groat__store *store, const groat__digest *key);
 
 /* Keeps a binary.  Failure is counted and logged, never returned: the caller

@@ -48,16 +48,6 @@ static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_PAGES] = "PRAGMA page_count",
     [GROAT__SQL_FREE_PAGES] = "PRAGMA freelist_count",
     [GROAT__SQL_VACUUM] = "PRAGMA incremental_vacuum",
-    [GROAT__SQL_LEASE] = "SELECT owner, boot, space, pid, started, beat "
-                         "FROM lease WHERE id = ?1",
-    [GROAT__SQL_CLAIM] =
-        "INSERT OR REPLACE INTO lease (id, owner, boot, space, pid, started, "
-        "beat) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [GROAT__SQL_RENEW] = "UPDATE lease SET beat = ?2 WHERE owner = ?1",
-    [GROAT__SQL_RELEASE] =
-        "DELETE FROM lease WHERE id = ?1 AND (?2 IS NULL OR owner = ?2)",
-    [GROAT__SQL_FORGET] =
-        "DELETE FROM lease WHERE boot IS NOT ?1 AND ?1 <> '' OR beat < ?2",
     [GROAT__SQL_COUNT] =
         "INSERT INTO usage (id, uses, first) VALUES (?1, ?2, ?3) "
         "ON CONFLICT (id) DO UPDATE SET uses = uses + ?2, "
@@ -84,12 +74,15 @@ static const char settings[] = "PRAGMA mmap_size = 0;"
 static const char shape[] = "PRAGMA page_size = 8192;"
                             "PRAGMA auto_vacuum = INCREMENTAL;";
 
-bool groat__store_enter(groat__store *store)
+int64_t groat__store_now(void)
 {
-    if (atomic_load(&store->pid) != (int)getpid())
-        return groat__store_adopt(store);
+    return (int64_t)(groat__now_ns() / 1000000);
+}
+
+void groat__store_enter(groat__store *store)
+{
+    groat__sqlite_enter();
     (void)pthread_mutex_lock(&store->mutex);
-    return true;
 }
 
 void groat__store_leave(groat__store *store)
@@ -98,6 +91,7 @@ void groat__store_leave(groat__store *store)
 
     memset(&store->pending, 0, sizeof(store->pending));
     (void)pthread_mutex_unlock(&store->mutex);
+    groat__sqlite_leave();
     for (char *line = lines.data; line != NULL && *line != '\0';) {
         char *end = strchr(line, '\n');
 
@@ -219,12 +213,12 @@ static bool is_lockless(int rc)
  * other times it does so in each try. */
 static int switch_to_wal(sqlite3 *db, int busy_ms)
 {
-    int64_t end = groat__lease_now() + busy_ms;
+    int64_t end = groat__store_now() + busy_ms;
     int rc;
 
     for (;;) {
         rc = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-        if (!is_busy(rc) || is_lockless(rc) || groat__lease_now() >= end)
+        if (!is_busy(rc) || is_lockless(rc) || groat__store_now() >= end)
             return rc;
         (void)sqlite3_sleep(5);
     }
@@ -295,10 +289,10 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
     return judge(rc);
 }
 
-/* A file that is only read may be of a schema without leases, or uses. */
+/* A file that is only read may be of a schema without uses. */
 static int prepare_all(groat__store *store, sqlite3 *db)
 {
-    int count = store->read_only ? GROAT__SQLS_OF_LEASES : GROAT__SQLS;
+    int count = store->read_only ? GROAT__SQLS_OF_USES : GROAT__SQLS;
     int rc = SQLITE_OK;
 
     for (int i = 0; i < count && rc == SQLITE_OK; i++)
@@ -460,7 +454,7 @@ static void drop(groat__store *store)
 
 static void rest(groat__store *store)
 {
-    store->rest_until = groat__lease_now() + GROAT__STORE_REST_MS;
+    store->rest_until = groat__store_now() + GROAT__STORE_REST_MS;
 }
 
 /* There is no file to use now.  Where finding that out takes long, it is not
@@ -510,7 +504,7 @@ static groat_status reconnect(groat__store *store, bool damaged,
 
 groat_status groat__connection_ready(groat__store *store, groat_error *error)
 {
-    if (store->db == NULL && groat__lease_now() < store->rest_until) {
+    if (store->db == NULL && groat__store_now() < store->rest_until) {
         groat__store_faulted(store, "lock");
         return groat__fail(error, GROAT_IO,
                            "%s cannot be locked; it is tried again within %d "
@@ -529,11 +523,7 @@ groat_status groat__store_begin(groat__store *store, groat_error *error)
 {
     groat_status status;
 
-    if (!groat__store_enter(store))
-        return groat__fail(error, GROAT_IO,
-                           "%s was in use when this process was forked; open "
-                           "it again",
-                           store->path);
+    groat__store_enter(store);
     status = groat__connection_ready(store, error);
     if (status != GROAT_OK)
         groat__store_leave(store);

@@ -5,12 +5,10 @@
  * place.c       folder and file: owners, modes, setting aside; no SQLite
  * handle.c      what every SQLite handle here needs: hardening, schema
  * connection.c  file -> checked SQLite connection; statements; faults
- * fork.c        another connection in a child process
+ * fork.c        what a child process has inherited
  * row.c         what a row is: read, sealed, judged, bound
  * store.c       open, close, get, put, evict
- * lease.c       one process compiles, the others wait: claim, release
- * holder.c      whether a process that holds a lease still lives; no SQLite
- * renew.c       the thread that renews leases while there are some
+ * claim.c       one process compiles, the others wait: claim, release
  * stamps.c      times of last use, which wait in memory
  * gc.c          byte bound, shrinking, clear
  * verify.c      stat, listing, checking
@@ -33,18 +31,17 @@
 
 #define GROAT__STORE_FILE  "groat.sqlite"
 #define GROAT__STORE_ASIDE ".damaged-" /* follows GROAT__STORE_FILE */
+#define GROAT__CLAIM_FILE  "groat.lock"
 
 enum {
-    GROAT__STORE_SCHEMA = 3,
+    GROAT__STORE_SCHEMA = 4,
     GROAT__STORE_ID = 0x67726f74, /* application_id of schema.sql       */
     GROAT__STORE_BUSY_MS = 2000,  /* longest wait for another process   */
     GROAT__STORE_REST_MS = 60000, /* without locks, until the next try  */
     GROAT__STORE_SLOTS = 1024,    /* stamps that wait in memory         */
     GROAT__FACTS = 6,             /* numbers of groat_facts             */
     GROAT__STORE_WAYS = 8,        /* places among them for one row      */
-    GROAT__LEASE_BEAT_MS = 500,   /* between two renewals of a lease    */
-    GROAT__LEASE_STALE_MS = 3000, /* without one, until a lease is lost */
-    GROAT__LEASE_WAIT_MS = 30000  /* longest wait for another's compile */
+    GROAT__CLAIM_WAIT_MS = 30000  /* longest wait for another's compile */
 };
 
 /* The statements that a connection keeps. */
@@ -60,16 +57,11 @@ typedef enum groat__sql {
     GROAT__SQL_PAGES,
     GROAT__SQL_FREE_PAGES,
     GROAT__SQL_VACUUM,
-    GROAT__SQL_LEASE, /* the first of those that need the table of leases */
-    GROAT__SQL_CLAIM,
-    GROAT__SQL_RENEW,
-    GROAT__SQL_RELEASE,
-    GROAT__SQL_FORGET,
-    GROAT__SQL_COUNT,
+    GROAT__SQL_COUNT, /* the first of those that need the table of uses */
     GROAT__SQL_FORGET_USES,
     GROAT__SQL_USES, /* of a file that is only read, if it has the table */
     GROAT__SQLS,
-    GROAT__SQLS_OF_LEASES = GROAT__SQL_LEASE
+    GROAT__SQLS_OF_USES = GROAT__SQL_COUNT
 } groat__sql;
 
 /* Columns of every statement that reads rows, in this order; ", binary" may
@@ -105,7 +97,8 @@ typedef enum groat__note {
     GROAT__NOTE_IDENTITY,
     GROAT__NOTE_OVERSIZE,
     GROAT__NOTE_LOST,
-    GROAT__NOTE_LATE
+    GROAT__NOTE_LATE,
+    GROAT__NOTE_CLAIM
 } groat__note;
 
 typedef struct groat__stamp {
@@ -115,26 +108,15 @@ typedef struct groat__stamp {
     int64_t first_us; /* what the first took; -1: unknown */
 } groat__stamp;
 
-/* A process, as others on the machine can look for it. */
-typedef struct groat__holder {
-    char boot[48];   /* boot id of its kernel; "": unknown           */
-    int64_t space;   /* its pid namespace; 0: unknown                */
-    int64_t pid;     /* in that namespace                            */
-    int64_t started; /* in ticks of /proc; 0: unknown                */
-} groat__holder;
-
-typedef struct groat__renewer groat__renewer;
-
-/* What a store knows of its leases. */
-typedef struct groat__leases {
-    int beat_ms, stale_ms, wait_ms; /* GROAT__LEASE_*, but for tests */
-    groat__holder self;
-    int64_t owner;           /* of this store's rows; 0: not yet known */
-    unsigned held;           /* claims that were not released          */
-    groat__renewer *renewer; /* NULL: none runs                        */
-    pthread_cond_t bell;     /* wakes it to end                        */
+/* What a store needs for its claims; see claim.c. */
+typedef struct groat__claims {
+    int wait_ms;  /* GROAT__CLAIM_WAIT_MS, but for tests */
+    char *path;   /* dir/groat.lock                      */
+    int fd;       /* -1: not open                        */
+    dev_t device; /* the file that fd is                 */
+    ino_t inode;
     uint64_t waits, takeovers, timeouts;
-} groat__leases;
+} groat__claims;
 
 /* Whether the members of a group share a store, and of which. */
 typedef struct groat__place_share {
@@ -150,10 +132,8 @@ struct groat__store {
     groat__place_share share;
     uint64_t max_bytes;
     int busy_ms;
-    atomic_int pid;            /* whose connection it is; see fork.c    */
-    const char *lost_why;      /* a child cannot have its own; else NULL */
-    atomic_bool fork_said;     /* by a process that may not lock        */
-    struct groat__store *next; /* in the list of fork.c                 */
+    struct groat__store *next; /* in the list of fork.c, */
+    bool inherited;            /* which could not close it */
 
     sqlite3 *db; /* NULL while the file cannot be used */
     sqlite3_stmt *statements[GROAT__SQLS];
@@ -164,7 +144,7 @@ struct groat__store {
     bool suspected; /* a FULL has made us check the pages already */
     bool doubted;   /* a call has found damage, and none done well since */
     bool impatient; /* busy timeout cut down since another kept us waiting */
-    int64_t rest_until; /* groat__lease_now() before which no file is opened */
+    int64_t rest_until; /* groat__store_now() before which no file is opened */
     unsigned said;      /* bits of groat__note */
     groat__str pending; /* lines to log once unlocked */
     int64_t last_us;    /* newest stamp given: stamps of a store ascend */
@@ -172,7 +152,7 @@ struct groat__store {
     groat__stamp stamps[GROAT__STORE_SLOTS];
     uint64_t hits, misses, evictions, faults;
     const groat__ranges *ranges; /* NULL: none */
-    groat__leases lease;
+    groat__claims claims;
 };
 
 /* One row; pointers are borrowed. */
@@ -252,10 +232,10 @@ uint64_t groat__place_bytes(const char *path);
 
 /* ---- connection.c ------------------------------------------------------ */
 
-/* Locks; in a child of the process that had it last, with a connection of the
- * child's own.  False where that cannot be: nothing is locked then and the
- * store must not be used. */
-bool groat__store_enter(groat__store *store);
+/* Milliseconds of a monotonic clock. */
+int64_t groat__store_now(void);
+
+void groat__store_enter(groat__store *store);
 /* Unlocks, then logs what was noted. */
 void groat__store_leave(groat__store *store);
 
@@ -307,11 +287,16 @@ int groat__connection_prepare(groat__store *store, const char *sql,
 
 /* ---- fork.c ------------------------------------------------------------ */
 
-/* groat__store_enter() in a process that has no connection of its own. */
-bool groat__store_adopt(groat__store *store);
-/* Before a file is opened: false where this process has inherited a connection
- * to it that it can neither use nor close. */
-bool groat__store_may_open(const char *path);
+/* Before SQLite is used for something that is to be opened: closes what this
+ * process has inherited, and enters.  Errors: IO where SQLite cannot be used in
+ * this process. */
+groat_status groat__sqlite_begin(groat_error *error);
+/* Around all that a thread does in SQLite; may be nested. */
+void groat__sqlite_enter(void);
+void groat__sqlite_leave(void);
+/* Errors: IO where this process has inherited a connection to a file that
+ * cannot be closed. */
+groat_status groat__store_may_open(const char *path, groat_error *error);
 /* A store is open, and is about to be freed. */
 void groat__store_enlist(groat__store *store);
 void groat__store_delist(groat__store *store);
@@ -406,39 +391,10 @@ void groat__store_faulted(groat__store *store, const char *what);
 /* Locked: drops a row by id; *dropped grows by the rows that went. */
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
 
-/* ---- lease.c ----------------------------------------------------------- */
+/* ---- claim.c ----------------------------------------------------------- */
 
-/* Milliseconds of the monotonic clock, which processes of one boot share. */
-int64_t groat__lease_now(void);
-
-/* Locked: drops the lease on a row, if it is this owner's (NULL: whoever's). */
-int groat__lease_drop(groat__store *store, int64_t id, const int64_t *owner);
-
-/* ---- holder.c ---------------------------------------------------------- */
-
-typedef enum groat__life {
-    GROAT__LIFE_UNKNOWN,
-    GROAT__LIFE_ALIVE,
-    GROAT__LIFE_GONE
-} groat__life;
-
-/* The calling process. */
-void groat__holder_self(groat__holder *self);
-
-/* What `self` can see of another process, or of itself. */
-groat__life groat__holder_life(const groat__holder *self,
-                               const groat__holder *other);
-
-/* ---- renew.c ----------------------------------------------------------- */
-
-/* Makes lease.bell; false without memory. */
-bool groat__renewer_bell(pthread_cond_t *bell);
-
-/* Locked: sees to it that the thread runs; goes without where it cannot. */
-void groat__renewer_start(groat__store *store);
-/* Locked: tells it to end; join it once unlocked.  NULL: there is none. */
-groat__renewer *groat__renewer_stop(groat__store *store);
-void groat__renewer_join(groat__renewer *renewer);
+/* Ends all claims; the next one opens the file again. */
+void groat__claims_close(groat__store *store);
 
 /* ---- stamps.c ---------------------------------------------------------- */
 

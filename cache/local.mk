@@ -23,16 +23,14 @@ libgroat_internal_la_SOURCES += \
 	%D%/bundle_store.c \
 	%D%/bundle_write.c \
 	%D%/cache.h \
+	%D%/claim.c \
 	%D%/connection.c \
 	%D%/fork.c \
 	%D%/gc.c \
 	%D%/handle.c \
-	%D%/holder.c \
 	%D%/internal.h \
-	%D%/lease.c \
 	%D%/place.c \
 	%D%/place_path.c \
-	%D%/renew.c \
 	%D%/row.c \
 	%D%/sign.c \
 	%D%/stamps.c \

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Schema 3 of the store: one row per binary, one per compile under way, one per
--- binary that was used.
+-- Schema 4 of the store: one row per binary, and one per binary that was used.
 --
 -- embed_schema.sh drops the comments and makes a C string of the rest.  A file
 -- whose schema differs from this text in one byte is not used, so nothing here
@@ -57,3 +56,8 @@ CREATE TABLE usage (
 );
 
 PRAGMA user_version = 3;
+
+-- Who compiles what is told by locks on groat.lock.
+DROP TABLE lease;
+
+PRAGMA user_version = 4;

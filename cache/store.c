@@ -57,6 +57,7 @@ static void store_free(groat__store *store)
     groat__str_free(&store->pending);
     free(store->dir);
     free(store->path);
+    free(store->claims.path);
     free(store);
 }
 
@@ -118,10 +119,8 @@ static groat_status store_new(const groat__store_options *options, int busy_ms,
     store->max_bytes =
         options->max_bytes == 0 ? (uint64_t)1 << 30 : options->max_bytes;
     store->busy_ms = busy_ms;
-    store->lease.beat_ms = GROAT__LEASE_BEAT_MS;
-    store->lease.stale_ms = GROAT__LEASE_STALE_MS;
-    store->lease.wait_ms = GROAT__LEASE_WAIT_MS;
-    atomic_init(&store->pid, (int)getpid());
+    store->claims.wait_ms = GROAT__CLAIM_WAIT_MS;
+    store->claims.fd = -1;
     store->share.on = options->share_group;
     status = groat__place_prepare(options->dir, &store->share, &store->dir,
                                   &network, error);
@@ -131,7 +130,9 @@ static groat_status store_new(const groat__store_options *options, int busy_ms,
         left = leave_network(store, options->local, &why);
     groat__str_addf(&path, "%s/" GROAT__STORE_FILE, store->dir);
     store->path = groat__str_take(&path);
-    if (store->path == NULL) {
+    groat__str_addf(&path, "%s/" GROAT__CLAIM_FILE, store->dir);
+    store->claims.path = groat__str_take(&path);
+    if (store->path == NULL || store->claims.path == NULL) {
         status = groat__fail(error, GROAT_NO_MEMORY, "no memory for the store");
         goto free_store;
     }
@@ -145,22 +146,6 @@ free_store:
     groat_error_clear(&why);
     free(left);
     return status;
-}
-
-static bool init_locks(groat__store *store)
-{
-    if (pthread_mutex_init(&store->mutex, NULL) != 0)
-        return false;
-    if (groat__renewer_bell(&store->lease.bell))
-        return true;
-    (void)pthread_mutex_destroy(&store->mutex);
-    return false;
-}
-
-static void destroy_locks(groat__store *store)
-{
-    (void)pthread_cond_destroy(&store->lease.bell);
-    (void)pthread_mutex_destroy(&store->mutex);
 }
 
 groat_status groat__store_open_patient(const groat__store_options *options,
@@ -180,21 +165,22 @@ groat_status groat__store_open_patient(const groat__store_options *options,
     status = store_new(options, busy_ms, &store, error);
     if (status != GROAT_OK)
         return status;
-    if (!init_locks(store)) {
+    if (pthread_mutex_init(&store->mutex, NULL) != 0) {
         store_free(store);
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for locks");
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a lock");
     }
-    if (groat__store_may_open(store->path)) {
-        (void)groat__store_enter(store);
-        status = groat__connection_first(store, error);
-        groat__store_leave(store);
-    } else {
-        status = groat__fail(error, GROAT_IO,
-                             "%s was in use when this process was forked",
-                             store->path);
+    status = groat__sqlite_begin(error);
+    if (status == GROAT_OK) {
+        status = groat__store_may_open(store->path, error);
+        if (status == GROAT_OK) {
+            groat__store_enter(store);
+            status = groat__connection_first(store, error);
+            groat__store_leave(store);
+        }
+        groat__sqlite_leave();
     }
     if (status != GROAT_OK) {
-        destroy_locks(store);
+        (void)pthread_mutex_destroy(&store->mutex);
         store_free(store);
         return status;
     }
@@ -226,17 +212,17 @@ static void write_last_stamps(groat__store *store)
 
 void groat__store_close(groat__store *store)
 {
-    /* In a child that could not take it over, the parent's SQLite memory stays
-     * as it is; freeing what points to it would lose it. */
-    if (store == NULL || !groat__store_enter(store))
+    if (store == NULL)
         return;
+    groat__store_enter(store);
     if (store->db != NULL) {
         write_last_stamps(store);
         groat__connection_close(store);
     }
+    groat__claims_close(store);
     groat__store_leave(store);
     groat__store_delist(store);
-    destroy_locks(store);
+    (void)pthread_mutex_destroy(&store->mutex);
     store_free(store);
 }
 
@@ -335,8 +321,7 @@ bool groat__store_get(groat__store *store, const groat__digest *key,
     groat__store_blob blob = {0};
     bool hit;
 
-    if (!groat__store_enter(store))
-        return false;
+    groat__store_enter(store);
     hit = groat__store_find(store, key, identity, &blob);
     groat__store_leave(store);
     if (hit)
@@ -352,8 +337,7 @@ static int insert_row(groat__store *store, const groat__row *row)
                              groat__stamp_now(store));
 }
 
-/* One transaction: stamps, so that eviction sees them; the row, in the place
- * of the lease on it; the bound. */
+/* One transaction: stamps, so that eviction sees them; the row; the bound. */
 static int write_row(groat__store *store, const groat__row *row)
 {
     uint64_t max = store->max_bytes;
@@ -364,8 +348,6 @@ static int write_row(groat__store *store, const groat__row *row)
         rc = groat__stamps_write(store);
     if (rc == SQLITE_OK)
         rc = insert_row(store, row);
-    if (rc == SQLITE_OK)
-        rc = groat__lease_drop(store, row->id, NULL);
     if (rc == SQLITE_OK)
         rc = groat__gc_trim(store, max, max / 10 * 9, &row->id, &dropped);
     if (rc == SQLITE_OK)
@@ -434,8 +416,7 @@ void groat__store_put(groat__store *store, const groat__digest *key,
     row.data = data;
     row.bytes = bytes;
     row.seal = groat__row_seal(&row);
-    if (!groat__store_enter(store))
-        return;
+    groat__store_enter(store);
     put_row(store, &row);
     groat__store_leave(store);
 }
@@ -463,8 +444,7 @@ void groat__store_evict(groat__store *store, const groat__digest *key,
 {
     int rc;
 
-    if (!groat__store_enter(store))
-        return;
+    groat__store_enter(store);
     if (store->db != NULL && !store->read_only) {
         rc = evict(store, groat__row_id(key), data, bytes);
         if (rc != SQLITE_OK)

@@ -66,9 +66,9 @@ groat_status groat__store_stat(groat__store *store, groat_cache_stat *stat,
         stat->misses = store->misses;
         stat->evictions = store->evictions;
         stat->faults = store->faults;
-        stat->waits = store->lease.waits;
-        stat->takeovers = store->lease.takeovers;
-        stat->timeouts = store->lease.timeouts;
+        stat->waits = store->claims.waits;
+        stat->takeovers = store->claims.takeovers;
+        stat->timeouts = store->claims.timeouts;
     }
     groat__store_leave(store);
     return status;

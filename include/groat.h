@@ -30,14 +30,19 @@
  *
  * THREADS.  Contexts and kernels may be used from any thread at any time.
  * groat_spec objects belong to one thread at a time.  Callbacks run on the
- * thread that made the call, with no lock held; lines of the log about what
+ * thread that made the call, with no lock held and nobody waiting for what it
+ * makes: what is said about a kernel that threads wait for is said when it is
+ * there.  A callback may make any call but groat_close() of its own context,
+ * which is refused with a line in the log.  Lines of the log about what
  * groat_kernel_start() and groat_slot_open() asked for come from another one.
  * groat_close() must be the last call on a context.
  *
- * FORK.  A child goes on with a context on cpu targets: it has what was in
- * memory, opens the store for itself at its first call, and has none of its
- * parent's requests.  Vendors' drivers do not survive fork().  Fork while no
- * other thread is in a call of groat; one that compiles is no matter.
+ * FORK.  A child has nothing of its parent's contexts: each call with one, or
+ * with a kernel, spec, request or slot of one, is INVALID ("opened before
+ * fork(): open one in the child") or gives NULL or 0, and takes no lock;
+ * groat_close() and the other functions that free return at once.  What it
+ * opens itself works, on cpu targets whatever the parent's threads were doing;
+ * vendors' drivers do not survive fork().
  *
  * GROWTH.  Structures that callers fill start with their size; set it with the
  * matching _INIT macro or to sizeof.  Fields are only ever added at the end.
@@ -47,12 +52,10 @@
  *
  * The library prints nothing, reads no environment variable after
  * groat_open(), installs no handler and runs no shell.  It has no thread of its
- * own but while it compiles for a store, one that renews the claim that others
- * wait for and is gone when the call returns, and those, 4 at most, that make
- * what groat_kernel_start() and groat_slot_open() ask for: they end when
- * nothing is left to make, and groat_close() leaves none behind.  They take no
- * signal. While a cpu target compiles, SIGINT, SIGTERM and SIGHUP wait in the
- * calling thread, so that no temporary folder is left behind.
+ * own but those, 4 at most, that make what groat_kernel_start() and
+ * groat_slot_open() ask for: they end when nothing is left to make, and
+ * groat_close() leaves none behind.  They take no signal.  The C++ compiler of
+ * cpu targets is a child process that ends with the thread that waits for it.
  */
 #ifndef GROAT_H
 #define GROAT_H
@@ -415,9 +418,9 @@ typedef struct groat_kernel_info {
 
 /* The kernel of a spec, loaded: from memory, else from the store, else from a
  * bundle, else compiled: once, however many threads ask, and once among all
- * processes that share the store.  A process that compiles and then dies or
- * stops is waited for no longer than some seconds, one that goes on and on for
- * half a minute; then the kernel is compiled here.  Errors: INVALID, NO_DEVICE,
+ * processes that share the store.  A process that compiles and then dies is
+ * not waited for, one that stops or goes on and on for half a minute; then the
+ * kernel is compiled here.  Errors: INVALID, NO_DEVICE,
  * COMPILE_FAILED, LOAD_FAILED, NO_MEMORY, SEALED.  What failed to compile is
  * not compiled again for a second: it fails with the same text and log until
  * then; for two after the second failure, and so on, up to a minute.  Release
@@ -802,8 +805,8 @@ typedef struct groat_cache_stat {
     uint64_t faults;    /* store operations that failed and were skipped  */
     /* Added after 0.1: what other processes compiled, or began to. */
     uint64_t waits;     /* kernels that another was seen to compile       */
-    uint64_t takeovers; /* of these, it died or stopped: compiled here    */
-    uint64_t timeouts;  /* of these, it took too long: compiled here, too */
+    uint64_t takeovers; /* of these, it died: compiled here               */
+    uint64_t timeouts;  /* waits that were too long: compiled here, too   */
     /* Added after 0.1: what was not made. */
     uint64_t sealed;    /* misses of a sealed context                     */
     uint64_t fallbacks; /* of these, answered with a fallback             */

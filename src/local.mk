@@ -16,6 +16,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/base/json.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
+	%D%/base/process.c \
+	%D%/base/process.h \
 	%D%/base/nvtx_abi.h \
 	%D%/base/probes.h \
 	%D%/base/ranges.c \
@@ -79,6 +81,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/shared.c \
 	%D%/backend/shared.h \
 	%D%/core/bundle.c \
+	%D%/core/callbacks.c \
+	%D%/core/callbacks.h \
 	%D%/core/context.c \
 	%D%/core/core.h \
 	%D%/core/device.c \
@@ -87,6 +91,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/failures.h \
 	%D%/core/families.c \
 	%D%/core/flight.c \
+	%D%/core/handle.c \
 	%D%/core/kernel.c \
 	%D%/core/launch.c \
 	%D%/core/layers.c \

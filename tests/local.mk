@@ -54,7 +54,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_bundle \
 	%D%/unit/cache/test_damage \
 	%D%/unit/cache/test_fork \
-	%D%/unit/cache/test_lease \
+	%D%/unit/cache/test_claim \
 	%D%/unit/cache/test_schema \
 	%D%/unit/cache/test_share \
 	%D%/unit/cache/test_place \
@@ -78,8 +78,10 @@ groat_unit_tests = \
 
 # The whole path on cpu targets, and on a CUDA device where there is one.
 groat_pipe_tests = \
+	%D%/pipe/test_callbacks \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_exit \
+	%D%/pipe/test_fork \
 	%D%/pipe/test_faults \
 	%D%/pipe/test_hits \
 	%D%/pipe/test_layers \
@@ -110,7 +112,7 @@ groat_race_tests = $(groat_pipe_tests) $(groat_shim_tests) \
 	%D%/unit/backend/test_hiprtc \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_log \
-	%D%/unit/cache/test_lease \
+	%D%/unit/cache/test_claim \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
 	%D%/unit/core/test_kv \

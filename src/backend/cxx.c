@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -37,6 +38,7 @@ enum {
     NOT_TOLD = 1 << 16,
     LATE,
     NOT_STARTED = 1 << 17, /* and the reason, of errno */
+    WAIT_PIDFD = 3,        /* P_PIDFD, which older C libraries do not declare */
     SECONDS = 120,
     SECONDS_MAX = 86400
 };
@@ -161,30 +163,47 @@ static pid_t start(const cxx *c, const char *const *argv, const files *f)
     return pid;
 }
 
+/* False when the time was over first; fd -1: without end. */
+static bool ends_in_time(const cxx *c, int fd)
+{
+    uint64_t end = groat__now_ns() + (uint64_t)c->seconds * 1000000000;
+    struct pollfd polled = {.fd = fd, .events = POLLIN};
+
+    while (fd >= 0) {
+        uint64_t now = groat__now_ns();
+
+        if (now >= end)
+            return false;
+        if (poll(&polled, 1, (int)((end - now) / 1000000) + 1) > 0)
+            break;
+    }
+    return true;
+}
+
 /* The exit code, less than 0 for a signal, LATE, or NOT_TOLD: a program that
- * ignores SIGCHLD, or waits for every child, takes the answer away. */
+ * ignores SIGCHLD, or waits for every child, takes the answer away.  Through a
+ * descriptor, no other process is meant that has the number by then. */
 static int wait_for(const cxx *c, pid_t pid)
 {
-    const struct timespec nap = {0, 1000000};
-    uint64_t end = groat__now_ns() + (uint64_t)c->seconds * 1000000000;
-    bool late = false;
-    int state = 0;
-    pid_t got;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    bool late = !ends_in_time(c, fd);
+    siginfo_t told;
+    int rc;
 
-    while ((got = waitpid(pid, &state, late ? 0 : WNOHANG)) == 0 ||
-           (got < 0 && errno == EINTR)) {
-        if (!late && groat__now_ns() >= end) {
-            late = true;
-            (void)kill(pid, SIGKILL);
-        } else if (!late) {
-            (void)nanosleep(&nap, NULL);
-        }
-    }
+    if (late)
+        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+    memset(&told, 0, sizeof(told));
+    do
+        rc = fd >= 0 ? waitid((idtype_t)WAIT_PIDFD, (id_t)fd, &told, WEXITED)
+                     : waitid(P_PID, (id_t)pid, &told, WEXITED);
+    while (rc != 0 && errno == EINTR);
+    if (fd >= 0)
+        (void)close(fd);
     if (late)
         return LATE;
-    if (got < 0)
+    if (rc != 0)
         return NOT_TOLD;
-    return WIFEXITED(state) ? WEXITSTATUS(state) : -WTERMSIG(state);
+    return told.si_code == CLD_EXITED ? told.si_status : -told.si_status;
 }
 
 /* As wait_for, or NOT_STARTED and more. */

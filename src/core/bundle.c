@@ -22,12 +22,6 @@ static groat_status check_info(const groat_bundle_info *info,
                        info->size, sizeof(*info));
 }
 
-static groat_status need_store(const groat_context *context, groat_error *error)
-{
-    return context->store != NULL ? GROAT_OK
-                                  : groat__context_no_store(context, error);
-}
-
 groat_status groat_bundle_at(groat_context *context, size_t index,
                              groat_bundle_info *info, groat_error *error)
 {
@@ -35,6 +29,8 @@ groat_status groat_bundle_at(groat_context *context, size_t index,
     groat_status status = check_info(info, error);
     const groat__layer *layer;
 
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
     if (status != GROAT_OK)
         return status;
     if (index >= context->layers.count)
@@ -125,7 +121,7 @@ groat_status groat_bundle_export(groat_context *context, const char *path,
 {
     const groat__secret *use = NULL;
     groat__secret secret;
-    groat_status status = need_store(context, error);
+    groat_status status = groat__need_store(context, error);
     char **lines;
 
     if (status != GROAT_OK)
@@ -149,7 +145,7 @@ groat_status groat_bundle_export(groat_context *context, const char *path,
 groat_status groat_bundle_import(groat_context *context, const char *path,
                                  uint64_t *imported, groat_error *error)
 {
-    groat_status status = need_store(context, error);
+    groat_status status = groat__need_store(context, error);
     groat__bundle *bundle = NULL;
 
     if (status == GROAT_OK)

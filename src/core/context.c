@@ -328,17 +328,21 @@ static groat_status check_options(const groat_options *options,
     return GROAT_OK;
 }
 
-static groat_status init_locks(groat_context *context, groat_error *error)
+static groat_status init_locks(groat_context *context,
+                               const groat_options *options, groat_error *error)
 {
     groat_status status = GROAT_OK;
 
     for (size_t i = 0; i < GROAT__BACKENDS && status == GROAT_OK; i++)
         status = groat__machine_init(&context->machines[i], error);
-    if (status == GROAT_OK && (pthread_mutex_init(&context->lock, NULL) != 0 ||
-                               pthread_cond_init(&context->landed, NULL) != 0 ||
-                               pthread_mutex_init(&context->maps.lock, NULL) ||
-                               !groat__failures_init(&context->failures) ||
-                               !groat__pool_init(&context->pool)))
+    if (status == GROAT_OK &&
+        (pthread_mutex_init(&context->lock, NULL) != 0 ||
+         pthread_cond_init(&context->landed, NULL) != 0 ||
+         pthread_mutex_init(&context->maps.lock, NULL) ||
+         !groat__failures_init(&context->failures) ||
+         !groat__pool_init(&context->pool) ||
+         !groat__callbacks_init(&context->callbacks,
+                                (groat__log){options->log, options->log_user})))
         status = groat__fail(error, GROAT_NO_MEMORY, "no memory for locks");
     return status;
 }
@@ -361,12 +365,13 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     context = calloc(1, sizeof(*context));
     if (context == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a context");
-    status = init_locks(context, error);
+    status = init_locks(context, options, error);
     if (status != GROAT_OK) {
         free(context);
         return status;
     }
-    context->env.log = (groat__log){options->log, options->log_user};
+    groat__process_init(&context->process);
+    context->env.log = groat__callbacks_log(&context->callbacks);
     context->compiled = options->compiled;
     context->compiled_user = options->compiled_user;
     context->env.device = options->device;
@@ -402,6 +407,18 @@ void groat_close(groat_context *context)
 {
     if (context == NULL)
         return;
+    /* Locks, threads and connections are the parent's. */
+    if (groat__is_inherited(context)) {
+        groat__process_free(&context->process);
+        return;
+    }
+    if (groat__callback_runs(&context->callbacks)) {
+        if (!atomic_exchange(&context->callbacks.close_said, true))
+            groat__log_line(&context->env.log, GROAT_LOG_WARNING,
+                            "groat_close() is refused in a callback of the "
+                            "context; close it when that has returned");
+        return;
+    }
     groat__pool_free(&context->pool);
     groat__kernel_table_free(&context->table);
     groat__maps_free(&context->maps);
@@ -424,7 +441,16 @@ void groat_close(groat_context *context)
     free_texts(context->environment);
     (void)pthread_cond_destroy(&context->landed);
     (void)pthread_mutex_destroy(&context->lock);
+    groat__callbacks_free(&context->callbacks);
+    groat__process_free(&context->process);
     free(context);
+}
+
+groat_status groat__fail_inherited(groat_error *error)
+{
+    return groat__fail(error, GROAT_INVALID,
+                       "the context was opened before fork(): open one in the "
+                       "child");
 }
 
 size_t groat_family_count(const groat_context *context)

@@ -13,8 +13,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/probes.h"
+#include "base/process.h"
 #include "base/ranges.h"
 #include "cache/cache.h"
+#include "core/callbacks.h"
 #include "core/failures.h"
 #include "core/maps.h"
 #include "core/metrics.h"
@@ -52,7 +54,6 @@ typedef struct groat__made {
 /* One making of a kernel, or of its binary, that threads wait for. */
 typedef struct groat__flight {
     groat__digest key;
-    pid_t pid;      /* of the leader */
     unsigned users; /* leader and waiters */
     bool done;
     groat_status status;
@@ -92,6 +93,8 @@ struct groat_context {
     groat__machine machines[GROAT__BACKENDS];
     pthread_mutex_t lock; /* flights, kernels, table writers, default target */
     pthread_cond_t landed;
+    groat__process process; /* that opened it */
+    groat__callbacks callbacks;
     groat__flight *flights;
     groat_kernel *kernels;
     groat__kernel_table table;
@@ -245,9 +248,10 @@ bool groat__layers_have(const groat_context *context, const groat__digest *key,
 /* Adds the bundles' part. */
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
 
-/* stored.c: fails with IO and the reason why there is no store. */
-groat_status groat__context_no_store(const groat_context *context,
-                                     groat_error *error);
+/* stored.c: for the calls that name the store.  Errors: IO with the reason why
+ * there is none, INVALID in a child. */
+groat_status groat__need_store(const groat_context *context,
+                               groat_error *error);
 
 /* kernel.c */
 void groat__kernel_free(groat_kernel *kernel);
@@ -260,5 +264,15 @@ groat_status groat__kernel_get(groat_context *context,
 
 /* Milliseconds of a monotonic clock. */
 double groat__now_ms(void);
+
+/* In a child of fork() every call that is given a context of the parent's is
+ * refused before it takes a lock, or uses a connection or a device. */
+static inline bool groat__is_inherited(const groat_context *context)
+{
+    return !groat__process_is_mine(&context->process);
+}
+
+/* INVALID, and what to do. */
+groat_status groat__fail_inherited(groat_error *error);
 
 #endif

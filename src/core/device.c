@@ -54,6 +54,8 @@ const char *groat_default_target(groat_context *context)
 
     if (ready != NULL)
         return ready;
+    if (groat__is_inherited(context))
+        return fallback;
     if (!device_target(context, GROAT__CUDA, found) &&
         !device_target(context, GROAT__HIP, found))
         memcpy(found, fallback, sizeof(fallback));
@@ -78,6 +80,8 @@ size_t groat_device_count(groat_context *context)
 {
     size_t count = 0;
 
+    if (groat__is_inherited(context))
+        return 0;
     for (int id = 0; id < GROAT__BACKENDS; id++) {
         void *state = NULL;
 
@@ -94,6 +98,8 @@ groat_status groat_device_at(groat_context *context, size_t index,
 {
     size_t at = index;
 
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
     if (info->size < sizeof(*info))
         return groat__fail(error, GROAT_INVALID,
                            "info.size is %zu; it is sizeof(groat_device_info), "
@@ -139,6 +145,11 @@ static void report(groat__str *lines, groat_doctor_fn *fn, void *user)
 
 void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
 {
+    groat__present self;
+
+    if (groat__is_inherited(context))
+        return;
+    groat__callback_begin(&context->callbacks, &self);
     for (int i = 0; i < GROAT__BACKENDS; i++) {
         groat__backend_id id = (groat__backend_id)i;
         const groat__backend *backend = groat__backend_get(id);
@@ -164,4 +175,5 @@ void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
         fn(user, "ranges", 0,
            "nobody takes them; GROAT_RANGES=auto, nvtx or roctx asks for it");
     fn(user, "default target", 1, groat_default_target(context));
+    groat__callback_end(&context->callbacks, &self);
 }

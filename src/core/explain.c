@@ -79,6 +79,7 @@ static groat_status look(groat_context *context, const groat__digest *key,
                          groat_error *error)
 {
     groat__nearest n;
+    groat__present self;
     groat_status status = GROAT_OK;
 
     out->origin = locate(context, key, identity);
@@ -94,8 +95,11 @@ static groat_status look(groat_context *context, const groat__digest *key,
             groat__fail(error, GROAT_NO_MEMORY, "no memory to compare kernels");
     else
         say_miss(context, &n, out);
-    if (status == GROAT_OK && fn != NULL)
+    if (status == GROAT_OK && fn != NULL) {
+        groat__callback_begin(&context->callbacks, &self);
         groat__nearest_each(&n, fn, user);
+        groat__callback_end(&context->callbacks, &self);
+    }
     groat__nearest_free(&n);
     return status;
 }
@@ -105,9 +109,12 @@ groat_status groat_kernel_origin(groat_spec *spec, groat_origin *origin,
 {
     groat__str identity = {0};
     groat__digest key;
-    groat_status status = groat__spec_identity(spec->context, &spec->params,
-                                               &identity, &key, error);
+    groat_status status;
 
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
+    status = groat__spec_identity(spec->context, &spec->params, &identity, &key,
+                                  error);
     if (status == GROAT_OK)
         *origin = locate(spec->context, &key, identity.data);
     groat__str_free(&identity);
@@ -123,6 +130,8 @@ groat_status groat_explain(groat_spec *spec, groat_explanation *out,
     groat__digest key;
     groat_status status;
 
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
     if (out->size < EXPLANATION_BYTES)
         return groat__fail(error, GROAT_INVALID,
                            "explanation.size is %zu; it is "

@@ -8,7 +8,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "core/core.h"
@@ -22,14 +21,11 @@ groat_kernel *groat__kernel_known(const groat_context *context,
     return NULL;
 }
 
-/* What a parent's threads were about when this process was forked never lands
- * here. */
 static groat__flight *find_flight(groat_context *context,
                                   const groat__digest *key)
 {
     for (groat__flight *f = context->flights; f != NULL; f = f->next)
-        if (f->pid == getpid() &&
-            memcmp(f->key.bytes, key->bytes, sizeof(key->bytes)) == 0)
+        if (memcmp(f->key.bytes, key->bytes, sizeof(key->bytes)) == 0)
             return f;
     return NULL;
 }
@@ -89,7 +85,6 @@ static groat_status start(groat_context *context, const groat__digest *key,
     if (flight == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a compile");
     flight->key = *key;
-    flight->pid = getpid();
     flight->users = 1;
     flight->error = (groat_error)GROAT_ERROR_INIT;
     flight->next = context->flights;

@@ -14,6 +14,18 @@
 
 enum { THREADS_MAX = 1024 };
 
+/* A compile that the program is told of once nobody waits for it. */
+typedef struct ended_compile {
+    groat_reason reason;
+    groat_status status;
+    double ms;
+    groat_error error;
+} ended_compile;
+
+/* The first, that of a stored binary which is refused, and that of another's
+ * which is, too. */
+enum { COMPILES_MAX = 3 };
+
 /* One spec on its way to a kernel. */
 typedef struct journey {
     groat_context *context;
@@ -28,15 +40,10 @@ typedef struct journey {
     groat_reason reason;   /* to compile */
     bool sealed;           /* when it began */
     groat_kernel *again;   /* the handle, where it was unloaded */
+    groat__present quiet;  /* between fly() and land() */
+    ended_compile ended[COMPILES_MAX];
+    size_t ended_count;
 } journey;
-
-const char *groat_origin_name(groat_origin origin)
-{
-    static const char *const names[] = {"compiled", "disk", "memory",
-                                        "fallback", "bundle"};
-
-    return (unsigned)origin < 5 ? names[origin] : "unknown";
-}
 
 /* What every machine of the arch would refuse: a build is told at once. */
 static groat_status check_shape(const journey *j, groat_error *error)
@@ -100,14 +107,6 @@ static void take_stored(journey *j, const groat__store_blob *blob,
     j->made.binary =
         (groat__binary){blob->data, blob->bytes, blob->log, blob->facts};
     j->made.origin = origin;
-}
-
-const char *groat_reason_name(groat_reason reason)
-{
-    static const char *const names[] = {"absent", "no store", "refused",
-                                        "alone"};
-
-    return (unsigned)reason < 4 ? names[reason] : "unknown";
 }
 
 static void begin_range(const journey *j, const char *what)
@@ -174,24 +173,56 @@ static groat_status run_compiler(journey *j, groat_error *error)
     return status;
 }
 
-static void tell_compiled(const journey *j, groat_status status, double ms,
+static void note_compiled(journey *j, groat_status status, double ms,
                           const groat_error *error)
+{
+    ended_compile *e = &j->ended[j->ended_count];
+
+    if (j->context->compiled == NULL || j->ended_count == COMPILES_MAX)
+        return;
+    *e = (ended_compile){j->reason, status, ms, GROAT_ERROR_INIT};
+    if (status != GROAT_OK)
+        groat__error_copy(&e->error, error);
+    j->ended_count++;
+}
+
+static void tell_compiled(journey *j, ended_compile *e)
 {
     groat_compile_event event = {.size = sizeof(event),
                                  .target = j->params->target.text,
-                                 .reason = j->reason,
-                                 .status = status,
-                                 .ms = ms};
+                                 .reason = e->reason,
+                                 .status = e->status,
+                                 .ms = e->ms};
+    groat__callbacks *callbacks = &j->context->callbacks;
+    groat__present self;
     groat__str spec = {0};
 
-    if (j->context->compiled == NULL)
-        return;
     groat__params_text(j->params, &spec);
     groat__hex(event.key, j->key.bytes, sizeof(j->key.bytes));
     event.spec = spec.failed ? "" : spec.data;
-    event.error = status == GROAT_OK ? NULL : error;
+    event.error = e->status == GROAT_OK ? NULL : &e->error;
+    groat__callback_begin(callbacks, &self);
     j->context->compiled(j->context->compiled_user, &event);
+    groat__callback_end(callbacks, &self);
     groat__str_free(&spec);
+    groat_error_clear(&e->error);
+}
+
+/* Lines and events wait while others wait for this thread: what is told may
+ * ask for the same kernel. */
+static void fly(journey *j)
+{
+    groat__quiet_begin(&j->context->callbacks, &j->quiet);
+}
+
+static void land(journey *j, groat__flight *flight, groat_status status,
+                 const groat_error *error, groat_kernel *kernel)
+{
+    groat__flight_land(j->context, flight, status, error, kernel, &j->made);
+    groat__quiet_end(&j->context->callbacks, &j->quiet);
+    for (size_t i = 0; i < j->ended_count; i++)
+        tell_compiled(j, &j->ended[i]);
+    j->ended_count = 0;
 }
 
 static void put(journey *j)
@@ -237,7 +268,7 @@ static groat_status compile(journey *j, groat_error *error)
         (void)atomic_fetch_add(&metrics->compile_failures, 1);
         groat__error_copy(error, &own);
     }
-    tell_compiled(j, status, ms, &own);
+    note_compiled(j, status, ms, &own);
     groat_error_clear(&own);
     return status;
 }
@@ -314,18 +345,6 @@ static groat_kernel *new_kernel(const journey *j)
         return NULL;
     }
     return kernel;
-}
-
-void groat__kernel_free(groat_kernel *kernel)
-{
-    if (kernel->module != NULL)
-        kernel->device->unload(kernel->device_state, kernel->module);
-    free(kernel->spec);
-    free(kernel->target);
-    free(kernel->entry);
-    free(kernel->log);
-    free(kernel->identity);
-    free(kernel);
 }
 
 /* Into a handle: a new one's shape is completed, an old one's has to fit. */
@@ -498,8 +517,9 @@ static groat_status find_or_make(groat_context *context,
             *origin = GROAT_FROM_MEMORY;
     } else {
         j.again = flight->again;
+        fly(&j);
         status = make(&j, &kernel, &own);
-        groat__flight_land(context, flight, status, &own, kernel, &j.made);
+        land(&j, flight, status, &own, kernel);
         if (status != GROAT_OK)
             groat__error_copy(error, &own);
         else if (origin != NULL)
@@ -643,6 +663,8 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     hit h = sample(context);
     groat_status status;
 
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
     if (target == NULL)
         target = groat_default_target(context);
     kernel = spec == NULL ? NULL : find_text(context, spec, target);
@@ -679,6 +701,8 @@ groat_status groat__kernel_get(groat_context *context,
 groat_status groat_kernel_get_spec(groat_spec *spec, groat_kernel **out,
                                    groat_origin *origin, groat_error *error)
 {
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
     return groat__kernel_get(spec->context, &spec->params, true, out, origin,
                              error);
 }
@@ -692,6 +716,8 @@ groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
     groat_status status = GROAT_OK;
     void *state = NULL;
 
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
     if (give_hit(context, sample(context), find_values(context, &spec->params),
                  out, origin))
         return GROAT_OK;
@@ -717,6 +743,8 @@ static groat_kernel *if_loaded(const groat_context *context,
 groat_kernel *groat_kernel_lookup(const groat_context *context,
                                   const char *spec, const char *target)
 {
+    if (groat__is_inherited(context))
+        return NULL;
     if (target == NULL)
         target =
             atomic_load_explicit(&context->default_ready, memory_order_acquire);
@@ -727,29 +755,9 @@ groat_kernel *groat_kernel_lookup(const groat_context *context,
 
 groat_kernel *groat_kernel_lookup_spec(const groat_spec *spec)
 {
+    if (groat__is_inherited(spec->context))
+        return NULL;
     return if_loaded(spec->context, find_values(spec->context, &spec->params));
-}
-
-groat_kernel *groat_kernel_retain(groat_kernel *kernel)
-{
-    if (groat__resident_counts(kernel))
-        (void)atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed);
-    return kernel;
-}
-
-void groat_kernel_release(groat_kernel *kernel)
-{
-    /* The context's own count keeps the handle until groat_close. */
-    if (kernel != NULL && groat__resident_counts(kernel) &&
-        atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release) == 2)
-        groat__resident_sweep(kernel->context);
-}
-
-void *groat_kernel_native(const groat_kernel *kernel)
-{
-    return groat__resident_is_loaded(kernel)
-               ? kernel->device->native(kernel->module)
-               : NULL;
 }
 
 static void fill_info(groat_kernel_info *info, const groat__shape *shape,
@@ -806,10 +814,12 @@ static groat_status build(journey *j, groat_error *error)
     groat_status status =
         groat__flight_enter_build(j->context, &j->key, &flight, &j->made, &own);
 
+    if (flight != NULL)
+        fly(j);
     if (status == GROAT_OK)
         status = obtain(j, &own);
     if (flight != NULL)
-        groat__flight_land(j->context, flight, status, &own, NULL, &j->made);
+        land(j, flight, status, &own, NULL);
     if (status != GROAT_OK)
         groat__error_copy(error, &own);
     groat_error_clear(&own);
@@ -822,6 +832,8 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
     journey j;
     groat_status status;
 
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
     if (info != NULL && info->size < sizeof(*info))
         return groat__fail(error, GROAT_INVALID,
                            "info.size is %zu; it is sizeof(groat_kernel_info), "

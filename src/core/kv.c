@@ -716,6 +716,8 @@ groat_status groat_kv_tensor_map(const groat_spec *spec,
     groat_tensor tensor = GROAT_TENSOR_INIT;
     groat_status status = groat__map_check(out, error);
 
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
     if (status == GROAT_OK)
         status = groat__tensor_target(target, error);
     if (status == GROAT_OK)

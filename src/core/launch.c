@@ -63,22 +63,29 @@ static groat_status launch_direct(groat_kernel *kernel,
 }
 
 /* The first, where what a driver puts off until then is paid for; with a bound
- * of what is loaded, every one. */
+ * of what is loaded, or a trace, which calls the program, every one. */
 __attribute__((noinline, cold)) static groat_status
 launch_slowly(groat_kernel *kernel, const groat_launch *launch,
               const void *args, groat_error *error)
 {
-    bool bounded = kernel->context->resident.max_bytes != 0;
+    groat_context *context = kernel->context;
+    bool bounded = context->resident.max_bytes != 0;
+    bool traced = context->env.trace != NULL;
     uint64_t start = groat__now_ns();
-    groat_status status = bounded ? launch_held(kernel, launch, args, error)
-                                  : launch_direct(kernel, launch, args, error);
+    groat__present self;
+    groat_status status;
 
+    if (traced)
+        groat__callback_begin(&context->callbacks, &self);
+    status = bounded ? launch_held(kernel, launch, args, error)
+                     : launch_direct(kernel, launch, args, error);
+    if (traced)
+        groat__callback_end(&context->callbacks, &self);
     if (status != GROAT_OK)
         return status;
     if (!atomic_exchange(&kernel->launched, true))
-        groat__metrics_add(&kernel->context->metrics, GROAT__STAGE_LAUNCH,
-                           start);
-    if (!bounded)
+        groat__metrics_add(&context->metrics, GROAT__STAGE_LAUNCH, start);
+    if (!bounded && !traced)
         atomic_store(&kernel->direct, true);
     return GROAT_OK;
 }
@@ -87,6 +94,8 @@ groat_status groat_kernel_launch(groat_kernel *kernel,
                                  const groat_launch *launch, const void *args,
                                  size_t args_bytes, groat_error *error)
 {
+    if (groat__is_inherited(kernel->context))
+        return groat__fail_inherited(error);
     if (__builtin_expect(!is_sound(kernel, launch, args, args_bytes), 0))
         return bad_launch(kernel, launch, args, args_bytes, error);
     if (__builtin_expect(
@@ -101,6 +110,8 @@ groat_status groat_kernel_time(groat_kernel *kernel, const groat_launch *launch,
 {
     groat_status status;
 
+    if (groat__is_inherited(kernel->context))
+        return groat__fail_inherited(error);
     if (!is_sound(kernel, launch, args, args_bytes))
         return bad_launch(kernel, launch, args, args_bytes, error);
     if (repeats == 0)
@@ -125,8 +136,11 @@ static groat_status open_device(groat_context *context, const char *text,
                                 groat_error *error)
 {
     groat__target target;
-    groat_status status = groat__context_target(context, text, &target, error);
+    groat_status status;
 
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
+    status = groat__context_target(context, text, &target, error);
     if (status != GROAT_OK)
         return status;
     *device = groat__backend_get(target.backend)->device;

@@ -75,17 +75,33 @@ static groat_status open_half(const groat__env *env, groat__half *half,
     return status;
 }
 
+/* What an open has to say waits for the unlock. */
+static void lock(groat_context *context, groat__machine *machine,
+                 groat__present *quiet)
+{
+    groat__quiet_begin(&context->callbacks, quiet);
+    (void)pthread_mutex_lock(&machine->lock);
+}
+
+static void unlock(groat_context *context, groat__machine *machine,
+                   groat__present *quiet)
+{
+    (void)pthread_mutex_unlock(&machine->lock);
+    groat__quiet_end(&context->callbacks, quiet);
+}
+
 groat_status groat__machine_compiler(groat_context *context,
                                      groat__backend_id id, void **state,
                                      groat_error *error)
 {
     groat__machine *machine = &context->machines[id];
+    groat__present quiet;
     groat_status status;
 
-    (void)pthread_mutex_lock(&machine->lock);
+    lock(context, machine, &quiet);
     status = open_half(&context->env, &machine->compiler,
                        groat__backend_get(id)->compiler->open, state, error);
-    (void)pthread_mutex_unlock(&machine->lock);
+    unlock(context, machine, &quiet);
     return status;
 }
 
@@ -93,12 +109,13 @@ groat_status groat__machine_device(groat_context *context, groat__backend_id id,
                                    void **state, groat_error *error)
 {
     groat__machine *machine = &context->machines[id];
+    groat__present quiet;
     groat_status status;
 
-    (void)pthread_mutex_lock(&machine->lock);
+    lock(context, machine, &quiet);
     status = open_half(&context->env, &machine->device,
                        groat__backend_get(id)->device->open, state, error);
-    (void)pthread_mutex_unlock(&machine->lock);
+    unlock(context, machine, &quiet);
     return status;
 }
 
@@ -131,9 +148,10 @@ groat_status groat__machine_identity(groat_context *context,
     char **slot = &machine->compiler_text[arch_index(target->arch)];
     groat__str who = {0};
     groat_status status = GROAT_OK;
+    groat__present quiet;
     void *state = NULL;
 
-    (void)pthread_mutex_lock(&machine->lock);
+    lock(context, machine, &quiet);
     if (*slot != NULL)
         goto unlock;
     status = open_half(&context->env, &machine->compiler,
@@ -147,7 +165,7 @@ groat_status groat__machine_identity(groat_context *context,
 unlock:
     if (status == GROAT_OK)
         *text = *slot;
-    (void)pthread_mutex_unlock(&machine->lock);
+    unlock(context, machine, &quiet);
     groat__str_free(&who);
     return status;
 }

@@ -83,11 +83,12 @@ static groat_status read_counters(groat_context *context, counter *out,
          s.sealed},
         {"fallbacks_total", "sealed misses answered with a fallback", "counter",
          s.fallbacks},
-        {"lease_waits_total", "kernels that another process compiled",
+        {"claim_waits_total", "kernels that another process compiled",
          "counter", s.waits},
-        {"lease_takeovers_total", "leases of processes that died or stopped",
-         "counter", s.takeovers},
-        {"lease_timeouts_total", "leases that were waited for too long",
+        {"claim_takeovers_total",
+         "kernels whose compile another process died in", "counter",
+         s.takeovers},
+        {"claim_timeouts_total", "waits for another process that were too long",
          "counter", s.timeouts},
         {"evictions_total", "entries dropped from the store", "counter",
          s.evictions},
@@ -195,6 +196,8 @@ groat_status groat_metrics(groat_context *context, groat_metrics_format format,
     size_t count = 0;
     groat_status status;
 
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
     if (format != GROAT_METRICS_PROMETHEUS && format != GROAT_METRICS_JSON)
         return groat__fail(error, GROAT_INVALID,
                            "format is %d; allowed: 0 (Prometheus), 1 (JSON)",

@@ -29,7 +29,6 @@ struct groat_request {
     groat_context *context;
     groat_kernel *fallback; /* of a slot */
     atomic_uint users;
-    pid_t pid;
     pthread_mutex_t lock;
     pthread_cond_t landed;
     bool done;
@@ -76,7 +75,6 @@ static groat_request *new_request(const groat_spec *spec)
     }
     atomic_init(&request->users, 1);
     request->context = spec->context;
-    request->pid = getpid();
     request->error = (groat_error)GROAT_ERROR_INIT;
     request->params = spec->params;
     return request;
@@ -120,7 +118,6 @@ static void make(groat_request *request, bool sealed)
 
 bool groat__pool_init(groat__pool *pool)
 {
-    pool->pid = getpid();
     return pthread_mutex_init(&pool->lock, NULL) == 0;
 }
 
@@ -212,22 +209,11 @@ static bool see_to_threads(groat__pool *pool)
     return run > 0;
 }
 
-/* What a child of fork() has are copies: neither threads nor, perhaps, a lock
- * that anybody will open. */
-static void adopt(groat__pool *pool)
-{
-    if (pool->pid == getpid())
-        return;
-    memset(pool, 0, sizeof(*pool));
-    (void)groat__pool_init(pool);
-}
-
 static groat_status enqueue(groat__pool *pool, groat_request *request,
                             groat_error *error)
 {
     bool served;
 
-    adopt(pool);
     (void)pthread_mutex_lock(&pool->lock);
     served = see_to_threads(pool);
     if (served) {
@@ -248,7 +234,6 @@ void groat__pool_stop(groat__pool *pool)
 {
     groat_request *request;
 
-    adopt(pool);
     (void)pthread_mutex_lock(&pool->lock);
     pool->closing = true;
     for (unsigned i = 0; i < GROAT__POOL_THREADS; i++) {
@@ -289,9 +274,12 @@ static groat_status begin(groat_request *request, const groat_spec *spec,
 groat_status groat_kernel_start(groat_spec *spec, groat_request **out,
                                 groat_error *error)
 {
-    groat_request *request = new_request(spec);
+    groat_request *request;
     groat_status status;
 
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
+    request = new_request(spec);
     if (request == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a request");
     status = begin(request, spec, error);
@@ -336,10 +324,8 @@ groat_status groat_request_wait(groat_request *request, int timeout_ms,
 {
     groat_status status;
 
-    if (request->pid != getpid() && !request->done)
-        return groat__fail(error, GROAT_INVALID,
-                           "the kernel was asked for before fork(), and it is "
-                           "the parent that makes it; ask for it again");
+    if (groat__is_inherited(request->context))
+        return groat__fail_inherited(error);
     (void)pthread_mutex_lock(&request->lock);
     if (!wait_until_done(request, timeout_ms)) {
         status = groat__fail(error, GROAT_TIMED_OUT,
@@ -360,7 +346,7 @@ groat_status groat_request_wait(groat_request *request, int timeout_ms,
 
 void groat_request_free(groat_request *request)
 {
-    if (request != NULL)
+    if (request != NULL && !groat__is_inherited(request->context))
         leave(request);
 }
 
@@ -368,9 +354,12 @@ groat_status groat_slot_open(groat_spec *spec, groat_kernel *fallback,
                              int timeout_ms, groat_slot **out,
                              groat_error *error)
 {
-    groat_request *request = new_request(spec);
+    groat_request *request;
     groat_status status;
 
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
+    request = new_request(spec);
     if (request == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a slot");
     if (fallback != NULL)
@@ -400,5 +389,5 @@ groat_status groat_slot_wait(groat_slot *slot, int timeout_ms,
 void groat_slot_free(groat_slot *slot)
 {
     if (slot != NULL)
-        leave(&slot->request);
+        groat_request_free(&slot->request);
 }

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "groat.h"
 
@@ -14,7 +13,6 @@ enum { GROAT__POOL_THREADS = 4 };
 /* Threads that make what was asked for ahead of time. */
 typedef struct groat__pool {
     pthread_mutex_t lock;
-    pid_t pid; /* whose threads these are */
     groat_request *first;
     groat_request *last;
     pthread_t threads[GROAT__POOL_THREADS];

@@ -116,8 +116,11 @@ groat_status groat_fallback_set(groat_context *context, groat_kernel *kernel,
     size_t len = strcspn(kernel->spec, ":");
     groat_kernel *before = NULL;
     fallback *f;
-    groat_status status = groat__resident_load(kernel, NULL, error);
+    groat_status status;
 
+    if (groat__is_inherited(kernel->context))
+        return groat__fail_inherited(error);
+    status = groat__resident_load(kernel, NULL, error);
     if (status != GROAT_OK)
         return status;
     (void)pthread_mutex_lock(&context->lock);

@@ -45,6 +45,8 @@ groat_status groat_spec_parse(groat_context *context, const char *text,
     groat_spec *spec;
     groat_status status;
 
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
     if (text == NULL)
         return groat__fail(error, GROAT_INVALID, "there is no spec");
     status = groat__context_target(context, target, &where, error);
@@ -154,9 +156,12 @@ groat_status groat_spec_key(groat_spec *spec, char key[33], char **identity,
 {
     groat__str text = {0};
     groat__digest digest;
-    groat_status status = groat__spec_identity(spec->context, &spec->params,
-                                               &text, &digest, error);
+    groat_status status;
 
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
+    status = groat__spec_identity(spec->context, &spec->params, &text, &digest,
+                                  error);
     if (status != GROAT_OK) {
         groat__str_free(&text);
         return status;

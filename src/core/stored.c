@@ -11,9 +11,12 @@
 /* Sizes that a caller's structure has at least: those of version 0.1. */
 enum { STAT_BYTES = offsetof(groat_cache_stat, waits) };
 
-groat_status groat__context_no_store(const groat_context *context,
-                                     groat_error *error)
+groat_status groat__need_store(const groat_context *context, groat_error *error)
 {
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
+    if (context->store != NULL)
+        return GROAT_OK;
     return groat__fail(error, GROAT_IO, "there is no store: %s",
                        context->store_problem != NULL ? context->store_problem
                                                       : "none was opened");
@@ -36,6 +39,8 @@ groat_status groat_cache_stat_get(groat_context *context,
                               .max_bytes = context->store_max_bytes};
     groat_status status = GROAT_OK;
 
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
     if (stat->size < STAT_BYTES)
         return groat__fail(error, GROAT_INVALID,
                            "stat.size is %zu; it is sizeof(groat_cache_stat), "
@@ -62,6 +67,7 @@ groat_status groat_cache_stat_get(groat_context *context,
 }
 
 typedef struct relay {
+    groat__callbacks *callbacks;
     groat_cache_fn *fn;
     void *user;
 } relay;
@@ -73,6 +79,7 @@ static int tell(void *user, const groat_cache_entry *entry)
     groat_cache_entry full = *entry;
     groat__str spec = {0};
     groat__str target = {0};
+    groat__present self;
     int stop;
 
     if (groat__key_read(entry->identity, &spec, &target) && spec.len > 0 &&
@@ -80,7 +87,9 @@ static int tell(void *user, const groat_cache_entry *entry)
         full.spec = spec.data;
         full.target = target.data;
     }
+    groat__callback_begin(r->callbacks, &self);
     stop = r->fn(r->user, &full);
+    groat__callback_end(r->callbacks, &self);
     groat__str_free(&spec);
     groat__str_free(&target);
     return stop;
@@ -90,25 +99,31 @@ groat_status groat_cache_each(groat_context *context, const char *key_prefix,
                               groat_cache_fn *fn, void *user,
                               groat_error *error)
 {
-    if (context->store == NULL)
-        return groat__context_no_store(context, error);
+    groat_status status = groat__need_store(context, error);
+
+    if (status != GROAT_OK)
+        return status;
     return groat__store_each(context->store, key_prefix, tell,
-                             &(relay){fn, user}, error);
+                             &(relay){&context->callbacks, fn, user}, error);
 }
 
 groat_status groat_cache_verify(groat_context *context, uint64_t *checked,
                                 uint64_t *dropped, groat_error *error)
 {
-    if (context->store == NULL)
-        return groat__context_no_store(context, error);
+    groat_status status = groat__need_store(context, error);
+
+    if (status != GROAT_OK)
+        return status;
     return groat__store_verify(context->store, checked, dropped, error);
 }
 
 groat_status groat_cache_gc(groat_context *context, uint64_t max_bytes,
                             uint64_t *evicted, groat_error *error)
 {
-    if (context->store == NULL)
-        return groat__context_no_store(context, error);
+    groat_status status = groat__need_store(context, error);
+
+    if (status != GROAT_OK)
+        return status;
     return groat__store_gc(
         context->store, max_bytes != 0 ? max_bytes : context->store_max_bytes,
         evicted, error);
@@ -117,7 +132,9 @@ groat_status groat_cache_gc(groat_context *context, uint64_t max_bytes,
 groat_status groat_cache_clear(groat_context *context, uint64_t *dropped,
                                groat_error *error)
 {
-    if (context->store == NULL)
-        return groat__context_no_store(context, error);
+    groat_status status = groat__need_store(context, error);
+
+    if (status != GROAT_OK)
+        return status;
     return groat__store_clear(context->store, dropped, error);
 }

@@ -197,6 +197,8 @@ groat_status groat_tensor_map_make(groat_context *context, const char *target,
     void *state = NULL;
     groat_status status = groat__map_check(out, error);
 
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
     if (status == GROAT_OK)
         status = groat__tensor_check(tensor, error);
     if (status == GROAT_OK)

@@ -120,6 +120,7 @@ static groat_status warm_list(groat_context *context,
     groat_warm_result sums = {.size = sizeof(sums)};
     groat_error own = GROAT_ERROR_INIT;
     groat_status first = GROAT_OK;
+    groat__present self;
     bool stop = false;
 
     for (size_t i = 0; i < list->count && !stop; i++) {
@@ -133,7 +134,11 @@ static groat_status warm_list(groat_context *context,
             first = event.status;
             groat__error_copy(error, &own);
         }
-        stop = fn != NULL && fn(user, &event) != 0;
+        if (fn != NULL) {
+            groat__callback_begin(&context->callbacks, &self);
+            stop = fn(user, &event) != 0;
+            groat__callback_end(&context->callbacks, &self);
+        }
         groat_error_clear(&own);
     }
     if (result != NULL) {
@@ -151,6 +156,8 @@ groat_status groat_warm(groat_context *context, const groat_warm_item *items,
     const groat__warm_list list = {.items = items, .count = count};
     groat_status status = check_items(items, count, error);
 
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
     if (status == GROAT_OK)
         status = check(flags, result, error);
     return status == GROAT_OK
@@ -166,6 +173,8 @@ groat_status groat_warm_file(groat_context *context, const char *path,
     groat__warm_list list;
     groat_status status = check(flags, result, error);
 
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
     if (status == GROAT_OK)
         status = groat__warm_list_read(path, target, &list, error);
     if (status != GROAT_OK)

@@ -45,13 +45,16 @@ static bool compile(char **argv, const char *path, const groat__str *source)
     return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
+/* A file of groat's has no name that another could take. */
 static void copy(const char *from, const char *to)
 {
+    FILE *file = fopen(to, "wb");
     char *data = NULL;
     size_t bytes = 0;
 
-    if (groat__fs_read(from, 16 << 20, &data, &bytes, NULL) != GROAT_OK ||
-        groat__fs_write(to, data, bytes, 0700, NULL) != GROAT_OK)
+    if (file == NULL ||
+        groat__fs_read(from, 16 << 20, &data, &bytes, NULL) != GROAT_OK ||
+        fwrite(data, 1, bytes, file) != bytes || fclose(file) != 0)
         exit(EXIT_FAILURE);
     free(data);
 }

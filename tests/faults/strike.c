@@ -468,6 +468,8 @@ static void look_at_folder(const world *w, found *out)
 
         if (name[0] == '.' || strcmp(name, GROAT__STORE_FILE) == 0)
             continue;
+        if (strcmp(name, "groat.lock") == 0)
+            continue;
         if (strncmp(name, "groat.sqlite.damaged-", 21) != 0)
             (void)snprintf(out->litter, sizeof(out->litter), "%s", name);
         else if (!ends_with(name, "-wal") && !ends_with(name, "-shm"))
@@ -549,8 +551,6 @@ static const struct {
     {"put failed", "put failed"},
     {"get failed", "get failed"},
     {"claiming a key failed", "claim failed"},
-    {"giving a lease back failed", "release failed"},
-    {"renewing a lease failed", NULL}, /* on a slow machine */
     {"verify failed", "verify failed"},
     {"dropping an entry failed", "drop failed"},
     {"is damaged; dropped", "entry dropped"},
@@ -559,7 +559,7 @@ static const struct {
     {"read-only: new kernels", "read-only"},
     {"a bundle is not used", "not used"},
     {"not used; said once", "entry not used"},
-    {"began to compile a kernel and is gone", "takeover"},
+    {"has ended without it", "takeover"},
 };
 
 /* NULL: a word that says more of the machine than of the fault. */

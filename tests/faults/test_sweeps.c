@@ -529,7 +529,7 @@ static void make_newer(world *at, unsigned arg)
 {
     (void)arg;
     outside_once(at->rig.store,
-                 "PRAGMA user_version = 4; CREATE TABLE more (x)");
+                 "PRAGMA user_version = 5; CREATE TABLE more (x)");
 }
 
 START_TEST(newer_schema)
@@ -584,7 +584,7 @@ START_TEST(foreign_owned)
 }
 END_TEST
 
-/* ---- clocks and leases ------------------------------------------------- */
+/* ---- clocks and claims ------------------------------------------------- */
 
 /* Whoever wants NEW now waits. */
 static groat__store *claim_new(const world *at)
@@ -666,11 +666,11 @@ START_TEST(clocks_that_are_set)
                 .layer = "store"};
 
     set_clocks(s, 3);
-    s.layer = "lease of a killed process";
+    s.layer = "claim of a killed process";
     s.watched = NEW;
     s.hurt = claim_and_die;
     set_clocks(s, 5);
-    s.layer = "lease of a process that compiles";
+    s.layer = "claim of a process that compiles";
     s.hurt = NULL;
     s.rival = compile_slowly;
     s.naps = true;
@@ -678,10 +678,10 @@ START_TEST(clocks_that_are_set)
 }
 END_TEST
 
-START_TEST(holders_of_leases)
+START_TEST(holders_of_claims)
 {
     strike s = {.fault = "`kill -9` of who compiles",
-                .layer = "lease",
+                .layer = "claim",
                 .watched = NEW,
                 .hurt = claim_and_die};
 
@@ -723,7 +723,7 @@ int main(void)
     tcase_add_test(tcase, locked_by_another);
     tcase_add_test(tcase, newer_schema);
     tcase_add_test(tcase, foreign_owned);
-    tcase_add_test(tcase, holders_of_leases);
+    tcase_add_test(tcase, holders_of_claims);
     tcase_add_test(tcase, clocks_that_are_set);
     suite_add_tcase(suite, tcase);
     result = run_suite(suite);

@@ -76,7 +76,8 @@ static void count(groat_context *context)
     (void)printf("counts %llu %llu %llu %llu %u\n",
                  store == NULL ? 0 : (unsigned long long)store->faults,
                  store == NULL ? 0 : (unsigned long long)store->evictions,
-                 store == NULL ? 0 : (unsigned long long)store->lease.takeovers,
+                 store == NULL ? 0
+                               : (unsigned long long)store->claims.takeovers,
                  (unsigned long long)faults, unused);
 }
 

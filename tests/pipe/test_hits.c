@@ -278,8 +278,18 @@ static void count_kind(const kind *k, const question *q, report *out,
     out->wrong += wrong;
 }
 
-static void count_all(const question *q, report *out)
+/* With a context of the process' own. */
+static void count_all(report *out)
 {
+    groat_context *context = rig_open(&fix);
+    question own = {.context = context};
+    const question *q = &own;
+
+    own.kernel = rig_get(&fix, context, text, target, GROAT_FROM_COMPILER);
+    own.spec = rig_parse(&fix, context, text, target);
+    ck_assert_int_eq(groat_slot_open(own.spec, NULL, -1, &own.slot, &fix.error),
+                     GROAT_OK);
+    groat_seal(context);
     (void)count_of(do_one_of_each); /* the functions of libc are found */
     /* What is done once, as a line for a first refusal, takes memory of the
      * system, which malloc does not survive being refused like this. */
@@ -293,14 +303,14 @@ static void count_all(const question *q, report *out)
 }
 
 /* In a child, whose filter ends with it. */
-static void count_in_child(const question *q, report *out)
+static void count_in_child(report *out)
 {
     int status = 0;
     pid_t child = fork();
 
     ck_assert_int_ge(child, 0);
     if (child == 0) {
-        count_all(q, out);
+        count_all(out);
         _exit(0);
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -339,23 +349,13 @@ static void judge(const report *r)
 
 START_TEST(a_million_hits)
 {
-    groat_context *context = rig_open(&fix);
-    question q = {.context = context};
     report *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     ck_assert_ptr_ne(shared, MAP_FAILED);
-    q.kernel = rig_get(&fix, context, text, target, GROAT_FROM_COMPILER);
-    q.spec = rig_parse(&fix, context, text, target);
-    ck_assert_int_eq(groat_slot_open(q.spec, NULL, -1, &q.slot, &fix.error),
-                     GROAT_OK);
-    groat_seal(context);
-    count_in_child(&q, shared);
+    count_in_child(shared);
     judge(shared);
     (void)munmap(shared, sizeof(*shared));
-    groat_slot_free(q.slot);
-    groat_spec_free(q.spec);
-    groat_close(context);
 }
 END_TEST
 

@@ -5,8 +5,8 @@
  * is killed or stopped in the middle, wherever that is, costs the others no
  * more than what it had begun.
  *
- * The compiler is a script that notes the key of each run and gives the source
- * back as the binary, so that a binary is right when it is its spec's source.
+ * The compiler is a script that notes the key of each run and gives a library
+ * that has the key in it, so that a binary is right when it names its spec.
  * Points to strike at are counted, in SQL statements or in compiles, and drawn
  * from a seed.  Who strikes is the victim itself.
  */
@@ -41,7 +41,7 @@ typedef struct outcome {
 typedef struct orders {
     unsigned index;
     unsigned threads;
-    int wait_ms;     /* for whom is not gone; of all leases and locks */
+    int wait_ms;     /* for whom is not gone */
     const int *ends; /* NULL, or a pipe, */
     bool waits;      /* and it starts when nobody can write there */
     int strike;      /* 0, or the signal it sends itself, */
@@ -59,23 +59,55 @@ static outcome *outcomes;
 /* ---- the compiler ---------------------------------------------------------
  */
 
+/* What the system's compiler makes of a name, once for all keys. */
+static void write_library(const char *path)
+{
+    groat__str out = {0};
+    char *const argv[] = {"c++", "-shared", "-fPIC", "-Wl,--build-id=sha1",
+                          "-x",  "c++",     "-o",    (char *)path,
+                          "-",   NULL};
+    int ends[2];
+    int status = 0;
+    pid_t pid;
+
+    groat__str_add(&out, "extern const char name[] = \"key-00\";\n");
+    ck_assert_int_eq(pipe(ends), 0);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        (void)close(ends[1]);
+        (void)dup2(ends[0], STDIN_FILENO);
+        (void)execvp(argv[0], argv);
+        _exit(127);
+    }
+    (void)close(ends[0]);
+    ck_assert_int_eq(write(ends[1], out.data, out.len), (ssize_t)out.len);
+    (void)close(ends[1]);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    groat__str_free(&out);
+}
+
 static void write_compiler(void)
 {
     char path[300];
+    char library[300];
     char text[2400];
 
     (void)snprintf(path, sizeof(path), "%s/compiler", fix.root);
+    (void)snprintf(library, sizeof(library), "%s/library", fix.root);
     (void)snprintf(runs, sizeof(runs), "%s/runs", fix.root);
     (void)snprintf(hold, sizeof(hold), "%s/hold", fix.root);
     (void)snprintf(gate, sizeof(gate), "%s/gate", fix.root);
     (void)snprintf(strikes, sizeof(strikes), "%s/strikes", fix.root);
+    write_library(library);
     (void)snprintf(
         text, sizeof(text),
         "#!/bin/sh\n"
         "if [ \"$1\" = --version ]; then echo 'of a test'; exit 0; fi\n"
         "while [ \"$1\" != -o ]; do shift; done\n"
-        "cat >\"$2\"\n"
-        "step=$(sed -n 's/^constexpr int step = \\([0-9]*\\).*/\\1/p' \"$2\")\n"
+        "step=$(sed -n 's/^constexpr int step = \\([0-9]*\\).*/\\1/p')\n"
+        "sed \"s/key-00/key-$(printf %%02d \"$step\")/\" '%s' >\"$2\"\n"
         "echo \"$step\" >>'%s'\n"
         "[ ! -e '%s'.\"$step\" ] || read -r line <'%s'\n"
         "if [ -n \"$STRIKE_RUN\" ]; then\n"
@@ -83,7 +115,7 @@ static void write_compiler(void)
         "    [ \"$(wc -l <'%s')\" -ne \"$STRIKE_RUN\" ] ||\n"
         "        kill -\"$STRIKE\" \"$PPID\"\n"
         "fi\n",
-        runs, hold, gate, strikes, strikes);
+        library, runs, hold, gate, strikes, strikes);
     rig_write(path, text, 0700);
     rig_write(runs, "", 0600);
     ck_assert_int_eq(mkfifo(gate, 0600), 0);
@@ -209,24 +241,23 @@ static void obey(const orders *o)
     }
 }
 
-/* True when the binary of a key is its source. */
+/* True when the binary of a key has its name. */
 static bool build_key(groat_context *context, unsigned step)
 {
     groat_spec *spec = NULL;
     void *binary = NULL;
-    char *source = NULL;
     size_t bytes = 0;
+    char name[16];
     char text[32];
     bool right;
 
     (void)snprintf(text, sizeof(text), "adder:step=%u", step);
+    (void)snprintf(name, sizeof(name), "key-%02u", step);
     right = groat_spec_parse(context, text, "cpu:gfx950", &spec, NULL) ==
                 GROAT_OK &&
-            groat_spec_source(spec, &source, NULL) == GROAT_OK &&
             groat_build(spec, &binary, &bytes, NULL, NULL) == GROAT_OK &&
-            bytes == strlen(source) && memcmp(binary, source, bytes) == 0;
+            memmem(binary, bytes, name, strlen(name) + 1) != NULL;
     groat_free(binary);
-    groat_free(source);
     groat_spec_free(spec);
     return right;
 }
@@ -275,9 +306,7 @@ static groat_context *open_context(const orders *o)
     if (context->store == NULL)
         return context;
     /* Nothing in a test is a matter of time, but how long a stop lasts. */
-    context->store->lease.beat_ms = o->wait_ms == AGES_MS ? 500 : 20;
-    context->store->lease.stale_ms = o->wait_ms;
-    context->store->lease.wait_ms = AGES_MS;
+    context->store->claims.wait_ms = o->wait_ms;
     return context;
 }
 
@@ -348,30 +377,20 @@ static groat_cache_stat sum_up(unsigned first, unsigned count)
     return sum;
 }
 
-/* What a store holds in the end: every key, whole, and no lease. */
-static void ck_store(bool leases_gone)
+/* What a store holds in the end: keys, all of them or not, and whole. */
+static void ck_store(bool all)
 {
     groat_context *context = rig_open(&fix);
     uint64_t checked = 0;
     uint64_t dropped = 7;
-    sqlite3 *db = NULL;
-    sqlite3_stmt *count = NULL;
 
     ck_assert_int_eq(groat_cache_verify(context, &checked, &dropped, NULL),
                      GROAT_OK);
     ck_assert_uint_le(checked, KEYS);
     ck_assert_uint_eq(dropped, 0);
-    if (leases_gone)
+    if (all)
         ck_assert_uint_eq(checked, KEYS);
     groat_close(context);
-    ck_assert_int_eq(sqlite3_open(fix.store, &db), SQLITE_OK);
-    ck_assert_int_eq(
-        sqlite3_prepare_v2(db, "SELECT 1 FROM lease", -1, &count, NULL),
-        SQLITE_OK);
-    if (leases_gone)
-        ck_assert_int_eq(sqlite3_step(count), SQLITE_DONE);
-    (void)sqlite3_finalize(count);
-    (void)sqlite3_close(db);
 }
 
 /* ---- one compile per key ----------------------------------------------------
@@ -454,6 +473,22 @@ END_TEST
 
 static const int strike_signals[] = {SIGKILL, SIGSTOP};
 
+/* How long others wait for who is stopped.  On a machine that is slow enough,
+ * they do not wait for those that are not, either: a full run takes the time to
+ * be sure. */
+static int stop_ms(void)
+{
+    return getenv("GROAT_TEST_ALL") == NULL ? 300 : 4000;
+}
+
+static void ck_bound(unsigned total, unsigned most, const groat_cache_stat *sum)
+{
+    if (getenv("GROAT_TEST_ALL") == NULL)
+        most += (unsigned)sum->timeouts;
+    ck_assert_msg(total <= most, "%u runs, at most %u; %u takeovers", total,
+                  most, (unsigned)sum->takeovers);
+}
+
 /* Lets a process that a signal has ended, or stopped, end. */
 static void ck_struck(pid_t pid, unsigned index, int how)
 {
@@ -486,35 +521,38 @@ START_TEST(a_holder_is_lost)
     hold_key(1, false);
     for (o.index = 1; o.index <= others; o.index++) {
         o.threads = thread_counts[_i / 2];
-        o.wait_ms = how == SIGSTOP ? 1000 : AGES_MS;
+        o.wait_ms = how == SIGSTOP ? stop_ms() : AGES_MS;
         pids[o.index] = start_process(&o);
         if (o.index == others / 2)
             ck_assert_int_eq(kill(pids[0], how), 0);
     }
     for (unsigned i = 1; i <= others; i++)
         ck_ended_well(pids[i], i);
-    ck_assert(open_gate());
+    if (how == SIGSTOP) /* else its compiler has ended with it */
+        ck_assert(open_gate());
     ck_struck(pids[0], 0, how);
     sum = sum_up(1, others);
-    ck_assert_uint_ge(sum.takeovers, 1);
     ck_assert_uint_eq(sum.faults, 0);
     ck_assert_uint_ge(count_runs(each), KEYS + 1);
     ck_assert_uint_ge(each[0], 2);
     if (how == SIGKILL) {
-        ck_assert_uint_eq(sum.takeovers, 1);
+        ck_assert_uint_le(sum.takeovers, 1);
         ck_assert_uint_eq(count_runs(each), KEYS + 1);
+    } else {
+        ck_assert_uint_ge(sum.timeouts, 1);
+        ck_bound(count_runs(each), KEYS + 1, &sum);
     }
     ck_store(true);
 }
 END_TEST
 
-/* One of four is struck, somewhere.  What that costs is counted: a compile for
- * each lease that is taken over, and one that the dead cannot tell of. */
+/* One of four is struck, somewhere.  What that costs is counted: what it was
+ * about to compile is compiled by one of the others. */
 static void strike_somewhere(uint64_t seed, int how)
 {
     const unsigned others = 3;
     const bool in_sql = next_random(&seed) % 4 != 0;
-    orders o = {.wait_ms = how == SIGSTOP ? 300 : AGES_MS};
+    orders o = {.wait_ms = how == SIGSTOP ? stop_ms() : AGES_MS};
     pid_t pids[PROCESSES];
     unsigned each[KEYS];
     groat_cache_stat sum;
@@ -556,20 +594,20 @@ static void strike_somewhere(uint64_t seed, int how)
     for (unsigned i = 0; i < KEYS; i++)
         ck_assert_uint_ge(each[i], 1);
     sum = sum_up(killed, others + 1 - killed);
-    ck_assert_uint_eq(sum.timeouts, 0);
+    if (how == SIGKILL)
+        ck_assert_uint_eq(sum.timeouts, 0);
     /* Stopped with the file locked, it leaves the others on their own.  When
      * a compile ends, other threads may have locked it. */
     if (how == SIGSTOP && (outcomes[0].locked || (!in_sql && o.threads > 1))) {
         ck_store(false);
         return;
     }
-    ck_assert_msg(total <= KEYS + sum.takeovers + killed,
-                  "%u runs, %u takeovers", total, (unsigned)sum.takeovers);
+    ck_bound(total, KEYS + (struck ? o.threads : 0), &sum);
     ck_assert_uint_eq(sum.faults, 0);
     ck_store(true);
 }
 
-enum { ROUNDS = 60, ROUNDS_BY_DEFAULT = 4 };
+enum { ROUNDS = 100, ROUNDS_BY_DEFAULT = 4 };
 
 START_TEST(a_process_is_struck)
 {

@@ -358,118 +358,6 @@ START_TEST(more_failures_than_are_kept)
 }
 END_TEST
 
-/* ---- children ---------------------------------------------------------- */
-
-static int child_gets(groat_context *context, const char *spec,
-                      groat_origin wanted)
-{
-    groat_kernel *kernel = NULL;
-    groat_origin origin = GROAT_FROM_FALLBACK;
-
-    return groat_kernel_get(context, spec, target, &kernel, &origin, NULL) !=
-               GROAT_OK ||
-           origin != wanted;
-}
-
-static int child_of(groat_context *context)
-{
-    groat_request *request = NULL;
-    groat_kernel *kernel = NULL;
-    groat_spec *spec = NULL;
-    int wrong = child_gets(context, "adder:step=1", GROAT_FROM_MEMORY);
-
-    wrong += 2 * child_gets(context, "adder:step=2", GROAT_FROM_DISK);
-    wrong += 4 * child_gets(context, "adder:step=3", GROAT_FROM_COMPILER);
-    wrong +=
-        8 * (groat_spec_parse(context, "adder:step=4", target, &spec, NULL) !=
-                 GROAT_OK ||
-             groat_kernel_start(spec, &request, NULL) != GROAT_OK ||
-             groat_request_wait(request, -1, &kernel, NULL, NULL) != GROAT_OK ||
-             !rig_adds(context, target, kernel, 4));
-    wrong += 16 * (rig_stat(context).entries != 4);
-    groat_request_free(request);
-    groat_spec_free(spec);
-    groat_close(context);
-    return wrong + 32 * (fix.lines.len != 0);
-}
-
-START_TEST(a_child_goes_on)
-{
-    groat_context *context = rig_open(&fix);
-    groat_context *other = rig_open(&fix);
-    int state = 0;
-    pid_t pid;
-
-    (void)rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
-    (void)rig_get(&fix, other, "adder:step=2", target, GROAT_FROM_COMPILER);
-    pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0)
-        _exit(child_of(context));
-    ck_assert_int_eq(waitpid(pid, &state, 0), pid);
-    ck_assert_int_eq(state, 0);
-    for (int i = 3; i <= 4; i++) {
-        char spec[32];
-
-        (void)snprintf(spec, sizeof(spec), "adder:step=%d", i);
-        (void)rig_get(&fix, context, spec, target, GROAT_FROM_DISK);
-    }
-    groat_close(other);
-    groat_close(context);
-    ck_assert_int_eq(rig_said(&fix, "store"), 0);
-}
-END_TEST
-
-/* What the parent is making when it forks does not land in the child: that one
- * makes it for itself. */
-START_TEST(a_child_waits_for_nobody)
-{
-    groat_context *context;
-    groat_options options = rig_options(&fix);
-    groat_request *request = NULL;
-    groat_spec *spec;
-    int state = 0;
-    pid_t pid;
-
-    held_write(&fix);
-    options.flags = GROAT_OPEN_NO_DISK;
-    context = rig_open_with(&fix, &options);
-    (void)rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
-    spec = rig_parse(&fix, context, "adder:step=2", target);
-    held_close();
-    ck_assert_int_eq(groat_kernel_start(spec, &request, NULL), GROAT_OK);
-    while (held_runs() < 2)
-        (void)usleep(1000);
-    ck_assert_int_eq(unlink(held_mark), 0);
-    pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0)
-        _exit(child_gets(context, "adder:step=2", GROAT_FROM_COMPILER) +
-              2 * (groat_request_wait(request, -1, NULL, NULL, NULL) !=
-                   GROAT_INVALID));
-    ck_assert_int_eq(waitpid(pid, &state, 0), pid);
-    ck_assert_int_eq(state, 0);
-    rig_write(held_mark, "", 0600);
-    held_open();
-    ck_assert_int_eq(groat_request_wait(request, -1, NULL, NULL, NULL),
-                     GROAT_OK);
-    groat_request_free(request);
-    groat_spec_free(spec);
-    groat_close(context);
-}
-END_TEST
-
-static TCase *tests_of_children(void)
-{
-    TCase *tests = tcase_create("children");
-
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, a_child_goes_on);
-    tcase_add_test(tests, a_child_waits_for_nobody);
-    return tests;
-}
-
 static TCase *tests_of_failures(void)
 {
     TCase *tests = tcase_create("failures");
@@ -503,6 +391,5 @@ int main(void)
 
     suite_add_tcase(suite, tests_of_seals());
     suite_add_tcase(suite, tests_of_failures());
-    suite_add_tcase(suite, tests_of_children());
     return run_suite(suite);
 }

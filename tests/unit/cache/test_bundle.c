@@ -752,29 +752,6 @@ START_TEST(test_only_read)
 }
 END_TEST
 
-START_TEST(test_fork)
-{
-    static groat__bundle *bundle; /* what a child leaves open is not lost */
-    pid_t pid;
-
-    make_bundle("b", 0, 1, 3, NULL);
-    bundle = open_bundle("b");
-    pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        bool right = ask(bundle, 1) == ANSWER_MISS &&
-                     ask(bundle, 1) == ANSWER_MISS &&
-                     fixture_said(&fix, "before fork()") == 1;
-
-        groat__bundle_close(bundle);
-        _exit(right ? 0 : 1);
-    }
-    ck_assert_int_eq(child_status(pid), 0);
-    ck_assert_int_eq(ask(bundle, 1), ANSWER_RIGHT);
-    groat__bundle_close(bundle);
-}
-END_TEST
-
 START_TEST(test_image)
 {
     groat__bundle *bundle = NULL;
@@ -830,7 +807,6 @@ static void add_cases(TCase *tc)
     tcase_add_test(tc, test_changed_while_open);
     tcase_add_test(tc, test_merge_of_damaged);
     tcase_add_loop_test(tc, test_only_read, 0, 2);
-    tcase_add_test(tc, test_fork);
     tcase_add_test(tc, test_image);
 }
 

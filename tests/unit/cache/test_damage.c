@@ -410,22 +410,22 @@ START_TEST(test_newer_schema)
     size_t bytes = 0;
 
     make_small();
-    outside_once(fix.path, "PRAGMA user_version = 4; CREATE TABLE more (x)");
+    outside_once(fix.path, "PRAGMA user_version = 5; CREATE TABLE more (x)");
     ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
                      GROAT_OK);
     before = groat__hash128(data, bytes);
     free(data);
     ck_assert_int_eq(fixture_try(&fix, 4 * MIB, &store), GROAT_IO);
     ck_assert_ptr_null(store);
-    ck_assert_ptr_nonnull(strstr(fix.error.text, "newer groat (schema 4, this "
-                                                 "one reads 3)"));
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "newer groat (schema 5, this "
+                                                 "one reads 4)"));
     ck_assert_int_eq(groat__fs_read(fix.path, MIB, &data, &bytes, NULL),
                      GROAT_OK);
     after = groat__hash128(data, bytes);
     free(data);
     ck_assert_mem_eq(&before, &after, sizeof(after));
     ck_assert_int_eq(count_aside(NULL, 0), 0);
-    outside_once(fix.path, "PRAGMA user_version = 3; DROP TABLE more");
+    outside_once(fix.path, "PRAGMA user_version = 4; DROP TABLE more");
     store = fixture_open(&fix, 4 * MIB);
     ck_assert_int_eq(count_hits(store), SMALL);
     groat__store_close(store);
@@ -585,7 +585,7 @@ START_TEST(test_no_locks_to_be_had)
     groat_error_clear(&fix.error);
     ck_assert_uint_eq(store->faults, 4);
     ck_assert_int_eq(fixture_said(&fix, "a test failed"), 1);
-    store->rest_until = groat__lease_now();
+    store->rest_until = groat__store_now();
     kernel_put(store, 100, 1000);
     ck_assert_int_eq(count_hits(store), SMALL);
     ck_hit(store, 100);
@@ -644,7 +644,7 @@ START_TEST(test_locked_at_open)
     ck_assert_int_eq(count_aside(NULL, 0), 0);
     outside_exec(db, "ROLLBACK");
     (void)sqlite3_close(db);
-    store->rest_until = groat__lease_now();
+    store->rest_until = groat__store_now();
     kernel_put(store, 100, 1000);
     ck_hit(store, 100);
     ck_assert_int_eq(count_hits(store), SMALL);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * callbacks.c sees to it that a callback of the program's may call the library
+ * again: a line that is logged while a thread has what others wait for, an
+ * in-flight build or a machine that is being opened, waits until it has not;
+ * and a thread that is in a callback is known, for groat_close() must not be
+ * called from one.
+ * Locking: one lock for the list of threads; no callback runs with it.
+ */
+#include "core/callbacks.h"
+
+#include <string.h>
+
+bool groat__callbacks_init(groat__callbacks *callbacks, groat__log user)
+{
+    callbacks->user = user;
+    return pthread_mutex_init(&callbacks->lock, NULL) == 0;
+}
+
+void groat__callbacks_free(groat__callbacks *callbacks)
+{
+    (void)pthread_mutex_destroy(&callbacks->lock);
+}
+
+static void enter(groat__callbacks *callbacks, groat__present *self, bool quiet)
+{
+    memset(self, 0, sizeof(*self));
+    self->thread = pthread_self();
+    self->quiet = quiet;
+    (void)pthread_mutex_lock(&callbacks->lock);
+    self->next = callbacks->first;
+    callbacks->first = self;
+    (void)pthread_mutex_unlock(&callbacks->lock);
+}
+
+static void leave(groat__callbacks *callbacks, groat__present *self)
+{
+    groat__present **at = &callbacks->first;
+
+    (void)pthread_mutex_lock(&callbacks->lock);
+    while (*at != self)
+        at = &(*at)->next;
+    *at = self->next;
+    (void)pthread_mutex_unlock(&callbacks->lock);
+}
+
+/* With the lock: the innermost place of this thread; NULL: none. */
+static groat__present *find(const groat__callbacks *callbacks, bool quiet)
+{
+    groat__present *p = callbacks->first;
+
+    while (p != NULL &&
+           (p->quiet != quiet || !pthread_equal(p->thread, pthread_self())))
+        p = p->next;
+    return p;
+}
+
+bool groat__callback_runs(groat__callbacks *callbacks)
+{
+    bool runs;
+
+    (void)pthread_mutex_lock(&callbacks->lock);
+    runs = find(callbacks, false) != NULL;
+    (void)pthread_mutex_unlock(&callbacks->lock);
+    return runs;
+}
+
+void groat__callback_begin(groat__callbacks *callbacks, groat__present *self)
+{
+    enter(callbacks, self, false);
+}
+
+void groat__callback_end(groat__callbacks *callbacks, groat__present *self)
+{
+    leave(callbacks, self);
+}
+
+void groat__quiet_begin(groat__callbacks *callbacks, groat__present *self)
+{
+    enter(callbacks, self, true);
+}
+
+/* A groat_log_fn. */
+static void say(void *user, int level, const char *line)
+{
+    groat__callbacks *callbacks = user;
+    groat__present self;
+    groat__present *quiet;
+
+    (void)pthread_mutex_lock(&callbacks->lock);
+    quiet = find(callbacks, true);
+    if (quiet != NULL)
+        groat__str_addf(&quiet->lines, "%d%s\n", level, line);
+    (void)pthread_mutex_unlock(&callbacks->lock);
+    if (quiet != NULL)
+        return;
+    groat__callback_begin(callbacks, &self);
+    callbacks->user.fn(callbacks->user.user, level, line);
+    groat__callback_end(callbacks, &self);
+}
+
+void groat__quiet_end(groat__callbacks *callbacks, groat__present *self)
+{
+    leave(callbacks, self);
+    for (char *line = self->lines.data; line != NULL && *line != '\0';) {
+        char *end = strchr(line, '\n');
+
+        if (end != NULL)
+            *end = '\0';
+        say(callbacks, *line - '0', line + 1);
+        line = end == NULL ? NULL : end + 1;
+    }
+    groat__str_free(&self->lines);
+}
+
+groat__log groat__callbacks_log(groat__callbacks *callbacks)
+{
+    return callbacks->user.fn == NULL ? callbacks->user
+                                      : (groat__log){say, callbacks};
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * handle.c is what a program does with a kernel besides launching it: counts
+ * of it, the vendor's function, and the names of where it came from.
+ * Locking: none; counts are atomic, the rest does not change.
+ */
+#include <stdlib.h>
+
+#include "core/core.h"
+
+const char *groat_origin_name(groat_origin origin)
+{
+    static const char *const names[] = {"compiled", "disk", "memory",
+                                        "fallback", "bundle"};
+
+    return (unsigned)origin < 5 ? names[origin] : "unknown";
+}
+
+const char *groat_reason_name(groat_reason reason)
+{
+    static const char *const names[] = {"absent", "no store", "refused",
+                                        "alone"};
+
+    return (unsigned)reason < 4 ? names[reason] : "unknown";
+}
+
+void groat__kernel_free(groat_kernel *kernel)
+{
+    if (kernel->module != NULL)
+        kernel->device->unload(kernel->device_state, kernel->module);
+    free(kernel->spec);
+    free(kernel->target);
+    free(kernel->entry);
+    free(kernel->log);
+    free(kernel->identity);
+    free(kernel);
+}
+
+groat_kernel *groat_kernel_retain(groat_kernel *kernel)
+{
+    if (groat__resident_counts(kernel))
+        (void)atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed);
+    return kernel;
+}
+
+void groat_kernel_release(groat_kernel *kernel)
+{
+    /* The context's own count keeps the handle until groat_close. */
+    if (kernel != NULL && groat__resident_counts(kernel) &&
+        !groat__is_inherited(kernel->context) &&
+        atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release) == 2)
+        groat__resident_sweep(kernel->context);
+}
+
+void *groat_kernel_native(const groat_kernel *kernel)
+{
+    if (groat__is_inherited(kernel->context))
+        return NULL;
+    return groat__resident_is_loaded(kernel)
+               ? kernel->device->native(kernel->module)
+               : NULL;
+}
