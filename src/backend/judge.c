@@ -92,12 +92,16 @@ static void run_grid(groat__judge *j, uint32_t *order)
 {
     const unsigned *g = j->trial->grid;
     const unsigned *c = j->trial->cluster;
-    unsigned at[3];
+    uint64_t at[3]; /* wider than a grid, whose end is not passed */
 
-    for (at[2] = 0; at[2] < g[2]; at[2] += c[2])
-        for (at[1] = 0; at[1] < g[1]; at[1] += c[1])
-            for (at[0] = 0; at[0] < g[0] && !j->failed; at[0] += c[0])
-                run_cluster(j, at, order);
+    for (at[2] = 0; at[2] < g[2] && !j->failed; at[2] += c[2])
+        for (at[1] = 0; at[1] < g[1] && !j->failed; at[1] += c[1])
+            for (at[0] = 0; at[0] < g[0] && !j->failed; at[0] += c[0]) {
+                const unsigned corner[3] = {(unsigned)at[0], (unsigned)at[1],
+                                            (unsigned)at[2]};
+
+                run_cluster(j, corner, order);
+            }
 }
 
 /* ---- a launch ---------------------------------------------------------- */

@@ -528,6 +528,41 @@ START_TEST(kernels_of_another_judge)
 }
 END_TEST
 
+/* ---- grids that are too large to be run to the end ----------------------- */
+
+static unsigned blocks_run;
+
+static void read_what_nobody_wrote(const void *args)
+{
+    unsigned char bytes[16];
+
+    (void)args;
+    blocks_run++;
+    shared_read(0, bytes);
+}
+
+/* The first finding ends a launch. */
+START_TEST(large_grids)
+{
+    static const unsigned grids[][3] = {
+        {65535, 65535, 1},
+        {1, 65535, 65535},
+        {0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu},
+        {0xFFFFFFFEu, 1, 1},
+    };
+    groat__trial trial = trial_on("sm_90a", read_what_nobody_wrote, 1);
+
+    for (size_t i = 0; i < COUNT(grids); i++) {
+        memcpy(trial.grid, grids[i], sizeof(trial.grid));
+        trial.cluster[0] = i == 3 ? 2 : 1;
+        blocks_run = 0;
+        ck_fails(groat__judge_run(&trial, &error), GROAT_JUDGED, &error,
+                 "reads");
+        ck_assert_uint_eq(blocks_run, 1);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("judge");
@@ -549,6 +584,7 @@ int main(void)
     tcase_add_loop_test(tests, the_largest_block, 0, 3);
     tcase_add_test(tests, no_shared_memory);
     tcase_add_test(tests, kernels_of_another_judge);
+    tcase_add_test(tests, large_grids);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
