@@ -266,16 +266,23 @@ groat__claim groat__store_claim(groat__store *store, const groat__digest *key,
                              : GROAT__CLAIM_NONE;
 }
 
+/* Locked: whether nothing came of a claim. */
+static bool has_failed(groat__store *store, const groat__digest *key)
+{
+    int rc = store->db == NULL ? SQLITE_DONE : look_for_row(store, key);
+
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        (void)groat__connection_fault(store, rc, "releasing a key");
+    return rc != SQLITE_ROW;
+}
+
 void groat__store_release(groat__store *store, const groat__digest *key)
 {
-    int fd;
-
     groat__store_enter(store);
-    fd = store->claims.fd;
-    if (fd >= 0) {
-        if (store->db == NULL || look_for_row(store, key) != SQLITE_ROW)
-            change_sign(fd, key);
-        (void)set_lock(fd, key, 0, LEVELS, F_UNLCK);
+    if (store->claims.fd >= 0) {
+        if (has_failed(store, key))
+            change_sign(store->claims.fd, key);
+        (void)set_lock(store->claims.fd, key, 0, LEVELS, F_UNLCK);
     }
     groat__store_leave(store);
 }

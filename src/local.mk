@@ -38,6 +38,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/spec/manifest.h \
 	%D%/spec/param.c \
 	%D%/spec/param.h \
+	%D%/spec/reads.c \
+	%D%/spec/reads.h \
 	%D%/spec/render.c \
 	%D%/spec/render.h \
 	%D%/backend/amdgpu_elf.c \

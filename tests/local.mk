@@ -73,6 +73,7 @@ groat_unit_tests = \
 	%D%/unit/spec/test_key \
 	%D%/unit/spec/test_manifest \
 	%D%/unit/spec/test_param \
+	%D%/unit/spec/test_reads \
 	%D%/unit/spec/test_render \
 	%D%/unit/spec/test_rules
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "spec/reads.h"
 
 enum { FILES_MAX = 64, DEPTH_MAX = 16 };
 
@@ -67,31 +68,6 @@ static bool is_seen(const flattener *f, const char *path)
     return false;
 }
 
-/* Where a line that makes a compiler read a file names it, or would if it were
- * spelled as an include in double quotes is; NULL for any other line. */
-static const char *include_of(const char *line)
-{
-    line += strspn(line, " \t");
-    if (*line == '#')
-        line++;
-    else if (strncmp(line, "%:", 2) == 0) /* C++ has two spellings of '#' */
-        line += 2;
-    else
-        return NULL;
-    line += strspn(line, " \t");
-    if (strncmp(line, "import", 6) == 0 || strncmp(line, "embed", 5) == 0)
-        return line;
-    if (strncmp(line, "include", 7) != 0)
-        return NULL;
-    line += 7;
-    return line + strspn(line, " \t");
-}
-
-static bool is_pragma_once(const char *line)
-{
-    return strncmp(line, "#pragma once", 12) == 0;
-}
-
 /* However it is spelled; the file itself holds the defaults, for editors. */
 static bool is_params_h(const flattener *f, const char *path)
 {
@@ -113,25 +89,17 @@ static groat_status cut(flattener *f, const char *path)
     return GROAT_OK;
 }
 
-static groat_status follow(flattener *f, const char *path, int line,
-                           const char *include)
+static groat_status follow(flattener *f, const char *path,
+                           const groat__reads *include)
 {
-    size_t len = *include == '"' ? strcspn(include + 1, "\"\n") : 0;
+    char *name = strndup(include->name, include->name_len);
+    char *file = name == NULL ? NULL : resolve(path, name);
     groat_status status;
-    char *name;
-    char *file;
 
-    if (len == 0 || include[1 + len] != '"')
-        return groat__fail(f->error, GROAT_INVALID,
-                           "%s line %d: generated source reads nothing from "
-                           "disk; includes stand in double quotes",
-                           path, line);
-    name = strndup(include + 1, len);
-    file = name == NULL ? NULL : resolve(path, name);
     if (file == NULL)
         status = groat__fail(f->error, GROAT_INVALID,
                              "%s line %d: cannot resolve include '%.64s'", path,
-                             line, name == NULL ? "" : name);
+                             include->line, name == NULL ? "" : name);
     else if (is_params_h(f, file))
         status = cut(f, path);
     else
@@ -139,31 +107,38 @@ static groat_status follow(flattener *f, const char *path, int line,
     free(name);
     free(file);
     if (status == GROAT_OK)
-        groat__str_addf(&f->out, "#line %d \"%s\"\n", line + 1, path);
+        groat__str_addf(&f->out, "#line %d \"%s\"\n", include->line + 1, path);
     return status;
 }
 
-static groat_status flatten_lines(flattener *f, const char *path,
-                                  const char *text)
+/* The text between what is replaced is taken as it is. */
+static groat_status flatten_text(flattener *f, const char *path,
+                                 const char *text)
 {
     groat_status status = GROAT_OK;
-    int line = 1;
+    groat__reads reads;
+    groat__read what;
 
     groat__str_addf(&f->out, "#line 1 \"%s\"\n", path);
-    for (; *text != '\0' && status == GROAT_OK; line++) {
-        size_t len = strcspn(text, "\n");
-        const char *include = include_of(text);
-
-        if (include != NULL)
-            status = follow(f, path, line, include);
-        else if (is_pragma_once(text))
-            groat__str_add(&f->out, "\n");
-        else {
-            groat__str_addn(&f->out, text, len);
-            groat__str_add(&f->out, "\n"); /* also behind the last line */
+    groat__reads_begin(&reads, text);
+    while (status == GROAT_OK &&
+           (what = groat__reads_next(&reads)) != GROAT__READ_END) {
+        if (what == GROAT__READ_REFUSED) {
+            status = groat__fail(f->error, GROAT_INVALID, "%s line %d: %s",
+                                 path, reads.line, reads.why);
+            continue;
         }
-        text += len + (text[len] == '\n');
+        groat__str_addn(&f->out, text, (size_t)(reads.begin - text));
+        text = reads.end;
+        if (what == GROAT__READ_INCLUDE) {
+            status = follow(f, path, &reads);
+            text += *text == '\n'; /* #line has counted it */
+        }
     }
+    groat__reads_end(&reads);
+    groat__str_add(&f->out, text);
+    if (f->out.len > 0 && f->out.data[f->out.len - 1] != '\n')
+        groat__str_add(&f->out, "\n");
     return status;
 }
 
@@ -189,7 +164,7 @@ static groat_status flatten_file(flattener *f, const char *path)
         return groat__fail(f->error, GROAT_NO_MEMORY, "no memory for sources");
     f->seen_count++;
     f->depth++;
-    status = flatten_lines(f, path, text);
+    status = flatten_text(f, path, text);
     f->depth--;
     return status;
 }

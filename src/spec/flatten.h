@@ -7,9 +7,9 @@
 /* Follows the quoted includes of NAME/NAME.h and fills family->before and
  * ->after: one text with #line back to the files, cut where the family
  * includes its "params.h" (there the generated constants go).  Each file is
- * taken once, be it under an #if or in a comment.  Errors: INVALID for an
- * include that cannot be found or stands in angle brackets, for #import and
- * #embed, and for a family that does not include "params.h" once. */
+ * taken once, be it under an #if.  Errors: INVALID for an include that cannot
+ * be found, for all else that may make a compiler read a file (reads.h), and
+ * for a family that does not include "params.h" once. */
 groat_status groat__flatten(groat_family *family, groat__file_fn *read,
                             void *user, groat_error *error);
 

@@ -551,6 +551,7 @@ static const struct {
     {"put failed", "put failed"},
     {"get failed", "get failed"},
     {"claiming a key failed", "claim failed"},
+    {"releasing a key failed", "release failed"},
     {"verify failed", "verify failed"},
     {"dropping an entry failed", "drop failed"},
     {"is damaged; dropped", "entry dropped"},
