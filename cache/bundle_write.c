@@ -145,6 +145,35 @@ static groat_status fail_file(const writer *w, groat_error *error)
                        strerror(errno));
 }
 
+/* A bundle takes the place of a file, and of none that is a store: programs
+ * that use it would write on to what nobody sees any more. */
+static groat_status check_place(const char *path, groat_error *error)
+{
+    enum { HEADER = 100, ID_AT = 68 };
+    unsigned char header[HEADER] = {0};
+    struct stat st;
+    bool store;
+    int fd;
+
+    if (lstat(path, &st) != 0)
+        return GROAT_OK;
+    if (!S_ISREG(st.st_mode))
+        return groat__fail(error, GROAT_IO,
+                           "%s is there and is no regular file; name another "
+                           "place for the bundle",
+                           path);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    store = fd >= 0 && pread(fd, header, HEADER, 0) == HEADER &&
+            memcmp(header + ID_AT, "grot", 4) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return store ? groat__fail(error, GROAT_IO,
+                               "%s is a store; name another file for the "
+                               "bundle",
+                               path)
+                 : GROAT_OK;
+}
+
 /* Makes the file; its name stays empty where that fails. */
 static groat_status make_file(writer *w, groat_error *error)
 {
@@ -323,16 +352,21 @@ groat_status groat__bundle_compose(const groat__rows *rows, size_t count,
                                    groat_error *error)
 {
     writer w = {.path = path, .secret = secret};
-    groat_status status = groat__sqlite_begin(error);
+    groat_status status = check_place(path, error);
+    groat__fs_limit limit;
 
+    if (status == GROAT_OK)
+        status = groat__sqlite_begin(error);
     if (status != GROAT_OK)
         return status;
+    groat__fs_limit_begin(&limit);
     status = writer_open(&w, error);
     if (status == GROAT_OK)
         status = walk_rows(rows, count, add_least, &w, error);
     if (status == GROAT_OK)
         status = writer_end(&w, error);
     writer_free(&w);
+    groat__fs_limit_end(&limit);
     groat__sqlite_leave();
     if (status == GROAT_OK && written != NULL)
         *written = w.written;

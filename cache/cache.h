@@ -110,6 +110,8 @@ groat_status groat__store_gc(groat__store *store, uint64_t max_bytes,
                              uint64_t *evicted, groat_error *error);
 groat_status groat__store_clear(groat__store *store, uint64_t *dropped,
                                 groat_error *error);
+groat_status groat__store_backup(groat__store *store, const char *path,
+                                 groat_error *error);
 
 /* ---- bundles: entries in a file, or an image of one, that is only read -- */
 

@@ -215,7 +215,7 @@ static step look(groat__store *store, wish *w)
         return at;
     }
     failed = set_lock(store->claims.fd, w->key, w->level, 1, F_WRLCK);
-    if (failed == EAGAIN || failed == EACCES)
+    if (failed == EAGAIN)
         return nap_or_go_on(store, w);
     if (failed != 0)
         return go_alone(store, strerror(failed));

@@ -83,13 +83,16 @@ void groat__store_enter(groat__store *store)
 {
     groat__sqlite_enter();
     (void)pthread_mutex_lock(&store->mutex);
+    groat__fs_limit_begin(&store->limit);
 }
 
 void groat__store_leave(groat__store *store)
 {
     groat__str lines = store->pending;
+    groat__fs_limit limit = store->limit;
 
     memset(&store->pending, 0, sizeof(store->pending));
+    groat__fs_limit_end(&limit);
     (void)pthread_mutex_unlock(&store->mutex);
     groat__sqlite_leave();
     for (char *line = lines.data; line != NULL && *line != '\0';) {

@@ -11,6 +11,7 @@
  * claim.c       one process compiles, the others wait: claim, release
  * stamps.c      times of last use, which wait in memory
  * gc.c          byte bound, shrinking, clear
+ * backup.c      a copy of a store that is in use
  * verify.c      stat, listing, checking
  *
  * "Locked" below means: between groat__store_enter and groat__store_leave.
@@ -25,6 +26,7 @@
 #include <sqlite3.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/probes.h"
 #include "base/str.h"
 #include "cache/cache.h"
@@ -145,10 +147,11 @@ struct groat__store {
     bool doubted;   /* a call has found damage, and none done well since */
     bool impatient; /* busy timeout cut down since another kept us waiting */
     int64_t rest_until; /* groat__store_now() before which no file is opened */
-    unsigned said;      /* bits of groat__note */
-    groat__str pending; /* lines to log once unlocked */
-    int64_t last_us;    /* newest stamp given: stamps of a store ascend */
-    bool stamped;       /* some stamp waits */
+    groat__fs_limit limit; /* while it is locked */
+    unsigned said;         /* bits of groat__note */
+    groat__str pending;    /* lines to log once unlocked */
+    int64_t last_us;       /* newest stamp given: stamps of a store ascend */
+    bool stamped;          /* some stamp waits */
     groat__stamp stamps[GROAT__STORE_SLOTS];
     uint64_t hits, misses, evictions, faults;
     const groat__ranges *ranges; /* NULL: none */

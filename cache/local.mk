@@ -18,6 +18,7 @@ dist_manifests_DATA = \
 	%D%/manifests/qwen3-8b.jsonl
 
 libgroat_internal_la_SOURCES += \
+	%D%/backup.c \
 	%D%/bundle.c \
 	%D%/bundle.h \
 	%D%/bundle_store.c \

@@ -867,6 +867,13 @@ GROAT_API groat_status groat_cache_gc(groat_context *context,
                                       groat_error *error);
 GROAT_API groat_status groat_cache_clear(groat_context *context,
                                          uint64_t *dropped, groat_error *error);
+/* Copies the store into a new file, whole, while others use it: what may be
+ * opened as a store where it is called groat.sqlite.  A file that is copied
+ * back over one that is in use, or a -shm that is cut, ends the programs that
+ * have it mapped (SIGBUS): export, import and this are what may be done to a
+ * live store. Errors: also IO where path is there already. */
+GROAT_API groat_status groat_cache_backup(groat_context *context,
+                                          const char *path, groat_error *error);
 
 /* ---- bundles -----------------------------------------------------------
  *

@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fs.h"
 
 int groat__memory_file(const char *name, const void *data, size_t bytes)
 {
     int fd = memfd_create(name, MFD_CLOEXEC);
+    groat__fs_limit limit;
     size_t done = 0;
 
     /* In a program that closed its own, those are for a child. */
@@ -27,6 +29,7 @@ int groat__memory_file(const char *name, const void *data, size_t bytes)
         fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
         (void)close(low);
     }
+    groat__fs_limit_begin(&limit);
     while (fd >= 0 && done < bytes) {
         ssize_t n =
             pwrite(fd, (const char *)data + done, bytes - done, (off_t)done);
@@ -34,12 +37,15 @@ int groat__memory_file(const char *name, const void *data, size_t bytes)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
+            int reason = n == 0 ? ENOSPC : errno;
+
             (void)close(fd);
-            errno = ENOSPC;
-            return -1;
+            errno = reason;
+            fd = -1;
         }
         done += (size_t)n;
     }
+    groat__fs_limit_end(&limit);
     return fd;
 }
 

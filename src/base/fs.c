@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -116,11 +118,13 @@ groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
 {
     groat_status status = GROAT_OK;
     groat__str temp = {0};
+    groat__fs_limit limit;
     int fd;
 
     groat__str_addf(&temp, "%s.XXXXXX", path);
     if (temp.failed)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for %s", path);
+    groat__fs_limit_begin(&limit);
     fd = mkostemp(temp.data, O_CLOEXEC);
     if (fd < 0) {
         status = groat__fail(error, GROAT_IO, "cannot write %s: %s", path,
@@ -142,6 +146,7 @@ groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
 remove_temp:
     (void)unlink(temp.data);
 free_name:
+    groat__fs_limit_end(&limit);
     groat__str_free(&temp);
     return status;
 }
@@ -171,4 +176,29 @@ groat_status groat__fs_make_private_dir(const char *path, groat_error *error)
         status = groat__fail(error, GROAT_IO, "%s is not a folder", path);
     free(copy);
     return status;
+}
+
+void groat__fs_limit_begin(groat__fs_limit *limit)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGXFSZ);
+    (void)pthread_sigmask(SIG_BLOCK, &set, &limit->before);
+    (void)sigpending(&set);
+    limit->pending = sigismember(&set, SIGXFSZ) == 1;
+}
+
+void groat__fs_limit_end(groat__fs_limit *limit)
+{
+    const struct timespec now = {0, 0};
+    int reason = errno;
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGXFSZ);
+    if (!limit->pending)
+        (void)sigtimedwait(&set, NULL, &now);
+    (void)pthread_sigmask(SIG_SETMASK, &limit->before, NULL);
+    errno = reason;
 }

@@ -2,6 +2,7 @@
 #ifndef GROAT_BASE_FS_H
 #define GROAT_BASE_FS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,5 +22,16 @@ groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
 
 /* Makes path and its missing parents, each 0700. */
 groat_status groat__fs_make_private_dir(const char *path, groat_error *error);
+
+/* The thread that writes, while SIGXFSZ would end the program: a file that may
+ * not grow any more (RLIMIT_FSIZE) is an error like a full disk. */
+typedef struct groat__fs_limit {
+    sigset_t before;
+    bool pending; /* before, too: not ours to take */
+} groat__fs_limit;
+
+void groat__fs_limit_begin(groat__fs_limit *limit);
+/* In the same thread; errno stays. */
+void groat__fs_limit_end(groat__fs_limit *limit);
 
 #endif

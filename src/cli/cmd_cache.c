@@ -302,6 +302,20 @@ static int clear(groat__cli *cli)
     return GROAT__EXIT_DONE;
 }
 
+static int backup(groat__cli *cli)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    const char *path = cli->words[1];
+
+    if (groat_cache_backup(cli->context, path, &error))
+        return groat__cli_fail(cli, &error);
+    if (cli->values.json)
+        groat__json_string(&cli->json, "path", path);
+    else
+        (void)printf("the store is copied to %s\n", path);
+    return GROAT__EXIT_DONE;
+}
+
 #define USE_BUNDLES " bundle trust allow-unsigned "
 
 static const action actions[] = {
@@ -313,6 +327,7 @@ static const action actions[] = {
     {"verify", "BUNDLE or nothing", 0, 1, true, " trust ", verify},
     {"gc", NULL, 0, 0, true, " max-bytes ", gc},
     {"clear", NULL, 0, 0, true, "", clear},
+    {"backup", "FILE, which is not there yet", 1, 1, true, "", backup},
     {"export", NULL, 0, 0, true, " output key target ",
      groat__cmd_bundle_export},
     {"import", "BUNDLE", 1, 1, true, " trust allow-unsigned ",

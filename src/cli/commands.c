@@ -253,7 +253,8 @@ const groat__command groat__commands[] = {
      "say which compilers and drivers were found, and why not", NULL,
      groat__cmd_doctor},
     {"cache",
-     "path|stat|list|show KEYPREFIX|verify [BUNDLE]|gc|clear|export|"
+     "path|stat|list|show KEYPREFIX|verify [BUNDLE]|gc|clear|"
+     "backup FILE|export|"
      "import BUNDLE|merge BUNDLE...|diff BUNDLE BUNDLE|sign BUNDLE|keygen FILE",
      1, GROAT__WORDS_ANY, false, false, cache_options,
      "look after the kernel store, make bundles of it",
@@ -265,6 +266,7 @@ const groat__command groat__commands[] = {
      "          if BUNDLE is damaged or not signed by a key of --trust\n"
      "  gc      drop the least recently used, and shrink the file\n"
      "  clear   drop all\n"
+     "  backup  copy the store, which may be in use, to FILE\n"
      "  export  write a bundle of what is in the store to --output\n"
      "  import  put what the store lacks into it from BUNDLE\n"
      "  merge   write what any BUNDLE has to --output\n"

@@ -12,8 +12,11 @@
 #include "cli/prewarm.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -98,12 +101,22 @@ static int limit_memory(groat__cli *cli)
         (unsigned long long)cli->values.memory, strerror(errno));
 }
 
+/* It ends with its parent, whatever it is about, and so does a compiler that it
+ * waits for; also where the parent has ended before it could ask for that. */
+static bool end_with_parent(void)
+{
+    struct pollfd parent = {.fd = STDIN_FILENO, .events = POLLRDHUP};
+
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && poll(&parent, 1, 0) >= 0 &&
+           (parent.revents & (POLLHUP | POLLRDHUP)) == 0;
+}
+
 int groat__cmd_prewarm_worker(groat__cli *cli)
 {
     char *line = NULL;
     size_t cap = 0;
     ssize_t len;
-    int code = limit_memory(cli);
+    int code = end_with_parent() ? limit_memory(cli) : GROAT__EXIT_FAILED;
 
     if (!code)
         code = groat__cli_open(cli, 0);

@@ -138,3 +138,13 @@ groat_status groat_cache_clear(groat_context *context, uint64_t *dropped,
         return status;
     return groat__store_clear(context->store, dropped, error);
 }
+
+groat_status groat_cache_backup(groat_context *context, const char *path,
+                                groat_error *error)
+{
+    groat_status status = groat__need_store(context, error);
+
+    if (status != GROAT_OK)
+        return status;
+    return groat__store_backup(context->store, path, error);
+}

@@ -26,7 +26,7 @@ expect "diff of others" 1 cache diff "$work/a" "$work/all"
 answers "names the side" second
 expect "export to the store itself" 1 cache export --output \
     "$("$groat" cache path)"
-says "says so" "is the store itself"
+says "says so" "is a store"
 expect "export of an unknown target" 2 cache export --output "$work/x" \
     --target cpu:gfx1
 expect "export to no folder" 1 cache export --output "$work/no/x"

@@ -206,9 +206,42 @@ kill -9 $!
 wait $! 2>/dev/null
 many "what a killed run has left" 1 --cache-dir "$work/s5" --check
 left=$(figure missing)
-# The compiler of the killed run ends by itself.
 touch "$work/go"
 many "after a kill" 0 --cache-dir "$work/s5"
 many "all is there" 0 --cache-dir "$work/s5" --check
 [ "$left" -ge 1 ] && pass "the kill came in time" || fail "the kill came in time"
+
+# ---- whoever ends it, its processes and their compilers end with it
+echo 'echo $$ >>"'$work/pids'"; exec sleep 600' >"$work/deed"
+for signal in TERM INT KILL; do
+    rm -f "$work/pids"
+    # A shell's background jobs ignore SIGINT: env gives it back.
+    env --default-signal=INT "$groat" prewarm "$work/many.jsonl" \
+        --target cpu:gfx950 --cache-dir "$work/s6" -j 2 >/dev/null 2>&1 &
+    waited=0
+    while [ "$(wc -l 2>/dev/null <"$work/pids")" != 2 ] &&
+        [ $waited -lt 600 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+    workers=$(pgrep -P $! | tr '\n' ' ')
+    kill -$signal $!
+    wait $! 2>/dev/null
+    waited=0
+    # shellcheck disable=SC2086
+    while kill -0 $workers $(cat "$work/pids") 2>/dev/null &&
+        [ $waited -lt 100 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+    left=
+    for pid in $workers $(cat "$work/pids"); do
+        kill -0 "$pid" 2>/dev/null && left="$left $pid"
+    done
+    [ -n "$workers" ] && [ -z "$left" ] &&
+        pass "$signal leaves no process" ||
+        fail "$signal leaves no process" "$left are left of $workers"
+done
+[ -z "$(ls -A "$work/tmp")" ] && pass "no file is left" ||
+    fail "no file is left" "$(ls -A "$work/tmp")"
 finish

@@ -103,4 +103,25 @@ printf 'this is no database, but it has its name' >"$db"
 expect "a foreign file in the store's place" 0 run $loader \
     --target cpu:gfx950 --json
 answers "keeps no kernel from running" '"verified": true'
+
+# ---- a copy of a store that is in use
+expect "build for a backup" 0 build $loader --target cpu:gfx950
+had=$(entries)
+expect "backup" 0 cache backup "$work/copy"
+answers "tells where" "$work/copy"
+expect "backup onto a file" 1 cache backup "$work/copy"
+says "it replaces nothing" "is there already"
+expect "backup into no folder" 1 cache backup "$work/no/copy"
+expect "backup without a name" 2 cache backup
+mkdir -m 700 "$work/restored"
+mv "$work/copy" "$work/restored/groat.sqlite"
+expect "a backup is a store" 0 cache stat --json --cache-dir "$work/restored"
+has "that can be read" entries
+have=$(sed -n 's/^  "entries": \([0-9]*\),*$/\1/p' "$out")
+[ "$have" = "$had" ] && pass "all is in it" || fail "all is in it" "$have of $had"
+expect "and whole" 0 cache verify --cache-dir "$work/restored"
+expect "export onto the store" 1 cache export --output "$("$groat" cache path)"
+says "the store is named" "is a store"
+expect "export onto a device" 1 cache export --output /dev/null
+says "it is no file" "no regular file"
 finish

@@ -467,6 +467,50 @@ START_TEST(a_compiler_that_hangs)
 }
 END_TEST
 
+/* ---- files that may not grow --------------------------------------------- */
+
+static const rlim_t limits[] = {0, 1, 512, 4096, 16384, 65536, 1 << 20};
+
+/* The signal that ends a program by default is kept from it, and its own is
+ * left to it.  What is asked for under the limit, comes after it. */
+START_TEST(files_that_may_not_grow)
+{
+    groat_context *context = rig_open(&fix);
+    groat_kernel *kernel = NULL;
+    struct rlimit before;
+    struct rlimit low;
+    groat_status status;
+    sigset_t pending;
+    int lowered;
+
+    ck_assert(signal(SIGXFSZ, SIG_DFL) != SIG_ERR);
+    rig_kernel(&fix, context, 1, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    low = (struct rlimit){limits[_i], before.rlim_max};
+    /* Until it is lifted, Check cannot write either. */
+    lowered = setrlimit(RLIMIT_FSIZE, &low);
+    status =
+        groat_kernel_get(context, "adder:step=2", target, &kernel, NULL, NULL);
+    (void)groat_cache_gc(context, 1 << 20, NULL, NULL);
+    (void)groat_bundle_export(context, "/dev/shm/groat-none/x", NULL, 0, NULL,
+                              NULL, NULL);
+    groat_close(context);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before) + lowered, 0);
+    ck_assert(status == GROAT_OK || status == GROAT_NO_MEMORY ||
+              status == GROAT_COMPILE_FAILED);
+    ck_assert_int_eq(sigpending(&pending), 0);
+    ck_assert_int_eq(sigismember(&pending, SIGXFSZ), 0);
+    context = rig_open(&fix);
+    (void)rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_DISK);
+    kernel = NULL;
+    ck_assert_int_eq(groat_kernel_get(context, "adder:step=2", target, &kernel,
+                                      NULL, &fix.error),
+                     GROAT_OK);
+    ck_assert(rig_adds(context, target, kernel, 2));
+    groat_close(context);
+}
+END_TEST
+
 /* ---- symbols that stay --------------------------------------------------- */
 
 /* A library with such a symbol is never unloaded, and the next one would be
@@ -628,6 +672,7 @@ static TCase *plain_tests(void)
     tcase_add_loop_test(tests, a_cut_binary, 0, 2 * COUNT(cuts));
     tcase_add_loop_test(tests, a_cut_binary_is_not_loaded, 0, COUNT(cuts));
     tcase_add_loop_test(tests, unique_symbols, 0, 2);
+    tcase_add_loop_test(tests, files_that_may_not_grow, 0, COUNT(limits));
     tcase_add_test(tests, a_file_that_is_read);
     tcase_add_test(tests, signal_masks);
     tcase_add_test(tests, a_compile_error);

@@ -236,7 +236,7 @@ START_TEST(test_export_of_lines)
     ck_assert_uint_eq(written, 2);
     ck_fails(
         groat__store_export(store, NULL, 0, NULL, fix.path, NULL, &fix.error),
-        GROAT_IO, &fix.error, "is the store itself");
+        GROAT_IO, &fix.error, "is a store");
     groat__store_close(store);
     bundle = open_bundle("b");
     ck_assert_int_eq(ask(bundle, 3), ANSWER_RIGHT);

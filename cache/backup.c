@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * backup.c copies a store that is in use into one file, by SQLite's own means:
+ * who copies the files by hand gets halves of a change.
+ * Locking: the store is locked while it is read; nobody knows the copy.
+ */
+#include "cache/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* Locked: all pages at once, without what waits in the -wal. */
+static int copy_pages(groat__store *store, const char *path)
+{
+    sqlite3_backup *backup;
+    sqlite3 *copy = NULL;
+    int rc = sqlite3_open_v2(path, &copy,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                                 SQLITE_OPEN_PRIVATECACHE,
+                             NULL);
+
+    if (rc == SQLITE_OK) {
+        backup = sqlite3_backup_init(copy, "main", store->db, "main");
+        if (backup == NULL) {
+            rc = sqlite3_errcode(copy);
+        } else {
+            (void)sqlite3_backup_step(backup, -1);
+            rc = sqlite3_backup_finish(backup);
+        }
+    }
+    /* One file, which needs no other beside it. */
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(copy, "PRAGMA journal_mode = DELETE", NULL, NULL,
+                          NULL);
+    (void)sqlite3_close(copy);
+    return rc;
+}
+
+static groat_status fail_file(const char *path, groat_error *error)
+{
+    return groat__fail(error, GROAT_IO, "cannot write backup %s: %s", path,
+                       strerror(errno));
+}
+
+static groat_status copy_to(groat__store *store, const char *temp,
+                            const char *path, groat_error *error)
+{
+    groat_status status = groat__store_begin(store, error);
+    int rc;
+
+    if (status != GROAT_OK)
+        return status;
+    rc = copy_pages(store, temp);
+    groat__store_leave(store);
+    if (rc != SQLITE_OK)
+        return groat__fail_vendor(error, GROAT_IO, "sqlite3_backup_step", rc,
+                                  "cannot write backup %s: %s (SQLite %d)",
+                                  path, sqlite3_errstr(rc), rc);
+    return GROAT_OK;
+}
+
+/* It appears whole, under a name that nobody has. */
+static groat_status settle(const char *temp, const char *path,
+                           groat_error *error)
+{
+    int fd = open(temp, O_WRONLY | O_CLOEXEC);
+    bool good = fd >= 0 && fsync(fd) == 0;
+
+    if (fd >= 0 && close(fd) != 0)
+        good = false;
+    if (good && link(temp, path) == 0)
+        return GROAT_OK;
+    return fail_file(path, error);
+}
+
+groat_status groat__store_backup(groat__store *store, const char *path,
+                                 groat_error *error)
+{
+    groat__str temp = {0};
+    groat_status status;
+    struct stat st;
+    int fd;
+
+    if (lstat(path, &st) == 0)
+        return groat__fail(error, GROAT_IO,
+                           "%s is there already; a backup replaces nothing",
+                           path);
+    groat__str_addf(&temp, "%s.XXXXXX", path);
+    if (temp.failed)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a path");
+    fd = mkostemp(temp.data, O_CLOEXEC);
+    if (fd < 0) {
+        status = fail_file(path, error);
+    } else {
+        (void)close(fd);
+        status = copy_to(store, temp.data, path, error);
+        if (status == GROAT_OK)
+            status = settle(temp.data, path, error);
+        (void)unlink(temp.data);
+    }
+    groat__str_free(&temp);
+    return status;
+}
