@@ -397,9 +397,39 @@ typedef struct diff {
     bool stop;
 } diff;
 
-static void tell(diff *d, groat_bundle_side side, const groat__row *row)
+static bool same_bytes(const void *a, size_t a_bytes, const void *b,
+                       size_t b_bytes)
 {
-    groat_cache_entry entry = {.size = sizeof(entry)};
+    return a_bytes == b_bytes && memcmp(a, b, a_bytes) == 0;
+}
+
+/* The names of the columns that two rows of one key have other values in. */
+static void add_columns(const groat__row *a, const groat__row *b,
+                        groat__str *out)
+{
+    int64_t facts[2][GROAT__FACTS];
+    const struct {
+        const char *name;
+        bool same;
+    } columns[] = {
+        {"identity", same_bytes(a->identity, a->identity_len, b->identity,
+                                b->identity_len)},
+        {"log", same_bytes(a->log, a->log_len, b->log, b->log_len)},
+        {"facts", (groat__row_facts(a, facts[0]), groat__row_facts(b, facts[1]),
+                   memcmp(facts[0], facts[1], sizeof(facts[0])) == 0)},
+        {"binary", same_bytes(a->data, a->bytes, b->data, b->bytes)},
+    };
+
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+        if (!columns[i].same)
+            groat__str_addf(out, "%s%s", out->len == 0 ? "" : " ",
+                            columns[i].name);
+}
+
+static void tell(diff *d, groat_bundle_side side, const groat__row *row,
+                 const char *differs)
+{
+    groat_cache_entry entry = {.size = sizeof(entry), .differs = differs};
 
     if (d->stop)
         return;
@@ -416,19 +446,24 @@ static groat_status compare_pair(void *user, const groat__held *held,
 {
     const groat__row *a = held[0].memory == NULL ? NULL : &held[0].row;
     const groat__row *b = held[1].memory == NULL ? NULL : &held[1].row;
+    groat__str differs = {0};
 
     (void)count;
     (void)error;
     if (a != NULL && b != NULL &&
         memcmp(&a->key, &b->key, sizeof(a->key)) == 0) {
-        if (compare_rows(a, b) != 0)
-            tell(user, GROAT_BUNDLE_BOTH, a);
+        if (compare_rows(a, b) != 0) {
+            add_columns(a, b, &differs);
+            tell(user, GROAT_BUNDLE_BOTH, a,
+                 differs.data != NULL ? differs.data : "");
+            groat__str_free(&differs);
+        }
         return GROAT_OK;
     }
     if (a != NULL)
-        tell(user, GROAT_BUNDLE_FIRST, a);
+        tell(user, GROAT_BUNDLE_FIRST, a, "");
     if (b != NULL)
-        tell(user, GROAT_BUNDLE_SECOND, b);
+        tell(user, GROAT_BUNDLE_SECOND, b, "");
     return GROAT_OK;
 }
 

@@ -839,6 +839,8 @@ typedef struct groat_cache_entry {
                       * store; batched, so some are missed                   */
     double first_ms; /* what the first of these had to wait for its compile; *
                       * -1: not known                                        */
+    const char *differs; /* groat_bundle_diff(), BOTH: columns, with blanks  *
+                          * between them; else ""                            */
 } groat_cache_entry;
 
 /* Return non-zero to stop. */

@@ -267,6 +267,8 @@ static char *read_words(int fd)
     size_t bytes = 0;
 
     (void)read_back(fd, LOG_BYTES_MAX, &text, &bytes, NULL);
+    if (text != NULL)
+        groat__drop_times(text);
     return text;
 }
 

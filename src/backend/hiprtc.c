@@ -343,6 +343,8 @@ static char *read_log(const rtc_state *state, groat__hiprtc_program program)
         free(log);
         log = NULL;
     }
+    if (log != NULL)
+        groat__drop_times(log);
     return log;
 }
 

@@ -589,6 +589,7 @@ static char *take_log(const nvrtc_state *state, nvrtcProgram program)
         free(log);
         return NULL;
     }
+    groat__drop_times(log);
     return log;
 }
 

@@ -124,3 +124,21 @@ groat_status groat__capture_failed(groat_error *error)
                        "the capture of a graph from the kernel's stream has "
                        "failed and was not ended");
 }
+
+void groat__drop_times(char *log)
+{
+    char *to = log;
+
+    for (const char *line = log; *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        const char *told = strstr(line, "ompile time");
+
+        len += line[len] == '\n';
+        if (told == NULL || told >= line + len) {
+            memmove(to, line, len);
+            to += len;
+        }
+        line += len;
+    }
+    *to = '\0';
+}

@@ -46,4 +46,8 @@ groat_status groat__capturing(groat_error *error);
 /* LAUNCH_FAILED: it was, and that has failed. */
 groat_status groat__capture_failed(groat_error *error);
 
+/* Takes lines that tell how long a compile took out of a log: of two compiles
+ * of one source, both shall be kept as the same bytes. */
+void groat__drop_times(char *log);
+
 #endif

@@ -73,7 +73,8 @@ typedef struct groat__values {
     uint64_t repeat;
     uint64_t device;
     uint64_t max_bytes;
-    groat__list from_stores; /* these seven of prewarm */
+    groat__list only_targets; /* these eight of prewarm */
+    groat__list from_stores;
     const char *shard;
     uint64_t min_uses;
     uint64_t jobs;

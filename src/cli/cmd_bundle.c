@@ -162,6 +162,7 @@ static int on_difference(void *user, groat_bundle_side side,
         groat__json_string(json, "key", entry->key);
         groat__json_string(json, "side", sides[side]);
         groat__json_uint(json, "bytes", entry->bytes);
+        groat__json_string(json, "differs", entry->differs);
         groat__json_string(json, "identity", entry->identity);
         groat__json_end(json);
         return 0;
@@ -169,12 +170,13 @@ static int on_difference(void *user, groat_bundle_side side,
     groat__table_add(&c->table, "%s", sides[side]);
     groat__table_add(&c->table, "%s", entry->key);
     groat__table_add(&c->table, "%" PRIu64, entry->bytes);
+    groat__table_add(&c->table, "%s", entry->differs);
     return 0;
 }
 
 int groat__cmd_bundle_diff(groat__cli *cli)
 {
-    comparison c = {cli, {.columns = 3, .right = 1u << 2}, 0};
+    comparison c = {cli, {.columns = 4, .right = 1u << 2}, 0};
     groat_error error = GROAT_ERROR_INIT;
     groat_status status;
 

@@ -233,6 +233,12 @@ static int collect(groat__cli *cli, groat__jobs *jobs)
         code = add_store(cli, jobs, stores->item[i]);
     if (code)
         return code;
+    if (jobs->count == 0 && jobs->left_out > 0)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "no kernel is for --only-target %s; %zu are "
+                                 "for other targets",
+                                 cli->values.only_targets.item[0],
+                                 jobs->left_out);
     unite(jobs);
     code = keep_shard(cli, jobs);
     if (!code &&
@@ -358,6 +364,7 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
     groat__json_uint(json, "compiled", t.made);
     groat__json_uint(json, "failed", t.failed);
     groat__json_uint(json, "missing", t.open);
+    groat__json_uint(json, "left_out", jobs->left_out);
     groat__json_uint(json, "jobs", cli->values.jobs);
     groat__json_real(json, "seconds", seconds);
     groat__json_array(json, "not_covered");

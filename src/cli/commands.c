@@ -171,6 +171,8 @@ static const groat__option cache_options[] = {
 static const groat__option prewarm_options[] = {
     {"target", "T", GROAT__OPTION_LIST, AT(targets), 0, 0,
      "target of lines that name none; may be repeated"},
+    {"only-target", "T", GROAT__OPTION_LIST, AT(only_targets), 0, 0,
+     "leave out kernels for other targets; may be repeated"},
     {"from-store", "FILE", GROAT__OPTION_LIST, AT(from_stores), 0, 0,
      "kernels of another store, by the path of its groat.sqlite"},
     COUNT("min-uses", min_uses, 0, UINT64_MAX,

@@ -67,6 +67,16 @@ static int refuse(groat__cli *cli, const char *where, groat_error *error)
     return code ? code : GROAT__EXIT_FAILED;
 }
 
+static bool is_wanted(const groat__cli *cli, const char *target)
+{
+    const groat__list *only = &cli->values.only_targets;
+
+    for (size_t i = 0; i < only->count; i++)
+        if (strcmp(only->item[i], target) == 0)
+            return true;
+    return only->count == 0;
+}
+
 int groat__jobs_add(groat__cli *cli, groat__jobs *jobs, const char *where,
                     const char *spec, const char *target)
 {
@@ -75,6 +85,10 @@ int groat__jobs_add(groat__cli *cli, groat__jobs *jobs, const char *where,
     groat__job *job;
     int code = GROAT__EXIT_DONE;
 
+    if (!is_wanted(cli, target)) {
+        jobs->left_out++;
+        return GROAT__EXIT_DONE;
+    }
     if (groat_spec_parse(cli->context, spec, target, &parsed, &error))
         return refuse(cli, where, &error);
     job = new_job(jobs, groat_spec_text(parsed), groat_spec_target(parsed));
@@ -103,7 +117,9 @@ typedef struct reading {
 static int add_kernel(void *user, const groat_manifest_entry *entry)
 {
     reading *r = user;
-    const groat__list *targets = &r->cli->values.targets;
+    const groat__values *values = &r->cli->values;
+    const groat__list *targets =
+        values->targets.count ? &values->targets : &values->only_targets;
     char where[WHERE_ROOM];
 
     (void)snprintf(where, sizeof(where), "%.200s:%zu", r->name, entry->line);

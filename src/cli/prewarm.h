@@ -37,13 +37,15 @@ typedef struct groat__jobs {
     groat__job *item;
     size_t count;
     size_t cap;
+    size_t left_out; /* for targets that --only-target does not name */
 } groat__jobs;
 
 void groat__jobs_free(groat__jobs *jobs);
 /* Keeps the first `kept` ones. */
 void groat__jobs_cut(groat__jobs *jobs, size_t kept);
-/* Adds a spec on a target.  where ("FILE:LINE") begins what is told of a bad
- * one.  Returns DONE or the exit code of a failure that it has told. */
+/* Adds a spec on a target that is wanted.  where ("FILE:LINE") begins what is
+ * told of a bad one.  Returns DONE or the exit code of a failure that it has
+ * told. */
 int groat__jobs_add(groat__cli *cli, groat__jobs *jobs, const char *where,
                     const char *spec, const char *target);
 

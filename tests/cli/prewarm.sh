@@ -211,6 +211,18 @@ many "after a kill" 0 --cache-dir "$work/s5"
 many "all is there" 0 --cache-dir "$work/s5" --check
 [ "$left" -ge 1 ] && pass "the kill came in time" || fail "the kill came in time"
 
+# ---- lines for other targets
+cat >"$work/two.jsonl" <<EOF
+{"spec": "$loader", "targets": ["cpu:gfx950", "hip:gfx90a", "cpu:sm_90a"]}
+{"spec": "$loader:tile_rows=128"}
+EOF
+GROAT_CXX=$cxx GROAT_HIPRTC=$work/none expect "--only-target" 0 prewarm \
+    "$work/two.jsonl" --only-target cpu:gfx950 --cache-dir "$work/s7" --json
+counts "--only-target" kernels=2 compiled=2 left_out=2
+expect "--only-target of none" 2 prewarm "$work/two.jsonl" --target cpu:gfx90a \
+    --only-target hip:gfx950 --cache-dir "$work/s7"
+says "it is named" "hip:gfx950"
+
 # ---- whoever ends it, its processes and their compilers end with it
 echo 'echo $$ >>"'$work/pids'"; exec sleep 600' >"$work/deed"
 for signal in TERM INT KILL; do

@@ -75,78 +75,78 @@ START_TEST(placed)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    int line;
+    const char *why;
+} refusals[] = {
+    {"/* c */ #include \"x\"\n", 1, "on lines of their own"},
+    {"a\n/* c\n */ #include \"x\"\n", 3, "on lines of their own"},
+    {"#/**/include \"x\"\n", 1, "on lines of their own"},
+    {"#include/**/\"x\"\n", 1, "on lines of their own"},
+    {"#include \"x\" /* a\n*/\n", 1, "on lines of their own"},
+    {"#include \"x\" a\n", 1, "on lines of their own"},
+    {"#inc\\\nlude \"x\"\n", 2, "on lines of their own"},
+    {"\\\n#include \"x\"\n", 2, "on lines of their own"},
+    {"# \\\ninclude \"x\"\n", 2, "on lines of their own"},
+    {"#include \\\n\"x\"\n", 1, "on lines of their own"},
+    {"#include \"a\\\nx\"\n", 1, "on lines of their own"},
+    {"\f#include \"x\"\n", 1, "on lines of their own"},
+    {"\v#include \"x\"\n", 1, "on lines of their own"},
+    {"#\finclude \"x\"\n", 1, "on lines of their own"},
+    {"%\\\n:include \"x\"\n", 2, "on lines of their own"},
+    {"#include <x>\n", 1, "in double quotes"},
+    {"#include X\n", 1, "in double quotes"},
+    {"#include \"x\n", 1, "in double quotes"},
+    {"#include\n", 1, "in double quotes"},
+    {"#import \"x\"\n", 1, "neither #import"},
+    {"#/**/import \"x\"\n", 1, "neither #import"},
+    {"#embed \"x\"\n", 1, "nor #embed"},
+    {"#include_next \"x\"\n", 1, "nor #include_next"},
+    {"#if __has_include(\"x\")\n", 1, "which files there are"},
+    {"#define A __has_inc\\\nlude\n", 2, "which files there are"},
+    {"#if 1 && __has_include_next(<x>)\n", 1, "which files there are"},
+    {"#if __has_embed(\"x\")\n", 1, "which files there are"},
+    {"#pragma GCC dependency \"x\"\n", 1, "a pragma may not"},
+    {"# pragma /**/ GCC dep\\\nendency \"x\"\n", 2, "a pragma may not"},
+    {"#pragma GCC pch_preprocess \"x\"\n", 1, "a pragma may not"},
+    {"#pragma clang module import x\n", 1, "a pragma may not"},
+    {"_Pragma(\"GCC dependency \\\"x\\\"\")\n", 1, "a pragma may not"},
+    {"auto a = R\"(\n#include \"x\"\n)\";\n", 1, "raw strings"},
+    {"auto a = u8R\"b()b\";\n", 1, "raw strings"},
+    {"auto a = L\\\nR\"b()b\";\n", 2, "raw strings"},
+    {"asm(\".incbin \\\"x\\\"\");\n", 1, ".incbin"},
+    {"asm(\".InCbin 'x'\");\n", 1, ".incbin"},
+    {"asm(\".inc\" /* a */\n\"bin 'x'\");\n", 2, ".incbin"},
+    {"asm(\".inc\\x62in 'x'\");\n", 1, ".incbin"},
+    {"asm(\"\\056include 'x'\");\n", 1, ".incbin"},
+    {"asm(\"\\u002eincbin 'x'\");\n", 1, ".incbin"},
+    {"asm(\".in\\\ncbin 'x'\");\n", 2, ".incbin"},
+    {"asm(u8\".inc\" \"bin 'x'\");\n", 1, ".incbin"},
+    {"asm(\"a:\\n\\t.macro b\");\n", 1, ".incbin"},
+    {"asm(\".irp a, inc\");\n", 1, ".incbin"},
+    {"\?\?=include \"x\"\n", 1, "trigraphs"},
+    {"// a \?\?/\n#include \"x\"\n", 1, "trigraphs"},
+    {"// a \\ \n#include \"x\"\n", 1, "two ways"},
+    {"a\n// a \\\t\r\n#include \"x\"\n", 2, "two ways"},
+    {"int a;\r#include \"x\"\n", 1, "a carriage return"},
+    {"\xEF\xBB\xBF#include \"x\"\n", 1, "byte order mark"},
+    {"int a; /* a\n", 1, "does not end"},
+    {"# /* a\n", 1, "does not end"},
+    {"int a; // \\\n", 1, "ends amid a line"},
+    {"int a; \\", 1, "ends amid a line"},
+};
+
 START_TEST(refused)
 {
-    static const struct {
-        const char *text;
-        int line;
-        const char *why;
-    } cases[] = {
-        {"/* c */ #include \"x\"\n", 1, "on lines of their own"},
-        {"a\n/* c\n */ #include \"x\"\n", 3, "on lines of their own"},
-        {"#/**/include \"x\"\n", 1, "on lines of their own"},
-        {"#include/**/\"x\"\n", 1, "on lines of their own"},
-        {"#include \"x\" /* a\n*/\n", 1, "on lines of their own"},
-        {"#include \"x\" a\n", 1, "on lines of their own"},
-        {"#inc\\\nlude \"x\"\n", 2, "on lines of their own"},
-        {"\\\n#include \"x\"\n", 2, "on lines of their own"},
-        {"# \\\ninclude \"x\"\n", 2, "on lines of their own"},
-        {"#include \\\n\"x\"\n", 1, "on lines of their own"},
-        {"#include \"a\\\nx\"\n", 1, "on lines of their own"},
-        {"\f#include \"x\"\n", 1, "on lines of their own"},
-        {"\v#include \"x\"\n", 1, "on lines of their own"},
-        {"#\finclude \"x\"\n", 1, "on lines of their own"},
-        {"%\\\n:include \"x\"\n", 2, "on lines of their own"},
-        {"#include <x>\n", 1, "in double quotes"},
-        {"#include X\n", 1, "in double quotes"},
-        {"#include \"x\n", 1, "in double quotes"},
-        {"#include\n", 1, "in double quotes"},
-        {"#import \"x\"\n", 1, "neither #import"},
-        {"#/**/import \"x\"\n", 1, "neither #import"},
-        {"#embed \"x\"\n", 1, "nor #embed"},
-        {"#include_next \"x\"\n", 1, "nor #include_next"},
-        {"#if __has_include(\"x\")\n", 1, "which files there are"},
-        {"#define A __has_inc\\\nlude\n", 2, "which files there are"},
-        {"#if 1 && __has_include_next(<x>)\n", 1, "which files there are"},
-        {"#if __has_embed(\"x\")\n", 1, "which files there are"},
-        {"#pragma GCC dependency \"x\"\n", 1, "a pragma may not"},
-        {"# pragma /**/ GCC dep\\\nendency \"x\"\n", 2, "a pragma may not"},
-        {"#pragma GCC pch_preprocess \"x\"\n", 1, "a pragma may not"},
-        {"#pragma clang module import x\n", 1, "a pragma may not"},
-        {"_Pragma(\"GCC dependency \\\"x\\\"\")\n", 1, "a pragma may not"},
-        {"auto a = R\"(\n#include \"x\"\n)\";\n", 1, "raw strings"},
-        {"auto a = u8R\"b()b\";\n", 1, "raw strings"},
-        {"auto a = L\\\nR\"b()b\";\n", 2, "raw strings"},
-        {"asm(\".incbin \\\"x\\\"\");\n", 1, ".incbin"},
-        {"asm(\".InCbin 'x'\");\n", 1, ".incbin"},
-        {"asm(\".inc\" /* a */\n\"bin 'x'\");\n", 2, ".incbin"},
-        {"asm(\".inc\\x62in 'x'\");\n", 1, ".incbin"},
-        {"asm(\"\\056include 'x'\");\n", 1, ".incbin"},
-        {"asm(\"\\u002eincbin 'x'\");\n", 1, ".incbin"},
-        {"asm(\".in\\\ncbin 'x'\");\n", 2, ".incbin"},
-        {"asm(u8\".inc\" \"bin 'x'\");\n", 1, ".incbin"},
-        {"asm(\"a:\\n\\t.macro b\");\n", 1, ".incbin"},
-        {"asm(\".irp a, inc\");\n", 1, ".incbin"},
-        {"\?\?=include \"x\"\n", 1, "trigraphs"},
-        {"// a \?\?/\n#include \"x\"\n", 1, "trigraphs"},
-        {"// a \\ \n#include \"x\"\n", 1, "two ways"},
-        {"a\n// a \\\t\r\n#include \"x\"\n", 2, "two ways"},
-        {"int a;\r#include \"x\"\n", 1, "a carriage return"},
-        {"\xEF\xBB\xBF#include \"x\"\n", 1, "byte order mark"},
-        {"int a; /* a\n", 1, "does not end"},
-        {"# /* a\n", 1, "does not end"},
-        {"int a; // \\\n", 1, "ends amid a line"},
-        {"int a; \\", 1, "ends amid a line"},
-    };
+    for (size_t i = 0; i < COUNT(refusals); i++) {
+        outcome out = walk(refusals[i].text);
 
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        outcome out = walk(cases[i].text);
-
-        ck_assert_msg(out.why != NULL, "%s", cases[i].text);
-        ck_assert_msg(strstr(out.why, cases[i].why) != NULL, "%s: %s",
-                      cases[i].text, out.why);
-        ck_assert_msg(out.line == cases[i].line, "%s: line %d", cases[i].text,
-                      out.line);
+        ck_assert_msg(out.why != NULL, "%s", refusals[i].text);
+        ck_assert_msg(strstr(out.why, refusals[i].why) != NULL, "%s: %s",
+                      refusals[i].text, out.why);
+        ck_assert_msg(out.line == refusals[i].line, "%s: line %d",
+                      refusals[i].text, out.line);
         ck_assert_int_eq(out.includes, 0);
     }
 }
