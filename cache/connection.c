@@ -12,7 +12,7 @@
  * Locking: one mutex per store around everything; lines are logged after it
  * is released.
  */
-#include "cache/internal.h"
+#include "cache/bundle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,13 +171,40 @@ static int compare_schema(sqlite3 *db, bool *same)
     return rc;
 }
 
+/* Neither the file nor anything beside it can be written, as on a file system
+ * that is mounted to be read: SQLite cannot make the memory that it shares
+ * there, and needs none, since nobody writes. */
+static bool is_frozen(const groat__store *store)
+{
+    return !groat__place_writable(store->path) &&
+           !groat__place_writable(store->dir);
+}
+
+/* As of a bundle. */
+static int open_frozen(const groat__store *store, sqlite3 **out)
+{
+    groat__str uri = {0};
+    int rc = SQLITE_NOMEM;
+
+    groat__bundle_uri(&uri, store->path, "immutable=1");
+    if (!uri.failed)
+        rc = sqlite3_open_v2(uri.data, out,
+                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |
+                                 SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_URI,
+                             NULL);
+    groat__str_free(&uri);
+    return rc;
+}
+
 static int open_handle(const groat__store *store, sqlite3 **out)
 {
-    int rc =
-        sqlite3_open_v2(store->path, out,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
-                            SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW,
-                        NULL);
+    int rc = is_frozen(store)
+                 ? open_frozen(store, out)
+                 : sqlite3_open_v2(store->path, out,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                                       SQLITE_OPEN_PRIVATECACHE |
+                                       SQLITE_OPEN_NOFOLLOW,
+                                   NULL);
 
     if (rc != SQLITE_OK)
         return rc;
@@ -308,6 +335,19 @@ static int prepare_all(groat__store *store, sqlite3 *db)
     return rc;
 }
 
+/* Whether rows wait in the -wal. */
+static bool has_journal(const groat__store *store)
+{
+    groat__str path = {0};
+    struct stat st;
+    bool found;
+
+    groat__str_addf(&path, "%s-wal", store->path);
+    found = path.failed || (lstat(path.data, &st) == 0 && st.st_size > 0);
+    groat__str_free(&path);
+    return found;
+}
+
 /* Opens store->path and fills db and statements. */
 static verdict connect_file(groat__store *store, groat_error *error)
 {
@@ -315,8 +355,17 @@ static verdict connect_file(groat__store *store, groat_error *error)
     bool older = false;
     bool same = false;
     verdict result;
-    int rc = open_handle(store, &db);
+    int rc;
 
+    if (is_frozen(store) && has_journal(store)) {
+        (void)groat__fail(error, GROAT_IO,
+                          "%s cannot be written, and its -wal has rows that "
+                          "only a writer brings in; open it once where it can "
+                          "be, as groat cache stat does",
+                          store->path);
+        return VERDICT_UNUSABLE;
+    }
+    rc = open_handle(store, &db);
     if (rc != SQLITE_OK)
         goto close_db;
     result = judge_header(store, db, &older, error);

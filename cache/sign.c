@@ -246,6 +246,27 @@ static groat_status read_keys(const char *path, char *text, groat__trust *out,
     return GROAT_OK;
 }
 
+/* Who writes it says whose code is run. */
+static groat_status check_trust_file(const char *path, groat_error *error)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return GROAT_OK; /* the read says so */
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return groat__fail(error, GROAT_IO,
+                           "trust file %s belongs to user %u, not to user %u "
+                           "or root; run: chown %u %s",
+                           path, (unsigned)st.st_uid, (unsigned)geteuid(),
+                           (unsigned)geteuid(), path);
+    if ((st.st_mode & 022) != 0)
+        return groat__fail(error, GROAT_IO,
+                           "trust file %s has mode %04o: others may write it; "
+                           "run: chmod 644 %s",
+                           path, (unsigned)st.st_mode & 07777, path);
+    return GROAT_OK;
+}
+
 groat_status groat__trust_read(const char *path, groat__trust *out,
                                groat_error *error)
 {
@@ -255,7 +276,9 @@ groat_status groat__trust_read(const char *path, groat__trust *out,
     size_t lines = 1;
     size_t bytes = 0;
 
-    status = groat__fs_read(path, TRUST_FILE_MAX, &text, &bytes, error);
+    status = check_trust_file(path, error);
+    if (status == GROAT_OK)
+        status = groat__fs_read(path, TRUST_FILE_MAX, &text, &bytes, error);
     if (status != GROAT_OK)
         return status;
     for (size_t i = 0; i < bytes; i++) {

@@ -27,10 +27,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "../paged_sum/sum.h"
 
-enum { KERNELS_MAX = 64, HANDLERS = 4 };
+enum { KERNELS_MAX = 64, HANDLERS = 4, CONNECTIONS = 8192, TIMEOUT_S = 5 };
 
 /* A kernel of the manifest with a cache to sum; one launch at a time. */
 struct served {
@@ -253,6 +254,24 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *to,
 /* ---- life ------------------------------------------------------------------
  */
 
+/* As many as there may be descriptors, less those of the store and of
+ * kernels: a request that comes in halves holds its connection until it is
+ * whole, or its time is over. */
+static unsigned connection_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return CONNECTIONS / 16;
+    if (limit.rlim_cur < 2 * CONNECTIONS) {
+        limit.rlim_cur =
+            limit.rlim_max < 2 * CONNECTIONS ? limit.rlim_max : 2 * CONNECTIONS;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return limit.rlim_cur / 2 < CONNECTIONS ? (unsigned)(limit.rlim_cur / 2)
+                                            : CONNECTIONS;
+}
+
 /* Serves from the first moment on, so that /healthz can say no. */
 static int serve(struct server *s, const char *manifest, unsigned short port)
 {
@@ -268,7 +287,9 @@ static int serve(struct server *s, const char *manifest, unsigned short port)
     (void)pthread_sigmask(SIG_BLOCK, &ends, NULL);
     daemon = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, port, NULL, NULL,
-        on_request, s, MHD_OPTION_THREAD_POOL_SIZE, HANDLERS, MHD_OPTION_END);
+        on_request, s, MHD_OPTION_THREAD_POOL_SIZE, HANDLERS,
+        MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
+        MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_END);
     if (daemon == NULL) {
         (void)fprintf(stderr, "server: port %u: %s\n", port, strerror(errno));
         return 1;

@@ -165,7 +165,8 @@ groat_status groat__fs_make_private_dir(const char *path, groat_error *error)
         if (end != '/' && end != '\0')
             continue;
         *at = '\0';
-        if (mkdir(copy, 0700) != 0 && errno != EEXIST)
+        /* Whatever the umask is. */
+        if (mkdir(copy, 0700) == 0 ? chmod(copy, 0700) != 0 : errno != EEXIST)
             status = groat__fail(error, GROAT_IO, "cannot make folder %s: %s",
                                  copy, strerror(errno));
         *at = end;

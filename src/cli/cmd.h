@@ -143,6 +143,10 @@ const groat__command *groat__command_find(const char *name);
 
 /* ---- opt.c ------------------------------------------------------------- */
 
+/* --json counts from the first byte on: a usage error is answered in it.  A --
+ * that is an option's value ends no options. */
+bool groat__opt_wants_json(int argc, char **argv);
+
 /* Parses everything behind the command's name into values and words; what is
  * no list may be said once.  Returns DONE, or USAGE after it has said what is
  * wrong. */

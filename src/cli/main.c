@@ -194,15 +194,6 @@ int groat__cmd_version(groat__cli *cli)
     return GROAT__EXIT_DONE;
 }
 
-/* --json counts from the first byte on: a usage error is answered in it. */
-static bool wants_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            return true;
-    return false;
-}
-
 static int unknown_command(groat__cli *cli, const char *name)
 {
     size_t best = groat__opt_slack(name);
@@ -287,10 +278,11 @@ static void own_standard_files(void)
 
 int main(int argc, char **argv)
 {
-    groat__cli cli = {.argv = argv,
-                      .failure = GROAT_ERROR_INIT,
-                      .values = {.repeat = 1, .json = wants_json(argc, argv)},
-                      .progress = {.wanted = isatty(STDERR_FILENO)}};
+    groat__cli cli = {
+        .argv = argv,
+        .failure = GROAT_ERROR_INIT,
+        .values = {.repeat = 1, .json = groat__opt_wants_json(argc, argv)},
+        .progress = {.wanted = isatty(STDERR_FILENO)}};
     int code;
 
     own_standard_files();

@@ -292,6 +292,37 @@ static int parse_option(groat__cli *cli, const char *typed, int argc,
                   : set_driver_arg(cli, arg, value);
 }
 
+/* Whether the word behind this one is its value. */
+static bool takes_next(const groat__command *command, const char *word)
+{
+    const groat__option *option;
+
+    if (strcmp(word, "-o") == 0 || strcmp(word, "-j") == 0)
+        return true;
+    if (!command || strncmp(word, "--", 2) != 0 || strchr(word, '=') ||
+        strlen(word) > NAME_MAX_LEN)
+        return false;
+    option = option_find(command, word + 2);
+    return option ? option->kind != GROAT__OPTION_FLAG
+                  : command->driver_args && driver_arg_find(word + 2);
+}
+
+bool groat__opt_wants_json(int argc, char **argv)
+{
+    const groat__command *command =
+        argc > 1 ? groat__command_find(argv[1]) : NULL;
+    bool value = false;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+        if (!value && strcmp(argv[i], "--") == 0)
+            return false;
+        value = !value && takes_next(command, argv[i]);
+    }
+    return false;
+}
+
 static int check_words(groat__cli *cli)
 {
     const groat__command *command = cli->command;

@@ -328,6 +328,24 @@ static groat_status check_options(const groat_options *options,
     return GROAT_OK;
 }
 
+/* Of a structure that is whole. */
+static groat_status check_lists(const groat_options *options,
+                                groat_error *error)
+{
+    size_t bundles = options->bundles == NULL ? 0 : options->bundle_count;
+
+    for (size_t i = 0; i < bundles; i++)
+        if (options->bundles[i] == NULL)
+            return groat__fail(error, GROAT_INVALID,
+                               "options.bundles[%zu] is NULL; it is a path", i);
+    if (options->images == NULL && options->image_count != 0)
+        return groat__fail(error, GROAT_INVALID,
+                           "options.images is NULL and image_count %zu; "
+                           "allowed: 0 then",
+                           options->image_count);
+    return GROAT_OK;
+}
+
 static groat_status init_locks(groat_context *context,
                                const groat_options *options, groat_error *error)
 {
@@ -362,6 +380,9 @@ groat_status groat_open(const groat_options *given, groat_context **out,
         return status;
     memcpy(&own, given, given->size < sizeof(own) ? given->size : sizeof(own));
     options = &own;
+    status = check_lists(options, error);
+    if (status != GROAT_OK)
+        return status;
     context = calloc(1, sizeof(*context));
     if (context == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a context");

@@ -136,6 +136,34 @@ done <"$out"
 [ "$(grep -c True "$out")" -eq 10 ] && pass 'everything was asked' ||
     fail 'everything was asked' "$(tail -n 3 "$out")$(tail -n 3 "$work/talk")"
 
+# Halves of requests hold no other up, and do not stay.
+cat >"$work/halves.py" <<'END'
+import http.client
+import resource
+import socket
+import sys
+import time
+
+port = int(open(sys.argv[1]).read().replace("port ", ""))
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+soft = 2000 if hard == resource.RLIM_INFINITY else min(hard, 2000)
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+halves = []
+for _ in range(min(1200, soft - 100)):
+    half = socket.create_connection(("localhost", port), timeout=60)
+    half.sendall(b"GET /healthz HTTP/1.1\r\nHost: ")
+    halves.append(half)
+server = http.client.HTTPConnection("localhost", port, timeout=60)
+start = time.monotonic()
+server.request("GET", "/healthz")
+print(server.getresponse().status == 200, len(halves), "halves,",
+      "%.3f s" % (time.monotonic() - start))
+print(all(half.recv(1) in (b"", b"H") for half in halves), "they are ended")
+END
+timeout 120 python3 "$work/halves.py" "$work/port" >"$out" 2>&1
+[ "$(grep -c ^True "$out")" -eq 2 ] && pass "halves of requests: $(head -n 1 "$out")" ||
+    fail 'halves of requests' "$(head -c 600 "$out")"
+
 wait $second
 [ $? -eq 0 ] && pass 'the second process fills the store' ||
     fail 'the second process fills the store'

@@ -147,4 +147,7 @@ expect "build: one bad target of two" 2 build $loader --target cpu:gfx950 \
 expect "--version" 0 --version
 answers "--version prints name and number" "groat "
 expect "an unknown bench" 2 bench frobnicate
+# A -- that is an option's value ends no options.
+expect "a value that is two dashes" 2 build tile_loader_lds --target -- --json
+json "is answered in JSON"
 finish

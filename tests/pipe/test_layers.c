@@ -236,6 +236,44 @@ START_TEST(whom_to_trust)
 }
 END_TEST
 
+/* Who may write the list could add a key to it. */
+START_TEST(whose_list)
+{
+    const char *const paths[] = {bundle_path};
+    groat_options options = with_bundle(paths);
+    groat_context *context;
+
+    ck_assert_int_eq(chmod(trust_path, 0664), 0);
+    context = rig_open_with(&fix, &options);
+    ck_assert_int_eq(rig_said(&fix, "has mode 0664: others may write it"), 1);
+    ck_assert_int_eq(info_of(context, 0).trusted, 0);
+    groat_close(context);
+    if (geteuid() != 0)
+        return;
+    ck_assert_int_eq(chmod(trust_path, 0600), 0);
+    ck_assert_int_eq(chown(trust_path, 65534, 65534), 0);
+    context = rig_open_with(&fix, &options);
+    ck_assert_int_eq(rig_said(&fix, "belongs to user 65534"), 1);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(lists_with_nothing_in_them)
+{
+    const char *const paths[] = {bundle_path, NULL};
+    groat_options options = with_bundle(paths);
+    groat_context *context = NULL;
+
+    options.bundle_count = 2;
+    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
+             &fix.error, "options.bundles[1] is NULL");
+    options = rig_options(&fix);
+    options.image_count = 1;
+    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
+             &fix.error, "options.images is NULL");
+}
+END_TEST
+
 START_TEST(the_environment)
 {
     groat_options options = rig_options(&fix);
@@ -374,6 +412,8 @@ int main(void)
     tcase_add_test(tests, a_bundle_without_a_store);
     tcase_add_test(tests, what_is_refused);
     tcase_add_test(tests, whom_to_trust);
+    tcase_add_test(tests, whose_list);
+    tcase_add_test(tests, lists_with_nothing_in_them);
     tcase_add_test(tests, the_environment);
     tcase_add_test(tests, an_image);
     tcase_add_test(tests, a_binary_that_is_refused);

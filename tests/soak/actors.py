@@ -238,7 +238,7 @@ class Keeper(Actor):
         self.most_bytes = max(self.most_bytes, sum(sizes.values()))
         self.most_files = max(self.most_files, len(sizes))
         if not set(sizes) <= {'groat.sqlite', 'groat.sqlite-wal',
-                              'groat.sqlite-shm'}:
+                              'groat.sqlite-shm', 'groat.lock'}:
             raise Broken(f'files in the store: {sorted(sizes)}')
 
     def ask(self, command):

@@ -306,7 +306,7 @@ END_TEST
 
 START_TEST(test_private_dir)
 {
-    static const mode_t masks[] = {0, 022, 077};
+    static const mode_t masks[] = {0, 022, 077, 0777};
     static const char *const made[] = {"a", "a/b", "a/b/c"};
     mode_t before = umask(masks[_i]);
     char path[PATH_BYTES];
@@ -397,7 +397,7 @@ int main(void)
     tcase_add_test(tcase, test_a_reader_sees_one_write);
     tcase_add_test(tcase, test_write_fails_clean);
     tcase_add_test(tcase, test_write_to_a_full_disk);
-    tcase_add_loop_test(tcase, test_private_dir, 0, 3);
+    tcase_add_loop_test(tcase, test_private_dir, 0, 4);
     tcase_add_test(tcase, test_private_dir_that_is_there);
     tcase_add_test(tcase, test_private_dir_by_a_relative_path);
     tcase_add_test(tcase, test_no_private_dir);

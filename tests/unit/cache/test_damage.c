@@ -745,6 +745,50 @@ START_TEST(test_read_only_folder)
 }
 END_TEST
 
+static int work_where_nothing_can_be_written(void)
+{
+    groat__store *store = NULL;
+    int wrong;
+
+    if (fixture_try(&fix, 4 * MIB, &store) != GROAT_OK || !store->read_only)
+        return 100;
+    wrong = count_hits(store) != SMALL;
+    kernel_put(store, 100, 100);
+    wrong += 2 * (kernel_get(store, 100) != ANSWER_MISS);
+    wrong += 4 * (fixture_said(&fix, "read-only: new kernels") != 1);
+    groat__store_close(store);
+    return wrong;
+}
+
+static int find_rows_in_the_journal(void)
+{
+    groat__store *store = NULL;
+
+    if (fixture_try(&fix, 4 * MIB, &store) != GROAT_IO)
+        return 1;
+    return strstr(fix.error.text, "its -wal has rows") == NULL ? 2 : 0;
+}
+
+/* As on a file system that is mounted to be read. */
+START_TEST(test_frozen)
+{
+    char journal[320];
+
+    make_small();
+    ck_assert_int_eq(chmod(fix.path, 0400), 0);
+    ck_assert_int_eq(chmod(fix.dir, 0500), 0);
+    ck_assert_int_eq(fixture_as_nobody(&fix, work_where_nothing_can_be_written),
+                     0);
+    ck_assert_int_eq(chmod(fix.dir, 0700), 0);
+    (void)snprintf(journal, sizeof(journal), "%s-wal", fix.path);
+    file_write(journal, "rows", 4);
+    ck_assert_int_eq(chmod(fix.dir, 0500), 0);
+    ck_assert_int_eq(fixture_as_nobody(&fix, find_rows_in_the_journal), 0);
+    ck_assert_int_eq(chmod(fix.dir, 0700), 0);
+    ck_assert_int_eq(count_aside(NULL, 0), 0);
+}
+END_TEST
+
 static int work_with_read_only_file(void)
 {
     groat__store *store = NULL;
@@ -836,6 +880,7 @@ int main(void)
     tcase_add_test(tcase, test_full_disk);
     tcase_add_test(tcase, test_no_folder_any_more);
     tcase_add_test(tcase, test_read_only_folder);
+    tcase_add_test(tcase, test_frozen);
     tcase_add_test(tcase, test_file_made_writable);
     tcase_add_test(tcase, test_read_only_file);
     suite_add_tcase(suite, tcase);

@@ -142,7 +142,7 @@ END_TEST
 
 START_TEST(test_modes_whatever_the_umask)
 {
-    static const mode_t masks[] = {0, 022, 077};
+    static const mode_t masks[] = {0, 022, 077, 0777};
     mode_t before = umask(masks[_i]);
     groat__store *store = fixture_open(&fix, MIB);
     char name[320];
@@ -728,7 +728,7 @@ int main(void)
     tcase_add_test(tcase, test_evict);
     tcase_add_test(tcase, test_persistence);
     tcase_add_test(tcase, test_identity_is_compared_in_full);
-    tcase_add_loop_test(tcase, test_modes_whatever_the_umask, 0, 3);
+    tcase_add_loop_test(tcase, test_modes_whatever_the_umask, 0, 4);
     tcase_add_loop_test(tcase, test_folder_others_may_write, 0, 3);
     tcase_add_test(tcase, test_file_others_may_write);
     tcase_add_test(tcase, test_folder_of_another_owner);
