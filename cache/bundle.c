@@ -416,6 +416,17 @@ static void tell(groat__bundle *bundle, const groat__digest *key,
                     bundle->path, hex, wrong);
 }
 
+bool groat__bundle_newest(groat__bundle *bundle, const char *begin,
+                          groat__str *out)
+{
+    int rc;
+
+    enter(bundle);
+    rc = groat__handle_newest(bundle->db, begin, out);
+    leave(bundle);
+    return rc == SQLITE_ROW;
+}
+
 bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
                        const char *identity)
 {

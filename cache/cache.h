@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/ranges.h"
+#include "base/str.h"
 #include "groat.h"
 
 typedef struct groat__store groat__store;
@@ -62,6 +63,12 @@ void groat__store_show(groat__store *store, const groat__ranges *ranges);
  * nothing: its time of use waits in memory for a put, a gc or the close. */
 bool groat__store_get(groat__store *store, const groat__digest *key,
                       const char *identity, groat__store_blob *out);
+
+/* The identity of the newest entry, not made for a sanitizer, whose identity
+ * begins with a text; appended to *out.  It walks over all entries: for who has
+ * no compiler to ask for the rest.  A fault is counted and logged. */
+bool groat__store_newest(groat__store *store, const char *begin,
+                         groat__str *out);
 
 /* Who compiles a key that a get has missed. */
 typedef enum groat__claim {
@@ -136,6 +143,11 @@ void groat__bundle_show(groat__bundle *bundle, const groat__ranges *ranges);
  * is counted, logged once and a miss. */
 bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
+
+/* As groat__store_newest; a bundle has no times, so it is the last in the order
+ * of texts.  Nothing is counted or logged. */
+bool groat__bundle_newest(groat__bundle *bundle, const char *begin,
+                          groat__str *out);
 
 /* Whether groat__bundle_get would give it; nothing is counted or logged. */
 bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,

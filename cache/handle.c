@@ -164,3 +164,31 @@ void groat__schema_entry(groat__str *out)
         groat__str_addn(out, from,
                         (size_t)(strstr(from, end) - from) + strlen(end));
 }
+
+int groat__handle_newest(sqlite3 *db, const char *begin, groat__str *out)
+{
+    static const char select[] =
+        "SELECT identity FROM entry "
+        "WHERE substr(CAST(identity AS BLOB), 1, ?2) = ?1 "
+        "AND instr(identity, 'option -fsanitize') = 0 "
+        "ORDER BY created DESC, identity DESC LIMIT 1";
+    sqlite3_stmt *statement = NULL;
+    size_t len = strlen(begin);
+    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_blob64(statement, 1, begin, len, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(statement, 2, (sqlite3_int64)len);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW) {
+        const unsigned char *text = sqlite3_column_text(statement, 0);
+
+        groat__str_add(out, text == NULL ? "" : (const char *)text);
+        if (out->failed)
+            rc = SQLITE_NOMEM;
+    }
+    (void)sqlite3_finalize(statement);
+    return rc;
+}

@@ -328,6 +328,10 @@ int groat__handle_number(sqlite3 *db, const char *sql, int64_t *out);
  * wrong. */
 int groat__handle_check(sqlite3 *db);
 
+/* groat__store_newest() on a handle: ROW, DONE where there is none, or what
+ * went wrong. */
+int groat__handle_newest(sqlite3 *db, const char *begin, groat__str *out);
+
 /* A schema may carry expressions that run when rows are read or written, so a
  * file's must be ours to the byte: as a fresh database has it after `steps`. */
 int groat__handle_same_schema(sqlite3 *db, const char *steps, bool *same);

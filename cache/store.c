@@ -329,6 +329,21 @@ bool groat__store_get(groat__store *store, const groat__digest *key,
     return hit;
 }
 
+bool groat__store_newest(groat__store *store, const char *begin,
+                         groat__str *out)
+{
+    int rc = SQLITE_DONE;
+
+    groat__store_enter(store);
+    if (groat__connection_ready(store, NULL) == GROAT_OK) {
+        rc = groat__handle_newest(store->db, begin, out);
+        if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+            (void)groat__connection_fault(store, rc, "looking for a maker");
+    }
+    groat__store_leave(store);
+    return rc == SQLITE_ROW;
+}
+
 /* ---- put and evict ----------------------------------------------------- */
 
 static int insert_row(groat__store *store, const groat__row *row)

@@ -414,6 +414,8 @@ typedef struct groat_kernel_info {
     unsigned shared_bytes; /* shared memory per block, static and dynamic */
     unsigned args_bytes; /* size of the launch-argument structure            */
     groat_facts facts;
+    /* Added after 0.1. */
+    const char *maker; /* "nvrtc 13.0 build ...", the compiler that made it  */
 } groat_kernel_info;
 
 /* The kernel of a spec, loaded: from memory, else from the store, else from a
@@ -424,7 +426,9 @@ typedef struct groat_kernel_info {
  * COMPILE_FAILED, LOAD_FAILED, NO_MEMORY, SEALED.  What failed to compile is
  * not compiled again for a second: it fails with the same text and log until
  * then; for two after the second failure, and so on, up to a minute.  Release
- * with groat_kernel_release().  origin may be NULL. */
+ * with groat_kernel_release().  origin may be NULL.  Without the target's
+ * compiler the newest kernel that store or bundles have for the same spec,
+ * source and target is used, whoever made it (info.maker). */
 GROAT_API groat_status groat_kernel_get(groat_context *context,
                                         const char *spec, const char *target,
                                         groat_kernel **out,

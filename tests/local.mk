@@ -80,6 +80,7 @@ groat_unit_tests = \
 # The whole path on cpu targets, and on a CUDA device where there is one.
 groat_pipe_tests = \
 	%D%/pipe/test_callbacks \
+	%D%/pipe/test_compilerless \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_exit \
 	%D%/pipe/test_fork \

@@ -48,6 +48,7 @@ static void report(groat__cli *cli, groat__table *table, const groat_spec *spec,
     groat__json_string(json, "origin", groat_origin_name(info->origin));
     groat__json_uint(json, "bytes", bytes);
     groat__json_real(json, "compile_ms", info->compile_ms);
+    groat__json_string(json, "maker", info->maker);
     groat__json_string(json, "log", info->log);
     groat__facts_json(json, &info->facts);
 }

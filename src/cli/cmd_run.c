@@ -47,6 +47,7 @@ static void print_trial(const groat__trial *trial, const groat_error *error)
         (void)printf("  origin    %s: compile %.3f ms, load %.3f ms\n",
                      groat_origin_name(trial->origin), info->compile_ms,
                      info->load_ms);
+        (void)printf("  maker     %s\n", info->maker);
         groat__facts_print("  facts     ", &info->facts);
     }
     if (trial->launch_us > 0)

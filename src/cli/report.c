@@ -79,6 +79,7 @@ static void kernel_json(groat__json *json, const groat__trial *trial)
         groat__json_uint(json, NULL, info->block[i]);
     groat__json_end(json);
     groat__json_uint(json, "shared_bytes", info->shared_bytes);
+    groat__json_string(json, "maker", info->maker);
     groat__json_string(json, "log", info->log);
     groat__facts_json(json, &info->facts);
 }
@@ -86,8 +87,8 @@ static void kernel_json(groat__json *json, const groat__trial *trial)
 static void kernel_json_unknown(groat__json *json)
 {
     static const char *const names[] = {
-        "key",    "name",  "origin",       "compile_ms", "load_ms",
-        "get_ms", "block", "shared_bytes", "log",        "facts",
+        "key",   "name",         "origin", "compile_ms", "load_ms", "get_ms",
+        "block", "shared_bytes", "maker",  "log",        "facts",
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -136,6 +136,7 @@ struct groat_kernel {
     char *entry;
     char *log;
     char *identity;
+    char *maker;
     groat__digest key;
     groat_origin origin;
     double compile_ms;
@@ -151,6 +152,7 @@ struct groat_spec {
     bool text_fresh;
     groat__str entry; /* what groat_build's info borrows */
     char *log;
+    char *maker;
 };
 
 /* machine.c: the compiler or device of a backend, opened at first need.
@@ -212,8 +214,10 @@ groat_status groat__spec_params(groat_context *context, const char *text,
                                 const groat__target *target, groat__params *out,
                                 groat_error *error);
 
-/* The identity text of a spec on its target, and its key.  Errors:
- * NO_DEVICE when the target's compiler is not to be had. */
+/* The identity text of a spec on its target, and its key.  It has two halves:
+ * what is wanted, and who makes it.  Without a compiler the second half is that
+ * of the newest entry that store or bundles have of the first.  Errors:
+ * NO_DEVICE when there is neither. */
 groat_status groat__spec_identity(groat_context *context,
                                   const groat__params *params, groat__str *text,
                                   groat__digest *key, groat_error *error);
@@ -245,6 +249,9 @@ groat__bundle *groat__layers_get(groat_context *context,
 /* Whether any has it; nothing is counted. */
 bool groat__layers_have(const groat_context *context, const groat__digest *key,
                         const char *identity);
+/* groat__bundle_newest() of the first that has one. */
+bool groat__layers_newest(const groat_context *context, const char *begin,
+                          groat__str *out);
 /* Adds the bundles' part. */
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
 

@@ -45,12 +45,18 @@ static groat_origin locate(groat_context *context, const groat__digest *key,
                                                       : GROAT_FROM_COMPILER;
 }
 
-static void say_hit(groat_explanation *out)
+/* Whoever made it: without a compiler that may be another than usual. */
+static void say_hit(const char *identity, groat_explanation *out)
 {
-    (void)snprintf(out->text, sizeof(out->text), "it is in %s",
+    static const char lead[] = "\ncompiler ";
+    const char *maker = strstr(identity, lead);
+
+    maker = maker == NULL ? "" : maker + strlen(lead);
+    (void)snprintf(out->text, sizeof(out->text), "it is in %s, made by %.*s",
                    out->origin == GROAT_FROM_MEMORY ? "memory"
                    : out->origin == GROAT_FROM_DISK ? "the store"
-                                                    : "a bundle");
+                                                    : "a bundle",
+                   (int)strcspn(maker, "\n"), maker);
 }
 
 static void say_miss(const groat_context *context, const groat__nearest *n,
@@ -84,7 +90,7 @@ static groat_status look(groat_context *context, const groat__digest *key,
 
     out->origin = locate(context, key, identity);
     if (out->origin != GROAT_FROM_COMPILER) {
-        say_hit(out);
+        say_hit(identity, out);
         return GROAT_OK;
     }
     groat__nearest_start(&n, identity);

@@ -33,6 +33,7 @@ void groat__kernel_free(groat_kernel *kernel)
     free(kernel->entry);
     free(kernel->log);
     free(kernel->identity);
+    free(kernel->maker);
     free(kernel);
 }
 

@@ -12,7 +12,11 @@
 #include "base/error.h"
 #include "core/core.h"
 
-enum { THREADS_MAX = 1024 };
+enum {
+    THREADS_MAX = 1024,
+    /* Of a caller's structure at least: those of version 0.1. */
+    INFO_BYTES = offsetof(groat_kernel_info, maker)
+};
 
 /* A compile that the program is told of once nobody waits for it. */
 typedef struct ended_compile {
@@ -91,7 +95,12 @@ static groat_status begin(journey *j, groat_context *context,
     status = check_shape(j, error);
     if (status != GROAT_OK)
         return status;
-    return groat__spec_identity(context, params, &j->identity, &j->key, error);
+    status =
+        groat__spec_identity(context, params, &j->identity, &j->key, error);
+    if (status == GROAT_OK &&
+        groat__machine_known(context, &params->target) == NULL)
+        (void)atomic_fetch_add(&context->metrics.compilerless, 1);
+    return status;
 }
 
 static void end(journey *j)
@@ -318,6 +327,18 @@ static char *copy(const char *text, bool *failed)
     return own;
 }
 
+/* Who made it, of the second half of the identity; malloc'd. */
+static char *maker_of(const journey *j)
+{
+    static const char lead[] = "\ncompiler ";
+    const char *line = strstr(j->identity.data, lead);
+
+    if (line == NULL)
+        return strdup("");
+    line += strlen(lead);
+    return strndup(line, strcspn(line, "\n"));
+}
+
 static groat_kernel *new_kernel(const journey *j)
 {
     groat_kernel *kernel = calloc(1, sizeof(*kernel));
@@ -336,11 +357,12 @@ static groat_kernel *new_kernel(const journey *j)
     kernel->entry = copy(j->entry.data, &failed);
     kernel->log = copy(j->made.binary.log, &failed);
     kernel->identity = copy(j->identity.data, &failed);
+    kernel->maker = maker_of(j);
     kernel->key = j->key;
     kernel->origin = j->made.origin;
     kernel->compile_ms = j->made.compile_ms;
     kernel->facts = j->made.binary.facts;
-    if (failed || kernel->spec == NULL) {
+    if (failed || kernel->spec == NULL || kernel->maker == NULL) {
         groat__kernel_free(kernel);
         return NULL;
     }
@@ -773,8 +795,10 @@ static void fill_info(groat_kernel_info *info, const groat__shape *shape,
 groat_status groat_kernel_info_get(const groat_kernel *kernel,
                                    groat_kernel_info *info)
 {
-    if (info->size < sizeof(*info))
+    if (info->size < INFO_BYTES)
         return GROAT_INVALID;
+    if (info->size >= sizeof(*info))
+        info->maker = kernel->maker;
     info->spec = kernel->spec;
     info->target = kernel->target;
     info->name = kernel->entry;
@@ -796,6 +820,10 @@ static void fill_build_info(groat_spec *spec, journey *j,
     free(spec->log);
     spec->log = j->made.binary.log;
     j->made.binary.log = NULL;
+    free(spec->maker);
+    spec->maker = maker_of(j);
+    if (info->size >= sizeof(*info))
+        info->maker = spec->maker != NULL ? spec->maker : "";
     info->spec = groat_spec_text(spec);
     info->target = spec->params.target.text;
     info->name = spec->entry.data;
@@ -834,7 +862,7 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
 
     if (groat__is_inherited(spec->context))
         return groat__fail_inherited(error);
-    if (info != NULL && info->size < sizeof(*info))
+    if (info != NULL && info->size < INFO_BYTES)
         return groat__fail(error, GROAT_INVALID,
                            "info.size is %zu; it is sizeof(groat_kernel_info), "
                            "%zu",

@@ -160,6 +160,18 @@ bool groat__layers_have(const groat_context *context, const groat__digest *key,
     return false;
 }
 
+bool groat__layers_newest(const groat_context *context, const char *begin,
+                          groat__str *out)
+{
+    const groat__layers *layers = &context->layers;
+
+    for (size_t i = 0; i < layers->count; i++)
+        if (layers->at[i].bundle != NULL &&
+            groat__bundle_newest(layers->at[i].bundle, begin, out))
+            return true;
+    return false;
+}
+
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat)
 {
     const groat__layers *layers = &context->layers;

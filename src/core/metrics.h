@@ -30,6 +30,7 @@ typedef struct groat__histogram {
 typedef struct groat__metrics {
     groat__histogram stage[GROAT__STAGES];
     atomic_uint_fast64_t compile_failures;
+    atomic_uint_fast64_t compilerless;
 } groat__metrics;
 
 /* One thing that began at start_ns has ended now.  Any thread, no lock. */

@@ -72,6 +72,7 @@ void groat_spec_free(groat_spec *spec)
     groat__str_free(&spec->text);
     groat__str_free(&spec->entry);
     free(spec->log);
+    free(spec->maker);
     free(spec);
 }
 
@@ -174,17 +175,41 @@ groat_status groat_spec_key(groat_spec *spec, char key[33], char **identity,
     return GROAT_OK;
 }
 
+/* What was made elsewhere, or before the compiler went: sanitized kernels are
+ * for those that have compiled them. */
+static bool find_made(groat_context *context, const groat__params *params,
+                      groat__str *text)
+{
+    groat__str wanted = {0};
+    bool found = false;
+
+    groat__key_identity(params, "compiler ", &wanted);
+    if (!wanted.failed && !context->env.sanitize)
+        found = (context->store != NULL &&
+                 groat__store_newest(context->store, wanted.data, text)) ||
+                groat__layers_newest(context, wanted.data, text);
+    groat__str_free(&wanted);
+    return found;
+}
+
 groat_status groat__spec_identity(groat_context *context,
                                   const groat__params *params, groat__str *text,
                                   groat__digest *key, groat_error *error)
 {
+    groat_error own = GROAT_ERROR_INIT;
     const char *compiler = NULL;
     groat_status status =
-        groat__machine_identity(context, &params->target, &compiler, error);
+        groat__machine_identity(context, &params->target, &compiler, &own);
 
+    if (status == GROAT_OK)
+        groat__key_identity(params, compiler, text);
+    else if (status == GROAT_NO_DEVICE && find_made(context, params, text))
+        status = GROAT_OK;
+    else
+        groat__error_copy(error, &own);
+    groat_error_clear(&own);
     if (status != GROAT_OK)
         return status;
-    groat__key_identity(params, compiler, text);
     if (text->failed)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a key");
     *key = groat__key_of(text);

@@ -93,11 +93,11 @@ START_TEST(no_compiler)
         const char *value; /* NULL: unset */
         const char *words;
     } cases[] = {
-        {"GROAT_CXX", "/nonexistent", "GROAT_CXX=/nonexistent"},
+        {"GROAT_CXX", "/dev/null/none", "GROAT_CXX=/dev/null/none"},
         {"GROAT_CXX", "no-such-compiler", "GROAT_CXX=no-such-compiler"},
         {"GROAT_CXX", "/", "/ could not be started: Permission denied"},
         {"GROAT_CXX", "false", "false --version does not run"},
-        {"PATH", "/nonexistent::", "c++, g++, clang++ in PATH"},
+        {"PATH", "/dev/null/none::", "c++, g++, clang++ in PATH"},
         {"PATH", NULL, "c++, g++, clang++ in PATH"},
     };
 
@@ -146,8 +146,8 @@ START_TEST(no_descriptors_for_the_default_target)
 {
     groat_context *context;
 
-    ck_assert_int_eq(setenv("GROAT_CUDA", "/nonexistent", 1), 0);
-    ck_assert_int_eq(setenv("GROAT_HIP", "/nonexistent", 1), 0);
+    ck_assert_int_eq(setenv("GROAT_CUDA", "/dev/null/none", 1), 0);
+    ck_assert_int_eq(setenv("GROAT_HIP", "/dev/null/none", 1), 0);
     context = rig_open(&fix);
     allow_descriptors(false);
     ck_assert_str_eq(groat_default_target(context), "cpu:gfx950");
@@ -223,7 +223,7 @@ START_TEST(the_environment_of_a_compiler)
     context = rig_open(&fix);
     ck_assert_int_eq(setenv("GROAT_TEST_WORD", "late", 1), 0);
     ck_assert_int_eq(setenv("GROAT_TEST_LATER", "late", 1), 0);
-    ck_assert_int_eq(setenv("TMPDIR", "/nonexistent", 1), 0);
+    ck_assert_int_eq(setenv("TMPDIR", "/dev/null/none", 1), 0);
     rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
     groat_close(context);
     ck_assert_int_eq(groat__fs_read(path, 1 << 20, &seen, &bytes, NULL),

@@ -15,8 +15,8 @@ static void setup(void)
     rig_make(&fix);
     rig_write_adder(&fix);
     /* Nothing here is about a device of the machine. */
-    (void)setenv("GROAT_CUDA", "/nonexistent", 1);
-    (void)setenv("GROAT_HIP", "/nonexistent", 1);
+    (void)setenv("GROAT_CUDA", "/dev/null/none", 1);
+    (void)setenv("GROAT_HIP", "/dev/null/none", 1);
 }
 
 static void teardown(void)
@@ -590,9 +590,10 @@ START_TEST(family_paths)
                    fix.families);
     ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
              &fix.error, "family 'adder' is there already");
-    options.family_path = "/nonexistent/families";
+    options.family_path = "/dev/null/none/families";
     ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "/nonexistent/families cannot be read: No such file");
+             &fix.error,
+             "/dev/null/none/families cannot be read: No such file");
     ck_assert_ptr_null(context);
     /* "." is the family's folder by another name. */
     (void)snprintf(path, sizeof(path), "%s/adder", fix.families);

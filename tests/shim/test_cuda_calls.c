@@ -347,7 +347,7 @@ END_TEST
 
 START_TEST(wrong_libraries)
 {
-    static const char *const paths[] = {"/etc/passwd", "/nonexistent/x.so",
+    static const char *const paths[] = {"/etc/passwd", "/dev/null/none/x.so",
                                         "/"};
     shim_rig rig = rig_open();
     groat_error error = GROAT_ERROR_INIT;

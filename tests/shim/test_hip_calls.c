@@ -226,15 +226,15 @@ START_TEST(missing_library_is_named)
 {
     bench b = usual_bench();
 
-    b.env.hip = "/nonexistent/libamdhip64.so";
+    b.env.hip = "/dev/null/none/libamdhip64.so";
     ck_assert_int_eq(run_device(&b), GROAT_NO_DEVICE);
-    ck_assert_ptr_nonnull(strstr(b.error.text, "GROAT_HIP=/nonexistent/"));
-    b.env.comgr = "/nonexistent/libamd_comgr.so";
+    ck_assert_ptr_nonnull(strstr(b.error.text, "GROAT_HIP=/dev/null/none/"));
+    b.env.comgr = "/dev/null/none/libamd_comgr.so";
     ck_assert_int_eq(run_compiler(&b, source), GROAT_NO_DEVICE);
-    ck_assert_ptr_nonnull(strstr(b.error.text, "GROAT_COMGR=/nonexistent/"));
-    b.env.hiprtc = "/nonexistent/libhiprtc.so";
+    ck_assert_ptr_nonnull(strstr(b.error.text, "GROAT_COMGR=/dev/null/none/"));
+    b.env.hiprtc = "/dev/null/none/libhiprtc.so";
     ck_assert_int_eq(run_compiler(&b, source), GROAT_NO_DEVICE);
-    ck_assert_ptr_nonnull(strstr(b.error.text, "GROAT_HIPRTC=/nonexistent/"));
+    ck_assert_ptr_nonnull(strstr(b.error.text, "GROAT_HIPRTC=/dev/null/none/"));
     groat_error_clear(&b.error);
 }
 END_TEST
@@ -308,21 +308,21 @@ START_TEST(doctor_tells_why_not)
     static const char *const no_devices[] = {
         "libamd_comgr\t0\tcannot open GROAT_COMGR=",
         "hip devices\t0\tthere is no hip device: hipInit said 100", NULL};
-    static const char *const broken[] = {"hiprtc TMPDIR\t0\t/nonexistent",
+    static const char *const broken[] = {"hiprtc TMPDIR\t0\t/dev/null/none",
                                          "hip devices\t0\thipInit said 3",
                                          NULL};
     bench b = usual_bench();
 
-    b.env.tmpdir = "/nonexistent";
+    b.env.tmpdir = "/dev/null/none";
     b.hip->init = 3;
     check_doctors(&b, NULL, NULL, broken);
-    b.env.comgr = "/nonexistent/c";
+    b.env.comgr = "/dev/null/none/c";
     b.hip->init = 100;
     check_doctors(&b, NULL, NULL, no_devices);
     b.env.hiprtc = shim("GROAT_TEST_HIPRTC_LACKS_SHIM");
     b.env.hip = shim("GROAT_TEST_HIP_LACKS_SHIM");
     check_doctors(&b, NULL, NULL, lacking);
-    b.env.hiprtc = b.env.hip = "/nonexistent/h";
+    b.env.hiprtc = b.env.hip = "/dev/null/none/h";
     check_doctors(&b, NULL, NULL, no_files);
 }
 END_TEST

@@ -215,7 +215,7 @@ START_TEST(newer_arch_becomes_ptx)
     free(who);
     COMPILER->close(state);
 
-    rig.env.cuda = "/nonexistent/libcuda.so.1";
+    rig.env.cuda = "/dev/null/none/libcuda.so.1";
     state = open_state(&rig.env);
     who = identity(state, &sm_120a);
     ck_assert_ptr_nonnull(strstr(who, "form ptx driver 0\n"));
@@ -410,8 +410,8 @@ END_TEST
 
 START_TEST(wrong_libraries)
 {
-    static const char *const paths[] = {"/etc/passwd", "/nonexistent/x.so", "/",
-                                        ""};
+    static const char *const paths[] = {"/etc/passwd", "/dev/null/none/x.so",
+                                        "/", ""};
     shim_rig rig = rig_open();
     groat_error error = GROAT_ERROR_INIT;
     groat__str out = {0};

@@ -244,7 +244,7 @@ START_TEST(bad_temporary_folder_is_named)
     groat_status status;
     char *before = env.tmpdir != NULL ? strdup(env.tmpdir) : NULL;
 
-    env.tmpdir = "/nonexistent/groat";
+    env.tmpdir = "/dev/null/none/groat";
     ck_assert_int_eq(setenv("TMPDIR", env.tmpdir, 1), 0);
     ck_assert_int_eq(setenv("AMD_COMGR_CACHE", "0", 1), 0);
     ck_assert_int_eq(rtc->open(&env, &state, &error), GROAT_OK);

@@ -10,7 +10,7 @@
 #include "kernels-src/common/cpu_tensor_map.h"
 
 /* There is no such driver: an answer other than NO_DEVICE needed none. */
-static const char no_driver[] = "/nonexistent/libcuda.so.1";
+static const char no_driver[] = "/dev/null/none/libcuda.so.1";
 
 static groat_context *context;
 
