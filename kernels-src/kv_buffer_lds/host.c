@@ -7,5 +7,5 @@
 
 const groat_driver groat_driver_kv_buffer_lds = {
     "kv_buffer_lds", groat__kv_arguments, groat__kv_plan,  groat__kv_fill,
-    groat__kv_bind,  groat__kv_expect,    groat__kv_bound,
+    groat__kv_bind,  groat__kv_expect,    groat__kv_bound, NULL,
 };

@@ -426,5 +426,5 @@ static bool bound(const groat_spec *spec, const groat_plan *p,
 }
 
 const groat_driver groat_driver_kv_buffer_pipelined = {
-    "kv_buffer_pipelined", arguments, plan, fill, bind, expect, bound,
+    "kv_buffer_pipelined", arguments, plan, fill, bind, expect, bound, NULL,
 };

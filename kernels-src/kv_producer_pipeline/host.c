@@ -496,6 +496,48 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
     return groat__walk_expect(&c, p, data, error);
 }
 
+static groat_status check_weights(const groat__walk_scene *c,
+                                  const uint16_t *weights, groat_error *error)
+{
+    const int64_t *v = c->v;
+    int64_t pitch = tiles_of(&c->s, v[NUM_KEYS]) * c->s.BN;
+    int64_t rows = query_heads(v) * v[QUERY_COUNT];
+
+    for (int64_t r = 0; r < v[SEQUENCES] * rows; r++)
+        for (int64_t k = c->lengths[r / rows]; k < pitch; k++)
+            if (weights[r * pitch + k] != 0)
+                return groat__host_refuse(
+                    error, FAMILY, "a weight of no key", weights[r * pitch + k],
+                    "row %lld key %lld must be 0", (long long)r, (long long)k);
+    return GROAT_OK;
+}
+
+/* Lengths of at most num_keys, blocks that there are, weights of keys. */
+static groat_status check_inputs(const groat_spec *spec, const groat_plan *p,
+                                 const void *const *inputs, groat_error *error)
+{
+    groat__walk_scene c = scene_of(spec, p, inputs);
+    int64_t pitch = pitch_of(&c.s, c.v);
+
+    for (int64_t q = 0; q < c.v[SEQUENCES]; q++) {
+        if (c.lengths[q] > c.v[NUM_KEYS])
+            return groat__host_refuse(error, FAMILY, "a length", c.lengths[q],
+                                      "--num-keys is %lld",
+                                      (long long)c.v[NUM_KEYS]);
+        for (int64_t i = 0;
+             c.s.page_size > 0 && i * c.s.page_size < (int64_t)c.lengths[q];
+             i++)
+            if (c.table[q * pitch + i] >= blocks_of(&c.s, c.v))
+                return groat__host_refuse(
+                    error, FAMILY, "a block of the page table",
+                    c.table[q * pitch + i], "the cache has %lld",
+                    (long long)blocks_of(&c.s, c.v));
+    }
+    return c.weights == NULL
+               ? GROAT_OK
+               : check_weights(&c, (const uint16_t *)c.weights, error);
+}
+
 const groat_driver groat_driver_kv_producer_pipeline = {
-    FAMILY, arguments, plan, fill, bind, expect, NULL,
+    FAMILY, arguments, plan, fill, bind, expect, NULL, check_inputs,
 };

@@ -814,6 +814,36 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
     return GROAT_OK;
 }
 
+/* Lengths are those that were planned for, blocks are there. */
+static groat_status check_inputs(const groat_spec *spec, const groat_plan *p,
+                                 const void *const *inputs, groat_error *error)
+{
+    const uint32_t *lengths = inputs[LENGTHS];
+    const uint32_t *table = inputs[TABLE];
+    groat_status status;
+    world w;
+
+    status = look(spec, p->values, &w, error);
+    for (int64_t b = 0; b < w.v[BATCH] && status == GROAT_OK; b++) {
+        int64_t length = groat__cache_length(&w.cache, b);
+
+        if (lengths[b] != length)
+            return groat__host_refuse(error, "paged_row_indices", "a length",
+                                      lengths[b],
+                                      "sequence %lld has %lld keys here",
+                                      (long long)b, (long long)length);
+        for (int64_t k = 0; w.cache.from == GROAT__CACHE_PAGED && k < length;
+             k += w.cache.page)
+            if (table[b * w.cache.pitch + k / w.cache.page] >= w.cache.blocks)
+                return groat__host_refuse(
+                    error, "paged_row_indices", "a block of the page table",
+                    table[b * w.cache.pitch + k / w.cache.page],
+                    "the cache has %lld", (long long)w.cache.blocks);
+    }
+    return status;
+}
+
 const groat_driver groat_driver_paged_row_indices = {
     "paged_row_indices", arguments, plan, fill, bind, expect, NULL,
+    check_inputs,
 };

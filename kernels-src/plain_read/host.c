@@ -104,5 +104,5 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
 }
 
 const groat_driver groat_driver_plain_read = {
-    "plain_read", arguments, plan, fill, bind, expect, NULL,
+    "plain_read", arguments, plan, fill, bind, expect, NULL, NULL,
 };

@@ -532,5 +532,5 @@ static bool bound(const groat_spec *spec, const groat_plan *p,
 }
 
 const groat_driver groat_driver_subtile_loader = {
-    "subtile_loader", arguments, plan, fill, bind, expect, bound,
+    "subtile_loader", arguments, plan, fill, bind, expect, bound, NULL,
 };

@@ -531,5 +531,5 @@ static bool bound(const groat_spec *spec, const groat_plan *p,
 }
 
 const groat_driver groat_driver_subtile_loader_st_8x32 = {
-    "subtile_loader_st_8x32", arguments, plan, fill, bind, expect, bound,
+    "subtile_loader_st_8x32", arguments, plan, fill, bind, expect, bound, NULL,
 };

@@ -298,5 +298,5 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
 }
 
 const groat_driver groat_driver_tile_loader_lds = {
-    "tile_loader_lds", arguments, plan, fill, bind, expect, NULL,
+    "tile_loader_lds", arguments, plan, fill, bind, expect, NULL, NULL,
 };

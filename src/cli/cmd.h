@@ -57,7 +57,7 @@ typedef struct groat__values {
     bool identity;
     const char *target;  /* where one is wanted; NULL: the library's default */
     groat__list targets; /* of build and cache export                        */
-    const char *input;
+    groat__list inputs;
     const char *output;
     const char *picture;
     const char *report;

@@ -187,7 +187,7 @@ int groat__cmd_run(groat__cli *cli)
     groat__trial *trials;
     int code;
 
-    if (cli->word_count > 1 && (cli->values.input || cli->values.output))
+    if (cli->word_count > 1 && (cli->values.inputs.count || cli->values.output))
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "--input and --output go with one SPEC, there "
                                  "are %zu",

@@ -60,6 +60,11 @@
              "use bundles whoever has made them")
 #define ROW_TRUST                                                              \
     TEXT("trust", "FILE", trust, "public keys whose bundles are used")
+#define ROW_INPUT                                                              \
+    {                                                                          \
+        "input", "[NAME=]FILE", GROAT__OPTION_LIST, AT(inputs), 0, 0,          \
+            "raw bytes of an input buffer (the first); may be repeated"        \
+    }
 #define ROW_DEVICE                                                             \
     COUNT("device", device, 0, 1023, "ordinal of the GPU, from 0")
 #define ROW_SEED                                                               \
@@ -78,7 +83,7 @@ static const groat__option run_options[] = {
     ROW_TARGET,
     ROW_JSON,
     ROW_SEED,
-    TEXT("input", "FILE", input, "raw bytes of the first input buffer"),
+    ROW_INPUT,
     TEXT("output", "FILE", output, "write the first output buffer there"),
     ROW_REPEAT,
     FLAG("time", time, "time by device events even with one launch"),
@@ -100,7 +105,7 @@ static const groat__option draw_options[] = {
     ROW_TARGET,
     ROW_JSON,
     ROW_SEED,
-    TEXT("input", "FILE", input, "raw bytes of the first input buffer"),
+    ROW_INPUT,
     ROW_CACHE_DIR,
     ROW_SHARE_GROUP,
     ROW_NO_CACHE,

@@ -80,6 +80,12 @@ typedef struct groat_driver {
      * one, and returns true; false means that this buffer must be equal. */
     bool (*bound)(const groat_spec *spec, const groat_plan *plan,
                   const void *const *inputs, size_t index, float *allowed);
+
+    /* NULL where an input may be any bytes.  Else looks at inputs that came
+     * from files, before anything is computed from them: what is an index must
+     * lie inside.  Errors: INVALID. */
+    groat_status (*check)(const groat_spec *spec, const groat_plan *plan,
+                          const void *const *inputs, groat_error *error);
 } groat_driver;
 
 /* NULL when the family has none: it can be built, not run. */

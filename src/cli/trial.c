@@ -77,25 +77,58 @@ static groat_status set_argument(const groat_driver *driver,
         driver->family, said->name, driver->family);
 }
 
-/* The first input or output buffer, or NULL. */
-static const groat_buffer *first_buffer(const groat_plan *plan, bool output)
+/* The first output buffer, or NULL. */
+static const groat_buffer *first_output(const groat_plan *plan)
 {
     for (size_t i = 0; i < plan->buffer_count; i++)
-        if (plan->buffers[i].output == output)
+        if (plan->buffers[i].output)
             return &plan->buffers[i];
     return NULL;
 }
 
-static groat_status check_input(const char *path, const groat_plan *plan,
+static void list_inputs(const groat_plan *plan, groat__text *out)
+{
+    for (size_t i = 0; i < plan->buffer_count; i++)
+        if (!plan->buffers[i].output)
+            groat__text_addf(out, "%s%s", out->len ? ", " : "",
+                             plan->buffers[i].name);
+}
+
+/* The buffer of "NAME=FILE", or of "FILE", which is the first, and the path. */
+static groat_status find_input(const char *word, const groat_plan *plan,
+                               size_t *index, const char **path,
+                               groat_error *error)
+{
+    const char *equals = strchr(word, '=');
+    size_t len = equals ? (size_t)(equals - word) : 0;
+    groat__text names = {0};
+    groat_status status;
+
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const groat_buffer *buffer = &plan->buffers[i];
+        bool named = equals && strlen(buffer->name) == len &&
+                     strncmp(buffer->name, word, len) == 0;
+
+        if (buffer->output || (equals && !named))
+            continue;
+        *index = i;
+        *path = equals ? equals + 1 : word;
+        return GROAT_OK;
+    }
+    list_inputs(plan, &names);
+    status = groat__cli_error(error, GROAT_INVALID,
+                              "--input %s: the family has no such input "
+                              "buffer; it has %s",
+                              word, names.len ? names.data : "none");
+    groat__text_free(&names);
+    return status;
+}
+
+static groat_status check_input(const char *path, const groat_buffer *buffer,
                                 groat_error *error)
 {
-    const groat_buffer *buffer = first_buffer(plan, false);
     struct stat facts;
 
-    if (!buffer)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "--input %s: the family has no input buffer",
-                                path);
     if (stat(path, &facts) || access(path, R_OK))
         return groat__cli_error(error, GROAT_IO, "--input %s: %s", path,
                                 strerror(errno));
@@ -110,17 +143,38 @@ static groat_status check_input(const char *path, const groat_plan *plan,
     return GROAT_OK;
 }
 
+static groat_status take_inputs(const groat__list *words, groat__trial *trial,
+                                groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < words->count && !status; i++) {
+        const char *path = NULL;
+        size_t at = 0;
+
+        status = find_input(words->item[i], &trial->plan, &at, &path, error);
+        if (!status && trial->inputs[at])
+            status = groat__cli_error(error, GROAT_INVALID,
+                                      "--input is given twice for buffer %s",
+                                      trial->plan.buffers[at].name);
+        if (!status)
+            status = check_input(path, &trial->plan.buffers[at], error);
+        if (!status)
+            trial->inputs[at] = path;
+    }
+    return status;
+}
+
 /* What can be wrong with the files is told before anything is compiled. */
 static groat_status check_files(const groat__values *options,
                                 groat__trial *trial, groat_error *error)
 {
     groat_status status = GROAT_OK;
 
-    if (options->input)
-        status = check_input(options->input, &trial->plan, error);
+    status = take_inputs(&options->inputs, trial, error);
     if (status || !options->output)
         return status;
-    if (!first_buffer(&trial->plan, true))
+    if (!first_output(&trial->plan))
         return groat__cli_error(error, GROAT_INVALID,
                                 "--output %s: the family has no output buffer",
                                 options->output);
@@ -141,7 +195,7 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
         memcpy(family, text, len);
     trial->driver = groat_driver_find(family);
     if (!trial->driver &&
-        (options->arg_count || options->input || options->output))
+        (options->arg_count || options->inputs.count || options->output))
         return groat__cli_error(
             error, GROAT_INVALID,
             "family %s has no driver here: it is built and loaded, "
@@ -224,33 +278,65 @@ static groat_status read_input(const char *path, void *data, size_t bytes,
     return status;
 }
 
-/* Fills the host copies, and puts them on the device. */
-static groat_status place(groat__cli *cli, groat__trial *trial, buffers *at,
-                          groat_error *error)
+static groat_status fill_one(const groat__cli *cli, const groat__trial *trial,
+                             size_t index, void *data, groat_error *error)
 {
-    const char *target = groat_spec_target(trial->spec);
-    const char *path = cli->values.input;
+    const groat_buffer *buffer = &trial->plan.buffers[index];
+    const char *path = trial->inputs[index];
+
+    if (path)
+        return read_input(path, data, buffer->bytes, buffer->name, error);
+    if (buffer->output)
+        memset(data, GROAT__POISON, buffer->bytes);
+    else
+        trial->driver->fill(trial->spec, &trial->plan, index, cli->values.seed,
+                            data);
+    return GROAT_OK;
+}
+
+/* NULL in the place of an output. */
+static void name_inputs(const groat__trial *trial, const buffers *at,
+                        const void *inputs[GROAT_PLAN_BUFFERS])
+{
+    for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++)
+        inputs[i] =
+            i < trial->plan.buffer_count && !trial->plan.buffers[i].output
+                ? at->host[i]
+                : NULL;
+}
+
+/* Fills the host copies; what files say is looked at by the family. */
+static groat_status fill_all(const groat__cli *cli, const groat__trial *trial,
+                             buffers *at, groat_error *error)
+{
+    const void *inputs[GROAT_PLAN_BUFFERS];
     groat_status status = GROAT_OK;
 
     for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
         const groat_buffer *buffer = &trial->plan.buffers[i];
 
         at->host[i] = take(buffer->bytes, buffer->name, error);
-        if (!at->host[i])
-            return GROAT_NO_MEMORY;
-        if (buffer->output)
-            memset(at->host[i], GROAT__POISON, buffer->bytes);
-        else if (path)
-            status = read_input(path, at->host[i], buffer->bytes, buffer->name,
-                                error);
-        else
-            trial->driver->fill(trial->spec, &trial->plan, i, cli->values.seed,
-                                at->host[i]);
-        if (!buffer->output)
-            path = NULL;
-        if (!status)
-            status = groat_memory_alloc(cli->context, target, buffer->bytes,
-                                        &at->address[i], error);
+        status = at->host[i] ? fill_one(cli, trial, i, at->host[i], error)
+                             : GROAT_NO_MEMORY;
+    }
+    if (status || !cli->values.inputs.count || !trial->driver->check)
+        return status;
+    name_inputs(trial, at, inputs);
+    return trial->driver->check(trial->spec, &trial->plan, inputs, error);
+}
+
+/* Fills the host copies, and puts them on the device. */
+static groat_status place(groat__cli *cli, groat__trial *trial, buffers *at,
+                          groat_error *error)
+{
+    const char *target = groat_spec_target(trial->spec);
+    groat_status status = fill_all(cli, trial, at, error);
+
+    for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
+        const groat_buffer *buffer = &trial->plan.buffers[i];
+
+        status = groat_memory_alloc(cli->context, target, buffer->bytes,
+                                    &at->address[i], error);
         if (status)
             return status;
         at->placed[i] = true;
@@ -329,12 +415,11 @@ out:
 static groat_status judge(groat__cli *cli, groat__trial *trial, buffers *at,
                           groat_error *error)
 {
-    const groat_buffer *first = first_buffer(&trial->plan, true);
-    const void *inputs[GROAT_PLAN_BUFFERS] = {NULL};
+    const groat_buffer *first = first_output(&trial->plan);
+    const void *inputs[GROAT_PLAN_BUFFERS];
     groat_status status = GROAT_OK;
 
-    for (size_t i = 0; i < trial->plan.buffer_count; i++)
-        inputs[i] = trial->plan.buffers[i].output ? NULL : at->host[i];
+    name_inputs(trial, at, inputs);
     for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
         const groat_buffer *buffer = &trial->plan.buffers[i];
 

@@ -26,7 +26,8 @@ typedef struct groat__trial {
     groat_origin origin;
     const groat_driver *driver; /* NULL: the family has none              */
     groat_plan plan;
-    uint64_t address[GROAT_PLAN_BUFFERS]; /* of the last launch's buffers */
+    const char *inputs[GROAT_PLAN_BUFFERS]; /* files of --input, or NULL  */
+    uint64_t address[GROAT_PLAN_BUFFERS];   /* of the last launch's buffers */
     const groat__banks *banks; /* to be told; NULL: nobody counted        */
     groat__output output; /* of --output, open from the plan on           */
     double get_ms;        /* the whole of groat_kernel_get                   */

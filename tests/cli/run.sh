@@ -196,4 +196,41 @@ else
     [ $code -eq 3 ] && pass "no compiler" ||
         fail "no compiler" "exit code $code"
 fi
+# ---- every input has a file of its own
+sm="--target cpu:sm_90a"
+cat >"$work/table.py" <<'END'
+import struct, sys
+count, last = int(sys.argv[1]), int(sys.argv[2])
+sys.stdout.buffer.write(struct.pack("<%dI" % count, *([last] * count)))
+END
+if command -v python3 >/dev/null 2>&1; then
+    expect "an input that is not there" 2 run paged_row_indices $sm \
+        --input none="$work/zeros"
+    says "the inputs are named" "it has cache, page_table, lengths"
+    expect "an input of the wrong size" 2 run paged_row_indices $sm \
+        --input page_table="$work/short"
+    says "the buffer is named" "buffer page_table has"
+    bytes=$(sed -n 's/.*buffer page_table has \([0-9]*\) bytes.*/\1/p' "$err")
+    python3 "$work/table.py" $((bytes / 4)) 1 >"$work/ones"
+    python3 "$work/table.py" $((bytes / 4)) 1000000 >"$work/outside"
+    expect "a page table of one's own" 0 run paged_row_indices $sm --seed 3 \
+        --input page_table="$work/ones"
+    answers "is used" "verified  yes"
+    expect "one that names no block" 2 run paged_row_indices $sm \
+        --input page_table="$work/outside"
+    says "the block is named" "a block of the page table is 1000000"
+    expect "one that is given twice" 2 run paged_row_indices $sm \
+        --input page_table="$work/ones" --input page_table="$work/ones"
+    says "the buffer is named" "given twice for buffer page_table"
+    python3 "$work/table.py" 2 7 >"$work/lengths"
+    expect "other lengths" 2 run paged_row_indices $sm \
+        --input lengths="$work/lengths"
+    says "the length is named" "a length is 7"
+    python3 "$work/table.py" 2 1000000 >"$work/lengths"
+    expect "lengths beyond the keys" 2 run kv_producer_pipeline $sm \
+        --input lengths="$work/lengths"
+    says "the bound is named" "a length is 1000000; --num-keys is"
+else
+    skip "inputs: no python3"
+fi
 finish
