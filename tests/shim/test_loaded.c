@@ -212,6 +212,9 @@ START_TEST(slots_pin)
     check_bound(context, 1);
     groat_slot_free(slot);
     (void)pass(context, 2, GROAT_FROM_DISK);
+    /* The thread that has made it may be about to let go of it. */
+    for (int i = 0; i < 20000 && groat_kernel_lookup_spec(spec); i++)
+        (void)usleep(1000);
     ck_assert(!groat_kernel_lookup_spec(spec) && is_there(context, 2));
     groat_spec_free(spec);
     groat_close(context);

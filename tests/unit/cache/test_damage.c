@@ -489,7 +489,7 @@ END_TEST
  * or the next one. */
 static void find_damage(groat__store *store)
 {
-    (void)pthread_mutex_lock(&store->mutex);
+    groat__store_enter(store);
     ck_assert(groat__connection_fault(store, SQLITE_CORRUPT, "a test"));
     groat__store_leave(store);
 }
@@ -573,7 +573,7 @@ START_TEST(test_no_locks_to_be_had)
     groat_cache_stat stat;
 
     fill_small(store);
-    (void)pthread_mutex_lock(&store->mutex);
+    groat__store_enter(store);
     ck_assert(!groat__connection_fault(store, SQLITE_PROTOCOL, "a test"));
     groat__store_leave(store);
     ck_assert_ptr_null(store->db);
