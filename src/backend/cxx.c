@@ -130,7 +130,7 @@ static _Noreturn void become(const cxx *c, const char *const *argv,
 
     for (int i = 1; i < NSIG; i++)
         if (sigaction(i, NULL, &action) == 0 &&
-            (action.sa_handler != SIG_IGN || i == SIGCHLD)) {
+            (action.sa_handler != SIG_IGN || i == SIGCHLD || i == SIGTERM)) {
             memset(&action, 0, sizeof(action));
             action.sa_handler = SIG_DFL;
             (void)sigaction(i, &action, NULL);
@@ -151,14 +151,17 @@ static pid_t start(const cxx *c, const char *const *argv, const files *f)
 {
     pid_t parent = getpid();
     sigset_t before;
+    sigset_t its;
     sigset_t all;
     pid_t pid;
 
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    its = before;
+    (void)sigdelset(&its, SIGTERM); /* or it would not end with this thread */
     pid = vfork();
     if (pid == 0)
-        become(c, argv, f, parent, &before);
+        become(c, argv, f, parent, &its);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return pid;
 }
