@@ -224,6 +224,10 @@ expect "--only-target of none" 2 prewarm "$work/two.jsonl" --target cpu:gfx90a \
 says "it is named" "hip:gfx950"
 
 # ---- whoever ends it, its processes and their compilers end with it
+children_of() {
+    cat /proc/[0-9]*/stat 2>/dev/null |
+        sed -n "s/^\([0-9]*\) (.*) [A-Z] $1 .*/\1/p"
+}
 echo 'echo $$ >>"'$work/pids'"; exec sleep 600' >"$work/deed"
 for signal in TERM INT KILL; do
     rm -f "$work/pids"
@@ -236,7 +240,7 @@ for signal in TERM INT KILL; do
         sleep 0.1
         waited=$((waited + 1))
     done
-    workers=$(pgrep -P $! | tr '\n' ' ')
+    workers=$(children_of $! | tr '\n' ' ')
     kill -$signal $!
     wait $! 2>/dev/null
     waited=0

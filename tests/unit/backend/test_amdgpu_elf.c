@@ -98,6 +98,36 @@ START_TEST(strangers_are_refused)
 }
 END_TEST
 
+/* A note of another owner, length of its name, or type, is passed by. */
+START_TEST(other_notes_are_passed)
+{
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    size_t bytes = make(data, &usual);
+    const unsigned char *name = memmem(data, bytes, "AMDGPU", 7);
+    groat__amdgpu_kernel kernel;
+    size_t at;
+
+    ck_assert_ptr_nonnull(name);
+    at = (size_t)(name - data);
+    for (int i = 0; i < 3; i++) {
+        /* The owner's last letter; its length, 8 with the padding; the type. */
+        const size_t places[] = {at + 5, at - sizeof(Elf64_Nhdr), at - 4};
+        const unsigned char values[] = {'V', 8, 31};
+        unsigned char copy[AMDGPU_OBJECT_ROOM];
+
+        memcpy(copy, data, sizeof(copy));
+        ck_assert_uint_ne(copy[places[i]], values[i]);
+        copy[places[i]] = values[i];
+        ck_assert_int_eq(
+            groat__amdgpu_elf_kernel(copy, bytes, "copy_tile_f16", &kernel),
+            GROAT__AMDGPU_NO_NOTES);
+    }
+    ck_assert_int_eq(
+        groat__amdgpu_elf_kernel(data, bytes, "copy_tile_f16", &kernel),
+        GROAT__AMDGPU_FOUND);
+}
+END_TEST
+
 START_TEST(offsets_cannot_wrap)
 {
     static const uint64_t far[] = {UINT64_MAX, UINT64_MAX - 63, 1ull << 63,
@@ -183,6 +213,7 @@ static Suite *amdgpu_elf_suite(void)
     tcase_add_test(tcase, other_kernels_are_not_taken_for_it);
     tcase_add_test(tcase, long_names_are_found);
     tcase_add_test(tcase, strangers_are_refused);
+    tcase_add_test(tcase, other_notes_are_passed);
     tcase_add_test(tcase, offsets_cannot_wrap);
     tcase_add_test(tcase, every_truncation_is_survived);
     tcase_add_test(tcase, every_flip_is_survived);
