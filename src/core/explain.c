@@ -48,15 +48,14 @@ static groat_origin locate(groat_context *context, const groat__digest *key,
 /* Whoever made it: without a compiler that may be another than usual. */
 static void say_hit(const char *identity, groat_explanation *out)
 {
-    static const char lead[] = "\ncompiler ";
-    const char *maker = strstr(identity, lead);
+    size_t len;
+    const char *maker = groat__key_maker(identity, &len);
 
-    maker = maker == NULL ? "" : maker + strlen(lead);
     (void)snprintf(out->text, sizeof(out->text), "it is in %s, made by %.*s",
                    out->origin == GROAT_FROM_MEMORY ? "memory"
                    : out->origin == GROAT_FROM_DISK ? "the store"
                                                     : "a bundle",
-                   (int)strcspn(maker, "\n"), maker);
+                   (int)len, maker);
 }
 
 static void say_miss(const groat_context *context, const groat__nearest *n,

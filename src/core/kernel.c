@@ -330,13 +330,10 @@ static char *copy(const char *text, bool *failed)
 /* Who made it, of the second half of the identity; malloc'd. */
 static char *maker_of(const journey *j)
 {
-    static const char lead[] = "\ncompiler ";
-    const char *line = strstr(j->identity.data, lead);
+    size_t len;
+    const char *maker = groat__key_maker(j->identity.data, &len);
 
-    if (line == NULL)
-        return strdup("");
-    line += strlen(lead);
-    return strndup(line, strcspn(line, "\n"));
+    return strndup(maker, len);
 }
 
 static groat_kernel *new_kernel(const journey *j)

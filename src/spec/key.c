@@ -112,6 +112,16 @@ bool groat__key_read(const char *identity, groat__str *spec, groat__str *target)
     return !spec->failed && !target->failed;
 }
 
+const char *groat__key_maker(const char *identity, size_t *len)
+{
+    static const char lead[] = "\ncompiler ";
+    const char *line = strstr(identity, lead);
+
+    line = line == NULL ? "" : line + strlen(lead);
+    *len = strcspn(line, "\n");
+    return line;
+}
+
 groat__digest groat__key_of(const groat__str *identity)
 {
     return groat__hash128(identity->data, identity->len);

@@ -19,6 +19,10 @@ void groat__key_identity(const groat__params *params, const char *compiler,
 bool groat__key_read(const char *identity, groat__str *spec,
                      groat__str *target);
 
+/* The compiler that an identity names, as in "nvrtc 13.0 build ..."; its *len
+ * bytes are followed by more.  "" when it names none. */
+const char *groat__key_maker(const char *identity, size_t *len);
+
 /* The key: XXH3-128 of the identity text. */
 groat__digest groat__key_of(const groat__str *identity);
 

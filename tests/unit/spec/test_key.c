@@ -292,7 +292,9 @@ START_TEST(test_identities_are_read)
     for (size_t i = 0; i < count; i++) {
         groat__target on = target_of(i % 2 == 0 ? "cpu:gfx950" : "cuda:sm_90a");
         groat__params params;
+        const char *maker;
         char *identity;
+        size_t len;
         groat__str want = {0};
         groat__str spec = {0};
         groat__str target = {0};
@@ -304,6 +306,10 @@ START_TEST(test_identities_are_read)
         ck_assert(groat__key_read(identity, &spec, &target));
         ck_assert_str_eq(spec.data, want.data);
         ck_assert_str_eq(target.data, params.target.text);
+        maker = groat__key_maker(identity, &len);
+        ck_assert_uint_eq(len, strlen("hiprtc 7.0.2 build 3f9a"));
+        ck_assert_int_eq(strncmp(maker, "hiprtc 7.0.2 build 3f9a\n", len + 1),
+                         0);
         groat__str_free(&want);
         groat__str_free(&spec);
         groat__str_free(&target);
@@ -315,6 +321,7 @@ START_TEST(test_identities_are_read)
         groat__str target = {0};
 
         ck_assert(!groat__key_read(bad[i], &spec, &target));
+        ck_assert_str_eq(groat__key_maker(bad[i], &(size_t){1}), "");
         groat__str_free(&spec);
         groat__str_free(&target);
     }
