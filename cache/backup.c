@@ -44,8 +44,8 @@ static int copy_pages(groat__store *store, const char *path)
 
 static groat_status fail_file(const char *path, groat_error *error)
 {
-    return groat__fail(error, GROAT_IO, "cannot write backup %s: %s", path,
-                       strerror(errno));
+    return groat__fail(error, errno == ENOMEM ? GROAT_NO_MEMORY : GROAT_IO,
+                       "cannot write backup %s: %s", path, strerror(errno));
 }
 
 static groat_status copy_to(groat__store *store, const char *temp,
@@ -91,10 +91,7 @@ groat_status groat__store_backup(groat__store *store, const char *path,
         return groat__fail(error, GROAT_IO,
                            "%s is there already; a backup replaces nothing",
                            path);
-    groat__str_addf(&temp, "%s.XXXXXX", path);
-    if (temp.failed)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a path");
-    fd = mkostemp(temp.data, O_CLOEXEC);
+    fd = groat__fs_beside(path, &temp);
     if (fd < 0) {
         status = fail_file(path, error);
     } else {

@@ -141,8 +141,8 @@ static groat_status fail_write(const writer *w, int rc, groat_error *error)
 
 static groat_status fail_file(const writer *w, groat_error *error)
 {
-    return groat__fail(error, GROAT_IO, "cannot write bundle %s: %s", w->path,
-                       strerror(errno));
+    return groat__fail(error, errno == ENOMEM ? GROAT_NO_MEMORY : GROAT_IO,
+                       "cannot write bundle %s: %s", w->path, strerror(errno));
 }
 
 /* A bundle takes the place of a file, and of none that is a store: programs
@@ -174,32 +174,16 @@ static groat_status check_place(const char *path, groat_error *error)
                  : GROAT_OK;
 }
 
-/* Makes the file; its name stays empty where that fails. */
-static groat_status make_file(writer *w, groat_error *error)
-{
-    int fd;
-
-    groat__str_addf(&w->temp, "%s.XXXXXX", w->path);
-    if (w->temp.failed)
-        return fail_write(w, SQLITE_NOMEM, error);
-    fd = mkostemp(w->temp.data, O_CLOEXEC);
-    if (fd < 0) {
-        groat__str_clear(&w->temp);
-        return fail_file(w, error);
-    }
-    (void)close(fd);
-    return GROAT_OK;
-}
-
 static groat_status writer_open(writer *w, groat_error *error)
 {
-    groat_status status = make_file(w, error);
+    int fd = groat__fs_beside(w->path, &w->temp);
     groat__str steps = {0};
     groat__str uri = {0};
     int rc = SQLITE_NOMEM;
 
-    if (status != GROAT_OK)
-        return status;
+    if (fd < 0)
+        return fail_file(w, error);
+    (void)close(fd);
     /* Some network file systems have no locks; nobody knows the file. */
     groat__bundle_uri(&uri, w->temp.data, "nolock=1");
     groat__bundle_schema(&steps);

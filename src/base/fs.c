@@ -113,6 +113,25 @@ static int write_all(int fd, const char *data, size_t bytes)
     return 0;
 }
 
+int groat__fs_beside(const char *path, groat__str *name)
+{
+    int fd = -1;
+
+    errno = ENOMEM;
+    groat__str_addf(name, "%s.XXXXXX", path);
+    if (!name->failed)
+        fd = mkostemp(name->data, O_CLOEXEC);
+    if (fd < 0)
+        groat__str_clear(name);
+    return fd;
+}
+
+static groat_status fail_write(const char *path, groat_error *error)
+{
+    return groat__fail(error, errno == ENOMEM ? GROAT_NO_MEMORY : GROAT_IO,
+                       "cannot write %s: %s", path, strerror(errno));
+}
+
 groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
                              unsigned mode, groat_error *error)
 {
@@ -121,25 +140,19 @@ groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
     groat__fs_limit limit;
     int fd;
 
-    groat__str_addf(&temp, "%s.XXXXXX", path);
-    if (temp.failed)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for %s", path);
     groat__fs_limit_begin(&limit);
-    fd = mkostemp(temp.data, O_CLOEXEC);
+    fd = groat__fs_beside(path, &temp);
     if (fd < 0) {
-        status = groat__fail(error, GROAT_IO, "cannot write %s: %s", path,
-                             strerror(errno));
+        status = fail_write(path, error);
         goto free_name;
     }
     if (write_all(fd, data, bytes) != 0 || fchmod(fd, (mode_t)mode) != 0) {
-        status = groat__fail(error, GROAT_IO, "cannot write %s: %s", path,
-                             strerror(errno));
+        status = fail_write(path, error);
         (void)close(fd);
         goto remove_temp;
     }
     if (close(fd) != 0 || rename(temp.data, path) != 0) {
-        status = groat__fail(error, GROAT_IO, "cannot write %s: %s", path,
-                             strerror(errno));
+        status = fail_write(path, error);
         goto remove_temp;
     }
     goto free_name;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/str.h"
 #include "groat.h"
 
 /* Reads a whole regular file; *data is malloc'd with a NUL behind it.  Errors:
@@ -19,6 +20,11 @@ groat_status groat__fs_read(const char *path, size_t max_bytes, char **data,
  * a power cut may leave an empty one. */
 groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
                              unsigned mode, groat_error *error);
+
+/* Makes an empty file beside path, for what is to take its place or name when
+ * it is whole; appends its name to *name.  Gives its descriptor, or -1: errno
+ * says why, and *name is empty then. */
+int groat__fs_beside(const char *path, groat__str *name);
 
 /* Makes path and its missing parents, each 0700. */
 groat_status groat__fs_make_private_dir(const char *path, groat_error *error);
