@@ -258,8 +258,8 @@ typedef struct groat_options {
 
 /* Opens a context.  options may be NULL.  No vendor library is touched before
  * a target needs it.  A store that cannot be opened is no error: kernels then
- * live in memory and one warning says so.  Errors: INVALID (options, a family
- * in family_path), NO_MEMORY.  Free with groat_close(). */
+ * live in memory and one warning says so.  Errors: INVALID (options, a folder
+ * of family_path), NO_MEMORY.  Free with groat_close(). */
 GROAT_API groat_status groat_open(const groat_options *options,
                                   groat_context **out, groat_error *error);
 
@@ -288,17 +288,22 @@ typedef struct groat_param_info {
     const char *meaning;
 } groat_param_info;
 
-/* Families of the library and of family_path, in the order they were found. */
+/* Families of the library and of family_path, in the order they were found.
+ * One of family_path is read from its files at its first use. */
 GROAT_API size_t groat_family_count(const groat_context *context);
-/* NULL past the end.  Families live as long as their context. */
+/* NULL past the end, and without memory.  Families live as long as their
+ * context. */
 GROAT_API const groat_family *groat_family_at(const groat_context *context,
                                               size_t index);
-/* NULL when there is no such family. */
+/* NULL when there is no such family, and without memory. */
 GROAT_API const groat_family *groat_family_find(const groat_context *context,
                                                 const char *name);
 /* Borrowed from the family, as are all texts below. */
 GROAT_API const char *groat_family_name(const groat_family *family);
 GROAT_API const char *groat_family_summary(const groat_family *family);
+/* NULL, or what is wrong with a family of family_path: file, line and reason.
+ * It has a name then and nothing else, and each spec of it is INVALID. */
+GROAT_API const char *groat_family_problem(const groat_family *family);
 GROAT_API size_t groat_family_param_count(const groat_family *family);
 /* Errors: INVALID (index). info->size must be set. */
 GROAT_API groat_status groat_family_param(const groat_family *family,

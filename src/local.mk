@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += %D%/groat.map %D%/README.md
 
-libgroat_internal_la_SOURCES += \
+# Specs, and what they stand on: what make_families needs.
+libgroat_spec_la_SOURCES += \
 	%D%/base/clock.c \
 	%D%/base/clock.h \
 	%D%/base/dl.c \
@@ -41,7 +42,9 @@ libgroat_internal_la_SOURCES += \
 	%D%/spec/reads.c \
 	%D%/spec/reads.h \
 	%D%/spec/render.c \
-	%D%/spec/render.h \
+	%D%/spec/render.h
+
+libgroat_internal_la_SOURCES += \
 	%D%/backend/amdgpu_elf.c \
 	%D%/backend/amdgpu_elf.h \
 	%D%/backend/backend.c \
@@ -92,6 +95,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/failures.c \
 	%D%/core/failures.h \
 	%D%/core/families.c \
+	%D%/core/families.h \
 	%D%/core/flight.c \
 	%D%/core/handle.c \
 	%D%/core/kernel.c \
@@ -175,10 +179,23 @@ groat_SOURCES += \
 	%D%/cli/trial.c \
 	%D%/cli/trial.h
 
-# The families, in the library: embed.sh writes them as one C file.
-nodist_libgroat_internal_la_SOURCES += %D%/spec/embedded.c
+# The families, in the library: embed.sh writes their files as one C file, and
+# make_families what becomes of them.  Who builds for another machine names a
+# make_families of this one: make MAKE_FAMILIES=.../make_families.
+nodist_libgroat_spec_la_SOURCES += %D%/spec/embedded.c
 CLEANFILES += %D%/spec/embedded.c
 %D%/spec/embedded.c: $(embedded_files) $(top_srcdir)/kernels-src/embed.sh
 	$(AM_V_at)$(MKDIR_P) %D%/spec
 	$(AM_V_GEN)$(SHELL) $(top_srcdir)/kernels-src/embed.sh \
 		$(top_srcdir)/kernels-src > $@.tmp && mv -f $@.tmp $@
+
+noinst_PROGRAMS += make_families
+make_families_SOURCES = %D%/spec/make_families.c
+make_families_LDADD = libgroat_spec.la
+MAKE_FAMILIES = make_families$(EXEEXT)
+nodist_libgroat_internal_la_SOURCES += %D%/spec/made_families.c
+CLEANFILES += %D%/spec/made_families.c
+%D%/spec/made_families.c: $(MAKE_FAMILIES)
+	$(AM_V_at)$(MKDIR_P) %D%/spec
+	$(AM_V_GEN)case $(MAKE_FAMILIES) in */*) d= ;; *) d=./ ;; esac; \
+		$${d}$(MAKE_FAMILIES) > $@.tmp && mv -f $@.tmp $@

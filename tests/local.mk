@@ -83,6 +83,7 @@ groat_pipe_tests = \
 	%D%/pipe/test_compilerless \
 	%D%/pipe/test_compilers \
 	%D%/pipe/test_exit \
+	%D%/pipe/test_families \
 	%D%/pipe/test_fork \
 	%D%/pipe/test_faults \
 	%D%/pipe/test_hits \

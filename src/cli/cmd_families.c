@@ -95,6 +95,10 @@ static void family_json(groat__json *json, const groat_family *family)
     groat__json_object(json, NULL);
     groat__json_string(json, "name", groat_family_name(family));
     groat__json_string(json, "summary", groat_family_summary(family));
+    if (groat_family_problem(family))
+        groat__json_string(json, "problem", groat_family_problem(family));
+    else
+        groat__json_null(json, "problem");
     groat__json_bool(json, "runnable", driver != NULL);
     params_json(json, family);
     rules_json(json, family);
@@ -189,7 +193,10 @@ static void print_list(const groat_context *context)
         groat__table_add(&table, "%zu", groat_family_param_count(family));
         groat__table_add(&table, "%s",
                          groat_driver_find(name) ? "groat run" : "-");
-        groat__table_add(&table, "%s", groat_family_summary(family));
+        groat__table_add(&table, "%s",
+                         groat_family_problem(family)
+                             ? groat_family_problem(family)
+                             : groat_family_summary(family));
     }
     groat__table_print(&table);
 }
@@ -221,6 +228,9 @@ int groat__cmd_families(groat__cli *cli)
         only = groat_family_find(cli->context, cli->words[0]);
         if (!only)
             return unknown_family(cli, cli->words[0]);
+        if (groat_family_problem(only))
+            return groat__cli_refuse(cli, GROAT_INVALID, "%s",
+                                     groat_family_problem(only));
     }
     if (cli->values.json) {
         groat__json_array(&cli->json, "families");

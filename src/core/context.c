@@ -357,6 +357,7 @@ static groat_status init_locks(groat_context *context,
         (pthread_mutex_init(&context->lock, NULL) != 0 ||
          pthread_cond_init(&context->landed, NULL) != 0 ||
          pthread_mutex_init(&context->maps.lock, NULL) ||
+         pthread_mutex_init(&context->families.lock, NULL) ||
          !groat__failures_init(&context->failures) ||
          !groat__pool_init(&context->pool) ||
          !groat__callbacks_init(&context->callbacks,
@@ -405,7 +406,7 @@ groat_status groat_open(const groat_options *given, groat_context **out,
         status = open_ranges(context, options, error);
     if (status == GROAT_OK)
         status =
-            groat__families_load(context,
+            groat__families_open(&context->families,
                                  options->family_path != NULL
                                      ? options->family_path
                                      : variable(context, "GROAT_FAMILY_PATH"),
@@ -457,8 +458,7 @@ void groat_close(groat_context *context)
     groat__layers_close(&context->layers);
     groat__ranges_close(&context->ranges);
     free(context->store_problem);
-    for (size_t i = 0; i < context->family_count; i++)
-        groat__family_free(context->families[i]);
+    groat__families_close(&context->families);
     free_texts(context->environment);
     (void)pthread_cond_destroy(&context->landed);
     (void)pthread_mutex_destroy(&context->lock);
@@ -472,34 +472,4 @@ groat_status groat__fail_inherited(groat_error *error)
     return groat__fail(error, GROAT_INVALID,
                        "the context was opened before fork(): open one in the "
                        "child");
-}
-
-size_t groat_family_count(const groat_context *context)
-{
-    return context->family_count;
-}
-
-const groat_family *groat_family_at(const groat_context *context, size_t index)
-{
-    return index < context->family_count ? context->families[index] : NULL;
-}
-
-const groat_family *groat__context_family(void *user, const char *name,
-                                          size_t len)
-{
-    const groat_context *context = user;
-
-    for (size_t i = 0; i < context->family_count; i++)
-        if (strlen(context->families[i]->name) == len &&
-            memcmp(context->families[i]->name, name, len) == 0)
-            return context->families[i];
-    return NULL;
-}
-
-const groat_family *groat_family_find(const groat_context *context,
-                                      const char *name)
-{
-    /* The callback's type has no const; the look-up changes nothing. */
-    return groat__context_family((void *)(uintptr_t)context, name,
-                                 strlen(name));
 }

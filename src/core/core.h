@@ -18,6 +18,7 @@
 #include "cache/cache.h"
 #include "core/callbacks.h"
 #include "core/failures.h"
+#include "core/families.h"
 #include "core/maps.h"
 #include "core/metrics.h"
 #include "core/pool.h"
@@ -29,7 +30,7 @@
 #include "spec/param.h"
 #include "spec/render.h"
 
-enum { GROAT__FAMILIES = 64, GROAT__ARCHS = 32 };
+enum { GROAT__ARCHS = 32 };
 
 /* Half of a backend, opened at first need. */
 typedef struct groat__half {
@@ -84,8 +85,7 @@ typedef struct groat__layers {
 struct groat_context {
     groat__env env;
     char **environment; /* copied at groat_open; env borrows from it */
-    groat_family *families[GROAT__FAMILIES];
-    size_t family_count;
+    groat__families families;
     groat__store *store;
     char *store_problem;
     uint64_t store_max_bytes;
@@ -173,13 +173,6 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id);
 /* Parses target, or takes the default one for NULL. */
 groat_status groat__context_target(groat_context *context, const char *text,
                                    groat__target *out, groat_error *error);
-const groat_family *groat__context_family(void *context, const char *name,
-                                          size_t len);
-
-/* families.c: adds the embedded families and those of a colon-separated list
- * of folders. */
-groat_status groat__families_load(groat_context *context, const char *path,
-                                  groat_error *error);
 
 /* flight.c: the kernel of a key in memory, or NULL; with the lock held. */
 groat_kernel *groat__kernel_known(const groat_context *context,

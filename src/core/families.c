@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * families.c fills a context's list of families: those embedded in the library
- * and those of the user's folders.  A user's family sees the library's common
- * files as "../common/NAME.h" and its own folder, nothing else of the disk.
+ * families.c lists a context's families, those of the library and those of the
+ * user's folders, and reads each at its first use.  A user's family sees the
+ * library's common files as "../common/NAME.h" and its own folder, nothing else
+ * of the disk.
+ * Invariant: a family that was given is complete and read-only; one that cannot
+ * be read says why, and holds nothing else.
+ * Locking: `lock` for reading a family; who has one needs none.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -13,6 +17,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "core/core.h"
+#include "core/families.h"
 
 /* A family's files are those of its source, at most 64, and params.def. */
 enum { SOURCE_BYTES_MAX = 4 << 20, FOLDER_FILES = 66 };
@@ -26,13 +31,7 @@ typedef struct folder {
     groat_error failure; /* of the file that could not be read */
 } folder;
 
-static const char *read_embedded(void *user, const char *path)
-{
-    (void)user;
-    return groat__embedded_find(path);
-}
-
-/* The loader is told that there is no text; why is kept for add_folder. */
+/* The loader is told that there is no text; why is kept for read_user. */
 static const char *read_folder(void *user, const char *path)
 {
     folder *f = user;
@@ -63,44 +62,45 @@ static const char *read_folder(void *user, const char *path)
     return text;
 }
 
-static groat_status add(groat_context *context, const char *name,
-                        groat__file_fn *read, void *user, groat_error *error)
+static groat__family_place *find(groat__families *families, const char *name,
+                                 size_t len)
 {
-    groat_family *family = NULL;
-    groat_status status;
+    for (size_t i = 0; i < families->count; i++)
+        if (strlen(families->at[i].name) == len &&
+            memcmp(families->at[i].name, name, len) == 0)
+            return &families->at[i];
+    return NULL;
+}
 
-    if (context->family_count == GROAT__FAMILIES)
+/* dir is NULL for the library's own. */
+static groat_status add(groat__families *families, const char *name, size_t len,
+                        const char *dir, groat_error *error)
+{
+    groat__family_place *place = &families->at[families->count];
+
+    if (families->count == GROAT__FAMILIES)
         return groat__fail(error, GROAT_INVALID,
                            "family '%.64s' is one too many; %d are possible",
                            name, GROAT__FAMILIES);
-    if (groat__context_family(context, name, strlen(name)) != NULL)
+    if (find(families, name, len) != NULL)
         return groat__fail(error, GROAT_INVALID,
                            "family '%.64s' is there already", name);
-    status = groat__family_load(name, read, user, &family, error);
-    if (status == GROAT_OK)
-        context->families[context->family_count++] = family;
-    return status;
+    place->name = strndup(name, len);
+    place->dir = dir == NULL ? NULL : strdup(dir);
+    families->count++; /* now close sees it */
+    return place->name == NULL || (dir != NULL && place->dir == NULL)
+               ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a family")
+               : GROAT_OK;
 }
 
-static groat_status add_embedded(groat_context *context, groat_error *error)
+static groat_status add_embedded(groat__families *families, groat_error *error)
 {
-    static const char suffix[] = "/params.def";
-    const groat__embedded_file *file;
+    const groat__made_family *made;
     groat_status status = GROAT_OK;
 
     for (size_t i = 0;
-         status == GROAT_OK && (file = groat__embedded_at(i)) != NULL; i++) {
-        size_t len = strlen(file->path);
-        char *name;
-
-        if (len <= strlen(suffix) ||
-            strcmp(file->path + len - strlen(suffix), suffix) != 0)
-            continue;
-        name = strndup(file->path, len - strlen(suffix));
-        status = name == NULL ? groat__fail(error, GROAT_NO_MEMORY, "no memory")
-                              : add(context, name, read_embedded, NULL, error);
-        free(name);
-    }
+         status == GROAT_OK && (made = groat__made_family_at(i)) != NULL; i++)
+        status = add(families, made->name, strlen(made->name), NULL, error);
     return status;
 }
 
@@ -117,24 +117,13 @@ static bool has_params(const char *dir)
 }
 
 /* dir is a family's folder; its last component is the name. */
-static groat_status add_folder(groat_context *context, const char *dir,
+static groat_status add_folder(groat__families *families, const char *dir,
                                groat_error *error)
 {
     const char *slash = strrchr(dir, '/');
-    folder f = {.dir = dir,
-                .name = slash == NULL ? dir : slash + 1,
-                .failure = GROAT_ERROR_INIT};
-    groat_status status = add(context, f.name, read_folder, &f, error);
+    const char *name = slash == NULL ? dir : slash + 1;
 
-    if (status != GROAT_OK && f.failure.status != GROAT_OK)
-        status = groat__fail(
-            error,
-            f.failure.status == GROAT_NO_MEMORY ? GROAT_NO_MEMORY : status,
-            "family %.64s: %s", f.name, f.failure.text);
-    for (size_t i = 0; i < f.count; i++)
-        free(f.texts[i]);
-    groat_error_clear(&f.failure);
-    return status;
+    return add(families, name, strlen(name), dir, error);
 }
 
 static int is_listed(const struct dirent *child)
@@ -148,7 +137,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static groat_status add_children(groat_context *context, const char *dir,
+static groat_status add_children(groat__families *families, const char *dir,
                                  groat_error *error)
 {
     groat_status status = GROAT_OK;
@@ -165,7 +154,7 @@ static groat_status add_children(groat_context *context, const char *dir,
 
         groat__str_addf(&path, "%s/%s", dir, children[i]->d_name);
         if (status == GROAT_OK && !path.failed && has_params(path.data)) {
-            status = add_folder(context, path.data, error);
+            status = add_folder(families, path.data, error);
             found++;
         }
         groat__str_free(&path);
@@ -203,10 +192,10 @@ static char *take_folder(const char *item, size_t len)
     return real;
 }
 
-groat_status groat__families_load(groat_context *context, const char *path,
+groat_status groat__families_open(groat__families *families, const char *path,
                                   groat_error *error)
 {
-    groat_status status = add_embedded(context, error);
+    groat_status status = add_embedded(families, error);
 
     while (status == GROAT_OK && path != NULL && *path != '\0') {
         size_t len = strcspn(path, ":");
@@ -215,10 +204,147 @@ groat_status groat__families_load(groat_context *context, const char *path,
         if (dir == NULL)
             return groat__fail(error, GROAT_NO_MEMORY, "no memory");
         if (*dir != '\0')
-            status = has_params(dir) ? add_folder(context, dir, error)
-                                     : add_children(context, dir, error);
+            status = has_params(dir) ? add_folder(families, dir, error)
+                                     : add_children(families, dir, error);
         free(dir);
         path += len + (path[len] == ':');
     }
     return status;
+}
+
+void groat__families_close(groat__families *families)
+{
+    for (size_t i = 0; i < families->count; i++) {
+        groat__family_place *place = &families->at[i];
+
+        groat__family_free(atomic_load(&place->family));
+        free(place->name);
+        free(place->dir);
+    }
+    (void)pthread_mutex_destroy(&families->lock);
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static groat_status read_user(const groat__family_place *place,
+                              groat_family **out, groat_error *error)
+{
+    folder f = {
+        .dir = place->dir, .name = place->name, .failure = GROAT_ERROR_INIT};
+    groat_status status =
+        groat__family_load(place->name, read_folder, &f, out, error);
+
+    if (status != GROAT_OK && f.failure.status != GROAT_OK)
+        status = groat__fail(
+            error,
+            f.failure.status == GROAT_NO_MEMORY ? GROAT_NO_MEMORY : status,
+            "family %.64s: %s", f.name, f.failure.text);
+    for (size_t i = 0; i < f.count; i++)
+        free(f.texts[i]);
+    groat_error_clear(&f.failure);
+    return status;
+}
+
+static const groat__made_family *find_made(const char *name)
+{
+    const groat__made_family *made;
+    size_t i = 0;
+
+    while ((made = groat__made_family_at(i)) != NULL &&
+           strcmp(made->name, name) != 0)
+        i++;
+    return made;
+}
+
+/* With the lock held.  What is wrong with a family stays so, but for want of
+ * memory. */
+static groat_family *read_place(const groat__family_place *place)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_family *family = NULL;
+    groat_status status =
+        place->dir == NULL
+            ? groat__family_take(find_made(place->name), &family, &error)
+            : read_user(place, &family, &error);
+
+    if (status == GROAT_INVALID)
+        family = groat__family_broken(place->name, error.text);
+    groat_error_clear(&error);
+    return family;
+}
+
+static const groat_family *get(groat__families *families,
+                               groat__family_place *place)
+{
+    groat_family *family =
+        atomic_load_explicit(&place->family, memory_order_acquire);
+
+    if (family != NULL)
+        return family;
+    (void)pthread_mutex_lock(&families->lock);
+    family = atomic_load_explicit(&place->family, memory_order_relaxed);
+    if (family == NULL) {
+        family = read_place(place);
+        atomic_store_explicit(&place->family, family, memory_order_release);
+    }
+    (void)pthread_mutex_unlock(&families->lock);
+    return family;
+}
+
+static void say_unknown(const groat__families *families, const char *name,
+                        size_t len, groat_error *error)
+{
+    groat__str all = {0};
+
+    for (size_t i = 0; i < families->count; i++)
+        groat__str_addf(&all, "%s%s", i > 0 ? ", " : "", families->at[i].name);
+    groat__fail(error, GROAT_INVALID,
+                "family '%.*s' is unknown; families: %.500s",
+                (int)(len < 48 ? len : 48), name, all.failed ? "" : all.data);
+    groat__str_free(&all);
+}
+
+groat_status groat__families_get(groat__families *families, const char *name,
+                                 size_t len, const groat_family **out,
+                                 groat_error *error)
+{
+    groat__family_place *place = find(families, name, len);
+
+    if (place == NULL) {
+        say_unknown(families, name, len, error);
+        return GROAT_INVALID;
+    }
+    *out = get(families, place);
+    if (*out == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
+    if ((*out)->problem != NULL)
+        return groat__fail(error, GROAT_INVALID, "%s", (*out)->problem);
+    return GROAT_OK;
+}
+
+size_t groat_family_count(const groat_context *context)
+{
+    return context->families.count;
+}
+
+/* What is read at first use is no part of what a const context says. */
+static groat__families *families_of(const groat_context *context)
+{
+    return (groat__families *)(uintptr_t)&context->families;
+}
+
+const groat_family *groat_family_at(const groat_context *context, size_t index)
+{
+    groat__families *families = families_of(context);
+
+    return index < families->count ? get(families, &families->at[index]) : NULL;
+}
+
+const groat_family *groat_family_find(const groat_context *context,
+                                      const char *name)
+{
+    groat__families *families = families_of(context);
+    groat__family_place *place = find(families, name, strlen(name));
+
+    return place == NULL ? NULL : get(families, place);
 }

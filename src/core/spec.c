@@ -9,32 +9,17 @@
 #include "base/error.h"
 #include "core/core.h"
 
-static groat_status unknown_family(const groat_context *context,
-                                   const char *text, size_t len,
-                                   groat_error *error)
-{
-    groat__str all = {0};
-
-    for (size_t i = 0; i < context->family_count; i++)
-        groat__str_addf(&all, "%s%s", i > 0 ? ", " : "",
-                        context->families[i]->name);
-    groat__fail(error, GROAT_INVALID,
-                "family '%.*s' is unknown; families: %.500s",
-                (int)(len < 48 ? len : 48), text, all.failed ? "" : all.data);
-    groat__str_free(&all);
-    return GROAT_INVALID;
-}
-
 groat_status groat__spec_params(groat_context *context, const char *text,
                                 const groat__target *target, groat__params *out,
                                 groat_error *error)
 {
-    size_t len = strcspn(text, ":");
+    const groat_family *family = NULL;
+    groat_status status = groat__families_get(
+        &context->families, text, strcspn(text, ":"), &family, error);
 
-    if (groat__context_family(context, text, len) == NULL)
-        return unknown_family(context, text, len, error);
-    return groat__params_parse(groat__context_family, context, text, target,
-                               out, error);
+    return status != GROAT_OK
+               ? status
+               : groat__params_parse(family, text, target, out, error);
 }
 
 groat_status groat_spec_parse(groat_context *context, const char *text,

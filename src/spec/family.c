@@ -647,39 +647,87 @@ static groat_status read_params(groat_family *family, const char *name,
     return check_entry(&r);
 }
 
+/* Tables, texts and closure, of a family's params.def and files. */
+static groat_status read_files(groat_family *family, const char *name,
+                               groat__file_fn *read, void *user,
+                               groat_error *error)
+{
+    groat__str path = {0};
+    groat_status status;
+    const char *text;
+
+    groat__str_addf(&path, "%s/params.def", name);
+    if (path.failed)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
+    text = read(user, path.data);
+    groat__str_free(&path);
+    if (text == NULL)
+        return groat__fail(error, GROAT_INVALID,
+                           "family '%.64s' has no params.def", name);
+    status = read_params(family, name, text, error);
+    if (status == GROAT_OK)
+        status = groat__flatten(family, read, user, error);
+    if (status == GROAT_OK)
+        status = groat__render_closure(family, text, error);
+    return status;
+}
+
+/* The last step of a load.  Takes family. */
+static groat_status give(groat_family *family, groat_status status,
+                         groat_family **out, groat_error *error)
+{
+    if (status == GROAT_OK)
+        status = groat__key_prepare(family, error);
+    if (status == GROAT_OK)
+        *out = family;
+    else
+        groat__family_free(family);
+    return status;
+}
+
 groat_status groat__family_load(const char *name, groat__file_fn *read,
                                 void *user, groat_family **out,
                                 groat_error *error)
 {
     groat_family *family = calloc(1, sizeof(*family));
-    groat__str path = {0};
-    groat_status status;
-    const char *text;
 
     if (family == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
-    groat__str_addf(&path, "%s/params.def", name);
-    text = path.failed ? NULL : read(user, path.data);
-    if (path.failed)
-        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
-    else if (text == NULL)
-        status = groat__fail(error, GROAT_INVALID,
-                             "family '%.64s' has no params.def", name);
-    else
-        status = read_params(family, name, text, error);
-    if (status == GROAT_OK)
-        status = groat__flatten(family, read, user, error);
-    if (status == GROAT_OK)
-        status = groat__render_closure(family, text, error);
-    if (status == GROAT_OK)
-        status = groat__key_prepare(family, error);
-    groat__str_free(&path);
-    if (status != GROAT_OK) {
+    return give(family, read_files(family, name, read, user, error), out,
+                error);
+}
+
+groat_status groat__family_take(const groat__made_family *made,
+                                groat_family **out, groat_error *error)
+{
+    groat_family *family = calloc(1, sizeof(*family));
+
+    if (family == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
+    family->made = made;
+    family->before = made->before;
+    family->after = made->after;
+    family->closure = made->closure;
+    return give(family,
+                read_params(family, made->name, made->params_def, error), out,
+                error);
+}
+
+groat_family *groat__family_broken(const char *name, const char *problem)
+{
+    groat_family *family = calloc(1, sizeof(*family));
+
+    if (family == NULL)
+        return NULL;
+    family->name = strdup(name);
+    family->summary = strdup("");
+    family->problem = strdup(problem);
+    if (family->name == NULL || family->summary == NULL ||
+        family->problem == NULL) {
         groat__family_free(family);
-        return status;
+        return NULL;
     }
-    *out = family;
-    return GROAT_OK;
+    return family;
 }
 
 static void free_slot(groat__slot *slot)
@@ -712,8 +760,11 @@ void groat__family_free(groat_family *family)
     free(family->summary);
     free(family->entry);
     free(family->head);
-    free(family->before);
-    free(family->after);
+    if (family->made == NULL) {
+        free((char *)(uintptr_t)family->before);
+        free((char *)(uintptr_t)family->after);
+    }
+    free(family->problem);
     free(family);
 }
 
@@ -725,6 +776,11 @@ const char *groat_family_name(const groat_family *family)
 const char *groat_family_summary(const groat_family *family)
 {
     return family->summary;
+}
+
+const char *groat_family_problem(const groat_family *family)
+{
+    return family->problem;
 }
 
 size_t groat_family_param_count(const groat_family *family)

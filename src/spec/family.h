@@ -97,12 +97,26 @@ struct groat_family {
     size_t rule_count;
     groat__expr launch[GROAT__LAUNCH_VALUES];
     bool has_launch[GROAT__LAUNCH_VALUES];
-    char *before; /* source that comes before the generated constants */
-    char *after;  /* and after them */
+    const char *before; /* source that comes before the generated constants */
+    const char *after;  /* and after them; both malloc'd, or those of made */
+    const struct groat__made_family *made; /* NULL: read from its files */
     groat__digest closure; /* of every byte of ours that can reach a compiler */
     char *head;            /* first lines of every identity text */
     size_t head_len;
+    char *problem; /* why there is nothing but the name; else NULL */
 };
+
+/* A family of the library: its files were read when that was built. */
+typedef struct groat__made_family {
+    const char *name;
+    const char *params_def;
+    const char *before;
+    const char *after;
+    groat__digest closure;
+} groat__made_family;
+
+/* NULL past the end; in the order of their names. */
+const groat__made_family *groat__made_family_at(size_t index);
 
 /* Gives the text of "common/swizzle.h", "<family>/params.def" ..., or NULL.
  * The text is borrowed and outlives the family's loading. */
@@ -113,6 +127,11 @@ typedef const char *groat__file_fn(void *user, const char *path);
 groat_status groat__family_load(const char *name, groat__file_fn *read,
                                 void *user, groat_family **out,
                                 groat_error *error);
+/* The same of one that was made before; it is borrowed. */
+groat_status groat__family_take(const groat__made_family *made,
+                                groat_family **out, groat_error *error);
+/* One that has a name and a problem, or NULL without memory. */
+groat_family *groat__family_broken(const char *name, const char *problem);
 void groat__family_free(groat_family *family);
 
 /* Slot of a name; GROAT__SLOTS when there is none. */

@@ -250,11 +250,11 @@ static groat_status parse_item(groat__params *params, given *set,
     return GROAT_OK;
 }
 
-groat_status groat__params_parse(groat__family_fn *find, void *user,
-                                 const char *text, const groat__target *target,
+groat_status groat__params_parse(const groat_family *family, const char *text,
+                                 const groat__target *target,
                                  groat__params *out, groat_error *error)
 {
-    groat__params params = {.target = *target};
+    groat__params params = {.family = family, .target = *target};
     given set = {{false}};
     size_t len = strcspn(text, ":");
     groat_status status = GROAT_OK;
@@ -262,20 +262,17 @@ groat_status groat__params_parse(groat__family_fn *find, void *user,
     if (strnlen(text, SPEC_TEXT_MAX + 1) > SPEC_TEXT_MAX)
         return groat__fail(error, GROAT_INVALID,
                            "the spec is longer than %d bytes", SPEC_TEXT_MAX);
-    params.family = find(user, text, len);
-    if (params.family == NULL)
+    if (len != strlen(family->name) || memcmp(text, family->name, len) != 0)
         return groat__fail(error, GROAT_INVALID,
-                           "family '%.*s' is unknown; `groat families` lists "
-                           "those there are",
-                           shown(len), text);
+                           "family '%.*s' is another than %s", shown(len), text,
+                           family->name);
     text += len + (text[len] == ':');
     while (*text != '\0' && status == GROAT_OK) {
         len = strcspn(text, ",");
         status = parse_item(&params, &set, text, len, error);
         if (text[len] == ',' && text[len + 1] == '\0' && status == GROAT_OK)
             status = groat__fail(error, GROAT_INVALID,
-                                 "%s: the spec ends in a comma",
-                                 params.family->name);
+                                 "%s: the spec ends in a comma", family->name);
         text += len + (text[len] == ',');
     }
     if (status == GROAT_OK)

@@ -17,15 +17,11 @@ typedef struct groat__launch_values {
     int64_t of[GROAT__LAUNCH_VALUES];
 } groat__launch_values;
 
-/* Finds a family by name; NULL when there is none. */
-typedef const groat_family *groat__family_fn(void *user, const char *name,
-                                             size_t len);
-
-/* Parses "family:name=value,..." for a target, fills defaults, checks every
- * value and rule.  Errors: INVALID with one line: family, parameter, value
- * seen, values allowed or the rule and its reason. */
-groat_status groat__params_parse(groat__family_fn *find, void *user,
-                                 const char *text, const groat__target *target,
+/* Parses "family:name=value,..." of that family for a target, fills defaults,
+ * checks every value and rule.  Errors: INVALID with one line: family,
+ * parameter, value seen, values allowed or the rule and its reason. */
+groat_status groat__params_parse(const groat_family *family, const char *text,
+                                 const groat__target *target,
                                  groat__params *out, groat_error *error);
 
 /* Gives one parameter a value, computes what follows from it and checks the

@@ -50,20 +50,10 @@ static const char *read_file(void *user, const char *path)
     return groat__embedded_find(path);
 }
 
-static const groat_family *find_family(void *user, const char *name, size_t len)
-{
-    const bench *b = user;
-
-    return strlen(b->family->name) == len &&
-                   memcmp(b->family->name, name, len) == 0
-               ? b->family
-               : NULL;
-}
-
 static void parse(bench *b)
 {
-    if (groat__params_parse(find_family, b, spec, &b->target, &b->params,
-                            NULL) != GROAT_OK)
+    if (groat__params_parse(b->family, spec, &b->target, &b->params, NULL) !=
+        GROAT_OK)
         abort();
 }
 

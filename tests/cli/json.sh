@@ -64,7 +64,7 @@ for member in spec target key identity; do
 done
 expect "families" 0 families --json
 json "families is JSON"
-for member in families name summary runnable parameters type allowed default \
+for member in families name summary problem runnable parameters type allowed default \
     unit meaning rules rule reason arguments min max; do
     has "families has $member" $member
 done

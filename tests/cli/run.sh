@@ -178,6 +178,18 @@ expect "a run-time argument of no driver" 2 run mine --target cpu:gfx950 \
     --family-path "$work/own" --first-row 1
 expect "the family is listed" 0 families mine --family-path "$work/own"
 answers "says that it is not run" "No driver here"
+mkdir "$work/own/broken"
+echo 'family broken "x" y' >"$work/own/broken/params.def"
+expect "a list with a family that is wrong" 0 families \
+    --family-path "$work/own"
+answers "it says what is wrong" "broken/params.def line 1"
+expect "and as JSON" 0 families --family-path "$work/own" --json
+answers "it says what is wrong, too" '"problem": "broken/params.def line 1'
+expect "the family alone" 2 families broken --family-path "$work/own"
+expect "a spec of it" 2 run broken --target cpu:gfx950 --no-cache \
+    --family-path "$work/own"
+expect "one of another" 0 key mine --target cpu:gfx950 \
+    --family-path "$work/own"
 
 run devices --json
 if grep -q '"target": "cuda:' "$out"; then

@@ -64,8 +64,7 @@ static void try_family(groat_family *family)
         groat_status status;
 
         MUST(groat__target_parse(targets[t], &target, NULL) == GROAT_OK);
-        status = groat__params_parse(find_one, family, "fuzz", &target, &params,
-                                     &error);
+        status = groat__params_parse(family, "fuzz", &target, &params, &error);
         if (status != GROAT_OK) {
             check_refusal(status, &error);
             continue;

@@ -44,19 +44,21 @@ static const embedded *all_families(void)
     return &all;
 }
 
-static const groat_family *find_any(void *user, const char *name, size_t len)
+/* The family that a spec names, else the first. */
+static const groat_family *family_of(const char *spec)
 {
-    const embedded *all = user;
+    const embedded *all = all_families();
+    size_t len = strcspn(spec, ":");
 
     for (size_t i = 0; i < all->count; i++)
-        if (find_one(all->families[i], name, len) != NULL)
+        if (strlen(all->families[i]->name) == len &&
+            memcmp(all->families[i]->name, spec, len) == 0)
             return all->families[i];
-    return NULL;
+    return all->families[0];
 }
 
 static void try_spec(const groat__target *target, const char *spec)
 {
-    const embedded *all = all_families();
     groat_error error = GROAT_ERROR_INIT;
     groat__params mark;
     groat__params params;
@@ -64,8 +66,8 @@ static void try_spec(const groat__target *target, const char *spec)
 
     memset(&mark, 0x5a, sizeof(mark));
     params = mark;
-    status = groat__params_parse(find_any, (void *)(uintptr_t)all, spec, target,
-                                 &params, &error);
+    status =
+        groat__params_parse(family_of(spec), spec, target, &params, &error);
     if (status == GROAT_OK) {
         check_params(&params);
         return;

@@ -451,6 +451,10 @@ START_TEST(refused_gets)
         {NULL, "cpu:gfx950", "there is no spec"},
         {"", "cpu:gfx950", "family ''"},
         {"adders", "cpu:gfx950", "family 'adders' is unknown"},
+        {"adde", "cpu:gfx950", "family 'adde' is unknown"},
+        {"", "cpu:gfx950", "family '' is unknown"},
+        {":", "cpu:gfx950", "family '' is unknown"},
+        {"adder,rows=8", "cpu:gfx950", "family 'adder,rows=8' is unknown"},
         {"adder:step=0", "cpu:gfx950", "step"},
         {"adder:step=666", "cpu:gfx950", "this one is refused"},
         {"adder", "cpu:gfx9", "target 'cpu:gfx9' is unknown"},
@@ -569,109 +573,6 @@ START_TEST(a_changed_source_is_another_kernel)
     (void)rig_get(&fix, context, "adder", "cpu:gfx950", GROAT_FROM_DISK);
     ck_assert_uint_eq(rig_stat(context).entries, 4);
     groat_close(context);
-}
-END_TEST
-
-START_TEST(family_paths)
-{
-    groat_options options = rig_options(&fix);
-    groat_context *context = NULL;
-    char path[800];
-
-    /* A family's own folder will do, and empty items are none. */
-    (void)snprintf(path, sizeof(path), ":%s/adder/:", fix.families);
-    options.family_path = path;
-    context = rig_open_with(&fix, &options);
-    ck_assert_ptr_nonnull(groat_family_find(context, "adder"));
-    ck_assert_ptr_nonnull(groat_family_find(context, "tile_loader_lds"));
-    groat_close(context);
-    context = NULL;
-    (void)snprintf(path, sizeof(path), "%s:%s/adder", fix.families,
-                   fix.families);
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "family 'adder' is there already");
-    options.family_path = "/dev/null/none/families";
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error,
-             "/dev/null/none/families cannot be read: Not a directory");
-    ck_assert_ptr_null(context);
-    /* "." is the family's folder by another name. */
-    (void)snprintf(path, sizeof(path), "%s/adder", fix.families);
-    ck_assert_int_eq(chdir(path), 0);
-    options.family_path = "./";
-    context = rig_open_with(&fix, &options);
-    ck_assert_ptr_nonnull(groat_family_find(context, "adder"));
-    groat_close(context);
-    ck_assert_int_eq(chdir("/"), 0);
-    context = NULL;
-    /* What the environment names serves where the caller names nothing. */
-    options.family_path = NULL;
-    ck_assert_int_eq(setenv("GROAT_FAMILY_PATH", fix.families, 1), 0);
-    context = rig_open_with(&fix, &options);
-    ck_assert_ptr_nonnull(groat_family_find(context, "adder"));
-    groat_close(context);
-}
-END_TEST
-
-/* In the order of their names, whatever the file system says. */
-START_TEST(families_in_order)
-{
-    static const char *const names[] = {"zebra", "Adder", "bee", "ant", "cow"};
-    static const char *const sorted[] = {"Adder", "adder", "ant",
-                                         "bee",   "cow",   "zebra"};
-    groat_context *context = rig_open(&fix);
-    size_t own = groat_family_count(context) - 1; /* all but the adder */
-    char text[400];
-    char file[16];
-
-    groat_close(context);
-    for (size_t i = 0; i < COUNT(names); i++) {
-        (void)snprintf(text, sizeof(text), "family %s %s", names[i],
-                       strchr(adder_params, '"'));
-        rig_write_source(&fix, names[i], "params.def", text);
-        rig_write_source(&fix, names[i], "args.h", adder_header);
-        (void)snprintf(file, sizeof(file), "%s.h", names[i]);
-        rig_write_source(&fix, names[i], file, adder_kernel);
-    }
-    context = rig_open(&fix);
-    ck_assert_uint_eq(groat_family_count(context), own + COUNT(sorted));
-    for (size_t i = 0; i < COUNT(sorted); i++)
-        ck_assert_str_eq(groat_family_name(groat_family_at(context, own + i)),
-                         sorted[i]);
-    groat_close(context);
-}
-END_TEST
-
-/* The file and the reason, as the system has it. */
-START_TEST(families_that_cannot_be_read)
-{
-    groat_options options = rig_options(&fix);
-    groat_context *context = NULL;
-    char path[600];
-    int fd;
-
-    (void)snprintf(path, sizeof(path), "%s/adder/args.h", fix.families);
-    ck_assert_int_eq(unlink(path), 0);
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "adder/args.h: No such file or directory");
-    ck_assert_int_eq(symlink("args.h", path), 0);
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "adder/args.h: Too many levels of symbolic links");
-    ck_assert_int_eq(unlink(path), 0);
-    ck_assert_int_eq(mkdir(path, 0700), 0);
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "adder/args.h is not a regular file");
-    ck_assert_int_eq(rmdir(path), 0);
-    fd = open(path, O_RDWR | O_CREAT, 0600);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(ftruncate(fd, (4 << 20) + 1), 0);
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "adder/args.h is 4194305 bytes; at most 4194304");
-    ck_assert_int_eq(ftruncate(fd, 5), 0);
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "adder/args.h has a NUL at byte 0");
-    (void)close(fd);
-    ck_assert_ptr_null(context);
 }
 END_TEST
 
@@ -849,9 +750,6 @@ int main(void)
     tcase_add_test(tests, memory_of_a_target);
     tcase_add_test(tests, freed_memory_is_judged);
     tcase_add_test(tests, a_changed_source_is_another_kernel);
-    tcase_add_test(tests, family_paths);
-    tcase_add_test(tests, families_in_order);
-    tcase_add_test(tests, families_that_cannot_be_read);
     tcase_add_loop_test(tests, blocks_too_large, 0, 3);
     tcase_add_test(tests, the_store_lists_kernels);
     tcase_add_test(tests, a_stat_that_fails);

@@ -73,17 +73,6 @@ static inline size_t load_embedded(groat_family *out[FAMILIES_MAX])
     return count;
 }
 
-/* A groat__family_fn over one family. */
-static inline const groat_family *find_family(void *user, const char *name,
-                                              size_t len)
-{
-    const groat_family *family = user;
-
-    return strlen(family->name) == len && memcmp(family->name, name, len) == 0
-               ? family
-               : NULL;
-}
-
 static inline groat__target target_of(const char *text)
 {
     groat__target target;
@@ -98,8 +87,7 @@ static inline groat_status parse(const groat_family *family, const char *text,
 {
     groat__target where = target_of(target);
 
-    return groat__params_parse(find_family, (void *)(uintptr_t)family, text,
-                               &where, out, error);
+    return groat__params_parse(family, text, &where, out, error);
 }
 
 static inline groat__params parsed(const groat_family *family, const char *text,

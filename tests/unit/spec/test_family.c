@@ -741,6 +741,22 @@ START_TEST(test_values_on_some_arch)
 }
 END_TEST
 
+/* What was made when the library was built is what its files say. */
+static void check_made(const groat_family *read, const groat__made_family *made)
+{
+    groat_family *taken = NULL;
+
+    ck_assert_ptr_nonnull(made);
+    ck_assert_int_eq(groat__family_take(made, &taken, NULL), GROAT_OK);
+    ck_assert_str_eq(taken->name, read->name);
+    ck_assert_str_eq(taken->before, read->before);
+    ck_assert_str_eq(taken->after, read->after);
+    ck_assert_str_eq(taken->head, read->head);
+    ck_assert_uint_eq(taken->param_count, read->param_count);
+    ck_assert_uint_eq(taken->rule_count, read->rule_count);
+    groat__family_free(taken);
+}
+
 START_TEST(test_embedded)
 {
     groat_family *families[FAMILIES_MAX];
@@ -749,8 +765,10 @@ START_TEST(test_embedded)
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_gt(families[i]->param_count, 0);
         ck_assert_str_ne(groat_family_summary(families[i]), "");
+        check_made(families[i], groat__made_family_at(i));
         groat__family_free(families[i]);
     }
+    ck_assert_ptr_null(groat__made_family_at(count));
     ck_assert_ptr_null(groat__embedded_find("none"));
     ck_assert_ptr_null(groat__embedded_at(SIZE_MAX));
 }

@@ -237,12 +237,12 @@ typedef struct refusal {
 
 static const refusal refusals[] = {
     /* family */
-    {"", {"family '' is unknown", "groat families"}},
-    {":", {"family '' is unknown"}},
-    {"to", {"family 'to' is unknown"}},
-    {"toys", {"family 'toys' is unknown"}},
-    {"toy,rows=8", {"family 'toy,rows=8' is unknown"}},
-    {" toy", {"family ' toy' is unknown"}},
+    {"", {"family '' is another than toy"}},
+    {":", {"family '' is another than toy"}},
+    {"to", {"family 'to' is another than toy"}},
+    {"toys", {"family 'toys' is another than toy"}},
+    {"toy,rows=8", {"family 'toy,rows=8' is another than toy"}},
+    {" toy", {"family ' toy' is another than toy"}},
     /* form */
     {"toy:rows", {"toy: 'rows' is not of the form name=value"}},
     {"toy:,", {"'' is not of the form name=value"}},

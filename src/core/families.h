@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GROAT_CORE_FAMILIES_H
+#define GROAT_CORE_FAMILIES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "spec/family.h"
+
+enum { GROAT__FAMILIES = 64 };
+
+/* Where a family is, and the family once it was read. */
+typedef struct groat__family_place {
+    char *name;
+    char *dir; /* of the user; NULL: the library's own */
+    _Atomic(groat_family *) family;
+} groat__family_place;
+
+/* Zeroes with a lock are an empty list. */
+typedef struct groat__families {
+    pthread_mutex_t lock;
+    groat__family_place at[GROAT__FAMILIES];
+    size_t count;
+} groat__families;
+
+/* Lists the library's families and those of a colon-separated list of folders.
+ * Errors: INVALID (a folder that cannot be read or holds none, a name that is
+ * there twice), NO_MEMORY. */
+groat_status groat__families_open(groat__families *families, const char *path,
+                                  groat_error *error);
+void groat__families_close(groat__families *families);
+
+/* A family by its name, read if it was not.  Errors: INVALID (unknown, or its
+ * files are wrong: which, and why), NO_MEMORY. */
+groat_status groat__families_get(groat__families *families, const char *name,
+                                 size_t len, const groat_family **out,
+                                 groat_error *error);
+
+#endif
