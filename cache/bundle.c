@@ -95,7 +95,8 @@ static groat_status judge_file(const groat__bundle *bundle, groat_error *error)
     if (rc == SQLITE_OK && steps.failed)
         rc = SQLITE_NOMEM;
     if (rc == SQLITE_OK)
-        rc = groat__handle_same_schema(bundle->db, steps.data, &same);
+        rc = groat__handle_same_schema(bundle->db, steps.data,
+                                       GROAT__BUNDLE_MARK, &same);
     groat__str_free(&steps);
     if (rc == SQLITE_OK && (!same || version != GROAT__BUNDLE_FORMAT))
         return groat__fail(error, GROAT_IO,

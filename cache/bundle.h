@@ -14,6 +14,9 @@
 
 #include "cache/internal.h"
 
+/* Of GROAT__BUNDLE_FORMAT, see groat__handle_same_schema(). */
+#define GROAT__BUNDLE_MARK "8f71eea6aabc94912679b63270eb28d6"
+
 enum {
     GROAT__BUNDLE_FORMAT = 1,
     GROAT__BUNDLE_ID = 0x67726f62, /* application_id of bundle.sql */

@@ -166,7 +166,7 @@ static int compare_schema(sqlite3 *db, bool *same)
     if (rc == SQLITE_OK && steps.failed)
         rc = SQLITE_NOMEM;
     if (rc == SQLITE_OK)
-        rc = groat__handle_same_schema(db, steps.data, same);
+        rc = groat__handle_same_schema(db, steps.data, GROAT__STORE_MARK, same);
     groat__str_free(&steps);
     return rc;
 }

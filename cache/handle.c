@@ -92,10 +92,10 @@ int groat__handle_check(sqlite3 *db)
     return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
 }
 
-/* All that SQLite keeps of a schema, as one text. */
-static int schema_text(sqlite3 *db, groat__str *out)
+int groat__handle_schema(sqlite3 *db, char mark[33])
 {
     sqlite3_stmt *statement = NULL;
+    groat__str all = {0};
     int rc = sqlite3_prepare_v2(
         db, "SELECT type, name, tbl_name, sql FROM sqlite_master", -1,
         &statement, NULL);
@@ -104,19 +104,20 @@ static int schema_text(sqlite3 *db, groat__str *out)
         for (int i = 0; i < 4; i++) {
             const unsigned char *text = sqlite3_column_text(statement, i);
 
-            groat__str_add(out, text == NULL ? "-" : (const char *)text);
-            groat__str_add(out, "\n");
+            groat__str_add(&all, text == NULL ? "-" : (const char *)text);
+            groat__str_add(&all, "\n");
         }
-        rc = out->failed ? SQLITE_NOMEM : SQLITE_OK;
+        rc = all.failed ? SQLITE_NOMEM : SQLITE_OK;
     }
     (void)sqlite3_finalize(statement);
+    groat__hex(mark, groat__hash128(all.data, all.len).bytes, 16);
+    groat__str_free(&all);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int groat__handle_same_schema(sqlite3 *db, const char *steps, bool *same)
+/* The mark of a fresh database after steps. */
+static int make_mark(const char *steps, char mark[33])
 {
-    groat__str want = {0};
-    groat__str have = {0};
     sqlite3 *fresh = NULL;
     int rc = sqlite3_open_v2(":memory:", &fresh,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
@@ -124,14 +125,23 @@ int groat__handle_same_schema(sqlite3 *db, const char *steps, bool *same)
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(fresh, steps, NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = schema_text(fresh, &want);
-    if (rc == SQLITE_OK)
-        rc = schema_text(db, &have);
-    *same = rc == SQLITE_OK && have.len == want.len &&
-            memcmp(have.data, want.data, want.len) == 0;
-    groat__str_free(&want);
-    groat__str_free(&have);
+        rc = groat__handle_schema(fresh, mark);
     (void)sqlite3_close(fresh);
+    return rc;
+}
+
+int groat__handle_same_schema(sqlite3 *db, const char *steps, const char *usual,
+                              bool *same)
+{
+    char want[33] = "";
+    char have[33] = "";
+    int rc = groat__handle_schema(db, have);
+
+    *same = rc == SQLITE_OK && strcmp(have, usual) == 0;
+    if (rc != SQLITE_OK || *same)
+        return rc;
+    rc = make_mark(steps, want);
+    *same = rc == SQLITE_OK && strcmp(have, want) == 0;
     return rc;
 }
 

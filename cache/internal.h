@@ -34,6 +34,8 @@
 #define GROAT__STORE_FILE  "groat.sqlite"
 #define GROAT__STORE_ASIDE ".damaged-" /* follows GROAT__STORE_FILE */
 #define GROAT__CLAIM_FILE  "groat.lock"
+/* Of GROAT__STORE_SCHEMA, see groat__handle_same_schema(). */
+#define GROAT__STORE_MARK "98da6d9102529320c39c60e8d97cd783"
 
 enum {
     GROAT__STORE_SCHEMA = 4,
@@ -332,9 +334,14 @@ int groat__handle_check(sqlite3 *db);
  * went wrong. */
 int groat__handle_newest(sqlite3 *db, const char *begin, groat__str *out);
 
+/* All that SQLite keeps of a file's schema: the hex of its XXH3-128. */
+int groat__handle_schema(sqlite3 *db, char mark[33]);
+
 /* A schema may carry expressions that run when rows are read or written, so a
- * file's must be ours to the byte: as a fresh database has it after `steps`. */
-int groat__handle_same_schema(sqlite3 *db, const char *steps, bool *same);
+ * file's must be ours to the byte: as a fresh database has it after `steps`.
+ * The usual mark, that of what most files have, spares making that. */
+int groat__handle_same_schema(sqlite3 *db, const char *steps, const char *usual,
+                              bool *same);
 
 /* Of schema.sql: where the steps that a file of this version lacks begin;
  * appends those up to that version; appends that of table entry. */

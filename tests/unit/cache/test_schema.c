@@ -5,6 +5,8 @@
  */
 #include "fixture.h"
 
+#include "cache/bundle.h"
+
 static fixture fix;
 
 static void setup(void)
@@ -51,6 +53,32 @@ static int count_seeds(groat__store *store)
     }
     return count;
 }
+
+static void ck_mark(const char *steps, const char *usual)
+{
+    sqlite3 *db = NULL;
+    char mark[33] = "";
+
+    ck_assert_int_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, steps, NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(groat__handle_schema(db, mark), SQLITE_OK);
+    ck_assert_str_eq(mark, usual);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+}
+
+/* The marks that spare each open a comparison. */
+START_TEST(test_usual_marks)
+{
+    groat__str steps = {0};
+
+    groat__schema_steps(&steps, GROAT__STORE_SCHEMA);
+    ck_mark(steps.data, GROAT__STORE_MARK);
+    groat__str_clear(&steps);
+    groat__bundle_schema(&steps);
+    ck_mark(steps.data, GROAT__BUNDLE_MARK);
+    groat__str_free(&steps);
+}
+END_TEST
 
 START_TEST(test_schema_1_is_brought_up)
 {
@@ -241,6 +269,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, test_usual_marks);
     tcase_add_test(tcase, test_schema_1_is_brought_up);
     tcase_add_test(tcase, test_schema_1_is_brought_up_once);
     tcase_add_test(tcase, test_schema_1_that_is_read_only);
