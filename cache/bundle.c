@@ -428,6 +428,17 @@ bool groat__bundle_newest(groat__bundle *bundle, const char *begin,
     return rc == SQLITE_ROW;
 }
 
+bool groat__bundle_recent(groat__bundle *bundle, const char *one,
+                          const char *other, groat__str *out)
+{
+    int rc;
+
+    enter(bundle);
+    rc = groat__handle_recent(bundle->db, one, other, out);
+    leave(bundle);
+    return rc == SQLITE_ROW;
+}
+
 bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
                        const char *identity)
 {

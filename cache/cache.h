@@ -70,6 +70,16 @@ bool groat__store_get(groat__store *store, const groat__digest *key,
 bool groat__store_newest(groat__store *store, const char *begin,
                          groat__str *out);
 
+/* The identity of one of the entries used last, some of them, that has both
+ * texts in it; appended to *out.  A fault is counted and logged. */
+bool groat__store_recent(groat__store *store, const char *one,
+                         const char *other, groat__str *out);
+
+/* Whether there is an entry, which may be damaged; it is no use of it.  A fault
+ * is counted and logged. */
+bool groat__store_has(groat__store *store, const groat__digest *key,
+                      const char *identity);
+
 /* Who compiles a key that a get has missed. */
 typedef enum groat__claim {
     GROAT__CLAIM_NONE, /* the caller, unguarded: locks are not to be had, the
@@ -148,6 +158,9 @@ bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
  * of texts.  Nothing is counted or logged. */
 bool groat__bundle_newest(groat__bundle *bundle, const char *begin,
                           groat__str *out);
+/* As groat__store_recent. */
+bool groat__bundle_recent(groat__bundle *bundle, const char *one,
+                          const char *other, groat__str *out);
 
 /* Whether groat__bundle_get would give it; nothing is counted or logged. */
 bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,

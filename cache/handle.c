@@ -175,6 +175,21 @@ void groat__schema_entry(groat__str *out)
                         (size_t)(strstr(from, end) - from) + strlen(end));
 }
 
+/* The row of a query for one identity. */
+static int take_identity(sqlite3_stmt *statement, groat__str *out)
+{
+    int rc = sqlite3_step(statement);
+
+    if (rc == SQLITE_ROW) {
+        const unsigned char *text = sqlite3_column_text(statement, 0);
+
+        groat__str_add(out, text == NULL ? "" : (const char *)text);
+        if (out->failed)
+            rc = SQLITE_NOMEM;
+    }
+    return rc;
+}
+
 int groat__handle_newest(sqlite3 *db, const char *begin, groat__str *out)
 {
     static const char select[] =
@@ -191,14 +206,45 @@ int groat__handle_newest(sqlite3 *db, const char *begin, groat__str *out)
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_int64(statement, 2, (sqlite3_int64)len);
     if (rc == SQLITE_OK)
-        rc = sqlite3_step(statement);
-    if (rc == SQLITE_ROW) {
-        const unsigned char *text = sqlite3_column_text(statement, 0);
+        rc = take_identity(statement, out);
+    (void)sqlite3_finalize(statement);
+    return rc;
+}
 
-        groat__str_add(out, text == NULL ? "" : (const char *)text);
-        if (out->failed)
-            rc = SQLITE_NOMEM;
-    }
+int groat__handle_recent(sqlite3 *db, const char *one, const char *other,
+                         groat__str *out)
+{
+    static const char select[] =
+        "SELECT identity FROM "
+        "(SELECT identity FROM entry ORDER BY used DESC LIMIT 64) "
+        "WHERE instr(identity, ?1) > 0 AND instr(identity, ?2) > 0 LIMIT 1";
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(statement, 1, one, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(statement, 2, other, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = take_identity(statement, out);
+    (void)sqlite3_finalize(statement);
+    return rc;
+}
+
+int groat__handle_has(sqlite3 *db, const groat__digest *key,
+                      const char *identity)
+{
+    static const char select[] =
+        "SELECT 1 FROM entry WHERE id = ?1 AND identity = ?2";
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(statement, 1, groat__row_id(key));
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(statement, 2, identity, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(statement);
     (void)sqlite3_finalize(statement);
     return rc;
 }

@@ -333,6 +333,11 @@ int groat__handle_check(sqlite3 *db);
 /* groat__store_newest() on a handle: ROW, DONE where there is none, or what
  * went wrong. */
 int groat__handle_newest(sqlite3 *db, const char *begin, groat__str *out);
+/* groat__store_recent() and groat__store_has() on a handle, likewise. */
+int groat__handle_recent(sqlite3 *db, const char *one, const char *other,
+                         groat__str *out);
+int groat__handle_has(sqlite3 *db, const groat__digest *key,
+                      const char *identity);
 
 /* All that SQLite keeps of a file's schema: the hex of its XXH3-128. */
 int groat__handle_schema(sqlite3 *db, char mark[33]);

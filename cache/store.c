@@ -329,19 +329,51 @@ bool groat__store_get(groat__store *store, const groat__digest *key,
     return hit;
 }
 
+/* Whether there was a row; entered. */
+static bool take_answer(groat__store *store, int rc, const char *what)
+{
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        (void)groat__connection_fault(store, rc, what);
+    return rc == SQLITE_ROW;
+}
+
 bool groat__store_newest(groat__store *store, const char *begin,
                          groat__str *out)
 {
-    int rc = SQLITE_DONE;
+    bool found;
 
     groat__store_enter(store);
-    if (groat__connection_ready(store, NULL) == GROAT_OK) {
-        rc = groat__handle_newest(store->db, begin, out);
-        if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-            (void)groat__connection_fault(store, rc, "looking for a maker");
-    }
+    found = groat__connection_ready(store, NULL) == GROAT_OK &&
+            take_answer(store, groat__handle_newest(store->db, begin, out),
+                        "looking for a maker");
     groat__store_leave(store);
-    return rc == SQLITE_ROW;
+    return found;
+}
+
+bool groat__store_recent(groat__store *store, const char *one,
+                         const char *other, groat__str *out)
+{
+    bool found;
+
+    groat__store_enter(store);
+    found = groat__connection_ready(store, NULL) == GROAT_OK &&
+            take_answer(store, groat__handle_recent(store->db, one, other, out),
+                        "looking for a compiler");
+    groat__store_leave(store);
+    return found;
+}
+
+bool groat__store_has(groat__store *store, const groat__digest *key,
+                      const char *identity)
+{
+    bool found;
+
+    groat__store_enter(store);
+    found = groat__connection_ready(store, NULL) == GROAT_OK &&
+            take_answer(store, groat__handle_has(store->db, key, identity),
+                        "looking for an entry");
+    groat__store_leave(store);
+    return found;
 }
 
 /* ---- put and evict ----------------------------------------------------- */

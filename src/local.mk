@@ -15,6 +15,8 @@ libgroat_spec_la_SOURCES += \
 	%D%/base/hash.h \
 	%D%/base/json.c \
 	%D%/base/json.h \
+	%D%/base/loader.c \
+	%D%/base/loader.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
 	%D%/base/process.c \

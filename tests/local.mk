@@ -49,6 +49,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \
 	%D%/unit/base/test_json \
+	%D%/unit/base/test_loader \
 	%D%/unit/base/test_log \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_bundle \
@@ -107,6 +108,7 @@ groat_shim_tests = \
 	%D%/shim/test_hip \
 	%D%/shim/test_hip_calls \
 	%D%/shim/test_loaded \
+	%D%/shim/test_foreseen \
 	%D%/shim/test_nvrtc \
 	%D%/shim/test_ranges
 
@@ -235,6 +237,9 @@ ring_sources = \
 	%D%/shim/copy.c
 # Loads libgroat.so itself.
 %C%_pipe_test_unload_LDADD =
+%C%_shim_test_foreseen_SOURCES = \
+	%D%/shim/test_foreseen.c \
+	%D%/shim/copy.c
 %C%_shim_test_loaded_SOURCES = \
 	%D%/shim/test_loaded.c \
 	%D%/shim/copy.c

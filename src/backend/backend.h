@@ -59,6 +59,11 @@ void groat__binary_free(groat__binary *binary);
 /* False without memory; *to is empty then. */
 bool groat__binary_copy(groat__binary *to, const groat__binary *from);
 
+/* Appends the compiler's lines of something that a compiler of this build has
+ * made for the target; false: nothing is known. */
+typedef bool groat__made_by_fn(void *user, const char *build_id,
+                               groat__str *lines);
+
 typedef struct groat__compiler {
     const char *name; /* "nvrtc", "hiprtc", "c++" */
 
@@ -79,6 +84,12 @@ typedef struct groat__compiler {
      * compiler does not know (the text lists those it does). */
     groat_status (*identify)(void *state, const groat__arch *arch,
                              groat__str *who, groat_error *error);
+
+    /* Appends what identify() would append, without opening the compiler: of
+     * what `made` knows of the build that open() would find.  False where that
+     * cannot be told; *who may then have anything in it. */
+    bool (*foresee)(const groat__env *env, const groat__arch *arch,
+                    groat__made_by_fn *made, void *user, groat__str *who);
 
     /* Compiles NUL-terminated source with exactly the options that identify
      * printed.  entry is the extern "C" entry point's name, source_name what

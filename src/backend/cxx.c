@@ -566,5 +566,11 @@ static void cxx_doctor(void *state, const groat__env *env, groat__str *out)
 }
 
 const groat__compiler groat__compiler_cxx = {
-    "c++", cxx_open, cxx_close, cxx_identify, cxx_compile, cxx_doctor,
+    .name = "c++",
+    .open = cxx_open,
+    .close = cxx_close,
+    .identify = cxx_identify,
+    .foresee = groat__foresee_nothing,
+    .compile = cxx_compile,
+    .doctor = cxx_doctor,
 };

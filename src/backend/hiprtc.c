@@ -593,6 +593,7 @@ const groat__compiler groat__compiler_hiprtc = {
     .open = rtc_open,
     .close = rtc_close,
     .identify = rtc_identify,
+    .foresee = groat__foresee_nothing,
     .compile = rtc_compile,
     .doctor = rtc_doctor,
 };

@@ -11,6 +11,7 @@
  */
 #include <ctype.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,28 +166,54 @@ static void free_patterns(patterns *list)
         free(list->at[i]);
 }
 
-static groat_status find_library(const groat__env *env, groat__dl *dl,
-                                 groat_error *error)
+/* Where libnvrtc may be; false without memory. */
+static bool list_places(const groat__env *env, patterns *list)
 {
-    groat__dl_search search = {env->nvrtc, "GROAT_NVRTC", sonames, NULL};
-    groat_status status;
-    patterns list = {{NULL}, 0};
     bool whole = true;
 
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && whole; i++) {
         const char *base = root_path(env, places[i].from);
 
         if (base != NULL)
-            whole = add_place(&list, base, &places[i]);
+            whole = add_place(list, base, &places[i]);
     }
-    search.patterns = (const char *const *)list.at;
+    return whole;
+}
+
+static groat__dl_search search_for(const groat__env *env, const patterns *list)
+{
+    return (groat__dl_search){env->nvrtc, "GROAT_NVRTC", sonames,
+                              (const char *const *)list->at};
+}
+
+static groat_status find_library(const groat__env *env, groat__dl *dl,
+                                 groat_error *error)
+{
+    patterns list = {{NULL}, 0};
+    bool whole = list_places(env, &list);
+    groat__dl_search how = search_for(env, &list);
+    groat_status status;
+
     if (whole)
-        status = groat__dl_open(&search, dl, error);
+        status = groat__dl_open(&how, dl, error);
     else
         status = groat__fail(error, GROAT_NO_MEMORY,
                              "no memory to search for libnvrtc");
     free_patterns(&list);
     return status;
+}
+
+/* Without opening it. */
+static bool foresee_library(const groat__env *env,
+                            char build_id[GROAT__BUILD_ID_ROOM])
+{
+    patterns list = {{NULL}, 0};
+    bool whole = list_places(env, &list);
+    groat__dl_search how = search_for(env, &list);
+    bool known = whole && groat__dl_foresee(&how, build_id);
+
+    free_patterns(&list);
+    return known;
 }
 
 /* NVRTC opens its builtins by bare name at the first compile; having loaded
@@ -397,7 +424,14 @@ static bool add_option(nvrtc_plan *plan, const char *format, ...)
     return true;
 }
 
-static bool add_options(const nvrtc_state *state, const char *arch, int nearest,
+/* What calls itself NVRTC. */
+typedef struct release {
+    int major;
+    int minor;
+    const char *build_id;
+} release;
+
+static bool add_options(const release *from, const char *arch, int nearest,
                         nvrtc_plan *plan)
 {
     bool whole =
@@ -407,15 +441,26 @@ static bool add_options(const nvrtc_state *state, const char *arch, int nearest,
     whole = whole && add_option(plan, "--std=c++17");
     if (!plan->ptx)
         whole = whole && add_option(plan, "--ptxas-options=-v");
-    if (state->major > OWN_CACHE_MAJOR ||
-        (state->major == OWN_CACHE_MAJOR && state->minor >= OWN_CACHE_MINOR))
+    if (from->major > OWN_CACHE_MAJOR ||
+        (from->major == OWN_CACHE_MAJOR && from->minor >= OWN_CACHE_MINOR))
         whole = whole && add_option(plan, "--no-cache");
     return whole;
+}
+
+/* The lines of identify(), but for what depends on the driver. */
+static void write_lines(const release *from, const nvrtc_plan *plan,
+                        groat__str *who)
+{
+    groat__str_addf(who, "compiler nvrtc %d.%d build %s\n", from->major,
+                    from->minor, from->build_id);
+    for (int i = 0; i < plan->option_count; i++)
+        groat__str_addf(who, "option %s\n", plan->options[i]);
 }
 
 static groat_status make_plan(const nvrtc_state *state, const char *arch,
                               nvrtc_plan **out, groat_error *error)
 {
+    const release from = {state->major, state->minor, state->dl.build_id};
     int number = arch_number(arch);
     int nearest = nearest_arch(state, number);
     groat__str who = {0};
@@ -428,12 +473,9 @@ static groat_status make_plan(const nvrtc_state *state, const char *arch,
         goto out_of_memory;
     plan->ptx = nearest != number;
     plan->arch = strdup(arch);
-    if (plan->arch == NULL || !add_options(state, arch, nearest, plan))
+    if (plan->arch == NULL || !add_options(&from, arch, nearest, plan))
         goto free_plan;
-    groat__str_addf(&who, "compiler nvrtc %d.%d build %s\n", state->major,
-                    state->minor, state->dl.build_id);
-    for (int i = 0; i < plan->option_count; i++)
-        groat__str_addf(&who, "option %s\n", plan->options[i]);
+    write_lines(&from, plan, &who);
     if (plan->ptx)
         groat__str_addf(&who, "form ptx driver %d\n",
                         groat__cuda_driver_version(&state->env));
@@ -498,6 +540,38 @@ static groat_status nvrtc_identify(void *state, const groat__arch *arch,
     if (status == GROAT_OK)
         groat__str_add(who, plan->identity);
     return status;
+}
+
+/* Whether these are the lines of the release that they name, for machine code:
+ * PTX has the driver's version in them. */
+static bool are_own(const char *arch, const char *build_id, const char *lines)
+{
+    nvrtc_plan *plan = calloc(1, sizeof(*plan));
+    release from = {0, 0, build_id};
+    groat__str own = {0};
+    bool same = false;
+
+    if (plan == NULL)
+        return false;
+    if (sscanf(lines, "compiler nvrtc %5d.%5d ", &from.major, &from.minor) ==
+            2 &&
+        add_options(&from, arch, 0, plan)) {
+        write_lines(&from, plan, &own);
+        same = !own.failed && strcmp(own.data, lines) == 0;
+    }
+    groat__str_free(&own);
+    free_plan(plan);
+    return same;
+}
+
+static bool nvrtc_foresee(const groat__env *env, const groat__arch *arch,
+                          groat__made_by_fn *made, void *user, groat__str *who)
+{
+    char build_id[GROAT__BUILD_ID_ROOM];
+    size_t from = who->len;
+
+    return foresee_library(env, build_id) && made(user, build_id, who) &&
+           !who->failed && are_own(arch->name, build_id, who->data + from);
 }
 
 /* ---- what ptxas said ---------------------------------------------------- */
@@ -796,6 +870,7 @@ const groat__compiler groat__compiler_nvrtc = {
     .open = nvrtc_open,
     .close = nvrtc_close,
     .identify = nvrtc_identify,
+    .foresee = nvrtc_foresee,
     .compile = nvrtc_compile,
     .doctor = nvrtc_doctor,
 };

@@ -142,3 +142,15 @@ void groat__drop_times(char *log)
     }
     *to = '\0';
 }
+
+bool groat__foresee_nothing(const groat__env *env, const groat__arch *arch,
+                            groat__made_by_fn *made, void *user,
+                            groat__str *who)
+{
+    (void)env;
+    (void)arch;
+    (void)made;
+    (void)user;
+    (void)who;
+    return false;
+}

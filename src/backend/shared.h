@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "backend/backend.h"
 #include "base/dl.h"
 #include "base/str.h"
 #include "groat.h"
@@ -30,6 +31,11 @@ groat_status groat__bind(const groat__dl *dl, const groat__symbol *symbols,
 /* Appends a path to a glob(3) pattern, where it stands for itself alone: the
  * environment gives paths, not patterns. */
 void groat__add_quoted(groat__str *pattern, const char *path);
+
+/* A foresee slot of compilers that nobody can tell beforehand. */
+bool groat__foresee_nothing(const groat__env *env, const groat__arch *arch,
+                            groat__made_by_fn *made, void *user,
+                            groat__str *who);
 
 /* Appends one line of a doctor slot: control characters of the text become
  * blanks, and a line's end within it "; ". */

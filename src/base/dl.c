@@ -8,7 +8,6 @@
 #include "base/dl.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <glob.h>
 #include <link.h>
 #include <stdlib.h>
@@ -17,78 +16,10 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/loader.h"
 
 /* libnvrtc is 110 MB; nothing that we open is larger than this. */
 #define LIBRARY_BYTES_MAX ((size_t)1 << 30)
-
-typedef struct note_search {
-    ElfW(Addr) base;
-    char *out;
-    size_t out_bytes;
-    bool found;
-} note_search;
-
-static void find_build_id(note_search *search, const char *note, size_t bytes)
-{
-    while (bytes >= sizeof(ElfW(Nhdr))) {
-        const ElfW(Nhdr) *head = (const ElfW(Nhdr) *)note;
-        size_t name = ((size_t)head->n_namesz + 3) & ~(size_t)3;
-        size_t desc = ((size_t)head->n_descsz + 3) & ~(size_t)3;
-        const char *at = note + sizeof(*head);
-
-        /* The last one's padding may be left out. */
-        bytes -= sizeof(*head);
-        if (name > bytes || head->n_descsz > bytes - name)
-            return;
-        if (head->n_type == NT_GNU_BUILD_ID && head->n_namesz == 4 &&
-            head->n_descsz > 0 && memcmp(at, "GNU", 4) == 0) {
-            size_t len = head->n_descsz;
-
-            if (len > (search->out_bytes - 1) / 2)
-                len = (search->out_bytes - 1) / 2;
-            groat__hex(search->out, (const uint8_t *)at + name, len);
-            search->found = true;
-            return;
-        }
-        if (desc > bytes - name)
-            return;
-        note = at + name + desc;
-        bytes -= name + desc;
-    }
-}
-
-/* A note that tools have moved need not be in memory. */
-static bool is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * note)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *head = &info->dlpi_phdr[i];
-
-        if (head->p_type == PT_LOAD && (head->p_flags & PF_R) != 0 &&
-            note->p_vaddr >= head->p_vaddr &&
-            note->p_vaddr - head->p_vaddr <= head->p_filesz &&
-            note->p_memsz <= head->p_filesz - (note->p_vaddr - head->p_vaddr))
-            return true;
-    }
-    return false;
-}
-
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *user)
-{
-    note_search *search = user;
-
-    (void)size;
-    if (info->dlpi_addr != search->base)
-        return 0;
-    for (int i = 0; i < info->dlpi_phnum && !search->found; i++) {
-        const ElfW(Phdr) *head = &info->dlpi_phdr[i];
-
-        if (head->p_type == PT_NOTE && is_loaded(info, head))
-            find_build_id(search,
-                          (const char *)(info->dlpi_addr + head->p_vaddr),
-                          head->p_memsz);
-    }
-    return 1;
-}
 
 /* One try, one line, whatever the path is. */
 static void tell(groat__dl *dl, const char *what, const char *why)
@@ -122,22 +53,19 @@ static bool name_by_content(groat__dl *dl)
 static bool describe(groat__dl *dl, const char *asked)
 {
     struct link_map *map = NULL;
-    note_search search = {0, dl->build_id, sizeof(dl->build_id), false};
     const char *name = asked;
 
-    if (dlinfo(dl->handle, RTLD_DI_LINKMAP, &map) == 0 && map != NULL) {
-        search.base = map->l_addr;
-        if (map->l_name != NULL && map->l_name[0] != '\0')
-            name = map->l_name;
-    }
+    if (dlinfo(dl->handle, RTLD_DI_LINKMAP, &map) == 0 && map != NULL &&
+        map->l_name != NULL && map->l_name[0] != '\0')
+        name = map->l_name;
     dl->path = realpath(name, NULL);
     if (dl->path == NULL)
         dl->path = strdup(name);
     if (dl->path == NULL)
         return false;
-    if (map != NULL)
-        (void)dl_iterate_phdr(look_at_object, &search);
-    return search.found || name_by_content(dl);
+    return (map != NULL && groat__loader_mapped_id(map->l_addr, dl->build_id,
+                                                   sizeof(dl->build_id))) ||
+           name_by_content(dl);
 }
 
 /* The story goes on. */
@@ -175,14 +103,23 @@ static int newer_first(const void *a, const void *b)
     return strverscmp(*(char *const *)b, *(char *const *)a);
 }
 
+/* glob(3)'s status; newest version first. */
+static int find_files(const char *pattern, glob_t *found)
+{
+    int status = glob(pattern, GLOB_TILDE, NULL, found);
+
+    if (status == 0)
+        qsort(found->gl_pathv, found->gl_pathc, sizeof(found->gl_pathv[0]),
+              newer_first);
+    return status;
+}
+
 static bool try_pattern(groat__dl *dl, const char *pattern)
 {
     glob_t found = {0};
     bool opened = false;
 
-    if (glob(pattern, GLOB_TILDE, NULL, &found) == 0) {
-        qsort(found.gl_pathv, found.gl_pathc, sizeof(found.gl_pathv[0]),
-              newer_first);
+    if (find_files(pattern, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc && !opened; i++)
             opened = try_name(dl, found.gl_pathv[i]);
     } else {
@@ -224,6 +161,65 @@ groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
                        "%s is not to be had in any of the usual places; "
                        "`groat doctor` lists them",
                        first);
+}
+
+/* One that nobody could tell from its file may be opened all the same. */
+static groat__loader_answer foresee_file(const char *path, char *build_id)
+{
+    return groat__loader_build_id(path, build_id, GROAT__BUILD_ID_ROOM)
+               ? GROAT__LOADER_FILE
+               : GROAT__LOADER_UNKNOWN;
+}
+
+static groat__loader_answer foresee_pattern(const char *pattern, char *build_id)
+{
+    groat__loader_answer answer = GROAT__LOADER_NONE;
+    glob_t found = {0};
+
+    if (find_files(pattern, &found) == 0)
+        answer = foresee_file(found.gl_pathv[0], build_id);
+    globfree(&found);
+    return answer;
+}
+
+static groat__loader_answer foresee_soname(const char *name, char *build_id)
+{
+    groat__str path = {0};
+    groat__loader_answer answer = groat__loader_find(name, &path);
+
+    if (answer == GROAT__LOADER_FILE)
+        answer = foresee_file(path.data, build_id);
+    groat__str_free(&path);
+    return answer;
+}
+
+/* The answers of the names in turn, up to the first. */
+static groat__loader_answer
+foresee_first(const char *const *names,
+              groat__loader_answer (*foresee)(const char *, char *),
+              char *build_id)
+{
+    groat__loader_answer answer = GROAT__LOADER_NONE;
+
+    for (; names != NULL && *names != NULL && answer == GROAT__LOADER_NONE;
+         names++)
+        answer = foresee(*names, build_id);
+    return answer;
+}
+
+bool groat__dl_foresee(const groat__dl_search *search,
+                       char build_id[GROAT__BUILD_ID_ROOM])
+{
+    groat__loader_answer answer = GROAT__LOADER_UNKNOWN;
+
+    if (search->override == NULL) {
+        answer = foresee_first(search->sonames, foresee_soname, build_id);
+        if (answer == GROAT__LOADER_NONE)
+            answer = foresee_first(search->patterns, foresee_pattern, build_id);
+    } else if (strchr(search->override, '/') != NULL) {
+        answer = foresee_file(search->override, build_id);
+    }
+    return answer == GROAT__LOADER_FILE;
 }
 
 void groat__dl_close(groat__dl *dl)

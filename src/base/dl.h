@@ -8,13 +8,15 @@
 #include "base/str.h"
 #include "groat.h"
 
+enum { GROAT__BUILD_ID_ROOM = 65 };
+
 /* One library opened at run time, and the story of the search. */
 typedef struct groat__dl {
-    void *handle;      /* NULL: not found                                    */
-    char *path;        /* where it was loaded from, resolved                  */
-    char build_id[65]; /* hex of its GNU build id; else of XXH3-128 of the file
-                        */
-    groat__str story;  /* one line per try: name, and why not                 */
+    void *handle; /* NULL: not found                                    */
+    char *path;   /* where it was loaded from, resolved                  */
+    char build_id[GROAT__BUILD_ID_ROOM]; /* hex of its GNU build id; else of *
+                                          * XXH3-128 of the file              */
+    groat__str story; /* one line per try: name, and why not                 */
 } groat__dl;
 
 /* How to look for one library.  Lists end with NULL. */
@@ -32,6 +34,13 @@ typedef struct groat__dl_search {
 groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
                             groat_error *error);
 void groat__dl_close(groat__dl *dl);
+
+/* The build id of the library that groat__dl_open() would open, read from its
+ * file.  False where that cannot be told: the process has the library already,
+ * the loader has a choice among files of the name, there is none, or it has no
+ * build id. */
+bool groat__dl_foresee(const groat__dl_search *search,
+                       char build_id[GROAT__BUILD_ID_ROOM]);
 
 /* NULL when absent. */
 void *groat__dl_symbol(const groat__dl *dl, const char *name);

@@ -43,6 +43,8 @@ typedef struct groat__machine {
     groat__half compiler;
     groat__half device;
     char *compiler_text[GROAT__ARCHS]; /* identity lines, by arch index */
+    char *foreseen[GROAT__ARCHS];      /* the same, of a compiler that was   *
+                                        * not opened when they were asked for */
 } groat__machine;
 
 /* A binary, and what it took to have it. */
@@ -163,6 +165,11 @@ groat_status groat__machine_compiler(groat_context *context,
                                      groat_error *error);
 groat_status groat__machine_device(groat_context *context, groat__backend_id id,
                                    void **state, groat_error *error);
+/* The identity lines of a target's compiler as they will be, without opening
+ * it: for kernels that are there.  NULL where it is open, is not to be had, or
+ * nobody can tell; borrowed from the context. */
+const char *groat__machine_foresee(groat_context *context,
+                                   const groat__target *target);
 /* The identity lines of a target's compiler; borrowed from the context. */
 groat_status groat__machine_identity(groat_context *context,
                                      const groat__target *target,
@@ -207,13 +214,21 @@ groat_status groat__spec_params(groat_context *context, const char *text,
                                 const groat__target *target, groat__params *out,
                                 groat_error *error);
 
+/* Whose lines the second half of an identity has. */
+typedef enum groat__maker {
+    GROAT__MAKER_OPEN,     /* the compiler's, which was asked                */
+    GROAT__MAKER_FORESEEN, /* its, not asked; store or bundles have the key  */
+    GROAT__MAKER_ABSENT    /* those of an entry; there is no compiler        */
+} groat__maker;
+
 /* The identity text of a spec on its target, and its key.  It has two halves:
  * what is wanted, and who makes it.  Without a compiler the second half is that
- * of the newest entry that store or bundles have of the first.  Errors:
- * NO_DEVICE when there is neither. */
+ * of the newest entry that store or bundles have of the first.  maker may be
+ * NULL.  Errors: NO_DEVICE when there is neither. */
 groat_status groat__spec_identity(groat_context *context,
                                   const groat__params *params, groat__str *text,
-                                  groat__digest *key, groat_error *error);
+                                  groat__digest *key, groat__maker *maker,
+                                  groat_error *error);
 
 /* seal.c: the answer to a miss of a sealed context: its family's fallback
  * (retained), else SEALED.  Counts it. */
@@ -245,6 +260,9 @@ bool groat__layers_have(const groat_context *context, const groat__digest *key,
 /* groat__bundle_newest() of the first that has one. */
 bool groat__layers_newest(const groat_context *context, const char *begin,
                           groat__str *out);
+/* groat__bundle_recent() of the first that has one. */
+bool groat__layers_recent(const groat_context *context, const char *one,
+                          const char *other, groat__str *out);
 /* Adds the bundles' part. */
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
 

@@ -119,7 +119,7 @@ groat_status groat_kernel_origin(groat_spec *spec, groat_origin *origin,
     if (groat__is_inherited(spec->context))
         return groat__fail_inherited(error);
     status = groat__spec_identity(spec->context, &spec->params, &identity, &key,
-                                  error);
+                                  NULL, error);
     if (status == GROAT_OK)
         *origin = locate(spec->context, &key, identity.data);
     groat__str_free(&identity);
@@ -143,7 +143,7 @@ groat_status groat_explain(groat_spec *spec, groat_explanation *out,
                            "sizeof(groat_explanation), %zu",
                            out->size, sizeof(*out));
     status = groat__spec_identity(spec->context, &spec->params, &identity, &key,
-                                  error);
+                                  NULL, error);
     if (status == GROAT_OK) {
         groat__hex(found.key, key.bytes, sizeof(key.bytes));
         status =

@@ -73,6 +73,7 @@ static groat_status check_shape(const journey *j, groat_error *error)
 static groat_status begin(journey *j, groat_context *context,
                           const groat__params *params, groat_error *error)
 {
+    groat__maker maker = GROAT__MAKER_OPEN;
     groat__launch_values launch;
     groat_status status = groat__params_launch(params, &launch, error);
 
@@ -95,10 +96,9 @@ static groat_status begin(journey *j, groat_context *context,
     status = check_shape(j, error);
     if (status != GROAT_OK)
         return status;
-    status =
-        groat__spec_identity(context, params, &j->identity, &j->key, error);
-    if (status == GROAT_OK &&
-        groat__machine_known(context, &params->target) == NULL)
+    status = groat__spec_identity(context, params, &j->identity, &j->key,
+                                  &maker, error);
+    if (status == GROAT_OK && maker == GROAT__MAKER_ABSENT)
         (void)atomic_fetch_add(&context->metrics.compilerless, 1);
     return status;
 }
@@ -160,13 +160,33 @@ static bool fetch(journey *j)
     return true;
 }
 
+/* Opens the compiler.  One that was foreseen, of an entry that is lost, may
+ * be another by now. */
+static groat_status open_compiler(const journey *j, void **state,
+                                  groat_error *error)
+{
+    const char *lines = NULL;
+    groat_status status = groat__machine_compiler(
+        j->context, j->params->target.backend, state, error);
+
+    if (status == GROAT_OK)
+        status = groat__machine_identity(j->context, &j->params->target, &lines,
+                                         error);
+    if (status == GROAT_OK &&
+        strcmp(groat__key_second_half(j->identity.data), lines) != 0)
+        status = groat__fail(error, GROAT_COMPILE_FAILED,
+                             "%s was made by another compiler, and is lost; "
+                             "ask again for that of the compiler of now",
+                             j->entry.data);
+    return status;
+}
+
 /* The compiler's part: source in, binary out. */
 static groat_status run_compiler(journey *j, groat_error *error)
 {
     groat__str source = {0};
     void *state = NULL;
-    groat_status status = groat__machine_compiler(
-        j->context, j->params->target.backend, &state, error);
+    groat_status status = open_compiler(j, &state, error);
 
     if (status != GROAT_OK)
         return status;

@@ -172,6 +172,18 @@ bool groat__layers_newest(const groat_context *context, const char *begin,
     return false;
 }
 
+bool groat__layers_recent(const groat_context *context, const char *one,
+                          const char *other, groat__str *out)
+{
+    const groat__layers *layers = &context->layers;
+
+    for (size_t i = 0; i < layers->count; i++)
+        if (layers->at[i].bundle != NULL &&
+            groat__bundle_recent(layers->at[i].bundle, one, other, out))
+            return true;
+    return false;
+}
+
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat)
 {
     const groat__layers *layers = &context->layers;

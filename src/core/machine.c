@@ -34,8 +34,10 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id)
         backend->compiler->close(machine->compiler.state);
     groat_error_clear(&machine->device.failure);
     groat_error_clear(&machine->compiler.failure);
-    for (size_t i = 0; i < GROAT__ARCHS; i++)
+    for (size_t i = 0; i < GROAT__ARCHS; i++) {
         free(machine->compiler_text[i]);
+        free(machine->foreseen[i]);
+    }
     (void)pthread_mutex_destroy(&machine->lock);
 }
 
@@ -137,6 +139,70 @@ const char *groat__machine_known(groat_context *context,
     (void)pthread_mutex_lock(&machine->lock);
     text = machine->compiler_text[arch_index(target->arch)];
     (void)pthread_mutex_unlock(&machine->lock);
+    return text;
+}
+
+/* Who asks what was made for a target. */
+typedef struct made_for {
+    groat_context *context;
+    const char *target;
+} made_for;
+
+/* A groat__made_by_fn of store and bundles. */
+static bool find_made_by(void *user, const char *build_id, groat__str *lines)
+{
+    const made_for *asked = user;
+    groat_context *context = asked->context;
+    groat__str target = {0};
+    groat__str build = {0};
+    groat__str identity = {0};
+    const char *half = NULL;
+
+    groat__str_addf(&target, "\ntarget %s\n", asked->target);
+    groat__str_addf(&build, " build %s\n", build_id);
+    if (!target.failed && !build.failed &&
+        ((context->store != NULL &&
+          groat__store_recent(context->store, target.data, build.data,
+                              &identity)) ||
+         groat__layers_recent(context, target.data, build.data, &identity)))
+        half = groat__key_second_half(identity.data);
+    if (half != NULL)
+        groat__str_add(lines, half);
+    groat__str_free(&identity);
+    groat__str_free(&build);
+    groat__str_free(&target);
+    return half != NULL;
+}
+
+/* Told outside of the lock: who waits for the device does not wait for the
+ * store. */
+const char *groat__machine_foresee(groat_context *context,
+                                   const groat__target *target)
+{
+    groat__machine *machine = &context->machines[target->backend];
+    char **slot = &machine->foreseen[arch_index(target->arch)];
+    made_for asked = {context, target->text};
+    groat__str who = {0};
+    const char *text;
+    bool closed;
+
+    (void)pthread_mutex_lock(&machine->lock);
+    text = *slot;
+    closed = machine->compiler.state == NULL &&
+             machine->compiler.failure.status == GROAT_OK;
+    (void)pthread_mutex_unlock(&machine->lock);
+    if (text != NULL || !closed)
+        return closed ? text : NULL;
+    if (groat__backend_get(target->backend)
+            ->compiler->foresee(&context->env, target->arch, find_made_by,
+                                &asked, &who)) {
+        (void)pthread_mutex_lock(&machine->lock);
+        if (*slot == NULL)
+            *slot = groat__str_take(&who);
+        text = *slot;
+        (void)pthread_mutex_unlock(&machine->lock);
+    }
+    groat__str_free(&who);
     return text;
 }
 

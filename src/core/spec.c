@@ -147,7 +147,7 @@ groat_status groat_spec_key(groat_spec *spec, char key[33], char **identity,
     if (groat__is_inherited(spec->context))
         return groat__fail_inherited(error);
     status = groat__spec_identity(spec->context, &spec->params, &text, &digest,
-                                  error);
+                                  NULL, error);
     if (status != GROAT_OK) {
         groat__str_free(&text);
         return status;
@@ -177,26 +177,66 @@ static bool find_made(groat_context *context, const groat__params *params,
     return found;
 }
 
-groat_status groat__spec_identity(groat_context *context,
-                                  const groat__params *params, groat__str *text,
-                                  groat__digest *key, groat_error *error)
+/* With the lines of a compiler that is not opened: for what was made. */
+static bool foresee(groat_context *context, const groat__params *params,
+                    groat__str *text)
+{
+    const char *compiler = groat__machine_foresee(context, &params->target);
+    groat__digest key;
+    bool made;
+
+    if (compiler == NULL)
+        return false;
+    groat__key_identity(params, compiler, text);
+    key = groat__key_of(text);
+    made = !text->failed &&
+           ((context->store != NULL &&
+             groat__store_has(context->store, &key, text->data)) ||
+            groat__layers_have(context, &key, text->data));
+    if (!made)
+        groat__str_clear(text);
+    return made;
+}
+
+/* By the compiler, which is opened for it, or without one. */
+static groat_status ask(groat_context *context, const groat__params *params,
+                        groat__str *text, groat__maker *maker,
+                        groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
     const char *compiler = NULL;
     groat_status status =
         groat__machine_identity(context, &params->target, &compiler, &own);
 
-    if (status == GROAT_OK)
+    *maker = GROAT__MAKER_OPEN;
+    if (status == GROAT_OK) {
         groat__key_identity(params, compiler, text);
-    else if (status == GROAT_NO_DEVICE && find_made(context, params, text))
+    } else if (status == GROAT_NO_DEVICE && find_made(context, params, text)) {
+        *maker = GROAT__MAKER_ABSENT;
         status = GROAT_OK;
-    else
+    } else {
         groat__error_copy(error, &own);
+    }
     groat_error_clear(&own);
+    return status;
+}
+
+groat_status groat__spec_identity(groat_context *context,
+                                  const groat__params *params, groat__str *text,
+                                  groat__digest *key, groat__maker *maker,
+                                  groat_error *error)
+{
+    groat__maker found = GROAT__MAKER_FORESEEN;
+    groat_status status = foresee(context, params, text)
+                              ? GROAT_OK
+                              : ask(context, params, text, &found, error);
+
     if (status != GROAT_OK)
         return status;
     if (text->failed)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a key");
     *key = groat__key_of(text);
+    if (maker != NULL)
+        *maker = found;
     return GROAT_OK;
 }

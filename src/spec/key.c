@@ -112,12 +112,21 @@ bool groat__key_read(const char *identity, groat__str *spec, groat__str *target)
     return !spec->failed && !target->failed;
 }
 
+static const char maker_lead[] = "\ncompiler ";
+
+const char *groat__key_second_half(const char *identity)
+{
+    const char *line = strstr(identity, maker_lead);
+
+    return line == NULL ? "" : line + 1;
+}
+
 const char *groat__key_maker(const char *identity, size_t *len)
 {
-    static const char lead[] = "\ncompiler ";
-    const char *line = strstr(identity, lead);
+    const char *line = groat__key_second_half(identity);
 
-    line = line == NULL ? "" : line + strlen(lead);
+    if (*line != '\0')
+        line += strlen(maker_lead) - 1;
     *len = strcspn(line, "\n");
     return line;
 }

@@ -19,6 +19,9 @@ void groat__key_identity(const groat__params *params, const char *compiler,
 bool groat__key_read(const char *identity, groat__str *spec,
                      groat__str *target);
 
+/* The lines of an identity that are its compiler's; "" when it has none. */
+const char *groat__key_second_half(const char *identity);
+
 /* The compiler that an identity names, as in "nvrtc 13.0 build ..."; its *len
  * bytes are followed by more.  "" when it names none. */
 const char *groat__key_maker(const char *identity, size_t *len);

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * loader.c foretells what the dynamic loader would do, without doing it: a
+ * library of 100 MB takes milliseconds and megabytes to be opened.
+ *
+ * Invariant: nothing is loaded.  Where the loader has a choice, none is made.
+ * Locking: none; it holds no state.
+ */
+#include "base/loader.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+
+enum { NOTES_MAX = 4096, PARTS_MAX = 64, CACHE_BYTES_MAX = 16 << 20 };
+
+/* ---- build ids --------------------------------------------------------- */
+
+static bool read_notes(const char *notes, size_t bytes, char *out,
+                       size_t out_bytes)
+{
+    while (bytes >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *head = (const ElfW(Nhdr) *)notes;
+        size_t name = ((size_t)head->n_namesz + 3) & ~(size_t)3;
+        size_t desc = ((size_t)head->n_descsz + 3) & ~(size_t)3;
+        const char *at = notes + sizeof(*head);
+
+        /* The last one's padding may be left out. */
+        bytes -= sizeof(*head);
+        if (name > bytes || head->n_descsz > bytes - name)
+            return false;
+        if (head->n_type == NT_GNU_BUILD_ID && head->n_namesz == 4 &&
+            head->n_descsz > 0 && memcmp(at, "GNU", 4) == 0) {
+            size_t len = head->n_descsz;
+
+            if (len > (out_bytes - 1) / 2)
+                len = (out_bytes - 1) / 2;
+            groat__hex(out, (const uint8_t *)at + name, len);
+            return true;
+        }
+        if (desc > bytes - name)
+            return false;
+        notes = at + name + desc;
+        bytes -= name + desc;
+    }
+    return false;
+}
+
+/* A note that tools have moved need not be in memory: of such a one nobody
+ * knows whose it is. */
+static bool is_mapped(const ElfW(Phdr) * parts, unsigned count,
+                      const ElfW(Phdr) * note)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const ElfW(Phdr) *part = &parts[i];
+
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_R) != 0 &&
+            note->p_vaddr >= part->p_vaddr &&
+            note->p_vaddr - part->p_vaddr <= part->p_filesz &&
+            note->p_memsz <= part->p_filesz - (note->p_vaddr - part->p_vaddr))
+            return true;
+    }
+    return false;
+}
+
+typedef struct search {
+    ElfW(Addr) base;
+    char *out;
+    size_t out_bytes;
+    bool found;
+} search;
+
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *user)
+{
+    search *s = user;
+
+    (void)size;
+    if (info->dlpi_addr != s->base)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum && !s->found; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+        s->found = part->p_type == PT_NOTE &&
+                   is_mapped(info->dlpi_phdr, info->dlpi_phnum, part) &&
+                   read_notes((const char *)(info->dlpi_addr + part->p_vaddr),
+                              part->p_memsz, s->out, s->out_bytes);
+    }
+    return 1;
+}
+
+bool groat__loader_mapped_id(uintptr_t base, char *out, size_t out_bytes)
+{
+    search s = {base, out, out_bytes, false};
+
+    (void)dl_iterate_phdr(look_at_object, &s);
+    return s.found;
+}
+
+/* The linker's name for the head of the file that this is in. */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
+static bool is_native(const ElfW(Ehdr) * head)
+{
+    const ElfW(Ehdr) *own = &__ehdr_start;
+
+    return memcmp(head->e_ident, own->e_ident, EI_VERSION + 1) == 0 &&
+           head->e_machine == own->e_machine &&
+           head->e_phentsize == sizeof(ElfW(Phdr)) &&
+           head->e_phnum <= PARTS_MAX;
+}
+
+static bool read_at(int fd, void *to, size_t bytes, uint64_t at)
+{
+    return at <= INT64_MAX && pread(fd, to, bytes, (off_t)at) == (ssize_t)bytes;
+}
+
+static bool read_part(int fd, const ElfW(Phdr) * part, char *out,
+                      size_t out_bytes)
+{
+    _Alignas(ElfW(Nhdr)) char notes[NOTES_MAX];
+
+    return part->p_filesz <= sizeof(notes) &&
+           read_at(fd, notes, part->p_filesz, part->p_offset) &&
+           read_notes(notes, part->p_filesz, out, out_bytes);
+}
+
+bool groat__loader_build_id(const char *path, char *out, size_t out_bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ElfW(Phdr) parts[PARTS_MAX];
+    bool found = false;
+    ElfW(Ehdr) head;
+
+    if (fd < 0)
+        return false;
+    if (read_at(fd, &head, sizeof(head), 0) && is_native(&head) &&
+        read_at(fd, parts, head.e_phnum * sizeof(parts[0]), head.e_phoff))
+        for (unsigned i = 0; i < head.e_phnum && !found; i++)
+            found = parts[i].p_type == PT_NOTE &&
+                    is_mapped(parts, head.e_phnum, &parts[i]) &&
+                    read_part(fd, &parts[i], out, out_bytes);
+    (void)close(fd);
+    return found;
+}
+
+/* ---- the loader's cache ------------------------------------------------ */
+
+/* What ldconfig(8) writes, as elf/dl-cache.h of glibc has it; offsets of texts
+ * are from the head. */
+typedef struct cache_head {
+    char magic[20];
+    uint32_t count;
+    uint32_t text_bytes;
+    uint32_t unused[5];
+} cache_head;
+
+typedef struct cache_entry {
+    int32_t flags;
+    uint32_t name;
+    uint32_t path;
+    uint32_t os;
+    uint64_t hwcap;
+} cache_entry;
+
+static const char cache_magic[] = "glibc-ld.so.cache1.1";
+
+/* The text at an offset, which ends in the file: it has a NUL behind it. */
+static const char *text_at(const char *cache, size_t bytes, uint32_t offset)
+{
+    return offset < bytes ? cache + offset : "";
+}
+
+groat__loader_answer groat__loader_search_cache(const char *cache, size_t bytes,
+                                                const char *name,
+                                                groat__str *path)
+{
+    groat__loader_answer answer = GROAT__LOADER_NONE;
+    cache_head head;
+    cache_entry entry;
+    char id[3];
+
+    if (bytes < sizeof(head))
+        return GROAT__LOADER_UNKNOWN;
+    memcpy(&head, cache, sizeof(head));
+    if (memcmp(head.magic, cache_magic, sizeof(head.magic)) != 0 ||
+        head.count > (bytes - sizeof(head)) / sizeof(entry))
+        return GROAT__LOADER_UNKNOWN;
+    for (uint32_t i = 0; i < head.count; i++) {
+        memcpy(&entry, cache + sizeof(head) + i * sizeof(entry), sizeof(entry));
+        if (strcmp(text_at(cache, bytes, entry.name), name) != 0 ||
+            !groat__loader_build_id(text_at(cache, bytes, entry.path), id,
+                                    sizeof(id)))
+            continue;
+        if (answer != GROAT__LOADER_NONE)
+            return GROAT__LOADER_UNKNOWN;
+        groat__str_add(path, text_at(cache, bytes, entry.path));
+        answer = GROAT__LOADER_FILE;
+    }
+    return answer;
+}
+
+static groat__loader_answer find_in_cache(const char *name, groat__str *path)
+{
+    groat__loader_answer answer = GROAT__LOADER_UNKNOWN;
+    char *cache = NULL;
+    size_t bytes = 0;
+
+    if (access("/etc/ld.so.cache", F_OK) != 0)
+        return GROAT__LOADER_NONE;
+    if (groat__fs_read("/etc/ld.so.cache", CACHE_BYTES_MAX, &cache, &bytes,
+                       NULL) == GROAT_OK)
+        answer = groat__loader_search_cache(cache, bytes, name, path);
+    free(cache);
+    if (answer != GROAT__LOADER_FILE)
+        groat__str_clear(path);
+    return answer;
+}
+
+/* ---- folders ----------------------------------------------------------- */
+
+/* The loader's folders, malloc'd, or NULL. */
+static Dl_serinfo *list_folders(void)
+{
+    void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    Dl_serinfo *list = NULL;
+    Dl_serinfo size;
+
+    if (program != NULL && dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0)
+        list = malloc(size.dls_size);
+    if (list != NULL) {
+        *list = size;
+        if (dlinfo(program, RTLD_DI_SERINFO, list) != 0) {
+            free(list);
+            list = NULL;
+        }
+    }
+    if (program != NULL)
+        (void)dlclose(program);
+    return list;
+}
+
+/* glibc does not say which of its folders come behind the cache: these. */
+static bool is_system(const char *folder)
+{
+    return strncmp(folder, "/lib", 4) == 0 ||
+           strncmp(folder, "/usr/lib", 8) == 0;
+}
+
+/* In the system's folders, or in those that come before the cache. */
+static groat__loader_answer find_in_folders(const Dl_serinfo *list, bool system,
+                                            const char *name, groat__str *path)
+{
+    char id[3];
+
+    for (unsigned i = 0; i < list->dls_cnt; i++) {
+        const char *folder = list->dls_serpath[i].dls_name;
+
+        if (is_system(folder) != system)
+            continue;
+        groat__str_clear(path);
+        groat__str_addf(path, "%s/%s", folder, name);
+        if (path->failed)
+            return GROAT__LOADER_UNKNOWN;
+        if (groat__loader_build_id(path->data, id, sizeof(id)))
+            return GROAT__LOADER_FILE;
+        if (access(path->data, F_OK) == 0)
+            return GROAT__LOADER_UNKNOWN;
+    }
+    groat__str_clear(path);
+    return GROAT__LOADER_NONE;
+}
+
+groat__loader_answer groat__loader_find(const char *name, groat__str *path)
+{
+    groat__loader_answer answer = GROAT__LOADER_UNKNOWN;
+    void *loaded = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    Dl_serinfo *list = loaded == NULL ? list_folders() : NULL;
+
+    if (loaded != NULL)
+        (void)dlclose(loaded);
+    if (list != NULL) {
+        answer = find_in_folders(list, false, name, path);
+        if (answer == GROAT__LOADER_NONE)
+            answer = find_in_cache(name, path);
+        if (answer == GROAT__LOADER_NONE)
+            answer = find_in_folders(list, true, name, path);
+    }
+    free(list);
+    return answer;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_foreseen.c: what NVRTC made before is had without NVRTC being opened,
+ * as long as the library that would be opened is of the build that made it.
+ * On stand-ins for NVRTC and the CUDA driver.
+ */
+#include "core/core.h"
+#include "tests/shim/plain_rig.h"
+
+#include <sqlite3.h>
+
+#include "base/fs.h"
+#include "base/loader.h"
+
+static rig fix;
+static const char target[] = "cuda:sm_90a";
+static char *folder;
+
+static void setup(void)
+{
+    rig_make(&fix);
+    plain_write(&fix);
+    (void)plain_shims();
+    folder = shim_folder_make();
+}
+
+static void teardown(void)
+{
+    shim_folder_remove(folder);
+    rig_drop(&fix);
+}
+
+static bool is_opened(const groat_context *context)
+{
+    return context->machines[GROAT__CUDA].compiler.state != NULL;
+}
+
+/* A kernel, and whether it took the compiler. */
+static void ck_get(groat_context *context, unsigned step, groat_origin origin,
+                   bool opened)
+{
+    char spec[32];
+
+    (void)snprintf(spec, sizeof(spec), "plain:step=%u", step);
+    groat_kernel_release(rig_get(&fix, context, spec, target, origin));
+    ck_assert_int_eq(is_opened(context), opened);
+}
+
+static void make(unsigned step)
+{
+    groat_context *context = rig_open(&fix);
+
+    ck_get(context, step, GROAT_FROM_COMPILER, true);
+    groat_close(context);
+}
+
+/* Contexts that are opened from now on find a copy of the stand-in, of another
+ * build or not. */
+static void use_copy(bool other)
+{
+    char *path = shim_copy(shim_path("GROAT_TEST_NVRTC_SHIM"), folder,
+                           other ? "other.so" : "same.so", NULL);
+    char id[65];
+    char *data = NULL;
+    size_t bytes = 0;
+    void *handle;
+
+    ck_assert(groat__loader_build_id(path, id, sizeof(id)));
+    ck_assert_int_eq(groat__fs_read(path, 16 << 20, &data, &bytes, &fix.error),
+                     GROAT_OK);
+    if (other) {
+        unsigned char first = 0;
+        char *note = memmem(data, bytes, "\3\0\0\0GNU", 8);
+
+        ck_assert_ptr_nonnull(note);
+        ck_assert_int_eq(sscanf(id, "%2hhx", &first), 1);
+        ck_assert_int_eq((unsigned char)note[8], first);
+        note[8] = (char)(first ^ 1);
+    }
+    ck_assert_int_eq(groat__fs_write(path, data, bytes, 0700, &fix.error),
+                     GROAT_OK);
+    free(data);
+    plain_new_nvrtc(shim_control(path, "shim_nvrtc", &handle));
+    ck_assert_int_eq(setenv("GROAT_NVRTC", path, 1), 0);
+    free(path);
+}
+
+START_TEST(a_hit_opens_no_compiler)
+{
+    groat_context *context;
+    groat_kernel_info info = {.size = sizeof(info)};
+    groat_kernel *kernel;
+    groat_spec *spec;
+    char *text = NULL;
+    char key[33];
+
+    make(1);
+    use_copy(false);
+    context = rig_open(&fix);
+    kernel = rig_get(&fix, context, "plain:step=1", target, GROAT_FROM_DISK);
+    ck_assert(!is_opened(context));
+    ck_assert_int_eq(groat_kernel_info_get(kernel, &info), GROAT_OK);
+    ck_assert_int_eq(strncmp(info.maker, "nvrtc 13.0 build ", 17), 0);
+    ck_assert_int_eq(
+        groat_metrics(context, GROAT_METRICS_PROMETHEUS, &text, NULL),
+        GROAT_OK);
+    ck_assert_ptr_nonnull(strstr(text, "groat_compilerless_total 0\n"));
+    groat_free(text);
+    /* A miss opens it: the key is that of what was there. */
+    ck_get(context, 2, GROAT_FROM_COMPILER, true);
+    spec = rig_parse(&fix, context, "plain:step=1", target);
+    ck_assert_int_eq(groat_spec_key(spec, key, NULL, NULL), GROAT_OK);
+    ck_assert_str_eq(key, info.key);
+    groat_spec_free(spec);
+    groat_kernel_release(kernel);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(another_build_is_opened)
+{
+    groat_context *context;
+
+    make(1);
+    use_copy(true);
+    context = rig_open(&fix);
+    ck_get(context, 1, GROAT_FROM_COMPILER, true);
+    groat_close(context);
+    context = rig_open(&fix);
+    ck_get(context, 1, GROAT_FROM_DISK, false);
+    ck_assert_uint_eq(rig_stat(context).entries, 2);
+    groat_close(context);
+}
+END_TEST
+
+/* Options of a groat that passes others. */
+START_TEST(other_options_are_not_taken)
+{
+    groat_context *context;
+    sqlite3 *db = NULL;
+
+    make(1);
+    ck_assert_int_eq(sqlite3_open(fix.store, &db), SQLITE_OK);
+    ck_assert_int_eq(
+        sqlite3_exec(db,
+                     "UPDATE entry SET identity = "
+                     "replace(identity, 'option --std', 'option --sdt')",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+    context = rig_open(&fix);
+    ck_get(context, 1, GROAT_FROM_COMPILER, true);
+    groat_close(context);
+}
+END_TEST
+
+/* An entry that is found and then is damaged, while the compiler was replaced:
+ * the first get says so, the next makes the kernel anew. */
+START_TEST(a_lost_entry_of_a_replaced_compiler)
+{
+    groat_context *context;
+    groat_kernel *kernel = NULL;
+    sqlite3 *db = NULL;
+
+    make(1);
+    make(2);
+    context = rig_open(&fix);
+    ck_get(context, 2, GROAT_FROM_DISK, false);
+    ck_assert_int_eq(sqlite3_open(fix.store, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "UPDATE entry SET binary = zeroblob(64)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+    use_copy(true);
+    context->env.nvrtc = getenv("GROAT_NVRTC");
+    ck_fails(groat_kernel_get(context, "plain:step=1", target, &kernel, NULL,
+                              &fix.error),
+             GROAT_COMPILE_FAILED, &fix.error, "made by another compiler");
+    ck_get(context, 1, GROAT_FROM_COMPILER, true);
+    groat_close(context);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("foreseen");
+    TCase *tests = tcase_create("foreseen");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, a_hit_opens_no_compiler);
+    tcase_add_test(tests, another_build_is_opened);
+    tcase_add_test(tests, other_options_are_not_taken);
+    tcase_add_test(tests, a_lost_entry_of_a_replaced_compiler);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
