@@ -558,6 +558,7 @@ style: all
 # Never in make check: figures are no tests.
 groat_bench_programs = \
 	%D%/bench/bench_cold \
+	%D%/bench/bench_first \
 	%D%/bench/bench_key \
 	%D%/bench/bench_prewarm \
 	%D%/bench/bench_serving \

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bench_first.c [SPEC [TARGET]]: prints, as one JSON object, what the first
+ * kernel of a process costs whose binary the store has: opening groat, a get
+ * and a launch, against reading the same binary from a file, loading and
+ * launching it by the CUDA driver's own calls (default: tile_loader_lds for
+ * cuda:sm_90a).  Each is done once, in a process of its own, whose context is
+ * made beforehand; the sides take turns.  Resident memory is what a side adds
+ * to that of the process with its context.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "groat.h"
+#include "tests/bench/bench.h"
+
+enum { ROUNDS = 21, ARGS_MAX = 4096 };
+
+typedef struct driver {
+    int (*init)(unsigned flags);
+    int (*retain)(void **context, int device);
+    int (*set)(void *context);
+    int (*load)(void **module, const void *image);
+    int (*find)(void **function, void *module, const char *name);
+    int (*raise)(void *function, int attribute, int value);
+    int (*launch)(void *function, unsigned gx, unsigned gy, unsigned gz,
+                  unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                  void *stream, void **params, void **extra);
+    int (*sync)(void);
+} driver;
+
+/* What a process tells its parent. */
+typedef struct told {
+    double open_us;
+    double all_us;
+    double rss_kib;
+    groat_origin origin;
+} told;
+
+static void take(void *library, const char *name, void *slot)
+{
+    void *symbol = dlsym(library, name);
+
+    if (symbol == NULL)
+        die(name);
+    memcpy(slot, &symbol, sizeof(symbol));
+}
+
+static void check(int code, const char *call)
+{
+    if (code != 0)
+        die(call);
+}
+
+/* False without a driver. */
+static bool make_context(driver *cu)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    void *context = NULL;
+
+    if (library == NULL)
+        return false;
+    take(library, "cuInit", &cu->init);
+    take(library, "cuDevicePrimaryCtxRetain", &cu->retain);
+    take(library, "cuCtxSetCurrent", &cu->set);
+    take(library, "cuModuleLoadData", &cu->load);
+    take(library, "cuModuleGetFunction", &cu->find);
+    take(library, "cuFuncSetAttribute", &cu->raise);
+    take(library, "cuLaunchKernel", &cu->launch);
+    take(library, "cuCtxSynchronize", &cu->sync);
+    if (cu->init(0) != 0)
+        return false;
+    check(cu->retain(&context, 0), "cuDevicePrimaryCtxRetain");
+    check(cu->set(context), "cuCtxSetCurrent");
+    return true;
+}
+
+static double resident_kib(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long all = 0;
+    long pages = 0;
+
+    if (file == NULL || fscanf(file, "%ld %ld", &all, &pages) != 2)
+        die("/proc/self/statm");
+    (void)fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+/* Of a binary that is in a file, beside what launches it. */
+static told raw_side(const driver *cu, const char *path, const char *name,
+                     const unsigned *shape)
+{
+    told t = {.rss_kib = resident_kib()};
+    char args[ARGS_MAX] = {0};
+    void *param = args;
+    double start = now_ns();
+    FILE *file = fopen(path, "rb");
+    void *function = NULL;
+    void *module = NULL;
+    char *data;
+    long bytes;
+
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0 ||
+        (bytes = ftell(file)) <= 0 || (data = malloc((size_t)bytes)) == NULL)
+        die(path);
+    rewind(file);
+    if (fread(data, 1, (size_t)bytes, file) != (size_t)bytes)
+        die(path);
+    (void)fclose(file);
+    check(cu->load(&module, data), "cuModuleLoadData");
+    check(cu->find(&function, module, name), "cuModuleGetFunction");
+    check(cu->raise(function, 8, (int)shape[1]), "cuFuncSetAttribute");
+    check(cu->launch(function, 1, 1, 1, shape[0], 1, 1, shape[1], NULL, &param,
+                     NULL),
+          "cuLaunchKernel");
+    t.all_us = (now_ns() - start) * 1e-3;
+    t.rss_kib = resident_kib() - t.rss_kib;
+    free(data);
+    return t;
+}
+
+static told groat_side(const char *dir, const char *spec, const char *target)
+{
+    groat_options options = GROAT_OPTIONS_INIT;
+    groat_launch launch = GROAT_LAUNCH_INIT;
+    groat_error error = GROAT_ERROR_INIT;
+    groat_kernel_info info = {.size = sizeof(info)};
+    told t = {.rss_kib = resident_kib()};
+    double start = now_ns();
+    char args[ARGS_MAX] = {0};
+    groat_context *context;
+    groat_kernel *kernel;
+
+    options.cache_dir = dir;
+    if (groat_open(&options, &context, &error) != 0)
+        die(error.text);
+    t.open_us = (now_ns() - start) * 1e-3;
+    if (groat_kernel_get(context, spec, target, &kernel, &t.origin, &error) ||
+        groat_kernel_info_get(kernel, &info) ||
+        groat_kernel_launch(kernel, &launch, args, info.args_bytes, &error))
+        die(error.text);
+    t.all_us = (now_ns() - start) * 1e-3;
+    t.rss_kib = resident_kib() - t.rss_kib;
+    return t;
+}
+
+/* argv: side, folder, spec, target, entry, threads, shared bytes. */
+static int be_a_side(char **argv)
+{
+    const unsigned shape[] = {(unsigned)atoi(argv[6]), (unsigned)atoi(argv[7])};
+    char path[400];
+    driver cu;
+    told t;
+
+    if (!make_context(&cu))
+        return 77;
+    (void)snprintf(path, sizeof(path), "%s/binary", argv[2]);
+    t = strcmp(argv[1], "raw") == 0 ? raw_side(&cu, path, argv[5], shape)
+                                    : groat_side(argv[2], argv[3], argv[4]);
+    /* Nothing ran past its end: the arguments are of no tile. */
+    (void)cu.sync();
+    return write(STDOUT_FILENO, &t, sizeof(t)) == (ssize_t)sizeof(t) ? 0 : 1;
+}
+
+static told run_side(char *const *argv)
+{
+    int ends[2];
+    int status = 0;
+    told t;
+    pid_t pid;
+
+    if (pipe(ends) != 0 || (pid = fork()) < 0)
+        die("fork");
+    if (pid == 0) {
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)execv("/proc/self/exe", argv);
+        _exit(127);
+    }
+    (void)close(ends[1]);
+    if (read(ends[0], &t, sizeof(t)) != (ssize_t)sizeof(t))
+        t = (told){0};
+    (void)close(ends[0]);
+    if (waitpid(pid, &status, 0) != pid || status != 0) {
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+            printf("{\"format\": 1, \"skipped\": \"no CUDA device\"}\n");
+            exit(0);
+        }
+        die("a side failed");
+    }
+    return t;
+}
+
+/* Compiles the kernel into the store, and its binary into a file. */
+static groat_kernel_info prepare(const char *dir, const char *spec,
+                                 const char *target, char *name, size_t room)
+{
+    groat_options options = GROAT_OPTIONS_INIT;
+    groat_error error = GROAT_ERROR_INIT;
+    groat_kernel_info info = {.size = sizeof(info)};
+    groat_context *context;
+    groat_spec *parsed;
+    void *binary;
+    size_t bytes;
+    char path[400];
+    FILE *file;
+
+    options.cache_dir = dir;
+    if (groat_open(&options, &context, &error) != 0 ||
+        groat_spec_parse(context, spec, target, &parsed, &error) != 0 ||
+        groat_build(parsed, &binary, &bytes, &info, &error) != 0)
+        die(error.text);
+    (void)snprintf(path, sizeof(path), "%s/binary", dir);
+    (void)snprintf(name, room, "%s", info.name);
+    file = fopen(path, "wb");
+    if (file == NULL || fwrite(binary, 1, bytes, file) != bytes ||
+        fclose(file) != 0)
+        die(path);
+    groat_free(binary);
+    groat_spec_free(parsed);
+    groat_close(context);
+    return info;
+}
+
+int main(int argc, char **argv)
+{
+    char *spec = argc > 1 ? argv[1] : "tile_loader_lds";
+    char *target = argc > 2 ? argv[2] : "cuda:sm_90a";
+    double groat[ROUNDS];
+    double ratios[ROUNDS];
+    double raw[ROUNDS];
+    double open_us[ROUNDS];
+    double rss[2][ROUNDS];
+    groat_kernel_info info;
+    char dir[256];
+    char name[256];
+    char threads[16];
+    char shared[16];
+
+    if (argc == 8)
+        return be_a_side(argv);
+    make_dir(dir);
+    info = prepare(dir, spec, target, name, sizeof(name));
+    (void)snprintf(threads, sizeof(threads), "%u", info.block[0]);
+    (void)snprintf(shared, sizeof(shared), "%u", info.shared_bytes);
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int k = 0; k < 2; k++) {
+            bool is_raw = (i + k) % 2 == 0;
+            char *const own[] = {argv[0], is_raw ? "raw" : "groat",
+                                 dir,     spec,
+                                 target,  name,
+                                 threads, shared,
+                                 NULL};
+            told t = run_side(own);
+
+            (is_raw ? raw : groat)[i] = t.all_us;
+            rss[is_raw][i] = t.rss_kib;
+            if (!is_raw)
+                open_us[i] = t.open_us;
+            if (!is_raw && t.origin != GROAT_FROM_DISK)
+                die("the kernel was not had from disk");
+        }
+        ratios[i] = groat[i] / raw[i];
+    }
+    remove_dir(dir);
+    printf("{\n  \"format\": 1,\n  \"spec\": \"%s\", \"target\": \"%s\",\n"
+           "  \"rounds\": %d,\n"
+           "  \"groat\": {\"open_us\": %.1f, \"open_get_launch_us\": %.1f, "
+           "\"resident_kib\": %.0f},\n"
+           "  \"raw\": {\"read_load_launch_us\": %.1f, \"resident_kib\": "
+           "%.0f},\n"
+           "  \"groat_to_raw\": %.2f\n}\n",
+           spec, target, ROUNDS, median(open_us, ROUNDS), median(groat, ROUNDS),
+           median(rss[0], ROUNDS), median(raw, ROUNDS), median(rss[1], ROUNDS),
+           median(ratios, ROUNDS));
+    return 0;
+}
