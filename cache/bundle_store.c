@@ -107,19 +107,66 @@ groat_status groat__store_export(groat__store *store, const char *const *lines,
 
 /* ---- import ------------------------------------------------------------ */
 
-/* Puts a row unless there is one of its key and identity; *new is whether there
- * is one now and was none. */
-static void import_row(groat__store *store, const groat__row *row, bool *new)
-{
-    groat__store_blob blob = {0};
+/* Rows that an import has put: the ids of the store's. */
+typedef struct brought {
+    int64_t *ids;
+    size_t count;
+    size_t room;
+} brought;
 
-    *new = false;
-    if (!groat__store_get(store, &row->key, row->identity, &blob)) {
-        groat__store_put(store, &row->key, row->identity, row->data, row->bytes,
-                         row->log, &row->facts);
-        *new = groat__store_get(store, &row->key, row->identity, &blob);
+static bool add_id(brought *rows, int64_t id)
+{
+    if (rows->count == rows->room) {
+        size_t room = rows->room == 0 ? 64 : 2 * rows->room;
+        int64_t *grown = realloc(rows->ids, room * sizeof(*grown));
+
+        if (grown == NULL)
+            return false;
+        rows->ids = grown;
+        rows->room = room;
     }
-    groat__store_blob_free(&blob);
+    rows->ids[rows->count++] = id;
+    return true;
+}
+
+/* Puts a row unless there is a good one of its key and identity; no use of it.
+ */
+static groat_status import_row(groat__store *store, const groat__row *row,
+                               brought *rows, groat_error *error)
+{
+    if (groat__store_holds(store, &row->key, row->identity))
+        return GROAT_OK;
+    groat__store_put(store, &row->key, row->identity, row->data, row->bytes,
+                     row->log, &row->facts);
+    if (groat__store_has(store, &row->key, row->identity) &&
+        !add_id(rows, groat__row_id(&row->key)))
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for an import");
+    return GROAT_OK;
+}
+
+/* Of those that were put; the bound may have dropped some for others. */
+static uint64_t count_left(groat__store *store, const brought *rows)
+{
+    sqlite3_stmt *find = NULL;
+    uint64_t left = 0;
+    int64_t found = 0;
+
+    groat__store_enter(store);
+    if (groat__connection_ready(store, NULL) == GROAT_OK &&
+        groat__connection_prepare(store, "SELECT id FROM entry WHERE id = ?1",
+                                  &find) == SQLITE_OK)
+        for (size_t i = 0; i < rows->count; i++)
+            left += sqlite3_bind_int64(find, 1, rows->ids[i]) == SQLITE_OK &&
+                    groat__handle_step_number(find, &found) == SQLITE_OK;
+    (void)sqlite3_finalize(find);
+    if (left < rows->count)
+        groat__store_say(store, GROAT__NOTE_ALWAYS,
+                         "an import of %zu entries was more than the bound of "
+                         "%llu bytes holds: %llu of them are left",
+                         rows->count, (unsigned long long)store->max_bytes,
+                         (unsigned long long)left);
+    groat__store_leave(store);
+    return left;
 }
 
 groat_status groat__store_import(groat__store *store, groat__bundle *bundle,
@@ -128,8 +175,8 @@ groat_status groat__store_import(groat__store *store, groat__bundle *bundle,
     groat_status status = groat__store_begin_writing(store, error);
     groat__held held = {.memory = NULL};
     int64_t from = INT64_MIN;
-    uint64_t count = 0;
-    bool new = false;
+    brought rows = {NULL, 0, 0};
+    uint64_t left;
 
     if (status != GROAT_OK)
         return status;
@@ -137,12 +184,13 @@ groat_status groat__store_import(groat__store *store, groat__bundle *bundle,
     do {
         groat__held_drop(&held);
         status = groat__bundle_next(bundle, from, &held, error);
-        if (held.memory != NULL)
-            import_row(store, &held.row, &new);
-        count += held.memory != NULL && new;
+        if (status == GROAT_OK && held.memory != NULL)
+            status = import_row(store, &held.row, &rows, error);
     } while (status == GROAT_OK && groat__held_step(&held, &from));
     groat__held_drop(&held);
+    left = count_left(store, &rows);
+    free(rows.ids);
     if (status == GROAT_OK && imported != NULL)
-        *imported = count;
+        *imported = left;
     return status;
 }

@@ -399,6 +399,11 @@ groat_status groat__store_open_patient(const groat__store_options *options,
                                        int busy_ms, groat__store **out,
                                        groat_error *error);
 
+/* Whether there is a good entry; one that is damaged is dropped, nothing is
+ * counted as a hit, a miss or a use. */
+bool groat__store_holds(groat__store *store, const groat__digest *key,
+                        const char *identity);
+
 /* Locked: groat__store_get but for the lock. */
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out);

@@ -184,7 +184,8 @@ groat_status groat__secret_read(const char *path, groat__secret *out,
     struct stat st;
     size_t bytes = 0;
 
-    if (stat(path, &st) == 0 && (st.st_mode & 077) != 0)
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+        (st.st_mode & 077) != 0)
         return groat__fail(error, GROAT_IO,
                            "secret key %s has mode %04o: others may read it; "
                            "run: chmod 600 %s",
@@ -251,7 +252,7 @@ static groat_status check_trust_file(const char *path, groat_error *error)
 {
     struct stat st;
 
-    if (stat(path, &st) != 0)
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return GROAT_OK; /* the read says so */
     if (st.st_uid != 0 && st.st_uid != geteuid())
         return groat__fail(error, GROAT_IO,

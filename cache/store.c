@@ -298,7 +298,8 @@ static bool lookup(groat__store *store, const groat__digest *key,
     return rc == SQLITE_OK;
 }
 
-bool groat__store_find(groat__store *store, const groat__digest *key,
+/* As often as it may do better; nothing is counted. */
+static bool try_lookup(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out)
 {
     bool again = true;
@@ -306,6 +307,14 @@ bool groat__store_find(groat__store *store, const groat__digest *key,
 
     for (int i = 0; i < TRIES && again && store->db != NULL; i++)
         hit = lookup(store, key, identity, out, &again);
+    return hit;
+}
+
+bool groat__store_find(groat__store *store, const groat__digest *key,
+                       const char *identity, groat__store_blob *out)
+{
+    bool hit = try_lookup(store, key, identity, out);
+
     if (hit) {
         store->hits++;
         groat__stamp_use(store, groat__row_id(key));
@@ -335,6 +344,19 @@ static bool take_answer(groat__store *store, int rc, const char *what)
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         (void)groat__connection_fault(store, rc, what);
     return rc == SQLITE_ROW;
+}
+
+bool groat__store_holds(groat__store *store, const groat__digest *key,
+                        const char *identity)
+{
+    groat__store_blob blob = {0};
+    bool holds;
+
+    groat__store_enter(store);
+    holds = try_lookup(store, key, identity, &blob);
+    groat__store_leave(store);
+    groat__store_blob_free(&blob);
+    return holds;
 }
 
 bool groat__store_newest(groat__store *store, const char *begin,

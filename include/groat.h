@@ -38,11 +38,13 @@
  * groat_close() must be the last call on a context.
  *
  * FORK.  A child has nothing of its parent's contexts: each call with one, or
- * with a kernel, spec, request or slot of one, is INVALID ("opened before
- * fork(): open one in the child") or gives NULL or 0, and takes no lock;
- * groat_close() and the other functions that free return at once.  What it
- * opens itself works, on cpu targets whatever the parent's threads were doing;
- * vendors' drivers do not survive fork().
+ * with a kernel, spec, request or slot of one, that would take a lock or use a
+ * store, compiler or device is INVALID ("opened before fork(): open one in the
+ * child") or gives NULL or 0.  What merely tells of such an object, as
+ * groat_kernel_info_get() and groat_spec_text() do, tells what it was at the
+ * fork; groat_close() and the other functions that free return at once.  What
+ * it opens itself works, on cpu targets whatever the parent's threads were
+ * doing; vendors' drivers do not survive fork().
  *
  * GROWTH.  Structures that callers fill start with their size; set it with the
  * matching _INIT macro or to sizeof.  Fields are only ever added at the end.
@@ -927,7 +929,9 @@ GROAT_API groat_status groat_bundle_export(
     size_t count, const char *key, uint64_t *written, groat_error *error);
 
 /* Puts what the store lacks into it, of a bundle that the context would use:
- * signed by a key it trusts, unless it allows others.  imported may be NULL. */
+ * signed by a key it trusts, unless it allows others.  That is no use of it.
+ * *imported, which may be NULL, is how many of them the store has in the end:
+ * where its bound drops some for others, a line of the log says so. */
 GROAT_API groat_status groat_bundle_import(groat_context *context,
                                            const char *path, uint64_t *imported,
                                            groat_error *error);

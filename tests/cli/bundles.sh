@@ -53,6 +53,11 @@ answers "says that it is not signed" "not signed"
 expect "verify an unsigned one against keys" 1 cache verify "$work/all" \
     --trust "$work/trust"
 chmod 644 "$work/key2"
+expect "a key that is no file" 1 cache sign "$work/a" --key /dev/null
+says "is told as such" "/dev/null is not a regular file"
+expect "a list of keys that is no file" 1 cache verify "$work/signed" \
+    --trust /dev/null
+says "is told as such, too" "/dev/null is not a regular file"
 expect "a key that others may read" 1 cache sign "$work/a" --key "$work/key2"
 says "the remedy is named" "chmod 600"
 echo nonsense >>"$work/trust2"

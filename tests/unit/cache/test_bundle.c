@@ -187,9 +187,16 @@ static groat_status merge(const char *const *names, size_t count,
 
 /* ---- what goes in comes out -------------------------------------------- */
 
+static int add_uses(void *user, const groat_cache_entry *entry)
+{
+    *(uint64_t *)user += entry->uses;
+    return 0;
+}
+
 START_TEST(test_round_trip)
 {
     groat__secret secret = secret_of(7);
+    uint64_t uses = 0;
     groat__bundle *bundle;
     groat__store *store;
     uint64_t checked = 0;
@@ -211,12 +218,51 @@ START_TEST(test_round_trip)
     ck_assert_int_eq(groat__store_import(store, bundle, &imported, &fix.error),
                      GROAT_OK);
     ck_assert_uint_eq(imported, KERNELS - 1);
+    /* That was no use of them. */
+    ck_assert_uint_eq(kernel_stat(store).hits, 0);
+    ck_assert_uint_eq(kernel_stat(store).misses, 0);
+    groat__store_close(store);
+    store = fixture_open(&fix, 16 * MIB);
+    ck_assert_int_eq(
+        groat__store_each(store, NULL, add_uses, &uses, &fix.error), GROAT_OK);
+    ck_assert_uint_eq(uses, 0);
     for (unsigned n = 0; n < KERNELS; n++)
         ck_hit(store, n);
     ck_assert_uint_eq(kernel_stat(store).entries, KERNELS);
     groat__store_close(store);
     groat__bundle_close(bundle);
     ck_assert_ptr_null(fix.lines.data);
+}
+END_TEST
+
+/* What the bound drops for others is not told to be there. */
+START_TEST(test_import_beyond_the_bound)
+{
+    enum { MANY = 12, ROOM = 400000, BYTES = 100000 };
+    groat__store *from = fixture_open(&fix, 16 * MIB);
+    groat__bundle *bundle;
+    groat__store *store;
+    uint64_t written = 0;
+    uint64_t imported = 0;
+    char path[NAME];
+
+    for (unsigned n = 0; n < MANY; n++)
+        kernel_put(from, n, BYTES);
+    ck_assert_int_eq(groat__store_export(from, NULL, 0, NULL, at(path, "b"),
+                                         &written, &fix.error),
+                     GROAT_OK);
+    ck_assert_int_eq(groat__store_clear(from, NULL, NULL), GROAT_OK);
+    groat__store_close(from);
+    bundle = open_bundle("b");
+    store = fixture_open(&fix, ROOM);
+    ck_assert_int_eq(groat__store_import(store, bundle, &imported, &fix.error),
+                     GROAT_OK);
+    ck_assert_uint_gt(imported, 0);
+    ck_assert_uint_lt(imported, MANY);
+    ck_assert_uint_eq(kernel_stat(store).entries, imported);
+    ck_assert_int_eq(fixture_said(&fix, "an import of 12 entries was more"), 1);
+    groat__store_close(store);
+    groat__bundle_close(bundle);
 }
 END_TEST
 
@@ -794,6 +840,7 @@ END_TEST
 static void add_cases(TCase *tc)
 {
     tcase_add_loop_test(tc, test_round_trip, 0, 2);
+    tcase_add_test(tc, test_import_beyond_the_bound);
     tcase_add_test(tc, test_export_of_lines);
     tcase_add_test(tc, test_reproducible);
     tcase_add_test(tc, test_merge_of_others);
