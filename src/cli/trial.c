@@ -440,6 +440,12 @@ static groat_status judge(groat__cli *cli, groat__trial *trial, buffers *at,
     return status;
 }
 
+/* Whose launches the host's clock times. */
+static bool is_cpu(const groat__trial *trial)
+{
+    return strncmp(groat_spec_target(trial->spec), "cpu:", 4) == 0;
+}
+
 static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
                            groat_error *error)
 {
@@ -469,7 +475,7 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
     status =
         groat_kernel_time(trial->kernel, &how, plan->args, plan->args_bytes,
                           (unsigned)repeat, &trial->launch_us, error);
-    trial->device_clock = !status;
+    trial->device_clock = !status && !is_cpu(trial);
     return status;
 }
 

@@ -26,9 +26,9 @@ on="--target cpu:gfx950"
     answers "tells verified" "verified"
     answers "tells units" "GB/s"
     expect "repeat" 0 run $loader $on --repeat 3 --json
-    answers "repeat is timed by the device's clock" '"clock": "device"'
+    answers "repeat is timed by the host's clock" '"clock": "host"'
     expect "time" 0 run $loader $on --time --json
-    answers "time is, too" '"clock": "device"'
+    answers "time is, too" '"clock": "host"'
     expect "options with =" 0 run --seed=0x10 $loader --repeat=2 $on
     expect "a run-time argument" 0 run $loader $on --first-row 0
     expect "the same with underscore" 0 run $loader $on --first_row=0
