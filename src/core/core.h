@@ -188,9 +188,10 @@ groat_kernel *groat__kernel_known(const groat_context *context,
  * memory (retained); else makes the caller the leader of a new flight (*kernel
  * NULL, *flight set; it must call land) or waits for the leader and gives its
  * result.  The leader of a flight behind a build has what was built in *made,
- * which is empty otherwise. */
+ * which is empty otherwise.  sealed: whether the seal binds the caller; if not,
+ * it does for itself what a leader was refused that it binds. */
 groat_status groat__flight_enter(groat_context *context,
-                                 const groat__digest *key,
+                                 const groat__digest *key, bool sealed,
                                  groat__flight **flight, groat_kernel **kernel,
                                  groat__made *made, groat_error *error);
 /* The same for who wants no more than the binary: makes the caller the leader,
@@ -236,8 +237,10 @@ groat_status groat__seal_refuse(groat_context *context, const char *spec,
                                 size_t spec_len, const char *target,
                                 groat_kernel **out, groat_origin *origin,
                                 groat_error *error);
-/* Writes the line about a miss, unless there were enough of them. */
-void groat__seal_explain(groat_context *context, const groat__params *params);
+/* Writes the line about a miss of a name with this hash, unless it was written
+ * before or there were enough of them. */
+void groat__seal_explain(groat_context *context, const groat__params *params,
+                         uint64_t hash);
 
 /* machine.c: the identity lines of a target's compiler if they were asked for
  * before, else NULL. */
@@ -270,6 +273,12 @@ void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
  * there is none, INVALID in a child. */
 groat_status groat__need_store(const groat_context *context,
                                groat_error *error);
+
+/* handle.c: what an info says of a kernel that is loaded or not; its size is
+ * the caller's to check. */
+enum { GROAT__INFO_BYTES = offsetof(groat_kernel_info, maker) };
+void groat__info_fill(groat_kernel_info *info, const groat__shape *shape,
+                      const groat__digest *key);
 
 /* kernel.c */
 void groat__kernel_free(groat_kernel *kernel);

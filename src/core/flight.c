@@ -77,6 +77,23 @@ static groat_status wait_for(groat_context *context, groat__flight *flight,
     return status;
 }
 
+/* Whom the seal does not bind goes on where it refused the leader. */
+static groat_status wait_unless_sealed(groat_context *context,
+                                       groat__flight *flight, bool sealed,
+                                       groat_kernel **kernel, groat__made *made,
+                                       groat_error *error)
+{
+    groat_error own = GROAT_ERROR_INIT;
+    groat_status status = wait_for(context, flight, kernel, made, &own);
+
+    if (status == GROAT_SEALED && !sealed)
+        status = GROAT_OK;
+    if (status != GROAT_OK)
+        groat__error_copy(error, &own);
+    groat_error_clear(&own);
+    return status;
+}
+
 static groat_status start(groat_context *context, const groat__digest *key,
                           groat__flight **out, groat_error *error)
 {
@@ -94,7 +111,7 @@ static groat_status start(groat_context *context, const groat__digest *key,
 }
 
 groat_status groat__flight_enter(groat_context *context,
-                                 const groat__digest *key,
+                                 const groat__digest *key, bool sealed,
                                  groat__flight **flight, groat_kernel **kernel,
                                  groat__made *made, groat_error *error)
 {
@@ -113,7 +130,8 @@ groat_status groat__flight_enter(groat_context *context,
         else if (known != NULL && groat__resident_is_loaded(known))
             *kernel = groat_kernel_retain(known);
         else if (running != NULL)
-            status = wait_for(context, running, kernel, made, error);
+            status = wait_unless_sealed(context, running, sealed, kernel, made,
+                                        error);
         else if ((status = start(context, key, flight, error)) == GROAT_OK)
             (*flight)->again = known;
     }

@@ -5,6 +5,7 @@
  * Locking: none; counts are atomic, the rest does not change.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/core.h"
 
@@ -60,4 +61,33 @@ void *groat_kernel_native(const groat_kernel *kernel)
     return groat__resident_is_loaded(kernel)
                ? kernel->device->native(kernel->module)
                : NULL;
+}
+
+void groat__info_fill(groat_kernel_info *info, const groat__shape *shape,
+                      const groat__digest *key)
+{
+    memcpy(info->block, shape->block, sizeof(info->block));
+    memcpy(info->cluster, shape->cluster, sizeof(info->cluster));
+    info->shared_bytes = shape->shared_bytes;
+    info->args_bytes = shape->args_bytes;
+    groat__hex(info->key, key->bytes, sizeof(key->bytes));
+}
+
+groat_status groat_kernel_info_get(const groat_kernel *kernel,
+                                   groat_kernel_info *info)
+{
+    if (info->size < GROAT__INFO_BYTES)
+        return GROAT_INVALID;
+    if (info->size >= sizeof(*info))
+        info->maker = kernel->maker;
+    info->spec = kernel->spec;
+    info->target = kernel->target;
+    info->name = kernel->entry;
+    info->log = kernel->log;
+    info->origin = kernel->origin;
+    info->compile_ms = kernel->compile_ms;
+    info->load_ms = kernel->load_ms;
+    info->facts = kernel->facts;
+    groat__info_fill(info, &kernel->shape, &kernel->key);
+    return GROAT_OK;
 }

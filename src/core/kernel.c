@@ -12,11 +12,7 @@
 #include "base/error.h"
 #include "core/core.h"
 
-enum {
-    THREADS_MAX = 1024,
-    /* Of a caller's structure at least: those of version 0.1. */
-    INFO_BYTES = offsetof(groat_kernel_info, maker)
-};
+enum { THREADS_MAX = 1024 };
 
 /* A compile that the program is told of once nobody waits for it. */
 typedef struct ended_compile {
@@ -505,7 +501,6 @@ static void remember(groat_context *context, const groat__kernel_name *name,
 {
     (void)pthread_mutex_lock(&context->lock);
     groat__kernel_table_add(&context->table, name, kernel);
-    groat__seal_renew(&context->seal);
     (void)pthread_mutex_unlock(&context->lock);
 }
 
@@ -546,8 +541,8 @@ static groat_status find_or_make(groat_context *context,
     if (status != GROAT_OK)
         goto end_journey;
     j.sealed = j.sealed && sealed;
-    status =
-        groat__flight_enter(context, &j.key, &flight, &kernel, &j.made, error);
+    status = groat__flight_enter(context, &j.key, j.sealed, &flight, &kernel,
+                                 &j.made, error);
     if (status != GROAT_OK)
         goto end_journey;
     if (flight == NULL) {
@@ -567,6 +562,8 @@ static groat_status find_or_make(groat_context *context,
     if (status == GROAT_OK) {
         name = name_of(params, &whose);
         remember(context, &name, kernel);
+        if (flight != NULL) /* what was refused before may be this one */
+            groat__seal_renew(&context->seal);
         *out = kernel;
     }
 end_journey:
@@ -653,7 +650,7 @@ static groat_status get_sealed_values(groat_context *context,
 
     if (groat__seal_note(&context->seal,
                          groat__seal_mark(&context->seal, &name)))
-        groat__seal_explain(context, params);
+        groat__seal_explain(context, params, groat__kernel_name_hash(&name));
     return groat__seal_refuse(context, params->family->name,
                               strlen(params->family->name), params->target.text,
                               out, origin, error);
@@ -799,35 +796,6 @@ groat_kernel *groat_kernel_lookup_spec(const groat_spec *spec)
     return if_loaded(spec->context, find_values(spec->context, &spec->params));
 }
 
-static void fill_info(groat_kernel_info *info, const groat__shape *shape,
-                      const groat__digest *key)
-{
-    memcpy(info->block, shape->block, sizeof(info->block));
-    memcpy(info->cluster, shape->cluster, sizeof(info->cluster));
-    info->shared_bytes = shape->shared_bytes;
-    info->args_bytes = shape->args_bytes;
-    groat__hex(info->key, key->bytes, sizeof(key->bytes));
-}
-
-groat_status groat_kernel_info_get(const groat_kernel *kernel,
-                                   groat_kernel_info *info)
-{
-    if (info->size < INFO_BYTES)
-        return GROAT_INVALID;
-    if (info->size >= sizeof(*info))
-        info->maker = kernel->maker;
-    info->spec = kernel->spec;
-    info->target = kernel->target;
-    info->name = kernel->entry;
-    info->log = kernel->log;
-    info->origin = kernel->origin;
-    info->compile_ms = kernel->compile_ms;
-    info->load_ms = kernel->load_ms;
-    info->facts = kernel->facts;
-    fill_info(info, &kernel->shape, &kernel->key);
-    return GROAT_OK;
-}
-
 static void fill_build_info(groat_spec *spec, journey *j,
                             groat_kernel_info *info)
 {
@@ -849,7 +817,7 @@ static void fill_build_info(groat_spec *spec, journey *j,
     info->compile_ms = j->made.compile_ms;
     info->load_ms = 0;
     info->facts = j->made.binary.facts;
-    fill_info(info, &j->shape, &j->key);
+    groat__info_fill(info, &j->shape, &j->key);
 }
 
 static groat_status build(journey *j, groat_error *error)
@@ -879,7 +847,7 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
 
     if (groat__is_inherited(spec->context))
         return groat__fail_inherited(error);
-    if (info != NULL && info->size < INFO_BYTES)
+    if (info != NULL && info->size < GROAT__INFO_BYTES)
         return groat__fail(error, GROAT_INVALID,
                            "info.size is %zu; it is sizeof(groat_kernel_info), "
                            "%zu",

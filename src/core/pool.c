@@ -28,6 +28,7 @@ struct groat_request {
     _Atomic(groat_kernel *) now; /* of a slot; first: a launch reads it */
     groat_context *context;
     groat_kernel *fallback; /* of a slot */
+    bool is_slot;
     atomic_uint users;
     pthread_mutex_t lock;
     pthread_cond_t landed;
@@ -92,7 +93,8 @@ static void leave(groat_request *request)
     free(request);
 }
 
-/* sealed: whether the seal binds it; not those that began before. */
+/* sealed: whether the seal binds it; not those that began before.  A slot has a
+ * fallback of its own: the context's is not what it waits for. */
 static void make(groat_request *request, bool sealed)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -101,6 +103,14 @@ static void make(groat_request *request, bool sealed)
     groat_status status = groat__kernel_get(request->context, &request->params,
                                             sealed, &kernel, &origin, &error);
 
+    if (request->is_slot && origin == GROAT_FROM_FALLBACK) {
+        groat_kernel_release(kernel);
+        kernel = NULL;
+        status = groat__fail(&error, GROAT_SEALED,
+                             "the context is sealed and has not the slot's "
+                             "kernel of %.64s in memory",
+                             request->params.family->name);
+    }
     (void)pthread_mutex_lock(&request->lock);
     request->status = status;
     request->kernel = kernel;
@@ -362,6 +372,7 @@ groat_status groat_slot_open(groat_spec *spec, groat_kernel *fallback,
     request = new_request(spec);
     if (request == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a slot");
+    request->is_slot = true;
     if (fallback != NULL)
         request->fallback = groat_kernel_retain(fallback);
     atomic_init(&request->now, fallback);

@@ -5,9 +5,10 @@
  * kernel came nearest.
  *
  * Invariant: a name is known to be absent only within an epoch; a kernel that
- * gets a name begins a new one, so that what came into memory is never refused
- * for having been absent.  Known names are hashes in a few places each: one
- * that was overwritten is found out again.
+ * comes into memory begins a new one, so that it is never refused for having
+ * been absent.  Known names are hashes in a few places each: one that was
+ * overwritten is found out again.  What a line was written about is known in
+ * all epochs of a seal.
  * Locking: none, but in the line about a new miss and in groat_fallback_set.
  */
 #include "core/seal.h"
@@ -219,7 +220,23 @@ static void write_line(groat_context *context, const char *spec,
                         spec, target, s->label.data, s->field.data);
 }
 
-void groat__seal_explain(groat_context *context, const groat__params *params)
+/* Whether nobody was told of a name, and a line is left. */
+static bool is_news(groat__seal *seal, uint64_t hash)
+{
+    unsigned count = atomic_load(&seal->lines);
+
+    for (unsigned i = 0; i < count && i < GROAT__SEAL_LINES; i++)
+        if (atomic_load(&seal->told[i]) == hash)
+            return false;
+    if (count >= GROAT__SEAL_LINES ||
+        (count = atomic_fetch_add(&seal->lines, 1)) >= GROAT__SEAL_LINES)
+        return false;
+    atomic_store(&seal->told[count], hash);
+    return true;
+}
+
+void groat__seal_explain(groat_context *context, const groat__params *params,
+                         uint64_t hash)
 {
     groat__seal *seal = &context->seal;
     groat__nearest nearest;
@@ -227,8 +244,7 @@ void groat__seal_explain(groat_context *context, const groat__params *params)
     groat__str spec = {0};
     const char *compiler;
 
-    if (context->env.log.fn == NULL ||
-        atomic_fetch_add(&seal->lines, 1) >= GROAT__SEAL_LINES)
+    if (context->env.log.fn == NULL || !is_news(seal, hash))
         return;
     groat__params_text(params, &spec);
     /* A compiler that nothing was asked of yet is not opened for this. */

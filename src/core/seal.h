@@ -20,7 +20,8 @@ typedef struct groat__seal {
     atomic_bool on;
     atomic_bool searched; /* the store, for a line */
     atomic_uint lines;
-    atomic_uint next;            /* place that makes room */
+    atomic_uint_fast64_t told[GROAT__SEAL_LINES]; /* names, in any epoch */
+    atomic_uint next;                             /* place that makes room */
     atomic_uint_fast64_t epoch;  /* of what is known to be absent */
     atomic_uint_fast64_t misses; /* all, and those with a fallback */
     atomic_uint_fast64_t fallbacks;

@@ -253,6 +253,7 @@ START_TEST(slots_that_stay)
         rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
     groat_spec *spec = rig_parse(&fix, context, "adder:step=3", target);
     groat_slot *slot = NULL;
+    groat_kernel *other;
 
     /* After the seal nothing is begun. */
     groat_seal(context);
@@ -263,6 +264,18 @@ START_TEST(slots_that_stay)
              "sealed");
     groat_slot_free(slot);
     groat_unseal(context);
+    /* The context's fallback is not what a slot waits for. */
+    other = rig_get(&fix, context, "adder:step=2", target, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(groat_fallback_set(context, other, &fix.error), GROAT_OK);
+    groat_seal(context);
+    ck_assert_int_eq(groat_slot_open(spec, fallback, -1, &slot, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_eq(groat_slot_get(slot), fallback);
+    ck_fails(groat_slot_wait(slot, -1, &fix.error), GROAT_SEALED, &fix.error,
+             "sealed");
+    groat_unseal(context);
+    ck_assert_ptr_eq(groat_slot_get(slot), fallback);
+    groat_slot_free(slot);
     /* In memory: there at once. */
     ck_assert_int_eq(groat_spec_set(spec, "step", 1, NULL), GROAT_OK);
     ck_assert_int_eq(groat_spec_set(spec, "doubled", 2, NULL), GROAT_OK);

@@ -6,8 +6,10 @@
  */
 #include "held.h"
 
+#include <sched.h>
 #include <sys/wait.h>
 
+#include "base/error.h"
 #include "core/core.h"
 
 static rig fix;
@@ -192,6 +194,116 @@ START_TEST(a_miss_names_what_the_store_has)
     (void)try_get(context, "tile_loader_lds", &kernel, NULL);
     ck_assert_int_eq(rig_said(&fix, "nor is another of its family"), 1);
     ck_assert_int_eq(rig_said(&fix, "said once"), 2);
+    groat_close(context);
+}
+END_TEST
+
+/* Once, whatever comes into memory or gets another name in between. */
+START_TEST(a_miss_is_told_once)
+{
+    groat_context *context;
+    groat_kernel *there;
+    groat_spec *spec;
+    groat_request *request = NULL;
+    groat_kernel *kernel = NULL;
+
+    held_write(&fix);
+    context = rig_open(&fix);
+    there = rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
+    spec = rig_parse(&fix, context, "adder:step=5", target);
+    held_close();
+    ck_assert_int_eq(groat_kernel_start(spec, &request, &fix.error), GROAT_OK);
+    groat_seal(context);
+    for (int i = 0; i < 3; i++) {
+        ck_fails(try_get(context, "adder:step=9", &kernel, NULL), GROAT_SEALED,
+                 &fix.error, "sealed");
+        ck_assert_int_eq(rig_said(&fix, "said once"), 1);
+        if (i == 0)
+            ck_assert_ptr_eq(rig_get(&fix, context, "adder:doubled=2,step=1",
+                                     target, GROAT_FROM_MEMORY),
+                             there);
+        if (i == 1) {
+            held_open();
+            ck_assert_int_eq(
+                groat_request_wait(request, -1, NULL, NULL, &fix.error),
+                GROAT_OK);
+        }
+    }
+    ck_fails(try_get(context, "adder:step=8", &kernel, NULL), GROAT_SEALED,
+             &fix.error, "sealed");
+    ck_assert_int_eq(rig_said(&fix, "said once"), 2);
+    groat_request_free(request);
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
+/* One whom the seal binds, and one whom it does not, wait for a leader that was
+ * refused. */
+typedef struct waiter {
+    groat_context *context;
+    groat__digest key;
+    bool sealed;
+    groat_status status;
+    groat__flight *flight;
+} waiter;
+
+static void *wait_for_leader(void *user)
+{
+    waiter *w = user;
+    groat_error error = GROAT_ERROR_INIT;
+    groat_kernel *kernel = NULL;
+    groat__made made = {0};
+
+    w->status = groat__flight_enter(w->context, &w->key, w->sealed, &w->flight,
+                                    &kernel, &made, &error);
+    groat_error_clear(&error);
+    return NULL;
+}
+
+static void ck_users(groat_context *context, groat__flight *flight,
+                     unsigned users)
+{
+    unsigned now = 0;
+
+    while (now != users) {
+        (void)pthread_mutex_lock(&context->lock);
+        now = flight->users;
+        (void)pthread_mutex_unlock(&context->lock);
+        (void)sched_yield();
+    }
+}
+
+START_TEST(who_began_before_the_seal_goes_on)
+{
+    groat_context *context = rig_open(&fix);
+    groat_error refused = GROAT_ERROR_INIT;
+    groat__made made = {0};
+    waiter leader = {.context = context, .sealed = true};
+    waiter waiters[2] = {{.context = context, .sealed = true},
+                         {.context = context, .sealed = false}};
+    pthread_t threads[2];
+
+    (void)wait_for_leader(&leader);
+    ck_assert_ptr_nonnull(leader.flight);
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, wait_for_leader, &waiters[i]), 0);
+        ck_users(context, leader.flight, i + 2);
+    }
+    groat__fail(&refused, GROAT_SEALED, "sealed");
+    groat__flight_land(context, leader.flight, GROAT_SEALED, &refused, NULL,
+                       &made);
+    groat_error_clear(&refused);
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    ck_assert_int_eq(waiters[0].status, GROAT_SEALED);
+    ck_assert_int_eq(waiters[1].status, GROAT_OK);
+    ck_assert_ptr_nonnull(waiters[1].flight);
+    groat__fail(&refused, GROAT_COMPILE_FAILED, "a test's");
+    groat__flight_land(context, waiters[1].flight, GROAT_COMPILE_FAILED,
+                       &refused, NULL, &made);
+    groat_error_clear(&refused);
     groat_close(context);
 }
 END_TEST
@@ -381,6 +493,8 @@ static TCase *tests_of_seals(void)
     tcase_add_test(tests, more_misses_than_are_kept);
     tcase_add_test(tests, a_miss_names_the_nearest);
     tcase_add_test(tests, a_miss_names_what_the_store_has);
+    tcase_add_test(tests, a_miss_is_told_once);
+    tcase_add_test(tests, who_began_before_the_seal_goes_on);
     tcase_add_test(tests, fallbacks);
     return tests;
 }
