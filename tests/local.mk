@@ -109,6 +109,7 @@ groat_shim_tests = \
 	%D%/shim/test_hip_calls \
 	%D%/shim/test_loaded \
 	%D%/shim/test_foreseen \
+	%D%/shim/test_growth \
 	%D%/shim/test_nvrtc \
 	%D%/shim/test_ranges
 
@@ -239,6 +240,9 @@ ring_sources = \
 %C%_pipe_test_unload_LDADD =
 %C%_shim_test_foreseen_SOURCES = \
 	%D%/shim/test_foreseen.c \
+	%D%/shim/copy.c
+%C%_shim_test_growth_SOURCES = \
+	%D%/shim/test_growth.c \
 	%D%/shim/copy.c
 %C%_shim_test_loaded_SOURCES = \
 	%D%/shim/test_loaded.c \

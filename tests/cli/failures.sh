@@ -76,6 +76,14 @@ for case in judged:1 launch:1 load:1 memory:1 compile:4; do
     esac
 done
 
+injected time
+expect "a launch that cannot be timed" 1 run $loader --time
+says "its text is told" "groat: injected"
+expect "a launch that cannot be timed, JSON" 1 run $loader --time --json
+json "it is JSON"
+answers "the run was right all the same" '"verified": true'
+expect "launches that are not" 0 run $loader
+
 injected compile
 expect "build: the compiler refused" 4 build $loader
 expect "build: the same in JSON" 4 build $loader --json

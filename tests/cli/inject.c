@@ -3,8 +3,8 @@
  * inject.c - put in front of libgroat.so, makes one call of the API fail.
  *
  * $GROAT_INJECT says which: probe (the version becomes "injected"), flip (a
- * byte read back from the device is wrong), launch, judged, load, compile,
- * memory.  What is not named there goes on to the library.
+ * byte read back from the device is wrong), launch, judged, time, load,
+ * compile, memory.  What is not named there goes on to the library.
  * Locking: none; the tool is single-threaded.
  */
 #include <dlfcn.h>
@@ -66,6 +66,20 @@ groat_status groat_kernel_launch(groat_kernel *kernel,
         return refuse(error, GROAT_LAUNCH_FAILED);
     memcpy(&next, &symbol, sizeof(next));
     return next(kernel, launch, args, args_bytes, error);
+}
+
+groat_status groat_kernel_time(groat_kernel *kernel, const groat_launch *launch,
+                               const void *args, size_t args_bytes,
+                               unsigned repeats, double *us, groat_error *error)
+{
+    groat_status (*next)(groat_kernel *, const groat_launch *, const void *,
+                         size_t, unsigned, double *, groat_error *);
+    void *symbol = dlsym(RTLD_NEXT, "groat_kernel_time");
+
+    if (wanted("time"))
+        return refuse(error, GROAT_LAUNCH_FAILED);
+    memcpy(&next, &symbol, sizeof(next));
+    return next(kernel, launch, args, args_bytes, repeats, us, error);
 }
 
 groat_status groat_kernel_get_spec(groat_spec *spec, groat_kernel **out,

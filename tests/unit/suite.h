@@ -81,6 +81,15 @@ static inline bool sanitizes(const char *what)
 }
 
 /* The detector of races. */
+static inline bool is_asan(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return true;
+#else
+    return false;
+#endif
+}
+
 static inline bool is_tsan(void)
 {
     return sanitizes("thread");

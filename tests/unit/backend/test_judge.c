@@ -7,6 +7,8 @@
  */
 #include "tests/pipe/rig.h"
 
+#include <malloc.h>
+
 #include "backend/judge.h"
 #include "kernels-src/common/cpu_hooks.h"
 
@@ -542,6 +544,25 @@ static void read_what_nobody_wrote(const void *args)
 }
 
 /* The first finding ends a launch. */
+/* What a launch takes it gives back, which malloc itself says, but for what its
+ * threads keep ready. */
+START_TEST(launches_keep_nothing)
+{
+    const groat__trial trial = trial_on("sm_90a", note_coordinates, 5);
+    size_t before = 0;
+
+    if (is_asan() || is_tsan())
+        return; /* they see leaks themselves */
+    for (int i = 0; i < 30; i++) {
+        work.order_count = 0;
+        ck_passes(&trial);
+        if (i == 10)
+            before = mallinfo2().uordblks;
+    }
+    ck_assert_uint_lt(mallinfo2().uordblks, before + 19 * sizeof(void *));
+}
+END_TEST
+
 START_TEST(large_grids)
 {
     static const unsigned grids[][3] = {
@@ -584,6 +605,7 @@ int main(void)
     tcase_add_loop_test(tests, the_largest_block, 0, 3);
     tcase_add_test(tests, no_shared_memory);
     tcase_add_test(tests, kernels_of_another_judge);
+    tcase_add_test(tests, launches_keep_nothing);
     tcase_add_test(tests, large_grids);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -478,6 +478,43 @@ START_TEST(test_banks)
 }
 END_TEST
 
+/* Lanes that go ways of their own: even ones write 4 bytes, odd ones 8, and all
+ * read 4. */
+static void diverge(const void *args)
+{
+    unsigned char bytes[8] = {0};
+    unsigned width = lane() % 2 == 0 ? 4 : 8;
+
+    (void)args;
+    env->ops->shared_store(env, lane() * 8, bytes, width);
+    env->ops->shared_fence(env);
+    env->ops->shared_load(env, lane() * 8, bytes, 4);
+    env->ops->shared_fence(env);
+}
+
+START_TEST(test_lanes_that_diverge)
+{
+    const uint64_t even = UINT64_MAX / 3;
+    bool seen[2] = {false, false};
+
+    ck_assert_msg(judge("gfx950", diverge, LANES) == GROAT_OK, "%s",
+                  error.text);
+    ck_assert_uint_eq(told_count, 3);
+    for (int i = 0; i < 2; i++) {
+        bool wide = told[i].bytes == 8;
+
+        ck_assert_int_eq(told[i].access, GROAT_ACCESS_WRITE);
+        ck_assert_uint_eq(told[i].bytes, wide ? 8 : 4);
+        ck_assert(told[i].active == (wide ? ~even : even));
+        ck_assert_uint_eq(told_shared[i][wide ? 5 : 4], wide ? 40 : 32);
+        seen[wide] = true;
+    }
+    ck_assert(seen[0] && seen[1]);
+    ck_assert_int_eq(told[2].access, GROAT_ACCESS_READ);
+    ck_assert(told[2].active == UINT64_MAX);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("judge_wave");
@@ -492,6 +529,7 @@ int main(void)
     tcase_add_test(tests, test_buffer_load);
     tcase_add_test(tests, test_loads_count);
     tcase_add_loop_test(tests, test_banks, 0, COUNT(strides));
+    tcase_add_test(tests, test_lanes_that_diverge);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -7,6 +7,8 @@
 #include "tests/unit/cli/bank_rig.h"
 
 #include <ctype.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "cli/draw.h"
 
@@ -544,6 +546,48 @@ START_TEST(test_left_out)
 }
 END_TEST
 
+START_TEST(test_names_of_lanes)
+{
+    static const struct {
+        unsigned lane, at;
+    } lanes[] = {{0, 0},    {1, 0},    {2, 0},    {8, 64},  {10, 64},
+                 {20, 128}, {22, 128}, {24, 128}, {40, 192}};
+    groat_trace read = event_of(GROAT_ACCESS_READ, 4);
+
+    read.active = 0;
+    for (size_t i = 0; i < COUNT(lanes); i++) {
+        shared[lanes[i].lane] = lanes[i].at;
+        read.active |= (uint64_t)1 << lanes[i].lane;
+    }
+    groat__record_add(&record, &read);
+    subject_of(1024, 0);
+    draw();
+    ck_has("lane 0-2, shared memory 0-3");
+    ck_has("lane 8,10, shared memory 64-67");
+    ck_has("lane 20,22.., shared memory 128-131");
+    ck_has("lane 40, shared memory 192-195");
+}
+END_TEST
+
+/* A map of 16 GiB, where there is no memory for it: there is no picture. */
+START_TEST(test_no_memory)
+{
+    const struct rlimit limit = {1u << 30, 1u << 30};
+    int status = 0;
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        subject_of(UINT32_MAX, 0);
+        if (setrlimit(RLIMIT_AS, &limit) != 0)
+            _exit(2);
+        _exit(groat__draw(&record, &subject, &svg, &drawn));
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("draw");
@@ -561,6 +605,9 @@ int main(void)
     tcase_add_loop_test(tests, test_fill, 0, 2);
     tcase_add_test(tests, test_bounds);
     tcase_add_test(tests, test_left_out);
+    tcase_add_test(tests, test_names_of_lanes);
+    if (!is_tsan() && !is_asan()) /* which end where there is no memory */
+        tcase_add_test(tests, test_no_memory);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -386,6 +386,29 @@ START_TEST(test_long_specs)
 }
 END_TEST
 
+/* As many enumerators as there may be: a word behind the last is none, be it
+ * what the family keeps of its own there. */
+START_TEST(test_all_enumerators)
+{
+    static const files f = {
+        {{"f/params.def",
+          "family f \"s\"\n"
+          "param p enum a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|q a - \"m\"\n"
+          "launch block_x = 64\nlaunch args = 4\nentry k\n"},
+         {"f/f.h", "#include \"params.h\"\n"}}};
+    groat_family *family = load(&f, "f");
+    groat_error error = GROAT_ERROR_INIT;
+    groat__params params = parsed(family, "f:p=q", "cpu:gfx950");
+
+    ck_assert_int_eq(value_of(&params, "p"), 15);
+    ck_fails(parse(family, "f:p=r", "cpu:gfx950", &params, &error),
+             GROAT_INVALID, &error, "p");
+    ck_fails(parse(family, "f:p=param p ", "cpu:gfx950", &params, &error),
+             GROAT_INVALID, &error, "p");
+    groat__family_free(family);
+}
+END_TEST
+
 START_TEST(test_hostile_bytes)
 {
     static const char *const specs[] = {
@@ -659,6 +682,7 @@ int main(void)
     tcase_add_test(tcase, test_refusals);
     tcase_add_test(tcase, test_first_cause);
     tcase_add_test(tcase, test_long_specs);
+    tcase_add_test(tcase, test_all_enumerators);
     tcase_add_test(tcase, test_hostile_bytes);
     tcase_add_test(tcase, test_reason_of_a_long_rule);
     tcase_add_test(tcase, test_no_value);
