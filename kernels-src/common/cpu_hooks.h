@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 3 };
+enum { GROAT_CPU_HOOKS_VERSION = 4 };
 
 /* Numbers that mfma multiplies. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8 };
@@ -88,6 +88,9 @@ struct groat_cpu_ops {
                   unsigned a_mn_major, unsigned b_mn_major,
                   unsigned long long desc_a, unsigned long long desc_b,
                   unsigned accumulate, float *acc);
+    /* An array that has no such element, in a line of the kernel's source. */
+    void (*out_of_bounds)(struct groat_cpu_env *env, const char *file,
+                          unsigned line, long long index);
 };
 
 struct groat_cpu_env {

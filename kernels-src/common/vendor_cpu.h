@@ -257,6 +257,23 @@ inline void mfma(accumulator<m> &acc, operand a, operand b)
 
 } // namespace groat
 
+// What -fsanitize=bounds calls where an array has no such element; the first
+// member of what it is given is the place in the source.  A name of the C++
+// compiler's own run-time, which is not linked then.
+struct groat_cpu_place {
+    const char *file;
+    unsigned line;
+    unsigned column;
+};
+
+extern "C" void __ubsan_handle_out_of_bounds(void *place, void *index)
+{
+    const groat_cpu_place *at = static_cast<const groat_cpu_place *>(place);
+
+    groat::cpu_env->ops->out_of_bounds(groat::cpu_env, at->file, at->line,
+                                       reinterpret_cast<long long>(index));
+}
+
 extern "C" __attribute__((visibility("default"))) unsigned
 groat_cpu_bind(groat_cpu_env *env)
 {

@@ -46,6 +46,7 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_wgmma_commit,
     groat__judge_wgmma_wait,
     groat__judge_wgmma,
+    groat__judge_out_of_bounds,
 };
 
 /* ---- a cluster --------------------------------------------------------- */

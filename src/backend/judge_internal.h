@@ -377,6 +377,9 @@ void groat__judge_forget_readers(groat__judge *j);
 /* ---- judge_memory.c ---------------------------------------------------- */
 
 /* The hooks of cpu_hooks.h with these names. */
+/* Of an array in a thread's own memory. */
+void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
+                                unsigned line, long long index);
 void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
                               void *to, unsigned bytes);
 void groat__judge_shared_store(struct groat_cpu_env *env, unsigned address,

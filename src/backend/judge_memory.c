@@ -196,6 +196,15 @@ void groat__judge_read(groat__judge *j, uint32_t address, void *to,
     groat__judge_note(j, access, address, bytes, 0, false);
 }
 
+void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
+                                unsigned line, long long index)
+{
+    groat__judge_convict(groat__judge_of(env),
+                         "uses element %lld of an array that has none such, "
+                         "in %s line %u",
+                         index, file, line);
+}
+
 void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
                               void *to, unsigned bytes)
 {

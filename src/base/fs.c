@@ -164,6 +164,15 @@ free_name:
     return status;
 }
 
+bool groat__fs_no_descriptors(void)
+{
+    int fd = open("/", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return fd < 0 && (errno == EMFILE || errno == ENFILE);
+}
+
 groat_status groat__fs_make_private_dir(const char *path, groat_error *error)
 {
     groat_status status = GROAT_OK;

@@ -26,6 +26,10 @@ groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
  * says why, and *name is empty then. */
 int groat__fs_beside(const char *path, groat__str *name);
 
+/* Whether a file that could not be opened says nothing about the disk: there is
+ * no descriptor left. */
+bool groat__fs_no_descriptors(void);
+
 /* Makes path and its missing parents, each 0700. */
 groat_status groat__fs_make_private_dir(const char *path, groat_error *error);
 

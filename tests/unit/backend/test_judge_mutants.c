@@ -98,6 +98,10 @@ static const fault faults[] = {
     {PROBE_OWN_COPY_COPY, ALL, "into it is in flight"},
     {PROBE_LANES_STORE_LOAD, NV, "since the last barrier"},
     {PROBE_LANES_COPY_LOAD, NV, "since the last barrier"},
+    {PROBE_ARRAY_LOAD_PAST, ALL,
+     "of an array that has none such, in "
+     "judge_probe/judge_probe.h line "},
+    {PROBE_ARRAY_STORE_BEFORE, ALL, "of an array that has none such"},
 };
 
 enum { FAULTS = COUNT(faults) };

@@ -74,6 +74,9 @@ enum probe_mutant {
     /* lanes of a wave, with a fence or a wait between them */
     PROBE_LANES_STORE_LOAD,
     PROBE_LANES_COPY_LOAD,
+    /* arrays of a thread's own */
+    PROBE_ARRAY_LOAD_PAST,
+    PROBE_ARRAY_STORE_BEFORE,
     PROBE_MUTANTS
 };
 

@@ -353,6 +353,18 @@ struct probe {
         }
     }
 
+    /* What it does to a row of four, by an index that no compiler knows. */
+    GROAT_DEVICE void stray_array()
+    {
+        u32 row[4] = {1, 2, 3, 4};
+
+        if (is(PROBE_ARRAY_LOAD_PAST))
+            sum.x += row[thread + 4];
+        else
+            row[static_cast<int>(thread) - 1] = mutant;
+        sum.y += row[lane % 4];
+    }
+
     GROAT_DEVICE void run(const judge_probe_args &args)
     {
         if (mutant <= PROBE_NO_COMMIT)
@@ -371,8 +383,10 @@ struct probe {
             race();
         else if (mutant <= PROBE_FILLED_LOADS_STORE)
             race_filled();
-        else
+        else if (mutant <= PROBE_LANES_COPY_LOAD)
             share();
+        else
+            stray_array();
         shared_fence();
         global_store16(args.output + 16ull * (block_index() * 128 + thread),
                        sum);
