@@ -187,8 +187,10 @@ static void print_list(const groat_context *context)
     heads(&table, names);
     for (size_t i = 0; i < groat_family_count(context); i++) {
         const groat_family *family = groat_family_at(context, i);
-        const char *name = groat_family_name(family);
+        const char *name = family ? groat_family_name(family) : NULL;
 
+        if (!family)
+            continue;
         groat__table_add(&table, "%s", name);
         groat__table_add(&table, "%zu", groat_family_param_count(family));
         groat__table_add(&table, "%s",
@@ -206,10 +208,12 @@ static int unknown_family(groat__cli *cli, const char *name)
     size_t best = groat__opt_slack(name);
     const char *nearest = NULL;
 
-    for (size_t i = 0; i < groat_family_count(cli->context); i++)
-        groat__opt_nearer(name,
-                          groat_family_name(groat_family_at(cli->context, i)),
-                          &best, &nearest);
+    for (size_t i = 0; i < groat_family_count(cli->context); i++) {
+        const groat_family *family = groat_family_at(cli->context, i);
+
+        if (family)
+            groat__opt_nearer(name, groat_family_name(family), &best, &nearest);
+    }
     return groat__cli_refuse(cli, GROAT_INVALID,
                              "there is no family '%.64s'%s%s; groat families "
                              "lists all",
@@ -237,7 +241,7 @@ int groat__cmd_families(groat__cli *cli)
         for (size_t i = 0; i < groat_family_count(cli->context); i++) {
             const groat_family *family = groat_family_at(cli->context, i);
 
-            if (!only || family == only)
+            if (family && (!only || family == only))
                 family_json(&cli->json, family);
         }
         groat__json_end(&cli->json);

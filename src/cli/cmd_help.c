@@ -190,7 +190,8 @@ int groat__cmd_completion_data(groat__cli *cli)
         subcommand_data(cli, at);
     }
     for (size_t i = 0; i < groat_family_count(cli->context); i++)
-        family_data(cli, groat_family_at(cli->context, i));
+        if (groat_family_at(cli->context, i))
+            family_data(cli, groat_family_at(cli->context, i));
     target_data(cli);
     groat__json_end(&cli->json);
     return GROAT__EXIT_DONE;

@@ -234,7 +234,12 @@ static groat_status read_user(const groat__family_place *place,
     groat_status status =
         groat__family_load(place->name, read_folder, &f, out, error);
 
-    if (status != GROAT_OK && f.failure.status != GROAT_OK)
+    if (status != GROAT_OK && groat__fs_no_descriptors())
+        status = groat__fail(error, GROAT_NO_MEMORY,
+                             "no file descriptor is left to read family "
+                             "%.64s with",
+                             f.name);
+    else if (status != GROAT_OK && f.failure.status != GROAT_OK)
         status = groat__fail(
             error,
             f.failure.status == GROAT_NO_MEMORY ? GROAT_NO_MEMORY : status,
@@ -257,24 +262,29 @@ static const groat__made_family *find_made(const char *name)
 }
 
 /* With the lock held.  What is wrong with a family stays so, but for want of
- * memory. */
-static groat_family *read_place(const groat__family_place *place)
+ * memory or descriptors: NULL, and *error says so. */
+static groat_family *read_place(const groat__family_place *place,
+                                groat_error *error)
 {
-    groat_error error = GROAT_ERROR_INIT;
+    groat_error own = GROAT_ERROR_INIT;
     groat_family *family = NULL;
     groat_status status =
         place->dir == NULL
-            ? groat__family_take(find_made(place->name), &family, &error)
-            : read_user(place, &family, &error);
+            ? groat__family_take(find_made(place->name), &family, &own)
+            : read_user(place, &family, &own);
 
     if (status == GROAT_INVALID)
-        family = groat__family_broken(place->name, error.text);
-    groat_error_clear(&error);
+        family = groat__family_broken(place->name, own.text);
+    if (family == NULL && status == GROAT_INVALID)
+        groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
+    else if (family == NULL)
+        groat__error_copy(error, &own);
+    groat_error_clear(&own);
     return family;
 }
 
 static const groat_family *get(groat__families *families,
-                               groat__family_place *place)
+                               groat__family_place *place, groat_error *error)
 {
     groat_family *family =
         atomic_load_explicit(&place->family, memory_order_acquire);
@@ -284,7 +294,7 @@ static const groat_family *get(groat__families *families,
     (void)pthread_mutex_lock(&families->lock);
     family = atomic_load_explicit(&place->family, memory_order_relaxed);
     if (family == NULL) {
-        family = read_place(place);
+        family = read_place(place, error);
         atomic_store_explicit(&place->family, family, memory_order_release);
     }
     (void)pthread_mutex_unlock(&families->lock);
@@ -314,9 +324,9 @@ groat_status groat__families_get(groat__families *families, const char *name,
         say_unknown(families, name, len, error);
         return GROAT_INVALID;
     }
-    *out = get(families, place);
+    *out = get(families, place, error);
     if (*out == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
+        return GROAT_NO_MEMORY;
     if ((*out)->problem != NULL)
         return groat__fail(error, GROAT_INVALID, "%s", (*out)->problem);
     return GROAT_OK;
@@ -337,7 +347,8 @@ const groat_family *groat_family_at(const groat_context *context, size_t index)
 {
     groat__families *families = families_of(context);
 
-    return index < families->count ? get(families, &families->at[index]) : NULL;
+    return index < families->count ? get(families, &families->at[index], NULL)
+                                   : NULL;
 }
 
 const groat_family *groat_family_find(const groat_context *context,
@@ -346,5 +357,5 @@ const groat_family *groat_family_find(const groat_context *context,
     groat__families *families = families_of(context);
     groat__family_place *place = find(families, name, strlen(name));
 
-    return place == NULL ? NULL : get(families, place);
+    return place == NULL ? NULL : get(families, place, NULL);
 }

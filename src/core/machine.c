@@ -8,12 +8,10 @@
  */
 #include "core/core.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "base/fs.h"
 
 groat_status groat__machine_init(groat__machine *machine, groat_error *error)
 {
@@ -44,16 +42,6 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id)
 typedef groat_status open_fn(const groat__env *env, void **state,
                              groat_error *error);
 
-/* Without one no library opens, and no search finds anything. */
-static bool out_of_descriptors(void)
-{
-    int fd = open("/", O_RDONLY | O_CLOEXEC);
-
-    if (fd >= 0)
-        (void)close(fd);
-    return fd < 0 && (errno == EMFILE || errno == ENFILE);
-}
-
 /* With the machine's lock held. */
 static groat_status open_half(const groat__env *env, groat__half *half,
                               open_fn *open, void **state, groat_error *error)
@@ -62,7 +50,7 @@ static groat_status open_half(const groat__env *env, groat__half *half,
 
     if (half->state == NULL && status == GROAT_OK) {
         status = open(env, &half->state, &half->failure);
-        if (status != GROAT_OK && out_of_descriptors())
+        if (status != GROAT_OK && groat__fs_no_descriptors())
             status = groat__fail(&half->failure, GROAT_NO_MEMORY,
                                  "no file descriptor is left to open the "
                                  "target's compiler or device with");

@@ -13,6 +13,9 @@ enum { WARM = 10, ROUNDS = 20 };
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
+/* In front of the calls of libraries, too. */
+#define OPEN __attribute__((visibility("default")))
+
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *block, size_t bytes);
@@ -28,33 +31,33 @@ static void *count(void *block)
     return block;
 }
 
-void *malloc(size_t bytes)
+OPEN void *malloc(size_t bytes)
 {
     return count(__libc_malloc(bytes));
 }
 
-void *calloc(size_t number, size_t bytes)
+OPEN void *calloc(size_t number, size_t bytes)
 {
     return count(__libc_calloc(number, bytes));
 }
 
-void *realloc(void *block, size_t bytes)
+OPEN void *realloc(void *block, size_t bytes)
 {
     return block == NULL ? malloc(bytes) : __libc_realloc(block, bytes);
 }
 
-void *aligned_alloc(size_t align, size_t bytes)
+OPEN void *aligned_alloc(size_t align, size_t bytes)
 {
     return count(__libc_memalign(align, bytes));
 }
 
-int posix_memalign(void **block, size_t align, size_t bytes)
+OPEN int posix_memalign(void **block, size_t align, size_t bytes)
 {
     *block = aligned_alloc(align, bytes);
     return *block == NULL ? ENOMEM : 0;
 }
 
-void free(void *block)
+OPEN void free(void *block)
 {
     if (block != NULL)
         (void)atomic_fetch_sub(&blocks, 1);
