@@ -438,21 +438,11 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
 {
     groat_status status = GROAT_OK;
     verdict result = VERDICT_DAMAGED;
-    const char *network = NULL;
-    char *resolved = NULL;
     int bad = damaged ? LOOKS : 0;
+    int lock = groat__place_lock(store->dir, store->busy_ms);
+    bool hollow = is_hollow(store);
     bool aside = false;
-    bool hollow;
-    int lock;
 
-    /* The folder may have been removed under a store that is open. */
-    status = groat__place_prepare(store->dir, &store->share, &resolved,
-                                  &network, error);
-    if (status != GROAT_OK)
-        return status;
-    free(resolved);
-    lock = groat__place_lock(store->dir, store->busy_ms);
-    hollow = is_hollow(store);
     while (result == VERDICT_DAMAGED && (bad < LOOKS || !aside)) {
         if (bad >= LOOKS) {
             /* Of one that a call has found, that call was counted. */
@@ -542,10 +532,17 @@ static groat_status reconnect(groat__store *store, bool damaged,
                               groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
+    const char *network = NULL;
+    char *resolved = NULL;
     groat_status status;
 
     drop(store);
-    status = groat__connection_open(store, damaged, &own);
+    /* The folder may have been removed under a store that is open. */
+    status = groat__place_prepare(store->dir, &store->share, &resolved,
+                                  &network, &own);
+    free(resolved);
+    if (status == GROAT_OK)
+        status = groat__connection_open(store, damaged, &own);
     if (status != GROAT_OK) {
         do_without(store, &own);
         groat__error_copy(error, &own);

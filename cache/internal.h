@@ -248,8 +248,9 @@ void groat__store_leave(groat__store *store);
 void groat__store_say(groat__store *store, groat__note note, const char *format,
                       ...) GROAT_PRINTF(3, 4);
 
-/* Locked: from file to statements.  set_aside: the file is known to be
- * damaged, unless another process has replaced it already.  Errors: IO. */
+/* Locked: from file to statements, in a folder that was looked at.  set_aside:
+ * the file is known to be damaged, unless another process has replaced it
+ * already.  Errors: IO. */
 groat_status groat__connection_open(groat__store *store, bool set_aside,
                                     groat_error *error);
 /* The same for a store that is new.  A fault that may pass (locked, a file

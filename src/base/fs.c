@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,8 +204,13 @@ groat_status groat__fs_make_private_dir(const char *path, groat_error *error)
 
 void groat__fs_limit_begin(groat__fs_limit *limit)
 {
+    struct rlimit bytes;
     sigset_t set;
 
+    limit->on =
+        getrlimit(RLIMIT_FSIZE, &bytes) != 0 || bytes.rlim_cur != RLIM_INFINITY;
+    if (!limit->on)
+        return;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGXFSZ);
     (void)pthread_sigmask(SIG_BLOCK, &set, &limit->before);
@@ -218,6 +224,8 @@ void groat__fs_limit_end(groat__fs_limit *limit)
     int reason = errno;
     sigset_t set;
 
+    if (!limit->on)
+        return;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGXFSZ);
     if (!limit->pending)

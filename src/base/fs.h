@@ -36,6 +36,7 @@ groat_status groat__fs_make_private_dir(const char *path, groat_error *error);
 /* The thread that writes, while SIGXFSZ would end the program: a file that may
  * not grow any more (RLIMIT_FSIZE) is an error like a full disk. */
 typedef struct groat__fs_limit {
+    bool on; /* there is a limit */
     sigset_t before;
     bool pending; /* before, too: not ours to take */
 } groat__fs_limit;

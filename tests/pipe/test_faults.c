@@ -249,8 +249,8 @@ END_TEST
 
 START_TEST(an_unreadable_source)
 {
-    groat_options options = rig_options(&fix);
-    groat_context *context = NULL;
+    groat_context *context;
+    groat_spec *spec = NULL;
     char path[300];
     char words[400];
 
@@ -259,9 +259,11 @@ START_TEST(an_unreadable_source)
     ck_assert_int_eq(chmod(path, 0), 0);
     (void)snprintf(words, sizeof(words),
                    "family adder: cannot open %s: Permission denied", path);
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, words);
-    ck_assert_ptr_null(context);
+    context = rig_open(&fix);
+    ck_fails(
+        groat_spec_parse(context, "adder", "cpu:gfx950", &spec, &fix.error),
+        GROAT_INVALID, &fix.error, words);
+    groat_close(context);
 }
 END_TEST
 
