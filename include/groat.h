@@ -382,7 +382,10 @@ GROAT_API void groat_free(void *memory);
  * unloaded while the driver says that a graph is captured, or the context is
  * sealed.  A launch of an unloaded kernel first loads it as groat_kernel_get()
  * does, so get what is to be launched in time and release it when done.  With a
- * bound, each launch also records an event on its stream. */
+ * bound an event is recorded on a stream, behind a launch every few
+ * milliseconds; on hip targets, and on streams that each thread has of its own,
+ * behind each launch.  So the last launches on a stream are known to be done
+ * once others have followed there, or groat_synchronize() has waited. */
 typedef struct groat_kernel groat_kernel;
 
 typedef enum groat_origin {

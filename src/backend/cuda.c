@@ -50,6 +50,8 @@ static groat_status cuda_open(const groat__env *env, void **state,
     cuda_state *opened;
     groat_status status = groat__cuda_open(env, &opened, error);
 
+    if (status == GROAT_OK && !groat__streams_init(&opened->streams))
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for CUDA");
     if (status == GROAT_OK)
         *state = opened;
     else
@@ -176,9 +178,33 @@ static int mark_query(const void *handle, void *event)
     return code;
 }
 
-static void mark_destroy(const void *handle, void *event)
+/* Where the owner of the context has destroyed it, the event went with it. */
+static void mark_destroy(const void *handle, void *context, void *event)
 {
-    (void)((const cuda_state *)handle)->cu.cuEventDestroy(event);
+    cuda_state *state = (cuda_state *)(uintptr_t)handle;
+    visit stay;
+
+    if (groat__cuda_enter(state, context, &stay, NULL) != GROAT_OK)
+        return;
+    (void)state->cu.cuEventDestroy(event);
+    groat__cuda_leave(state, &stay);
+}
+
+/* CU_STREAM_LEGACY, another name of the default stream. */
+static const uintptr_t legacy_stream = 1;
+
+/* The default stream is its context's. */
+static uint64_t mark_number(const void *handle, void *context, void *stream)
+{
+    const cuda_state *state = handle;
+    unsigned long long number = 0;
+
+    if (state->cu.cuStreamGetId == NULL)
+        return 0;
+    if (stream == NULL || (uintptr_t)stream == legacy_stream)
+        return (uintptr_t)context;
+    return state->cu.cuStreamGetId(stream, &number) == CUDA_SUCCESS ? number
+                                                                    : 0;
 }
 
 static const groat__mark_calls mark_calls = {
@@ -187,7 +213,17 @@ static const groat__mark_calls mark_calls = {
     .wait = mark_wait,
     .query = mark_query,
     .destroy = mark_destroy,
+    .number = mark_number,
 };
+
+static void cuda_close(void *handle)
+{
+    cuda_state *state = handle;
+
+    if (state != NULL)
+        groat__streams_close(&state->streams, &mark_calls, state);
+    groat__cuda_close(state);
+}
 
 /* ---- modules ------------------------------------------------------------ */
 
@@ -403,10 +439,8 @@ static groat_status cuda_load(void *handle, const groat__arch *arch,
                            "image nor PTX that ends with NUL",
                            bytes, entry);
     module = calloc(1, sizeof(*module));
-    if (module == NULL || !groat__marks_init(&module->marks)) {
-        free(module);
+    if (module == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a module");
-    }
     module->bytes = bytes;
     status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
@@ -429,7 +463,6 @@ unload_module:
 leave_context:
     groat__cuda_leave(state, &stay);
 free_module:
-    groat__marks_free(&module->marks, &mark_calls, state);
     free(module);
     return status;
 }
@@ -446,11 +479,7 @@ static void cuda_unload(void *handle, groat__module *module)
         groat__cuda_exchange_mode(state, &mode);
         (void)state->cu.cuModuleUnload(module->module);
         groat__cuda_exchange_mode(state, &mode);
-        groat__marks_free(&module->marks, &mark_calls, state);
         groat__cuda_leave(state, &stay);
-    } else {
-        module->marks.count = 0; /* the events went with it, too */
-        groat__marks_free(&module->marks, &mark_calls, state);
     }
     free(module);
 }
@@ -586,8 +615,11 @@ static groat_status cuda_launch_noted(void *handle, groat__module *module,
                                       groat_error *error)
 {
     cuda_state *state = handle;
+    void *param = (void *)(uintptr_t)args;
+    void **params = shape->args_bytes > 0 ? &param : NULL;
     CUstreamCaptureStatus capture;
     groat_status status;
+    CUresult code;
     visit stay;
 
     status = groat__cuda_enter(state, module->context, &stay, error);
@@ -595,11 +627,14 @@ static groat_status cuda_launch_noted(void *handle, groat__module *module,
         return status;
     *captured = capture_of(state, launch->stream, &capture) != CUDA_SUCCESS ||
                 capture != CU_STREAM_CAPTURE_STATUS_NONE;
-    status = cuda_launch(state, module, shape, launch, args, error);
-    if (status == GROAT_OK && !*captured)
-        groat__marks_note(&module->marks, &mark_calls, state, launch->stream);
+    code = launch_once(state, module, shape, launch, params);
+    if (code == CUDA_SUCCESS && !*captured)
+        groat__marks_note(&module->marks, &state->streams, &mark_calls, state,
+                          module->context, launch->stream);
     groat__cuda_leave(state, &stay);
-    return status;
+    return code == CUDA_SUCCESS ? GROAT_OK
+                                : launch_failed(state, launch_call(shape),
+                                                shape, launch, code, error);
 }
 
 static bool cuda_idle(void *handle, groat__module *module)
@@ -613,9 +648,10 @@ static bool cuda_idle(void *handle, groat__module *module)
         return false;
     /* The default stream cannot be looked at while others of its context are
      * captured. */
-    idle = capture_of(state, NULL, &capture) == CUDA_SUCCESS &&
-           capture == CU_STREAM_CAPTURE_STATUS_NONE &&
-           groat__marks_done(&module->marks, &mark_calls, state);
+    idle =
+        capture_of(state, NULL, &capture) == CUDA_SUCCESS &&
+        capture == CU_STREAM_CAPTURE_STATUS_NONE &&
+        groat__marks_done(&module->marks, &state->streams, &mark_calls, state);
     groat__cuda_leave(state, &stay);
     return idle;
 }
@@ -695,14 +731,18 @@ static groat_status cuda_sync(void *handle, groat_error *error)
 {
     cuda_state *state = handle;
     groat_status status;
+    groat__wait wait;
     CUresult code;
     visit stay;
 
     status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         return status;
+    groat__wait_begin(&state->streams, &wait);
     code = state->cu.cuCtxSynchronize();
-    if (code != CUDA_SUCCESS)
+    if (code == CUDA_SUCCESS)
+        groat__wait_end(&state->streams, &wait, stay.context);
+    else
         status =
             groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuCtxSynchronize",
                                code, error, "of the work before it");
@@ -841,7 +881,7 @@ static void cuda_doctor(void *handle, const groat__env *env, groat__str *out)
 const groat__device groat__device_cuda = {
     .name = "cuda",
     .open = cuda_open,
-    .close = groat__cuda_close,
+    .close = cuda_close,
     .count = cuda_count,
     .facts = cuda_facts,
     .load = cuda_load,

@@ -10,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda_abi.h"
+#include "backend/marks.h"
 #include "base/dl.h"
 
 typedef struct cuda_api {
@@ -27,6 +28,7 @@ typedef struct cuda_state {
     pthread_mutex_t lock;
     CUcontext primary; /* NULL until it is needed */
     CUdevice primary_device;
+    groat__streams streams; /* of launches that were noted */
 } cuda_state;
 
 /* A stay in a context: what is current, and whether it must be popped. */

@@ -45,6 +45,7 @@ typedef struct hip_state {
     int devices;
     int no_device_code;         /* why devices is 0, if it is                 */
     const char *no_device_call; /* borrowed literal                           */
+    groat__streams streams;     /* of launches that were noted                */
 } hip_state;
 
 struct groat__module {
@@ -185,7 +186,7 @@ static groat_status open_library(hip_state *state, const groat__env *env,
     return GROAT_OK;
 }
 
-static void hip_close(void *user)
+static void free_state(void *user)
 {
     hip_state *state = user;
 
@@ -218,8 +219,10 @@ static groat_status hip_open(const groat__env *env, void **out,
     hip_state *state;
     groat_status status = search(env, &state, error);
 
+    if (status == GROAT_OK && !groat__streams_init(&state->streams))
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for hip");
     if (status != GROAT_OK) {
-        hip_close(state);
+        free_state(state);
         return status;
     }
     *out = state;
@@ -354,14 +357,44 @@ static int mark_query(const void *user, void *event)
     return ((const hip_state *)user)->call.hipEventQuery(event);
 }
 
-static void mark_destroy(const void *user, void *event)
+static void mark_destroy(const void *user, void *context, void *event)
 {
-    (void)((const hip_state *)user)->call.hipEventDestroy(event);
+    const hip_state *state = user;
+    visit stay;
+
+    (void)context;
+    if (enter(state, &stay, NULL) != GROAT_OK) /* as of unload */
+        stay.moved = false;
+    (void)state->call.hipEventDestroy(event);
+    leave(state, &stay);
+}
+
+/* Streams have none that all runtimes tell. */
+static uint64_t mark_number(const void *user, void *context, void *stream)
+{
+    (void)user;
+    (void)context;
+    (void)stream;
+    return 0;
 }
 
 static const groat__mark_calls mark_calls = {
-    mark_create, mark_record, mark_wait, mark_query, mark_destroy,
+    .create = mark_create,
+    .record = mark_record,
+    .wait = mark_wait,
+    .query = mark_query,
+    .destroy = mark_destroy,
+    .number = mark_number,
 };
+
+static void hip_close(void *user)
+{
+    hip_state *state = user;
+
+    if (state != NULL)
+        groat__streams_close(&state->streams, &mark_calls, state);
+    free_state(state);
+}
 
 static groat_status check_shape(const groat__arch *arch,
                                 const groat__shape *shape, groat_error *error)
@@ -468,8 +501,7 @@ static groat_status hip_load(void *user, const groat__arch *arch,
     if (status != GROAT_OK)
         goto leave_device;
     module = calloc(1, sizeof(*module) + bytes);
-    if (module == NULL || !groat__marks_init(&module->marks)) {
-        free(module);
+    if (module == NULL) {
         status = groat__fail(error, GROAT_NO_MEMORY,
                              "no memory for a code object of %zu bytes", bytes);
         goto leave_device;
@@ -477,12 +509,10 @@ static groat_status hip_load(void *user, const groat__arch *arch,
     module->bytes = bytes;
     memcpy(module->image, data, bytes);
     status = load_module(state, module, entry, shape, error);
-    if (status == GROAT_OK) {
+    if (status == GROAT_OK)
         *out = module;
-    } else {
-        groat__marks_free(&module->marks, &mark_calls, state);
+    else
         free(module);
-    }
 leave_device:
     leave(state, &stay);
     return status;
@@ -499,7 +529,6 @@ static void hip_unload(void *user, groat__module *module)
     if (enter(state, &stay, NULL) != GROAT_OK)
         stay.moved = false;
     (void)state->call.hipModuleUnload(module->module);
-    groat__marks_free(&module->marks, &mark_calls, state);
     leave(state, &stay);
     free(module);
 }
@@ -595,7 +624,7 @@ static groat_status hip_launch_noted(void *user, groat__module *module,
                                      const void *args, bool *captured,
                                      groat_error *error)
 {
-    const hip_state *state = user;
+    hip_state *state = user;
     int capture;
     visit stay;
     groat_status status = enter(state, &stay, error);
@@ -607,23 +636,25 @@ static groat_status hip_launch_noted(void *user, groat__module *module,
         capture != GROAT__HIP_CAPTURE_NONE;
     status = hip_launch(user, module, shape, launch, args, error);
     if (status == GROAT_OK && !*captured)
-        groat__marks_note(&module->marks, &mark_calls, state, launch->stream);
+        groat__marks_note(&module->marks, &state->streams, &mark_calls, state,
+                          NULL, launch->stream);
     leave(state, &stay);
     return status;
 }
 
 static bool hip_idle(void *user, groat__module *module)
 {
-    const hip_state *state = user;
+    hip_state *state = user;
     int capture;
     visit stay;
     bool idle;
 
     if (enter(state, &stay, NULL) != GROAT_OK)
         return false;
-    idle = capture_of(state, NULL, &capture) == GROAT__HIP_SUCCESS &&
-           capture == GROAT__HIP_CAPTURE_NONE &&
-           groat__marks_done(&module->marks, &mark_calls, state);
+    idle =
+        capture_of(state, NULL, &capture) == GROAT__HIP_SUCCESS &&
+        capture == GROAT__HIP_CAPTURE_NONE &&
+        groat__marks_done(&module->marks, &state->streams, &mark_calls, state);
     leave(state, &stay);
     return idle;
 }
@@ -702,15 +733,19 @@ destroy_events:
 
 static groat_status hip_sync(void *user, groat_error *error)
 {
-    const hip_state *state = user;
+    hip_state *state = user;
     visit stay;
     groat_status status = enter(state, &stay, error);
+    groat__wait wait;
     int code;
 
     if (status != GROAT_OK)
         return status;
+    groat__wait_begin(&state->streams, &wait);
     code = state->call.hipDeviceSynchronize();
-    if (code != GROAT__HIP_SUCCESS)
+    if (code == GROAT__HIP_SUCCESS)
+        groat__wait_end(&state->streams, &wait, NULL);
+    else
         status = fail_hip(state, GROAT_LAUNCH_FAILED, "hipDeviceSynchronize",
                           code, error);
     leave(state, &stay);
@@ -871,7 +906,7 @@ static void hip_doctor(void *user, const groat__env *env, groat__str *out)
     else
         groat__finding(out, "hip devices", false, "%s", error.text);
 close_own:
-    hip_close(own);
+    free_state(own);
     groat_error_clear(&error);
 }
 

@@ -1,105 +1,271 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * marks.c keeps, for a module, one event per stream that it was launched on, so
- * that one can ask whether it still runs without waiting for anything.
+ * marks.c knows of each stream of a device what it was given and what of that
+ * is done, so that one can ask whether a module still runs without waiting for
+ * anything.  An event is recorded behind the first launch of each tick of a
+ * coarse clock, unless the last one is not done yet: a launch costs an
+ * increment and no event, a thousand times out of a thousand and one.
  *
- * Invariant: an event that is recorded again stands for all that it stood for
- * before.  A stream's handle may be that of a destroyed stream whose work goes
- * on, so the stream is made to wait for the event first; on the same stream
- * that changes nothing.  An event that is done is free for another stream:
- * there are no more of them than streams with unfinished work at one time.
- * Locking: a mutex in each; the vendor is called with it held.
+ * Invariant: an event stands for the launches that were noted before it was
+ * recorded, and all work of a stream that comes before them.  A module's launch
+ * is noted before its user lets go of it.  A place is another stream's only
+ * once all that it was given is done: bits of modules stay true.
+ * Streams are told apart by the vendor's numbers.  Where there are none, a
+ * handle may be that of a destroyed stream whose work goes on: each launch is
+ * recorded then, and the stream is made to wait for the event first; on the
+ * same stream that changes nothing.
+ * Locking: `lock` of the list for a new place; that of a stream for its event,
+ * with which the vendor is called.
  */
 #include "backend/marks.h"
 
-#include <stdint.h>
-#include <stdlib.h>
+#include <time.h>
 
 /* CU_STREAM_PER_THREAD and hipStreamPerThread: another stream in each thread.
  */
 static const uintptr_t per_thread = 2;
 
-bool groat__marks_init(groat__marks *marks)
+/* Of a place that is being given away; no stream has it. */
+static const uint_fast64_t nobody = UINT_FAST64_MAX;
+
+bool groat__streams_init(groat__streams *streams)
 {
-    return pthread_mutex_init(&marks->lock, NULL) == 0;
+    for (size_t i = 0; i < GROAT__STREAMS; i++)
+        if (pthread_mutex_init(&streams->at[i].lock, NULL) != 0)
+            return false;
+    return pthread_mutex_init(&streams->lock, NULL) == 0;
 }
 
-void groat__marks_free(groat__marks *marks, const groat__mark_calls *calls,
-                       const void *state)
+void groat__streams_close(groat__streams *streams,
+                          const groat__mark_calls *calls, const void *state)
 {
-    for (size_t i = 0; i < marks->count; i++)
-        calls->destroy(state, marks->at[i].event);
-    free(marks->at);
-    (void)pthread_mutex_destroy(&marks->lock);
-}
+    for (size_t i = 0; i < GROAT__STREAMS; i++) {
+        groat__stream *s = &streams->at[i];
 
-static bool is_of(const groat__mark *mark, const void *stream)
-{
-    return mark->stream == stream &&
-           ((uintptr_t)stream != per_thread ||
-            pthread_equal(mark->thread, pthread_self()) != 0);
-}
-
-static groat__mark *add(groat__marks *marks, const groat__mark_calls *calls,
-                        const void *state)
-{
-    if (marks->count == marks->cap) {
-        size_t cap = marks->cap == 0 ? 4 : 2 * marks->cap;
-        groat__mark *grown = realloc(marks->at, cap * sizeof(*grown));
-
-        if (grown == NULL)
-            return NULL;
-        marks->at = grown;
-        marks->cap = cap;
+        if (s->event != NULL)
+            calls->destroy(state, s->context, s->event);
+        (void)pthread_mutex_destroy(&s->lock);
     }
-    if (calls->create(state, &marks->at[marks->count].event) != 0)
-        return NULL;
-    return &marks->at[marks->count++];
+    (void)pthread_mutex_destroy(&streams->lock);
 }
 
-/* The stream's mark, with the stream behind it; else one that is free. */
-static groat__mark *find(groat__marks *marks, const groat__mark_calls *calls,
-                         const void *state, void *stream)
+/* In ticks of some milliseconds: reading it costs less than a launch does
+ * otherwise. */
+static int_fast64_t now(void)
 {
-    groat__mark *found = NULL;
+    struct timespec t = {0, 0};
 
-    for (size_t i = 0; i < marks->count; i++)
-        if (is_of(&marks->at[i], stream))
-            return calls->wait(state, stream, marks->at[i].event) == 0
-                       ? &marks->at[i]
-                       : NULL;
-    for (size_t i = 0; i < marks->count && found == NULL; i++)
-        if (calls->query(state, marks->at[i].event) == 0)
-            found = &marks->at[i];
-    if (found == NULL)
-        found = add(marks, calls, state);
-    if (found != NULL) {
-        found->stream = stream;
-        found->thread = pthread_self();
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int_fast64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- one stream ---------------------------------------------------------- */
+
+/* Locked. */
+static void look(groat__stream *s, const groat__mark_calls *calls,
+                 const void *state)
+{
+    if (!s->pending || calls->query(state, s->event) != 0)
+        return;
+    s->pending = false;
+    if (s->done < s->covered) /* a wait may have come before */
+        s->done = s->covered;
+    s->clean = s->since;
+}
+
+/* Locked. */
+static bool is_done(const groat__stream *s)
+{
+    return !s->lost && s->done == atomic_load(&s->given);
+}
+
+/* Behind a launch of this time. */
+static void cover(groat__stream *s, const groat__mark_calls *calls,
+                  const void *state, void *stream, bool numbered,
+                  int_fast64_t time)
+{
+    uint_fast64_t given;
+
+    (void)pthread_mutex_lock(&s->lock);
+    given = atomic_load(&s->given);
+    if (numbered)
+        look(s, calls, state);
+    if (s->event == NULL)
+        s->lost |= calls->create(state, &s->event) != 0;
+    else if (!numbered)
+        s->lost |= calls->wait(state, stream, s->event) != 0;
+    if (!s->lost && (!s->pending || !numbered)) {
+        s->lost |= calls->record(state, s->event, stream) != 0;
+        s->pending = true;
+        s->covered = given;
+        s->since = time;
     }
-    return found;
+    atomic_store(&s->looked, time);
+    (void)pthread_mutex_unlock(&s->lock);
 }
 
-void groat__marks_note(groat__marks *marks, const groat__mark_calls *calls,
-                       const void *state, void *stream)
-{
-    groat__mark *mark;
+/* ---- the list ------------------------------------------------------------ */
 
-    (void)pthread_mutex_lock(&marks->lock);
-    mark = marks->lost ? NULL : find(marks, calls, state, stream);
-    marks->lost = mark == NULL || calls->record(state, mark->event, stream);
-    (void)pthread_mutex_unlock(&marks->lock);
+static size_t find(const groat__streams *streams, const void *stream,
+                   uint_fast64_t number)
+{
+    size_t count = atomic_load_explicit(&streams->count, memory_order_acquire);
+    size_t i = 0;
+
+    while (i < count && (atomic_load_explicit(&streams->handles[i],
+                                              memory_order_relaxed) != stream ||
+                         atomic_load(&streams->numbers[i]) != number))
+        i++;
+    return i < count ? i : GROAT__STREAMS;
 }
 
-bool groat__marks_done(groat__marks *marks, const groat__mark_calls *calls,
-                       const void *state)
+/* Locked list: the place is nobody's now, or stays whose it is. */
+static bool take_back(groat__streams *streams, size_t i,
+                      const groat__mark_calls *calls, const void *state)
 {
+    groat__stream *s = &streams->at[i];
+    uint_fast64_t number = atomic_exchange(&streams->numbers[i], nobody);
     bool done;
 
-    (void)pthread_mutex_lock(&marks->lock);
-    done = !marks->lost;
-    for (size_t i = 0; i < marks->count && done; i++)
-        done = calls->query(state, marks->at[i].event) == 0;
-    (void)pthread_mutex_unlock(&marks->lock);
+    /* Who noted a launch before it saw that, is seen here. */
+    (void)pthread_mutex_lock(&s->lock);
+    look(s, calls, state);
+    done = is_done(s);
+    (void)pthread_mutex_unlock(&s->lock);
+    if (!done)
+        atomic_store(&streams->numbers[i], number);
     return done;
+}
+
+/* A place for a stream that has none; GROAT__STREAMS: none is free. */
+static size_t add(groat__streams *streams, const groat__mark_calls *calls,
+                  const void *state, void *context, void *stream,
+                  uint_fast64_t number)
+{
+    size_t i;
+
+    (void)pthread_mutex_lock(&streams->lock);
+    i = find(streams, stream, number);
+    if (i < GROAT__STREAMS)
+        goto unlock;
+    i = atomic_load(&streams->count);
+    if (i == GROAT__STREAMS)
+        for (i = 0; i < GROAT__STREAMS && !take_back(streams, i, calls, state);
+             i++)
+            continue;
+    if (i == GROAT__STREAMS)
+        goto unlock;
+    if (streams->at[i].event != NULL && streams->at[i].context != context) {
+        calls->destroy(state, streams->at[i].context, streams->at[i].event);
+        streams->at[i].event = NULL;
+    }
+    streams->at[i].context = context;
+    atomic_store(&streams->handles[i], stream);
+    atomic_store(&streams->numbers[i], number);
+    if (i == atomic_load(&streams->count))
+        atomic_store_explicit(&streams->count, i + 1, memory_order_release);
+unlock:
+    (void)pthread_mutex_unlock(&streams->lock);
+    return i;
+}
+
+/* ---- modules ---------------------------------------------------------------
+ */
+
+static void set_last(groat__marks *marks, int_fast64_t time)
+{
+    int_fast64_t last =
+        atomic_load_explicit(&marks->last, memory_order_relaxed);
+
+    while (last < time &&
+           !atomic_compare_exchange_weak(&marks->last, &last, time))
+        continue;
+}
+
+/* Where there is no number: of a context, and of the stream that each thread
+ * has of its own there. */
+static uint_fast64_t stand_in(const void *context, const void *stream)
+{
+    uint_fast64_t thread =
+        (uintptr_t)stream == per_thread ? (uint_fast64_t)pthread_self() : 0;
+
+    return (uintptr_t)context ^ thread;
+}
+
+void groat__marks_note(groat__marks *marks, groat__streams *streams,
+                       const groat__mark_calls *calls, const void *state,
+                       void *context, void *stream)
+{
+    uint_fast64_t number = (uintptr_t)stream == per_thread
+                               ? 0
+                               : calls->number(state, context, stream);
+    bool numbered = number != 0;
+    int_fast64_t time = now();
+    groat__stream *s;
+    size_t i;
+
+    if (!numbered)
+        number = stand_in(context, stream);
+    do {
+        i = find(streams, stream, number);
+        if (i == GROAT__STREAMS)
+            i = add(streams, calls, state, context, stream, number);
+        if (i == GROAT__STREAMS) {
+            atomic_store(&marks->lost, true);
+            return;
+        }
+        s = &streams->at[i];
+        (void)atomic_fetch_add(&s->given, 1);
+        /* The place may have been given away just now. */
+    } while (atomic_load(&streams->numbers[i]) != number);
+    if ((atomic_load_explicit(&marks->places, memory_order_relaxed) >> i & 1) ==
+        0)
+        (void)atomic_fetch_or(&marks->places, (uint_fast64_t)1 << i);
+    set_last(marks, time);
+    if (!numbered ||
+        atomic_load_explicit(&s->looked, memory_order_relaxed) != time)
+        cover(s, calls, state, stream, numbered, time);
+}
+
+bool groat__marks_done(const groat__marks *marks, groat__streams *streams,
+                       const groat__mark_calls *calls, const void *state)
+{
+    uint_fast64_t places = atomic_load(&marks->places);
+    int_fast64_t last = atomic_load(&marks->last);
+    bool done = !atomic_load(&marks->lost);
+
+    for (size_t i = 0; i < GROAT__STREAMS && done; i++) {
+        groat__stream *s = &streams->at[i];
+
+        if ((places >> i & 1) == 0)
+            continue;
+        (void)pthread_mutex_lock(&s->lock);
+        look(s, calls, state);
+        done = is_done(s) || (!s->lost && last < s->clean);
+        (void)pthread_mutex_unlock(&s->lock);
+    }
+    return done;
+}
+
+/* ---- waits -----------------------------------------------------------------
+ */
+
+void groat__wait_begin(groat__streams *streams, groat__wait *wait)
+{
+    wait->count = atomic_load(&streams->count);
+    for (size_t i = 0; i < wait->count; i++)
+        wait->given[i] = atomic_load(&streams->at[i].given);
+}
+
+void groat__wait_end(groat__streams *streams, const groat__wait *wait,
+                     const void *context)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        groat__stream *s = &streams->at[i];
+
+        (void)pthread_mutex_lock(&s->lock);
+        if (s->context == context && s->done < wait->given[i])
+            s->done = wait->given[i];
+        (void)pthread_mutex_unlock(&s->lock);
+    }
 }

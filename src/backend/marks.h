@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * marks.h - what must be done before a module may be unloaded: an event on each
- * stream that it was launched on.
+ * marks.h - what must be done before a module may be unloaded: the launches of
+ * it, on each stream that it was launched on.
  */
 #ifndef GROAT_BACKEND_MARKS_H
 #define GROAT_BACKEND_MARKS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* The vendor's events; each gives 0 or the vendor's code.  The device or
- * context of the module is the current one. */
+enum { GROAT__STREAMS = 64 };
+
+/* The vendor's events; each gives 0 or the vendor's code.  But for destroy, the
+ * context of the stream is the current one. */
 typedef struct groat__mark_calls {
     int (*create)(const void *state, void **event);
     int (*record)(const void *state, void *event, void *stream);
@@ -19,35 +23,70 @@ typedef struct groat__mark_calls {
     int (*wait)(const void *state, void *stream, void *event);
     /* 0: it is done, or was never recorded. */
     int (*query)(const void *state, void *event);
-    void (*destroy)(const void *state, void *event);
+    void (*destroy)(const void *state, void *context, void *event);
+    /* A number that no other stream of that handle has or had; 0: there is
+     * none, and the handle may be that of a destroyed stream. */
+    uint64_t (*number)(const void *state, void *context, void *stream);
 } groat__mark_calls;
 
-typedef struct groat__mark {
-    void *stream;
-    pthread_t thread; /* of the stream that each thread has its own of */
+/* A stream, and what it was given. */
+typedef struct groat__stream {
+    atomic_uint_fast64_t given; /* launches that were noted */
+    atomic_int_fast64_t looked; /* when its event was seen to last */
+    pthread_mutex_t lock;       /* for what follows */
+    void *context;
     void *event;
-} groat__mark;
+    bool pending;          /* it is recorded, not known to be done, */
+    uint_fast64_t covered; /* and stands for so many launches, */
+    int_fast64_t since;    /* for all that were noted before this time */
+    uint_fast64_t done;    /* launches that are known to be, */
+    int_fast64_t clean;    /* and all that were noted before this time */
+    bool lost;             /* work that no event stands for */
+} groat__stream;
 
+/* The streams of a device.  A place is found by handle and number. */
+typedef struct groat__streams {
+    pthread_mutex_t lock; /* for new places */
+    atomic_size_t count;
+    _Atomic(void *) handles[GROAT__STREAMS];
+    atomic_uint_fast64_t numbers[GROAT__STREAMS];
+    groat__stream at[GROAT__STREAMS];
+} groat__streams;
+
+/* Of a module; zeroes are one that was never launched. */
 typedef struct groat__marks {
-    pthread_mutex_t lock;
-    groat__mark *at;
-    size_t count;
-    size_t cap;
-    bool lost; /* work that no event stands for */
+    atomic_uint_fast64_t places; /* a bit for each stream it was launched on */
+    atomic_int_fast64_t last;    /* time of the last launch */
+    atomic_bool lost;            /* there was no place for one */
 } groat__marks;
 
 /* False with no memory. */
-bool groat__marks_init(groat__marks *marks);
-void groat__marks_free(groat__marks *marks, const groat__mark_calls *calls,
-                       const void *state);
+bool groat__streams_init(groat__streams *streams);
+void groat__streams_close(groat__streams *streams,
+                          const groat__mark_calls *calls, const void *state);
 
-/* Behind a launch: all that the stream has been given so far is to be done.
- * Where the vendor refuses, the marks are never done.  Any thread. */
-void groat__marks_note(groat__marks *marks, const groat__mark_calls *calls,
-                       const void *state, void *stream);
+/* Behind a launch, before it is told to have been made.  Where the vendor
+ * refuses, the marks are never done.  Any thread. */
+void groat__marks_note(groat__marks *marks, groat__streams *streams,
+                       const groat__mark_calls *calls, const void *state,
+                       void *context, void *stream);
 
-/* Whether all that was noted is done; asks, and does not wait. */
-bool groat__marks_done(groat__marks *marks, const groat__mark_calls *calls,
-                       const void *state);
+/* Whether all that was noted of a module is known to be done; asks, and does
+ * not wait.  The last launches on a stream are known to be done when another
+ * has followed there, a few milliseconds later or more, or all work of the
+ * context was waited for. */
+bool groat__marks_done(const groat__marks *marks, groat__streams *streams,
+                       const groat__mark_calls *calls, const void *state);
+
+/* Around a wait for all work of a context: what was given before is done
+ * after it. */
+typedef struct groat__wait {
+    uint_fast64_t given[GROAT__STREAMS];
+    size_t count;
+} groat__wait;
+
+void groat__wait_begin(groat__streams *streams, groat__wait *wait);
+void groat__wait_end(groat__streams *streams, const groat__wait *wait,
+                     const void *context);
 
 #endif

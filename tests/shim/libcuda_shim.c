@@ -46,7 +46,7 @@ struct CUevent_st {
     bool timed;
 };
 
-enum { STACK = 16, DEVICES = 4, LIVE = 64 };
+enum { STACK = 16, DEVICES = 4, LIVE = 128 };
 
 static shim_cuda_control control;
 static struct CUctx_st primary[DEVICES] = {{0}, {1}, {2}, {3}};
@@ -365,6 +365,15 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
     if (stream == NULL && control.capture == CU_STREAM_CAPTURE_STATUS_ACTIVE)
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     *status = control.capture;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetId(CUstream stream, unsigned long long *number)
+{
+    FAULT(cuStreamGetId);
+    if (!control.numbers)
+        return CUDA_ERROR_NOT_FOUND;
+    *number = (uintptr_t)stream * 16 + (unsigned)control.streams_made;
     return CUDA_SUCCESS;
 }
 

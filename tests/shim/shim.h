@@ -78,6 +78,8 @@ typedef struct shim_cuda_control {
     int mode;          /* CUstreamCaptureMode of the thread               */
     bool gone;         /* from now on, a call ends the process            */
     bool running;      /* what was recorded on a stream is not done       */
+    bool numbers;      /* streams have some; another of the same handle   */
+    int streams_made;  /* has another one                                 */
     /* live objects */
     int modules;
     int retained;

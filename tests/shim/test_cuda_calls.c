@@ -15,13 +15,14 @@ typedef struct drive_state {
     bool *idle; /* after launches that were noted */
 } drive_state;
 
-/* Twice on one stream, and once on another that takes over its event. */
+/* Twice on a stream that has no number, and once on the default stream, of
+ * which nobody knows more than that all its work was waited for. */
 static groat_status drive_noted(drive_state *drive, const groat__shape *shape,
                                 groat_error *error)
 {
     const int args = 1;
     int place = 0;
-    void *const streams[] = {NULL, NULL, &place};
+    void *const streams[] = {&place, &place, NULL};
     groat_status status = GROAT_OK;
 
     for (size_t i = 0; i < COUNT(streams) && status == GROAT_OK; i++) {
@@ -32,6 +33,8 @@ static groat_status drive_noted(drive_state *drive, const groat__shape *shape,
                                       &launch, &args, &captured, error);
         *drive->idle = *drive->idle && !captured;
     }
+    if (status == GROAT_OK)
+        status = DEVICE->sync(drive->state, error);
     if (status == GROAT_OK)
         *drive->idle =
             *drive->idle && DEVICE->idle(drive->state, drive->module);
@@ -154,6 +157,7 @@ static const char *const forgiven[] = {"cuMemFree",
                                        "cuEventDestroy",
                                        "cuCtxPopCurrent",
                                        "cuThreadExchangeStreamCaptureMode",
+                                       "cuStreamGetId",
                                        "cuDevicePrimaryCtxRelease",
                                        NULL};
 
