@@ -195,7 +195,7 @@ int groat__handle_newest(sqlite3 *db, const char *begin, groat__str *out)
     static const char select[] =
         "SELECT identity FROM entry "
         "WHERE substr(CAST(identity AS BLOB), 1, ?2) = ?1 "
-        "AND instr(identity, 'option -fsanitize') = 0 "
+        "AND instr(identity, 'option -fsanitize=address') = 0 "
         "ORDER BY created DESC, identity DESC LIMIT 1";
     sqlite3_stmt *statement = NULL;
     size_t len = strlen(begin);

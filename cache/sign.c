@@ -184,8 +184,7 @@ groat_status groat__secret_read(const char *path, groat__secret *out,
     struct stat st;
     size_t bytes = 0;
 
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-        (st.st_mode & 077) != 0)
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 077) != 0)
         return groat__fail(error, GROAT_IO,
                            "secret key %s has mode %04o: others may read it; "
                            "run: chmod 600 %s",

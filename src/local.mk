@@ -64,6 +64,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/hip.c \
 	%D%/backend/hip.def \
 	%D%/backend/hip_abi.h \
+	%D%/backend/hip_driver.c \
+	%D%/backend/hip_driver.h \
 	%D%/backend/hiprtc.c \
 	%D%/backend/hiprtc.def \
 	%D%/backend/judge.c \

@@ -58,6 +58,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_claim \
 	%D%/unit/cache/test_schema \
 	%D%/unit/cache/test_share \
+	%D%/unit/cache/test_sign \
 	%D%/unit/cache/test_place \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \

@@ -6,10 +6,9 @@
  *
  * A module stays with the context it was loaded in.  Invariant: the calling
  * thread's context stack is the same before and after every slot.  Nothing
- * here is written after load but a module's marks, which have a lock.
+ * here is written after load but marks, see marks.c.
  */
 #include <elf.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +49,6 @@ static groat_status cuda_open(const groat__env *env, void **state,
     cuda_state *opened;
     groat_status status = groat__cuda_open(env, &opened, error);
 
-    if (status == GROAT_OK && !groat__streams_init(&opened->streams))
-        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for CUDA");
     if (status == GROAT_OK)
         *state = opened;
     else
@@ -142,87 +139,6 @@ static groat_status cuda_facts(void *handle, size_t index,
     if (status == GROAT_OK)
         *info = facts;
     return status;
-}
-
-/* ---- what a module waits for --------------------------------------------- */
-
-static int mark_create(const void *handle, void **event)
-{
-    const cuda_state *state = handle;
-    CUevent made = NULL;
-    CUresult code = state->cu.cuEventCreate(&made, CU_EVENT_DISABLE_TIMING);
-
-    *event = made;
-    return code;
-}
-
-static int mark_record(const void *handle, void *event, void *stream)
-{
-    return ((const cuda_state *)handle)->cu.cuEventRecord(event, stream);
-}
-
-static int mark_wait(const void *handle, void *stream, void *event)
-{
-    return ((const cuda_state *)handle)->cu.cuStreamWaitEvent(stream, event, 0);
-}
-
-static int mark_query(const void *handle, void *event)
-{
-    const cuda_state *state = handle;
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    CUresult code;
-
-    groat__cuda_exchange_mode(state, &mode);
-    code = state->cu.cuEventQuery(event);
-    groat__cuda_exchange_mode(state, &mode);
-    return code;
-}
-
-/* Where the owner of the context has destroyed it, the event went with it. */
-static void mark_destroy(const void *handle, void *context, void *event)
-{
-    cuda_state *state = (cuda_state *)(uintptr_t)handle;
-    visit stay;
-
-    if (groat__cuda_enter(state, context, &stay, NULL) != GROAT_OK)
-        return;
-    (void)state->cu.cuEventDestroy(event);
-    groat__cuda_leave(state, &stay);
-}
-
-/* CU_STREAM_LEGACY, another name of the default stream. */
-static const uintptr_t legacy_stream = 1;
-
-/* The default stream is its context's. */
-static uint64_t mark_number(const void *handle, void *context, void *stream)
-{
-    const cuda_state *state = handle;
-    unsigned long long number = 0;
-
-    if (state->cu.cuStreamGetId == NULL)
-        return 0;
-    if (stream == NULL || (uintptr_t)stream == legacy_stream)
-        return (uintptr_t)context;
-    return state->cu.cuStreamGetId(stream, &number) == CUDA_SUCCESS ? number
-                                                                    : 0;
-}
-
-static const groat__mark_calls mark_calls = {
-    .create = mark_create,
-    .record = mark_record,
-    .wait = mark_wait,
-    .query = mark_query,
-    .destroy = mark_destroy,
-    .number = mark_number,
-};
-
-static void cuda_close(void *handle)
-{
-    cuda_state *state = handle;
-
-    if (state != NULL)
-        groat__streams_close(&state->streams, &mark_calls, state);
-    groat__cuda_close(state);
 }
 
 /* ---- modules ------------------------------------------------------------ */
@@ -629,8 +545,9 @@ static groat_status cuda_launch_noted(void *handle, groat__module *module,
                 capture != CU_STREAM_CAPTURE_STATUS_NONE;
     code = launch_once(state, module, shape, launch, params);
     if (code == CUDA_SUCCESS && !*captured)
-        groat__marks_note(&module->marks, &state->streams, &mark_calls, state,
-                          module->context, launch->stream);
+        groat__marks_note(&module->marks, &state->streams,
+                          &groat__cuda_mark_calls, state, module->context,
+                          launch->stream);
     groat__cuda_leave(state, &stay);
     return code == CUDA_SUCCESS ? GROAT_OK
                                 : launch_failed(state, launch_call(shape),
@@ -648,10 +565,10 @@ static bool cuda_idle(void *handle, groat__module *module)
         return false;
     /* The default stream cannot be looked at while others of its context are
      * captured. */
-    idle =
-        capture_of(state, NULL, &capture) == CUDA_SUCCESS &&
-        capture == CU_STREAM_CAPTURE_STATUS_NONE &&
-        groat__marks_done(&module->marks, &state->streams, &mark_calls, state);
+    idle = capture_of(state, NULL, &capture) == CUDA_SUCCESS &&
+           capture == CU_STREAM_CAPTURE_STATUS_NONE &&
+           groat__marks_done(&module->marks, &state->streams,
+                             &groat__cuda_mark_calls, state);
     groat__cuda_leave(state, &stay);
     return idle;
 }
@@ -881,7 +798,7 @@ static void cuda_doctor(void *handle, const groat__env *env, groat__str *out)
 const groat__device groat__device_cuda = {
     .name = "cuda",
     .open = cuda_open,
-    .close = cuda_close,
+    .close = groat__cuda_close,
     .count = cuda_count,
     .facts = cuda_facts,
     .load = cuda_load,

@@ -167,6 +167,7 @@ void groat__cuda_close(void *handle)
 
     if (state == NULL)
         return;
+    groat__streams_close(&state->streams, &groat__cuda_mark_calls, state);
     if (state->primary != NULL)
         (void)state->cu.cuDevicePrimaryCtxRelease(state->primary_device);
     (void)pthread_mutex_destroy(&state->lock);
@@ -206,6 +207,7 @@ groat_status groat__cuda_open(const groat__env *env, cuda_state **out,
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for CUDA");
     state->env = *env;
     (void)pthread_mutex_init(&state->lock, NULL);
+    groat__streams_init(&state->streams);
     status = find_library(env, &state->dl, error);
     if (status == GROAT_OK)
         status = resolve(state, error);
@@ -314,3 +316,75 @@ void groat__cuda_exchange_mode(const cuda_state *state,
         state->cu.cuThreadExchangeStreamCaptureMode(mode) != CUDA_SUCCESS)
         *mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
+
+/* ---- what a module waits for --------------------------------------------- */
+
+static int mark_create(const void *handle, void **event)
+{
+    const cuda_state *state = handle;
+    CUevent made = NULL;
+    CUresult code = state->cu.cuEventCreate(&made, CU_EVENT_DISABLE_TIMING);
+
+    *event = made;
+    return code;
+}
+
+static int mark_record(const void *handle, void *event, void *stream)
+{
+    return ((const cuda_state *)handle)->cu.cuEventRecord(event, stream);
+}
+
+static int mark_wait(const void *handle, void *stream, void *event)
+{
+    return ((const cuda_state *)handle)->cu.cuStreamWaitEvent(stream, event, 0);
+}
+
+static int mark_query(const void *handle, void *event)
+{
+    const cuda_state *state = handle;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUresult code;
+
+    groat__cuda_exchange_mode(state, &mode);
+    code = state->cu.cuEventQuery(event);
+    groat__cuda_exchange_mode(state, &mode);
+    return code;
+}
+
+/* Where the owner of the context has destroyed it, the event went with it. */
+static void mark_destroy(const void *handle, void *context, void *event)
+{
+    cuda_state *state = (cuda_state *)(uintptr_t)handle;
+    visit stay;
+
+    if (groat__cuda_enter(state, context, &stay, NULL) != GROAT_OK)
+        return;
+    (void)state->cu.cuEventDestroy(event);
+    groat__cuda_leave(state, &stay);
+}
+
+/* CU_STREAM_LEGACY, another name of the default stream. */
+static const uintptr_t legacy_stream = 1;
+
+/* The default stream is its context's. */
+static uint64_t mark_number(const void *handle, void *context, void *stream)
+{
+    const cuda_state *state = handle;
+    unsigned long long number = 0;
+
+    if (state->cu.cuStreamGetId == NULL)
+        return 0;
+    if (stream == NULL || (uintptr_t)stream == legacy_stream)
+        return (uintptr_t)context;
+    return state->cu.cuStreamGetId(stream, &number) == CUDA_SUCCESS ? number
+                                                                    : 0;
+}
+
+const groat__mark_calls groat__cuda_mark_calls = {
+    .create = mark_create,
+    .record = mark_record,
+    .wait = mark_wait,
+    .query = mark_query,
+    .destroy = mark_destroy,
+    .number = mark_number,
+};

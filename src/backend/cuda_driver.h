@@ -67,6 +67,9 @@ void groat__cuda_leave(const cuda_state *state, const visit *stay);
 void groat__cuda_exchange_mode(const cuda_state *state,
                                CUstreamCaptureMode *mode);
 
+/* Of the events behind launches that were noted. */
+extern const groat__mark_calls groat__cuda_mark_calls;
+
 /* cuda_tensor.c: groat__device.tensor_map. */
 groat_status groat__cuda_tensor_map(void *handle, const groat_tensor *tensor,
                                     groat_tensor_map *out, groat_error *error);

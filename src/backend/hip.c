@@ -7,9 +7,9 @@
  *
  * Invariant: the calling thread's current device is the same before and after
  * every slot, and return codes alone are believed (since 7.0 hipGetLastError
- * is sticky and belongs to the caller).  The state is read-only once open and
- * the runtime locks for itself, so there is no lock here but of a module's
- * marks.
+ * is sticky and belongs to the caller).  The state is read-only once open, but
+ * for its list of streams, and the runtime locks for itself: there is no lock
+ * here but marks.c's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,36 +17,12 @@
 
 #include "backend/amdgpu_elf.h"
 #include "backend/backend.h"
-#include "backend/hip_abi.h"
-#include "backend/marks.h"
-#include "backend/rocm.h"
+#include "backend/hip_driver.h"
 #include "backend/shared.h"
 #include "base/error.h"
 
 /* Dynamic LDS up to here needs no leave. */
 #define LDS_WITHOUT_LEAVE (64u << 10)
-
-typedef struct hip_calls {
-#define HIP(name, needed, result, parameters, names) result(*name) parameters;
-#include "backend/hip.def"
-} hip_calls;
-
-static const groat__symbol hip_symbols[] = {
-#define HIP(name, needed, result, parameters, names)                           \
-    {#name, needed, offsetof(hip_calls, name)},
-#include "backend/hip.def"
-};
-
-typedef struct hip_state {
-    groat__dl dl;
-    hip_calls call;
-    char version[48];
-    int ordinal; /* of the device that this context uses                     */
-    int devices;
-    int no_device_code;         /* why devices is 0, if it is                 */
-    const char *no_device_call; /* borrowed literal                           */
-    groat__streams streams;     /* of launches that were noted                */
-} hip_state;
 
 struct groat__module {
     groat__hip_module module;
@@ -57,176 +33,23 @@ struct groat__module {
     unsigned char image[];
 };
 
-/* The calling thread's device, to be put back. */
-typedef struct visit {
-    int home;
-    bool moved;
-} visit;
-
-static const char *or_text(const char *text)
-{
-    return text != NULL ? text : "no text";
-}
-
-/* Codes that say something of the device, and not of what was asked. */
-static groat_status sort_code(int code, groat_status otherwise)
-{
-    switch (code) {
-    case GROAT__HIP_OUT_OF_MEMORY:
-        return GROAT_NO_MEMORY;
-    case GROAT__HIP_NOT_INITIALIZED:
-    case GROAT__HIP_DEINITIALIZED:
-    case GROAT__HIP_NO_DEVICE:
-    case GROAT__HIP_INVALID_DEVICE:
-    case GROAT__HIP_INVALID_CONTEXT:
-        return GROAT_NO_DEVICE;
-    /* Left behind by an earlier kernel: the bytes at hand are not to blame. */
-    case GROAT__HIP_ILLEGAL_ADDRESS:
-    case GROAT__HIP_CONTEXT_DESTROYED:
-    case GROAT__HIP_ASSERT:
-    case GROAT__HIP_LAUNCH_FAILURE:
-    case GROAT__HIP_UNKNOWN:
-        return otherwise == GROAT_LOAD_FAILED ? GROAT_NO_DEVICE : otherwise;
-    default:
-        return otherwise;
-    }
-}
-
-static groat_status fail_hip(const hip_state *state, groat_status status,
-                             const char *call, int code, groat_error *error)
-{
-    return groat__fail_vendor(error, sort_code(code, status), call, code,
-                              "%s said %d (%s: %s)", call, code,
-                              or_text(state->call.hipGetErrorName(code)),
-                              or_text(state->call.hipGetErrorString(code)));
-}
-
-static groat_status no_device(const hip_state *state, groat_error *error)
-{
-    if (state->devices > 0)
-        return groat__fail(error, GROAT_NO_DEVICE,
-                           "there is no hip device %d; allowed are 0 to %d",
-                           state->ordinal, state->devices - 1);
-    return groat__fail_vendor(
-        error, GROAT_NO_DEVICE, state->no_device_call, state->no_device_code,
-        "there is no hip device: %s said %d (%s)", state->no_device_call,
-        state->no_device_code,
-        or_text(state->call.hipGetErrorName(state->no_device_code)));
-}
-
-static groat_status enter(const hip_state *state, visit *stay,
-                          groat_error *error)
-{
-    int code;
-
-    stay->moved = false;
-    if (state->ordinal < 0 || state->ordinal >= state->devices)
-        return no_device(state, error);
-    code = state->call.hipGetDevice(&stay->home);
-    if (code != GROAT__HIP_SUCCESS)
-        return fail_hip(state, GROAT_NO_DEVICE, "hipGetDevice", code, error);
-    if (stay->home == state->ordinal)
-        return GROAT_OK;
-    code = state->call.hipSetDevice(state->ordinal);
-    if (code != GROAT__HIP_SUCCESS)
-        return fail_hip(state, GROAT_NO_DEVICE, "hipSetDevice", code, error);
-    stay->moved = true;
-    return GROAT_OK;
-}
-
-static void leave(const hip_state *state, const visit *stay)
-{
-    if (stay->moved)
-        (void)state->call.hipSetDevice(stay->home);
-}
-
-/* No GPU is no error: HIP 5 says 101 to hipInit, later ones 100. */
-static groat_status count_devices(hip_state *state, groat_error *error)
-{
-    const char *call = "hipInit";
-    int code = state->call.hipInit(0);
-
-    if (code == GROAT__HIP_SUCCESS) {
-        call = "hipGetDeviceCount";
-        code = state->call.hipGetDeviceCount(&state->devices);
-    }
-    state->no_device_call = call;
-    state->no_device_code = code;
-    if (code == GROAT__HIP_NO_DEVICE || code == GROAT__HIP_INVALID_DEVICE)
-        state->devices = 0;
-    else if (code != GROAT__HIP_SUCCESS)
-        return fail_hip(state, GROAT_NO_DEVICE, call, code, error);
-    return GROAT_OK;
-}
-
-static groat_status open_library(hip_state *state, const groat__env *env,
-                                 groat_error *error)
-{
-    const groat__rocm_library library = {env->hip, "GROAT_HIP",
-                                         groat__rocm_hip_files};
-    groat_status status = groat__rocm_open(env, &library, &state->dl, error);
-    int packed = 0;
-
-    if (status == GROAT_OK)
-        status = groat__bind(&state->dl, hip_symbols,
-                             sizeof(hip_symbols) / sizeof(hip_symbols[0]),
-                             &state->call, error);
-    if (status != GROAT_OK)
-        return status;
-    if (state->call.hipGetDevicePropertiesR0600 == NULL &&
-        state->call.hipGetDeviceProperties == NULL)
-        return groat__fail(error, GROAT_NO_DEVICE,
-                           "%s lacks the symbol hipGetDeviceProperties that "
-                           "groat needs",
-                           state->dl.path);
-    if (state->call.hipRuntimeGetVersion(&packed) != GROAT__HIP_SUCCESS)
-        packed = 0;
-    groat__rocm_version(&state->dl, packed, state->version,
-                        sizeof(state->version));
-    return GROAT_OK;
-}
-
-static void free_state(void *user)
-{
-    hip_state *state = user;
-
-    if (state == NULL)
-        return;
-    groat__dl_close(&state->dl);
-    free(state);
-}
-
-/* As open, but the state is handed out, as far as it came, on failure too. */
-static groat_status search(const groat__env *env, hip_state **out,
-                           groat_error *error)
-{
-    hip_state *state = calloc(1, sizeof(*state));
-    groat_status status;
-
-    *out = state;
-    if (state == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for hip");
-    state->ordinal = env->device;
-    status = open_library(state, env, error);
-    if (status == GROAT_OK)
-        status = count_devices(state, error);
-    return status;
-}
-
 static groat_status hip_open(const groat__env *env, void **out,
                              groat_error *error)
 {
     hip_state *state;
-    groat_status status = search(env, &state, error);
+    groat_status status = groat__hip_open(env, &state, error);
 
-    if (status == GROAT_OK && !groat__streams_init(&state->streams))
-        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for hip");
     if (status != GROAT_OK) {
-        free_state(state);
+        groat__hip_close(state);
         return status;
     }
     *out = state;
     return GROAT_OK;
+}
+
+static void close_state(void *user)
+{
+    groat__hip_close(user);
 }
 
 static size_t hip_count(void *user)
@@ -253,7 +76,7 @@ static groat_status read_arch(const hip_state *state, int device, char *out,
         code = state->call.hipGetDeviceProperties(properties, device);
     }
     if (code != GROAT__HIP_SUCCESS)
-        return fail_hip(state, GROAT_NO_DEVICE, call, code, error);
+        return groat__hip_failed(state, GROAT_NO_DEVICE, call, code, error);
     if (strncmp(name, "gfx", 3) != 0)
         return groat__fail(error, GROAT_NO_DEVICE,
                            "%s of %s names hip device %d \"%.32s\"; expected "
@@ -281,8 +104,8 @@ static groat_status read_attributes(const hip_state *state, int device,
             wanted[i].to, wanted[i].attribute, device);
 
         if (code != GROAT__HIP_SUCCESS)
-            return fail_hip(state, GROAT_NO_DEVICE, "hipDeviceGetAttribute",
-                            code, error);
+            return groat__hip_failed(state, GROAT_NO_DEVICE,
+                                     "hipDeviceGetAttribute", code, error);
     }
     /* Not every release answers this one. */
     if (state->call.hipDeviceGetAttribute(&more,
@@ -316,84 +139,19 @@ static groat_status hip_facts(void *user, size_t index, groat_device_info *info,
     code = state->call.hipDeviceGetName(found.name, (int)sizeof(found.name),
                                         device);
     if (code != GROAT__HIP_SUCCESS)
-        return fail_hip(state, GROAT_NO_DEVICE, "hipDeviceGetName", code,
-                        error);
+        return groat__hip_failed(state, GROAT_NO_DEVICE, "hipDeviceGetName",
+                                 code, error);
     found.name[sizeof(found.name) - 1] = '\0';
     code = state->call.hipDeviceTotalMem(&memory, device);
     if (code != GROAT__HIP_SUCCESS)
-        return fail_hip(state, GROAT_NO_DEVICE, "hipDeviceTotalMem", code,
-                        error);
+        return groat__hip_failed(state, GROAT_NO_DEVICE, "hipDeviceTotalMem",
+                                 code, error);
     (void)snprintf(found.target, sizeof(found.target), "hip:%.40s", arch);
     found.size = info->size;
     found.ordinal = device;
     found.memory_bytes = memory;
     *info = found;
     return GROAT_OK;
-}
-
-static int mark_create(const void *user, void **event)
-{
-    const hip_state *state = user;
-    groat__hip_event made = NULL;
-    int code = state->call.hipEventCreateWithFlags(
-        &made, GROAT__HIP_EVENT_DISABLE_TIMING);
-
-    *event = made;
-    return code;
-}
-
-static int mark_record(const void *user, void *event, void *stream)
-{
-    return ((const hip_state *)user)->call.hipEventRecord(event, stream);
-}
-
-static int mark_wait(const void *user, void *stream, void *event)
-{
-    return ((const hip_state *)user)->call.hipStreamWaitEvent(stream, event, 0);
-}
-
-static int mark_query(const void *user, void *event)
-{
-    return ((const hip_state *)user)->call.hipEventQuery(event);
-}
-
-static void mark_destroy(const void *user, void *context, void *event)
-{
-    const hip_state *state = user;
-    visit stay;
-
-    (void)context;
-    if (enter(state, &stay, NULL) != GROAT_OK) /* as of unload */
-        stay.moved = false;
-    (void)state->call.hipEventDestroy(event);
-    leave(state, &stay);
-}
-
-/* Streams have none that all runtimes tell. */
-static uint64_t mark_number(const void *user, void *context, void *stream)
-{
-    (void)user;
-    (void)context;
-    (void)stream;
-    return 0;
-}
-
-static const groat__mark_calls mark_calls = {
-    .create = mark_create,
-    .record = mark_record,
-    .wait = mark_wait,
-    .query = mark_query,
-    .destroy = mark_destroy,
-    .number = mark_number,
-};
-
-static void hip_close(void *user)
-{
-    hip_state *state = user;
-
-    if (state != NULL)
-        groat__streams_close(&state->streams, &mark_calls, state);
-    free_state(state);
 }
 
 static groat_status check_shape(const groat__arch *arch,
@@ -438,8 +196,8 @@ static groat_status fit_shared(const hip_state *state,
         &fixed, GROAT__HIP_FUNC_SHARED_BYTES, module->function);
 
     if (code != GROAT__HIP_SUCCESS)
-        return fail_hip(state, GROAT_LOAD_FAILED, "hipFuncGetAttribute", code,
-                        error);
+        return groat__hip_failed(state, GROAT_LOAD_FAILED,
+                                 "hipFuncGetAttribute", code, error);
     *dynamic = fixed < 0 || (unsigned)fixed < shape->shared_bytes
                    ? shape->shared_bytes - (unsigned)(fixed < 0 ? 0 : fixed)
                    : 0;
@@ -460,13 +218,13 @@ static groat_status load_module(const hip_state *state, groat__module *module,
     int code = state->call.hipModuleLoadData(&module->module, module->image);
 
     if (code != GROAT__HIP_SUCCESS)
-        return fail_hip(state, GROAT_LOAD_FAILED, "hipModuleLoadData", code,
-                        error);
+        return groat__hip_failed(state, GROAT_LOAD_FAILED, "hipModuleLoadData",
+                                 code, error);
     code = state->call.hipModuleGetFunction(&module->function, module->module,
                                             entry);
     if (code != GROAT__HIP_SUCCESS)
-        status = fail_hip(state, GROAT_LOAD_FAILED, "hipModuleGetFunction",
-                          code, error);
+        status = groat__hip_failed(state, GROAT_LOAD_FAILED,
+                                   "hipModuleGetFunction", code, error);
     else
         status = fit_shared(state, module, shape, &dynamic, error);
     if (status != GROAT_OK) {
@@ -494,7 +252,7 @@ static groat_status hip_load(void *user, const groat__arch *arch,
         return groat__fail(error, GROAT_LOAD_FAILED,
                            "%zu bytes for %s are no whole AMDGPU ELF", bytes,
                            entry);
-    status = enter(state, &stay, error);
+    status = groat__hip_enter(state, &stay, error);
     if (status != GROAT_OK)
         return status;
     status = check_device(state, arch, error);
@@ -514,7 +272,7 @@ static groat_status hip_load(void *user, const groat__arch *arch,
     else
         free(module);
 leave_device:
-    leave(state, &stay);
+    groat__hip_leave(state, &stay);
     return status;
 }
 
@@ -526,10 +284,10 @@ static void hip_unload(void *user, groat__module *module)
     if (module == NULL)
         return;
     /* Unloading works from any device; a lost one is no reason to leak. */
-    if (enter(state, &stay, NULL) != GROAT_OK)
+    if (groat__hip_enter(state, &stay, NULL) != GROAT_OK)
         stay.moved = false;
     (void)state->call.hipModuleUnload(module->module);
-    leave(state, &stay);
+    groat__hip_leave(state, &stay);
     free(module);
 }
 
@@ -577,8 +335,8 @@ static groat_status enqueue(const hip_state *state, const groat__module *module,
 
     if (code == GROAT__HIP_SUCCESS)
         return GROAT_OK;
-    return fail_hip(state, GROAT_LAUNCH_FAILED, "hipModuleLaunchKernel", code,
-                    error);
+    return groat__hip_failed(state, GROAT_LAUNCH_FAILED,
+                             "hipModuleLaunchKernel", code, error);
 }
 
 static groat_status check_cluster(const groat__shape *shape, groat_error *error)
@@ -601,11 +359,11 @@ static groat_status hip_launch(void *user, groat__module *module,
     groat_status status = check_cluster(shape, error);
 
     if (status == GROAT_OK)
-        status = enter(state, &stay, error);
+        status = groat__hip_enter(state, &stay, error);
     if (status != GROAT_OK)
         return status;
     status = enqueue(state, module, shape, launch, args, error);
-    leave(state, &stay);
+    groat__hip_leave(state, &stay);
     return status;
 }
 
@@ -627,7 +385,7 @@ static groat_status hip_launch_noted(void *user, groat__module *module,
     hip_state *state = user;
     int capture;
     visit stay;
-    groat_status status = enter(state, &stay, error);
+    groat_status status = groat__hip_enter(state, &stay, error);
 
     if (status != GROAT_OK)
         return status;
@@ -636,9 +394,9 @@ static groat_status hip_launch_noted(void *user, groat__module *module,
         capture != GROAT__HIP_CAPTURE_NONE;
     status = hip_launch(user, module, shape, launch, args, error);
     if (status == GROAT_OK && !*captured)
-        groat__marks_note(&module->marks, &state->streams, &mark_calls, state,
-                          NULL, launch->stream);
-    leave(state, &stay);
+        groat__marks_note(&module->marks, &state->streams,
+                          &groat__hip_mark_calls, state, NULL, launch->stream);
+    groat__hip_leave(state, &stay);
     return status;
 }
 
@@ -649,13 +407,13 @@ static bool hip_idle(void *user, groat__module *module)
     visit stay;
     bool idle;
 
-    if (enter(state, &stay, NULL) != GROAT_OK)
+    if (groat__hip_enter(state, &stay, NULL) != GROAT_OK)
         return false;
-    idle =
-        capture_of(state, NULL, &capture) == GROAT__HIP_SUCCESS &&
-        capture == GROAT__HIP_CAPTURE_NONE &&
-        groat__marks_done(&module->marks, &state->streams, &mark_calls, state);
-    leave(state, &stay);
+    idle = capture_of(state, NULL, &capture) == GROAT__HIP_SUCCESS &&
+           capture == GROAT__HIP_CAPTURE_NONE &&
+           groat__marks_done(&module->marks, &state->streams,
+                             &groat__hip_mark_calls, state);
+    groat__hip_leave(state, &stay);
     return idle;
 }
 
@@ -691,7 +449,7 @@ static groat_status measure(const hip_state *state, const groat__module *module,
     *us = (double)ms * 1000.0 / repeats;
     return GROAT_OK;
 fail:
-    return fail_hip(state, GROAT_LAUNCH_FAILED, call, code, error);
+    return groat__hip_failed(state, GROAT_LAUNCH_FAILED, call, code, error);
 }
 
 static groat_status hip_time(void *user, groat__module *module,
@@ -708,15 +466,15 @@ static groat_status hip_time(void *user, groat__module *module,
         status = groat__fail(error, GROAT_INVALID,
                              "0 repeats to time; at least 1 is needed");
     if (status == GROAT_OK)
-        status = enter(state, &stay, error);
+        status = groat__hip_enter(state, &stay, error);
     if (status != GROAT_OK)
         return status;
     for (size_t i = 0; i < 2; i++) {
         int code = state->call.hipEventCreate(&events[i]);
 
         if (code != GROAT__HIP_SUCCESS) {
-            status = fail_hip(state, GROAT_LAUNCH_FAILED, "hipEventCreate",
-                              code, error);
+            status = groat__hip_failed(state, GROAT_LAUNCH_FAILED,
+                                       "hipEventCreate", code, error);
             events[i] = NULL;
             goto destroy_events;
         }
@@ -727,7 +485,7 @@ destroy_events:
     for (size_t i = 0; i < 2; i++)
         if (events[i] != NULL)
             (void)state->call.hipEventDestroy(events[i]);
-    leave(state, &stay);
+    groat__hip_leave(state, &stay);
     return status;
 }
 
@@ -735,7 +493,7 @@ static groat_status hip_sync(void *user, groat_error *error)
 {
     hip_state *state = user;
     visit stay;
-    groat_status status = enter(state, &stay, error);
+    groat_status status = groat__hip_enter(state, &stay, error);
     groat__wait wait;
     int code;
 
@@ -746,9 +504,9 @@ static groat_status hip_sync(void *user, groat_error *error)
     if (code == GROAT__HIP_SUCCESS)
         groat__wait_end(&state->streams, &wait, NULL);
     else
-        status = fail_hip(state, GROAT_LAUNCH_FAILED, "hipDeviceSynchronize",
-                          code, error);
-    leave(state, &stay);
+        status = groat__hip_failed(state, GROAT_LAUNCH_FAILED,
+                                   "hipDeviceSynchronize", code, error);
+    groat__hip_leave(state, &stay);
     return status;
 }
 
@@ -758,7 +516,7 @@ static groat_status hip_alloc(void *user, size_t bytes, uint64_t *address,
     const hip_state *state = user;
     void *memory = NULL;
     visit stay;
-    groat_status status = enter(state, &stay, error);
+    groat_status status = groat__hip_enter(state, &stay, error);
     int code;
 
     if (status != GROAT_OK)
@@ -770,10 +528,11 @@ static groat_status hip_alloc(void *user, size_t bytes, uint64_t *address,
                                     "hip device %d has no %zu bytes free",
                                     state->ordinal, bytes);
     else if (code != GROAT__HIP_SUCCESS)
-        status = fail_hip(state, GROAT_NO_DEVICE, "hipMalloc", code, error);
+        status =
+            groat__hip_failed(state, GROAT_NO_DEVICE, "hipMalloc", code, error);
     else
         *address = (uint64_t)(uintptr_t)memory;
-    leave(state, &stay);
+    groat__hip_leave(state, &stay);
     return status;
 }
 
@@ -784,17 +543,17 @@ static void hip_release(void *user, uint64_t address)
 
     if (address == 0)
         return;
-    if (enter(state, &stay, NULL) != GROAT_OK)
+    if (groat__hip_enter(state, &stay, NULL) != GROAT_OK)
         stay.moved = false;
     (void)state->call.hipFree((void *)(uintptr_t)address);
-    leave(state, &stay);
+    groat__hip_leave(state, &stay);
 }
 
 static groat_status copy(const hip_state *state, void *to, const void *from,
                          size_t bytes, int kind, groat_error *error)
 {
     visit stay;
-    groat_status status = enter(state, &stay, error);
+    groat_status status = groat__hip_enter(state, &stay, error);
     int code;
 
     if (status != GROAT_OK)
@@ -802,8 +561,9 @@ static groat_status copy(const hip_state *state, void *to, const void *from,
     code = bytes > 0 ? state->call.hipMemcpy(to, from, bytes, kind)
                      : GROAT__HIP_SUCCESS;
     if (code != GROAT__HIP_SUCCESS)
-        status = fail_hip(state, GROAT_LAUNCH_FAILED, "hipMemcpy", code, error);
-    leave(state, &stay);
+        status = groat__hip_failed(state, GROAT_LAUNCH_FAILED, "hipMemcpy",
+                                   code, error);
+    groat__hip_leave(state, &stay);
     return status;
 }
 
@@ -826,7 +586,7 @@ static void doctor_devices(hip_state *state, groat__str *out)
     groat_error error = GROAT_ERROR_INIT;
 
     if (hip_count(state) == 0) {
-        (void)no_device(state, &error);
+        (void)groat__hip_no_device(state, &error);
         groat__finding(out, "hip devices", false, "%s", error.text);
     }
     for (size_t i = 0; i < hip_count(state); i++) {
@@ -855,7 +615,7 @@ static groat_status hip_may_load(void *user, void *stream, groat_error *error)
     visit stay;
     int code;
 
-    status = enter(state, &stay, error);
+    status = groat__hip_enter(state, &stay, error);
     if (status != GROAT_OK)
         return status;
     code = capture_of(state, stream, &capture);
@@ -863,11 +623,11 @@ static groat_status hip_may_load(void *user, void *stream, groat_error *error)
         (code == GROAT__HIP_SUCCESS && capture == GROAT__HIP_CAPTURE_ACTIVE))
         status = groat__capturing(error);
     else if (code != GROAT__HIP_SUCCESS)
-        status = fail_hip(state, GROAT_LAUNCH_FAILED, "hipStreamIsCapturing",
-                          code, error);
+        status = groat__hip_failed(state, GROAT_LAUNCH_FAILED,
+                                   "hipStreamIsCapturing", code, error);
     else if (capture == GROAT__HIP_CAPTURE_INVALIDATED)
         status = groat__capture_failed(error);
-    leave(state, &stay);
+    groat__hip_leave(state, &stay);
     return status;
 }
 
@@ -889,7 +649,7 @@ static void hip_doctor(void *user, const groat__env *env, groat__str *out)
     groat_status status = GROAT_OK;
 
     if (state == NULL) {
-        status = search(env, &own, &error);
+        status = groat__hip_open(env, &own, &error);
         state = own;
     }
     if (state == NULL || state->version[0] == '\0') {
@@ -906,14 +666,14 @@ static void hip_doctor(void *user, const groat__env *env, groat__str *out)
     else
         groat__finding(out, "hip devices", false, "%s", error.text);
 close_own:
-    free_state(own);
+    groat__hip_close(own);
     groat_error_clear(&error);
 }
 
 const groat__device groat__device_hip = {
     .name = "hip",
     .open = hip_open,
-    .close = hip_close,
+    .close = close_state,
     .count = hip_count,
     .facts = hip_facts,
     .load = hip_load,

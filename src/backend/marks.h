@@ -60,8 +60,8 @@ typedef struct groat__marks {
     atomic_bool lost;            /* there was no place for one */
 } groat__marks;
 
-/* False with no memory. */
-bool groat__streams_init(groat__streams *streams);
+/* Of zeroes. */
+void groat__streams_init(groat__streams *streams);
 void groat__streams_close(groat__streams *streams,
                           const groat__mark_calls *calls, const void *state);
 

@@ -71,7 +71,8 @@ launch_slowly(groat_kernel *kernel, const groat_launch *launch,
     groat_context *context = kernel->context;
     bool bounded = context->resident.max_bytes != 0;
     bool traced = context->env.trace != NULL;
-    uint64_t start = groat__now_ns();
+    bool first = !atomic_load_explicit(&kernel->launched, memory_order_relaxed);
+    uint64_t start = first ? groat__now_ns() : 0;
     groat__present self;
     groat_status status;
 
@@ -83,7 +84,7 @@ launch_slowly(groat_kernel *kernel, const groat_launch *launch,
         groat__callback_end(&context->callbacks, &self);
     if (status != GROAT_OK)
         return status;
-    if (!atomic_exchange(&kernel->launched, true))
+    if (first && !atomic_exchange(&kernel->launched, true))
         groat__metrics_add(&context->metrics, GROAT__STAGE_LAUNCH, start);
     if (!bounded && !traced)
         atomic_store(&kernel->direct, true);

@@ -176,14 +176,16 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("growth");
-    TCase *tests = tcase_create("growth");
+    Suite *suite;
+    TCase *tests;
 
     if (is_asan() || is_tsan()) {
         (void)printf("SKIP: a sanitizer keeps what is freed, and sees leaks "
                      "itself\n");
         return 77;
     }
+    suite = suite_create("growth");
+    tests = tcase_create("growth");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, lists_of_the_store);
     tcase_add_test(tests, failures);

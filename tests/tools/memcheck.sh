@@ -18,6 +18,12 @@ case $1 in
     exit 77
     ;;
 esac
+case $1 in
+*/unit/cache/test_sign)
+    echo "SKIP: $1 looks at a stack that was left, which memcheck forbids"
+    exit 77
+    ;;
+esac
 GROAT_TEST_STEP=21
 export GROAT_TEST_STEP
 # One process, so that valgrind's answer is the program's.

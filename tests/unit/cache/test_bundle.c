@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 
 #include "cache/bundle.h"
 
@@ -264,47 +263,6 @@ START_TEST(test_import_beyond_the_bound)
     ck_assert_int_eq(fixture_said(&fix, "an import of 12 entries was more"), 1);
     groat__store_close(store);
     groat__bundle_close(bundle);
-}
-END_TEST
-
-/* What signs leaves no half of its key on the stack. */
-typedef struct signing {
-    groat__secret secret;
-    groat_status status;
-} signing;
-
-static void *sign_something(void *user)
-{
-    uint8_t marks[GROAT__MARK_BYTES] = {1};
-    uint8_t signature[GROAT__SIGNATURE_BYTES];
-    uint8_t signer[GROAT__SIGNER_BYTES];
-    signing *s = user;
-
-    s->status = groat__sign_make(&s->secret, marks, sizeof(marks), signer,
-                                 signature, NULL);
-    return NULL;
-}
-
-START_TEST(test_keys_leave_the_stack)
-{
-    enum { STACK = 1 << 20 };
-    signing s = {.secret = secret_of(9), .status = GROAT_IO};
-    pthread_attr_t attributes;
-    pthread_t thread;
-    char *stack = NULL;
-
-    ck_assert_int_eq(posix_memalign((void **)&stack, 4096, STACK), 0);
-    memset(stack, 0, STACK);
-    ck_assert_int_eq(pthread_attr_init(&attributes), 0);
-    ck_assert_int_eq(pthread_attr_setstack(&attributes, stack, STACK), 0);
-    ck_assert_int_eq(pthread_create(&thread, &attributes, sign_something, &s),
-                     0);
-    ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    ck_assert_int_eq(s.status, GROAT_OK);
-    ck_assert_ptr_null(
-        memmem(stack, STACK, s.secret.seed, sizeof(s.secret.seed)));
-    (void)pthread_attr_destroy(&attributes);
-    free(stack);
 }
 END_TEST
 
@@ -883,7 +841,6 @@ static void add_cases(TCase *tc)
 {
     tcase_add_loop_test(tc, test_round_trip, 0, 2);
     tcase_add_test(tc, test_import_beyond_the_bound);
-    tcase_add_test(tc, test_keys_leave_the_stack);
     tcase_add_test(tc, test_export_of_lines);
     tcase_add_test(tc, test_reproducible);
     tcase_add_test(tc, test_merge_of_others);
