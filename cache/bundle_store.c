@@ -144,20 +144,23 @@ static groat_status import_row(groat__store *store, const groat__row *row,
     return GROAT_OK;
 }
 
-/* Of those that were put; the bound may have dropped some for others. */
+/* Of those that were put; the bound may have dropped some for others.  What
+ * cannot be looked up is where it was put. */
 static uint64_t count_left(groat__store *store, const brought *rows)
 {
     sqlite3_stmt *find = NULL;
-    uint64_t left = 0;
+    uint64_t left = rows->count;
     int64_t found = 0;
 
     groat__store_enter(store);
     if (groat__connection_ready(store, NULL) == GROAT_OK &&
-        groat__connection_prepare(store, "SELECT id FROM entry WHERE id = ?1",
+        groat__connection_prepare(store,
+                                  "SELECT count(*) FROM entry WHERE id = ?1",
                                   &find) == SQLITE_OK)
         for (size_t i = 0; i < rows->count; i++)
-            left += sqlite3_bind_int64(find, 1, rows->ids[i]) == SQLITE_OK &&
-                    groat__handle_step_number(find, &found) == SQLITE_OK;
+            left -= sqlite3_bind_int64(find, 1, rows->ids[i]) == SQLITE_OK &&
+                    groat__handle_step_number(find, &found) == SQLITE_OK &&
+                    found == 0;
     (void)sqlite3_finalize(find);
     if (left < rows->count)
         groat__store_say(store, GROAT__NOTE_ALWAYS,

@@ -490,7 +490,8 @@ EXTRA_DIST += \
 	%D%/unit/cli/bank_probe/params.def \
 	%D%/tools/hiprtc7.sh \
 	%D%/tools/memcheck.sh \
-	%D%/tools/memcheck.supp
+	%D%/tools/memcheck.supp \
+	%D%/tools/mutate.py
 
 noinst_HEADERS += \
 	%D%/faults/faulty.h \

@@ -72,6 +72,14 @@ static groat__family_place *find(groat__families *families, const char *name,
     return NULL;
 }
 
+/* Read later, when the program may be in another folder. */
+static char *whole_path(const char *dir)
+{
+    char *real = *dir == '/' ? NULL : realpath(dir, NULL);
+
+    return real != NULL ? real : strdup(dir);
+}
+
 /* dir is NULL for the library's own. */
 static groat_status add(groat__families *families, const char *name, size_t len,
                         const char *dir, groat_error *error)
@@ -86,7 +94,7 @@ static groat_status add(groat__families *families, const char *name, size_t len,
         return groat__fail(error, GROAT_INVALID,
                            "family '%.64s' is there already", name);
     place->name = strndup(name, len);
-    place->dir = dir == NULL ? NULL : strdup(dir);
+    place->dir = dir == NULL ? NULL : whole_path(dir);
     families->count++; /* now close sees it */
     return place->name == NULL || (dir != NULL && place->dir == NULL)
                ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a family")

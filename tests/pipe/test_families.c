@@ -62,6 +62,25 @@ START_TEST(family_paths)
 }
 END_TEST
 
+/* Of folders that were named from where the program was then. */
+START_TEST(families_of_another_folder)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context;
+    const groat_family *family;
+
+    ck_assert_int_eq(chdir(fix.root), 0);
+    options.family_path = "families";
+    context = rig_open_with(&fix, &options);
+    ck_assert_int_eq(chdir("/"), 0);
+    family = groat_family_find(context, "adder");
+    ck_assert_ptr_nonnull(family);
+    ck_assert_ptr_null(groat_family_problem(family));
+    ck_assert_uint_gt(groat_family_param_count(family), 0);
+    groat_close(context);
+}
+END_TEST
+
 /* In the order of their names, whatever the file system says. */
 START_TEST(families_in_order)
 {
@@ -168,6 +187,7 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, family_paths);
+    tcase_add_test(tests, families_of_another_folder);
     tcase_add_test(tests, families_in_order);
     tcase_add_test(tests, families_that_cannot_be_read);
     tcase_add_test(tests, families_at_first_use);
