@@ -75,7 +75,7 @@ static int fault(const char *call)
 {
     if (control.gone)
         abort();
-    control.calls++;
+    (void)__atomic_fetch_add(&control.calls, 1, __ATOMIC_RELAXED);
     if (strcmp(control.fault.call, call) != 0 || control.fault.at <= 0 ||
         --control.fault.at != 0)
         return CUDA_SUCCESS;
