@@ -385,7 +385,8 @@ GROAT_API void groat_free(void *memory);
  * bound an event is recorded on a stream, behind a launch every few
  * milliseconds; on hip targets, and on streams that each thread has of its own,
  * behind each launch.  So the last launches on a stream are known to be done
- * once others have followed there, or groat_synchronize() has waited. */
+ * once others have followed there, or groat_synchronize() has waited.  Of a
+ * device 64 streams are known: what was launched on a 65th stays loaded. */
 typedef struct groat_kernel groat_kernel;
 
 typedef enum groat_origin {

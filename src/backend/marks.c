@@ -8,8 +8,8 @@
  *
  * Invariant: an event stands for the launches that were noted before it was
  * recorded, and all work of a stream that comes before them.  A module's launch
- * is noted before its user lets go of it.  A place is another stream's only
- * once all that it was given is done: bits of modules stay true.
+ * is noted before its user lets go of it.  A place is one stream's for good:
+ * what is launched on streams that find none stays loaded.
  * Streams are told apart by the vendor's numbers.  Where there are none, a
  * handle may be that of a destroyed stream whose work goes on: each launch is
  * recorded then, and the stream is made to wait for the event first; on the
@@ -24,9 +24,6 @@
 /* CU_STREAM_PER_THREAD and hipStreamPerThread: another stream in each thread.
  */
 static const uintptr_t per_thread = 2;
-
-/* Of a place that is being given away; no stream has it. */
-static const uint_fast64_t nobody = UINT_FAST64_MAX;
 
 void groat__streams_init(groat__streams *streams)
 {
@@ -118,52 +115,22 @@ static size_t find(const groat__streams *streams, const void *stream,
     return i < count ? i : GROAT__STREAMS;
 }
 
-/* Locked list: the place is nobody's now, or stays whose it is. */
-static bool take_back(groat__streams *streams, size_t i,
-                      const groat__mark_calls *calls, const void *state)
-{
-    groat__stream *s = &streams->at[i];
-    uint_fast64_t number = atomic_exchange(&streams->numbers[i], nobody);
-    bool done;
-
-    /* Who noted a launch before it saw that, is seen here. */
-    (void)pthread_mutex_lock(&s->lock);
-    look(s, calls, state);
-    done = is_done(s);
-    (void)pthread_mutex_unlock(&s->lock);
-    if (!done)
-        atomic_store(&streams->numbers[i], number);
-    return done;
-}
-
-/* A place for a stream that has none; GROAT__STREAMS: none is free. */
-static size_t add(groat__streams *streams, const groat__mark_calls *calls,
-                  const void *state, void *context, void *stream,
+/* A place for a stream that has none; GROAT__STREAMS: none is left. */
+static size_t add(groat__streams *streams, void *context, void *stream,
                   uint_fast64_t number)
 {
     size_t i;
 
     (void)pthread_mutex_lock(&streams->lock);
     i = find(streams, stream, number);
-    if (i < GROAT__STREAMS)
-        goto unlock;
-    i = atomic_load(&streams->count);
     if (i == GROAT__STREAMS)
-        for (i = 0; i < GROAT__STREAMS && !take_back(streams, i, calls, state);
-             i++)
-            continue;
-    if (i == GROAT__STREAMS)
-        goto unlock;
-    if (streams->at[i].event != NULL && streams->at[i].context != context) {
-        calls->destroy(state, streams->at[i].context, streams->at[i].event);
-        streams->at[i].event = NULL;
-    }
-    streams->at[i].context = context;
-    atomic_store(&streams->handles[i], stream);
-    atomic_store(&streams->numbers[i], number);
-    if (i == atomic_load(&streams->count))
+        i = atomic_load(&streams->count);
+    if (i < GROAT__STREAMS && i == atomic_load(&streams->count)) {
+        streams->at[i].context = context;
+        atomic_store(&streams->handles[i], stream);
+        atomic_store(&streams->numbers[i], number);
         atomic_store_explicit(&streams->count, i + 1, memory_order_release);
-unlock:
+    }
     (void)pthread_mutex_unlock(&streams->lock);
     return i;
 }
@@ -205,18 +172,15 @@ void groat__marks_note(groat__marks *marks, groat__streams *streams,
 
     if (!numbered)
         number = stand_in(context, stream);
-    do {
-        i = find(streams, stream, number);
-        if (i == GROAT__STREAMS)
-            i = add(streams, calls, state, context, stream, number);
-        if (i == GROAT__STREAMS) {
-            atomic_store(&marks->lost, true);
-            return;
-        }
-        s = &streams->at[i];
-        (void)atomic_fetch_add(&s->given, 1);
-        /* The place may have been given away just now. */
-    } while (atomic_load(&streams->numbers[i]) != number);
+    i = find(streams, stream, number);
+    if (i == GROAT__STREAMS)
+        i = add(streams, context, stream, number);
+    if (i == GROAT__STREAMS) {
+        atomic_store(&marks->lost, true);
+        return;
+    }
+    s = &streams->at[i];
+    (void)atomic_fetch_add(&s->given, 1);
     if ((atomic_load_explicit(&marks->places, memory_order_relaxed) >> i & 1) ==
         0)
         (void)atomic_fetch_or(&marks->places, (uint_fast64_t)1 << i);

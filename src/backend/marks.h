@@ -57,7 +57,7 @@ typedef struct groat__streams {
 typedef struct groat__marks {
     atomic_uint_fast64_t places; /* a bit for each stream it was launched on */
     atomic_int_fast64_t last;    /* time of the last launch */
-    atomic_bool lost;            /* there was no place for one */
+    atomic_bool lost;            /* it was launched on a stream without one */
 } groat__marks;
 
 /* Of zeroes. */
