@@ -10,11 +10,13 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -131,6 +133,22 @@ static bool read_part(int fd, const ElfW(Phdr) * part, char *out,
            read_notes(notes, part->p_filesz, out, out_bytes);
 }
 
+/* Whether it is no file that this machine's loader would take: it goes on. */
+static bool is_another_machine(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ElfW(Ehdr) head;
+    bool another;
+
+    if (fd < 0)
+        return errno == ENOENT || errno == EACCES || errno == ENOTDIR;
+    another = !read_at(fd, &head, sizeof(head), 0) ||
+              memcmp(head.e_ident, __ehdr_start.e_ident, EI_VERSION + 1) != 0 ||
+              head.e_machine != __ehdr_start.e_machine;
+    (void)close(fd);
+    return another;
+}
+
 bool groat__loader_build_id(const char *path, char *out, size_t out_bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -195,10 +213,11 @@ groat__loader_answer groat__loader_search_cache(const char *cache, size_t bytes,
     for (uint32_t i = 0; i < head.count; i++) {
         memcpy(&entry, cache + sizeof(head) + i * sizeof(entry), sizeof(entry));
         if (strcmp(text_at(cache, bytes, entry.name), name) != 0 ||
+            is_another_machine(text_at(cache, bytes, entry.path)))
+            continue;
+        if (answer != GROAT__LOADER_NONE ||
             !groat__loader_build_id(text_at(cache, bytes, entry.path), id,
                                     sizeof(id)))
-            continue;
-        if (answer != GROAT__LOADER_NONE)
             return GROAT__LOADER_UNKNOWN;
         groat__str_add(path, text_at(cache, bytes, entry.path));
         answer = GROAT__LOADER_FILE;
@@ -225,24 +244,26 @@ static groat__loader_answer find_in_cache(const char *name, groat__str *path)
 
 /* ---- folders ----------------------------------------------------------- */
 
-/* The loader's folders, malloc'd, or NULL. */
+/* The loader's folders for who asks it from this file's library or program,
+ * malloc'd, or NULL. */
 static Dl_serinfo *list_folders(void)
 {
-    void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    struct link_map *own = NULL;
     Dl_serinfo *list = NULL;
     Dl_serinfo size;
+    Dl_info info;
 
-    if (program != NULL && dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0)
-        list = malloc(size.dls_size);
-    if (list != NULL) {
-        *list = size;
-        if (dlinfo(program, RTLD_DI_SERINFO, list) != 0) {
-            free(list);
-            list = NULL;
-        }
+    if (dladdr1(cache_magic, &info, (void **)&own, RTLD_DL_LINKMAP) == 0 ||
+        own == NULL || dlinfo(own, RTLD_DI_SERINFOSIZE, &size) != 0)
+        return NULL;
+    list = malloc(size.dls_size);
+    if (list == NULL)
+        return NULL;
+    *list = size;
+    if (dlinfo(own, RTLD_DI_SERINFO, list) != 0) {
+        free(list);
+        return NULL;
     }
-    if (program != NULL)
-        (void)dlclose(program);
     return list;
 }
 
@@ -277,6 +298,36 @@ static groat__loader_answer find_in_folders(const Dl_serinfo *list, bool system,
     return GROAT__LOADER_NONE;
 }
 
+static bool is_same_file(const char *one, const char *other)
+{
+    struct stat a;
+    struct stat b;
+
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* In the cache, else in the system's folders; where both have a file of the
+ * name, and not the same, a folder may have been named to come first. */
+static groat__loader_answer find_in_system(const Dl_serinfo *list,
+                                           const char *name, groat__str *path)
+{
+    groat__str second = {0};
+    groat__loader_answer answer = find_in_cache(name, path);
+    groat__loader_answer other = find_in_folders(list, true, name, &second);
+
+    if (answer == GROAT__LOADER_NONE && other == GROAT__LOADER_FILE)
+        groat__str_add(path, second.data);
+    if (answer == GROAT__LOADER_NONE)
+        answer = other;
+    else if (other == GROAT__LOADER_UNKNOWN ||
+             (other == GROAT__LOADER_FILE && answer == GROAT__LOADER_FILE &&
+              !is_same_file(path->data, second.data)))
+        answer = GROAT__LOADER_UNKNOWN;
+    groat__str_free(&second);
+    return path->failed ? GROAT__LOADER_UNKNOWN : answer;
+}
+
 groat__loader_answer groat__loader_find(const char *name, groat__str *path)
 {
     groat__loader_answer answer = GROAT__LOADER_UNKNOWN;
@@ -288,9 +339,7 @@ groat__loader_answer groat__loader_find(const char *name, groat__str *path)
     if (list != NULL) {
         answer = find_in_folders(list, false, name, path);
         if (answer == GROAT__LOADER_NONE)
-            answer = find_in_cache(name, path);
-        if (answer == GROAT__LOADER_NONE)
-            answer = find_in_folders(list, true, name, path);
+            answer = find_in_system(list, name, path);
     }
     free(list);
     return answer;
