@@ -61,8 +61,13 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
 {
     /* Who is told of an element that an array has not is the judge, see
      * common/vendor_cpu.h: the compiler's own run-time is left out. */
-    static const char *const plain[] = {
-        "-O1", "-fsanitize=bounds", "-nodefaultlibs", "-lm", "-lgcc_s", "-lc"};
+    static const char *const plain[] = {"-O1",
+                                        "-fsanitize=bounds",
+                                        "-nodefaultlibs",
+                                        "-Wl,--no-as-needed",
+                                        "-lm",
+                                        "-lgcc_s",
+                                        "-lc"};
     static const char *const sanitize[] = {
         "-O1", "-g1", "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"};
@@ -85,7 +90,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     /* A library with such symbols is never unloaded. */
     if (c->unique)
         options[count++] = "-fno-gnu-unique";
-    for (size_t i = 0; !c->sanitize && i < 6; i++)
+    for (size_t i = 0; !c->sanitize && i < 7; i++)
         options[count++] = plain[i];
     for (size_t i = 0; c->sanitize && i < 5; i++)
         options[count++] = sanitize[i];
