@@ -355,8 +355,9 @@ const groat_family *groat_family_at(const groat_context *context, size_t index)
 {
     groat__families *families = families_of(context);
 
-    return index < families->count ? get(families, &families->at[index], NULL)
-                                   : NULL;
+    return index < families->count && !groat__is_inherited(context)
+               ? get(families, &families->at[index], NULL)
+               : NULL;
 }
 
 const groat_family *groat_family_find(const groat_context *context,
@@ -365,5 +366,7 @@ const groat_family *groat_family_find(const groat_context *context,
     groat__families *families = families_of(context);
     groat__family_place *place = find(families, name, strlen(name));
 
-    return place == NULL ? NULL : get(families, place, NULL);
+    return place == NULL || groat__is_inherited(context)
+               ? NULL
+               : get(families, place, NULL);
 }
