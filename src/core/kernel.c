@@ -562,8 +562,8 @@ static groat_status find_or_make(groat_context *context,
     if (status == GROAT_OK) {
         name = name_of(params, &whose);
         remember(context, &name, kernel);
-        if (flight != NULL) /* what was refused before may be this one */
-            groat__seal_renew(&context->seal);
+        /* What was refused before may be this one. */
+        groat__seal_renew(&context->seal);
         *out = kernel;
     }
 end_journey:
