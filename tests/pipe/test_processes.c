@@ -109,14 +109,16 @@ static void write_compiler(void)
         "while [ \"$1\" != -o ]; do shift; done\n"
         "step=$(sed -n 's/^constexpr int step = \\([0-9]*\\).*/\\1/p')\n"
         "sed \"s/key-00/key-$(printf %%02d \"$step\")/\" '%s' >\"$2\"\n"
+        "held=no\n" /* known before the run is noted */
+        "[ ! -e '%s'.\"$step\" ] || held=yes\n"
         "echo \"$step\" >>'%s'\n"
-        "[ ! -e '%s'.\"$step\" ] || read -r line <'%s'\n"
+        "[ $held = no ] || read -r line <'%s'\n"
         "if [ -n \"$STRIKE_RUN\" ]; then\n"
         "    echo run >>'%s'\n"
         "    [ \"$(wc -l <'%s')\" -ne \"$STRIKE_RUN\" ] ||\n"
         "        kill -\"$STRIKE\" \"$PPID\"\n"
         "fi\n",
-        library, runs, hold, gate, strikes, strikes);
+        library, hold, runs, gate, strikes, strikes);
     rig_write(path, text, 0700);
     rig_write(runs, "", 0600);
     ck_assert_int_eq(mkfifo(gate, 0600), 0);
