@@ -10,7 +10,8 @@ AM_CPPFLAGS += $(CHECK_CFLAGS)
 
 # Absolute places, no home folder to write into, and time for a busy machine.
 AM_TESTS_ENVIRONMENT = \
-	CK_DEFAULT_TIMEOUT=120; export CK_DEFAULT_TIMEOUT; \
+	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT-120}; \
+	export CK_DEFAULT_TIMEOUT; \
 	top_srcdir='$(abs_top_srcdir)'; \
 	top_builddir='$(abs_top_builddir)'; \
 	export top_srcdir top_builddir; \

@@ -4,15 +4,18 @@
 the tests notice: what they do not is either the same program or a hole.
 
 Works on a clone of its own in the folder WORK, where it builds; the tree is not
-touched.  A mutant whose object files are those of the sound tree is the same
-program and is not counted.  Killed is a mutant that a test fails for, or that
-takes longer than --timeout in a stage.
+touched.  Each test is run once in a build that counts lines, so that a mutant
+meets the tests that execute its line, the quickest first; one of a kernel meets
+the tests of kernels.  A mutant whose object files are those of the sound tree
+is the same program and is not counted.  Killed is a mutant that a test fails
+for.
 
 Prints a line of JSON for each mutant, {"file", "line", "what", "result",
 "by"}, and at the end one with the sums by folder.  Exit: 0 when at least
 --share of those that are not the same program were killed, else 1.
 """
 import argparse
+import glob
 import hashlib
 import json
 import os
@@ -77,39 +80,119 @@ def find_sites(root, under):
 
 
 class Bench:
-    """A clone, its build, and what the sound tree compiles to."""
+    """A clone, its builds, and which test executes which line."""
 
-    def __init__(self, work, jobs, timeout):
+    def __init__(self, work, jobs):
+        self.work = work
         self.root = os.path.join(work, 'source')
         self.build = os.path.join(work, 'build')
+        self.covered = os.path.join(work, 'covered')
         self.jobs = jobs
-        self.timeout = timeout
         self.log = open(os.path.join(work, 'mutate.log'), 'a', encoding='utf-8')
+        self.lines = {}
         if not os.path.isdir(self.root):
             self.run(['git', 'clone', '-q', TOP, self.root], '.')
             self.run(['autoreconf', '-fi'], self.root)
-            os.makedirs(self.build)
-            self.run([os.path.join(self.root, 'configure'), '--disable-static',
-                      'CFLAGS=-g0 -O1', 'CXXFLAGS=-g0 -O1'], self.build)
+        self.prepare(self.build, '-g0 -O1')
+        self.prepare(self.covered, '-g0 -O0 --coverage -fprofile-update=atomic')
+        self.tests = self.list_tests()
+        self.seconds = self.time_tests()
         self.must_build()
         self.sound = self.objects()
 
-    def run(self, words, folder):
-        """0, the exit status, or None when it took too long."""
-        try:
-            return subprocess.run(words, cwd=folder, stdout=self.log,
-                                  stderr=self.log, stdin=subprocess.DEVNULL,
-                                  timeout=self.timeout, check=False,
-                                  start_new_session=True).returncode
-        except subprocess.TimeoutExpired:
-            return None
+    def prepare(self, folder, flags):
+        if not os.path.isdir(folder):
+            os.makedirs(folder)
+            self.run([os.path.join(self.root, 'configure'), '--disable-static',
+                      f'CFLAGS={flags}', f'CXXFLAGS={flags}'], folder)
 
-    def make(self, *words):
-        return self.run(['make', f'-j{self.jobs}', *words], self.build)
+    def run(self, words, folder, **more):
+        """0, or the exit status."""
+        return subprocess.run(words, cwd=folder, stdout=self.log,
+                              stderr=self.log, stdin=subprocess.DEVNULL,
+                              check=False, start_new_session=True,
+                              env={**os.environ, 'CK_DEFAULT_TIMEOUT': '30',
+                                   **more}).returncode
+
+    def make(self, *words, folder=None, **more):
+        return self.run(['make', f'-j{self.jobs}', *words],
+                        folder or self.build, **more)
 
     def must_build(self):
         if self.make('all') != 0:
             sys.exit('mutate.py: the sound tree does not build; see mutate.log')
+
+    def check(self, tests, folder=None, **more):
+        """The exit status of make check of these tests and no others."""
+        programs = ' '.join(t for t in tests if not t.endswith('.sh'))
+        return self.make('check', f'check_PROGRAMS={programs}',
+                         f'TESTS={" ".join(tests)}', folder=folder, **more)
+
+    def list_tests(self):
+        return subprocess.run(
+            ['make', '--no-print-directory', '--eval', 'p: ; @echo $(TESTS)',
+             'p'], cwd=self.build, check=True, text=True,
+            stdout=subprocess.PIPE).stdout.split()
+
+    def time_tests(self):
+        """Seconds of each that passes; what it executes lies in lines/."""
+        known = os.path.join(self.work, 'tests.json')
+        if not os.path.isfile(known):
+            self.make('all', folder=self.covered)
+            self.make('check', 'TESTS=', folder=self.covered)
+            seconds = {}
+            for test in self.tests:
+                self.check([test], self.covered,
+                           GCOV_PREFIX=self.counts_of(test))
+                start = time.monotonic()
+                if self.check([test]) == 0:
+                    seconds[test] = round(time.monotonic() - start, 1)
+            with open(known, 'w', encoding='utf-8') as file:
+                json.dump(seconds, file, indent=1)
+        with open(known, encoding='utf-8') as file:
+            return json.load(file)
+
+    def counts_of(self, test):
+        return os.path.join(self.work, 'lines', test.replace('/', '-'))
+
+    def executed(self, test, name):
+        """The lines of a file with code: number -> whether test ran it."""
+        top = self.counts_of(test) + self.covered
+        folder, stem = os.path.split(os.path.splitext(name)[0])
+        lines = {}
+        for counts in glob.glob(f'{top}/{folder}/**/*{stem}.gcda',
+                                recursive=True):
+            if not re.search(f'(^|-){stem}$', os.path.basename(counts)[:-5]):
+                continue
+            notes = counts[:-5] + '.gcno'
+            if not os.path.exists(notes):
+                os.symlink(notes[len(self.counts_of(test)):], notes)
+            out = subprocess.run(['gcov', '--json-format', '--stdout', counts],
+                                 cwd=self.work, check=False, text=True,
+                                 stdout=subprocess.PIPE,
+                                 stderr=self.log).stdout
+            for file in json.loads(out or '{"files": []}')['files']:
+                if file['file'].endswith(name):
+                    for line in file['lines']:
+                        at = line['line_number']
+                        lines[at] = lines.get(at, False) or line['count'] > 0
+        return lines
+
+    def tests_of(self, name, line):
+        """Those that execute the line, the quickest first."""
+        if name.startswith('kernels-src/'):
+            near = [t for t in self.seconds if '/kernels/' in t]
+            near += [t for t in self.seconds
+                     if '/isa/' in t or '/cli/' in t and t.endswith('.sh')]
+            return near
+        if name not in self.lines:
+            self.lines[name] = {t: self.executed(t, name) for t in self.seconds}
+        found = []
+        for test, lines in self.lines[name].items():
+            before = [at for at in lines if at <= line]
+            if before and lines[max(before)]:
+                found.append(test)
+        return sorted(found, key=self.seconds.get)
 
     def objects(self):
         """A digest of all that the library and the tool are made of."""
@@ -121,30 +204,34 @@ class Bench:
                         digest.update(name.encode() + file.read())
         return digest.digest()
 
-    def stages(self, name):
-        """The nearest tests first: make's variables, and what they are."""
-        folder = re.match(r'src/(\w+)/|(cache)/|(kernels)-src/', name)
-        near = next(part for part in folder.groups() if part)
-        tests = '$(groat_kernel_tests) $(groat_family_tests)' \
-            if near == 'kernels' else \
-            f'$(filter tests/unit/{near}/%,$(groat_unit_tests))'
-        yield 'near', ['check_PROGRAMS=', f'TESTS={tests}']
-        yield 'all', []
-
-    def judge(self, name):
-        """(result, stage)"""
-        built = self.make('all')
-        if built != 0:
-            return ('no program' if built else 'killed', 'the compiler')
+    def judge(self, name, line):
+        """(result, by what)"""
+        if self.make('all') != 0:
+            return 'no program', 'the compiler'
         if self.objects() == self.sound:
             return 'the same', None
-        for stage, words in self.stages(name):
-            code = self.make('check', *words)
-            if code is None:
-                return 'killed', f'{stage}: time'
-            if code != 0:
-                return 'killed', stage
+        tests = self.tests_of(name, line)
+        if not tests:
+            return 'alive', 'no test executes it'
+        batch = 0
+        while tests:
+            batch += 4
+            now, tests = tests[:batch], tests[batch:]
+            if self.check(now) != 0:
+                return 'killed', self.failed(now)
         return 'alive', None
+
+    def failed(self, tests):
+        for test in tests:
+            stem = os.path.splitext(test)[0] if test.endswith('.sh') else test
+            try:
+                with open(os.path.join(self.build, stem + '.trs'),
+                          encoding='utf-8') as file:
+                    if 'test-result: FAIL' in file.read():
+                        return test
+            except OSError:
+                return test
+        return 'make'
 
     def try_one(self, site):
         name, begin, end, put = site
@@ -156,7 +243,7 @@ class Bench:
         try:
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(text[:begin] + put + text[end:])
-            result, by = self.judge(name)
+            result, by = self.judge(name, line)
         finally:
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(text)
@@ -184,16 +271,16 @@ def main():
     parser.add_argument('--under', action='append', default=[],
                         help='of files whose path begins so; any number')
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
-    parser.add_argument('--timeout', type=int, default=1800,
-                        help='seconds that a stage may take')
+    parser.add_argument('--from', type=int, default=0, dest='first',
+                        help='sites of the seed that an earlier run has tried')
     parser.add_argument('--share', type=float, default=0.92)
     given = parser.parse_args()
     os.makedirs(given.work, exist_ok=True)
-    bench = Bench(os.path.abspath(given.work), given.jobs, given.timeout)
+    bench = Bench(os.path.abspath(given.work), given.jobs)
     sites = find_sites(bench.root, given.under or [''])
     random.Random(given.seed).shuffle(sites)
     seen = []
-    for site in sites:
+    for site in sites[given.first:]:
         if len(seen) == given.count:
             break
         start = time.monotonic()
