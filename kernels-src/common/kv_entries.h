@@ -25,6 +25,7 @@ namespace kv {
 using namespace params;
 
 constexpr bool is_keys = role == role_K;
+constexpr bool gathers = !is_keys && arch::tr_read == 0;
 typedef kv_tile<tile_rows, tile_cols, tile_cols, ld, swizzle_bits,
                 swizzle_base, swizzle_shift>
     tile;
@@ -204,14 +205,31 @@ template <int m> struct product {
                                                       first + k * strip, w.lane);
     }
 
+    // Where a lane reads a strip.  V that is gathered has two registers for each
+    // four bytes and an address for each row of a fragment; those of many strips
+    // at once are more than a lane has.
+    GROAT_DEVICE wave_place reader() const
+    {
+        wave_place r = w;
+
+        if (gathers)
+            compiler_fence();
+        if (gathers && (swizzle_bits != 0 || num_mmas * num_k_tiles > 8))
+            r.lane = computed_anew(r.lane);
+        return r;
+    }
+
     GROAT_DEVICE void take(u32 n, u32 shared)
     {
         GROAT_UNROLL
-        for (u32 k = 0; k < num_k_tiles; k++)
+        for (u32 k = 0; k < num_k_tiles; k++) {
+            wave_place r = reader();
+
             GROAT_UNROLL
             for (u32 i = 0; i < num_mmas; i++)
-                mma16<number, m, mma_bytes>(acc[i], w.fragment(shared, k, i),
+                mma16<number, m, mma_bytes>(acc[i], r.fragment(shared, k, i),
                                             columns[k]);
+        }
         if (is_keys && n % steps == steps - 1) {
             store(keys(), key_block(n) * BN);
             clear();

@@ -28,6 +28,8 @@
 //   async_wait<ops, groups>()    until all but the youngest `ops` copies (AMD)
 //                                or `groups` groups (NVIDIA) of this wave
 //                                (thread) have landed
+//   computed_anew(x)             x; what is computed of it is computed here, not
+//                                kept in registers from before
 //   compiler_fence()             accesses above are issued above those below
 //   shared_fence()               own shared-memory stores are done
 //   block_barrier()              all threads of the block; drains nothing

@@ -212,6 +212,11 @@ template <int ops, int groups> inline void async_wait()
     cpu_env->ops->async_wait(cpu_env, ops, groups);
 }
 
+inline u32 computed_anew(u32 x)
+{
+    return x;
+}
+
 inline void compiler_fence()
 {
 }

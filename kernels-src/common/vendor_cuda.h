@@ -212,6 +212,11 @@ template <int ops, int groups> GROAT_DEVICE void async_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
 }
 
+GROAT_DEVICE u32 computed_anew(u32 x)
+{
+    return x;
+}
+
 GROAT_DEVICE void compiler_fence()
 {
     asm volatile("" ::: "memory");

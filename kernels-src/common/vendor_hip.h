@@ -229,6 +229,12 @@ template <int ops, int groups> GROAT_DEVICE void async_wait()
     asm volatile("s_waitcnt vmcnt(%0)" ::"n"(ops) : "memory");
 }
 
+GROAT_DEVICE u32 computed_anew(u32 x)
+{
+    asm volatile("" : "+v"(x));
+    return x;
+}
+
 GROAT_DEVICE void compiler_fence()
 {
     asm volatile("" ::: "memory");

@@ -80,6 +80,7 @@ constexpr int num_k_tiles = 2; // fragments: of a wave, along k: strips
 constexpr int squares = 4; // squares: of 32 x 32 elements in a tile
 constexpr int copies_per_chunk = 1; // copies: copy instructions per 1 KiB burst on this arch
 constexpr int vm_instrs_per_load = 2; // copies: copy instructions per wave and tile
+constexpr int lane_registers = 28; // registers: of a lane for results, a fragment beside each, and the other operand (scores, output)
 } // namespace params
 } // namespace groat
 #define GROAT_BLOCK_THREADS 256

@@ -79,6 +79,7 @@ constexpr int num_mmas = 1; // fragments: of a wave, side by side
 constexpr int num_k_tiles = 2; // fragments: of a wave, along k: strips
 constexpr int squares = 4; // squares: of 32 x 32 elements in a tile
 constexpr int held = 2; // vectors: of a tile that a thread holds
+constexpr int lane_registers = 60; // registers: of a lane for results (twice: the last tile has code of its own), a fragment beside each, the other operand, and two tiles (scores, output)
 } // namespace params
 } // namespace groat
 #define GROAT_BLOCK_THREADS 256

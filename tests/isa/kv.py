@@ -60,6 +60,10 @@ SPECS = [
     Spec(f'entry=output,dtype=f16,{SMALL},mma=m16x16x16,{BY_2}'),
     Spec(f'entry=output,{SMALL},mma=m16x16x32,{BY_4}', archs=('gfx950',)),
     Spec('entry=output', listed=True),
+    # As near to a lane's registers as the rules let them come.
+    Spec('entry=output,BN=256,BK=64,WN=128,depth=192,num_warps=4,mma=m32x32x8'),
+    Spec('entry=output,BN=512,BK=128,WN=512,depth=64,num_warps=8,'
+         f'mma=m16x16x16,{BY_2}'),
 ]
 
 
