@@ -229,6 +229,7 @@ children_of() {
         sed -n "s/^\([0-9]*\) (.*) [A-Z] $1 .*/\1/p"
 }
 echo 'echo $$ >>"'$work/pids'"; exec sleep 600' >"$work/deed"
+sed -i 's/tile_rows = 64/tile_rows = /' "$work/c++"
 for signal in TERM INT KILL; do
     rm -f "$work/pids"
     # A shell's background jobs ignore SIGINT: env gives it back.
@@ -241,6 +242,8 @@ for signal in TERM INT KILL; do
         waited=$((waited + 1))
     done
     workers=$(children_of $! | tr '\n' ' ')
+    [ "$(echo $workers | wc -w)" = 2 ] && pass "$signal meets two workers" ||
+        fail "$signal meets two workers" "they are: $workers"
     kill -$signal $!
     wait $! 2>/dev/null
     waited=0

@@ -160,8 +160,9 @@ class Bench:
         top = self.counts_of(test) + self.covered
         folder, stem = os.path.split(os.path.splitext(name)[0])
         lines = {}
-        for counts in glob.glob(f'{top}/{folder}/**/*{stem}.gcda',
-                                recursive=True):
+        # Objects of a library lie in .libs.
+        for counts in glob.glob(f'{top}/{folder}/*{stem}.gcda') + \
+                glob.glob(f'{top}/{folder}/.libs/*{stem}.gcda'):
             if not re.search(f'(^|-){stem}$', os.path.basename(counts)[:-5]):
                 continue
             notes = counts[:-5] + '.gcno'
