@@ -416,6 +416,9 @@ groat_isa_tests = \
 	%D%/isa/self_test.sh \
 	%D%/isa/table_current.sh
 
+# Memory orders of the lock-free paths, by a model checker.
+groat_litmus_tests = %D%/litmus/orders.sh
+
 # All but what looks at the tree: what another compiler or a sanitizer may
 # change.
 groat_program_tests = $(groat_thread_tests) $(groat_kernel_tests)
@@ -426,7 +429,9 @@ EXTRA_DIST += \
 	%D%/fuzz/corpus \
 	%D%/fuzz/replay.sh \
 	$(groat_cli_tests) $(groat_style_tests) $(groat_isa_tests) \
-	$(groat_fault_tests) \
+	$(groat_fault_tests) $(groat_litmus_tests) \
+	%D%/litmus/counts.c \
+	%D%/litmus/lookup.c \
 	%D%/isa/README.md \
 	%D%/isa/common.sh \
 	%D%/isa/table.sh \
@@ -546,7 +551,7 @@ check_PROGRAMS += \
 	$(groat_family_tests) $(fault_programs)
 check_LTLIBRARIES += $(groat_shims) $(tiny_libraries) $(fault_libraries)
 TESTS += $(groat_program_tests) $(groat_style_tests) $(groat_family_tests) \
-	$(groat_isa_tests) $(groat_fault_tests)
+	$(groat_isa_tests) $(groat_fault_tests) $(groat_litmus_tests)
 
 # One summary of the skips and their reasons, after the last test.
 check-local: check-TESTS

@@ -20,7 +20,7 @@
 #include "core/core.h"
 
 /* A flag in the count: the module is not there, or about to go. */
-static const unsigned gone_flag = 1u << 31;
+static const unsigned gone_flag = 1u << 30;
 
 bool groat__resident_counts(const groat_kernel *kernel)
 {

@@ -13,7 +13,11 @@
 
 #include "base/hash.h"
 
-enum { FIRST_SLOTS = 64, NAMES_MAX = 1 << 16 };
+#ifndef GROAT__TABLE_FIRST_SLOTS
+#define GROAT__TABLE_FIRST_SLOTS 64
+#endif
+
+enum { FIRST_SLOTS = GROAT__TABLE_FIRST_SLOTS, NAMES_MAX = 1 << 16 };
 
 typedef struct entry {
     uint64_t hash;
