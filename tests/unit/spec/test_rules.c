@@ -63,6 +63,14 @@ static const breaker breakers[] = {
      "entry=scores,role=V", NULL},
     {"kv_buffer_lds", "entry != output || role == V", "hip:gfx950",
      "entry=output,role=K", NULL},
+    {"kv_buffer_lds",
+     "(entry != scores && entry != output) || lane_registers + "
+     "max(256 / divup(num_warps, 4), 72) <= 512 / divup(num_warps, 4)",
+     "hip:gfx950", "entry=output,WN=128,depth=512,num_warps=4", NULL},
+    {"kv_buffer_lds",
+     "(entry != scores && entry != output) || lane_registers + "
+     "max(256 / divup(num_warps, 4), 72) <= 512 / divup(num_warps, 4)",
+     "hip:gfx950", "entry=scores,BN=512,WN=128,num_warps=16", NULL},
     {"kv_buffer_pipelined", "dtype != fp8", "hip:gfx950", "dtype=fp8", NULL},
     {"kv_buffer_pipelined", "depth % BK == 0", "hip:gfx950",
      "BK=64,depth=160,num_warps=2", NULL},
@@ -148,6 +156,14 @@ static const breaker breakers[] = {
      "entry=scores,role=V", NULL},
     {"kv_buffer_reg", "entry != output || role == V", "hip:gfx950",
      "entry=output,role=K", NULL},
+    {"kv_buffer_reg",
+     "(entry != scores && entry != output) || lane_registers + "
+     "max(256 / divup(num_warps, 4), 88) <= 512 / divup(num_warps, 4)",
+     "hip:gfx950", "entry=output,WN=128,depth=512,num_warps=4", NULL},
+    {"kv_buffer_reg",
+     "(entry != scores && entry != output) || lane_registers + "
+     "max(256 / divup(num_warps, 4), 88) <= 512 / divup(num_warps, 4)",
+     "hip:gfx950", "entry=scores,BN=512,WN=128,num_warps=16", NULL},
     {"kv_producer_pipeline", "arch_tma", "cuda:sm_80", "mode=single", NULL},
     {"kv_producer_pipeline", "mode == single || arch_max_cluster >= 2",
      "cuda:sm_80", "mode=pair_local", "arch_tma"},
