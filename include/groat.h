@@ -197,6 +197,13 @@ typedef struct groat_compile_event {
     const groat_error *error; /* of a failed one, with the log; else NULL    */
 } groat_compile_event;
 
+/* Begin and end a range of time on a profiler's timeline, nested per thread:
+ * the name is "groat: miss FAMILY", or a part of it (read, verify, compile,
+ * put, load), and is read during the call only.  Called amid groat's work: they
+ * may not call groat. */
+typedef void groat_range_push_fn(void *user, const char *name);
+typedef void groat_range_pop_fn(void *user);
+
 /* Called after each compile on the thread that did it, with no lock held. */
 typedef void groat_compile_fn(void *user, const groat_compile_event *event);
 
@@ -248,14 +255,18 @@ typedef struct groat_options {
     void *compiled_user;
     uint64_t loaded_max_bytes; /* of loaded binaries, see groat_kernel; 0:    *
                                 * $GROAT_LOADED_MAX_BYTES, else no bound      */
-    const char *ranges; /* "off", "nvtx", "roctx", "auto": what takes ranges *
-                         * of time; NULL: $GROAT_RANGES, else "off"          */
+    const char *ranges; /* "off" or "nvtx": who takes ranges of time;     *
+                         * NULL: $GROAT_RANGES, else "off"                   */
+    groat_range_push_fn *range_push; /* both or neither; they go before the  *
+                                      * name above                           */
+    groat_range_pop_fn *range_pop;
+    void *range_user;
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
         sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0                                                         \
+            0, 0, 0, 0, 0, 0, 0                                                \
     }
 
 /* Opens a context.  options may be NULL.  No vendor library is touched before

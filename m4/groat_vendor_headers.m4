@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# GROAT_VENDOR_HEADERS: looks for the vendors' own headers.  Only the ABI
-# tests see the results, as GROAT_CUDA_CPPFLAGS, GROAT_NVTX_CPPFLAGS and
-# GROAT_HIP_CPPFLAGS; each holds -DHAVE_CUDA_H=1, -DHAVE_NVTX_H=1 or
+# GROAT_VENDOR_HEADERS: looks for the vendors' own headers.  The results
+# are GROAT_CUDA_CPPFLAGS and GROAT_HIP_CPPFLAGS, for the ABI tests alone, and
+# GROAT_NVTX_CPPFLAGS, for base/ranges.c; each holds -DHAVE_CUDA_H=1, -DHAVE_NVTX_H=1 or
 # -DHAVE_HIP_H=1 and the place when it was found.
 #
 # GROAT_FIND_HEADER(VARIABLE, HEADER, DEFINE, PLACE...)

@@ -21,7 +21,6 @@ libgroat_spec_la_SOURCES += \
 	%D%/base/log.h \
 	%D%/base/process.c \
 	%D%/base/process.h \
-	%D%/base/nvtx_abi.h \
 	%D%/base/probes.h \
 	%D%/base/ranges.c \
 	%D%/base/ranges.h \

@@ -294,7 +294,6 @@ shim_flags = -module -avoid-version -shared -rpath /nowhere
 %C%_shim_libnvrtc_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
 %C%_shim_libranges_shim_la_SOURCES = %D%/shim/libranges_shim.c
 %C%_shim_libranges_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
-%C%_shim_test_ranges_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_NVTX_CPPFLAGS)
 %C%_shim_libamdhip64_rocm5_shim_la_SOURCES = %D%/shim/libamdhip64_shim.c
 %C%_shim_libamdhip64_rocm5_shim_la_CPPFLAGS = $(AM_CPPFLAGS) -DSHIM_ROCM=5
 %C%_shim_libamdhip64_rocm5_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)

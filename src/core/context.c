@@ -273,18 +273,23 @@ static groat_status open_ranges(groat_context *context,
                                 const groat_options *options,
                                 groat_error *error)
 {
-    groat__ranges_search search = {.kind = options->ranges};
+    const char *name = options->ranges;
     groat_error inner = GROAT_ERROR_INIT;
     groat_status status;
 
-    if (search.kind == NULL)
-        search.kind = variable(context, "GROAT_RANGES");
-    search.injection = variable(context, "NVTX_INJECTION64_PATH");
-    search.nvtx = variable(context, "GROAT_NVTX");
-    search.roctx = variable(context, "GROAT_ROCTX");
-    search.cuda_home = context->env.cuda_home;
-    search.rocm_path = context->env.rocm_path;
-    status = groat__ranges_open(&search, &context->ranges, &inner);
+    if ((options->range_push == NULL) != (options->range_pop == NULL))
+        return groat__fail(error, GROAT_INVALID,
+                           "range_push and range_pop are both given or both "
+                           "NULL");
+    if (options->range_push != NULL) {
+        context->ranges =
+            (groat__ranges){options->range_push, options->range_pop,
+                            options->range_user, "callbacks"};
+        return GROAT_OK;
+    }
+    if (name == NULL)
+        name = variable(context, "GROAT_RANGES");
+    status = groat__ranges_named(name, &context->ranges, &inner);
     if (status == GROAT_INVALID && options->ranges != NULL)
         groat__error_copy(error, &inner);
     else if (status != GROAT_OK)
@@ -456,7 +461,6 @@ void groat_close(groat_context *context)
         groat__machine_close(&context->machines[i], (groat__backend_id)i);
     groat__store_close(context->store);
     groat__layers_close(&context->layers);
-    groat__ranges_close(&context->ranges);
     free(context->store_problem);
     groat__families_close(&context->families);
     free_texts(context->environment);

@@ -170,10 +170,11 @@ void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
         fn(user, "store", 0,
            context->store_problem != NULL ? context->store_problem : "none");
     if (context->ranges.push != NULL)
-        fn(user, context->ranges.kind, 1, context->ranges.dl.path);
+        fn(user, "ranges", 1, context->ranges.kind);
     else
         fn(user, "ranges", 0,
-           "nobody takes them; GROAT_RANGES=auto, nvtx or roctx asks for it");
+           "nobody takes them; GROAT_RANGES=nvtx or callbacks of the program "
+           "do");
     fn(user, "default target", 1, groat_default_target(context));
     groat__callback_end(&context->callbacks, &self);
 }

@@ -1,37 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libranges_shim.c stands in for whoever takes ranges: a tool of NVTX 3, the
- * library of NVTX 2, and that of roctx.  It writes down what it is told.
- * Locking: its own, over the text.
+ * libranges_shim.c stands in for whoever takes ranges: a program's callbacks,
+ * and a tool of NVTX 3 where its header is to be had.  It writes down what it
+ * is told.  Locking: its own, over the text.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nvtx_abi.h"
+#ifdef HAVE_NVTX_H
+#include <nvtx3/nvToolsExt.h>
+#endif
+
 #include "tests/shim/shim_ranges.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-int nvtxRangePushA(const char *name) EXPORT;
-int nvtxRangePop(void) EXPORT;
-int roctxRangePushA(const char *name) EXPORT;
-int roctxRangePop(void) EXPORT;
-int InitializeInjectionNvtx2(groat__nvtx_get_export *get_export) EXPORT;
 shim_ranges_control *shim_ranges(void) EXPORT;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static shim_ranges_control control;
 static int threads;
 static __thread int thread_number = -1;
 static __thread int depth;
+static shim_ranges_control control;
 
-shim_ranges_control *shim_ranges(void)
-{
-    return &control;
-}
-
-static void note(const char *who, const char *what, const char *name)
+static void note(const char *what, const char *name)
 {
     size_t len = strlen(control.text);
     char thread[32] = "";
@@ -41,83 +34,65 @@ static void note(const char *who, const char *what, const char *name)
     if (thread_number > 0)
         (void)snprintf(thread, sizeof(thread), "thread %d ", thread_number);
     (void)snprintf(control.text + len, sizeof(control.text) - len,
-                   "%s%*s%s %s%s%s\n", thread, 2 * depth, "", who, what,
+                   "%s%*s%s%s%s\n", thread, 2 * depth, "", what,
                    *name == '\0' ? "" : " ", name);
 }
 
-static int push(const char *who, const char *name)
+static void push(void *user, const char *name)
 {
     (void)pthread_mutex_lock(&lock);
-    note(who, "push", name);
+    control.below += user != &control;
+    note("push", name);
     (void)pthread_mutex_unlock(&lock);
-    return depth++;
+    depth++;
 }
 
-static int pop(const char *who)
+static void pop(void *user)
 {
     (void)pthread_mutex_lock(&lock);
-    control.below += depth == 0;
+    control.below += depth == 0 || user != &control;
     depth -= depth > 0;
-    note(who, "pop", "");
+    note("pop", "");
     (void)pthread_mutex_unlock(&lock);
-    return depth;
 }
 
-int nvtxRangePushA(const char *name)
+static shim_ranges_control control = {.push = push, .pop = pop};
+
+shim_ranges_control *shim_ranges(void)
 {
-    return push("nvtx", name);
+    return &control;
 }
 
-int nvtxRangePop(void)
+#ifdef HAVE_NVTX_H
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export) EXPORT;
+
+static int NVTX_API push_injected(const char *name)
 {
-    return pop("nvtx");
+    push(&control, name);
+    return 0;
 }
 
-int roctxRangePushA(const char *name)
+static int NVTX_API pop_injected(void)
 {
-    return push("roctx", name);
+    pop(&control);
+    return 0;
 }
 
-int roctxRangePop(void)
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export)
 {
-    return pop("roctx");
-}
-
-static int push_injected(const char *name)
-{
-    return push("injected", name);
-}
-
-static int pop_injected(void)
-{
-    return pop("injected");
-}
-
-/* As tools do: nothing is filled that is not there. */
-int InitializeInjectionNvtx2(groat__nvtx_get_export *get_export)
-{
-    const groat__nvtx_callbacks *callbacks = get_export(GROAT__NVTX_CALLBACKS);
-    const groat__nvtx_version_info *version =
-        get_export(GROAT__NVTX_VERSION_INFO);
-    groat__nvtx_function **table = NULL;
+    const NvtxExportTableCallbacks *callbacks =
+        (const NvtxExportTableCallbacks *)get_export(NVTX_ETID_CALLBACKS);
+    NvtxFunctionTable table = NULL;
     unsigned size = 0;
 
-    if (control.refuse || callbacks == NULL || version == NULL ||
-        get_export(0) != NULL || callbacks->size < sizeof(*callbacks) ||
-        version->size < sizeof(*version) || version->version < 3)
+    if (callbacks == NULL ||
+        callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size) ==
+            0 ||
+        size <= NVTX_CBID_CORE_RangePop)
         return 0;
-    version->set_tool_version(3);
-    for (int m = 0; m < GROAT__NVTX_MODULES; m++)
-        if (callbacks->get_table(m, &table, &size) != (m > 0) ||
-            (m > 0 && (table[0] != NULL || table[1] == NULL ||
-                       table[size - 1] == NULL || table[size] != NULL)))
-            return 0;
-    if (callbacks->get_table(GROAT__NVTX_CORE, &table, &size) == 0 ||
-        size <= GROAT__NVTX_RANGE_POP)
-        return 0;
-    *table[GROAT__NVTX_RANGE_PUSH] = (groat__nvtx_function)push_injected;
-    if (!control.partial)
-        *table[GROAT__NVTX_RANGE_POP] = (groat__nvtx_function)pop_injected;
+    *table[NVTX_CBID_CORE_RangePushA] = (NvtxFunctionPointer)push_injected;
+    *table[NVTX_CBID_CORE_RangePop] = (NvtxFunctionPointer)pop_injected;
     control.attach++;
     return 1;
 }
+#endif
