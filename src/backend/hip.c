@@ -339,16 +339,6 @@ static groat_status enqueue(const hip_state *state, const groat__module *module,
                              "hipModuleLaunchKernel", code, error);
 }
 
-static groat_status check_cluster(const groat__shape *shape, groat_error *error)
-{
-    if (shape->cluster[0] == 1 && shape->cluster[1] == 1 &&
-        shape->cluster[2] == 1)
-        return GROAT_OK;
-    return groat__fail(error, GROAT_INVALID,
-                       "hip has no clusters: seen %u %u %u, allowed 1 1 1",
-                       shape->cluster[0], shape->cluster[1], shape->cluster[2]);
-}
-
 static groat_status hip_launch(void *user, groat__module *module,
                                const groat__shape *shape,
                                const groat_launch *launch, const void *args,
@@ -356,10 +346,8 @@ static groat_status hip_launch(void *user, groat__module *module,
 {
     const hip_state *state = user;
     visit stay;
-    groat_status status = check_cluster(shape, error);
+    groat_status status = groat__hip_enter(state, &stay, error);
 
-    if (status == GROAT_OK)
-        status = groat__hip_enter(state, &stay, error);
     if (status != GROAT_OK)
         return status;
     status = enqueue(state, module, shape, launch, args, error);
@@ -460,13 +448,12 @@ static groat_status hip_time(void *user, groat__module *module,
     const hip_state *state = user;
     groat__hip_event events[2] = {NULL, NULL};
     visit stay;
-    groat_status status = check_cluster(shape, error);
+    groat_status status;
 
-    if (status == GROAT_OK && repeats == 0)
-        status = groat__fail(error, GROAT_INVALID,
-                             "0 repeats to time; at least 1 is needed");
-    if (status == GROAT_OK)
-        status = groat__hip_enter(state, &stay, error);
+    if (repeats == 0)
+        return groat__fail(error, GROAT_INVALID,
+                           "0 repeats to time; at least 1 is needed");
+    status = groat__hip_enter(state, &stay, error);
     if (status != GROAT_OK)
         return status;
     for (size_t i = 0; i < 2; i++) {
