@@ -67,19 +67,6 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/hip_driver.h \
 	%D%/backend/hiprtc.c \
 	%D%/backend/hiprtc.def \
-	%D%/backend/judge.c \
-	%D%/backend/judge.h \
-	%D%/backend/judge_deadlock.c \
-	%D%/backend/judge_fiber.c \
-	%D%/backend/judge_internal.h \
-	%D%/backend/judge_mbarrier.c \
-	%D%/backend/judge_memory.c \
-	%D%/backend/judge_order.c \
-	%D%/backend/judge_schedule.c \
-	%D%/backend/judge_tma.c \
-	%D%/backend/judge_trace.c \
-	%D%/backend/judge_wave.c \
-	%D%/backend/judge_wgmma.c \
 	%D%/backend/marks.c \
 	%D%/backend/marks.h \
 	%D%/backend/nvrtc.c \
@@ -126,14 +113,27 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/table.c \
 	%D%/core/table.h \
 	%D%/core/tensor.c \
-	%D%/core/warm.c
+	%D%/core/warm.c \
+	%D%/judge/deadlock.c \
+	%D%/judge/fiber.c \
+	%D%/judge/internal.h \
+	%D%/judge/judge.c \
+	%D%/judge/judge.h \
+	%D%/judge/mbarrier.c \
+	%D%/judge/memory.c \
+	%D%/judge/order.c \
+	%D%/judge/schedule.c \
+	%D%/judge/tma.c \
+	%D%/judge/trace.c \
+	%D%/judge/wave.c \
+	%D%/judge/wgmma.c
 
 groat_SOURCES += \
 	%D%/cli/banks.c \
 	%D%/cli/banks.h \
-	%D%/cli/bench.h \
-	%D%/cli/bench_build.c \
-	%D%/cli/bench_stream.c \
+	%D%/cli/bench/bench.h \
+	%D%/cli/bench/build.c \
+	%D%/cli/bench/stream.c \
 	%D%/cli/cmd.h \
 	%D%/cli/cmd_bench.c \
 	%D%/cli/cmd_build.c \
@@ -151,30 +151,30 @@ groat_SOURCES += \
 	%D%/cli/cmd_run.c \
 	%D%/cli/cmd_source.c \
 	%D%/cli/commands.c \
-	%D%/cli/draw.c \
-	%D%/cli/draw.h \
-	%D%/cli/draw_figures.c \
-	%D%/cli/draw_map.c \
-	%D%/cli/draw_page.c \
-	%D%/cli/draw_panels.c \
-	%D%/cli/draw_reads.c \
-	%D%/cli/draw_record.c \
+	%D%/cli/draw/draw.c \
+	%D%/cli/draw/draw.h \
+	%D%/cli/draw/figures.c \
+	%D%/cli/draw/map.c \
+	%D%/cli/draw/page.c \
+	%D%/cli/draw/panels.c \
+	%D%/cli/draw/reads.c \
+	%D%/cli/draw/record.c \
 	%D%/cli/driver.c \
 	%D%/cli/driver.h \
 	%D%/cli/json.c \
 	%D%/cli/main.c \
-	%D%/cli/manifest.c \
+	%D%/cli/prewarm/manifest.c \
 	%D%/cli/opt.c \
 	%D%/cli/out.c \
 	%D%/cli/out.h \
 	%D%/cli/output.c \
-	%D%/cli/prewarm.h \
-	%D%/cli/prewarm_pool.c \
-	%D%/cli/prewarm_worker.c \
+	%D%/cli/prewarm/prewarm.h \
+	%D%/cli/prewarm/pool.c \
+	%D%/cli/prewarm/worker.c \
 	%D%/cli/progress.c \
 	%D%/cli/progress.h \
-	%D%/cli/raw.c \
-	%D%/cli/raw.h \
+	%D%/cli/bench/raw.c \
+	%D%/cli/bench/raw.h \
 	%D%/cli/report.c \
 	%D%/cli/sanitize.c \
 	%D%/cli/scratch.c \

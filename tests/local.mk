@@ -36,13 +36,13 @@ groat_unit_tests = \
 	%D%/unit/backend/test_cuda_abi \
 	%D%/unit/backend/test_hip_abi \
 	%D%/unit/backend/test_hiprtc \
-	%D%/unit/backend/test_judge \
-	%D%/unit/backend/test_judge_loader \
-	%D%/unit/backend/test_judge_mbarrier \
-	%D%/unit/backend/test_judge_mutants \
-	%D%/unit/backend/test_judge_tma \
-	%D%/unit/backend/test_judge_wave \
-	%D%/unit/backend/test_judge_wgmma \
+	%D%/unit/judge/test_judge \
+	%D%/unit/judge/test_judge_loader \
+	%D%/unit/judge/test_judge_mbarrier \
+	%D%/unit/judge/test_judge_mutants \
+	%D%/unit/judge/test_judge_tma \
+	%D%/unit/judge/test_judge_wave \
+	%D%/unit/judge/test_judge_wgmma \
 	%D%/unit/backend/test_nvrtc \
 	%D%/unit/backend/test_rocm \
 	%D%/unit/backend/test_shared \
@@ -171,8 +171,8 @@ mutants_sources = %D%/kernels/mutants.c $(drive_sources)
 	%D%/kernels/test_st_8x32_mutants.c $(mutants_sources)
 %C%_kernels_test_subtile_mutants_SOURCES = \
 	%D%/kernels/test_subtile_mutants.c $(mutants_sources)
-%C%_unit_backend_test_judge_loader_SOURCES = \
-	%D%/unit/backend/test_judge_loader.c $(mutants_sources)
+%C%_unit_judge_test_judge_loader_SOURCES = \
+	%D%/unit/judge/test_judge_loader.c $(mutants_sources)
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
 %C%_kernels_test_convert_SOURCES = \
@@ -217,13 +217,13 @@ ring_sources = \
 %C%_unit_cli_test_draw_SOURCES = \
 	%D%/unit/cli/test_draw.c \
 	src/cli/banks.c \
-	src/cli/draw.c \
-	src/cli/draw_figures.c \
-	src/cli/draw_map.c \
-	src/cli/draw_page.c \
-	src/cli/draw_panels.c \
-	src/cli/draw_reads.c \
-	src/cli/draw_record.c \
+	src/cli/draw/draw.c \
+	src/cli/draw/figures.c \
+	src/cli/draw/map.c \
+	src/cli/draw/page.c \
+	src/cli/draw/panels.c \
+	src/cli/draw/reads.c \
+	src/cli/draw/record.c \
 	src/cli/json.c \
 	src/cli/out.c
 %C%_shim_test_cuda_SOURCES = \
@@ -491,7 +491,7 @@ EXTRA_DIST += \
 	%D%/style/lib.sh \
 	%D%/style/state.allow \
 	%D%/kernels/tma_probe/params.def \
-	%D%/unit/backend/judge_probe/params.def \
+	%D%/unit/judge/judge_probe/params.def \
 	%D%/unit/cli/bank_probe/params.def \
 	%D%/tools/hiprtc7.sh \
 	%D%/tools/memcheck.sh \
@@ -521,13 +521,13 @@ noinst_HEADERS += \
 	%D%/pipe/held.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/exact.h \
-	%D%/unit/backend/judge_rig.h \
+	%D%/unit/judge/judge_rig.h \
 	%D%/kernels/tma_forms.h \
 	%D%/kernels/tma_rig.h \
 	%D%/kernels/tma_probe/args.h \
 	%D%/kernels/tma_probe/tma_probe.h \
-	%D%/unit/backend/judge_probe/args.h \
-	%D%/unit/backend/judge_probe/judge_probe.h \
+	%D%/unit/judge/judge_probe/args.h \
+	%D%/unit/judge/judge_probe/judge_probe.h \
 	%D%/unit/cli/bank_probe/args.h \
 	%D%/unit/cli/bank_probe/bank_probe.h \
 	%D%/unit/cli/bank_rig.h \
@@ -575,7 +575,7 @@ groat_bench_programs = \
 	%D%/bench/bench_serving \
 	%D%/bench/bench_store \
 	%D%/bench/bench_warm
-%C%_bench_bench_warm_SOURCES = %D%/bench/bench_warm.c src/cli/raw.c
+%C%_bench_bench_warm_SOURCES = %D%/bench/bench_warm.c src/cli/bench/raw.c
 EXTRA_PROGRAMS += $(groat_bench_programs)
 CLEANFILES += $(groat_bench_programs)
 bench: all $(groat_bench_programs) $(groat_soak_program)

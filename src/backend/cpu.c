@@ -17,7 +17,7 @@
 
 #include "backend/backend.h"
 #include "backend/elf.h"
-#include "backend/judge.h"
+#include "judge/judge.h"
 #include "backend/shared.h"
 #include "base/clock.h"
 #include "base/error.h"

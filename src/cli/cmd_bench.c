@@ -7,16 +7,15 @@
  *   cold  a first groat_kernel_get against a raw compile of an empty kernel
  *   disk  a groat_kernel_get answered by the store against a raw module load
  *         of the same binary
- *   build  compile times against an empty kernel's (bench_build.c)
- *   stream  bandwidth of the loaders against a plain read (bench_stream.c)
+ *   build  compile times against an empty kernel's (bench/build.c)
+ *   stream  bandwidth of the loaders against a plain read (bench/stream.c)
  *
  * Both sides of a ratio are measured in turn in one run, each is the median of
  * many, and both are printed.  Nothing here judges: a figure is no test.
- * Owns the rounds and what is printed of them; the vendor's calls are raw.c's,
- * the store is scratch.c's.
- * Invariant: what cannot be measured here is said, never printed as a figure.
- * Locking: a barrier starts the threads of a round together; what they share is
- * only read.
+ * Owns the rounds and what is printed of them; the vendor's calls are
+ * bench/raw.c's, the store is scratch.c's. Invariant: what cannot be measured
+ * here is said, never printed as a figure. Locking: a barrier starts the
+ * threads of a round together; what they share is only read.
  */
 #include <math.h>
 #include <pthread.h>
@@ -24,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 
 enum {
     BATCH = 400,      /* launches between two synchronizations */

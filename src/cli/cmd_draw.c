@@ -4,13 +4,13 @@
  *
  * Owns the order of things: the file is opened first, the kernel runs on the
  * judge with somebody listening, and the picture is written when it is whole.
- * What is in it lies in draw.c.
+ * What is in it lies in draw/.
  * Invariant: a file that was not there before is left only with a whole
  * picture in it; a kernel whose bytes are wrong is drawn all the same, and the
  * command fails.
  * Locking: none; the tool is single-threaded.
  */
-#include "cli/draw.h"
+#include "cli/draw/draw.h"
 #include "cli/trial.h"
 
 #include <inttypes.h>

@@ -22,7 +22,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cli/raw.h"
+#include "cli/bench/raw.h"
 #include "groat.h"
 #include "tests/bench/bench.h"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# base < {spec, cache, backend} < core < cli: an #include names its own layer
+# base < {spec, cache} < judge < backend < core < cli: an #include names its own layer
 # or one that its line of the table allows.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
@@ -11,8 +11,10 @@ allowed() {
     *:groat.h | *:groat_serve.h | *:groat_version.h | cli:cli/* | core:core/*) ;;
     base:base/* | spec:base/* | spec:spec/* | cache:base/* | cache:cache/*) ;;
     backend:base/* | backend:backend/* | backend:spec/arch.h) ;;
+    judge:base/* | judge:judge/* | judge:spec/arch.h | backend:judge/judge.h) ;;
     # What the judge gives to the kernels that it runs.
-    backend:kernels-src/common/cpu_hooks.h) ;;
+    judge:kernels-src/common/cpu_hooks.h) ;;
+    judge:kernels-src/common/cpu_tensor_map.h) ;;
     backend:kernels-src/common/cpu_tensor_map.h) ;;
     core:base/* | core:spec/* | core:backend/* | core:cache/cache.h) ;;
     *) return 1 ;;

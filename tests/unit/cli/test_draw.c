@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "cli/draw.h"
+#include "cli/draw/draw.h"
 
 enum { CELLS = BANK_RIG_SHARED / 16, TILE_CELLS = BANK_RIG_TILE / 16 };
 

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stream.c - groat bench stream: how much of the device's bandwidth the
+ * streaming entries of the loaders reach.  The reference is plain_read, a
+ * kernel that only reads, at the best of a few shapes, in the same run: every
+ * round times each once.  Sources are larger than any cache and random.
+ *
+ * Owns the buffers of the kernels it times; what the bytes mean is left to the
+ * drivers, and whether they are right to groat run.
+ * Invariant: all kernels are loaded and their buffers in place before the first
+ * round.
+ * Locking: none; the tool is single-threaded.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/bench/bench.h"
+#include "cli/trial.h"
+
+enum { ROUNDS = 15, REPEATS = 10, SIDES_MAX = 48 };
+
+static const char *const plain[] = {
+    "plain_read:num_warps=8,unroll=4",  "plain_read:num_warps=8,unroll=8",
+    "plain_read:num_warps=16,unroll=4", "plain_read:num_warps=4,unroll=8",
+    "plain_read:num_warps=4,unroll=16",
+};
+
+enum { PLAIN = sizeof(plain) / sizeof(plain[0]) };
+
+static const char *const loaders[] = {
+    "tile_loader_lds:entry=stream,tile_rows=64,tile_cols=128,full_width=1,"
+    "src_cols=1024,stages=4",
+    "tile_loader_lds:entry=stream,tile_rows=64,tile_cols=128,full_width=1,"
+    "src_cols=128,stages=4",
+    "tile_loader_lds:entry=stream,tile_rows=128,tile_cols=64,src_cols=1024,"
+    "num_loading_warps=8,swizzle_bits=1,swizzle_base=5,swizzle_shift=4,"
+    "stages=4",
+    "tile_loader_lds:entry=stream,dtype=fp8,tile_rows=128,tile_cols=128,"
+    "full_width=1,src_cols=1024,num_loading_warps=8,swizzle_bits=3,"
+    "swizzle_base=4,swizzle_shift=4,stages=4",
+};
+
+enum { LOADERS = sizeof(loaders) / sizeof(loaders[0]) };
+
+/* One kernel in place. */
+typedef struct side {
+    groat__trial trial;
+    groat_launch how;
+    uint64_t address[GROAT_PLAN_BUFFERS];
+    double us[ROUNDS];
+} side;
+
+typedef struct race {
+    side sides[SIDES_MAX];
+    size_t count;
+    size_t plain; /* the first of them are plain_read */
+} race;
+
+/* The driver's own input: page tables must name pages that are there. */
+static groat_status fill(groat__bench *b, side *s, size_t index)
+{
+    size_t bytes = s->trial.plan.buffers[index].bytes;
+    void *data = malloc(bytes + 1);
+    groat_status status;
+
+    if (data == NULL)
+        return groat__cli_error(&b->error, GROAT_NO_MEMORY,
+                                "no %zu bytes of host memory", bytes);
+    s->trial.driver->fill(s->trial.spec, &s->trial.plan, index,
+                          b->cli->values.seed, data);
+    status = groat_memory_write(b->context, b->target, s->address[index], data,
+                                bytes, &b->error);
+    free(data);
+    return status;
+}
+
+static groat_status place(groat__bench *b, side *s)
+{
+    groat_plan *plan = &s->trial.plan;
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < plan->buffer_count && status == GROAT_OK; i++) {
+        status =
+            groat_memory_alloc(b->context, b->target, plan->buffers[i].bytes,
+                               &s->address[i], &b->error);
+        if (status == GROAT_OK && !plan->buffers[i].output)
+            status = fill(b, s, i);
+    }
+    if (status == GROAT_OK)
+        status = s->trial.driver->bind(b->context, s->trial.spec, plan,
+                                       s->address, &b->error);
+    if (status != GROAT_OK)
+        return status;
+    s->how = (groat_launch)GROAT_LAUNCH_INIT;
+    memcpy(s->how.grid, plan->grid, sizeof(s->how.grid));
+    return GROAT_OK;
+}
+
+static groat_status add(groat__bench *b, race *r, const char *text)
+{
+    side *s = &r->sides[r->count];
+    groat_status status;
+
+    if (r->count == SIDES_MAX)
+        return groat__cli_error(&b->error, GROAT_INVALID,
+                                "bench stream takes %d specs at most",
+                                SIDES_MAX - PLAIN);
+    r->count++;
+    status = groat_spec_parse(b->context, text, b->target, &s->trial.spec,
+                              &b->error);
+    if (status == GROAT_OK)
+        status = groat__trial_plan(b->cli, &s->trial, &b->error);
+    if (status == GROAT_OK && s->trial.driver == NULL)
+        status = groat__cli_error(&b->error, GROAT_INVALID,
+                                  "'%.60s' has no driver here: its bandwidth "
+                                  "cannot be told",
+                                  text);
+    if (status == GROAT_OK)
+        status = groat__trial_get(b->cli, &s->trial, &b->error);
+    return status == GROAT_OK ? place(b, s) : status;
+}
+
+static groat_status add_all(groat__bench *b, race *r)
+{
+    groat_status status = GROAT_OK;
+    bool named = false;
+
+    for (size_t i = 0; i < PLAIN && status == GROAT_OK; i++)
+        status = add(b, r, plain[i]);
+    r->plain = r->count;
+    for (size_t i = 0; i < b->cli->word_count && status == GROAT_OK; i++)
+        if (groat__bench_is_spec(b->cli->words[i])) {
+            named = true;
+            status = add(b, r, b->cli->words[i]);
+        }
+    for (size_t i = 0; i < LOADERS && !named && status == GROAT_OK; i++)
+        status = add(b, r, loaders[i]);
+    return status;
+}
+
+static groat_status run_round(groat__bench *b, race *r, size_t round)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        /* Another one first in every round. */
+        side *s = &r->sides[(i + round) % r->count];
+        groat_status status = groat_kernel_time(
+            s->trial.kernel, &s->how, s->trial.plan.args,
+            s->trial.plan.args_bytes, REPEATS, &s->us[round], &b->error);
+
+        if (status != GROAT_OK)
+            return status;
+    }
+    return GROAT_OK;
+}
+
+static double gb_per_s(side *s)
+{
+    return (double)s->trial.plan.moved_bytes /
+           groat__bench_median(s->us, ROUNDS) / 1e3;
+}
+
+static void tell(groat__bench *b, race *r)
+{
+    double best = 0;
+
+    for (size_t i = 0; i < r->plain; i++) {
+        double rate = gb_per_s(&r->sides[i]);
+
+        groat__bench_say(b, groat_spec_text(r->sides[i].trial.spec), "GB/s",
+                         rate, NULL, 0);
+        best = rate > best ? rate : best;
+    }
+    for (size_t i = r->plain; i < r->count; i++)
+        groat__bench_say(b, groat_spec_text(r->sides[i].trial.spec), "GB/s",
+                         gb_per_s(&r->sides[i]), "plain read", best);
+}
+
+static void clear(groat__bench *b, race *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        for (size_t k = 0; k < GROAT_PLAN_BUFFERS; k++)
+            groat_memory_free(b->context, b->target, r->sides[i].address[k]);
+        groat__trial_free(&r->sides[i].trial);
+    }
+    free(r);
+}
+
+groat_status groat__bench_stream(groat__bench *b)
+{
+    race *r = groat__trials_take(1, sizeof(*r));
+    groat_status status;
+
+    if (r == NULL)
+        return groat__cli_error(&b->error, GROAT_NO_MEMORY, "out of memory");
+    status = add_all(b, r);
+    for (size_t round = 0; round < ROUNDS && status == GROAT_OK; round++)
+        status = run_round(b, r, round);
+    if (status == GROAT_OK)
+        tell(b, r);
+    clear(b, r);
+    return status;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * manifest.c - makes jobs of the files that say which kernels a server will
+ * want.
+ *
+ * Owns the list of jobs; manifests and specs are the library's.
+ * Invariant: a bad line is named by file and line, and nothing is made of the
+ * file then; what a line does not say is not guessed.
+ * Locking: none; the tool is single-threaded.
+ */
+#include "cli/prewarm/prewarm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WHERE_ROOM = 256 };
+
+void groat__jobs_cut(groat__jobs *jobs, size_t kept)
+{
+    for (; jobs->count > kept; jobs->count--) {
+        groat__job *last = &jobs->item[jobs->count - 1];
+
+        free(last->spec);
+        free(last->target);
+        groat_error_clear(&last->error);
+    }
+}
+
+void groat__jobs_free(groat__jobs *jobs)
+{
+    groat__jobs_cut(jobs, 0);
+    free(jobs->item);
+    *jobs = (groat__jobs){0};
+}
+
+static groat__job *new_job(groat__jobs *jobs, const char *spec,
+                           const char *target)
+{
+    groat__job job = {.error = GROAT_ERROR_INIT};
+
+    if (jobs->count == jobs->cap) {
+        size_t cap = jobs->cap ? 2 * jobs->cap : 64;
+        groat__job *item = realloc(jobs->item, cap * sizeof(*item));
+
+        if (!item)
+            return NULL;
+        jobs->item = item;
+        jobs->cap = cap;
+    }
+    job.spec = strdup(spec);
+    job.target = strdup(target);
+    if (!job.spec || !job.target) {
+        free(job.spec);
+        free(job.target);
+        return NULL;
+    }
+    jobs->item[jobs->count] = job;
+    return &jobs->item[jobs->count++];
+}
+
+static int refuse(groat__cli *cli, const char *where, groat_error *error)
+{
+    int code =
+        groat__cli_refuse(cli, error->status, "%s: %s", where, error->text);
+
+    groat_error_clear(error);
+    return code ? code : GROAT__EXIT_FAILED;
+}
+
+static bool is_wanted(const groat__cli *cli, const char *target)
+{
+    const groat__list *only = &cli->values.only_targets;
+
+    for (size_t i = 0; i < only->count; i++)
+        if (strcmp(only->item[i], target) == 0)
+            return true;
+    return only->count == 0;
+}
+
+int groat__jobs_add(groat__cli *cli, groat__jobs *jobs, const char *where,
+                    const char *spec, const char *target)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_spec *parsed = NULL;
+    groat__job *job;
+    int code = GROAT__EXIT_DONE;
+
+    if (!is_wanted(cli, target)) {
+        jobs->left_out++;
+        return GROAT__EXIT_DONE;
+    }
+    if (groat_spec_parse(cli->context, spec, target, &parsed, &error))
+        return refuse(cli, where, &error);
+    job = new_job(jobs, groat_spec_text(parsed), groat_spec_target(parsed));
+    if (!job) {
+        code =
+            groat__cli_refuse(cli, GROAT_NO_MEMORY, "%s: out of memory", where);
+    } else if (groat_spec_key(parsed, job->key, NULL, &job->error)) {
+        /* One compiler that is not there keeps no other from its work. */
+        job->state = GROAT__JOB_FAILED;
+        job->key[0] = '\0';
+    }
+    groat_spec_free(parsed);
+    return code;
+}
+
+/* ---- one file ------------------------------------------------------------ */
+
+/* A manifest whose kernels become jobs. */
+typedef struct reading {
+    groat__cli *cli;
+    groat__jobs *jobs;
+    const char *name;
+    int code;
+} reading;
+
+static int add_kernel(void *user, const groat_manifest_entry *entry)
+{
+    reading *r = user;
+    const groat__values *values = &r->cli->values;
+    const groat__list *targets =
+        values->targets.count ? &values->targets : &values->only_targets;
+    char where[WHERE_ROOM];
+
+    (void)snprintf(where, sizeof(where), "%.200s:%zu", r->name, entry->line);
+    if (entry->target)
+        r->code =
+            groat__jobs_add(r->cli, r->jobs, where, entry->spec, entry->target);
+    else if (targets->count == 0)
+        r->code = groat__cli_refuse(r->cli, GROAT_INVALID,
+                                    "%s: it names no target, and no --target "
+                                    "is given",
+                                    where);
+    for (size_t i = 0; !entry->target && i < targets->count && !r->code; i++)
+        r->code = groat__jobs_add(r->cli, r->jobs, where, entry->spec,
+                                  targets->item[i]);
+    return r->code;
+}
+
+int groat__manifest_read(groat__cli *cli, const char *path, groat__jobs *jobs)
+{
+    reading r = {cli, jobs, strcmp(path, "-") == 0 ? "stdin" : path,
+                 GROAT__EXIT_DONE};
+    groat_error error = GROAT_ERROR_INIT;
+
+    if (groat_manifest_read(path, add_kernel, &r, &error) != GROAT_OK)
+        r.code = groat__cli_refuse(cli, error.status, "%s", error.text);
+    groat_error_clear(&error);
+    return r.code;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * worker.c - groat prewarm-worker: compiles what pool.c asks
+ * for, in a process that may crash.
+ *
+ * Owns its context for as long as it is asked.  Questions and answers are one
+ * line of JSON each, both over stdin, which is a socket.
+ * Invariant: it ends when the other side has gone; what it has made until then
+ * is in the store.
+ * Locking: none; the tool is single-threaded.
+ */
+#include "cli/prewarm/prewarm.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+static bool write_all(const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t wrote = write(STDIN_FILENO, bytes, len);
+
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        bytes += wrote;
+        len -= (size_t)wrote;
+    }
+    return true;
+}
+
+/* Takes answer. */
+static bool send_answer(json_t *answer)
+{
+    char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+    bool sent = text && write_all(text, strlen(text)) && write_all("\n", 1);
+
+    free(text);
+    json_decref(answer);
+    return sent;
+}
+
+static json_t *failure(const groat_error *error)
+{
+    /* Jansson takes no broken UTF-8; compilers' logs are not ours. */
+    json_t *answer =
+        json_pack("{s:i, s:s%, s:s*}", "status", error->status, "text",
+                  error->text, strlen(error->text), "log", error->log);
+
+    return answer ? answer
+                  : json_pack("{s:i, s:s}", "status", error->status, "text",
+                              "the message is not UTF-8");
+}
+
+static json_t *build(groat__cli *cli, const char *spec_text, const char *target)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_kernel_info info = {.size = sizeof(info)};
+    groat_spec *spec = NULL;
+    json_t *answer;
+
+    if (groat_spec_parse(cli->context, spec_text, target, &spec, &error) ||
+        groat_build(spec, NULL, NULL, &info, &error))
+        answer = failure(&error);
+    else
+        answer = json_pack("{s:i, s:b, s:f}", "status", GROAT_OK, "compiled",
+                           info.origin == GROAT_FROM_COMPILER, "compile_ms",
+                           info.compile_ms);
+    groat_spec_free(spec);
+    groat_error_clear(&error);
+    return answer;
+}
+
+static bool answer_line(groat__cli *cli, const char *line, size_t len)
+{
+    json_t *question = json_loadb(line, len, 0, NULL);
+    const char *spec = json_string_value(json_object_get(question, "spec"));
+    const char *target = json_string_value(json_object_get(question, "target"));
+    bool sent = spec && target && send_answer(build(cli, spec, target));
+
+    json_decref(question);
+    return sent;
+}
+
+static int limit_memory(groat__cli *cli)
+{
+    struct rlimit limit = {cli->values.memory, cli->values.memory};
+
+    if (cli->values.memory == 0 || !setrlimit(RLIMIT_AS, &limit))
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(
+        cli, GROAT_IO, "cannot limit memory to %llu bytes: %s",
+        (unsigned long long)cli->values.memory, strerror(errno));
+}
+
+/* It ends with its parent, whatever it is about, and so does a compiler that it
+ * waits for; also where the parent has ended before it could ask for that. */
+static bool end_with_parent(void)
+{
+    struct pollfd parent = {.fd = STDIN_FILENO, .events = POLLRDHUP};
+
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && poll(&parent, 1, 0) >= 0 &&
+           (parent.revents & (POLLHUP | POLLRDHUP)) == 0;
+}
+
+int groat__cmd_prewarm_worker(groat__cli *cli)
+{
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t len;
+    int code = end_with_parent() ? limit_memory(cli) : GROAT__EXIT_FAILED;
+
+    if (!code)
+        code = groat__cli_open(cli, 0);
+    while (!code && (len = getline(&line, &cap, stdin)) > 0)
+        if (!answer_line(cli, line, (size_t)len))
+            code = GROAT__EXIT_FAILED;
+    free(line);
+    return code;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * deadlock.c says who waits for what when no thread of a cluster can go
+ * on: threads that wait for the same are named together, with what their
+ * mbarrier lacks and what that hints at.
+ */
+#include "judge/internal.h"
+
+#include "base/str.h"
+
+static bool waits_like(const groat__judge *j, size_t a, size_t b)
+{
+    const groat__fiber *x = &j->fibers[a];
+    const groat__fiber *y = &j->fibers[b];
+
+    if (x->state != y->state ||
+        groat__judge_rank_of(j, a) != groat__judge_rank_of(j, b))
+        return false;
+    if (x->state == GROAT__WAITING)
+        return x->awaited == y->awaited && x->parity == y->parity;
+    return x->state != GROAT__JOINED ||
+           groat__judge_wave_of(j, a) == groat__judge_wave_of(j, b);
+}
+
+/* "threads 0-127, 160" of those that wait like this one; how many. */
+static size_t add_threads(const groat__judge *j, size_t like, groat__str *out)
+{
+    size_t rank = groat__judge_rank_of(j, like);
+    size_t count = 0;
+    size_t end = (rank + 1) * j->threads;
+
+    if (j->block_count > 1)
+        groat__str_addf(out, "in block %zu of the cluster ", rank);
+    groat__str_add(out, "thread ");
+    for (size_t t = rank * j->threads; t < end; t++) {
+        size_t last = t;
+
+        if (!waits_like(j, like, t))
+            continue;
+        while (last + 1 < end && waits_like(j, like, last + 1))
+            last++;
+        groat__str_addf(out, "%s%zu", count == 0 ? "" : ", ",
+                        groat__judge_thread_of(j, t));
+        if (last > t)
+            groat__str_addf(out, "-%zu", groat__judge_thread_of(j, last));
+        count += last + 1 - t;
+        t = last;
+    }
+    return count;
+}
+
+/* What is most likely wrong. */
+static void add_hint(const groat__judge *j, size_t fiber, groat__str *out)
+{
+    const groat__mbarrier *bar = &j->barriers[j->fibers[fiber].awaited];
+
+    if (bar->tx < 0)
+        groat__str_add(out, " (bytes came that nobody expects: an expect is "
+                            "missing or too small)");
+    else if (bar->tx > 0)
+        groat__str_add(out, " (bytes are expected that no copy brings)");
+    else if (bar->last_waits[fiber] < bar->phase)
+        groat__str_addf(out,
+                        " (phase %u has completed and this thread did not wait "
+                        "for it: the parity is wrong, or a phase was left out)",
+                        bar->phase - 1);
+}
+
+static void add_phase(const groat__judge *j, size_t fiber, groat__str *out)
+{
+    const groat__fiber *f = &j->fibers[fiber];
+    const groat__mbarrier *bar = &j->barriers[f->awaited];
+
+    groat__str_addf(out,
+                    " for phase %u (parity %u) of the mbarrier at byte %u, "
+                    "which has %u of %u arrivals",
+                    bar->phase, f->parity, bar->address,
+                    bar->count - bar->pending, bar->count);
+    if (bar->expected != 0 || bar->arrived != 0)
+        groat__str_addf(out, ", %llu of %llu expected bytes",
+                        (unsigned long long)bar->arrived,
+                        (unsigned long long)bar->expected);
+    add_hint(j, fiber, out);
+}
+
+static void add_wait(const groat__judge *j, size_t fiber, groat__str *out)
+{
+    size_t count = add_threads(j, fiber, out);
+    size_t wave = groat__judge_wave_of(j, fiber);
+    const groat__meeting *meeting = &j->meetings[wave];
+
+    switch (j->fibers[fiber].state) {
+    case GROAT__WAITING:
+        add_phase(j, fiber, out);
+        return;
+    case GROAT__JOINED:
+        if (meeting->came == 0)
+            meeting =
+                &j->meetings[j->wave_count + wave -
+                             wave % j->block_waves % GROAT__JUDGE_WARPGROUP];
+        groat__str_addf(out, " at %s for other lanes (%zu came)",
+                        groat__judge_joint_name(meeting->joint), meeting->came);
+        return;
+    case GROAT__AT_BARRIER:
+        groat__str_addf(out, " at the block's barrier for %zu others",
+                        j->threads - count -
+                            j->blocks[groat__judge_rank_of(j, fiber)].ended);
+        return;
+    case GROAT__AT_CLUSTER:
+        groat__str_add(out, " at the cluster's barrier");
+        return;
+    default:
+        return;
+    }
+}
+
+static bool is_told(const groat__judge *j, size_t fiber)
+{
+    for (size_t t = 0; t < fiber; t++)
+        if (waits_like(j, t, fiber))
+            return true;
+    return false;
+}
+
+void groat__judge_blame_deadlock(groat__judge *j)
+{
+    groat__str text = {0};
+    size_t first = j->fiber_count;
+
+    for (size_t t = 0; t < j->fiber_count; t++) {
+        if (j->fibers[t].state == GROAT__DONE || is_told(j, t))
+            continue;
+        groat__str_add(&text, first == j->fiber_count ? "" : "; ");
+        first = first == j->fiber_count ? t : first;
+        add_wait(j, t, &text);
+    }
+    groat__judge_blame(j, first, "waits for ever, as nobody can go on: %s",
+                       text.failed ? "no memory to say who" : text.data);
+    groat__str_free(&text);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fiber.c owns the fibers of a cluster's threads: their stacks, switching
+ * to one and back, how one is left for good, and the finding that says why.
+ * Who runs when is judge/schedule.c's.  Invariant: one fiber or the scheduler
+ * ("home") runs; `current` is the fiber that runs or ran last.
+ */
+#include "judge/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Present when the process runs under a sanitizer that must know of fibers. */
+extern void __sanitizer_start_switch_fiber(void **fake, const void *bottom,
+                                           size_t bytes) __attribute__((weak));
+extern void __sanitizer_finish_switch_fiber(void *fake, const void **bottom,
+                                            size_t *bytes)
+    __attribute__((weak));
+extern void *__tsan_get_current_fiber(void) __attribute__((weak));
+extern void *__tsan_create_fiber(unsigned flags) __attribute__((weak));
+extern void __tsan_destroy_fiber(void *fiber) __attribute__((weak));
+extern void __tsan_switch_to_fiber(void *fiber, unsigned flags)
+    __attribute__((weak));
+
+enum { GUARD_BYTES = 64 << 10 /* a multiple of any page size */ };
+
+uint64_t groat__judge_random(groat__judge *j)
+{
+    uint64_t z = (j->random += 0x9E3779B97F4A7C15u);
+
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* ---- switching --------------------------------------------------------- */
+
+static void to_home(groat__judge *j)
+{
+    groat__fiber *f = groat__judge_fiber(j);
+    void **fake = f->state == GROAT__DONE ? NULL : &f->asan_fake;
+
+    if (__sanitizer_start_switch_fiber)
+        __sanitizer_start_switch_fiber(fake, j->home_bottom, j->home_bytes);
+    if (__tsan_switch_to_fiber)
+        __tsan_switch_to_fiber(j->tsan_home, 0);
+    (void)swapcontext(&f->context, &j->home);
+    if (__sanitizer_finish_switch_fiber)
+        __sanitizer_finish_switch_fiber(f->asan_fake, NULL, NULL);
+}
+
+void groat__judge_stop(groat__judge *j, groat__fiber_state state)
+{
+    groat__judge_fiber(j)->state = state;
+    to_home(j);
+}
+
+void groat__judge_resume(groat__judge *j, size_t fiber)
+{
+    groat__fiber *f = &j->fibers[fiber];
+    const unsigned *b = j->trial->block;
+    unsigned thread = (unsigned)groat__judge_thread_of(j, fiber);
+
+    j->current = fiber;
+    j->block = &j->blocks[groat__judge_rank_of(j, fiber)];
+    j->env.thread[0] = thread % b[0];
+    j->env.thread[1] = thread / b[0] % b[1];
+    j->env.thread[2] = thread / b[0] / b[1];
+    memcpy(j->env.block, j->block->at, sizeof(j->env.block));
+    j->env.cluster_rank = (unsigned)groat__judge_rank_of(j, fiber);
+    if (__sanitizer_start_switch_fiber)
+        __sanitizer_start_switch_fiber(&j->asan_home, f->context.uc_stack.ss_sp,
+                                       f->context.uc_stack.ss_size);
+    if (__tsan_switch_to_fiber)
+        __tsan_switch_to_fiber(f->tsan, 0);
+    (void)swapcontext(&j->home, &f->context);
+    if (__sanitizer_finish_switch_fiber)
+        __sanitizer_finish_switch_fiber(j->asan_home, NULL, NULL);
+}
+
+static void fiber_main(unsigned high, unsigned low)
+{
+    groat__judge *j = (groat__judge *)(uintptr_t)((uint64_t)high << 32 | low);
+
+    if (__sanitizer_finish_switch_fiber)
+        __sanitizer_finish_switch_fiber(NULL, &j->home_bottom, &j->home_bytes);
+    j->trial->entry(j->trial->args);
+    groat__judge_check_end(j);
+    j->block->ended++;
+    groat__judge_stop(j, GROAT__DONE);
+}
+
+/* Below each stack lies memory that cannot be touched: a kernel that needs more
+ * ends there instead of in its neighbour's stack. */
+static uint8_t *stack_of(const groat__judge *j, size_t fiber)
+{
+    return j->stacks + fiber * (j->trial->stack_bytes + GUARD_BYTES) +
+           GUARD_BYTES;
+}
+
+void groat__judge_start(groat__judge *j, size_t fiber)
+{
+    groat__fiber *f = &j->fibers[fiber];
+    uint64_t address = (uint64_t)(uintptr_t)j;
+
+    (void)getcontext(&f->context);
+    f->context.uc_stack.ss_sp = stack_of(j, fiber);
+    f->context.uc_stack.ss_size = j->trial->stack_bytes;
+    f->context.uc_link = NULL;
+    makecontext(&f->context, (void (*)(void))fiber_main, 2,
+                (unsigned)(address >> 32), (unsigned)address);
+    f->state = GROAT__READY;
+    f->flight_count = 0;
+    f->group = 0;
+    f->uniforms = 0;
+    f->accesses = 0;
+    f->unfenced = false;
+    f->turn = 0;
+    f->asan_fake = NULL;
+    groat__judge_drop_products(f);
+}
+
+bool groat__judge_make_fibers(groat__judge *j)
+{
+    size_t bytes = j->fiber_count * (j->trial->stack_bytes + GUARD_BYTES);
+
+    j->fibers = calloc(j->fiber_count, sizeof(*j->fibers));
+    j->stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (j->stacks == MAP_FAILED) {
+        j->stacks = NULL;
+        return false;
+    }
+    if (j->fibers == NULL)
+        return false;
+    for (size_t i = 0; i < j->fiber_count; i++)
+        if (mprotect(stack_of(j, i) - GUARD_BYTES, GUARD_BYTES, PROT_NONE) != 0)
+            return false;
+    if (__tsan_create_fiber) {
+        j->tsan_home = __tsan_get_current_fiber();
+        for (size_t i = 0; i < j->fiber_count; i++)
+            j->fibers[i].tsan = __tsan_create_fiber(0);
+    }
+    return true;
+}
+
+void groat__judge_drop_fibers(groat__judge *j)
+{
+    for (size_t i = 0; j->fibers != NULL && i < j->fiber_count; i++) {
+        groat__judge_drop_products(&j->fibers[i]);
+        free(j->fibers[i].products);
+        free(j->fibers[i].flights);
+        if (__tsan_destroy_fiber && j->fibers[i].tsan != NULL)
+            __tsan_destroy_fiber(j->fibers[i].tsan);
+    }
+    if (j->stacks != NULL)
+        (void)munmap(j->stacks,
+                     j->fiber_count * (j->trial->stack_bytes + GUARD_BYTES));
+    free(j->fibers);
+}
+
+/* ---- findings ---------------------------------------------------------- */
+
+static void blame(groat__judge *j, size_t fiber, const char *format,
+                  va_list args)
+{
+    const unsigned *b = j->blocks[groat__judge_rank_of(j, fiber)].at;
+    size_t thread = groat__judge_thread_of(j, fiber);
+    size_t lanes = (size_t)j->trial->arch->wave_lanes;
+    size_t used;
+
+    if (j->failed)
+        return;
+    j->failed = true;
+    (void)snprintf(j->finding, sizeof(j->finding),
+                   "%s on %s: block %u,%u,%u thread %zu (wave %zu lane %zu) ",
+                   j->trial->kernel, j->trial->arch->name, b[0], b[1], b[2],
+                   thread, thread / lanes, thread % lanes);
+    used = strlen(j->finding);
+    (void)vsnprintf(j->finding + used, sizeof(j->finding) - used, format, args);
+}
+
+void groat__judge_blame(groat__judge *j, size_t fiber, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    blame(j, fiber, format, args);
+    va_end(args);
+}
+
+void groat__judge_leave(groat__judge *j)
+{
+    to_home(j);
+    abort(); /* a convicted fiber is never switched to again */
+}
+
+void groat__judge_convict(groat__judge *j, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    blame(j, j->current, format, args);
+    va_end(args);
+    groat__judge_leave(j);
+}
+
+void groat__judge_starve(groat__judge *j)
+{
+    j->no_memory = true;
+    groat__judge_convict(j, "ran out of host memory");
+}

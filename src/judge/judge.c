@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * judge.c executes a kernel that was compiled for a cpu target and holds it
+ * against the memory model of the arch it stands for.  It owns the launch: what
+ * a cluster of blocks needs, and one cluster after the other.  Threads are
+ * fiber.c's, who runs when judge/schedule.c's, what comes before what
+ * order.c's, memory judge/memory.c's, what an AMD wave does as one
+ * wave.c's, NVIDIA's mbarriers, copy engine and wgmma judge/mbarrier.c's,
+ * tma.c's and judge/wgmma.c's, the report of accesses judge/trace.c's;
+ * compiling and loading are cxx.c's and cpu.c's.
+ */
+#include "judge/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const struct groat_cpu_ops hooks = {
+    groat__judge_shared_load,
+    groat__judge_shared_store,
+    groat__judge_global_load,
+    groat__judge_global_store,
+    groat__judge_async_copy,
+    groat__judge_async_commit,
+    groat__judge_async_wait,
+    groat__judge_shared_fence,
+    groat__judge_block_barrier,
+    groat__judge_wave_uniform,
+    groat__judge_buffer_load,
+    groat__judge_transpose_load,
+    groat__judge_mfma,
+    groat__judge_elect,
+    groat__judge_warp_barrier,
+    groat__judge_cluster_barrier,
+    groat__judge_mbarrier_init,
+    groat__judge_mbarrier_init_fence,
+    groat__judge_mbarrier_arrive,
+    groat__judge_mbarrier_expect,
+    groat__judge_mbarrier_wait,
+    groat__judge_async_proxy_fence,
+    groat__judge_tma_load,
+    groat__judge_tma_prefetch,
+    groat__judge_bulk_load,
+    groat__judge_wgmma_fence,
+    groat__judge_wgmma_commit,
+    groat__judge_wgmma_wait,
+    groat__judge_wgmma,
+    groat__judge_out_of_bounds,
+};
+
+/* ---- a cluster --------------------------------------------------------- */
+
+static void start_block(groat__judge *j, size_t rank, const unsigned corner[3])
+{
+    groat__judge_block *block = &j->blocks[rank];
+    const unsigned *c = j->trial->cluster;
+    unsigned at = (unsigned)rank;
+
+    for (int i = 0; i < 3; i++) {
+        block->at[i] = corner[i] + at % c[i];
+        at /= c[i];
+    }
+    block->epoch = 1;
+    block->ended = 0;
+    for (size_t i = 0; i < j->trial->shared_bytes; i++)
+        block->shared[i] = (uint8_t)groat__judge_random(j);
+    memset(block->shadows, 0, j->trial->shared_bytes * sizeof(*block->shadows));
+}
+
+static void run_cluster(groat__judge *j, const unsigned corner[3],
+                        uint32_t *order)
+{
+    j->clocks_on = false;
+    j->copies.count = 0;
+    j->landed.count = 0;
+    groat__judge_forget_readers(j);
+    groat__judge_drop_barriers(j);
+    for (size_t b = 0; b < j->block_count; b++)
+        start_block(j, b, corner);
+    for (size_t t = 0; t < j->fiber_count; t++)
+        groat__judge_start(j, t);
+    for (size_t w = 0; w < j->wave_count; w++) {
+        j->waves[w].count = 0;
+        j->traces[w].told = 0;
+        j->wgmma[w] = (groat__wgmma_wave){.group = 1};
+    }
+    memset(j->meetings, 0, 2 * j->wave_count * sizeof(*j->meetings));
+    groat__judge_run_cluster(j, order);
+}
+
+static void run_grid(groat__judge *j, uint32_t *order)
+{
+    const unsigned *g = j->trial->grid;
+    const unsigned *c = j->trial->cluster;
+    uint64_t at[3]; /* wider than a grid, whose end is not passed */
+
+    for (at[2] = 0; at[2] < g[2] && !j->failed; at[2] += c[2])
+        for (at[1] = 0; at[1] < g[1] && !j->failed; at[1] += c[1])
+            for (at[0] = 0; at[0] < g[0] && !j->failed; at[0] += c[0]) {
+                const unsigned corner[3] = {(unsigned)at[0], (unsigned)at[1],
+                                            (unsigned)at[2]};
+
+                run_cluster(j, corner, order);
+            }
+}
+
+/* ---- a launch ---------------------------------------------------------- */
+
+static size_t volume(const unsigned of[3])
+{
+    return (size_t)of[0] * of[1] * of[2];
+}
+
+static bool make_blocks(groat__judge *j)
+{
+    size_t bytes = j->trial->shared_bytes;
+
+    j->blocks = calloc(j->block_count, sizeof(*j->blocks));
+    for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
+        /* Exactly as large as the block's: ASan then sees stray pointers. */
+        j->blocks[b].shared = malloc(bytes + (bytes == 0));
+        j->blocks[b].shadows = calloc(bytes + 1, sizeof(*j->blocks[b].shadows));
+        if (!j->blocks[b].shared || !j->blocks[b].shadows)
+            return false;
+    }
+    return j->blocks != NULL;
+}
+
+static bool set_up(groat__judge *j, uint32_t **order)
+{
+    const groat__trial *t = j->trial;
+    size_t lanes = (size_t)t->arch->wave_lanes;
+
+    j->random = t->seed;
+    j->threads = volume(t->block);
+    j->block_count = volume(t->cluster);
+    j->fiber_count = j->threads * j->block_count;
+    j->block_waves = (j->threads + lanes - 1) / lanes;
+    j->wave_count = j->block_waves * j->block_count;
+    if (!groat__judge_make_fibers(j) || !make_blocks(j))
+        return false;
+    j->waves = calloc(j->wave_count, sizeof(*j->waves));
+    j->traces = calloc(j->wave_count, sizeof(*j->traces));
+    j->wgmma = calloc(j->wave_count, sizeof(*j->wgmma));
+    j->meetings = calloc(2 * j->wave_count, sizeof(*j->meetings));
+    *order = calloc(j->wave_count, sizeof(**order));
+    return j->waves && j->traces && j->wgmma && j->meetings && *order;
+}
+
+static void tear_down(groat__judge *j)
+{
+    groat__judge_drop_fibers(j);
+    groat__judge_drop_barriers(j);
+    for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
+        free(j->blocks[b].shared);
+        free(j->blocks[b].shadows);
+    }
+    for (size_t i = 0; j->waves != NULL && i < j->wave_count; i++)
+        free(j->waves[i].values);
+    for (size_t i = 0; j->traces != NULL && i < j->wave_count; i++)
+        free(j->traces[i].items);
+    free(j->blocks);
+    free(j->waves);
+    free(j->traces);
+    free(j->wgmma);
+    free(j->meetings);
+    free(j->barriers);
+    free(j->copies.items);
+    free(j->landed.items);
+    free(j->readers.items);
+    free(j->readers.buckets);
+    free(j->clocks);
+    free(j->meet);
+    free(j->operands);
+    free(j);
+}
+
+static groat_status check_clusters(const groat__trial *t, groat_error *error)
+{
+    for (int i = 0; i < 3; i++)
+        if (t->cluster[i] == 0 || t->grid[i] % t->cluster[i] != 0)
+            return groat__fail(error, GROAT_INVALID,
+                               "%s: a grid of %u,%u,%u blocks is not made of "
+                               "clusters of %u,%u,%u",
+                               t->kernel, t->grid[0], t->grid[1], t->grid[2],
+                               t->cluster[0], t->cluster[1], t->cluster[2]);
+    if (volume(t->cluster) > (size_t)t->arch->max_cluster)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s: clusters of %u,%u,%u blocks; %s allows %d",
+                           t->kernel, t->cluster[0], t->cluster[1],
+                           t->cluster[2], t->arch->name, t->arch->max_cluster);
+    return GROAT_OK;
+}
+
+groat_status groat__judge_run(const groat__trial *trial, groat_error *error)
+{
+    groat_status status = check_clusters(trial, error);
+    uint32_t *order = NULL;
+    groat__judge *j;
+
+    if (status != GROAT_OK)
+        return status;
+    j = calloc(1, sizeof(*j));
+    if (j == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for the judge");
+    j->trial = trial;
+    j->env.version = GROAT_CPU_HOOKS_VERSION;
+    j->env.ops = &hooks;
+    memcpy(j->env.grid, trial->grid, sizeof(j->env.grid));
+    if (trial->bind(&j->env) != GROAT_CPU_HOOKS_VERSION)
+        status =
+            groat__fail(error, GROAT_LAUNCH_FAILED,
+                        "%s was compiled for another judge", trial->kernel);
+    else if (!set_up(j, &order))
+        status = groat__fail(error, GROAT_NO_MEMORY,
+                             "no memory for %u x %u x %u fibers of each of "
+                             "%zu blocks",
+                             trial->block[0], trial->block[1], trial->block[2],
+                             volume(trial->cluster));
+    else
+        run_grid(j, order);
+    (void)trial->bind(NULL);
+    if (j->failed)
+        status =
+            groat__fail(error, j->no_memory ? GROAT_NO_MEMORY : GROAT_JUDGED,
+                        "%s", j->finding);
+    free(order);
+    tear_down(j);
+    return status;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mbarrier.c models NVIDIA's mbarriers: phases, arrivals, bytes that are
+ * expected and bytes that arrive.  A phase completes when no arrival is lacking
+ * and expected and arrived bytes are even; then the copies that were issued in
+ * it land, and threads that wait for it go on.
+ *
+ * Invariant: the 8 bytes of an mbarrier are BARRIER in their block's shadows,
+ * with its number in `readers`; it lives until its block ends.
+ *
+ * Rules: PTX ISA, mbarrier (counts, tx-count range, phases) and
+ * fence.mbarrier_init.
+ */
+#include "judge/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BYTES = 8,
+    COUNT_MAX = (1 << 20) - 1, /* arrivals, and bytes */
+};
+
+#define NEVER UINT32_MAX
+
+static void need_engine(groat__judge *j, const char *verb)
+{
+    if (!j->trial->arch->tma)
+        groat__judge_convict(j, "%s an mbarrier; %s has none", verb,
+                             j->trial->arch->name);
+    groat__judge_clocks_on(j);
+}
+
+/* ---- making one -------------------------------------------------------- */
+
+static void check_place(groat__judge *j, uint32_t bar, const char *verb)
+{
+    groat__judge_check_inside(j, bar, BYTES, verb);
+    if (bar % BYTES != 0)
+        groat__judge_convict(
+            j, "%s an mbarrier at byte %u of shared memory, no multiple of %d",
+            verb, bar, BYTES);
+}
+
+static groat__mbarrier *new_barrier(groat__judge *j)
+{
+    groat__mbarrier *bar;
+
+    if (j->barrier_count == j->barrier_cap) {
+        size_t cap = j->barrier_cap == 0 ? 32 : 2 * j->barrier_cap;
+        groat__mbarrier *more = realloc(j->barriers, cap * sizeof(*more));
+
+        if (more == NULL)
+            groat__judge_starve(j);
+        j->barriers = more;
+        j->barrier_cap = cap;
+    }
+    groat__judge_clocks_widen(j);
+    bar = &j->barriers[j->barrier_count];
+    memset(bar, 0, sizeof(*bar));
+    bar->gathering = calloc(j->clock_width, sizeof(*bar->gathering));
+    bar->done = calloc(j->clock_width, sizeof(*bar->done));
+    bar->last_waits = calloc(j->fiber_count, sizeof(*bar->last_waits));
+    bar->last_arrivals = calloc(j->fiber_count, sizeof(*bar->last_arrivals));
+    j->barrier_count++;
+    if (!bar->gathering || !bar->done || !bar->last_waits ||
+        !bar->last_arrivals)
+        groat__judge_starve(j);
+    return bar;
+}
+
+void groat__judge_drop_barriers(groat__judge *j)
+{
+    for (size_t b = 0; b < j->barrier_count; b++) {
+        free(j->barriers[b].gathering);
+        free(j->barriers[b].done);
+        free(j->barriers[b].last_waits);
+        free(j->barriers[b].last_arrivals);
+    }
+    j->barrier_count = 0;
+}
+
+void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
+                                unsigned count)
+{
+    groat__judge *j = groat__judge_of(env);
+    groat__mbarrier *made;
+
+    need_engine(j, "makes");
+    check_place(j, bar, "makes");
+    if (count == 0 || count > COUNT_MAX)
+        groat__judge_convict(
+            j,
+            "makes an mbarrier of %u arrivals at byte %u; 1 to %d are "
+            "possible",
+            count, bar, COUNT_MAX);
+    for (uint32_t i = 0; i < BYTES; i++) {
+        const groat__shadow *s = &j->block->shadows[bar + i];
+
+        if (s->state == GROAT__BARRIER)
+            groat__judge_convict(
+                j,
+                "makes an mbarrier at byte %u, where thread %zu made one: "
+                "it lives",
+                bar, groat__judge_thread_of(j, j->barriers[s->readers].maker));
+        groat__judge_check_write(j, j->block, bar + i, "makes an mbarrier of");
+    }
+    made = new_barrier(j);
+    made->address = bar;
+    made->rank = (uint32_t)groat__judge_rank_of(j, j->current);
+    made->count = made->pending = count;
+    made->maker = (uint32_t)j->current;
+    made->made = groat__judge_now(j, j->current);
+    made->fenced = NEVER;
+    for (uint32_t i = 0; i < BYTES; i++)
+        j->block->shadows[bar + i] =
+            (groat__shadow){made->maker, made->made,
+                            (uint32_t)(j->barrier_count - 1), GROAT__BARRIER};
+}
+
+void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    need_engine(j, "fences");
+    for (size_t b = 0; b < j->barrier_count; b++)
+        if (j->barriers[b].maker == j->current &&
+            j->barriers[b].fenced == NEVER)
+            j->barriers[b].fenced = groat__judge_now(j, j->current);
+}
+
+/* Everything known here was fenced, others' stores too: the fence may stand
+ * anywhere between a store and the asynchronous access. */
+void groat__judge_async_proxy_fence(struct groat_cpu_env *env)
+{
+    groat__judge *j = groat__judge_of(env);
+    uint32_t *clock;
+
+    need_engine(j, "fences");
+    clock = groat__judge_clock(j, j->current);
+    for (size_t t = 0; t < j->fiber_count; t++) {
+        uint32_t *fenced = &clock[groat__judge_agent_fenced(j, (uint32_t)t)];
+
+        *fenced = *fenced > clock[t] ? *fenced : clock[t];
+    }
+    groat__judge_tick(j, j->current);
+}
+
+/* ---- finding one ------------------------------------------------------- */
+
+/* One's own is there at once, but the engine and other blocks need the fence
+ * of whoever made it, and others need to know that it was made. */
+static bool is_visible(groat__judge *j, const groat__mbarrier *bar, bool far)
+{
+    uint32_t since = far ? bar->fenced : bar->made;
+
+    return since != NEVER && (bar->maker == j->current ||
+                              groat__judge_knows(j, bar->maker, since));
+}
+
+groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
+                                          size_t rank, bool engine,
+                                          const char *verb)
+{
+    size_t own = groat__judge_rank_of(j, j->current);
+    const groat__shadow *s;
+    groat__mbarrier *found;
+
+    need_engine(j, verb);
+    if (rank >= j->block_count)
+        groat__judge_convict(
+            j, "%s an mbarrier of block %zu of its cluster of %zu", verb, rank,
+            j->block_count);
+    check_place(j, bar, verb);
+    s = &j->blocks[rank].shadows[bar];
+    if (s->state != GROAT__BARRIER || j->barriers[s->readers].address != bar)
+        groat__judge_convict(
+            j,
+            "%s an mbarrier at byte %u of shared memory%s, where none was "
+            "made: mbarrier_init is missing, or comes later",
+            verb, bar, rank == own ? "" : " of another block");
+    if (j->blocks[rank].ended == j->threads)
+        groat__judge_convict(
+            j,
+            "%s the mbarrier at byte %u of block %zu of its cluster, which "
+            "has ended: cluster_barrier is missing",
+            verb, bar, rank);
+    found = &j->barriers[s->readers];
+    if (!is_visible(j, found, engine || rank != own))
+        groat__judge_convict(
+            j,
+            "%s the mbarrier at byte %u, which thread %zu made and did not "
+            "make visible%s: mbarrier_init_fence or a barrier is missing",
+            verb, bar, groat__judge_thread_of(j, found->maker),
+            engine ? " to the engine" : "");
+    return found;
+}
+
+/* ---- phases ------------------------------------------------------------ */
+
+/* A phase may not leave copies behind that were issued in it. */
+static bool is_left_behind(groat__judge *j, uint32_t number, size_t who)
+{
+    const groat__mbarrier *bar = &j->barriers[number];
+
+    for (size_t i = 0; i < j->copies.count; i++) {
+        const groat__engine_copy *copy = &j->copies.items[i];
+
+        if (copy->barrier != number || copy->counted)
+            continue;
+        groat__judge_blame(
+            j, who,
+            "completes phase %u of the mbarrier at byte %u while a copy of "
+            "thread %zu into byte %u is in flight on it: copies of %llu bytes "
+            "were issued, %llu expected",
+            bar->phase, bar->address, groat__judge_thread_of(j, copy->issuer),
+            copy->to, (unsigned long long)bar->issued,
+            (unsigned long long)bar->expected);
+        return true;
+    }
+    return false;
+}
+
+/* Completes the phase if nothing is lacking; false with a finding about `who`.
+ */
+static bool complete(groat__judge *j, uint32_t number, size_t who)
+{
+    groat__mbarrier *bar = &j->barriers[number];
+
+    if (bar->pending != 0 || bar->tx != 0)
+        return true;
+    if (is_left_behind(j, number, who))
+        return false;
+    groat__judge_engine_land(j, number);
+    bar->phase++;
+    bar->gathering[groat__judge_agent_barrier(j, number)] = bar->phase;
+    groat__judge_clock_join(j, bar->done, bar->gathering);
+    bar->pending = bar->count;
+    bar->expected = bar->arrived = bar->issued = 0;
+    for (size_t t = 0; t < j->fiber_count; t++) {
+        groat__fiber *f = &j->fibers[t];
+
+        if (f->state == GROAT__WAITING && f->awaited == number &&
+            bar->phase % 2 != f->parity)
+            f->state = GROAT__READY;
+    }
+    return true;
+}
+
+static void arrive(groat__judge *j, groat__mbarrier *bar)
+{
+    uint32_t number = (uint32_t)(bar - j->barriers);
+
+    if (bar->pending == 0)
+        groat__judge_convict(
+            j,
+            "arrives on the mbarrier at byte %u, of which phase %u has had "
+            "all of its %u arrivals",
+            bar->address, bar->phase, bar->count);
+    groat__judge_clock_join(j, bar->gathering,
+                            groat__judge_clock(j, j->current));
+    bar->last_arrivals[j->current] = groat__judge_now(j, j->current);
+    groat__judge_tick(j, j->current);
+    bar->pending--;
+    if (!complete(j, number, j->current))
+        groat__judge_leave(j);
+}
+
+void groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
+                                  unsigned rank)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    arrive(j, groat__judge_mbarrier_at(j, bar, rank, false, "arrives on"));
+}
+
+void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
+                                  unsigned bytes)
+{
+    groat__judge *j = groat__judge_of(env);
+    groat__mbarrier *at = groat__judge_mbarrier_at(j, bar, env->cluster_rank,
+                                                   false, "expects bytes on");
+
+    at->tx += bytes;
+    at->expected += bytes;
+    if (at->tx > COUNT_MAX)
+        groat__judge_convict(
+            j,
+            "expects %u bytes on the mbarrier at byte %u: with those of "
+            "before %lld, and a phase counts to %d",
+            bytes, bar, (long long)at->tx, COUNT_MAX);
+    arrive(j, at);
+}
+
+void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
+                                unsigned parity)
+{
+    groat__judge *j = groat__judge_of(env);
+    groat__mbarrier *at =
+        groat__judge_mbarrier_at(j, bar, env->cluster_rank, false, "waits for");
+    uint32_t number = (uint32_t)(at - j->barriers);
+
+    if (parity > 1)
+        groat__judge_convict(
+            j,
+            "waits for parity %u of the mbarrier at byte %u; 0 and 1 are "
+            "possible",
+            parity, bar);
+    while (j->barriers[number].phase % 2 == parity) {
+        groat__judge_fiber(j)->awaited = number;
+        groat__judge_fiber(j)->parity = parity;
+        groat__judge_stop(j, GROAT__WAITING);
+    }
+    at = &j->barriers[number];
+    at->last_waits[j->current] = at->phase;
+    groat__judge_clock_join(j, groat__judge_clock(j, j->current), at->done);
+}
+
+void groat__judge_mbarrier_count(groat__judge *j, groat__engine_copy *copy)
+{
+    uint32_t number = copy->barrier;
+    groat__mbarrier *bar = &j->barriers[number];
+    size_t issuer = copy->issuer;
+
+    copy->counted = true;
+    /* Not below what the engine counts: shared memory has fewer bytes. */
+    bar->tx -= copy->bytes;
+    bar->arrived += copy->bytes;
+    (void)complete(j, number, issuer);
+}
+
+/* Nobody may arrive in a block that has ended: what other blocks did here one
+ * of its threads must know of. */
+void groat__judge_mbarrier_check_end(groat__judge *j)
+{
+    size_t rank = groat__judge_rank_of(j, j->current);
+    size_t first = rank * j->threads;
+
+    if (j->block->ended + 1 < j->threads || !j->clocks_on)
+        return;
+    memcpy(j->meet, groat__judge_clock(j, first),
+           j->clock_width * sizeof(*j->meet));
+    for (size_t t = first + 1; t < first + j->threads; t++)
+        groat__judge_clock_join(j, j->meet, groat__judge_clock(j, t));
+    for (size_t b = 0; b < j->barrier_count; b++) {
+        const groat__mbarrier *bar = &j->barriers[b];
+
+        for (size_t t = 0; bar->rank == rank && t < j->fiber_count; t++)
+            if (bar->last_arrivals[t] > j->meet[t])
+                groat__judge_convict(
+                    j,
+                    "is the last thread of its block to end, and does not know "
+                    "of the arrival of thread %zu of block %zu of its cluster "
+                    "on the mbarrier at byte %u: cluster_barrier is missing",
+                    groat__judge_thread_of(j, t), groat__judge_rank_of(j, t),
+                    bar->address);
+    }
+}

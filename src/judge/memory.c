@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * memory.c models shared and device memory: every byte of shared memory
+ * has a shadow that says who wrote and read it, and a copy in flight lands when
+ * a wait of the thread that issued it forces it to, never earlier.  Who runs
+ * when is judge/schedule.c's, what comes before what judge/order.c's, the
+ * copies of NVIDIA's engine are judge/tma.c's.
+ *
+ * Invariant: a byte of shared memory changes only in land(), in shared_store()
+ * and where the engine lands, and each looks at the byte's shadow first.
+ *
+ * Lanes of an AMD wave meet at every wait and fence, so what one wrote before
+ * it the others see after it: the wave is one agent.
+ */
+#include "judge/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { VMCNT_MAX = 63 };
+
+/* ---- shared memory ----------------------------------------------------- */
+
+void groat__judge_check_inside(groat__judge *j, uint32_t address,
+                               uint64_t bytes, const char *verb)
+{
+    if (address > j->trial->shared_bytes ||
+        bytes > j->trial->shared_bytes - address)
+        groat__judge_convict(
+            j,
+            "%s %llu bytes at byte %u of shared memory; the block has %u "
+            "bytes",
+            verb, (unsigned long long)bytes, address, j->trial->shared_bytes);
+}
+
+static void check_shared(groat__judge *j, uint32_t address, uint32_t bytes,
+                         const char *verb)
+{
+    groat__judge_check_inside(j, address, bytes, verb);
+    if (bytes != 0 && address % bytes != 0)
+        groat__judge_convict(
+            j, "%s %u bytes at byte %u of shared memory, misaligned", verb,
+            bytes, address);
+}
+
+/* Where the engine writes, in words, and the phase that it writes in. */
+static void convict_of_copy(groat__judge *j, const groat__judge_block *block,
+                            uint32_t at, const char *verb)
+{
+    const groat__shadow *s = &block->shadows[at];
+    const groat__mbarrier *bar =
+        &j->barriers[s->writer - groat__judge_agent_barrier(j, 0)];
+    char copy[GROAT__JUDGE_SAID];
+
+    groat__judge_name_copy(j, block, at, copy);
+    if (s->state == GROAT__IN_FLIGHT)
+        groat__judge_convict(j,
+                             "%s byte %u of shared memory while %s into it is "
+                             "in flight: phase %u (parity %u) of the mbarrier "
+                             "at byte %u has not completed",
+                             verb, at, copy, s->write_clock - 1,
+                             (s->write_clock - 1) % 2, bar->address);
+    groat__judge_convict(j,
+                         "%s byte %u of shared memory, which %s filled: this "
+                         "thread did not wait for phase %u (parity %u) of the "
+                         "mbarrier at byte %u",
+                         verb, at, copy, s->write_clock - 1,
+                         (s->write_clock - 1) % 2, bar->address);
+}
+
+/* A byte that is not there to be read or written: in flight or an mbarrier's.
+ */
+static void check_state(groat__judge *j, const groat__judge_block *block,
+                        uint32_t at, const char *verb)
+{
+    const groat__shadow *s = &block->shadows[at];
+
+    if (s->state == GROAT__BARRIER)
+        groat__judge_convict(
+            j,
+            "%s byte %u of shared memory, which is part of the mbarrier at "
+            "byte %u",
+            verb, at, j->barriers[s->readers].address);
+    if (s->state != GROAT__IN_FLIGHT)
+        return;
+    if (groat__judge_is_barrier(j, s->writer))
+        convict_of_copy(j, block, at, verb);
+}
+
+static void check_read(groat__judge *j, uint32_t at)
+{
+    const groat__shadow *s = &j->block->shadows[at];
+
+    check_state(j, j->block, at, "reads");
+    if (s->state == GROAT__IN_FLIGHT)
+        groat__judge_convict(
+            j,
+            "reads byte %u of shared memory while a copy of thread %zu into "
+            "it is in flight: a wait is missing or counts too much",
+            at, groat__judge_thread_of(j, s->writer));
+    if (s->state == GROAT__UNWRITTEN)
+        groat__judge_convict(
+            j, "reads byte %u of shared memory, which nobody wrote", at);
+    if (groat__judge_knows(j, s->writer, s->write_clock))
+        return;
+    if (groat__judge_is_barrier(j, s->writer))
+        convict_of_copy(j, j->block, at, "reads");
+    groat__judge_convict(
+        j,
+        "reads byte %u of shared memory, which thread %zu wrote%s: a barrier "
+        "is missing",
+        at, groat__judge_thread_of(j, s->writer),
+        j->clocks_on ? " and nothing made visible here"
+                     : " since the last barrier");
+}
+
+static void check_readers(groat__judge *j, const groat__judge_block *block,
+                          uint32_t at, const char *verb)
+{
+    uint32_t list = block->shadows[at].readers;
+
+    for (; list != 0; list = j->readers.items[list].before) {
+        const groat__reader *r = &j->readers.items[list];
+
+        if (groat__judge_knows(j, r->agent, r->clock))
+            continue;
+        if (!groat__judge_is_thread(j, r->agent))
+            groat__judge_convict(
+                j,
+                "%s byte %u of shared memory, which a wgmma of wave %zu still "
+                "reads: its wgmma_wait, or a release behind it, is missing",
+                verb, at,
+                (r->agent - groat__judge_agent_wgmma(j, 0)) % j->block_waves);
+        if (j->clocks_on)
+            groat__judge_convict(
+                j,
+                "%s byte %u of shared memory, which thread %zu read and has "
+                "not released: an arrival or a wait is missing, or the arrival "
+                "came before the read",
+                verb, at, groat__judge_thread_of(j, r->agent));
+        groat__judge_convict(
+            j,
+            "%s byte %u of shared memory, which another wave or thread read "
+            "since the last barrier: a barrier is missing",
+            verb, at);
+    }
+}
+
+void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
+                              uint32_t at, const char *verb)
+{
+    const groat__shadow *s = &block->shadows[at];
+
+    check_state(j, block, at, verb);
+    if (s->state == GROAT__IN_FLIGHT)
+        groat__judge_convict(
+            j,
+            "%s byte %u of shared memory while a copy of thread %zu into it "
+            "is in flight",
+            verb, at, groat__judge_thread_of(j, s->writer));
+    if (s->state == GROAT__WRITTEN &&
+        !groat__judge_knows(j, s->writer, s->write_clock)) {
+        if (groat__judge_is_barrier(j, s->writer))
+            convict_of_copy(j, block, at, verb);
+        groat__judge_convict(j,
+                             "%s byte %u of shared memory, which thread %zu "
+                             "wrote%s",
+                             verb, at, groat__judge_thread_of(j, s->writer),
+                             j->clocks_on ? " and nothing made visible here"
+                                          : " since the last barrier");
+    }
+    check_readers(j, block, at, verb);
+}
+
+static void mark(groat__judge *j, uint32_t at, groat__byte_state state)
+{
+    j->block->shadows[at] =
+        (groat__shadow){(uint32_t)j->current, groat__judge_now(j, j->current),
+                        0, (uint8_t)state};
+}
+
+void groat__judge_read(groat__judge *j, uint32_t address, void *to,
+                       uint32_t bytes, groat_access access)
+{
+    uint32_t agent = groat__judge_agent(j, j->current);
+    uint32_t now = groat__judge_now(j, j->current);
+
+    check_shared(j, address, bytes, "reads");
+    for (uint32_t i = 0; i < bytes; i++) {
+        groat__shadow *s = &j->block->shadows[address + i];
+
+        check_read(j, address + i);
+        s->readers = groat__judge_add_reader(j, s->readers, agent, now);
+    }
+    memcpy(to, j->block->shared + address, bytes);
+    groat__judge_note(j, access, address, bytes, 0, false);
+}
+
+void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
+                                unsigned line, long long index)
+{
+    groat__judge_convict(groat__judge_of(env),
+                         "uses element %lld of an array that has none such, "
+                         "in %s line %u",
+                         index, file, line);
+}
+
+void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
+                              void *to, unsigned bytes)
+{
+    groat__judge_read(groat__judge_of(env), address, to, bytes,
+                      GROAT_ACCESS_READ);
+}
+
+void groat__judge_shared_store(struct groat_cpu_env *env, unsigned address,
+                               const void *from, unsigned bytes)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    check_shared(j, address, bytes, "writes");
+    for (uint32_t i = 0; i < bytes; i++) {
+        groat__judge_check_write(j, j->block, address + i, "writes");
+        mark(j, address + i, GROAT__WRITTEN);
+    }
+    memcpy(j->block->shared + address, from, bytes);
+    groat__judge_note(j, GROAT_ACCESS_WRITE, address, bytes, 0, false);
+    groat__judge_fiber(j)->unfenced = true;
+}
+
+/* ---- device memory ----------------------------------------------------- */
+
+/* Bytes between the address and the buffer; 0 inside and right behind it. */
+static uint64_t distance(const groat__judge_range *r, uint64_t address)
+{
+    if (address < r->address)
+        return r->address - address;
+    return address - r->address > r->bytes ? address - r->address - r->bytes
+                                           : 0;
+}
+
+void groat__judge_check_device(groat__judge *j, uint64_t address,
+                               uint64_t bytes, const char *verb)
+{
+    const groat__judge_range *near = NULL;
+    bool before;
+
+    for (size_t i = 0; i < j->trial->range_count; i++) {
+        const groat__judge_range *r = &j->trial->ranges[i];
+
+        if (address >= r->address && address - r->address <= r->bytes &&
+            bytes <= r->bytes - (address - r->address))
+            return;
+        if (near == NULL || distance(r, address) < distance(near, address))
+            near = r;
+    }
+    if (near == NULL)
+        groat__judge_convict(
+            j, "%s %llu bytes at device address 0x%llx; there is no buffer",
+            verb, (unsigned long long)bytes, (unsigned long long)address);
+    before = address < near->address;
+    groat__judge_convict(
+        j,
+        "%s %llu bytes at device address 0x%llx: %s%llu of a buffer of %zu "
+        "bytes",
+        verb, (unsigned long long)bytes, (unsigned long long)address,
+        before ? "byte -" : "byte ",
+        (unsigned long long)(before ? near->address - address
+                                    : address - near->address),
+        near->bytes);
+}
+
+static void check_alignment(groat__judge *j, uint64_t address, uint32_t bytes,
+                            const char *verb)
+{
+    uint32_t unit = groat__judge_is_amd(j) ? 4 : bytes;
+
+    if (address % unit != 0)
+        groat__judge_convict(
+            j, "%s %u bytes at device address 0x%llx, no multiple of %u", verb,
+            bytes, (unsigned long long)address, unit);
+}
+
+static groat__flown *new_flight(groat__judge *j)
+{
+    groat__fiber *f = groat__judge_fiber(j);
+
+    if (f->flight_count == f->flight_cap) {
+        size_t cap = f->flight_cap == 0 ? 32 : 2 * f->flight_cap;
+        groat__flown *more = realloc(f->flights, cap * sizeof(*more));
+
+        if (more == NULL)
+            groat__judge_starve(j);
+        f->flights = more;
+        f->flight_cap = cap;
+    }
+    return &f->flights[f->flight_count++];
+}
+
+/* Loads and stores of device memory share the counter of the copies on AMD.
+ * The compiler waits for a loaded value where it is used; where that is nobody
+ * can say here, so the load counts until a wait of the kernel's own. */
+static void count_one(groat__judge *j)
+{
+    if (groat__judge_is_amd(j))
+        *new_flight(j) = (groat__flown){0};
+}
+
+void groat__judge_global_load(struct groat_cpu_env *env,
+                              unsigned long long address, void *to,
+                              unsigned bytes)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    groat__judge_check_device(j, address, bytes, "reads");
+    check_alignment(j, address, bytes, "reads");
+    memcpy(to, (const void *)(uintptr_t)address, bytes);
+    count_one(j);
+}
+
+void groat__judge_global_store(struct groat_cpu_env *env,
+                               unsigned long long address, const void *from,
+                               unsigned bytes)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    groat__judge_check_device(j, address, bytes, "writes");
+    check_alignment(j, address, bytes, "writes");
+    memcpy((void *)(uintptr_t)address, from, bytes);
+    count_one(j);
+}
+
+/* ---- asynchronous copies ----------------------------------------------- */
+
+static void check_copy(groat__judge *j, uint32_t shared, uint32_t lane,
+                       uint32_t bytes)
+{
+    const groat__arch *arch = j->trial->arch;
+
+    if (bytes != 4 && bytes != 16)
+        groat__judge_convict(
+            j, "copies %u bytes per lane; 4 or 16 are possible", bytes);
+    if (groat__judge_is_amd(j) && bytes > (uint32_t)arch->lds_dma_bytes)
+        groat__judge_convict(j,
+                             "copies %u bytes per lane; %s copies %d at most",
+                             bytes, arch->name, arch->lds_dma_bytes);
+    if (!groat__judge_is_amd(j) && !arch->cp_async)
+        groat__judge_convict(j, "copies asynchronously; %s cannot", arch->name);
+    if (lane != groat__judge_thread_of(j, j->current) % 64)
+        groat__judge_convict(j, "calls itself lane %u of its wave of 64", lane);
+    check_shared(j, shared, bytes, "copies");
+}
+
+/* One lane's part of a view of device memory. */
+typedef struct view {
+    uint64_t source;
+    uint32_t inside; /* bytes before num_records, whole dwords */
+} view;
+
+static view look(groat__judge *j, uint64_t base, uint32_t num_records,
+                 uint32_t voffset, uint32_t soffset, uint32_t bytes,
+                 const char *verb)
+{
+    uint64_t offset = (uint64_t)voffset + soffset;
+    uint64_t left = offset < num_records ? num_records - offset : 0;
+    uint32_t inside = (uint32_t)(left < bytes ? left : bytes) & ~3u;
+
+    if (groat__judge_is_amd(j)) {
+        groat__judge_uniform(j, soffset, "soffset");
+        groat__judge_uniform(j, base, "a buffer at");
+        groat__judge_uniform(j, num_records, "num_records");
+    }
+    /* The machines add 32-bit offsets, each in its own way. */
+    if (offset > UINT32_MAX)
+        groat__judge_convict(j, "%s from voffset %u + soffset %u, past 32 bits",
+                             verb, voffset, soffset);
+    check_alignment(j, inside != 0 ? base + offset : 0, bytes, verb);
+    if (inside != 0)
+        groat__judge_check_device(j, base + offset, inside, verb);
+    return (view){base + offset, inside};
+}
+
+void groat__judge_buffer_load(struct groat_cpu_env *env,
+                              unsigned long long base, unsigned num_records,
+                              unsigned voffset, unsigned soffset, void *to,
+                              unsigned bytes)
+{
+    groat__judge *j = groat__judge_of(env);
+    view v = look(j, base, num_records, voffset, soffset, bytes, "reads");
+
+    memset(to, 0, bytes);
+    if (v.inside != 0)
+        memcpy(to, (const void *)(uintptr_t)v.source, v.inside);
+    count_one(j);
+}
+
+void groat__judge_async_copy(struct groat_cpu_env *env, unsigned long long base,
+                             unsigned num_records, unsigned shared_chunk,
+                             unsigned lane, unsigned voffset, unsigned soffset,
+                             unsigned bytes)
+{
+    groat__judge *j = groat__judge_of(env);
+    uint32_t shared = shared_chunk + lane * bytes;
+    view v;
+
+    if (groat__judge_is_amd(j))
+        groat__judge_uniform(j, shared_chunk, "M0");
+    check_copy(j, shared, lane, bytes);
+    v = look(j, base, num_records, voffset, soffset, bytes, "copies");
+    for (uint32_t i = 0; i < bytes; i++) {
+        groat__judge_check_write(j, j->block, shared + i, "copies into");
+        mark(j, shared + i, GROAT__IN_FLIGHT);
+    }
+    *new_flight(j) =
+        (groat__flown){v.source, shared, groat__judge_fiber(j)->group,
+                       (uint16_t)bytes, (uint16_t)v.inside};
+    groat__judge_note(j, GROAT_ACCESS_COPY, shared, bytes, v.source,
+                      v.inside != 0);
+}
+
+static void land(groat__judge *j, const groat__flown *copy)
+{
+    if (copy->bytes == 0)
+        return;
+    if (copy->inside != 0)
+        memcpy(j->block->shared + copy->shared,
+               (const void *)(uintptr_t)copy->source, copy->inside);
+    memset(j->block->shared + copy->shared + copy->inside, 0,
+           (size_t)(copy->bytes - copy->inside));
+    for (uint32_t i = 0; i < copy->bytes; i++)
+        mark(j, copy->shared + i, GROAT__WRITTEN);
+}
+
+void groat__judge_async_commit(struct groat_cpu_env *env)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    groat__judge_fiber(j)->group++;
+}
+
+void groat__judge_async_wait(struct groat_cpu_env *env, unsigned ops,
+                             unsigned groups)
+{
+    groat__judge *j = groat__judge_of(env);
+    groat__fiber *f = groat__judge_fiber(j);
+    size_t landed = 0;
+
+    if (groat__judge_is_amd(j) && ops > VMCNT_MAX)
+        groat__judge_convict(j, "waits for vmcnt(%u); the counter holds %d",
+                             ops, VMCNT_MAX);
+    while (landed < f->flight_count) {
+        bool stays = groat__judge_is_amd(j)
+                         ? f->flight_count - landed <= ops
+                         : f->flights[landed].group + groups >= f->group;
+
+        if (stays)
+            break;
+        land(j, &f->flights[landed++]);
+    }
+    f->flight_count -= landed;
+    if (landed > 0 && f->flight_count > 0)
+        memmove(f->flights, f->flights + landed,
+                f->flight_count * sizeof(*f->flights));
+    groat__judge_meet(j, GROAT__MEETING);
+}
+
+void groat__judge_check_end(groat__judge *j)
+{
+    const groat__fiber *f = groat__judge_fiber(j);
+
+    for (size_t i = 0; i < f->flight_count; i++)
+        if (f->flights[i].bytes != 0)
+            groat__judge_convict(
+                j, "ends with a copy into byte %u of shared memory in flight",
+                f->flights[i].shared);
+    groat__judge_wgmma_check_end(j);
+    groat__judge_engine_check_end(j);
+    groat__judge_mbarrier_check_end(j);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * order.c knows what comes before what.  It owns clocks and the lists of
+ * readers.
+ *
+ * Whoever reads and writes in an order of its own is an agent.  An AMD wave is
+ * one (its lanes run in lock step), a thread on NVIDIA is one; and once there
+ * are mbarriers so are wgmma of a wave, and the copy engine on behalf of each
+ * mbarrier.  An access is named by its agent and that agent's clock at the
+ * time.
+ *
+ * Where barriers of the block are all there is, the clock is the number of the
+ * barriers passed, and what lies before the last one is known to all.  From the
+ * first mbarrier (or fence, or warp barrier) on each thread has a vector clock:
+ * for each agent, up to when it knows what that one did.  Arrivals hand it to
+ * an mbarrier, waits take it from there, barriers share it among all.  A second
+ * entry for each thread says up to when its stores were fenced for the
+ * asynchronous proxy.
+ *
+ * Readers of a byte are a list that is never changed, only added to in front,
+ * and each list exists once: the bytes of a tile that the same threads read
+ * share theirs.
+ */
+#include "judge/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BARRIERS_FIRST = 32, BUCKETS_FIRST = 1024, LONG_LIST = 32 };
+
+/* ---- agents ------------------------------------------------------------ */
+
+uint32_t groat__judge_agent(const groat__judge *j, size_t fiber)
+{
+    size_t lanes = (size_t)j->trial->arch->wave_lanes;
+
+    return (uint32_t)(groat__judge_is_amd(j) ? fiber / lanes * lanes : fiber);
+}
+
+uint32_t groat__judge_agent_fenced(const groat__judge *j, uint32_t thread)
+{
+    return (uint32_t)j->fiber_count + thread;
+}
+
+uint32_t groat__judge_agent_wgmma(const groat__judge *j, size_t wave)
+{
+    return (uint32_t)(2 * j->fiber_count + wave);
+}
+
+uint32_t groat__judge_agent_barrier(const groat__judge *j, size_t barrier)
+{
+    return (uint32_t)(2 * j->fiber_count + j->wave_count + barrier);
+}
+
+bool groat__judge_is_thread(const groat__judge *j, uint32_t agent)
+{
+    return agent < j->fiber_count;
+}
+
+bool groat__judge_is_barrier(const groat__judge *j, uint32_t agent)
+{
+    return agent >= 2 * j->fiber_count + j->wave_count;
+}
+
+/* ---- clocks ------------------------------------------------------------ */
+
+uint32_t *groat__judge_clock(const groat__judge *j, size_t fiber)
+{
+    return j->clocks + fiber * j->clock_width;
+}
+
+uint32_t groat__judge_now(const groat__judge *j, size_t fiber)
+{
+    return j->clocks_on ? groat__judge_clock(j, fiber)[fiber]
+                        : j->blocks[groat__judge_rank_of(j, fiber)].epoch;
+}
+
+bool groat__judge_knows(const groat__judge *j, uint32_t agent, uint32_t clock)
+{
+    if (j->clocks_on)
+        return groat__judge_clock(j, j->current)[agent] >= clock;
+    return clock < j->block->epoch || agent == j->current ||
+           groat__judge_agent(j, agent) == groat__judge_agent(j, j->current);
+}
+
+/* The same clocks in rows of another width. */
+static uint32_t *widened(groat__judge *j, const uint32_t *old, size_t rows,
+                         size_t width)
+{
+    uint32_t *wide = calloc(rows * width, sizeof(*wide));
+
+    if (wide == NULL)
+        groat__judge_starve(j);
+    for (size_t row = 0; row < rows; row++)
+        memcpy(wide + row * width, old + row * j->clock_width,
+               j->clock_width * sizeof(*wide));
+    return wide;
+}
+
+void groat__judge_clocks_widen(groat__judge *j)
+{
+    size_t agents = 2 * j->fiber_count + j->wave_count;
+    size_t width = agents + 2 * (j->clock_width - agents);
+    uint32_t *wide;
+
+    if (agents + j->barrier_count < j->clock_width)
+        return;
+    for (size_t b = 0; b < j->barrier_count; b++) {
+        groat__mbarrier *bar = &j->barriers[b];
+
+        wide = widened(j, bar->gathering, 1, width);
+        free(bar->gathering);
+        bar->gathering = wide;
+        wide = widened(j, bar->done, 1, width);
+        free(bar->done);
+        bar->done = wide;
+    }
+    wide = widened(j, j->clocks, j->fiber_count, width);
+    free(j->clocks);
+    j->clocks = wide;
+    wide = widened(j, j->meet, 1, width);
+    free(j->meet);
+    j->meet = wide;
+    j->clock_width = width;
+}
+
+/* Each thread's present is its block's epoch, and what lay before the last
+ * barrier it knows of its block. */
+void groat__judge_clocks_on(groat__judge *j)
+{
+    size_t agents = 2 * j->fiber_count + j->wave_count;
+
+    if (j->clocks_on)
+        return;
+    if (j->clocks == NULL) {
+        j->clock_width = agents + BARRIERS_FIRST;
+        j->clocks = calloc(j->fiber_count * j->clock_width, sizeof(*j->clocks));
+        j->meet = calloc(j->clock_width, sizeof(*j->meet));
+    } else {
+        memset(j->clocks, 0,
+               j->fiber_count * j->clock_width * sizeof(*j->clocks));
+    }
+    if (j->clocks == NULL || j->meet == NULL)
+        groat__judge_starve(j);
+    for (size_t t = 0; t < j->fiber_count; t++) {
+        size_t rank = groat__judge_rank_of(j, t);
+        uint32_t epoch = j->blocks[rank].epoch;
+        uint32_t *clock = groat__judge_clock(j, t);
+
+        for (size_t of = rank * j->threads;
+             epoch > 1 && of < (rank + 1) * j->threads; of++)
+            clock[of] = epoch - 1;
+        clock[t] = epoch;
+    }
+    j->clocks_on = true;
+}
+
+void groat__judge_clock_join(const groat__judge *j, uint32_t *into,
+                             const uint32_t *from)
+{
+    for (size_t i = 0; i < j->clock_width; i++)
+        into[i] = into[i] > from[i] ? into[i] : from[i];
+}
+
+void groat__judge_tick(groat__judge *j, size_t fiber)
+{
+    groat__judge_clock(j, fiber)[fiber]++;
+}
+
+void groat__judge_clock_sync(groat__judge *j, size_t first, size_t end)
+{
+    if (!j->clocks_on)
+        return;
+    for (size_t t = first + 1; t < end; t++)
+        groat__judge_clock_join(j, groat__judge_clock(j, first),
+                                groat__judge_clock(j, t));
+    for (size_t t = first + 1; t < end; t++)
+        memcpy(groat__judge_clock(j, t), groat__judge_clock(j, first),
+               j->clock_width * sizeof(*j->clocks));
+    for (size_t t = first; t < end; t++)
+        groat__judge_tick(j, t);
+}
+
+/* ---- readers ----------------------------------------------------------- */
+
+static size_t bucket_of(const groat__readers *r, uint32_t before,
+                        uint32_t agent, uint32_t clock)
+{
+    uint64_t hash = before * 0x9E3779B97F4A7C15u;
+
+    hash = (hash ^ agent) * 0xBF58476D1CE4E5B9u;
+    hash = (hash ^ clock) * 0x94D049BB133111EBu;
+    return (size_t)(hash >> 32) & (r->bucket_count - 1);
+}
+
+static void enter(groat__readers *r, uint32_t item)
+{
+    const groat__reader *new = &r->items[item];
+    size_t at = bucket_of(r, new->before, new->agent, new->clock);
+
+    while (r->buckets[at] != 0)
+        at = (at + 1) & (r->bucket_count - 1);
+    r->buckets[at] = item;
+}
+
+/* Room for one more, in buckets that are at most half full. */
+static void make_room(groat__judge *j)
+{
+    groat__readers *r = &j->readers;
+    size_t cap = r->cap == 0 ? BUCKETS_FIRST / 2 : 2 * r->cap;
+    groat__reader *items;
+    uint32_t *buckets;
+
+    if (r->count < r->cap)
+        return;
+    if (cap > UINT32_MAX / 2)
+        groat__judge_starve(j);
+    items = realloc(r->items, cap * sizeof(*items));
+    if (items == NULL)
+        groat__judge_starve(j);
+    r->items = items;
+    buckets = calloc(2 * cap, sizeof(*buckets));
+    if (buckets == NULL)
+        groat__judge_starve(j);
+    free(r->buckets);
+    r->buckets = buckets;
+    r->bucket_count = 2 * cap;
+    r->cap = cap;
+    if (r->count == 0)
+        r->items[r->count++] = (groat__reader){0};
+    for (size_t i = 1; i < r->count; i++)
+        enter(r, (uint32_t)i);
+}
+
+static uint32_t list_of(groat__judge *j, uint32_t before, uint32_t agent,
+                        uint32_t clock)
+{
+    groat__readers *r = &j->readers;
+    size_t at;
+
+    make_room(j);
+    at = bucket_of(r, before, agent, clock);
+    for (; r->buckets[at] != 0; at = (at + 1) & (r->bucket_count - 1)) {
+        const groat__reader *known = &r->items[r->buckets[at]];
+
+        if (known->before == before && known->agent == agent &&
+            known->clock == clock)
+            return r->buckets[at];
+    }
+    r->items[r->count] = (groat__reader){
+        before, agent, clock, before == 0 ? 1 : r->items[before].length + 1};
+    r->buckets[at] = (uint32_t)r->count;
+    return (uint32_t)r->count++;
+}
+
+static bool has_agent(const groat__judge *j, uint32_t list, uint32_t agent)
+{
+    for (; list != 0; list = j->readers.items[list].before)
+        if (j->readers.items[list].agent == agent)
+            return true;
+    return false;
+}
+
+/* The list less those whose reads are known here, for whoever comes after this
+ * reader comes after them, and less what an agent read before its last. */
+static uint32_t shortened(groat__judge *j, uint32_t list)
+{
+    uint32_t kept = 0;
+
+    for (; list != 0; list = j->readers.items[list].before) {
+        const groat__reader reader = j->readers.items[list];
+
+        if (!groat__judge_knows(j, reader.agent, reader.clock) &&
+            !has_agent(j, kept, reader.agent))
+            kept = list_of(j, kept, reader.agent, reader.clock);
+    }
+    return kept;
+}
+
+uint32_t groat__judge_add_reader(groat__judge *j, uint32_t list, uint32_t agent,
+                                 uint32_t clock)
+{
+    groat__reader head = {0};
+
+    if (list != 0)
+        head = j->readers.items[list];
+    if (list != 0 && head.agent == agent && head.clock == clock)
+        return list;
+    if (list != 0 && head.agent == agent)
+        list = head.before;
+    else if (head.length >= LONG_LIST)
+        list = shortened(j, list);
+    return list_of(j, list, agent, clock);
+}
+
+void groat__judge_forget_readers(groat__judge *j)
+{
+    groat__readers *r = &j->readers;
+
+    if (r->count > 1)
+        memset(r->buckets, 0, r->bucket_count * sizeof(*r->buckets));
+    r->count = r->count > 0;
+}

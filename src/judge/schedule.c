@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * schedule.c says which thread of a cluster runs next, and where threads
+ * come together: AMD's waves at waits and fences, NVIDIA's warps and
+ * warpgroups at the instructions that need all of their lanes, blocks and
+ * clusters at their barriers.  Everything else waits in vain: judge/deadlock.c.
+ *
+ * Threads run as far as they can.  When none can, barriers that all have
+ * reached open; when there is none, bytes of a copy of the engine arrive.
+ */
+#include "judge/internal.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t waves; /* that take part; 1 a warp, else a warpgroup */
+} joints[] = {
+    [GROAT__ELECT] = {"elect", 1},
+    [GROAT__WARP_BARRIER] = {"warp_barrier", 1},
+    [GROAT__WGMMA_FENCE] = {"wgmma_fence", 1},
+    [GROAT__WGMMA_COMMIT] = {"wgmma_commit", 1},
+    [GROAT__WGMMA_WAIT] = {"wgmma_wait", 1},
+    [GROAT__WGMMA] = {"wgmma", GROAT__JUDGE_WARPGROUP},
+};
+
+/* ---- waves that meet --------------------------------------------------- */
+
+/* No lane of an AMD wave goes on before all have come. */
+void groat__judge_meet(groat__judge *j, groat__fiber_state where)
+{
+    if (groat__judge_is_amd(j))
+        groat__judge_stop(j, where);
+}
+
+void groat__judge_shared_fence(struct groat_cpu_env *env)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    groat__judge_fiber(j)->unfenced = false;
+    groat__judge_meet(j, GROAT__MEETING);
+}
+
+/* Lanes of a wave must have come the same way: copies and uniform values are
+ * instructions of the wave, not of the lane. */
+static void check_wave(groat__judge *j, size_t wave)
+{
+    size_t first;
+    size_t end = groat__judge_lanes(j, wave, 1, &first);
+
+    if (!groat__judge_is_amd(j) || j->failed)
+        return;
+    for (size_t t = first; t < end; t++) {
+        const groat__fiber *f = &j->fibers[t];
+
+        if (f->state == j->fibers[first].state &&
+            f->uniforms == j->waves[wave].count)
+            continue;
+        groat__judge_blame(j, t,
+                           "went another way than the others to %s (%u of %zu "
+                           "wave-wide operations)",
+                           f->state == GROAT__DONE ? "its end" : "a barrier",
+                           f->uniforms, j->waves[wave].count);
+        return;
+    }
+}
+
+/* An operation of the whole AMD wave needs all lanes (EXEC all ones). */
+static void check_joined(groat__judge *j, size_t first, size_t end)
+{
+    size_t joined = 0;
+    size_t absent = end;
+
+    for (size_t t = first; t < end; t++)
+        if (j->fibers[t].state == GROAT__JOINED)
+            joined++;
+        else if (absent == end)
+            absent = t;
+    if (joined == 0 || j->failed)
+        return;
+    if (absent < end)
+        groat__judge_blame(j, absent,
+                           "is missing from an operation that needs all lanes "
+                           "of the wave; %zu take part",
+                           joined);
+    else if (end - first != (size_t)j->trial->arch->wave_lanes)
+        groat__judge_blame(j, first,
+                           "takes part in an operation of the whole wave, but "
+                           "the wave has %zu lanes only",
+                           end - first);
+}
+
+/* Lets the lanes of an AMD wave that met go on. */
+static void part(groat__judge *j, size_t first, size_t end)
+{
+    check_joined(j, first, end);
+    for (size_t t = first; t < end; t++)
+        if (j->fibers[t].state == GROAT__MEETING ||
+            j->fibers[t].state == GROAT__JOINED)
+            j->fibers[t].state = GROAT__READY;
+}
+
+static bool is_ready(const groat__judge *j, size_t first, size_t end)
+{
+    for (size_t t = first; t < end; t++)
+        if (j->fibers[t].state == GROAT__READY)
+            return true;
+    return false;
+}
+
+/* Runs the lanes of a wave that can; false when none can go on. */
+static bool run_lanes(groat__judge *j, size_t wave)
+{
+    size_t lanes = (size_t)j->trial->arch->wave_lanes;
+    size_t turn =
+        j->trial->seed == 0 ? 0 : (size_t)groat__judge_random(j) % lanes;
+    size_t first;
+    size_t end = groat__judge_lanes(j, wave, 1, &first);
+
+    for (size_t i = 0; i < lanes && !j->failed; i++) {
+        size_t t = first + (i + turn) % lanes;
+
+        if (t < end && j->fibers[t].state == GROAT__READY)
+            groat__judge_resume(j, t);
+    }
+    if (groat__judge_is_amd(j))
+        part(j, first, end);
+    groat__judge_tell(j, wave);
+    return !j->failed && is_ready(j, first, end);
+}
+
+static void run_wave(groat__judge *j, size_t wave)
+{
+    size_t first;
+    size_t end = groat__judge_lanes(j, wave, 1, &first);
+
+    if (!is_ready(j, first, end))
+        return;
+    while (run_lanes(j, wave))
+        continue;
+    check_wave(j, wave);
+}
+
+/* ---- warps and warpgroups that come together --------------------------- */
+
+const char *groat__judge_joint_name(groat__joint joint)
+{
+    return joints[joint].name;
+}
+
+/* The fibers that take part with the current one: [*first, end). */
+static size_t partners(const groat__judge *j, groat__joint joint, size_t *first,
+                       groat__meeting **meeting)
+{
+    size_t waves = joints[joint].waves;
+    size_t wave = groat__judge_wave_of(j, j->current);
+    size_t in_block = wave % j->block_waves;
+
+    wave -= in_block % waves;
+    *meeting = &j->meetings[waves == 1 ? wave : j->wave_count + wave];
+    return groat__judge_lanes(j, wave, waves, first);
+}
+
+static const char *group_name(groat__joint joint)
+{
+    return joints[joint].waves == 1 ? "wave" : "warpgroup";
+}
+
+bool groat__judge_join(groat__judge *j, groat__joint joint,
+                       const uint64_t detail[4])
+{
+    size_t needed = joints[joint].waves * (size_t)j->trial->arch->wave_lanes;
+    groat__meeting *meeting;
+    size_t first;
+    size_t end = partners(j, joint, &first, &meeting);
+
+    if (end - first != needed)
+        groat__judge_convict(j,
+                             "comes to %s, which needs all %zu lanes of a %s; "
+                             "this one has %zu",
+                             joints[joint].name, needed, group_name(joint),
+                             end - first);
+    if (meeting->came == 0) {
+        meeting->joint = joint;
+        meeting->first = j->current;
+        memcpy(meeting->detail, detail, sizeof(meeting->detail));
+    }
+    if (meeting->joint != joint)
+        groat__judge_convict(
+            j, "comes to %s where thread %zu of its %s came to %s",
+            joints[joint].name, groat__judge_thread_of(j, meeting->first),
+            group_name(joint), joints[meeting->joint].name);
+    if (memcmp(meeting->detail, detail, sizeof(meeting->detail)) != 0)
+        groat__judge_convict(
+            j,
+            "brings other operands to %s than thread %zu of its %s: they must "
+            "be equal in all lanes",
+            joints[joint].name, groat__judge_thread_of(j, meeting->first),
+            group_name(joint));
+    if (++meeting->came < needed) {
+        groat__judge_stop(j, GROAT__JOINED);
+        return false;
+    }
+    meeting->came = 0;
+    for (size_t t = first; t < end; t++)
+        if (t != j->current)
+            j->fibers[t].state = GROAT__READY;
+    return true;
+}
+
+/* The same lane each time, which one no kernel may know. */
+unsigned groat__judge_elect(struct groat_cpu_env *env)
+{
+    static const uint64_t nothing[4] = {0};
+    groat__judge *j = groat__judge_of(env);
+    uint64_t wave = groat__judge_wave_of(j, j->current);
+    uint64_t leader =
+        j->trial->seed == 0
+            ? 0
+            : (j->trial->seed * 0x9E3779B97F4A7C15u + wave * 0x94D049BBu) >> 32;
+
+    if (!j->trial->arch->tma)
+        groat__judge_convict(j, "elects a lane; %s cannot",
+                             j->trial->arch->name);
+    (void)groat__judge_join(j, GROAT__ELECT, nothing);
+    return groat__judge_lane(j) == leader % (size_t)j->trial->arch->wave_lanes;
+}
+
+void groat__judge_warp_barrier(struct groat_cpu_env *env)
+{
+    static const uint64_t nothing[4] = {0};
+    groat__judge *j = groat__judge_of(env);
+    groat__meeting *meeting;
+    size_t first;
+    size_t end;
+
+    if (groat__judge_is_amd(j))
+        groat__judge_convict(j, "comes to warp_barrier; %s has none",
+                             j->trial->arch->name);
+    groat__judge_clocks_on(j);
+    if (!groat__judge_join(j, GROAT__WARP_BARRIER, nothing))
+        return;
+    end = partners(j, GROAT__WARP_BARRIER, &first, &meeting);
+    groat__judge_clock_sync(j, first, end);
+}
+
+/* ---- barriers ---------------------------------------------------------- */
+
+void groat__judge_block_barrier(struct groat_cpu_env *env)
+{
+    groat__judge *j = groat__judge_of(env);
+    groat__fiber *f = groat__judge_fiber(j);
+
+    if (groat__judge_is_amd(j) && f->unfenced)
+        groat__judge_convict(
+            j, "reaches a barrier with stores to shared memory that no "
+               "shared_fence completed");
+    f->unfenced = false;
+    groat__judge_stop(j, GROAT__AT_BARRIER);
+}
+
+void groat__judge_cluster_barrier(struct groat_cpu_env *env)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    if (!j->trial->arch->tma)
+        groat__judge_convict(j, "comes to cluster_barrier; %s has no clusters",
+                             j->trial->arch->name);
+    groat__judge_clocks_on(j);
+    groat__judge_stop(j, GROAT__AT_CLUSTER);
+}
+
+/* Opens a barrier of fibers [first, end) that all have reached or ended before;
+ * false when there is none. */
+static bool open_barrier(groat__judge *j, size_t first, size_t end,
+                         groat__fiber_state where)
+{
+    size_t reached = 0;
+
+    for (size_t t = first; t < end; t++)
+        if (j->fibers[t].state == where)
+            reached++;
+        else if (j->fibers[t].state != GROAT__DONE)
+            return false;
+    if (reached == 0)
+        return false;
+    for (size_t t = first; t < end; t++) {
+        if (j->fibers[t].state == where)
+            j->fibers[t].state = GROAT__READY;
+        j->fibers[t].uniforms = 0;
+        j->waves[groat__judge_wave_of(j, t)].count = 0;
+    }
+    groat__judge_clock_sync(j, first, end);
+    for (size_t b = first / j->threads; b * j->threads < end; b++)
+        j->blocks[b].epoch++;
+    return true;
+}
+
+static bool open_barriers(groat__judge *j)
+{
+    bool opened = false;
+
+    for (size_t b = 0; b < j->block_count; b++)
+        opened |= open_barrier(j, b * j->threads, (b + 1) * j->threads,
+                               GROAT__AT_BARRIER);
+    return opened || open_barrier(j, 0, j->fiber_count, GROAT__AT_CLUSTER);
+}
+
+/* ---- a cluster --------------------------------------------------------- */
+
+static void shuffle(groat__judge *j, uint32_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    for (size_t i = count; j->trial->seed != 0 && i > 1; i--) {
+        size_t k = (size_t)groat__judge_random(j) % i;
+        uint32_t held = order[i - 1];
+
+        order[i - 1] = order[k];
+        order[k] = held;
+    }
+}
+
+/* Runs every thread as far as it can go. */
+static void run_waves(groat__judge *j, uint32_t *order)
+{
+    shuffle(j, order, j->wave_count);
+    while (is_ready(j, 0, j->fiber_count) && !j->failed)
+        for (size_t w = 0; w < j->wave_count && !j->failed; w++)
+            run_wave(j, order[w]);
+}
+
+void groat__judge_run_cluster(groat__judge *j, uint32_t *order)
+{
+    do
+        run_waves(j, order);
+    while (!j->failed && (open_barriers(j) || groat__judge_engine_step(j)));
+    for (size_t t = 0; t < j->fiber_count && !j->failed; t++)
+        if (j->fibers[t].state != GROAT__DONE)
+            groat__judge_blame_deadlock(j);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace.c reports what a kernel does with shared memory: one event for
+ * each instruction of a wave, its lanes put together again, with the conflicts
+ * that the banks would have.  Nothing is noted where nobody listens.
+ *
+ * Lanes run one after the other, so the n-th access of each lane since the wave
+ * last met belongs to the n-th instruction; where lanes went different ways, an
+ * access is put with the next one that is like it.
+ *
+ * The bank model.  Shared memory has shared_banks banks of 4 bytes.  The lanes
+ * of an instruction are served in groups of neighbours, as many as can take one
+ * round of all banks (16 for a transpose read, which exchanges among 16).  A
+ * group takes as many passes as there are different dwords on its busiest bank.
+ */
+#include "judge/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BANK_BYTES = 4, TRANSPOSE_LANES = 16, DWORDS_MAX = 64 };
+
+static groat__traced *item_of(groat__judge *j, groat_access access,
+                              uint32_t bytes, uint64_t bit)
+{
+    groat__wave_trace *trace = &j->traces[groat__judge_wave_of(j, j->current)];
+    groat__fiber *f = groat__judge_fiber(j);
+
+    for (; f->accesses < trace->count; f->accesses++) {
+        groat__traced *item = &trace->items[f->accesses];
+
+        if (item->access == access && item->bytes == bytes &&
+            (item->active & bit) == 0)
+            return &trace->items[f->accesses++];
+    }
+    if (trace->count == trace->cap) {
+        size_t cap = trace->cap == 0 ? 64 : 2 * trace->cap;
+        groat__traced *more = realloc(trace->items, cap * sizeof(*more));
+
+        if (more == NULL)
+            groat__judge_starve(j);
+        trace->items = more;
+        trace->cap = cap;
+    }
+    f->accesses++;
+    memset(&trace->items[trace->count], 0, sizeof(trace->items[0]));
+    trace->items[trace->count].access = access;
+    trace->items[trace->count].bytes = bytes;
+    return &trace->items[trace->count++];
+}
+
+void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
+                       uint32_t bytes, uint64_t asked, bool reads)
+{
+    size_t lane = groat__judge_lane(j);
+    uint64_t bit = (uint64_t)1 << lane;
+    groat__traced *item;
+
+    if (j->trial->trace == NULL)
+        return;
+    item = item_of(j, access, bytes, bit);
+    item->active |= bit;
+    item->shared[lane] = shared;
+    item->source[lane] = reads ? asked : 0;
+    item->asked[lane] = asked;
+}
+
+/* Most different dwords that lanes [first, end) want of one bank. */
+static unsigned reuse_of(const groat__traced *item, unsigned banks,
+                         size_t first, size_t end)
+{
+    unsigned worst = 0;
+
+    for (unsigned bank = 0; bank < banks; bank++) {
+        uint32_t seen[DWORDS_MAX];
+        unsigned count = 0;
+
+        for (size_t lane = first; lane < end; lane++) {
+            uint32_t from = item->shared[lane] / BANK_BYTES;
+            uint32_t to = (item->shared[lane] + item->bytes - 1) / BANK_BYTES;
+
+            if ((item->active >> lane & 1) == 0)
+                continue;
+            /* At most one dword of a lane lies on a bank: an access is not
+             * wider than all banks. */
+            from += (bank + banks - from % banks) % banks;
+            if (from > to)
+                continue;
+            for (unsigned i = 0; i <= count; i++) {
+                if (i == count)
+                    seen[count++] = from;
+                if (seen[i] == from)
+                    break;
+            }
+        }
+        worst = count > worst ? count : worst;
+    }
+    return worst;
+}
+
+static void rate(const groat__traced *item, const groat__arch *arch,
+                 groat_trace *event)
+{
+    unsigned banks = (unsigned)arch->shared_banks;
+    size_t lanes = (size_t)arch->wave_lanes;
+    size_t group = banks * BANK_BYTES / item->bytes;
+
+    if (item->access == GROAT_ACCESS_TRANSPOSE)
+        group = TRANSPOSE_LANES;
+    if (group > lanes)
+        group = lanes;
+    event->banks = banks;
+    event->together = (unsigned)group;
+    for (size_t first = 0; first < lanes; first += group) {
+        unsigned reuse = reuse_of(item, banks, first, first + group);
+
+        event->passes += reuse;
+        event->passes_min += reuse > 0;
+        event->reuse = reuse > event->reuse ? reuse : event->reuse;
+    }
+}
+
+/* Tells of one instruction of a wave. */
+static void tell(groat__judge *j, size_t wave, const groat__traced *item)
+{
+    const groat__trial *trial = j->trial;
+    groat_trace event = {.size = sizeof(event),
+                         .access = item->access,
+                         .wave = (unsigned)(wave % j->block_waves),
+                         .index = j->traces[wave].told++,
+                         .lanes = (unsigned)trial->arch->wave_lanes,
+                         .bytes = item->bytes,
+                         .active = item->active,
+                         .shared = item->shared,
+                         .source = item->source,
+                         .asked = item->asked};
+
+    memcpy(event.block, j->blocks[wave / j->block_waves].at,
+           sizeof(event.block));
+    rate(item, trial->arch, &event);
+    trial->trace(trial->trace_user, &event);
+}
+
+void groat__judge_tell(groat__judge *j, size_t wave)
+{
+    groat__wave_trace *trace = &j->traces[wave];
+    size_t first;
+    size_t end = groat__judge_lanes(j, wave, 1, &first);
+
+    for (size_t i = 0; i < trace->count && !j->failed; i++)
+        tell(j, wave, &trace->items[i]);
+    trace->count = 0;
+    for (size_t t = first; t < end; t++)
+        j->fibers[t].accesses = 0;
+}
+
+void groat__judge_tell_copy(groat__judge *j, size_t fiber,
+                            const groat__traced *item)
+{
+    if (j->trial->trace != NULL)
+        tell(j, groat__judge_wave_of(j, fiber), item);
+}

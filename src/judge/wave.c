@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * wave.c is what a wave does as one: values that must be equal in all of
+ * its lanes, transpose reads of shared memory (ds_read_b64_tr), and matrix
+ * multiply-accumulate (MFMA) with the operand and accumulator layouts of CDNA.
+ * Each lane brings its part and meets the others; then each computes what it
+ * receives.  What a lane brought stays until the wave has met once more, so a
+ * lane that runs ahead cannot change what others still read.
+ *
+ * Formulas: CDNA3 and CDNA4 ISA guides, matrix operand layouts and transpose
+ * loads; OCP 8-bit floating point specification for e4m3, and its FNUZ variant
+ * of CDNA3.
+ */
+#include "judge/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values that a wave shares ----------------------------------------- */
+
+/* Lanes run one after the other: the first to come says what the value is. */
+void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what)
+{
+    groat__fiber *f = groat__judge_fiber(j);
+    groat__wave_log *log = &j->waves[groat__judge_wave_of(j, j->current)];
+    size_t index = f->uniforms++;
+
+    if (index == log->count) {
+        if (log->count == log->cap) {
+            size_t cap = log->cap == 0 ? 64 : 2 * log->cap;
+            uint64_t *more = realloc(log->values, cap * sizeof(*more));
+
+            if (more == NULL)
+                groat__judge_starve(j);
+            log->values = more;
+            log->cap = cap;
+        }
+        log->values[log->count++] = value;
+    }
+    if (log->values[index] != value)
+        groat__judge_convict(
+            j,
+            "has %s 0x%llx where another lane of its wave has 0x%llx: it must "
+            "be equal in all lanes",
+            what, (unsigned long long)value,
+            (unsigned long long)log->values[index]);
+}
+
+unsigned groat__judge_wave_uniform(struct groat_cpu_env *env, unsigned value)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    if (groat__judge_is_amd(j))
+        groat__judge_uniform(j, value, "a wave-uniform value");
+    return value;
+}
+
+/* ---- operations of all lanes ------------------------------------------- */
+
+/* What every lane of the wave brought, valid until the next but one. */
+static const groat__brought *brought_by(const groat__judge *j, size_t lane)
+{
+    size_t first = j->current - groat__judge_lane(j);
+
+    /* All have met as often as this lane has. */
+    return &j->fibers[first + lane].brought[groat__judge_fiber(j)->turn ^ 1];
+}
+
+static groat__brought *bring(groat__judge *j, uint32_t kind)
+{
+    groat__fiber *f = groat__judge_fiber(j);
+    groat__brought *mine = &f->brought[f->turn];
+
+    groat__judge_uniform(j, kind, "an operation of the whole wave");
+    f->turn ^= 1;
+    mine->kind = kind;
+    return mine;
+}
+
+void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
+                                 void *to, unsigned width)
+{
+    groat__judge *j = groat__judge_of(env);
+    unsigned char *out = to;
+    unsigned per_row = 8 / width; /* elements that one lane addresses */
+    groat__brought *mine;
+    size_t lane;
+
+    if (!j->trial->arch->tr_read)
+        groat__judge_convict(j, "reads transposed; %s cannot",
+                             j->trial->arch->name);
+    mine = bring(j, width);
+    groat__judge_read(j, address, mine->a, 8, GROAT_ACCESS_TRANSPOSE);
+    groat__judge_meet(j, GROAT__JOINED);
+    lane = groat__judge_lane(j);
+    /* Lane l receives column l % 16 of the rows that its 16 lanes address. */
+    for (unsigned n = 0; n < per_row; n++) {
+        size_t row = (lane & ~(size_t)15) + lane % 16 / per_row +
+                     (size_t)n * (16 / per_row);
+
+        memcpy(out + (size_t)n * width,
+               brought_by(j, row)->a + lane % per_row * width, width);
+    }
+}
+
+/* ---- numbers ----------------------------------------------------------- */
+
+static float from_bits(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
+/* A small float: sign, `exponent` bits with this bias, `mantissa` bits; no
+ * infinities or NaNs. */
+static float small_float(uint32_t bits, int exponent, int mantissa, int bias)
+{
+    int e = (int)(bits >> mantissa) & ((1 << exponent) - 1);
+    int m = (int)bits & ((1 << mantissa) - 1);
+    float sign = bits >> (exponent + mantissa) & 1 ? -1.0f : 1.0f;
+
+    if (e == 0)
+        return sign * ldexpf((float)m, 1 - bias - mantissa);
+    return sign * ldexpf((float)(m + (1 << mantissa)), e - bias - mantissa);
+}
+
+static float from_f16(uint32_t bits)
+{
+    if ((bits & 0x7c00) == 0x7c00)
+        return from_bits((bits & 0x8000) << 16 | 0x7f800000 |
+                         (bits & 0x3ff) << 13);
+    return small_float(bits, 5, 10, 15);
+}
+
+static float from_fp8(uint32_t bits, bool fnuz)
+{
+    if (fnuz ? bits == 0x80 : (bits & 0x7f) == 0x7f)
+        return NAN;
+    return small_float(bits, 4, 3, fnuz ? 8 : 7);
+}
+
+float groat__judge_number(unsigned number, bool fnuz,
+                          const unsigned char *operand, unsigned index)
+{
+    uint16_t half;
+
+    if (number == GROAT_CPU_FP8)
+        return from_fp8(operand[index], fnuz);
+    memcpy(&half, operand + 2 * index, sizeof(half));
+    return number == GROAT_CPU_F16 ? from_f16(half)
+                                   : from_bits((uint32_t)half << 16);
+}
+
+static float number_at(const groat__judge *j, unsigned number,
+                       const unsigned char *operand, unsigned index)
+{
+    return groat__judge_number(number, j->trial->arch->fp8_fnuz != 0, operand,
+                               index);
+}
+
+/* ---- matrices ---------------------------------------------------------- */
+
+static void check_mfma(groat__judge *j, unsigned number, unsigned m, unsigned k)
+{
+    const groat__arch *arch = j->trial->arch;
+    unsigned size = number == GROAT_CPU_FP8 ? 1 : 2;
+    unsigned bytes = m * k / 64 * size;
+    unsigned widest =
+        (unsigned)(number == GROAT_CPU_FP8 ? arch->mfma_8bit_bytes
+                                           : arch->mfma_16bit_bytes);
+
+    if ((m == 16 || m == 32) && (bytes == 8 || bytes == widest) &&
+        bytes <= widest)
+        return;
+    groat__judge_convict(j,
+                         "multiplies %s matrices %u x %u x %u; %s has no such "
+                         "instruction",
+                         number == GROAT_CPU_FP8   ? "fp8"
+                         : number == GROAT_CPU_F16 ? "f16"
+                                                   : "bf16",
+                         m, m, k, arch->name);
+}
+
+/* Row of the accumulator that register p of a lane holds; its column is
+ * lane % m. */
+static size_t accumulator_row(unsigned m, size_t lane, size_t p)
+{
+    return m == 32 ? 8 * (p / 4) + 4 * (lane / 32) + p % 4
+                   : 4 * (lane / 16) + p;
+}
+
+void groat__judge_mfma(struct groat_cpu_env *env, unsigned number, unsigned m,
+                       unsigned k, const void *a, const void *b, float *acc)
+{
+    groat__judge *j = groat__judge_of(env);
+    unsigned per_lane;
+    groat__brought *mine;
+    size_t lane;
+
+    check_mfma(j, number, m, k);
+    per_lane = k * m / 64;
+    mine = bring(j, number << 16 | m << 8 | k);
+    memcpy(mine->a, a, (size_t)per_lane * (number == GROAT_CPU_FP8 ? 1 : 2));
+    memcpy(mine->b, b, (size_t)per_lane * (number == GROAT_CPU_FP8 ? 1 : 2));
+    groat__judge_meet(j, GROAT__JOINED);
+    lane = groat__judge_lane(j);
+    for (size_t p = 0; p < (size_t)m * m / 64; p++) {
+        size_t row = accumulator_row(m, lane, p);
+        float sum = acc[p];
+
+        /* Block h of lanes holds the h-th part of k, of A and of B alike. */
+        for (size_t h = 0; h < 64 / m; h++)
+            for (unsigned n = 0; n < per_lane; n++)
+                sum +=
+                    number_at(j, number, brought_by(j, h * m + row)->a, n) *
+                    number_at(j, number, brought_by(j, h * m + lane % m)->b, n);
+        acc[p] = sum;
+    }
+}

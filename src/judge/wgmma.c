@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * wgmma.c models products of a warpgroup on matrices in shared memory,
+ * which matrix descriptors name.  Operands are read when the product is issued;
+ * nobody may write them until each wave has waited for its group.  Registers
+ * hold nothing of use until then, and the wait fills them.
+ *
+ * Formulas: PTX ISA, wgmma: matrix descriptor, shared-memory layouts of
+ * operands (k-major and mn-major, leading and stride dimension byte offsets,
+ * swizzling modes), layout of the accumulator.  Of mn-major operands without
+ * swizzling the two offsets change their meaning, as the machine has it.
+ */
+#include "judge/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROWS = 64,      /* of A and of the result */
+    COLUMNS = 256,  /* at most */
+    K_BYTES = 32,   /* of one product */
+    K_NUMBERS = 32, /* at most */
+    THREADS = 128,
+    POISON = 0x7fa0dead /* a NaN that arithmetic changes */
+};
+
+/* A matrix descriptor taken apart; `span` is 16 without swizzling. */
+typedef struct operand {
+    uint32_t start;
+    uint32_t leading;
+    uint32_t stride;
+    uint32_t span;
+    uint32_t mask; /* address bits from 7 on that are XORed into those from 4 */
+    bool mn_major;
+} operand;
+
+static size_t wave_here(const groat__judge *j)
+{
+    return groat__judge_wave_of(j, j->current);
+}
+
+static void need_wgmma(groat__judge *j, const char *what)
+{
+    if (!j->trial->arch->wgmma)
+        groat__judge_convict(j, "comes to %s; %s has none", what,
+                             j->trial->arch->name);
+    groat__judge_clocks_on(j);
+}
+
+/* ---- operands ---------------------------------------------------------- */
+
+static operand take_apart(groat__judge *j, uint64_t descriptor, bool mn_major,
+                          const char *name)
+{
+    static const uint32_t spans[] = {16, 128, 64, 32};
+    uint32_t span = spans[descriptor >> 62];
+    operand o = {.start = (uint32_t)(descriptor & 0x3fff) << 4,
+                 .leading = (uint32_t)(descriptor >> 16 & 0x3fff) << 4,
+                 .stride = (uint32_t)(descriptor >> 32 & 0x3fff) << 4,
+                 .span = span,
+                 .mask = span / 16 - 1,
+                 .mn_major = mn_major};
+
+    if ((descriptor & 0x3fffc000c000c000) != 0)
+        groat__judge_convict(
+            j,
+            "multiplies by the matrix descriptor 0x%llx for %s, which has bits "
+            "besides address, offsets and swizzling",
+            (unsigned long long)descriptor, name);
+    if (span > 16 && o.start % (8 * span) >= span)
+        groat__judge_convict(
+            j,
+            "multiplies by %s at byte %u of shared memory: row %u of its "
+            "swizzled pattern of %u bytes; operands begin in row 0",
+            name, o.start, o.start % (8 * span) / span, 8 * span);
+    return o;
+}
+
+/* Where byte `at` of k of row `row` of A (column of B) lies; `size` is that of
+ * a number. */
+static uint32_t byte_of(const operand *o, uint32_t row, uint32_t at,
+                        uint32_t size)
+{
+    uint32_t k = at / size;
+    uint32_t in = row * size; /* mn-major: along the memory row */
+    uint32_t address = o->start;
+
+    if (!o->mn_major && o->span == 16)
+        address +=
+            row / 8 * o->stride + row % 8 * 16 + at / 16 * o->leading + at % 16;
+    else if (!o->mn_major)
+        address += row / 8 * o->stride + row % 8 * o->span + at;
+    else if (o->span == 16)
+        address += in / 16 * o->stride + k / 8 * o->leading + k % 8 * 16 +
+                   in % 16 + at % size;
+    else
+        address += in / o->span * o->leading + k / 8 * o->stride +
+                   k % 8 * o->span + in % o->span + at % size;
+    return address ^ ((address >> 7 & o->mask) << 4);
+}
+
+/* Of the warpgroup's fibers from `first` on, one that does not know. */
+static size_t ignorant(const groat__judge *j, size_t first, uint32_t agent,
+                       uint32_t clock)
+{
+    for (size_t t = first; t < first + THREADS; t++)
+        if (groat__judge_clock(j, t)[agent] < clock)
+            return t;
+    return first;
+}
+
+static void convict_of_operand(groat__judge *j, size_t first, uint32_t at,
+                               const char *name)
+{
+    const groat__shadow *s = &j->block->shadows[at];
+    uint32_t phase = s->write_clock - 1;
+    char copy[GROAT__JUDGE_SAID];
+    size_t who;
+
+    if (s->state == GROAT__UNWRITTEN || s->state == GROAT__BARRIER)
+        groat__judge_convict(
+            j, "multiplies by %s with byte %u of shared memory, which %s", name,
+            at,
+            s->state == GROAT__BARRIER ? "is part of an mbarrier"
+                                       : "nobody wrote");
+    if (groat__judge_is_barrier(j, s->writer)) {
+        who = ignorant(j, first, s->writer, s->write_clock);
+        groat__judge_name_copy(j, j->block, at, copy);
+        groat__judge_blame(
+            j, who,
+            "multiplies by %s with byte %u of shared memory, which %s %s: it "
+            "did not wait for phase %u (parity %u) of the mbarrier at byte %u",
+            name, at, copy,
+            s->state == GROAT__IN_FLIGHT ? "is about to fill" : "filled", phase,
+            phase % 2,
+            j->barriers[s->writer - groat__judge_agent_barrier(j, 0)].address);
+    } else if (j->meet[s->writer] < s->write_clock ||
+               s->state == GROAT__IN_FLIGHT) {
+        groat__judge_blame(
+            j, ignorant(j, first, s->writer, s->write_clock),
+            "multiplies by %s with byte %u of shared memory, which thread %zu "
+            "wrote and nothing made visible here: a barrier is missing",
+            name, at, groat__judge_thread_of(j, s->writer));
+    } else {
+        groat__judge_blame(
+            j, s->writer,
+            "stored to byte %u of shared memory, which wgmma reads as part of "
+            "%s: an async_proxy_fence between is missing",
+            at, name);
+    }
+    groat__judge_leave(j);
+}
+
+/* All waves of the warpgroup read the byte, until each has waited. */
+static void read_operand(groat__judge *j, size_t first, uint32_t at,
+                         const char *name)
+{
+    groat__shadow *s;
+    bool good;
+
+    groat__judge_check_inside(j, at, 1, "multiplies by");
+    s = &j->block->shadows[at];
+    good = s->state == GROAT__WRITTEN && j->meet[s->writer] >= s->write_clock;
+    if (good && groat__judge_is_thread(j, s->writer))
+        good =
+            j->meet[groat__judge_agent_fenced(j, s->writer)] >= s->write_clock;
+    if (!good)
+        convict_of_operand(j, first, at, name);
+    for (size_t w = 0; w < GROAT__JUDGE_WARPGROUP; w++) {
+        size_t wave = groat__judge_wave_of(j, first) + w;
+
+        s->readers = groat__judge_add_reader(j, s->readers,
+                                             groat__judge_agent_wgmma(j, wave),
+                                             j->wgmma[wave].group);
+    }
+}
+
+/* The operand's numbers, row after row of K_NUMBERS. */
+static void read_matrix(groat__judge *j, size_t first, const operand *o,
+                        unsigned number, uint32_t rows, const char *name,
+                        float *out)
+{
+    uint32_t size = number == GROAT_CPU_FP8 ? 1 : 2;
+
+    for (uint32_t row = 0; row < rows; row++)
+        for (uint32_t k = 0; k < K_BYTES / size; k++) {
+            unsigned char bytes[2];
+
+            for (uint32_t i = 0; i < size; i++) {
+                uint32_t at = byte_of(o, row, k * size + i, size);
+
+                read_operand(j, first, at, name);
+                bytes[i] = j->block->shared[at];
+            }
+            out[row * K_NUMBERS + k] =
+                groat__judge_number(number, false, bytes, 0);
+        }
+}
+
+/* What every lane of the warpgroup knows. */
+static void meet_clocks(groat__judge *j, size_t first)
+{
+    memcpy(j->meet, groat__judge_clock(j, first),
+           j->clock_width * sizeof(*j->meet));
+    for (size_t t = first + 1; t < first + THREADS; t++) {
+        const uint32_t *clock = groat__judge_clock(j, t);
+
+        for (size_t i = 0; i < j->clock_width; i++)
+            j->meet[i] = j->meet[i] < clock[i] ? j->meet[i] : clock[i];
+    }
+}
+
+/* ---- registers --------------------------------------------------------- */
+
+static bool is_poisoned(const groat__product *p)
+{
+    const uint32_t poison = POISON;
+
+    for (uint32_t i = 0; i < p->count; i++)
+        if (memcmp(&p->registers[i], &poison, sizeof(poison)) != 0)
+            return false;
+    return true;
+}
+
+static void check_poison(groat__judge *j, const groat__product *p)
+{
+    if (!is_poisoned(p))
+        groat__judge_convict(
+            j, "changed registers that a wgmma was adding to: they may be "
+               "touched behind its wgmma_wait only");
+}
+
+static groat__product *product_at(groat__judge *j, float *registers,
+                                  uint32_t count)
+{
+    groat__fiber *f = groat__judge_fiber(j);
+    groat__product *more;
+
+    for (size_t i = 0; i < f->product_count; i++)
+        if (f->products[i].registers == registers &&
+            f->products[i].count == count)
+            return &f->products[i];
+    more = realloc(f->products, (f->product_count + 1) * sizeof(*more));
+    if (more == NULL)
+        groat__judge_starve(j);
+    f->products = more;
+    more = &f->products[f->product_count];
+    *more = (groat__product){.registers = registers, .count = count};
+    more->values = malloc(count * sizeof(*more->values));
+    if (more->values == NULL)
+        groat__judge_starve(j);
+    f->product_count++;
+    memcpy(more->values, registers, count * sizeof(*more->values));
+    return more;
+}
+
+/* This lane's registers, poisoned, with what they hold in `values`. */
+static groat__product *begin(groat__judge *j, float *acc, uint32_t count,
+                             bool accumulate)
+{
+    groat__fiber *f = groat__judge_fiber(j);
+    size_t known = f->product_count;
+    groat__product *p = product_at(j, acc, count);
+    size_t bytes = count * sizeof(*acc);
+    const uint32_t poison = POISON;
+
+    if (p->in_flight)
+        check_poison(j, p);
+    else if (!f->wgmma_fenced &&
+             (f->product_count != known || memcmp(p->values, acc, bytes) != 0))
+        groat__judge_convict(
+            j, "comes to wgmma with registers that it wrote since the last "
+               "wgmma_fence: one is missing");
+    else
+        memcpy(p->values, acc, bytes);
+    if (!accumulate)
+        memset(p->values, 0, bytes);
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(&acc[i], &poison, sizeof(poison));
+    p->in_flight = true;
+    p->group = j->wgmma[wave_here(j)].group;
+    return p;
+}
+
+void groat__judge_drop_products(groat__fiber *fiber)
+{
+    for (size_t i = 0; i < fiber->product_count; i++)
+        free(fiber->products[i].values);
+    fiber->product_count = 0;
+    fiber->wgmma_fenced = false;
+}
+
+/* ---- products ---------------------------------------------------------- */
+
+/* Adds to what register i of thread t holds, for all of them: row and column as
+ * in wgmma_layout.h. */
+static void multiply(const float *a, const float *b, uint32_t numbers,
+                     uint32_t thread, groat__product *p)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (i / 2 % 2);
+        uint32_t column = 8 * (i / 4) + 2 * (thread % 4) + i % 2;
+        float sum = p->values[i];
+
+        for (uint32_t k = 0; k < numbers; k++)
+            sum += a[row * K_NUMBERS + k] * b[column * K_NUMBERS + k];
+        p->values[i] = sum;
+    }
+}
+
+static void check_shape(groat__judge *j, unsigned number, unsigned n,
+                        bool mn_major)
+{
+    if (n < 8 || n > COLUMNS || n % 8 != 0)
+        groat__judge_convict(
+            j, "multiplies %d x %u; n is a multiple of 8 up to %d", ROWS, n,
+            COLUMNS);
+    if (number == GROAT_CPU_FP8 && mn_major)
+        groat__judge_convict(
+            j, "multiplies mn-major fp8; operands of 8 bits are k-major");
+}
+
+static size_t index_of(const groat__fiber *f, const groat__product *p)
+{
+    return (size_t)(p - f->products);
+}
+
+void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
+                        unsigned a_mn_major, unsigned b_mn_major,
+                        unsigned long long desc_a, unsigned long long desc_b,
+                        unsigned accumulate, float *acc)
+{
+    groat__judge *j = groat__judge_of(env);
+    const uint64_t detail[4] = {(uint64_t)number << 32 | n << 8 |
+                                    (a_mn_major != 0) << 2 |
+                                    (b_mn_major != 0) << 1 | (accumulate != 0),
+                                desc_a, desc_b, 0};
+    uint32_t numbers = number == GROAT_CPU_FP8 ? K_BYTES : K_BYTES / 2;
+    groat__fiber *f = groat__judge_fiber(j);
+    operand a;
+    operand b;
+    float *values;
+    size_t first;
+
+    need_wgmma(j, "wgmma");
+    check_shape(j, number, n, a_mn_major || b_mn_major);
+    f->target = index_of(f, begin(j, acc, n / 2, accumulate != 0));
+    if (!groat__judge_join(j, GROAT__WGMMA, detail))
+        return;
+    if (j->operands == NULL)
+        j->operands =
+            malloc((ROWS + COLUMNS) * K_NUMBERS * sizeof(*j->operands));
+    values = j->operands;
+    if (values == NULL)
+        groat__judge_starve(j);
+    first = j->current - groat__judge_thread_of(j, j->current) % THREADS;
+    meet_clocks(j, first);
+    a = take_apart(j, desc_a, a_mn_major != 0, "A");
+    b = take_apart(j, desc_b, b_mn_major != 0, "B");
+    read_matrix(j, first, &a, number, ROWS, "A", values);
+    read_matrix(j, first, &b, number, n, "B", values + ROWS * K_NUMBERS);
+    for (uint32_t t = 0; t < THREADS; t++)
+        multiply(values, values + ROWS * K_NUMBERS, numbers, t,
+                 &j->fibers[first + t].products[j->fibers[first + t].target]);
+}
+
+/* ---- groups ------------------------------------------------------------ */
+
+void groat__judge_wgmma_fence(struct groat_cpu_env *env)
+{
+    static const uint64_t nothing[4] = {0};
+    groat__judge *j = groat__judge_of(env);
+
+    need_wgmma(j, "wgmma_fence");
+    groat__judge_fiber(j)->wgmma_fenced = true;
+    (void)groat__judge_join(j, GROAT__WGMMA_FENCE, nothing);
+}
+
+void groat__judge_wgmma_commit(struct groat_cpu_env *env)
+{
+    static const uint64_t nothing[4] = {0};
+    groat__judge *j = groat__judge_of(env);
+
+    need_wgmma(j, "wgmma_commit");
+    if (groat__judge_join(j, GROAT__WGMMA_COMMIT, nothing))
+        j->wgmma[wave_here(j)].group++;
+}
+
+void groat__judge_wgmma_wait(struct groat_cpu_env *env, unsigned groups)
+{
+    const uint64_t detail[4] = {groups, 0, 0, 0};
+    groat__judge *j = groat__judge_of(env);
+    groat__fiber *f = groat__judge_fiber(j);
+    groat__wgmma_wave *wave;
+    uint32_t *known;
+
+    need_wgmma(j, "wgmma_wait");
+    wave = &j->wgmma[wave_here(j)];
+    if (groat__judge_join(j, GROAT__WGMMA_WAIT, detail) &&
+        wave->group - 1 > groups && wave->group - 1 - groups > wave->retired)
+        wave->retired = wave->group - 1 - groups;
+    for (size_t i = 0; i < f->product_count; i++) {
+        groat__product *p = &f->products[i];
+
+        if (!p->in_flight || p->group > wave->retired)
+            continue;
+        check_poison(j, p);
+        memcpy(p->registers, p->values, p->count * sizeof(*p->values));
+        p->in_flight = false;
+        f->wgmma_fenced = false;
+    }
+    known = &groat__judge_clock(
+        j, j->current)[groat__judge_agent_wgmma(j, wave_here(j))];
+    *known = *known > wave->retired ? *known : wave->retired;
+}
+
+void groat__judge_wgmma_check_end(groat__judge *j)
+{
+    const groat__fiber *f = groat__judge_fiber(j);
+
+    for (size_t i = 0; i < f->product_count; i++)
+        if (f->products[i].in_flight)
+            groat__judge_convict(j, "ends with a wgmma that no wgmma_wait "
+                                    "waited for");
+}
