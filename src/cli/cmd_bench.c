@@ -13,9 +13,10 @@
  * Both sides of a ratio are measured in turn in one run, each is the median of
  * many, and both are printed.  Nothing here judges: a figure is no test.
  * Owns the rounds and what is printed of them; the vendor's calls are
- * bench/raw.c's, the store is scratch.c's. Invariant: what cannot be measured
- * here is said, never printed as a figure. Locking: a barrier starts the
- * threads of a round together; what they share is only read.
+ * bench/raw.c's, the store is scratch.c's.
+ * Invariant: what cannot be measured here is said, never printed as a figure.
+ * Locking: a barrier starts the threads of a round together; what they share is
+ * only read.
  */
 #include <math.h>
 #include <pthread.h>

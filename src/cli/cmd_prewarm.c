@@ -4,10 +4,11 @@
  * will want, before they do.
  *
  * Owns the list of jobs from manifests and other stores to the report.  Reading
- * manifests is prewarm/manifest.c's, the processes that compile
- * prewarm/pool.c's. Invariant: what is in the store already is not compiled; a
- * run that was killed goes on where it ended, since the store is all that it
- * keeps. Locking: none; the tool is single-threaded.
+ * manifests is prewarm/manifest.c's, the processes that compile are
+ * prewarm/pool.c's.
+ * Invariant: what is in the store already is not compiled; a run that was
+ * killed goes on where it ended, since the store is all that it keeps.
+ * Locking: none; the tool is single-threaded.
  */
 #include "cli/prewarm/prewarm.h"
 
