@@ -91,12 +91,9 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/kernel.c \
 	%D%/core/launch.c \
 	%D%/core/layers.c \
-	%D%/core/kv.c \
 	%D%/core/machine.c \
 	%D%/core/manifest.c \
 	%D%/core/manifest.h \
-	%D%/core/maps.c \
-	%D%/core/maps.h \
 	%D%/core/metrics.c \
 	%D%/core/metrics.h \
 	%D%/core/nearest.c \
@@ -112,7 +109,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/stored.c \
 	%D%/core/table.c \
 	%D%/core/table.h \
-	%D%/core/tensor.c \
+	%D%/core/tensor_maps.c \
 	%D%/core/warm.c \
 	%D%/judge/deadlock.c \
 	%D%/judge/fiber.c \
@@ -126,7 +123,12 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/tma.c \
 	%D%/judge/trace.c \
 	%D%/judge/wave.c \
-	%D%/judge/wgmma.c
+	%D%/judge/wgmma.c \
+	%D%/tensor/kv.c \
+	%D%/tensor/maps.c \
+	%D%/tensor/maps.h \
+	%D%/tensor/tensor.c \
+	%D%/tensor/tensor.h
 
 groat_SOURCES += \
 	%D%/cli/banks.c \

@@ -66,10 +66,10 @@ groat_unit_tests = \
 	%D%/unit/cli/test_banks \
 	%D%/unit/cli/test_draw \
 	%D%/unit/core/test_driver_maps \
-	%D%/unit/core/test_kv \
+	%D%/unit/tensor/test_kv \
 	%D%/unit/core/test_kv_spec \
 	%D%/unit/core/test_table \
-	%D%/unit/core/test_tensor \
+	%D%/unit/tensor/test_tensor \
 	%D%/unit/spec/test_arch \
 	%D%/unit/spec/test_expr \
 	%D%/unit/spec/test_family \
@@ -123,7 +123,7 @@ groat_race_tests = $(groat_pipe_tests) $(groat_shim_tests) \
 	%D%/unit/cache/test_claim \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
-	%D%/unit/core/test_kv \
+	%D%/unit/tensor/test_kv \
 	%D%/unit/core/test_table
 
 groat_check_programs = \

@@ -19,7 +19,6 @@
 #include "core/callbacks.h"
 #include "core/failures.h"
 #include "core/families.h"
-#include "core/maps.h"
 #include "core/metrics.h"
 #include "core/pool.h"
 #include "core/resident.h"
@@ -29,6 +28,7 @@
 #include "spec/key.h"
 #include "spec/param.h"
 #include "spec/render.h"
+#include "tensor/maps.h"
 
 enum { GROAT__ARCHS = 32 };
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# base < {spec, cache} < judge < backend < core < cli: an #include names its own layer
+# base < {spec, cache} < judge < backend < tensor < core < cli: an #include names its own layer
 # or one that its line of the table allows.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
@@ -16,6 +16,8 @@ allowed() {
     judge:kernels-src/common/cpu_hooks.h) ;;
     judge:kernels-src/common/cpu_tensor_map.h) ;;
     backend:kernels-src/common/cpu_tensor_map.h) ;;
+    tensor:base/* | tensor:tensor/* | tensor:spec/arch.h) ;;
+    tensor:backend/backend.h | core:tensor/*) ;;
     core:base/* | core:spec/* | core:backend/* | core:cache/cache.h) ;;
     *) return 1 ;;
     esac

@@ -26,7 +26,7 @@ import sys
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FILES = re.compile(r'^(src/(base|spec|backend|core|cli)|cache)/[^/]+\.c$'
+FILES = re.compile(r'^(src|cache)/.*\.c$'
                    r'|^kernels-src/(common|[a-z0-9_]+)/[a-z0-9_]+\.h$')
 OUT = re.compile(r'/(params|args|host)\.h$|_host\.h$|^src/spec/make_families\.c$')
 

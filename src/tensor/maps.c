@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "core/core.h"
+#include "base/hash.h"
+#include "tensor/maps.h"
 
 /* What lies behind rank says nothing, and the size is a caller's. */
 static groat_tensor tidy(const groat_tensor *from)
@@ -63,30 +63,24 @@ static groat__map_entry *place(groat__maps *maps)
     return oldest;
 }
 
-groat_status groat__maps_get(groat_context *context,
-                             const groat__target *target,
-                             const groat_tensor *tensor, groat_tensor_map *out,
-                             groat_error *error)
+groat_status groat__maps_get(groat__maps *maps, groat__backend_id backend,
+                             void *device, const groat_tensor *tensor,
+                             groat_tensor_map *out, groat_error *error)
 {
     const groat_tensor wanted = tidy(tensor);
     const uint64_t hash = groat__hash64(&wanted, sizeof(wanted));
-    groat__maps *maps = &context->maps;
     groat__map_entry *entry;
-    void *state = NULL;
-    groat_status status =
-        groat__machine_device(context, target->backend, &state, error);
+    groat_status status = GROAT_OK;
 
-    if (status != GROAT_OK)
-        return status;
     (void)pthread_mutex_lock(&maps->lock);
-    entry = find(maps, hash, target->backend, &wanted);
+    entry = find(maps, hash, backend, &wanted);
     if (entry != NULL) {
         memcpy(out, entry->map, sizeof(entry->map));
         entry->used = ++maps->clock;
         goto unlock;
     }
-    status = groat__backend_get(target->backend)
-                 ->device->tensor_map(state, &wanted, out, error);
+    status = groat__backend_get(backend)->device->tensor_map(device, &wanted,
+                                                             out, error);
     if (status != GROAT_OK)
         goto unlock;
     maps->made++;
@@ -95,7 +89,7 @@ groat_status groat__maps_get(groat_context *context,
         goto unlock;
     entry->hash = hash;
     entry->used = ++maps->clock;
-    entry->backend = target->backend;
+    entry->backend = backend;
     entry->tensor = wanted;
     memcpy(entry->map, out, sizeof(entry->map));
 unlock:

@@ -4,12 +4,13 @@
  * cuTensorMapEncodeTiled, and that no two elements share a byte; they hold for
  * every target alike, so that what the judge took is not refused on hardware.
  * How a map is written is the backends' (slot tensor_map), which maps are kept
- * maps.c's.  Pure but for groat_tensor_map_make; holds no state.
+ * maps.c's.  Holds no state.
  */
 #include <stdio.h>
 
 #include "base/error.h"
-#include "core/core.h"
+#include "base/str.h"
+#include "tensor/tensor.h"
 
 enum {
     ADDRESS_UNIT = 16,
@@ -187,28 +188,4 @@ groat_status groat__map_check(const groat_tensor_map *out, groat_error *error)
                            "multiples of 64, not NULL",
                            (const void *)out);
     return GROAT_OK;
-}
-
-groat_status groat_tensor_map_make(groat_context *context, const char *target,
-                                   const groat_tensor *tensor,
-                                   groat_tensor_map *out, groat_error *error)
-{
-    groat__target where;
-    void *state = NULL;
-    groat_status status = groat__map_check(out, error);
-
-    if (groat__is_inherited(context))
-        return groat__fail_inherited(error);
-    if (status == GROAT_OK)
-        status = groat__tensor_check(tensor, error);
-    if (status == GROAT_OK)
-        status = groat__context_target(context, target, &where, error);
-    if (status == GROAT_OK)
-        status = groat__tensor_target(&where, error);
-    if (status == GROAT_OK)
-        status = groat__machine_device(context, where.backend, &state, error);
-    return status == GROAT_OK
-               ? groat__backend_get(where.backend)
-                     ->device->tensor_map(state, tensor, out, error)
-               : status;
 }

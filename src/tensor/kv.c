@@ -3,14 +3,15 @@
  * kv.c describes a KV cache as the tensors that kernels copy out of it: the
  * rows of a plane of a layer, and the box of each form.  Whatever a tensor may
  * not be is tensor.c's; here stand the rules of the cache, of its tiles and of
- * the slots they land in.  Pure but for groat_kv_tensor_map, whose maps maps.c
- * keeps.
+ * the slots they land in.  Holds no state.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "core/core.h"
+#include "base/str.h"
+#include "tensor/tensor.h"
 
 enum {
     ROW_GROUP = 8,         /* rows that swizzling takes together           */
@@ -206,8 +207,8 @@ static uint64_t rows_of(const groat_kv_cache *c, const groat_kv_view *v)
         c->page);
 }
 
-static groat_status check_cache(const groat_kv_cache *c, unsigned plane,
-                                unsigned layer, groat_error *error)
+groat_status groat__kv_check(const groat_kv_cache *c, unsigned plane,
+                             unsigned layer, groat_error *error)
 {
     groat_status status;
 
@@ -231,7 +232,7 @@ static groat_status look(const groat_kv_cache *c, unsigned plane,
                          unsigned layer, groat_kv_view *view, strides *s,
                          groat_error *error)
 {
-    groat_status status = check_cache(c, plane, layer, error);
+    groat_status status = groat__kv_check(c, plane, layer, error);
 
     if (status != GROAT_OK)
         return status;
@@ -565,170 +566,4 @@ groat_status groat_kv_tensor(const groat_kv_cache *cache, unsigned plane,
     if (status == GROAT_OK)
         *out = tensor;
     return status;
-}
-
-/* ---- maps of a spec --------------------------------------------------------
- */
-
-/* A constant of the spec as a number of a box; absent, `deflt` where it may be.
- * Errors: INVALID (no such constant; one that is no such number). */
-static groat_status ask(const groat_spec *spec, const char *name,
-                        const unsigned *deflt, unsigned *value,
-                        groat_error *error)
-{
-    int64_t seen = 0;
-    groat_status status =
-        groat_spec_get(spec, name, &seen, deflt != NULL ? NULL : error);
-
-    if (status != GROAT_OK && deflt != NULL) {
-        *value = *deflt;
-        return GROAT_OK;
-    }
-    if (status != GROAT_OK)
-        return status;
-    if (seen < 0 || seen > INT32_MAX)
-        return groat__fail(error, GROAT_INVALID,
-                           "%s of %s is %lld; allowed for tensor maps: 0 to "
-                           "2147483647",
-                           name, spec->params.family->name, (long long)seen);
-    *value = (unsigned)seen;
-    return GROAT_OK;
-}
-
-/* It must be what the cache has. */
-static groat_status agree(const groat_spec *spec, const char *name,
-                          const char *field, unsigned has, groat_error *error)
-{
-    unsigned wants = 0;
-    groat_status status = ask(spec, name, NULL, &wants, error);
-
-    if (status == GROAT_OK && wants != has)
-        status =
-            groat__fail(error, GROAT_INVALID,
-                        "kv cache: %s is %u; allowed: %u, the %s of %s", field,
-                        has, wants, name, spec->params.family->name);
-    return status;
-}
-
-static groat_status ask_swizzle(const groat_spec *spec, groat_swizzle *swizzle,
-                                groat_error *error)
-{
-    static const unsigned spans[] = {16, 32, 64, 128};
-    unsigned span = 0;
-    groat_status status = ask(spec, "swizzle", NULL, &span, error);
-
-    if (status != GROAT_OK)
-        return status;
-    for (unsigned i = 0; i < 4; i++)
-        if (span == spans[i] || (span == 0 && i == 0)) {
-            *swizzle = (groat_swizzle)i;
-            return GROAT_OK;
-        }
-    return groat__fail(error, GROAT_INVALID,
-                       "swizzle of %s is %u; allowed for tensor maps: spans of "
-                       "16 or 0 (none), 32, 64, 128 bytes",
-                       spec->params.family->name, span);
-}
-
-/* A constant of keys or values, which may be absent. */
-static groat_status ask_side(const groat_spec *spec, bool values,
-                             const char *name, unsigned deflt, unsigned *value,
-                             groat_error *error)
-{
-    char whole[32];
-
-    (void)snprintf(whole, sizeof(whole), "%c_%s", values ? 'v' : 'k', name);
-    return ask(spec, whole, &deflt, value, error);
-}
-
-static groat_status ask_form(const groat_spec *spec, bool values,
-                             groat_kv_box *box, groat_error *error)
-{
-    static const unsigned none = 0;
-    unsigned form = 0;
-    unsigned inner = 0;
-    groat_status status = ask(spec, "fold", &none, &form, error);
-
-    if (status == GROAT_OK)
-        status = ask_side(spec, values, "form", form, &form, error);
-    if (status == GROAT_OK && form > 2)
-        status = groat__fail(error, GROAT_INVALID,
-                             "form of the tensor map of %s is %u; allowed: 0, "
-                             "1 or 2",
-                             spec->params.family->name, form);
-    if (status == GROAT_OK)
-        status = ask_side(spec, values, "layout", 0, &inner, error);
-    box->form = form != 0 ? GROAT_KV_FOLDED : GROAT_KV_BASE;
-    box->order = form == 2 || (form == 0 && inner == 1) ? GROAT_KV_CHUNK_INNER
-                                                        : GROAT_KV_CHUNK_OUTER;
-    return status;
-}
-
-/* The numbers of a box, of keys or of values. */
-static groat_status ask_tile(const groat_spec *spec, bool values,
-                             groat_kv_box *box, groat_error *error)
-{
-    static const unsigned none = 0;
-    const struct {
-        const char *name;
-        unsigned *value;
-    } wanted[] = {
-        {"tile_rows", &box->tile_rows},
-        {"tile_cols", &box->tile_cols},
-        {"slot_rows", &box->slot_rows},
-        {"box_rows", &box->rows},
-    };
-    groat_status status = ask(spec, "BN", NULL, &box->tile_rows, error);
-
-    if (status == GROAT_OK)
-        status = ask(spec, "box_rows", &none, &box->rows, error);
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-        if (status == GROAT_OK)
-            status = ask_side(spec, values, wanted[i].name, *wanted[i].value,
-                              wanted[i].value, error);
-    return status;
-}
-
-static groat_status box_of(const groat_spec *spec, const groat_kv_cache *cache,
-                           bool values, groat_kv_box *box, groat_error *error)
-{
-    groat_status status = agree(spec, "head_dim", "dim", cache->dim, error);
-
-    if (status == GROAT_OK)
-        status =
-            agree(spec, "elem_bytes", "elem_bytes", cache->elem_bytes, error);
-    if (status == GROAT_OK)
-        status = ask_swizzle(spec, &box->swizzle, error);
-    if (status == GROAT_OK)
-        status = ask_form(spec, values, box, error);
-    if (status == GROAT_OK)
-        status = ask(spec, "page_size", NULL, &box->page, error);
-    return status == GROAT_OK ? ask_tile(spec, values, box, error) : status;
-}
-
-groat_status groat_kv_tensor_map(const groat_spec *spec,
-                                 const groat_kv_cache *cache, unsigned plane,
-                                 unsigned layer, const groat_kv_box *box,
-                                 groat_tensor_map *out, groat_error *error)
-{
-    const groat__target *target = &spec->params.target;
-    groat_kv_box own = GROAT_KV_BOX_INIT;
-    groat_tensor tensor = GROAT_TENSOR_INIT;
-    groat_status status = groat__map_check(out, error);
-
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
-    if (status == GROAT_OK)
-        status = groat__tensor_target(target, error);
-    if (status == GROAT_OK)
-        status = check_cache(cache, plane, layer, error);
-    if (status == GROAT_OK && box == NULL) {
-        status = box_of(spec, cache, plane == GROAT_KV_VALUES, &own, error);
-        box = &own;
-    }
-    if (status == GROAT_OK)
-        status = groat_kv_tensor(cache, plane, layer, box, &tensor, error);
-    return status == GROAT_OK
-               ? groat__maps_get(spec->context, target, &tensor, out, error)
-               : status;
 }
