@@ -136,6 +136,7 @@ groat_SOURCES += \
 	%D%/cli/bench/bench.h \
 	%D%/cli/bench/build.c \
 	%D%/cli/bench/stream.c \
+	%D%/cli/cli.c \
 	%D%/cli/cmd.h \
 	%D%/cli/cmd_bench.c \
 	%D%/cli/cmd_build.c \

@@ -120,6 +120,7 @@ typedef struct groat__command {
 } groat__command;
 
 struct groat__cli {
+    const groat__command *commands; /* all there are; ends with NULL      */
     const groat__command *command;
     groat__values values;
     const char *const *words; /* what is no option                         */
@@ -138,14 +139,13 @@ struct groat__cli {
 /* ---- commands.c -------------------------------------------------------- */
 
 extern const groat__command groat__commands[];
-/* NULL when there is none. */
-const groat__command *groat__command_find(const char *name);
 
 /* ---- opt.c ------------------------------------------------------------- */
 
 /* --json counts from the first byte on: a usage error is answered in it.  A --
  * that is an option's value ends no options. */
-bool groat__opt_wants_json(int argc, char **argv);
+bool groat__opt_wants_json(const groat__command *commands, int argc,
+                           char **argv);
 
 /* Parses everything behind the command's name into values and words; what is
  * no list may be said once.  Returns DONE, or USAGE after it has said what is
@@ -161,7 +161,7 @@ size_t groat__opt_slack(const char *name);
 /* How a name of a table is typed: "valid_rows" as "valid-rows". */
 void groat__opt_spell(const char *name, char out[GROAT__NAME_ROOM]);
 
-/* ---- main.c ------------------------------------------------------------ */
+/* ---- cli.c ------------------------------------------------------------- */
 
 /* "groat: ..." on stderr, control characters made visible. */
 void groat__cli_say(groat__cli *cli, const char *format, ...)
@@ -187,6 +187,9 @@ void groat__cli_json_error(groat__json *json, const groat_error *error);
 int groat__cli_open(groat__cli *cli, unsigned flags);
 /* Milliseconds of a clock that only goes forward. */
 double groat__cli_now_ms(void);
+/* NULL when there is none. */
+const groat__command *groat__command_find(const groat__command *commands,
+                                          const char *name);
 
 /* ---- driver.c ---------------------------------------------------------- */
 

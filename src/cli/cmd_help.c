@@ -53,14 +53,14 @@ static void print_command(const groat__command *command)
     groat__table_print(&table);
 }
 
-static void print_commands(void)
+static void print_commands(const groat__cli *cli)
 {
     groat__table table = {.columns = 2};
 
     (void)printf("groat COMMAND [OPTIONS] [WORDS...]\n\n"
                  "GPU kernels made to measure: compiled at first use, kept, "
                  "launched.\n\n");
-    for (const groat__command *at = groat__commands; at->name; at++) {
+    for (const groat__command *at = cli->commands; at->name; at++) {
         if (at->hidden)
             continue;
         groat__table_add(&table, "  %s", at->name);
@@ -85,7 +85,7 @@ int groat__cmd_help(groat__cli *cli)
     if (!asked)
         only = cli->command;
     else if (cli->word_count) {
-        only = groat__command_find(cli->words[0]);
+        only = groat__command_find(cli->commands, cli->words[0]);
         if (!only)
             return groat__cli_refuse(cli, GROAT_INVALID,
                                      "there is no command '%.64s'; see groat "
@@ -94,14 +94,14 @@ int groat__cmd_help(groat__cli *cli)
     }
     if (cli->values.json) {
         groat__json_array(&cli->json, "commands");
-        for (const groat__command *at = groat__commands; at->name; at++)
+        for (const groat__command *at = cli->commands; at->name; at++)
             if (only ? at == only : !at->hidden)
                 command_json(&cli->json, at);
         groat__json_end(&cli->json);
     } else if (only)
         print_command(only);
     else
-        print_commands();
+        print_commands(cli);
     return GROAT__EXIT_DONE;
 }
 
@@ -181,7 +181,7 @@ int groat__cmd_completion_data(groat__cli *cli)
     if (code)
         return code;
     groat__json_array(&cli->json, "data");
-    for (const groat__command *at = groat__commands; at->name; at++) {
+    for (const groat__command *at = cli->commands; at->name; at++) {
         if (at->hidden)
             continue;
         datum(cli, "command", "-", at->name, at->summary);
@@ -194,5 +194,14 @@ int groat__cmd_completion_data(groat__cli *cli)
             family_data(cli, groat_family_at(cli->context, i));
     target_data(cli);
     groat__json_end(&cli->json);
+    return GROAT__EXIT_DONE;
+}
+
+int groat__cmd_version(groat__cli *cli)
+{
+    if (cli->values.json)
+        groat__json_string(&cli->json, "version", groat_version());
+    else
+        (void)printf("groat %s\n", groat_version());
     return GROAT__EXIT_DONE;
 }

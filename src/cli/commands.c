@@ -307,11 +307,3 @@ const groat__command groat__commands[] = {
      groat__cmd_help},
     {NULL, NULL, 0, 0, false, false, NULL, NULL, NULL, NULL},
 };
-
-const groat__command *groat__command_find(const char *name)
-{
-    for (const groat__command *at = groat__commands; at->name; at++)
-        if (strcmp(at->name, name) == 0)
-            return at;
-    return NULL;
-}

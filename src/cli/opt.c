@@ -307,10 +307,11 @@ static bool takes_next(const groat__command *command, const char *word)
                   : command->driver_args && driver_arg_find(word + 2);
 }
 
-bool groat__opt_wants_json(int argc, char **argv)
+bool groat__opt_wants_json(const groat__command *commands, int argc,
+                           char **argv)
 {
     const groat__command *command =
-        argc > 1 ? groat__command_find(argv[1]) : NULL;
+        argc > 1 ? groat__command_find(commands, argv[1]) : NULL;
     bool value = false;
 
     for (int i = 1; i < argc; i++) {
