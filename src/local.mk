@@ -36,10 +36,14 @@ libgroat_spec_la_SOURCES += \
 	%D%/spec/flatten.h \
 	%D%/spec/key.c \
 	%D%/spec/key.h \
+	%D%/spec/load.c \
+	%D%/spec/load.h \
 	%D%/spec/manifest.c \
 	%D%/spec/manifest.h \
 	%D%/spec/param.c \
 	%D%/spec/param.h \
+	%D%/spec/params_def.c \
+	%D%/spec/params_def.h \
 	%D%/spec/reads.c \
 	%D%/spec/reads.h \
 	%D%/spec/render.c \

@@ -18,6 +18,7 @@
 #include "base/fs.h"
 #include "core/core.h"
 #include "core/families.h"
+#include "spec/load.h"
 
 /* A family's files are those of its source, at most 64, and params.def. */
 enum { SOURCE_BYTES_MAX = 4 << 20, FOLDER_FILES = 66 };

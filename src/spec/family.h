@@ -122,14 +122,6 @@ const groat__made_family *groat__made_family_at(size_t index);
  * The text is borrowed and outlives the family's loading. */
 typedef const char *groat__file_fn(void *user, const char *path);
 
-/* Reads NAME/params.def and NAME/NAME.h with all it includes.  Errors: INVALID
- * with file and line.  Free with groat__family_free. */
-groat_status groat__family_load(const char *name, groat__file_fn *read,
-                                void *user, groat_family **out,
-                                groat_error *error);
-/* The same of one that was made before; it is borrowed. */
-groat_status groat__family_take(const groat__made_family *made,
-                                groat_family **out, groat_error *error);
 /* One that has a name and a problem, or NULL without memory. */
 groat_family *groat__family_broken(const char *name, const char *problem);
 void groat__family_free(groat_family *family);
@@ -137,6 +129,9 @@ void groat__family_free(groat_family *family);
 /* Slot of a name; GROAT__SLOTS when there is none. */
 size_t groat__family_slot(const groat_family *family, const char *name,
                           size_t len);
+
+/* Slots of the arch, in the order of their values. */
+extern const char *const groat__arch_names[GROAT__ARCH_SLOTS];
 
 /* Puts the arch's fields into values[0..GROAT__ARCH_SLOTS). */
 void groat__family_arch_values(const groat__arch *arch, int64_t *values);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "spec/family.h"
+#include "spec/load.h"
 
 static const char *read_embedded(void *user, const char *path)
 {

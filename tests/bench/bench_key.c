@@ -11,6 +11,7 @@
 
 #include "spec/key.h"
 #include "spec/render.h"
+#include "spec/load.h"
 
 enum { ROUNDS = 31, BATCH = 2000 };
 

@@ -5,6 +5,7 @@
  * hold what spec_checks.h says, at the ends of every parameter's values.
  */
 #include "spec_checks.h"
+#include "spec/load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

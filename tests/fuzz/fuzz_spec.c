@@ -5,6 +5,7 @@
  * says.
  */
 #include "spec_checks.h"
+#include "spec/load.h"
 
 enum { FAMILIES_MAX = 64 };
 

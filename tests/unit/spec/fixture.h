@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "spec/param.h"
+#include "spec/load.h"
 
 enum { FILES_MAX = 80, FAMILIES_MAX = 64 };
 

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * params_def.c reads params.def into a family's tables.  The text may be a
+ * user's: everything in it is checked, and errors name file and line.
+ */
+#include "spec/params_def.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+typedef struct reader {
+    groat_family *family;
+    const char *name; /* the family's, for messages */
+    int line;
+    int entry_line;
+    const char *at;    /* rest of the line */
+    const char *field; /* what was read last, for messages */
+    groat_error *error;
+} reader;
+
+GROAT_PRINTF(2, 3)
+static groat_status bad(reader *r, const char *format, ...)
+{
+    char what[200];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    return groat__fail(r->error, GROAT_INVALID,
+                       "%s/params.def line %d: %s, at '%.40s'", r->name,
+                       r->line, what, r->field);
+}
+
+static void skip_blanks(reader *r)
+{
+    while (*r->at == ' ' || *r->at == '\t')
+        r->at++;
+}
+
+/* The next field up to a blank, malloc'd; NULL at the end of the line. */
+static char *take_word(reader *r)
+{
+    size_t len;
+    char *word;
+
+    skip_blanks(r);
+    r->field = r->at;
+    len = strcspn(r->at, " \t");
+    if (len == 0)
+        return NULL;
+    word = strndup(r->at, len);
+    if (word != NULL)
+        r->at += len;
+    return word;
+}
+
+static char *take_quoted(reader *r)
+{
+    const char *end;
+    char *text;
+
+    skip_blanks(r);
+    r->field = r->at;
+    if (*r->at != '"' || (end = strchr(r->at + 1, '"')) == NULL)
+        return NULL;
+    text = strndup(r->at + 1, (size_t)(end - r->at - 1));
+    r->at = end + 1;
+    return text;
+}
+
+static bool is_name(const char *text)
+{
+    if (!groat__is_letter(*text))
+        return false;
+    while (groat__is_word(*text))
+        text++;
+    return *text == '\0';
+}
+
+static bool find_name(void *user, const char *name, size_t len,
+                      groat__name *out)
+{
+    const groat_family *family = user;
+    size_t slot = groat__family_slot(family, name, len);
+
+    if (slot != GROAT__SLOTS) {
+        *out = (groat__name){false, (int64_t)slot};
+        return true;
+    }
+    for (size_t i = 0; i < family->slot_count; i++)
+        for (size_t k = 0; k < family->slots[i].range_count; k++) {
+            const groat__range *range = &family->slots[i].ranges[k];
+
+            if (range->name != NULL && strlen(range->name) == len &&
+                memcmp(range->name, name, len) == 0) {
+                *out = (groat__name){true, range->low};
+                return true;
+            }
+        }
+    return false;
+}
+
+static groat_status compile(reader *r, const char *text, size_t len,
+                            groat__expr *out)
+{
+    groat_error inner = GROAT_ERROR_INIT;
+    groat_status status =
+        groat__expr_compile(text, len, find_name, r->family, out, &inner);
+
+    if (status != GROAT_OK)
+        groat__fail(r->error, status, "%s/params.def line %d: %s", r->name,
+                    r->line, inner.text);
+    groat_error_clear(&inner);
+    return status;
+}
+
+/* A decimal number of the front of text; *end behind it. */
+static bool number(const char *text, char **end, int64_t *out)
+{
+    if (!groat__is_digit(text[*text == '-']))
+        return false; /* strtoll would take blanks and a plus */
+    errno = 0;
+    *out = strtoll(text, end, 10);
+    return errno == 0 && *end != text;
+}
+
+static bool parse_int_range(const char *text, groat__range *range)
+{
+    char *end;
+
+    range->step = 1;
+    if (!number(text, &end, &range->low))
+        return false;
+    range->high = range->low;
+    if (strncmp(end, "..", 2) == 0 && !number(end + 2, &end, &range->high))
+        return false;
+    if (*end == '/' && !number(end + 1, &end, &range->step))
+        return false;
+    return *end == '\0' && range->low <= range->high && range->step > 0 &&
+           range->low >= INT32_MIN && range->high <= INT32_MAX;
+}
+
+static bool parse_enumerator(char *text, size_t index, groat__range *range)
+{
+    char *equals = strchr(text, '=');
+    char *end;
+
+    range->low = (int64_t)index;
+    if (equals != NULL) {
+        *equals = '\0';
+        if (!number(equals + 1, &end, &range->low) || *end != '\0')
+            return false;
+    }
+    range->high = range->low;
+    range->step = 1;
+    range->name = strdup(text);
+    return range->name != NULL && is_name(text) && range->low >= INT32_MIN &&
+           range->low <= INT32_MAX;
+}
+
+/* An expression says "bf16" and means one value, whosever it is. */
+static bool is_unambiguous(const groat_family *family, const groat__slot *slot,
+                           const groat__range *range)
+{
+    size_t len = strlen(range->name);
+
+    if (groat__family_slot(family, range->name, len) != GROAT__SLOTS)
+        return false;
+    for (size_t i = 0; i < family->slot_count; i++)
+        for (size_t k = 0; k < family->slots[i].range_count; k++) {
+            const groat__range *other = &family->slots[i].ranges[k];
+
+            if (other->name != NULL && strcmp(other->name, range->name) == 0 &&
+                (&family->slots[i] == slot || other->low != range->low))
+                return false;
+        }
+    return true;
+}
+
+/* Of "1||2" and "|1" strtok would not see the empty values. */
+static bool has_empty_item(const char *list)
+{
+    size_t len = strlen(list);
+
+    return list[0] == '|' || list[len - 1] == '|' || strstr(list, "||") != NULL;
+}
+
+static groat_status parse_allowed(reader *r, groat__slot *slot)
+{
+    groat_status status = GROAT_OK;
+    char *copy;
+    char *save = NULL;
+
+    if (slot->type == GROAT_PARAM_BOOL) {
+        slot->ranges[slot->range_count++] = (groat__range){0, 1, 1, NULL};
+        return strcmp(slot->allowed, "-") == 0
+                   ? GROAT_OK
+                   : bad(r, "the allowed values of a bool are '-'");
+    }
+    if (has_empty_item(slot->allowed))
+        return bad(r, "the allowed values are malformed");
+    copy = strdup(slot->allowed);
+    if (copy == NULL)
+        return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
+    for (char *item = strtok_r(copy, "|", &save); item != NULL;
+         item = strtok_r(NULL, "|", &save)) {
+        size_t index = slot->range_count;
+        bool fits = index < GROAT__RANGES;
+
+        if (fits && slot->type == GROAT_PARAM_INT)
+            fits = parse_int_range(item, &slot->ranges[index]);
+        else if (fits)
+            fits = parse_enumerator(item, index, &slot->ranges[index]) &&
+                   is_unambiguous(r->family, slot, &slot->ranges[index]);
+        if (index < GROAT__RANGES)
+            slot->range_count++;
+        if (!fits) {
+            status = bad(r,
+                         "the allowed values are malformed, more than %d, or "
+                         "of a name that means another value",
+                         GROAT__RANGES);
+            break;
+        }
+    }
+    free(copy);
+    return status;
+}
+
+static groat__slot *new_slot(reader *r)
+{
+    groat_family *family = r->family;
+    char *name = take_word(r);
+    groat_status status = GROAT_OK;
+    groat__slot *slot;
+    groat__name found;
+
+    if (name == NULL || !is_name(name))
+        status = bad(r, "a name expected");
+    else if (find_name(family, name, strlen(name), &found))
+        status = bad(r, "the name is taken");
+    else if (family->slot_count == GROAT__SLOTS)
+        status = bad(r, "more than %d parameters and derived constants",
+                     GROAT__SLOTS - GROAT__ARCH_SLOTS);
+    if (status != GROAT_OK) {
+        free(name);
+        return NULL;
+    }
+    slot = &family->slots[family->slot_count];
+    slot->name = name;
+    return slot;
+}
+
+static bool type_of(const char *word, groat_param_type *type)
+{
+    static const char *const names[] = {"int", "bool", "enum"};
+
+    for (int i = 0; word != NULL && i < 3; i++)
+        if (strcmp(word, names[i]) == 0) {
+            *type = (groat_param_type)i;
+            return true;
+        }
+    return false;
+}
+
+static groat_status compile_default(reader *r, groat__slot *slot)
+{
+    const char *text = slot->deflt;
+
+    /* true and false are the words a person writes for a bool. */
+    if (slot->type == GROAT_PARAM_BOOL && strcmp(text, "true") == 0)
+        text = "1";
+    else if (slot->type == GROAT_PARAM_BOOL && strcmp(text, "false") == 0)
+        text = "0";
+    return compile(r, text, strlen(text), &slot->expr);
+}
+
+/* A default may name what stands above it only in parentheses, and a plain one
+ * must be allowed. */
+static groat_status check_default(reader *r, const groat__slot *slot)
+{
+    bool plain = slot->deflt[0] != '(';
+    int64_t value = 0;
+    const char *why;
+
+    for (size_t i = 0; i < slot->expr.count; i++) {
+        const groat__step *step = &slot->expr.steps[i];
+
+        if (groat__expr_is_slot(step) &&
+            (plain || &r->family->slots[step->value] == slot))
+            return bad(r, "a value, or an expression in parentheses over what "
+                          "stands above, expected");
+    }
+    if (plain && (!groat__expr_eval(&slot->expr, NULL, &value, &why) ||
+                  !groat__slot_allows(slot, value)))
+        return bad(r, "the default is not allowed");
+    return GROAT_OK;
+}
+
+static groat_status read_values(reader *r, groat__slot *slot)
+{
+    const char *allowed_at;
+    const char *default_at;
+    groat_status status;
+
+    slot->allowed = take_word(r);
+    allowed_at = r->field;
+    slot->deflt = take_word(r);
+    default_at = r->field;
+    slot->unit = take_word(r);
+    slot->meaning = take_quoted(r);
+    if (slot->allowed == NULL || slot->deflt == NULL || slot->unit == NULL ||
+        slot->meaning == NULL)
+        return bad(r, "allowed values, default, unit and \"meaning\" expected");
+    r->field = allowed_at;
+    status = parse_allowed(r, slot);
+    r->field = default_at;
+    if (status == GROAT_OK)
+        status = compile_default(r, slot);
+    return status == GROAT_OK ? check_default(r, slot) : status;
+}
+
+static groat_status read_param(reader *r)
+{
+    groat__slot *slot = new_slot(r);
+    char *type;
+    bool known;
+    groat_status status;
+
+    if (slot == NULL)
+        return GROAT_INVALID;
+    slot->is_param = true;
+    r->family->slot_count++; /* now family_free sees it */
+    type = take_word(r);
+    known = type_of(type, &slot->type);
+    free(type);
+    if (!known)
+        return bad(r, "the type must be int, bool or enum");
+    status = read_values(r, slot);
+    if (status == GROAT_OK)
+        r->family->params[r->family->param_count++] = r->family->slot_count - 1;
+    return status;
+}
+
+static groat_status read_derive(reader *r)
+{
+    groat__slot *slot = new_slot(r);
+    const char *semi;
+    groat_status status;
+
+    if (slot == NULL)
+        return GROAT_INVALID;
+    skip_blanks(r);
+    semi = strchr(r->at, ';');
+    if (*r->at != '=' || semi == NULL) {
+        free(slot->name);
+        slot->name = NULL;
+        return bad(r, "'= expression ; unit \"meaning\"' expected");
+    }
+    status = compile(r, r->at + 1, (size_t)(semi - r->at - 1), &slot->expr);
+    r->family->slot_count++;
+    if (status != GROAT_OK)
+        return status;
+    r->at = semi + 1;
+    slot->unit = take_word(r);
+    slot->meaning = take_quoted(r);
+    if (slot->unit == NULL || slot->meaning == NULL)
+        return bad(r, "unit and \"meaning\" expected");
+    return GROAT_OK;
+}
+
+static groat_status read_rule(reader *r)
+{
+    groat_family *family = r->family;
+    const char *semi;
+    groat__rule *rule;
+    size_t len;
+
+    skip_blanks(r);
+    semi = strchr(r->at, ';');
+    if (semi == NULL || family->rule_count == GROAT__RULES)
+        return bad(r, "'expression ; \"reason\"' expected (%d rules at most)",
+                   GROAT__RULES);
+    rule = &family->rules[family->rule_count++];
+    len = (size_t)(semi - r->at);
+    while (len > 0 && (r->at[len - 1] == ' ' || r->at[len - 1] == '\t'))
+        len--;
+    rule->text = strndup(r->at, len);
+    if (rule->text == NULL)
+        return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
+    r->at = semi + 1;
+    rule->reason = take_quoted(r);
+    if (rule->reason == NULL)
+        return bad(r, "a \"reason\" expected");
+    return compile(r, rule->text, strlen(rule->text), &rule->expr);
+}
+
+static groat_status read_launch(reader *r)
+{
+    char *name = take_word(r);
+    const char *expression;
+    size_t index = 0;
+
+    while (name != NULL && index < GROAT__LAUNCH_VALUES &&
+           strcmp(name, groat__launch_names[index]) != 0)
+        index++;
+    if (name == NULL)
+        index = GROAT__LAUNCH_VALUES;
+    free(name);
+    skip_blanks(r);
+    if (index == GROAT__LAUNCH_VALUES || *r->at != '=' ||
+        r->family->has_launch[index])
+        return bad(r, "block_*, cluster_*, shared or args, once, with '='");
+    r->family->has_launch[index] = true;
+    expression = r->at + 1;
+    r->at += strlen(r->at);
+    return compile(r, expression, strlen(expression),
+                   &r->family->launch[index]);
+}
+
+static groat_status read_once(reader *r, char **field, char *value)
+{
+    if (value == NULL || *field != NULL) {
+        free(value);
+        return bad(r, "a value, once, expected");
+    }
+    *field = value;
+    return GROAT_OK;
+}
+
+static groat_status read_head(reader *r)
+{
+    groat_status status = read_once(r, &r->family->name, take_word(r));
+
+    if (status == GROAT_OK)
+        status = read_once(r, &r->family->summary, take_quoted(r));
+    if (status == GROAT_OK &&
+        (strcmp(r->family->name, r->name) != 0 || !is_name(r->family->name)))
+        status = bad(r, "the family's name is not its folder's, or no name");
+    return status;
+}
+
+static groat_status read_fields(reader *r, const char *word)
+{
+    if (strcmp(word, "family") == 0)
+        return read_head(r);
+    if (strcmp(word, "param") == 0)
+        return read_param(r);
+    if (strcmp(word, "derive") == 0)
+        return read_derive(r);
+    if (strcmp(word, "rule") == 0)
+        return read_rule(r);
+    if (strcmp(word, "launch") == 0)
+        return read_launch(r);
+    if (strcmp(word, "entry") != 0)
+        return bad(r, "family, param, derive, rule, launch or entry expected");
+    r->entry_line = r->line;
+    return read_once(r, &r->family->entry, take_word(r));
+}
+
+/* Texts go into the generated source as comments: a line break, or a backslash
+ * in front of one, would let them eat the next constant or be one. */
+static bool is_plain(const char *line)
+{
+    size_t len;
+
+    for (; *line != '\0'; line += len) {
+        len = groat__utf8_len(line);
+        if (len == 0 || ((unsigned char)*line < ' ' && *line != '\t') ||
+            *line == 0x7f || *line == '\\')
+            return false;
+    }
+    return true;
+}
+
+static groat_status read_line(reader *r)
+{
+    char *word = take_word(r);
+    groat_status status = GROAT_OK;
+
+    if (word == NULL && *r->at != '\0')
+        return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
+    if (word == NULL || word[0] == '#')
+        goto free_word;
+    if (is_plain(r->field))
+        status = read_fields(r, word);
+    else
+        status = bad(r, "control characters, backslashes and what is no UTF-8 "
+                        "are not allowed");
+    skip_blanks(r);
+    if (status == GROAT_OK && *r->at != '\0') {
+        r->field = r->at;
+        status = bad(r, "the end of the line expected");
+    }
+free_word:
+    free(word);
+    return status;
+}
+
+/* "name_{param}_x": with values in it, an identifier. */
+static groat_status check_entry(reader *r)
+{
+    const groat_family *family = r->family;
+    const char *at = family->entry;
+    bool good = groat__is_letter(*at) || *at == '_';
+
+    while (good && *at != '\0') {
+        size_t len = strcspn(at, "}");
+
+        if (*at == '{') {
+            good = at[len] == '}' &&
+                   groat__family_slot(family, at + 1, len - 1) != GROAT__SLOTS;
+            at += len;
+        } else {
+            good = groat__is_word(*at);
+        }
+        at++;
+    }
+    r->line = r->entry_line;
+    r->field = family->entry;
+    return good ? GROAT_OK
+                : bad(r, "letters, digits, '_' and {constant} expected");
+}
+
+static groat_status read_lines(reader *r, const char *text)
+{
+    groat_status status = GROAT_OK;
+
+    while (*text != '\0' && status == GROAT_OK) {
+        size_t len = strcspn(text, "\n");
+        char *line = strndup(text, len);
+
+        if (line == NULL)
+            return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
+        r->line++;
+        r->at = line;
+        r->field = line;
+        status = read_line(r);
+        free(line);
+        text += len + (text[len] == '\n');
+    }
+    return status;
+}
+
+static groat_status add_arch_slots(groat_family *family, groat_error *error)
+{
+    for (size_t i = 0; i < GROAT__ARCH_SLOTS; i++) {
+        family->slots[i].name = strdup(groat__arch_names[i]);
+        if (family->slots[i].name == NULL)
+            return groat__fail(error, GROAT_NO_MEMORY, "no memory");
+        family->slot_count++;
+    }
+    return GROAT_OK;
+}
+
+groat_status groat__params_def_read(groat_family *family, const char *name,
+                                    const char *text, groat_error *error)
+{
+    reader r = {family, name, 0, 0, "", "", error};
+    groat_status status = add_arch_slots(family, error);
+
+    if (status == GROAT_OK)
+        status = read_lines(&r, text);
+    if (status != GROAT_OK)
+        return status;
+    if (family->name == NULL || family->entry == NULL ||
+        !family->has_launch[GROAT__BLOCK_X] || !family->has_launch[GROAT__ARGS])
+        return groat__fail(error, GROAT_INVALID,
+                           "%s/params.def: lines 'family', 'entry', 'launch "
+                           "block_x' and 'launch args' must be there",
+                           name);
+    return check_entry(&r);
+}
