@@ -41,19 +41,6 @@ void groat__bundle_schema(groat__str *out)
 
 /* ---- open -------------------------------------------------------------- */
 
-void groat__bundle_uri(groat__str *uri, const char *path, const char *query)
-{
-    /* Behind two slashes a host is expected, which may be empty. */
-    groat__str_add(uri, *path == '/' ? "file://" : "file:");
-    for (const char *at = path; *at != '\0'; at++) {
-        if (strchr("%?#", *at) != NULL)
-            groat__str_addf(uri, "%%%02x", (unsigned)(unsigned char)*at);
-        else
-            groat__str_addn(uri, at, 1);
-    }
-    groat__str_addf(uri, "?%s", query);
-}
-
 static groat_status fail_sqlite(const groat__bundle *bundle, int rc,
                                 groat_error *error)
 {
@@ -267,7 +254,7 @@ groat_status groat__bundle_open(const char *path, const groat__log *log,
     if (status != GROAT_OK)
         return status;
     bundle->file_bytes = (uint64_t)st.st_size;
-    groat__bundle_uri(&uri, bundle->path, "immutable=1");
+    groat__handle_uri(&uri, bundle->path, "immutable=1");
     if (!uri.failed)
         rc = sqlite3_open_v2(uri.data, &bundle->db,
                              SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |
@@ -423,7 +410,7 @@ bool groat__bundle_newest(groat__bundle *bundle, const char *begin,
     int rc;
 
     enter(bundle);
-    rc = groat__handle_newest(bundle->db, begin, out);
+    rc = groat__row_newest(bundle->db, begin, out);
     leave(bundle);
     return rc == SQLITE_ROW;
 }
@@ -434,7 +421,7 @@ bool groat__bundle_recent(groat__bundle *bundle, const char *one,
     int rc;
 
     enter(bundle);
-    rc = groat__handle_recent(bundle->db, one, other, out);
+    rc = groat__row_recent(bundle->db, one, other, out);
     leave(bundle);
     return rc == SQLITE_ROW;
 }

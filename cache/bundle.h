@@ -72,9 +72,6 @@ typedef struct groat__rows {
 /* The steps of a bundle's schema. */
 void groat__bundle_schema(groat__str *out);
 
-/* "file:", the path with what a URI gives a meaning to in hex, "?", query. */
-void groat__bundle_uri(groat__str *uri, const char *path, const char *query);
-
 /* A groat__rows_fn of a groat__bundle. */
 groat_status groat__bundle_next(void *source, int64_t from, groat__held *out,
                                 groat_error *error);

@@ -185,7 +185,7 @@ static groat_status writer_open(writer *w, groat_error *error)
         return fail_file(w, error);
     (void)close(fd);
     /* Some network file systems have no locks; nobody knows the file. */
-    groat__bundle_uri(&uri, w->temp.data, "nolock=1");
+    groat__handle_uri(&uri, w->temp.data, "nolock=1");
     groat__bundle_schema(&steps);
     if (!uri.failed && !steps.failed)
         rc = sqlite3_open_v2(uri.data, &w->db,

@@ -186,7 +186,7 @@ static int open_frozen(const groat__store *store, sqlite3 **out)
     groat__str uri = {0};
     int rc = SQLITE_NOMEM;
 
-    groat__bundle_uri(&uri, store->path, "immutable=1");
+    groat__handle_uri(&uri, store->path, "immutable=1");
     if (!uri.failed)
         rc = sqlite3_open_v2(uri.data, out,
                              SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |

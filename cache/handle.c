@@ -175,76 +175,15 @@ void groat__schema_entry(groat__str *out)
                         (size_t)(strstr(from, end) - from) + strlen(end));
 }
 
-/* The row of a query for one identity. */
-static int take_identity(sqlite3_stmt *statement, groat__str *out)
+void groat__handle_uri(groat__str *uri, const char *path, const char *query)
 {
-    int rc = sqlite3_step(statement);
-
-    if (rc == SQLITE_ROW) {
-        const unsigned char *text = sqlite3_column_text(statement, 0);
-
-        groat__str_add(out, text == NULL ? "" : (const char *)text);
-        if (out->failed)
-            rc = SQLITE_NOMEM;
+    /* Behind two slashes a host is expected, which may be empty. */
+    groat__str_add(uri, *path == '/' ? "file://" : "file:");
+    for (const char *at = path; *at != '\0'; at++) {
+        if (strchr("%?#", *at) != NULL)
+            groat__str_addf(uri, "%%%02x", (unsigned)(unsigned char)*at);
+        else
+            groat__str_addn(uri, at, 1);
     }
-    return rc;
-}
-
-int groat__handle_newest(sqlite3 *db, const char *begin, groat__str *out)
-{
-    static const char select[] =
-        "SELECT identity FROM entry "
-        "WHERE substr(CAST(identity AS BLOB), 1, ?2) = ?1 "
-        "AND instr(identity, 'option -fsanitize=address') = 0 "
-        "ORDER BY created DESC, identity DESC LIMIT 1";
-    sqlite3_stmt *statement = NULL;
-    size_t len = strlen(begin);
-    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
-
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_blob64(statement, 1, begin, len, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(statement, 2, (sqlite3_int64)len);
-    if (rc == SQLITE_OK)
-        rc = take_identity(statement, out);
-    (void)sqlite3_finalize(statement);
-    return rc;
-}
-
-int groat__handle_recent(sqlite3 *db, const char *one, const char *other,
-                         groat__str *out)
-{
-    static const char select[] =
-        "SELECT identity FROM "
-        "(SELECT identity FROM entry ORDER BY used DESC LIMIT 64) "
-        "WHERE instr(identity, ?1) > 0 AND instr(identity, ?2) > 0 LIMIT 1";
-    sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
-
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(statement, 1, one, -1, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(statement, 2, other, -1, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = take_identity(statement, out);
-    (void)sqlite3_finalize(statement);
-    return rc;
-}
-
-int groat__handle_has(sqlite3 *db, const groat__digest *key,
-                      const char *identity)
-{
-    static const char select[] =
-        "SELECT 1 FROM entry WHERE id = ?1 AND identity = ?2";
-    sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
-
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(statement, 1, groat__row_id(key));
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(statement, 2, identity, -1, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(statement);
-    (void)sqlite3_finalize(statement);
-    return rc;
+    groat__str_addf(uri, "?%s", query);
 }

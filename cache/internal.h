@@ -7,6 +7,7 @@
  * connection.c  file -> checked SQLite connection; statements; faults
  * fork.c        what a child process has inherited
  * row.c         what a row is: read, sealed, judged, bound
+ * counters.c    faults and evictions
  * store.c       open, close, get, put, evict
  * claim.c       one process compiles, the others wait: claim, release
  * stamps.c      times of last use, which wait in memory
@@ -331,14 +332,8 @@ int groat__handle_number(sqlite3 *db, const char *sql, int64_t *out);
  * wrong. */
 int groat__handle_check(sqlite3 *db);
 
-/* groat__store_newest() on a handle: ROW, DONE where there is none, or what
- * went wrong. */
-int groat__handle_newest(sqlite3 *db, const char *begin, groat__str *out);
-/* groat__store_recent() and groat__store_has() on a handle, likewise. */
-int groat__handle_recent(sqlite3 *db, const char *one, const char *other,
-                         groat__str *out);
-int groat__handle_has(sqlite3 *db, const groat__digest *key,
-                      const char *identity);
+/* "file:", the path with what a URI gives a meaning to in hex, "?", query. */
+void groat__handle_uri(groat__str *uri, const char *path, const char *query);
 
 /* All that SQLite keeps of a file's schema: the hex of its XXH3-128. */
 int groat__handle_schema(sqlite3 *db, char mark[33]);
@@ -393,6 +388,16 @@ int groat__row_copy(const groat__row *row, groat__store_blob *out);
  * of last use. */
 int groat__row_insert(sqlite3_stmt *put, const groat__row *row, int64_t stamp);
 
+/* Locked: drops a row by id; *dropped grows by the rows that went. */
+int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
+/* groat__store_newest() on a handle: ROW, DONE where there is none, or what
+ * went wrong. */
+int groat__row_newest(sqlite3 *db, const char *begin, groat__str *out);
+/* groat__store_recent() and groat__store_has() on a handle, likewise. */
+int groat__row_recent(sqlite3 *db, const char *one, const char *other,
+                      groat__str *out);
+int groat__row_has(sqlite3 *db, const groat__digest *key, const char *identity);
+
 /* ---- store.c ----------------------------------------------------------- */
 
 /* open with another busy timeout, for tests. */
@@ -409,12 +414,12 @@ bool groat__store_holds(groat__store *store, const groat__digest *key,
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
 
+/* ---- counters.c ------------------------------------------------------- */
+
 /* Locked: count, and tell who probes: entries that are gone, and why; an
  * operation that failed. */
 void groat__store_evicted(groat__store *store, const char *why, uint64_t count);
 void groat__store_faulted(groat__store *store, const char *what);
-/* Locked: drops a row by id; *dropped grows by the rows that went. */
-int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
 
 /* ---- claim.c ----------------------------------------------------------- */
 

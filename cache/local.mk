@@ -26,6 +26,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/cache.h \
 	%D%/claim.c \
 	%D%/connection.c \
+	%D%/counters.c \
 	%D%/fork.c \
 	%D%/gc.c \
 	%D%/handle.c \

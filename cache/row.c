@@ -200,3 +200,100 @@ int groat__row_insert(sqlite3_stmt *put, const groat__row *row, int64_t stamp)
     (void)sqlite3_clear_bindings(put);
     return rc;
 }
+
+void groat__store_blob_free(groat__store_blob *blob)
+{
+    if (blob == NULL)
+        return;
+    free(blob->data);
+    free(blob->log);
+    memset(blob, 0, sizeof(*blob));
+}
+
+int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
+{
+    sqlite3_stmt *drop = store->statements[GROAT__SQL_DROP];
+    sqlite3_stmt *uses = store->statements[GROAT__SQL_FORGET_USES];
+    int rc;
+
+    (void)sqlite3_bind_int64(drop, 1, id);
+    rc = groat__handle_run(drop);
+    if (rc != SQLITE_OK)
+        return rc;
+    *dropped += (uint64_t)sqlite3_changes(store->db);
+    (void)sqlite3_bind_int64(uses, 1, id);
+    return groat__handle_run(uses);
+}
+
+/* The row of a query for one identity. */
+static int take_identity(sqlite3_stmt *statement, groat__str *out)
+{
+    int rc = sqlite3_step(statement);
+
+    if (rc == SQLITE_ROW) {
+        const unsigned char *text = sqlite3_column_text(statement, 0);
+
+        groat__str_add(out, text == NULL ? "" : (const char *)text);
+        if (out->failed)
+            rc = SQLITE_NOMEM;
+    }
+    return rc;
+}
+
+int groat__row_newest(sqlite3 *db, const char *begin, groat__str *out)
+{
+    static const char select[] =
+        "SELECT identity FROM entry "
+        "WHERE substr(CAST(identity AS BLOB), 1, ?2) = ?1 "
+        "AND instr(identity, 'option -fsanitize=address') = 0 "
+        "ORDER BY created DESC, identity DESC LIMIT 1";
+    sqlite3_stmt *statement = NULL;
+    size_t len = strlen(begin);
+    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_blob64(statement, 1, begin, len, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(statement, 2, (sqlite3_int64)len);
+    if (rc == SQLITE_OK)
+        rc = take_identity(statement, out);
+    (void)sqlite3_finalize(statement);
+    return rc;
+}
+
+int groat__row_recent(sqlite3 *db, const char *one, const char *other,
+                      groat__str *out)
+{
+    static const char select[] =
+        "SELECT identity FROM "
+        "(SELECT identity FROM entry ORDER BY used DESC LIMIT 64) "
+        "WHERE instr(identity, ?1) > 0 AND instr(identity, ?2) > 0 LIMIT 1";
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(statement, 1, one, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(statement, 2, other, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = take_identity(statement, out);
+    (void)sqlite3_finalize(statement);
+    return rc;
+}
+
+int groat__row_has(sqlite3 *db, const groat__digest *key, const char *identity)
+{
+    static const char select[] =
+        "SELECT 1 FROM entry WHERE id = ?1 AND identity = ?2";
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(statement, 1, groat__row_id(key));
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(statement, 2, identity, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(statement);
+    (void)sqlite3_finalize(statement);
+    return rc;
+}

@@ -22,34 +22,6 @@
  * another connection, and when it was set aside on the one in its place. */
 enum { TRIES = 3 };
 
-void groat__store_evicted(groat__store *store, const char *why, uint64_t count)
-{
-    if (count > 0)
-        GROAT__PROBE3(evict, store->path, why, count);
-    store->evictions += count;
-}
-
-void groat__store_faulted(groat__store *store, const char *what)
-{
-    GROAT__PROBE2(fault, store->path, what);
-    store->faults++;
-}
-
-int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
-{
-    sqlite3_stmt *drop = store->statements[GROAT__SQL_DROP];
-    sqlite3_stmt *uses = store->statements[GROAT__SQL_FORGET_USES];
-    int rc;
-
-    (void)sqlite3_bind_int64(drop, 1, id);
-    rc = groat__handle_run(drop);
-    if (rc != SQLITE_OK)
-        return rc;
-    *dropped += (uint64_t)sqlite3_changes(store->db);
-    (void)sqlite3_bind_int64(uses, 1, id);
-    return groat__handle_run(uses);
-}
-
 /* ---- open and close ---------------------------------------------------- */
 
 static void store_free(groat__store *store)
@@ -236,15 +208,6 @@ void groat__store_show(groat__store *store, const groat__ranges *ranges)
     store->ranges = ranges;
 }
 
-void groat__store_blob_free(groat__store_blob *blob)
-{
-    if (blob == NULL)
-        return;
-    free(blob->data);
-    free(blob->log);
-    memset(blob, 0, sizeof(*blob));
-}
-
 /* ---- get --------------------------------------------------------------- */
 
 /* An entry that is not what it should be: dropped, counted, said once. */
@@ -366,7 +329,7 @@ bool groat__store_newest(groat__store *store, const char *begin,
 
     groat__store_enter(store);
     found = groat__connection_ready(store, NULL) == GROAT_OK &&
-            take_answer(store, groat__handle_newest(store->db, begin, out),
+            take_answer(store, groat__row_newest(store->db, begin, out),
                         "looking for a maker");
     groat__store_leave(store);
     return found;
@@ -379,7 +342,7 @@ bool groat__store_recent(groat__store *store, const char *one,
 
     groat__store_enter(store);
     found = groat__connection_ready(store, NULL) == GROAT_OK &&
-            take_answer(store, groat__handle_recent(store->db, one, other, out),
+            take_answer(store, groat__row_recent(store->db, one, other, out),
                         "looking for a compiler");
     groat__store_leave(store);
     return found;
@@ -392,7 +355,7 @@ bool groat__store_has(groat__store *store, const groat__digest *key,
 
     groat__store_enter(store);
     found = groat__connection_ready(store, NULL) == GROAT_OK &&
-            take_answer(store, groat__handle_has(store->db, key, identity),
+            take_answer(store, groat__row_has(store->db, key, identity),
                         "looking for an entry");
     groat__store_leave(store);
     return found;
