@@ -18,8 +18,8 @@
  * and test_fork.c asks the system for each lock.  Where a thread of the parent
  * was in SQLite at the fork, what that has in memory is half of a change, and a
  * lock of it may be held for ever: such a child, and its children, do without
- * SQLite, which is what the count of calls is for.  They also do without a file
- * that the program has open by other means.
+ * SQLite, which is what the count of guard.c is for.  They also do without a
+ * file that the program has open by other means.
  *
  * Locking: the list's, which a child makes anew.
  */
@@ -37,7 +37,6 @@ static struct {
     atomic_int pid; /* whose lock and stores these are; -pid while they are
                      * made so; 0: nobody's yet */
     groat__store *first;
-    atomic_uint calls;  /* threads that are in SQLite, or about to be */
     atomic_bool broken; /* one was, when this process was forked */
 } store_list = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -45,7 +44,7 @@ static struct {
 static void close_all(void)
 {
     groat__store **at = &store_list.first;
-    bool broken = atomic_load(&store_list.calls) != 0;
+    bool broken = groat__sqlite_is_used();
     groat__store *s;
 
     atomic_store(&store_list.broken, broken);
@@ -98,16 +97,6 @@ groat_status groat__sqlite_begin(groat_error *error)
                            "its children do without");
     groat__sqlite_enter();
     return GROAT_OK;
-}
-
-void groat__sqlite_enter(void)
-{
-    (void)atomic_fetch_add(&store_list.calls, 1);
-}
-
-void groat__sqlite_leave(void)
-{
-    (void)atomic_fetch_sub(&store_list.calls, 1);
 }
 
 groat_status groat__store_may_open(const char *path, groat_error *error)

@@ -8,7 +8,9 @@
  * fork.c        what a child process has inherited
  * row.c         what a row is: read, sealed, judged, bound
  * counters.c    faults and evictions
- * store.c       open, close, get, put, evict
+ * guard.c       how many threads are in SQLite
+ * get.c         looks rows up
+ * store.c       open, close, put, evict
  * claim.c       one process compiles, the others wait: claim, release
  * stamps.c      times of last use, which wait in memory
  * gc.c          byte bound, shrinking, clear
@@ -292,15 +294,20 @@ void groat__connection_hurry(groat__store *store, bool hurry);
 int groat__connection_prepare(groat__store *store, const char *sql,
                               sqlite3_stmt **out);
 
+/* ---- guard.c ----------------------------------------------------------- */
+
+/* Around all that a thread does in SQLite; may be nested. */
+void groat__sqlite_enter(void);
+void groat__sqlite_leave(void);
+/* Whether a thread is there. */
+bool groat__sqlite_is_used(void);
+
 /* ---- fork.c ------------------------------------------------------------ */
 
 /* Before SQLite is used for something that is to be opened: closes what this
  * process has inherited, and enters.  Errors: IO where SQLite cannot be used in
  * this process. */
 groat_status groat__sqlite_begin(groat_error *error);
-/* Around all that a thread does in SQLite; may be nested. */
-void groat__sqlite_enter(void);
-void groat__sqlite_leave(void);
 /* Errors: IO where this process has inherited a connection to a file that
  * cannot be closed. */
 groat_status groat__store_may_open(const char *path, groat_error *error);
@@ -405,6 +412,12 @@ groat_status groat__store_open_patient(const groat__store_options *options,
                                        int busy_ms, groat__store **out,
                                        groat_error *error);
 
+/* ---- get.c ------------------------------------------------------------- */
+
+/* Of a get or a put: on the file as it was opened, when it looked damaged on
+ * another connection, and when it was set aside on the one in its place. */
+enum { GROAT__STORE_TRIES = 3 };
+
 /* Whether there is a good entry; one that is damaged is dropped, nothing is
  * counted as a hit, a miss or a use. */
 bool groat__store_holds(groat__store *store, const groat__digest *key,
@@ -414,7 +427,7 @@ bool groat__store_holds(groat__store *store, const groat__digest *key,
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
 
-/* ---- counters.c ------------------------------------------------------- */
+/* ---- counters.c -------------------------------------------------------- */
 
 /* Locked: count, and tell who probes: entries that are gone, and why; an
  * operation that failed. */

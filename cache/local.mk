@@ -29,6 +29,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/counters.c \
 	%D%/fork.c \
 	%D%/gc.c \
+	%D%/get.c \
+	%D%/guard.c \
 	%D%/handle.c \
 	%D%/internal.h \
 	%D%/place.c \

@@ -18,10 +18,6 @@
 
 #include "base/error.h"
 
-/* Of a get or a put: on the file as it was opened, when it looked damaged on
- * another connection, and when it was set aside on the one in its place. */
-enum { TRIES = 3 };
-
 /* ---- open and close ---------------------------------------------------- */
 
 static void store_free(groat__store *store)
@@ -208,159 +204,6 @@ void groat__store_show(groat__store *store, const groat__ranges *ranges)
     store->ranges = ranges;
 }
 
-/* ---- get --------------------------------------------------------------- */
-
-/* An entry that is not what it should be: dropped, counted, said once. */
-static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
-                     bool mistaken)
-{
-    char hex[33];
-    uint64_t dropped = 0;
-    int rc = SQLITE_OK;
-
-    groat__hex(hex, key->bytes, sizeof(key->bytes));
-    groat__store_faulted(store, mistaken ? "identity" : "damage");
-    groat__store_say(store, mistaken ? GROAT__NOTE_IDENTITY : GROAT__NOTE_ENTRY,
-                     "entry %s %s; dropped, the kernel is compiled again; said "
-                     "once",
-                     hex,
-                     mistaken ? "has another identity than the one asked for"
-                              : "is damaged");
-    if (!store->read_only)
-        rc = groat__row_drop(store, id, &dropped);
-    groat__store_evicted(store, mistaken ? "identity" : "damage", dropped);
-    if (rc != SQLITE_OK)
-        (void)groat__connection_fault(store, rc, "dropping an entry");
-}
-
-/* Looks a key up with the store locked.  *again: another look may do better. */
-static bool lookup(groat__store *store, const groat__digest *key,
-                   const char *identity, groat__store_blob *out, bool *again)
-{
-    sqlite3_stmt *get = store->statements[GROAT__SQL_GET];
-    groat__finding found = GROAT__ROW_NONE;
-    groat__row row = {0};
-    int rc;
-
-    (void)sqlite3_bind_int64(get, 1, groat__row_id(key));
-    rc = sqlite3_step(get);
-    if (rc == SQLITE_ROW) {
-        found = groat__row_judge(get, key, identity, store->ranges, &row);
-        rc =
-            found == GROAT__ROW_GOOD ? groat__row_copy(&row, out) : SQLITE_DONE;
-    }
-    (void)sqlite3_reset(get);
-    *again = false;
-    if (rc != SQLITE_OK && rc != SQLITE_DONE) {
-        *again = groat__connection_fault(store, rc, "get");
-        return false;
-    }
-    store->doubted = false;
-    if (found == GROAT__ROW_DAMAGED || found == GROAT__ROW_MISTAKEN)
-        drop_bad(store, key, row.id, found == GROAT__ROW_MISTAKEN);
-    return rc == SQLITE_OK;
-}
-
-/* As often as it may do better; nothing is counted. */
-static bool try_lookup(groat__store *store, const groat__digest *key,
-                       const char *identity, groat__store_blob *out)
-{
-    bool again = true;
-    bool hit = false;
-
-    for (int i = 0; i < TRIES && again && store->db != NULL; i++)
-        hit = lookup(store, key, identity, out, &again);
-    return hit;
-}
-
-bool groat__store_find(groat__store *store, const groat__digest *key,
-                       const char *identity, groat__store_blob *out)
-{
-    bool hit = try_lookup(store, key, identity, out);
-
-    if (hit) {
-        store->hits++;
-        groat__stamp_use(store, groat__row_id(key));
-    } else {
-        store->misses++;
-    }
-    return hit;
-}
-
-bool groat__store_get(groat__store *store, const groat__digest *key,
-                      const char *identity, groat__store_blob *out)
-{
-    groat__store_blob blob = {0};
-    bool hit;
-
-    groat__store_enter(store);
-    hit = groat__store_find(store, key, identity, &blob);
-    groat__store_leave(store);
-    if (hit)
-        *out = blob;
-    return hit;
-}
-
-/* Whether there was a row; entered. */
-static bool take_answer(groat__store *store, int rc, const char *what)
-{
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        (void)groat__connection_fault(store, rc, what);
-    return rc == SQLITE_ROW;
-}
-
-bool groat__store_holds(groat__store *store, const groat__digest *key,
-                        const char *identity)
-{
-    groat__store_blob blob = {0};
-    bool holds;
-
-    groat__store_enter(store);
-    holds = try_lookup(store, key, identity, &blob);
-    groat__store_leave(store);
-    groat__store_blob_free(&blob);
-    return holds;
-}
-
-bool groat__store_newest(groat__store *store, const char *begin,
-                         groat__str *out)
-{
-    bool found;
-
-    groat__store_enter(store);
-    found = groat__connection_ready(store, NULL) == GROAT_OK &&
-            take_answer(store, groat__row_newest(store->db, begin, out),
-                        "looking for a maker");
-    groat__store_leave(store);
-    return found;
-}
-
-bool groat__store_recent(groat__store *store, const char *one,
-                         const char *other, groat__str *out)
-{
-    bool found;
-
-    groat__store_enter(store);
-    found = groat__connection_ready(store, NULL) == GROAT_OK &&
-            take_answer(store, groat__row_recent(store->db, one, other, out),
-                        "looking for a compiler");
-    groat__store_leave(store);
-    return found;
-}
-
-bool groat__store_has(groat__store *store, const groat__digest *key,
-                      const char *identity)
-{
-    bool found;
-
-    groat__store_enter(store);
-    found = groat__connection_ready(store, NULL) == GROAT_OK &&
-            take_answer(store, groat__row_has(store->db, key, identity),
-                        "looking for an entry");
-    groat__store_leave(store);
-    return found;
-}
-
 /* ---- put and evict ----------------------------------------------------- */
 
 static int insert_row(groat__store *store, const groat__row *row)
@@ -412,7 +255,7 @@ static void put_row(groat__store *store, const groat__row *row)
                          store->path);
         return;
     }
-    for (int i = 0; i < TRIES && fits && rc != SQLITE_OK; i++) {
+    for (int i = 0; i < GROAT__STORE_TRIES && fits && rc != SQLITE_OK; i++) {
         rc = write_row(store, row);
         if (is_oversize(rc))
             break;
