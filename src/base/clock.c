@@ -13,3 +13,8 @@ uint64_t groat__now_ns(void)
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+double groat__now_ms(void)
+{
+    return (double)groat__now_ns() * 1e-6;
+}

@@ -7,5 +7,7 @@
 /* Nanoseconds of a monotonic clock; no system call where the kernel maps its
  * clock into processes. */
 uint64_t groat__now_ns(void);
+/* The same clock in milliseconds. */
+double groat__now_ms(void);
 
 #endif

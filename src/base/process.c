@@ -8,6 +8,8 @@
 
 #include <sys/mman.h>
 
+#include "base/error.h"
+
 void groat__process_init(groat__process *process)
 {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -32,4 +34,11 @@ void groat__process_free(groat__process *process)
         (void)munmap((void *)(size_t)process->page,
                      (size_t)sysconf(_SC_PAGESIZE));
     process->page = NULL;
+}
+
+groat_status groat__fail_inherited(groat_error *error)
+{
+    return groat__fail(error, GROAT_INVALID,
+                       "the context was opened before fork(): open one in the "
+                       "child");
 }

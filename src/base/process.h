@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "groat.h"
+
 /* The process that something belongs to. */
 typedef struct groat__process {
     const volatile unsigned *page; /* the kernel empties it in children; NULL:
@@ -23,5 +25,8 @@ static inline bool groat__process_is_mine(const groat__process *process)
     return process->page != NULL ? *process->page != 0
                                  : process->pid == getpid();
 }
+
+/* Refuses what was given a context of another process: INVALID. */
+groat_status groat__fail_inherited(groat_error *error);
 
 #endif

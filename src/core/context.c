@@ -28,11 +28,6 @@ void groat_free(void *memory)
     free(memory);
 }
 
-double groat__now_ms(void)
-{
-    return (double)groat__now_ns() * 1e-6;
-}
-
 static void free_texts(char **texts)
 {
     for (size_t i = 0; texts != NULL && texts[i] != NULL; i++)
@@ -469,11 +464,4 @@ void groat_close(groat_context *context)
     groat__callbacks_free(&context->callbacks);
     groat__process_free(&context->process);
     free(context);
-}
-
-groat_status groat__fail_inherited(groat_error *error)
-{
-    return groat__fail(error, GROAT_INVALID,
-                       "the context was opened before fork(): open one in the "
-                       "child");
 }

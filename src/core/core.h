@@ -289,17 +289,11 @@ groat_status groat__kernel_get(groat_context *context,
                                groat_kernel **out, groat_origin *origin,
                                groat_error *error);
 
-/* Milliseconds of a monotonic clock. */
-double groat__now_ms(void);
-
 /* In a child of fork() every call that is given a context of the parent's is
  * refused before it takes a lock, or uses a connection or a device. */
 static inline bool groat__is_inherited(const groat_context *context)
 {
     return !groat__process_is_mine(&context->process);
 }
-
-/* INVALID, and what to do. */
-groat_status groat__fail_inherited(groat_error *error);
 
 #endif
