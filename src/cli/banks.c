@@ -6,7 +6,6 @@
  * gives passes with each instruction; nothing is computed again here.
  * Invariant: a kind is told when an instruction of it was seen, and apart from
  * all others: a thousand stores that fill memory hide no read's conflicts.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/banks.h"
 

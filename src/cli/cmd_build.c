@@ -5,7 +5,6 @@
  * Owns the walk over specs and targets; compiling and storing is the library's.
  * Invariant: one build that fails does not keep the others from being made;
  * the exit code is the first failure's.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/trial.h"
 

@@ -4,7 +4,6 @@
  *
  * Owns their printing; the library does the work.  cmd_cache.c has checked
  * words and options.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

@@ -5,7 +5,6 @@
  * Owns the table of subcommands and their printing; the store does the work.
  * Invariant: where there is no store each subcommand fails with the reason,
  * and nothing is made up.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/trial.h"
 

@@ -7,7 +7,6 @@
  * scratch.c's, a run trial.c's, a process spawn.c's.
  * Invariant: exits with 0 only when every byte of every run was right and the
  * second way really came from disk.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/trial.h"
 

@@ -4,7 +4,6 @@
  *
  * Owns nothing but the printing.  A machine without GPU is no failure: the
  * list is empty, and cpu:ARCH targets run there.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

@@ -5,7 +5,6 @@
  * Owns the last word: whether a kernel could be made and run here at all.
  * The findings are the library's.
  * Invariant: exits with 3 only where the default target has no compiler.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

@@ -8,7 +8,6 @@
  * Invariant: a file that was not there before is left only with a whole
  * picture in it; a kernel whose bytes are wrong is drawn all the same, and the
  * command fails.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/draw/draw.h"
 #include "cli/trial.h"

@@ -5,7 +5,6 @@
  * Owns nothing but the printing; the library compares.
  * Invariant: exits with 0 when the kernel is there, with 1 when a server that
  * wants it would compile.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

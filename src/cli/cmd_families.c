@@ -5,7 +5,6 @@
  * Owns the layout; every word comes from params.def through the library or
  * from the driver's table.
  * Invariant: the JSON form always tells all about each family it lists.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

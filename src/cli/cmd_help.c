@@ -5,7 +5,6 @@
  * Owns the layout; every command, option and word comes from commands.c, the
  * drivers or the library.
  * Invariant: what the parser takes is what stands here: both read one table.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

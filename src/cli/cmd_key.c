@@ -6,7 +6,6 @@
  * identity.
  * Invariant: with --identity stdout is the text that was hashed, byte for
  * byte, so that XXH3-128 of it is the key.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

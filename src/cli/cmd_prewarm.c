@@ -8,7 +8,6 @@
  * prewarm/pool.c's.
  * Invariant: what is in the store already is not compiled; a run that was
  * killed goes on where it ended, since the store is all that it keeps.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/prewarm/prewarm.h"
 

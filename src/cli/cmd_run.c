@@ -7,7 +7,6 @@
  * lies in trial.c.
  * Invariant: each spec gets a report, also when an earlier one failed; the
  * exit code is the first failure's.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/banks.h"
 #include "cli/trial.h"

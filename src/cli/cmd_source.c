@@ -5,7 +5,6 @@
  * Owns nothing but the printing; spec/render.c of the library makes the text.
  * Invariant: stdout is the source and nothing else, so that it can be piped
  * into a compiler.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

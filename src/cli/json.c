@@ -5,7 +5,6 @@
  * Owns quoting, commas and indentation; what goes in is the commands' matter.
  * Invariant: whatever is put in, the text is well-formed JSON as soon as each
  * open level has been ended, so that a command may stop anywhere.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/out.h"
 

@@ -7,7 +7,6 @@
  * Invariant: with --json exactly one JSON object goes to stdout, whatever
  * fails; nothing but answers goes to stdout; a full disk under stdout is a
  * failure.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

@@ -7,7 +7,6 @@
  * there are is commands.c's matter, what they mean the commands'.
  * Invariant: values are checked for form and range here, so that no command
  * sees a number outside its row.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

@@ -6,7 +6,6 @@
  * talk on stderr in main.c.
  * Invariant: after a failed allocation an object stays failed and holds what
  * it held before; the caller asks once, when it prints.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/out.h"
 

@@ -6,7 +6,6 @@
  * costs no compile, until the bytes are in it.
  * Invariant: nothing that was there is lost before there are bytes to write;
  * a file that was made for nothing is taken away again.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

@@ -5,7 +5,6 @@
  * Owns the last line of the terminal while it is shown; whoever else writes to
  * the terminal clears it first (main.c does so for all talk).
  * Invariant: where stderr is no terminal not one byte is written.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/progress.h"
 

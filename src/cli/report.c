@@ -6,7 +6,6 @@
  * added to and never renamed while "format" is 1.
  * Invariant: every member is there in every run; what is not known is null.
  * For people it is left out.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/trial.h"
 

@@ -8,7 +8,6 @@
  * Invariant: at most one new start; GROAT_SANITIZED marks it and carries the
  * LD_PRELOAD there was, which is put back so that compilers started later run
  * as they always do.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

@@ -6,7 +6,6 @@
  * Owns the folder from its making to its removal, and the context over it.
  * Invariant: where --cache-dir says which store to use, no folder is made and
  * none is removed; else the user's store is neither read nor written.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

@@ -5,7 +5,6 @@
  * Owns the child from start to wait.  No shell is in between: words reach the
  * program as they are.  The child's stderr is this process's.
  * Invariant: on return there is no child and no open pipe left.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/cmd.h"
 

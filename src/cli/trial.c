@@ -9,7 +9,6 @@
  * Invariant: output memory is poisoned on both sides before the launch and so
  * is the expected copy, so that a byte which must stay untouched is compared
  * like any other.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/trial.h"
 

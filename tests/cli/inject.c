@@ -5,7 +5,6 @@
  * $GROAT_INJECT says which: probe (the version becomes "injected"), flip (a
  * byte read back from the device is wrong), launch, judged, time, load,
  * compile, memory.  What is not named there goes on to the library.
- * Locking: none; the tool is single-threaded.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

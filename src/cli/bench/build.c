@@ -4,7 +4,6 @@
  * against a raw compile of an empty kernel in the same run.
  *
  * Owns the contexts without a store in which every round compiles anew.
- * Locking: none; the tool is single-threaded.
  */
 #include <string.h>
 

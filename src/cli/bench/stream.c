@@ -9,7 +9,6 @@
  * drivers, and whether they are right to groat run.
  * Invariant: all kernels are loaded and their buffers in place before the first
  * round.
- * Locking: none; the tool is single-threaded.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * draw.c - the picture as a whole: what it is of, how to read it, its panels.
  *
  * Owns the first page's words: spec, facts, the bank sums of block 0, legend.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/draw/draw.h"
 

@@ -9,7 +9,6 @@
  * that meet so, how many different dwords each bank is asked for.
  * Invariant: a box is outlined exactly when it takes part in a conflict of the
  * bank model.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/draw/draw.h"
 

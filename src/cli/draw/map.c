@@ -9,7 +9,6 @@
  * A fill is a store of which a copy overwrites a byte before anybody reads it:
  * what it wrote was never wanted, so it counts as not written.
  * Invariant: cells cover all of the block's shared memory.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/draw/draw.h"
 

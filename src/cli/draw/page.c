@@ -7,7 +7,6 @@
  * 6 pt.  What is drawn is the panels' matter.
  * Invariant: what is given as text is escaped; every element that is opened
  * is closed by groat__sheet_end.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/draw/draw.h"
 

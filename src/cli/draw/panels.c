@@ -8,7 +8,6 @@
  * the same in both panels.
  * Invariant: every cell of what is drawn has one box and, unless nobody wrote
  * it, one label; a label never leaves its box.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/draw/draw.h"
 

@@ -9,7 +9,6 @@
  * Copies lie side by side by their nature and are shown where they conflict
  * only; fills are not shown at all.
  * Invariant: the figures of a kind are in falling order of their reuse.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/draw/draw.h"
 

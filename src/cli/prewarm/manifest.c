@@ -6,7 +6,6 @@
  * Owns the list of jobs; manifests and specs are the library's.
  * Invariant: a bad line is named by file and line, and nothing is made of the
  * file then; what a line does not say is not guessed.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/prewarm/prewarm.h"
 

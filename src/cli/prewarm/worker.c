@@ -7,7 +7,6 @@
  * line of JSON each, both over stdin, which is a socket.
  * Invariant: it ends when the other side has gone; what it has made until then
  * is in the store.
- * Locking: none; the tool is single-threaded.
  */
 #include "cli/prewarm/prewarm.h"
 
