@@ -104,6 +104,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/nearest.h \
 	%D%/core/pool.c \
 	%D%/core/pool.h \
+	%D%/core/reload.c \
 	%D%/core/resident.c \
 	%D%/core/resident.h \
 	%D%/core/tally.h \

@@ -289,6 +289,11 @@ groat_status groat__kernel_get(groat_context *context,
                                groat_kernel **out, groat_origin *origin,
                                groat_error *error);
 
+/* Counts a user of a kernel; one that was unloaded is loaded again, for a
+ * launch on a stream.  Errors: CAPTURING; SEALED; as of groat_kernel_get(). */
+groat_status groat__reload(groat_kernel *kernel, void *stream,
+                           groat_error *error);
+
 /* In a child of fork() every call that is given a context of the parent's is
  * refused before it takes a lock, or uses a connection or a device. */
 static inline bool groat__is_inherited(const groat_context *context)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * handle.c is what a program does with a kernel besides launching it: counts
- * of it, the vendor's function, and the names of where it came from.
- * Locking: none; counts are atomic, the rest does not change.
+ * handle.c is what a program asks of a kernel besides launching it: the
+ * vendor's function, its facts, and the names of where it came from. Locking:
+ * none; nothing here changes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,22 +36,6 @@ void groat__kernel_free(groat_kernel *kernel)
     free(kernel->identity);
     free(kernel->maker);
     free(kernel);
-}
-
-groat_kernel *groat_kernel_retain(groat_kernel *kernel)
-{
-    if (groat__resident_counts(kernel))
-        (void)atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed);
-    return kernel;
-}
-
-void groat_kernel_release(groat_kernel *kernel)
-{
-    /* The context's own count keeps the handle until groat_close. */
-    if (kernel != NULL && groat__resident_counts(kernel) &&
-        !groat__is_inherited(kernel->context) &&
-        atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release) == 2)
-        groat__resident_sweep(kernel->context);
 }
 
 void *groat_kernel_native(const groat_kernel *kernel)

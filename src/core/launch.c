@@ -39,7 +39,7 @@ static groat_status launch_held(groat_kernel *kernel,
                                 const groat_launch *launch, const void *args,
                                 groat_error *error)
 {
-    groat_status status = groat__resident_load(kernel, launch->stream, error);
+    groat_status status = groat__reload(kernel, launch->stream, error);
     bool captured = false;
 
     if (status != GROAT_OK)
@@ -118,7 +118,7 @@ groat_status groat_kernel_time(groat_kernel *kernel, const groat_launch *launch,
     if (repeats == 0)
         return groat__fail(error, GROAT_INVALID,
                            "repeats is 0; allowed: 1 or more");
-    status = groat__resident_load(kernel, launch->stream, error);
+    status = groat__reload(kernel, launch->stream, error);
     if (status != GROAT_OK)
         return status;
     status =

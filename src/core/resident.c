@@ -16,7 +16,6 @@
  */
 #include "core/resident.h"
 
-#include "base/error.h"
 #include "core/core.h"
 
 /* A flag in the count: the module is not there, or about to go. */
@@ -181,36 +180,18 @@ void groat__resident_drop(groat_kernel *kernel)
         (void)atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release);
 }
 
-/* A get of its values gives the same handle: the key is the same. */
-static groat_status load_again(groat_kernel *kernel, groat_error *error)
+groat_kernel *groat_kernel_retain(groat_kernel *kernel)
 {
-    groat_context *context = kernel->context;
-    groat_kernel *found = NULL;
-    groat__target target;
-    groat__params params;
-    groat_status status = groat__target_parse(kernel->target, &target, error);
-
-    if (status == GROAT_OK)
-        status =
-            groat__spec_params(context, kernel->spec, &target, &params, error);
-    if (status == GROAT_OK && !groat__seal_is_on(&context->seal))
-        status = groat__kernel_get(context, &params, true, &found, NULL, error);
-    if (status != GROAT_OK || found == kernel)
-        return status;
-    groat_kernel_release(found); /* a fallback: it was sealed meanwhile */
-    return groat__fail(error, GROAT_SEALED,
-                       "%s was unloaded before the context was sealed; hold a "
-                       "count of what is to stay",
-                       kernel->entry);
+    if (groat__resident_counts(kernel))
+        (void)atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed);
+    return kernel;
 }
 
-groat_status groat__resident_load(groat_kernel *kernel, void *stream,
-                                  groat_error *error)
+void groat_kernel_release(groat_kernel *kernel)
 {
-    groat_status status;
-
-    if (groat__resident_hold(kernel))
-        return GROAT_OK;
-    status = kernel->device->may_load(kernel->device_state, stream, error);
-    return status == GROAT_OK ? load_again(kernel, error) : status;
+    /* The context's own count keeps the handle until groat_close. */
+    if (kernel != NULL && groat__resident_counts(kernel) &&
+        !groat__is_inherited(kernel->context) &&
+        atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release) == 2)
+        groat__resident_sweep(kernel->context);
 }

@@ -46,9 +46,4 @@ bool groat__resident_hold(groat_kernel *kernel);
 /* groat_kernel_release() without a sweep. */
 void groat__resident_drop(groat_kernel *kernel);
 
-/* The same for a launch on a stream: what was unloaded is loaded again.
- * Errors: CAPTURING; SEALED; as of groat_kernel_get(). */
-groat_status groat__resident_load(groat_kernel *kernel, void *stream,
-                                  groat_error *error);
-
 #endif

@@ -110,40 +110,28 @@ static fallback *find_fallback(const groat__seal *seal, const char *family,
     return f;
 }
 
-groat_status groat_fallback_set(groat_context *context, groat_kernel *kernel,
-                                groat_error *error)
+groat_status groat__seal_set_fallback(groat__seal *seal, groat_kernel *kernel,
+                                      groat_kernel **before, groat_error *error)
 {
-    groat__seal *seal = &context->seal;
     size_t len = strcspn(kernel->spec, ":");
-    groat_kernel *before = NULL;
-    fallback *f;
-    groat_status status;
+    fallback *f = find_fallback(seal, kernel->spec, len, kernel->target);
 
-    if (groat__is_inherited(kernel->context))
-        return groat__fail_inherited(error);
-    status = groat__resident_load(kernel, NULL, error);
-    if (status != GROAT_OK)
-        return status;
-    (void)pthread_mutex_lock(&context->lock);
-    f = find_fallback(seal, kernel->spec, len, kernel->target);
+    *before = NULL;
     if (f != NULL) {
-        before = atomic_exchange(&f->kernel, kernel);
-    } else if ((f = calloc(1, sizeof(*f))) == NULL) {
-        status =
-            groat__fail(error, GROAT_NO_MEMORY, "no memory for a fallback");
-    } else {
-        /* The context keeps the handle, and with it these texts. */
-        f->family = kernel->spec;
-        f->family_len = len;
-        f->target = kernel->target;
-        atomic_init(&f->kernel, kernel);
-        f->next = atomic_load(&seal->list);
-        atomic_store_explicit(&seal->list, f, memory_order_release);
+        *before = atomic_exchange(&f->kernel, kernel);
+        return GROAT_OK;
     }
-    (void)pthread_mutex_unlock(&context->lock);
-    /* The count stands for the fallback's staying loaded. */
-    groat_kernel_release(status == GROAT_OK ? before : kernel);
-    return status;
+    f = calloc(1, sizeof(*f));
+    if (f == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a fallback");
+    /* The context keeps the handle, and with it these texts. */
+    f->family = kernel->spec;
+    f->family_len = len;
+    f->target = kernel->target;
+    atomic_init(&f->kernel, kernel);
+    f->next = atomic_load(&seal->list);
+    atomic_store_explicit(&seal->list, f, memory_order_release);
+    return GROAT_OK;
 }
 
 void groat__seal_free(groat__seal *seal)

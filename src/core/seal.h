@@ -47,6 +47,12 @@ bool groat__seal_note(groat__seal *seal, uint64_t mark);
 /* A kernel has got a name: one that was refused may be its. */
 void groat__seal_renew(groat__seal *seal);
 
+/* Makes a loaded kernel the fallback of its family and target; *before is the
+ * one that was, or NULL.  One at a time.  Errors: NO_MEMORY. */
+groat_status groat__seal_set_fallback(groat__seal *seal, groat_kernel *kernel,
+                                      groat_kernel **before,
+                                      groat_error *error);
+
 void groat__seal_free(groat__seal *seal);
 
 #endif
