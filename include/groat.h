@@ -33,8 +33,10 @@
  * thread that made the call, with no lock held and nobody waiting for what it
  * makes: what is said about a kernel that threads wait for is said when it is
  * there.  A callback may make any call but groat_close() of its own context,
- * which is refused with a line in the log.  Lines of the log about what
- * groat_kernel_start() and groat_slot_open() asked for come from another one.
+ * which is refused with a line in the log; those of accesses and of ranges
+ * (groat_trace_fn, groat_range_push_fn) are called amid groat's work and may
+ * make none.  Lines of the log about what groat_kernel_start() and
+ * groat_slot_open() asked for come from another thread.
  * groat_close() must be the last call on a context.
  *
  * FORK.  A child has nothing of its parent's contexts: each call with one, or
