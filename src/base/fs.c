@@ -82,8 +82,8 @@ groat_status groat__fs_read(const char *path, size_t max_bytes, char **data,
     struct stat st;
 
     if (fd < 0)
-        return groat__fail(error, GROAT_IO, "cannot open %s: %s", path,
-                           strerror(errno));
+        return groat__fail_vendor(error, GROAT_IO, "open", errno,
+                                  "cannot open %s: %s", path, strerror(errno));
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         status = groat__fail(error, GROAT_IO, "%s is not a regular file", path);
     else if ((uint64_t)st.st_size > max_bytes ||

@@ -10,8 +10,9 @@
 #include "groat.h"
 
 /* Reads a whole regular file; *data is malloc'd with a NUL behind it.  Errors:
- * IO with path and reason, also when the file changes its size meanwhile;
- * INVALID when it is larger than max_bytes. */
+ * IO with path and reason (an open that failed leaves errno in vendor_code),
+ * also when the file changes its size meanwhile; INVALID when it is larger than
+ * max_bytes. */
 groat_status groat__fs_read(const char *path, size_t max_bytes, char **data,
                             size_t *bytes, groat_error *error);
 

@@ -235,6 +235,12 @@ void groat__families_close(groat__families *families)
 
 /* ---- reading ------------------------------------------------------------- */
 
+/* As it was at the open: it may have passed since. */
+static bool is_want(int code)
+{
+    return code == EMFILE || code == ENFILE;
+}
+
 static groat_status read_user(const groat__family_place *place,
                               groat_family **out, groat_error *error)
 {
@@ -243,7 +249,7 @@ static groat_status read_user(const groat__family_place *place,
     groat_status status =
         groat__family_load(place->name, read_folder, &f, out, error);
 
-    if (status != GROAT_OK && groat__fs_no_descriptors())
+    if (status != GROAT_OK && is_want(f.failure.vendor_code))
         status = groat__fail(error, GROAT_NO_MEMORY,
                              "no file descriptor is left to read family "
                              "%.64s with",

@@ -7,6 +7,8 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
 
 static rig fix;
 
@@ -180,6 +182,46 @@ START_TEST(families_at_first_use)
 }
 END_TEST
 
+/* ---- descriptors that come and go ---------------------------------------- */
+
+static atomic_bool over;
+
+static void *squeeze(void *unused)
+{
+    struct rlimit limit;
+    rlim_t all;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    all = limit.rlim_cur;
+    while (!atomic_load(&over)) {
+        limit.rlim_cur = limit.rlim_cur == 0 ? all : 0;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    }
+    limit.rlim_cur = all;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return unused;
+}
+
+/* A family that could not be read for want of one is no broken family. */
+START_TEST(want_that_passes)
+{
+    for (int round = 0; round < 200; round++) {
+        groat_context *context = rig_open(&fix);
+        pthread_t thread;
+
+        atomic_store(&over, false);
+        ck_assert_int_eq(pthread_create(&thread, NULL, squeeze, NULL), 0);
+        for (int i = 0; i < 20; i++)
+            (void)groat_family_find(context, "adder");
+        atomic_store(&over, true);
+        ck_assert_int_eq(pthread_join(thread, NULL), 0);
+        ck_assert_uint_gt(
+            groat_family_param_count(groat_family_find(context, "adder")), 0);
+        groat_close(context);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("families");
@@ -191,6 +233,7 @@ int main(void)
     tcase_add_test(tests, families_in_order);
     tcase_add_test(tests, families_that_cannot_be_read);
     tcase_add_test(tests, families_at_first_use);
+    tcase_add_test(tests, want_that_passes);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
