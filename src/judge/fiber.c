@@ -2,7 +2,7 @@
  *
  * fiber.c owns the fibers of a cluster's threads: their stacks, switching
  * to one and back, how one is left for good, and the finding that says why.
- * Who runs when is judge/schedule.c's.  Invariant: one fiber or the scheduler
+ * Who runs when is schedule.c's.  Invariant: one fiber or the scheduler
  * ("home") runs; `current` is the fiber that runs or ran last.
  */
 #include "judge/internal.h"

@@ -36,7 +36,7 @@ typedef enum groat__byte_state {
 typedef struct groat__shadow {
     uint32_t writer; /* agent that wrote it or has a copy in flight */
     uint32_t write_clock;
-    uint32_t readers; /* list of judge/order.c; of a BARRIER its number */
+    uint32_t readers; /* list of order.c; of a BARRIER its number */
     uint8_t state;
 } groat__shadow;
 
@@ -197,7 +197,7 @@ typedef struct groat__judge_block {
     size_t ended;   /* threads */
 } groat__judge_block;
 
-/* Lists of who read a byte since it was written, see judge/order.c. */
+/* Lists of who read a byte since it was written, see order.c. */
 typedef struct groat__reader {
     uint32_t before; /* the rest of the list; 0 ends it */
     uint32_t agent;
@@ -235,7 +235,7 @@ typedef struct groat__judge {
     groat__copies copies; /* in flight, oldest first */
     groat__copies landed; /* a ring of the last ones, for findings */
     groat__readers readers;
-    uint32_t *clocks; /* NULL: barriers alone order, see judge/order.c */
+    uint32_t *clocks; /* NULL: barriers alone order, see order.c */
     uint32_t *meet;   /* what all lanes of a warpgroup know */
     float *operands;  /* of the product that is made */
     size_t clock_width;
@@ -303,7 +303,7 @@ static inline size_t groat__judge_lanes(const groat__judge *j, size_t wave,
     return *first + count * lanes < end ? *first + count * lanes : end;
 }
 
-/* ---- judge/fiber.c ----------------------------------------------------- */
+/* ---- fiber.c ------------------------------------------------------------- */
 
 bool groat__judge_make_fibers(groat__judge *j);
 void groat__judge_drop_fibers(groat__judge *j);
@@ -323,7 +323,7 @@ void groat__judge_blame(groat__judge *j, size_t fiber, const char *format, ...)
 _Noreturn void groat__judge_leave(groat__judge *j);
 uint64_t groat__judge_random(groat__judge *j);
 
-/* ---- judge/schedule.c -------------------------------------------------- */
+/* ---- schedule.c ---------------------------------------------------------- */
 
 void groat__judge_run_cluster(groat__judge *j, uint32_t *order);
 /* Gives way to the other lanes; returns when the whole wave has come.  For AMD:
@@ -341,10 +341,10 @@ unsigned groat__judge_elect(struct groat_cpu_env *env);
 void groat__judge_warp_barrier(struct groat_cpu_env *env);
 const char *groat__judge_joint_name(groat__joint joint);
 
-/* judge/deadlock.c: nobody can go on; says who waits for what. */
+/* deadlock.c: nobody can go on; says who waits for what. */
 void groat__judge_blame_deadlock(groat__judge *j);
 
-/* ---- judge/order.c ----------------------------------------------------- */
+/* ---- order.c ------------------------------------------------------------- */
 
 /* Counts with more than barriers from here on; free to ask again. */
 void groat__judge_clocks_on(groat__judge *j);
@@ -374,7 +374,7 @@ uint32_t groat__judge_add_reader(groat__judge *j, uint32_t list, uint32_t agent,
                                  uint32_t clock);
 void groat__judge_forget_readers(groat__judge *j);
 
-/* ---- judge/memory.c ---------------------------------------------------- */
+/* ---- memory.c ------------------------------------------------------------ */
 
 /* The hooks of cpu_hooks.h with these names. */
 /* Of an array in a thread's own memory. */
@@ -414,7 +414,7 @@ void groat__judge_check_device(groat__judge *j, uint64_t address,
 /* A thread may not end with copies in flight. */
 void groat__judge_check_end(groat__judge *j);
 
-/* ---- judge/wave.c: likewise, of AMD ------------------------------------ */
+/* ---- wave.c: likewise, of AMD -------------------------------------------- */
 
 unsigned groat__judge_wave_uniform(struct groat_cpu_env *env, unsigned value);
 void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
@@ -427,7 +427,7 @@ void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what);
 float groat__judge_number(unsigned number, bool fnuz,
                           const unsigned char *operand, unsigned index);
 
-/* ---- judge/mbarrier.c -------------------------------------------------- */
+/* ---- mbarrier.c ---------------------------------------------------------- */
 
 void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
                                 unsigned count);
@@ -449,7 +449,7 @@ void groat__judge_mbarrier_count(groat__judge *j, groat__engine_copy *copy);
 void groat__judge_mbarrier_check_end(groat__judge *j);
 void groat__judge_drop_barriers(groat__judge *j);
 
-/* ---- judge/tma.c ------------------------------------------------------- */
+/* ---- tma.c --------------------------------------------------------------- */
 
 void groat__judge_tma_load(struct groat_cpu_env *env, const void *map,
                            unsigned to, unsigned bar, const int *at,
@@ -469,7 +469,7 @@ void groat__judge_name_copy(const groat__judge *j,
 /* Convicts when copies into this block are in flight. */
 void groat__judge_engine_check_end(groat__judge *j);
 
-/* ---- judge/wgmma.c ----------------------------------------------------- */
+/* ---- wgmma.c ------------------------------------------------------------- */
 
 void groat__judge_wgmma_fence(struct groat_cpu_env *env);
 void groat__judge_wgmma_commit(struct groat_cpu_env *env);
@@ -481,7 +481,7 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
 void groat__judge_wgmma_check_end(groat__judge *j);
 void groat__judge_drop_products(groat__fiber *fiber);
 
-/* ---- judge/trace.c ----------------------------------------------------- */
+/* ---- trace.c ------------------------------------------------------------- */
 
 /* Notes one lane's access; a copy asks for a device address and reads there or,
  * out of range, nothing. */

@@ -3,8 +3,8 @@
  * memory.c models shared and device memory: every byte of shared memory
  * has a shadow that says who wrote and read it, and a copy in flight lands when
  * a wait of the thread that issued it forces it to, never earlier.  Who runs
- * when is judge/schedule.c's, what comes before what judge/order.c's, the
- * copies of NVIDIA's engine are judge/tma.c's.
+ * when is schedule.c's, what comes before what order.c's, the
+ * copies of NVIDIA's engine are tma.c's.
  *
  * Invariant: a byte of shared memory changes only in land(), in shared_store()
  * and where the engine lands, and each looks at the byte's shadow first.

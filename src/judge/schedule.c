@@ -3,7 +3,7 @@
  * schedule.c says which thread of a cluster runs next, and where threads
  * come together: AMD's waves at waits and fences, NVIDIA's warps and
  * warpgroups at the instructions that need all of their lanes, blocks and
- * clusters at their barriers.  Everything else waits in vain: judge/deadlock.c.
+ * clusters at their barriers.  Everything else waits in vain: deadlock.c.
  *
  * Threads run as far as they can.  When none can, barriers that all have
  * reached open; when there is none, bytes of a copy of the engine arrive.
