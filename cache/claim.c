@@ -135,11 +135,9 @@ static groat_status open_file(groat__store *store, groat_error *error)
 /* Whether there is a row, right or not: ROW, DONE, or what went wrong. */
 static int look_for_row(groat__store *store, const groat__digest *key)
 {
-    sqlite3_stmt *get = store->statements[GROAT__SQL_GET];
-    int rc;
+    sqlite3_stmt *get;
+    int rc = groat__row_seek(store, key, &get);
 
-    (void)sqlite3_bind_int64(get, 1, groat__row_id(key));
-    rc = sqlite3_step(get);
     (void)sqlite3_reset(get);
     return rc;
 }

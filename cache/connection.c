@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * connection.c owns the one SQLite connection of a store: how a file is opened
- * and judged, the kept statements, and what a failed call means.  Modes and
- * names of files are place.c's, rows are store.c's.
+ * and judged, the statements that it keeps, and what a failed call means. Modes
+ * and names of files are place.c's, rows are store.c's.
  *
  * Invariant: db is NULL or belongs to the file (device, inode), whose schema
  * is schema.sql to the byte; no transaction is open when the store is
@@ -129,6 +129,27 @@ int groat__connection_prepare(groat__store *store, const char *sql,
                               sqlite3_stmt **out)
 {
     return sqlite3_prepare_v2(store->db, sql, -1, out, NULL);
+}
+
+int groat__connection_statement(groat__store *store, groat__sql which,
+                                sqlite3_stmt **out)
+{
+    sqlite3_stmt **kept = &store->statements[which];
+    int rc = store->db != NULL ? SQLITE_OK : SQLITE_MISUSE;
+
+    if (rc == SQLITE_OK && *kept == NULL)
+        rc = sqlite3_prepare_v3(store->db, statements[which], -1,
+                                SQLITE_PREPARE_PERSISTENT, kept, NULL);
+    *out = *kept;
+    return rc;
+}
+
+int groat__connection_run(groat__store *store, groat__sql which)
+{
+    sqlite3_stmt *statement;
+    int rc = groat__connection_statement(store, which, &statement);
+
+    return rc == SQLITE_OK ? groat__handle_run(statement) : rc;
 }
 
 /* An error that the file itself is to blame for.  ERROR is one of them: the
@@ -319,22 +340,6 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
     return judge(rc);
 }
 
-/* A file that is only read may be of a schema without uses. */
-static int prepare_all(groat__store *store, sqlite3 *db)
-{
-    int count = store->read_only ? GROAT__SQLS_OF_USES : GROAT__SQLS;
-    int rc = SQLITE_OK;
-
-    for (int i = 0; i < count && rc == SQLITE_OK; i++)
-        rc =
-            sqlite3_prepare_v3(db, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
-                               &store->statements[i], NULL);
-    if (store->read_only && rc == SQLITE_OK)
-        (void)sqlite3_prepare_v2(db, statements[GROAT__SQL_USES], -1,
-                                 &store->statements[GROAT__SQL_USES], NULL);
-    return rc;
-}
-
 /* Whether rows wait in the -wal. */
 static bool has_journal(const groat__store *store)
 {
@@ -348,7 +353,7 @@ static bool has_journal(const groat__store *store)
     return found;
 }
 
-/* Opens store->path and fills db and statements. */
+/* Opens store->path and fills db. */
 static verdict connect_file(groat__store *store, groat_error *error)
 {
     sqlite3 *db = NULL;
@@ -387,8 +392,6 @@ static verdict connect_file(groat__store *store, groat_error *error)
         rc = compare_schema(db, &same);
     if (rc == SQLITE_OK && !same)
         rc = SQLITE_CORRUPT;
-    if (rc == SQLITE_OK)
-        rc = prepare_all(store, db);
     store->db = db;
     if (rc == SQLITE_OK) {
         groat__handle_keep_wal(db, false);

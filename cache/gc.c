@@ -12,17 +12,23 @@
  */
 #include "cache/internal.h"
 
+static int read_number(groat__store *store, groat__sql which, int64_t *out)
+{
+    sqlite3_stmt *statement;
+    int rc = groat__connection_statement(store, which, &statement);
+
+    return rc == SQLITE_OK ? groat__handle_step_number(statement, out) : rc;
+}
+
 /* Bytes of pages in use, as the open transaction sees them. */
 static int bytes_in_use(groat__store *store, uint64_t *out)
 {
     int64_t pages = 0;
     int64_t unused = 0;
-    int rc =
-        groat__handle_step_number(store->statements[GROAT__SQL_PAGES], &pages);
+    int rc = read_number(store, GROAT__SQL_PAGES, &pages);
 
     if (rc == SQLITE_OK)
-        rc = groat__handle_step_number(store->statements[GROAT__SQL_FREE_PAGES],
-                                       &unused);
+        rc = read_number(store, GROAT__SQL_FREE_PAGES, &unused);
     if (rc == SQLITE_OK && (unused < 0 || unused > pages))
         rc = SQLITE_CORRUPT;
     *out = (uint64_t)(pages - unused) * (uint64_t)store->page_bytes;
@@ -32,13 +38,16 @@ static int bytes_in_use(groat__store *store, uint64_t *out)
 int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
                    const int64_t *keep, uint64_t *dropped)
 {
-    sqlite3_stmt *oldest = store->statements[GROAT__SQL_OLDEST];
+    sqlite3_stmt *oldest;
     uint64_t used = 0;
     uint64_t gone = 0;
     int64_t id = 0;
     int rc = bytes_in_use(store, &used);
 
     if (rc != SQLITE_OK || used <= high)
+        return rc;
+    rc = groat__connection_statement(store, GROAT__SQL_OLDEST, &oldest);
+    if (rc != SQLITE_OK)
         return rc;
     (void)sqlite3_clear_bindings(oldest);
     if (keep != NULL)
@@ -68,10 +77,12 @@ int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
 
 int groat__gc_shrink(groat__store *store)
 {
-    sqlite3_stmt *vacuum = store->statements[GROAT__SQL_VACUUM];
+    sqlite3_stmt *vacuum;
     bool impatient = store->impatient;
-    int rc;
+    int rc = groat__connection_statement(store, GROAT__SQL_VACUUM, &vacuum);
 
+    if (rc != SQLITE_OK)
+        return rc;
     do
         rc = sqlite3_step(vacuum);
     while (rc == SQLITE_ROW);
@@ -89,7 +100,7 @@ int groat__gc_shrink(groat__store *store)
 /* Evicts down to `bound` in one transaction, then shrinks. */
 static int collect(groat__store *store, uint64_t bound, uint64_t *dropped)
 {
-    int rc = groat__handle_run(store->statements[GROAT__SQL_BEGIN]);
+    int rc = groat__connection_run(store, GROAT__SQL_BEGIN);
 
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
@@ -101,7 +112,7 @@ static int collect(groat__store *store, uint64_t bound, uint64_t *dropped)
     if (rc == SQLITE_OK)
         rc = groat__gc_trim(store, bound, bound, NULL, dropped);
     if (rc == SQLITE_OK)
-        rc = groat__handle_run(store->statements[GROAT__SQL_COMMIT]);
+        rc = groat__connection_run(store, GROAT__SQL_COMMIT);
     return rc == SQLITE_OK ? groat__gc_shrink(store) : rc;
 }
 

@@ -32,13 +32,11 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
 static bool lookup(groat__store *store, const groat__digest *key,
                    const char *identity, groat__store_blob *out, bool *again)
 {
-    sqlite3_stmt *get = store->statements[GROAT__SQL_GET];
+    sqlite3_stmt *get;
     groat__finding found = GROAT__ROW_NONE;
     groat__row row = {0};
-    int rc;
+    int rc = groat__row_seek(store, key, &get);
 
-    (void)sqlite3_bind_int64(get, 1, groat__row_id(key));
-    rc = sqlite3_step(get);
     if (rc == SQLITE_ROW) {
         found = groat__row_judge(get, key, identity, store->ranges, &row);
         rc =

@@ -64,11 +64,10 @@ typedef enum groat__sql {
     GROAT__SQL_PAGES,
     GROAT__SQL_FREE_PAGES,
     GROAT__SQL_VACUUM,
-    GROAT__SQL_COUNT, /* the first of those that need the table of uses */
+    GROAT__SQL_COUNT,
     GROAT__SQL_FORGET_USES,
-    GROAT__SQL_USES, /* of a file that is only read, if it has the table */
-    GROAT__SQLS,
-    GROAT__SQLS_OF_USES = GROAT__SQL_COUNT
+    GROAT__SQL_USES,
+    GROAT__SQLS
 } groat__sql;
 
 /* Columns of every statement that reads rows, in this order; ", binary" may
@@ -143,9 +142,9 @@ struct groat__store {
     bool inherited;            /* which could not close it */
 
     sqlite3 *db; /* NULL while the file cannot be used */
-    sqlite3_stmt *statements[GROAT__SQLS];
-    dev_t device; /* the file that db is, */
-    ino_t inode;  /* to notice another in its place */
+    sqlite3_stmt *statements[GROAT__SQLS]; /* NULL: not used so far */
+    dev_t device;                          /* the file that db is, */
+    ino_t inode;                           /* to notice another in its place */
     int64_t page_bytes;
     bool read_only;
     bool suspected; /* a FULL has made us check the pages already */
@@ -294,6 +293,14 @@ void groat__connection_hurry(groat__store *store, bool hurry);
 int groat__connection_prepare(groat__store *store, const char *sql,
                               sqlite3_stmt **out);
 
+/* Locked: a statement that the connection keeps, prepared at its first use;
+ * whoever steps it resets it.  NULL on failure: MISUSE without a connection, or
+ * what SQLite said. */
+int groat__connection_statement(groat__store *store, groat__sql which,
+                                sqlite3_stmt **out);
+/* The same, run to its end. */
+int groat__connection_run(groat__store *store, groat__sql which);
+
 /* ---- guard.c ----------------------------------------------------------- */
 
 /* Around all that a thread does in SQLite; may be nested. */
@@ -394,6 +401,11 @@ int groat__row_copy(const groat__row *row, groat__store_blob *out);
 /* Binds and runs "INSERT ... " GROAT__ROW_INTO; stamp is the time of making and
  * of last use. */
 int groat__row_insert(sqlite3_stmt *put, const groat__row *row, int64_t stamp);
+
+/* Locked: looks for the row of a key by GROAT__SQL_GET, whose statement the
+ * caller resets: ROW, DONE, or what went wrong. */
+int groat__row_seek(groat__store *store, const groat__digest *key,
+                    sqlite3_stmt **out);
 
 /* Locked: drops a row by id; *dropped grows by the rows that went. */
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);

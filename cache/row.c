@@ -210,19 +210,36 @@ void groat__store_blob_free(groat__store_blob *blob)
     memset(blob, 0, sizeof(*blob));
 }
 
+int groat__row_seek(groat__store *store, const groat__digest *key,
+                    sqlite3_stmt **out)
+{
+    int rc = groat__connection_statement(store, GROAT__SQL_GET, out);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    (void)sqlite3_bind_int64(*out, 1, groat__row_id(key));
+    return sqlite3_step(*out);
+}
+
+static int run_with_id(groat__store *store, groat__sql which, int64_t id)
+{
+    sqlite3_stmt *statement;
+    int rc = groat__connection_statement(store, which, &statement);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    (void)sqlite3_bind_int64(statement, 1, id);
+    return groat__handle_run(statement);
+}
+
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
 {
-    sqlite3_stmt *drop = store->statements[GROAT__SQL_DROP];
-    sqlite3_stmt *uses = store->statements[GROAT__SQL_FORGET_USES];
-    int rc;
+    int rc = run_with_id(store, GROAT__SQL_DROP, id);
 
-    (void)sqlite3_bind_int64(drop, 1, id);
-    rc = groat__handle_run(drop);
     if (rc != SQLITE_OK)
         return rc;
     *dropped += (uint64_t)sqlite3_changes(store->db);
-    (void)sqlite3_bind_int64(uses, 1, id);
-    return groat__handle_run(uses);
+    return run_with_id(store, GROAT__SQL_FORGET_USES, id);
 }
 
 /* The row of a query for one identity. */

@@ -86,22 +86,23 @@ int64_t groat__stamp_of(groat__store *store, int64_t id)
 int groat__uses_of(groat__store *store, int64_t id, uint64_t *uses,
                    double *first_ms)
 {
-    sqlite3_stmt *select = store->statements[GROAT__SQL_USES];
+    sqlite3_stmt *select;
     const groat__stamp *place = place_of(store, id);
     int64_t written = 0;
     int64_t first = -1;
-    int rc = SQLITE_DONE;
+    int rc = groat__connection_statement(store, GROAT__SQL_USES, &select);
 
-    if (select != NULL) {
+    if (rc == SQLITE_OK) {
         (void)sqlite3_bind_int64(select, 1, id);
         rc = sqlite3_step(select);
+    } else if (store->read_only) {
+        rc = SQLITE_DONE; /* of a schema without uses */
     }
     if (rc == SQLITE_ROW) {
         written = sqlite3_column_int64(select, 0);
         first = sqlite3_column_int64(select, 1);
     }
-    if (select != NULL)
-        (void)sqlite3_reset(select);
+    (void)sqlite3_reset(select);
     if (place->used != 0 && place->id == id) {
         written = written < 0 ? 0 : written;
         written += written < INT64_MAX / 2 ? place->uses : 0;
@@ -114,10 +115,14 @@ int groat__uses_of(groat__store *store, int64_t id, uint64_t *uses,
 
 static int write_one(groat__store *store, const groat__stamp *at)
 {
-    sqlite3_stmt *stamp = store->statements[GROAT__SQL_STAMP];
-    sqlite3_stmt *count = store->statements[GROAT__SQL_COUNT];
-    int rc;
+    sqlite3_stmt *stamp;
+    sqlite3_stmt *count;
+    int rc = groat__connection_statement(store, GROAT__SQL_STAMP, &stamp);
 
+    if (rc == SQLITE_OK)
+        rc = groat__connection_statement(store, GROAT__SQL_COUNT, &count);
+    if (rc != SQLITE_OK)
+        return rc;
     (void)sqlite3_bind_int64(stamp, 1, at->id);
     (void)sqlite3_bind_int64(stamp, 2, at->used);
     rc = groat__handle_run(stamp);

@@ -171,11 +171,11 @@ static void write_last_stamps(groat__store *store)
     if (!store->stamped || store->read_only)
         return;
     groat__connection_hurry(store, true);
-    rc = groat__handle_run(store->statements[GROAT__SQL_BEGIN]);
+    rc = groat__connection_run(store, GROAT__SQL_BEGIN);
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
     if (rc == SQLITE_OK)
-        (void)groat__handle_run(store->statements[GROAT__SQL_COMMIT]);
+        (void)groat__connection_run(store, GROAT__SQL_COMMIT);
 }
 
 void groat__store_close(groat__store *store)
@@ -208,8 +208,12 @@ void groat__store_show(groat__store *store, const groat__ranges *ranges)
 
 static int insert_row(groat__store *store, const groat__row *row)
 {
-    return groat__row_insert(store->statements[GROAT__SQL_PUT], row,
-                             groat__stamp_now(store));
+    sqlite3_stmt *put;
+    int rc = groat__connection_statement(store, GROAT__SQL_PUT, &put);
+
+    return rc == SQLITE_OK
+               ? groat__row_insert(put, row, groat__stamp_now(store))
+               : rc;
 }
 
 /* One transaction: stamps, so that eviction sees them; the row; the bound. */
@@ -217,7 +221,7 @@ static int write_row(groat__store *store, const groat__row *row)
 {
     uint64_t max = store->max_bytes;
     uint64_t dropped = 0;
-    int rc = groat__handle_run(store->statements[GROAT__SQL_BEGIN]);
+    int rc = groat__connection_run(store, GROAT__SQL_BEGIN);
 
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
@@ -226,7 +230,7 @@ static int write_row(groat__store *store, const groat__row *row)
     if (rc == SQLITE_OK)
         rc = groat__gc_trim(store, max, max / 10 * 9, &row->id, &dropped);
     if (rc == SQLITE_OK)
-        rc = groat__handle_run(store->statements[GROAT__SQL_COMMIT]);
+        rc = groat__connection_run(store, GROAT__SQL_COMMIT);
     if (rc != SQLITE_OK)
         return rc;
     groat__store_evicted(store, "bound", dropped);
@@ -299,9 +303,11 @@ void groat__store_put(groat__store *store, const groat__digest *key,
 static int evict(groat__store *store, int64_t id, const void *data,
                  size_t bytes)
 {
-    sqlite3_stmt *drop = store->statements[GROAT__SQL_EVICT];
-    int rc;
+    sqlite3_stmt *drop;
+    int rc = groat__connection_statement(store, GROAT__SQL_EVICT, &drop);
 
+    if (rc != SQLITE_OK)
+        return rc;
     (void)sqlite3_bind_int64(drop, 1, id);
     rc = sqlite3_bind_blob64(drop, 2, bytes == 0 ? "" : data, bytes,
                              SQLITE_STATIC);
