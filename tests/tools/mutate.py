@@ -21,6 +21,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -29,6 +30,11 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 FILES = re.compile(r'^(src|cache)/.*\.c$'
                    r'|^kernels-src/(common|[a-z0-9_]+)/[a-z0-9_]+\.h$')
 OUT = re.compile(r'/(params|args|host)\.h$|_host\.h$|^src/spec/make_families\.c$')
+
+# A mutant that runs for ever is noticed: seconds that tests may take, and how
+# often those that the sound tree takes.
+LONG, LONGER = 60, 4
+TOO_LONG = -1000
 
 # What is looked for, outside of comments, texts and directives, and what
 # stands in its place.
@@ -106,17 +112,26 @@ class Bench:
             self.run([os.path.join(self.root, 'configure'), '--disable-static',
                       f'CFLAGS={flags}', f'CXXFLAGS={flags}'], folder)
 
-    def run(self, words, folder, **more):
-        """0, or the exit status."""
-        return subprocess.run(words, cwd=folder, stdout=self.log,
+    def run(self, words, folder, seconds=None, **more):
+        """0, or the exit status; TOO_LONG after so many seconds."""
+        with subprocess.Popen(words, cwd=folder, stdout=self.log,
                               stderr=self.log, stdin=subprocess.DEVNULL,
-                              check=False, start_new_session=True,
-                              env={**os.environ, 'CK_DEFAULT_TIMEOUT': '30',
-                                   **more}).returncode
+                              start_new_session=True,
+                              env={**os.environ, 'CK_DEFAULT_TIMEOUT': '60',
+                                   **more}) as child:
+            try:
+                return child.wait(seconds)
+            except subprocess.TimeoutExpired:
+                # Tests start sessions of their own: all that run what was
+                # built here.
+                os.killpg(child.pid, signal.SIGKILL)
+                subprocess.run(['pkill', '-KILL', '-f', f'{self.build}/'],
+                               check=False)
+                return TOO_LONG
 
-    def make(self, *words, folder=None, **more):
+    def make(self, *words, folder=None, seconds=None, **more):
         return self.run(['make', f'-j{self.jobs}', *words],
-                        folder or self.build, **more)
+                        folder or self.build, seconds, **more)
 
     def must_build(self):
         if self.make('all') != 0:
@@ -218,7 +233,11 @@ class Bench:
         while tests:
             batch += 4
             now, tests = tests[:batch], tests[batch:]
-            if self.check(now) != 0:
+            limit = LONG + LONGER * sum(self.seconds[t] for t in now)
+            status = self.check(now, seconds=limit)
+            if status == TOO_LONG:
+                return 'killed', f'no end after {limit:.0f} s'
+            if status != 0:
                 return 'killed', self.failed(now)
         return 'alive', None
 
