@@ -4,11 +4,14 @@
  * kernel of a process costs whose binary the store has: opening groat, a get
  * and a launch, against reading the same binary from a file, loading and
  * launching it by the CUDA driver's own calls (default: tile_loader_lds for
- * cuda:sm_90a).  Each is done once, in a process of its own, whose context is
- * made beforehand; the sides take turns.  Resident memory is what a side adds
- * to that of the process with its context.
+ * cuda:sm_90a).  A third side takes that binary from the same store by SQLite's
+ * own calls, and checks nothing: what is left over is groat's.  Each is done
+ * once, in a process of its own, whose context is made beforehand; the sides
+ * take turns.  Resident memory is what a side adds to that of the process with
+ * its context.
  */
 #include <dlfcn.h>
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -18,6 +21,10 @@
 #include "tests/bench/bench.h"
 
 enum { ROUNDS = 21, ARGS_MAX = 4096 };
+
+typedef enum side { SIDE_RAW, SIDE_SQLITE, SIDE_GROAT, SIDES } side;
+
+static const char *const side_names[SIDES] = {"raw", "sqlite", "groat"};
 
 typedef struct driver {
     int (*init)(unsigned flags);
@@ -90,17 +97,9 @@ static double resident_kib(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/* Of a binary that is in a file, beside what launches it. */
-static told raw_side(const driver *cu, const char *path, const char *name,
-                     const unsigned *shape)
+static void *read_file(const char *path)
 {
-    told t = {.rss_kib = resident_kib()};
-    char args[ARGS_MAX] = {0};
-    void *param = args;
-    double start = now_ns();
     FILE *file = fopen(path, "rb");
-    void *function = NULL;
-    void *module = NULL;
     char *data;
     long bytes;
 
@@ -111,6 +110,44 @@ static told raw_side(const driver *cu, const char *path, const char *name,
     if (fread(data, 1, (size_t)bytes, file) != (size_t)bytes)
         die(path);
     (void)fclose(file);
+    return data;
+}
+
+/* The binary of a store's one row. */
+static void *read_row(const char *path)
+{
+    sqlite3_stmt *get = NULL;
+    sqlite3 *db = NULL;
+    size_t bytes;
+    void *data;
+
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(db, "SELECT binary FROM entry", -1, &get, NULL) !=
+            SQLITE_OK ||
+        sqlite3_step(get) != SQLITE_ROW)
+        die(path);
+    bytes = (size_t)sqlite3_column_bytes(get, 0);
+    data = malloc(bytes);
+    if (data == NULL)
+        die("memory");
+    memcpy(data, sqlite3_column_blob(get, 0), bytes);
+    (void)sqlite3_finalize(get);
+    return data;
+}
+
+/* Of a binary that is in a file or a store, beside what launches it. */
+static told driver_side(const driver *cu, bool of_file, const char *path,
+                        const char *name, const unsigned *shape)
+{
+    told t = {.rss_kib = resident_kib()};
+    char args[ARGS_MAX] = {0};
+    void *param = args;
+    double start = now_ns();
+    void *data = of_file ? read_file(path) : read_row(path);
+    void *function = NULL;
+    void *module = NULL;
+
     check(cu->load(&module, data), "cuModuleLoadData");
     check(cu->find(&function, module, name), "cuModuleGetFunction");
     check(cu->raise(function, 8, (int)shape[1]), "cuFuncSetAttribute");
@@ -152,15 +189,18 @@ static told groat_side(const char *dir, const char *spec, const char *target)
 static int be_a_side(char **argv)
 {
     const unsigned shape[] = {(unsigned)atoi(argv[6]), (unsigned)atoi(argv[7])};
+    bool of_file = strcmp(argv[1], side_names[SIDE_RAW]) == 0;
     char path[400];
     driver cu;
     told t;
 
     if (!make_context(&cu))
         return 77;
-    (void)snprintf(path, sizeof(path), "%s/binary", argv[2]);
-    t = strcmp(argv[1], "raw") == 0 ? raw_side(&cu, path, argv[5], shape)
-                                    : groat_side(argv[2], argv[3], argv[4]);
+    (void)snprintf(path, sizeof(path), "%s/%s", argv[2],
+                   of_file ? "binary" : "groat.sqlite");
+    t = strcmp(argv[1], side_names[SIDE_GROAT]) == 0
+            ? groat_side(argv[2], argv[3], argv[4])
+            : driver_side(&cu, of_file, path, argv[5], shape);
     /* Nothing ran past its end: the arguments are of no tile. */
     (void)cu.sync();
     return write(STDOUT_FILENO, &t, sizeof(t)) == (ssize_t)sizeof(t) ? 0 : 1;
@@ -225,15 +265,32 @@ static groat_kernel_info prepare(const char *dir, const char *spec,
     return info;
 }
 
+static void print(const char *spec, const char *target, double us[][ROUNDS],
+                  double rss[][ROUNDS], double *open_us)
+{
+    double ratios[SIDES][ROUNDS];
+
+    for (int k = 0; k < SIDES; k++)
+        for (int i = 0; i < ROUNDS; i++)
+            ratios[k][i] = us[k][i] / us[SIDE_RAW][i];
+    printf("{\n  \"format\": 1,\n  \"spec\": \"%s\", \"target\": \"%s\",\n"
+           "  \"rounds\": %d,\n",
+           spec, target, ROUNDS);
+    for (int k = 0; k < SIDES; k++)
+        printf("  \"%s\": {\"read_load_launch_us\": %.1f, "
+               "\"resident_kib\": %.0f, \"to_raw\": %.2f},\n",
+               side_names[k], median(us[k], ROUNDS), median(rss[k], ROUNDS),
+               median(ratios[k], ROUNDS));
+    printf("  \"groat_open_us\": %.1f\n}\n", median(open_us, ROUNDS));
+}
+
 int main(int argc, char **argv)
 {
     char *spec = argc > 1 ? argv[1] : "tile_loader_lds";
     char *target = argc > 2 ? argv[2] : "cuda:sm_90a";
-    double groat[ROUNDS];
-    double ratios[ROUNDS];
-    double raw[ROUNDS];
+    double us[SIDES][ROUNDS];
+    double rss[SIDES][ROUNDS];
     double open_us[ROUNDS];
-    double rss[2][ROUNDS];
     groat_kernel_info info;
     char dir[256];
     char name[256];
@@ -247,34 +304,24 @@ int main(int argc, char **argv)
     (void)snprintf(threads, sizeof(threads), "%u", info.block[0]);
     (void)snprintf(shared, sizeof(shared), "%u", info.shared_bytes);
     for (int i = 0; i < ROUNDS; i++) {
-        for (int k = 0; k < 2; k++) {
-            bool is_raw = (i + k) % 2 == 0;
-            char *const own[] = {argv[0], is_raw ? "raw" : "groat",
+        for (int k = 0; k < SIDES; k++) {
+            side now = (side)((i + k) % SIDES);
+            char *const own[] = {argv[0], (char *)(uintptr_t)side_names[now],
                                  dir,     spec,
                                  target,  name,
                                  threads, shared,
                                  NULL};
             told t = run_side(own);
 
-            (is_raw ? raw : groat)[i] = t.all_us;
-            rss[is_raw][i] = t.rss_kib;
-            if (!is_raw)
+            us[now][i] = t.all_us;
+            rss[now][i] = t.rss_kib;
+            if (now == SIDE_GROAT)
                 open_us[i] = t.open_us;
-            if (!is_raw && t.origin != GROAT_FROM_DISK)
+            if (now == SIDE_GROAT && t.origin != GROAT_FROM_DISK)
                 die("the kernel was not had from disk");
         }
-        ratios[i] = groat[i] / raw[i];
     }
     remove_dir(dir);
-    printf("{\n  \"format\": 1,\n  \"spec\": \"%s\", \"target\": \"%s\",\n"
-           "  \"rounds\": %d,\n"
-           "  \"groat\": {\"open_us\": %.1f, \"open_get_launch_us\": %.1f, "
-           "\"resident_kib\": %.0f},\n"
-           "  \"raw\": {\"read_load_launch_us\": %.1f, \"resident_kib\": "
-           "%.0f},\n"
-           "  \"groat_to_raw\": %.2f\n}\n",
-           spec, target, ROUNDS, median(open_us, ROUNDS), median(groat, ROUNDS),
-           median(rss[0], ROUNDS), median(raw, ROUNDS), median(rss[1], ROUNDS),
-           median(ratios, ROUNDS));
+    print(spec, target, us, rss, open_us);
     return 0;
 }
