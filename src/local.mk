@@ -116,19 +116,37 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/table.h \
 	%D%/core/tensor_maps.c \
 	%D%/core/warm.c \
+	%D%/judge/copies.c \
+	%D%/judge/copies.h \
 	%D%/judge/deadlock.c \
+	%D%/judge/deadlock.h \
 	%D%/judge/fiber.c \
-	%D%/judge/internal.h \
+	%D%/judge/fiber.h \
 	%D%/judge/judge.c \
 	%D%/judge/judge.h \
 	%D%/judge/mbarrier.c \
+	%D%/judge/mbarrier.h \
+	%D%/judge/meet.c \
+	%D%/judge/meet.h \
 	%D%/judge/memory.c \
+	%D%/judge/memory.h \
+	%D%/judge/model.h \
+	%D%/judge/number.c \
+	%D%/judge/number.h \
 	%D%/judge/order.c \
+	%D%/judge/order.h \
 	%D%/judge/schedule.c \
+	%D%/judge/schedule.h \
 	%D%/judge/tma.c \
+	%D%/judge/tma.h \
 	%D%/judge/trace.c \
+	%D%/judge/trace.h \
+	%D%/judge/uniform.c \
+	%D%/judge/uniform.h \
 	%D%/judge/wave.c \
+	%D%/judge/wave.h \
 	%D%/judge/wgmma.c \
+	%D%/judge/wgmma.h \
 	%D%/tensor/kv.c \
 	%D%/tensor/maps.c \
 	%D%/tensor/maps.h \

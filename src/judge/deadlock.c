@@ -4,9 +4,11 @@
  * on: threads that wait for the same are named together, with what their
  * mbarrier lacks and what that hints at.
  */
-#include "judge/internal.h"
+#include "judge/deadlock.h"
 
 #include "base/str.h"
+#include "judge/fiber.h"
+#include "judge/meet.h"
 
 static bool waits_like(const groat__judge *j, size_t a, size_t b)
 {

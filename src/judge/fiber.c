@@ -5,7 +5,7 @@
  * Who runs when is schedule.c's.  Invariant: one fiber or the scheduler
  * ("home") runs; `current` is the fiber that runs or ran last.
  */
-#include "judge/internal.h"
+#include "judge/fiber.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,9 +87,7 @@ static void fiber_main(unsigned high, unsigned low)
 
     if (__sanitizer_finish_switch_fiber)
         __sanitizer_finish_switch_fiber(NULL, &j->home_bottom, &j->home_bytes);
-    j->trial->entry(j->trial->args);
-    groat__judge_check_end(j);
-    j->block->ended++;
+    j->body(j);
     groat__judge_stop(j, GROAT__DONE);
 }
 
@@ -120,7 +118,6 @@ void groat__judge_start(groat__judge *j, size_t fiber)
     f->unfenced = false;
     f->turn = 0;
     f->asan_fake = NULL;
-    groat__judge_drop_products(f);
 }
 
 bool groat__judge_make_fibers(groat__judge *j)
@@ -150,8 +147,6 @@ bool groat__judge_make_fibers(groat__judge *j)
 void groat__judge_drop_fibers(groat__judge *j)
 {
     for (size_t i = 0; j->fibers != NULL && i < j->fiber_count; i++) {
-        groat__judge_drop_products(&j->fibers[i]);
-        free(j->fibers[i].products);
         free(j->fibers[i].flights);
         if (__tsan_destroy_fiber && j->fibers[i].tsan != NULL)
             __tsan_destroy_fiber(j->fibers[i].tsan);

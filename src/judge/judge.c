@@ -8,12 +8,22 @@
  * copy engine and wgmma mbarrier.c's, tma.c's and wgmma.c's, the report of
  * accesses trace.c's; compiling and loading are cxx.c's and cpu.c's.
  */
-#include "judge/internal.h"
+#include "judge/judge.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "judge/fiber.h"
+#include "judge/mbarrier.h"
+#include "judge/meet.h"
+#include "judge/memory.h"
+#include "judge/order.h"
+#include "judge/schedule.h"
+#include "judge/tma.h"
+#include "judge/uniform.h"
+#include "judge/wave.h"
+#include "judge/wgmma.h"
 
 static const struct groat_cpu_ops hooks = {
     groat__judge_shared_load,
@@ -67,6 +77,23 @@ static void start_block(groat__judge *j, size_t rank, const unsigned corner[3])
     memset(block->shadows, 0, j->trial->shared_bytes * sizeof(*block->shadows));
 }
 
+/* What a thread does: a groat__judge's body. */
+static void run_thread(groat__judge *j)
+{
+    j->trial->entry(j->trial->args);
+    groat__judge_memory_check_end(j);
+    groat__judge_wgmma_check_end(j);
+    groat__judge_engine_check_end(j);
+    groat__judge_mbarrier_check_end(j);
+    j->block->ended++;
+}
+
+static void start_thread(groat__judge *j, size_t fiber)
+{
+    groat__judge_drop_products(&j->fibers[fiber]);
+    groat__judge_start(j, fiber);
+}
+
 static void run_cluster(groat__judge *j, const unsigned corner[3],
                         uint32_t *order)
 {
@@ -78,7 +105,7 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
     for (size_t b = 0; b < j->block_count; b++)
         start_block(j, b, corner);
     for (size_t t = 0; t < j->fiber_count; t++)
-        groat__judge_start(j, t);
+        start_thread(j, t);
     for (size_t w = 0; w < j->wave_count; w++) {
         j->waves[w].count = 0;
         j->traces[w].told = 0;
@@ -131,6 +158,7 @@ static bool set_up(groat__judge *j, uint32_t **order)
     const groat__trial *t = j->trial;
     size_t lanes = (size_t)t->arch->wave_lanes;
 
+    j->body = run_thread;
     j->random = t->seed;
     j->threads = volume(t->block);
     j->block_count = volume(t->cluster);
@@ -149,6 +177,10 @@ static bool set_up(groat__judge *j, uint32_t **order)
 
 static void tear_down(groat__judge *j)
 {
+    for (size_t i = 0; j->fibers != NULL && i < j->fiber_count; i++) {
+        groat__judge_drop_products(&j->fibers[i]);
+        free(j->fibers[i].products);
+    }
     groat__judge_drop_fibers(j);
     groat__judge_drop_barriers(j);
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {

@@ -11,10 +11,15 @@
  * Rules: PTX ISA, mbarrier (counts, tx-count range, phases) and
  * fence.mbarrier_init.
  */
-#include "judge/internal.h"
+#include "judge/mbarrier.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "judge/copies.h"
+#include "judge/fiber.h"
+#include "judge/memory.h"
+#include "judge/order.h"
 
 enum {
     BYTES = 8,
@@ -231,7 +236,7 @@ static bool complete(groat__judge *j, uint32_t number, size_t who)
         return true;
     if (is_left_behind(j, number, who))
         return false;
-    groat__judge_engine_land(j, number);
+    groat__judge_copies_land(j, number);
     bar->phase++;
     bar->gathering[groat__judge_agent_barrier(j, number)] = bar->phase;
     groat__judge_clock_join(j, bar->done, bar->gathering);

@@ -12,10 +12,17 @@
  * Lanes of an AMD wave meet at every wait and fence, so what one wrote before
  * it the others see after it: the wave is one agent.
  */
-#include "judge/internal.h"
+#include "judge/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "judge/copies.h"
+#include "judge/fiber.h"
+#include "judge/meet.h"
+#include "judge/order.h"
+#include "judge/trace.h"
+#include "judge/uniform.h"
 
 enum { VMCNT_MAX = 63 };
 
@@ -463,7 +470,7 @@ void groat__judge_async_wait(struct groat_cpu_env *env, unsigned ops,
     groat__judge_meet(j, GROAT__MEETING);
 }
 
-void groat__judge_check_end(groat__judge *j)
+void groat__judge_memory_check_end(groat__judge *j)
 {
     const groat__fiber *f = groat__judge_fiber(j);
 
@@ -472,7 +479,4 @@ void groat__judge_check_end(groat__judge *j)
             groat__judge_convict(
                 j, "ends with a copy into byte %u of shared memory in flight",
                 f->flights[i].shared);
-    groat__judge_wgmma_check_end(j);
-    groat__judge_engine_check_end(j);
-    groat__judge_mbarrier_check_end(j);
 }

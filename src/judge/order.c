@@ -21,10 +21,12 @@
  * and each list exists once: the bytes of a tile that the same threads read
  * share theirs.
  */
-#include "judge/internal.h"
+#include "judge/order.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "judge/fiber.h"
 
 enum { BARRIERS_FIRST = 32, BUCKETS_FIRST = 1024, LONG_LIST = 32 };
 

@@ -6,137 +6,25 @@
  *
  * What a copy writes is in flight from its issue until its mbarrier's phase
  * completes.  Its bytes arrive (are counted) when no thread can go on, one copy
- * after the other, in the order of the seed; its data lands, read from device
- * memory, with the phase.
+ * after the other, in the order of the seed; its data lands with the phase:
+ * copies.c.
  *
- * Formulas: PTX ISA, tensor copies (box, coordinates, out-of-bounds fill,
- * swizzling modes); the bytes of elements out of range are zeros and count.
+ * Rules: PTX ISA, tensor copies (boxes, coordinates, alignments).
  */
-#include "judge/internal.h"
+#include "judge/tma.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    CHUNK = 16, /* bytes that swizzling keeps together */
-    TO_ALIGN = 128,
-    BOX_MAX = 256,
-    LANDED = 1024 /* copies that findings can still name */
-};
+#include "judge/copies.h"
+#include "judge/fiber.h"
+#include "judge/mbarrier.h"
+#include "judge/memory.h"
+#include "judge/order.h"
+#include "judge/trace.h"
 
-/* ---- what a copy covers ------------------------------------------------ */
-
-/* Chunk `index` of the box: where it lies in shared memory. */
-static uint32_t chunk_at(const groat__engine_copy *copy, uint32_t index)
-{
-    static const uint32_t masks[] = {0, 1, 3, 7};
-    uint32_t at = copy->to + index * CHUNK;
-
-    return at ^ ((at >> 7 & masks[copy->map.swizzle]) << 4);
-}
-
-/* Bytes [from, to) of a chunk come from device memory at `address`, the others
- * are zeros; `asked` is where the chunk would begin, were all in range. */
-typedef struct piece {
-    uint64_t address;
-    uint64_t asked;
-    uint32_t from;
-    uint32_t to;
-} piece;
-
-/* The part of a run of `count` elements from coordinate `at` on that lies
- * inside 0 .. size. */
-static void clip(int64_t at, int64_t count, int64_t size, int64_t *first,
-                 int64_t *end)
-{
-    *first = at < 0 ? -at : 0;
-    *end = at + count > size ? size - at : count;
-    if (*first >= *end)
-        *first = *end = 0;
-}
-
-static piece piece_of(const groat__engine_copy *copy, uint32_t index)
-{
-    const struct groat_cpu_tensor_map *map = &copy->map;
-    uint64_t row = map->address;
-    bool inside = true;
-    uint64_t rest;
-    int64_t inner;
-    int64_t first;
-    int64_t end;
-
-    if (map->rank == 0) {
-        row += (uint64_t)index * CHUNK;
-        return (piece){row, row, 0, CHUNK};
-    }
-    rest = (uint64_t)index * CHUNK / map->elem_bytes;
-    inner = copy->at[0] + (int64_t)(rest % map->box[0]);
-    rest /= map->box[0];
-    for (unsigned d = 1; d < map->rank; d++) {
-        int64_t at = copy->at[d] + (int64_t)(rest % map->box[d]);
-
-        rest /= map->box[d];
-        inside = inside && at >= 0 && (uint64_t)at < map->dims[d];
-        row += (uint64_t)at * map->strides[d - 1];
-    }
-    clip(inner, CHUNK / map->elem_bytes, inside ? (int64_t)map->dims[0] : 0,
-         &first, &end);
-    return (piece){row + (uint64_t)(inner + first) * map->elem_bytes,
-                   row + (uint64_t)inner * map->elem_bytes,
-                   (uint32_t)first * map->elem_bytes,
-                   (uint32_t)end * map->elem_bytes};
-}
-
-void groat__judge_name_copy(const groat__judge *j,
-                            const groat__judge_block *block, uint32_t at,
-                            char said[GROAT__JUDGE_SAID])
-{
-    const groat__engine_copy *found = NULL;
-    size_t rank = (size_t)(block - j->blocks);
-    size_t last = j->landed.count < LANDED ? j->landed.count : LANDED;
-    int used;
-
-    for (size_t i = 0; i < j->copies.count + last && found == NULL; i++) {
-        const groat__engine_copy *copy =
-            i < j->copies.count
-                ? &j->copies.items[i]
-                : &j->landed
-                       .items[(j->landed.count - 1 - (i - j->copies.count)) %
-                              LANDED];
-
-        if (copy->rank == rank && at >= copy->to && at - copy->to < copy->bytes)
-            found = copy;
-    }
-    if (found == NULL) {
-        (void)snprintf(said, GROAT__JUDGE_SAID, "a copy");
-        return;
-    }
-    used = snprintf(said, GROAT__JUDGE_SAID, "a %scopy of thread %zu",
-                    found->map.rank == 0 ? "bulk " : "",
-                    groat__judge_thread_of(j, found->issuer));
-    for (unsigned d = 0; d < found->map.rank && used < GROAT__JUDGE_SAID; d++)
-        used += snprintf(said + used, (size_t)(GROAT__JUDGE_SAID - used),
-                         "%s%d%s", d == 0 ? " (box at " : ", ", found->at[d],
-                         d + 1 == found->map.rank ? ")" : "");
-}
+enum { TO_ALIGN = 128, BOX_MAX = 256 };
 
 /* ---- issue ------------------------------------------------------------- */
-
-static void push(groat__judge *j, groat__copies *to,
-                 const groat__engine_copy *copy)
-{
-    if (to->count == to->cap) {
-        size_t cap = to->cap == 0 ? 64 : 2 * to->cap;
-        groat__engine_copy *more = realloc(to->items, cap * sizeof(*more));
-
-        if (more == NULL)
-            groat__judge_starve(j);
-        to->items = more;
-        to->cap = cap;
-    }
-    to->items[to->count++] = *copy;
-}
 
 /* The engine writes where threads wrote: their stores must have been fenced. */
 static void check_fenced(groat__judge *j, const groat__judge_block *block,
@@ -167,7 +55,8 @@ static void take_off(groat__judge *j, const groat__engine_copy *copy)
             "cluster_barrier is missing",
             copy->rank);
     for (uint32_t i = 0; i < copy->bytes; i++) {
-        uint32_t at = chunk_at(copy, i / CHUNK) + i % CHUNK;
+        uint32_t at = groat__judge_chunk_at(copy, i / GROAT__JUDGE_CHUNK) +
+                      i % GROAT__JUDGE_CHUNK;
 
         groat__judge_check_inside(j, at, 1, "copies into");
         groat__judge_check_write(j, block, at, "copies into");
@@ -175,22 +64,23 @@ static void take_off(groat__judge *j, const groat__engine_copy *copy)
         block->shadows[at] = mark;
     }
     j->barriers[copy->barrier].issued += copy->bytes;
-    push(j, &j->copies, copy);
+    groat__judge_copies_add(j, copy);
 }
 
 /* One event for each 32 chunks of the box. */
 static void tell(groat__judge *j, const groat__engine_copy *copy)
 {
-    uint32_t chunks = copy->bytes / CHUNK;
+    uint32_t chunks = copy->bytes / GROAT__JUDGE_CHUNK;
 
     for (uint32_t i = 0; i < chunks && j->trial->trace != NULL; i += 32) {
-        groat__traced item = {.access = GROAT_ACCESS_COPY, .bytes = CHUNK};
+        groat__traced item = {.access = GROAT_ACCESS_COPY,
+                              .bytes = GROAT__JUDGE_CHUNK};
 
         for (uint32_t lane = 0; lane < 32 && i + lane < chunks; lane++) {
-            piece from = piece_of(copy, i + lane);
+            groat__piece from = groat__judge_piece_of(copy, i + lane);
 
             item.active |= (uint64_t)1 << lane;
-            item.shared[lane] = chunk_at(copy, i + lane);
+            item.shared[lane] = groat__judge_chunk_at(copy, i + lane);
             item.asked[lane] = from.asked;
             item.source[lane] = from.to > from.from ? from.asked : 0;
         }
@@ -200,8 +90,8 @@ static void tell(groat__judge *j, const groat__engine_copy *copy)
 
 static void check_source(groat__judge *j, const groat__engine_copy *copy)
 {
-    for (uint32_t i = 0; i < copy->bytes / CHUNK; i++) {
-        piece from = piece_of(copy, i);
+    for (uint32_t i = 0; i < copy->bytes / GROAT__JUDGE_CHUNK; i++) {
+        groat__piece from = groat__judge_piece_of(copy, i);
 
         if (from.to > from.from)
             groat__judge_check_device(j, from.address, from.to - from.from,
@@ -242,7 +132,7 @@ static bool is_map(const struct groat_cpu_tensor_map *map)
 
     for (unsigned d = 0; good && d < map->rank; d++)
         good = map->box[d] >= 1 && map->box[d] <= BOX_MAX;
-    return good && map->box[0] * map->elem_bytes % CHUNK == 0;
+    return good && map->box[0] * map->elem_bytes % GROAT__JUDGE_CHUNK == 0;
 }
 
 /* A map that the library made for this target. */
@@ -282,12 +172,13 @@ static void check_columns(groat__judge *j, const groat__engine_copy *copy)
 {
     int64_t byte = (int64_t)copy->at[0] * copy->map.elem_bytes;
 
-    if (byte % CHUNK != 0)
+    if (byte % GROAT__JUDGE_CHUNK != 0)
         groat__judge_convict(
             j,
             "copies a box from byte %lld of rows on, coordinate %d of %u-byte "
             "elements; boxes begin at multiples of %d bytes",
-            (long long)byte, copy->at[0], copy->map.elem_bytes, CHUNK);
+            (long long)byte, copy->at[0], copy->map.elem_bytes,
+            GROAT__JUDGE_CHUNK);
 }
 
 static void check_mask(groat__judge *j, uint32_t ctas)
@@ -362,64 +253,18 @@ void groat__judge_bulk_load(struct groat_cpu_env *env, unsigned to,
     if (!j->trial->arch->tma)
         groat__judge_convict(j, "copies in bulk; %s cannot",
                              j->trial->arch->name);
-    if (bytes % CHUNK != 0 || from % CHUNK != 0)
+    if (bytes % GROAT__JUDGE_CHUNK != 0 || from % GROAT__JUDGE_CHUNK != 0)
         groat__judge_convict(
             j,
             "copies %u bytes from device address 0x%llx in bulk; multiples "
             "of %d are possible",
-            bytes, from, CHUNK);
-    check_to(j, to, bytes, CHUNK);
+            bytes, from, GROAT__JUDGE_CHUNK);
+    check_to(j, to, bytes, GROAT__JUDGE_CHUNK);
     groat__judge_check_device(j, from, bytes, "copies");
     send(j, &copy, bar, GROAT_CPU_TMA_ONE, 0);
 }
 
 /* ---- arrival ----------------------------------------------------------- */
-
-static void land(groat__judge *j, const groat__engine_copy *copy)
-{
-    groat__judge_block *block = &j->blocks[copy->rank];
-
-    for (uint32_t i = 0; i < copy->bytes / CHUNK; i++) {
-        uint32_t at = chunk_at(copy, i);
-        piece from = piece_of(copy, i);
-
-        memset(block->shared + at, 0, CHUNK);
-        if (from.to > from.from)
-            memcpy(block->shared + at + from.from,
-                   (const void *)(uintptr_t)from.address, from.to - from.from);
-        for (uint32_t k = 0; k < CHUNK; k++)
-            block->shadows[at + k].state = GROAT__WRITTEN;
-    }
-}
-
-static void remember(groat__judge *j, const groat__engine_copy *copy)
-{
-    groat__copies *ring = &j->landed;
-
-    if (ring->items == NULL) {
-        ring->items = calloc(LANDED, sizeof(*ring->items));
-        if (ring->items == NULL)
-            return; /* findings then do not name it */
-    }
-    ring->items[ring->count++ % LANDED] = *copy;
-}
-
-void groat__judge_engine_land(groat__judge *j, uint32_t barrier)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < j->copies.count; i++) {
-        const groat__engine_copy *copy = &j->copies.items[i];
-
-        if (copy->barrier == barrier) {
-            land(j, copy);
-            remember(j, copy);
-        } else {
-            j->copies.items[kept++] = *copy;
-        }
-    }
-    j->copies.count = kept;
-}
 
 static bool is_awaited(const groat__judge *j, uint32_t barrier)
 {

@@ -13,10 +13,12 @@
  * round of all banks (16 for a transpose read, which exchanges among 16).  A
  * group takes as many passes as there are different dwords on its busiest bank.
  */
-#include "judge/internal.h"
+#include "judge/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "judge/fiber.h"
 
 enum { BANK_BYTES = 4, TRANSPOSE_LANES = 16, DWORDS_MAX = 64 };
 

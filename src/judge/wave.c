@@ -1,60 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wave.c is what a wave does as one: values that must be equal in all of
- * its lanes, transpose reads of shared memory (ds_read_b64_tr), and matrix
- * multiply-accumulate (MFMA) with the operand and accumulator layouts of CDNA.
+ * wave.c is what an AMD wave does as one: transpose reads of shared memory
+ * (ds_read_b64_tr), and matrix multiply-accumulate (MFMA) with the operand and
+ * accumulator layouts of CDNA.
  * Each lane brings its part and meets the others; then each computes what it
  * receives.  What a lane brought stays until the wave has met once more, so a
  * lane that runs ahead cannot change what others still read.
  *
  * Formulas: CDNA3 and CDNA4 ISA guides, matrix operand layouts and transpose
- * loads; OCP 8-bit floating point specification for e4m3, and its FNUZ variant
- * of CDNA3.
+ * loads.
  */
-#include "judge/internal.h"
+#include "judge/wave.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- values that a wave shares ----------------------------------------- */
-
-/* Lanes run one after the other: the first to come says what the value is. */
-void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what)
-{
-    groat__fiber *f = groat__judge_fiber(j);
-    groat__wave_log *log = &j->waves[groat__judge_wave_of(j, j->current)];
-    size_t index = f->uniforms++;
-
-    if (index == log->count) {
-        if (log->count == log->cap) {
-            size_t cap = log->cap == 0 ? 64 : 2 * log->cap;
-            uint64_t *more = realloc(log->values, cap * sizeof(*more));
-
-            if (more == NULL)
-                groat__judge_starve(j);
-            log->values = more;
-            log->cap = cap;
-        }
-        log->values[log->count++] = value;
-    }
-    if (log->values[index] != value)
-        groat__judge_convict(
-            j,
-            "has %s 0x%llx where another lane of its wave has 0x%llx: it must "
-            "be equal in all lanes",
-            what, (unsigned long long)value,
-            (unsigned long long)log->values[index]);
-}
-
-unsigned groat__judge_wave_uniform(struct groat_cpu_env *env, unsigned value)
-{
-    groat__judge *j = groat__judge_of(env);
-
-    if (groat__judge_is_amd(j))
-        groat__judge_uniform(j, value, "a wave-uniform value");
-    return value;
-}
+#include "judge/fiber.h"
+#include "judge/meet.h"
+#include "judge/memory.h"
+#include "judge/number.h"
+#include "judge/uniform.h"
 
 /* ---- operations of all lanes ------------------------------------------- */
 
@@ -104,55 +68,7 @@ void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
     }
 }
 
-/* ---- numbers ----------------------------------------------------------- */
-
-static float from_bits(uint32_t bits)
-{
-    float x;
-
-    memcpy(&x, &bits, sizeof(x));
-    return x;
-}
-
-/* A small float: sign, `exponent` bits with this bias, `mantissa` bits; no
- * infinities or NaNs. */
-static float small_float(uint32_t bits, int exponent, int mantissa, int bias)
-{
-    int e = (int)(bits >> mantissa) & ((1 << exponent) - 1);
-    int m = (int)bits & ((1 << mantissa) - 1);
-    float sign = bits >> (exponent + mantissa) & 1 ? -1.0f : 1.0f;
-
-    if (e == 0)
-        return sign * ldexpf((float)m, 1 - bias - mantissa);
-    return sign * ldexpf((float)(m + (1 << mantissa)), e - bias - mantissa);
-}
-
-static float from_f16(uint32_t bits)
-{
-    if ((bits & 0x7c00) == 0x7c00)
-        return from_bits((bits & 0x8000) << 16 | 0x7f800000 |
-                         (bits & 0x3ff) << 13);
-    return small_float(bits, 5, 10, 15);
-}
-
-static float from_fp8(uint32_t bits, bool fnuz)
-{
-    if (fnuz ? bits == 0x80 : (bits & 0x7f) == 0x7f)
-        return NAN;
-    return small_float(bits, 4, 3, fnuz ? 8 : 7);
-}
-
-float groat__judge_number(unsigned number, bool fnuz,
-                          const unsigned char *operand, unsigned index)
-{
-    uint16_t half;
-
-    if (number == GROAT_CPU_FP8)
-        return from_fp8(operand[index], fnuz);
-    memcpy(&half, operand + 2 * index, sizeof(half));
-    return number == GROAT_CPU_F16 ? from_f16(half)
-                                   : from_bits((uint32_t)half << 16);
-}
+/* ---- matrices ---------------------------------------------------------- */
 
 static float number_at(const groat__judge *j, unsigned number,
                        const unsigned char *operand, unsigned index)
@@ -160,8 +76,6 @@ static float number_at(const groat__judge *j, unsigned number,
     return groat__judge_number(number, j->trial->arch->fp8_fnuz != 0, operand,
                                index);
 }
-
-/* ---- matrices ---------------------------------------------------------- */
 
 static void check_mfma(groat__judge *j, unsigned number, unsigned m, unsigned k)
 {

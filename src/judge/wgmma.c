@@ -10,10 +10,17 @@
  * swizzling modes), layout of the accumulator.  Of mn-major operands without
  * swizzling the two offsets change their meaning, as the machine has it.
  */
-#include "judge/internal.h"
+#include "judge/wgmma.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "judge/copies.h"
+#include "judge/fiber.h"
+#include "judge/meet.h"
+#include "judge/memory.h"
+#include "judge/number.h"
+#include "judge/order.h"
 
 enum {
     ROWS = 64,      /* of A and of the result */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mbarrier.h - NVIDIA's mbarriers.
+ * Hooks are documented in cpu_hooks.h.
+ */
+#ifndef GROAT_JUDGE_MBARRIER_H
+#define GROAT_JUDGE_MBARRIER_H
+
+#include "judge/model.h"
+
+void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
+                                unsigned count);
+void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env);
+void groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
+                                  unsigned rank);
+void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
+                                  unsigned bytes);
+void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
+                                unsigned parity);
+void groat__judge_async_proxy_fence(struct groat_cpu_env *env);
+/* The mbarrier at an address of a block, which the engine may use. */
+groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
+                                          size_t rank, bool engine,
+                                          const char *verb);
+/* Bytes of a copy have arrived; may complete the phase. */
+void groat__judge_mbarrier_count(groat__judge *j, groat__engine_copy *copy);
+/* Convicts when others may still arrive in this block. */
+void groat__judge_mbarrier_check_end(groat__judge *j);
+void groat__judge_drop_barriers(groat__judge *j);
+
+#endif

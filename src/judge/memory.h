@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * memory.h - shared and device memory, and copies of threads.
+ * Hooks are documented in cpu_hooks.h.
+ */
+#ifndef GROAT_JUDGE_MEMORY_H
+#define GROAT_JUDGE_MEMORY_H
+
+#include "judge/model.h"
+
+/* Of an array in a thread's own memory. */
+void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
+                                unsigned line, long long index);
+void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
+                              void *to, unsigned bytes);
+void groat__judge_shared_store(struct groat_cpu_env *env, unsigned address,
+                               const void *from, unsigned bytes);
+void groat__judge_global_load(struct groat_cpu_env *env,
+                              unsigned long long address, void *to,
+                              unsigned bytes);
+void groat__judge_global_store(struct groat_cpu_env *env,
+                               unsigned long long address, const void *from,
+                               unsigned bytes);
+void groat__judge_buffer_load(struct groat_cpu_env *env,
+                              unsigned long long base, unsigned num_records,
+                              unsigned voffset, unsigned soffset, void *to,
+                              unsigned bytes);
+void groat__judge_async_copy(struct groat_cpu_env *env, unsigned long long base,
+                             unsigned num_records, unsigned shared_chunk,
+                             unsigned lane, unsigned voffset, unsigned soffset,
+                             unsigned bytes);
+void groat__judge_async_commit(struct groat_cpu_env *env);
+void groat__judge_async_wait(struct groat_cpu_env *env, unsigned ops,
+                             unsigned groups);
+/* Reads `bytes` at `address` with all checks, as `access`. */
+void groat__judge_read(groat__judge *j, uint32_t address, void *to,
+                       uint32_t bytes, groat_access access);
+/* Convicts where a byte of a block may not be written by this fiber. */
+void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
+                              uint32_t at, const char *verb);
+void groat__judge_check_inside(groat__judge *j, uint32_t address,
+                               uint64_t bytes, const char *verb);
+void groat__judge_check_device(groat__judge *j, uint64_t address,
+                               uint64_t bytes, const char *verb);
+/* A thread may not end with copies in flight. */
+void groat__judge_memory_check_end(groat__judge *j);
+
+#endif

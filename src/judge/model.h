@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * model.h - the state of a launch, which the files of the judge share.  A judge
+ * belongs to one launch on one OS thread; there is nothing to lock.
+ *
+ * A launch runs cluster after cluster, a cluster's blocks side by side. Fibers,
+ * waves and blocks are numbered through the cluster; findings count threads in
+ * their block.
+ */
+#ifndef GROAT_JUDGE_MODEL_H
+#define GROAT_JUDGE_MODEL_H
+
+#include <stdbool.h>
+#include <ucontext.h>
+
+#include "judge/judge.h"
+#include "kernels-src/common/cpu_hooks.h"
+#include "kernels-src/common/cpu_tensor_map.h"
+
+enum {
+    GROAT__JUDGE_LANES = 64,    /* of the widest wave                     */
+    GROAT__JUDGE_OPERAND = 32,  /* bytes of a lane in a wave-wide operation */
+    GROAT__JUDGE_WARPGROUP = 4, /* waves that wgmma takes together         */
+    GROAT__JUDGE_CHUNK = 16,    /* bytes that swizzling keeps together     */
+    GROAT__JUDGE_SAID = 96      /* bytes of a name in a finding             */
+};
+
+/* IN_FLIGHT: a copy will land there; BARRIER: part of an mbarrier. */
+typedef enum groat__byte_state {
+    GROAT__UNWRITTEN = 0,
+    GROAT__WRITTEN,
+    GROAT__IN_FLIGHT,
+    GROAT__BARRIER
+} groat__byte_state;
+
+/* What is known of one byte of shared memory. */
+typedef struct groat__shadow {
+    uint32_t writer; /* agent that wrote it or has a copy in flight */
+    uint32_t write_clock;
+    uint32_t readers; /* list of order.c; of a BARRIER its number */
+    uint8_t state;
+} groat__shadow;
+
+/* One vector-memory operation that has not retired. */
+typedef struct groat__flown {
+    uint64_t source; /* device address; dwords from `inside` on are zero */
+    uint32_t shared;
+    uint32_t group;
+    uint16_t bytes; /* 0: one that only counts */
+    uint16_t inside;
+} groat__flown;
+
+/* MEETING: stopped at a wait or a fence until its whole wave is there;
+ * JOINED: at an operation that all lanes of a wave or warpgroup must take part
+ * in; WAITING: for a phase of an mbarrier. */
+typedef enum groat__fiber_state {
+    GROAT__READY,
+    GROAT__MEETING,
+    GROAT__JOINED,
+    GROAT__WAITING,
+    GROAT__AT_BARRIER,
+    GROAT__AT_CLUSTER,
+    GROAT__DONE
+} groat__fiber_state;
+
+/* What a lane brings to a wave-wide operation. */
+typedef struct groat__brought {
+    unsigned char a[GROAT__JUDGE_OPERAND];
+    unsigned char b[GROAT__JUDGE_OPERAND];
+    uint32_t kind; /* operation and shape, to be equal in all lanes */
+} groat__brought;
+
+/* A thread's registers that wgmma adds to. */
+typedef struct groat__product {
+    float *registers;
+    float *values; /* what they will hold, or held when last waited for */
+    uint32_t count;
+    uint32_t group; /* youngest that adds to them */
+    bool in_flight;
+} groat__product;
+
+typedef struct groat__fiber {
+    ucontext_t context;
+    groat__fiber_state state;
+    groat__flown *flights; /* oldest first */
+    size_t flight_count;
+    size_t flight_cap;
+    uint32_t group;    /* number of the group being filled */
+    uint32_t uniforms; /* wave-uniform values since the last barrier */
+    uint32_t accesses; /* traced, since the wave last met */
+    bool unfenced;     /* shared-memory stores that no fence covered */
+    /* Two, in turn: a lane may bring for its next operation while others still
+     * read what it brought for this one. */
+    groat__brought brought[2];
+    unsigned turn;
+    uint32_t awaited; /* WAITING: number of the mbarrier */
+    uint32_t parity;
+    groat__product *products;
+    size_t product_count;
+    size_t target; /* product that the wgmma at hand adds to */
+    bool wgmma_fenced;
+    void *asan_fake;
+    void *tsan;
+} groat__fiber;
+
+/* Values that the first lane to come laid down for the others. */
+typedef struct groat__wave_log {
+    uint64_t *values;
+    size_t count;
+    size_t cap;
+} groat__wave_log;
+
+/* One instruction of a wave while its lanes come by. */
+typedef struct groat__traced {
+    groat_access access;
+    unsigned bytes;
+    uint64_t active;
+    uint32_t shared[GROAT__JUDGE_LANES];
+    uint64_t source[GROAT__JUDGE_LANES];
+    uint64_t asked[GROAT__JUDGE_LANES];
+} groat__traced;
+
+typedef struct groat__wave_trace {
+    groat__traced *items;
+    size_t count;
+    size_t cap;
+    unsigned told; /* instructions of the wave that were reported */
+} groat__wave_trace;
+
+/* Lanes that come together at one instruction (NVIDIA). */
+typedef enum groat__joint {
+    GROAT__ELECT,
+    GROAT__WARP_BARRIER,
+    GROAT__WGMMA_FENCE,
+    GROAT__WGMMA_COMMIT,
+    GROAT__WGMMA_WAIT,
+    GROAT__WGMMA
+} groat__joint;
+
+typedef struct groat__meeting {
+    groat__joint joint;
+    uint64_t detail[4]; /* what must be equal in all lanes */
+    size_t came;
+    size_t first; /* fiber that came first */
+} groat__meeting;
+
+/* wgmma of one wave. */
+typedef struct groat__wgmma_wave {
+    uint32_t group;   /* being filled, from 1 */
+    uint32_t retired; /* youngest that was waited for */
+} groat__wgmma_wave;
+
+typedef struct groat__mbarrier {
+    uint32_t address;
+    uint32_t rank; /* of its block */
+    uint32_t count;
+    uint32_t pending;  /* arrivals that the phase lacks */
+    int64_t tx;        /* bytes expected less bytes arrived */
+    uint64_t expected; /* in this phase, as `arrived` and `issued` */
+    uint64_t arrived;
+    uint64_t issued;
+    uint32_t phase;       /* phases completed */
+    uint32_t maker;       /* thread that made it */
+    uint32_t made;        /* its clock then */
+    uint32_t fenced;      /* its clock at its mbarrier_init_fence, or NEVER */
+    uint32_t *gathering;  /* clock of what arrived in this phase */
+    uint32_t *done;       /* of what the completed phases bring */
+    uint32_t *last_waits; /* by fiber: phases completed when it last passed */
+    uint32_t *last_arrivals; /* by fiber: its clock when it last arrived */
+} groat__mbarrier;
+
+/* A copy of the engine.  It counts when its bytes have arrived, lands when its
+ * phase completes. */
+typedef struct groat__engine_copy {
+    struct groat_cpu_tensor_map map; /* rank 0: bytes side by side at address */
+    int at[GROAT_CPU_TENSOR_MAP_RANK];
+    uint32_t to;
+    uint32_t bytes;
+    uint32_t rank;    /* block that receives */
+    uint32_t barrier; /* number */
+    uint32_t phase;   /* of the barrier when it was issued */
+    uint32_t issuer;  /* fiber */
+    bool counted;
+} groat__engine_copy;
+
+typedef struct groat__copies {
+    groat__engine_copy *items;
+    size_t count;
+    size_t cap;
+} groat__copies;
+
+/* One block of the cluster that runs. */
+typedef struct groat__judge_block {
+    unsigned at[3]; /* in the grid */
+    uint8_t *shared;
+    groat__shadow *shadows;
+    uint32_t epoch; /* barriers passed, from 1 */
+    size_t ended;   /* threads */
+} groat__judge_block;
+
+/* Lists of who read a byte since it was written, see order.c. */
+typedef struct groat__reader {
+    uint32_t before; /* the rest of the list; 0 ends it */
+    uint32_t agent;
+    uint32_t clock;
+    uint32_t length;
+} groat__reader;
+
+typedef struct groat__readers {
+    groat__reader *items; /* [0] is the empty list */
+    size_t count;
+    size_t cap;
+    uint32_t *buckets;
+    size_t bucket_count;
+} groat__readers;
+
+typedef struct groat__judge {
+    struct groat_cpu_env env; /* first: hooks get a pointer to it */
+    const groat__trial *trial;
+    void (*body)(struct groat__judge *j); /* of each thread */
+    groat__judge_block *blocks;
+    size_t block_count; /* of a cluster */
+    groat__judge_block *block;
+    groat__fiber *fibers;
+    size_t threads; /* of a block */
+    size_t fiber_count;
+    size_t current;
+    groat__wave_log *waves;
+    groat__wave_trace *traces;
+    groat__meeting *meetings; /* of each wave, then of each warpgroup */
+    groat__wgmma_wave *wgmma;
+    size_t wave_count;  /* of the cluster */
+    size_t block_waves; /* of a block */
+    groat__mbarrier *barriers;
+    size_t barrier_count;
+    size_t barrier_cap;
+    groat__copies copies; /* in flight, oldest first */
+    groat__copies landed; /* a ring of the last ones, for findings */
+    groat__readers readers;
+    uint32_t *clocks; /* NULL: barriers alone order, see order.c */
+    uint32_t *meet;   /* what all lanes of a warpgroup know */
+    float *operands;  /* of the product that is made */
+    size_t clock_width;
+    uint8_t *stacks;
+    ucontext_t home;
+    void *asan_home;
+    const void *home_bottom;
+    size_t home_bytes;
+    void *tsan_home;
+    uint64_t random;
+    bool clocks_on;
+    bool failed;
+    bool no_memory;
+    char finding[GROAT_ERROR_TEXT];
+} groat__judge;
+
+static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
+{
+    return (groat__judge *)(void *)env;
+}
+
+static inline bool groat__judge_is_amd(const groat__judge *j)
+{
+    return j->trial->arch->vendor == GROAT__HIP;
+}
+
+static inline groat__fiber *groat__judge_fiber(const groat__judge *j)
+{
+    return &j->fibers[j->current];
+}
+
+/* Of a fiber: its block's rank, its thread there, its wave in the cluster. */
+static inline size_t groat__judge_rank_of(const groat__judge *j, size_t fiber)
+{
+    return fiber / j->threads;
+}
+
+static inline size_t groat__judge_thread_of(const groat__judge *j, size_t fiber)
+{
+    return fiber % j->threads;
+}
+
+static inline size_t groat__judge_wave_of(const groat__judge *j, size_t fiber)
+{
+    return groat__judge_rank_of(j, fiber) * j->block_waves +
+           groat__judge_thread_of(j, fiber) /
+               (size_t)j->trial->arch->wave_lanes;
+}
+
+static inline size_t groat__judge_lane(const groat__judge *j)
+{
+    return groat__judge_thread_of(j, j->current) %
+           (size_t)j->trial->arch->wave_lanes;
+}
+
+/* The fibers of `count` waves from `wave` on: [*first, end). */
+static inline size_t groat__judge_lanes(const groat__judge *j, size_t wave,
+                                        size_t count, size_t *first)
+{
+    size_t lanes = (size_t)j->trial->arch->wave_lanes;
+    size_t rank = wave / j->block_waves;
+    size_t end = (rank + 1) * j->threads;
+
+    *first = rank * j->threads + wave % j->block_waves * lanes;
+    return *first + count * lanes < end ? *first + count * lanes : end;
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * schedule.h - which thread runs next.
+ */
+#ifndef GROAT_JUDGE_SCHEDULE_H
+#define GROAT_JUDGE_SCHEDULE_H
+
+#include "judge/model.h"
+
+/* Runs the threads of the cluster to their ends, or to the first finding.
+ * `order` has room for the number of each wave. */
+void groat__judge_run_cluster(groat__judge *j, uint32_t *order);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * uniform.c holds the lanes of a wave to values that must be equal in all of
+ * them.
+ */
+#include "judge/uniform.h"
+
+#include <stdlib.h>
+
+#include "judge/fiber.h"
+
+/* Lanes run one after the other: the first to come says what the value is. */
+void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what)
+{
+    groat__fiber *f = groat__judge_fiber(j);
+    groat__wave_log *log = &j->waves[groat__judge_wave_of(j, j->current)];
+    size_t index = f->uniforms++;
+
+    if (index == log->count) {
+        if (log->count == log->cap) {
+            size_t cap = log->cap == 0 ? 64 : 2 * log->cap;
+            uint64_t *more = realloc(log->values, cap * sizeof(*more));
+
+            if (more == NULL)
+                groat__judge_starve(j);
+            log->values = more;
+            log->cap = cap;
+        }
+        log->values[log->count++] = value;
+    }
+    if (log->values[index] != value)
+        groat__judge_convict(
+            j,
+            "has %s 0x%llx where another lane of its wave has 0x%llx: it must "
+            "be equal in all lanes",
+            what, (unsigned long long)value,
+            (unsigned long long)log->values[index]);
+}
+
+unsigned groat__judge_wave_uniform(struct groat_cpu_env *env, unsigned value)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    if (groat__judge_is_amd(j))
+        groat__judge_uniform(j, value, "a wave-uniform value");
+    return value;
+}
