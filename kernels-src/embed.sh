@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Prints a C file that holds every kernel source file of the folder given:
 #     sh embed.sh KERNELS_SRC > embedded.c
-# Files that no kernel's compiler gets (host.[ch], *_host.h, params.h) stay out.  A
-# file is a text of any bytes but NUL, which would end it.
+# Files that no kernel's compiler gets (those of driver/, params.h) stay out.  A file
+# is a text of any bytes but NUL, which would end it.
 set -eu
 LC_ALL=C
 export LC_ALL
 cd "$1"
 
-files=$(find . -type f \( -name '*.h' -o -name params.def \) \
-        ! -name params.h ! -name host.h ! -name '*_host.h' | sed 's|^\./||' | sort)
+files=$(find . -path ./driver -prune -o -type f \( -name '*.h' -o -name params.def \) \
+        ! -name params.h -print | sed 's|^\./||' | sort)
 
 printf '/* Made by kernels-src/embed.sh; do not edit. */\n'
 printf '#include "spec/family.h"\n\n#include <string.h>\n'

@@ -81,6 +81,7 @@ nobase_dist_pkgdata_DATA += $(embedded_files)
 EXTRA_DIST += \
 	%D%/defaults.sh \
 	%D%/embed.sh \
+	%D%/driver/list.sh \
 	%D%/README.md \
 	%D%/kv_buffer_lds/README.md \
 	%D%/kv_buffer_pipelined/README.md \
@@ -93,14 +94,17 @@ EXTRA_DIST += \
 	%D%/tile_loader_lds/README.md
 
 # How the CLI and the tests feed and check each family.
-groat_hosts = \
-	%D%/common/cache_host.c \
-	%D%/common/cache_host.h \
-	%D%/common/host.c \
-	%D%/common/host.h \
-	%D%/common/kv_driver.c \
-	%D%/common/kv_host.c \
-	%D%/common/kv_host.h \
+noinst_LTLIBRARIES += libgroat_drivers.la
+libgroat_drivers_la_SOURCES = \
+	%D%/driver/cache_host.c \
+	%D%/driver/cache_host.h \
+	%D%/driver/driver.c \
+	%D%/driver/driver.h \
+	%D%/driver/kv_driver.c \
+	%D%/driver/kv_host.c \
+	%D%/driver/kv_host.h \
+	%D%/driver/shared.c \
+	%D%/driver/shared.h \
 	%D%/kv_buffer_lds/host.c \
 	%D%/kv_buffer_pipelined/host.c \
 	%D%/kv_buffer_reg/host.c \
@@ -112,5 +116,9 @@ groat_hosts = \
 	%D%/subtile_loader/host.c \
 	%D%/subtile_loader_st_8x32/host.c \
 	%D%/tile_loader_lds/host.c
-
-groat_SOURCES += $(groat_hosts)
+nodist_libgroat_drivers_la_SOURCES = %D%/driver/drivers.c
+CLEANFILES += %D%/driver/drivers.c
+%D%/driver/drivers.c: $(libgroat_drivers_la_SOURCES) %D%/driver/list.sh
+	$(AM_V_at)$(MKDIR_P) %D%/driver
+	$(AM_V_GEN)$(SHELL) $(top_srcdir)/%D%/driver/list.sh \
+		$(top_srcdir)/%D% > $@.tmp && mv -f $@.tmp $@

@@ -154,29 +154,25 @@ libgroat_internal_la_SOURCES += \
 	%D%/tensor/tensor.h
 
 groat_SOURCES += \
-	%D%/cli/banks.c \
-	%D%/cli/banks.h \
+	%D%/cli/bench/bench.c \
 	%D%/cli/bench/bench.h \
 	%D%/cli/bench/build.c \
+	%D%/cli/bench/cmd_bench.c \
+	%D%/cli/bench/raw.c \
+	%D%/cli/bench/raw.h \
 	%D%/cli/bench/stream.c \
-	%D%/cli/cli.c \
-	%D%/cli/cmd.h \
-	%D%/cli/cmd_bench.c \
 	%D%/cli/cmd_build.c \
-	%D%/cli/cmd_bundle.c \
-	%D%/cli/cmd_cache.c \
 	%D%/cli/cmd_demo.c \
 	%D%/cli/cmd_devices.c \
 	%D%/cli/cmd_doctor.c \
-	%D%/cli/cmd_draw.c \
 	%D%/cli/cmd_explain.c \
 	%D%/cli/cmd_families.c \
 	%D%/cli/cmd_help.c \
 	%D%/cli/cmd_key.c \
-	%D%/cli/cmd_prewarm.c \
-	%D%/cli/cmd_run.c \
 	%D%/cli/cmd_source.c \
 	%D%/cli/commands.c \
+	%D%/cli/commands.h \
+	%D%/cli/draw/cmd_draw.c \
 	%D%/cli/draw/draw.c \
 	%D%/cli/draw/draw.h \
 	%D%/cli/draw/figures.c \
@@ -185,28 +181,33 @@ groat_SOURCES += \
 	%D%/cli/draw/panels.c \
 	%D%/cli/draw/reads.c \
 	%D%/cli/draw/record.c \
-	%D%/cli/driver.c \
-	%D%/cli/driver.h \
-	%D%/cli/json.c \
 	%D%/cli/main.c \
+	%D%/cli/prewarm/cmd_prewarm.c \
 	%D%/cli/prewarm/manifest.c \
-	%D%/cli/opt.c \
-	%D%/cli/out.c \
-	%D%/cli/out.h \
-	%D%/cli/output.c \
-	%D%/cli/prewarm/prewarm.h \
 	%D%/cli/prewarm/pool.c \
+	%D%/cli/prewarm/prewarm.h \
 	%D%/cli/prewarm/worker.c \
-	%D%/cli/progress.c \
-	%D%/cli/progress.h \
-	%D%/cli/bench/raw.c \
-	%D%/cli/bench/raw.h \
-	%D%/cli/report.c \
-	%D%/cli/sanitize.c \
-	%D%/cli/scratch.c \
-	%D%/cli/spawn.c \
-	%D%/cli/trial.c \
-	%D%/cli/trial.h
+	%D%/cli/run/banks.c \
+	%D%/cli/run/banks.h \
+	%D%/cli/run/cmd_run.c \
+	%D%/cli/run/report.c \
+	%D%/cli/run/sanitize.c \
+	%D%/cli/run/trial.c \
+	%D%/cli/run/trial.h \
+	%D%/cli/store/cmd_bundle.c \
+	%D%/cli/store/cmd_cache.c \
+	%D%/cli/store/store.h \
+	%D%/cli/tool/cli.c \
+	%D%/cli/tool/cmd.h \
+	%D%/cli/tool/json.c \
+	%D%/cli/tool/opt.c \
+	%D%/cli/tool/out.c \
+	%D%/cli/tool/out.h \
+	%D%/cli/tool/output.c \
+	%D%/cli/tool/progress.c \
+	%D%/cli/tool/progress.h \
+	%D%/cli/tool/scratch.c \
+	%D%/cli/tool/spawn.c
 
 # The families, in the library: embed.sh writes their files as one C file, and
 # make_families what becomes of them.  Who builds for another machine names a

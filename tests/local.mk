@@ -5,7 +5,7 @@
 TEST_EXTENSIONS = .sh .fuzz
 SH_LOG_COMPILER = $(SHELL)
 FUZZ_LOG_COMPILER = $(SHELL) $(top_srcdir)/%D%/fuzz/replay.sh
-LDADD = libgroat_internal.la $(CHECK_LIBS)
+LDADD = libgroat_drivers.la libgroat_internal.la $(CHECK_LIBS)
 AM_CPPFLAGS += $(CHECK_CFLAGS)
 
 # Absolute places, no home folder to write into, and time for a busy machine.
@@ -158,10 +158,7 @@ groat_family_tests = \
 	%D%/kernels/test_tma_mutants
 
 # What runs families by their drivers, and what runs mutants of them.
-drive_sources = \
-	%D%/kernels/drive.c \
-	$(groat_hosts) \
-	src/cli/driver.c
+drive_sources = %D%/kernels/drive.c
 mutants_sources = %D%/kernels/mutants.c $(drive_sources)
 %C%_kernels_test_families_SOURCES = \
 	%D%/kernels/test_families.c $(drive_sources)
@@ -175,10 +172,6 @@ mutants_sources = %D%/kernels/mutants.c $(drive_sources)
 	%D%/unit/judge/test_judge_loader.c $(mutants_sources)
 %C%_unit_backend_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_CUDA_CPPFLAGS)
 %C%_unit_backend_test_hip_abi_CPPFLAGS = $(AM_CPPFLAGS) $(GROAT_HIP_CPPFLAGS)
-%C%_kernels_test_convert_SOURCES = \
-	%D%/kernels/test_convert.c \
-	kernels-src/common/host.c \
-	kernels-src/common/kv_host.c
 kv_sources = %D%/kernels/kv_rig.c $(drive_sources)
 %C%_kernels_test_kv_buffer_lds_SOURCES = \
 	%D%/kernels/test_kv_buffer_lds.c %D%/kernels/kv_suite.c $(kv_sources)
@@ -211,12 +204,12 @@ ring_sources = \
 	%D%/kernels/test_tile_loader_lds.c $(drive_sources)
 %C%_unit_cli_test_banks_SOURCES = \
 	%D%/unit/cli/test_banks.c \
-	src/cli/banks.c \
-	src/cli/json.c \
-	src/cli/out.c
+	src/cli/run/banks.c \
+	src/cli/tool/json.c \
+	src/cli/tool/out.c
 %C%_unit_cli_test_draw_SOURCES = \
 	%D%/unit/cli/test_draw.c \
-	src/cli/banks.c \
+	src/cli/run/banks.c \
 	src/cli/draw/draw.c \
 	src/cli/draw/figures.c \
 	src/cli/draw/map.c \
@@ -224,8 +217,8 @@ ring_sources = \
 	src/cli/draw/panels.c \
 	src/cli/draw/reads.c \
 	src/cli/draw/record.c \
-	src/cli/json.c \
-	src/cli/out.c
+	src/cli/tool/json.c \
+	src/cli/tool/out.c
 %C%_shim_test_cuda_SOURCES = \
 	%D%/shim/test_cuda.c \
 	%D%/shim/copy.c
@@ -387,6 +380,7 @@ groat_cli_tests = \
 	%D%/cli/usage.sh
 groat_style_tests = \
 	%D%/style/banned.sh \
+	%D%/style/circles.sh \
 	%D%/style/embed.sh \
 	%D%/style/format.sh \
 	%D%/style/header.sh \

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/kv_host.h"
+#include "../driver/kv_host.h"
 #include "args.h"
 
 /* In the order of the arguments. */

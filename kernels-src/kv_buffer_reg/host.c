@@ -3,7 +3,7 @@
  * host.c feeds and checks kv_buffer_reg for `groat run`: the driver of
  * common/kv_driver.c, whose buffers and expectations these entries have.
  */
-#include "../common/kv_host.h"
+#include "../driver/kv_host.h"
 
 const groat_driver groat_driver_kv_buffer_reg = {
     "kv_buffer_reg", groat__kv_arguments, groat__kv_plan,  groat__kv_fill,

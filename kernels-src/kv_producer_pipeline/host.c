@@ -4,9 +4,10 @@
  * two planes, K and V, its pages lie in random order, and entries of the page
  * table behind a sequence's last page name no block.  What lands in slots is
  * walk.c's to say; products are computed from the cache alone.
- * Owns what the bytes mean; buffers and launches are the tool's (cli/trial.c).
- * Invariant: each run-time argument is the field of args.h with its name.
- * Locking: none; nothing here is written but what the caller passes.
+ * Owns what the bytes mean; buffers and launches are the tool's
+ * (cli/run/trial.c). Invariant: each run-time argument is the field of args.h
+ * with its name. Locking: none; nothing here is written but what the caller
+ * passes.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef GROAT_KERNELS_KV_PRODUCER_PIPELINE_WALK_H
 #define GROAT_KERNELS_KV_PRODUCER_PIPELINE_WALK_H
 
-#include "kernels-src/common/kv_host.h"
+#include "kernels-src/driver/kv_host.h"
 
 #define FAMILY "kv_producer_pipeline"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/cache_host.h"
+#include "../driver/cache_host.h"
 #include "args.h"
 
 #define FAMILY "paged_row_indices"

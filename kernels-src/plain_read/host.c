@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "kernels-src/common/host.h"
+#include "kernels-src/driver/shared.h"
 
 /* In the order of `arguments`. */
 enum { STEPS, BLOCKS };

@@ -6,9 +6,10 @@
  * (where a byte of V lies), fragments from what a lane must hold of V, whatever
  * the placement, and the output from sums of doubles; none of them shares
  * arithmetic with the kernel.
- * Owns what the bytes mean; buffers and launches are the tool's (cli/trial.c).
- * Invariant: each run-time argument is the field of args.h with its name.
- * Locking: none; nothing here is written but what the caller passes.
+ * Owns what the bytes mean; buffers and launches are the tool's
+ * (cli/run/trial.c). Invariant: each run-time argument is the field of args.h
+ * with its name. Locking: none; nothing here is written but what the caller
+ * passes.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -16,7 +17,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "kernels-src/common/host.h"
+#include "kernels-src/driver/shared.h"
 
 /* In the order of `arguments`. */
 enum {

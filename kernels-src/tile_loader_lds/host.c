@@ -5,9 +5,10 @@
  * of ld.  The expected image comes from the closed form of the layout (which
  * source byte lies at byte b of a tile), not from a walk over bursts, so it
  * shares no arithmetic with the kernel.
- * Owns what the bytes mean; buffers and launches are the tool's (cli/trial.c).
- * Invariant: each run-time argument is the field of args.h with its name.
- * Locking: none; nothing here is written but what the caller passes.
+ * Owns what the bytes mean; buffers and launches are the tool's
+ * (cli/run/trial.c). Invariant: each run-time argument is the field of args.h
+ * with its name. Locking: none; nothing here is written but what the caller
+ * passes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "kernels-src/common/host.h"
+#include "kernels-src/driver/shared.h"
 
 /* In the order of `arguments`. */
 enum { VALID_ROWS, FIRST_ROW, FIRST_COL, ROW_TILES, COL_TILES, ROW_STEP };

@@ -6,7 +6,8 @@
  * Invariant: one build that fails does not keep the others from being made;
  * the exit code is the first failure's.
  */
-#include "cli/trial.h"
+#include "cli/run/trial.h"
+#include "cli/commands.h"
 
 #include <inttypes.h>
 

@@ -8,7 +8,9 @@
  * Invariant: exits with 0 only when every byte of every run was right and the
  * second way really came from disk.
  */
-#include "cli/trial.h"
+#include "cli/run/trial.h"
+#include "cli/commands.h"
+#include "cli/store/store.h"
 
 #include <inttypes.h>
 #include <math.h>

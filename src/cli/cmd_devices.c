@@ -5,7 +5,7 @@
  * Owns nothing but the printing.  A machine without GPU is no failure: the
  * list is empty, and cpu:ARCH targets run there.
  */
-#include "cli/cmd.h"
+#include "cli/commands.h"
 
 #include <inttypes.h>
 

@@ -6,7 +6,7 @@
  * The findings are the library's.
  * Invariant: exits with 3 only where the default target has no compiler.
  */
-#include "cli/cmd.h"
+#include "cli/commands.h"
 
 typedef struct findings {
     groat__cli *cli;

@@ -6,7 +6,7 @@
  * Invariant: exits with 0 when the kernel is there, with 1 when a server that
  * wants it would compile.
  */
-#include "cli/cmd.h"
+#include "cli/commands.h"
 
 typedef struct told {
     groat__cli *cli;

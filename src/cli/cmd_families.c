@@ -6,7 +6,9 @@
  * from the driver's table.
  * Invariant: the JSON form always tells all about each family it lists.
  */
-#include "cli/cmd.h"
+#include "cli/tool/cmd.h"
+#include "kernels-src/driver/driver.h"
+#include "cli/commands.h"
 
 #include <inttypes.h>
 

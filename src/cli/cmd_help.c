@@ -6,7 +6,9 @@
  * drivers or the library.
  * Invariant: what the parser takes is what stands here: both read one table.
  */
-#include "cli/cmd.h"
+#include "cli/tool/cmd.h"
+#include "kernels-src/driver/driver.h"
+#include "cli/commands.h"
 
 #include <string.h>
 

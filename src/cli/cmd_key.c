@@ -7,7 +7,7 @@
  * Invariant: with --identity stdout is the text that was hashed, byte for
  * byte, so that XXH3-128 of it is the key.
  */
-#include "cli/cmd.h"
+#include "cli/commands.h"
 
 int groat__cmd_key(groat__cli *cli)
 {

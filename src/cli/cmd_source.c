@@ -6,7 +6,7 @@
  * Invariant: stdout is the source and nothing else, so that it can be piped
  * into a compiler.
  */
-#include "cli/cmd.h"
+#include "cli/commands.h"
 
 int groat__cmd_source(groat__cli *cli)
 {

@@ -8,7 +8,12 @@
  * Invariant: a row's offset names a member of groat__values of its kind.
  * Locking: none; all tables are const.
  */
-#include "cli/cmd.h"
+#include "cli/commands.h"
+#include "cli/bench/bench.h"
+#include "cli/draw/draw.h"
+#include "cli/prewarm/prewarm.h"
+#include "cli/run/trial.h"
+#include "cli/store/store.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * fails; nothing but answers goes to stdout; a full disk under stdout is a
  * failure.
  */
-#include "cli/cmd.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -132,7 +132,7 @@ answer help help
 answer --version --version
 # Of a GPU, or of wrong bytes: at least the tool knows such names.
 for name in $(members devices) $(members run); do
-    grep -q "\"$name\"" "$tree"/src/cli/*.c ||
+    grep -q "\"$name\"" "$tree"/src/cli/*.c "$tree"/src/cli/*/*.c ||
         fail "the page has no other members" "unknown: $name"
 done
 for command in $(cat "$work/commands"); do

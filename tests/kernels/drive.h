@@ -17,7 +17,7 @@
 #ifndef GROAT_TESTS_DRIVE_H
 #define GROAT_TESTS_DRIVE_H
 
-#include "cli/driver.h"
+#include "kernels-src/driver/driver.h"
 #include "tests/unit/suite.h"
 
 /* ---- contexts and specs */

@@ -10,6 +10,8 @@
 #include "tests/kernels/drive.h"
 #include "tests/kernels/st_8x32_oracle.h"
 
+extern const groat_driver groat_driver_subtile_loader_st_8x32;
+
 static const char *const cpu_targets[] = {"cpu:gfx950", "cpu:gfx90a",
                                           "cpu:gfx942", "cpu:sm_90a"};
 

@@ -17,6 +17,8 @@
 #include "tests/kernels/drive.h"
 #include "tests/kernels/known.h"
 
+extern const groat_driver groat_driver_subtile_loader;
+
 enum { K_LANES = 64, K_POISON = 0xEE };
 enum { K_IMAGE, K_FRAGMENTS, K_STREAM, K_SCORES, K_ENTRIES };
 enum { K_BF16, K_F16, K_FP8, K_DTYPES };

@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "kernels-src/common/kv_host.h"
+#include "kernels-src/driver/kv_host.h"
 #include "tests/pipe/rig.h"
 
 static const char probe_params[] =

@@ -11,7 +11,7 @@
  * drawn, GROAT_TEST_FAMILY which family alone; CK_RUN_CASE=random leaves the
  * other specs out, and random_on_device takes those of the device alone.
  */
-#include "cli/cmd.h"
+#include "cli/tool/cmd.h"
 #include "tests/kernels/drive.h"
 #include "tests/kernels/grid.h"
 
@@ -252,7 +252,7 @@ static size_t cpu_targets(const groat_driver *driver, char text[TARGETS][48],
 
 START_TEST(every_value_on_cpu)
 {
-    const groat_driver *driver = groat__driver_at((size_t)_i);
+    const groat_driver *driver = groat_drivers[_i];
     char text[TARGETS][48];
     const char *targets[TARGETS];
 
@@ -263,7 +263,7 @@ END_TEST
 
 START_TEST(every_value_on_device)
 {
-    const groat_driver *driver = groat__driver_at((size_t)_i);
+    const groat_driver *driver = groat_drivers[_i];
     const char *target = getenv("GROAT_TEST_TARGET");
     draws from = {seed(), 3};
     grid g;
@@ -293,7 +293,7 @@ static void check_random(const groat_driver *driver, const char *const *targets,
 
 START_TEST(random_specs)
 {
-    const groat_driver *driver = groat__driver_at((size_t)_i);
+    const groat_driver *driver = groat_drivers[_i];
     char text[TARGETS][48];
     const char *targets[TARGETS];
     size_t count;
@@ -307,7 +307,7 @@ END_TEST
 
 START_TEST(random_specs_on_device)
 {
-    const groat_driver *driver = groat__driver_at((size_t)_i);
+    const groat_driver *driver = groat_drivers[_i];
     const char *target = getenv("GROAT_TEST_TARGET");
 
     ck_assert_ptr_nonnull(target); /* left out without */
@@ -324,7 +324,7 @@ int main(void)
     TCase *there = tcase_create("random_on_device");
     int families = 0;
 
-    while (groat__driver_at((size_t)families) != NULL)
+    while (groat_drivers[families] != NULL)
         families++;
     tcase_set_timeout(tests, 900);
     tcase_set_timeout(drawn,

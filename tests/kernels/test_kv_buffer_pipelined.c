@@ -10,6 +10,8 @@
  */
 #include "tests/kernels/kv_rig.h"
 
+extern const groat_driver groat_driver_kv_buffer_pipelined;
+
 const groat_driver *const kv_driver = &groat_driver_kv_buffer_pipelined;
 
 /* V's slab is that of K from this row on. */

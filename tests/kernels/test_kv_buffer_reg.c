@@ -6,6 +6,8 @@
  */
 #include "tests/kernels/kv_suite.h"
 
+extern const groat_driver groat_driver_kv_buffer_reg;
+
 const groat_driver *const kv_driver = &groat_driver_kv_buffer_reg;
 
 /* ---- who stores what ---------------------------------------------------- */

@@ -17,6 +17,8 @@
 #include "tests/kernels/grid.h"
 #include "tests/kernels/known.h"
 
+extern const groat_driver groat_driver_tile_loader_lds;
+
 enum { LANES = 64, POISON = 0xEE, TARGETS = 64 };
 
 /* ---- the walk ---------------------------------------------------------- */

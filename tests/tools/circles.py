@@ -4,7 +4,8 @@
 folders, that need each other by what they include and what they call.
 
 Calls are found in the objects of a build, by nm: the file that defines a symbol
-is needed by those that have it undefined.  Exit: 0 without circles, 1 with, 2 where there is no build.
+is needed by those that have it undefined.  Exit: 0 without circles, 1 with, 2
+where there is no build.
 """
 import argparse
 import collections
@@ -18,10 +19,12 @@ ROOMS = ('src/', 'cache/', 'kernels-src/')
 
 
 def sources():
-    names = subprocess.run(['git', 'ls-files'], cwd=TOP, check=True, text=True,
-                           stdout=subprocess.PIPE).stdout.split()
-    return [n for n in names if n.startswith(ROOMS) and
-            n.endswith(('.c', '.h'))]
+    found = []
+    for room in ROOMS:
+        for folder, _, names in os.walk(os.path.join(TOP, room)):
+            found += [os.path.relpath(os.path.join(folder, name), TOP)
+                      for name in names if name.endswith(('.c', '.h'))]
+    return sorted(found)
 
 
 def includes(files):
@@ -44,6 +47,7 @@ def includes(files):
 def symbols(build, files):
     """(defined, needed): symbol -> files"""
     defined, needed = {}, collections.defaultdict(set)
+    missing = []
     for name in files:
         if not name.endswith('.c'):
             continue
@@ -53,6 +57,7 @@ def symbols(build, files):
                             '.libs/libgroat_internal_la-')]
         place = next((p for p in places if os.path.exists(p)), None)
         if place is None:
+            missing.append(name)
             continue
         out = subprocess.run(['nm', '-P', place], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
@@ -62,7 +67,7 @@ def symbols(build, files):
                 needed[symbol].add(name)
             elif kind in 'TDBRV':
                 defined[symbol] = name
-    return defined, needed
+    return defined, needed, missing
 
 
 def circles(edges):
@@ -109,9 +114,10 @@ def main():
     parser.add_argument('--count', action='store_true', help='sums only')
     given = parser.parse_args()
     files = sources()
-    defined, needed = symbols(given.build, files)
-    if not defined:
-        print(f'{given.build} has no objects', file=sys.stderr)
+    defined, needed, missing = symbols(given.build, files)
+    if missing:
+        print(f'{given.build} has no object of {", ".join(missing)}',
+              file=sys.stderr)
         return 2
     edges, why = collections.defaultdict(set), collections.defaultdict(set)
     calls = ((one, defined[s], s) for s, units in needed.items()

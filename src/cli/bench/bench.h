@@ -5,8 +5,19 @@
 #ifndef GROAT_CLI_BENCH_BENCH_H
 #define GROAT_CLI_BENCH_BENCH_H
 
-#include "cli/cmd.h"
+#include "cli/tool/cmd.h"
 #include "cli/bench/raw.h"
+
+typedef enum groat__bench_id {
+    GROAT__BENCH_HIT,
+    GROAT__BENCH_COLD,
+    GROAT__BENCH_DISK,
+    GROAT__BENCH_BUILD,
+    GROAT__BENCH_STREAM,
+    GROAT__BENCHES
+} groat__bench_id;
+
+extern const char *const groat__bench_names[GROAT__BENCHES];
 
 typedef struct groat__bench {
     groat__cli *cli;
@@ -39,5 +50,8 @@ groat_status groat__bench_build(groat__bench *b);
 /* stream.c: bandwidth of streaming entries against a plain read; the
  * command's words that are specs, else a list of its own. */
 groat_status groat__bench_stream(groat__bench *b);
+
+/* The command. */
+int groat__cmd_bench(groat__cli *cli);
 
 #endif

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "cli/bench/bench.h"
-#include "cli/trial.h"
+#include "cli/run/trial.h"
 
 enum { ROUNDS = 15, REPEATS = 10, SIDES_MAX = 48 };
 

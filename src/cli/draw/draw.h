@@ -11,9 +11,10 @@
 #ifndef GROAT_CLI_DRAW_DRAW_H
 #define GROAT_CLI_DRAW_DRAW_H
 
-#include "cli/banks.h"
-#include "cli/driver.h"
-#include "cli/out.h"
+#include "cli/run/banks.h"
+#include "cli/tool/cmd.h"
+#include "kernels-src/driver/driver.h"
+#include "cli/tool/out.h"
 
 enum {
     GROAT__DRAW_LANES = 64,
@@ -222,5 +223,8 @@ void groat__draw_shared(groat__sheet *sheet, const groat__record *record,
 /* Panels from `number` on; counts in reads what it drew. */
 void groat__draw_figures(groat__sheet *sheet, const groat__record *record,
                          groat__reads *reads, unsigned number);
+
+/* The command. */
+int groat__cmd_draw(groat__cli *cli);
 
 #endif

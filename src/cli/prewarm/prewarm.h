@@ -10,7 +10,7 @@
 #ifndef GROAT_CLI_PREWARM_PREWARM_H
 #define GROAT_CLI_PREWARM_PREWARM_H
 
-#include "cli/cmd.h"
+#include "cli/tool/cmd.h"
 
 typedef enum groat__job_state {
     GROAT__JOB_WAITING,
@@ -64,5 +64,9 @@ typedef void groat__job_fn(void *user, const groat__job *job);
  * code of a failure, which it has told, to run processes at all. */
 int groat__pool_run(groat__cli *cli, groat__jobs *jobs, groat__job_fn *ended,
                     void *user);
+
+/* The command, and that of a process that it starts. */
+int groat__cmd_prewarm(groat__cli *cli);
+int groat__cmd_prewarm_worker(groat__cli *cli);
 
 #endif

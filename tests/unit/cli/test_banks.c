@@ -5,7 +5,7 @@
  */
 #include "tests/unit/cli/bank_rig.h"
 
-#include "cli/banks.h"
+#include "cli/run/banks.h"
 
 static rig fix;
 

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd_draw.c - groat draw: a picture of what a kernel does with memory.
+ *
+ * Owns the order of things: the file is opened first, the kernel runs on the
+ * judge with somebody listening, and the picture is written when it is whole.
+ * What is in it lies in draw/.
+ * Invariant: a file that was not there before is left only with a whole
+ * picture in it; a kernel whose bytes are wrong is drawn all the same, and the
+ * command fails.
+ */
+#include "cli/draw/draw.h"
+#include "cli/run/trial.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char default_target[] = "cpu:gfx950";
+
+/* ---- what the run was about -------------------------------------------- */
+
+/* 0 where the spec has no such constant. */
+static int64_t value_of(const groat_spec *spec, const char *name)
+{
+    int64_t value = 0;
+
+    return groat_spec_get(spec, name, &value, NULL) ? 0 : value;
+}
+
+static void say_swizzle(const groat_spec *spec, char *out, size_t size)
+{
+    static const char name[] = ",swizzle=";
+    const char *named = strstr(groat_spec_text(spec), name);
+    int64_t bits = value_of(spec, "swizzle_bits");
+    int64_t base = value_of(spec, "swizzle_base");
+    int64_t shift = value_of(spec, "swizzle_shift");
+
+    if (bits > 0)
+        (void)snprintf(out, size,
+                       "swizzle (%" PRId64 ",%" PRId64 ",%" PRId64 ")", bits,
+                       base, shift);
+    else if (!groat_spec_get(spec, "swizzle_bits", &bits, NULL))
+        (void)snprintf(out, size, "no swizzle");
+    else if (named)
+        (void)snprintf(out, size, "swizzle %.*s",
+                       (int)strcspn(named + strlen(name), ","),
+                       named + strlen(name));
+}
+
+static groat__subject subject_of(const groat__trial *trial)
+{
+    groat__subject subject = {.spec = groat_spec_text(trial->spec),
+                              .target = groat_spec_target(trial->spec)};
+    const groat_plan *plan = &trial->plan;
+
+    say_swizzle(trial->spec, subject.swizzle, sizeof(subject.swizzle));
+    subject.threads =
+        trial->info.block[0] * trial->info.block[1] * trial->info.block[2];
+    subject.shared_bytes = trial->info.shared_bytes;
+    memcpy(subject.grid, plan->grid, sizeof(subject.grid));
+    subject.pitch = (uint64_t)(value_of(trial->spec, "ld") *
+                               value_of(trial->spec, "elem_bytes"));
+    subject.buffer_count = plan->buffer_count;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        if (plan->buffers[i].output)
+            continue;
+        subject.buffers[i].name = plan->buffers[i].name;
+        subject.buffers[i].address = trial->address[i];
+        subject.buffers[i].bytes = plan->buffers[i].bytes;
+    }
+    return subject;
+}
+
+/* ---- the answer -------------------------------------------------------- */
+
+static void figures_json(groat__json *json, const groat__record *record,
+                         const groat__kind *kind)
+{
+    for (size_t i = 0; i < kind->figure_count; i++) {
+        const groat__figure *figure = &kind->figures[i];
+        const groat__step *step = &record->steps[figure->step];
+
+        groat__json_object(json, NULL);
+        groat__json_string(json, "access", groat__access_name(kind->access));
+        groat__json_uint(json, "bytes", kind->bytes);
+        groat__json_uint(json, "wave", kind->wave);
+        groat__json_uint(json, "instruction", step->nth);
+        groat__json_uint(json, "alike", figure->alike);
+        groat__json_uint(json, "passes", step->passes);
+        groat__json_uint(json, "passes_min", step->passes_min);
+        groat__json_uint(json, "worst", step->reuse);
+        groat__json_uint(json, "boxes", figure->boxes);
+        groat__json_uint(json, "in_conflict", figure->hot);
+        groat__json_end(json);
+    }
+}
+
+static void answer(groat__cli *cli, const groat__trial *trial,
+                   const groat__record *record, const groat__drawn *drawn,
+                   size_t bytes)
+{
+    groat__json *json = &cli->json;
+
+    if (!cli->values.json) {
+        (void)printf("%s: %u page%s of A4, %zu bytes; %zu boxes of the source, "
+                     "%zu of shared memory\n",
+                     cli->values.picture, drawn->pages,
+                     drawn->pages == 1 ? "" : "s", bytes, drawn->vectors,
+                     drawn->cells);
+        return;
+    }
+    groat__json_string(json, "spec", groat_spec_text(trial->spec));
+    groat__json_string(json, "target", groat_spec_target(trial->spec));
+    groat__json_string(json, "output", cli->values.picture);
+    groat__json_uint(json, "output_bytes", bytes);
+    groat__json_uint(json, "pages", drawn->pages);
+    groat__json_uint(json, "shared_bytes", trial->info.shared_bytes);
+    groat__json_uint(json, "shared_banks", record->banks);
+    groat__json_uint(json, "cells", drawn->cells);
+    groat__json_uint(json, "gap_cells", drawn->gaps);
+    groat__json_uint(json, "zero_cells", drawn->zero_cells);
+    groat__json_uint(json, "source_cells", drawn->vectors);
+    groat__json_uint(json, "source_zero_cells", drawn->zero_vectors);
+    groat__json_array(json, "figures");
+    for (size_t k = 0; k < drawn->reads.kind_count; k++)
+        figures_json(json, record, &drawn->reads.kinds[k]);
+    groat__json_end(json);
+    groat__banks_json(json, &record->sums);
+    groat__json_bool(json, "verified", trial->verdict == GROAT__RIGHT);
+}
+
+/* ---- the run ----------------------------------------------------------- */
+
+static void on_access(void *user, const groat_trace *event)
+{
+    groat__record_add(user, event);
+}
+
+/* Everything that can be wrong with the words. */
+static int prepare(groat__cli *cli, groat__trial *trial)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    const char *target = cli->values.target;
+
+    if (groat_spec_parse(cli->context, cli->words[0],
+                         target ? target : default_target, &trial->spec,
+                         &error) ||
+        groat__trial_plan(cli, trial, &error))
+        return groat__cli_fail(cli, &error);
+    if (strncmp(groat_spec_target(trial->spec), "cpu:", 4) != 0)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "draw is for cpu targets, which tell each "
+                                 "access; this is %s",
+                                 groat_spec_target(trial->spec));
+    if (!trial->driver)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "the family of %s has no driver here: it "
+                                 "cannot be run, so there is nothing to draw",
+                                 cli->words[0]);
+    return GROAT__EXIT_DONE;
+}
+
+static int run(groat__cli *cli, groat__trial *trial, groat__output *output)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_status status =
+        groat__output_open(output, cli->values.picture, &error);
+
+    if (status)
+        return groat__cli_fail(cli, &error);
+    groat__progress_show(&cli->progress, 0, 1, "running %s",
+                         groat_spec_text(trial->spec));
+    status = groat__trial_get(cli, trial, &error);
+    if (!status)
+        status = groat__trial_launch(cli, trial, &error);
+    groat__progress_clear(&cli->progress);
+    return status ? groat__cli_fail(cli, &error) : GROAT__EXIT_DONE;
+}
+
+static int draw(groat__cli *cli, const groat__trial *trial,
+                groat__record *record, groat__output *output)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    char note[160] = "";
+    groat__subject subject = subject_of(trial);
+    groat__text svg = {0};
+    groat__drawn drawn;
+    int code = GROAT__EXIT_DONE;
+
+    if (trial->verdict == GROAT__RIGHT)
+        (void)snprintf(note, sizeof(note),
+                       "The run was verified: all %" PRIu64
+                       " bytes of output are right.",
+                       trial->bytes);
+    else
+        (void)snprintf(note, sizeof(note),
+                       "THE RUN WAS WRONG: %" PRIu64 " of %" PRIu64
+                       " bytes of output.",
+                       trial->mismatches, trial->bytes);
+    subject.note = note;
+    if (record->failed || !groat__draw(record, &subject, &svg, &drawn))
+        code = groat__cli_refuse(cli, GROAT_NO_MEMORY,
+                                 "no memory for the picture");
+    else if (groat__output_write(output, svg.data, svg.len, &error)) {
+        code = groat__cli_fail(cli, &error);
+        /* Not half a picture. */
+        if (output->made)
+            (void)unlink(output->path);
+    }
+    if (!code)
+        answer(cli, trial, record, &drawn, svg.len);
+    groat__text_free(&svg);
+    if (!code && trial->verdict == GROAT__WRONG) {
+        groat__cli_say(cli, "%s: the picture is of a run with wrong bytes",
+                       output->path);
+        code = GROAT__EXIT_FAILED;
+    }
+    return code;
+}
+
+int groat__cmd_draw(groat__cli *cli)
+{
+    groat__output output = {0};
+    groat__trial trial = {0};
+    groat__record record = {0};
+    int code;
+
+    if (!cli->values.picture)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "draw needs -o FILE; see groat help draw");
+    cli->trace = on_access;
+    cli->trace_user = &record;
+    code = groat__cli_open(cli, 0);
+    if (!code)
+        code = prepare(cli, &trial);
+    if (!code)
+        code = run(cli, &trial, &output);
+    if (!code && !record.count && !record.failed)
+        code = groat__cli_refuse(cli, GROAT_INVALID,
+                                 "block 0 of %s touches no shared memory: "
+                                 "there is nothing to draw",
+                                 groat_spec_text(trial.spec));
+    if (!code)
+        code = draw(cli, &trial, &record, &output);
+    groat__output_drop(&output);
+    groat__record_free(&record);
+    groat__trial_free(&trial);
+    return code;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd_prewarm.c - groat prewarm: fills the store with the kernels that servers
+ * will want, before they do.
+ *
+ * Owns the list of jobs from manifests and other stores to the report.  Reading
+ * manifests is prewarm/manifest.c's, the processes that compile are
+ * prewarm/pool.c's.
+ * Invariant: what is in the store already is not compiled; a run that was
+ * killed goes on where it ended, since the store is all that it keeps.
+ */
+#include "cli/prewarm/prewarm.h"
+#include "cli/store/store.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#define STORE_FILE "groat.sqlite"
+
+/* What has become of all jobs so far. */
+typedef struct tally {
+    size_t present;
+    size_t bundled; /* of these, in a bundle alone */
+    size_t made;
+    size_t failed;
+    size_t open; /* with --check: not there */
+} tally;
+
+/* ---- which kernels ----------------------------------------------------------
+ */
+
+/* A store whose kernels are wanted. */
+typedef struct source {
+    groat__cli *cli;
+    groat__jobs *jobs;
+    const char *path;
+    int code;
+} source;
+
+static int add_entry(void *user, const groat_cache_entry *entry)
+{
+    source *from = user;
+
+    if (entry->uses < from->cli->values.min_uses)
+        return 0;
+    if (!*entry->spec || !*entry->target)
+        from->code =
+            groat__cli_refuse(from->cli, GROAT_INVALID,
+                              "%s: the entry %s tells no spec and target",
+                              from->path, entry->key);
+    else
+        from->code = groat__jobs_add(from->cli, from->jobs, from->path,
+                                     entry->spec, entry->target);
+    return from->code;
+}
+
+static int refuse_store(groat__cli *cli, const char *path)
+{
+    return groat__cli_refuse(cli, GROAT_INVALID,
+                             "--from-store %s: there is no store; allowed: the "
+                             "path of a " STORE_FILE,
+                             path);
+}
+
+/* The kernels of another store: made again for what is here now. */
+static int add_store(groat__cli *cli, groat__jobs *jobs, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    groat_options options = GROAT_OPTIONS_INIT;
+    groat_error error = GROAT_ERROR_INIT;
+    source from = {cli, jobs, path, GROAT__EXIT_DONE};
+    groat_context *other = NULL;
+    char *folder;
+
+    if (strcmp(slash ? slash + 1 : path, STORE_FILE) != 0 ||
+        access(path, R_OK) != 0)
+        return refuse_store(cli, path);
+    folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    options.cache_dir = folder;
+    options.family_path = cli->values.family_path;
+    if (!folder)
+        return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+    if (groat_open(&options, &other, &error) ||
+        (groat_cache_each(other, NULL, add_entry, &from, &error) && !from.code))
+        from.code = groat__cli_fail(cli, &error);
+    groat_close(other);
+    free(folder);
+    return from.code;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const groat__job *x = a;
+    const groat__job *y = b;
+    int order = strcmp(x->key, y->key);
+
+    order = order ? order : strcmp(x->spec, y->spec);
+    return order ? order : strcmp(x->target, y->target);
+}
+
+static void swap(groat__job *a, groat__job *b)
+{
+    groat__job kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+/* Sorted, each kernel once: what another order of lines would give, too. */
+static void unite(groat__jobs *jobs)
+{
+    size_t kept = 0;
+
+    if (jobs->count > 0)
+        qsort(jobs->item, jobs->count, sizeof(*jobs->item), compare);
+    for (size_t i = 0; i < jobs->count; i++) {
+        groat__job *job = &jobs->item[i];
+        const groat__job *last = kept ? &jobs->item[kept - 1] : NULL;
+        bool same = last && (*job->key ? strcmp(last->key, job->key) == 0
+                                       : compare(last, job) == 0);
+
+        if (!same)
+            swap(&jobs->item[kept++], job);
+    }
+    groat__jobs_cut(jobs, kept);
+}
+
+/* "2/4" -> the second of four parts. */
+static bool read_shard(const char *text, uint64_t *part, uint64_t *parts)
+{
+    char *end = NULL;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    *part = strtoull(text, &end, 10);
+    if (*end != '/' || end[1] < '0' || end[1] > '9')
+        return false;
+    *parts = strtoull(end + 1, &end, 10);
+    return !*end && *part >= 1 && *part <= *parts && *parts <= 1000000;
+}
+
+/* Kernels go to parts by their key: machines need not talk to each other.
+ * Those without one are told by the first part. */
+static int keep_shard(groat__cli *cli, groat__jobs *jobs)
+{
+    uint64_t part = 1, parts = 1;
+    size_t kept = 0;
+
+    if (!cli->values.shard)
+        return GROAT__EXIT_DONE;
+    if (!read_shard(cli->values.shard, &part, &parts))
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "--shard is '%.64s', not I/N with I from 1 "
+                                 "to N and N up to 1000000",
+                                 cli->values.shard);
+    for (size_t i = 0; i < jobs->count; i++) {
+        groat__job *job = &jobs->item[i];
+        char head[9] = "";
+
+        memcpy(head, job->key, strnlen(job->key, 8));
+        if (strtoull(head, NULL, 16) % parts == part - 1)
+            swap(&jobs->item[kept++], job);
+    }
+    groat__jobs_cut(jobs, kept);
+    return GROAT__EXIT_DONE;
+}
+
+static int mark_present(void *user, const groat_cache_entry *entry)
+{
+    groat__jobs *jobs = user;
+    size_t low = 0, high = jobs->count;
+
+    while (low < high) {
+        size_t at = low + (high - low) / 2;
+        int order = strcmp(jobs->item[at].key, entry->key);
+
+        if (order == 0 && jobs->item[at].state == GROAT__JOB_WAITING)
+            jobs->item[at].state = GROAT__JOB_PRESENT;
+        if (order == 0)
+            break;
+        if (order < 0)
+            low = at + 1;
+        else
+            high = at;
+    }
+    return 0;
+}
+
+static bool is_bundled(groat__cli *cli, const groat__job *job)
+{
+    groat_origin origin = GROAT_FROM_COMPILER;
+    groat_spec *spec = NULL;
+
+    if (groat_spec_parse(cli->context, job->spec, job->target, &spec, NULL) ==
+        GROAT_OK)
+        (void)groat_kernel_origin(spec, &origin, NULL);
+    groat_spec_free(spec);
+    return origin == GROAT_FROM_BUNDLE;
+}
+
+/* What a server that has the same bundles would not compile either. */
+static void mark_bundled(groat__cli *cli, groat__jobs *jobs)
+{
+    groat_bundle_info info = {.size = sizeof(info)};
+
+    if (groat_bundle_at(cli->context, 0, &info, NULL) != GROAT_OK)
+        return;
+    for (size_t i = 0; i < jobs->count; i++) {
+        groat__job *job = &jobs->item[i];
+
+        job->bundled = job->state == GROAT__JOB_WAITING && is_bundled(cli, job);
+        if (job->bundled)
+            job->state = GROAT__JOB_PRESENT;
+    }
+}
+
+static int collect(groat__cli *cli, groat__jobs *jobs)
+{
+    const groat__list *stores = &cli->values.from_stores;
+    groat_error error = GROAT_ERROR_INIT;
+    int code = GROAT__EXIT_DONE;
+
+    if (cli->word_count + stores->count == 0)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "prewarm needs a MANIFEST or --from-store; "
+                                 "see groat help prewarm");
+    for (size_t i = 0; i < cli->word_count && !code; i++)
+        code = groat__manifest_read(cli, cli->words[i], jobs);
+    for (size_t i = 0; i < stores->count && !code; i++)
+        code = add_store(cli, jobs, stores->item[i]);
+    if (code)
+        return code;
+    if (jobs->count == 0 && jobs->left_out > 0)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "no kernel is for --only-target %s; %zu are "
+                                 "for other targets",
+                                 cli->values.only_targets.item[0],
+                                 jobs->left_out);
+    unite(jobs);
+    code = keep_shard(cli, jobs);
+    if (!code &&
+        groat_cache_each(cli->context, NULL, mark_present, jobs, &error))
+        code = groat__cli_fail(cli, &error);
+    if (!code)
+        mark_bundled(cli, jobs);
+    return code;
+}
+
+/* ---- what becomes of them
+ * ----------------------------------------------------- */
+
+static const char *state_name(groat__job_state state)
+{
+    static const char *const names[] = {"missing", "running", "present",
+                                        "compiled", "failed"};
+
+    return names[state];
+}
+
+/* One line of JSON for programs that watch. */
+static void tell_event(const groat__job *job, size_t done, size_t total,
+                       double eta_s)
+{
+    json_t *event = json_pack(
+        "{s:s, s:s, s:s, s:f, s:I, s:I, s:f}", "event", state_name(job->state),
+        "spec", job->spec, "target", job->target, "compile_ms", job->compile_ms,
+        "done", (json_int_t)done, "total", (json_int_t)total, "eta_s", eta_s);
+    char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
+
+    if (text)
+        (void)fprintf(stderr, "%s\n", text);
+    free(text);
+    json_decref(event);
+}
+
+/* Of the jobs that are to be compiled. */
+typedef struct course {
+    groat__cli *cli;
+    double start_ms;
+    size_t done;
+    size_t total;
+} course;
+
+static void on_ended(void *user, const groat__job *job)
+{
+    course *at = user;
+    groat__cli *cli = at->cli;
+    double spent = (groat__cli_now_ms() - at->start_ms) * 1e-3;
+    double eta;
+
+    at->done++;
+    eta = spent / (double)at->done * (double)(at->total - at->done);
+    if (cli->progress.wanted)
+        groat__progress_show(&cli->progress, at->done, at->total,
+                             "%.0f s left: %s", eta, job->spec);
+    else if (cli->values.json)
+        tell_event(job, at->done, at->total, eta);
+}
+
+static int make(groat__cli *cli, groat__jobs *jobs)
+{
+    course at = {.cli = cli, .start_ms = groat__cli_now_ms()};
+    int code;
+
+    for (size_t i = 0; i < jobs->count; i++)
+        at.total += jobs->item[i].state == GROAT__JOB_WAITING;
+    if (cli->progress.wanted && at.total)
+        groat__progress_show(&cli->progress, 0, at.total, "starting");
+    code = groat__pool_run(cli, jobs, on_ended, &at);
+    groat__progress_clear(&cli->progress);
+    return code;
+}
+
+/* ---- the report
+ * ------------------------------------------------------------------ */
+
+static tally count(const groat__jobs *jobs)
+{
+    tally t = {0};
+
+    for (size_t i = 0; i < jobs->count; i++) {
+        groat__job_state state = jobs->item[i].state;
+
+        t.present += state == GROAT__JOB_PRESENT;
+        t.bundled += jobs->item[i].bundled;
+        t.made += state == GROAT__JOB_MADE;
+        t.failed += state == GROAT__JOB_FAILED;
+        t.open += state == GROAT__JOB_WAITING;
+    }
+    return t;
+}
+
+static void list_job(groat__cli *cli, groat__job *job)
+{
+    groat__json *json = &cli->json;
+
+    groat__json_object(json, NULL);
+    groat__json_string(json, "state", state_name(job->state));
+    groat__json_string(json, "spec", job->spec);
+    groat__json_string(json, "target", job->target);
+    groat__json_string(json, "key", *job->key ? job->key : NULL);
+    if (job->state == GROAT__JOB_FAILED) {
+        groat__cli_json_error(json, &job->error);
+        groat__cli_say(cli, "%s on %s:", job->spec, job->target);
+        groat__cli_say_error(cli, &job->error);
+    } else if (!cli->values.json) {
+        (void)printf("missing  %s  %s\n", job->target, job->spec);
+    }
+    groat__json_end(json);
+}
+
+static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
+{
+    groat__json *json = &cli->json;
+    tally t = count(jobs);
+    int code = t.open ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
+
+    groat__json_uint(json, "kernels", jobs->count);
+    groat__json_uint(json, "present", t.present);
+    groat__json_uint(json, "bundled", t.bundled);
+    groat__json_uint(json, "compiled", t.made);
+    groat__json_uint(json, "failed", t.failed);
+    groat__json_uint(json, "missing", t.open);
+    groat__json_uint(json, "left_out", jobs->left_out);
+    groat__json_uint(json, "jobs", cli->values.jobs);
+    groat__json_real(json, "seconds", seconds);
+    groat__json_array(json, "not_covered");
+    for (size_t i = 0; i < jobs->count; i++) {
+        groat__job *job = &jobs->item[i];
+
+        if (job->state == GROAT__JOB_FAILED && !code)
+            code = groat__exit_of(job->error.status);
+        if (job->state == GROAT__JOB_FAILED || job->state == GROAT__JOB_WAITING)
+            list_job(cli, job);
+    }
+    groat__json_end(json);
+    if (!cli->values.json)
+        (void)printf("%zu kernels: %zu were there (%zu in bundles), %zu "
+                     "compiled, %zu failed, %zu missing; %.1f s\n",
+                     jobs->count, t.present, t.bundled, t.made, t.failed,
+                     t.open, seconds);
+    return code;
+}
+
+static void fill_defaults(groat__values *values)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (values->jobs == 0)
+        values->jobs = cores < 1 ? 1 : (uint64_t)cores;
+    if (values->timeout_s == 0)
+        values->timeout_s = 600;
+}
+
+int groat__cmd_prewarm(groat__cli *cli)
+{
+    double start = groat__cli_now_ms();
+    groat__jobs jobs = {0};
+    int code = groat__cli_open(cli, 0);
+
+    fill_defaults(&cli->values);
+    if (!code)
+        code = groat__cache_needed(cli);
+    if (!code)
+        code = collect(cli, &jobs);
+    if (!code && !cli->values.check)
+        code = make(cli, &jobs);
+    if (!code)
+        code = report(cli, &jobs, (groat__cli_now_ms() - start) * 1e-3);
+    groat__jobs_free(&jobs);
+    return code;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd_run.c - groat run: make kernels, launch them, compare every byte.
+ *
+ * Owns the order of things: all specs are parsed and planned before the first
+ * is compiled, so that a slip in the last one costs nothing.  What a run is
+ * lies in trial.c.
+ * Invariant: each spec gets a report, also when an earlier one failed; the
+ * exit code is the first failure's.
+ */
+#include "cli/run/banks.h"
+#include "cli/run/trial.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_verdict(const groat__trial *trial, const groat_error *error)
+{
+    if (error->status == GROAT_JUDGED)
+        (void)printf("  verified  NO: %s\n", error->text);
+    else if (trial->verdict == GROAT__UNKNOWN)
+        (void)printf("  verified  not run: %s\n",
+                     error->status ? error->text
+                                   : "the family has no driver here; built "
+                                     "and loaded only");
+    else if (trial->mismatches)
+        (void)printf("  verified  NO: %" PRIu64 " of %" PRIu64
+                     " bytes are wrong; first %s[%" PRIu64
+                     "], expected 0x%02x, got 0x%02x\n",
+                     trial->mismatches, trial->bytes, trial->first_buffer,
+                     trial->first_offset, trial->first_expected,
+                     trial->first_got);
+    else
+        (void)printf("  verified  yes, all %" PRIu64 " bytes\n", trial->bytes);
+}
+
+static void print_trial(const groat__trial *trial, const groat_error *error)
+{
+    const groat_kernel_info *info = &trial->info;
+
+    (void)printf("%s\n  target    %s\n", groat_spec_text(trial->spec),
+                 groat_spec_target(trial->spec));
+    if (trial->made) {
+        (void)printf("  kernel    %s\n  key       %s\n", info->name, info->key);
+        (void)printf("  origin    %s: compile %.3f ms, load %.3f ms\n",
+                     groat_origin_name(trial->origin), info->compile_ms,
+                     info->load_ms);
+        (void)printf("  maker     %s\n", info->maker);
+        groat__facts_print("  facts     ", &info->facts);
+    }
+    if (trial->launch_us > 0)
+        (void)printf("  launch    %.3f us by the %s's clock, %" PRIu64
+                     " B moved, %.3f GB/s\n",
+                     trial->launch_us, trial->device_clock ? "device" : "host",
+                     trial->plan.moved_bytes, groat__trial_gb_per_s(trial));
+    print_verdict(trial, error);
+    if (trial->banks && trial->launch_us > 0)
+        groat__banks_print(trial->banks);
+}
+
+/* target may be NULL: the default one, which is not known yet. */
+static int check_sanitize(groat__cli *cli, const char *target)
+{
+    if (!cli->values.sanitize || target == NULL ||
+        strncmp(target, "cpu:", 4) == 0)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(cli, GROAT_INVALID,
+                             "--sanitize is for cpu targets, this is %s",
+                             target);
+}
+
+/* Likewise. */
+static int check_report(groat__cli *cli, const char *target)
+{
+    const char *report = cli->values.report;
+
+    if (report && strcmp(report, "banks") != 0)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "--report is '%.64s'; the reports are: banks",
+                                 report);
+    if (!report || target == NULL || strncmp(target, "cpu:", 4) == 0)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(cli, GROAT_INVALID,
+                             "--report banks is for cpu targets, which model "
+                             "the banks of shared memory; this is %s",
+                             target);
+}
+
+/* Everything that can be wrong with the words, for all specs. */
+static int prepare(groat__cli *cli, groat__trial *trials)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    const char *target = cli->values.target;
+
+    for (size_t i = 0; i < cli->word_count; i++) {
+        groat__trial *trial = &trials[i];
+
+        if (groat_spec_parse(cli->context, cli->words[i], target, &trial->spec,
+                             &error) ||
+            groat__trial_plan(cli, trial, &error))
+            return groat__cli_fail(cli, &error);
+        if (check_sanitize(cli, groat_spec_target(trial->spec)) ||
+            check_report(cli, groat_spec_target(trial->spec)))
+            return GROAT__EXIT_USAGE;
+        if (cli->values.report && !trial->driver)
+            return groat__cli_refuse(cli, GROAT_INVALID,
+                                     "--report banks: the family of %s has no "
+                                     "driver here: it is built and loaded, not "
+                                     "run",
+                                     cli->words[i]);
+    }
+    return GROAT__EXIT_DONE;
+}
+
+static void on_access(void *user, const groat_trace *event)
+{
+    groat__banks_add(user, event);
+}
+
+static int run_one(groat__cli *cli, groat__trial *trial, size_t index)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_status status;
+    groat__banks banks = {0};
+    int code;
+
+    if (cli->values.report) {
+        cli->trace_user = &banks;
+        trial->banks = &banks;
+    }
+    groat__progress_show(&cli->progress, index, cli->word_count, "making %s",
+                         groat_spec_text(trial->spec));
+    status = groat__trial_get(cli, trial, &error);
+    if (!status) {
+        groat__progress_show(&cli->progress, index, cli->word_count,
+                             "running %s", trial->info.name);
+        status = groat__trial_launch(cli, trial, &error);
+    }
+    groat__progress_clear(&cli->progress);
+    if (status)
+        groat__cli_say_error(cli, &error);
+    if (cli->values.json) {
+        groat__trial_json(&cli->json, trial);
+        if (status)
+            groat__cli_json_error(&cli->json, &error);
+    } else {
+        if (index)
+            (void)fputc('\n', stdout);
+        print_trial(trial, &error);
+    }
+    trial->banks = NULL;
+    code = groat__exit_of(status);
+    if (!code && trial->verdict == GROAT__WRONG)
+        code = GROAT__EXIT_FAILED;
+    groat_error_clear(&error);
+    return code;
+}
+
+static int run_all(groat__cli *cli, groat__trial *trials)
+{
+    bool many = cli->word_count > 1;
+    int code = prepare(cli, trials);
+
+    if (code)
+        return code;
+    if (many)
+        groat__json_array(&cli->json, "runs");
+    for (size_t i = 0; i < cli->word_count; i++) {
+        int one;
+
+        if (many)
+            groat__json_object(&cli->json, NULL);
+        one = run_one(cli, &trials[i], i);
+        if (many)
+            groat__json_end(&cli->json);
+        code = code ? code : one;
+    }
+    if (many)
+        groat__json_end(&cli->json);
+    return code;
+}
+
+int groat__cmd_run(groat__cli *cli)
+{
+    groat__trial *trials;
+    int code;
+
+    if (cli->word_count > 1 && (cli->values.inputs.count || cli->values.output))
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "--input and --output go with one SPEC, there "
+                                 "are %zu",
+                                 cli->word_count);
+    code = check_sanitize(cli, cli->values.target);
+    if (!code)
+        code = check_report(cli, cli->values.target);
+    cli->trace = cli->values.report ? on_access : NULL;
+    if (!code && cli->values.sanitize)
+        code = groat__sanitize(cli);
+    if (!code)
+        code = groat__cli_open(cli, 0);
+    if (code)
+        return code;
+    trials = groat__trials_take(cli->word_count, sizeof(*trials));
+    if (!trials)
+        return groat__cli_refuse(cli, GROAT_NO_MEMORY, "no memory for %zu runs",
+                                 cli->word_count);
+    code = run_all(cli, trials);
+    for (size_t i = 0; i < cli->word_count; i++)
+        groat__trial_free(&trials[i]);
+    free(trials);
+    return code;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sanitize.c - makes this process one that can load kernels built with ASan.
+ *
+ * ASan's runtime must come before all other libraries, so the tool asks the
+ * C++ compiler where that runtime lies and starts itself again with it in
+ * LD_PRELOAD.  Owns the two variables while it does so.
+ * Invariant: at most one new start; GROAT_SANITIZED marks it and carries the
+ * LD_PRELOAD there was, which is put back so that compilers started later run
+ * as they always do.
+ */
+#include "cli/tool/cmd.h"
+#include "cli/run/trial.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static const char mark[] = "GROAT_SANITIZED";
+
+/* The first path in a linker script such as "INPUT ( /usr/lib64/x.so.8 )". */
+static void follow_script(char *path)
+{
+    char head[1024];
+    char found[PATH_MAX];
+    size_t len = 0, got;
+    FILE *file = fopen(path, "rb");
+    const char *at;
+
+    if (!file)
+        return;
+    got = fread(head, 1, sizeof(head) - 1, file);
+    (void)fclose(file);
+    head[got] = '\0';
+    at = memcmp(head, "\177ELF", got < 4 ? got : 4) ? strstr(head, "INPUT")
+                                                    : NULL;
+    at = at ? strchr(at, '/') : NULL;
+    if (!at)
+        return;
+    len = strcspn(at, " \t\n)");
+    if (len < sizeof(found)) {
+        memcpy(found, at, len);
+        found[len] = '\0';
+        if (!realpath(found, path))
+            path[0] = '\0';
+    }
+}
+
+/* Asks the compiler for a file of its own; false when it has none.  path has
+ * room for PATH_MAX. */
+static bool ask(const char *cxx, const char *file, char *path)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat__text word = {0};
+    char *argv[3] = {(char *)cxx, NULL, NULL};
+    char *answer = NULL;
+    int code = 0;
+    bool found = false;
+
+    groat__text_addf(&word, "-print-file-name=%s", file);
+    argv[1] = word.data;
+    if (!word.failed &&
+        groat__spawn_read(argv, PATH_MAX, &answer, &code, &error) == GROAT_OK &&
+        code == 0) {
+        answer[strcspn(answer, "\n")] = '\0';
+        found = answer[0] == '/' && realpath(answer, path);
+    }
+    if (found) {
+        follow_script(path);
+        found = path[0] == '/';
+    }
+    free(answer);
+    groat__text_free(&word);
+    groat_error_clear(&error);
+    return found;
+}
+
+/* Clang's runtime has a name of its own, which GCC does not know; GCC's name
+ * may be found by both. */
+static bool find_runtime(const char *cxx, char *path)
+{
+    struct utsname host;
+    groat__text name = {0};
+    bool found = false;
+
+    if (uname(&host) == 0) {
+        groat__text_addf(&name, "libclang_rt.asan-%s.so", host.machine);
+        found = !name.failed && ask(cxx, name.data, path);
+        groat__text_free(&name);
+    }
+    return found || ask(cxx, "libclang_rt.asan.so", path) ||
+           ask(cxx, "libasan.so", path);
+}
+
+/* The compiler that the library will use: the same names in the same order.
+ * *cxx says afterwards who was asked. */
+static bool find_any_runtime(const char **cxx, char *path)
+{
+    static const char *const names[] = {"c++", "g++", "clang++"};
+
+    if (*cxx != NULL && **cxx != '\0')
+        return find_runtime(*cxx, path);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        *cxx = names[i];
+        if (find_runtime(*cxx, path))
+            return true;
+    }
+    *cxx = "none of c++, g++ and clang++ in PATH";
+    return false;
+}
+
+static int start_again(groat__cli *cli, const char *runtime)
+{
+    const char *before = getenv("LD_PRELOAD");
+    groat__text preload = {0};
+    bool set;
+
+    groat__text_add(&preload, runtime);
+    if (before && *before)
+        groat__text_addf(&preload, ":%s", before);
+    set = !preload.failed && setenv(mark, before ? before : "", 1) == 0 &&
+          setenv("LD_PRELOAD", preload.data, 1) == 0 &&
+          setenv("ASAN_OPTIONS", "detect_leaks=0", 0) == 0;
+    groat__text_free(&preload);
+    if (!set)
+        return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+    (void)execv("/proc/self/exe", cli->argv);
+    return groat__cli_refuse(cli, GROAT_IO, "cannot start again with %s: %s",
+                             runtime, strerror(errno));
+}
+
+static void put_preload_back(const char *before)
+{
+    if (*before)
+        (void)setenv("LD_PRELOAD", before, 1);
+    else
+        (void)unsetenv("LD_PRELOAD");
+    (void)unsetenv(mark);
+}
+
+int groat__sanitize(groat__cli *cli)
+{
+    const char *cxx = getenv("GROAT_CXX");
+    const char *before = getenv(mark);
+    char path[PATH_MAX];
+
+    if (dlsym(RTLD_DEFAULT, "__asan_init")) {
+        if (before)
+            put_preload_back(before);
+        return GROAT__EXIT_DONE;
+    }
+    if (dlsym(RTLD_DEFAULT, "__tsan_init"))
+        return groat__cli_refuse(cli, GROAT_NO_DEVICE,
+                                 "--sanitize: this groat was built with "
+                                 "ThreadSanitizer; ASan cannot run beside it");
+    if (before)
+        return groat__cli_refuse(cli, GROAT_NO_DEVICE,
+                                 "--sanitize: the ASan runtime of LD_PRELOAD "
+                                 "was not loaded");
+    if (!find_any_runtime(&cxx, path))
+        return groat__cli_refuse(cli, GROAT_NO_DEVICE,
+                                 "--sanitize: no libasan.so and no "
+                                 "libclang_rt.asan.so was found by asking %s; "
+                                 "GROAT_CXX names another compiler",
+                                 cxx);
+    return start_again(cli, path);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cli.c - what every command of the tool needs: how it fails and says so, the
+ * context it works in, the time.
+ */
+#include "cli/tool/cmd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int groat__exit_of(groat_status status)
+{
+    switch (status) {
+    case GROAT_OK:
+        return GROAT__EXIT_DONE;
+    case GROAT_INVALID:
+        return GROAT__EXIT_USAGE;
+    case GROAT_NO_DEVICE:
+        return GROAT__EXIT_NO_DEVICE;
+    case GROAT_COMPILE_FAILED:
+        return GROAT__EXIT_COMPILE;
+    case GROAT_NO_MEMORY:
+    case GROAT_LOAD_FAILED:
+    case GROAT_LAUNCH_FAILED:
+    case GROAT_JUDGED:
+    case GROAT_IO:
+    case GROAT_SEALED:
+    case GROAT_TIMED_OUT:
+    case GROAT_CAPTURING:
+        break;
+    }
+    return GROAT__EXIT_FAILED;
+}
+
+static void say_text(groat__cli *cli, const char *lead, const char *line)
+{
+    groat__progress_clear(&cli->progress);
+    (void)fputs(lead, stderr);
+    groat__print_plain(stderr, line, strlen(line));
+    (void)fputs("\n", stderr);
+}
+
+static void sayv(groat__cli *cli, const char *format, va_list args)
+{
+    groat__text text = {0};
+
+    groat__text_addv(&text, format, args);
+    say_text(cli, "groat: ", text.data ? text.data : "out of memory");
+    groat__text_free(&text);
+}
+
+void groat__cli_say(groat__cli *cli, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    sayv(cli, format, args);
+    va_end(args);
+}
+
+void groat__cli_say_error(groat__cli *cli, const groat_error *error)
+{
+    say_text(cli, "groat: ",
+             error->text[0] ? error->text : groat_status_name(error->status));
+    if (error->log && error->log[0])
+        say_text(cli, "", error->log);
+}
+
+int groat__cli_fail(groat__cli *cli, groat_error *error)
+{
+    int code = groat__exit_of(error->status);
+
+    groat__cli_say_error(cli, error);
+    groat_error_clear(&cli->failure);
+    cli->failure = *error;
+    *error = (groat_error)GROAT_ERROR_INIT;
+    return code ? code : GROAT__EXIT_FAILED;
+}
+
+static void fill_error(groat_error *error, groat_status status,
+                       const char *format, va_list args)
+{
+    groat_error_clear(error);
+    error->status = status;
+    (void)vsnprintf(error->text, sizeof(error->text), format, args);
+}
+
+groat_status groat__cli_error(groat_error *error, groat_status status,
+                              const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (error)
+        fill_error(error, status, format, args);
+    va_end(args);
+    return status;
+}
+
+int groat__cli_refuse(groat__cli *cli, groat_status status, const char *format,
+                      ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fill_error(&cli->failure, status, format, args);
+    va_end(args);
+    groat__cli_say_error(cli, &cli->failure);
+    return groat__exit_of(status);
+}
+
+void groat__cli_json_error(groat__json *json, const groat_error *error)
+{
+    groat__json_object(json, "error");
+    groat__json_string(json, "status", groat_status_name(error->status));
+    groat__json_string(json, "text", error->text);
+    groat__json_string(json, "vendor_call",
+                       error->vendor_call[0] ? error->vendor_call : NULL);
+    groat__json_int(json, "vendor_code", error->vendor_code);
+    groat__json_string(json, "log", error->log);
+    groat__json_end(json);
+}
+
+static void on_log(void *user, int level, const char *line)
+{
+    if (level == GROAT_LOG_WARNING)
+        say_text(user, "groat: warning: ", line);
+}
+
+static void on_trace(void *user, const groat_trace *event)
+{
+    const groat__cli *cli = user;
+
+    if (cli->tracing)
+        cli->trace(cli->trace_user, event);
+}
+
+int groat__cli_open(groat__cli *cli, unsigned flags)
+{
+    groat_options options = GROAT_OPTIONS_INIT;
+    groat_error error = GROAT_ERROR_INIT;
+    const groat__values *values = &cli->values;
+
+    options.flags = flags;
+    if (values->no_cache)
+        options.flags |= GROAT_OPEN_NO_DISK;
+    if (values->sanitize)
+        options.flags |= GROAT_OPEN_SANITIZE;
+    if (values->share_group)
+        options.flags |= GROAT_OPEN_SHARE_GROUP;
+    options.device = (int)values->device;
+    options.cache_dir = values->cache_dir;
+    options.family_path = values->family_path;
+    if (values->bundles.count || values->alone)
+        options.bundles = values->bundles.item;
+    options.bundle_count = values->bundles.count;
+    options.trust = values->trust;
+    options.allow_unsigned = values->allow_unsigned;
+    options.seed = values->seed;
+    options.log = on_log;
+    options.log_user = cli;
+    options.trace = cli->trace ? on_trace : NULL;
+    options.trace_user = cli;
+    if (groat_open(&options, &cli->context, &error))
+        return groat__cli_fail(cli, &error);
+    return GROAT__EXIT_DONE;
+}
+
+double groat__cli_now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+const groat__command *groat__command_find(const groat__command *commands,
+                                          const char *name)
+{
+    for (const groat__command *at = commands; at->name; at++)
+        if (strcmp(at->name, name) == 0)
+            return at;
+    return NULL;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd.h - what every command of the tool shares.
+ *
+ * A command is a row of the table in commands.c and one function.  The row
+ * alone feeds the parser, help, completion and the check of the manual page.
+ * A command prints its answer to stdout, or, when values.json is set, puts it
+ * into cli->json: main.c opened that object, ends it and prints it.  It
+ * returns an exit code; errors go through groat__cli_fail.
+ */
+#ifndef GROAT_CLI_CMD_H
+#define GROAT_CLI_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/tool/out.h"
+#include "cli/tool/progress.h"
+#include "groat.h"
+
+/* Exit codes of the tool. */
+enum {
+    GROAT__EXIT_DONE = 0,
+    GROAT__EXIT_FAILED = 1,
+    GROAT__EXIT_USAGE = 2,
+    GROAT__EXIT_NO_DEVICE = 3,
+    GROAT__EXIT_COMPILE = 4
+};
+
+enum {
+    GROAT__LIST_MAX = 64, /* values of an option that may be repeated */
+    GROAT__FORMAT = 1,    /* "format" of every JSON answer            */
+    GROAT__WORDS_ANY = 65536,
+    GROAT__NAME_ROOM = 80 /* an option's name and NUL */
+};
+
+typedef struct groat__list {
+    const char *item[GROAT__LIST_MAX];
+    size_t count;
+} groat__list;
+
+/* One "--valid-rows 33" of the command line. */
+typedef struct groat__assignment {
+    const char *name; /* as in the driver's table, "valid_rows" */
+    int64_t value;
+} groat__assignment;
+
+/* What the options said; commands.c says which command has which. */
+typedef struct groat__values {
+    bool json;
+    bool help;
+    bool no_cache;
+    bool sanitize;
+    bool time;
+    bool identity;
+    const char *target;  /* where one is wanted; NULL: the library's default */
+    groat__list targets; /* of build and cache export                        */
+    groat__list inputs;
+    const char *output;
+    const char *picture;
+    const char *report;
+    const char *cache_dir;
+    bool share_group;
+    const char *family_path;
+    groat__list bundles;
+    const char *trust;
+    const char *key;
+    bool allow_unsigned;
+    bool alone; /* uses no bundle: what is measured is compiled or stored */
+    uint64_t seed;
+    uint64_t repeat;
+    uint64_t device;
+    uint64_t max_bytes;
+    groat__list only_targets; /* these eight of prewarm */
+    groat__list from_stores;
+    const char *shard;
+    uint64_t min_uses;
+    uint64_t jobs;
+    uint64_t timeout_s;
+    uint64_t memory;
+    bool check;
+    groat__assignment arg[GROAT__LIST_MAX]; /* run-time arguments */
+    size_t arg_count;
+} groat__values;
+
+typedef enum groat__option_kind {
+    GROAT__OPTION_FLAG,  /* bool                                          */
+    GROAT__OPTION_TEXT,  /* const char *, not empty                       */
+    GROAT__OPTION_LIST,  /* groat__list: the one kind that may be repeated */
+    GROAT__OPTION_COUNT, /* uint64_t in [min, max], decimal or 0x         */
+    GROAT__OPTION_BYTES  /* the same, with K, M, G for powers of 1024     */
+} groat__option_kind;
+
+typedef struct groat__option {
+    const char *name;  /* without "--"; NULL ends a table                 */
+    const char *value; /* how help calls its value, NULL for a flag       */
+    groat__option_kind kind;
+    size_t offset; /* in groat__values                                */
+    uint64_t min;
+    uint64_t max;
+    const char *meaning;
+} groat__option;
+
+typedef struct groat__cli groat__cli;
+
+typedef struct groat__command {
+    const char *name;  /* NULL ends the table                             */
+    const char *words; /* "SPEC...", as help shows it; "" for none; where
+                        * there is a "|" its lower-case words are literal */
+    size_t min_words;
+    size_t max_words;
+    bool hidden;      /* not in help and completion                      */
+    bool driver_args; /* takes the run-time arguments of drivers         */
+    const groat__option *options;
+    const char *summary;
+    const char *detail; /* further lines of `groat help COMMAND`, or NULL */
+    int (*run)(groat__cli *cli);
+} groat__command;
+
+struct groat__cli {
+    const groat__command *commands; /* all there are; ends with NULL      */
+    const groat__command *command;
+    groat__values values;
+    const char *const *words; /* what is no option                         */
+    size_t word_count;
+    uint64_t given;         /* bit i: option i of the command was said   */
+    char **argv;            /* as main got them                          */
+    groat_context *context; /* NULL until groat__cli_open                */
+    groat_trace_fn *trace;  /* set before groat__cli_open; NULL: nobody  */
+    void *trace_user;
+    bool tracing;     /* only while this is set is trace told          */
+    groat__json json; /* the open top object, with "format"        */
+    groat__progress progress;
+    groat_error failure; /* what groat__cli_fail reported, for JSON   */
+};
+
+/* ---- opt.c ------------------------------------------------------------- */
+
+/* --json counts from the first byte on: a usage error is answered in it.  A --
+ * that is an option's value ends no options. */
+bool groat__opt_wants_json(const groat__command *commands, int argc,
+                           char **argv);
+
+/* Parses everything behind the command's name into values and words; what is
+ * no list may be said once.  Returns DONE, or USAGE after it has said what is
+ * wrong. */
+int groat__opt_parse(groat__cli *cli, int argc, char **argv);
+/* The name in `known` that is nearest to `name`, or NULL when none is near.
+ * best starts at a distance that counts as near and is lowered. */
+void groat__opt_nearer(const char *name, const char *known, size_t *best,
+                       const char **nearest);
+/* Edits of `name` that still count as a slip of the hand. */
+size_t groat__opt_slack(const char *name);
+
+/* How a name of a table is typed: "valid_rows" as "valid-rows". */
+void groat__opt_spell(const char *name, char out[GROAT__NAME_ROOM]);
+
+/* ---- cli.c ------------------------------------------------------------- */
+
+/* "groat: ..." on stderr, control characters made visible. */
+void groat__cli_say(groat__cli *cli, const char *format, ...)
+    GROAT_PRINTF(2, 3);
+/* Says error->text and its log. */
+void groat__cli_say_error(groat__cli *cli, const groat_error *error);
+/* The same, remembers it for the JSON answer, empties error, and returns the
+ * exit code of its status. */
+int groat__cli_fail(groat__cli *cli, groat_error *error);
+/* Puts a status and a line into error, which may be NULL; returns status. */
+groat_status groat__cli_error(groat_error *error, groat_status status,
+                              const char *format, ...) GROAT_PRINTF(3, 4);
+/* Says a line that is no library error, the same way; returns the exit code
+ * of status. */
+int groat__cli_refuse(groat__cli *cli, groat_status status, const char *format,
+                      ...) GROAT_PRINTF(3, 4);
+int groat__exit_of(groat_status status);
+/* Puts "error": {...} into the innermost object of the JSON answer. */
+void groat__cli_json_error(groat__json *json, const groat_error *error);
+
+/* Opens cli->context as the options say, with `flags` (GROAT_OPEN_*) added.
+ * Returns DONE or the exit code of a failure that it has told. */
+int groat__cli_open(groat__cli *cli, unsigned flags);
+/* Milliseconds of a clock that only goes forward. */
+double groat__cli_now_ms(void);
+/* NULL when there is none. */
+const groat__command *groat__command_find(const groat__command *commands,
+                                          const char *name);
+
+/* ---- output.c ---------------------------------------------------------- */
+
+/* The file of --output; start from {0}. */
+typedef struct groat__output {
+    const char *path;
+    FILE *file; /* NULL: not open */
+    bool made;  /* by open: it was not there before */
+} groat__output;
+
+/* Opens path for writing and leaves in it what it holds.  path must outlive
+ * output.  Errors: IO. */
+groat_status groat__output_open(groat__output *output, const char *path,
+                                groat_error *error);
+/* Replaces what an open file holds, and closes it.  Errors: IO. */
+groat_status groat__output_write(groat__output *output, const void *data,
+                                 size_t bytes, groat_error *error);
+/* Closes a file that got nothing, and removes it if open made it; does nothing
+ * after write. */
+void groat__output_drop(groat__output *output);
+
+/* ---- scratch.c --------------------------------------------------------- */
+
+/* Opens cli->context over a store in a fresh folder below base (NULL: $TMPDIR,
+ * else /tmp), or over that of --cache-dir.  folder starts from {0}.  Returns
+ * DONE or the exit code of a failure that it has told; close it either way. */
+int groat__scratch_open(groat__cli *cli, const char *base, groat__text *folder);
+/* Closes the context and removes the folder that was made. */
+void groat__scratch_close(groat__cli *cli, groat__text *folder);
+
+/* ---- spawn.c ----------------------------------------------------------- */
+
+/* Runs argv[0] (looked for in $PATH if it has no slash), waits, and gives its
+ * stdout, at most max bytes, NUL-terminated, and its exit code (128 + signal
+ * when it was killed).  error may be NULL.  Errors: IO.  free() *out. */
+groat_status groat__spawn_read(char *const *argv, size_t max, char **out,
+                               int *code, groat_error *error);
+#endif
