@@ -395,6 +395,8 @@ static verdict connect_file(groat__store *store, groat_error *error)
     store->db = db;
     if (rc == SQLITE_OK) {
         groat__handle_keep_wal(db, false);
+        store->wal = groat__place_companion(store->path, "-wal");
+        store->shm = groat__place_companion(store->path, "-shm");
         return VERDICT_GOOD;
     }
 close_db:
@@ -428,12 +430,15 @@ static groat_status set_aside(groat__store *store, groat_error *error)
 
 /* What was there and is empty had been cut short, or its maker was killed:
  * makers hold the lock of the folder until it is a store. */
-static bool is_hollow(const groat__store *store)
+static bool is_hollow(groat__store *store)
 {
     struct stat st;
 
-    return lstat(store->path, &st) == 0 && S_ISREG(st.st_mode) &&
-           st.st_size == 0;
+    if (lstat(store->path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != 0)
+        return false;
+    store->device = st.st_dev;
+    store->inode = st.st_ino;
+    return true;
 }
 
 groat_status groat__connection_open(groat__store *store, bool damaged,
@@ -441,9 +446,12 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
 {
     groat_status status = GROAT_OK;
     verdict result = VERDICT_DAMAGED;
-    int bad = damaged ? LOOKS : 0;
     int lock = groat__place_lock(store->dir, store->busy_ms);
     bool hollow = is_hollow(store);
+    /* Cut short while a process has it open: what that one shares with others
+     * in the -shm is not true of the file. */
+    bool stale = hollow && groat__place_companion(store->path, "-shm") != 0;
+    int bad = damaged || stale ? LOOKS : 0;
     bool aside = false;
 
     while (result == VERDICT_DAMAGED && (bad < LOOKS || !aside)) {
@@ -468,7 +476,7 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
         status = GROAT_IO;
     else if (status == GROAT_OK)
         groat_error_clear(error);
-    if (status == GROAT_OK && hollow) {
+    if (status == GROAT_OK && hollow && !stale) {
         groat__store_faulted(store, "empty");
         groat__store_say(store, GROAT__NOTE_ALWAYS,
                          "the file was empty: cut short, or left so by a "
@@ -477,8 +485,21 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
     return status;
 }
 
+/* Whether the files that a connection has are no longer those at the path. */
+static bool is_replaced(const groat__store *store)
+{
+    return groat__place_moved(store->path, store->device, store->inode) ||
+           (store->wal != 0 &&
+            store->wal != groat__place_companion(store->path, "-wal")) ||
+           (store->shm != 0 &&
+            store->shm != groat__place_companion(store->path, "-shm"));
+}
+
 void groat__connection_close(groat__store *store)
 {
+    /* A -wal that others do not see is not brought into the file. */
+    if (store->db != NULL && is_replaced(store))
+        groat__handle_keep_wal(store->db, true);
     for (int i = 0; i < GROAT__SQLS; i++) {
         (void)sqlite3_finalize(store->statements[i]);
         store->statements[i] = NULL;
@@ -564,8 +585,7 @@ groat_status groat__connection_ready(groat__store *store, groat_error *error)
                            store->path, GROAT__STORE_REST_MS / 1000);
     }
     /* One that could only be read may be writable by now. */
-    if (store->db != NULL &&
-        !groat__place_moved(store->path, store->device, store->inode) &&
+    if (store->db != NULL && !is_replaced(store) &&
         !(store->read_only && groat__place_writable(store->path)))
         return GROAT_OK;
     return reconnect(store, false, error);
@@ -648,7 +668,7 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
                      doing, groat__handle_words(store->db, rc), rc);
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    if (groat__place_moved(store->path, store->device, store->inode)) {
+    if (is_replaced(store)) {
         store->doubted = false;
         return reconnect(store, false, NULL) == GROAT_OK;
     }

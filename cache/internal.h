@@ -145,6 +145,8 @@ struct groat__store {
     sqlite3_stmt *statements[GROAT__SQLS]; /* NULL: not used so far */
     dev_t device;                          /* the file that db is, */
     ino_t inode;                           /* to notice another in its place */
+    ino_t wal; /* its companions, likewise; 0: it had none */
+    ino_t shm;
     int64_t page_bytes;
     bool read_only;
     bool suspected; /* a FULL has made us check the pages already */
@@ -212,6 +214,9 @@ groat_status groat__place_path(const char *real, const char *beyond,
 groat_status groat__place_path_ahead(const char *dir,
                                      const groat__place_share *share,
                                      groat_error *error);
+
+/* The inode of the -wal or -shm beside a file; 0: there is none. */
+ino_t groat__place_companion(const char *path, const char *suffix);
 
 /* True when path is no longer this file. */
 bool groat__place_moved(const char *path, dev_t device, ino_t inode);

@@ -196,7 +196,32 @@ static mode_t file_mode(const groat__place_share *share)
     return share->on ? 0660 : 0600;
 }
 
-/* Makes the file; no error when another process was first. */
+ino_t groat__place_companion(const char *path, const char *suffix)
+{
+    groat__str name = {0};
+    struct stat st;
+    ino_t found = 0;
+
+    groat__str_addf(&name, "%s%s", path, suffix);
+    if (!name.failed && lstat(name.data, &st) == 0)
+        found = st.st_ino;
+    groat__str_free(&name);
+    return found;
+}
+
+static void remove_companion(const char *path, const char *suffix)
+{
+    groat__str name = {0};
+
+    groat__str_addf(&name, "%s%s", path, suffix);
+    if (!name.failed)
+        (void)unlink(name.data);
+    groat__str_free(&name);
+}
+
+/* Makes the file; no error when another process was first.  Companions that are
+ * there are of a file that was removed: the -shm of one that a process still
+ * has open tells of another -wal. */
 static groat_status make_file(const char *path, const groat__place_share *share,
                               groat_error *error)
 {
@@ -218,6 +243,8 @@ static groat_status make_file(const char *path, const groat__place_share *share,
         status = groat__fail(error, GROAT_IO, "cannot chmod %o %s: %s",
                              (unsigned)mode, path, strerror(errno));
     (void)close(fd);
+    remove_companion(path, "-wal");
+    remove_companion(path, "-shm");
     return status;
 }
 
@@ -296,6 +323,10 @@ static groat_status check_companions(const char *path, const struct stat *file,
     static const char *const suffixes[] = {"-wal", "-shm"};
     groat_status status = GROAT_OK;
 
+    /* SQLite makes the -wal first and removes it last: it was removed by
+     * another. */
+    if (groat__place_companion(path, "-wal") == 0)
+        remove_companion(path, "-shm");
     for (size_t i = 0; i < 2 && status == GROAT_OK; i++) {
         groat__str name = {0};
 

@@ -57,6 +57,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_damage \
 	%D%/unit/cache/test_fork \
 	%D%/unit/cache/test_claim \
+	%D%/unit/cache/test_removed \
 	%D%/unit/cache/test_schema \
 	%D%/unit/cache/test_share \
 	%D%/unit/cache/test_sign \

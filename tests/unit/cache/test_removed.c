@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_removed.c: files of a store that others remove or cut while a process
+ * has it open and is idle.  Whoever comes then has a store that takes puts, and
+ * so has the idle one once it wakes.
+ */
+#include "fixture.h"
+
+static fixture fix;
+
+static void setup(void)
+{
+    fixture_make(&fix);
+}
+
+static void teardown(void)
+{
+    fixture_drop(&fix);
+}
+
+/* What of a store is removed: its file, -wal, -shm; cut: the file loses its
+ * bytes instead. */
+typedef struct loss {
+    bool file, wal, shm, cut;
+} loss;
+
+static const loss losses[] = {
+    {.file = true},
+    {.file = true, .cut = true},
+    {.wal = true},
+    {.shm = true},
+    {.wal = true, .shm = true},
+    {.file = true, .wal = true, .shm = true},
+};
+
+static void remove_beside(const char *suffix)
+{
+    char path[320];
+
+    (void)snprintf(path, sizeof(path), "%s%s", fix.path, suffix);
+    ck_assert_int_eq(unlink(path), 0);
+}
+
+static void lose(const loss *what)
+{
+    if (what->cut)
+        ck_assert_int_eq(truncate(fix.path, 0), 0);
+    else if (what->file)
+        remove_beside("");
+    if (what->wal)
+        remove_beside("-wal");
+    if (what->shm)
+        remove_beside("-shm");
+}
+
+static void say(int fd)
+{
+    if (write(fd, "", 1) != 1)
+        abort();
+}
+
+static void hear(int fd)
+{
+    char byte;
+
+    if (read(fd, &byte, 1) != 1)
+        abort();
+}
+
+/* Puts kernel 0, is idle until it is woken, puts kernel 2. */
+static int be_idle(int woken, int told)
+{
+    groat__store *store = NULL;
+    int wrong = 0;
+
+    if (fixture_try(&fix, 64 * MIB, &store) != GROAT_OK)
+        return 1;
+    kernel_put(store, 0, 1000);
+    wrong += kernel_get(store, 0) != ANSWER_RIGHT;
+    say(told);
+    hear(woken);
+    kernel_put(store, 2, 1000);
+    wrong += kernel_get(store, 2) != ANSWER_RIGHT;
+    say(told);
+    hear(woken);
+    groat__store_close(store);
+    return wrong == 0 ? 0 : 2;
+}
+
+/* A process that comes anew: puts one kernel, and has it and another. */
+static int come(unsigned put, unsigned want)
+{
+    groat__store *store = NULL;
+    int wrong = 0;
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid != 0)
+        return child_status(pid);
+    if (fixture_try(&fix, 64 * MIB, &store) != GROAT_OK)
+        _exit(1);
+    kernel_put(store, put, 1000);
+    wrong += kernel_get(store, put) == ANSWER_RIGHT ? 0 : 10;
+    wrong += kernel_get(store, want) == ANSWER_RIGHT ? 0 : 20;
+    groat__store_close(store);
+    _exit(wrong);
+}
+
+START_TEST(under_an_idle_process)
+{
+    const loss *what = &losses[_i];
+    groat__store *store;
+    int wake[2];
+    int tell[2];
+    pid_t idle;
+
+    ck_assert_int_eq(pipe(wake), 0);
+    ck_assert_int_eq(pipe(tell), 0);
+    idle = fork();
+    ck_assert_int_ge(idle, 0);
+    if (idle == 0)
+        _exit(be_idle(wake[0], tell[1]));
+    hear(tell[0]);
+    lose(what);
+    ck_assert_int_eq(come(1, 1), 0);
+    ck_assert_int_eq(come(3, 1), 0);
+    say(wake[1]);
+    hear(tell[0]);
+    ck_assert_int_eq(come(4, 2), 0);
+    say(wake[1]);
+    ck_assert_int_eq(child_status(idle), 0);
+    store = fixture_open(&fix, 64 * MIB);
+    for (unsigned n = 1; n < 5; n++)
+        ck_assert_int_eq(kernel_get(store, n), ANSWER_RIGHT);
+    groat__store_close(store);
+    ck_assert_int_eq(outside_number(outside_open(fix.path),
+                                    "SELECT count(*) FROM "
+                                    "pragma_integrity_check "
+                                    "WHERE integrity_check = 'ok'"),
+                     1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("removed");
+    TCase *tests = tcase_create("removed");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, under_an_idle_process, 0,
+                        sizeof(losses) / sizeof(losses[0]));
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
