@@ -64,9 +64,10 @@ void groat__store_show(groat__store *store, const groat__ranges *ranges);
 bool groat__store_get(groat__store *store, const groat__digest *key,
                       const char *identity, groat__store_blob *out);
 
-/* The identity of the newest entry, not made for a sanitizer, whose identity
- * begins with a text; appended to *out.  It walks over all entries: for who has
- * no compiler to ask for the rest.  A fault is counted and logged. */
+/* The identity of the newest entry that groat__store_get would give, not made
+ * for a sanitizer, whose identity begins with a text; in *out, which is cleared
+ * first.  It walks over all entries: for who has no compiler to ask for the
+ * rest.  What is damaged is dropped; a fault is counted and logged. */
 bool groat__store_newest(groat__store *store, const char *begin,
                          groat__str *out);
 
@@ -74,6 +75,9 @@ bool groat__store_newest(groat__store *store, const char *begin,
  * texts in it; appended to *out.  A fault is counted and logged. */
 bool groat__store_recent(groat__store *store, const char *one,
                          const char *other, groat__str *out);
+
+/* How many that are damaged a search for the newest goes past. */
+enum { GROAT__NEWEST_TRIES = 64 };
 
 /* Whether there is an entry, which may be damaged; it is no use of it.  A fault
  * is counted and logged. */
@@ -155,7 +159,7 @@ bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
 
 /* As groat__store_newest; a bundle has no times, so it is the last in the order
- * of texts.  Nothing is counted or logged. */
+ * of texts.  Nothing is dropped, counted or logged. */
 bool groat__bundle_newest(groat__bundle *bundle, const char *begin,
                           groat__str *out);
 /* As groat__store_recent. */

@@ -414,9 +414,10 @@ int groat__row_seek(groat__store *store, const groat__digest *key,
 
 /* Locked: drops a row by id; *dropped grows by the rows that went. */
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
-/* groat__store_newest() on a handle: ROW, DONE where there is none, or what
- * went wrong. */
-int groat__row_newest(sqlite3 *db, const char *begin, groat__str *out);
+/* What groat__store_newest() looks at, good or not, behind `skip` others: ROW,
+ * DONE where there is none, or what went wrong. */
+int groat__row_newest(sqlite3 *db, const char *begin, unsigned skip,
+                      groat__str *out);
 /* groat__store_recent() and groat__store_has() on a handle, likewise. */
 int groat__row_recent(sqlite3 *db, const char *one, const char *other,
                       groat__str *out);

@@ -257,13 +257,14 @@ static int take_identity(sqlite3_stmt *statement, groat__str *out)
     return rc;
 }
 
-int groat__row_newest(sqlite3 *db, const char *begin, groat__str *out)
+int groat__row_newest(sqlite3 *db, const char *begin, unsigned skip,
+                      groat__str *out)
 {
     static const char select[] =
         "SELECT identity FROM entry "
         "WHERE substr(CAST(identity AS BLOB), 1, ?2) = ?1 "
         "AND instr(identity, 'option -fsanitize=address') = 0 "
-        "ORDER BY created DESC, identity DESC LIMIT 1";
+        "ORDER BY created DESC, identity DESC LIMIT 1 OFFSET ?3";
     sqlite3_stmt *statement = NULL;
     size_t len = strlen(begin);
     int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
@@ -272,6 +273,8 @@ int groat__row_newest(sqlite3 *db, const char *begin, groat__str *out)
         rc = sqlite3_bind_blob64(statement, 1, begin, len, SQLITE_STATIC);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_int64(statement, 2, (sqlite3_int64)len);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(statement, 3, skip);
     if (rc == SQLITE_OK)
         rc = take_identity(statement, out);
     (void)sqlite3_finalize(statement);

@@ -6,6 +6,8 @@
  */
 #include "rig.h"
 
+#include <sqlite3.h>
+
 static const char *const target = "cpu:gfx950";
 static rig fix;
 
@@ -141,6 +143,59 @@ START_TEST(the_newest)
 }
 END_TEST
 
+static void damage(const char *path, const char *maker)
+{
+    sqlite3 *db = NULL;
+    char sql[200];
+
+    (void)snprintf(sql, sizeof(sql),
+                   "UPDATE entry SET binary = zeroblob(bytes) "
+                   "WHERE instr(identity, '%s') > 0",
+                   maker);
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_changes(db), 1);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+}
+
+/* The newest is damaged: another is used, at the first request, also of a
+ * bundle, from which nothing is dropped. */
+START_TEST(a_damaged_newest)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context;
+    char bundle[300];
+    const char *paths[] = {bundle};
+    uint64_t written = 0;
+
+    (void)snprintf(bundle, sizeof(bundle), "%s/bundle", fix.root);
+    use_compiler("two", "");
+    make("adder:step=5");
+    use_compiler("one", "");
+    make("adder:step=5");
+    context = rig_open(&fix);
+    ck_assert_int_eq(groat_bundle_export(context, bundle, NULL, 0, NULL,
+                                         &written, &fix.error),
+                     GROAT_OK);
+    ck_assert_uint_eq(written, 2);
+    groat_close(context);
+    damage(fix.store, "c++ one");
+    take_compiler_away();
+    context = rig_open(&fix);
+    ck_kernel(context, 5, GROAT_FROM_DISK, "c++ two");
+    groat_close(context);
+    /* The last in the order of texts. */
+    damage(bundle, "c++ two");
+    remove_folder(fix.cache);
+    options.bundles = paths;
+    options.bundle_count = 1;
+    options.allow_unsigned = true;
+    context = rig_open_with(&fix, &options);
+    ck_kernel(context, 5, GROAT_FROM_BUNDLE, "c++ one");
+    groat_close(context);
+}
+END_TEST
+
 /* With its compiler both halves must match. */
 START_TEST(with_a_compiler)
 {
@@ -229,6 +284,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, a_store);
     tcase_add_test(tests, the_newest);
+    tcase_add_test(tests, a_damaged_newest);
     tcase_add_test(tests, with_a_compiler);
     tcase_add_test(tests, another_kernel);
     tcase_add_test(tests, a_bundle);
