@@ -130,7 +130,7 @@ static bool add_id(brought *rows, int64_t id)
 }
 
 /* Puts a row unless there is a good one of its key and identity; no use of it.
- */
+ * One that is larger than the bound is left out. */
 static groat_status import_row(groat__store *store, const groat__row *row,
                                brought *rows, groat_error *error)
 {
@@ -138,10 +138,16 @@ static groat_status import_row(groat__store *store, const groat__row *row,
         return GROAT_OK;
     groat__store_put(store, &row->key, row->identity, row->data, row->bytes,
                      row->log, &row->facts);
-    if (groat__store_has(store, &row->key, row->identity) &&
-        !add_id(rows, groat__row_id(&row->key)))
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for an import");
-    return GROAT_OK;
+    if (!groat__store_has(store, &row->key, row->identity))
+        return groat__row_room(row) > store->max_bytes
+                   ? GROAT_OK
+                   : groat__fail(error, GROAT_IO,
+                                 "%s did not take the entry of an import: it "
+                                 "is full, locked or cannot be written",
+                                 store->path);
+    return add_id(rows, groat__row_id(&row->key))
+               ? GROAT_OK
+               : groat__fail(error, GROAT_NO_MEMORY, "no memory for an import");
 }
 
 /* Of those that were put; the bound may have dropped some for others.  What

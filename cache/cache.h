@@ -76,6 +76,11 @@ bool groat__store_newest(groat__store *store, const char *begin,
 bool groat__store_recent(groat__store *store, const char *one,
                          const char *other, groat__str *out);
 
+/* Whether groat__store_get would give it; what is damaged is dropped, nothing
+ * is counted as a use. */
+bool groat__store_holds(groat__store *store, const groat__digest *key,
+                        const char *identity);
+
 /* How many that are damaged a search for the newest goes past. */
 enum { GROAT__NEWEST_TRIES = 64 };
 

@@ -400,6 +400,9 @@ groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
                                 const char *identity,
                                 const groat__ranges *ranges, groat__row *row);
 
+/* Bytes of a row, but for its columns of fixed size. */
+uint64_t groat__row_room(const groat__row *row);
+
 /* Copies what a get gives: OK or NOMEM. */
 int groat__row_copy(const groat__row *row, groat__store_blob *out);
 
@@ -435,11 +438,6 @@ groat_status groat__store_open_patient(const groat__store_options *options,
 /* Of a get or a put: on the file as it was opened, when it looked damaged on
  * another connection, and when it was set aside on the one in its place. */
 enum { GROAT__STORE_TRIES = 3 };
-
-/* Whether there is a good entry; one that is damaged is dropped, nothing is
- * counted as a hit, a miss or a use. */
-bool groat__store_holds(groat__store *store, const groat__digest *key,
-                        const char *identity);
 
 /* Locked: groat__store_get but for the lock. */
 bool groat__store_find(groat__store *store, const groat__digest *key,

@@ -154,6 +154,11 @@ groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
     return found;
 }
 
+uint64_t groat__row_room(const groat__row *row)
+{
+    return row->bytes + row->identity_len + row->log_len;
+}
+
 int groat__row_copy(const groat__row *row, groat__store_blob *out)
 {
     out->data = malloc(row->bytes == 0 ? 1 : row->bytes);

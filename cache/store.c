@@ -246,7 +246,7 @@ static bool is_oversize(int rc)
 
 static void put_row(groat__store *store, const groat__row *row)
 {
-    uint64_t size = row->bytes + row->identity_len + row->log_len;
+    uint64_t size = groat__row_room(row);
     bool fits = size <= store->max_bytes && size <= INT_MAX / 2;
     int rc = SQLITE_TOOBIG;
 

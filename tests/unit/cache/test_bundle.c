@@ -236,6 +236,33 @@ START_TEST(test_round_trip)
 END_TEST
 
 /* What the bound drops for others is not told to be there. */
+/* An import that another process keeps from its work has not been done. */
+START_TEST(test_import_into_a_locked_store)
+{
+    groat__bundle *bundle;
+    groat__store *store;
+    sqlite3 *writer;
+    uint64_t imported = 77;
+
+    make_bundle("b", 0, 1, KERNELS, NULL);
+    bundle = open_bundle("b");
+    store = fixture_open(&fix, 64 * MIB);
+    ck_assert_int_eq(groat__store_clear(store, NULL, NULL), GROAT_OK);
+    writer = outside_open(fix.path);
+    outside_exec(writer, "BEGIN IMMEDIATE");
+    ck_fails(groat__store_import(store, bundle, &imported, &fix.error),
+             GROAT_IO, &fix.error, "did not take the entry");
+    ck_assert_uint_eq(imported, 77);
+    outside_exec(writer, "COMMIT");
+    (void)sqlite3_close(writer);
+    ck_assert_int_eq(groat__store_import(store, bundle, &imported, &fix.error),
+                     GROAT_OK);
+    ck_assert_uint_eq(imported, KERNELS);
+    groat__store_close(store);
+    groat__bundle_close(bundle);
+}
+END_TEST
+
 START_TEST(test_import_beyond_the_bound)
 {
     enum { MANY = 12, ROOM = 400000, BYTES = 100000 };
@@ -840,6 +867,7 @@ END_TEST
 static void add_cases(TCase *tc)
 {
     tcase_add_loop_test(tc, test_round_trip, 0, 2);
+    tcase_add_test(tc, test_import_into_a_locked_store);
     tcase_add_test(tc, test_import_beyond_the_bound);
     tcase_add_test(tc, test_export_of_lines);
     tcase_add_test(tc, test_reproducible);
