@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,7 +75,10 @@ static groat_status settle(const char *temp, const char *path,
 
     if (fd >= 0 && close(fd) != 0)
         good = false;
-    if (good && link(temp, path) == 0)
+    /* Not every file system has both. */
+    if (good &&
+        (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE) == 0 ||
+         link(temp, path) == 0))
         return GROAT_OK;
     return fail_file(path, error);
 }
