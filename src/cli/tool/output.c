@@ -4,8 +4,8 @@
  *
  * Owns the file from before the work, so that a path that cannot be written
  * costs no compile, until the bytes are in it.
- * Invariant: nothing that was there is lost before there are bytes to write;
- * a file that was made for nothing is taken away again.
+ * Invariant: nothing that was there is lost before there is room for what
+ * replaces it; a file that was made for nothing is taken away again.
  */
 #include "cli/tool/cmd.h"
 
@@ -40,25 +40,41 @@ groat_status groat__output_open(groat__output *output, const char *path,
     return fail(output, ENOMEM, error);
 }
 
+/* Room for so many bytes in a file of `held`, which stay as they are.  errno
+ * says why not. */
+static bool reserve(int fd, off_t held, size_t bytes)
+{
+    int code = bytes ? posix_fallocate(fd, 0, (off_t)bytes) : 0;
+
+    if (code && code != EOPNOTSUPP) {
+        (void)ftruncate(fd, held);
+        errno = code;
+        return false;
+    }
+    return true;
+}
+
 groat_status groat__output_write(groat__output *output, const void *data,
                                  size_t bytes, groat_error *error)
 {
     FILE *file = output->file;
     struct stat facts;
+    bool plain;
     bool whole;
+    int code;
 
-    /* What is no plain file, such as a pipe, has no length to be cut. */
-    whole = fstat(fileno(file), &facts) == 0 &&
-            (!S_ISREG(facts.st_mode) || ftruncate(fileno(file), 0) == 0) &&
-            fwrite(data, 1, bytes, file) == bytes;
-    output->file = NULL;
-    /* The first failure's reason is the one to tell. */
+    /* What is no plain file, such as a pipe, has no length. */
+    whole = fstat(fileno(file), &facts) == 0;
+    plain = whole && S_ISREG(facts.st_mode);
+    whole = whole && (!plain || reserve(fileno(file), facts.st_size, bytes)) &&
+            fwrite(data, 1, bytes, file) == bytes && fflush(file) == 0 &&
+            (!plain || ftruncate(fileno(file), (off_t)bytes) == 0);
+    code = errno; /* the first failure's reason is the one to tell */
     if (!whole) {
-        int code = errno;
-
-        (void)fclose(file);
+        groat__output_drop(output);
         return fail(output, code, error);
     }
+    output->file = NULL;
     return fclose(file) ? fail(output, errno, error) : GROAT_OK;
 }
 
