@@ -372,6 +372,7 @@ groat_cli_tests = \
 	%D%/cli/example.sh \
 	%D%/cli/failures.sh \
 	%D%/cli/json.sh \
+	%D%/cli/losses.sh \
 	%D%/cli/manual.sh \
 	%D%/cli/prewarm.sh \
 	%D%/cli/run.sh \

@@ -2,8 +2,9 @@
  *
  * explain.c says where a kernel would come from, and why not from nearer.
  *
- * Invariant: nothing is compiled, loaded, changed or counted; what is told may
- * have changed when the caller reads it.
+ * Invariant: nothing is compiled, loaded or counted as a use; an entry that is
+ * damaged is dropped, as a get would.  What is told may have changed when the
+ * caller reads it.
  * Locking: those of the layers that are asked, one after the other.
  */
 #include <stdio.h>
@@ -30,16 +31,10 @@ static bool is_in_memory(groat_context *context, const groat__digest *key)
 static groat_origin locate(groat_context *context, const groat__digest *key,
                            const char *identity)
 {
-    groat__nearest n;
-    bool stored;
-
     if (is_in_memory(context, key))
         return GROAT_FROM_MEMORY;
-    groat__nearest_start(&n, identity);
-    groat__nearest_store(context, &n, false);
-    stored = n.distance == 0;
-    groat__nearest_free(&n);
-    if (stored)
+    if (context->store != NULL &&
+        groat__store_holds(context->store, key, identity))
         return GROAT_FROM_DISK;
     return groat__layers_have(context, key, identity) ? GROAT_FROM_BUNDLE
                                                       : GROAT_FROM_COMPILER;

@@ -125,6 +125,26 @@ static void note_reason(void *user, const groat_compile_event *event)
     *(groat_reason *)user = event->reason;
 }
 
+/* Who asks beforehand is told what a get would do. */
+START_TEST(a_damaged_entry_is_foretold)
+{
+    groat_origin origin = GROAT_FROM_COMPILER;
+    groat_context *context;
+    groat_spec *spec;
+
+    fill_store(3);
+    context = rig_open(&fix);
+    spec = rig_parse(&fix, context, "adder:step=3", rig_targets[0]);
+    ck_assert_int_eq(groat_kernel_origin(spec, &origin, &fix.error), GROAT_OK);
+    ck_assert_int_eq(origin, GROAT_FROM_DISK);
+    change_store("UPDATE entry SET binary = zeroblob(bytes)");
+    ck_assert_int_eq(groat_kernel_origin(spec, &origin, &fix.error), GROAT_OK);
+    ck_assert_int_eq(origin, GROAT_FROM_COMPILER);
+    groat_spec_free(spec);
+    groat_close(context);
+}
+END_TEST
+
 START_TEST(a_binary_that_the_loader_refuses)
 {
     groat_options options = rig_options(&fix);
@@ -553,6 +573,7 @@ static TCase *plain_tests(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, a_damaged_entry, 0, 4);
+    tcase_add_test(tests, a_damaged_entry_is_foretold);
     tcase_add_loop_test(tests, a_binary_that_the_loader_refuses, 0, 4);
     tcase_add_test(tests, a_store_that_is_no_database);
     tcase_add_loop_test(tests, no_home, 0, 3);

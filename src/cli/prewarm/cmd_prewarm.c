@@ -53,8 +53,8 @@ static int add_entry(void *user, const groat_cache_entry *entry)
                               "%s: the entry %s tells no spec and target",
                               from->path, entry->key);
     else
-        from->code = groat__jobs_add(from->cli, from->jobs, from->path,
-                                     entry->spec, entry->target);
+        from->code = groat__jobs_add_stored(from->cli, from->jobs, from->path,
+                                            entry->spec, entry->target);
     return from->code;
 }
 
@@ -70,7 +70,7 @@ static int refuse_store(groat__cli *cli, const char *path)
 static int add_store(groat__cli *cli, groat__jobs *jobs, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    groat_options options = GROAT_OPTIONS_INIT;
+    groat_cache_stat stat = {.size = sizeof(stat)};
     groat_error error = GROAT_ERROR_INIT;
     source from = {cli, jobs, path, GROAT__EXIT_DONE};
     groat_context *other = NULL;
@@ -80,13 +80,17 @@ static int add_store(groat__cli *cli, groat__jobs *jobs, const char *path)
         access(path, R_OK) != 0)
         return refuse_store(cli, path);
     folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    options.cache_dir = folder;
-    options.family_path = cli->values.family_path;
     if (!folder)
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
-    if (groat_open(&options, &other, &error) ||
+    if (groat__cli_open_store(cli, folder, &other, &error) ||
+        groat_cache_stat_get(other, &stat, &error) ||
         (groat_cache_each(other, NULL, add_entry, &from, &error) && !from.code))
         from.code = groat__cli_fail(cli, &error);
+    else if (stat.faults > 0 && !from.code)
+        from.code = groat__cli_refuse(cli, GROAT_IO,
+                                      "--from-store %s: the store was damaged, "
+                                      "see the warnings; nothing is made of it",
+                                      path);
     groat_close(other);
     free(folder);
     return from.code;
@@ -169,28 +173,8 @@ static int keep_shard(groat__cli *cli, groat__jobs *jobs)
     return GROAT__EXIT_DONE;
 }
 
-static int mark_present(void *user, const groat_cache_entry *entry)
-{
-    groat__jobs *jobs = user;
-    size_t low = 0, high = jobs->count;
-
-    while (low < high) {
-        size_t at = low + (high - low) / 2;
-        int order = strcmp(jobs->item[at].key, entry->key);
-
-        if (order == 0 && jobs->item[at].state == GROAT__JOB_WAITING)
-            jobs->item[at].state = GROAT__JOB_PRESENT;
-        if (order == 0)
-            break;
-        if (order < 0)
-            low = at + 1;
-        else
-            high = at;
-    }
-    return 0;
-}
-
-static bool is_bundled(groat__cli *cli, const groat__job *job)
+/* Where a server with this store and these bundles would have it from. */
+static groat_origin origin_of(groat__cli *cli, const groat__job *job)
 {
     groat_origin origin = GROAT_FROM_COMPILER;
     groat_spec *spec = NULL;
@@ -199,29 +183,46 @@ static bool is_bundled(groat__cli *cli, const groat__job *job)
         GROAT_OK)
         (void)groat_kernel_origin(spec, &origin, NULL);
     groat_spec_free(spec);
-    return origin == GROAT_FROM_BUNDLE;
+    return origin;
 }
 
-/* What a server that has the same bundles would not compile either. */
-static void mark_bundled(groat__cli *cli, groat__jobs *jobs)
+static void mark_present(groat__cli *cli, groat__jobs *jobs)
 {
-    groat_bundle_info info = {.size = sizeof(info)};
+    for (size_t i = 0; i < jobs->count; i++) {
+        groat__job *job = &jobs->item[i];
+        groat_origin origin = job->state == GROAT__JOB_WAITING
+                                  ? origin_of(cli, job)
+                                  : GROAT_FROM_COMPILER;
 
-    if (groat_bundle_at(cli->context, 0, &info, NULL) != GROAT_OK)
-        return;
+        job->bundled = origin == GROAT_FROM_BUNDLE;
+        if (job->bundled || origin == GROAT_FROM_DISK)
+            job->state = GROAT__JOB_PRESENT;
+    }
+}
+
+/* What was compiled for nothing: a store that is full, read-only or bounded
+ * keeps it from the next process. */
+static void mark_lost(groat__cli *cli, groat__jobs *jobs)
+{
     for (size_t i = 0; i < jobs->count; i++) {
         groat__job *job = &jobs->item[i];
 
-        job->bundled = job->state == GROAT__JOB_WAITING && is_bundled(cli, job);
-        if (job->bundled)
-            job->state = GROAT__JOB_PRESENT;
+        if (job->state != GROAT__JOB_MADE ||
+            origin_of(cli, job) == GROAT_FROM_DISK)
+            continue;
+        job->state = GROAT__JOB_FAILED;
+        (void)groat__cli_error(&job->error, GROAT_IO,
+                               "it was compiled, and the store %s does not "
+                               "hold it: it is full, cannot be written, or "
+                               "its bound is too small; see the warnings and "
+                               "groat cache stat",
+                               groat_cache_path(cli->context));
     }
 }
 
 static int collect(groat__cli *cli, groat__jobs *jobs)
 {
     const groat__list *stores = &cli->values.from_stores;
-    groat_error error = GROAT_ERROR_INIT;
     int code = GROAT__EXIT_DONE;
 
     if (cli->word_count + stores->count == 0)
@@ -242,16 +243,12 @@ static int collect(groat__cli *cli, groat__jobs *jobs)
                                  jobs->left_out);
     unite(jobs);
     code = keep_shard(cli, jobs);
-    if (!code &&
-        groat_cache_each(cli->context, NULL, mark_present, jobs, &error))
-        code = groat__cli_fail(cli, &error);
     if (!code)
-        mark_bundled(cli, jobs);
+        mark_present(cli, jobs);
     return code;
 }
 
-/* ---- what becomes of them
- * ----------------------------------------------------- */
+/* ---- what becomes of them ---------------------------------------------- */
 
 static const char *state_name(groat__job_state state)
 {
@@ -312,11 +309,11 @@ static int make(groat__cli *cli, groat__jobs *jobs)
         groat__progress_show(&cli->progress, 0, at.total, "starting");
     code = groat__pool_run(cli, jobs, on_ended, &at);
     groat__progress_clear(&cli->progress);
+    mark_lost(cli, jobs);
     return code;
 }
 
-/* ---- the report
- * ------------------------------------------------------------------ */
+/* ---- the report -------------------------------------------------------- */
 
 static tally count(const groat__jobs *jobs)
 {

@@ -76,31 +76,62 @@ static bool is_wanted(const groat__cli *cli, const char *target)
     return only->count == 0;
 }
 
-int groat__jobs_add(groat__cli *cli, groat__jobs *jobs, const char *where,
-                    const char *spec, const char *target)
+static groat_status add(groat__cli *cli, groat__jobs *jobs, const char *spec,
+                        const char *target, groat_error *error)
 {
-    groat_error error = GROAT_ERROR_INIT;
     groat_spec *parsed = NULL;
     groat__job *job;
-    int code = GROAT__EXIT_DONE;
+    groat_status status =
+        groat_spec_parse(cli->context, spec, target, &parsed, error);
 
-    if (!is_wanted(cli, target)) {
-        jobs->left_out++;
-        return GROAT__EXIT_DONE;
-    }
-    if (groat_spec_parse(cli->context, spec, target, &parsed, &error))
-        return refuse(cli, where, &error);
+    if (status != GROAT_OK)
+        return status;
     job = new_job(jobs, groat_spec_text(parsed), groat_spec_target(parsed));
     if (!job) {
-        code =
-            groat__cli_refuse(cli, GROAT_NO_MEMORY, "%s: out of memory", where);
+        status = groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
     } else if (groat_spec_key(parsed, job->key, NULL, &job->error)) {
         /* One compiler that is not there keeps no other from its work. */
         job->state = GROAT__JOB_FAILED;
         job->key[0] = '\0';
     }
     groat_spec_free(parsed);
-    return code;
+    return status;
+}
+
+int groat__jobs_add(groat__cli *cli, groat__jobs *jobs, const char *where,
+                    const char *spec, const char *target)
+{
+    groat_error error = GROAT_ERROR_INIT;
+
+    if (!is_wanted(cli, target)) {
+        jobs->left_out++;
+        return GROAT__EXIT_DONE;
+    }
+    return add(cli, jobs, spec, target, &error) == GROAT_OK
+               ? GROAT__EXIT_DONE
+               : refuse(cli, where, &error);
+}
+
+int groat__jobs_add_stored(groat__cli *cli, groat__jobs *jobs,
+                           const char *where, const char *spec,
+                           const char *target)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat__job *job = NULL;
+
+    if (!is_wanted(cli, target)) {
+        jobs->left_out++;
+        return GROAT__EXIT_DONE;
+    }
+    if (add(cli, jobs, spec, target, &error) == GROAT_OK)
+        return GROAT__EXIT_DONE;
+    if (error.status == GROAT_INVALID)
+        job = new_job(jobs, spec, target);
+    if (!job)
+        return refuse(cli, where, &error);
+    job->state = GROAT__JOB_FAILED;
+    job->error = error;
+    return GROAT__EXIT_DONE;
 }
 
 /* ---- one file ------------------------------------------------------------ */

@@ -49,6 +49,12 @@ void groat__jobs_cut(groat__jobs *jobs, size_t kept);
 int groat__jobs_add(groat__cli *cli, groat__jobs *jobs, const char *where,
                     const char *spec, const char *target);
 
+/* The same for an entry of a store; one that is no kernel here, because its
+ * family or a value is unknown, is a job that has failed. */
+int groat__jobs_add_stored(groat__cli *cli, groat__jobs *jobs,
+                           const char *where, const char *spec,
+                           const char *target);
+
 /* Adds what a manifest says: JSON Lines, each {"spec": S, "targets": [T...]};
  * "target": T for one, "note": anything for readers.  Lines that name no target
  * are for each --target.  path "-": stdin.  Nothing is compiled.  Returns as

@@ -52,6 +52,8 @@ int groat__cmd_bundle_export(groat__cli *cli)
     uint64_t written = 0;
     int code = need_output(cli);
 
+    if (!code)
+        code = groat__cache_sound(cli, "nothing is exported");
     if (code)
         return code;
     if (groat_bundle_export(cli->context, values->output, values->targets.item,

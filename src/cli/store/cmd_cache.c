@@ -39,6 +39,19 @@ int groat__cache_needed(groat__cli *cli)
                              problem ? problem : "it was not opened");
 }
 
+int groat__cache_sound(groat__cli *cli, const char *what)
+{
+    groat_cache_stat stat = {.size = sizeof(stat)};
+    groat_error error = GROAT_ERROR_INIT;
+
+    if (groat_cache_stat_get(cli->context, &stat, &error))
+        return groat__cli_fail(cli, &error);
+    if (stat.faults == 0)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(
+        cli, GROAT_IO, "the store was damaged, see the warnings; %s", what);
+}
+
 static int show_path(groat__cli *cli)
 {
     const char *path = groat_cache_path(cli->context);
@@ -277,7 +290,9 @@ static int verify(groat__cli *cli)
         return groat__cli_fail(cli, &error);
     say_count(cli, "checked", checked);
     say_count(cli, "dropped", dropped);
-    return dropped ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
+    if (dropped)
+        return GROAT__EXIT_FAILED;
+    return groat__cache_sound(cli, "what was in it before is lost");
 }
 
 static int gc(groat__cli *cli)

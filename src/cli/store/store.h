@@ -10,6 +10,9 @@
 /* DONE, or, where the open context has no store, the exit code after the reason
  * has been told. */
 int groat__cache_needed(groat__cli *cli);
+/* DONE, or, where opening the context's store or what was done since met with
+ * faults, the exit code after `what` has been told. */
+int groat__cache_sound(groat__cli *cli, const char *what);
 /* What `groat cache stat` answers, of the open context's store: members of the
  * innermost JSON object, or a table.  Returns an exit code. */
 int groat__cache_stat(groat__cli *cli);

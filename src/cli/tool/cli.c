@@ -168,6 +168,22 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
     return GROAT__EXIT_DONE;
 }
 
+groat_status groat__cli_open_store(groat__cli *cli, const char *folder,
+                                   groat_context **out, groat_error *error)
+{
+    static const char *const no_bundles[1];
+    groat_options options = GROAT_OPTIONS_INIT;
+
+    if (cli->values.share_group)
+        options.flags |= GROAT_OPEN_SHARE_GROUP;
+    options.cache_dir = folder;
+    options.family_path = cli->values.family_path;
+    options.bundles = no_bundles;
+    options.log = on_log;
+    options.log_user = cli;
+    return groat_open(&options, out, error);
+}
+
 double groat__cli_now_ms(void)
 {
     struct timespec now;

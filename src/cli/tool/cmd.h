@@ -180,6 +180,10 @@ void groat__cli_json_error(groat__json *json, const groat_error *error);
 /* Opens cli->context as the options say, with `flags` (GROAT_OPEN_*) added.
  * Returns DONE or the exit code of a failure that it has told. */
 int groat__cli_open(groat__cli *cli, unsigned flags);
+/* Opens another store than the options say, and no bundles, as a context that
+ * the caller closes.  Errors: of groat_open(). */
+groat_status groat__cli_open_store(groat__cli *cli, const char *folder,
+                                   groat_context **out, groat_error *error);
 /* Milliseconds of a clock that only goes forward. */
 double groat__cli_now_ms(void);
 /* NULL when there is none. */
