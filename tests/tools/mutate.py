@@ -122,12 +122,18 @@ class Bench:
             try:
                 return child.wait(seconds)
             except subprocess.TimeoutExpired:
-                # Tests start sessions of their own: all that run what was
-                # built here.
                 os.killpg(child.pid, signal.SIGKILL)
-                subprocess.run(['pkill', '-KILL', '-f', f'{self.build}/'],
-                               check=False)
+                self.kill_left()
                 return TOO_LONG
+
+    def kill_left(self):
+        """Tests start sessions of their own: what was built here and runs."""
+        for exe in glob.glob('/proc/[0-9]*/exe'):
+            try:
+                if os.readlink(exe).startswith(f'{self.build}/'):
+                    os.kill(int(exe.split('/')[2]), signal.SIGKILL)
+            except OSError:
+                pass
 
     def make(self, *words, folder=None, seconds=None, **more):
         return self.run(['make', f'-j{self.jobs}', *words],
