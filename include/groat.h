@@ -55,8 +55,8 @@
  * that had it is refused as INVALID.
  *
  * The library prints nothing, reads no environment variable after
- * groat_open(), installs no handler and runs no shell.  It has no thread of its
- * own but those, 4 at most, that make what groat_kernel_start() and
+ * groat_open(), installs no handler and runs no shell.  A context has no thread
+ * of its own but those, 4 at most, that make what groat_kernel_start() and
  * groat_slot_open() ask for: they end when nothing is left to make, and
  * groat_close() leaves none behind.  They take no signal.  The C++ compiler of
  * cpu targets is a child process that ends with the thread that waits for it.

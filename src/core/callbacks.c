@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * callbacks.c sees to it that a callback of the program's may call the library
- * again: a line that is logged while a thread has what others wait for, an
- * in-flight build or a machine that is being opened, waits until it has not;
- * and a thread that is in a callback is known, for groat_close() must not be
- * called from one.
- * Locking: one lock for the list of threads; no callback runs with it.
+ * again: what is to be said, a line or a compile, while a thread has what
+ * others wait for, an in-flight build, a request or a machine that is being
+ * opened, waits until it has not; and a thread that is in a callback is known,
+ * for groat_close() must not be called from one. Locking: one lock for the list
+ * of threads; no callback runs with it.
  */
 #include "core/callbacks.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/error.h"
 
 bool groat__callbacks_init(groat__callbacks *callbacks, groat__log user)
 {
@@ -99,6 +102,64 @@ static void say(void *user, int level, const char *line)
     groat__callback_end(callbacks, &self);
 }
 
+static void free_event(groat__compiled *event)
+{
+    free(event->spec);
+    free(event->target);
+    groat_error_clear(&event->error);
+    free(event);
+}
+
+/* Takes the event. */
+static void tell(groat__callbacks *callbacks, groat__compiled *event)
+{
+    groat__present self;
+    groat__present *quiet;
+
+    (void)pthread_mutex_lock(&callbacks->lock);
+    quiet = find(callbacks, true);
+    if (quiet != NULL && quiet->first == NULL)
+        quiet->first = event;
+    else if (quiet != NULL)
+        quiet->last->next = event;
+    if (quiet != NULL)
+        quiet->last = event;
+    (void)pthread_mutex_unlock(&callbacks->lock);
+    if (quiet != NULL)
+        return;
+    groat__callback_begin(callbacks, &self);
+    callbacks->compiled(callbacks->compiled_user, &event->event);
+    groat__callback_end(callbacks, &self);
+    free_event(event);
+}
+
+void groat__callbacks_compiled(groat__callbacks *callbacks, const char *spec,
+                               const groat_compile_event *event,
+                               const groat_error *error)
+{
+    groat__compiled *copy;
+
+    if (callbacks->compiled == NULL)
+        return;
+    copy = calloc(1, sizeof(*copy));
+    if (copy == NULL)
+        return;
+    copy->event = *event;
+    copy->error = (groat_error)GROAT_ERROR_INIT;
+    copy->spec = strdup(spec);
+    copy->target = strdup(event->target);
+    copy->event.spec = copy->spec;
+    copy->event.target = copy->target;
+    if (error != NULL) {
+        groat__error_copy(&copy->error, error);
+        copy->event.error = &copy->error;
+    }
+    if (copy->spec == NULL || copy->target == NULL)
+        free_event(copy);
+    else
+        tell(callbacks, copy);
+}
+
 void groat__quiet_end(groat__callbacks *callbacks, groat__present *self)
 {
     leave(callbacks, self);
@@ -111,6 +172,13 @@ void groat__quiet_end(groat__callbacks *callbacks, groat__present *self)
         line = end == NULL ? NULL : end + 1;
     }
     groat__str_free(&self->lines);
+    while (self->first != NULL) {
+        groat__compiled *event = self->first;
+
+        self->first = event->next;
+        event->next = NULL;
+        tell(callbacks, event);
+    }
 }
 
 groat__log groat__callbacks_log(groat__callbacks *callbacks)

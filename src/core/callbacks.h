@@ -8,18 +8,33 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "groat.h"
 
-/* A thread that is in a callback, or whose lines wait; on its stack. */
+/* A compile that the program is told of; event borrows from the rest. */
+typedef struct groat__compiled {
+    groat_compile_event event;
+    char *spec;
+    char *target;
+    groat_error error;
+    struct groat__compiled *next;
+} groat__compiled;
+
+/* A thread that is in a callback, or whose lines and events wait; on its
+ * stack. */
 typedef struct groat__present {
     pthread_t thread;
     groat__str lines; /* a digit for the level before each */
-    bool quiet;       /* lines wait: it has something that others wait for */
+    groat__compiled *first;
+    groat__compiled *last;
+    bool quiet; /* they wait: it has something that others wait for */
     struct groat__present *next;
 } groat__present;
 
 /* Of a context: whom its lines go to, and which threads are where. */
 typedef struct groat__callbacks {
     groat__log user;
+    groat_compile_fn *compiled; /* NULL: nobody is told */
+    void *compiled_user;
     pthread_mutex_t lock;
     groat__present *first; /* the innermost of a thread comes first */
     atomic_bool close_said;
@@ -31,7 +46,13 @@ void groat__callbacks_free(groat__callbacks *callbacks);
 /* What the library's own lines go to. */
 groat__log groat__callbacks_log(groat__callbacks *callbacks);
 
-/* Between the two, lines of this thread wait; the second one says them. */
+/* Tells of a compile.  error: NULL where it was done. */
+void groat__callbacks_compiled(groat__callbacks *callbacks, const char *spec,
+                               const groat_compile_event *event,
+                               const groat_error *error);
+
+/* Between the two, lines and events of this thread wait; the second one says
+ * them, the outermost where they are nested. */
 void groat__quiet_begin(groat__callbacks *callbacks, groat__present *self);
 void groat__quiet_end(groat__callbacks *callbacks, groat__present *self);
 

@@ -394,8 +394,8 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     }
     groat__process_init(&context->process);
     context->env.log = groat__callbacks_log(&context->callbacks);
-    context->compiled = options->compiled;
-    context->compiled_user = options->compiled_user;
+    context->callbacks.compiled = options->compiled;
+    context->callbacks.compiled_user = options->compiled_user;
     context->env.device = options->device;
     context->env.seed = options->seed;
     context->env.trace = options->trace;

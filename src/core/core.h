@@ -105,8 +105,6 @@ struct groat_context {
     groat__failures failures;
     groat__metrics metrics;
     groat__ranges ranges;
-    groat_compile_fn *compiled;
-    void *compiled_user;
     groat__pool pool;
     groat__resident resident;
     char default_target[48];

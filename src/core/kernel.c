@@ -14,18 +14,6 @@
 
 enum { THREADS_MAX = 1024 };
 
-/* A compile that the program is told of once nobody waits for it. */
-typedef struct ended_compile {
-    groat_reason reason;
-    groat_status status;
-    double ms;
-    groat_error error;
-} ended_compile;
-
-/* The first, that of a stored binary which is refused, and that of another's
- * which is, too. */
-enum { COMPILES_MAX = 3 };
-
 /* One spec on its way to a kernel. */
 typedef struct journey {
     groat_context *context;
@@ -40,9 +28,6 @@ typedef struct journey {
     groat_reason reason;   /* to compile */
     bool sealed;           /* when it began */
     groat_kernel *again;   /* the handle, where it was unloaded */
-    groat__present quiet;  /* between fly() and land() */
-    ended_compile ended[COMPILES_MAX];
-    size_t ended_count;
 } journey;
 
 /* What every machine of the arch would refuse: a build is told at once. */
@@ -198,56 +183,22 @@ static groat_status run_compiler(journey *j, groat_error *error)
     return status;
 }
 
-static void note_compiled(journey *j, groat_status status, double ms,
+static void tell_compiled(const journey *j, groat_status status, double ms,
                           const groat_error *error)
-{
-    ended_compile *e = &j->ended[j->ended_count];
-
-    if (j->context->compiled == NULL || j->ended_count == COMPILES_MAX)
-        return;
-    *e = (ended_compile){j->reason, status, ms, GROAT_ERROR_INIT};
-    if (status != GROAT_OK)
-        groat__error_copy(&e->error, error);
-    j->ended_count++;
-}
-
-static void tell_compiled(journey *j, ended_compile *e)
 {
     groat_compile_event event = {.size = sizeof(event),
                                  .target = j->params->target.text,
-                                 .reason = e->reason,
-                                 .status = e->status,
-                                 .ms = e->ms};
-    groat__callbacks *callbacks = &j->context->callbacks;
-    groat__present self;
+                                 .reason = j->reason,
+                                 .status = status,
+                                 .ms = ms};
     groat__str spec = {0};
 
     groat__params_text(j->params, &spec);
     groat__hex(event.key, j->key.bytes, sizeof(j->key.bytes));
-    event.spec = spec.failed ? "" : spec.data;
-    event.error = e->status == GROAT_OK ? NULL : &e->error;
-    groat__callback_begin(callbacks, &self);
-    j->context->compiled(j->context->compiled_user, &event);
-    groat__callback_end(callbacks, &self);
+    groat__callbacks_compiled(&j->context->callbacks,
+                              spec.failed ? "" : spec.data, &event,
+                              status == GROAT_OK ? NULL : error);
     groat__str_free(&spec);
-    groat_error_clear(&e->error);
-}
-
-/* Lines and events wait while others wait for this thread: what is told may
- * ask for the same kernel. */
-static void fly(journey *j)
-{
-    groat__quiet_begin(&j->context->callbacks, &j->quiet);
-}
-
-static void land(journey *j, groat__flight *flight, groat_status status,
-                 const groat_error *error, groat_kernel *kernel)
-{
-    groat__flight_land(j->context, flight, status, error, kernel, &j->made);
-    groat__quiet_end(&j->context->callbacks, &j->quiet);
-    for (size_t i = 0; i < j->ended_count; i++)
-        tell_compiled(j, &j->ended[i]);
-    j->ended_count = 0;
 }
 
 static void put(journey *j)
@@ -293,7 +244,7 @@ static groat_status compile(journey *j, groat_error *error)
         (void)atomic_fetch_add(&metrics->compile_failures, 1);
         groat__error_copy(error, &own);
     }
-    note_compiled(j, status, ms, &own);
+    tell_compiled(j, status, ms, &own);
     groat_error_clear(&own);
     return status;
 }
@@ -534,10 +485,14 @@ static groat_status find_or_make(groat_context *context,
     groat__flight *flight = NULL;
     groat_kernel *kernel = NULL;
     groat__kernel_name name;
+    groat__present quiet;
     owner whose;
     journey j;
     groat_status status = begin(&j, context, params, error);
 
+    /* Lines and events wait while others wait for this thread: what is told may
+     * ask for the same kernel. */
+    groat__quiet_begin(&context->callbacks, &quiet);
     if (status != GROAT_OK)
         goto end_journey;
     j.sealed = j.sealed && sealed;
@@ -551,9 +506,8 @@ static groat_status find_or_make(groat_context *context,
             *origin = GROAT_FROM_MEMORY;
     } else {
         j.again = flight->again;
-        fly(&j);
         status = make(&j, &kernel, &own);
-        land(&j, flight, status, &own, kernel);
+        groat__flight_land(context, flight, status, &own, kernel, &j.made);
         if (status != GROAT_OK)
             groat__error_copy(error, &own);
         else if (origin != NULL)
@@ -569,6 +523,7 @@ static groat_status find_or_make(groat_context *context,
 end_journey:
     groat_error_clear(&own);
     end(&j);
+    groat__quiet_end(&context->callbacks, &quiet);
     return status;
 }
 
@@ -824,15 +779,16 @@ static groat_status build(journey *j, groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
     groat__flight *flight = NULL;
+    groat__present quiet;
     groat_status status =
         groat__flight_enter_build(j->context, &j->key, &flight, &j->made, &own);
 
-    if (flight != NULL)
-        fly(j);
+    groat__quiet_begin(&j->context->callbacks, &quiet);
     if (status == GROAT_OK)
         status = obtain(j, &own);
     if (flight != NULL)
-        land(j, flight, status, &own, NULL);
+        groat__flight_land(j->context, flight, status, &own, NULL, &j->made);
+    groat__quiet_end(&j->context->callbacks, &quiet);
     if (status != GROAT_OK)
         groat__error_copy(error, &own);
     groat_error_clear(&own);

@@ -93,6 +93,23 @@ static void leave(groat_request *request)
     free(request);
 }
 
+/* Takes the count of a kernel. */
+static void finish(groat_request *request, groat_status status,
+                   groat_kernel *kernel, groat_origin origin,
+                   const groat_error *error)
+{
+    (void)pthread_mutex_lock(&request->lock);
+    request->status = status;
+    request->kernel = kernel;
+    request->origin = origin;
+    groat__error_copy(&request->error, error);
+    request->done = true;
+    if (status == GROAT_OK)
+        atomic_store_explicit(&request->now, kernel, memory_order_release);
+    (void)pthread_cond_broadcast(&request->landed);
+    (void)pthread_mutex_unlock(&request->lock);
+}
+
 /* sealed: whether the seal binds it; not those that began before.  A slot has a
  * fallback of its own: the context's is not what it waits for. */
 static void make(groat_request *request, bool sealed)
@@ -100,9 +117,14 @@ static void make(groat_request *request, bool sealed)
     groat_error error = GROAT_ERROR_INIT;
     groat_kernel *kernel = NULL;
     groat_origin origin = GROAT_FROM_MEMORY;
-    groat_status status = groat__kernel_get(request->context, &request->params,
-                                            sealed, &kernel, &origin, &error);
+    groat__callbacks *callbacks = &request->context->callbacks;
+    groat__present quiet;
+    groat_status status;
 
+    /* What is said of the kernel is said when the request is done. */
+    groat__quiet_begin(callbacks, &quiet);
+    status = groat__kernel_get(request->context, &request->params, sealed,
+                               &kernel, &origin, &error);
     if (request->is_slot && origin == GROAT_FROM_FALLBACK) {
         groat_kernel_release(kernel);
         kernel = NULL;
@@ -111,17 +133,9 @@ static void make(groat_request *request, bool sealed)
                              "kernel of %.64s in memory",
                              request->params.family->name);
     }
-    (void)pthread_mutex_lock(&request->lock);
-    request->status = status;
-    request->kernel = kernel;
-    request->origin = origin;
-    groat__error_copy(&request->error, &error);
-    request->done = true;
-    if (status == GROAT_OK)
-        atomic_store_explicit(&request->now, kernel, memory_order_release);
-    (void)pthread_cond_broadcast(&request->landed);
-    (void)pthread_mutex_unlock(&request->lock);
+    finish(request, status, kernel, origin, &error);
     groat_error_clear(&error);
+    groat__quiet_end(callbacks, &quiet);
 }
 
 /* ---- threads ----------------------------------------------------------- */
@@ -141,6 +155,25 @@ static groat_request *take(groat__pool *pool)
     if (pool->first == NULL)
         pool->last = NULL;
     return request;
+}
+
+/* Takes this request out of the queue; false where it was begun. */
+static bool take_back(groat__pool *pool, groat_request *request)
+{
+    groat_request *before = NULL;
+    groat_request *at;
+
+    (void)pthread_mutex_lock(&pool->lock);
+    for (at = pool->first; at != NULL && at != request; at = at->next)
+        before = at;
+    if (at != NULL && before == NULL)
+        pool->first = at->next;
+    else if (at != NULL)
+        before->next = at->next;
+    if (at != NULL && pool->last == at)
+        pool->last = before;
+    (void)pthread_mutex_unlock(&pool->lock);
+    return at != NULL;
 }
 
 typedef struct worker {
@@ -222,11 +255,14 @@ static bool see_to_threads(groat__pool *pool)
 static groat_status enqueue(groat__pool *pool, groat_request *request,
                             groat_error *error)
 {
+    bool closing;
     bool served;
 
     (void)pthread_mutex_lock(&pool->lock);
-    served = see_to_threads(pool);
+    closing = pool->closing;
+    served = !closing && see_to_threads(pool);
     if (served) {
+        request->next = NULL;
         (void)atomic_fetch_add(&request->users, 1);
         if (pool->last == NULL)
             pool->first = request;
@@ -235,14 +271,29 @@ static groat_status enqueue(groat__pool *pool, groat_request *request,
         pool->last = request;
     }
     (void)pthread_mutex_unlock(&pool->lock);
+    if (closing)
+        return groat__fail(error, GROAT_INVALID,
+                           "the context is being closed: nothing more is made");
     return served ? GROAT_OK
                   : groat__fail(error, GROAT_NO_MEMORY,
                                 "no thread could be started to make a kernel");
 }
 
+static void drop(groat_request *request)
+{
+    groat_error error = GROAT_ERROR_INIT;
+
+    finish(request,
+           groat__fail(&error, GROAT_INVALID,
+                       "the context was closed before the kernel was begun"),
+           NULL, GROAT_FROM_MEMORY, &error);
+    groat_error_clear(&error);
+    leave(request);
+}
+
 void groat__pool_stop(groat__pool *pool)
 {
-    groat_request *request;
+    groat_request *first;
 
     (void)pthread_mutex_lock(&pool->lock);
     pool->closing = true;
@@ -254,10 +305,15 @@ void groat__pool_stop(groat__pool *pool)
         (void)pthread_mutex_lock(&pool->lock);
         pool->states[i] = STATE_NONE;
     }
-    pool->closing = false;
-    while ((request = take(pool)) != NULL)
-        leave(request);
+    first = pool->first;
+    pool->first = pool->last = NULL;
     (void)pthread_mutex_unlock(&pool->lock);
+    while (first != NULL) {
+        groat_request *next = first->next;
+
+        drop(first);
+        first = next;
+    }
 }
 
 void groat__pool_free(groat__pool *pool)
@@ -328,6 +384,19 @@ static bool wait_until_done(groat_request *request, int timeout_ms)
     return request->done;
 }
 
+/* A thread that waits in a callback may be the one that the request waits for:
+ * it makes what was not begun itself. */
+static void help(groat_request *request)
+{
+    groat_context *context = request->context;
+
+    if (!groat__callback_runs(&context->callbacks) ||
+        !take_back(&context->pool, request))
+        return;
+    make(request, false);
+    leave(request);
+}
+
 groat_status groat_request_wait(groat_request *request, int timeout_ms,
                                 groat_kernel **out, groat_origin *origin,
                                 groat_error *error)
@@ -336,6 +405,8 @@ groat_status groat_request_wait(groat_request *request, int timeout_ms,
 
     if (groat__is_inherited(request->context))
         return groat__fail_inherited(error);
+    if (timeout_ms != 0)
+        help(request);
     (void)pthread_mutex_lock(&request->lock);
     if (!wait_until_done(request, timeout_ms)) {
         status = groat__fail(error, GROAT_TIMED_OUT,

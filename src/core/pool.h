@@ -22,8 +22,8 @@ typedef struct groat__pool {
 
 /* False with no memory for its lock. */
 bool groat__pool_init(groat__pool *pool);
-/* Waits for what is being made and drops what was not begun; no thread is left
- * afterwards.  It may be used again. */
+/* Waits for what is being made and fails what was not begun; no thread is left
+ * afterwards, and none comes. */
 void groat__pool_stop(groat__pool *pool);
 void groat__pool_free(groat__pool *pool);
 

@@ -7,6 +7,7 @@
 #include "rig.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { PATIENCE_S = 100 };
 
@@ -227,6 +228,153 @@ START_TEST(two_compile_callbacks)
 END_TEST
 
 /* A line about a stored binary that no loader takes, and those of the store. */
+/* ---- callbacks on the threads of requests -------------------------------- */
+
+enum { CROWD = 6 };
+
+/* Threads of the callbacks that wait, and what they saw. */
+static struct {
+    groat_context *context;
+    groat_request *asked[CROWD];
+    atomic_int calls;
+    atomic_int right;
+    atomic_bool closing;
+} crowd;
+
+static groat_request *ask_for(unsigned step, groat_status *status)
+{
+    groat_request *request = NULL;
+    groat_spec *spec = NULL;
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "adder:step=%u", step);
+    *status = groat_spec_parse(crowd.context, text, target, &spec, NULL);
+    if (*status == GROAT_OK)
+        *status = groat_kernel_start(spec, &request, NULL);
+    groat_spec_free(spec);
+    return request;
+}
+
+/* Waits for its own kernel and for one that nobody has begun: as many
+ * callbacks as there are threads may do so at a time. */
+static void wait_for_others(void *user, const groat_compile_event *event)
+{
+    int number = atomic_fetch_add(&crowd.calls, 1);
+    groat_kernel *kernel = NULL;
+    groat_spec *told = NULL;
+    groat_request *request;
+    groat_status status;
+
+    (void)user;
+    if (number >= CROWD)
+        return; /* of a kernel that a callback asked for */
+    if (groat_spec_parse(crowd.context, event->spec, target, &told, NULL) ==
+            GROAT_OK &&
+        groat_kernel_lookup_spec(told) != NULL)
+        (void)atomic_fetch_add(&crowd.right, 1);
+    groat_spec_free(told);
+    request = ask_for(20 + (unsigned)number, &status);
+    if (status == GROAT_OK &&
+        groat_request_wait(request, -1, &kernel, NULL, NULL) == GROAT_OK)
+        (void)atomic_fetch_add(&crowd.right, 1);
+    groat_kernel_release(kernel);
+    groat_request_free(request);
+}
+
+START_TEST(callbacks_that_wait_for_requests)
+{
+    groat_status status;
+
+    memset(&crowd, 0, sizeof(crowd));
+    crowd.context = open_with(NULL, wait_for_others);
+    for (unsigned i = 0; i < CROWD; i++) {
+        crowd.asked[i] = ask_for(i + 1, &status);
+        ck_assert_int_eq(status, GROAT_OK);
+    }
+    for (unsigned i = 0; i < CROWD; i++) {
+        ck_assert_int_eq(
+            groat_request_wait(crowd.asked[i], -1, NULL, NULL, NULL), GROAT_OK);
+        groat_request_free(crowd.asked[i]);
+    }
+    groat_close(crowd.context); /* waits for callbacks */
+    ck_assert_int_eq(atomic_load(&crowd.calls), 2 * CROWD);
+    ck_assert_int_eq(atomic_load(&crowd.right), 2 * CROWD);
+}
+END_TEST
+
+/* Waits for the request whose kernel it is told of. */
+static void wait_for_mine(void *user, const groat_compile_event *event)
+{
+    (void)user;
+    (void)event;
+    /* Who asked has its request by then. */
+    while (atomic_load(&crowd.calls) == 0)
+        (void)usleep(1000);
+    if (groat_request_wait(crowd.asked[0], -1, NULL, NULL, NULL) == GROAT_OK)
+        (void)atomic_fetch_add(&crowd.right, 1);
+}
+
+START_TEST(a_callback_that_waits_for_its_own)
+{
+    groat_status status;
+
+    memset(&crowd, 0, sizeof(crowd));
+    crowd.context = open_with(NULL, wait_for_mine);
+    crowd.asked[0] = ask_for(1, &status);
+    ck_assert_int_eq(status, GROAT_OK);
+    (void)atomic_fetch_add(&crowd.calls, 1);
+    ck_assert_int_eq(groat_request_wait(crowd.asked[0], -1, NULL, NULL, NULL),
+                     GROAT_OK);
+    while (atomic_load(&crowd.right) == 0)
+        (void)usleep(1000);
+    groat_request_free(crowd.asked[0]);
+    groat_close(crowd.context);
+}
+END_TEST
+
+/* Asks for more while the context is being closed. */
+static void ask_while_closing(void *user, const groat_compile_event *event)
+{
+    groat_request *request;
+    groat_status status;
+
+    (void)user;
+    (void)event;
+    (void)atomic_fetch_add(&crowd.calls, 1);
+    while (!atomic_load(&crowd.closing))
+        (void)usleep(1000);
+    (void)usleep(200 * 1000);
+    request = ask_for(50, &status);
+    if (status == GROAT_INVALID)
+        (void)atomic_fetch_add(&crowd.right, 1);
+    else
+        (void)groat_request_wait(request, -1, NULL, NULL, NULL);
+    groat_request_free(request);
+}
+
+START_TEST(a_callback_that_asks_while_it_is_closed)
+{
+    groat_status status;
+
+    memset(&crowd, 0, sizeof(crowd));
+    crowd.context = open_with(NULL, ask_while_closing);
+    for (unsigned i = 0; i < CROWD; i++) {
+        crowd.asked[i] = ask_for(i + 1, &status);
+        ck_assert_int_eq(status, GROAT_OK);
+    }
+    while (atomic_load(&crowd.calls) == 0)
+        (void)usleep(1000);
+    for (unsigned i = 0; i < CROWD; i++)
+        groat_request_free(crowd.asked[i]);
+    atomic_store(&crowd.closing, true);
+    groat_close(crowd.context);
+    ck_assert_int_ge(atomic_load(&crowd.right), 1);
+    ck_assert_int_eq(atomic_load(&crowd.right), atomic_load(&crowd.calls));
+}
+END_TEST
+
+/* ---- other callbacks ----------------------------------------------------- */
+
 START_TEST(the_log)
 {
     groat_context *context;
@@ -310,6 +458,9 @@ int main(void)
     tcase_add_test(tests, the_compile_callback);
     tcase_add_test(tests, the_compile_callback_elsewhere);
     tcase_add_test(tests, two_compile_callbacks);
+    tcase_add_test(tests, callbacks_that_wait_for_requests);
+    tcase_add_test(tests, a_callback_that_waits_for_its_own);
+    tcase_add_test(tests, a_callback_that_asks_while_it_is_closed);
     tcase_add_test(tests, the_log);
     tcase_add_test(tests, the_log_of_a_compiler);
     tcase_add_test(tests, lists);
