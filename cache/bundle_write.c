@@ -151,6 +151,7 @@ static groat_status check_place(const char *path, groat_error *error)
 {
     enum { HEADER = 100, ID_AT = 68 };
     unsigned char header[HEADER] = {0};
+    groat_status status;
     struct stat st;
     bool store;
     int fd;
@@ -162,6 +163,9 @@ static groat_status check_place(const char *path, groat_error *error)
                            "%s is there and is no regular file; name another "
                            "place for the bundle",
                            path);
+    status = groat__store_is_not(path, error);
+    if (status != GROAT_OK)
+        return status;
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     store = fd >= 0 && pread(fd, header, HEADER, 0) == HEADER &&
             memcmp(header + ID_AT, "grot", 4) == 0;

@@ -58,6 +58,11 @@ const char *groat__store_path(const groat__store *store);
  * store. */
 void groat__store_show(groat__store *store, const groat__ranges *ranges);
 
+/* For a file that is to be opened by other means than SQLite's: not one that
+ * this process has open as a store, since the close would end its locks.
+ * Errors: IO. */
+groat_status groat__store_is_not(const char *path, groat_error *error);
+
 /* True on a hit: key found, identity equal in full, digest right.  A damaged
  * or mistaken entry is dropped, counted and answered as a miss.  A hit writes
  * nothing: its time of use waits in memory for a put, a gc or the close. */

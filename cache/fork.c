@@ -27,6 +27,7 @@
 
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -112,6 +113,30 @@ groat_status groat__store_may_open(const char *path, groat_error *error)
                                  path);
     (void)pthread_mutex_unlock(&store_list.lock);
     return status;
+}
+
+groat_status groat__store_is_not(const char *path, groat_error *error)
+{
+    bool found = false;
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return GROAT_OK;
+    settle();
+    (void)pthread_mutex_lock(&store_list.lock);
+    for (groat__store *s = store_list.first; s != NULL && !found; s = s->next) {
+        if (s->inherited)
+            continue;
+        (void)pthread_mutex_lock(&s->mutex);
+        found = s->device == st.st_dev && s->inode == st.st_ino;
+        (void)pthread_mutex_unlock(&s->mutex);
+    }
+    (void)pthread_mutex_unlock(&store_list.lock);
+    return found ? groat__fail(error, GROAT_IO,
+                               "%s is a store that is in use; name another "
+                               "file",
+                               path)
+                 : GROAT_OK;
 }
 
 void groat__store_enlist(groat__store *store)

@@ -139,12 +139,15 @@ static groat_status write_new(const char *path, const char *text, size_t len,
 {
     int fd =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    groat__fs_limit limit;
     bool whole;
 
     if (fd < 0)
         return groat__fail(error, GROAT_IO, "cannot make %s: %s", path,
                            strerror(errno));
-    whole = fchmod(fd, 0600) == 0 && write(fd, text, len) == (ssize_t)len;
+    groat__fs_limit_begin(&limit);
+    whole = fchmod(fd, 0600) == 0 && groat__fs_write_all(fd, text, len) == 0;
+    groat__fs_limit_end(&limit);
     if (close(fd) == 0 && whole)
         return GROAT_OK;
     (void)unlink(path);
@@ -189,7 +192,9 @@ groat_status groat__secret_read(const char *path, groat__secret *out,
                            "secret key %s has mode %04o: others may read it; "
                            "run: chmod 600 %s",
                            path, (unsigned)st.st_mode & 07777, path);
-    status = groat__fs_read(path, SECRET_FILE_MAX, &text, &bytes, error);
+    status = groat__store_is_not(path, error);
+    if (status == GROAT_OK)
+        status = groat__fs_read(path, SECRET_FILE_MAX, &text, &bytes, error);
     if (status != GROAT_OK)
         return status;
     if (bytes > 0 && text[bytes - 1] == '\n')
@@ -277,6 +282,8 @@ groat_status groat__trust_read(const char *path, groat__trust *out,
     size_t bytes = 0;
 
     status = check_trust_file(path, error);
+    if (status == GROAT_OK)
+        status = groat__store_is_not(path, error);
     if (status == GROAT_OK)
         status = groat__fs_read(path, TRUST_FILE_MAX, &text, &bytes, error);
     if (status != GROAT_OK)

@@ -99,7 +99,7 @@ groat_status groat__fs_read(const char *path, size_t max_bytes, char **data,
     return status;
 }
 
-static int write_all(int fd, const char *data, size_t bytes)
+int groat__fs_write_all(int fd, const char *data, size_t bytes)
 {
     while (bytes > 0) {
         ssize_t n = write(fd, data, bytes);
@@ -147,7 +147,8 @@ groat_status groat__fs_write(const char *path, const void *data, size_t bytes,
         status = fail_write(path, error);
         goto free_name;
     }
-    if (write_all(fd, data, bytes) != 0 || fchmod(fd, (mode_t)mode) != 0) {
+    if (groat__fs_write_all(fd, data, bytes) != 0 ||
+        fchmod(fd, (mode_t)mode) != 0) {
         status = fail_write(path, error);
         (void)close(fd);
         goto remove_temp;

@@ -16,6 +16,9 @@
 groat_status groat__fs_read(const char *path, size_t max_bytes, char **data,
                             size_t *bytes, groat_error *error);
 
+/* All of it, whatever is interrupted: 0, or -1 with errno. */
+int groat__fs_write_all(int fd, const char *data, size_t bytes);
+
 /* Writes a file through a fresh neighbour and rename, so that a reader sees
  * the old or the new one.  mode as in open(2), whatever the umask.  Not synced:
  * a power cut may leave an empty one. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cache/cache.h"
 #include "spec/manifest.h"
 
 enum { LINE_MAX_BYTES = 1 << 20 };
@@ -41,16 +42,37 @@ static groat_status fail_read(const char *name, groat_error *error)
                        strerror(errno));
 }
 
+/* Of a pipe, too, when a signal is handled meanwhile. */
+static int next_byte(FILE *file)
+{
+    int c = getc(file);
+
+    while (c == EOF && ferror(file) && errno == EINTR) {
+        clearerr(file);
+        c = getc(file);
+    }
+    return c;
+}
+
+static FILE *open_file(const char *path)
+{
+    FILE *file = fopen(path, "re");
+
+    while (file == NULL && errno == EINTR)
+        file = fopen(path, "re");
+    return file;
+}
+
 /* The next line into text; *more is false behind the last one. */
 static groat_status next_line(manifest *m, bool *more, groat_error *error)
 {
-    int c = getc(m->file);
+    int c = next_byte(m->file);
 
     groat__str_clear(&m->text);
     groat__str_add(&m->text, "");
     *more = c != EOF;
     m->number++;
-    for (; c != EOF && c != '\n'; c = getc(m->file)) {
+    for (; c != EOF && c != '\n'; c = next_byte(m->file)) {
         char byte = (char)c;
 
         if (c == 0)
@@ -117,7 +139,11 @@ groat_status groat_manifest_read(const char *path, groat_manifest_fn *fn,
     if (path == NULL || fn == NULL)
         return groat__fail(error, GROAT_INVALID, "there is no %s",
                            path == NULL ? "path" : "callback");
-    m.file = is_stdin(path) ? stdin : fopen(path, "re");
+    if (!is_stdin(path))
+        status = groat__store_is_not(path, error);
+    if (status != GROAT_OK)
+        return status;
+    m.file = is_stdin(path) ? stdin : open_file(path);
     if (m.file == NULL)
         return fail_read(path, error);
     while (status == GROAT_OK && more && !stop) {

@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 
+#include "cache/bundle.h"
 #include "fixture.h"
 
 /* Bytes that SQLite locks: for as long as a file is open in WAL mode, for as
@@ -310,6 +311,57 @@ START_TEST(a_file_that_others_have_open)
 }
 END_TEST
 
+/* A groat_manifest_fn. */
+static int no_entry(void *user, const groat_manifest_entry *entry)
+{
+    (void)user;
+    (void)entry;
+    return 0;
+}
+
+/* Exits with 0 when the parent holds the lock of an open file. */
+static int parent_holds(void)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        looker at = look_at_store();
+
+        _exit(holder_of(at.file, BYTE_OPEN) == parent ? 0 : 1);
+    }
+    return child_status(pid);
+}
+
+/* What reads or replaces files of any name leaves a store alone: to close
+ * another descriptor of it would end its locks, and the next process to close
+ * it would take away its -wal. */
+START_TEST(a_store_is_no_other_file)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    groat__secret secret;
+    groat__trust trust = {NULL, 0};
+
+    kernel_put(store, 1, 1000);
+    ck_assert_int_eq(parent_holds(), 0);
+    ck_fails(
+        groat__store_export(store, NULL, 0, NULL, fix.path, NULL, &fix.error),
+        GROAT_IO, &fix.error, "is a store");
+    ck_assert_int_eq(parent_holds(), 0);
+    ck_fails(groat__secret_read(fix.path, &secret, &fix.error), GROAT_IO,
+             &fix.error, "is a store");
+    ck_assert_int_eq(parent_holds(), 0);
+    ck_fails(groat__trust_read(fix.path, &trust, &fix.error), GROAT_IO,
+             &fix.error, "is a store");
+    ck_assert_int_eq(parent_holds(), 0);
+    ck_fails(groat_manifest_read(fix.path, no_entry, NULL, &fix.error),
+             GROAT_IO, &fix.error, "is a store");
+    ck_assert_int_eq(parent_holds(), 0);
+    groat__store_close(store);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite;
@@ -323,6 +375,7 @@ int main(int argc, char **argv)
     tcase_add_test(tests, the_parent_keeps_its_locks);
     tcase_add_test(tests, the_child_has_its_own);
     tcase_add_test(tests, a_store_is_no_bundle);
+    tcase_add_test(tests, a_store_is_no_other_file);
     tcase_add_test(tests, a_file_that_is_open_twice);
     tcase_add_test(tests, a_file_that_others_have_open);
     suite_add_tcase(suite, tests);
