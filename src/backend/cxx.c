@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -40,6 +41,7 @@ enum {
     NOT_STARTED = 1 << 17, /* and the reason, of errno */
     WAIT_PIDFD = 3,        /* P_PIDFD, which older C libraries do not declare */
     SECONDS = 120,
+    CPU_SLACK_S = 2,
     SECONDS_MAX = 86400
 };
 
@@ -126,6 +128,20 @@ typedef struct files {
     int list;
 } files;
 
+/* Of itself and of what it starts, which inherits the limit: a driver that is
+ * killed leaves its compiler behind, and nobody waits for that one. */
+static bool limit_cpu(const cxx *c)
+{
+    struct rlimit limit;
+    rlim_t most = (rlim_t)c->seconds + CPU_SLACK_S;
+
+    if (getrlimit(RLIMIT_CPU, &limit) != 0)
+        return false;
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most)
+        limit.rlim_cur = most;
+    return setrlimit(RLIMIT_CPU, &limit) == 0;
+}
+
 /* What a child does between vfork() and exec: it has the parent's memory, so
  * it calls the kernel and nothing else.  Handlers of the parent's must not run
  * here.  The compiler ends with the thread that waits for it, also where that
@@ -144,7 +160,7 @@ static _Noreturn void become(const cxx *c, const char *const *argv,
             (void)sigaction(i, &action, NULL);
         }
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent &&
-        dup2(f->source, 0) >= 0 && dup2(f->log, 1) >= 0 &&
+        limit_cpu(c) && dup2(f->source, 0) >= 0 && dup2(f->log, 1) >= 0 &&
         dup2(f->log, 2) >= 0 && fcntl(f->binary, F_SETFD, 0) == 0 &&
         fcntl(f->list, F_SETFD, 0) == 0 &&
         sigprocmask(SIG_SETMASK, mask, NULL) == 0)
@@ -191,6 +207,26 @@ static bool ends_in_time(const cxx *c, int fd)
     return true;
 }
 
+/* Ends all that a process has started: it is stopped meanwhile, so that it
+ * starts nothing more and none of their numbers is another's. */
+static void kill_children(pid_t pid)
+{
+    char path[64];
+    FILE *list;
+    int child;
+
+    (void)kill(pid, SIGSTOP);
+    (void)snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", (long)pid,
+                   (long)pid);
+    list = fopen(path, "re");
+    while (list != NULL && fscanf(list, "%d", &child) == 1) {
+        kill_children((pid_t)child);
+        (void)kill((pid_t)child, SIGKILL);
+    }
+    if (list != NULL)
+        (void)fclose(list);
+}
+
 /* The exit code, less than 0 for a signal, LATE, or NOT_TOLD: a program that
  * ignores SIGCHLD, or waits for every child, takes the answer away.  Through a
  * descriptor, no other process is meant that has the number by then. */
@@ -201,8 +237,10 @@ static int wait_for(const cxx *c, pid_t pid)
     siginfo_t told;
     int rc;
 
-    if (late)
+    if (late) {
+        kill_children(pid);
         (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+    }
     memset(&told, 0, sizeof(told));
     do
         rc = fd >= 0 ? waitid((idtype_t)WAIT_PIDFD, (id_t)fd, &told, WEXITED)

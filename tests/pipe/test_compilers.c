@@ -467,6 +467,56 @@ START_TEST(a_compiler_that_hangs)
 }
 END_TEST
 
+/* Whether a process runs: one that has ended may wait for its parent. */
+static bool runs(long pid)
+{
+    char path[64];
+    char state = 'Z';
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    file = fopen(path, "r");
+    if (file == NULL)
+        return false;
+    if (fscanf(file, "%*d %*s %c", &state) != 1)
+        state = 'Z';
+    (void)fclose(file);
+    return state != 'Z' && state != 'X';
+}
+
+/* What the compiler has started ends with it. */
+START_TEST(a_compiler_whose_child_hangs)
+{
+    groat_context *context;
+    char script[600];
+    char path[300];
+    FILE *file;
+    long child = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/child", fix.root);
+    (void)snprintf(script, sizeof(script),
+                   "#!/bin/sh\n"
+                   "[ \"$1\" = --version ] && exec echo compiler 6\n"
+                   "sleep 1000 & echo $! >%s\n"
+                   "wait\n",
+                   path);
+    (void)use_script(script);
+    ck_assert_int_eq(setenv("GROAT_CXX_TIMEOUT", "1", 1), 0);
+    context = rig_open(&fix);
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED,
+                 "had not ended after 1 s and was stopped");
+    groat_close(context);
+    (void)unsetenv("GROAT_CXX");
+    (void)unsetenv("GROAT_CXX_TIMEOUT");
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%ld", &child), 1);
+    (void)fclose(file);
+    while (runs(child)) /* until the alarm */
+        (void)usleep(1000);
+}
+END_TEST
+
 /* ---- files that may not grow --------------------------------------------- */
 
 static const rlim_t limits[] = {0, 1, 512, 4096, 16384, 65536, 1 << 20};
@@ -669,6 +719,7 @@ static TCase *plain_tests(void)
     tcase_add_test(tests, temporary_files_are_removed);
     tcase_add_loop_test(tests, an_ended_program_leaves_nothing, 0, COUNT(ends));
     tcase_add_test(tests, a_compiler_that_hangs);
+    tcase_add_test(tests, a_compiler_whose_child_hangs);
     tcase_add_loop_test(tests, a_cut_binary, 0, 2 * COUNT(cuts));
     tcase_add_loop_test(tests, a_cut_binary_is_not_loaded, 0, COUNT(cuts));
     tcase_add_loop_test(tests, unique_symbols, 0, 2);
