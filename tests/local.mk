@@ -94,6 +94,7 @@ groat_pipe_tests = \
 	%D%/pipe/test_layers \
 	%D%/pipe/test_loaded_device \
 	%D%/pipe/test_loaded_race \
+	%D%/pipe/test_memory \
 	%D%/pipe/test_metrics \
 	%D%/pipe/test_path \
 	%D%/pipe/test_processes \
@@ -163,6 +164,8 @@ drive_sources = %D%/kernels/drive.c
 mutants_sources = %D%/kernels/mutants.c $(drive_sources)
 %C%_kernels_test_families_SOURCES = \
 	%D%/kernels/test_families.c $(drive_sources)
+%C%_pipe_test_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc \
+	-Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup -Wl,--wrap=strndup
 %C%_kernels_test_kv_mutants_SOURCES = \
 	%D%/kernels/test_kv_mutants.c $(mutants_sources)
 %C%_kernels_test_st_8x32_mutants_SOURCES = \

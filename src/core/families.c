@@ -113,16 +113,20 @@ static groat_status add_embedded(groat__families *families, groat_error *error)
     return status;
 }
 
-static bool has_params(const char *dir)
+/* Errors: NO_MEMORY. */
+static groat_status look_for_params(const char *dir, bool *has,
+                                    groat_error *error)
 {
     groat__str path = {0};
     struct stat st;
-    bool has;
+    bool failed;
 
     groat__str_addf(&path, "%s/params.def", dir);
-    has = !path.failed && stat(path.data, &st) == 0 && S_ISREG(st.st_mode);
+    failed = path.failed;
+    *has = !failed && stat(path.data, &st) == 0 && S_ISREG(st.st_mode);
     groat__str_free(&path);
-    return has;
+    return failed ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a path")
+                  : GROAT_OK;
 }
 
 /* dir is a family's folder; its last component is the name. */
@@ -155,14 +159,21 @@ static groat_status add_children(groat__families *families, const char *dir,
     int count = scandir(dir, &children, is_listed, by_name);
 
     if (count < 0)
-        return groat__fail(error, GROAT_INVALID,
+        return groat__fail(error,
+                           errno == ENOMEM ? GROAT_NO_MEMORY : GROAT_INVALID,
                            "family path: folder %.300s cannot be read: %s", dir,
                            strerror(errno));
     for (int i = 0; i < count; i++) {
         groat__str path = {0};
+        bool has = false;
 
         groat__str_addf(&path, "%s/%s", dir, children[i]->d_name);
-        if (status == GROAT_OK && !path.failed && has_params(path.data)) {
+        if (status == GROAT_OK && path.failed)
+            status =
+                groat__fail(error, GROAT_NO_MEMORY, "no memory for a path");
+        if (status == GROAT_OK)
+            status = look_for_params(path.data, &has, error);
+        if (status == GROAT_OK && has) {
             status = add_folder(families, path.data, error);
             found++;
         }
@@ -201,6 +212,19 @@ static char *take_folder(const char *item, size_t len)
     return real;
 }
 
+/* A family's folder, or one of several. */
+static groat_status add_item(groat__families *families, const char *dir,
+                             groat_error *error)
+{
+    bool has = false;
+    groat_status status = look_for_params(dir, &has, error);
+
+    if (status != GROAT_OK)
+        return status;
+    return has ? add_folder(families, dir, error)
+               : add_children(families, dir, error);
+}
+
 groat_status groat__families_open(groat__families *families, const char *path,
                                   groat_error *error)
 {
@@ -213,8 +237,7 @@ groat_status groat__families_open(groat__families *families, const char *path,
         if (dir == NULL)
             return groat__fail(error, GROAT_NO_MEMORY, "no memory");
         if (*dir != '\0')
-            status = has_params(dir) ? add_folder(families, dir, error)
-                                     : add_children(families, dir, error);
+            status = add_item(families, dir, error);
         free(dir);
         path += len + (path[len] == ':');
     }

@@ -113,12 +113,25 @@ static groat_status read_counters(groat_context *context, counter *out,
 
 enum { COUNTERS_MAX = 32 };
 
+/* With a point, whatever the locale has. */
+static void add_seconds(groat__str *out, uint64_t ns)
+{
+    char digits[32];
+    int len = snprintf(digits, sizeof(digits), "%" PRIu64 ".%09" PRIu64,
+                       ns / 1000000000, ns % 1000000000);
+
+    while (digits[len - 1] == '0')
+        len--;
+    len -= digits[len - 1] == '.';
+    groat__str_addn(out, digits, (size_t)len);
+}
+
 static void add_bound(groat__str *out, unsigned i)
 {
     if (i == GROAT__BUCKETS)
         groat__str_add(out, "+Inf");
     else
-        groat__str_addf(out, "%.7g", (double)bound_ns(i) * 1e-9);
+        add_seconds(out, bound_ns(i));
 }
 
 /* Gives the count of all up to bucket i; *sum grows from bucket to bucket. */
@@ -128,10 +141,9 @@ static uint64_t up_to(const groat__histogram *h, unsigned i, uint64_t *sum)
     return *sum;
 }
 
-static double seconds(const groat__histogram *h)
+static uint64_t sum_of(const groat__histogram *h)
 {
-    return (double)atomic_load_explicit(&h->sum_ns, memory_order_relaxed) *
-           1e-9;
+    return atomic_load_explicit(&h->sum_ns, memory_order_relaxed);
 }
 
 static void write_prometheus(const groat_context *context,
@@ -158,10 +170,12 @@ static void write_prometheus(const groat_context *context,
             add_bound(out, i);
             groat__str_addf(out, "\"} %" PRIu64 "\n", up_to(h, i, &sum));
         }
-        groat__str_addf(out,
-                        "groat_stage_seconds_sum{stage=\"%s\"} %.9g\n"
-                        "groat_stage_seconds_count{stage=\"%s\"} %" PRIu64 "\n",
-                        stage_names[s], seconds(h), stage_names[s], sum);
+        groat__str_addf(out, "groat_stage_seconds_sum{stage=\"%s\"} ",
+                        stage_names[s]);
+        add_seconds(out, sum_of(h));
+        groat__str_addf(
+            out, "\ngroat_stage_seconds_count{stage=\"%s\"} %" PRIu64 "\n",
+            stage_names[s], sum);
     }
 }
 
@@ -185,8 +199,9 @@ static void write_json(const groat_context *context, const counter *counters,
             groat__str_addf(out, "\", \"count\": %" PRIu64 "}",
                             up_to(h, i, &sum));
         }
-        groat__str_addf(out, "], \"sum_s\": %.9g, \"count\": %" PRIu64 "}",
-                        seconds(h), sum);
+        groat__str_add(out, "], \"sum_s\": ");
+        add_seconds(out, sum_of(h));
+        groat__str_addf(out, ", \"count\": %" PRIu64 "}", sum);
     }
     groat__str_add(out, "}}\n");
 }
@@ -198,6 +213,7 @@ groat_status groat_metrics(groat_context *context, groat_metrics_format format,
     groat__str text = {0};
     size_t count = 0;
     groat_status status;
+    char *whole;
 
     if (groat__is_inherited(context))
         return groat__fail_inherited(error);
@@ -212,8 +228,9 @@ groat_status groat_metrics(groat_context *context, groat_metrics_format format,
         write_json(context, counters, count, &text);
     else
         write_prometheus(context, counters, count, &text);
-    *out = groat__str_take(&text);
-    return *out != NULL ? GROAT_OK
-                        : groat__fail(error, GROAT_NO_MEMORY,
-                                      "no memory for the metrics");
+    whole = groat__str_take(&text);
+    if (whole == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for the metrics");
+    *out = whole;
+    return GROAT_OK;
 }

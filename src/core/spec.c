@@ -68,11 +68,11 @@ const char *groat_spec_text(const groat_spec *spec)
     groat_spec *own = (groat_spec *)(uintptr_t)spec;
 
     if (!own->text_fresh) {
-        groat__str_clear(&own->text);
+        groat__str_free(&own->text);
         groat__params_text(&own->params, &own->text);
-        own->text_fresh = true;
+        own->text_fresh = !own->text.failed;
     }
-    return own->text.failed ? "" : own->text.data;
+    return own->text_fresh ? own->text.data : "";
 }
 
 const char *groat_spec_target(const groat_spec *spec)

@@ -29,13 +29,11 @@ typedef struct flattener {
 
 static groat_status flatten_file(flattener *f, const char *path);
 
-/* "a/b.h" and "../c/d.h" give "c/d.h"; NULL when it climbs out or memory ends.
- */
-static char *resolve(const char *from, const char *include)
+/* "a/b.h" and "../c/d.h" give "c/d.h"; nothing when it climbs out. */
+static void resolve(const char *from, const char *include, groat__str *path)
 {
     const char *slash = strrchr(from, '/');
     size_t dir = slash == NULL ? 0 : (size_t)(slash - from);
-    groat__str path = {0};
 
     while (strncmp(include, "./", 2) == 0 || strncmp(include, "../", 3) == 0) {
         if (include[1] == '/') {
@@ -43,7 +41,7 @@ static char *resolve(const char *from, const char *include)
             continue;
         }
         if (dir == 0)
-            return NULL;
+            return;
         while (dir > 0 && from[dir - 1] != '/')
             dir--;
         dir = dir > 0 ? dir - 1 : 0;
@@ -52,12 +50,11 @@ static char *resolve(const char *from, const char *include)
     /* One file has one spelling, or it could be taken twice. */
     if (strstr(include, "..") != NULL || strstr(include, "/./") != NULL ||
         strstr(include, "//") != NULL || include[0] == '/')
-        return NULL;
-    groat__str_addn(&path, from, dir);
+        return;
+    groat__str_addn(path, from, dir);
     if (dir > 0)
-        groat__str_add(&path, "/");
-    groat__str_add(&path, include);
-    return groat__str_take(&path);
+        groat__str_add(path, "/");
+    groat__str_add(path, include);
 }
 
 static bool is_seen(const flattener *f, const char *path)
@@ -93,19 +90,24 @@ static groat_status follow(flattener *f, const char *path,
                            const groat__reads *include)
 {
     char *name = strndup(include->name, include->name_len);
-    char *file = name == NULL ? NULL : resolve(path, name);
+    groat__str file = {0};
     groat_status status;
 
-    if (file == NULL)
+    if (name != NULL)
+        resolve(path, name, &file);
+    if (name == NULL || file.failed)
+        status =
+            groat__fail(f->error, GROAT_NO_MEMORY, "no memory for sources");
+    else if (file.data == NULL)
         status = groat__fail(f->error, GROAT_INVALID,
                              "%s line %d: cannot resolve include '%.64s'", path,
-                             include->line, name == NULL ? "" : name);
-    else if (is_params_h(f, file))
+                             include->line, name);
+    else if (is_params_h(f, file.data))
         status = cut(f, path);
     else
-        status = flatten_file(f, file);
+        status = flatten_file(f, file.data);
     free(name);
-    free(file);
+    groat__str_free(&file);
     if (status == GROAT_OK)
         groat__str_addf(&f->out, "#line %d \"%s\"\n", include->line + 1, path);
     return status;
@@ -124,8 +126,9 @@ static groat_status flatten_text(flattener *f, const char *path,
     while (status == GROAT_OK &&
            (what = groat__reads_next(&reads)) != GROAT__READ_END) {
         if (what == GROAT__READ_REFUSED) {
-            status = groat__fail(f->error, GROAT_INVALID, "%s line %d: %s",
-                                 path, reads.line, reads.why);
+            status = groat__fail(
+                f->error, reads.joined.failed ? GROAT_NO_MEMORY : GROAT_INVALID,
+                "%s line %d: %s", path, reads.line, reads.why);
             continue;
         }
         groat__str_addn(&f->out, text, (size_t)(reads.begin - text));

@@ -21,8 +21,18 @@ typedef struct reader {
     int entry_line;
     const char *at;    /* rest of the line */
     const char *field; /* what was read last, for messages */
+    bool starved;      /* memory was wanting: what is not there says nothing */
     groat_error *error;
 } reader;
+
+/* malloc'd, or NULL. */
+static char *copy(reader *r, const char *text, size_t len)
+{
+    char *own = strndup(text, len);
+
+    r->starved = r->starved || own == NULL;
+    return own;
+}
 
 GROAT_PRINTF(2, 3)
 static groat_status bad(reader *r, const char *format, ...)
@@ -30,6 +40,8 @@ static groat_status bad(reader *r, const char *format, ...)
     char what[200];
     va_list args;
 
+    if (r->starved)
+        return groat__fail(r->error, GROAT_NO_MEMORY, "no memory for a family");
     va_start(args, format);
     (void)vsnprintf(what, sizeof(what), format, args);
     va_end(args);
@@ -55,7 +67,7 @@ static char *take_word(reader *r)
     len = strcspn(r->at, " \t");
     if (len == 0)
         return NULL;
-    word = strndup(r->at, len);
+    word = copy(r, r->at, len);
     if (word != NULL)
         r->at += len;
     return word;
@@ -70,7 +82,7 @@ static char *take_quoted(reader *r)
     r->field = r->at;
     if (*r->at != '"' || (end = strchr(r->at + 1, '"')) == NULL)
         return NULL;
-    text = strndup(r->at + 1, (size_t)(end - r->at - 1));
+    text = copy(r, r->at + 1, (size_t)(end - r->at - 1));
     r->at = end + 1;
     return text;
 }
@@ -147,7 +159,8 @@ static bool parse_int_range(const char *text, groat__range *range)
            range->low >= INT32_MIN && range->high <= INT32_MAX;
 }
 
-static bool parse_enumerator(char *text, size_t index, groat__range *range)
+static bool parse_enumerator(reader *r, char *text, size_t index,
+                             groat__range *range)
 {
     char *equals = strchr(text, '=');
     char *end;
@@ -160,7 +173,7 @@ static bool parse_enumerator(char *text, size_t index, groat__range *range)
     }
     range->high = range->low;
     range->step = 1;
-    range->name = strdup(text);
+    range->name = copy(r, text, strlen(text));
     return range->name != NULL && is_name(text) && range->low >= INT32_MIN &&
            range->low <= INT32_MAX;
 }
@@ -195,7 +208,7 @@ static bool has_empty_item(const char *list)
 static groat_status parse_allowed(reader *r, groat__slot *slot)
 {
     groat_status status = GROAT_OK;
-    char *copy;
+    char *list;
     char *save = NULL;
 
     if (slot->type == GROAT_PARAM_BOOL) {
@@ -206,10 +219,10 @@ static groat_status parse_allowed(reader *r, groat__slot *slot)
     }
     if (has_empty_item(slot->allowed))
         return bad(r, "the allowed values are malformed");
-    copy = strdup(slot->allowed);
-    if (copy == NULL)
+    list = copy(r, slot->allowed, strlen(slot->allowed));
+    if (list == NULL)
         return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
-    for (char *item = strtok_r(copy, "|", &save); item != NULL;
+    for (char *item = strtok_r(list, "|", &save); item != NULL;
          item = strtok_r(NULL, "|", &save)) {
         size_t index = slot->range_count;
         bool fits = index < GROAT__RANGES;
@@ -217,7 +230,7 @@ static groat_status parse_allowed(reader *r, groat__slot *slot)
         if (fits && slot->type == GROAT_PARAM_INT)
             fits = parse_int_range(item, &slot->ranges[index]);
         else if (fits)
-            fits = parse_enumerator(item, index, &slot->ranges[index]) &&
+            fits = parse_enumerator(r, item, index, &slot->ranges[index]) &&
                    is_unambiguous(r->family, slot, &slot->ranges[index]);
         if (index < GROAT__RANGES)
             slot->range_count++;
@@ -229,16 +242,15 @@ static groat_status parse_allowed(reader *r, groat__slot *slot)
             break;
         }
     }
-    free(copy);
+    free(list);
     return status;
 }
 
-static groat__slot *new_slot(reader *r)
+static groat_status new_slot(reader *r, groat__slot **out)
 {
     groat_family *family = r->family;
     char *name = take_word(r);
     groat_status status = GROAT_OK;
-    groat__slot *slot;
     groat__name found;
 
     if (name == NULL || !is_name(name))
@@ -250,11 +262,11 @@ static groat__slot *new_slot(reader *r)
                      GROAT__SLOTS - GROAT__ARCH_SLOTS);
     if (status != GROAT_OK) {
         free(name);
-        return NULL;
+        return status;
     }
-    slot = &family->slots[family->slot_count];
-    slot->name = name;
-    return slot;
+    *out = &family->slots[family->slot_count];
+    (*out)->name = name;
+    return GROAT_OK;
 }
 
 static bool type_of(const char *word, groat_param_type *type)
@@ -328,13 +340,13 @@ static groat_status read_values(reader *r, groat__slot *slot)
 
 static groat_status read_param(reader *r)
 {
-    groat__slot *slot = new_slot(r);
+    groat__slot *slot = NULL;
     char *type;
     bool known;
-    groat_status status;
+    groat_status status = new_slot(r, &slot);
 
-    if (slot == NULL)
-        return GROAT_INVALID;
+    if (status != GROAT_OK)
+        return status;
     slot->is_param = true;
     r->family->slot_count++; /* now family_free sees it */
     type = take_word(r);
@@ -350,12 +362,12 @@ static groat_status read_param(reader *r)
 
 static groat_status read_derive(reader *r)
 {
-    groat__slot *slot = new_slot(r);
+    groat__slot *slot = NULL;
     const char *semi;
-    groat_status status;
+    groat_status status = new_slot(r, &slot);
 
-    if (slot == NULL)
-        return GROAT_INVALID;
+    if (status != GROAT_OK)
+        return status;
     skip_blanks(r);
     semi = strchr(r->at, ';');
     if (*r->at != '=' || semi == NULL) {
@@ -391,7 +403,7 @@ static groat_status read_rule(reader *r)
     len = (size_t)(semi - r->at);
     while (len > 0 && (r->at[len - 1] == ' ' || r->at[len - 1] == '\t'))
         len--;
-    rule->text = strndup(r->at, len);
+    rule->text = copy(r, r->at, len);
     if (rule->text == NULL)
         return groat__fail(r->error, GROAT_NO_MEMORY, "no memory");
     r->at = semi + 1;
@@ -562,7 +574,8 @@ static groat_status add_arch_slots(groat_family *family, groat_error *error)
 groat_status groat__params_def_read(groat_family *family, const char *name,
                                     const char *text, groat_error *error)
 {
-    reader r = {family, name, 0, 0, "", "", error};
+    reader r = {
+        .family = family, .name = name, .at = "", .field = "", .error = error};
     groat_status status = add_arch_slots(family, error);
 
     if (status == GROAT_OK)

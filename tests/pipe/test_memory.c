@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_memory.c: one allocation of the library after the other fails, once.
+ * The call succeeds, or fails for want of memory and changes nothing that it
+ * gives back; the same call does what it should as soon as there is memory.
+ */
+#include "rig.h"
+
+#include <errno.h>
+
+static const char *const target = "cpu:gfx950";
+static rig fix;
+
+/* Allocations until the one that fails; less than 0: none does. */
+static _Thread_local long left = -1;
+
+static bool fails(void)
+{
+    if (left < 0 || left-- > 0)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+/* The linker puts these in the places of the functions that they call. */
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+char *__real_strndup(const char *text, size_t len);
+char *__wrap_strndup(const char *text, size_t len);
+
+void *__wrap_malloc(size_t bytes)
+{
+    return fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fails() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    return fails() ? NULL : __real_realloc(memory, bytes);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : __real_strdup(text);
+}
+
+char *__wrap_strndup(const char *text, size_t len)
+{
+    return fails() ? NULL : __real_strndup(text, len);
+}
+
+static void setup(void)
+{
+    rig_make(&fix);
+    rig_write_adder(&fix);
+}
+
+static void teardown(void)
+{
+    left = -1;
+    rig_drop(&fix);
+}
+
+/* Whether the n-th allocation of a call was one; *status of the call. */
+typedef bool step(long n, groat_status *status);
+
+static void ck_each_allocation(step *one)
+{
+    groat_status status = GROAT_OK;
+    long n = 0;
+
+    while (one(n, &status)) {
+        if (status != GROAT_OK)
+            ck_assert_msg(status == GROAT_NO_MEMORY, "allocation %ld: %d, %s",
+                          n, (int)status, fix.error.text);
+        groat_error_clear(&fix.error);
+        n++;
+    }
+    ck_assert_int_eq(status, GROAT_OK);
+    ck_assert_int_gt(n, 10);
+}
+
+/* Opening a context, which lists its families. */
+static bool open_one(long n, groat_status *status)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context = NULL;
+    bool failed;
+
+    options.flags = GROAT_OPEN_NO_DISK;
+    left = n;
+    *status = groat_open(&options, &context, &fix.error);
+    failed = left < 0;
+    left = -1;
+    if (*status == GROAT_OK)
+        ck_assert_ptr_nonnull(groat_family_find(context, "adder"));
+    else
+        ck_assert_ptr_null(context);
+    groat_close(context);
+    return failed;
+}
+
+/* Reading a family of the program's, at its first spec. */
+static bool parse_one(long n, groat_status *status)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context;
+    groat_spec *spec = NULL;
+    bool failed;
+
+    options.flags = GROAT_OPEN_NO_DISK;
+    context = rig_open_with(&fix, &options);
+    left = n;
+    *status =
+        groat_spec_parse(context, "adder:step=3", target, &spec, &fix.error);
+    failed = left < 0;
+    left = -1;
+    if (*status != GROAT_OK) {
+        ck_assert_ptr_null(spec);
+        spec = rig_parse(&fix, context, "adder:step=3", target);
+    }
+    groat_spec_free(spec);
+    groat_close(context);
+    return failed;
+}
+
+START_TEST(families)
+{
+    ck_each_allocation(open_one);
+    ck_each_allocation(parse_one);
+}
+END_TEST
+
+static groat_context *one_context;
+
+static bool write_metrics(long n, groat_status *status)
+{
+    char nothing;
+    char *text = &nothing;
+    bool failed;
+
+    left = n;
+    *status = groat_metrics(one_context, GROAT_METRICS_JSON, &text, &fix.error);
+    failed = left < 0;
+    left = -1;
+    if (*status == GROAT_OK)
+        groat_free(text);
+    else
+        ck_assert_ptr_eq(text, &nothing);
+    return failed;
+}
+
+/* The text of a spec is there again at the next question. */
+static bool write_text(long n, groat_status *status)
+{
+    groat_spec *spec = rig_parse(&fix, one_context, "adder:step=3", target);
+    bool failed;
+
+    left = n;
+    (void)groat_spec_text(spec);
+    failed = left < 0;
+    left = -1;
+    ck_assert_str_eq(groat_spec_text(spec), "adder:step=3,doubled=6");
+    groat_spec_free(spec);
+    *status = GROAT_OK;
+    return failed;
+}
+
+START_TEST(texts)
+{
+    groat_status status = GROAT_OK;
+
+    one_context = rig_open(&fix);
+    ck_each_allocation(write_metrics);
+    for (long n = 0; write_text(n, &status); n++)
+        continue;
+    groat_close(one_context);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memory");
+    TCase *tests = tcase_create("memory");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, families);
+    tcase_add_test(tests, texts);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
