@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -21,6 +22,7 @@
 #include "backend/shared.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fs.h"
 #include "kernels-src/common/cpu_tensor_map.h"
 
 enum { STACK_BYTES = 256 << 10, STACK_BYTES_SANITIZE = 1 << 20, ALIGN = 256 };
@@ -167,12 +169,26 @@ static void close_code(void *handle, int fd)
         (void)dlclose(kept);
 }
 
+/* Whether the loader could not have had a descriptor, or room for the code:
+ * that says nothing about the code. */
+static bool is_wanting(size_t bytes)
+{
+    size_t room = 2 * bytes + ((size_t)1 << 20);
+    void *probe = mmap(NULL, room, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (probe != MAP_FAILED)
+        (void)munmap(probe, room);
+    return probe == MAP_FAILED || groat__fs_no_descriptors();
+}
+
 static groat_status open_code(groat__module *m, const void *data, size_t bytes,
                               groat_error *error)
 {
     size_t id_bytes = 0;
     const unsigned char *id = groat__elf_file_id(data, bytes, &id_bytes);
     char path[32];
+    groat_status status = GROAT_LOAD_FAILED;
     const char *why;
     int fd;
 
@@ -198,12 +214,13 @@ static groat_status open_code(groat__module *m, const void *data, size_t bytes,
         return GROAT_OK;
     why = m->handle == NULL ? dlerror()
                             : "another library was mapped in its place";
-    groat__fail(error, GROAT_LOAD_FAILED,
-                "the loader refused a kernel's code: %s",
+    if (m->handle == NULL && is_wanting(bytes))
+        status = GROAT_NO_MEMORY;
+    groat__fail(error, status, "the loader refused a kernel's code: %s",
                 why != NULL ? why : "no reason given");
     if (m->handle == NULL)
         (void)close(fd);
-    return GROAT_LOAD_FAILED;
+    return status;
 }
 
 static void cpu_unload(void *state, groat__module *module)

@@ -145,6 +145,40 @@ START_TEST(a_damaged_entry_is_foretold)
 }
 END_TEST
 
+/* A loader that has no descriptor says nothing about the binary. */
+START_TEST(want_of_descriptors)
+{
+    struct rlimit usual;
+    int failures = 0;
+
+    fill_store(3);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    for (rlim_t spare = 0; spare < 12; spare++) {
+        groat_context *context = rig_open(&fix);
+        struct rlimit few = usual;
+        groat_kernel *kernel = NULL;
+        int lowest = dup(0);
+        groat_status status;
+
+        few.rlim_cur = (rlim_t)lowest + spare;
+        (void)close(lowest);
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+        status = groat_kernel_get(context, "adder:step=3", rig_targets[0],
+                                  &kernel, NULL, &fix.error);
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+        failures += status != GROAT_OK;
+        if (status != GROAT_OK)
+            ck_assert_msg(status == GROAT_NO_MEMORY, "%d: %s", (int)status,
+                          fix.error.text);
+        groat_error_clear(&fix.error);
+        ck_assert_uint_eq(rig_stat(context).evictions, 0);
+        groat_close(context);
+    }
+    ck_assert_int_gt(failures, 0);
+    ck_stored(3);
+}
+END_TEST
+
 START_TEST(a_binary_that_the_loader_refuses)
 {
     groat_options options = rig_options(&fix);
@@ -574,6 +608,7 @@ static TCase *plain_tests(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, a_damaged_entry, 0, 4);
     tcase_add_test(tests, a_damaged_entry_is_foretold);
+    tcase_add_test(tests, want_of_descriptors);
     tcase_add_loop_test(tests, a_binary_that_the_loader_refuses, 0, 4);
     tcase_add_test(tests, a_store_that_is_no_database);
     tcase_add_loop_test(tests, no_home, 0, 3);
