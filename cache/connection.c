@@ -43,6 +43,7 @@ static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_EVICT] = "DELETE FROM entry WHERE id = ?1 AND binary = ?2",
     [GROAT__SQL_STAMP] =
         "UPDATE entry SET used = ?2 WHERE id = ?1 AND used < ?2",
+    [GROAT__SQL_SETTLE] = "UPDATE entry SET used = ?2 WHERE used > ?1",
     [GROAT__SQL_OLDEST] =
         "SELECT id FROM entry WHERE id IS NOT ?1 ORDER BY used LIMIT 1",
     [GROAT__SQL_PAGES] = "PRAGMA page_count",

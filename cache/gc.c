@@ -35,6 +35,22 @@ static int bytes_in_use(groat__store *store, uint64_t *out)
     return rc;
 }
 
+/* Entries that were used while the clock was ahead would never go, and those of
+ * now at once: they count as used some time ago. */
+static int settle_future(groat__store *store)
+{
+    const int64_t ago_us = (int64_t)3600 * 1000000;
+    int64_t now = groat__stamp_now(store);
+    sqlite3_stmt *settle;
+    int rc = groat__connection_statement(store, GROAT__SQL_SETTLE, &settle);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    (void)sqlite3_bind_int64(settle, 1, now);
+    (void)sqlite3_bind_int64(settle, 2, now - ago_us);
+    return groat__handle_run(settle);
+}
+
 int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
                    const int64_t *keep, uint64_t *dropped)
 {
@@ -46,7 +62,9 @@ int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
 
     if (rc != SQLITE_OK || used <= high)
         return rc;
-    rc = groat__connection_statement(store, GROAT__SQL_OLDEST, &oldest);
+    rc = settle_future(store);
+    if (rc == SQLITE_OK)
+        rc = groat__connection_statement(store, GROAT__SQL_OLDEST, &oldest);
     if (rc != SQLITE_OK)
         return rc;
     (void)sqlite3_clear_bindings(oldest);

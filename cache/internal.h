@@ -60,6 +60,7 @@ typedef enum groat__sql {
     GROAT__SQL_DROP,
     GROAT__SQL_EVICT,
     GROAT__SQL_STAMP,
+    GROAT__SQL_SETTLE,
     GROAT__SQL_OLDEST,
     GROAT__SQL_PAGES,
     GROAT__SQL_FREE_PAGES,
@@ -152,6 +153,8 @@ struct groat__store {
     bool suspected; /* a FULL has made us check the pages already */
     bool doubted;   /* a call has found damage, and none done well since */
     bool impatient; /* busy timeout cut down since another kept us waiting */
+    int busy_puts;  /* in a row that another kept from their work */
+    int64_t puts_after; /* groat__store_now() before which none is tried */
     int64_t rest_until; /* groat__store_now() before which no file is opened */
     groat__fs_limit limit; /* while it is locked */
     unsigned said;         /* bits of groat__note */
@@ -437,7 +440,7 @@ groat_status groat__store_open_patient(const groat__store_options *options,
 
 /* Of a get or a put: on the file as it was opened, when it looked damaged on
  * another connection, and when it was set aside on the one in its place. */
-enum { GROAT__STORE_TRIES = 3 };
+enum { GROAT__STORE_TRIES = 3, GROAT__STORE_BUSY_PUTS = 10 };
 
 /* Locked: groat__store_get but for the lock. */
 bool groat__store_find(groat__store *store, const groat__digest *key,

@@ -244,6 +244,16 @@ static bool is_oversize(int rc)
     return (rc & 0xff) == SQLITE_TOOBIG;
 }
 
+/* A process that keeps the lock for ever costs a wait each time: after some in
+ * a row none is made for a while.  Gets go on: they wait for nobody. */
+static void count_busy(groat__store *store, int rc)
+{
+    if ((rc & 0xff) != SQLITE_BUSY)
+        store->busy_puts = 0;
+    else if (++store->busy_puts >= GROAT__STORE_BUSY_PUTS)
+        store->puts_after = groat__store_now() + GROAT__STORE_REST_MS;
+}
+
 static void put_row(groat__store *store, const groat__row *row)
 {
     uint64_t size = groat__row_room(row);
@@ -259,13 +269,20 @@ static void put_row(groat__store *store, const groat__row *row)
                          store->path);
         return;
     }
+    if (groat__store_now() < store->puts_after) {
+        groat__store_faulted(store, "put");
+        return;
+    }
     for (int i = 0; i < GROAT__STORE_TRIES && fits && rc != SQLITE_OK; i++) {
         rc = write_row(store, row);
         if (is_oversize(rc))
             break;
-        if (rc != SQLITE_OK && !groat__connection_fault(store, rc, "put"))
+        if (rc != SQLITE_OK && !groat__connection_fault(store, rc, "put")) {
+            count_busy(store, rc);
             return;
+        }
     }
+    store->busy_puts = 0;
     if (is_oversize(rc)) {
         if (sqlite3_get_autocommit(store->db) == 0)
             (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);

@@ -314,6 +314,32 @@ START_TEST(test_close_writes)
 }
 END_TEST
 
+/* The clock was ahead for a time: what was used then is not newer than what is
+ * used now. */
+START_TEST(test_clock_that_was_ahead)
+{
+    enum { BYTES = 20000, OLD = 5, NOW = 3, ROUNDS = 3 };
+    groat__store *store = fixture_open(&fix, 150000);
+    int misses = 0;
+
+    for (unsigned n = 0; n < OLD; n++)
+        kernel_put(store, n, BYTES);
+    groat__store_close(store);
+    outside_once(fix.path, "UPDATE entry SET used = used + 31536000000000");
+    store = fixture_open(&fix, 150000);
+    for (unsigned i = 0; i < ROUNDS * NOW; i++) {
+        unsigned n = 100 + i % NOW;
+
+        if (kernel_get(store, n) != ANSWER_MISS)
+            continue;
+        kernel_put(store, n, BYTES);
+        misses++;
+    }
+    ck_assert_int_eq(misses, NOW);
+    groat__store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stamps");
@@ -329,6 +355,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_counts_that_are_damaged, 0, 4);
     tcase_add_test(tcase, test_gc_sees_what_waits);
     tcase_add_test(tcase, test_close_writes);
+    tcase_add_test(tcase, test_clock_that_was_ahead);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

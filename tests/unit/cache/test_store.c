@@ -715,6 +715,31 @@ START_TEST(test_two_stores_of_one_process)
 }
 END_TEST
 
+/* A writer that never ends costs a wait for some puts, not for each. */
+START_TEST(test_puts_beside_a_writer_that_stays)
+{
+    groat__store *store = fixture_open(&fix, 64 * MIB);
+    sqlite3 *writer = outside_open(fix.path);
+
+    kernel_put(store, 500, 1000);
+    outside_exec(writer, "BEGIN IMMEDIATE");
+    for (unsigned n = 0; n < GROAT__STORE_BUSY_PUTS - 1; n++)
+        kernel_put(store, n, 1000);
+    ck_assert_int_eq(store->puts_after, 0);
+    kernel_put(store, 100, 1000);
+    ck_assert_int_gt(store->puts_after, groat__store_now());
+    outside_exec(writer, "ROLLBACK");
+    (void)sqlite3_close(writer);
+    kernel_put(store, 101, 1000); /* not tried */
+    ck_assert_int_eq(kernel_get(store, 101), ANSWER_MISS);
+    ck_assert_int_eq(kernel_get(store, 500), ANSWER_RIGHT);
+    store->puts_after = groat__store_now();
+    kernel_put(store, 101, 1000);
+    ck_assert_int_eq(kernel_get(store, 101), ANSWER_RIGHT);
+    groat__store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store");
@@ -749,6 +774,7 @@ int main(void)
     tcase_add_test(tcase, test_child_opens_its_own);
     tcase_add_test(tcase, test_child_of_a_store_in_use);
     tcase_add_test(tcase, test_two_stores_of_one_process);
+    tcase_add_test(tcase, test_puts_beside_a_writer_that_stays);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
