@@ -99,22 +99,33 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     return count;
 }
 
-static char *find_in_path(const char *path, const char *name)
+/* Gives nothing where there is none.  Errors: NO_MEMORY. */
+static groat_status find_in_path(const char *path, const char *name, char **out,
+                                 groat_error *error)
 {
-    if (strchr(name, '/') != NULL)
-        return access(name, X_OK) == 0 ? strdup(name) : NULL;
-    while (path != NULL && *path != '\0') {
-        size_t len = strcspn(path, ":");
-        groat__str full = {0};
+    groat__str full = {0};
+    bool found = strchr(name, '/') != NULL && access(name, X_OK) == 0;
 
+    if (found)
+        groat__str_add(&full, name);
+    while (!found && strchr(name, '/') == NULL && path != NULL &&
+           *path != '\0' && !full.failed) {
+        size_t len = strcspn(path, ":");
+
+        groat__str_clear(&full);
         groat__str_addn(&full, path, len);
         groat__str_addf(&full, "/%s", name);
-        if (len > 0 && !full.failed && access(full.data, X_OK) == 0)
-            return groat__str_take(&full);
-        groat__str_free(&full);
+        found = len > 0 && !full.failed && access(full.data, X_OK) == 0;
         path += len + (path[len] == ':');
     }
-    return NULL;
+    if (full.failed) {
+        groat__str_free(&full);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a path");
+    }
+    if (found)
+        *out = groat__str_take(&full);
+    groat__str_free(&full);
+    return GROAT_OK;
 }
 
 /* ---- running it --------------------------------------------------------- */
@@ -428,7 +439,7 @@ static groat_status cxx_open(const groat__env *env, void **state,
 {
     static const char *const names[] = {"c++", "g++", "clang++"};
     cxx *c = calloc(1, sizeof(*c));
-    groat_status status;
+    groat_status status = GROAT_OK;
 
     if (c == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory");
@@ -436,16 +447,18 @@ static groat_status cxx_open(const groat__env *env, void **state,
     c->seconds = read_seconds(env);
     c->sanitize = env->sanitize;
     if (env->cxx != NULL)
-        c->path = find_in_path(env->path, env->cxx);
-    for (size_t i = 0; env->cxx == NULL && c->path == NULL && i < 3; i++)
-        c->path = find_in_path(env->path, names[i]);
-    if (c->path == NULL)
+        status = find_in_path(env->path, env->cxx, &c->path, error);
+    for (size_t i = 0;
+         env->cxx == NULL && c->path == NULL && i < 3 && status == GROAT_OK;
+         i++)
+        status = find_in_path(env->path, names[i], &c->path, error);
+    if (status == GROAT_OK && c->path == NULL)
         status = groat__fail(error, GROAT_NO_DEVICE,
                              "cpu targets need a C++ compiler; tried %s%s",
                              env->cxx != NULL ? "GROAT_CXX="
                                               : "c++, g++, clang++ in PATH",
                              env->cxx != NULL ? env->cxx : "");
-    else
+    if (status == GROAT_OK)
         status = ask_version(c, error);
     if (status == GROAT_OK)
         status = name_build(c, error);

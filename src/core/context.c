@@ -84,6 +84,25 @@ static const char *either(const groat_context *context, const char *name,
     return value != NULL ? value : variable(context, other);
 }
 
+/* Of files that are opened later, when the program may be in another folder. */
+static void make_whole(groat_context *context)
+{
+    groat__env *env = &context->env;
+    const char **const paths[GROAT__FOUND] = {&env->nvrtc,  &env->cuda,
+                                              &env->hiprtc, &env->hip,
+                                              &env->comgr,  &env->cxx};
+
+    for (size_t i = 0; i < GROAT__FOUND; i++) {
+        const char *path = *paths[i];
+
+        if (path == NULL || *path == '/' || strchr(path, '/') == NULL)
+            continue;
+        context->found[i] = realpath(path, NULL);
+        if (context->found[i] != NULL)
+            *paths[i] = context->found[i];
+    }
+}
+
 static groat_status read_environment(groat_context *context, groat_error *error)
 {
     groat__env *env = &context->env;
@@ -107,6 +126,7 @@ static groat_status read_environment(groat_context *context, groat_error *error)
     env->conda_prefix = variable(context, "CONDA_PREFIX");
     env->path = variable(context, "PATH");
     env->tmpdir = variable(context, "TMPDIR");
+    make_whole(context);
     return GROAT_OK;
 }
 
@@ -459,6 +479,8 @@ void groat_close(groat_context *context)
     free(context->store_problem);
     groat__families_close(&context->families);
     free_texts(context->environment);
+    for (size_t i = 0; i < GROAT__FOUND; i++)
+        free(context->found[i]);
     (void)pthread_cond_destroy(&context->landed);
     (void)pthread_mutex_destroy(&context->lock);
     groat__callbacks_free(&context->callbacks);

@@ -30,7 +30,7 @@
 #include "spec/render.h"
 #include "tensor/maps.h"
 
-enum { GROAT__ARCHS = 32 };
+enum { GROAT__ARCHS = 32, GROAT__FOUND = 6 };
 
 /* Half of a backend, opened at first need. */
 typedef struct groat__half {
@@ -86,7 +86,8 @@ typedef struct groat__layers {
 
 struct groat_context {
     groat__env env;
-    char **environment; /* copied at groat_open; env borrows from it */
+    char **environment;        /* copied at groat_open; env borrows from it, */
+    char *found[GROAT__FOUND]; /* and from these: relative paths, made whole */
     groat__families families;
     groat__store *store;
     char *store_problem;

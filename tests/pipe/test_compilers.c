@@ -446,6 +446,25 @@ START_TEST(a_cut_binary_is_not_loaded)
 }
 END_TEST
 
+/* Where it is, is settled when the context is opened. */
+START_TEST(a_compiler_of_a_relative_path)
+{
+    groat_context *context;
+    char before[300];
+
+    (void)use_script("#!/bin/sh\nexec c++ \"$@\"\n");
+    ck_assert_ptr_nonnull(getcwd(before, sizeof(before)));
+    ck_assert_int_eq(chdir(fix.root), 0);
+    ck_assert_int_eq(setenv("GROAT_CXX", "./compiler", 1), 0);
+    context = rig_open(&fix);
+    ck_assert_int_eq(chdir("/"), 0);
+    rig_kernel(&fix, context, 1, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(chdir(before), 0);
+    groat_close(context);
+    (void)unsetenv("GROAT_CXX");
+}
+END_TEST
+
 START_TEST(a_compiler_that_hangs)
 {
     groat_context *context;
@@ -718,6 +737,7 @@ static TCase *plain_tests(void)
     tcase_add_test(tests, a_program_that_ignores_its_children);
     tcase_add_test(tests, temporary_files_are_removed);
     tcase_add_loop_test(tests, an_ended_program_leaves_nothing, 0, COUNT(ends));
+    tcase_add_test(tests, a_compiler_of_a_relative_path);
     tcase_add_test(tests, a_compiler_that_hangs);
     tcase_add_test(tests, a_compiler_whose_child_hangs);
     tcase_add_loop_test(tests, a_cut_binary, 0, 2 * COUNT(cuts));
