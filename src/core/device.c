@@ -143,6 +143,20 @@ static void report(groat__str *lines, groat_doctor_fn *fn, void *user)
     }
 }
 
+/* On one line, whatever its folder is called. */
+static void tell_store(const groat_context *context, groat_doctor_fn *fn,
+                       void *user)
+{
+    groat__str path = {0};
+
+    groat__str_add(&path, groat__store_path(context->store));
+    if (!path.failed) {
+        groat__one_line(path.data);
+        fn(user, "store", 1, path.data);
+    }
+    groat__str_free(&path);
+}
+
 void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
 {
     groat__present self;
@@ -165,7 +179,7 @@ void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
         groat__str_free(&lines);
     }
     if (context->store != NULL)
-        fn(user, "store", 1, groat__store_path(context->store));
+        tell_store(context, fn, user);
     else
         fn(user, "store", 0,
            context->store_problem != NULL ? context->store_problem : "none");

@@ -10,6 +10,7 @@
 #include "core/metrics.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -56,6 +56,17 @@ expect "prewarm from a store that is junk" 1 prewarm --cache-dir "$work/new" \
     --from-store "$work/other/groat.sqlite"
 says "names it" "other/groat.sqlite"
 
+# A compiler's words that are no UTF-8 are told all the same.
+printf '#!/bin/sh\n[ "$1" = --version ] && exec echo latin\nprintf "caf\\351 is shut\\n" >&2\nexit 1\n' >"$work/latin"
+chmod +x "$work/latin"
+head -n 1 "$work/manifest" >"$work/one"
+GROAT_CXX=$work/latin
+export GROAT_CXX
+expect "prewarm with a compiler in another code" 4 prewarm "$work/one" \
+    --cache-dir "$work/words"
+says "its words are told" "caf? is shut"
+unset GROAT_CXX
+
 # A file that cannot be written leaves what it held; one that was made goes.
 echo "what was there" >"$work/held"
 limited() {

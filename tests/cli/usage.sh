@@ -88,7 +88,7 @@ for bad in -1 0 abc 1x 1.5 1e3 99999999999999999999 "" " 1" +1; do
     expect "--repeat '$bad'" 2 run $loader --repeat "$bad"
     says "--repeat '$bad' is named" "--repeat"
 done
-for bad in -1 abc 0x 0xg 18446744073709551616; do
+for bad in -1 abc 0x 0xg 0x0x5 18446744073709551616; do
     expect "--seed '$bad'" 2 run $loader --seed "$bad"
 done
 for bad in -1 x 4096; do

@@ -47,16 +47,26 @@ static bool send_answer(json_t *answer)
     return sent;
 }
 
+/* Compilers' words are not ours: where they are no UTF-8, what is no ASCII
+ * becomes a question mark, as Jansson takes nothing else. */
+static json_t *words(const char *text)
+{
+    json_t *value = text ? json_string(text) : json_null();
+    char *plain = value ? NULL : strdup(text);
+
+    for (char *at = plain; at && *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    if (plain)
+        value = json_string(plain);
+    free(plain);
+    return value;
+}
+
 static json_t *failure(const groat_error *error)
 {
-    /* Jansson takes no broken UTF-8; compilers' logs are not ours. */
-    json_t *answer =
-        json_pack("{s:i, s:s%, s:s*}", "status", error->status, "text",
-                  error->text, strlen(error->text), "log", error->log);
-
-    return answer ? answer
-                  : json_pack("{s:i, s:s}", "status", error->status, "text",
-                              "the message is not UTF-8");
+    return json_pack("{s:i, s:o, s:o}", "status", error->status, "text",
+                     words(error->text), "log", words(error->log));
 }
 
 static json_t *build(groat__cli *cli, const char *spec_text, const char *target)

@@ -143,6 +143,8 @@ static bool read_count(const char *text, bool units, uint64_t *out)
     if (!(*digits >= '0' && *digits <= '9') &&
         !(hex && strchr("abcdefABCDEF", *digits) && *digits))
         return false;
+    if (hex && (digits[1] == 'x' || digits[1] == 'X'))
+        return false; /* strtoull() takes a prefix of its own */
     errno = 0;
     *out = strtoull(digits, &end, hex ? 16 : 10);
     if (errno)
