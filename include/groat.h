@@ -45,8 +45,9 @@
  * child") or gives NULL or 0.  What merely tells of such an object, as
  * groat_kernel_info_get() and groat_spec_text() do, tells what it was at the
  * fork; groat_close() and the other functions that free return at once.  What
- * it opens itself works, on cpu targets whatever the parent's threads were
- * doing; vendors' drivers do not survive fork().
+ * it opens itself works on cpu targets, unless a thread of the parent was
+ * loading or unloading a kernel at the fork: the C library's loader does not
+ * survive that, nor do vendors' drivers survive any fork().
  *
  * GROWTH.  Structures that callers fill start with their size; set it with the
  * matching _INIT macro or to sizeof.  Fields are only ever added at the end.
@@ -445,8 +446,9 @@ typedef struct groat_kernel_info {
 /* The kernel of a spec, loaded: from memory, else from the store, else from a
  * bundle, else compiled: once, however many threads ask, and once among all
  * processes that share the store.  A process that compiles and then dies is
- * not waited for, one that stops or goes on and on for half a minute; then the
- * kernel is compiled here.  Errors: INVALID, NO_DEVICE,
+ * not waited for, but where a child lives on that it had forked meanwhile; one
+ * that stops or goes on and on is for half a minute; then the kernel is
+ * compiled here.  Errors: INVALID, NO_DEVICE,
  * COMPILE_FAILED, LOAD_FAILED, NO_MEMORY, SEALED.  What failed to compile is
  * not compiled again for a second: it fails with the same text and log until
  * then; for two after the second failure, and so on, up to a minute.  Release

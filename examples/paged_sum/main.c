@@ -52,5 +52,5 @@ int main(int argc, char **argv)
     groat_kernel_release(kernel);
     groat_spec_free(spec);
     groat_close(g); /* and all its memory with it */
-    return code;
+    return fflush(stdout) == 0 ? code : 1;
 }
