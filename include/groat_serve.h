@@ -103,14 +103,15 @@ typedef struct groat_request groat_request;
  * rest is made on a thread of the context's, in the order it was asked for.
  * The spec is copied.  On cuda and hip the kernel is loaded into the primary
  * context of the device that was given to groat_open().  Errors: NO_MEMORY
- * (or no thread), INVALID (in a callback, while the context is being closed).  Free with groat_request_free(), before groat_close(). */
+ * (or no thread), INVALID (in a callback, while the context is being closed).
+ * Free with groat_request_free(), before groat_close(). */
 GROAT_API groat_status groat_kernel_start(groat_spec *spec, groat_request **out,
                                           groat_error *error);
 /* Waits for at most timeout_ms (0: looks; less: as long as it takes).  out and
  * origin may be NULL; release *out with groat_kernel_release().  Any thread,
  * any number of times.  In a callback it makes a kernel that was not begun
- * itself, which takes as long as it does.  Errors: TIMED_OUT; as of groat_kernel_get(); INVALID in
- * a child of the process that asked. */
+ * itself, which takes as long as it does.  Errors: TIMED_OUT; as of
+ * groat_kernel_get(); INVALID in a child of the process that asked. */
 GROAT_API groat_status groat_request_wait(groat_request *request,
                                           int timeout_ms, groat_kernel **out,
                                           groat_origin *origin,

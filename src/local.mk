@@ -79,6 +79,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/rocm.h \
 	%D%/backend/shared.c \
 	%D%/backend/shared.h \
+	%D%/core/build.c \
 	%D%/core/bundle.c \
 	%D%/core/callbacks.c \
 	%D%/core/callbacks.h \
@@ -92,14 +93,22 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/families.h \
 	%D%/core/flight.c \
 	%D%/core/handle.c \
+	%D%/core/job.c \
+	%D%/core/job.h \
 	%D%/core/kernel.c \
 	%D%/core/launch.c \
 	%D%/core/layers.c \
+	%D%/core/load.c \
+	%D%/core/load.h \
+	%D%/core/lookup.c \
+	%D%/core/lookup.h \
 	%D%/core/machine.c \
 	%D%/core/manifest.c \
 	%D%/core/manifest.h \
 	%D%/core/metrics.c \
 	%D%/core/metrics.h \
+	%D%/core/miss.c \
+	%D%/core/miss.h \
 	%D%/core/nearest.c \
 	%D%/core/nearest.h \
 	%D%/core/pool.c \
@@ -110,6 +119,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/tally.h \
 	%D%/core/seal.c \
 	%D%/core/seal.h \
+	%D%/core/sealed.c \
+	%D%/core/sealed.h \
 	%D%/core/spec.c \
 	%D%/core/stored.c \
 	%D%/core/table.c \
@@ -196,6 +207,7 @@ groat_SOURCES += \
 	%D%/cli/run/trial.h \
 	%D%/cli/store/cmd_bundle.c \
 	%D%/cli/store/cmd_cache.c \
+	%D%/cli/store/store.c \
 	%D%/cli/store/store.h \
 	%D%/cli/tool/cli.c \
 	%D%/cli/tool/cmd.h \

@@ -279,8 +279,10 @@ enum { GROAT__INFO_BYTES = offsetof(groat_kernel_info, maker) };
 void groat__info_fill(groat_kernel_info *info, const groat__shape *shape,
                       const groat__digest *key);
 
-/* kernel.c */
+/* handle.c */
 void groat__kernel_free(groat_kernel *kernel);
+
+/* kernel.c */
 /* groat_kernel_get_spec() for values; sealed false: as if the context were not.
  */
 groat_status groat__kernel_get(groat_context *context,

@@ -29,29 +29,6 @@ typedef struct listing {
     size_t seen;
 } listing;
 
-int groat__cache_needed(groat__cli *cli)
-{
-    const char *problem = groat_cache_problem(cli->context);
-
-    if (groat_cache_path(cli->context))
-        return GROAT__EXIT_DONE;
-    return groat__cli_refuse(cli, GROAT_IO, "there is no store: %s",
-                             problem ? problem : "it was not opened");
-}
-
-int groat__cache_sound(groat__cli *cli, const char *what)
-{
-    groat_cache_stat stat = {.size = sizeof(stat)};
-    groat_error error = GROAT_ERROR_INIT;
-
-    if (groat_cache_stat_get(cli->context, &stat, &error))
-        return groat__cli_fail(cli, &error);
-    if (stat.faults == 0)
-        return GROAT__EXIT_DONE;
-    return groat__cli_refuse(
-        cli, GROAT_IO, "the store was damaged, see the warnings; %s", what);
-}
-
 static int show_path(groat__cli *cli)
 {
     const char *path = groat_cache_path(cli->context);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * build.c is groat_build(): a binary that is not loaded.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/job.h"
+
+static void fill_build_info(groat_spec *spec, groat__job *job,
+                            groat_kernel_info *info)
+{
+    groat__str_free(&spec->entry);
+    spec->entry = job->entry;
+    memset(&job->entry, 0, sizeof(job->entry));
+    free(spec->log);
+    spec->log = job->made.binary.log;
+    job->made.binary.log = NULL;
+    free(spec->maker);
+    spec->maker = groat__job_maker(job);
+    if (info->size >= sizeof(*info))
+        info->maker = spec->maker != NULL ? spec->maker : "";
+    info->spec = groat_spec_text(spec);
+    info->target = spec->params.target.text;
+    info->name = spec->entry.data;
+    info->log = spec->log != NULL ? spec->log : "";
+    info->origin = job->made.origin;
+    info->compile_ms = job->made.compile_ms;
+    info->load_ms = 0;
+    info->facts = job->made.binary.facts;
+    groat__info_fill(info, &job->shape, &job->key);
+}
+
+static groat_status build(groat__job *job, groat_error *error)
+{
+    groat_error own = GROAT_ERROR_INIT;
+    groat__flight *flight = NULL;
+    groat__present quiet;
+    groat_status status = groat__flight_enter_build(job->context, &job->key,
+                                                    &flight, &job->made, &own);
+
+    groat__quiet_begin(&job->context->callbacks, &quiet);
+    if (status == GROAT_OK)
+        status = groat__job_get_binary(job, &own);
+    if (flight != NULL)
+        groat__flight_land(job->context, flight, status, &own, NULL,
+                           &job->made);
+    groat__quiet_end(&job->context->callbacks, &quiet);
+    if (status != GROAT_OK)
+        groat__error_copy(error, &own);
+    groat_error_clear(&own);
+    return status;
+}
+
+groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
+                         groat_kernel_info *info, groat_error *error)
+{
+    groat__job job;
+    groat_status status;
+
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
+    if (info != NULL && info->size < GROAT__INFO_BYTES)
+        return groat__fail(error, GROAT_INVALID,
+                           "info.size is %zu; it is sizeof(groat_kernel_info), "
+                           "%zu",
+                           info->size, sizeof(*info));
+    if ((binary == NULL) != (bytes == NULL))
+        return groat__fail(error, GROAT_INVALID,
+                           "binary and bytes must both be given or both be "
+                           "NULL");
+    status = groat__job_open(&job, spec->context, &spec->params, error);
+    if (status == GROAT_OK)
+        status = build(&job, error);
+    if (status == GROAT_OK) {
+        if (info != NULL)
+            fill_build_info(spec, &job, info);
+        if (binary != NULL) {
+            *binary = job.made.binary.data;
+            *bytes = job.made.binary.bytes;
+            job.made.binary.data = NULL;
+        }
+    }
+    groat__job_close(&job);
+    return status;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * miss.c answers a get that memory has no answer for: one thread makes the
+ * kernel for all that want it.
+ */
+#include "core/miss.h"
+
+#include "base/error.h"
+#include "core/load.h"
+#include "core/lookup.h"
+
+static groat_status find_or_make(groat_context *context,
+                                 const groat__params *params, bool sealed,
+                                 groat_kernel **out, groat_origin *origin,
+                                 groat_error *error)
+{
+    groat_error own = GROAT_ERROR_INIT;
+    groat__flight *flight = NULL;
+    groat_kernel *kernel = NULL;
+    groat__kernel_name name;
+    groat__present quiet;
+    groat__name_owner whose;
+    groat__job job;
+    groat_status status = groat__job_open(&job, context, params, error);
+
+    /* Lines and events wait while others wait for this thread: what is told may
+     * ask for the same kernel. */
+    groat__quiet_begin(&context->callbacks, &quiet);
+    if (status != GROAT_OK)
+        goto close_job;
+    job.sealed = job.sealed && sealed;
+    status = groat__flight_enter(context, &job.key, job.sealed, &flight,
+                                 &kernel, &job.made, error);
+    if (status != GROAT_OK)
+        goto close_job;
+    if (flight == NULL) {
+        groat__tally_add(groat__tally_mine(&context->memory_hits));
+        if (origin != NULL)
+            *origin = GROAT_FROM_MEMORY;
+    } else {
+        status = groat__kernel_load(&job, flight->again, &kernel, &own);
+        groat__flight_land(context, flight, status, &own, kernel, &job.made);
+        if (status != GROAT_OK)
+            groat__error_copy(error, &own);
+        else if (origin != NULL)
+            *origin = job.made.origin;
+    }
+    if (status == GROAT_OK) {
+        name = groat__lookup_name(params, &whose);
+        groat__lookup_add(context, &name, kernel);
+        /* What was refused before may be this one. */
+        groat__seal_renew(&context->seal);
+        *out = kernel;
+    }
+close_job:
+    groat_error_clear(&own);
+    groat__job_close(&job);
+    groat__quiet_end(&context->callbacks, &quiet);
+    return status;
+}
+
+groat_status groat__kernel_make(groat_context *context,
+                                const groat__params *params, bool sealed,
+                                groat_kernel **out, groat_origin *origin,
+                                groat_error *error)
+{
+    groat_status status;
+
+    GROAT__PROBE2(miss, params->family->name, params->target.text);
+    groat__range_begin(&context->ranges, "miss", params->family->name);
+    status = find_or_make(context, params, sealed, out, origin, error);
+    groat__range_end(&context->ranges);
+    return status;
+}
