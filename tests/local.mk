@@ -545,9 +545,13 @@ noinst_HEADERS += \
 	%D%/unit/threads.h
 
 if HAVE_CHECK
-check_PROGRAMS += \
-	$(groat_check_programs) $(groat_fuzz_programs) $(groat_kernel_tests) \
-	$(groat_family_tests) $(fault_programs)
+# Each is built for its own log: make check TESTS=one builds one.
+own_programs = $(groat_check_programs) $(groat_fuzz_programs) \
+	$(groat_kernel_tests) $(groat_family_tests) $(fault_programs)
+EXTRA_PROGRAMS += $(own_programs)
+CLEANFILES += $(own_programs)
+%D%/faults/matrix.log: $(fault_programs)
+%D%/cli/server.log: $(groat_soak_program)
 check_LTLIBRARIES += $(groat_shims) $(tiny_libraries) $(fault_libraries)
 TESTS += $(groat_program_tests) $(groat_style_tests) $(groat_family_tests) \
 	$(groat_isa_tests) $(groat_fault_tests) $(groat_litmus_tests)
@@ -587,7 +591,8 @@ bench: all $(groat_bench_programs) $(groat_soak_program)
 # The example server under load for GROAT_SOAK_SECONDS (1800), see soak/README;
 # tests/cli/server.sh does the same for some seconds.
 groat_soak_program = %D%/soak/cycles
-check_PROGRAMS += $(groat_soak_program)
+EXTRA_PROGRAMS += $(groat_soak_program)
+CLEANFILES += $(groat_soak_program)
 check-soak: all $(groat_soak_program)
 	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/%D%/soak/soak.sh
 
