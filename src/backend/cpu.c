@@ -325,29 +325,29 @@ static groat_status cpu_launch(void *state, groat__module *module,
 {
     cpu *c = state;
     groat__judge_range *ranges = NULL;
-    groat__trial trial = {0};
+    groat__judge_launch judged = {0};
     void *own = copy_args(args, shape->args_bytes, error);
     groat_status status = GROAT_NO_MEMORY;
 
     if (own != NULL)
-        status = copy_ranges(c, &ranges, &trial.range_count, error);
+        status = copy_ranges(c, &ranges, &judged.range_count, error);
     if (status != GROAT_OK)
         goto free_args;
-    trial.arch = module->arch;
-    trial.kernel = module->name;
-    trial.entry = module->entry;
-    trial.bind = module->bind;
-    trial.args = own;
-    memcpy(trial.grid, launch->grid, sizeof(trial.grid));
-    memcpy(trial.block, shape->block, sizeof(trial.block));
-    memcpy(trial.cluster, shape->cluster, sizeof(trial.cluster));
-    trial.shared_bytes = shape->shared_bytes;
-    trial.ranges = ranges;
-    trial.seed = c->seed;
-    trial.trace = c->trace;
-    trial.trace_user = c->trace_user;
-    trial.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
-    status = groat__judge_run(&trial, error);
+    judged.arch = module->arch;
+    judged.kernel = module->name;
+    judged.entry = module->entry;
+    judged.bind = module->bind;
+    judged.args = own;
+    memcpy(judged.grid, launch->grid, sizeof(judged.grid));
+    memcpy(judged.block, shape->block, sizeof(judged.block));
+    memcpy(judged.cluster, shape->cluster, sizeof(judged.cluster));
+    judged.shared_bytes = shape->shared_bytes;
+    judged.ranges = ranges;
+    judged.seed = c->seed;
+    judged.trace = c->trace;
+    judged.trace_user = c->trace_user;
+    judged.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
+    status = groat__judge_run(&judged, error);
     free(ranges);
 free_args:
     free(own);

@@ -61,7 +61,7 @@ void groat__judge_stop(groat__judge *j, groat__fiber_state state)
 void groat__judge_resume(groat__judge *j, size_t fiber)
 {
     groat__fiber *f = &j->fibers[fiber];
-    const unsigned *b = j->trial->block;
+    const unsigned *b = j->launch->block;
     unsigned thread = (unsigned)groat__judge_thread_of(j, fiber);
 
     j->current = fiber;
@@ -95,7 +95,7 @@ static void fiber_main(unsigned high, unsigned low)
  * ends there instead of in its neighbour's stack. */
 static uint8_t *stack_of(const groat__judge *j, size_t fiber)
 {
-    return j->stacks + fiber * (j->trial->stack_bytes + GUARD_BYTES) +
+    return j->stacks + fiber * (j->launch->stack_bytes + GUARD_BYTES) +
            GUARD_BYTES;
 }
 
@@ -106,7 +106,7 @@ void groat__judge_start(groat__judge *j, size_t fiber)
 
     (void)getcontext(&f->context);
     f->context.uc_stack.ss_sp = stack_of(j, fiber);
-    f->context.uc_stack.ss_size = j->trial->stack_bytes;
+    f->context.uc_stack.ss_size = j->launch->stack_bytes;
     f->context.uc_link = NULL;
     makecontext(&f->context, (void (*)(void))fiber_main, 2,
                 (unsigned)(address >> 32), (unsigned)address);
@@ -122,7 +122,7 @@ void groat__judge_start(groat__judge *j, size_t fiber)
 
 bool groat__judge_make_fibers(groat__judge *j)
 {
-    size_t bytes = j->fiber_count * (j->trial->stack_bytes + GUARD_BYTES);
+    size_t bytes = j->fiber_count * (j->launch->stack_bytes + GUARD_BYTES);
 
     j->fibers = calloc(j->fiber_count, sizeof(*j->fibers));
     j->stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -153,7 +153,7 @@ void groat__judge_drop_fibers(groat__judge *j)
     }
     if (j->stacks != NULL)
         (void)munmap(j->stacks,
-                     j->fiber_count * (j->trial->stack_bytes + GUARD_BYTES));
+                     j->fiber_count * (j->launch->stack_bytes + GUARD_BYTES));
     free(j->fibers);
 }
 
@@ -164,7 +164,7 @@ static void blame(groat__judge *j, size_t fiber, const char *format,
 {
     const unsigned *b = j->blocks[groat__judge_rank_of(j, fiber)].at;
     size_t thread = groat__judge_thread_of(j, fiber);
-    size_t lanes = (size_t)j->trial->arch->wave_lanes;
+    size_t lanes = (size_t)j->launch->arch->wave_lanes;
     size_t used;
 
     if (j->failed)
@@ -172,7 +172,7 @@ static void blame(groat__judge *j, size_t fiber, const char *format,
     j->failed = true;
     (void)snprintf(j->finding, sizeof(j->finding),
                    "%s on %s: block %u,%u,%u thread %zu (wave %zu lane %zu) ",
-                   j->trial->kernel, j->trial->arch->name, b[0], b[1], b[2],
+                   j->launch->kernel, j->launch->arch->name, b[0], b[1], b[2],
                    thread, thread / lanes, thread % lanes);
     used = strlen(j->finding);
     (void)vsnprintf(j->finding + used, sizeof(j->finding) - used, format, args);

@@ -63,7 +63,7 @@ static const struct groat_cpu_ops hooks = {
 static void start_block(groat__judge *j, size_t rank, const unsigned corner[3])
 {
     groat__judge_block *block = &j->blocks[rank];
-    const unsigned *c = j->trial->cluster;
+    const unsigned *c = j->launch->cluster;
     unsigned at = (unsigned)rank;
 
     for (int i = 0; i < 3; i++) {
@@ -72,15 +72,16 @@ static void start_block(groat__judge *j, size_t rank, const unsigned corner[3])
     }
     block->epoch = 1;
     block->ended = 0;
-    for (size_t i = 0; i < j->trial->shared_bytes; i++)
+    for (size_t i = 0; i < j->launch->shared_bytes; i++)
         block->shared[i] = (uint8_t)groat__judge_random(j);
-    memset(block->shadows, 0, j->trial->shared_bytes * sizeof(*block->shadows));
+    memset(block->shadows, 0,
+           j->launch->shared_bytes * sizeof(*block->shadows));
 }
 
 /* What a thread does: a groat__judge's body. */
 static void run_thread(groat__judge *j)
 {
-    j->trial->entry(j->trial->args);
+    j->launch->entry(j->launch->args);
     groat__judge_memory_check_end(j);
     groat__judge_wgmma_check_end(j);
     groat__judge_engine_check_end(j);
@@ -117,8 +118,8 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
 
 static void run_grid(groat__judge *j, uint32_t *order)
 {
-    const unsigned *g = j->trial->grid;
-    const unsigned *c = j->trial->cluster;
+    const unsigned *g = j->launch->grid;
+    const unsigned *c = j->launch->cluster;
     uint64_t at[3]; /* wider than a grid, whose end is not passed */
 
     for (at[2] = 0; at[2] < g[2] && !j->failed; at[2] += c[2])
@@ -140,7 +141,7 @@ static size_t volume(const unsigned of[3])
 
 static bool make_blocks(groat__judge *j)
 {
-    size_t bytes = j->trial->shared_bytes;
+    size_t bytes = j->launch->shared_bytes;
 
     j->blocks = calloc(j->block_count, sizeof(*j->blocks));
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
@@ -155,7 +156,7 @@ static bool make_blocks(groat__judge *j)
 
 static bool set_up(groat__judge *j, uint32_t **order)
 {
-    const groat__trial *t = j->trial;
+    const groat__judge_launch *t = j->launch;
     size_t lanes = (size_t)t->arch->wave_lanes;
 
     j->body = run_thread;
@@ -207,7 +208,8 @@ static void tear_down(groat__judge *j)
     free(j);
 }
 
-static groat_status check_clusters(const groat__trial *t, groat_error *error)
+static groat_status check_clusters(const groat__judge_launch *t,
+                                   groat_error *error)
 {
     for (int i = 0; i < 3; i++)
         if (t->cluster[i] == 0 || t->grid[i] % t->cluster[i] != 0)
@@ -224,9 +226,10 @@ static groat_status check_clusters(const groat__trial *t, groat_error *error)
     return GROAT_OK;
 }
 
-groat_status groat__judge_run(const groat__trial *trial, groat_error *error)
+groat_status groat__judge_run(const groat__judge_launch *launch,
+                              groat_error *error)
 {
-    groat_status status = check_clusters(trial, error);
+    groat_status status = check_clusters(launch, error);
     uint32_t *order = NULL;
     groat__judge *j;
 
@@ -235,23 +238,23 @@ groat_status groat__judge_run(const groat__trial *trial, groat_error *error)
     j = calloc(1, sizeof(*j));
     if (j == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for the judge");
-    j->trial = trial;
+    j->launch = launch;
     j->env.version = GROAT_CPU_HOOKS_VERSION;
     j->env.ops = &hooks;
-    memcpy(j->env.grid, trial->grid, sizeof(j->env.grid));
-    if (trial->bind(&j->env) != GROAT_CPU_HOOKS_VERSION)
+    memcpy(j->env.grid, launch->grid, sizeof(j->env.grid));
+    if (launch->bind(&j->env) != GROAT_CPU_HOOKS_VERSION)
         status =
             groat__fail(error, GROAT_LAUNCH_FAILED,
-                        "%s was compiled for another judge", trial->kernel);
+                        "%s was compiled for another judge", launch->kernel);
     else if (!set_up(j, &order))
         status = groat__fail(error, GROAT_NO_MEMORY,
                              "no memory for %u x %u x %u fibers of each of "
                              "%zu blocks",
-                             trial->block[0], trial->block[1], trial->block[2],
-                             volume(trial->cluster));
+                             launch->block[0], launch->block[1],
+                             launch->block[2], volume(launch->cluster));
     else
         run_grid(j, order);
-    (void)trial->bind(NULL);
+    (void)launch->bind(NULL);
     if (j->failed)
         status =
             groat__fail(error, j->no_memory ? GROAT_NO_MEMORY : GROAT_JUDGED,

@@ -17,7 +17,7 @@ typedef struct groat__judge_range {
 } groat__judge_range;
 
 /* One launch to be executed and judged. */
-typedef struct groat__trial {
+typedef struct groat__judge_launch {
     const groat__arch *arch;
     const char *kernel; /* name in findings */
     void (*entry)(const void *args);
@@ -33,7 +33,7 @@ typedef struct groat__trial {
     size_t stack_bytes;    /* per thread */
     groat_trace_fn *trace; /* NULL: nobody listens */
     void *trace_user;
-} groat__trial;
+} groat__judge_launch;
 
 /* Runs the whole grid, cluster after cluster, every thread a fiber, and stops
  * at the first broken rule:
@@ -53,6 +53,7 @@ typedef struct groat__trial {
  * in order; others permute what may be permuted.
  * Errors: JUDGED (the finding: kernel, block, thread, byte), NO_MEMORY,
  * INVALID (clusters that the grid or the arch does not take). */
-groat_status groat__judge_run(const groat__trial *trial, groat_error *error);
+groat_status groat__judge_run(const groat__judge_launch *launch,
+                              groat_error *error);
 
 #endif

@@ -30,9 +30,9 @@ enum {
 
 static void need_engine(groat__judge *j, const char *verb)
 {
-    if (!j->trial->arch->tma)
+    if (!j->launch->arch->tma)
         groat__judge_convict(j, "%s an mbarrier; %s has none", verb,
-                             j->trial->arch->name);
+                             j->launch->arch->name);
     groat__judge_clocks_on(j);
 }
 

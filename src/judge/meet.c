@@ -69,7 +69,7 @@ static const char *group_name(groat__joint joint)
 bool groat__judge_join(groat__judge *j, groat__joint joint,
                        const uint64_t detail[4])
 {
-    size_t needed = joints[joint].waves * (size_t)j->trial->arch->wave_lanes;
+    size_t needed = joints[joint].waves * (size_t)j->launch->arch->wave_lanes;
     groat__meeting *meeting;
     size_t first;
     size_t end = partners(j, joint, &first, &meeting);
@@ -115,15 +115,16 @@ unsigned groat__judge_elect(struct groat_cpu_env *env)
     groat__judge *j = groat__judge_of(env);
     uint64_t wave = groat__judge_wave_of(j, j->current);
     uint64_t leader =
-        j->trial->seed == 0
+        j->launch->seed == 0
             ? 0
-            : (j->trial->seed * 0x9E3779B97F4A7C15u + wave * 0x94D049BBu) >> 32;
+            : (j->launch->seed * 0x9E3779B97F4A7C15u + wave * 0x94D049BBu) >>
+                  32;
 
-    if (!j->trial->arch->tma)
+    if (!j->launch->arch->tma)
         groat__judge_convict(j, "elects a lane; %s cannot",
-                             j->trial->arch->name);
+                             j->launch->arch->name);
     (void)groat__judge_join(j, GROAT__ELECT, nothing);
-    return groat__judge_lane(j) == leader % (size_t)j->trial->arch->wave_lanes;
+    return groat__judge_lane(j) == leader % (size_t)j->launch->arch->wave_lanes;
 }
 
 void groat__judge_warp_barrier(struct groat_cpu_env *env)
@@ -136,7 +137,7 @@ void groat__judge_warp_barrier(struct groat_cpu_env *env)
 
     if (groat__judge_is_amd(j))
         groat__judge_convict(j, "comes to warp_barrier; %s has none",
-                             j->trial->arch->name);
+                             j->launch->arch->name);
     groat__judge_clocks_on(j);
     if (!groat__judge_join(j, GROAT__WARP_BARRIER, nothing))
         return;
@@ -163,9 +164,9 @@ void groat__judge_cluster_barrier(struct groat_cpu_env *env)
 {
     groat__judge *j = groat__judge_of(env);
 
-    if (!j->trial->arch->tma)
+    if (!j->launch->arch->tma)
         groat__judge_convict(j, "comes to cluster_barrier; %s has no clusters",
-                             j->trial->arch->name);
+                             j->launch->arch->name);
     groat__judge_clocks_on(j);
     groat__judge_stop(j, GROAT__AT_CLUSTER);
 }

@@ -31,13 +31,13 @@ enum { VMCNT_MAX = 63 };
 void groat__judge_check_inside(groat__judge *j, uint32_t address,
                                uint64_t bytes, const char *verb)
 {
-    if (address > j->trial->shared_bytes ||
-        bytes > j->trial->shared_bytes - address)
+    if (address > j->launch->shared_bytes ||
+        bytes > j->launch->shared_bytes - address)
         groat__judge_convict(
             j,
             "%s %llu bytes at byte %u of shared memory; the block has %u "
             "bytes",
-            verb, (unsigned long long)bytes, address, j->trial->shared_bytes);
+            verb, (unsigned long long)bytes, address, j->launch->shared_bytes);
 }
 
 static void check_shared(groat__judge *j, uint32_t address, uint32_t bytes,
@@ -251,8 +251,8 @@ void groat__judge_check_device(groat__judge *j, uint64_t address,
     const groat__judge_range *near = NULL;
     bool before;
 
-    for (size_t i = 0; i < j->trial->range_count; i++) {
-        const groat__judge_range *r = &j->trial->ranges[i];
+    for (size_t i = 0; i < j->launch->range_count; i++) {
+        const groat__judge_range *r = &j->launch->ranges[i];
 
         if (address >= r->address && address - r->address <= r->bytes &&
             bytes <= r->bytes - (address - r->address))
@@ -341,7 +341,7 @@ void groat__judge_global_store(struct groat_cpu_env *env,
 static void check_copy(groat__judge *j, uint32_t shared, uint32_t lane,
                        uint32_t bytes)
 {
-    const groat__arch *arch = j->trial->arch;
+    const groat__arch *arch = j->launch->arch;
 
     if (bytes != 4 && bytes != 16)
         groat__judge_convict(

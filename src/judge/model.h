@@ -216,7 +216,7 @@ typedef struct groat__readers {
 
 typedef struct groat__judge {
     struct groat_cpu_env env; /* first: hooks get a pointer to it */
-    const groat__trial *trial;
+    const groat__judge_launch *launch;
     void (*body)(struct groat__judge *j); /* of each thread */
     groat__judge_block *blocks;
     size_t block_count; /* of a cluster */
@@ -261,7 +261,7 @@ static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
 
 static inline bool groat__judge_is_amd(const groat__judge *j)
 {
-    return j->trial->arch->vendor == GROAT__HIP;
+    return j->launch->arch->vendor == GROAT__HIP;
 }
 
 static inline groat__fiber *groat__judge_fiber(const groat__judge *j)
@@ -284,20 +284,20 @@ static inline size_t groat__judge_wave_of(const groat__judge *j, size_t fiber)
 {
     return groat__judge_rank_of(j, fiber) * j->block_waves +
            groat__judge_thread_of(j, fiber) /
-               (size_t)j->trial->arch->wave_lanes;
+               (size_t)j->launch->arch->wave_lanes;
 }
 
 static inline size_t groat__judge_lane(const groat__judge *j)
 {
     return groat__judge_thread_of(j, j->current) %
-           (size_t)j->trial->arch->wave_lanes;
+           (size_t)j->launch->arch->wave_lanes;
 }
 
 /* The fibers of `count` waves from `wave` on: [*first, end). */
 static inline size_t groat__judge_lanes(const groat__judge *j, size_t wave,
                                         size_t count, size_t *first)
 {
-    size_t lanes = (size_t)j->trial->arch->wave_lanes;
+    size_t lanes = (size_t)j->launch->arch->wave_lanes;
     size_t rank = wave / j->block_waves;
     size_t end = (rank + 1) * j->threads;
 

@@ -34,7 +34,7 @@ enum { BARRIERS_FIRST = 32, BUCKETS_FIRST = 1024, LONG_LIST = 32 };
 
 uint32_t groat__judge_agent(const groat__judge *j, size_t fiber)
 {
-    size_t lanes = (size_t)j->trial->arch->wave_lanes;
+    size_t lanes = (size_t)j->launch->arch->wave_lanes;
 
     return (uint32_t)(groat__judge_is_amd(j) ? fiber / lanes * lanes : fiber);
 }

@@ -58,7 +58,7 @@ static void check_joined(groat__judge *j, size_t first, size_t end)
                            "is missing from an operation that needs all lanes "
                            "of the wave; %zu take part",
                            joined);
-    else if (end - first != (size_t)j->trial->arch->wave_lanes)
+    else if (end - first != (size_t)j->launch->arch->wave_lanes)
         groat__judge_blame(j, first,
                            "takes part in an operation of the whole wave, but "
                            "the wave has %zu lanes only",
@@ -86,9 +86,9 @@ static bool is_ready(const groat__judge *j, size_t first, size_t end)
 /* Runs the lanes of a wave that can; false when none can go on. */
 static bool run_lanes(groat__judge *j, size_t wave)
 {
-    size_t lanes = (size_t)j->trial->arch->wave_lanes;
+    size_t lanes = (size_t)j->launch->arch->wave_lanes;
     size_t turn =
-        j->trial->seed == 0 ? 0 : (size_t)groat__judge_random(j) % lanes;
+        j->launch->seed == 0 ? 0 : (size_t)groat__judge_random(j) % lanes;
     size_t first;
     size_t end = groat__judge_lanes(j, wave, 1, &first);
 
@@ -160,7 +160,7 @@ static void shuffle(groat__judge *j, uint32_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
-    for (size_t i = count; j->trial->seed != 0 && i > 1; i--) {
+    for (size_t i = count; j->launch->seed != 0 && i > 1; i--) {
         size_t k = (size_t)groat__judge_random(j) % i;
         uint32_t held = order[i - 1];
 

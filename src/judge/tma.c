@@ -72,7 +72,7 @@ static void tell(groat__judge *j, const groat__engine_copy *copy)
 {
     uint32_t chunks = copy->bytes / GROAT__JUDGE_CHUNK;
 
-    for (uint32_t i = 0; i < chunks && j->trial->trace != NULL; i += 32) {
+    for (uint32_t i = 0; i < chunks && j->launch->trace != NULL; i += 32) {
         groat__traced item = {.access = GROAT_ACCESS_COPY,
                               .bytes = GROAT__JUDGE_CHUNK};
 
@@ -141,9 +141,9 @@ static struct groat_cpu_tensor_map decode(groat__judge *j, const void *at,
 {
     struct groat_cpu_tensor_map map;
 
-    if (!j->trial->arch->tma)
+    if (!j->launch->arch->tma)
         groat__judge_convict(j, "%s a tensor map; %s has none", verb,
-                             j->trial->arch->name);
+                             j->launch->arch->name);
     if ((uintptr_t)at % 64 != 0)
         groat__judge_convict(j, "%s a tensor map at %p, no multiple of 64",
                              verb, at);
@@ -199,9 +199,9 @@ static void send(groat__judge *j, groat__engine_copy *copy, uint32_t bar,
         check_mask(j, ctas);
     else
         ctas = 1u << own;
-    if (reach == GROAT_CPU_TMA_PAIR && !j->trial->arch->cta_group)
+    if (reach == GROAT_CPU_TMA_PAIR && !j->launch->arch->cta_group)
         groat__judge_convict(j, "copies as a pair of blocks; %s cannot",
-                             j->trial->arch->name);
+                             j->launch->arch->name);
     for (size_t rank = 0; rank < j->block_count; rank++) {
         if ((ctas >> rank & 1) == 0)
             continue;
@@ -250,9 +250,9 @@ void groat__judge_bulk_load(struct groat_cpu_env *env, unsigned to,
                                .bytes = bytes,
                                .issuer = (uint32_t)j->current};
 
-    if (!j->trial->arch->tma)
+    if (!j->launch->arch->tma)
         groat__judge_convict(j, "copies in bulk; %s cannot",
-                             j->trial->arch->name);
+                             j->launch->arch->name);
     if (bytes % GROAT__JUDGE_CHUNK != 0 || from % GROAT__JUDGE_CHUNK != 0)
         groat__judge_convict(
             j,
@@ -286,10 +286,10 @@ static groat__engine_copy *choose(groat__judge *j)
 
         if (copy->counted)
             continue;
-        if (j->trial->seed == 0 && is_awaited(j, copy->barrier))
+        if (j->launch->seed == 0 && is_awaited(j, copy->barrier))
             return copy;
         if (chosen == NULL ||
-            (j->trial->seed != 0 && groat__judge_random(j) % (seen + 1) == 0))
+            (j->launch->seed != 0 && groat__judge_random(j) % (seen + 1) == 0))
             chosen = copy;
         seen++;
     }

@@ -58,7 +58,7 @@ void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
     uint64_t bit = (uint64_t)1 << lane;
     groat__traced *item;
 
-    if (j->trial->trace == NULL)
+    if (j->launch->trace == NULL)
         return;
     item = item_of(j, access, bytes, bit);
     item->active |= bit;
@@ -125,12 +125,12 @@ static void rate(const groat__traced *item, const groat__arch *arch,
 /* Tells of one instruction of a wave. */
 static void tell(groat__judge *j, size_t wave, const groat__traced *item)
 {
-    const groat__trial *trial = j->trial;
+    const groat__judge_launch *launch = j->launch;
     groat_trace event = {.size = sizeof(event),
                          .access = item->access,
                          .wave = (unsigned)(wave % j->block_waves),
                          .index = j->traces[wave].told++,
-                         .lanes = (unsigned)trial->arch->wave_lanes,
+                         .lanes = (unsigned)launch->arch->wave_lanes,
                          .bytes = item->bytes,
                          .active = item->active,
                          .shared = item->shared,
@@ -139,8 +139,8 @@ static void tell(groat__judge *j, size_t wave, const groat__traced *item)
 
     memcpy(event.block, j->blocks[wave / j->block_waves].at,
            sizeof(event.block));
-    rate(item, trial->arch, &event);
-    trial->trace(trial->trace_user, &event);
+    rate(item, launch->arch, &event);
+    launch->trace(launch->trace_user, &event);
 }
 
 void groat__judge_tell(groat__judge *j, size_t wave)
@@ -159,6 +159,6 @@ void groat__judge_tell(groat__judge *j, size_t wave)
 void groat__judge_tell_copy(groat__judge *j, size_t fiber,
                             const groat__traced *item)
 {
-    if (j->trial->trace != NULL)
+    if (j->launch->trace != NULL)
         tell(j, groat__judge_wave_of(j, fiber), item);
 }

@@ -51,9 +51,9 @@ void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
     groat__brought *mine;
     size_t lane;
 
-    if (!j->trial->arch->tr_read)
+    if (!j->launch->arch->tr_read)
         groat__judge_convict(j, "reads transposed; %s cannot",
-                             j->trial->arch->name);
+                             j->launch->arch->name);
     mine = bring(j, width);
     groat__judge_read(j, address, mine->a, 8, GROAT_ACCESS_TRANSPOSE);
     groat__judge_meet(j, GROAT__JOINED);
@@ -73,13 +73,13 @@ void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
 static float number_at(const groat__judge *j, unsigned number,
                        const unsigned char *operand, unsigned index)
 {
-    return groat__judge_number(number, j->trial->arch->fp8_fnuz != 0, operand,
+    return groat__judge_number(number, j->launch->arch->fp8_fnuz != 0, operand,
                                index);
 }
 
 static void check_mfma(groat__judge *j, unsigned number, unsigned m, unsigned k)
 {
-    const groat__arch *arch = j->trial->arch;
+    const groat__arch *arch = j->launch->arch;
     unsigned size = number == GROAT_CPU_FP8 ? 1 : 2;
     unsigned bytes = m * k / 64 * size;
     unsigned widest =

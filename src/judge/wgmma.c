@@ -48,9 +48,9 @@ static size_t wave_here(const groat__judge *j)
 
 static void need_wgmma(groat__judge *j, const char *what)
 {
-    if (!j->trial->arch->wgmma)
+    if (!j->launch->arch->wgmma)
         groat__judge_convict(j, "comes to %s; %s has none", what,
-                             j->trial->arch->name);
+                             j->launch->arch->name);
     groat__judge_clocks_on(j);
 }
 

@@ -71,18 +71,18 @@ static inline groat_status j_judge(void (*entry)(const void *), uint64_t seed)
     const groat__judge_range ranges[] = {
         {(uint64_t)(uintptr_t)rig_j.device, J_DEVICE},
         {(uint64_t)(uintptr_t)rig_j.out, J_OUT}};
-    groat__trial trial = {.kernel = "probe",
-                          .entry = entry,
-                          .bind = j_bind,
-                          .grid = {rig_j.blocks, 1, 1},
-                          .block = {rig_j.threads, 1, 1},
-                          .cluster = {rig_j.cluster, 1, 1},
-                          .shared_bytes = rig_j.shared,
-                          .ranges = ranges,
-                          .range_count = 2,
-                          .seed = seed,
-                          .stack_bytes = J_STACK,
-                          .trace = rig_j.trace};
+    groat__judge_launch trial = {.kernel = "probe",
+                                 .entry = entry,
+                                 .bind = j_bind,
+                                 .grid = {rig_j.blocks, 1, 1},
+                                 .block = {rig_j.threads, 1, 1},
+                                 .cluster = {rig_j.cluster, 1, 1},
+                                 .shared_bytes = rig_j.shared,
+                                 .ranges = ranges,
+                                 .range_count = 2,
+                                 .seed = seed,
+                                 .stack_bytes = J_STACK,
+                                 .trace = rig_j.trace};
 
     trial.arch = groat__arch_find(rig_j.arch, strlen(rig_j.arch));
     ck_assert_ptr_nonnull(trial.arch);

@@ -45,10 +45,10 @@ static groat_error error;
 
 static groat__judge_range ranges[2];
 
-static groat__trial trial_on(const char *arch, void (*entry)(const void *),
-                             unsigned threads)
+static groat__judge_launch
+trial_on(const char *arch, void (*entry)(const void *), unsigned threads)
 {
-    groat__trial trial = {0};
+    groat__judge_launch trial = {0};
 
     ranges[0] = (groat__judge_range){(uint64_t)(uintptr_t)work.source, SOURCE};
     ranges[1] = (groat__judge_range){(uint64_t)(uintptr_t)work.image,
@@ -70,7 +70,7 @@ static groat__trial trial_on(const char *arch, void (*entry)(const void *),
     return trial;
 }
 
-static void ck_passes(const groat__trial *trial)
+static void ck_passes(const groat__judge_launch *trial)
 {
     groat_status status = groat__judge_run(trial, &error);
 
@@ -161,7 +161,7 @@ static unsigned char expected(unsigned lane, unsigned k)
 
 static void ck_image(const char *arch)
 {
-    groat__trial trial = trial_on(arch, copy_and_show, WAVE);
+    groat__judge_launch trial = trial_on(arch, copy_and_show, WAVE);
 
     ck_passes(&trial);
     for (unsigned i = 0; i < WAVE * work.bytes; i++) {
@@ -221,7 +221,7 @@ static void copy_from_nowhere(const void *args)
 START_TEST(empty_buffers_have_no_address)
 {
     static const char *const archs[] = {"gfx950", "gfx90a", "sm_90a"};
-    groat__trial trial = trial_on(archs[_i], copy_from_nowhere, WAVE);
+    groat__judge_launch trial = trial_on(archs[_i], copy_from_nowhere, WAVE);
 
     memset(work.image, 0xA5, sizeof(work.image));
     ck_passes(&trial);
@@ -255,7 +255,8 @@ static void change_while_in_flight(const void *args)
 START_TEST(copies_land_late)
 {
     static const char *const archs[] = {"gfx950", "gfx90a", "sm_90a"};
-    groat__trial trial = trial_on(archs[_i], change_while_in_flight, WAVE);
+    groat__judge_launch trial =
+        trial_on(archs[_i], change_while_in_flight, WAVE);
 
     for (unsigned stay = 0; stay < 2; stay++) {
         setup();
@@ -270,7 +271,8 @@ END_TEST
 /* AMD counts the store with the copies; a count of two keeps both. */
 START_TEST(stores_count_on_amd)
 {
-    groat__trial trial = trial_on("gfx950", change_while_in_flight, WAVE);
+    groat__judge_launch trial =
+        trial_on("gfx950", change_while_in_flight, WAVE);
 
     work.step = 1;
     ck_passes(&trial);
@@ -300,7 +302,7 @@ static void three_groups(const void *args)
 START_TEST(the_oldest_land_first)
 {
     static const char *const archs[] = {"gfx950", "gfx90a", "sm_90a"};
-    groat__trial trial = trial_on(archs[_i], three_groups, WAVE);
+    groat__judge_launch trial = trial_on(archs[_i], three_groups, WAVE);
 
     for (unsigned stay = 0; stay <= 3; stay++)
         for (unsigned slot = 0; slot < 3; slot++) {
@@ -348,7 +350,8 @@ START_TEST(stores_are_seen_behind_a_barrier)
     static const unsigned counts[] = {1, 33, 96, 130};
 
     for (size_t k = 0; k < COUNT(counts); k++) {
-        groat__trial trial = trial_on(archs[_i % 3], all_to_all, counts[k]);
+        groat__judge_launch trial =
+            trial_on(archs[_i % 3], all_to_all, counts[k]);
 
         work.records = counts[k];
         trial.seed = (uint64_t)_i / 3;
@@ -381,7 +384,7 @@ static void note_coordinates(const void *args)
 
 START_TEST(every_thread_runs_once)
 {
-    groat__trial trial = trial_on("gfx950", note_coordinates, 5);
+    groat__judge_launch trial = trial_on("gfx950", note_coordinates, 5);
 
     trial.block[1] = 4;
     trial.block[2] = 3;
@@ -404,7 +407,7 @@ static void note_order(const void *args)
 
 static void run_order(const char *arch, uint64_t seed, unsigned *order)
 {
-    groat__trial trial = trial_on(arch, note_order, 256);
+    groat__judge_launch trial = trial_on(arch, note_order, 256);
     bool seen[256] = {false};
 
     trial.seed = seed;
@@ -464,8 +467,8 @@ static void note_fences(const void *args)
 
 START_TEST(waves_meet)
 {
-    groat__trial amd = trial_on("gfx90a", note_fences, 128);
-    groat__trial nv = trial_on("sm_90a", note_fences, 128);
+    groat__judge_launch amd = trial_on("gfx90a", note_fences, 128);
+    groat__judge_launch nv = trial_on("sm_90a", note_fences, 128);
 
     ck_passes(&amd);
     for (unsigned i = 0; i < 2 * 6 * 64; i++)
@@ -494,7 +497,7 @@ static void touch_the_ends(const void *args)
 START_TEST(the_largest_block)
 {
     static const char *const archs[] = {"gfx950", "gfx90a", "sm_90a"};
-    groat__trial trial = trial_on(archs[_i], touch_the_ends, 1024);
+    groat__judge_launch trial = trial_on(archs[_i], touch_the_ends, 1024);
 
     trial.shared_bytes = (unsigned)trial.arch->shared_bytes;
     work.records = 1024;
@@ -508,7 +511,7 @@ END_TEST
 
 START_TEST(no_shared_memory)
 {
-    groat__trial trial = trial_on("gfx950", touch_the_ends, 1);
+    groat__judge_launch trial = trial_on("gfx950", touch_the_ends, 1);
 
     trial.shared_bytes = 0;
     work.records = 2;
@@ -520,7 +523,7 @@ END_TEST
 
 START_TEST(kernels_of_another_judge)
 {
-    groat__trial trial = trial_on("gfx950", note_order, 1);
+    groat__judge_launch trial = trial_on("gfx950", note_order, 1);
 
     trial.bind = bind_to_another;
     ck_fails(groat__judge_run(&trial, &error), GROAT_LAUNCH_FAILED, &error,
@@ -548,7 +551,7 @@ static void read_what_nobody_wrote(const void *args)
  * threads keep ready. */
 START_TEST(launches_keep_nothing)
 {
-    const groat__trial trial = trial_on("sm_90a", note_coordinates, 5);
+    const groat__judge_launch trial = trial_on("sm_90a", note_coordinates, 5);
     size_t before = 0;
 
     if (is_asan() || is_tsan())
@@ -571,7 +574,7 @@ START_TEST(large_grids)
         {0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu},
         {0xFFFFFFFEu, 1, 1},
     };
-    groat__trial trial = trial_on("sm_90a", read_what_nobody_wrote, 1);
+    groat__judge_launch trial = trial_on("sm_90a", read_what_nobody_wrote, 1);
 
     for (size_t i = 0; i < COUNT(grids); i++) {
         memcpy(trial.grid, grids[i], sizeof(trial.grid));

@@ -55,7 +55,7 @@ static void listen(void *user, const groat_trace *event)
 static groat_status judge(const char *arch, void (*entry)(const void *),
                           unsigned threads)
 {
-    groat__trial trial = {0};
+    groat__judge_launch trial = {0};
 
     ranges[0] = (groat__judge_range){(uint64_t)(uintptr_t)&work, sizeof(work)};
     trial.arch = groat__arch_find(arch, strlen(arch));
