@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += %D%/groat.map %D%/README.md
 
+# Text, which the tool builds, too.
+libgroat_text_la_SOURCES += \
+	%D%/base/str.c \
+	%D%/base/str.h
+
 # Specs, and what they stand on: what make_families needs.
 libgroat_spec_la_SOURCES += \
 	%D%/base/clock.c \
@@ -24,8 +29,6 @@ libgroat_spec_la_SOURCES += \
 	%D%/base/probes.h \
 	%D%/base/ranges.c \
 	%D%/base/ranges.h \
-	%D%/base/str.c \
-	%D%/base/str.h \
 	%D%/spec/arch.c \
 	%D%/spec/arch.h \
 	%D%/spec/expr.c \

@@ -79,14 +79,14 @@ static bool all_right(const demo_result *result)
 /* Where the value of a member starts in an answer of this tool, or NULL. */
 static const char *member(const char *answer, const char *name)
 {
-    groat__text quoted = {0};
+    groat__str quoted = {0};
     const char *at = NULL;
 
-    groat__text_addf(&quoted, "\n  \"%s\": ", name);
+    groat__str_addf(&quoted, "\n  \"%s\": ", name);
     if (!quoted.failed)
         at = strstr(answer, quoted.data);
     at = at ? at + quoted.len : NULL;
-    groat__text_free(&quoted);
+    groat__str_free(&quoted);
     return at;
 }
 
@@ -365,7 +365,7 @@ static int check(groat__cli *cli)
 
 int groat__cmd_demo(groat__cli *cli)
 {
-    groat__text folder = {0};
+    groat__str folder = {0};
     demo_result *results = groat__trials_take(ROWS, sizeof(*results));
     int code;
 

@@ -118,7 +118,7 @@ int main(int argc, char **argv)
     code = finish(&cli, code);
     groat_close(cli.context);
     groat_error_clear(&cli.failure);
-    groat__text_free(&cli.json.text);
+    groat__str_free(&cli.json.text);
     free((void *)cli.words);
     return code;
 }

@@ -518,7 +518,7 @@ static groat_status run_wanted(bench *b)
 int groat__cmd_bench(groat__cli *cli)
 {
     bench b = {.cli = cli, .error = GROAT_ERROR_INIT};
-    groat__text folder = {0};
+    groat__str folder = {0};
     int code = check_words(cli);
 
     if (code != GROAT__EXIT_DONE)

@@ -184,7 +184,7 @@ static int draw(groat__cli *cli, const groat__trial *trial,
     groat_error error = GROAT_ERROR_INIT;
     char note[160] = "";
     groat__subject subject = subject_of(trial);
-    groat__text svg = {0};
+    groat__str svg = {0};
     groat__drawn drawn;
     int code = GROAT__EXIT_DONE;
 
@@ -210,7 +210,7 @@ static int draw(groat__cli *cli, const groat__trial *trial,
     }
     if (!code)
         answer(cli, trial, record, &drawn, svg.len);
-    groat__text_free(&svg);
+    groat__str_free(&svg);
     if (!code && trial->verdict == GROAT__WRONG) {
         groat__cli_say(cli, "%s: the picture is of a run with wrong bytes",
                        output->path);

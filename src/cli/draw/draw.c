@@ -200,7 +200,7 @@ static void draw_panels(groat__sheet *sheet, const groat__record *record,
 }
 
 bool groat__draw(groat__record *record, const groat__subject *subject,
-                 groat__text *svg, groat__drawn *drawn)
+                 groat__str *svg, groat__drawn *drawn)
 {
     groat__sheet sheet = {.body = {0}};
     groat__map map;

@@ -169,7 +169,7 @@ uint64_t groat__step_conflicts(const groat__step *step,
 
 /* Pages below each other; start from {0} and groat__sheet_page. */
 typedef struct groat__sheet {
-    groat__text body;
+    groat__str body;
     unsigned pages;
     double y; /* on the last page, where the next thing goes */
 } groat__sheet;
@@ -197,7 +197,7 @@ void groat__sheet_begin(groat__sheet *sheet, const char *class, const char *id,
 void groat__sheet_end(groat__sheet *sheet);
 /* The whole picture; frees sheet. */
 void groat__sheet_finish(groat__sheet *sheet, const char *title, unsigned banks,
-                         groat__text *svg);
+                         groat__str *svg);
 /* Points that a label takes at the size of class "cell", at most. */
 double groat__label_width(const char *label);
 
@@ -213,7 +213,7 @@ typedef struct groat__drawn {
 
 /* Draws what record holds.  False: no memory. */
 bool groat__draw(groat__record *record, const groat__subject *subject,
-                 groat__text *svg, groat__drawn *drawn);
+                 groat__str *svg, groat__drawn *drawn);
 void groat__draw_sources(groat__sheet *sheet, const groat__record *record,
                          const groat__subject *subject, const groat__map *map,
                          groat__drawn *drawn);

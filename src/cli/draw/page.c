@@ -29,40 +29,40 @@ static const char *hue_of(unsigned group, unsigned banks)
     return palette[group * (apart ? apart : 1) % GROAT__DRAW_GROUPS];
 }
 
-static void add_escaped(groat__text *out, const char *text)
+static void add_escaped(groat__str *out, const char *text)
 {
     for (; *text; text++) {
         if (*text == '<')
-            groat__text_add(out, "&lt;");
+            groat__str_add(out, "&lt;");
         else if (*text == '>')
-            groat__text_add(out, "&gt;");
+            groat__str_add(out, "&gt;");
         else if (*text == '&')
-            groat__text_add(out, "&amp;");
+            groat__str_add(out, "&amp;");
         else if ((unsigned char)*text < ' ' || (unsigned char)*text > '~')
-            groat__text_add(out, "?");
+            groat__str_add(out, "?");
         else
-            groat__text_addn(out, text, 1);
+            groat__str_addn(out, text, 1);
     }
 }
 
-static void add_formatted(groat__text *out, const char *format, va_list args)
+static void add_formatted(groat__str *out, const char *format, va_list args)
 {
-    groat__text text = {0};
+    groat__str text = {0};
 
-    groat__text_addv(&text, format, args);
+    groat__str_addv(&text, format, args);
     if (text.failed)
         out->failed = true;
     else
         add_escaped(out, text.data);
-    groat__text_free(&text);
+    groat__str_free(&text);
 }
 
 /* A length with two digits behind the point at most. */
-static void add_number(groat__text *out, const char *lead, double value)
+static void add_number(groat__str *out, const char *lead, double value)
 {
-    groat__text_addf(out, "%s%.7g", lead,
-                     (double)(long long)(value * 100 + (value < 0 ? -.5 : .5)) /
-                         100);
+    groat__str_addf(out, "%s%.7g", lead,
+                    (double)(long long)(value * 100 + (value < 0 ? -.5 : .5)) /
+                        100);
 }
 
 static double on_sheet(const groat__sheet *sheet, double y)
@@ -87,25 +87,25 @@ void groat__sheet_text(groat__sheet *sheet, double x, double y,
 {
     va_list args;
 
-    groat__text_addf(&sheet->body, "<text class=\"%s\"", class);
+    groat__str_addf(&sheet->body, "<text class=\"%s\"", class);
     add_number(&sheet->body, " x=\"", x);
     add_number(&sheet->body, "\" y=\"", on_sheet(sheet, y));
-    groat__text_add(&sheet->body, "\">");
+    groat__str_add(&sheet->body, "\">");
     va_start(args, format);
     add_formatted(&sheet->body, format, args);
     va_end(args);
-    groat__text_add(&sheet->body, "</text>\n");
+    groat__str_add(&sheet->body, "</text>\n");
 }
 
 void groat__sheet_note(groat__sheet *sheet, const char *format, ...)
 {
     enum { CHARACTERS = 140 }; /* of 7 pt that a line surely holds */
-    groat__text text = {0};
+    groat__str text = {0};
     const char *at;
     va_list args;
 
     va_start(args, format);
-    groat__text_addv(&text, format, args);
+    groat__str_addv(&text, format, args);
     va_end(args);
     at = text.failed ? "" : text.data;
     while (*at) {
@@ -127,7 +127,7 @@ void groat__sheet_note(groat__sheet *sheet, const char *format, ...)
         at += len;
     }
     sheet->body.failed |= text.failed;
-    groat__text_free(&text);
+    groat__str_free(&text);
 }
 
 void groat__sheet_box(groat__sheet *sheet, double x, double y, double width,
@@ -137,7 +137,7 @@ void groat__sheet_box(groat__sheet *sheet, double x, double y, double width,
     add_number(&sheet->body, "\" y=\"", on_sheet(sheet, y));
     add_number(&sheet->body, "\" width=\"", width);
     add_number(&sheet->body, "\" height=\"", height);
-    groat__text_addf(&sheet->body, "\" class=\"%s\"/>\n", class);
+    groat__str_addf(&sheet->body, "\" class=\"%s\"/>\n", class);
 }
 
 void groat__sheet_group(groat__sheet *sheet, double x, double y, double width,
@@ -154,19 +154,19 @@ void groat__sheet_begin(groat__sheet *sheet, const char *class, const char *id,
 {
     va_list args;
 
-    groat__text_addf(&sheet->body, "<g class=\"%s\"", class);
+    groat__str_addf(&sheet->body, "<g class=\"%s\"", class);
     if (id)
-        groat__text_addf(&sheet->body, " id=\"%s\"", id);
-    groat__text_add(&sheet->body, "><title>");
+        groat__str_addf(&sheet->body, " id=\"%s\"", id);
+    groat__str_add(&sheet->body, "><title>");
     va_start(args, format);
     add_formatted(&sheet->body, format, args);
     va_end(args);
-    groat__text_add(&sheet->body, "</title>\n");
+    groat__str_add(&sheet->body, "</title>\n");
 }
 
 void groat__sheet_end(groat__sheet *sheet)
 {
-    groat__text_add(&sheet->body, "</g>\n");
+    groat__str_add(&sheet->body, "</g>\n");
 }
 
 double groat__label_width(const char *label)
@@ -230,32 +230,32 @@ static void add_feet(groat__sheet *sheet, const char *title)
             continue;
         add_number(&sheet->body, "<path class=\"cut\" d=\"M0 ",
                    on_sheet(sheet, GROAT__PAGE_HEIGHT));
-        groat__text_addf(&sheet->body, "H%g\"/>\n", GROAT__PAGE_WIDTH);
+        groat__str_addf(&sheet->body, "H%g\"/>\n", GROAT__PAGE_WIDTH);
     }
     sheet->pages = pages;
 }
 
 void groat__sheet_finish(groat__sheet *sheet, const char *title, unsigned banks,
-                         groat__text *svg)
+                         groat__str *svg)
 {
     add_feet(sheet, title);
-    groat__text_addf(svg,
-                     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                     "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-                     "width=\"210mm\" height=\"%umm\" "
-                     "viewBox=\"0 0 %g %.7g\">\n<title>",
-                     297 * sheet->pages, GROAT__PAGE_WIDTH,
-                     GROAT__PAGE_HEIGHT * sheet->pages);
+    groat__str_addf(svg,
+                    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                    "<svg xmlns=\"http://www.w3.org/2000/svg\" "
+                    "width=\"210mm\" height=\"%umm\" "
+                    "viewBox=\"0 0 %g %.7g\">\n<title>",
+                    297 * sheet->pages, GROAT__PAGE_WIDTH,
+                    GROAT__PAGE_HEIGHT * sheet->pages);
     add_escaped(svg, title);
-    groat__text_add(svg, "</title>\n");
-    groat__text_add(svg, style);
+    groat__str_add(svg, "</title>\n");
+    groat__str_add(svg, style);
     for (unsigned group = 0; group < banks / 4; group++)
-        groat__text_addf(svg, ".g%u{fill:%s}\n", group, hue_of(group, banks));
-    groat__text_add(svg, patterns);
+        groat__str_addf(svg, ".g%u{fill:%s}\n", group, hue_of(group, banks));
+    groat__str_add(svg, patterns);
     if (sheet->body.failed)
         svg->failed = true;
     else
-        groat__text_addn(svg, sheet->body.data, sheet->body.len);
-    groat__text_add(svg, "</svg>\n");
-    groat__text_free(&sheet->body);
+        groat__str_addn(svg, sheet->body.data, sheet->body.len);
+    groat__str_add(svg, "</svg>\n");
+    groat__str_free(&sheet->body);
 }

@@ -32,9 +32,9 @@ enum { TRIES = 2, ARGS_MAX = 12, ANSWER_MAX = 16 << 20 };
 typedef struct worker {
     pid_t pid; /* 0: none */
     int fd;
-    groat__job *job;   /* NULL: idle */
-    double deadline;   /* ms, of groat__cli_now_ms */
-    groat__text heard; /* of an answer */
+    groat__job *job;  /* NULL: idle */
+    double deadline;  /* ms, of groat__cli_now_ms */
+    groat__str heard; /* of an answer */
 } worker;
 
 typedef struct pool {
@@ -131,7 +131,7 @@ static int reap(worker *w)
     while (waitpid(w->pid, &state, 0) < 0 && errno == EINTR)
         continue;
     (void)close(w->fd);
-    groat__text_free(&w->heard);
+    groat__str_free(&w->heard);
     *w = (worker){0};
     return state;
 }
@@ -284,7 +284,7 @@ static void hear(pool *p, worker *w)
     if (got < 0 && errno == EINTR)
         return;
     if (got > 0)
-        groat__text_addn(&w->heard, piece, (size_t)got);
+        groat__str_addn(&w->heard, piece, (size_t)got);
     if (got <= 0 || w->heard.failed || w->heard.len > ANSWER_MAX || !w->job) {
         if (got > 0)
             (void)kill(-w->pid, SIGKILL);
@@ -295,7 +295,7 @@ static void hear(pool *p, worker *w)
     if (len == w->heard.len)
         return;
     take_answer(p, w, w->heard.data, len);
-    groat__text_free(&w->heard);
+    groat__str_free(&w->heard);
 }
 
 /* ---- the run ----------------------------------------------------------------

@@ -55,13 +55,13 @@ static void follow_script(char *path)
 static bool ask(const char *cxx, const char *file, char *path)
 {
     groat_error error = GROAT_ERROR_INIT;
-    groat__text word = {0};
+    groat__str word = {0};
     char *argv[3] = {(char *)cxx, NULL, NULL};
     char *answer = NULL;
     int code = 0;
     bool found = false;
 
-    groat__text_addf(&word, "-print-file-name=%s", file);
+    groat__str_addf(&word, "-print-file-name=%s", file);
     argv[1] = word.data;
     if (!word.failed &&
         groat__spawn_read(argv, PATH_MAX, &answer, &code, &error) == GROAT_OK &&
@@ -74,7 +74,7 @@ static bool ask(const char *cxx, const char *file, char *path)
         found = path[0] == '/';
     }
     free(answer);
-    groat__text_free(&word);
+    groat__str_free(&word);
     groat_error_clear(&error);
     return found;
 }
@@ -84,13 +84,13 @@ static bool ask(const char *cxx, const char *file, char *path)
 static bool find_runtime(const char *cxx, char *path)
 {
     struct utsname host;
-    groat__text name = {0};
+    groat__str name = {0};
     bool found = false;
 
     if (uname(&host) == 0) {
-        groat__text_addf(&name, "libclang_rt.asan-%s.so", host.machine);
+        groat__str_addf(&name, "libclang_rt.asan-%s.so", host.machine);
         found = !name.failed && ask(cxx, name.data, path);
-        groat__text_free(&name);
+        groat__str_free(&name);
     }
     return found || ask(cxx, "libclang_rt.asan.so", path) ||
            ask(cxx, "libasan.so", path);
@@ -116,16 +116,16 @@ static bool find_any_runtime(const char **cxx, char *path)
 static int start_again(groat__cli *cli, const char *runtime)
 {
     const char *before = getenv("LD_PRELOAD");
-    groat__text preload = {0};
+    groat__str preload = {0};
     bool set;
 
-    groat__text_add(&preload, runtime);
+    groat__str_add(&preload, runtime);
     if (before && *before)
-        groat__text_addf(&preload, ":%s", before);
+        groat__str_addf(&preload, ":%s", before);
     set = !preload.failed && setenv(mark, before ? before : "", 1) == 0 &&
           setenv("LD_PRELOAD", preload.data, 1) == 0 &&
           setenv("ASAN_OPTIONS", "detect_leaks=0", 0) == 0;
-    groat__text_free(&preload);
+    groat__str_free(&preload);
     if (!set)
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
     (void)execv("/proc/self/exe", cli->argv);

@@ -85,12 +85,12 @@ static const groat_buffer *first_output(const groat_plan *plan)
     return NULL;
 }
 
-static void list_inputs(const groat_plan *plan, groat__text *out)
+static void list_inputs(const groat_plan *plan, groat__str *out)
 {
     for (size_t i = 0; i < plan->buffer_count; i++)
         if (!plan->buffers[i].output)
-            groat__text_addf(out, "%s%s", out->len ? ", " : "",
-                             plan->buffers[i].name);
+            groat__str_addf(out, "%s%s", out->len ? ", " : "",
+                            plan->buffers[i].name);
 }
 
 /* The buffer of "NAME=FILE", or of "FILE", which is the first, and the path. */
@@ -100,7 +100,7 @@ static groat_status find_input(const char *word, const groat_plan *plan,
 {
     const char *equals = strchr(word, '=');
     size_t len = equals ? (size_t)(equals - word) : 0;
-    groat__text names = {0};
+    groat__str names = {0};
     groat_status status;
 
     for (size_t i = 0; i < plan->buffer_count; i++) {
@@ -119,7 +119,7 @@ static groat_status find_input(const char *word, const groat_plan *plan,
                               "--input %s: the family has no such input "
                               "buffer; it has %s",
                               word, names.len ? names.data : "none");
-    groat__text_free(&names);
+    groat__str_free(&names);
     return status;
 }
 

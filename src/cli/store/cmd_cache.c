@@ -121,7 +121,7 @@ static void stamp(char out[32], int64_t seconds)
 
 /* The rest of the line of an identity that starts with "name ". */
 static void identity_line(const char *identity, const char *name,
-                          groat__text *out)
+                          groat__str *out)
 {
     size_t len = strlen(name);
 
@@ -131,8 +131,8 @@ static void identity_line(const char *identity, const char *name,
         if (line > len && memcmp(identity, name, len) == 0 &&
             identity[len] == ' ') {
             if (out->len)
-                groat__text_add(out, " ");
-            groat__text_addn(out, identity + len + 1, line - len - 1);
+                groat__str_add(out, " ");
+            groat__str_addn(out, identity + len + 1, line - len - 1);
         }
         identity += line + (identity[line] == '\n');
     }
@@ -141,7 +141,7 @@ static void identity_line(const char *identity, const char *name,
 static void entry_json(groat__json *json, const groat_cache_entry *entry,
                        bool all)
 {
-    groat__text target = {0}, family = {0};
+    groat__str target = {0}, family = {0};
 
     identity_line(entry->identity, "target", &target);
     identity_line(entry->identity, "family", &family);
@@ -160,14 +160,14 @@ static void entry_json(groat__json *json, const groat_cache_entry *entry,
         groat__facts_json(json, &entry->facts);
     }
     groat__json_end(json);
-    groat__text_free(&target);
-    groat__text_free(&family);
+    groat__str_free(&target);
+    groat__str_free(&family);
 }
 
 static int on_list(void *user, const groat_cache_entry *entry)
 {
     listing *list = user;
-    groat__text target = {0}, family = {0};
+    groat__str target = {0}, family = {0};
     char used[32];
 
     list->seen++;
@@ -185,8 +185,8 @@ static int on_list(void *user, const groat_cache_entry *entry)
     groat__table_add(&list->table, "%.*s",
                      family.data ? (int)strcspn(family.data, " ") : 1,
                      family.data ? family.data : "-");
-    groat__text_free(&target);
-    groat__text_free(&family);
+    groat__str_free(&target);
+    groat__str_free(&family);
     return 0;
 }
 

@@ -44,11 +44,11 @@ static void say_text(groat__cli *cli, const char *lead, const char *line)
 
 static void sayv(groat__cli *cli, const char *format, va_list args)
 {
-    groat__text text = {0};
+    groat__str text = {0};
 
-    groat__text_addv(&text, format, args);
+    groat__str_addv(&text, format, args);
     say_text(cli, "groat: ", text.data ? text.data : "out of memory");
-    groat__text_free(&text);
+    groat__str_free(&text);
 }
 
 void groat__cli_say(groat__cli *cli, const char *format, ...)

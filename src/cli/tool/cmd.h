@@ -215,9 +215,9 @@ void groat__output_drop(groat__output *output);
 /* Opens cli->context over a store in a fresh folder below base (NULL: $TMPDIR,
  * else /tmp), or over that of --cache-dir.  folder starts from {0}.  Returns
  * DONE or the exit code of a failure that it has told; close it either way. */
-int groat__scratch_open(groat__cli *cli, const char *base, groat__text *folder);
+int groat__scratch_open(groat__cli *cli, const char *base, groat__str *folder);
 /* Closes the context and removes the folder that was made. */
-void groat__scratch_close(groat__cli *cli, groat__text *folder);
+void groat__scratch_close(groat__cli *cli, groat__str *folder);
 
 /* ---- spawn.c ----------------------------------------------------------- */
 

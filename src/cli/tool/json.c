@@ -12,54 +12,34 @@
 #include <math.h>
 #include <string.h>
 
-/* Length of the well-formed UTF-8 sequence at s, or 0. */
-static size_t utf8_len(const unsigned char *s)
-{
-    size_t len = *s < 0x80   ? 1
-                 : *s < 0xc2 ? 0
-                 : *s < 0xe0 ? 2
-                 : *s < 0xf0 ? 3
-                 : *s < 0xf5 ? 4
-                             : 0;
-
-    for (size_t i = 1; i < len; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    /* Overlong forms, surrogates, and what lies past U+10FFFF. */
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return len;
-}
-
-static void add_quoted(groat__text *text, const char *value)
+static void add_quoted(groat__str *text, const char *value)
 {
     const unsigned char *s = (const unsigned char *)value;
 
-    groat__text_add(text, "\"");
+    groat__str_add(text, "\"");
     while (*s) {
-        size_t len = utf8_len(s);
+        size_t len = groat__utf8_len((const char *)s);
 
         if (*s == '"' || *s == '\\')
-            groat__text_addf(text, "\\%c", *s);
+            groat__str_addf(text, "\\%c", *s);
         else if (*s == '\n')
-            groat__text_add(text, "\\n");
+            groat__str_add(text, "\\n");
         else if (*s == '\t')
-            groat__text_add(text, "\\t");
+            groat__str_add(text, "\\t");
         else if (*s < 0x20 || *s == 0x7f)
-            groat__text_addf(text, "\\u%04x", *s);
+            groat__str_addf(text, "\\u%04x", *s);
         else if (len)
-            groat__text_addn(text, (const char *)s, len);
+            groat__str_addn(text, (const char *)s, len);
         else
-            groat__text_add(text, "\\ufffd");
+            groat__str_add(text, "\\ufffd");
         s += len ? len : 1;
     }
-    groat__text_add(text, "\"");
+    groat__str_add(text, "\"");
 }
 
 static void add_indent(groat__json *json)
 {
-    groat__text_addf(&json->text, "\n%*s", (int)(json->depth * 2), "");
+    groat__str_addf(&json->text, "\n%*s", (int)(json->depth * 2), "");
 }
 
 /* What stands before every value: comma, line, name. */
@@ -67,20 +47,20 @@ static void add_name(groat__json *json, const char *name)
 {
     if (json->depth) {
         if (json->filled[json->depth - 1])
-            groat__text_add(&json->text, ",");
+            groat__str_add(&json->text, ",");
         json->filled[json->depth - 1] = true;
         add_indent(json);
     }
     if (name) {
         add_quoted(&json->text, name);
-        groat__text_add(&json->text, ": ");
+        groat__str_add(&json->text, ": ");
     }
 }
 
 static void add_level(groat__json *json, const char *name, const char *brackets)
 {
     add_name(json, name);
-    groat__text_addn(&json->text, brackets, 1);
+    groat__str_addn(&json->text, brackets, 1);
     if (json->depth == GROAT__JSON_DEPTH) {
         json->text.failed = true;
         return;
@@ -107,7 +87,7 @@ void groat__json_end(groat__json *json)
     json->depth--;
     if (json->filled[json->depth])
         add_indent(json);
-    groat__text_addn(&json->text, &json->closer[json->depth], 1);
+    groat__str_addn(&json->text, &json->closer[json->depth], 1);
 }
 
 void groat__json_string(groat__json *json, const char *name, const char *value)
@@ -123,13 +103,13 @@ void groat__json_string(groat__json *json, const char *name, const char *value)
 void groat__json_int(groat__json *json, const char *name, int64_t value)
 {
     add_name(json, name);
-    groat__text_addf(&json->text, "%" PRId64, value);
+    groat__str_addf(&json->text, "%" PRId64, value);
 }
 
 void groat__json_uint(groat__json *json, const char *name, uint64_t value)
 {
     add_name(json, name);
-    groat__text_addf(&json->text, "%" PRIu64, value);
+    groat__str_addf(&json->text, "%" PRIu64, value);
 }
 
 void groat__json_real(groat__json *json, const char *name, double value)
@@ -139,17 +119,17 @@ void groat__json_real(groat__json *json, const char *name, double value)
         return;
     }
     add_name(json, name);
-    groat__text_addf(&json->text, "%.9g", value);
+    groat__str_addf(&json->text, "%.9g", value);
 }
 
 void groat__json_bool(groat__json *json, const char *name, bool value)
 {
     add_name(json, name);
-    groat__text_add(&json->text, value ? "true" : "false");
+    groat__str_add(&json->text, value ? "true" : "false");
 }
 
 void groat__json_null(groat__json *json, const char *name)
 {
     add_name(json, name);
-    groat__text_add(&json->text, "null");
+    groat__str_add(&json->text, "null");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out.c - growing text, and tables of aligned columns.
+ * out.c - tables of aligned columns.
  *
  * Owns the memory of what the tool is about to say.  JSON lies in json.c, the
  * talk on stderr in main.c.
@@ -11,75 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-void groat__text_free(groat__text *text)
-{
-    free(text->data);
-    *text = (groat__text){0};
-}
-
-static bool text_reserve(groat__text *text, size_t more)
-{
-    size_t cap = text->cap ? text->cap : 256;
-    char *data;
-
-    if (text->failed || more >= SIZE_MAX / 4 - text->len) {
-        text->failed = true;
-        return false;
-    }
-    while (cap <= text->len + more)
-        cap *= 2;
-    if (cap == text->cap)
-        return true;
-    data = realloc(text->data, cap);
-    if (!data) {
-        text->failed = true;
-        return false;
-    }
-    text->data = data;
-    text->cap = cap;
-    return true;
-}
-
-void groat__text_addn(groat__text *text, const char *bytes, size_t len)
-{
-    if (!text_reserve(text, len))
-        return;
-    if (len)
-        memcpy(text->data + text->len, bytes, len);
-    text->len += len;
-    text->data[text->len] = '\0';
-}
-
-void groat__text_add(groat__text *text, const char *line)
-{
-    groat__text_addn(text, line, strlen(line));
-}
-
-void groat__text_addv(groat__text *text, const char *format, va_list args)
-{
-    va_list again;
-    int len;
-
-    va_copy(again, args);
-    len = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    if (len < 0 || !text_reserve(text, (size_t)len)) {
-        text->failed = true;
-        return;
-    }
-    (void)vsnprintf(text->data + text->len, (size_t)len + 1, format, args);
-    text->len += (size_t)len;
-}
-
-void groat__text_addf(groat__text *text, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    groat__text_addv(text, format, args);
-    va_end(args);
-}
 
 void groat__print_plain(FILE *file, const char *bytes, size_t len)
 {
@@ -95,11 +26,11 @@ void groat__print_plain(FILE *file, const char *bytes, size_t len)
 
 void groat__table_add(groat__table *table, const char *format, ...)
 {
-    groat__text cell = {0};
+    groat__str cell = {0};
     va_list args;
 
     va_start(args, format);
-    groat__text_addv(&cell, format, args);
+    groat__str_addv(&cell, format, args);
     va_end(args);
     if (table->cells == table->cap) {
         size_t cap = table->cap ? table->cap * 2 : 64;
@@ -113,7 +44,7 @@ void groat__table_add(groat__table *table, const char *format, ...)
         }
     }
     if (cell.failed || table->failed) {
-        groat__text_free(&cell);
+        groat__str_free(&cell);
         table->failed = true;
         return;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out.h - what the tool says: text that grows, JSON, and tables.
+ * out.h - what the tool says: JSON, and tables.
  *
  * stdout is the answer; see cmd.h for the talk on stderr.
  */
@@ -13,23 +13,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/str.h"
 #include "groat.h"
-
-/* A growing text; start from {0}.  The first failed allocation marks it
- * failed and later appends do nothing. */
-typedef struct groat__text {
-    char *data; /* NUL-terminated whenever it is not NULL */
-    size_t len;
-    size_t cap;
-    bool failed;
-} groat__text;
-
-void groat__text_free(groat__text *text);
-void groat__text_addn(groat__text *text, const char *bytes, size_t len);
-void groat__text_add(groat__text *text, const char *line);
-void groat__text_addf(groat__text *text, const char *format, ...)
-    GROAT_PRINTF(2, 3);
-void groat__text_addv(groat__text *text, const char *format, va_list args);
 
 /* Writes bytes to file with control characters (but newline and tab) spelled
  * \xNN, so that no input can drive a terminal. */
@@ -40,7 +25,7 @@ enum { GROAT__JSON_DEPTH = 16 };
 /* One JSON value being written, indented.  name is NULL inside arrays and for
  * the outermost value. */
 typedef struct groat__json {
-    groat__text text;
+    groat__str text;
     unsigned depth;
     char closer[GROAT__JSON_DEPTH];
     bool filled[GROAT__JSON_DEPTH];

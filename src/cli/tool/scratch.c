@@ -24,7 +24,7 @@ static int remove_one(const char *path, const struct stat *facts, int kind,
     return 0;
 }
 
-int groat__scratch_open(groat__cli *cli, const char *base, groat__text *folder)
+int groat__scratch_open(groat__cli *cli, const char *base, groat__str *folder)
 {
     const char *tmp = getenv("TMPDIR");
     int code;
@@ -34,7 +34,7 @@ int groat__scratch_open(groat__cli *cli, const char *base, groat__text *folder)
         return groat__cli_open(cli, 0);
     if (!base)
         base = tmp && *tmp ? tmp : "/tmp";
-    groat__text_addf(folder, "%s/groat-%s-XXXXXX", base, cli->command->name);
+    groat__str_addf(folder, "%s/groat-%s-XXXXXX", base, cli->command->name);
     if (folder->failed)
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
     if (!mkdtemp(folder->data)) {
@@ -42,14 +42,14 @@ int groat__scratch_open(groat__cli *cli, const char *base, groat__text *folder)
                                  "cannot make a folder %s: %s; TMPDIR names "
                                  "another place",
                                  folder->data, strerror(errno));
-        groat__text_free(folder);
+        groat__str_free(folder);
         return code;
     }
     cli->values.cache_dir = folder->data;
     return groat__cli_open(cli, 0);
 }
 
-void groat__scratch_close(groat__cli *cli, groat__text *folder)
+void groat__scratch_close(groat__cli *cli, groat__str *folder)
 {
     groat_close(cli->context);
     cli->context = NULL;
@@ -57,5 +57,5 @@ void groat__scratch_close(groat__cli *cli, groat__text *folder)
         return;
     cli->values.cache_dir = NULL;
     (void)nftw(folder->data, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    groat__text_free(folder);
+    groat__str_free(folder);
 }

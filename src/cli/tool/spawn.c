@@ -27,7 +27,7 @@ static groat_status fail(groat_error *error, const char *what, const char *who,
 
 /* Reads to the end; what is beyond max is read and dropped, so that the child
  * never blocks. */
-static bool drain(int fd, size_t max, groat__text *text)
+static bool drain(int fd, size_t max, groat__str *text)
 {
     char piece[4096];
 
@@ -39,7 +39,7 @@ static bool drain(int fd, size_t max, groat__text *text)
             continue;
         if (got < 0)
             return false;
-        groat__text_addn(text, piece, (size_t)got < room ? (size_t)got : room);
+        groat__str_addn(text, piece, (size_t)got < room ? (size_t)got : room);
         if (got == 0)
             return true;
     }
@@ -62,7 +62,7 @@ static bool start(char *const *argv, int writer, pid_t *child, int *code)
 groat_status groat__spawn_read(char *const *argv, size_t max, char **out,
                                int *code, groat_error *error)
 {
-    groat__text text = {0};
+    groat__str text = {0};
     groat_status status = GROAT_OK;
     int ends[2], state = 0, reason = 0;
     pid_t child;
@@ -86,7 +86,7 @@ groat_status groat__spawn_read(char *const *argv, size_t max, char **out,
     if (!status && text.failed)
         status = fail(error, "reading from", argv[0], ENOMEM);
     if (status) {
-        groat__text_free(&text);
+        groat__str_free(&text);
         return status;
     }
     *out = text.data;

@@ -172,14 +172,14 @@ START_TEST(test_json)
     ck_assert_ptr_nonnull(strstr(json.text.data, "\"access\": \"write\""));
     ck_assert_ptr_nonnull(strstr(json.text.data, "\"banks_total\": {\n"
                                                  "    \"banks\": 64,\n"));
-    groat__text_free(&json.text);
+    groat__str_free(&json.text);
     json = (groat__json){0};
     groat__json_object(&json, NULL);
     groat__banks_json(&json, NULL);
     groat__json_end(&json);
     ck_assert_str_eq(json.text.data,
                      "{\n  \"banks\": null,\n  \"banks_total\": null\n}");
-    groat__text_free(&json.text);
+    groat__str_free(&json.text);
 }
 END_TEST
 

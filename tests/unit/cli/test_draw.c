@@ -17,7 +17,7 @@ enum { CELLS = BANK_RIG_SHARED / 16, TILE_CELLS = BANK_RIG_TILE / 16 };
 static rig fix;
 static groat__record record;
 static groat__subject subject;
-static groat__text svg;
+static groat__str svg;
 static groat__drawn drawn;
 
 static void setup(void)
@@ -28,7 +28,7 @@ static void setup(void)
 static void teardown(void)
 {
     groat__record_free(&record);
-    groat__text_free(&svg);
+    groat__str_free(&svg);
     rig_drop(&fix);
 }
 
