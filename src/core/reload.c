@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "core/core.h"
 
-/* A get of its values gives the same handle: the key is the same. */
+/* A get of its values gives the same handle, unless its compiler has changed
+ * since and the key with it. */
 static groat_status load_again(groat_kernel *kernel, groat_error *error)
 {
     groat_context *context = kernel->context;
@@ -22,7 +23,12 @@ static groat_status load_again(groat_kernel *kernel, groat_error *error)
         status = groat__kernel_get(context, &params, true, &found, NULL, error);
     if (status != GROAT_OK || found == kernel)
         return status;
-    groat_kernel_release(found); /* a fallback: it was sealed meanwhile */
+    groat_kernel_release(found); /* another, or a fallback */
+    if (found != NULL && !groat__seal_is_on(&context->seal))
+        return groat__fail(error, GROAT_LOAD_FAILED,
+                           "%s was unloaded, and its compiler is another since "
+                           "then; get it anew",
+                           kernel->entry);
     return groat__fail(error, GROAT_SEALED,
                        "%s was unloaded before the context was sealed; hold a "
                        "count of what is to stay",
