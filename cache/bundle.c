@@ -5,8 +5,8 @@
  * a signature sign.c's, whom to trust the caller's.
  *
  * Invariant: nothing is written and no lock of the file system is taken; what a
- * get gives has the identity asked for and its seal, and where the bundle is
- * signed the mark that was signed: whatever becomes of the file meanwhile.
+ * get gives has the identity asked for and its checksum, and where the bundle
+ * is signed the mark that was signed: whatever becomes of the file meanwhile.
  * Locking: one mutex per bundle around its connection; lines are logged after
  * it is released.
  */

@@ -98,8 +98,8 @@ groat_status groat__sign_check(const uint8_t signer[GROAT__SIGNER_BYTES],
 /* ---- bundle_write.c ---------------------------------------------------- */
 
 /* Writes what the sources have, in the order of ids and of two rows of one id
- * that of the lesser key and seal: which of the sources comes first does not
- * matter.  secret NULL: not signed.  The file appears whole or not at all.
+ * that of the lesser key and checksum: which of the sources comes first does
+ * not matter.  secret NULL: not signed.  The file appears whole or not at all.
  * Errors: IO, NO_MEMORY. */
 groat_status groat__bundle_compose(const groat__rows *rows, size_t count,
                                    const groat__secret *secret,

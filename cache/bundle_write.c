@@ -319,7 +319,8 @@ static int compare_rows(const groat__row *a, const groat__row *b)
 {
     int keys = memcmp(&a->key, &b->key, sizeof(a->key));
 
-    return keys != 0 ? keys : memcmp(&a->seal, &b->seal, sizeof(a->seal));
+    return keys != 0 ? keys
+                     : memcmp(&a->checksum, &b->checksum, sizeof(a->checksum));
 }
 
 static groat_status add_least(void *user, const groat__held *held, size_t count,

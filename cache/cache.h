@@ -194,7 +194,7 @@ groat_status groat__bundle_describe(groat__bundle *bundle,
                                     groat_bundle_info *info,
                                     groat_error *error);
 
-/* Checks every page, seal and mark.  Errors: IO. */
+/* Checks every page, checksum and mark.  Errors: IO. */
 groat_status groat__bundle_verify(groat__bundle *bundle, uint64_t *checked,
                                   groat_error *error);
 

@@ -6,7 +6,7 @@
  * handle.c      what every SQLite handle here needs: hardening, schema
  * connection.c  file -> checked SQLite connection; statements; faults
  * fork.c        what a child process has inherited
- * row.c         what a row is: read, sealed, judged, bound
+ * row.c         what a row is: read, checksummed, judged, bound
  * counters.c    faults and evictions
  * guard.c       how many threads are in SQLite
  * get.c         looks rows up
@@ -172,7 +172,7 @@ typedef struct groat__row {
     int64_t id;
     groat__digest key;
     int64_t used, created;
-    groat__digest seal;
+    groat__digest checksum;
     groat_facts facts;
     const char *identity;
     size_t identity_len;
@@ -381,13 +381,13 @@ int64_t groat__row_id(const groat__digest *key);
 /* Reads a row of GROAT__ROW_COLUMNS; false when a column is not what the
  * schema says, as in a damaged file. */
 bool groat__row_read(sqlite3_stmt *statement, groat__row *row);
-/* The facts in the order of their columns, which is that of seals, too. */
+/* The facts in the order of their columns, which is that of checksums, too. */
 void groat__row_facts(const groat__row *row, int64_t out[GROAT__FACTS]);
 /* XXH3-128 over key, identity, log, facts and binary. */
-groat__digest groat__row_seal(const groat__row *row);
+groat__digest groat__row_checksum(const groat__row *row);
 
-/* Whether a row that was read has the seal of what is in it, and the id of its
- * key. */
+/* Whether a row that was read has the checksum of what is in it, and the id of
+ * its key. */
 bool groat__row_good(const groat__row *row);
 
 typedef enum groat__finding {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * row.c owns what a row of table entry is, in a store and in a bundle: how it
- * is read, sealed, judged, copied and bound.  Files, locks and faults are its
- * callers'.
+ * is read, checksummed, judged, copied and bound.  Files, locks and faults are
+ * its callers'.
  *
  * Invariant: a row that was judged good has the key and identity that were
- * asked for, and the seal that it was put with.
+ * asked for, and the checksum that it was put with.
  * Locking: none; a row borrows from its statement until that moves on.
  */
 #include "cache/internal.h"
@@ -69,7 +69,7 @@ bool groat__row_read(sqlite3_stmt *statement, groat__row *row)
     for (int i = 0; i < GROAT__FACTS; i++)
         *numbers[i] = sqlite3_column_int64(statement, 6 + i);
     if (bytes < 0 || bytes > INT_MAX || !read_digest(statement, 1, &row->key) ||
-        !read_digest(statement, 5, &row->seal) ||
+        !read_digest(statement, 5, &row->checksum) ||
         !read_text(statement, 12, &row->identity, &row->identity_len) ||
         !read_text(statement, 13, &row->log, &row->log_len))
         return false;
@@ -94,7 +94,7 @@ void groat__row_facts(const groat__row *row, int64_t out[GROAT__FACTS])
     out[5] = facts->max_threads;
 }
 
-groat__digest groat__row_seal(const groat__row *row)
+groat__digest groat__row_checksum(const groat__row *row)
 {
     int64_t facts[GROAT__FACTS];
     const groat__digest parts[4] = {
@@ -115,25 +115,26 @@ groat__digest groat__row_seal(const groat__row *row)
 
 bool groat__row_good(const groat__row *row)
 {
-    groat__digest seal = groat__row_seal(row);
+    groat__digest checksum = groat__row_checksum(row);
 
-    return memcmp(&seal, &row->seal, sizeof(seal)) == 0 &&
+    return memcmp(&checksum, &row->checksum, sizeof(checksum)) == 0 &&
            row->id == groat__row_id(&row->key);
 }
 
 static groat__finding judge(const groat__row *row, const groat__digest *key,
                             const char *identity)
 {
-    groat__digest seal;
+    groat__digest checksum;
 
     if (memcmp(&row->key, key, sizeof(*key)) != 0)
         return GROAT__ROW_DAMAGED;
     if (row->identity_len != strlen(identity) ||
         memcmp(row->identity, identity, row->identity_len) != 0)
         return GROAT__ROW_MISTAKEN;
-    seal = groat__row_seal(row);
-    return memcmp(&seal, &row->seal, sizeof(seal)) == 0 ? GROAT__ROW_GOOD
-                                                        : GROAT__ROW_DAMAGED;
+    checksum = groat__row_checksum(row);
+    return memcmp(&checksum, &row->checksum, sizeof(checksum)) == 0
+               ? GROAT__ROW_GOOD
+               : GROAT__ROW_DAMAGED;
 }
 
 groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
@@ -187,8 +188,8 @@ int groat__row_insert(sqlite3_stmt *put, const groat__row *row, int64_t stamp)
     (void)sqlite3_bind_int64(put, 14, row->id);
     (void)sqlite3_bind_int64(put, 2, stamp);
     (void)sqlite3_bind_int64(put, 3, (int64_t)row->bytes);
-    (void)sqlite3_bind_blob(put, 4, row->seal.bytes, sizeof(row->seal.bytes),
-                            SQLITE_STATIC);
+    (void)sqlite3_bind_blob(put, 4, row->checksum.bytes,
+                            sizeof(row->checksum.bytes), SQLITE_STATIC);
     for (int i = 0; i < GROAT__FACTS; i++)
         (void)sqlite3_bind_int64(put, 5 + i, facts[i]);
     if (rc == SQLITE_OK)

@@ -5,9 +5,8 @@
  * use stamps.c's, the byte bound gc.c's.
  *
  * Invariant: what get hands out has the identity that was asked for and the
- * seal it was put with; anything else is dropped and is a miss.  A hit writes
- * nothing.
- * Locking: each call locks the store once; see connection.c.
+ * checksum it was put with; anything else is dropped and is a miss.  A hit
+ * writes nothing. Locking: each call locks the store once; see connection.c.
  */
 #include "cache/internal.h"
 
@@ -311,7 +310,7 @@ void groat__store_put(groat__store *store, const groat__digest *key,
     row.log_len = strlen(row.log);
     row.data = data;
     row.bytes = bytes;
-    row.seal = groat__row_seal(&row);
+    row.checksum = groat__row_checksum(&row);
     groat__store_enter(store);
     put_row(store, &row);
     groat__store_leave(store);

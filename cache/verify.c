@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * verify.c owns the calls that look at a store as a whole: stat, listing, and
- * the check of every page and every seal.
+ * the check of every page and every checksum.
  *
- * Invariant: after a verify that returned OK, every entry has the right seal
- * and SQLite finds no fault with the file, or the file was set aside and a new
- * one is empty.
- * Locking: a listing collects the keys first and then reads row by row, so
- * that its callback runs unlocked; a verify is locked per row, and once more
- * for the pages.
+ * Invariant: after a verify that returned OK, every entry has the right
+ * checksum and SQLite finds no fault with the file, or the file was set aside
+ * and a new one is empty. Locking: a listing collects the keys first and then
+ * reads row by row, so that its callback runs unlocked; a verify is locked per
+ * row, and once more for the pages.
  */
 #include "cache/internal.h"
 

@@ -592,8 +592,8 @@ START_TEST(test_forgery)
 }
 END_TEST
 
-/* Seals find accidents; marks find who can compute seals. */
-START_TEST(test_resealed_entry)
+/* Checksums find accidents; marks find who can compute checksums. */
+START_TEST(test_rechecked_entry)
 {
     groat__store *store = fixture_open(&fix, MIB);
     groat__secret secret = secret_of(7);
@@ -876,7 +876,7 @@ static void add_cases(TCase *tc)
     tcase_add_test(tc, test_trust);
     tcase_add_test(tc, test_key_files);
     tcase_add_loop_test(tc, test_forgery, 0, 11);
-    tcase_add_test(tc, test_resealed_entry);
+    tcase_add_test(tc, test_rechecked_entry);
     tcase_add_loop_test(tc, test_foreign, 0, 12);
     tcase_add_test(tc, test_no_file);
     tcase_add_loop_test(tc, test_damaged_pages, 0, 2);

@@ -97,7 +97,7 @@ static int count_aside(char *name, size_t size)
 
 /* ---- entries ----------------------------------------------------------- */
 
-/* Every part of an entry is under its seal or its identity. */
+/* Every part of an entry is under its checksum or its identity. */
 START_TEST(test_changed_entry)
 {
     static const char *const changes[] = {
