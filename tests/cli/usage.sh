@@ -150,4 +150,5 @@ expect "an unknown bench" 2 bench frobnicate
 # A -- that is an option's value ends no options.
 expect "a value that is two dashes" 2 build tile_loader_lds --target -- --json
 json "is answered in JSON"
+expect "cache verify of two bundles" 2 cache verify one two
 finish

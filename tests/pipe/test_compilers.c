@@ -446,6 +446,19 @@ START_TEST(a_cut_binary_is_not_loaded)
 }
 END_TEST
 
+/* A variable that is empty says nothing. */
+START_TEST(a_compiler_of_no_name)
+{
+    groat_context *context;
+
+    ck_assert_int_eq(setenv("GROAT_CXX", "", 1), 0);
+    context = rig_open(&fix);
+    rig_kernel(&fix, context, 1, GROAT_FROM_COMPILER);
+    groat_close(context);
+    (void)unsetenv("GROAT_CXX");
+}
+END_TEST
+
 /* Where it is, is settled when the context is opened. */
 START_TEST(a_compiler_of_a_relative_path)
 {
@@ -737,6 +750,7 @@ static TCase *plain_tests(void)
     tcase_add_test(tests, a_program_that_ignores_its_children);
     tcase_add_test(tests, temporary_files_are_removed);
     tcase_add_loop_test(tests, an_ended_program_leaves_nothing, 0, COUNT(ends));
+    tcase_add_test(tests, a_compiler_of_no_name);
     tcase_add_test(tests, a_compiler_of_a_relative_path);
     tcase_add_test(tests, a_compiler_that_hangs);
     tcase_add_test(tests, a_compiler_whose_child_hangs);

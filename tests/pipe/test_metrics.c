@@ -263,6 +263,30 @@ START_TEST(samples_have_types)
 }
 END_TEST
 
+/* Each counter of the one text is in the other. */
+static void ck_each_counter(groat_context *context, const char *json)
+{
+    char *lines = metrics(context, GROAT_METRICS_PROMETHEUS);
+    char *save = NULL;
+    int counters = 0;
+
+    for (char *line = strtok_r(lines, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        char name[80];
+        char kind[20];
+        char member[100];
+
+        if (sscanf(line, "# TYPE groat_%79s %19s", name, kind) != 2 ||
+            strcmp(kind, "histogram") == 0)
+            continue;
+        (void)snprintf(member, sizeof(member), "\"%s\": ", name);
+        ck_assert_msg(strstr(json, member) != NULL, "%s", name);
+        counters++;
+    }
+    ck_assert_int_gt(counters, 10);
+    groat_free(lines);
+}
+
 START_TEST(the_same_as_json)
 {
     groat_context *context = rig_open(&fix);
@@ -279,6 +303,7 @@ START_TEST(the_same_as_json)
         ck_assert_int_ge(depth, 0);
     }
     ck_assert_int_eq(depth, 0);
+    ck_each_counter(context, text);
     groat_free(text);
     ck_fails(groat_metrics(context, (groat_metrics_format)7, &text, &fix.error),
              GROAT_INVALID, &fix.error, "format is 7; allowed: 0");

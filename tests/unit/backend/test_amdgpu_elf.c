@@ -128,6 +128,23 @@ START_TEST(other_notes_are_passed)
 }
 END_TEST
 
+/* What the compiler says is a map; a list of as many items is none. */
+START_TEST(metadata_is_a_map)
+{
+    unsigned char data[AMDGPU_OBJECT_ROOM];
+    size_t bytes = make(data, &usual);
+    unsigned char *name = memmem(data, bytes, "AMDGPU", 7);
+    groat__amdgpu_kernel kernel;
+
+    ck_assert_ptr_nonnull(name);
+    ck_assert_uint_eq(name[8] & 0xf0, 0x80);
+    name[8] = (unsigned char)(0x90 | (name[8] & 0x0f));
+    ck_assert_int_eq(
+        groat__amdgpu_elf_kernel(data, bytes, "copy_tile_f16", &kernel),
+        GROAT__AMDGPU_NO_NOTES);
+}
+END_TEST
+
 START_TEST(offsets_cannot_wrap)
 {
     static const uint64_t far[] = {UINT64_MAX, UINT64_MAX - 63, 1ull << 63,
@@ -214,6 +231,7 @@ static Suite *amdgpu_elf_suite(void)
     tcase_add_test(tcase, long_names_are_found);
     tcase_add_test(tcase, strangers_are_refused);
     tcase_add_test(tcase, other_notes_are_passed);
+    tcase_add_test(tcase, metadata_is_a_map);
     tcase_add_test(tcase, offsets_cannot_wrap);
     tcase_add_test(tcase, every_truncation_is_survived);
     tcase_add_test(tcase, every_flip_is_survived);

@@ -418,14 +418,21 @@ START_TEST(test_nesting)
 }
 END_TEST
 
-/* The last depth that fits: as many values wait as a stack has. */
+/* The last depth that fits: as many values wait as a stack has, and as many
+ * calls of the parser, two for each parenthesis and two more. */
 START_TEST(test_deepest)
 {
+    char *parser_fits = repeat(31, "(", "7", ")");
+    char *parser_over = repeat(32, "(", "7", ")");
     char *fits = repeat(GROAT__EXPR_DEPTH - 1, "min(9, ", "7", ")");
     char *over = repeat(GROAT__EXPR_DEPTH, "min(9, ", "7", ")");
 
     ck_gives(fits, 7);
     ck_refused(over, "nested too deeply");
+    ck_gives(parser_fits, 7);
+    ck_refused(parser_over, "nested too deeply");
+    free(parser_fits);
+    free(parser_over);
     free(fits);
     free(over);
 }
