@@ -493,6 +493,7 @@ EXTRA_DIST += \
 	%D%/unit/judge/judge_probe/params.def \
 	%D%/unit/cli/bank_probe/params.def \
 	%D%/tools/circles.py \
+	%D%/tools/compile_commands.py \
 	%D%/tools/hiprtc7.sh \
 	%D%/tools/memcheck.sh \
 	%D%/tools/memcheck.supp \
