@@ -51,9 +51,9 @@
  *
  * GROWTH.  Structures that callers fill start with their size; set it with the
  * matching _INIT macro or to sizeof.  Fields are only ever added at the end.
- * One that an older version's header made shorter is taken as it is: no byte
- * behind it is read or written.  One that is shorter than in the first version
- * that had it is refused as INVALID.
+ * One that is longer than the library's is taken as if it were not: no byte
+ * behind what the library knows is read or written.  One that is shorter than
+ * in 0.1.0, the first version, is INVALID.
  *
  * The library prints nothing, reads no environment variable after
  * groat_open(), installs no handler and runs no shell.  A context has no thread
@@ -243,7 +243,7 @@ typedef struct groat_options {
     void *log_user;
     groat_trace_fn *trace; /* cpu targets: NULL, or told every access     */
     void *trace_user;
-    /* Added after 0.1: bundles, which are asked in this order for what the
+    /* Bundles, which are asked in this order for what the
      * store has not, files first.  One that cannot be used is no error: one
      * warning says why, and groat_bundle_at(). */
     const char *const *bundles; /* paths; NULL: $GROAT_BUNDLES, separated *
@@ -323,13 +323,15 @@ GROAT_API const char *groat_family_problem(const groat_family *family);
 GROAT_API size_t groat_family_param_count(const groat_family *family);
 /* Errors: INVALID (index). info->size must be set. */
 GROAT_API groat_status groat_family_param(const groat_family *family,
-                                          size_t index, groat_param_info *info);
+                                          size_t index, groat_param_info *info,
+                                          groat_error *error);
 GROAT_API size_t groat_family_rule_count(const groat_family *family);
 /* The index-th cross-parameter rule and its reason; borrowed.  Errors: INVALID
  * (index). */
 GROAT_API groat_status groat_family_rule(const groat_family *family,
                                          size_t index, const char **rule,
-                                         const char **reason);
+                                         const char **reason,
+                                         groat_error *error);
 
 /* Every arch groat knows, in order; NULL past the end: "sm_80", "gfx950". */
 GROAT_API const char *groat_arch_at(size_t index);
@@ -439,7 +441,6 @@ typedef struct groat_kernel_info {
     unsigned shared_bytes; /* shared memory per block, static and dynamic */
     unsigned args_bytes; /* size of the launch-argument structure            */
     groat_facts facts;
-    /* Added after 0.1. */
     const char *maker; /* "nvrtc 13.0 build ...", the compiler that made it  */
 } groat_kernel_info;
 
@@ -481,7 +482,8 @@ GROAT_API void groat_kernel_release(groat_kernel *kernel);
 
 /* Errors: INVALID (info->size).  Pointers in info live as long as kernel. */
 GROAT_API groat_status groat_kernel_info_get(const groat_kernel *kernel,
-                                             groat_kernel_info *info);
+                                             groat_kernel_info *info,
+                                             groat_error *error);
 
 /* The vendor's own function handle, for launches that groat does not make
  * (graph nodes, cooperative launches): CUfunction, hipFunction_t, or NULL on
@@ -833,19 +835,19 @@ typedef struct groat_cache_stat {
     uint64_t compiles;
     uint64_t evictions; /* entries dropped by bound, damage or driver     */
     uint64_t faults;    /* store operations that failed and were skipped  */
-    /* Added after 0.1: what other processes compiled, or began to. */
+    /* What other processes compiled, or began to. */
     uint64_t waits;     /* kernels that another was seen to compile       */
     uint64_t takeovers; /* of these, it died: compiled here               */
     uint64_t timeouts;  /* waits that were too long: compiled here, too   */
-    /* Added after 0.1: what was not made. */
+    /* What was not made. */
     uint64_t sealed;    /* misses of a sealed context                     */
     uint64_t fallbacks; /* of these, answered with a fallback             */
     uint64_t refusals;  /* failures to compile that were known            */
-    /* Added after 0.1: of the bundles together; groat_bundle_at() has each. */
+    /* Of the bundles together; groat_bundle_at() has each. */
     uint64_t bundle_hits;
     uint64_t bundle_misses; /* no bundle had it                            */
     uint64_t bundle_faults; /* entries that were there and not used        */
-    /* Added after 0.1: of this context's kernels. */
+    /* Of this context's kernels. */
     uint64_t loads;            /* into the driver, again ones counted again */
     uint64_t unloads;          /* for options.loaded_max_bytes              */
     uint64_t deferred_unloads; /* put off: its launches were not done       */
@@ -862,7 +864,6 @@ typedef struct groat_cache_entry {
     int64_t created_s; /* seconds since 1970                               */
     int64_t used_s;    /* last use, batched                                */
     groat_facts facts;
-    /* Added after 0.1. */
     const char *spec; /* its canonical text; "" if this groat cannot tell  */
     const char *target;
     uint64_t uses;   /* times that a process compiled it or took it from the *

@@ -160,7 +160,6 @@ typedef struct groat_warm_event {
     groat_origin origin;      /* if status is OK                            */
     double ms;                /* that it took                               */
     const groat_error *error; /* borrowed for the callback                  */
-    /* Added after 0.1. */
     size_t failed; /* so far, this one among them; index + 1 are done       */
     size_t line;   /* of the manifest, from 1; 0: it is a program's list    */
 } groat_warm_event;

@@ -101,6 +101,7 @@ groat_pipe_tests = \
 	%D%/pipe/test_race \
 	%D%/pipe/test_requests \
 	%D%/pipe/test_serving \
+	%D%/pipe/test_sizes \
 	%D%/pipe/test_tensor_maps \
 	%D%/pipe/test_unload
 

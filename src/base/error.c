@@ -136,3 +136,12 @@ void groat__error_copy(groat_error *to, const groat_error *from)
     if (from->log != NULL)
         to->log = strdup(from->log);
 }
+
+groat_status groat__check_size(groat_error *error, const char *what,
+                               const char *type, size_t seen, size_t least)
+{
+    return seen >= least ? GROAT_OK
+                         : groat__fail(error, GROAT_INVALID,
+                                       "%s.size is %zu; it is sizeof(%s), %zu",
+                                       what, seen, type, least);
+}

@@ -10,6 +10,11 @@
 groat_status groat__fail(groat_error *error, groat_status status,
                          const char *format, ...) GROAT_PRINTF(3, 4);
 
+/* INVALID where a caller's structure is shorter than ours: "what.size is SEEN;
+ * it is sizeof(type), LEAST". */
+groat_status groat__check_size(groat_error *error, const char *what,
+                               const char *type, size_t seen, size_t least);
+
 /* The same, with the vendor's call and its result in fields of their own. */
 groat_status groat__fail_vendor(groat_error *error, groat_status status,
                                 const char *call, int code, const char *format,

@@ -29,7 +29,7 @@ static bool param_at(const groat_family *family, size_t index,
                      groat_param_info *info)
 {
     *info = (groat_param_info){.size = sizeof(*info)};
-    return groat_family_param(family, index, info) == GROAT_OK;
+    return groat_family_param(family, index, info, NULL) == GROAT_OK;
 }
 
 static void params_json(groat__json *json, const groat_family *family)
@@ -58,7 +58,7 @@ static void rules_json(groat__json *json, const groat_family *family)
 
     groat__json_array(json, "rules");
     for (size_t i = 0; i < groat_family_rule_count(family); i++) {
-        if (groat_family_rule(family, i, &rule, &reason))
+        if (groat_family_rule(family, i, &rule, &reason, NULL))
             continue;
         groat__json_object(json, NULL);
         groat__json_string(json, "rule", rule);
@@ -171,7 +171,7 @@ static void print_family(const groat_family *family)
     if (groat_family_rule_count(family))
         (void)printf("\n  rules\n");
     for (size_t i = 0; i < groat_family_rule_count(family); i++)
-        if (groat_family_rule(family, i, &rule, &reason) == GROAT_OK)
+        if (groat_family_rule(family, i, &rule, &reason, NULL) == GROAT_OK)
             (void)printf("  %s\n      %s\n", rule, reason);
     if (driver)
         print_args(driver);

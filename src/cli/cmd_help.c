@@ -135,7 +135,7 @@ static void family_data(groat__cli *cli, const groat_family *family)
     for (size_t i = 0; i < groat_family_param_count(family); i++) {
         groat_param_info info = {.size = sizeof(info)};
 
-        if (groat_family_param(family, i, &info) == GROAT_OK)
+        if (groat_family_param(family, i, &info, NULL) == GROAT_OK)
             datum(cli, "param", name, info.name, info.allowed);
     }
     for (size_t i = 0; driver && driver->args[i].name; i++)

@@ -19,8 +19,7 @@ static void fill_build_info(groat_spec *spec, groat__job *job,
     job->made.binary.log = NULL;
     free(spec->maker);
     spec->maker = groat__job_maker(job);
-    if (info->size >= sizeof(*info))
-        info->maker = spec->maker != NULL ? spec->maker : "";
+    info->maker = spec->maker != NULL ? spec->maker : "";
     info->spec = groat_spec_text(spec);
     info->target = spec->params.target.text;
     info->name = spec->entry.data;
@@ -61,11 +60,10 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
 
     if (groat__is_inherited(spec->context))
         return groat__fail_inherited(error);
-    if (info != NULL && info->size < GROAT__INFO_BYTES)
-        return groat__fail(error, GROAT_INVALID,
-                           "info.size is %zu; it is sizeof(groat_kernel_info), "
-                           "%zu",
-                           info->size, sizeof(*info));
+    if (info != NULL &&
+        groat__check_size(error, "info", "groat_kernel_info", info->size,
+                          sizeof(*info)) != GROAT_OK)
+        return GROAT_INVALID;
     if ((binary == NULL) != (bytes == NULL))
         return groat__fail(error, GROAT_INVALID,
                            "binary and bytes must both be given or both be "

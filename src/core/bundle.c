@@ -15,11 +15,8 @@ static const groat__log silent = {NULL, NULL};
 static groat_status check_info(const groat_bundle_info *info,
                                groat_error *error)
 {
-    if (info->size >= sizeof(*info))
-        return GROAT_OK;
-    return groat__fail(error, GROAT_INVALID,
-                       "info.size is %zu; it is sizeof(groat_bundle_info), %zu",
-                       info->size, sizeof(*info));
+    return groat__check_size(error, "info", "groat_bundle_info", info->size,
+                             sizeof(*info));
 }
 
 groat_status groat_bundle_at(groat_context *context, size_t index,

@@ -324,19 +324,17 @@ static void show_ranges(groat_context *context)
     groat__layers_show(context);
 }
 
-/* Sizes that a caller's structure has at least: those of version 0.1. */
-enum { OPTIONS_BYTES = offsetof(groat_options, bundles) };
-
 static groat_status check_options(const groat_options *options,
                                   groat_error *error)
 {
     const unsigned known =
         GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE | GROAT_OPEN_SHARE_GROUP;
 
-    if (options->size < OPTIONS_BYTES)
-        return groat__fail(error, GROAT_INVALID,
-                           "options.size is %zu; start from GROAT_OPTIONS_INIT",
-                           options->size);
+    groat_status status = groat__check_size(error, "options", "groat_options",
+                                            options->size, sizeof(*options));
+
+    if (status != GROAT_OK)
+        return status;
     if ((options->flags & ~known) != 0)
         return groat__fail(error, GROAT_INVALID,
                            "options.flags is 0x%x; known: 0x%x", options->flags,
@@ -399,7 +397,7 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     status = check_options(given, error);
     if (status != GROAT_OK)
         return status;
-    memcpy(&own, given, given->size < sizeof(own) ? given->size : sizeof(own));
+    memcpy(&own, given, sizeof(own));
     options = &own;
     status = check_lists(options, error);
     if (status != GROAT_OK)

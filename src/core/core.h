@@ -275,7 +275,6 @@ groat_status groat__need_store(const groat_context *context,
 
 /* handle.c: what an info says of a kernel that is loaded or not; its size is
  * the caller's to check. */
-enum { GROAT__INFO_BYTES = offsetof(groat_kernel_info, maker) };
 void groat__info_fill(groat_kernel_info *info, const groat__shape *shape,
                       const groat__digest *key);
 

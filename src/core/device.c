@@ -96,15 +96,15 @@ size_t groat_device_count(groat_context *context)
 groat_status groat_device_at(groat_context *context, size_t index,
                              groat_device_info *info, groat_error *error)
 {
+    groat_status status;
     size_t at = index;
 
     if (groat__is_inherited(context))
         return groat__fail_inherited(error);
-    if (info->size < sizeof(*info))
-        return groat__fail(error, GROAT_INVALID,
-                           "info.size is %zu; it is sizeof(groat_device_info), "
-                           "%zu",
-                           info->size, sizeof(*info));
+    status = groat__check_size(error, "info", "groat_device_info", info->size,
+                               sizeof(*info));
+    if (status != GROAT_OK)
+        return status;
     for (int id = 0; id < GROAT__BACKENDS; id++) {
         const groat__backend *backend =
             groat__backend_get((groat__backend_id)id);

@@ -14,9 +14,6 @@
 #include "core/core.h"
 #include "core/nearest.h"
 
-/* Sizes that a caller's structure has at least. */
-enum { EXPLANATION_BYTES = sizeof(groat_explanation) };
-
 static bool is_in_memory(groat_context *context, const groat__digest *key)
 {
     groat_kernel *known;
@@ -132,11 +129,10 @@ groat_status groat_explain(groat_spec *spec, groat_explanation *out,
 
     if (groat__is_inherited(spec->context))
         return groat__fail_inherited(error);
-    if (out->size < EXPLANATION_BYTES)
-        return groat__fail(error, GROAT_INVALID,
-                           "explanation.size is %zu; it is "
-                           "sizeof(groat_explanation), %zu",
-                           out->size, sizeof(*out));
+    status = groat__check_size(error, "explanation", "groat_explanation",
+                               out->size, sizeof(*out));
+    if (status != GROAT_OK)
+        return status;
     status = groat__spec_identity(spec->context, &spec->params, &identity, &key,
                                   NULL, error);
     if (status == GROAT_OK) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "core/core.h"
 
 const char *groat_origin_name(groat_origin origin)
@@ -58,12 +59,14 @@ void groat__info_fill(groat_kernel_info *info, const groat__shape *shape,
 }
 
 groat_status groat_kernel_info_get(const groat_kernel *kernel,
-                                   groat_kernel_info *info)
+                                   groat_kernel_info *info, groat_error *error)
 {
-    if (info->size < GROAT__INFO_BYTES)
-        return GROAT_INVALID;
-    if (info->size >= sizeof(*info))
-        info->maker = kernel->maker;
+    groat_status status = groat__check_size(error, "info", "groat_kernel_info",
+                                            info->size, sizeof(*info));
+
+    if (status != GROAT_OK)
+        return status;
+    info->maker = kernel->maker;
     info->spec = kernel->spec;
     info->target = kernel->target;
     info->name = kernel->entry;

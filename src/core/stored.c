@@ -8,9 +8,6 @@
 #include "base/error.h"
 #include "core/core.h"
 
-/* Sizes that a caller's structure has at least: those of version 0.1. */
-enum { STAT_BYTES = offsetof(groat_cache_stat, waits) };
-
 groat_status groat__need_store(const groat_context *context, groat_error *error)
 {
     if (groat__is_inherited(context))
@@ -41,11 +38,10 @@ groat_status groat_cache_stat_get(groat_context *context,
 
     if (groat__is_inherited(context))
         return groat__fail_inherited(error);
-    if (stat->size < STAT_BYTES)
-        return groat__fail(error, GROAT_INVALID,
-                           "stat.size is %zu; it is sizeof(groat_cache_stat), "
-                           "%zu",
-                           stat->size, sizeof(*stat));
+    status = groat__check_size(error, "stat", "groat_cache_stat", stat->size,
+                               sizeof(*stat));
+    if (status != GROAT_OK)
+        return status;
     if (context->store != NULL)
         status = groat__store_stat(context->store, &found, error);
     if (status != GROAT_OK)
@@ -61,8 +57,7 @@ groat_status groat_cache_stat_get(groat_context *context,
     found.loaded_bytes = atomic_load(&context->resident.bytes);
     found.loaded_max_bytes = context->resident.max_bytes;
     groat__layers_stat(context, &found);
-    memcpy(stat, &found,
-           found.size < sizeof(found) ? found.size : sizeof(found));
+    *stat = found;
     return GROAT_OK;
 }
 

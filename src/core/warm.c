@@ -68,12 +68,9 @@ static groat_status check_items(const groat_warm_item *items, size_t count,
 {
     if (count > 0 && items == NULL)
         return groat__fail(error, GROAT_INVALID, "there are no items");
-    if (count > 0 && items->size < sizeof(*items))
-        return groat__fail(error, GROAT_INVALID,
-                           "items[0].size is %zu; it is "
-                           "sizeof(groat_warm_item), %zu",
-                           items->size, sizeof(*items));
-    return GROAT_OK;
+    return count == 0 ? GROAT_OK
+                      : groat__check_size(error, "items[0]", "groat_warm_item",
+                                          items->size, sizeof(*items));
 }
 
 static groat_status check(unsigned flags, const groat_warm_result *result,
@@ -82,12 +79,10 @@ static groat_status check(unsigned flags, const groat_warm_result *result,
     if ((flags & ~(unsigned)GROAT_WARM_BUILD) != 0)
         return groat__fail(error, GROAT_INVALID, "flags is 0x%x; known: 0x%x",
                            flags, (unsigned)GROAT_WARM_BUILD);
-    if (result != NULL && result->size < sizeof(*result))
-        return groat__fail(error, GROAT_INVALID,
-                           "result.size is %zu; it is "
-                           "sizeof(groat_warm_result), %zu",
-                           result->size, sizeof(*result));
-    return GROAT_OK;
+    return result == NULL
+               ? GROAT_OK
+               : groat__check_size(error, "result", "groat_warm_result",
+                                   result->size, sizeof(*result));
 }
 
 /* One item of a list; *event is filled but for its error. */

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 const char *const groat__launch_names[GROAT__LAUNCH_VALUES] = {
     "block_x",   "block_y",   "block_z", "cluster_x",
     "cluster_y", "cluster_z", "shared",  "args"};
@@ -150,12 +152,18 @@ size_t groat_family_param_count(const groat_family *family)
 }
 
 groat_status groat_family_param(const groat_family *family, size_t index,
-                                groat_param_info *info)
+                                groat_param_info *info, groat_error *error)
 {
+    groat_status status = groat__check_size(error, "info", "groat_param_info",
+                                            info->size, sizeof(*info));
     const groat__slot *slot;
 
-    if (index >= family->param_count || info->size < sizeof(*info))
-        return GROAT_INVALID;
+    if (status != GROAT_OK)
+        return status;
+    if (index >= family->param_count)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s has no parameter %zu; it has %zu, from 0",
+                           family->name, index, family->param_count);
     slot = &family->slots[family->params[index]];
     info->name = slot->name;
     info->type = slot->type;
@@ -172,10 +180,13 @@ size_t groat_family_rule_count(const groat_family *family)
 }
 
 groat_status groat_family_rule(const groat_family *family, size_t index,
-                               const char **rule, const char **reason)
+                               const char **rule, const char **reason,
+                               groat_error *error)
 {
     if (index >= family->rule_count)
-        return GROAT_INVALID;
+        return groat__fail(error, GROAT_INVALID,
+                           "%s has no rule %zu; it has %zu, from 0",
+                           family->name, index, family->rule_count);
     *rule = family->rules[index].text;
     *reason = family->rules[index].reason;
     return GROAT_OK;

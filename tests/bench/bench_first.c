@@ -177,7 +177,7 @@ static told groat_side(const char *dir, const char *spec, const char *target)
         die(error.text);
     t.open_us = (now_ns() - start) * 1e-3;
     if (groat_kernel_get(context, spec, target, &kernel, &t.origin, &error) ||
-        groat_kernel_info_get(kernel, &info) ||
+        groat_kernel_info_get(kernel, &info, NULL) ||
         groat_kernel_launch(kernel, &launch, args, info.args_bytes, &error))
         die(error.text);
     t.all_us = (now_ns() - start) * 1e-3;

@@ -131,7 +131,8 @@ static inline void grid_open(grid *g, groat_context *context,
     for (size_t i = 0; i < g->count; i++) {
         groat_param_info info = {.size = sizeof(info)};
 
-        ck_assert_int_eq(groat_family_param(g->family, i, &info), GROAT_OK);
+        ck_assert_int_eq(groat_family_param(g->family, i, &info, NULL),
+                         GROAT_OK);
         g->param[i].name = info.name;
         grid_add_allowed(&g->param[i], info.type, info.allowed);
     }
@@ -178,7 +179,7 @@ static inline size_t grid_score(const grid *g, const char *text)
     for (size_t i = 0; i < count; i++) {
         char quoted[80];
 
-        if (groat_family_rule(g->family, i, &rule, &reason) != GROAT_OK)
+        if (groat_family_rule(g->family, i, &rule, &reason, NULL) != GROAT_OK)
             break;
         (void)snprintf(quoted, sizeof(quoted), "'%s", rule);
         if (strstr(text, quoted) != NULL)

@@ -64,7 +64,7 @@ static void ck_kernel(groat_context *context, unsigned step,
     (void)snprintf(spec, sizeof(spec), "adder:step=%u", step);
     kernel = rig_get(&fix, context, spec, target, origin);
     ck_assert(rig_adds(context, target, kernel, step));
-    ck_assert_int_eq(groat_kernel_info_get(kernel, &info), GROAT_OK);
+    ck_assert_int_eq(groat_kernel_info_get(kernel, &info, NULL), GROAT_OK);
     ck_assert_msg(strstr(info.maker, maker) != NULL, "%s", info.maker);
     groat_kernel_release(kernel);
 }

@@ -695,7 +695,7 @@ START_TEST(a_compile_warning)
             rig_get(&fix, context, "adder", target,
                     round == 0 ? GROAT_FROM_COMPILER : GROAT_FROM_DISK);
 
-        ck_assert_int_eq(groat_kernel_info_get(kernel, &info), GROAT_OK);
+        ck_assert_int_eq(groat_kernel_info_get(kernel, &info, NULL), GROAT_OK);
         ck_assert_ptr_nonnull(strstr(info.log, "nobody_calls"));
         groat_close(context);
     }

@@ -101,9 +101,6 @@ START_TEST(the_order_of_layers)
     ck_assert_uint_eq(info.misses, 1);
     ck_fails(groat_bundle_at(context, 1, &info, &fix.error), GROAT_INVALID,
              &fix.error, "the context has 1");
-    info.size--;
-    ck_fails(groat_bundle_at(context, 0, &info, &fix.error), GROAT_INVALID,
-             &fix.error, "info.size is ");
     groat_close(context);
     context = rig_open_with(&fix, &options);
     rig_kernel(&fix, context, 4, GROAT_FROM_DISK);
@@ -292,16 +289,6 @@ START_TEST(the_environment)
     context = rig_open_with(&fix, &options);
     rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
     groat_close(context);
-    /* A program built with the header of 0.1 has no such fields. */
-    options.flags = 0;
-    options.size = offsetof(groat_options, bundles);
-    options.bundles = (const char *const *)&options; /* is not read */
-    context = rig_open_with(&fix, &options);
-    rig_kernel(&fix, context, 3, GROAT_FROM_BUNDLE);
-    groat_close(context);
-    options.size--;
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "options.size is ");
     (void)unsetenv("GROAT_BUNDLES");
     (void)unsetenv("GROAT_TRUST");
 }

@@ -107,7 +107,7 @@ static uint64_t compile_all(void)
         ck_assert_int_eq(
             groat_kernel_info_get(
                 rig_get(&fix, context, spec, target, GROAT_FROM_COMPILER),
-                &info),
+                &info, NULL),
             GROAT_OK);
         if ((uint64_t)info.facts.code_bytes > most)
             most = (uint64_t)info.facts.code_bytes;

@@ -336,7 +336,7 @@ START_TEST(each_compile_is_told)
 
     kernel =
         rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_COMPILER);
-    ck_assert_int_eq(groat_kernel_info_get(kernel, &info), GROAT_OK);
+    ck_assert_int_eq(groat_kernel_info_get(kernel, &info, NULL), GROAT_OK);
     ck_assert_uint_eq(t.count, 1);
     ck_assert_int_eq(t.reason, GROAT_REASON_ABSENT);
     ck_assert_int_eq(t.status, GROAT_OK);

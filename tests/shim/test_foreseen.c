@@ -99,7 +99,7 @@ START_TEST(a_hit_opens_no_compiler)
     context = rig_open(&fix);
     kernel = rig_get(&fix, context, "plain:step=1", target, GROAT_FROM_DISK);
     ck_assert(!is_opened(context));
-    ck_assert_int_eq(groat_kernel_info_get(kernel, &info), GROAT_OK);
+    ck_assert_int_eq(groat_kernel_info_get(kernel, &info, NULL), GROAT_OK);
     ck_assert_int_eq(strncmp(info.maker, "nvrtc 13.0 build ", 17), 0);
     ck_assert_int_eq(
         groat_metrics(context, GROAT_METRICS_PROMETHEUS, &text, NULL),

@@ -244,7 +244,7 @@ START_TEST(the_handle_stays)
     ck_assert_ptr_nonnull(groat_kernel_native(first));
     (void)pass(context, 2, GROAT_FROM_COMPILER);
     ck_assert_ptr_null(groat_kernel_native(first));
-    ck_assert_int_eq(groat_kernel_info_get(first, &info), GROAT_OK);
+    ck_assert_int_eq(groat_kernel_info_get(first, &info, NULL), GROAT_OK);
     ck_assert_str_eq(info.spec, "plain:step=1");
     ck_assert_int_eq(groat_explain(spec, &why, NULL, NULL, &fix.error),
                      GROAT_OK);

@@ -238,7 +238,7 @@ static groat_status prepare(bench *b, shot *s)
     if (status == GROAT_OK) {
         s->native = groat_kernel_native(s->kernel);
         s->info.size = sizeof(s->info);
-        status = groat_kernel_info_get(s->kernel, &s->info);
+        status = groat_kernel_info_get(s->kernel, &s->info, NULL);
     }
     groat_spec_free(spec);
     return status;

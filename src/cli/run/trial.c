@@ -247,7 +247,7 @@ groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
     if (status)
         return status;
     trial->made = true;
-    status = groat_kernel_info_get(trial->kernel, &trial->info);
+    status = groat_kernel_info_get(trial->kernel, &trial->info, NULL);
     return status ? groat__cli_error(error, status,
                                      "the kernel gave no information")
                   : GROAT_OK;

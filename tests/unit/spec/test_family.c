@@ -61,7 +61,7 @@ START_TEST(test_param_info)
     groat_family *family = load_toy();
 
     for (size_t i = 0; i < COUNT(expected); i++) {
-        ck_assert_int_eq(groat_family_param(family, i, &info), GROAT_OK);
+        ck_assert_int_eq(groat_family_param(family, i, &info, NULL), GROAT_OK);
         ck_assert_str_eq(info.name, expected[i].name);
         ck_assert_int_eq(info.type, expected[i].type);
         ck_assert_str_eq(info.allowed, expected[i].allowed);
@@ -69,9 +69,9 @@ START_TEST(test_param_info)
         ck_assert_str_eq(info.unit, expected[i].unit);
         ck_assert_str_eq(info.meaning, expected[i].meaning);
     }
-    ck_assert_int_eq(groat_family_param(family, 6, &info), GROAT_INVALID);
+    ck_assert_int_eq(groat_family_param(family, 6, &info, NULL), GROAT_INVALID);
     info.size = sizeof(info) - 1;
-    ck_assert_int_eq(groat_family_param(family, 0, &info), GROAT_INVALID);
+    ck_assert_int_eq(groat_family_param(family, 0, &info, NULL), GROAT_INVALID);
     groat__family_free(family);
 }
 END_TEST
@@ -82,10 +82,11 @@ START_TEST(test_rules)
     const char *rule = NULL;
     const char *reason = NULL;
 
-    ck_assert_int_eq(groat_family_rule(family, 1, &rule, &reason), GROAT_OK);
+    ck_assert_int_eq(groat_family_rule(family, 1, &rule, &reason, NULL),
+                     GROAT_OK);
     ck_assert_str_eq(rule, "bytes <= arch_shared_bytes / 16");
     ck_assert_str_eq(reason, "a tile must fit");
-    ck_assert_int_eq(groat_family_rule(family, 3, &rule, &reason),
+    ck_assert_int_eq(groat_family_rule(family, 3, &rule, &reason, NULL),
                      GROAT_INVALID);
     ck_assert_str_eq(reason, "a tile must fit");
     groat__family_free(family);

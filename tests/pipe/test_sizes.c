@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_sizes.c: each call with a structure of the caller's, with each size that
+ * is too short, its own, and longer ones, as a later header has them.  One that
+ * is too short is INVALID and changes nothing; of a longer one nothing behind
+ * what this version knows is read or written.
+ */
+#include "rig.h"
+
+enum { ROOM = 4096, LONGER = 64 };
+
+static const char *const target = "cpu:gfx950";
+static rig fix;
+static groat_context *context;
+static groat_kernel *kernel;
+static groat_spec *spec;
+static char bundle[300];
+
+static void setup(void)
+{
+    uint64_t written = 0;
+
+    rig_make(&fix);
+    rig_write_adder(&fix);
+    (void)snprintf(bundle, sizeof(bundle), "%s/bundle", fix.root);
+    context = rig_open(&fix);
+    kernel =
+        rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_COMPILER);
+    spec = rig_parse(&fix, context, "adder:step=3", target);
+    ck_assert_int_eq(groat_bundle_export(context, bundle, NULL, 0, NULL,
+                                         &written, &fix.error),
+                     GROAT_OK);
+}
+
+static void teardown(void)
+{
+    groat_spec_free(spec);
+    groat_kernel_release(kernel);
+    groat_close(context);
+    rig_drop(&fix);
+}
+
+/* ---- calls that fill a structure ----------------------------------------- */
+
+static groat_status param(void *at, groat_error *error)
+{
+    return groat_family_param(groat_family_find(context, "adder"), 0, at,
+                              error);
+}
+
+static groat_status kernel_info(void *at, groat_error *error)
+{
+    return groat_kernel_info_get(kernel, at, error);
+}
+
+static groat_status build_info(void *at, groat_error *error)
+{
+    return groat_build(spec, NULL, NULL, at, error);
+}
+
+static groat_status stat_of(void *at, groat_error *error)
+{
+    return groat_cache_stat_get(context, at, error);
+}
+
+static groat_status explain(void *at, groat_error *error)
+{
+    return groat_explain(spec, at, NULL, NULL, error);
+}
+
+static groat_status bundle_info(void *at, groat_error *error)
+{
+    return groat_bundle_verify(bundle, NULL, at, error);
+}
+
+static groat_status warm_result(void *at, groat_error *error)
+{
+    const groat_warm_item item = {sizeof(item), "adder:step=3", target};
+
+    return groat_warm(context, &item, 1, 0, NULL, NULL, at, error);
+}
+
+/* ---- calls that read one ------------------------------------------------- */
+
+static groat_status open_with(void *at, groat_error *error)
+{
+    groat_context *other = NULL;
+    groat_status status = groat_open(at, &other, error);
+
+    groat_close(other);
+    return status;
+}
+
+static const groat_options options = {
+    .size = sizeof(groat_options),
+    .flags = GROAT_OPEN_NO_DISK,
+};
+
+static groat_status warm_item(void *at, groat_error *error)
+{
+    return groat_warm(context, at, 1, 0, NULL, NULL, NULL, error);
+}
+
+static const groat_warm_item item = {sizeof(groat_warm_item), "adder:step=3",
+                                     "cpu:gfx950"};
+
+static groat_status tensor_map(void *at, groat_error *error)
+{
+    groat_tensor_map map;
+
+    return groat_tensor_map_make(context, "cpu:sm_90a", at, &map, error);
+}
+
+static const groat_tensor tensor = {
+    .size = sizeof(groat_tensor),
+    .address = 4096,
+    .elem_bytes = 2,
+    .rank = 2,
+    .dims = {64, 64},
+    .strides = {128},
+    .box = {16, 16},
+};
+
+/* Of no numbers at all. */
+static groat_status launch_of(void *at, groat_error *error)
+{
+    const struct adder_args args = {.count = 0};
+
+    return groat_kernel_launch(kernel, at, &args, sizeof(args), error);
+}
+
+static const groat_launch launch = {
+    .size = sizeof(groat_launch),
+    .grid = {1, 1, 1},
+};
+
+static const struct {
+    const char *words; /* of the refusal */
+    size_t bytes;
+    groat_status (*call)(void *at, groat_error *error);
+    const void *input; /* NULL: the call fills it */
+} cases[] = {
+    {"groat_param_info", sizeof(groat_param_info), param, NULL},
+    {"groat_kernel_info", sizeof(groat_kernel_info), kernel_info, NULL},
+    {"groat_kernel_info", sizeof(groat_kernel_info), build_info, NULL},
+    {"groat_cache_stat", sizeof(groat_cache_stat), stat_of, NULL},
+    {"groat_explanation", sizeof(groat_explanation), explain, NULL},
+    {"groat_bundle_info", sizeof(groat_bundle_info), bundle_info, NULL},
+    {"groat_warm_result", sizeof(groat_warm_result), warm_result, NULL},
+    {"groat_options", sizeof(groat_options), open_with, &options},
+    {"groat_warm_item", sizeof(groat_warm_item), warm_item, &item},
+    {"with its size set", sizeof(groat_tensor), tensor_map, &tensor},
+    {"with its size set", sizeof(groat_launch), launch_of, &launch},
+};
+
+/* Its size comes first in each. */
+static void lay_out(int index, size_t size, unsigned char at[ROOM])
+{
+    memset(at, 0x5a, ROOM);
+    if (cases[index].input != NULL)
+        memcpy(at, cases[index].input, cases[index].bytes);
+    memcpy(at, &size, sizeof(size));
+}
+
+START_TEST(each_size)
+{
+    const size_t bytes = cases[_i].bytes;
+    _Alignas(64) unsigned char at[ROOM];
+    unsigned char before[ROOM];
+
+    ck_assert_uint_lt(bytes + LONGER, ROOM);
+    for (size_t size = 0; size <= bytes + LONGER; size++) {
+        groat_status status;
+
+        lay_out(_i, size, at);
+        memcpy(before, at, ROOM);
+        status = cases[_i].call(at, &fix.error);
+        if (size < bytes) {
+            ck_assert_mem_eq(at, before, ROOM);
+            ck_fails(status, GROAT_INVALID, &fix.error, cases[_i].words);
+            continue;
+        }
+        ck_assert_msg(status == GROAT_OK, "%s of %zu bytes: %s",
+                      cases[_i].words, size, fix.error.text);
+        ck_assert_mem_eq(at, before, sizeof(size));
+        ck_assert_mem_eq(at + bytes, before + bytes, ROOM - bytes);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sizes");
+    TCase *tests = tcase_create("sizes");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, each_size, 0, COUNT(cases));
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
