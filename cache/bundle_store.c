@@ -129,8 +129,11 @@ static bool add_id(brought *rows, int64_t id)
     return true;
 }
 
+/* Of a store's own pages, and the ends of a row's. */
+enum { STORE_ROOM = 128 << 10 };
+
 /* Puts a row unless there is a good one of its key and identity; no use of it.
- * One that is larger than the bound is left out. */
+ * One that the bound does not hold is left out. */
 static groat_status import_row(groat__store *store, const groat__row *row,
                                brought *rows, groat_error *error)
 {
@@ -139,7 +142,7 @@ static groat_status import_row(groat__store *store, const groat__row *row,
     groat__store_put(store, &row->key, row->identity, row->data, row->bytes,
                      row->log, &row->facts);
     if (!groat__store_has(store, &row->key, row->identity))
-        return groat__row_room(row) > store->max_bytes
+        return groat__row_room(row) + STORE_ROOM > store->max_bytes
                    ? GROAT_OK
                    : groat__fail(error, GROAT_IO,
                                  "%s did not take the entry of an import: it "

@@ -396,8 +396,8 @@ static verdict connect_file(groat__store *store, groat_error *error)
     store->db = db;
     if (rc == SQLITE_OK) {
         groat__handle_keep_wal(db, false);
-        store->wal = groat__place_companion(store->path, "-wal");
-        store->shm = groat__place_companion(store->path, "-shm");
+        (void)groat__place_companion(store->path, "-wal", &store->wal);
+        (void)groat__place_companion(store->path, "-shm", &store->shm);
         return VERDICT_GOOD;
     }
 close_db:
@@ -442,6 +442,13 @@ static bool is_hollow(groat__store *store)
     return true;
 }
 
+static bool has_index(const groat__store *store)
+{
+    ino_t shm;
+
+    return groat__place_companion(store->path, "-shm", &shm) && shm != 0;
+}
+
 groat_status groat__connection_open(groat__store *store, bool damaged,
                                     groat_error *error)
 {
@@ -451,7 +458,7 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
     bool hollow = is_hollow(store);
     /* Cut short while a process has it open: what that one shares with others
      * in the -shm is not true of the file. */
-    bool stale = hollow && groat__place_companion(store->path, "-shm") != 0;
+    bool stale = hollow && has_index(store);
     int bad = damaged || stale ? LOOKS : 0;
     bool aside = false;
 
@@ -486,14 +493,22 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
     return status;
 }
 
+/* Whether a companion is another than the one that a connection has; what
+ * cannot be told is not. */
+static bool has_other(const groat__store *store, const char *suffix, ino_t own)
+{
+    ino_t now;
+
+    return own != 0 && groat__place_companion(store->path, suffix, &now) &&
+           now != own;
+}
+
 /* Whether the files that a connection has are no longer those at the path. */
 static bool is_replaced(const groat__store *store)
 {
     return groat__place_moved(store->path, store->device, store->inode) ||
-           (store->wal != 0 &&
-            store->wal != groat__place_companion(store->path, "-wal")) ||
-           (store->shm != 0 &&
-            store->shm != groat__place_companion(store->path, "-shm"));
+           has_other(store, "-wal", store->wal) ||
+           has_other(store, "-shm", store->shm);
 }
 
 void groat__connection_close(groat__store *store)

@@ -111,7 +111,8 @@ bool groat__store_holds(groat__store *store, const groat__digest *key,
     bool holds;
 
     groat__store_enter(store);
-    holds = try_lookup(store, key, identity, &blob);
+    holds = groat__connection_ready(store, NULL) == GROAT_OK &&
+            try_lookup(store, key, identity, &blob);
     groat__store_leave(store);
     groat__store_blob_free(&blob);
     return holds;
@@ -144,7 +145,8 @@ bool groat__store_newest(groat__store *store, const char *begin,
         key = groat__hash128(out->data, out->len);
         good = try_lookup(store, &key, out->data, &blob);
         /* One that could not be dropped is there again. */
-        if (memcmp(key.bytes, before.bytes, sizeof(key.bytes)) == 0)
+        if (store->read_only ||
+            memcmp(key.bytes, before.bytes, sizeof(key.bytes)) == 0)
             skip++;
         before = key;
     }

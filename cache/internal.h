@@ -218,8 +218,9 @@ groat_status groat__place_path_ahead(const char *dir,
                                      const groat__place_share *share,
                                      groat_error *error);
 
-/* The inode of the -wal or -shm beside a file; 0: there is none. */
-ino_t groat__place_companion(const char *path, const char *suffix);
+/* The inode of the -wal or -shm beside a file; 0: there is none.  False where
+ * that cannot be told. */
+bool groat__place_companion(const char *path, const char *suffix, ino_t *inode);
 
 /* True when path is no longer this file. */
 bool groat__place_moved(const char *path, dev_t device, ino_t inode);

@@ -196,17 +196,18 @@ static mode_t file_mode(const groat__place_share *share)
     return share->on ? 0660 : 0600;
 }
 
-ino_t groat__place_companion(const char *path, const char *suffix)
+bool groat__place_companion(const char *path, const char *suffix, ino_t *inode)
 {
     groat__str name = {0};
     struct stat st;
-    ino_t found = 0;
+    bool known;
 
     groat__str_addf(&name, "%s%s", path, suffix);
-    if (!name.failed && lstat(name.data, &st) == 0)
-        found = st.st_ino;
+    known = !name.failed && lstat(name.data, &st) == 0;
+    *inode = known ? st.st_ino : 0;
+    known = known || (!name.failed && errno == ENOENT);
     groat__str_free(&name);
-    return found;
+    return known;
 }
 
 static void remove_companion(const char *path, const char *suffix)
@@ -322,10 +323,11 @@ static groat_status check_companions(const char *path, const struct stat *file,
 {
     static const char *const suffixes[] = {"-wal", "-shm"};
     groat_status status = GROAT_OK;
+    ino_t wal;
 
     /* SQLite makes the -wal first and removes it last: it was removed by
      * another. */
-    if (groat__place_companion(path, "-wal") == 0)
+    if (groat__place_companion(path, "-wal", &wal) && wal == 0)
         remove_companion(path, "-shm");
     for (size_t i = 0; i < 2 && status == GROAT_OK; i++) {
         groat__str name = {0};

@@ -235,7 +235,6 @@ START_TEST(test_round_trip)
 }
 END_TEST
 
-/* What the bound drops for others is not told to be there. */
 /* An import that another process keeps from its work has not been done. */
 START_TEST(test_import_into_a_locked_store)
 {
@@ -263,6 +262,7 @@ START_TEST(test_import_into_a_locked_store)
 }
 END_TEST
 
+/* What the bound drops for others is not told to be there. */
 START_TEST(test_import_beyond_the_bound)
 {
     enum { MANY = 12, ROOM = 400000, BYTES = 100000 };

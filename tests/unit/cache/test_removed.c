@@ -110,6 +110,7 @@ START_TEST(under_an_idle_process)
 {
     const loss *what = &losses[_i];
     groat__store *store;
+    sqlite3 *db;
     int wake[2];
     int tell[2];
     pid_t idle;
@@ -133,11 +134,12 @@ START_TEST(under_an_idle_process)
     for (unsigned n = 1; n < 5; n++)
         ck_assert_int_eq(kernel_get(store, n), ANSWER_RIGHT);
     groat__store_close(store);
-    ck_assert_int_eq(outside_number(outside_open(fix.path),
-                                    "SELECT count(*) FROM "
-                                    "pragma_integrity_check "
-                                    "WHERE integrity_check = 'ok'"),
+    db = outside_open(fix.path);
+    ck_assert_int_eq(outside_number(db, "SELECT count(*) FROM "
+                                        "pragma_integrity_check "
+                                        "WHERE integrity_check = 'ok'"),
                      1);
+    (void)sqlite3_close(db);
 }
 END_TEST
 
