@@ -165,7 +165,8 @@ static _Noreturn void become(const cxx *c, const char *const *argv,
 
     for (int i = 1; i < NSIG; i++)
         if (sigaction(i, NULL, &action) == 0 &&
-            (action.sa_handler != SIG_IGN || i == SIGCHLD || i == SIGTERM)) {
+            (action.sa_handler != SIG_IGN || i == SIGCHLD || i == SIGTERM ||
+             i == SIGXCPU)) {
             memset(&action, 0, sizeof(action));
             action.sa_handler = SIG_DFL;
             (void)sigaction(i, &action, NULL);
@@ -218,19 +219,19 @@ static bool ends_in_time(const cxx *c, int fd)
     return true;
 }
 
-/* Ends all that a process has started: it is stopped meanwhile, so that it
- * starts nothing more and none of their numbers is another's. */
+/* Ends all that a process has started, which is stopped: it starts nothing more
+ * and none of their numbers is another's. */
 static void kill_children(pid_t pid)
 {
     char path[64];
     FILE *list;
     int child;
 
-    (void)kill(pid, SIGSTOP);
     (void)snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", (long)pid,
                    (long)pid);
     list = fopen(path, "re");
     while (list != NULL && fscanf(list, "%d", &child) == 1) {
+        (void)kill((pid_t)child, SIGSTOP);
         kill_children((pid_t)child);
         (void)kill((pid_t)child, SIGKILL);
     }
@@ -249,7 +250,8 @@ static int wait_for(const cxx *c, pid_t pid)
     int rc;
 
     if (late) {
-        kill_children(pid);
+        if (syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0) == 0)
+            kill_children(pid);
         (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
     }
     memset(&told, 0, sizeof(told));

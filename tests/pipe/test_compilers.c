@@ -533,10 +533,10 @@ START_TEST(a_compiler_whose_child_hangs)
                    "wait\n",
                    path);
     (void)use_script(script);
-    ck_assert_int_eq(setenv("GROAT_CXX_TIMEOUT", "1", 1), 0);
+    ck_assert_int_eq(setenv("GROAT_CXX_TIMEOUT", "5", 1), 0);
     context = rig_open(&fix);
     ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED,
-                 "had not ended after 1 s and was stopped");
+                 "had not ended after 5 s and was stopped");
     groat_close(context);
     (void)unsetenv("GROAT_CXX");
     (void)unsetenv("GROAT_CXX_TIMEOUT");
