@@ -84,6 +84,21 @@ static const char *either(const groat_context *context, const char *name,
     return value != NULL ? value : variable(context, other);
 }
 
+/* A relative path, with the folder of now in front: links stay as they are, for
+ * programs look at the name they are called by.  NULL where that folder is not
+ * to be had. */
+static char *whole_path(const char *path)
+{
+    char *here = getcwd(NULL, 0);
+    groat__str whole = {0};
+
+    if (here == NULL)
+        return NULL;
+    groat__str_addf(&whole, "%s/%s", here, path);
+    free(here);
+    return groat__str_take(&whole);
+}
+
 /* Of files that are opened later, when the program may be in another folder. */
 static void make_whole(groat_context *context)
 {
@@ -97,7 +112,7 @@ static void make_whole(groat_context *context)
 
         if (path == NULL || *path == '/' || strchr(path, '/') == NULL)
             continue;
-        context->found[i] = realpath(path, NULL);
+        context->found[i] = whole_path(path);
         if (context->found[i] != NULL)
             *paths[i] = context->found[i];
     }
