@@ -202,12 +202,8 @@ static int draw(groat__cli *cli, const groat__trial *trial,
     if (record->failed || !groat__draw(record, &subject, &svg, &drawn))
         code = groat__cli_refuse(cli, GROAT_NO_MEMORY,
                                  "no memory for the picture");
-    else if (groat__output_write(output, svg.data, svg.len, &error)) {
+    else if (groat__output_write(output, svg.data, svg.len, &error))
         code = groat__cli_fail(cli, &error);
-        /* Not half a picture. */
-        if (output->made)
-            (void)unlink(output->path);
-    }
     if (!code)
         answer(cli, trial, record, &drawn, svg.len);
     groat__str_free(&svg);

@@ -88,8 +88,9 @@ static int add_store(groat__cli *cli, groat__jobs *jobs, const char *path)
         from.code = groat__cli_fail(cli, &error);
     else if (stat.faults > 0 && !from.code)
         from.code = groat__cli_refuse(cli, GROAT_IO,
-                                      "--from-store %s: the store was damaged, "
-                                      "see the warnings; nothing is made of it",
+                                      "--from-store %s: the store met with "
+                                      "faults, see the warnings; nothing is "
+                                      "made of it",
                                       path);
     groat_close(other);
     free(folder);

@@ -269,7 +269,8 @@ static int verify(groat__cli *cli)
     say_count(cli, "dropped", dropped);
     if (dropped)
         return GROAT__EXIT_FAILED;
-    return groat__cache_sound(cli, "what was in it before is lost");
+    return groat__cache_sound(
+        cli, "what is in it now was checked, what was before may be lost");
 }
 
 static int gc(groat__cli *cli)

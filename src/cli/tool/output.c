@@ -44,9 +44,15 @@ groat_status groat__output_open(groat__output *output, const char *path,
  * says why not. */
 static bool reserve(int fd, off_t held, size_t bytes)
 {
-    int code = bytes ? posix_fallocate(fd, 0, (off_t)bytes) : 0;
+    int code;
 
-    if (code && code != EOPNOTSUPP) {
+    /* The call of the system: the C library's stand-in reads the file. */
+    while (bytes && fallocate(fd, 0, 0, (off_t)bytes) != 0) {
+        code = errno;
+        if (code == EINTR)
+            continue;
+        if (code == EOPNOTSUPP || code == ENOSYS)
+            break;
         (void)ftruncate(fd, held);
         errno = code;
         return false;
@@ -75,7 +81,12 @@ groat_status groat__output_write(groat__output *output, const void *data,
         return fail(output, code, error);
     }
     output->file = NULL;
-    return fclose(file) ? fail(output, errno, error) : GROAT_OK;
+    if (fclose(file) == 0)
+        return GROAT_OK;
+    code = errno;
+    if (output->made)
+        (void)unlink(output->path);
+    return fail(output, code, error);
 }
 
 void groat__output_drop(groat__output *output)
