@@ -207,7 +207,8 @@ typedef struct groat_compile_event {
 typedef void groat_range_push_fn(void *user, const char *name);
 typedef void groat_range_pop_fn(void *user);
 
-/* Called after each compile on the thread that did it, with no lock held. */
+/* Called after each compile on the thread that did it, with no lock held; not
+ * where there is no memory to keep what it is told. */
 typedef void groat_compile_fn(void *user, const groat_compile_event *event);
 
 /* groat_options.flags */

@@ -52,7 +52,8 @@ GROAT_API groat_status groat_metrics(groat_context *context,
                                      groat_error *error);
 
 /* Where groat_kernel_get() would have a kernel from now: MEMORY, DISK, BUNDLE,
- * or COMPILER, when nobody has it.  Compiles, loads and counts nothing.
+ * or COMPILER, when nobody has it.  Compiles, loads and counts nothing;
+ * an entry that is damaged is dropped, as a get would.
  * Errors: NO_DEVICE (no compiler), NO_MEMORY. */
 GROAT_API groat_status groat_kernel_origin(groat_spec *spec,
                                            groat_origin *origin,
@@ -127,8 +128,8 @@ typedef struct groat_slot groat_slot;
 /* Asks for the kernel as groat_kernel_start() does and waits for it, timeout_ms
  * at most (as above).  fallback may be NULL; it is the caller's business that
  * the same launches suit both.  Whether the kernel came is no error here:
- * groat_slot_wait() says.  Errors: NO_MEMORY.  Free with groat_slot_free(),
- * before groat_close(). */
+ * groat_slot_wait() says.  Errors: as of groat_kernel_start().  Free with
+ * groat_slot_free(), before groat_close(). */
 GROAT_API groat_status groat_slot_open(groat_spec *spec, groat_kernel *fallback,
                                        int timeout_ms, groat_slot **out,
                                        groat_error *error);

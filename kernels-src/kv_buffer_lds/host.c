@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * host.c feeds and checks kv_buffer_lds for `groat run`: the driver of
- * common/kv_driver.c, whose buffers and expectations these entries have.
+ * driver/kv_driver.c, whose buffers and expectations these entries have.
  */
 #include "../driver/kv_host.h"
 

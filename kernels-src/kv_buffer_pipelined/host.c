@@ -2,7 +2,7 @@
  *
  * host.c feeds and checks kv_buffer_pipelined for `groat run`.  K and V are two
  * slabs of valid_rows tokens.  Images come from the closed form of
- * common/kv_host.c, attention from float64 sums over the slabs with the scores
+ * driver/kv_host.c, attention from float64 sums over the slabs with the scores
  * rounded in between, so nothing is shared with the kernel.
  */
 #include <math.h>

@@ -4,7 +4,7 @@
  * comes from a walk over boxes: each part of a tile is listed as the boxes that
  * bring it, and each box is put into an image as the engine would, row by row,
  * with the swizzle and with zeros outside of the cache.  Caches and page tables
- * are common/cache_host.c's.
+ * are driver/cache_host.c's.
  * Invariant: each run-time argument is the field of args.h with its name;
  * nothing here is shared with the kernel.
  * Locking: none; nothing here is written but what the caller passes.

@@ -3,9 +3,10 @@
  * judge.c executes a kernel that was compiled for a cpu target and holds it
  * against the memory model of the arch it stands for.  It owns the launch: what
  * a cluster of blocks needs, and one cluster after the other.  Threads are
- * fiber.c's, who runs when schedule.c's, what comes before what order.c's,
- * memory memory.c's, what an AMD wave does as one wave.c's, NVIDIA's mbarriers,
- * copy engine and wgmma mbarrier.c's, tma.c's and wgmma.c's, the report of
+ * fiber.c's, who runs when schedule.c's, where threads come together meet.c's,
+ * what comes before what order.c's, memory memory.c's, what an AMD wave does as
+ * one wave.c's and uniform.c's, NVIDIA's mbarriers, copy engine and wgmma
+ * mbarrier.c's, tma.c's, copies.c's and wgmma.c's, the report of
  * accesses trace.c's; compiling and loading are cxx.c's and cpu.c's.
  */
 #include "judge/judge.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * drive.h - what tests of families share: a context without a disk, specs, and
- * launches by the family's driver (cli/driver.h), on the driver's input or on
- * the test's own.
+ * launches by the family's driver (driver/driver.h), on the driver's input or
+ * on the test's own.
  *
  *     drive_values(driver, values, "valid_rows=%d heads=2", rows);
  *     drive_open(&d, context, driver, spec, target, values);

@@ -2,7 +2,7 @@
  *
  * mutants.h - suites of mutants: families of the library under other names,
  * each with one thing changed in its source - a wait, a barrier, a count, an
- * address - and launched by the driver of the family itself (cli/driver.h).
+ * address - and launched by the driver of the family itself (driver/driver.h).
  * The judge must find what is missing where the arch needs it, or the output
  * must be wrong; what is not needed must leave the right one.
  *
@@ -27,7 +27,7 @@
  *     }
  *
  * In local.mk its sources are the suite's own file and $(mutants_sources); the
- * family is found by its driver (cli/driver.c).  A suite for a family of
+ * family is found by its driver (driver/driver.c).  A suite for a family of
  * another vendor differs by its calls, which stand for all of the common ones,
  * and its targets alone:
  *

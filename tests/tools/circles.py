@@ -18,12 +18,19 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 ROOMS = ('src/', 'cache/', 'kernels-src/')
 
 
+def is_made(path):
+    """Whether a build has made the file, which lies here after one in place."""
+    with open(path, encoding='utf-8') as file:
+        return file.readline().startswith('/* Made by')
+
+
 def sources():
     found = []
     for room in ROOMS:
         for folder, _, names in os.walk(os.path.join(TOP, room)):
             found += [os.path.relpath(os.path.join(folder, name), TOP)
-                      for name in names if name.endswith(('.c', '.h'))]
+                      for name in names if name.endswith(('.c', '.h'))
+                      and not is_made(os.path.join(folder, name))]
     return sorted(found)
 
 
