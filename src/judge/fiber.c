@@ -190,10 +190,10 @@ void groat__judge_blame(groat__judge *j, size_t fiber, const char *format, ...)
 void groat__judge_leave(groat__judge *j)
 {
     to_home(j);
-    abort(); /* a convicted fiber is never switched to again */
+    abort(); /* a reported fiber is never switched to again */
 }
 
-void groat__judge_convict(groat__judge *j, const char *format, ...)
+void groat__judge_report(groat__judge *j, const char *format, ...)
 {
     va_list args;
 
@@ -206,5 +206,5 @@ void groat__judge_convict(groat__judge *j, const char *format, ...)
 void groat__judge_starve(groat__judge *j)
 {
     j->no_memory = true;
-    groat__judge_convict(j, "ran out of host memory");
+    groat__judge_report(j, "ran out of host memory");
 }

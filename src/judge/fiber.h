@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fiber.h - the threads of a cluster as fibers, and how one is convicted.
+ * fiber.h - the threads of a cluster as fibers, and how one is reported.
  */
 #ifndef GROAT_JUDGE_FIBER_H
 #define GROAT_JUDGE_FIBER_H
@@ -15,7 +15,7 @@ void groat__judge_resume(groat__judge *j, size_t fiber);
 /* Stops this fiber in a state; returns when it is resumed. */
 void groat__judge_stop(groat__judge *j, groat__fiber_state state);
 /* Leaves the fiber for good, the launch with a finding. */
-_Noreturn void groat__judge_convict(groat__judge *j, const char *format, ...)
+_Noreturn void groat__judge_report(groat__judge *j, const char *format, ...)
     GROAT_PRINTF(2, 3);
 _Noreturn void groat__judge_starve(groat__judge *j); /* of host memory */
 /* A finding about any fiber, which goes on; the first one stays. */

@@ -31,8 +31,8 @@ enum {
 static void need_engine(groat__judge *j, const char *verb)
 {
     if (!j->launch->arch->tma)
-        groat__judge_convict(j, "%s an mbarrier; %s has none", verb,
-                             j->launch->arch->name);
+        groat__judge_report(j, "%s an mbarrier; %s has none", verb,
+                            j->launch->arch->name);
     groat__judge_clocks_on(j);
 }
 
@@ -42,7 +42,7 @@ static void check_place(groat__judge *j, uint32_t bar, const char *verb)
 {
     groat__judge_check_inside(j, bar, BYTES, verb);
     if (bar % BYTES != 0)
-        groat__judge_convict(
+        groat__judge_report(
             j, "%s an mbarrier at byte %u of shared memory, no multiple of %d",
             verb, bar, BYTES);
 }
@@ -94,7 +94,7 @@ void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
     need_engine(j, "makes");
     check_place(j, bar, "makes");
     if (count == 0 || count > COUNT_MAX)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "makes an mbarrier of %u arrivals at byte %u; 1 to %d are "
             "possible",
@@ -103,7 +103,7 @@ void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
         const groat__shadow *s = &j->block->shadows[bar + i];
 
         if (s->state == GROAT__BARRIER)
-            groat__judge_convict(
+            groat__judge_report(
                 j,
                 "makes an mbarrier at byte %u, where thread %zu made one: "
                 "it lives",
@@ -173,26 +173,26 @@ groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
 
     need_engine(j, verb);
     if (rank >= j->block_count)
-        groat__judge_convict(
-            j, "%s an mbarrier of block %zu of its cluster of %zu", verb, rank,
-            j->block_count);
+        groat__judge_report(j,
+                            "%s an mbarrier of block %zu of its cluster of %zu",
+                            verb, rank, j->block_count);
     check_place(j, bar, verb);
     s = &j->blocks[rank].shadows[bar];
     if (s->state != GROAT__BARRIER || j->barriers[s->readers].address != bar)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "%s an mbarrier at byte %u of shared memory%s, where none was "
             "made: mbarrier_init is missing, or comes later",
             verb, bar, rank == own ? "" : " of another block");
     if (j->blocks[rank].ended == j->threads)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "%s the mbarrier at byte %u of block %zu of its cluster, which "
             "has ended: cluster_barrier is missing",
             verb, bar, rank);
     found = &j->barriers[s->readers];
     if (!is_visible(j, found, engine || rank != own))
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "%s the mbarrier at byte %u, which thread %zu made and did not "
             "make visible%s: mbarrier_init_fence or a barrier is missing",
@@ -257,7 +257,7 @@ static void arrive(groat__judge *j, groat__mbarrier *bar)
     uint32_t number = (uint32_t)(bar - j->barriers);
 
     if (bar->pending == 0)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "arrives on the mbarrier at byte %u, of which phase %u has had "
             "all of its %u arrivals",
@@ -289,7 +289,7 @@ void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
     at->tx += bytes;
     at->expected += bytes;
     if (at->tx > COUNT_MAX)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "expects %u bytes on the mbarrier at byte %u: with those of "
             "before %lld, and a phase counts to %d",
@@ -306,7 +306,7 @@ void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
     uint32_t number = (uint32_t)(at - j->barriers);
 
     if (parity > 1)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "waits for parity %u of the mbarrier at byte %u; 0 and 1 are "
             "possible",
@@ -352,7 +352,7 @@ void groat__judge_mbarrier_check_end(groat__judge *j)
 
         for (size_t t = 0; bar->rank == rank && t < j->fiber_count; t++)
             if (bar->last_arrivals[t] > j->meet[t])
-                groat__judge_convict(
+                groat__judge_report(
                     j,
                     "is the last thread of its block to end, and does not know "
                     "of the arrival of thread %zu of block %zu of its cluster "

@@ -24,7 +24,7 @@ groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
                                           const char *verb);
 /* Bytes of a copy have arrived; may complete the phase. */
 void groat__judge_mbarrier_count(groat__judge *j, groat__engine_copy *copy);
-/* Convicts when others may still arrive in this block. */
+/* Reports when others may still arrive in this block. */
 void groat__judge_mbarrier_check_end(groat__judge *j);
 void groat__judge_drop_barriers(groat__judge *j);
 

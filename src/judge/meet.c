@@ -75,23 +75,23 @@ bool groat__judge_join(groat__judge *j, groat__joint joint,
     size_t end = partners(j, joint, &first, &meeting);
 
     if (end - first != needed)
-        groat__judge_convict(j,
-                             "comes to %s, which needs all %zu lanes of a %s; "
-                             "this one has %zu",
-                             joints[joint].name, needed, group_name(joint),
-                             end - first);
+        groat__judge_report(j,
+                            "comes to %s, which needs all %zu lanes of a %s; "
+                            "this one has %zu",
+                            joints[joint].name, needed, group_name(joint),
+                            end - first);
     if (meeting->came == 0) {
         meeting->joint = joint;
         meeting->first = j->current;
         memcpy(meeting->detail, detail, sizeof(meeting->detail));
     }
     if (meeting->joint != joint)
-        groat__judge_convict(
+        groat__judge_report(
             j, "comes to %s where thread %zu of its %s came to %s",
             joints[joint].name, groat__judge_thread_of(j, meeting->first),
             group_name(joint), joints[meeting->joint].name);
     if (memcmp(meeting->detail, detail, sizeof(meeting->detail)) != 0)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "brings other operands to %s than thread %zu of its %s: they must "
             "be equal in all lanes",
@@ -121,8 +121,8 @@ unsigned groat__judge_elect(struct groat_cpu_env *env)
                   32;
 
     if (!j->launch->arch->tma)
-        groat__judge_convict(j, "elects a lane; %s cannot",
-                             j->launch->arch->name);
+        groat__judge_report(j, "elects a lane; %s cannot",
+                            j->launch->arch->name);
     (void)groat__judge_join(j, GROAT__ELECT, nothing);
     return groat__judge_lane(j) == leader % (size_t)j->launch->arch->wave_lanes;
 }
@@ -136,8 +136,8 @@ void groat__judge_warp_barrier(struct groat_cpu_env *env)
     size_t end;
 
     if (groat__judge_is_amd(j))
-        groat__judge_convict(j, "comes to warp_barrier; %s has none",
-                             j->launch->arch->name);
+        groat__judge_report(j, "comes to warp_barrier; %s has none",
+                            j->launch->arch->name);
     groat__judge_clocks_on(j);
     if (!groat__judge_join(j, GROAT__WARP_BARRIER, nothing))
         return;
@@ -153,7 +153,7 @@ void groat__judge_block_barrier(struct groat_cpu_env *env)
     groat__fiber *f = groat__judge_fiber(j);
 
     if (groat__judge_is_amd(j) && f->unfenced)
-        groat__judge_convict(
+        groat__judge_report(
             j, "reaches a barrier with stores to shared memory that no "
                "shared_fence completed");
     f->unfenced = false;
@@ -165,8 +165,8 @@ void groat__judge_cluster_barrier(struct groat_cpu_env *env)
     groat__judge *j = groat__judge_of(env);
 
     if (!j->launch->arch->tma)
-        groat__judge_convict(j, "comes to cluster_barrier; %s has no clusters",
-                             j->launch->arch->name);
+        groat__judge_report(j, "comes to cluster_barrier; %s has no clusters",
+                            j->launch->arch->name);
     groat__judge_clocks_on(j);
     groat__judge_stop(j, GROAT__AT_CLUSTER);
 }

@@ -33,7 +33,7 @@ void groat__judge_check_inside(groat__judge *j, uint32_t address,
 {
     if (address > j->launch->shared_bytes ||
         bytes > j->launch->shared_bytes - address)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "%s %llu bytes at byte %u of shared memory; the block has %u "
             "bytes",
@@ -45,14 +45,14 @@ static void check_shared(groat__judge *j, uint32_t address, uint32_t bytes,
 {
     groat__judge_check_inside(j, address, bytes, verb);
     if (bytes != 0 && address % bytes != 0)
-        groat__judge_convict(
+        groat__judge_report(
             j, "%s %u bytes at byte %u of shared memory, misaligned", verb,
             bytes, address);
 }
 
 /* Where the engine writes, in words, and the phase that it writes in. */
-static void convict_of_copy(groat__judge *j, const groat__judge_block *block,
-                            uint32_t at, const char *verb)
+static void report_copy(groat__judge *j, const groat__judge_block *block,
+                        uint32_t at, const char *verb)
 {
     const groat__shadow *s = &block->shadows[at];
     const groat__mbarrier *bar =
@@ -61,18 +61,18 @@ static void convict_of_copy(groat__judge *j, const groat__judge_block *block,
 
     groat__judge_name_copy(j, block, at, copy);
     if (s->state == GROAT__IN_FLIGHT)
-        groat__judge_convict(j,
-                             "%s byte %u of shared memory while %s into it is "
-                             "in flight: phase %u (parity %u) of the mbarrier "
-                             "at byte %u has not completed",
-                             verb, at, copy, s->write_clock - 1,
-                             (s->write_clock - 1) % 2, bar->address);
-    groat__judge_convict(j,
-                         "%s byte %u of shared memory, which %s filled: this "
-                         "thread did not wait for phase %u (parity %u) of the "
-                         "mbarrier at byte %u",
-                         verb, at, copy, s->write_clock - 1,
-                         (s->write_clock - 1) % 2, bar->address);
+        groat__judge_report(j,
+                            "%s byte %u of shared memory while %s into it is "
+                            "in flight: phase %u (parity %u) of the mbarrier "
+                            "at byte %u has not completed",
+                            verb, at, copy, s->write_clock - 1,
+                            (s->write_clock - 1) % 2, bar->address);
+    groat__judge_report(j,
+                        "%s byte %u of shared memory, which %s filled: this "
+                        "thread did not wait for phase %u (parity %u) of the "
+                        "mbarrier at byte %u",
+                        verb, at, copy, s->write_clock - 1,
+                        (s->write_clock - 1) % 2, bar->address);
 }
 
 /* A byte that is not there to be read or written: in flight or an mbarrier's.
@@ -83,7 +83,7 @@ static void check_state(groat__judge *j, const groat__judge_block *block,
     const groat__shadow *s = &block->shadows[at];
 
     if (s->state == GROAT__BARRIER)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "%s byte %u of shared memory, which is part of the mbarrier at "
             "byte %u",
@@ -91,7 +91,7 @@ static void check_state(groat__judge *j, const groat__judge_block *block,
     if (s->state != GROAT__IN_FLIGHT)
         return;
     if (groat__judge_is_barrier(j, s->writer))
-        convict_of_copy(j, block, at, verb);
+        report_copy(j, block, at, verb);
 }
 
 static void check_read(groat__judge *j, uint32_t at)
@@ -100,19 +100,19 @@ static void check_read(groat__judge *j, uint32_t at)
 
     check_state(j, j->block, at, "reads");
     if (s->state == GROAT__IN_FLIGHT)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "reads byte %u of shared memory while a copy of thread %zu into "
             "it is in flight: a wait is missing or counts too much",
             at, groat__judge_thread_of(j, s->writer));
     if (s->state == GROAT__UNWRITTEN)
-        groat__judge_convict(
+        groat__judge_report(
             j, "reads byte %u of shared memory, which nobody wrote", at);
     if (groat__judge_knows(j, s->writer, s->write_clock))
         return;
     if (groat__judge_is_barrier(j, s->writer))
-        convict_of_copy(j, j->block, at, "reads");
-    groat__judge_convict(
+        report_copy(j, j->block, at, "reads");
+    groat__judge_report(
         j,
         "reads byte %u of shared memory, which thread %zu wrote%s: a barrier "
         "is missing",
@@ -132,20 +132,20 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
         if (groat__judge_knows(j, r->agent, r->clock))
             continue;
         if (!groat__judge_is_thread(j, r->agent))
-            groat__judge_convict(
+            groat__judge_report(
                 j,
                 "%s byte %u of shared memory, which a wgmma of wave %zu still "
                 "reads: its wgmma_wait, or a release behind it, is missing",
                 verb, at,
                 (r->agent - groat__judge_agent_wgmma(j, 0)) % j->block_waves);
         if (j->clocks_on)
-            groat__judge_convict(
+            groat__judge_report(
                 j,
                 "%s byte %u of shared memory, which thread %zu read and has "
                 "not released: an arrival or a wait is missing, or the arrival "
                 "came before the read",
                 verb, at, groat__judge_thread_of(j, r->agent));
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "%s byte %u of shared memory, which another wave or thread read "
             "since the last barrier: a barrier is missing",
@@ -160,7 +160,7 @@ void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
 
     check_state(j, block, at, verb);
     if (s->state == GROAT__IN_FLIGHT)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "%s byte %u of shared memory while a copy of thread %zu into it "
             "is in flight",
@@ -168,13 +168,13 @@ void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
     if (s->state == GROAT__WRITTEN &&
         !groat__judge_knows(j, s->writer, s->write_clock)) {
         if (groat__judge_is_barrier(j, s->writer))
-            convict_of_copy(j, block, at, verb);
-        groat__judge_convict(j,
-                             "%s byte %u of shared memory, which thread %zu "
-                             "wrote%s",
-                             verb, at, groat__judge_thread_of(j, s->writer),
-                             j->clocks_on ? " and nothing made visible here"
-                                          : " since the last barrier");
+            report_copy(j, block, at, verb);
+        groat__judge_report(j,
+                            "%s byte %u of shared memory, which thread %zu "
+                            "wrote%s",
+                            verb, at, groat__judge_thread_of(j, s->writer),
+                            j->clocks_on ? " and nothing made visible here"
+                                         : " since the last barrier");
     }
     check_readers(j, block, at, verb);
 }
@@ -206,10 +206,10 @@ void groat__judge_read(groat__judge *j, uint32_t address, void *to,
 void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
                                 unsigned line, long long index)
 {
-    groat__judge_convict(groat__judge_of(env),
-                         "uses element %lld of an array that has none such, "
-                         "in %s line %u",
-                         index, file, line);
+    groat__judge_report(groat__judge_of(env),
+                        "uses element %lld of an array that has none such, "
+                        "in %s line %u",
+                        index, file, line);
 }
 
 void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
@@ -261,11 +261,11 @@ void groat__judge_check_device(groat__judge *j, uint64_t address,
             near = r;
     }
     if (near == NULL)
-        groat__judge_convict(
+        groat__judge_report(
             j, "%s %llu bytes at device address 0x%llx; there is no buffer",
             verb, (unsigned long long)bytes, (unsigned long long)address);
     before = address < near->address;
-    groat__judge_convict(
+    groat__judge_report(
         j,
         "%s %llu bytes at device address 0x%llx: %s%llu of a buffer of %zu "
         "bytes",
@@ -282,7 +282,7 @@ static void check_alignment(groat__judge *j, uint64_t address, uint32_t bytes,
     uint32_t unit = groat__judge_is_amd(j) ? 4 : bytes;
 
     if (address % unit != 0)
-        groat__judge_convict(
+        groat__judge_report(
             j, "%s %u bytes at device address 0x%llx, no multiple of %u", verb,
             bytes, (unsigned long long)address, unit);
 }
@@ -344,16 +344,15 @@ static void check_copy(groat__judge *j, uint32_t shared, uint32_t lane,
     const groat__arch *arch = j->launch->arch;
 
     if (bytes != 4 && bytes != 16)
-        groat__judge_convict(
-            j, "copies %u bytes per lane; 4 or 16 are possible", bytes);
+        groat__judge_report(j, "copies %u bytes per lane; 4 or 16 are possible",
+                            bytes);
     if (groat__judge_is_amd(j) && bytes > (uint32_t)arch->lds_dma_bytes)
-        groat__judge_convict(j,
-                             "copies %u bytes per lane; %s copies %d at most",
-                             bytes, arch->name, arch->lds_dma_bytes);
+        groat__judge_report(j, "copies %u bytes per lane; %s copies %d at most",
+                            bytes, arch->name, arch->lds_dma_bytes);
     if (!groat__judge_is_amd(j) && !arch->cp_async)
-        groat__judge_convict(j, "copies asynchronously; %s cannot", arch->name);
+        groat__judge_report(j, "copies asynchronously; %s cannot", arch->name);
     if (lane != groat__judge_thread_of(j, j->current) % 64)
-        groat__judge_convict(j, "calls itself lane %u of its wave of 64", lane);
+        groat__judge_report(j, "calls itself lane %u of its wave of 64", lane);
     check_shared(j, shared, bytes, "copies");
 }
 
@@ -378,8 +377,8 @@ static view look(groat__judge *j, uint64_t base, uint32_t num_records,
     }
     /* The machines add 32-bit offsets, each in its own way. */
     if (offset > UINT32_MAX)
-        groat__judge_convict(j, "%s from voffset %u + soffset %u, past 32 bits",
-                             verb, voffset, soffset);
+        groat__judge_report(j, "%s from voffset %u + soffset %u, past 32 bits",
+                            verb, voffset, soffset);
     check_alignment(j, inside != 0 ? base + offset : 0, bytes, verb);
     if (inside != 0)
         groat__judge_check_device(j, base + offset, inside, verb);
@@ -452,8 +451,8 @@ void groat__judge_async_wait(struct groat_cpu_env *env, unsigned ops,
     size_t landed = 0;
 
     if (groat__judge_is_amd(j) && ops > VMCNT_MAX)
-        groat__judge_convict(j, "waits for vmcnt(%u); the counter holds %d",
-                             ops, VMCNT_MAX);
+        groat__judge_report(j, "waits for vmcnt(%u); the counter holds %d", ops,
+                            VMCNT_MAX);
     while (landed < f->flight_count) {
         bool stays = groat__judge_is_amd(j)
                          ? f->flight_count - landed <= ops
@@ -476,7 +475,7 @@ void groat__judge_memory_check_end(groat__judge *j)
 
     for (size_t i = 0; i < f->flight_count; i++)
         if (f->flights[i].bytes != 0)
-            groat__judge_convict(
+            groat__judge_report(
                 j, "ends with a copy into byte %u of shared memory in flight",
                 f->flights[i].shared);
 }

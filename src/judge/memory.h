@@ -35,7 +35,7 @@ void groat__judge_async_wait(struct groat_cpu_env *env, unsigned ops,
 /* Reads `bytes` at `address` with all checks, as `access`. */
 void groat__judge_read(groat__judge *j, uint32_t address, void *to,
                        uint32_t bytes, groat_access access);
-/* Convicts where a byte of a block may not be written by this fiber. */
+/* Reports where a byte of a block may not be written by this fiber. */
 void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
                               uint32_t at, const char *verb);
 void groat__judge_check_inside(groat__judge *j, uint32_t address,

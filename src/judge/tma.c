@@ -35,7 +35,7 @@ static void check_fenced(groat__judge *j, const groat__judge_block *block,
     if (s->state == GROAT__WRITTEN && groat__judge_is_thread(j, s->writer) &&
         !groat__judge_knows(j, groat__judge_agent_fenced(j, s->writer),
                             s->write_clock))
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "copies into byte %u of shared memory, which thread %zu stored to: "
             "an async_proxy_fence between is missing",
@@ -49,7 +49,7 @@ static void take_off(groat__judge *j, const groat__engine_copy *copy)
                                 copy->phase + 1, 0, GROAT__IN_FLIGHT};
 
     if (block->ended == j->threads)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "copies into block %u of its cluster, which has ended: "
             "cluster_barrier is missing",
@@ -103,7 +103,7 @@ static void check_to(groat__judge *j, uint32_t to, uint64_t bytes,
                      uint32_t align)
 {
     if (to % align != 0)
-        groat__judge_convict(
+        groat__judge_report(
             j, "copies to byte %u of shared memory, no multiple of %u", to,
             align);
     groat__judge_check_inside(j, to, bytes, "copies a box of");
@@ -142,14 +142,14 @@ static struct groat_cpu_tensor_map decode(groat__judge *j, const void *at,
     struct groat_cpu_tensor_map map;
 
     if (!j->launch->arch->tma)
-        groat__judge_convict(j, "%s a tensor map; %s has none", verb,
-                             j->launch->arch->name);
+        groat__judge_report(j, "%s a tensor map; %s has none", verb,
+                            j->launch->arch->name);
     if ((uintptr_t)at % 64 != 0)
-        groat__judge_convict(j, "%s a tensor map at %p, no multiple of 64",
-                             verb, at);
+        groat__judge_report(j, "%s a tensor map at %p, no multiple of 64", verb,
+                            at);
     memcpy(&map, at, sizeof(map));
     if (!is_map(&map))
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "%s a tensor map that groat_tensor_map_make() did not make for "
             "a cpu target",
@@ -173,7 +173,7 @@ static void check_columns(groat__judge *j, const groat__engine_copy *copy)
     int64_t byte = (int64_t)copy->at[0] * copy->map.elem_bytes;
 
     if (byte % GROAT__JUDGE_CHUNK != 0)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "copies a box from byte %lld of rows on, coordinate %d of %u-byte "
             "elements; boxes begin at multiples of %d bytes",
@@ -184,7 +184,7 @@ static void check_columns(groat__judge *j, const groat__engine_copy *copy)
 static void check_mask(groat__judge *j, uint32_t ctas)
 {
     if (ctas == 0 || ctas >> j->block_count != 0)
-        groat__judge_convict(
+        groat__judge_report(
             j, "copies to the blocks of mask 0x%x; its cluster has %zu", ctas,
             j->block_count);
 }
@@ -200,8 +200,8 @@ static void send(groat__judge *j, groat__engine_copy *copy, uint32_t bar,
     else
         ctas = 1u << own;
     if (reach == GROAT_CPU_TMA_PAIR && !j->launch->arch->cta_group)
-        groat__judge_convict(j, "copies as a pair of blocks; %s cannot",
-                             j->launch->arch->name);
+        groat__judge_report(j, "copies as a pair of blocks; %s cannot",
+                            j->launch->arch->name);
     for (size_t rank = 0; rank < j->block_count; rank++) {
         if ((ctas >> rank & 1) == 0)
             continue;
@@ -224,7 +224,7 @@ void groat__judge_tma_load(struct groat_cpu_env *env, const void *map,
     uint64_t bytes = box_bytes(&copy.map);
 
     if (rank != copy.map.rank)
-        groat__judge_convict(
+        groat__judge_report(
             j, "copies a box of rank %u of a tensor map of rank %u", rank,
             copy.map.rank);
     memcpy(copy.at, at, rank * sizeof(*at));
@@ -251,10 +251,10 @@ void groat__judge_bulk_load(struct groat_cpu_env *env, unsigned to,
                                .issuer = (uint32_t)j->current};
 
     if (!j->launch->arch->tma)
-        groat__judge_convict(j, "copies in bulk; %s cannot",
-                             j->launch->arch->name);
+        groat__judge_report(j, "copies in bulk; %s cannot",
+                            j->launch->arch->name);
     if (bytes % GROAT__JUDGE_CHUNK != 0 || from % GROAT__JUDGE_CHUNK != 0)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "copies %u bytes from device address 0x%llx in bulk; multiples "
             "of %d are possible",
@@ -317,7 +317,7 @@ void groat__judge_engine_check_end(groat__judge *j)
             char name[GROAT__JUDGE_SAID];
 
             groat__judge_name_copy(j, j->block, j->copies.items[i].to, name);
-            groat__judge_convict(
+            groat__judge_report(
                 j,
                 "is the last thread of its block to end, with %s into byte "
                 "%u of shared memory in flight",

@@ -17,7 +17,7 @@ void groat__judge_bulk_load(struct groat_cpu_env *env, unsigned to,
                             unsigned bar);
 /* Lets the bytes of one copy arrive; false when there is none. */
 bool groat__judge_engine_step(groat__judge *j);
-/* Convicts when copies into this block are in flight. */
+/* Reports when copies into this block are in flight. */
 void groat__judge_engine_check_end(groat__judge *j);
 
 #endif

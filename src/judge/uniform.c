@@ -29,7 +29,7 @@ void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what)
         log->values[log->count++] = value;
     }
     if (log->values[index] != value)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "has %s 0x%llx where another lane of its wave has 0x%llx: it must "
             "be equal in all lanes",

@@ -52,8 +52,8 @@ void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
     size_t lane;
 
     if (!j->launch->arch->tr_read)
-        groat__judge_convict(j, "reads transposed; %s cannot",
-                             j->launch->arch->name);
+        groat__judge_report(j, "reads transposed; %s cannot",
+                            j->launch->arch->name);
     mine = bring(j, width);
     groat__judge_read(j, address, mine->a, 8, GROAT_ACCESS_TRANSPOSE);
     groat__judge_meet(j, GROAT__JOINED);
@@ -89,13 +89,13 @@ static void check_mfma(groat__judge *j, unsigned number, unsigned m, unsigned k)
     if ((m == 16 || m == 32) && (bytes == 8 || bytes == widest) &&
         bytes <= widest)
         return;
-    groat__judge_convict(j,
-                         "multiplies %s matrices %u x %u x %u; %s has no such "
-                         "instruction",
-                         number == GROAT_CPU_FP8   ? "fp8"
-                         : number == GROAT_CPU_F16 ? "f16"
-                                                   : "bf16",
-                         m, m, k, arch->name);
+    groat__judge_report(j,
+                        "multiplies %s matrices %u x %u x %u; %s has no such "
+                        "instruction",
+                        number == GROAT_CPU_FP8   ? "fp8"
+                        : number == GROAT_CPU_F16 ? "f16"
+                                                  : "bf16",
+                        m, m, k, arch->name);
 }
 
 /* Row of the accumulator that register p of a lane holds; its column is

@@ -49,8 +49,8 @@ static size_t wave_here(const groat__judge *j)
 static void need_wgmma(groat__judge *j, const char *what)
 {
     if (!j->launch->arch->wgmma)
-        groat__judge_convict(j, "comes to %s; %s has none", what,
-                             j->launch->arch->name);
+        groat__judge_report(j, "comes to %s; %s has none", what,
+                            j->launch->arch->name);
     groat__judge_clocks_on(j);
 }
 
@@ -69,13 +69,13 @@ static operand take_apart(groat__judge *j, uint64_t descriptor, bool mn_major,
                  .mn_major = mn_major};
 
     if ((descriptor & 0x3fffc000c000c000) != 0)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "multiplies by the matrix descriptor 0x%llx for %s, which has bits "
             "besides address, offsets and swizzling",
             (unsigned long long)descriptor, name);
     if (span > 16 && o.start % (8 * span) >= span)
-        groat__judge_convict(
+        groat__judge_report(
             j,
             "multiplies by %s at byte %u of shared memory: row %u of its "
             "swizzled pattern of %u bytes; operands begin in row 0",
@@ -116,8 +116,8 @@ static size_t ignorant(const groat__judge *j, size_t first, uint32_t agent,
     return first;
 }
 
-static void convict_of_operand(groat__judge *j, size_t first, uint32_t at,
-                               const char *name)
+static void report_operand(groat__judge *j, size_t first, uint32_t at,
+                           const char *name)
 {
     const groat__shadow *s = &j->block->shadows[at];
     uint32_t phase = s->write_clock - 1;
@@ -125,7 +125,7 @@ static void convict_of_operand(groat__judge *j, size_t first, uint32_t at,
     size_t who;
 
     if (s->state == GROAT__UNWRITTEN || s->state == GROAT__BARRIER)
-        groat__judge_convict(
+        groat__judge_report(
             j, "multiplies by %s with byte %u of shared memory, which %s", name,
             at,
             s->state == GROAT__BARRIER ? "is part of an mbarrier"
@@ -172,7 +172,7 @@ static void read_operand(groat__judge *j, size_t first, uint32_t at,
         good =
             j->meet[groat__judge_agent_fenced(j, s->writer)] >= s->write_clock;
     if (!good)
-        convict_of_operand(j, first, at, name);
+        report_operand(j, first, at, name);
     for (size_t w = 0; w < GROAT__JUDGE_WARPGROUP; w++) {
         size_t wave = groat__judge_wave_of(j, first) + w;
 
@@ -232,7 +232,7 @@ static bool is_poisoned(const groat__product *p)
 static void check_poison(groat__judge *j, const groat__product *p)
 {
     if (!is_poisoned(p))
-        groat__judge_convict(
+        groat__judge_report(
             j, "changed registers that a wgmma was adding to: they may be "
                "touched behind its wgmma_wait only");
 }
@@ -275,7 +275,7 @@ static groat__product *begin(groat__judge *j, float *acc, uint32_t count,
         check_poison(j, p);
     else if (!f->wgmma_fenced &&
              (f->product_count != known || memcmp(p->values, acc, bytes) != 0))
-        groat__judge_convict(
+        groat__judge_report(
             j, "comes to wgmma with registers that it wrote since the last "
                "wgmma_fence: one is missing");
     else
@@ -319,11 +319,11 @@ static void check_shape(groat__judge *j, unsigned number, unsigned n,
                         bool mn_major)
 {
     if (n < 8 || n > COLUMNS || n % 8 != 0)
-        groat__judge_convict(
-            j, "multiplies %d x %u; n is a multiple of 8 up to %d", ROWS, n,
-            COLUMNS);
+        groat__judge_report(j,
+                            "multiplies %d x %u; n is a multiple of 8 up to %d",
+                            ROWS, n, COLUMNS);
     if (number == GROAT_CPU_FP8 && mn_major)
-        groat__judge_convict(
+        groat__judge_report(
             j, "multiplies mn-major fp8; operands of 8 bits are k-major");
 }
 
@@ -427,6 +427,6 @@ void groat__judge_wgmma_check_end(groat__judge *j)
 
     for (size_t i = 0; i < f->product_count; i++)
         if (f->products[i].in_flight)
-            groat__judge_convict(j, "ends with a wgmma that no wgmma_wait "
-                                    "waited for");
+            groat__judge_report(j, "ends with a wgmma that no wgmma_wait "
+                                   "waited for");
 }

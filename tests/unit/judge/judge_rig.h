@@ -99,7 +99,7 @@ static inline void j_passes(void (*entry)(const void *))
 }
 
 /* Under every seed, with one of the words that '|' parts. */
-static inline void j_convicts(void (*entry)(const void *), const char *words)
+static inline void j_reports(void (*entry)(const void *), const char *words)
 {
     for (uint64_t seed = 0; seed < J_SEEDS; seed++) {
         groat_status status = j_judge(entry, seed);

@@ -43,7 +43,7 @@ START_TEST(test_init)
     if (cases[_i].words == NULL)
         j_passes(make_one);
     else
-        j_convicts(make_one, cases[_i].words);
+        j_reports(make_one, cases[_i].words);
 }
 END_TEST
 
@@ -63,10 +63,10 @@ START_TEST(test_init_twice)
     rig_j.mode = 2;
     j_passes(make_twice);
     rig_j.mode = 0;
-    j_convicts(make_twice, "at byte 0, where thread 0 made one: it lives");
+    j_reports(make_twice, "at byte 0, where thread 0 made one: it lives");
     rig_j.mode = 1;
     rig_j.arg = 33;
-    j_convicts(make_twice, "at byte 0, where thread 0 made one: it lives");
+    j_reports(make_twice, "at byte 0, where thread 0 made one: it lives");
 }
 END_TEST
 
@@ -96,11 +96,11 @@ START_TEST(test_bytes_of_a_barrier)
     j_passes(make_on_data);
     rig_j.threads = 2;
     rig_j.mode = 0;
-    j_convicts(make_on_data, "makes an mbarrier of byte 0 of shared memory, "
-                             "which thread 1 wrote|writes byte 0 of shared "
-                             "memory, which is part of the mbarrier at byte 0");
+    j_reports(make_on_data, "makes an mbarrier of byte 0 of shared memory, "
+                            "which thread 1 wrote|writes byte 0 of shared "
+                            "memory, which is part of the mbarrier at byte 0");
     rig_j.mode = 2;
-    j_convicts(make_on_data, "wrote|is part of the mbarrier at byte 0");
+    j_reports(make_on_data, "wrote|is part of the mbarrier at byte 0");
 }
 END_TEST
 
@@ -117,12 +117,12 @@ static void touch_barrier(const void *args)
 
 START_TEST(test_barriers_are_not_data)
 {
-    j_convicts(touch_barrier,
-               "thread 5 (wave 0 lane 5) writes byte 4 of shared memory, which "
-               "is part of the mbarrier at byte 0");
+    j_reports(touch_barrier,
+              "thread 5 (wave 0 lane 5) writes byte 4 of shared memory, which "
+              "is part of the mbarrier at byte 0");
     rig_j.mode = 1;
-    j_convicts(touch_barrier, "reads byte 0 of shared memory, which is part of "
-                              "the mbarrier at byte 0");
+    j_reports(touch_barrier, "reads byte 0 of shared memory, which is part of "
+                             "the mbarrier at byte 0");
 }
 END_TEST
 
@@ -171,14 +171,14 @@ START_TEST(test_use_before_init)
                    "%s an mbarrier at byte 0 of shared memory, where none was "
                    "made",
                    verbs[_i]);
-    j_convicts(use_early, words);
+    j_reports(use_early, words);
     /* Either thread may come first. */
     rig_j.mode = NO_BARRIER;
     (void)snprintf(words, sizeof(words),
                    "%s an mbarrier at byte 0 of shared memory, where none was "
                    "made|which thread 0 made and did not make visible",
                    verbs[_i]);
-    j_convicts(use_early, words);
+    j_reports(use_early, words);
 }
 END_TEST
 
@@ -190,9 +190,9 @@ START_TEST(test_use_without_fence)
             if (rig_j.arg < 3)
                 j_passes(use_early);
             else
-                j_convicts(use_early,
-                           "did not make visible to the engine: "
-                           "mbarrier_init_fence or a barrier is missing");
+                j_reports(use_early,
+                          "did not make visible to the engine: "
+                          "mbarrier_init_fence or a barrier is missing");
 }
 END_TEST
 
@@ -210,21 +210,21 @@ START_TEST(test_wait_operands)
     rig_j.arg = 1;
     j_passes(use_elsewhere);
     rig_j.arg = 2;
-    j_convicts(use_elsewhere,
-               "waits for parity 2 of the mbarrier at byte 0; 0 and 1");
+    j_reports(use_elsewhere,
+              "waits for parity 2 of the mbarrier at byte 0; 0 and 1");
     rig_j.arg = 1;
     rig_j.mode = 8;
-    j_convicts(use_elsewhere, "where none was made");
+    j_reports(use_elsewhere, "where none was made");
     rig_j.mode = 4;
-    j_convicts(use_elsewhere, "no multiple of 8");
+    j_reports(use_elsewhere, "no multiple of 8");
     rig_j.mode = J_SHARED;
-    j_convicts(use_elsewhere, "the block has 65536 bytes");
+    j_reports(use_elsewhere, "the block has 65536 bytes");
     rig_j.arch = "sm_89";
-    j_convicts(use_elsewhere,
-               "makes an mbarrier; sm_89 has none|sm_89 has no clusters");
+    j_reports(use_elsewhere,
+              "makes an mbarrier; sm_89 has none|sm_89 has no clusters");
     rig_j.arch = "gfx950";
-    j_convicts(use_elsewhere,
-               "makes an mbarrier; gfx950 has none|gfx950 has no clusters");
+    j_reports(use_elsewhere,
+              "makes an mbarrier; gfx950 has none|gfx950 has no clusters");
 }
 END_TEST
 
@@ -276,8 +276,8 @@ START_TEST(test_too_many_arrivals)
     rig_j.mode = 1;
     j_passes(arrive_too_often);
     rig_j.mode = 2;
-    j_convicts(arrive_too_often, "arrives on the mbarrier at byte 0, of which "
-                                 "phase 0 has had all of its 2 arrivals");
+    j_reports(arrive_too_often, "arrives on the mbarrier at byte 0, of which "
+                                "phase 0 has had all of its 2 arrivals");
 }
 END_TEST
 
@@ -296,13 +296,13 @@ static void expect_much(const void *args)
 START_TEST(test_too_many_bytes)
 {
     rig_j.mode = (1 << 20) - 64;
-    j_convicts(expect_much, "expects 64 bytes on the mbarrier at byte 0: with "
-                            "those of before 1048576, and a phase counts to "
-                            "1048575");
+    j_reports(expect_much, "expects 64 bytes on the mbarrier at byte 0: with "
+                           "those of before 1048576, and a phase counts to "
+                           "1048575");
     rig_j.mode = 1 << 20;
-    j_convicts(expect_much, "expects 1048576 bytes");
+    j_reports(expect_much, "expects 1048576 bytes");
     rig_j.mode = (1 << 20) - 65;
-    j_convicts(expect_much, "to end, with a bulk copy of thread 0 into byte");
+    j_reports(expect_much, "to end, with a bulk copy of thread 0 into byte");
 }
 END_TEST
 
@@ -352,11 +352,11 @@ START_TEST(test_visibility)
     j_passes(hand_over);
     for (rig_j.mode = READS_AT_ONCE; rig_j.mode < SHARES_BEHIND_A_BARRIER;
          rig_j.mode++)
-        j_convicts(hand_over,
-                   "reads byte 1024 of shared memory, which thread 0 wrote and "
-                   "nothing made visible here|which nobody wrote|writes byte "
-                   "1024 of shared memory, which thread 33 read and has not "
-                   "released");
+        j_reports(hand_over,
+                  "reads byte 1024 of shared memory, which thread 0 wrote and "
+                  "nothing made visible here|which nobody wrote|writes byte "
+                  "1024 of shared memory, which thread 33 read and has not "
+                  "released");
 }
 END_TEST
 
@@ -412,13 +412,13 @@ START_TEST(test_release)
     rig_j.mode = RELEASES_FOR_THE_WARP;
     j_passes(take_back);
     rig_j.mode = RELEASES_EARLY;
-    j_convicts(take_back, words);
+    j_reports(take_back, words);
     rig_j.mode = RELEASES_NEVER;
-    j_convicts(take_back, words);
+    j_reports(take_back, words);
     rig_j.mode = WRITES_AT_ONCE;
-    j_convicts(take_back, words);
+    j_reports(take_back, words);
     rig_j.mode = RELEASES_FOR_OTHERS;
-    j_convicts(take_back, words);
+    j_reports(take_back, words);
 }
 END_TEST
 
@@ -569,7 +569,7 @@ START_TEST(test_deadlocks)
     };
 
     rig_j.mode = (unsigned)_i;
-    j_convicts(get_stuck, words[_i]);
+    j_reports(get_stuck, words[_i]);
 }
 END_TEST
 
@@ -626,18 +626,18 @@ static void elect_in_a_branch(const void *args)
 
 START_TEST(test_elect_needs_its_warp)
 {
-    j_convicts(elect_in_a_branch, "at elect for other lanes (16 came)");
+    j_reports(elect_in_a_branch, "at elect for other lanes (16 came)");
     rig_j.mode = 1;
-    j_convicts(elect_in_a_branch,
-               "where thread 9 of its wave came to warp_barrier|comes to "
-               "warp_barrier where thread");
+    j_reports(elect_in_a_branch,
+              "where thread 9 of its wave came to warp_barrier|comes to "
+              "warp_barrier where thread");
     rig_j.mode = 2;
     rig_j.threads = 48;
-    j_convicts(elect_in_a_branch, "comes to elect, which needs all 32 lanes of "
-                                  "a wave; this one has 16");
+    j_reports(elect_in_a_branch, "comes to elect, which needs all 32 lanes of "
+                                 "a wave; this one has 16");
     rig_j.threads = 32;
     rig_j.arch = "sm_80";
-    j_convicts(elect_in_a_branch, "elects a lane; sm_80 cannot");
+    j_reports(elect_in_a_branch, "elects a lane; sm_80 cannot");
 }
 END_TEST
 
@@ -661,11 +661,11 @@ START_TEST(test_warp_barrier)
         ck_assert_uint_eq(got, t ^ 21);
     }
     rig_j.mode = 1;
-    j_convicts(exchange, "wrote|which nobody wrote");
+    j_reports(exchange, "wrote|which nobody wrote");
     rig_j.mode = 0;
     rig_j.arg = 32;
-    j_convicts(exchange, "wrote and nothing made visible here|which nobody "
-                         "wrote");
+    j_reports(exchange, "wrote and nothing made visible here|which nobody "
+                        "wrote");
 }
 END_TEST
 
@@ -709,7 +709,7 @@ START_TEST(test_cluster_shapes)
     ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
              "sm_80 allows 1");
     rig_j.cluster = 1;
-    j_convicts(tell_ranks, "comes to cluster_barrier; sm_80 has no clusters");
+    j_reports(tell_ranks, "comes to cluster_barrier; sm_80 has no clusters");
 }
 END_TEST
 
@@ -743,16 +743,16 @@ START_TEST(test_remote_arrivals)
     ck_assert_uint_eq(got[0], 1);
     ck_assert_uint_eq(got[1], 2);
     rig_j.mode = FAR_NO_FENCE;
-    j_convicts(arrive_far, "which thread 0 made and did not make visible: "
-                           "mbarrier_init_fence or a barrier is missing");
+    j_reports(arrive_far, "which thread 0 made and did not make visible: "
+                          "mbarrier_init_fence or a barrier is missing");
     rig_j.mode = FAR_NO_RANK;
-    j_convicts(arrive_far,
-               "arrives on an mbarrier of block 2 of its cluster of 2");
+    j_reports(arrive_far,
+              "arrives on an mbarrier of block 2 of its cluster of 2");
     rig_j.mode = FAR_LACKS;
-    j_convicts(arrive_far,
-               "in block 0 of the cluster thread 0-63 for phase 0 (parity 0) "
-               "of the mbarrier at byte 0, which has 0 of 2 arrivals; in block "
-               "1 of the cluster thread 0-63 for phase 0");
+    j_reports(arrive_far,
+              "in block 0 of the cluster thread 0-63 for phase 0 (parity 0) "
+              "of the mbarrier at byte 0, which has 0 of 2 arrivals; in block "
+              "1 of the cluster thread 0-63 for phase 0");
 }
 END_TEST
 
@@ -776,9 +776,9 @@ static void end_early(const void *args)
 START_TEST(test_blocks_that_ended)
 {
     rig_j.blocks = rig_j.cluster = 2;
-    j_convicts(end_early, "arrives on the mbarrier at byte 0 of block 1 of its "
-                          "cluster, which has ended: cluster_barrier is "
-                          "missing");
+    j_reports(end_early, "arrives on the mbarrier at byte 0 of block 1 of its "
+                         "cluster, which has ended: cluster_barrier is "
+                         "missing");
 }
 END_TEST
 
@@ -801,10 +801,10 @@ static void end_unaware(const void *args)
 START_TEST(test_arrivals_at_the_end)
 {
     rig_j.blocks = rig_j.cluster = 2;
-    j_convicts(end_unaware,
-               "of the arrival of thread 7 of block 0 of its cluster on the "
-               "mbarrier at byte 0: cluster_barrier is missing|of block 1 of "
-               "its cluster, which has ended: cluster_barrier is missing");
+    j_reports(end_unaware,
+              "of the arrival of thread 7 of block 0 of its cluster on the "
+              "mbarrier at byte 0: cluster_barrier is missing|of block 1 of "
+              "its cluster, which has ended: cluster_barrier is missing");
     rig_j.mode = WAITS_FOR_IT;
     j_passes(end_unaware);
     rig_j.mode = MEETS;

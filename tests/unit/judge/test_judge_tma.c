@@ -277,40 +277,40 @@ START_TEST(test_refusals)
     reset();
     j_passes(copy_one);
     knob[TO] = SLOT + 64;
-    j_convicts(copy_one, "copies to byte 1088 of shared memory, no multiple of "
-                         "128");
+    j_reports(copy_one, "copies to byte 1088 of shared memory, no multiple of "
+                        "128");
     knob[TO] = J_SHARED - 1024;
-    j_convicts(copy_one, "copies a box of 2048 bytes at byte 64512 of shared "
-                         "memory; the block has 65536 bytes");
+    j_reports(copy_one, "copies a box of 2048 bytes at byte 64512 of shared "
+                        "memory; the block has 65536 bytes");
     reset();
     knob[RANK_OF] = 3;
-    j_convicts(copy_one, "copies a box of rank 3 of a tensor map of rank 2");
+    j_reports(copy_one, "copies a box of rank 3 of a tensor map of rank 2");
     reset();
     knob[BAR] = 16;
-    j_convicts(copy_one, "copies on an mbarrier at byte 16 of shared memory, "
-                         "where none was made");
+    j_reports(copy_one, "copies on an mbarrier at byte 16 of shared memory, "
+                        "where none was made");
     reset();
     knob[COLUMN] = 4;
-    j_convicts(copy_one,
-               "copies a box from byte 8 of rows on, coordinate 4 of 2-byte "
-               "elements; boxes begin at multiples of 16 bytes");
+    j_reports(copy_one,
+              "copies a box from byte 8 of rows on, coordinate 4 of 2-byte "
+              "elements; boxes begin at multiples of 16 bytes");
     reset();
     rig_j.map.magic++;
-    j_convicts(copy_one, "copies a box of a tensor map that "
-                         "groat_tensor_map_make() did not make for a cpu");
+    j_reports(copy_one, "copies a box of a tensor map that "
+                        "groat_tensor_map_make() did not make for a cpu");
     reset();
     rig_j.map.box[0] = 3;
-    j_convicts(copy_one, "did not make for a cpu target");
+    j_reports(copy_one, "did not make for a cpu target");
     reset();
     rig_j.map.address = 4096;
-    j_convicts(copy_one, "copies 16 bytes at device address 0x1000: byte -");
+    j_reports(copy_one, "copies 16 bytes at device address 0x1000: byte -");
     reset();
     rig_j.map.dims[1] = 1 << 20;
     rig_j.map.address = device(rig_j.out) + J_OUT - 128;
-    j_convicts(copy_one, ": byte 131072 of a buffer of 131072 bytes");
+    j_reports(copy_one, ": byte 131072 of a buffer of 131072 bytes");
     reset();
     rig_j.arch = "sm_80";
-    j_convicts(copy_one, "sm_80 has none|sm_80 has no clusters");
+    j_reports(copy_one, "sm_80 has none|sm_80 has no clusters");
 }
 END_TEST
 
@@ -325,12 +325,12 @@ START_TEST(test_prefetch)
     reset();
     j_passes(prefetch);
     rig_j.mode = 8;
-    j_convicts(prefetch, "prefetches a tensor map at 0x");
+    j_reports(prefetch, "prefetches a tensor map at 0x");
     rig_j.mode = 0;
     memset(&rig_j.map, 0, sizeof(rig_j.map));
-    j_convicts(prefetch, "did not make for a cpu target");
+    j_reports(prefetch, "did not make for a cpu target");
     rig_j.arch = "sm_89";
-    j_convicts(prefetch, "prefetches a tensor map; sm_89 has none");
+    j_reports(prefetch, "prefetches a tensor map; sm_89 has none");
 }
 END_TEST
 
@@ -366,7 +366,7 @@ START_TEST(test_bulk_refusals)
     work.to[0] = cases[_i].to;
     work.to[1] = cases[_i].from;
     work.bytes = cases[_i].bytes;
-    j_convicts(bulk_one, cases[_i].words);
+    j_reports(bulk_one, cases[_i].words);
 }
 END_TEST
 
@@ -482,7 +482,7 @@ START_TEST(test_flights)
     rig_j.mode = (unsigned)_i;
     j_rows(64, 16);
     if (words[_i] != NULL) {
-        j_convicts(fly, words[_i]);
+        j_reports(fly, words[_i]);
         return;
     }
     j_passes(fly);
@@ -606,21 +606,21 @@ START_TEST(test_multicast)
     ck_assert_mem_eq(rig_j.out, rig_j.device, 4096);
     ck_assert_mem_eq(rig_j.out + 4096, rig_j.device, 4096);
     rig_j.mode = ONE_HALF;
-    j_convicts(share, "completes phase 0 of the mbarrier at byte 0 while a "
-                      "copy|waits for ever|in flight|where none was made");
+    j_reports(share, "completes phase 0 of the mbarrier at byte 0 while a "
+                     "copy|waits for ever|in flight|where none was made");
     rig_j.mode = NO_MASK;
-    j_convicts(share, "copies to the blocks of mask 0x0; its cluster has 2");
+    j_reports(share, "copies to the blocks of mask 0x0; its cluster has 2");
     rig_j.mode = MASK_TOO_FAR;
-    j_convicts(share, "copies to the blocks of mask 0x5; its cluster has 2");
+    j_reports(share, "copies to the blocks of mask 0x5; its cluster has 2");
     rig_j.mode = LATE_PEER;
-    j_convicts(share, "copies on an mbarrier at byte 0 of shared memory of "
-                      "another block, where none was made|which thread 0 made "
-                      "and did not make visible to the engine");
+    j_reports(share, "copies on an mbarrier at byte 0 of shared memory of "
+                     "another block, where none was made|which thread 0 made "
+                     "and did not make visible to the engine");
     rig_j.mode = PEER_IN_USE;
-    j_convicts(share, "which thread 3 stored to: an async_proxy_fence");
+    j_reports(share, "which thread 3 stored to: an async_proxy_fence");
     rig_j.mode = GONE;
-    j_convicts(share, "of its cluster, which has ended: cluster_barrier is "
-                      "missing");
+    j_reports(share, "of its cluster, which has ended: cluster_barrier is "
+                     "missing");
 }
 END_TEST
 
@@ -656,7 +656,7 @@ START_TEST(test_pairs)
     ck_assert_mem_eq(rig_j.out, rig_j.device, 4096);
     ck_assert_mem_eq(rig_j.out + 8192, rig_j.device + 4096, 4096);
     rig_j.arch = "sm_90a";
-    j_convicts(pair, "copies as a pair of blocks; sm_90a cannot");
+    j_reports(pair, "copies as a pair of blocks; sm_90a cannot");
 }
 END_TEST
 

@@ -80,8 +80,8 @@ static groat_status judge(const char *arch, void (*entry)(const void *),
     return groat__judge_run(&trial, &error);
 }
 
-static void ck_convicts(const char *arch, void (*entry)(const void *),
-                        unsigned threads, const char *words)
+static void ck_reports(const char *arch, void (*entry)(const void *),
+                       unsigned threads, const char *words)
 {
     groat_status status = judge(arch, entry, threads);
 
@@ -168,18 +168,18 @@ END_TEST
 START_TEST(test_transpose_refusals)
 {
     work.width = 2;
-    ck_convicts("gfx942", read_transposed, LANES, "gfx942");
-    ck_convicts("sm_90a", read_transposed, LANES, "sm_90a");
+    ck_reports("gfx942", read_transposed, LANES, "gfx942");
+    ck_reports("sm_90a", read_transposed, LANES, "sm_90a");
     work.address[5] = 4;
-    ck_convicts("gfx950", read_transposed, LANES, "misaligned");
+    ck_reports("gfx950", read_transposed, LANES, "misaligned");
     work.address[5] = SHARED;
-    ck_convicts("gfx950", read_transposed, LANES, "the block has");
+    ck_reports("gfx950", read_transposed, LANES, "the block has");
     work.address[5] = 0;
     work.absent[17] = true;
-    ck_convicts("gfx950", read_transposed, LANES,
-                "lane 17) is missing from an operation that needs all lanes");
+    ck_reports("gfx950", read_transposed, LANES,
+               "lane 17) is missing from an operation that needs all lanes");
     memset(work.absent, 0, sizeof(work.absent));
-    ck_convicts("gfx950", read_transposed, 48, "has 48 lanes only");
+    ck_reports("gfx950", read_transposed, 48, "has 48 lanes only");
 }
 END_TEST
 
@@ -292,7 +292,7 @@ static void refuse_shape(const char *arch, unsigned number, unsigned m,
     work.m = m;
     work.k = k;
     work.count = 1;
-    ck_convicts(arch, multiply, LANES, "has no such instruction");
+    ck_reports(arch, multiply, LANES, "has no such instruction");
 }
 
 START_TEST(test_mfma_refusals)
@@ -308,7 +308,7 @@ START_TEST(test_mfma_refusals)
     work.k = 8;
     work.number = GROAT_CPU_BF16;
     work.absent[63] = true;
-    ck_convicts("gfx90a", multiply, LANES, "lane 63) is missing");
+    ck_reports("gfx90a", multiply, LANES, "lane 63) is missing");
 }
 END_TEST
 
@@ -410,7 +410,7 @@ START_TEST(test_loads_count)
     ck_assert_msg(judge("gfx950", load_between, LANES) == GROAT_OK, "%s",
                   error.text);
     work.count = 2;
-    ck_convicts("gfx950", load_between, LANES, "in flight");
+    ck_reports("gfx950", load_between, LANES, "in flight");
 }
 END_TEST
 

@@ -331,7 +331,7 @@ START_TEST(test_faults)
     if (words[_i] == NULL)
         j_passes(go_wrong);
     else
-        j_convicts(go_wrong, words[_i]);
+        j_reports(go_wrong, words[_i]);
 }
 END_TEST
 
@@ -398,8 +398,8 @@ START_TEST(test_groups)
     rig_j.mode = 5;
     j_passes(two_groups);
     rig_j.mode = 66;
-    j_convicts(two_groups, "which a wgmma of wave 3 still reads: its "
-                           "wgmma_wait, or a release behind it, is missing");
+    j_reports(two_groups, "which a wgmma of wave 3 still reads: its "
+                          "wgmma_wait, or a release behind it, is missing");
 }
 END_TEST
 
@@ -476,7 +476,7 @@ START_TEST(test_engine)
         memcpy(rig_j.device + i, &bits, 2);
     }
     if (words[_i] != NULL)
-        j_convicts(with_engine, words[_i]);
+        j_reports(with_engine, words[_i]);
     else
         j_passes(with_engine);
 }
@@ -524,37 +524,37 @@ START_TEST(test_refusals)
     reset_call();
     j_passes(call_once);
     call.a |= (uint64_t)1 << 49;
-    j_convicts(call_once, "which has bits besides address, offsets and "
-                          "swizzling");
+    j_reports(call_once, "which has bits besides address, offsets and "
+                         "swizzling");
     reset_call();
     call.b += 256 >> 4;
-    j_convicts(call_once, "multiplies by B at byte 17664 of shared memory: row "
-                          "2 of its swizzled pattern of 1024 bytes");
+    j_reports(call_once, "multiplies by B at byte 17664 of shared memory: row "
+                         "2 of its swizzled pattern of 1024 bytes");
     reset_call();
     call.b = descriptor(B_AT, 16, 112 << 10, 3);
-    j_convicts(call_once, "the block has 131072 bytes");
+    j_reports(call_once, "the block has 131072 bytes");
     reset_call();
     call.n = 20;
-    j_convicts(call_once, "multiplies 64 x 20; n is a multiple of 8 up to 256");
+    j_reports(call_once, "multiplies 64 x 20; n is a multiple of 8 up to 256");
     reset_call();
     call.number = GROAT_CPU_FP8;
     call.a_mn = 1;
-    j_convicts(call_once, "multiplies mn-major fp8");
+    j_reports(call_once, "multiplies mn-major fp8");
     reset_call();
     call.odd = 64;
-    j_convicts(call_once, "brings other operands to wgmma than thread");
+    j_reports(call_once, "brings other operands to wgmma than thread");
     reset_call();
     call.absent = 96;
-    j_convicts(call_once, "at wgmma for other lanes (96 came)");
+    j_reports(call_once, "at wgmma for other lanes (96 came)");
     reset_call();
     rig_j.threads = 96;
-    j_convicts(call_once, "comes to wgmma, which needs all 128 lanes of a "
-                          "warpgroup; this one has 96");
+    j_reports(call_once, "comes to wgmma, which needs all 128 lanes of a "
+                         "warpgroup; this one has 96");
     rig_j.threads = 128;
     rig_j.arch = "sm_90";
-    j_convicts(call_once, "comes to wgmma_fence; sm_90 has none");
+    j_reports(call_once, "comes to wgmma_fence; sm_90 has none");
     rig_j.arch = "sm_100a";
-    j_convicts(call_once, "comes to wgmma_fence; sm_100a has none");
+    j_reports(call_once, "comes to wgmma_fence; sm_100a has none");
 }
 END_TEST
 
