@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += %D%/groat.map %D%/README.md
 
-# Text, which the tool builds, too.
+# Text and time, which the tool builds, too.
 libgroat_text_la_SOURCES += \
+	%D%/base/clock.c \
+	%D%/base/clock.h \
 	%D%/base/str.c \
 	%D%/base/str.h
 
 # Specs, and what they stand on: what make_families needs.
 libgroat_spec_la_SOURCES += \
-	%D%/base/clock.c \
-	%D%/base/clock.h \
 	%D%/base/dl.c \
 	%D%/base/dl.h \
 	%D%/base/error.c \
@@ -94,7 +94,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/failures.h \
 	%D%/core/families.c \
 	%D%/core/families.h \
-	%D%/core/flight.c \
+	%D%/core/inflight.c \
 	%D%/core/handle.c \
 	%D%/core/job.c \
 	%D%/core/job.h \

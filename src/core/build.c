@@ -34,17 +34,17 @@ static void fill_build_info(groat_spec *spec, groat__job *job,
 static groat_status build(groat__job *job, groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
-    groat__flight *flight = NULL;
+    groat__inflight *inflight = NULL;
     groat__present quiet;
-    groat_status status = groat__flight_enter_build(job->context, &job->key,
-                                                    &flight, &job->made, &own);
+    groat_status status = groat__inflight_enter_build(
+        job->context, &job->key, &inflight, &job->made, &own);
 
     groat__quiet_begin(&job->context->callbacks, &quiet);
     if (status == GROAT_OK)
         status = groat__job_get_binary(job, &own);
-    if (flight != NULL)
-        groat__flight_land(job->context, flight, status, &own, NULL,
-                           &job->made);
+    if (inflight != NULL)
+        groat__inflight_end(job->context, inflight, status, &own, NULL,
+                            &job->made);
     groat__quiet_end(&job->context->callbacks, &quiet);
     if (status != GROAT_OK)
         groat__error_copy(error, &own);

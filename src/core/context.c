@@ -2,9 +2,9 @@
  *
  * context.c opens and closes what everything hangs on: the copy of the
  * environment (made here and read nowhere else, not even by the compilers that
- * are started), the families, the store, and the places for machines, flights
- * and kernels.  A store that cannot be opened is no error: one warning, and
- * kernels live in memory.
+ * are started), the families, the store, and the places for machines, in-flight
+ * builds and kernels.  A store that cannot be opened is no error: one warning,
+ * and kernels live in memory.
  */
 #include <errno.h>
 #include <stdio.h>

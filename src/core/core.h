@@ -55,7 +55,7 @@ typedef struct groat__made {
 } groat__made;
 
 /* One making of a kernel, or of its binary, that threads wait for. */
-typedef struct groat__flight {
+typedef struct groat__inflight {
     groat__digest key;
     unsigned users; /* leader and waiters */
     bool done;
@@ -64,8 +64,8 @@ typedef struct groat__flight {
     groat_kernel *kernel; /* a count of it; NULL when it was only built */
     groat_kernel *again;  /* of the key, unloaded: to be loaded again   */
     groat__made made;     /* for those who wait; empty where nobody did */
-    struct groat__flight *next;
-} groat__flight;
+    struct groat__inflight *next;
+} groat__inflight;
 
 /* A bundle of a context. */
 typedef struct groat__layer {
@@ -94,11 +94,13 @@ struct groat_context {
     uint64_t store_max_bytes;
     groat__layers layers;
     groat__machine machines[GROAT__BACKENDS];
-    pthread_mutex_t lock; /* flights, kernels, table writers, default target */
+    /* Of in-flight builds, kernels, writers of the table, the default target.
+     */
+    pthread_mutex_t lock;
     pthread_cond_t landed;
     groat__process process; /* that opened it */
     groat__callbacks callbacks;
-    groat__flight *flights;
+    groat__inflight *inflight;
     groat_kernel *kernels;
     groat__kernel_table table;
     groat__maps maps;
@@ -180,33 +182,35 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id);
 groat_status groat__context_target(groat_context *context, const char *text,
                                    groat__target *out, groat_error *error);
 
-/* flight.c: the kernel of a key in memory, or NULL; with the lock held. */
+/* inflight.c: the kernel of a key in memory, or NULL; with the lock held. */
 groat_kernel *groat__kernel_known(const groat_context *context,
                                   const groat__digest *key);
 /* Enter with the key of a kernel: gives the kernel when it is in
- * memory (retained); else makes the caller the leader of a new flight (*kernel
- * NULL, *flight set; it must call land) or waits for the leader and gives its
- * result.  The leader of a flight behind a build has what was built in *made,
- * which is empty otherwise.  sealed: whether the seal binds the caller; if not,
- * it does for itself what a leader was refused that it binds. */
-groat_status groat__flight_enter(groat_context *context,
-                                 const groat__digest *key, bool sealed,
-                                 groat__flight **flight, groat_kernel **kernel,
-                                 groat__made *made, groat_error *error);
+ * memory (retained); else makes the caller the leader of a new in-flight build
+ * (*kernel NULL, *inflight set; it must call groat__inflight_end()) or waits
+ * for the leader and gives its result.  The leader of an in-flight build behind
+ * a build has what was built in *made, which is empty otherwise.  sealed:
+ * whether the seal binds the caller; if not, it does for itself what a leader
+ * was refused that it binds. */
+groat_status groat__inflight_enter(groat_context *context,
+                                   const groat__digest *key, bool sealed,
+                                   groat__inflight **inflight,
+                                   groat_kernel **kernel, groat__made *made,
+                                   groat_error *error);
 /* The same for who wants no more than the binary: makes the caller the leader,
  * or gives what another has made.  Neither when that is not to be had (it could
  * not be loaded, or memory ran out): the caller then looks for itself.  A
  * source that does not compile fails all. */
-groat_status groat__flight_enter_build(groat_context *context,
-                                       const groat__digest *key,
-                                       groat__flight **flight,
-                                       groat__made *made, groat_error *error);
+groat_status groat__inflight_enter_build(groat_context *context,
+                                         const groat__digest *key,
+                                         groat__inflight **inflight,
+                                         groat__made *made, groat_error *error);
 /* The leader's result for all: kernel (NULL for a build and on failure) goes
  * into the context's list, which keeps it until groat_close, unless it is
  * there; made is copied if somebody waits. */
-void groat__flight_land(groat_context *context, groat__flight *flight,
-                        groat_status status, const groat_error *error,
-                        groat_kernel *kernel, const groat__made *made);
+void groat__inflight_end(groat_context *context, groat__inflight *inflight,
+                         groat_status status, const groat_error *error,
+                         groat_kernel *kernel, const groat__made *made);
 
 /* spec.c: the values of a spec's text; allocates nothing unless it fails.
  * Errors: INVALID. */

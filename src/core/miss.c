@@ -15,7 +15,7 @@ static groat_status find_or_make(groat_context *context,
                                  groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
-    groat__flight *flight = NULL;
+    groat__inflight *inflight = NULL;
     groat_kernel *kernel = NULL;
     groat__kernel_name name;
     groat__present quiet;
@@ -29,17 +29,17 @@ static groat_status find_or_make(groat_context *context,
     if (status != GROAT_OK)
         goto close_job;
     job.sealed = job.sealed && sealed;
-    status = groat__flight_enter(context, &job.key, job.sealed, &flight,
-                                 &kernel, &job.made, error);
+    status = groat__inflight_enter(context, &job.key, job.sealed, &inflight,
+                                   &kernel, &job.made, error);
     if (status != GROAT_OK)
         goto close_job;
-    if (flight == NULL) {
+    if (inflight == NULL) {
         groat__tally_add(groat__tally_mine(&context->memory_hits));
         if (origin != NULL)
             *origin = GROAT_FROM_MEMORY;
     } else {
-        status = groat__kernel_load(&job, flight->again, &kernel, &own);
-        groat__flight_land(context, flight, status, &own, kernel, &job.made);
+        status = groat__kernel_load(&job, inflight->again, &kernel, &own);
+        groat__inflight_end(context, inflight, status, &own, kernel, &job.made);
         if (status != GROAT_OK)
             groat__error_copy(error, &own);
         else if (origin != NULL)

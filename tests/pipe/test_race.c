@@ -203,7 +203,7 @@ static void release_when_all_wait(groat_context *context)
     while (users < THREADS) {
         (void)sched_yield();
         (void)pthread_mutex_lock(&context->lock);
-        users = context->flights == NULL ? 0 : context->flights->users;
+        users = context->inflight == NULL ? 0 : context->inflight->users;
         (void)pthread_mutex_unlock(&context->lock);
     }
     held_open();

@@ -245,7 +245,7 @@ typedef struct waiter {
     groat__digest key;
     bool sealed;
     groat_status status;
-    groat__flight *flight;
+    groat__inflight *flight;
 } waiter;
 
 static void *wait_for_leader(void *user)
@@ -255,13 +255,13 @@ static void *wait_for_leader(void *user)
     groat_kernel *kernel = NULL;
     groat__made made = {0};
 
-    w->status = groat__flight_enter(w->context, &w->key, w->sealed, &w->flight,
-                                    &kernel, &made, &error);
+    w->status = groat__inflight_enter(w->context, &w->key, w->sealed,
+                                      &w->flight, &kernel, &made, &error);
     groat_error_clear(&error);
     return NULL;
 }
 
-static void ck_users(groat_context *context, groat__flight *flight,
+static void ck_users(groat_context *context, groat__inflight *flight,
                      unsigned users)
 {
     unsigned now = 0;
@@ -292,8 +292,8 @@ START_TEST(who_began_before_the_seal_goes_on)
         ck_users(context, leader.flight, i + 2);
     }
     groat__fail(&refused, GROAT_SEALED, "sealed");
-    groat__flight_land(context, leader.flight, GROAT_SEALED, &refused, NULL,
-                       &made);
+    groat__inflight_end(context, leader.flight, GROAT_SEALED, &refused, NULL,
+                        &made);
     groat_error_clear(&refused);
     for (unsigned i = 0; i < 2; i++)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
@@ -301,8 +301,8 @@ START_TEST(who_began_before_the_seal_goes_on)
     ck_assert_int_eq(waiters[1].status, GROAT_OK);
     ck_assert_ptr_nonnull(waiters[1].flight);
     groat__fail(&refused, GROAT_COMPILE_FAILED, "a test's");
-    groat__flight_land(context, waiters[1].flight, GROAT_COMPILE_FAILED,
-                       &refused, NULL, &made);
+    groat__inflight_end(context, waiters[1].flight, GROAT_COMPILE_FAILED,
+                        &refused, NULL, &made);
     groat_error_clear(&refused);
     groat_close(context);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flight.c sees to it that threads which want the same kernel, loaded or only
+ * inflight.c sees to it that threads which want the same kernel, loaded or only
  * built, share one compile and its outcome, good or bad, while different
  * kernels never wait for each other.  Who waited is given a copy of the binary
- * and reads nothing.  Locking: context->lock for the list of flights and of
- * kernels; it is never held while anything is compiled, loaded or copied.
+ * and reads nothing.  Locking: context->lock for the list of in-flight builds
+ * and of kernels; it is never held while anything is compiled, loaded or
+ * copied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,25 +22,25 @@ groat_kernel *groat__kernel_known(const groat_context *context,
     return NULL;
 }
 
-static groat__flight *find_flight(groat_context *context,
-                                  const groat__digest *key)
+static groat__inflight *find_inflight(groat_context *context,
+                                      const groat__digest *key)
 {
-    for (groat__flight *f = context->flights; f != NULL; f = f->next)
+    for (groat__inflight *f = context->inflight; f != NULL; f = f->next)
         if (memcmp(f->key.bytes, key->bytes, sizeof(key->bytes)) == 0)
             return f;
     return NULL;
 }
 
 /* With the lock held; the last user frees. */
-static void leave(groat__flight *flight)
+static void leave(groat__inflight *inflight)
 {
-    if (--flight->users > 0)
+    if (--inflight->users > 0)
         return;
-    if (flight->kernel != NULL)
-        groat__resident_drop(flight->kernel);
-    groat_error_clear(&flight->error);
-    groat__binary_free(&flight->made.binary);
-    free(flight);
+    if (inflight->kernel != NULL)
+        groat__resident_drop(inflight->kernel);
+    groat_error_clear(&inflight->error);
+    groat__binary_free(&inflight->made.binary);
+    free(inflight);
 }
 
 static void copy_made(groat__made *to, const groat__made *from)
@@ -54,37 +55,37 @@ static void copy_made(groat__made *to, const groat__made *from)
 
 /* With the lock held, but while it waits and copies.  *kernel is NULL after a
  * build; kernel NULL: only the binary is wanted. */
-static groat_status wait_for(groat_context *context, groat__flight *flight,
+static groat_status wait_for(groat_context *context, groat__inflight *inflight,
                              groat_kernel **kernel, groat__made *made,
                              groat_error *error)
 {
     groat_status status;
 
-    flight->users++;
-    while (!flight->done)
+    inflight->users++;
+    while (!inflight->done)
         (void)pthread_cond_wait(&context->landed, &context->lock);
-    status = flight->status;
+    status = inflight->status;
     if (status != GROAT_OK)
-        groat__error_copy(error, &flight->error);
-    else if (kernel != NULL && flight->kernel != NULL)
-        *kernel = groat_kernel_retain(flight->kernel);
+        groat__error_copy(error, &inflight->error);
+    else if (kernel != NULL && inflight->kernel != NULL)
+        *kernel = groat_kernel_retain(inflight->kernel);
     /* It has landed: nobody changes it, and our use of it keeps it. */
     (void)pthread_mutex_unlock(&context->lock);
     if (status == GROAT_OK && (kernel == NULL || *kernel == NULL))
-        copy_made(made, &flight->made);
+        copy_made(made, &inflight->made);
     (void)pthread_mutex_lock(&context->lock);
-    leave(flight);
+    leave(inflight);
     return status;
 }
 
 /* Whom the seal does not bind goes on where it refused the leader. */
 static groat_status wait_unless_sealed(groat_context *context,
-                                       groat__flight *flight, bool sealed,
+                                       groat__inflight *inflight, bool sealed,
                                        groat_kernel **kernel, groat__made *made,
                                        groat_error *error)
 {
     groat_error own = GROAT_ERROR_INIT;
-    groat_status status = wait_for(context, flight, kernel, made, &own);
+    groat_status status = wait_for(context, inflight, kernel, made, &own);
 
     if (status == GROAT_SEALED && !sealed)
         status = GROAT_OK;
@@ -95,35 +96,36 @@ static groat_status wait_unless_sealed(groat_context *context,
 }
 
 static groat_status start(groat_context *context, const groat__digest *key,
-                          groat__flight **out, groat_error *error)
+                          groat__inflight **out, groat_error *error)
 {
-    groat__flight *flight = calloc(1, sizeof(*flight));
+    groat__inflight *inflight = calloc(1, sizeof(*inflight));
 
-    if (flight == NULL)
+    if (inflight == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a compile");
-    flight->key = *key;
-    flight->users = 1;
-    flight->error = (groat_error)GROAT_ERROR_INIT;
-    flight->next = context->flights;
-    context->flights = flight;
-    *out = flight;
+    inflight->key = *key;
+    inflight->users = 1;
+    inflight->error = (groat_error)GROAT_ERROR_INIT;
+    inflight->next = context->inflight;
+    context->inflight = inflight;
+    *out = inflight;
     return GROAT_OK;
 }
 
-groat_status groat__flight_enter(groat_context *context,
-                                 const groat__digest *key, bool sealed,
-                                 groat__flight **flight, groat_kernel **kernel,
-                                 groat__made *made, groat_error *error)
+groat_status groat__inflight_enter(groat_context *context,
+                                   const groat__digest *key, bool sealed,
+                                   groat__inflight **inflight,
+                                   groat_kernel **kernel, groat__made *made,
+                                   groat_error *error)
 {
     groat_status status = GROAT_OK;
 
-    *flight = NULL;
+    *inflight = NULL;
     *kernel = NULL;
     (void)pthread_mutex_lock(&context->lock);
     /* Behind a build there is something to load, and nobody who does. */
-    while (status == GROAT_OK && *flight == NULL && *kernel == NULL) {
+    while (status == GROAT_OK && *inflight == NULL && *kernel == NULL) {
         groat_kernel *known = groat__kernel_known(context, key);
-        groat__flight *running = find_flight(context, key);
+        groat__inflight *running = find_inflight(context, key);
 
         if (known != NULL && known->leaving)
             (void)pthread_cond_wait(&context->landed, &context->lock);
@@ -132,26 +134,26 @@ groat_status groat__flight_enter(groat_context *context,
         else if (running != NULL)
             status = wait_unless_sealed(context, running, sealed, kernel, made,
                                         error);
-        else if ((status = start(context, key, flight, error)) == GROAT_OK)
-            (*flight)->again = known;
+        else if ((status = start(context, key, inflight, error)) == GROAT_OK)
+            (*inflight)->again = known;
     }
     (void)pthread_mutex_unlock(&context->lock);
     return status;
 }
 
-groat_status groat__flight_enter_build(groat_context *context,
-                                       const groat__digest *key,
-                                       groat__flight **flight,
-                                       groat__made *made, groat_error *error)
+groat_status groat__inflight_enter_build(groat_context *context,
+                                         const groat__digest *key,
+                                         groat__inflight **inflight,
+                                         groat__made *made, groat_error *error)
 {
     groat_status status = GROAT_OK;
-    groat__flight *running;
+    groat__inflight *running;
 
-    *flight = NULL;
+    *inflight = NULL;
     (void)pthread_mutex_lock(&context->lock);
-    running = find_flight(context, key);
+    running = find_inflight(context, key);
     if (running == NULL)
-        status = start(context, key, flight, error);
+        status = start(context, key, inflight, error);
     else if (wait_for(context, running, NULL, made, error) ==
              GROAT_COMPILE_FAILED)
         status = GROAT_COMPILE_FAILED;
@@ -161,36 +163,36 @@ groat_status groat__flight_enter_build(groat_context *context,
 
 /* With the lock held, but while it copies: nobody may come in between who
  * would find nothing. */
-static void leave_made(groat_context *context, groat__flight *flight,
+static void leave_made(groat_context *context, groat__inflight *inflight,
                        const groat__made *made)
 {
     groat__made copy = {0};
 
-    if (flight->users == 1)
+    if (inflight->users == 1)
         return;
     (void)pthread_mutex_unlock(&context->lock);
     copy_made(&copy, made);
     (void)pthread_mutex_lock(&context->lock);
-    flight->made = copy;
+    inflight->made = copy;
 }
 
-void groat__flight_land(groat_context *context, groat__flight *flight,
-                        groat_status status, const groat_error *error,
-                        groat_kernel *kernel, const groat__made *made)
+void groat__inflight_end(groat_context *context, groat__inflight *inflight,
+                         groat_status status, const groat_error *error,
+                         groat_kernel *kernel, const groat__made *made)
 {
-    groat__flight **at = &context->flights;
+    groat__inflight **at = &context->inflight;
 
     (void)pthread_mutex_lock(&context->lock);
     if (status == GROAT_OK)
-        leave_made(context, flight, made);
-    while (*at != flight)
+        leave_made(context, inflight, made);
+    while (*at != inflight)
         at = &(*at)->next;
-    *at = flight->next;
-    flight->status = status;
-    flight->kernel = kernel;
-    flight->done = true;
+    *at = inflight->next;
+    inflight->status = status;
+    inflight->kernel = kernel;
+    inflight->done = true;
     if (status != GROAT_OK) {
-        groat__error_copy(&flight->error, error);
+        groat__error_copy(&inflight->error, error);
     } else if (kernel != NULL) {
         (void)groat_kernel_retain(kernel); /* until the last has taken it */
         if (!kernel->listed) {
@@ -200,6 +202,6 @@ void groat__flight_land(groat_context *context, groat__flight *flight,
         }
     }
     (void)pthread_cond_broadcast(&context->landed);
-    leave(flight);
+    leave(inflight);
     (void)pthread_mutex_unlock(&context->lock);
 }
