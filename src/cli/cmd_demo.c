@@ -192,13 +192,13 @@ static void from_memory(groat__cli *cli, demo_result *result)
     groat__trial *trial = &result->trial;
     const groat_kernel *found = NULL;
     uint64_t hits = 0;
-    double start = groat__cli_now_ms();
+    double start = groat__now_ms();
 
     for (int i = 0; i < LOOKUPS; i++) {
         found = groat_kernel_lookup_spec(trial->spec);
         hits += found == trial->kernel;
     }
-    result->hit_ns = (groat__cli_now_ms() - start) * 1e6 / LOOKUPS;
+    result->hit_ns = (groat__now_ms() - start) * 1e6 / LOOKUPS;
     if (strncmp(groat_spec_target(trial->spec), "cpu:", 4) != 0)
         cli->values.repeat = GPU_REPEATS;
     if (groat__trial_launch(cli, trial, &result->error) == GROAT_OK)

@@ -19,7 +19,7 @@ allowed() {
     tensor:base/* | tensor:tensor/* | tensor:spec/arch.h) ;;
     tensor:backend/backend.h | core:tensor/*) ;;
     core:base/* | core:spec/* | core:backend/* | core:cache/cache.h) ;;
-    cli:kernels-src/driver/driver.h | cli:base/str.h) ;;
+    cli:kernels-src/driver/driver.h | cli:base/str.h | cli:base/clock.h) ;;
     *) return 1 ;;
     esac
 }

@@ -113,11 +113,11 @@ static void fire(const shot *s, mode how, unsigned count)
 
 static double batch_us(const shot *s, mode how, unsigned count)
 {
-    double start = groat__cli_now_ms();
+    double start = groat__now_ms();
     double end;
 
     fire(s, how, count);
-    end = groat__cli_now_ms();
+    end = groat__now_ms();
     (void)groat_synchronize(s->context, s->target, NULL);
     return (end - start) * 1e3 / count;
 }
@@ -156,10 +156,10 @@ static double crowd_us(const shot *s, mode how, unsigned count)
     if (running < THREADS)
         abort(); /* the others wait for a start that cannot come */
     (void)pthread_barrier_wait(&start);
-    began = groat__cli_now_ms();
+    began = groat__now_ms();
     for (size_t i = 0; i < running; i++)
         (void)pthread_join(threads[i], NULL);
-    began = groat__cli_now_ms() - began;
+    began = groat__now_ms() - began;
     (void)pthread_barrier_destroy(&start);
     (void)groat_synchronize(s->context, s->target, NULL);
     return began * 1e3 / count;
@@ -199,10 +199,10 @@ static void hit_lookups(bench *b, const shot *s)
     double crowd[9];
 
     for (int r = 0; r < 9; r++) {
-        double start = groat__cli_now_ms();
+        double start = groat__now_ms();
 
         fire(s, LOOKUP, LOOKUPS);
-        alone[r] = (groat__cli_now_ms() - start) * 1e6 / LOOKUPS;
+        alone[r] = (groat__now_ms() - start) * 1e6 / LOOKUPS;
         crowd[r] = crowd_us(s, LOOKUP, LOOKUPS) * 1e3;
     }
     groat__bench_say(b, "lookup by spec, 1 thread", "ns",
@@ -337,13 +337,13 @@ static groat_status bench_cold(bench *b)
     groat__raw_open(b->backend, (int)b->cli->values.device, &b->raw);
     (void)groat__bench_compile_raw(b, COLD_ROUNDS);
     for (unsigned r = 0; r < COLD_ROUNDS && status == GROAT_OK; r++) {
-        double start = groat__cli_now_ms();
+        double start = groat__now_ms();
         double middle;
 
         compared = groat__bench_compile_raw(b, r) && compared;
-        middle = groat__cli_now_ms();
+        middle = groat__now_ms();
         status = make_new(b, 1 + r, load);
-        ours[r] = groat__cli_now_ms() - middle;
+        ours[r] = groat__now_ms() - middle;
         raw[r] = middle - start;
     }
     groat__raw_close(&b->raw);
@@ -359,7 +359,7 @@ static groat_status bench_cold(bench *b)
 /* Loads and resolves the same bytes by the vendor's calls. */
 static double load_raw(bench *b, const void *binary, const char *name)
 {
-    double start = groat__cli_now_ms();
+    double start = groat__now_ms();
     void *module = NULL;
     void *function = NULL;
     int failed = b->raw.load(&module, binary);
@@ -367,7 +367,7 @@ static double load_raw(bench *b, const void *binary, const char *name)
 
     if (failed == 0)
         failed = b->raw.function(&function, module, name);
-    end = groat__cli_now_ms();
+    end = groat__now_ms();
     if (module != NULL)
         (void)b->raw.unload(module);
     return failed != 0 ? -1 : (end - start) * 1e3;
@@ -401,11 +401,11 @@ static groat_status get_one(bench *b, const stored *s, double *us)
 {
     groat_kernel *kernel = NULL;
     groat_origin origin = GROAT_FROM_COMPILER;
-    double start = groat__cli_now_ms();
+    double start = groat__now_ms();
     groat_status status = groat_kernel_get(b->context, s->spec, b->target,
                                            &kernel, &origin, &b->error);
 
-    *us = (groat__cli_now_ms() - start) * 1e3;
+    *us = (groat__now_ms() - start) * 1e3;
     groat_kernel_release(kernel);
     return status ? status : check_origin(b, origin, GROAT_FROM_DISK);
 }

@@ -287,7 +287,7 @@ static void on_ended(void *user, const groat__job *job)
 {
     course *at = user;
     groat__cli *cli = at->cli;
-    double spent = (groat__cli_now_ms() - at->start_ms) * 1e-3;
+    double spent = (groat__now_ms() - at->start_ms) * 1e-3;
     double eta;
 
     at->done++;
@@ -301,7 +301,7 @@ static void on_ended(void *user, const groat__job *job)
 
 static int make(groat__cli *cli, groat__jobs *jobs)
 {
-    course at = {.cli = cli, .start_ms = groat__cli_now_ms()};
+    course at = {.cli = cli, .start_ms = groat__now_ms()};
     int code;
 
     for (size_t i = 0; i < jobs->count; i++)
@@ -396,7 +396,7 @@ static void fill_defaults(groat__values *values)
 
 int groat__cmd_prewarm(groat__cli *cli)
 {
-    double start = groat__cli_now_ms();
+    double start = groat__now_ms();
     groat__jobs jobs = {0};
     int code = groat__cli_open(cli, 0);
 
@@ -408,7 +408,7 @@ int groat__cmd_prewarm(groat__cli *cli)
     if (!code && !cli->values.check)
         code = make(cli, &jobs);
     if (!code)
-        code = report(cli, &jobs, (groat__cli_now_ms() - start) * 1e-3);
+        code = report(cli, &jobs, (groat__now_ms() - start) * 1e-3);
     groat__jobs_free(&jobs);
     return code;
 }

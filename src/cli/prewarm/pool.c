@@ -33,7 +33,7 @@ typedef struct worker {
     pid_t pid; /* 0: none */
     int fd;
     groat__job *job;  /* NULL: idle */
-    double deadline;  /* ms, of groat__cli_now_ms */
+    double deadline;  /* ms, of groat__now_ms */
     groat__str heard; /* of an answer */
 } worker;
 
@@ -239,8 +239,7 @@ static int hand_out(pool *p)
         job->state = GROAT__JOB_RUNNING;
         job->starts++;
         w->job = job;
-        w->deadline =
-            groat__cli_now_ms() + 1e3 * (double)p->cli->values.timeout_s;
+        w->deadline = groat__now_ms() + 1e3 * (double)p->cli->values.timeout_s;
         if (!ask(w, job))
             bury(p, w);
     }
@@ -303,7 +302,7 @@ static void hear(pool *p, worker *w)
 
 static int wait_ms(const pool *p)
 {
-    double now = groat__cli_now_ms();
+    double now = groat__now_ms();
     double least = 1e6;
 
     for (size_t i = 0; i < p->count; i++)
@@ -334,7 +333,7 @@ static void listen_once(pool *p, struct pollfd *polled)
     for (size_t i = 0; i < p->count; i++)
         if (polled[i].revents)
             hear(p, &p->workers[i]);
-    now = groat__cli_now_ms();
+    now = groat__now_ms();
     for (size_t i = 0; i < p->count; i++)
         if (p->workers[i].job && p->workers[i].deadline <= now)
             stop_late(p, &p->workers[i]);

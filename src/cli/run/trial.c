@@ -217,12 +217,12 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
 /* What cannot run here can still be compiled, and its facts told. */
 static void build_only(groat__trial *trial)
 {
-    double start = groat__cli_now_ms();
+    double start = groat__now_ms();
 
     trial->made =
         groat_build(trial->spec, NULL, NULL, &trial->info, NULL) == GROAT_OK;
     trial->origin = trial->info.origin;
-    trial->get_ms = groat__cli_now_ms() - start;
+    trial->get_ms = groat__now_ms() - start;
 }
 
 groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
@@ -238,10 +238,10 @@ groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
         build_only(trial);
     if (status)
         return status;
-    start = groat__cli_now_ms();
+    start = groat__now_ms();
     status = groat_kernel_get_spec(trial->spec, &trial->kernel, &trial->origin,
                                    error);
-    trial->get_ms = groat__cli_now_ms() - start;
+    trial->get_ms = groat__now_ms() - start;
     if (status == GROAT_NO_DEVICE)
         build_only(trial);
     if (status)
@@ -455,7 +455,7 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
     double start;
 
     memcpy(how.grid, plan->grid, sizeof(how.grid));
-    start = groat__cli_now_ms();
+    start = groat__now_ms();
     cli->tracing = true;
     status = groat_kernel_launch(trial->kernel, &how, plan->args,
                                  plan->args_bytes, error);
@@ -467,7 +467,7 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
         trial->verdict = GROAT__WRONG;
     if (status)
         return status;
-    trial->launch_us = (groat__cli_now_ms() - start) * 1e3;
+    trial->launch_us = (groat__now_ms() - start) * 1e3;
     status = judge(cli, trial, at, error);
     if (status || (repeat <= 1 && !cli->values.time))
         return status;

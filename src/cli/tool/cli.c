@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 int groat__exit_of(groat_status status)
 {
@@ -182,14 +181,6 @@ groat_status groat__cli_open_store(groat__cli *cli, const char *folder,
     options.log = on_log;
     options.log_user = cli;
     return groat_open(&options, out, error);
-}
-
-double groat__cli_now_ms(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
 const groat__command *groat__command_find(const groat__command *commands,

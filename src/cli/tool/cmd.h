@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "cli/tool/out.h"
 #include "cli/tool/progress.h"
 #include "groat.h"
@@ -184,8 +185,6 @@ int groat__cli_open(groat__cli *cli, unsigned flags);
  * the caller closes.  Errors: of groat_open(). */
 groat_status groat__cli_open_store(groat__cli *cli, const char *folder,
                                    groat_context **out, groat_error *error);
-/* Milliseconds of a clock that only goes forward. */
-double groat__cli_now_ms(void);
 /* NULL when there is none. */
 const groat__command *groat__command_find(const groat__command *commands,
                                           const char *name);
