@@ -78,15 +78,8 @@ void groat__judge_copies_add(groat__judge *j, const groat__engine_copy *copy)
 {
     groat__copies *to = &j->copies;
 
-    if (to->count == to->cap) {
-        size_t cap = to->cap == 0 ? 64 : 2 * to->cap;
-        groat__engine_copy *more = realloc(to->items, cap * sizeof(*more));
-
-        if (more == NULL)
-            groat__judge_starve(j);
-        to->items = more;
-        to->cap = cap;
-    }
+    to->items = groat__judge_grow(j, to->items, to->count, &to->cap,
+                                  sizeof(*to->items));
     to->items[to->count++] = *copy;
 }
 

@@ -208,3 +208,19 @@ void groat__judge_starve(groat__judge *j)
     j->no_memory = true;
     groat__judge_report(j, "ran out of host memory");
 }
+
+void *groat__judge_grow(groat__judge *j, void *items, size_t count, size_t *cap,
+                        size_t bytes)
+{
+    enum { FIRST = 64 };
+    size_t more = *cap == 0 ? FIRST : 2 * *cap;
+    void *grown;
+
+    if (count < *cap)
+        return items;
+    grown = realloc(items, more * bytes);
+    if (grown == NULL)
+        groat__judge_starve(j);
+    *cap = more;
+    return grown;
+}

@@ -18,6 +18,10 @@ void groat__judge_stop(groat__judge *j, groat__fiber_state state);
 _Noreturn void groat__judge_report(groat__judge *j, const char *format, ...)
     GROAT_PRINTF(2, 3);
 _Noreturn void groat__judge_starve(groat__judge *j); /* of host memory */
+/* An array with room for one more than `count` items, of *cap; it may move.
+ * Does not return where there is no host memory. */
+void *groat__judge_grow(groat__judge *j, void *items, size_t count, size_t *cap,
+                        size_t bytes);
 /* A finding about any fiber, which goes on; the first one stays. */
 void groat__judge_blame(groat__judge *j, size_t fiber, const char *format, ...)
     GROAT_PRINTF(3, 4);

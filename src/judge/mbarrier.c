@@ -51,15 +51,8 @@ static groat__mbarrier *new_barrier(groat__judge *j)
 {
     groat__mbarrier *bar;
 
-    if (j->barrier_count == j->barrier_cap) {
-        size_t cap = j->barrier_cap == 0 ? 32 : 2 * j->barrier_cap;
-        groat__mbarrier *more = realloc(j->barriers, cap * sizeof(*more));
-
-        if (more == NULL)
-            groat__judge_starve(j);
-        j->barriers = more;
-        j->barrier_cap = cap;
-    }
+    j->barriers = groat__judge_grow(j, j->barriers, j->barrier_count,
+                                    &j->barrier_cap, sizeof(*j->barriers));
     groat__judge_clocks_widen(j);
     bar = &j->barriers[j->barrier_count];
     memset(bar, 0, sizeof(*bar));

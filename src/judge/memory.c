@@ -14,7 +14,6 @@
  */
 #include "judge/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "judge/copies.h"
@@ -291,15 +290,8 @@ static groat__flown *new_flight(groat__judge *j)
 {
     groat__fiber *f = groat__judge_fiber(j);
 
-    if (f->flight_count == f->flight_cap) {
-        size_t cap = f->flight_cap == 0 ? 32 : 2 * f->flight_cap;
-        groat__flown *more = realloc(f->flights, cap * sizeof(*more));
-
-        if (more == NULL)
-            groat__judge_starve(j);
-        f->flights = more;
-        f->flight_cap = cap;
-    }
+    f->flights = groat__judge_grow(j, f->flights, f->flight_count,
+                                   &f->flight_cap, sizeof(*f->flights));
     return &f->flights[f->flight_count++];
 }
 

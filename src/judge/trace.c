@@ -15,7 +15,6 @@
  */
 #include "judge/trace.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "judge/fiber.h"
@@ -35,15 +34,8 @@ static groat__traced *item_of(groat__judge *j, groat_access access,
             (item->active & bit) == 0)
             return &trace->items[f->accesses++];
     }
-    if (trace->count == trace->cap) {
-        size_t cap = trace->cap == 0 ? 64 : 2 * trace->cap;
-        groat__traced *more = realloc(trace->items, cap * sizeof(*more));
-
-        if (more == NULL)
-            groat__judge_starve(j);
-        trace->items = more;
-        trace->cap = cap;
-    }
+    trace->items = groat__judge_grow(j, trace->items, trace->count, &trace->cap,
+                                     sizeof(*trace->items));
     f->accesses++;
     memset(&trace->items[trace->count], 0, sizeof(trace->items[0]));
     trace->items[trace->count].access = access;

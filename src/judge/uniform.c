@@ -5,8 +5,6 @@
  */
 #include "judge/uniform.h"
 
-#include <stdlib.h>
-
 #include "judge/fiber.h"
 
 /* Lanes run one after the other: the first to come says what the value is. */
@@ -17,15 +15,8 @@ void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what)
     size_t index = f->uniforms++;
 
     if (index == log->count) {
-        if (log->count == log->cap) {
-            size_t cap = log->cap == 0 ? 64 : 2 * log->cap;
-            uint64_t *more = realloc(log->values, cap * sizeof(*more));
-
-            if (more == NULL)
-                groat__judge_starve(j);
-            log->values = more;
-            log->cap = cap;
-        }
+        log->values = groat__judge_grow(j, log->values, log->count, &log->cap,
+                                        sizeof(*log->values));
         log->values[log->count++] = value;
     }
     if (log->values[index] != value)
