@@ -3,9 +3,10 @@
  * bundle_store.c owns what goes between a store and a bundle: export, import.
  *
  * Invariant: what is exported has the checksum that it was put with; what the
- * store has is never replaced by what a bundle has. Locking: the store is
- * locked per row, so that gets and puts of other threads go on: a row that
- * comes or goes meanwhile may or may not be in the bundle.
+ * store has is never replaced by what a bundle has.
+ *
+ * Locking: the store is locked per row, so that gets and puts of other threads
+ * go on: a row that comes or goes meanwhile may or may not be in the bundle.
  */
 #include "cache/bundle.h"
 
