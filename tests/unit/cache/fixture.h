@@ -304,6 +304,21 @@ static inline int64_t outside_number(sqlite3 *db, const char *sql)
     return value;
 }
 
+/* A byte through a pipe, between processes that wait for each other. */
+static inline void say(int fd)
+{
+    if (write(fd, "x", 1) != 1)
+        abort();
+}
+
+static inline void hear(int fd)
+{
+    char byte;
+
+    if (read(fd, &byte, 1) != 1)
+        abort();
+}
+
 /* Waits for a child and gives its exit status; -1 when it was killed. */
 static inline int child_status(pid_t pid)
 {

@@ -75,20 +75,6 @@ static void wire_make(wire *w)
     ck_assert_int_eq(pipe(w->up), 0);
 }
 
-static void say(int fd)
-{
-    if (write(fd, "x", 1) != 1)
-        abort();
-}
-
-static void hear(int fd)
-{
-    char byte;
-
-    if (read(fd, &byte, 1) != 1)
-        abort();
-}
-
 /* What a third process, which never had the file open, gets of it. */
 static int begin_elsewhere(void)
 {

@@ -53,20 +53,6 @@ static void lose(const loss *what)
         remove_beside("-shm");
 }
 
-static void say(int fd)
-{
-    if (write(fd, "", 1) != 1)
-        abort();
-}
-
-static void hear(int fd)
-{
-    char byte;
-
-    if (read(fd, &byte, 1) != 1)
-        abort();
-}
-
 /* Puts kernel 0, is idle until it is woken, puts kernel 2. */
 static int be_idle(int woken, int told)
 {
