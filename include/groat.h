@@ -35,8 +35,8 @@
  * there.  A callback may make any call but groat_close() of its own context,
  * which is refused with a line in the log; those of accesses and of ranges
  * (groat_trace_fn, groat_range_push_fn) are called amid groat's work and may
- * make none.  Lines of the log about what groat_kernel_start() and
- * groat_slot_open() asked for come from another thread.
+ * make none.  Lines of the log about what groat_kernel_start() asked for come
+ * from another thread.
  * groat_close() must be the last call on a context.
  *
  * FORK.  A child has nothing of its parent's contexts: each call with one, or
@@ -57,8 +57,8 @@
  *
  * The library prints nothing, reads no environment variable after
  * groat_open(), installs no handler and runs no shell.  A context has no thread
- * of its own but those, 4 at most, that make what groat_kernel_start() and
- * groat_slot_open() ask for: they end when nothing is left to make, and
+ * of its own but those, 4 at most, that make what groat_kernel_start() asks
+ * for: they end when nothing is left to make, and
  * groat_close() leaves none behind.  They take no signal.  The C++ compiler of
  * cpu targets is a child process that ends with the thread that waits for it.
  */
@@ -395,7 +395,7 @@ GROAT_API void groat_free(void *memory);
  * next load, last release or groat_synchronize().  What is not to be unloaded
  * may pass the bound.  A kernel that was launched while a graph was captured
  * from the stream stays for good, as do the fallbacks of groat_fallback_set()
- * and the kernels of slots and requests while they are that.  Nothing is
+ * and the kernels of requests until they are freed.  Nothing is
  * unloaded while the driver says that a graph is captured, or the context is
  * sealed.  A launch of an unloaded kernel first loads it as groat_kernel_get()
  * does, so get what is to be launched in time and release it when done.  With a

@@ -100,49 +100,46 @@ GROAT_API groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
 /* A kernel that is being made on another thread. */
 typedef struct groat_request groat_request;
 
-/* groat_kernel_get() without the wait: what is in memory is there at once, the
- * rest is made on a thread of the context's, in the order it was asked for.
- * The spec is copied.  On cuda and hip the kernel is loaded into the primary
- * context of the device that was given to groat_open().  Errors: NO_MEMORY
- * (or no thread), INVALID (in a callback, while the context is being closed).
- * Free with groat_request_free(), before groat_close(). */
-GROAT_API groat_status groat_kernel_start(groat_spec *spec, groat_request **out,
+/* Starts to make the kernel of a spec on another thread and returns at once.
+ *
+ * A kernel that is in memory is there when the call returns; any other is made
+ * on a thread of the context, in the order of the calls.  The spec is copied.
+ * On cuda and hip targets the kernel is loaded into the primary context of the
+ * device of groat_open().
+ *
+ * fallback  what groat_request_kernel() gives until the kernel is there, and
+ *           for good if it cannot be made; NULL: nothing.  The same launches
+ *           must suit both kernels; groat does not check that.
+ *
+ * In a sealed context nothing is made: the request fails with SEALED, or, if it
+ * has no fallback of its own, gives that of groat_fallback_set().
+ *
+ * Errors: NO_MEMORY (memory, or a thread), INVALID (called in a callback while
+ * the context is being closed).  Whether the kernel could be made is no error
+ * here: groat_request_wait() tells.  Free with groat_request_free() before
+ * groat_close(). */
+GROAT_API groat_status groat_kernel_start(groat_spec *spec,
+                                          groat_kernel *fallback,
+                                          groat_request **out,
                                           groat_error *error);
-/* Waits for at most timeout_ms (0: looks; less: as long as it takes).  out and
- * origin may be NULL; release *out with groat_kernel_release().  Any thread,
- * any number of times.  In a callback it makes a kernel that was not begun
- * itself, which takes as long as it does.  Errors: TIMED_OUT; as of
- * groat_kernel_get(); INVALID in a child of the process that asked. */
+/* The kernel if it is there, else the fallback, else NULL.  One load from
+ * memory: any thread, at any time.  Borrowed: valid until
+ * groat_request_free(). */
+GROAT_API groat_kernel *groat_request_kernel(const groat_request *request);
+/* Waits until the kernel is there, timeout_ms milliseconds at most: 0 does not
+ * wait, a negative number waits without limit.  out and origin may be NULL;
+ * release *out with groat_kernel_release().  Any thread, any number of times.
+ * In a callback it makes a kernel itself that no thread has begun, which takes
+ * as long as it takes.  Errors: TIMED_OUT; INVALID (in a forked child); as of
+ * groat_kernel_get(). */
 GROAT_API groat_status groat_request_wait(groat_request *request,
                                           int timeout_ms, groat_kernel **out,
                                           groat_origin *origin,
                                           groat_error *error);
-/* NULL is allowed.  No thread may be waiting for it.  What was not begun is not
- * made then; what was stays in memory. */
+/* Gives the request up.  A kernel that no thread has begun is not made then;
+ * one that was begun is finished and stays in memory.  No thread may be waiting
+ * for the request.  NULL is allowed. */
 GROAT_API void groat_request_free(groat_request *request);
-
-/* A place that a launch takes its kernel from: a fallback, until the kernel of
- * a spec is there and takes its place. */
-typedef struct groat_slot groat_slot;
-
-/* Asks for the kernel as groat_kernel_start() does and waits for it, timeout_ms
- * at most (as above).  fallback may be NULL; it is the caller's business that
- * the same launches suit both.  Whether the kernel came is no error here:
- * groat_slot_wait() says.  Errors: as of groat_kernel_start().  Free with
- * groat_slot_free(), before groat_close(). */
-GROAT_API groat_status groat_slot_open(groat_spec *spec, groat_kernel *fallback,
-                                       int timeout_ms, groat_slot **out,
-                                       groat_error *error);
-/* The kernel if it is there, else the fallback; NULL where neither is.  One
- * load from memory: any thread, any time.  Borrowed: valid until groat_close().
- */
-GROAT_API groat_kernel *groat_slot_get(const groat_slot *slot);
-/* Waits until the kernel has taken the fallback's place.  Errors: as of
- * groat_request_wait(); the fallback stays then. */
-GROAT_API groat_status groat_slot_wait(groat_slot *slot, int timeout_ms,
-                                       groat_error *error);
-/* NULL is allowed.  As groat_request_free(). */
-GROAT_API void groat_slot_free(groat_slot *slot);
 
 /* One kernel of a list. */
 typedef struct groat_warm_item {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pool.c makes kernels behind a caller's back: requests, the few threads that
- * serve them in order, and slots, which are requests whose kernel takes the
- * place of another one when it is there.
+ * pool.c makes kernels on other threads: requests, and the few threads that
+ * serve them in order.  Until the kernel is there, a request gives its
+ * fallback.
  *
  * Invariant: a thread is there only while there are requests; it takes no
  * signal, and it is joined by the next start or by groat_close.  A request is
@@ -25,10 +25,9 @@
 enum { STATE_NONE, STATE_RUNS, STATE_ENDED };
 
 struct groat_request {
-    _Atomic(groat_kernel *) now; /* of a slot; first: a launch reads it */
+    _Atomic(groat_kernel *) now; /* first: a launch reads it */
     groat_context *context;
-    groat_kernel *fallback; /* of a slot */
-    bool is_slot;
+    groat_kernel *fallback; /* may be NULL */
     atomic_uint users;
     pthread_mutex_t lock;
     pthread_cond_t landed;
@@ -39,10 +38,6 @@ struct groat_request {
     groat_origin origin;
     struct groat_request *next;
     groat__params params;
-};
-
-struct groat_slot {
-    groat_request request;
 };
 
 /* ---- requests ---------------------------------------------------------- */
@@ -64,9 +59,10 @@ static bool init_locks(groat_request *request)
     return good;
 }
 
-static groat_request *new_request(const groat_spec *spec)
+static groat_request *new_request(const groat_spec *spec,
+                                  groat_kernel *fallback)
 {
-    groat_request *request = calloc(1, sizeof(groat_slot));
+    groat_request *request = calloc(1, sizeof(*request));
 
     if (request == NULL)
         return NULL;
@@ -75,6 +71,8 @@ static groat_request *new_request(const groat_spec *spec)
         return NULL;
     }
     atomic_init(&request->users, 1);
+    atomic_init(&request->now, fallback);
+    request->fallback = fallback == NULL ? NULL : groat_kernel_retain(fallback);
     request->context = spec->context;
     request->error = (groat_error)GROAT_ERROR_INIT;
     request->params = spec->params;
@@ -110,8 +108,8 @@ static void finish(groat_request *request, groat_status status,
     (void)pthread_mutex_unlock(&request->lock);
 }
 
-/* sealed: whether the seal binds it; not those that began before.  A slot has a
- * fallback of its own: the context's is not what it waits for. */
+/* sealed: whether the seal binds it; not those that began before.  A request
+ * with a fallback of its own does not take the context's for its kernel. */
 static void make(groat_request *request, bool sealed)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -125,11 +123,11 @@ static void make(groat_request *request, bool sealed)
     groat__quiet_begin(callbacks, &quiet);
     status = groat__kernel_get(request->context, &request->params, sealed,
                                &kernel, &origin, &error);
-    if (request->is_slot && origin == GROAT_FROM_FALLBACK) {
+    if (request->fallback != NULL && origin == GROAT_FROM_FALLBACK) {
         groat_kernel_release(kernel);
         kernel = NULL;
         status = groat__fail(&error, GROAT_SEALED,
-                             "the context is sealed and has not the slot's "
+                             "the context is sealed and has not the request's "
                              "kernel of %.64s in memory",
                              request->params.family->name);
     }
@@ -337,15 +335,15 @@ static groat_status begin(groat_request *request, const groat_spec *spec,
     return GROAT_OK;
 }
 
-groat_status groat_kernel_start(groat_spec *spec, groat_request **out,
-                                groat_error *error)
+groat_status groat_kernel_start(groat_spec *spec, groat_kernel *fallback,
+                                groat_request **out, groat_error *error)
 {
     groat_request *request;
     groat_status status;
 
     if (groat__is_inherited(spec->context))
         return groat__fail_inherited(error);
-    request = new_request(spec);
+    request = new_request(spec, fallback);
     if (request == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a request");
     status = begin(request, spec, error);
@@ -354,6 +352,11 @@ groat_status groat_kernel_start(groat_spec *spec, groat_request **out,
     else
         leave(request);
     return status;
+}
+
+groat_kernel *groat_request_kernel(const groat_request *request)
+{
+    return atomic_load_explicit(&request->now, memory_order_acquire);
 }
 
 static struct timespec after_ms(int ms)
@@ -429,47 +432,4 @@ void groat_request_free(groat_request *request)
 {
     if (request != NULL && !groat__is_inherited(request->context))
         leave(request);
-}
-
-groat_status groat_slot_open(groat_spec *spec, groat_kernel *fallback,
-                             int timeout_ms, groat_slot **out,
-                             groat_error *error)
-{
-    groat_request *request;
-    groat_status status;
-
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
-    request = new_request(spec);
-    if (request == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a slot");
-    request->is_slot = true;
-    if (fallback != NULL)
-        request->fallback = groat_kernel_retain(fallback);
-    atomic_init(&request->now, fallback);
-    status = begin(request, spec, error);
-    if (status != GROAT_OK) {
-        leave(request);
-        return status;
-    }
-    *out = (groat_slot *)request;
-    (void)groat_slot_wait(*out, timeout_ms, NULL);
-    return GROAT_OK;
-}
-
-groat_kernel *groat_slot_get(const groat_slot *slot)
-{
-    return atomic_load_explicit(&slot->request.now, memory_order_acquire);
-}
-
-groat_status groat_slot_wait(groat_slot *slot, int timeout_ms,
-                             groat_error *error)
-{
-    return groat_request_wait(&slot->request, timeout_ms, NULL, NULL, error);
-}
-
-void groat_slot_free(groat_slot *slot)
-{
-    if (slot != NULL)
-        groat_request_free(&slot->request);
 }

@@ -164,7 +164,7 @@ START_TEST(the_compile_callback_elsewhere)
         groat_kernel_get(context, "broken", target, &kernel, NULL, NULL),
         GROAT_COMPILE_FAILED);
     spec = rig_parse(&fix, context, "adder:step=5", target);
-    ck_assert_int_eq(groat_kernel_start(spec, &request, NULL), GROAT_OK);
+    ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, NULL), GROAT_OK);
     ck_assert_int_eq(groat_request_wait(request, -1, &kernel, NULL, NULL),
                      GROAT_OK);
     ck_assert(rig_adds(context, target, kernel, 5));
@@ -249,7 +249,7 @@ static groat_request *ask_for(unsigned step, groat_status *status)
     (void)snprintf(text, sizeof(text), "adder:step=%u", step);
     *status = groat_spec_parse(crowd.context, text, target, &spec, NULL);
     if (*status == GROAT_OK)
-        *status = groat_kernel_start(spec, &request, NULL);
+        *status = groat_kernel_start(spec, NULL, &request, NULL);
     groat_spec_free(spec);
     return request;
 }

@@ -52,7 +52,7 @@ static bool begin(const char *root)
         !rig_adds(context, target, kernel, 1) ||
         groat_spec_parse(context, "adder:step=2", target, &spec, NULL) !=
             GROAT_OK ||
-        groat_kernel_start(spec, &request, NULL) != GROAT_OK)
+        groat_kernel_start(spec, NULL, &request, NULL) != GROAT_OK)
         return false;
     groat_spec_free(spec);
     return groat_request_wait(request, 0, NULL, NULL, NULL) == GROAT_TIMED_OUT;

@@ -68,7 +68,7 @@ typedef struct things {
     groat_kernel *kernel;
     groat_spec *spec;
     groat_request *request;
-    groat_slot *slot;
+    groat_request *second;
 } things;
 
 static int refuse_entry(void *user, const groat_cache_entry *entry)
@@ -96,7 +96,7 @@ static int try_kernels(const things *t)
     struct adder_args args = {0};
     groat_request *request = NULL;
     groat_kernel *kernel = NULL;
-    groat_slot *slot = NULL;
+    groat_request *second = NULL;
     groat_spec *spec = NULL;
     void *binary = NULL;
     size_t bytes = 0;
@@ -109,10 +109,10 @@ static int try_kernels(const things *t)
         groat_build(t->spec, &binary, &bytes, NULL, NULL),
         groat_spec_parse(t->context, "adder", target, &spec, NULL),
         groat_spec_key(t->spec, (char[33]){""}, NULL, NULL),
-        groat_kernel_start(t->spec, &request, NULL),
+        groat_kernel_start(t->spec, NULL, &request, NULL),
         groat_request_wait(t->request, -1, NULL, NULL, NULL),
-        groat_slot_open(t->spec, t->kernel, -1, &slot, NULL),
-        groat_slot_wait(t->slot, -1, NULL),
+        groat_kernel_start(t->spec, t->kernel, &second, NULL),
+        groat_request_wait(t->second, -1, NULL, NULL, NULL),
         groat_fallback_set(t->context, t->kernel, NULL),
         groat_kernel_launch(t->kernel, &launch, &args, sizeof(args), NULL),
         groat_kernel_time(t->kernel, &launch, &args, sizeof(args), 1, &us,
@@ -132,7 +132,7 @@ static int try_kernels(const things *t)
     groat_kernel_release(groat_kernel_retain(t->kernel));
     groat_kernel_release(t->kernel);
     groat_request_free(t->request);
-    groat_slot_free(t->slot);
+    groat_request_free(t->second);
     groat_spec_free(t->spec);
     return 0;
 }
@@ -208,8 +208,11 @@ static things make_things(void)
 
     t.kernel = rig_get(&fix, t.context, "adder", target, GROAT_FROM_COMPILER);
     t.spec = rig_parse(&fix, t.context, "adder", target);
-    ck_assert_int_eq(groat_kernel_start(t.spec, &t.request, NULL), GROAT_OK);
-    ck_assert_int_eq(groat_slot_open(t.spec, NULL, -1, &t.slot, NULL),
+    ck_assert_int_eq(groat_kernel_start(t.spec, NULL, &t.request, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_kernel_start(t.spec, NULL, &t.second, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_request_wait(t.second, -1, NULL, NULL, NULL),
                      GROAT_OK);
     return t;
 }
@@ -217,7 +220,7 @@ static things make_things(void)
 static void free_things(things *t)
 {
     groat_request_free(t->request);
-    groat_slot_free(t->slot);
+    groat_request_free(t->second);
     groat_spec_free(t->spec);
     groat_kernel_release(t->kernel);
     groat_close(t->context);
@@ -289,7 +292,8 @@ static void *keep_busy(void *user)
         (void)snprintf(text, sizeof(text), "adder:step=%u", 1 + i % 600);
         if (groat_spec_parse(context, text, target, &spec, NULL) != GROAT_OK)
             continue;
-        if (i % 2 == 0 && groat_kernel_start(spec, &request, NULL) == GROAT_OK)
+        if (i % 2 == 0 &&
+            groat_kernel_start(spec, NULL, &request, NULL) == GROAT_OK)
             (void)groat_request_wait(request, 10, NULL, NULL, NULL);
         else
             (void)groat_build(spec, NULL, NULL, NULL, NULL);

@@ -161,7 +161,7 @@ static const char text[] = "adder:step=3";
 typedef struct question {
     groat_context *context;
     groat_spec *spec;
-    groat_slot *slot;
+    groat_request *request;
     groat_kernel *kernel; /* the answer */
 } question;
 
@@ -192,7 +192,8 @@ static bool by_spec(const question *q)
 /* What holds a kernel already. */
 static bool by_handle(const question *q)
 {
-    groat_kernel *kernel = groat_kernel_retain(groat_slot_get(q->slot));
+    groat_kernel *kernel =
+        groat_kernel_retain(groat_request_kernel(q->request));
 
     groat_kernel_release(kernel);
     return kernel == q->kernel;
@@ -287,8 +288,8 @@ static void count_all(report *out)
 
     own.kernel = rig_get(&fix, context, text, target, GROAT_FROM_COMPILER);
     own.spec = rig_parse(&fix, context, text, target);
-    ck_assert_int_eq(groat_slot_open(own.spec, NULL, -1, &own.slot, &fix.error),
-                     GROAT_OK);
+    ck_assert_int_eq(
+        groat_kernel_start(own.spec, NULL, &own.request, &fix.error), GROAT_OK);
     groat_seal(context);
     (void)count_of(do_one_of_each); /* the functions of libc are found */
     /* What is done once, as a line for a first refusal, takes memory of the

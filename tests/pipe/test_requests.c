@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_requests.c: kernels that are made before they are needed: requests and
- * slots, which other threads serve, and lists.
+ * test_requests.c: kernels that are made before they are needed: requests,
+ * which other threads serve, and lists.
  */
 #include "held.h"
 
@@ -31,7 +31,8 @@ static groat_request *start(groat_context *context, const char *text)
     groat_spec *spec = rig_parse(&fix, context, text, target);
     groat_request *request = NULL;
 
-    ck_assert_int_eq(groat_kernel_start(spec, &request, &fix.error), GROAT_OK);
+    ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, &fix.error),
+                     GROAT_OK);
     groat_spec_free(spec);
     return request;
 }
@@ -209,92 +210,95 @@ START_TEST(requests_that_are_given_up)
 }
 END_TEST
 
-/* ---- slots ------------------------------------------------------------- */
+/* ---- requests with a fallback ------------------------------------------ */
 
-START_TEST(a_slot_changes_over)
+START_TEST(a_request_changes_over)
 {
     groat_context *context = rig_open(&fix);
     groat_kernel *fallback =
         rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
     groat_spec *spec = rig_parse(&fix, context, "adder:step=3", target);
-    groat_slot *slot = NULL;
-    groat_slot *empty = NULL;
+    groat_request *request = NULL;
+    groat_request *empty = NULL;
 
     held_close();
-    ck_assert_int_eq(groat_slot_open(spec, fallback, 1, &slot, &fix.error),
+    ck_assert_int_eq(groat_kernel_start(spec, fallback, &request, &fix.error),
                      GROAT_OK);
-    ck_assert_ptr_eq(groat_slot_get(slot), fallback);
-    ck_fails(groat_slot_wait(slot, 0, &fix.error), GROAT_TIMED_OUT, &fix.error,
-             "after 0 ms");
-    ck_assert_int_eq(groat_slot_open(spec, NULL, 0, &empty, &fix.error),
+    ck_assert_ptr_eq(groat_request_kernel(request), fallback);
+    ck_fails(groat_request_wait(request, 0, NULL, NULL, &fix.error),
+             GROAT_TIMED_OUT, &fix.error, "after 0 ms");
+    ck_assert_int_eq(groat_kernel_start(spec, NULL, &empty, &fix.error),
                      GROAT_OK);
-    ck_assert_ptr_null(groat_slot_get(empty));
+    ck_assert_ptr_null(groat_request_kernel(empty));
     /* It was asked for before the seal. */
     groat_seal(context);
     held_open();
-    ck_assert_int_eq(groat_slot_wait(slot, -1, &fix.error), GROAT_OK);
-    ck_assert_int_eq(groat_slot_wait(empty, -1, &fix.error), GROAT_OK);
-    ck_assert_ptr_ne(groat_slot_get(slot), fallback);
-    ck_assert_ptr_eq(groat_slot_get(empty), groat_slot_get(slot));
-    ck_assert(rig_adds(context, target, groat_slot_get(slot), 3));
+    ck_assert_int_eq(groat_request_wait(request, -1, NULL, NULL, &fix.error),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_request_wait(empty, -1, NULL, NULL, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_ne(groat_request_kernel(request), fallback);
+    ck_assert_ptr_eq(groat_request_kernel(empty),
+                     groat_request_kernel(request));
+    ck_assert(rig_adds(context, target, groat_request_kernel(request), 3));
     ck_assert_int_eq(held_runs(), 2);
-    groat_slot_free(slot);
-    groat_slot_free(empty);
-    groat_slot_free(NULL);
+    groat_request_free(request);
+    groat_request_free(empty);
+    groat_request_free(NULL);
     groat_spec_free(spec);
     groat_close(context);
 }
 END_TEST
 
-START_TEST(slots_that_stay)
+START_TEST(requests_that_keep_their_fallback)
 {
     groat_context *context = rig_open(&fix);
     groat_kernel *fallback =
         rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
     groat_spec *spec = rig_parse(&fix, context, "adder:step=3", target);
-    groat_slot *slot = NULL;
+    groat_request *request = NULL;
     groat_kernel *other;
 
     /* After the seal nothing is begun. */
     groat_seal(context);
-    ck_assert_int_eq(groat_slot_open(spec, fallback, -1, &slot, &fix.error),
+    ck_assert_int_eq(groat_kernel_start(spec, fallback, &request, &fix.error),
                      GROAT_OK);
-    ck_assert_ptr_eq(groat_slot_get(slot), fallback);
-    ck_fails(groat_slot_wait(slot, -1, &fix.error), GROAT_SEALED, &fix.error,
-             "sealed");
-    groat_slot_free(slot);
+    ck_assert_ptr_eq(groat_request_kernel(request), fallback);
+    ck_fails(groat_request_wait(request, -1, NULL, NULL, &fix.error),
+             GROAT_SEALED, &fix.error, "sealed");
+    groat_request_free(request);
     groat_unseal(context);
-    /* The context's fallback is not what a slot waits for. */
+    /* The context's fallback is not what a request with its own waits for. */
     other = rig_get(&fix, context, "adder:step=2", target, GROAT_FROM_COMPILER);
     ck_assert_int_eq(groat_fallback_set(context, other, &fix.error), GROAT_OK);
     groat_seal(context);
-    ck_assert_int_eq(groat_slot_open(spec, fallback, -1, &slot, &fix.error),
+    ck_assert_int_eq(groat_kernel_start(spec, fallback, &request, &fix.error),
                      GROAT_OK);
-    ck_assert_ptr_eq(groat_slot_get(slot), fallback);
-    ck_fails(groat_slot_wait(slot, -1, &fix.error), GROAT_SEALED, &fix.error,
-             "sealed");
+    ck_assert_ptr_eq(groat_request_kernel(request), fallback);
+    ck_fails(groat_request_wait(request, -1, NULL, NULL, &fix.error),
+             GROAT_SEALED, &fix.error, "sealed");
     groat_unseal(context);
-    ck_assert_ptr_eq(groat_slot_get(slot), fallback);
-    groat_slot_free(slot);
+    ck_assert_ptr_eq(groat_request_kernel(request), fallback);
+    groat_request_free(request);
     /* In memory: there at once. */
     ck_assert_int_eq(groat_spec_set(spec, "step", 1, NULL), GROAT_OK);
     ck_assert_int_eq(groat_spec_set(spec, "doubled", 2, NULL), GROAT_OK);
-    ck_assert_int_eq(groat_slot_open(spec, NULL, 0, &slot, &fix.error),
+    ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, &fix.error),
                      GROAT_OK);
-    ck_assert_ptr_eq(groat_slot_get(slot), fallback);
-    groat_slot_free(slot);
+    ck_assert_ptr_eq(groat_request_kernel(request), fallback);
+    groat_request_free(request);
     groat_spec_free(spec);
     groat_close(context);
 
     break_adder();
     context = rig_open(&fix);
     spec = rig_parse(&fix, context, "adder:step=3", target);
-    ck_assert_int_eq(groat_slot_open(spec, NULL, -1, &slot, &fix.error),
+    ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, &fix.error),
                      GROAT_OK);
-    ck_assert_ptr_null(groat_slot_get(slot));
-    ck_fails(groat_slot_wait(slot, 0, &fix.error), GROAT_COMPILE_FAILED,
-             &fix.error, "refused the source");
-    groat_slot_free(slot);
+    ck_assert_ptr_null(groat_request_kernel(request));
+    ck_fails(groat_request_wait(request, -1, NULL, NULL, &fix.error),
+             GROAT_COMPILE_FAILED, &fix.error, "refused the source");
+    groat_request_free(request);
     groat_spec_free(spec);
     groat_close(context);
 }
@@ -530,8 +534,8 @@ int main(void)
     tcase_add_test(tests, a_request_that_fails);
     tcase_add_test(tests, many_requests);
     tcase_add_test(tests, requests_that_are_given_up);
-    tcase_add_test(tests, a_slot_changes_over);
-    tcase_add_test(tests, slots_that_stay);
+    tcase_add_test(tests, a_request_changes_over);
+    tcase_add_test(tests, requests_that_keep_their_fallback);
     tcase_add_test(tests, a_list_is_warmed);
     tcase_add_test(tests, a_manifest_is_warmed);
     tcase_add_test(tests, manifests_that_are_refused);

@@ -212,7 +212,8 @@ START_TEST(a_miss_is_told_once)
     there = rig_get(&fix, context, "adder:step=1", target, GROAT_FROM_COMPILER);
     spec = rig_parse(&fix, context, "adder:step=5", target);
     held_close();
-    ck_assert_int_eq(groat_kernel_start(spec, &request, &fix.error), GROAT_OK);
+    ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, &fix.error),
+                     GROAT_OK);
     groat_seal(context);
     for (int i = 0; i < 3; i++) {
         ck_fails(try_get(context, "adder:step=9", &kernel, NULL), GROAT_SEALED,

@@ -73,7 +73,7 @@ static int work(const api *lib, groat_context *context, groat_error *error)
         lib->groat_spec_parse(context, spec_text, target, &spec, error);
 
     if (status == GROAT_OK)
-        status = lib->groat_kernel_start(spec, &request, error);
+        status = lib->groat_kernel_start(spec, NULL, &request, error);
     if (status == GROAT_OK)
         status = lib->groat_request_wait(request, -1, NULL, NULL, error);
     if (status == GROAT_OK)

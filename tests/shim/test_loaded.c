@@ -283,21 +283,23 @@ START_TEST(counts_pin)
 }
 END_TEST
 
-START_TEST(slots_pin)
+START_TEST(requests_pin)
 {
     groat_context *context = open_bounded(BINARY);
     groat_spec *spec = rig_parse(&fix, context, "plain:step=1", target);
-    groat_slot *slot = NULL;
+    groat_request *request = NULL;
 
-    ck_assert_int_eq(groat_slot_open(spec, NULL, -1, &slot, &fix.error),
+    ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, &fix.error),
                      GROAT_OK);
-    ck_assert_ptr_nonnull(groat_slot_get(slot));
+    ck_assert_int_eq(groat_request_wait(request, -1, NULL, NULL, &fix.error),
+                     GROAT_OK);
+    ck_assert_ptr_nonnull(groat_request_kernel(request));
     /* The thread that has made it lets go of it. */
     groat__pool_stop(&context->pool);
     (void)pass(context, 2, GROAT_FROM_COMPILER);
     ck_assert(groat_kernel_lookup_spec(spec) && !is_there(context, 2));
     check_bound(context, 1);
-    groat_slot_free(slot);
+    groat_request_free(request);
     (void)pass(context, 2, GROAT_FROM_DISK);
     ck_assert(!groat_kernel_lookup_spec(spec) && is_there(context, 2));
     groat_spec_free(spec);
@@ -530,7 +532,7 @@ int main(void)
     tcase_add_test(tests, the_least_recently_used_goes);
     tcase_add_test(tests, the_handle_stays);
     tcase_add_test(tests, counts_pin);
-    tcase_add_test(tests, slots_pin);
+    tcase_add_test(tests, requests_pin);
     tcase_add_test(tests, running_kernels_wait);
     tcase_add_test(tests, what_cannot_be_known_stays);
     tcase_add_test(tests, captures);
