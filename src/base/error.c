@@ -138,8 +138,15 @@ void groat__error_copy(groat_error *to, const groat_error *from)
 }
 
 groat_status groat__check_size(groat_error *error, const char *what,
-                               const char *type, size_t seen, size_t least)
+                               const char *type, const void *at, size_t least)
 {
+    size_t seen = 0;
+
+    if (at == NULL)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s is NULL; it is a %s, with its size set", what,
+                           type);
+    memcpy(&seen, at, sizeof(seen));
     return seen >= least ? GROAT_OK
                          : groat__fail(error, GROAT_INVALID,
                                        "%s.size is %zu; it is sizeof(%s), %zu",

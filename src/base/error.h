@@ -10,10 +10,11 @@
 groat_status groat__fail(groat_error *error, groat_status status,
                          const char *format, ...) GROAT_PRINTF(3, 4);
 
-/* INVALID where a caller's structure is shorter than ours: "what.size is SEEN;
- * it is sizeof(type), LEAST". */
+/* Checks a structure of the caller's, whose first member is its size, before
+ * anything else of it is read.  Errors: INVALID: at is NULL; "what.size is
+ * SEEN; it is sizeof(type), LEAST". */
 groat_status groat__check_size(groat_error *error, const char *what,
-                               const char *type, size_t seen, size_t least);
+                               const char *type, const void *at, size_t least);
 
 /* The same, with the vendor's call and its result in fields of their own. */
 groat_status groat__fail_vendor(groat_error *error, groat_status status,

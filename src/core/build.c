@@ -60,9 +60,8 @@ groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,
 
     if (groat__is_inherited(spec->context))
         return groat__fail_inherited(error);
-    if (info != NULL &&
-        groat__check_size(error, "info", "groat_kernel_info", info->size,
-                          sizeof(*info)) != GROAT_OK)
+    if (info != NULL && groat__check_size(error, "info", "groat_kernel_info",
+                                          info, sizeof(*info)) != GROAT_OK)
         return GROAT_INVALID;
     if ((binary == NULL) != (bytes == NULL))
         return groat__fail(error, GROAT_INVALID,

@@ -15,7 +15,7 @@ static const groat__log silent = {NULL, NULL};
 static groat_status check_info(const groat_bundle_info *info,
                                groat_error *error)
 {
-    return groat__check_size(error, "info", "groat_bundle_info", info->size,
+    return groat__check_size(error, "info", "groat_bundle_info", info,
                              sizeof(*info));
 }
 

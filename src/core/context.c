@@ -346,7 +346,7 @@ static groat_status check_options(const groat_options *options,
         GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE | GROAT_OPEN_SHARE_GROUP;
 
     groat_status status = groat__check_size(error, "options", "groat_options",
-                                            options->size, sizeof(*options));
+                                            options, sizeof(*options));
 
     if (status != GROAT_OK)
         return status;

@@ -101,7 +101,7 @@ groat_status groat_device_at(groat_context *context, size_t index,
 
     if (groat__is_inherited(context))
         return groat__fail_inherited(error);
-    status = groat__check_size(error, "info", "groat_device_info", info->size,
+    status = groat__check_size(error, "info", "groat_device_info", info,
                                sizeof(*info));
     if (status != GROAT_OK)
         return status;

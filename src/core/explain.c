@@ -129,8 +129,8 @@ groat_status groat_explain(groat_spec *spec, groat_explanation *out,
 
     if (groat__is_inherited(spec->context))
         return groat__fail_inherited(error);
-    status = groat__check_size(error, "explanation", "groat_explanation",
-                               out->size, sizeof(*out));
+    status = groat__check_size(error, "explanation", "groat_explanation", out,
+                               sizeof(*out));
     if (status != GROAT_OK)
         return status;
     status = groat__spec_identity(spec->context, &spec->params, &identity, &key,

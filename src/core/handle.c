@@ -62,7 +62,7 @@ groat_status groat_kernel_info_get(const groat_kernel *kernel,
                                    groat_kernel_info *info, groat_error *error)
 {
     groat_status status = groat__check_size(error, "info", "groat_kernel_info",
-                                            info->size, sizeof(*info));
+                                            info, sizeof(*info));
 
     if (status != GROAT_OK)
         return status;

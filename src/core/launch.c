@@ -10,10 +10,13 @@ static groat_status bad_launch(const groat_kernel *kernel,
                                const groat_launch *launch, const void *args,
                                size_t args_bytes, groat_error *error)
 {
-    if (launch == NULL || launch->size < sizeof(*launch) || args == NULL)
-        return groat__fail(error, GROAT_INVALID,
-                           "%s: launch and args must be given, launch with "
-                           "its size set (GROAT_LAUNCH_INIT)",
+    groat_status status = groat__check_size(error, "launch", "groat_launch",
+                                            launch, sizeof(*launch));
+
+    if (status != GROAT_OK)
+        return status;
+    if (args == NULL)
+        return groat__fail(error, GROAT_INVALID, "%s: args is NULL",
                            kernel->entry);
     if (args_bytes != kernel->shape.args_bytes)
         return groat__fail(error, GROAT_INVALID,

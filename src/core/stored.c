@@ -38,7 +38,7 @@ groat_status groat_cache_stat_get(groat_context *context,
 
     if (groat__is_inherited(context))
         return groat__fail_inherited(error);
-    status = groat__check_size(error, "stat", "groat_cache_stat", stat->size,
+    status = groat__check_size(error, "stat", "groat_cache_stat", stat,
                                sizeof(*stat));
     if (status != GROAT_OK)
         return status;

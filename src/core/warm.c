@@ -70,7 +70,7 @@ static groat_status check_items(const groat_warm_item *items, size_t count,
         return groat__fail(error, GROAT_INVALID, "there are no items");
     return count == 0 ? GROAT_OK
                       : groat__check_size(error, "items[0]", "groat_warm_item",
-                                          items->size, sizeof(*items));
+                                          items, sizeof(*items));
 }
 
 static groat_status check(unsigned flags, const groat_warm_result *result,
@@ -81,8 +81,8 @@ static groat_status check(unsigned flags, const groat_warm_result *result,
                            flags, (unsigned)GROAT_WARM_BUILD);
     return result == NULL
                ? GROAT_OK
-               : groat__check_size(error, "result", "groat_warm_result",
-                                   result->size, sizeof(*result));
+               : groat__check_size(error, "result", "groat_warm_result", result,
+                                   sizeof(*result));
 }
 
 /* One item of a list; *event is filled but for its error. */

@@ -155,7 +155,7 @@ groat_status groat_family_param(const groat_family *family, size_t index,
                                 groat_param_info *info, groat_error *error)
 {
     groat_status status = groat__check_size(error, "info", "groat_param_info",
-                                            info->size, sizeof(*info));
+                                            info, sizeof(*info));
     const groat__slot *slot;
 
     if (status != GROAT_OK)

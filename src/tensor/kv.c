@@ -210,13 +210,11 @@ static uint64_t rows_of(const groat_kv_cache *c, const groat_kv_view *v)
 groat_status groat__kv_check(const groat_kv_cache *c, unsigned plane,
                              unsigned layer, groat_error *error)
 {
-    groat_status status;
+    groat_status status =
+        groat__check_size(error, "cache", "groat_kv_cache", c, sizeof(*c));
 
-    if (c == NULL || c->size < sizeof(*c))
-        return groat__fail(error, GROAT_INVALID,
-                           "a kv cache must be given, with its size set "
-                           "(GROAT_KV_CACHE_INIT)");
-    status = check_counts(c, error);
+    if (status == GROAT_OK)
+        status = check_counts(c, error);
     if (status != GROAT_OK)
         return status;
     if (plane > GROAT_KV_VALUES)
@@ -263,12 +261,12 @@ groat_status groat_kv_view_get(const groat_kv_cache *cache, unsigned plane,
                                groat_error *error)
 {
     groat_kv_view seen;
-    groat_status status;
+    groat_status status =
+        groat__check_size(error, "view", "groat_kv_view", view, sizeof(*view));
     strides s;
 
-    if (view == NULL || view->size < sizeof(*view))
-        return groat__fail(error, GROAT_INVALID,
-                           "a kv view must be given, with its size set");
+    if (status != GROAT_OK)
+        return status;
     seen.size = view->size;
     status = look(cache, plane, layer, &seen, &s, error);
     if (status == GROAT_OK)
@@ -473,14 +471,12 @@ static groat_status check_box(const groat_kv_cache *c, const groat_kv_box *b,
                               const groat_kv_view *v, const strides *s,
                               groat_error *error)
 {
-    groat_status status;
+    groat_status status =
+        groat__check_size(error, "box", "groat_kv_box", b, sizeof(*b));
     tiling t;
 
-    if (b == NULL || b->size < sizeof(*b))
-        return groat__fail(error, GROAT_INVALID,
-                           "a kv box must be given, with its size set "
-                           "(GROAT_KV_BOX_INIT)");
-    status = check_choices(b, error);
+    if (status == GROAT_OK)
+        status = check_choices(b, error);
     if (status == GROAT_OK)
         status = check_page(c, b, error);
     if (status != GROAT_OK)
@@ -547,14 +543,12 @@ groat_status groat_kv_tensor(const groat_kv_cache *cache, unsigned plane,
 {
     groat_tensor tensor;
     groat_kv_view view;
-    groat_status status;
+    groat_status status =
+        groat__check_size(error, "out", "groat_tensor", out, sizeof(*out));
     strides s;
 
-    if (out == NULL || out->size < sizeof(*out))
-        return groat__fail(error, GROAT_INVALID,
-                           "the tensor to be written must be given, with its "
-                           "size set (GROAT_TENSOR_INIT)");
-    status = look(cache, plane, layer, &view, &s, error);
+    if (status == GROAT_OK)
+        status = look(cache, plane, layer, &view, &s, error);
     if (status == GROAT_OK)
         status = check_box(cache, box, &view, &s, error);
     if (status != GROAT_OK)

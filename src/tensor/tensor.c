@@ -148,13 +148,11 @@ static groat_status check_overlap(const groat_tensor *t, groat_error *error)
 
 groat_status groat__tensor_check(const groat_tensor *t, groat_error *error)
 {
-    groat_status status;
+    groat_status status =
+        groat__check_size(error, "tensor", "groat_tensor", t, sizeof(*t));
 
-    if (t == NULL || t->size < sizeof(*t))
-        return groat__fail(error, GROAT_INVALID,
-                           "a tensor must be given, with its size set "
-                           "(GROAT_TENSOR_INIT)");
-    status = check_scalars(t, error);
+    if (status == GROAT_OK)
+        status = check_scalars(t, error);
     if (status == GROAT_OK)
         status = check_dims(t, error);
     if (status == GROAT_OK)

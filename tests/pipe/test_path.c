@@ -416,10 +416,10 @@ START_TEST(refused_launches)
     struct adder_args args = {0};
     double us = -1;
 
-    ck_refused(kernel, NULL, &args, sizeof(args), "launch and args");
-    ck_refused(kernel, &good, NULL, sizeof(args), "launch and args");
+    ck_refused(kernel, NULL, &args, sizeof(args), "launch is NULL");
+    ck_refused(kernel, &good, NULL, sizeof(args), "args is NULL");
     bad.size = sizeof(bad) - 1;
-    ck_refused(kernel, &bad, &args, sizeof(args), "GROAT_LAUNCH_INIT");
+    ck_refused(kernel, &bad, &args, sizeof(args), "launch.size is ");
     ck_refused(kernel, &good, &args, sizeof(args) - 1,
                "adder_1: args are 23 bytes; the family's are 24");
     ck_refused(kernel, &good, &args, sizeof(args) + 8, "args are 32 bytes");

@@ -121,6 +121,48 @@ static const groat_tensor tensor = {
     .box = {16, 16},
 };
 
+static const groat_kv_cache cache = {
+    .size = sizeof(groat_kv_cache),
+    .address = 4096,
+    .elem_bytes = 2,
+    .blocks = 4,
+    .planes = 2,
+    .layers = 1,
+    .page = 16,
+    .heads = 2,
+    .dim = 64,
+};
+
+static const groat_kv_box box = {
+    .size = sizeof(groat_kv_box),
+    .page = 16,
+    .tile_rows = 16,
+};
+
+static groat_status view_of(void *at, groat_error *error)
+{
+    return groat_kv_view_get(&cache, 0, 0, at, error);
+}
+
+static groat_status tensor_of(void *at, groat_error *error)
+{
+    return groat_kv_tensor(&cache, 0, 0, &box, at, error);
+}
+
+static groat_status cache_of(void *at, groat_error *error)
+{
+    groat_kv_view view = {.size = sizeof(view)};
+
+    return groat_kv_view_get(at, 0, 0, &view, error);
+}
+
+static groat_status box_of(void *at, groat_error *error)
+{
+    groat_tensor out = GROAT_TENSOR_INIT;
+
+    return groat_kv_tensor(&cache, 0, 0, at, &out, error);
+}
+
 /* Of no numbers at all. */
 static groat_status launch_of(void *at, groat_error *error)
 {
@@ -149,8 +191,12 @@ static const struct {
     {"groat_warm_result", sizeof(groat_warm_result), warm_result, NULL},
     {"groat_options", sizeof(groat_options), open_with, &options},
     {"groat_warm_item", sizeof(groat_warm_item), warm_item, &item},
-    {"with its size set", sizeof(groat_tensor), tensor_map, &tensor},
-    {"with its size set", sizeof(groat_launch), launch_of, &launch},
+    {"groat_tensor", sizeof(groat_tensor), tensor_map, &tensor},
+    {"groat_launch", sizeof(groat_launch), launch_of, &launch},
+    {"groat_kv_view", sizeof(groat_kv_view), view_of, NULL},
+    {"groat_tensor", sizeof(groat_tensor), tensor_of, NULL},
+    {"groat_kv_cache", sizeof(groat_kv_cache), cache_of, &cache},
+    {"groat_kv_box", sizeof(groat_kv_box), box_of, &box},
 };
 
 /* Its size comes first in each. */

@@ -212,7 +212,7 @@ START_TEST(maps_have_a_target_and_a_place)
                                  (void *)((char *)maps + 16), &fix.error),
              GROAT_INVALID, &fix.error, "multiples of 64");
     ck_fails(groat_kv_tensor_map(spec, NULL, 0, 0, NULL, maps, &fix.error),
-             GROAT_INVALID, &fix.error, "a kv cache must be given");
+             GROAT_INVALID, &fix.error, "cache is NULL");
     ck_fails(groat_kv_tensor_map(spec, &cache, 2, 0, NULL, maps, &fix.error),
              GROAT_INVALID, &fix.error, "plane is 2");
     groat_spec_free(spec);

@@ -606,7 +606,7 @@ typedef struct refusal {
     }
 
 static const refusal refusals[] = {
-    {"a kv cache must be given", "CACHE_INIT", {{CACHE(size), 8}}},
+    {"cache.size is 8;", "sizeof(groat_kv_cache)", {{CACHE(size), 8}}},
     {"cache: layout is 2;", "HEAD_PAGE (1)", {{CACHE(layout), 2}}},
     {"cache: elem_bytes is 3;", "1, 2, 4 or 8", {{CACHE(elem_bytes), 3}}},
     {"cache: elem_bytes is 0;", "1, 2, 4 or 8", {{CACHE(elem_bytes), 0}}},
@@ -666,7 +666,7 @@ static const refusal refusals[] = {
      {{CACHE(page), UINT32_MAX},
       {CACHE(layers), UINT32_MAX},
       {CACHE(dim), 65536}}},
-    {"a kv box must be given", "BOX_INIT", {{BOX(size), 8}}},
+    {"box.size is 8;", "sizeof(groat_kv_box)", {{BOX(size), 8}}},
     {"box: form is 3;", "_FLAT (2)", {{BOX(form), 3}}},
     {"box: order is 2;", "_CHUNK_INNER (1)", {{BOX(order), 2}}},
     {"box: swizzle is 4;", "_128 (3)", {{BOX(swizzle), 4}}},
@@ -787,18 +787,18 @@ START_TEST(nothing_given)
     groat_kv_view v = {0};
 
     ck_fails(groat_kv_tensor(NULL, 0, 0, &s.box, &t, &error), GROAT_INVALID,
-             &error, "a kv cache must be given");
+             &error, "cache is NULL");
     ck_fails(groat_kv_tensor(&s.cache, 0, 0, NULL, &t, &error), GROAT_INVALID,
-             &error, "a kv box must be given");
+             &error, "box is NULL");
     ck_fails(groat_kv_tensor(&s.cache, 0, 0, &s.box, NULL, &error),
-             GROAT_INVALID, &error, "the tensor to be written");
+             GROAT_INVALID, &error, "out is NULL");
     t.size = 8;
     ck_fails(groat_kv_tensor(&s.cache, 0, 0, &s.box, &t, &error), GROAT_INVALID,
-             &error, "GROAT_TENSOR_INIT");
+             &error, "out.size is 8");
     ck_fails(groat_kv_view_get(&s.cache, 0, 0, &v, &error), GROAT_INVALID,
-             &error, "a kv view must be given");
+             &error, "view.size is 0");
     ck_fails(groat_kv_view_get(&s.cache, 0, 0, NULL, &error), GROAT_INVALID,
-             &error, "a kv view must be given");
+             &error, "view is NULL");
     v.size = sizeof(v);
     s.cache.page = 0;
     ck_fails(groat_kv_view_get(&s.cache, 0, 0, &v, &error), GROAT_INVALID,
