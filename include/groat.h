@@ -462,8 +462,32 @@ GROAT_API groat_status groat_kernel_get(groat_context *context,
                                         groat_kernel **out,
                                         groat_origin *origin,
                                         groat_error *error);
-/* The same for a parsed spec, on the spec's context and target. */
+/* groat_get_options.flags */
+enum {
+    GROAT_GET_ON_STREAM = 1 /* nothing is loaded while a graph is captured   *
+                             * from options.stream: CAPTURING                */
+};
+
+typedef struct groat_get_options {
+    size_t size;
+    unsigned flags; /* GROAT_GET_* */
+    void *stream;   /* CUstream or hipStream_t; NULL: the default stream; not
+                     * looked at on cpu targets */
+} groat_get_options;
+
+/* groat_kernel_get() for a parsed spec, on its context and target.
+ *
+ * options  NULL: none.  With GROAT_GET_ON_STREAM only a kernel in memory is
+ *          given while a graph is captured from the stream, and nothing is
+ *          compiled or loaded.  A driver that cannot tell (CUDA before 10.0) is
+ *          taken not to capture.
+ *
+ * A load on one thread does not disturb what another captures; a kernel's
+ * function is resolved when it is loaded, not at its first launch.  Errors:
+ * INVALID (options), CAPTURING; LAUNCH_FAILED (the stream does not exist, or
+ * its capture has failed); as of groat_kernel_get(). */
 GROAT_API groat_status groat_kernel_get_spec(groat_spec *spec,
+                                             const groat_get_options *options,
                                              groat_kernel **out,
                                              groat_origin *origin,
                                              groat_error *error);

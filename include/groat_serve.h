@@ -51,21 +51,13 @@ GROAT_API groat_status groat_metrics(groat_context *context,
                                      groat_metrics_format format, char **out,
                                      groat_error *error);
 
-/* Where groat_kernel_get() would have a kernel from now: MEMORY, DISK, BUNDLE,
- * or COMPILER, when nobody has it.  Compiles, loads and counts nothing;
- * an entry that is damaged is dropped, as a get would.
- * Errors: NO_DEVICE (no compiler), NO_MEMORY. */
-GROAT_API groat_status groat_kernel_origin(groat_spec *spec,
-                                           groat_origin *origin,
-                                           groat_error *error);
-
-/* The same, and why. */
+/* Where a kernel would come from, and why. */
 typedef struct groat_explanation {
     size_t size;
-    groat_origin origin; /* MEMORY, DISK, BUNDLE, or COMPILER: nobody has it */
+    groat_origin origin; /* MEMORY, DISK, BUNDLE, or COMPILER: none has it   */
     char key[33];
-    uint64_t fields; /* of COMPILER: lines of the identity of the nearest    *
-                      * kernel that are other; 0: none of its family is there */
+    uint64_t fields; /* of COMPILER: lines of the identity in which the      *
+                      * nearest kernel differs; 0: none was compared         */
     char text[GROAT_ERROR_TEXT]; /* one line of words                        */
 } groat_explanation;
 
@@ -75,27 +67,19 @@ typedef struct groat_explanation {
 typedef void groat_difference_fn(void *user, const char *field,
                                  const char *wanted, const char *found);
 
-/* Says why groat_kernel_get() would compile, if it would: names the nearest
- * kernel of memory and store, and calls fn (may be NULL) for each difference.
- * Compiles and loads nothing; reads the whole list of the store.  Not for the
- * path of requests.  Errors: INVALID (a size), NO_DEVICE (no compiler),
- * NO_MEMORY. */
+/* Tells where groat_kernel_get() would take the kernel of a spec from now, and
+ * if it would compile it, why.
+ *
+ * fn  called for each line of the identity in which the nearest kernel of
+ *     memory and store differs; the whole list of the store is read for it.
+ *     NULL: nothing is compared.
+ *
+ * Compiles, loads and counts nothing; drops a damaged entry, as a get would.
+ * Any thread; not for the request path.  Errors: INVALID (out->size), NO_DEVICE
+ * (no compiler), NO_MEMORY. */
 GROAT_API groat_status groat_explain(groat_spec *spec, groat_explanation *out,
                                      groat_difference_fn *fn, void *user,
                                      groat_error *error);
-
-/* groat_kernel_get_spec() for a kernel that is to be launched on a stream
- * (CUstream or hipStream_t; NULL: the default stream; cpu targets: not looked
- * at) which a graph may be captured from: while it is, only what is in memory
- * is given, and nothing is compiled or loaded.  Drivers that cannot say so
- * (CUDA before 10.0) are taken not to capture.  A kernel that is loaded on one
- * thread does not disturb what another captures, and its function is resolved
- * when it is loaded, not at its first launch.  Errors: CAPTURING; LAUNCH_FAILED
- * (the stream is none, or its capture has failed); as of groat_kernel_get(). */
-GROAT_API groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
-                                           groat_kernel **out,
-                                           groat_origin *origin,
-                                           groat_error *error);
 
 /* A kernel that is being made on another thread. */
 typedef struct groat_request groat_request;

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     if (groat_open(&options, &g, &error) == GROAT_OK &&
         groat_spec_parse(g, text, target, &spec, &error) == GROAT_OK &&
         paged_sum_make(&cache, g, spec, &error) == GROAT_OK &&
-        groat_kernel_get_spec(spec, &kernel, NULL, &error) == GROAT_OK &&
+        groat_kernel_get_spec(spec, NULL, &kernel, NULL, &error) == GROAT_OK &&
         paged_sum_run(&cache, kernel, &error) == GROAT_OK) {
         unsigned wrong = paged_sum_wrong(&cache);
 

@@ -84,6 +84,11 @@ static groat_status look(groat_context *context, const groat__digest *key,
         say_hit(identity, out);
         return GROAT_OK;
     }
+    if (fn == NULL) {
+        (void)snprintf(out->text, sizeof(out->text),
+                       "neither memory, the store nor a bundle has it");
+        return GROAT_OK;
+    }
     groat__nearest_start(&n, identity);
     groat__nearest_store(context, &n, true);
     groat__nearest_memory(context, &n);
@@ -92,29 +97,12 @@ static groat_status look(groat_context *context, const groat__digest *key,
             groat__fail(error, GROAT_NO_MEMORY, "no memory to compare kernels");
     else
         say_miss(context, &n, out);
-    if (status == GROAT_OK && fn != NULL) {
+    if (status == GROAT_OK) {
         groat__callback_begin(&context->callbacks, &self);
         groat__nearest_each(&n, fn, user);
         groat__callback_end(&context->callbacks, &self);
     }
     groat__nearest_free(&n);
-    return status;
-}
-
-groat_status groat_kernel_origin(groat_spec *spec, groat_origin *origin,
-                                 groat_error *error)
-{
-    groat__str identity = {0};
-    groat__digest key;
-    groat_status status;
-
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
-    status = groat__spec_identity(spec->context, &spec->params, &identity, &key,
-                                  NULL, error);
-    if (status == GROAT_OK)
-        *origin = locate(spec->context, &key, identity.data);
-    groat__str_free(&identity);
     return status;
 }
 

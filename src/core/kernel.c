@@ -59,26 +59,29 @@ groat_status groat__kernel_get(groat_context *context,
     return groat__kernel_make(context, params, sealed, out, origin, error);
 }
 
-groat_status groat_kernel_get_spec(groat_spec *spec, groat_kernel **out,
-                                   groat_origin *origin, groat_error *error)
+static groat_status check_options(const groat_get_options *options,
+                                  groat_error *error)
 {
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
-    return groat__kernel_get(spec->context, &spec->params, true, out, origin,
-                             error);
+    groat_status status = groat__check_size(
+        error, "options", "groat_get_options", options, sizeof(*options));
+
+    if (status == GROAT_OK && (options->flags & ~GROAT_GET_ON_STREAM) != 0)
+        return groat__fail(error, GROAT_INVALID,
+                           "options.flags is 0x%x; known: 0x%x", options->flags,
+                           (unsigned)GROAT_GET_ON_STREAM);
+    return status;
 }
 
-groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
-                                 groat_kernel **out, groat_origin *origin,
-                                 groat_error *error)
+/* From memory, or loaded unless a graph is captured from the stream. */
+static groat_status get_on_stream(groat_spec *spec, void *stream,
+                                  groat_kernel **out, groat_origin *origin,
+                                  groat_error *error)
 {
     groat_context *context = spec->context;
     groat__backend_id id = spec->params.target.backend;
     groat_status status = GROAT_OK;
     void *state = NULL;
 
-    if (groat__is_inherited(spec->context))
-        return groat__fail_inherited(error);
     if (groat__hit_give(context, groat__hit_begin(context),
                         groat__lookup_values(context, &spec->params), out,
                         origin))
@@ -89,6 +92,26 @@ groat_status groat_kernel_get_on(groat_spec *spec, void *stream,
             status =
                 groat__backend_get(id)->device->may_load(state, stream, error);
     }
-    return status == GROAT_OK ? groat_kernel_get_spec(spec, out, origin, error)
+    return status == GROAT_OK ? groat__kernel_get(context, &spec->params, true,
+                                                  out, origin, error)
                               : status;
+}
+
+groat_status groat_kernel_get_spec(groat_spec *spec,
+                                   const groat_get_options *options,
+                                   groat_kernel **out, groat_origin *origin,
+                                   groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
+    if (options != NULL)
+        status = check_options(options, error);
+    if (status != GROAT_OK)
+        return status;
+    return options != NULL && (options->flags & GROAT_GET_ON_STREAM) != 0
+               ? get_on_stream(spec, options->stream, out, origin, error)
+               : groat__kernel_get(spec->context, &spec->params, true, out,
+                                   origin, error);
 }

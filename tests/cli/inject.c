@@ -81,11 +81,13 @@ groat_status groat_kernel_time(groat_kernel *kernel, const groat_launch *launch,
     return next(kernel, launch, args, args_bytes, repeats, us, error);
 }
 
-groat_status groat_kernel_get_spec(groat_spec *spec, groat_kernel **out,
-                                   groat_origin *origin, groat_error *error)
+groat_status groat_kernel_get_spec(groat_spec *spec,
+                                   const groat_get_options *options,
+                                   groat_kernel **out, groat_origin *origin,
+                                   groat_error *error)
 {
-    groat_status (*next)(groat_spec *, groat_kernel **, groat_origin *,
-                         groat_error *);
+    groat_status (*next)(groat_spec *, const groat_get_options *,
+                         groat_kernel **, groat_origin *, groat_error *);
     void *symbol = dlsym(RTLD_NEXT, "groat_kernel_get_spec");
 
     if (wanted("compile"))
@@ -95,7 +97,7 @@ groat_status groat_kernel_get_spec(groat_spec *spec, groat_kernel **out,
     if (wanted("memory"))
         return refuse(error, GROAT_NO_MEMORY);
     memcpy(&next, &symbol, sizeof(next));
-    return next(spec, out, origin, error);
+    return next(spec, options, out, origin, error);
 }
 
 groat_status groat_build(groat_spec *spec, void **binary, size_t *bytes,

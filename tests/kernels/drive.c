@@ -222,7 +222,7 @@ groat_kernel *drive_kernel(const drive *d)
     groat_error error = GROAT_ERROR_INIT;
     groat_kernel *kernel = NULL;
 
-    if (groat_kernel_get_spec(d->spec, &kernel, NULL, &error) != GROAT_OK)
+    if (groat_kernel_get_spec(d->spec, NULL, &kernel, NULL, &error) != GROAT_OK)
         ck_abort_msg("%s on %s: %s\n%s", groat_spec_text(d->spec),
                      groat_spec_target(d->spec), error.text,
                      error.log == NULL ? "" : error.log);

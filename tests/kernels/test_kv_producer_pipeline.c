@@ -76,7 +76,7 @@ static void check_launch(groat_spec *spec, const ring_case *c)
     memset(got, 0xA5, bytes);
     ring_expect(c, want);
     ck_assert_msg(
-        groat_kernel_get_spec(spec, &kernel, NULL, &error) == GROAT_OK,
+        groat_kernel_get_spec(spec, NULL, &kernel, NULL, &error) == GROAT_OK,
         "%s on %s: %s\n%s", groat_spec_text(spec), groat_spec_target(spec),
         error.text, error.log == NULL ? "" : error.log);
     ck_assert_msg(ring_launch(context, kernel, groat_spec_target(spec), c, got,

@@ -215,7 +215,7 @@ static uint32_t *record(const char *text, const char *target, int64_t keys)
     ck_assert_ptr_nonnull(out);
     memset(out, 0xA5, bytes);
     ck_assert_msg(
-        groat_kernel_get_spec(spec, &kernel, NULL, &error) == GROAT_OK &&
+        groat_kernel_get_spec(spec, NULL, &kernel, NULL, &error) == GROAT_OK &&
             ring_launch(drive_context, kernel, target, &c, out, &error) ==
                 GROAT_OK,
         "%s: %s", text, error.text);
@@ -454,7 +454,8 @@ static groat_status pass_eight(groat_context *context, int slots,
     got = calloc(1, ring_output_bytes(&c));
     ck_assert(want != NULL && got != NULL);
     ring_expect(&c, want);
-    ck_assert_msg(groat_kernel_get_spec(spec, &kernel, NULL, error) == GROAT_OK,
+    ck_assert_msg(groat_kernel_get_spec(spec, NULL, &kernel, NULL, error) ==
+                      GROAT_OK,
                   "%s: %s", text, error->text);
     status = ring_launch(context, kernel, "cpu:sm_90a", &c, got, error);
     if (status == GROAT_OK)

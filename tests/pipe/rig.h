@@ -233,6 +233,16 @@ static inline groat_spec *rig_parse(rig *r, groat_context *context,
     return spec;
 }
 
+/* Where a get would have the kernel from. */
+static inline groat_origin rig_origin(rig *r, groat_spec *spec)
+{
+    groat_explanation found = {.size = sizeof(found)};
+    groat_status status = groat_explain(spec, &found, NULL, NULL, &r->error);
+
+    ck_assert_msg(status == GROAT_OK, "%s", r->error.text);
+    return found.origin;
+}
+
 static inline groat_kernel *rig_get(rig *r, groat_context *context,
                                     const char *spec, const char *target,
                                     groat_origin expected)

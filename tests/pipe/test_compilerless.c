@@ -82,7 +82,6 @@ START_TEST(a_store)
     groat_context *context;
     groat_spec *spec;
     groat_explanation found = {.size = sizeof(found)};
-    groat_origin origin = GROAT_FROM_COMPILER;
     char *text = NULL;
 
     use_compiler("one", "");
@@ -93,8 +92,7 @@ START_TEST(a_store)
     ck_kernel(context, 3, GROAT_FROM_MEMORY, "c++ one");
     ck_absent(context, "adder:step=4");
     spec = rig_parse(&fix, context, "adder:step=3", target);
-    ck_assert_int_eq(groat_kernel_origin(spec, &origin, NULL), GROAT_OK);
-    ck_assert_int_eq(origin, GROAT_FROM_MEMORY);
+    ck_assert_int_eq(rig_origin(&fix, spec), GROAT_FROM_MEMORY);
     ck_assert_int_eq(groat_explain(spec, &found, NULL, NULL, NULL), GROAT_OK);
     ck_assert_ptr_nonnull(strstr(found.text, "made by c++ one"));
     groat_spec_free(spec);

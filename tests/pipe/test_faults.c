@@ -128,18 +128,15 @@ static void note_reason(void *user, const groat_compile_event *event)
 /* Who asks beforehand is told what a get would do. */
 START_TEST(a_damaged_entry_is_foretold)
 {
-    groat_origin origin = GROAT_FROM_COMPILER;
     groat_context *context;
     groat_spec *spec;
 
     fill_store(3);
     context = rig_open(&fix);
     spec = rig_parse(&fix, context, "adder:step=3", rig_targets[0]);
-    ck_assert_int_eq(groat_kernel_origin(spec, &origin, &fix.error), GROAT_OK);
-    ck_assert_int_eq(origin, GROAT_FROM_DISK);
+    ck_assert_int_eq(rig_origin(&fix, spec), GROAT_FROM_DISK);
     change_store("UPDATE entry SET binary = zeroblob(bytes)");
-    ck_assert_int_eq(groat_kernel_origin(spec, &origin, &fix.error), GROAT_OK);
-    ck_assert_int_eq(origin, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(rig_origin(&fix, spec), GROAT_FROM_COMPILER);
     groat_spec_free(spec);
     groat_close(context);
 }

@@ -91,6 +91,8 @@ static void refuse_finding(void *user, const char *subject, int usable,
 /* The number of the first call that did something else, or 0. */
 static int try_kernels(const things *t)
 {
+    const groat_get_options on_stream = {sizeof(on_stream), GROAT_GET_ON_STREAM,
+                                         NULL};
     groat_launch launch = GROAT_LAUNCH_INIT;
     groat_error error = GROAT_ERROR_INIT;
     struct adder_args args = {0};
@@ -104,8 +106,8 @@ static int try_kernels(const things *t)
     const groat_status got[] = {
         groat_kernel_get(t->context, "adder", target, &kernel, NULL, &error),
         groat_kernel_get(t->context, "adder", NULL, &kernel, NULL, NULL),
-        groat_kernel_get_spec(t->spec, &kernel, NULL, NULL),
-        groat_kernel_get_on(t->spec, NULL, &kernel, NULL, NULL),
+        groat_kernel_get_spec(t->spec, NULL, &kernel, NULL, NULL),
+        groat_kernel_get_spec(t->spec, &on_stream, &kernel, NULL, NULL),
         groat_build(t->spec, &binary, &bytes, NULL, NULL),
         groat_spec_parse(t->context, "adder", target, &spec, NULL),
         groat_spec_key(t->spec, (char[33]){""}, NULL, NULL),

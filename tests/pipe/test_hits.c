@@ -182,7 +182,7 @@ static bool by_spec(const question *q)
     groat_origin origin = GROAT_FROM_COMPILER;
     groat_kernel *kernel = NULL;
     groat_status status =
-        groat_kernel_get_spec(q->spec, &kernel, &origin, NULL);
+        groat_kernel_get_spec(q->spec, NULL, &kernel, &origin, NULL);
 
     groat_kernel_release(kernel);
     return status == GROAT_OK && kernel == q->kernel &&

@@ -149,7 +149,7 @@ START_TEST(lookups_of_both_kinds)
 
     rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
     for (int i = 0; i < 4 * GROAT__SAMPLED; i++)
-        ck_assert_int_eq(groat_kernel_get_spec(spec, &kernel, NULL, NULL),
+        ck_assert_int_eq(groat_kernel_get_spec(spec, NULL, &kernel, NULL, NULL),
                          GROAT_OK);
     ck_assert(is_sampled(context, 4 * GROAT__SAMPLED));
     for (int i = 0; i < GROAT__SAMPLED; i++)

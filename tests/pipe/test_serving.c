@@ -38,6 +38,8 @@ static groat_status try_get(groat_context *context, const char *spec,
 
 START_TEST(sealed_hits_and_misses)
 {
+    const groat_get_options on_stream = {sizeof(on_stream), GROAT_GET_ON_STREAM,
+                                         NULL};
     groat_context *context = rig_open(&fix);
     groat_kernel *kernel =
         rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_COMPILER);
@@ -60,12 +62,12 @@ START_TEST(sealed_hits_and_misses)
         ck_assert_ptr_eq(rig_get(&fix, context, "adder:doubled=6,step=3",
                                  target, GROAT_FROM_MEMORY),
                          kernel);
-    ck_assert_int_eq(groat_kernel_get_spec(spec, &other, NULL, &fix.error),
-                     GROAT_OK);
+    ck_assert_int_eq(
+        groat_kernel_get_spec(spec, NULL, &other, NULL, &fix.error), GROAT_OK);
     ck_assert_ptr_eq(other, kernel);
     other = NULL;
     ck_assert_int_eq(groat_spec_set(spec, "step", 5, &fix.error), GROAT_OK);
-    ck_fails(groat_kernel_get_spec(spec, &other, NULL, &fix.error),
+    ck_fails(groat_kernel_get_spec(spec, NULL, &other, NULL, &fix.error),
              GROAT_SEALED, &fix.error, "sealed");
     ck_fails(groat_build(spec, NULL, NULL, NULL, &fix.error), GROAT_SEALED,
              &fix.error, "adder_5 is not in the store");
@@ -73,7 +75,7 @@ START_TEST(sealed_hits_and_misses)
              &fix.error, "this one is refused");
     ck_fails(try_get(context, "adder:stop=1", &other, NULL), GROAT_INVALID,
              &fix.error, "stop");
-    ck_fails(groat_kernel_get_on(spec, NULL, &other, NULL, &fix.error),
+    ck_fails(groat_kernel_get_spec(spec, &on_stream, &other, NULL, &fix.error),
              GROAT_SEALED, &fix.error, "sealed");
     ck_assert_uint_eq(rig_stat(context).compiles, 1);
     ck_assert_uint_eq(rig_stat(context).sealed, 5);
@@ -129,7 +131,7 @@ START_TEST(more_misses_than_are_kept)
         ck_assert_int_eq(
             groat_spec_set(spec, "doubled", i % 2000 + 1, &fix.error),
             GROAT_OK);
-        ck_assert_int_eq(groat_kernel_get_spec(spec, &kernel, NULL, NULL),
+        ck_assert_int_eq(groat_kernel_get_spec(spec, NULL, &kernel, NULL, NULL),
                          GROAT_SEALED);
         count++;
     }

@@ -163,6 +163,20 @@ static groat_status box_of(void *at, groat_error *error)
     return groat_kv_tensor(&cache, 0, 0, at, &out, error);
 }
 
+static groat_status get_with(void *at, groat_error *error)
+{
+    groat_kernel *same = NULL;
+    groat_status status = groat_kernel_get_spec(spec, at, &same, NULL, error);
+
+    groat_kernel_release(same);
+    return status;
+}
+
+static const groat_get_options get_options = {
+    .size = sizeof(groat_get_options),
+    .flags = GROAT_GET_ON_STREAM,
+};
+
 /* Of no numbers at all. */
 static groat_status launch_of(void *at, groat_error *error)
 {
@@ -197,6 +211,7 @@ static const struct {
     {"groat_tensor", sizeof(groat_tensor), tensor_of, NULL},
     {"groat_kv_cache", sizeof(groat_kv_cache), cache_of, &cache},
     {"groat_kv_box", sizeof(groat_kv_box), box_of, &box},
+    {"groat_get_options", sizeof(groat_get_options), get_with, &get_options},
 };
 
 /* Its size comes first in each. */

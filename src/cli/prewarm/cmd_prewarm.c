@@ -177,14 +177,15 @@ static int keep_shard(groat__cli *cli, groat__jobs *jobs)
 /* Where a server with this store and these bundles would have it from. */
 static groat_origin origin_of(groat__cli *cli, const groat__job *job)
 {
-    groat_origin origin = GROAT_FROM_COMPILER;
+    groat_explanation found = {.size = sizeof(found),
+                               .origin = GROAT_FROM_COMPILER};
     groat_spec *spec = NULL;
 
     if (groat_spec_parse(cli->context, job->spec, job->target, &spec, NULL) ==
         GROAT_OK)
-        (void)groat_kernel_origin(spec, &origin, NULL);
+        (void)groat_explain(spec, &found, NULL, NULL, NULL);
     groat_spec_free(spec);
-    return origin;
+    return found.origin;
 }
 
 static void mark_present(groat__cli *cli, groat__jobs *jobs)

@@ -239,8 +239,8 @@ groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
     if (status)
         return status;
     start = groat__now_ms();
-    status = groat_kernel_get_spec(trial->spec, &trial->kernel, &trial->origin,
-                                   error);
+    status = groat_kernel_get_spec(trial->spec, NULL, &trial->kernel,
+                                   &trial->origin, error);
     trial->get_ms = groat__now_ms() - start;
     if (status == GROAT_NO_DEVICE)
         build_only(trial);
