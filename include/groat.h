@@ -354,9 +354,13 @@ GROAT_API groat_status groat_spec_parse(groat_context *context,
                                         groat_spec **out, groat_error *error);
 GROAT_API void groat_spec_free(groat_spec *spec);
 
-/* The canonical text: every parameter, in the order of params.def. */
-GROAT_API const char *groat_spec_text(const groat_spec *spec);
+/* The canonical text: every parameter, in the order of params.def.  Written by
+ * the first call after a change; "" without memory for it.  Borrowed: valid
+ * until groat_spec_set() or groat_spec_free(). */
+GROAT_API const char *groat_spec_text(groat_spec *spec);
 GROAT_API const char *groat_spec_target(const groat_spec *spec);
+/* The name of its family; valid until groat_close(). */
+GROAT_API const char *groat_spec_family(const groat_spec *spec);
 
 /* Value of a parameter or derived constant: a number, a bool's 0 or 1, an
  * enumerator's number (its place in `allowed`, from 0, unless that says

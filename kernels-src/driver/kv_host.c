@@ -16,12 +16,8 @@ groat_status groat__kv_refuse(const groat_spec *spec, const char *what,
                               int64_t seen, const char *rule,
                               groat_error *error)
 {
-    const char *text = groat_spec_text(spec);
-    char family[64];
-
-    (void)snprintf(family, sizeof(family), "%.*s", (int)strcspn(text, ":"),
-                   text);
-    return groat__host_refuse(error, family, what, seen, "%s", rule);
+    return groat__host_refuse(error, groat_spec_family(spec), what, seen, "%s",
+                              rule);
 }
 
 /* ---- images ------------------------------------------------------------- */

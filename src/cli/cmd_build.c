@@ -21,7 +21,7 @@ static void add_heads(groat__table *table)
         groat__table_add(table, "%s", heads[i]);
 }
 
-static void report(groat__cli *cli, groat__table *table, const groat_spec *spec,
+static void report(groat__cli *cli, groat__table *table, groat_spec *spec,
                    const groat_kernel_info *info, size_t bytes)
 {
     groat__json *json = &cli->json;

@@ -61,23 +61,26 @@ void groat_spec_free(groat_spec *spec)
     free(spec);
 }
 
-const char *groat_spec_text(const groat_spec *spec)
+/* Written at the first question only: a spec that a server changes per request
+ * is looked up by its values. */
+const char *groat_spec_text(groat_spec *spec)
 {
-    /* Written at the first question only: a spec that a server changes per
-     * request is looked up by its values.  It belongs to one thread. */
-    groat_spec *own = (groat_spec *)(uintptr_t)spec;
-
-    if (!own->text_fresh) {
-        groat__str_free(&own->text);
-        groat__params_text(&own->params, &own->text);
-        own->text_fresh = !own->text.failed;
+    if (!spec->text_fresh) {
+        groat__str_free(&spec->text);
+        groat__params_text(&spec->params, &spec->text);
+        spec->text_fresh = !spec->text.failed;
     }
-    return own->text_fresh ? own->text.data : "";
+    return spec->text_fresh ? spec->text.data : "";
 }
 
 const char *groat_spec_target(const groat_spec *spec)
 {
     return spec->params.target.text;
+}
+
+const char *groat_spec_family(const groat_spec *spec)
+{
+    return spec->params.family->name;
 }
 
 static groat_status find_slot(const groat_spec *spec, const char *name,

@@ -76,7 +76,7 @@ bool drive_allows(groat_context *context, const char *text, const char *target)
     return allowed;
 }
 
-int64_t drive_value(const groat_spec *spec, const char *name)
+int64_t drive_value(groat_spec *spec, const char *name)
 {
     int64_t value = 0;
     groat_error error = GROAT_ERROR_INIT;
@@ -86,7 +86,7 @@ int64_t drive_value(const groat_spec *spec, const char *name)
     return value;
 }
 
-void drive_read(const groat_spec *spec, const char *names, int64_t *values)
+void drive_read(groat_spec *spec, const char *names, int64_t *values)
 {
     while (*names != '\0') {
         size_t len = strcspn(names, " ");

@@ -43,9 +43,9 @@ groat_spec *drive_spec(groat_context *context, const char *text,
 /* Whether the rules accept it. */
 bool drive_allows(groat_context *context, const char *text, const char *target);
 /* A parameter or derived constant that the family has. */
-int64_t drive_value(const groat_spec *spec, const char *name);
+int64_t drive_value(groat_spec *spec, const char *name);
 /* Those that `names` has, parted by blanks, into as many numbers. */
-void drive_read(const groat_spec *spec, const char *names, int64_t *values);
+void drive_read(groat_spec *spec, const char *names, int64_t *values);
 
 /* ---- run-time arguments */
 

@@ -43,7 +43,7 @@ typedef struct grid_param {
 typedef struct grid {
     groat_context *context;
     const groat_family *family;
-    bool (*fits)(const groat_spec *); /* more than the rules ask, or NULL */
+    bool (*fits)(groat_spec *); /* more than the rules ask, or NULL */
     grid_param param[GRID_PARAMS];
     size_t count;
     uint64_t state; /* of the random numbers */
@@ -282,7 +282,7 @@ static inline groat_spec *grid_find(grid *g, const char *target, size_t param,
 /* ---- what a spec has --------------------------------------------------- */
 
 /* Counts the pending values that the spec has; with mark they ran. */
-static inline size_t grid_count(grid *g, const groat_spec *spec, bool mark)
+static inline size_t grid_count(grid *g, groat_spec *spec, bool mark)
 {
     const char *text = groat_spec_text(spec);
     size_t pending = 0;
@@ -308,7 +308,7 @@ static inline size_t grid_count(grid *g, const groat_spec *spec, bool mark)
 }
 
 /* The spec ran and was right. */
-static inline void grid_ran(grid *g, const groat_spec *spec)
+static inline void grid_ran(grid *g, groat_spec *spec)
 {
     (void)grid_count(g, spec, true);
     g->specs++;
@@ -471,7 +471,7 @@ static inline size_t grid_report(const grid *g)
 /* ---- running specs ------------------------------------------------------ */
 
 /* Runs a spec; how many launches that took. */
-typedef size_t grid_run(const groat_spec *spec, void *user);
+typedef size_t grid_run(groat_spec *spec, void *user);
 
 /* Every value of every parameter, on the targets in turn; launches. */
 static inline size_t grid_run_values(grid *g, const char *const *targets,

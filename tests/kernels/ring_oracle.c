@@ -14,7 +14,7 @@ int64_t ring_divup(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-static int64_t value_of(const groat_spec *spec, const char *name)
+static int64_t value_of(groat_spec *spec, const char *name)
 {
     groat_error error = GROAT_ERROR_INIT;
     int64_t value = 0;
@@ -42,7 +42,7 @@ static void derive(ring_case *c)
     c->q_rows = c->BM / c->q_tiles;
 }
 
-ring_case ring_case_of(const groat_spec *spec)
+ring_case ring_case_of(groat_spec *spec)
 {
     ring_case c = {0};
 

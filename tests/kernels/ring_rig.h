@@ -53,7 +53,7 @@ typedef struct ring_spot {
 } ring_spot;
 
 /* The constants of a spec, computed from its parameters. */
-ring_case ring_case_of(const groat_spec *spec);
+ring_case ring_case_of(groat_spec *spec);
 
 int64_t ring_divup(int64_t a, int64_t b);
 int64_t ring_longest(const ring_case *c);

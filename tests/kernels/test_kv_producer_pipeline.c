@@ -50,7 +50,7 @@ static void give_lengths(ring_case *c)
     c->spare = 2;
 }
 
-static void compare(const ring_case *c, const groat_spec *spec,
+static void compare(const ring_case *c, groat_spec *spec,
                     const unsigned char *got, const unsigned char *want)
 {
     size_t bytes = ring_output_bytes(c);

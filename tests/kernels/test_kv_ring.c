@@ -193,7 +193,7 @@ END_TEST
 /* ---- records ------------------------------------------------------------ */
 
 /* One sequence of so many keys, one head. */
-static ring_case case_of(const groat_spec *spec, int64_t keys)
+static ring_case case_of(groat_spec *spec, int64_t keys)
 {
     ring_case c = ring_case_of(spec);
 

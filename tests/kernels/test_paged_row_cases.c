@@ -406,7 +406,7 @@ START_TEST(instructions)
 }
 END_TEST
 
-static bool is_sm_100(const groat_spec *spec)
+static bool is_sm_100(groat_spec *spec)
 {
     int64_t pair = ALONE;
 

@@ -464,7 +464,7 @@ END_TEST
 
 /* ---- random specs -------------------------------------------------------- */
 
-static bool is_small(const groat_spec *spec)
+static bool is_small(groat_spec *spec)
 {
     int64_t values[GROAT_DRIVER_ARGS];
     groat_error error = GROAT_ERROR_INIT;
@@ -481,7 +481,7 @@ static bool is_small(const groat_spec *spec)
 }
 
 /* The driver's arguments, a few of them drawn. */
-static void draw_arguments(uint64_t *random, const groat_spec *spec, char *text,
+static void draw_arguments(uint64_t *random, groat_spec *spec, char *text,
                            size_t size)
 {
     int64_t BN = 0;

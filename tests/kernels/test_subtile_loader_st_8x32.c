@@ -539,7 +539,7 @@ END_TEST
 /* ---- specs of params.def --------------------------------------------------
  */
 
-static st_case case_of(const groat_spec *spec)
+static st_case case_of(groat_spec *spec)
 {
     st_case t = {0};
     int64_t constants[11];
@@ -559,7 +559,7 @@ static st_case case_of(const groat_spec *spec)
 
 /* What the host can make and check in little time, and what the oracle knows:
  * no product of what another placement's reader finds. */
-static bool fits(const groat_spec *spec)
+static bool fits(groat_spec *spec)
 {
     st_case t = case_of(spec);
 
@@ -571,7 +571,7 @@ static bool fits(const groat_spec *spec)
 
 /* Three launches: two tiles below each other, the last columns from another
  * key on, and nothing valid. */
-static size_t check_spec(const groat_spec *spec, void *user)
+static size_t check_spec(groat_spec *spec, void *user)
 {
     const char *target = groat_spec_target(spec);
     st_case t = case_of(spec);

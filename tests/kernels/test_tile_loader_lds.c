@@ -123,7 +123,7 @@ typedef struct shot {
 
 /* A spec and what its launches share. */
 typedef struct subject {
-    const groat_spec *spec;
+    groat_spec *spec;
     tile_case t;
     int64_t threads;
     int64_t stages;
@@ -132,7 +132,7 @@ typedef struct subject {
     int64_t max_rows;
 } subject;
 
-static tile_case case_of(const groat_spec *spec)
+static tile_case case_of(groat_spec *spec)
 {
     tile_case t = {0};
     int64_t constants[11];
@@ -145,7 +145,7 @@ static tile_case case_of(const groat_spec *spec)
     return t;
 }
 
-static subject subject_of(const groat_spec *spec, int64_t max_rows)
+static subject subject_of(groat_spec *spec, int64_t max_rows)
 {
     subject s = {.spec = spec, .t = case_of(spec), .max_rows = max_rows};
     size_t bytes;
@@ -298,7 +298,7 @@ static size_t shots_of(const subject *s, shot *out)
 enum { SHOTS = 8 };
 
 /* Rows of the largest of these launches. */
-static int64_t max_rows_of(const groat_spec *spec)
+static int64_t max_rows_of(groat_spec *spec)
 {
     int64_t rows = drive_value(spec, "tile_rows");
 
@@ -306,14 +306,14 @@ static int64_t max_rows_of(const groat_spec *spec)
 }
 
 /* What the host can make and check in little time. */
-static bool fits(const groat_spec *spec)
+static bool fits(groat_spec *spec)
 {
     return max_rows_of(spec) * drive_value(spec, "ld") *
                drive_value(spec, "elem_bytes") <=
            16 << 20;
 }
 
-static size_t check_spec(const groat_spec *spec, void *user)
+static size_t check_spec(groat_spec *spec, void *user)
 {
     subject s = subject_of(spec, max_rows_of(spec));
     shot shots[SHOTS];

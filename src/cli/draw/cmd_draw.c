@@ -28,7 +28,7 @@ static int64_t value_of(const groat_spec *spec, const char *name)
     return groat_spec_get(spec, name, &value, NULL) ? 0 : value;
 }
 
-static void say_swizzle(const groat_spec *spec, char *out, size_t size)
+static void say_swizzle(groat_spec *spec, char *out, size_t size)
 {
     static const char name[] = ",swizzle=";
     const char *named = strstr(groat_spec_text(spec), name);

@@ -184,14 +184,10 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
                                groat_error *error)
 {
     const groat__values *options = &cli->values;
-    const char *text = groat_spec_text(trial->spec);
+    const char *family = groat_spec_family(trial->spec);
     int64_t values[GROAT_DRIVER_ARGS] = {0};
-    char family[128] = "";
-    size_t len = strcspn(text, ":");
     groat_status status;
 
-    if (len < sizeof(family))
-        memcpy(family, text, len);
     trial->driver = groat_driver_find(family);
     if (!trial->driver &&
         (options->arg_count || options->inputs.count || options->output))
