@@ -18,6 +18,7 @@
 #include "base/ranges.h"
 #include "base/str.h"
 #include "groat.h"
+#include "groat_store.h"
 
 typedef struct groat__store groat__store;
 

@@ -5,7 +5,7 @@
 #ifndef PAGED_SUM_H
 #define PAGED_SUM_H
 
-#include <groat.h>
+#include <groat_tensor.h>
 
 #include "args.h"
 

@@ -19,6 +19,8 @@
  * is finished.
  */
 #include <errno.h>
+#include <groat_serve.h>
+#include <groat_store.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <signal.h>

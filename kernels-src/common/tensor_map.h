@@ -2,8 +2,8 @@
  *
  * tensor_map.h - a TMA descriptor as an argument of a launch: 128 bytes at a
  * multiple of 64, which groat_tensor_map_make() fills.  C and C++, for hosts
- * and kernels; groat.h has the same structure, and whoever comes first says
- * so.
+ * and kernels.  groat_tensor.h has the same structure; either header may come
+ * first.
  */
 #pragma once
 
@@ -14,6 +14,10 @@
 struct alignas(64) groat_tensor_map {
     unsigned long long words[16];
 };
+#elif defined(__GNUC__)
+typedef struct __attribute__((aligned(64))) groat_tensor_map {
+    unsigned long long words[16];
+} groat_tensor_map;
 #else
 typedef struct groat_tensor_map {
     _Alignas(64) unsigned long long words[16];

@@ -13,6 +13,7 @@
 #define GROAT_KERNELS_CACHE_HOST_H
 
 #include "shared.h"
+#include "groat_tensor.h"
 
 /* Where the rows of a sequence come from: kv_rows_from of row_indices.h. */
 enum {

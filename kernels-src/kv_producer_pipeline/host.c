@@ -15,6 +15,7 @@
 
 #include "args.h"
 #include "walk.h"
+#include "groat_tensor.h"
 
 enum { TEAMS_MAX = 264 };
 

@@ -18,6 +18,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "groat.h"
+#include "groat_tensor.h"
+#include "groat_tools.h"
 #include "spec/arch.h"
 
 /* What the environment said at groat_open; NULL, and never "", where it said

@@ -565,4 +565,4 @@ _Static_assert(GROAT_CPU_SWIZZLE_NONE == (int)GROAT_SWIZZLE_NONE &&
                    GROAT_CPU_SWIZZLE_32B == (int)GROAT_SWIZZLE_32 &&
                    GROAT_CPU_SWIZZLE_64B == (int)GROAT_SWIZZLE_64 &&
                    GROAT_CPU_SWIZZLE_128B == (int)GROAT_SWIZZLE_128,
-               "the judge's swizzles are those of groat.h");
+               "the judge's swizzles are those of groat_tensor.h");

@@ -6,6 +6,7 @@
  * list is empty, and cpu:ARCH targets run there.
  */
 #include "cli/commands.h"
+#include "groat_tools.h"
 
 #include <inttypes.h>
 

@@ -7,6 +7,7 @@
  * Invariant: exits with 3 only where the default target has no compiler.
  */
 #include "cli/commands.h"
+#include "groat_tools.h"
 
 typedef struct findings {
     groat__cli *cli;

@@ -7,6 +7,7 @@
  * wants it would compile.
  */
 #include "cli/commands.h"
+#include "groat_tools.h"
 
 typedef struct told {
     groat__cli *cli;

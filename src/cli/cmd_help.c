@@ -9,6 +9,7 @@
 #include "cli/tool/cmd.h"
 #include "kernels-src/driver/driver.h"
 #include "cli/commands.h"
+#include "groat_tools.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "spec/family.h"
+#include "groat_tools.h"
 
 enum { GROAT__FAMILIES = 64 };
 

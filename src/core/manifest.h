@@ -3,6 +3,7 @@
 #define GROAT_CORE_MANIFEST_H
 
 #include "groat.h"
+#include "groat_serve.h"
 
 /* What is to be warmed. */
 typedef struct groat__warm_list {

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "groat.h"
+#include "groat_serve.h"
 
 enum { GROAT__POOL_THREADS = 4 };
 

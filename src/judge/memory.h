@@ -7,6 +7,7 @@
 #define GROAT_JUDGE_MEMORY_H
 
 #include "judge/model.h"
+#include "groat_tools.h"
 
 /* Of an array in a thread's own memory. */
 void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,

@@ -16,6 +16,7 @@
 #include "judge/judge.h"
 #include "kernels-src/common/cpu_hooks.h"
 #include "kernels-src/common/cpu_tensor_map.h"
+#include "groat_tools.h"
 
 enum {
     GROAT__JUDGE_LANES = 64,    /* of the widest wave                     */

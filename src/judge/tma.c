@@ -21,6 +21,7 @@
 #include "judge/memory.h"
 #include "judge/order.h"
 #include "judge/trace.h"
+#include "groat_tensor.h"
 
 enum { TO_ALIGN = 128, BOX_MAX = 256 };
 

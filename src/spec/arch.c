@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "groat_tools.h"
 
 #define CUDA(name, shared, tma, cluster, wgmma, cta_group)                     \
     {                                                                          \

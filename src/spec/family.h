@@ -30,6 +30,7 @@
 
 #include "base/hash.h"
 #include "groat.h"
+#include "groat_tools.h"
 #include "spec/arch.h"
 #include "spec/expr.h"
 

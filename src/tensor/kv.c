@@ -26,7 +26,7 @@ typedef struct strides {
     uint64_t block, plane, layer, token, head;
 } strides;
 
-/* What follows from a box: numbers of section names in groat.h. */
+/* What follows from a box: numbers of section names in groat_tensor.h. */
 typedef struct tiling {
     uint64_t span;  /* bytes */
     uint64_t chunk; /* g     */
@@ -502,7 +502,7 @@ static void add_dim(groat_tensor *t, uint64_t count, uint64_t stride,
     t->box[t->rank++] = (unsigned)box;
 }
 
-/* The dimensions of the table in groat.h, fastest first. */
+/* The dimensions of the table in groat_tensor.h, fastest first. */
 static void describe(const groat_kv_cache *c, const groat_kv_box *b,
                      const groat_kv_view *v, const strides *s, groat_tensor *t)
 {

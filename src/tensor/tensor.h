@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "groat.h"
+#include "groat_tensor.h"
 #include "spec/arch.h"
 
 /* Errors: INVALID, with the field, the value and what is allowed. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "groat.h"
+#include "groat_store.h"
 #include "tests/bench/bench.h"
 
 enum { WORKERS = 8, KEYS = 10, ROUNDS = 5 };

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "groat.h"
+#include "groat_store.h"
 #include "tests/bench/bench.h"
 
 enum { ROUNDS = 3, SIDES_MAX = 12, KERNELS_MAX = 4000 };

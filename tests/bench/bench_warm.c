@@ -24,6 +24,8 @@
 
 #include "cli/bench/raw.h"
 #include "groat.h"
+#include "groat_serve.h"
+#include "groat_store.h"
 #include "tests/bench/bench.h"
 
 enum { TURNS = 15, KERNELS_MAX = 4000 };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # examples/paged_sum: a family outside the library and a program that includes
-# groat.h alone, in a folder of a user's own.  The sums must be right wherever it
+# the public headers alone, in a folder of a user's own.  The sums must be right wherever it
 # runs, vendors' compilers take it, and the judge finds what is taken out of it.
 . "$(dirname "$0")/common.sh"
 build=$(cd "${top_builddir:-$tree/build}" && pwd)
@@ -12,10 +12,9 @@ mkdir -p "$family" "$work/include"
 for file in args.h paged_sum.h params.def; do
     cat "$example/$file" >"$family/$file"
 done
-for header in groat.h groat_serve.h; do
-    cat "$tree/include/$header" >"$work/include/$header"
+for header in "$tree"/include/*.h "$build/include/groat_version.h"; do
+    cat "$header" >"$work/include/$(basename "$header")"
 done
-cat "$build/include/groat_version.h" >"$work/include/groat_version.h"
 LD_LIBRARY_PATH=$build/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "groat.h"
+#include "groat_tools.h"
 
 static int wanted(const char *what)
 {

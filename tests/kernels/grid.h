@@ -15,6 +15,7 @@
 #define GROAT_TEST_GRID_H
 
 #include "tests/unit/suite.h"
+#include "groat_tools.h"
 
 enum {
     GRID_PARAMS = 48,

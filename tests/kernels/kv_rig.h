@@ -11,6 +11,7 @@
 
 #include "tests/kernels/drive.h"
 #include "tests/kernels/known.h"
+#include "groat_tools.h"
 
 enum { LANES = 64, POISON = 0xEE, SQUARE = 2048, BURST = 1024 };
 

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 
 #include "tests/unit/suite.h"
+#include "groat_tools.h"
 
 typedef struct ptx_nvrtc {
     void *library;

@@ -5,6 +5,7 @@
  * follow the table of the layouts, dimension by dimension.
  */
 #include "tests/kernels/ring_rig.h"
+#include "groat_tensor.h"
 
 enum { NO_BLOCK = 0x7ffffff1 };
 

@@ -9,6 +9,7 @@
 #include "kernels-src/subtile_loader_st_8x32/args.h"
 #include "tests/kernels/drive.h"
 #include "tests/kernels/st_8x32_oracle.h"
+#include "groat_tools.h"
 
 extern const groat_driver groat_driver_subtile_loader_st_8x32;
 

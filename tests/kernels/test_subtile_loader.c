@@ -9,6 +9,7 @@
  * that is set.
  */
 #include "tests/kernels/subtile.h"
+#include "groat_tools.h"
 
 static const char *const targets[] = {"cpu:gfx950", "cpu:gfx90a", "cpu:gfx942",
                                       "cpu:sm_90a"};

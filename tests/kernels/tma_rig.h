@@ -8,6 +8,7 @@
 
 #include "tests/pipe/rig.h"
 
+#include "groat_tensor.h"
 #include "tests/kernels/tma_forms.h"
 #include "tests/kernels/tma_probe/args.h"
 

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "cache/cache.h"
 #include "tests/unit/suite.h"
+#include "groat_tools.h"
 
 typedef struct rig {
     char root[200];     /* made by the test, removed after it */

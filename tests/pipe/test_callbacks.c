@@ -5,6 +5,7 @@
  * A call that would wait for the thread that it is in ends by the alarm.
  */
 #include "rig.h"
+#include "groat_serve.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,6 +5,7 @@
  * family, parameters and target are those asked for.  Who made it is told.
  */
 #include "rig.h"
+#include "groat_serve.h"
 
 #include <sqlite3.h>
 

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "tests/shim/plain_rig.h"
+#include "groat_serve.h"
 
 enum { ENDED = 42 };
 

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "core/metrics.h"
 #include "core/tally.h"
+#include "groat_serve.h"
 
 enum { HITS = 1000000 };
 

@@ -5,6 +5,7 @@
  * gives back; the same call does what it should as soon as there is memory.
  */
 #include "rig.h"
+#include "groat_serve.h"
 
 #include <errno.h>
 

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "core/metrics.h"
+#include "groat_serve.h"
 
 static rig fix;
 static const char target[] = "cpu:gfx950";

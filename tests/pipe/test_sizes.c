@@ -6,6 +6,8 @@
  * what this version knows is read or written.
  */
 #include "rig.h"
+#include "groat_serve.h"
+#include "groat_tensor.h"
 
 enum { ROOM = 4096, LONGER = 64 };
 

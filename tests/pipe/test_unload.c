@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "groat.h"
+#include "groat_serve.h"
+#include "groat_tools.h"
 
 enum { ROUNDS = 50, SETTLED = 5, SLACK = 4096 };
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "groat.h"
+#include "groat_store.h"
 #include "tests/bench/bench.h"
 
 enum { SETTLING = 200, STRIDES = 4000 };

@@ -22,15 +22,19 @@ ask() {
     ${PKG_CONFIG:-pkg-config} --define-variable=prefix="$root$prefix" "$@" groat
 }
 
-for name in bin/groat include/groat.h include/groat_serve.h \
-    include/groat_version.h share/man/man1/groat.1 share/man/man3/groat.3; do
+for header in "$top_srcdir"/include/*.h; do
+    installed=$root$prefix/include/$(basename "$header")
+    [ -f "$installed" ] || bad "make install left out $(basename "$header")"
+done
+for name in bin/groat include/groat_version.h share/man/man1/groat.1 \
+    share/man/man3/groat.3; do
     [ -f "$root$prefix/$name" ] || bad "make install left out $name"
 done
 [ -d "$(ask --variable=kernelsdir)/common" ] ||
     bad 'kernelsdir of groat.pc has no common/'
 
 cat >"$scratch/example.c" <<'END'
-#include <groat.h>
+#include <groat_tools.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@ cd "$top_srcdir" || exit 1
 
 allowed() {
     case $1:$2 in
-    *:groat.h | *:groat_serve.h | *:groat_version.h | cli:cli/* | core:core/*) ;;
+    *:groat.h | *:groat_*.h | cli:cli/* | core:core/*) ;;
     base:base/* | spec:base/* | spec:spec/* | cache:base/* | cache:cache/*) ;;
     backend:base/* | backend:backend/* | backend:spec/arch.h) ;;
     judge:base/* | judge:judge/* | judge:spec/arch.h | backend:judge/judge.h) ;;

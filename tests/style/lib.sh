@@ -66,6 +66,5 @@ api_functions() {
             print word[n]
             text = ""
             on = 0
-        }' "$top_srcdir/include/groat.h" \
-        "$top_srcdir/include/groat_serve.h" | sort
+        }' "$top_srcdir"/include/groat*.h | sort
 }

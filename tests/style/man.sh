@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# groat(3) names each function of groat.h, and no other; both pages are clean
+# groat(3) names each function of the public headers, and no other; both pages are clean
 # to man where there is one.
 . "$(dirname "$0")/lib.sh"
 page=$top_srcdir/man/groat.3

@@ -26,6 +26,7 @@
 
 #include "cli/bench/bench.h"
 #include "kernels-src/driver/driver.h"
+#include "groat_store.h"
 
 enum {
     BATCH = 400,      /* launches between two synchronizations */

@@ -15,6 +15,7 @@
 #include "cli/tool/cmd.h"
 #include "kernels-src/driver/driver.h"
 #include "cli/tool/out.h"
+#include "groat_tools.h"
 
 enum {
     GROAT__DRAW_LANES = 64,

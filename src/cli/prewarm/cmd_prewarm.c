@@ -11,6 +11,7 @@
  */
 #include "cli/prewarm/prewarm.h"
 #include "cli/store/store.h"
+#include "groat_tools.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
  * file then; what a line does not say is not guessed.
  */
 #include "cli/prewarm/prewarm.h"
+#include "groat_store.h"
 
 #include <stdlib.h>
 #include <string.h>

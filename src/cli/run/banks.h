@@ -8,6 +8,7 @@
 
 #include "cli/tool/out.h"
 #include "groat.h"
+#include "groat_tools.h"
 
 enum {
     GROAT__ACCESSES = GROAT_ACCESS_TRANSPOSE + 1,

@@ -6,6 +6,7 @@
 #define GROAT_CLI_STORE_STORE_H
 
 #include "cli/tool/cmd.h"
+#include "groat_store.h"
 
 /* DONE, or, where the open context has no store, the exit code after the reason
  * has been told. */

@@ -4,6 +4,7 @@
  * context it works in, the time.
  */
 #include "cli/tool/cmd.h"
+#include "groat_tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>

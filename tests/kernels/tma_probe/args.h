@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#ifndef GROAT_TENSOR_MAP /* hosts have it of groat.h */
+#ifndef GROAT_TENSOR_MAP /* hosts have it from groat_tensor.h */
 #include "../common/tensor_map.h"
 #endif
 

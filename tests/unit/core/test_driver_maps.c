@@ -6,6 +6,7 @@
  * named, never touched.
  */
 #include "../suite.h"
+#include "groat_tensor.h"
 
 static groat_context *context;
 static const char *target;

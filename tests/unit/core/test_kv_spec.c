@@ -5,6 +5,7 @@
  * is refused with the constant that says so.  The boxes are test_kv.c's.
  */
 #include "tests/pipe/rig.h"
+#include "groat_tensor.h"
 
 static groat_kv_cache cache_of(void)
 {

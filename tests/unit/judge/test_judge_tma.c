@@ -8,6 +8,7 @@
 #include "judge_rig.h"
 
 #include "tests/kernels/tma_forms.h"
+#include "groat_tensor.h"
 
 enum { FULL = 0, OTHER = 8, SLOT = 1024 };
 

@@ -7,6 +7,7 @@
 #include "../suite.h"
 
 #include "spec/arch.h"
+#include "groat_tools.h"
 
 static size_t arch_count(void)
 {

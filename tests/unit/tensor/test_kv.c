@@ -7,6 +7,7 @@
  * with the field.  Boxes of a spec follow from its constants.
  */
 #include "../suite.h"
+#include "groat_tensor.h"
 
 #include <stddef.h>
 

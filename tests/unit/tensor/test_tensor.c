@@ -8,6 +8,7 @@
 #include "../suite.h"
 
 #include "kernels-src/common/cpu_tensor_map.h"
+#include "groat_tensor.h"
 
 /* There is no such driver: an answer other than NO_DEVICE needed none. */
 static const char no_driver[] = "/dev/null/none/libcuda.so.1";

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * groat_store.h - the store of a context, bundles and manifests, for tools and
+ * operators.  A program that gets and launches kernels needs none of it.
+ *
+ * The store is one SQLite file of compiled kernels that all processes of a user
+ * share: $GROAT_CACHE_DIR, else $XDG_CACHE_HOME/groat, else ~/.cache/groat.
+ *
+ * A bundle is one file of compiled kernels that is only read: made once, copied
+ * anywhere, used by any number of hosts.  The same kernels and the same signing
+ * key make the same bytes.  A context reads bundles beneath its store
+ * (groat_options.bundles).
+ *
+ * A manifest is a JSON Lines file of the kernels that a fleet needs.
+ *
+ * ERRORS.  These functions name the store or a file, so unlike
+ * groat_kernel_get() they fail where it cannot be used: IO with path and
+ * reason.  All may also return INVALID (a size, an argument) and NO_MEMORY.
+ *
+ * THREADS.  Every function may be called from any thread; a callback runs on
+ * the calling thread with no lock held.
+ */
+#ifndef GROAT_STORE_H
+#define GROAT_STORE_H
+
+#include <groat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the store --------------------------------------------------------- */
+
+/* Figures of the store, and counts of what this context has done. */
+typedef struct groat_cache_stat {
+    size_t size;
+    uint64_t entries;
+    uint64_t payload_bytes; /* sum of the binaries                            */
+    uint64_t file_bytes;    /* the database and its journal on disk           */
+    uint64_t max_bytes;     /* the bound of the store                         */
+    uint64_t hits;          /* kernels taken from the store                   */
+    uint64_t misses;
+    uint64_t memory_hits; /* groat_kernel_get() answered from memory        */
+    uint64_t compiles;
+    uint64_t evictions; /* entries dropped: by the bound, as damaged, or    *
+                         * since the driver refused them                    */
+    uint64_t faults;    /* store operations that failed and were skipped    */
+    /* Kernels that another process was compiling. */
+    uint64_t waits;     /* waited for                                       */
+    uint64_t takeovers; /* of these: the other died, compiled here          */
+    uint64_t timeouts;  /* of these: the wait was too long, compiled here   */
+    /* Kernels that were not made. */
+    uint64_t sealed;    /* misses of a sealed context                       */
+    uint64_t fallbacks; /* of these: answered with a fallback               */
+    uint64_t refusals;  /* known compile failures, not tried again yet      */
+    /* All bundles together; groat_bundle_at() has each. */
+    uint64_t bundle_hits;
+    uint64_t bundle_misses; /* no bundle had the kernel                     */
+    uint64_t bundle_faults; /* entries that were found damaged              */
+    /* Loaded kernels. */
+    uint64_t loads;            /* into the driver; a reload counts again     */
+    uint64_t unloads;          /* for groat_options.loaded_max_bytes         */
+    uint64_t deferred_unloads; /* put off since launches were pending        */
+    uint64_t loaded_bytes;     /* sum of the loaded binaries                 */
+    uint64_t loaded_max_bytes; /* 0: no bound                                */
+} groat_cache_stat;
+
+/* One entry of a store or bundle; all texts are borrowed for the callback. */
+typedef struct groat_cache_entry {
+    size_t size;
+    char key[33];
+    const char *identity;
+    const char *log; /* the compiler's                                   */
+    uint64_t bytes;
+    int64_t created_s; /* seconds since 1970                               */
+    int64_t used_s;    /* last use; written in batches                     */
+    groat_facts facts;
+    const char *spec; /* its canonical text; "" if this groat cannot tell  */
+    const char *target;
+    uint64_t uses;   /* processes that compiled it or took it from the store; *
+                      * written in batches, so some are not counted          */
+    double first_ms; /* milliseconds that the first of these waited for the  *
+                      * compile; -1: not known                               */
+    const char *differs; /* groat_bundle_diff(), BOTH: the columns that       *
+                          * differ, separated by blanks; else ""             */
+} groat_cache_entry;
+
+/* Return non-zero to stop. */
+typedef int groat_cache_fn(void *user, const groat_cache_entry *entry);
+
+/* The path of the database, or NULL if this context keeps none.  Borrowed. */
+GROAT_API const char *groat_cache_path(const groat_context *context);
+/* Why this context has no store, or NULL if it has one.  Borrowed. */
+GROAT_API const char *groat_cache_problem(const groat_context *context);
+/* Fills *stat; stat->size must be set.  Unlike the functions below it also
+ * serves a context without a store: figures of the store are 0 then. */
+GROAT_API groat_status groat_cache_stat_get(groat_context *context,
+                                            groat_cache_stat *stat,
+                                            groat_error *error);
+/* Calls fn for each entry whose key starts with key_prefix (hex digits; NULL:
+ * all), the least recently used first. */
+GROAT_API groat_status groat_cache_each(groat_context *context,
+                                        const char *key_prefix,
+                                        groat_cache_fn *fn, void *user,
+                                        groat_error *error);
+/* Checks the pages of the database and every checksum; drops damaged entries.
+ * checked and dropped may be NULL. */
+GROAT_API groat_status groat_cache_verify(groat_context *context,
+                                          uint64_t *checked, uint64_t *dropped,
+                                          groat_error *error);
+/* Evicts the least recently used entries down to max_bytes (0: the bound of the
+ * store) and shrinks the file.  evicted may be NULL. */
+GROAT_API groat_status groat_cache_gc(groat_context *context,
+                                      uint64_t max_bytes, uint64_t *evicted,
+                                      groat_error *error);
+/* Drops every entry.  dropped may be NULL. */
+GROAT_API groat_status groat_cache_clear(groat_context *context,
+                                         uint64_t *dropped, groat_error *error);
+/* Copies the store into a new file while others use it.  The copy may be opened
+ * as a store under the name groat.sqlite.  Never copy a file over a store in
+ * use: programs that have its -shm mapped are killed by SIGBUS.  Errors: also
+ * IO if path exists. */
+GROAT_API groat_status groat_cache_backup(groat_context *context,
+                                          const char *path, groat_error *error);
+
+/* ---- bundles ----------------------------------------------------------- */
+
+typedef struct groat_bundle_info {
+    size_t size;
+    const char *path;    /* borrowed: from the context (groat_bundle_at()) or *
+                          * the caller (groat_bundle_verify())               */
+    const char *problem; /* why it is not used, or NULL; borrowed            */
+    uint64_t entries;
+    uint64_t payload_bytes; /* sum of the binaries                           */
+    uint64_t file_bytes;
+    char signer[65]; /* public key in hex, or ""                          */
+    int trusted;     /* 1: signed by a key of the trust file, or an image */
+    uint64_t hits;   /* of this context                                   */
+    uint64_t misses;
+    uint64_t faults;
+} groat_bundle_info;
+
+/* Describes the index-th bundle of a context.  info->size must be set.
+ * Errors: INVALID (index). */
+GROAT_API groat_status groat_bundle_at(groat_context *context, size_t index,
+                                       groat_bundle_info *info,
+                                       groat_error *error);
+
+/* Checks every page and checksum of a bundle, and its signature.
+ *
+ * trust  file of public keys; NULL: none.  A signer that is not in the file is
+ *        reported as info->trusted == 0; that is no error.
+ * info   may be NULL; else info->size must be set. */
+GROAT_API groat_status groat_bundle_verify(const char *path, const char *trust,
+                                           groat_bundle_info *info,
+                                           groat_error *error);
+
+/* Writes the entries of the store to a bundle.
+ *
+ * targets  which to write; count 0: all.
+ * key      file of the secret key to sign with; NULL: the bundle is not signed.
+ * written  number of entries; may be NULL. */
+GROAT_API groat_status groat_bundle_export(
+    groat_context *context, const char *path, const char *const *targets,
+    size_t count, const char *key, uint64_t *written, groat_error *error);
+
+/* Puts the entries of a bundle that the store lacks into it.  The bundle must
+ * be one that the context would use: signed by a key it trusts, unless
+ * groat_options.allow_unsigned is set.
+ *
+ * imported  how many of them the store has in the end; a line of the log says
+ *           so if its bound dropped some for others.  May be NULL. */
+GROAT_API groat_status groat_bundle_import(groat_context *context,
+                                           const char *path, uint64_t *imported,
+                                           groat_error *error);
+
+/* Writes the entries of several bundles to one, which may be one of them; their
+ * order does not matter.  Signatures are neither checked nor kept: look at what
+ * you sign.  With one bundle this signs it.  key and written are as in
+ * groat_bundle_export(). */
+GROAT_API groat_status groat_bundle_merge(const char *const *paths,
+                                          size_t count, const char *to,
+                                          const char *key, uint64_t *written,
+                                          groat_error *error);
+
+/* Which of two bundles has an entry. */
+typedef enum groat_bundle_side {
+    GROAT_BUNDLE_FIRST = 0,
+    GROAT_BUNDLE_SECOND = 1,
+    GROAT_BUNDLE_BOTH = 2 /* and the entries differ; the first's is told  */
+} groat_bundle_side;
+
+/* Return non-zero to stop.  Times of the entry are 0. */
+typedef int groat_bundle_diff_fn(void *user, groat_bundle_side side,
+                                 const groat_cache_entry *entry);
+
+/* Calls fn for each entry in which two bundles differ, by key. */
+GROAT_API groat_status groat_bundle_diff(const char *first, const char *second,
+                                         groat_bundle_diff_fn *fn, void *user,
+                                         groat_error *error);
+
+/* Makes a secret key in a new file that only its owner may read, and writes the
+ * public key in hex. */
+GROAT_API groat_status groat_bundle_keygen(const char *path,
+                                           char public_key[65],
+                                           groat_error *error);
+
+/* ---- manifests --------------------------------------------------------- */
+
+/* A kernel that a manifest names; all texts are borrowed for the callback. */
+typedef struct groat_manifest_entry {
+    size_t size;
+    size_t line;        /* from 1; a line may name several targets     */
+    const char *spec;   /* as it is written: not parsed yet            */
+    const char *target; /* NULL: the line names none                   */
+} groat_manifest_entry;
+
+/* Return non-zero to stop. */
+typedef int groat_manifest_fn(void *user, const groat_manifest_entry *entry);
+
+/* Reads a manifest ("-": stdin) and calls fn for each kernel.  Each line is an
+ * object with "spec" and either "targets", "target" for one, or neither;
+ * "note" is for readers, and no other member is allowed:
+ *
+ *     {"spec": "tile_loader_lds:dtype=fp8", "targets": ["cuda:sm_90a"]}
+ *
+ * Errors: IO (path and reason); INVALID, whose text begins with "PATH:LINE: ";
+ * NO_MEMORY. */
+GROAT_API groat_status groat_manifest_read(const char *path,
+                                           groat_manifest_fn *fn, void *user,
+                                           groat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GROAT_STORE_H */
