@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # make install, then a program in C and one in C++ that know no more of groat
-# than what pkg-config says.
+# than what pkg-config says, and the same by CMake's find_package().
 . "$(dirname "$0")/lib.sh"
 make_scratch
 root=$scratch/root
@@ -78,6 +78,44 @@ try() {
 }
 try c11 $CC -std=c11 -Wall -Werror "$scratch/example.c"
 try c++11 $CXX -std=c++11 -Wall -Werror "$scratch/example.cc"
+
+# CMake finds the same in the moved tree, and refuses a version that has not come.
+if command -v cmake >/dev/null 2>&1; then
+    mkdir -p "$scratch/cmake"
+    cat >"$scratch/cmake/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(example C CXX)
+find_package(groat ${WANTED} REQUIRED)
+foreach(language c cc)
+    add_executable(example_${language} ../example.${language})
+    target_link_libraries(example_${language} groat::groat)
+endforeach()
+END
+    # make_by_cmake VERSION
+    make_by_cmake() {
+        rm -rf "$scratch/made"
+        cmake -S "$scratch/cmake" -B "$scratch/made" -DWANTED="$1" \
+            -DCMAKE_C_COMPILER="${CC%% *}" -DCMAKE_CXX_COMPILER="${CXX%% *}" \
+            -DCMAKE_C_FLAGS="${GROAT_SANITIZE_FLAGS-}" \
+            -DCMAKE_CXX_FLAGS="${GROAT_SANITIZE_FLAGS-}" \
+            -DCMAKE_PREFIX_PATH="$root$prefix" >"$scratch/log" 2>&1 &&
+            cmake --build "$scratch/made" >>"$scratch/log" 2>&1
+    }
+    version=$(ask --modversion)
+    if make_by_cmake "$version"; then
+        for language in c cc; do
+            LD_LIBRARY_PATH=$(ask --variable=libdir) \
+                "$scratch/made/example_$language" ||
+                bad "example.$language by CMake said $?"
+        done
+    else
+        tail -n 20 "$scratch/log"
+        bad 'the examples do not build with find_package(groat)'
+    fi
+    for other in "${version%%.*}.99" 99; do
+        make_by_cmake "$other" && bad "CMake takes $version for $other"
+    done
+fi
 LD_LIBRARY_PATH=$(ask --variable=libdir) "$root$prefix/bin/groat" --version ||
     bad "the installed groat --version said $?"
 finish
