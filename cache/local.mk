@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += \
-	%D%/README.md \
 	%D%/bundle.sql \
 	%D%/embed_schema.sh \
 	%D%/schema.sql

@@ -3,7 +3,7 @@
  * probes.h - user-level statically defined probes of the provider "groat", for
  * bpftrace, SystemTap and perf.  A probe that nobody traces is a no-op of the
  * machine; in a build without sys/sdt.h (or with --disable-usdt) there is
- * none.  Texts are borrowed for the probe; src/README.md lists them.
+ * none.  Texts are borrowed for the probe; doc/serving.md lists them.
  */
 #ifndef GROAT_BASE_PROBES_H
 #define GROAT_BASE_PROBES_H

@@ -38,6 +38,14 @@ refused "another GPU" 2 "this is cuda:sm_90a" $loader -o "$svg" \
 refused "no folder" 1 "$work/none/p.svg" $loader -o "$work/none/p.svg"
 refused "a folder" 1 "$work" $loader -o "$work"
 refused "no shared memory" 2 "touches no shared memory" plain_read -o "$svg"
+
+# ---- the picture of README.md is what this program draws
+
+expect "the picture of README.md" 0 draw --target cpu:gfx950 -o "$svg" \
+    $loader:tile_rows=16,tile_cols=64,src_cols=64,num_loading_warps=2,num_warps=2
+cmp -s "$svg" "$tree/doc/tile.svg" && pass "doc/tile.svg is fresh" ||
+    fail "doc/tile.svg is fresh" "draw it with the spec above -o doc/tile.svg"
+rm -f "$svg"
 [ -w /dev/full ] && refused "a full disk" 1 /dev/full $loader -o /dev/full
 mkdir -p "$work/own/mine"
 for file in args.h params.def; do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes faults, and compares what was seen with the table in cache/README.md:
+# Makes faults, and compares what was seen with the table in doc/faults.md:
 # each row is there, with each word that was seen.  With GROAT_TEST_ALL set all
 # faults are made, and the table is what was seen and nothing else; --update
 # does that and puts it there.
@@ -12,7 +12,7 @@ fi
 : "${top_builddir:=$top_srcdir/build}"
 . "$top_srcdir/tests/table.sh"
 program=$top_builddir/tests/faults/test_sweeps
-readme=$top_srcdir/cache/README.md
+page=$top_srcdir/doc/faults.md
 [ -x "$program" ] || {
     echo "SKIP: tests/faults/test_sweeps is not built: make check does that"
     exit 77
@@ -30,10 +30,10 @@ cat "$scratch/said"
 [ $code -eq 0 ] || exit $code
 
 if [ "${1-}" = --update ]; then
-    table_write "$readme" faults "$scratch/seen" "$scratch/readme"
+    table_write "$page" faults "$scratch/seen" "$scratch/page"
     exit
 fi
-table_read "$readme" faults >"$scratch/written" || exit
+table_read "$page" faults >"$scratch/written" || exit
 seen=$(head -n 1 "$scratch/seen")
 written=$(head -n 1 "$scratch/written")
 [ "$seen" = "$written" ] || {

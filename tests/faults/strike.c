@@ -3,7 +3,7 @@
  * strike.c owns the world that faults are made in, and what must hold in it:
  * each request gets its kernel and none a wrong one; what the store has
  * promised is there afterwards; nothing takes for ever; a loss is said, and
- * said once; the folder has no file that cache/README.md does not name.
+ * said once; the folder has no file that doc/store.md does not name.
  *
  * What compiles here is compiler.c.
  */

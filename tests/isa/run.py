@@ -5,7 +5,7 @@
 checks   what instructions and metadata of every code object must be
 execute  every launch of every family, byte for byte
 mutants  every wait and barrier taken away: each must be missed
-table    the figures of the listed specs, as kernels-src/README.md has them
+table    the figures of the listed specs, as doc/code_objects.md has them
 
 A quarter of the code objects, and mutants of one compiler's; all of them with
 GROAT_TEST_ALL set.  Exit 0, 1, or 77 with a line "SKIP: reason"."""

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The table of code objects in kernels-src/README.md is what the same compiler
+# The table of code objects in doc/code_objects.md is what the same compiler
 # makes now.
 . "$(dirname "$0")/common.sh"
 . "$top_srcdir/tests/table.sh"
-readme=$top_srcdir/kernels-src/README.md
+page=$top_srcdir/doc/code_objects.md
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 isa table --compiler clang >"$scratch/fresh" || {
@@ -13,7 +13,7 @@ isa table --compiler clang >"$scratch/fresh" || {
     cat "$scratch/fresh"
     exit $code
 }
-table_read "$readme" 'code objects' >"$scratch/committed" || exit
+table_read "$page" 'code objects' >"$scratch/committed" || exit
 fresh=$(head -n 1 "$scratch/fresh")
 committed=$(head -n 1 "$scratch/committed")
 [ "$fresh" = "$committed" ] ||

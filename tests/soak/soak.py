@@ -21,7 +21,7 @@ import procs
 from procs import Broken
 
 BOUND = 4 << 20         # of the store: some hundred kernels
-# Beyond it: what lies in the -wal (4 MiB, cache/README.md) twice, since a
+# Beyond it: what lies in the -wal (4 MiB, doc/store.md) twice, since a
 # reader or a stopped process puts the checkpoint off, and the -shm.
 SLACK = 9 << 20
 GROWTH_MIB = 5          # of a process over the whole run

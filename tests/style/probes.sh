@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The probes of libgroat.so are those of the table in src/README.md, each with
+# The probes of libgroat.so are those of the table in doc/serving.md, each with
 # as many arguments wherever it stands.
 . "$(dirname "$0")/lib.sh"
 library=$top_builddir/.libs/libgroat.so
@@ -20,10 +20,10 @@ awk -F' *[|] *' '
         gsub(/`/, "", $2)
         gsub(/\([^)]*\)/, "", $3)
         print "groat:" $2, split($3, parts, ",")
-    }' "$top_srcdir/src/README.md" | sort >"$scratch/written"
+    }' "$top_srcdir/doc/serving.md" | sort >"$scratch/written"
 [ -s "$scratch/built" ] || bad 'libgroat.so has no probes'
 diff "$scratch/written" "$scratch/built" >"$scratch/diff"
 while read -r line; do
-    bad "src/README.md (<) and libgroat.so (>) differ: $line"
+    bad "doc/serving.md (<) and libgroat.so (>) differ: $line"
 done <"$scratch/diff"
 finish

@@ -1,12 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The C example of README.md, between the markers "example" and "/example",
-# is short, compiles against this build as it stands and runs on the cpu.
+# README.md has 150 lines at most, and what pages link to is there.  The C example
+# of README.md, between the markers "example" and "/example", is short, compiles
+# against this build as it stands and runs on the cpu.
 . "$(dirname "$0")/lib.sh"
 readme=$top_srcdir/README.md
 [ -f "$readme" ] || skip 'there is no README.md'
 make_scratch
+lines=$(wc -l <"$readme")
+[ "$lines" -le 150 ] || bad "README.md has $lines lines, 150 allowed"
+(cd "$top_srcdir" && project_files | grep '\.md$') | while read -r page; do
+    folder=$top_srcdir/$(dirname "$page")
+    grep -o '](\([^)#:]*\))' "$top_srcdir/$page" | sed 's/^](//; s/)$//' |
+        while read -r link; do
+            [ -e "$folder/$link" ] || echo "$page links to $link, which is not there"
+        done
+done >"$scratch/links"
+while read -r line; do
+    bad "$line"
+done <"$scratch/links"
 awk '/<!-- example -->/ { on = 1; next }
     /<!-- \/example -->/ { on = 0 }
     on && /^```c$/ { code = 1; next }
