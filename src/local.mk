@@ -18,8 +18,6 @@ libgroat_spec_la_SOURCES += \
 	%D%/base/fs.h \
 	%D%/base/hash.c \
 	%D%/base/hash.h \
-	%D%/base/json.c \
-	%D%/base/json.h \
 	%D%/base/loader.c \
 	%D%/base/loader.h \
 	%D%/base/log.c \

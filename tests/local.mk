@@ -49,7 +49,6 @@ groat_unit_tests = \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \
-	%D%/unit/base/test_json \
 	%D%/unit/base/test_loader \
 	%D%/unit/base/test_log \
 	%D%/unit/base/test_str \
@@ -353,7 +352,6 @@ groat_fuzz_programs = \
 	%D%/fuzz/fuzz_manifest.c \
 	%D%/fuzz/replay_main.c
 # Jansson's answer is the other opinion.
-%C%_fuzz_fuzz_manifest_fuzz_LDADD = $(LDADD) $(JANSSON_LIBS)
 %C%_fuzz_fuzz_params_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_params.c \
 	%D%/fuzz/replay_main.c

@@ -8,167 +8,132 @@
  */
 #include "spec/manifest.h"
 
+#include <jansson.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
 
-/* The members of a line, in the order of their names. */
-enum { SPEC, TARGET, TARGETS, NOTE, MEMBERS };
-static const char *const names[MEMBERS] = {"spec", "target", "targets", "note"};
-
-/* A line as it is read. */
-typedef struct reading {
-    groat__json_in in;
-    groat__manifest_line *out;
-    const char
-        *problem; /* that it is JSON and says something wrong: the first */
-    bool seen[MEMBERS];
-} reading;
-
-static void note_problem(reading *r, const char *what)
+/* NULL, or the first member that a line may not have. */
+static const char *find_stranger(json_t *object)
 {
-    if (r->problem == NULL)
-        r->problem = what;
-}
+    static const char *const names[] = {"spec", "target", "targets", "note"};
+    const char *name;
+    json_t *value;
 
-static int member_of(const char *name)
-{
-    int i = 0;
+    json_object_foreach(object, name, value)
+    {
+        bool known = false;
 
-    while (i < MEMBERS && strcmp(names[i], name) != 0)
-        i++;
-    return i;
-}
-
-/* A string, or a problem. */
-static bool read_text(reading *r, groat__str *out, const char *problem)
-{
-    if (groat__json_in_peek(&r->in) == '"')
-        return groat__json_in_string(&r->in, out);
-    note_problem(r, problem);
-    return groat__json_in_skip(&r->in);
-}
-
-static bool read_target(reading *r, const char *problem)
-{
-    groat__str *all = &r->out->targets;
-
-    groat__str_clear(&r->out->scratch);
-    if (!read_text(r, &r->out->scratch, problem))
-        return false;
-    if (r->out->scratch.data != NULL)
-        groat__str_addn(all, r->out->scratch.data, r->out->scratch.len + 1);
-    r->out->target_count++;
-    return true;
-}
-
-static bool read_targets(reading *r)
-{
-    static const char problem[] =
-        "\"targets\" is not a list of one target or more";
-    bool first = true;
-
-    if (groat__json_in_peek(&r->in) != '[') {
-        note_problem(r, problem);
-        return groat__json_in_skip(&r->in);
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            known |= strcmp(name, names[i]) == 0;
+        if (!known)
+            return name;
     }
-    if (!groat__json_in_open(&r->in, '['))
-        return false;
-    while (groat__json_in_more(&r->in, ']', &first))
-        if (!read_target(r, "a target in \"targets\" is no text"))
-            return false;
-    if (r->out->target_count == 0)
-        note_problem(r, problem);
-    return r->in.why == NULL;
+    return NULL;
 }
 
-static bool read_member(reading *r, int member)
+static void add_target(groat__manifest_line *out, const json_t *target)
 {
-    if (r->seen[member])
-        note_problem(r, "it has a member twice");
-    r->seen[member] = true;
-    switch (member) {
-    case SPEC:
-        return read_text(r, &r->out->spec, "\"spec\" is no text");
-    case TARGET:
-        return read_target(r, "\"target\" is no text");
-    case TARGETS:
-        return read_targets(r);
-    default:
-        return groat__json_in_skip(&r->in);
+    groat__str_addn(&out->targets, json_string_value(target),
+                    json_string_length(target) + 1);
+    out->target_count++;
+}
+
+/* NULL, or what is wrong with "targets". */
+static const char *read_targets(groat__manifest_line *out,
+                                const json_t *targets)
+{
+    if (!json_is_array(targets) || json_array_size(targets) == 0)
+        return "\"targets\" is not a list of one target or more";
+    for (size_t i = 0; i < json_array_size(targets); i++) {
+        const json_t *target = json_array_get(targets, i);
+
+        if (!json_is_string(target))
+            return "a target in \"targets\" is no text";
+        add_target(out, target);
     }
+    return NULL;
 }
 
-/* False with a stranger's name in scratch, or where it is not JSON. */
-static bool read_members(reading *r, bool *stranger)
+/* NULL, or what is wrong with the members of a line. */
+static const char *read_members(groat__manifest_line *out, json_t *object)
 {
-    bool first = true;
+    const json_t *spec = json_object_get(object, "spec");
+    const json_t *target = json_object_get(object, "target");
+    const json_t *targets = json_object_get(object, "targets");
 
-    if (!groat__json_in_open(&r->in, '{'))
-        return false;
-    while (groat__json_in_more(&r->in, '}', &first)) {
-        int member;
-
-        if (!groat__json_in_name(&r->in, &r->out->scratch) ||
-            r->out->scratch.failed)
-            return false;
-        member = member_of(r->out->scratch.data);
-        *stranger = member == MEMBERS;
-        if (*stranger || !read_member(r, member))
-            return false;
-    }
-    return groat__json_in_end(&r->in);
-}
-
-static const char *problem_of(const reading *r)
-{
-    if (r->problem != NULL)
-        return r->problem;
-    if (!r->seen[SPEC])
+    if (spec == NULL)
         return "\"spec\" is missing";
-    return r->seen[TARGET] && r->seen[TARGETS]
-               ? "it has both \"target\" and \"targets\""
-               : NULL;
+    if (!json_is_string(spec))
+        return "\"spec\" is no text";
+    groat__str_add(&out->spec, json_string_value(spec));
+    if (target != NULL && targets != NULL)
+        return "it has both \"target\" and \"targets\"";
+    if (target != NULL && !json_is_string(target))
+        return "\"target\" is no text";
+    if (target != NULL)
+        add_target(out, target);
+    return targets == NULL ? NULL : read_targets(out, targets);
+}
+
+static groat_status refuse_text(const json_error_t *why, groat_error *error)
+{
+    switch (json_error_code(why)) {
+    case json_error_duplicate_key:
+        return groat__fail(error, GROAT_INVALID, "it has a member twice: %s",
+                           why->text);
+    case json_error_unknown:
+    case json_error_out_of_memory:
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a manifest");
+    default:
+        return groat__fail(error, GROAT_INVALID,
+                           "it is not JSON: %s, column %d", why->text,
+                           why->column);
+    }
+}
+
+static groat_status read_object(groat__manifest_line *out, json_t *object,
+                                groat_error *error)
+{
+    const char *stranger;
+    const char *problem;
+
+    if (!json_is_object(object))
+        return groat__fail(error, GROAT_INVALID, "it is not a JSON object");
+    stranger = find_stranger(object);
+    if (stranger != NULL)
+        return groat__fail(error, GROAT_INVALID,
+                           "\"%.64s\" is not known; allowed: spec, target, "
+                           "targets, note",
+                           stranger);
+    problem = read_members(out, object);
+    if (out->spec.failed || out->targets.failed)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a manifest");
+    return problem == NULL ? GROAT_OK
+                           : groat__fail(error, GROAT_INVALID, "%s", problem);
 }
 
 groat_status groat__manifest_parse(const char *text, groat__manifest_line *out,
                                    groat_error *error)
 {
-    reading r = {.out = out};
-    bool stranger = false;
-    bool is_object;
+    json_error_t why;
+    json_t *line;
+    groat_status status;
 
     groat__str_clear(&out->spec);
     groat__str_clear(&out->targets);
     out->target_count = 0;
-    groat__json_in_start(&r.in, text);
-    is_object = groat__json_in_peek(&r.in) == '{';
-    if (is_object)
-        (void)read_members(&r, &stranger);
-    else if (groat__json_in_skip(&r.in))
-        (void)groat__json_in_end(&r.in);
-    if (out->spec.failed || out->targets.failed || out->scratch.failed)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a manifest");
-    if (stranger)
-        return groat__fail(error, GROAT_INVALID,
-                           "\"%.64s\" is not known; allowed: spec, target, "
-                           "targets, note",
-                           out->scratch.data);
-    if (r.in.why != NULL)
-        return groat__fail(error, GROAT_INVALID,
-                           "it is not JSON: %s, column %zu", r.in.why,
-                           groat__json_in_column(&r.in));
-    if (!is_object)
-        return groat__fail(error, GROAT_INVALID, "it is not a JSON object");
-    return problem_of(&r) == NULL
-               ? GROAT_OK
-               : groat__fail(error, GROAT_INVALID, "%s", problem_of(&r));
+    memset(&why, 0, sizeof(why));
+    line = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+    if (line == NULL)
+        return refuse_text(&why, error);
+    status = read_object(out, line, error);
+    json_decref(line);
+    return status;
 }
 
 void groat__manifest_line_free(groat__manifest_line *line)
 {
     groat__str_free(&line->spec);
     groat__str_free(&line->targets);
-    groat__str_free(&line->scratch);
 }

@@ -10,7 +10,6 @@ typedef struct groat__manifest_line {
     groat__str spec;
     groat__str targets; /* each ends with NUL */
     size_t target_count;
-    groat__str scratch;
 } groat__manifest_line;
 
 /* Reads a line: a JSON object with "spec"; "target", or "targets", a list of

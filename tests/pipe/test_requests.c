@@ -474,7 +474,7 @@ START_TEST(manifests_that_are_refused)
              "/list:3: \"spec\" is no text");
     (void)snprintf(text, sizeof(text), "%s{\"spec\"= 7}", good);
     ck_fails(warm_text(context, text, &s, NULL), GROAT_INVALID, &fix.error,
-             "/list:2: it is not JSON: ':' is missing, column 8");
+             "/list:2: it is not JSON: ':' expected near '=', column 8");
     long_line = calloc(1, (2 << 20) + 1);
     ck_assert_ptr_nonnull(long_line);
     memset(long_line, ' ', 2 << 20);

@@ -36,8 +36,9 @@ START_TEST(what_lines_may_not_say)
 {
     static const char *const bad[][2] = {
         {"{\"spec\": \"a\"",
-         "it is not JSON: ',' or '}' is missing, column 13"},
-        {"{\"spec\": \"a\"} x", "it is not JSON: more follows, column 15"},
+         "it is not JSON: '}' expected near end of file, column 12"},
+        {"{\"spec\": \"a\"} x",
+         "it is not JSON: end of file expected near 'x', column 15"},
         {"[\"x\"]", "it is not a JSON object"},
         {"[\"x\"", "it is not JSON"},
         {"{}", "\"spec\" is missing"},
@@ -54,7 +55,8 @@ START_TEST(what_lines_may_not_say)
          "both \"target\" and \"targets\""},
         {"{\"spec\": \"a\", \"tragets\": 1}",
          "\"tragets\" is not known; allowed: "},
-        {"{\"spec\": 7, \"note\": tru}", "it is not JSON: a value is missing"},
+        {"{\"spec\": 7, \"note\": tru}",
+         "it is not JSON: invalid token near 'tru'"},
     };
     groat__manifest_line line = {.target_count = 0};
 
