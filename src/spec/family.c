@@ -115,6 +115,7 @@ void groat__family_free(groat_family *family)
     for (size_t i = 0; i < family->rule_count; i++) {
         free(family->rules[i].text);
         free(family->rules[i].reason);
+        free(family->rules[i].proofs);
         groat__expr_free(&family->rules[i].expr);
     }
     for (size_t i = 0; i < GROAT__LAUNCH_VALUES; i++)

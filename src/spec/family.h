@@ -8,7 +8,8 @@
  *   family  NAME "summary"
  *   param   NAME int|bool|enum ALLOWED DEFAULT UNIT "meaning"
  *   derive  NAME = EXPRESSION ; UNIT "meaning"
- *   rule    EXPRESSION ; "reason"
+ *   rule    EXPRESSION ; "reason" [; breaks TARGET [name=value,...]]
+ *           [; follows NAME ...]
  *   launch  block_x|block_y|block_z|cluster_x|cluster_y|cluster_z|shared|args
  *           = EXPRESSION
  *   entry   NAME_{param}_...
@@ -67,6 +68,7 @@ typedef struct groat__slot {
 typedef struct groat__rule {
     char *text;
     char *reason;
+    char *proofs; /* as in params.def: "; breaks hip:gfx950 BN=7"; or "" */
     groat__expr expr;
 } groat__rule;
 

@@ -387,9 +387,35 @@ static groat_status read_derive(reader *r)
     return GROAT_OK;
 }
 
+/* "; breaks TARGET name=value,..." or "; follows NAME ...", any number: what a
+ * test takes to break the rule, or to show that allowed values imply it. */
+static groat_status read_proofs(reader *r, groat__rule *rule)
+{
+    const char *at = r->at;
+
+    for (skip_blanks(r); *r->at == ';'; skip_blanks(r)) {
+        char *word;
+        bool known;
+
+        r->at++;
+        word = take_word(r);
+        known = word != NULL &&
+                (strcmp(word, "breaks") == 0 || strcmp(word, "follows") == 0);
+        free(word);
+        skip_blanks(r);
+        if (!known || *r->at == '\0' || *r->at == ';')
+            return bad(r, "'breaks TARGET name=value,...' or 'follows NAME "
+                          "...' expected");
+        r->at += strcspn(r->at, ";");
+    }
+    rule->proofs = copy(r, at, (size_t)(r->at - at));
+    return rule->proofs == NULL ? bad(r, "no memory") : GROAT_OK;
+}
+
 static groat_status read_rule(reader *r)
 {
     groat_family *family = r->family;
+    groat_status status;
     const char *semi;
     groat__rule *rule;
     size_t len;
@@ -410,7 +436,10 @@ static groat_status read_rule(reader *r)
     rule->reason = take_quoted(r);
     if (rule->reason == NULL)
         return bad(r, "a \"reason\" expected");
-    return compile(r, rule->text, strlen(rule->text), &rule->expr);
+    status = read_proofs(r, rule);
+    return status != GROAT_OK
+               ? status
+               : compile(r, rule->text, strlen(rule->text), &rule->expr);
 }
 
 static groat_status read_launch(reader *r)

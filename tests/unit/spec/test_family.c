@@ -304,6 +304,10 @@ static const bad_line bad_lines[] = {
     {"rule 1 + ; \"r\"", "a number, a name or '(' expected"},
     {"rule x == 1 ; \"r\"", "column 1: unknown name"},
     {"rule 1 ; \"r\" # why", "the end of the line expected, at '# why"},
+    {"rule 1 ; \"r\" ; brakes a=1", "'breaks TARGET name=value,...' or"},
+    {"rule 1 ; \"r\" ; breaks", "'breaks TARGET name=value,...' or"},
+    {"rule 1 ; \"r\" ; breaks t a=1 ;", "'breaks TARGET name=value,...' or"},
+    {"rule 1 ; \"r\" ; follows ; breaks t a=1", "'follows NAME ...' expected"},
     /* launch */
     {"launch", "block_*, cluster_*, shared or args"},
     {"launch grid_x = 1", "block_*, cluster_*, shared or args"},
@@ -351,7 +355,8 @@ START_TEST(test_good_lines)
         "param x bool - (arch_tma) - \"m\"", "param x enum a|p=9|b=5 b - \"m\"",
         "param x enum p=3|q=3 q - \"m\"",
         "param x enum p|q (arch_tma?p:q) - \"m\"", "derive x = i * 2 ; - \"m\"",
-        "derive x =1;- \"m\"", "rule i == 3 || e == b ; \"r; and more\"",
+        "derive x =1;- \"m\"",
+        "rule i == 3 || e == b ; \"r; and more\" ; breaks t e=a ;follows i  e",
         "rule 1;\"\"", "launch cluster_z = 1", "launch shared = i * e"};
 
     for (size_t i = 0; i < COUNT(good); i++) {
