@@ -65,6 +65,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/cxx.c \
 	%D%/backend/elf.c \
 	%D%/backend/elf.h \
+	%D%/backend/gpu.c \
+	%D%/backend/gpu.h \
 	%D%/backend/hip.c \
 	%D%/backend/hip.def \
 	%D%/backend/hip_abi.h \

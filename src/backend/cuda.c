@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda.c runs kernels through the CUDA driver.  It owns modules, launches and
- * memory; it leaves the driver and its contexts to cuda_driver.c, compiling to
- * nvrtc.c and the keeping of kernels to core.
+ * cuda.c runs kernels through the CUDA driver.  It owns modules and launches;
+ * it leaves the driver and its contexts to cuda_driver.c, what runs alike on
+ * every GPU to gpu.c, compiling to nvrtc.c and the keeping of kernels to core.
  *
  * A module stays with the context it was loaded in.  Invariant: the calling
  * thread's context stack is the same before and after every slot.  Nothing
@@ -16,7 +16,6 @@
 #include "backend/backend.h"
 #include "backend/cuda_abi.h"
 #include "backend/cuda_driver.h"
-#include "backend/marks.h"
 #include "base/dl.h"
 #include "backend/shared.h"
 #include "base/error.h"
@@ -30,16 +29,17 @@ enum {
 };
 
 struct groat__module {
+    groat__gpu_module common; /* comes first */
     CUmodule module;
     CUfunction function;
-    CUcontext context;
     int max_threads;
     int shared_bytes;
     int local_bytes;
     int registers;
     size_t bytes;
-    groat__marks marks; /* of launches that were noted */
 };
+
+static const groat__gpu_calls gpu_calls;
 
 /* ---- open ---------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ static groat_status cuda_open(const groat__env *env, void **state,
                               groat_error *error)
 {
     cuda_state *opened;
-    groat_status status = groat__cuda_open(env, &opened, error);
+    groat_status status = groat__cuda_open(env, &gpu_calls, &opened, error);
 
     if (status == GROAT_OK)
         *state = opened;
@@ -57,13 +57,6 @@ static groat_status cuda_open(const groat__env *env, void **state,
 }
 
 /* ---- devices ------------------------------------------------------------ */
-
-static size_t cuda_count(void *handle)
-{
-    const cuda_state *state = handle;
-
-    return state->devices > 0 ? (size_t)state->devices : 0;
-}
 
 /* Archs whose letter form has instructions that the plain one lacks. */
 static bool has_a_form(int capability)
@@ -90,14 +83,13 @@ static groat_status get_attributes(const cuda_state *state, CUdevice device,
     int capability;
 
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        CUresult code = state->cu.cuDeviceGetAttribute(
-            wanted[i].value, wanted[i].attribute, device);
+        groat__called call = CU(state, cuDeviceGetAttribute,
+                                (wanted[i].value, wanted[i].attribute, device));
 
-        if (code != CUDA_SUCCESS)
-            return groat__cuda_failed(state, GROAT_NO_DEVICE,
-                                      "cuDeviceGetAttribute", code, error,
-                                      "for attribute %d of device %d",
-                                      wanted[i].attribute, info->ordinal);
+        if (call.code != CUDA_SUCCESS)
+            return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error,
+                                     "for attribute %d of device %d",
+                                     wanted[i].attribute, info->ordinal);
     }
     capability = major * 10 + minor;
     (void)snprintf(info->target, sizeof(info->target), "cuda:sm_%d%s",
@@ -113,27 +105,23 @@ static groat_status cuda_facts(void *handle, size_t index,
     size_t memory = 0;
     CUdevice device = 0;
     groat_status status;
-    CUresult code;
+    groat__called call;
 
-    if (index >= cuda_count(handle))
+    if (index >= groat__gpu_count(handle))
         return groat__cuda_no_such_device(state, GROAT_INVALID, (int)index,
                                           error);
     facts.size = info->size;
     facts.ordinal = (int)index;
-    code = state->cu.cuDeviceGet(&device, (int)index);
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDeviceGet", code,
-                                  error, "for device %zu", index);
-    code =
-        state->cu.cuDeviceGetName(facts.name, (int)sizeof(facts.name), device);
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDeviceGetName",
-                                  code, error, "for device %zu", index);
+    call = CU(state, cuDeviceGet, (&device, (int)index));
+    if (call.code == CUDA_SUCCESS)
+        call = CU(state, cuDeviceGetName,
+                  (facts.name, (int)sizeof(facts.name), device));
+    if (call.code == CUDA_SUCCESS)
+        call = CU(state, cuDeviceTotalMem, (&memory, device));
+    if (call.code != CUDA_SUCCESS)
+        return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error,
+                                 "for device %zu", index);
     facts.name[sizeof(facts.name) - 1] = '\0';
-    code = state->cu.cuDeviceTotalMem(&memory, device);
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDeviceTotalMem",
-                                  code, error, "for device %zu", index);
     facts.memory_bytes = memory;
     status = get_attributes(state, device, &facts, error);
     if (status == GROAT_OK)
@@ -152,20 +140,20 @@ static groat_status load_image(const cuda_state *state, const groat__arch *arch,
                                CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[2] = {log, (void *)(uintptr_t)(JIT_LOG_BYTES - 1)};
     groat_status status;
-    CUresult code;
+    groat__called call;
 
     if (log == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a load log");
-    code =
-        state->cu.cuModuleLoadDataEx(&module->module, data, 2, options, values);
-    if (code == CUDA_SUCCESS) {
+    call = CU(state, cuModuleLoadDataEx,
+              (&module->module, data, 2, options, values));
+    if (call.code == CUDA_SUCCESS) {
         free(log);
         return GROAT_OK;
     }
-    status = groat__cuda_failed(
-        state, groat__cuda_load_status(code), "cuModuleLoadDataEx", code, error,
-        "of %zu bytes for %s by driver %d.%d", bytes, arch->name,
-        state->driver / 1000, state->driver % 1000 / 10);
+    status = groat__gpu_failed(state, groat__cuda_load_status(call.code), call,
+                               error, "of %zu bytes for %s by driver %d.%d",
+                               bytes, arch->name, state->driver / 1000,
+                               state->driver % 1000 / 10);
     if (log[0] != '\0')
         groat__error_take_log(error, log);
     else
@@ -187,14 +175,14 @@ static groat_status read_attributes(const cuda_state *state, const char *entry,
     };
 
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        CUresult code = state->cu.cuFuncGetAttribute(
-            wanted[i].value, wanted[i].attribute, module->function);
+        groat__called call =
+            CU(state, cuFuncGetAttribute,
+               (wanted[i].value, wanted[i].attribute, module->function));
 
-        if (code != CUDA_SUCCESS)
-            return groat__cuda_failed(state, groat__cuda_load_status(code),
-                                      "cuFuncGetAttribute", code, error,
-                                      "for attribute %d of '%s'",
-                                      wanted[i].attribute, entry);
+        if (call.code != CUDA_SUCCESS)
+            return groat__gpu_failed(state, groat__cuda_load_status(call.code),
+                                     call, error, "for attribute %d of '%s'",
+                                     wanted[i].attribute, entry);
     }
     return GROAT_OK;
 }
@@ -202,21 +190,15 @@ static groat_status read_attributes(const cuda_state *state, const char *entry,
 static groat_status find_function(const cuda_state *state, const char *entry,
                                   groat__module *module, groat_error *error)
 {
-    CUresult code =
-        state->cu.cuModuleGetFunction(&module->function, module->module, entry);
+    groat__called call = CU(state, cuModuleGetFunction,
+                            (&module->function, module->module, entry));
 
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, groat__cuda_load_status(code),
-                                  "cuModuleGetFunction", code, error,
-                                  "for entry '%s'", entry);
     /* A lazy load at the first launch would wait for kernels that run. */
-    if (state->cu.cuFuncLoad != NULL) {
-        code = state->cu.cuFuncLoad(module->function);
-        if (code != CUDA_SUCCESS)
-            return groat__cuda_failed(state, groat__cuda_load_status(code),
-                                      "cuFuncLoad", code, error,
-                                      "for entry '%s'", entry);
-    }
+    if (call.code == CUDA_SUCCESS && state->cu.cuFuncLoad != NULL)
+        call = CU(state, cuFuncLoad, (module->function));
+    if (call.code != CUDA_SUCCESS)
+        return groat__gpu_failed(state, groat__cuda_load_status(call.code),
+                                 call, error, "for entry '%s'", entry);
     return read_attributes(state, entry, module, error);
 }
 
@@ -245,7 +227,7 @@ static groat_status raise_limits(const cuda_state *state, const char *entry,
                                  groat_error *error)
 {
     uint64_t blocks = cluster_blocks(shape);
-    CUresult code;
+    groat__called call;
 
     if (blocks > 1 && state->cu.cuLaunchKernelEx == NULL)
         return groat__fail(error, GROAT_NO_DEVICE,
@@ -254,69 +236,31 @@ static groat_status raise_limits(const cuda_state *state, const char *entry,
                            state->driver / 1000, state->driver % 1000 / 10,
                            (unsigned long long)blocks, entry);
     if (dynamic > 0 && shape->shared_bytes > SHARED_BYTES_PLAIN) {
-        code = state->cu.cuFuncSetAttribute(
-            module->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-            (int)dynamic);
+        call =
+            CU(state, cuFuncSetAttribute,
+               (module->function,
+                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)dynamic));
         /* The bytes are good, the device is too small for them. */
-        if (code != CUDA_SUCCESS)
-            return groat__cuda_failed(
-                state, GROAT_NO_DEVICE, "cuFuncSetAttribute", code, error,
+        if (call.code != CUDA_SUCCESS)
+            return groat__gpu_failed(
+                state, GROAT_NO_DEVICE, call, error,
                 "for %u bytes of shared memory per block of "
                 "'%s' (%d static); this device allows %d",
                 shape->shared_bytes, entry, module->shared_bytes,
                 shared_limit(state));
     }
     if (blocks > CLUSTER_PLAIN) {
-        code = state->cu.cuFuncSetAttribute(
-            module->function,
-            CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-        if (code != CUDA_SUCCESS)
-            return groat__cuda_failed(
-                state, GROAT_NO_DEVICE, "cuFuncSetAttribute", code, error,
-                "for clusters of %llu blocks of "
-                "'%s'; every device allows %d",
-                (unsigned long long)blocks, entry, CLUSTER_PLAIN);
+        call = CU(state, cuFuncSetAttribute,
+                  (module->function,
+                   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+        if (call.code != CUDA_SUCCESS)
+            return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error,
+                                     "for clusters of %llu blocks of "
+                                     "'%s'; every device allows %d",
+                                     (unsigned long long)blocks, entry,
+                                     CLUSTER_PLAIN);
     }
     return GROAT_OK;
-}
-
-/* NONE where the driver knows of no captures. */
-static CUresult capture_of(const cuda_state *state, CUstream stream,
-                           CUstreamCaptureStatus *capture)
-{
-    *capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    return state->cu.cuStreamIsCapturing == NULL
-               ? CUDA_SUCCESS
-               : state->cu.cuStreamIsCapturing(stream, capture);
-}
-
-static groat_status cuda_may_load(void *handle, void *stream,
-                                  groat_error *error)
-{
-    cuda_state *state = handle;
-    CUstreamCaptureStatus capture;
-    groat_status status;
-    CUresult code;
-    visit stay;
-
-    if (state->cu.cuStreamIsCapturing == NULL)
-        return GROAT_OK;
-    status = groat__cuda_enter(state, NULL, &stay, error);
-    if (status != GROAT_OK)
-        return status;
-    code = capture_of(state, stream, &capture);
-    /* The default stream cannot be captured; others of its context are. */
-    if (code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
-        (code == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_ACTIVE))
-        status = groat__capturing(error);
-    else if (code != CUDA_SUCCESS)
-        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED,
-                                    "cuStreamIsCapturing", code, error,
-                                    "for stream %p", stream);
-    else if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
-        status = groat__capture_failed(error);
-    groat__cuda_leave(state, &stay);
-    return status;
 }
 
 static groat_status load_module(const cuda_state *state,
@@ -347,7 +291,7 @@ static groat_status cuda_load(void *handle, const groat__arch *arch,
     unsigned dynamic = 0;
     groat__module *module;
     groat_status status;
-    visit stay;
+    groat__visit stay;
 
     if (!groat__cuda_is_image(data, bytes))
         return groat__fail(error, GROAT_LOAD_FAILED,
@@ -361,7 +305,7 @@ static groat_status cuda_load(void *handle, const groat__arch *arch,
     status = groat__cuda_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         goto free_module;
-    module->context = stay.context;
+    module->common.context = stay.context;
     status = load_module(state, arch, data, bytes, entry, module, error);
     if (status != GROAT_OK)
         goto leave_context;
@@ -387,11 +331,12 @@ static void cuda_unload(void *handle, groat__module *module)
 {
     cuda_state *state = handle;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    visit stay;
+    groat__visit stay;
 
     /* The owner of the context may have destroyed it, and the module with it;
      * there is then nothing left to unload. */
-    if (groat__cuda_enter(state, module->context, &stay, NULL) == GROAT_OK) {
+    if (groat__cuda_enter(state, module->common.context, &stay, NULL) ==
+        GROAT_OK) {
         groat__cuda_exchange_mode(state, &mode);
         (void)state->cu.cuModuleUnload(module->module);
         groat__cuda_exchange_mode(state, &mode);
@@ -424,10 +369,10 @@ static void cuda_facts_of(void *handle, groat__module *module,
 
 /* ---- launch ------------------------------------------------------------- */
 
-static CUresult launch_cluster(const cuda_state *state,
-                               const groat__module *module,
-                               const groat__shape *shape,
-                               const groat_launch *launch, void **params)
+static groat__called launch_cluster(const cuda_state *state,
+                                    const groat__module *module,
+                                    const groat__shape *shape,
+                                    const groat_launch *launch, void **params)
 {
     CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
     CUlaunchConfig config = {
@@ -446,304 +391,201 @@ static CUresult launch_cluster(const cuda_state *state,
     cluster.value.clusterDim.x = shape->cluster[0];
     cluster.value.clusterDim.y = shape->cluster[1];
     cluster.value.clusterDim.z = shape->cluster[2];
-    return state->cu.cuLaunchKernelEx(&config, module->function, params, NULL);
+    return CU(state, cuLaunchKernelEx,
+              (&config, module->function, params, NULL));
 }
 
-static CUresult launch_once(const cuda_state *state,
-                            const groat__module *module,
-                            const groat__shape *shape,
-                            const groat_launch *launch, void **params)
+static groat__called enqueue(const void *handle, const groat__module *module,
+                             const groat__shape *shape,
+                             const groat_launch *launch, const void *args)
 {
+    const cuda_state *state = handle;
+    void *param = (void *)(uintptr_t)args;
+    void **params = shape->args_bytes > 0 ? &param : NULL;
+
     if (cluster_blocks(shape) > 1)
         return launch_cluster(state, module, shape, launch, params);
-    return state->cu.cuLaunchKernel(
-        module->function, launch->grid[0], launch->grid[1], launch->grid[2],
-        shape->block[0], shape->block[1], shape->block[2], shape->dynamic_bytes,
-        launch->stream, params, NULL);
-}
-
-static const char *launch_call(const groat__shape *shape)
-{
-    return cluster_blocks(shape) > 1 ? "cuLaunchKernelEx" : "cuLaunchKernel";
-}
-
-static groat_status launch_failed(const cuda_state *state, const char *call,
-                                  const groat__shape *shape,
-                                  const groat_launch *launch, CUresult code,
-                                  groat_error *error)
-{
-    return groat__cuda_failed(
-        state, GROAT_LAUNCH_FAILED, call, code, error,
-        "for grid %u,%u,%u block %u,%u,%u cluster %u,%u,%u and %u bytes of "
-        "dynamic shared memory",
-        launch->grid[0], launch->grid[1], launch->grid[2], shape->block[0],
-        shape->block[1], shape->block[2], shape->cluster[0], shape->cluster[1],
-        shape->cluster[2], shape->dynamic_bytes);
+    return CU(state, cuLaunchKernel,
+              (module->function, launch->grid[0], launch->grid[1],
+               launch->grid[2], shape->block[0], shape->block[1],
+               shape->block[2], shape->dynamic_bytes, launch->stream, params,
+               NULL));
 }
 
 /* Asking for the current context costs some 15 ns of the launch's 2.7 us; a
  * server's thread has the right one. */
-static CUresult launch_inside(const cuda_state *state,
-                              const groat__module *module,
-                              const groat__shape *shape,
-                              const groat_launch *launch, void **params,
-                              const char **call)
-{
-    CUcontext current = NULL;
-    CUcontext popped;
-    CUresult code = state->cu.cuCtxGetCurrent(&current);
-
-    *call = "cuCtxGetCurrent";
-    if (code != CUDA_SUCCESS)
-        return code;
-    *call = "cuCtxPushCurrent";
-    if (current != module->context &&
-        (code = state->cu.cuCtxPushCurrent(module->context)) != CUDA_SUCCESS)
-        return code;
-    *call = launch_call(shape);
-    if (current == module->context)
-        return launch_once(state, module, shape, launch, params);
-    code = launch_once(state, module, shape, launch, params);
-    (void)state->cu.cuCtxPopCurrent(&popped);
-    return code;
-}
-
 static groat_status cuda_launch(void *handle, groat__module *module,
                                 const groat__shape *shape,
                                 const groat_launch *launch, const void *args,
                                 groat_error *error)
 {
     const cuda_state *state = handle;
-    void *param = (void *)(uintptr_t)args;
-    void **params = shape->args_bytes > 0 ? &param : NULL;
-    const char *call;
-    CUresult code = launch_inside(state, module, shape, launch, params, &call);
+    CUcontext current = NULL;
+    CUcontext popped;
+    groat__called call = CU(state, cuCtxGetCurrent, (&current));
+    bool moved = current != module->common.context;
 
-    if (code == CUDA_SUCCESS)
-        return GROAT_OK;
-    return launch_failed(state, call, shape, launch, code, error);
-}
-
-static groat_status cuda_launch_noted(void *handle, groat__module *module,
-                                      const groat__shape *shape,
-                                      const groat_launch *launch,
-                                      const void *args, bool *captured,
-                                      groat_error *error)
-{
-    cuda_state *state = handle;
-    void *param = (void *)(uintptr_t)args;
-    void **params = shape->args_bytes > 0 ? &param : NULL;
-    CUstreamCaptureStatus capture;
-    groat_status status;
-    CUresult code;
-    visit stay;
-
-    status = groat__cuda_enter(state, module->context, &stay, error);
-    if (status != GROAT_OK)
-        return status;
-    *captured = capture_of(state, launch->stream, &capture) != CUDA_SUCCESS ||
-                capture != CU_STREAM_CAPTURE_STATUS_NONE;
-    code = launch_once(state, module, shape, launch, params);
-    if (code == CUDA_SUCCESS && !*captured)
-        groat__marks_note(&module->marks, &state->streams,
-                          &groat__cuda_mark_calls, state, module->context,
-                          launch->stream);
-    groat__cuda_leave(state, &stay);
-    return code == CUDA_SUCCESS ? GROAT_OK
-                                : launch_failed(state, launch_call(shape),
-                                                shape, launch, code, error);
-}
-
-static bool cuda_idle(void *handle, groat__module *module)
-{
-    cuda_state *state = handle;
-    CUstreamCaptureStatus capture;
-    visit stay;
-    bool idle;
-
-    if (groat__cuda_enter(state, module->context, &stay, NULL) != GROAT_OK)
-        return false;
-    /* The default stream cannot be looked at while others of its context are
-     * captured. */
-    idle = capture_of(state, NULL, &capture) == CUDA_SUCCESS &&
-           capture == CU_STREAM_CAPTURE_STATUS_NONE &&
-           groat__marks_done(&module->marks, &state->streams,
-                             &groat__cuda_mark_calls, state);
-    groat__cuda_leave(state, &stay);
-    return idle;
-}
-
-/* Between the two events are launches alone, and no other launch is made. */
-static groat_status time_between(cuda_state *state, groat__module *module,
-                                 const groat__shape *shape,
-                                 const groat_launch *launch, const void *args,
-                                 unsigned repeats, const CUevent event[2],
-                                 double *us, groat_error *error)
-{
-    const char *call = "cuEventRecord";
-    float ms = 0;
-    CUresult code = state->cu.cuEventRecord(event[0], launch->stream);
-
-    for (unsigned i = 0; code == CUDA_SUCCESS && i < repeats; i++) {
-        groat_status status =
-            cuda_launch(state, module, shape, launch, args, error);
-
-        if (status != GROAT_OK)
-            return status;
+    if (call.code == CUDA_SUCCESS && moved)
+        call = CU(state, cuCtxPushCurrent, (module->common.context));
+    if (call.code == CUDA_SUCCESS) {
+        call = enqueue(state, module, shape, launch, args);
+        if (moved)
+            (void)state->cu.cuCtxPopCurrent(&popped);
     }
-    if (code == CUDA_SUCCESS)
-        code = state->cu.cuEventRecord(event[1], launch->stream);
-    if (code == CUDA_SUCCESS) {
-        call = "cuEventSynchronize";
-        code = state->cu.cuEventSynchronize(event[1]);
-    }
-    if (code == CUDA_SUCCESS) {
-        call = "cuEventElapsedTime";
-        code = state->cu.cuEventElapsedTime(&ms, event[0], event[1]);
-    }
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_LAUNCH_FAILED, call, code, error,
-                                  "while timing %u launches", repeats);
-    *us = (double)ms * 1000.0 / repeats;
-    return GROAT_OK;
+    return call.code == CUDA_SUCCESS
+               ? GROAT_OK
+               : groat__gpu_launch_failed(state, call, shape, launch, error);
 }
 
-static groat_status cuda_time(void *handle, groat__module *module,
-                              const groat__shape *shape,
-                              const groat_launch *launch, const void *args,
-                              unsigned repeats, double *us, groat_error *error)
-{
-    cuda_state *state = handle;
-    CUevent event[2] = {NULL, NULL};
-    CUresult code = CUDA_SUCCESS;
-    groat_status status;
-    int made = 0;
-    visit stay;
+/* ---- the calls of gpu.c --------------------------------------------------
+ */
 
-    if (repeats == 0)
-        return groat__fail(error, GROAT_INVALID,
-                           "0 launches cannot be timed; 1 or more can");
-    status = groat__cuda_enter(state, module->context, &stay, error);
-    if (status != GROAT_OK)
-        return status;
-    while (made < 2 && code == CUDA_SUCCESS) {
-        code = state->cu.cuEventCreate(&event[made], 0);
-        if (code == CUDA_SUCCESS)
-            made++;
+static const char *error_name(const void *handle, int code)
+{
+    const cuda_state *state = handle;
+    const char *name = NULL;
+
+    return state->cu.cuGetErrorName(code, &name) == CUDA_SUCCESS ? name : NULL;
+}
+
+static const char *error_text(const void *handle, int code)
+{
+    const cuda_state *state = handle;
+    const char *text = NULL;
+
+    return state->cu.cuGetErrorString(code, &text) == CUDA_SUCCESS ? text
+                                                                   : NULL;
+}
+
+static groat_status sort_code(int code, groat_status otherwise)
+{
+    return code == CUDA_ERROR_OUT_OF_MEMORY ? GROAT_NO_MEMORY : otherwise;
+}
+
+/* The owner of a context may have destroyed it, and all in it with it. */
+static bool enter_to_free(void *state, void *context, groat__visit *visit)
+{
+    return groat__cuda_enter(state, context, visit, NULL) == GROAT_OK;
+}
+
+#define ADAPT(name, parameters, function, args)                                \
+    GROAT__ADAPT(cuda_state, cu, name, parameters, function, args)
+
+static groat__called capture_of(const void *handle, void *stream,
+                                groat__capture *capture)
+{
+    const cuda_state *state = handle;
+    CUstreamCaptureStatus found = CU_STREAM_CAPTURE_STATUS_NONE;
+    groat__called call = {"cuStreamIsCapturing", CUDA_SUCCESS};
+
+    if (state->cu.cuStreamIsCapturing != NULL)
+        call = CU(state, cuStreamIsCapturing, (stream, &found));
+    *capture = (groat__capture)found;
+    /* The default stream cannot be captured; others of its context are. */
+    if (call.code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
+        *capture = GROAT__CAPTURE_ACTIVE;
+        call.code = CUDA_SUCCESS;
     }
-    if (code != CUDA_SUCCESS)
-        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuEventCreate",
-                                    code, error, "while timing %u launches",
-                                    repeats);
-    else
-        status = time_between(state, module, shape, launch, args, repeats,
-                              event, us, error);
-    while (made > 0)
-        (void)state->cu.cuEventDestroy(event[--made]);
-    groat__cuda_leave(state, &stay);
-    return status;
+    return call;
 }
 
-static groat_status cuda_sync(void *handle, groat_error *error)
+static groat__called event_create(const void *handle, void **event, bool timed)
 {
-    cuda_state *state = handle;
-    groat_status status;
-    groat__wait wait;
-    CUresult code;
-    visit stay;
+    const cuda_state *state = handle;
+    CUevent made = NULL;
+    groat__called call =
+        CU(state, cuEventCreate, (&made, timed ? 0 : CU_EVENT_DISABLE_TIMING));
 
-    status = groat__cuda_enter(state, NULL, &stay, error);
-    if (status != GROAT_OK)
-        return status;
-    groat__wait_begin(&state->streams, &wait);
-    code = state->cu.cuCtxSynchronize();
-    if (code == CUDA_SUCCESS)
-        groat__wait_end(&state->streams, &wait, stay.context);
-    else
-        status =
-            groat__cuda_failed(state, GROAT_LAUNCH_FAILED, "cuCtxSynchronize",
-                               code, error, "of the work before it");
-    groat__cuda_leave(state, &stay);
-    return status;
+    *event = made;
+    return call;
 }
 
-/* ---- memory ------------------------------------------------------------- */
+ADAPT(event_record, (const void *state, void *event, void *stream),
+      cuEventRecord, (event, stream))
+ADAPT(event_wait, (const void *state, void *stream, void *event),
+      cuStreamWaitEvent, (stream, event, 0))
 
-/* 0 bytes are at address 0, which is nothing to release. */
-static groat_status cuda_alloc(void *handle, size_t bytes, uint64_t *address,
-                               groat_error *error)
+static groat__called event_query(const void *handle, void *event)
 {
-    cuda_state *state = handle;
+    const cuda_state *state = handle;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    groat__called call;
+
+    groat__cuda_exchange_mode(state, &mode);
+    call = CU(state, cuEventQuery, (event));
+    groat__cuda_exchange_mode(state, &mode);
+    return call;
+}
+
+ADAPT(event_sync, (const void *state, void *event), cuEventSynchronize, (event))
+ADAPT(event_elapsed, (const void *state, float *ms, void *from, void *to),
+      cuEventElapsedTime, (ms, from, to))
+
+ADAPT(event_destroy, (const void *state, void *event), cuEventDestroy, (event))
+
+/* CU_STREAM_LEGACY, another name of the default stream. */
+static const uintptr_t legacy_stream = 1;
+
+/* The default stream is its context's. */
+static uint64_t stream_number(const void *handle, void *context, void *stream)
+{
+    const cuda_state *state = handle;
+    unsigned long long number = 0;
+
+    if (state->cu.cuStreamGetId == NULL)
+        return 0;
+    if (stream == NULL || (uintptr_t)stream == legacy_stream)
+        return (uintptr_t)context;
+    return state->cu.cuStreamGetId(stream, &number) == CUDA_SUCCESS ? number
+                                                                    : 0;
+}
+
+ADAPT(synchronize, (const void *state), cuCtxSynchronize, ())
+
+static groat__called alloc_bytes(const void *handle, uint64_t *address,
+                                 size_t bytes)
+{
     CUdeviceptr pointer = 0;
-    groat_status status;
-    CUresult code;
-    visit stay;
+    groat__called call =
+        CU((const cuda_state *)handle, cuMemAlloc, (&pointer, bytes));
 
-    status = groat__cuda_enter(state, NULL, &stay, error);
-    if (status != GROAT_OK)
-        return status;
-    code = bytes > 0 ? state->cu.cuMemAlloc(&pointer, bytes) : CUDA_SUCCESS;
-    if (code != CUDA_SUCCESS)
-        status = groat__cuda_failed(state, GROAT_NO_DEVICE, "cuMemAlloc", code,
-                                    error, "for %zu bytes", bytes);
-    else
-        *address = pointer;
-    groat__cuda_leave(state, &stay);
-    return status;
+    *address = pointer;
+    return call;
 }
 
-static void cuda_release(void *handle, uint64_t address)
-{
-    cuda_state *state = handle;
-    CUresult code;
-    visit stay;
+ADAPT(release_bytes, (const void *state, uint64_t address), cuMemFree,
+      (address))
+ADAPT(write_bytes,
+      (const void *state, uint64_t to, const void *from, size_t bytes),
+      cuMemcpyHtoD, (to, from, bytes))
 
-    if (address == 0 || groat__cuda_enter(state, NULL, &stay, NULL) != GROAT_OK)
-        return;
-    code = state->cu.cuMemFree(address);
-    groat__cuda_leave(state, &stay);
-    if (code != CUDA_SUCCESS)
-        groat__log_line(&state->env.log, GROAT_LOG_WARNING,
-                        "cuMemFree said %d for address 0x%llx", code,
-                        (unsigned long long)address);
-}
+ADAPT(read_bytes, (const void *state, void *to, uint64_t from, size_t bytes),
+      cuMemcpyDtoH, (to, from, bytes))
 
-static groat_status copy(cuda_state *state, bool to_host, uint64_t address,
-                         void *host, size_t bytes, groat_error *error)
-{
-    groat_status status;
-    CUresult code;
-    visit stay;
-
-    if (bytes == 0)
-        return GROAT_OK;
-    status = groat__cuda_enter(state, NULL, &stay, error);
-    if (status != GROAT_OK)
-        return status;
-    code = to_host ? state->cu.cuMemcpyDtoH(host, address, bytes)
-                   : state->cu.cuMemcpyHtoD(address, host, bytes);
-    if (code != CUDA_SUCCESS)
-        status = groat__cuda_failed(state, GROAT_LAUNCH_FAILED,
-                                    to_host ? "cuMemcpyDtoH" : "cuMemcpyHtoD",
-                                    code, error, "for %zu bytes %s 0x%llx",
-                                    bytes, to_host ? "from" : "to",
-                                    (unsigned long long)address);
-    groat__cuda_leave(state, &stay);
-    return status;
-}
-
-static groat_status cuda_write(void *handle, uint64_t to, const void *from,
-                               size_t bytes, groat_error *error)
-{
-    /* Nothing is written there. */
-    return copy(handle, false, to, (void *)(uintptr_t)from, bytes, error);
-}
-
-static groat_status cuda_read(void *handle, void *to, uint64_t from,
-                              size_t bytes, groat_error *error)
-{
-    return copy(handle, true, from, to, bytes, error);
-}
+static const groat__gpu_calls gpu_calls = {
+    .units = "SMs",
+    .enter = groat__cuda_enter,
+    .enter_to_free = enter_to_free,
+    .leave = groat__cuda_leave,
+    .error_name = error_name,
+    .error_text = error_text,
+    .sort_code = sort_code,
+    .enqueue = enqueue,
+    .capture_of = capture_of,
+    .event_create = event_create,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .event_query = event_query,
+    .event_sync = event_sync,
+    .event_elapsed = event_elapsed,
+    .event_destroy = event_destroy,
+    .stream_number = stream_number,
+    .synchronize = synchronize,
+    .alloc = alloc_bytes,
+    .release = release_bytes,
+    .write = write_bytes,
+    .read = read_bytes,
+};
 
 /* ---- doctor ------------------------------------------------------------- */
 
@@ -752,25 +594,10 @@ static void report(cuda_state *state, groat__str *out)
     groat__finding(out, "libcuda", true, "%s, driver %d.%d, build %s",
                    state->dl.path, state->driver / 1000,
                    state->driver % 1000 / 10, state->dl.build_id);
-    if (state->devices == 0)
+    if (groat__gpu_count(state) == 0)
         groat__finding(out, "cuda devices", false,
                        "the driver has no device on this machine");
-    for (size_t i = 0; i < cuda_count(state); i++) {
-        groat_device_info info = {.size = sizeof(info)};
-        groat_error error = GROAT_ERROR_INIT;
-        char subject[48];
-
-        (void)snprintf(subject, sizeof(subject), "cuda device %zu", i);
-        if (cuda_facts(state, i, &info, &error) == GROAT_OK)
-            groat__finding(out, subject, true,
-                           "%s, %s, %d SMs, %llu MiB, %d KiB shared",
-                           info.target, info.name, info.multiprocessors,
-                           (unsigned long long)(info.memory_bytes >> 20),
-                           info.shared_bytes_max >> 10);
-        else
-            groat__finding(out, subject, false, "%s", error.text);
-        groat_error_clear(&error);
-    }
+    groat__gpu_report(state, &groat__device_cuda, out);
 }
 
 static void cuda_doctor(void *handle, const groat__env *env, groat__str *out)
@@ -781,7 +608,7 @@ static void cuda_doctor(void *handle, const groat__env *env, groat__str *out)
     cuda_state *own = NULL;
 
     if (state == NULL) {
-        status = groat__cuda_open(env, &own, &error);
+        status = groat__cuda_open(env, &gpu_calls, &own, &error);
         state = own;
     }
     if (status == GROAT_OK)
@@ -799,22 +626,22 @@ const groat__device groat__device_cuda = {
     .name = "cuda",
     .open = cuda_open,
     .close = groat__cuda_close,
-    .count = cuda_count,
+    .count = groat__gpu_count,
     .facts = cuda_facts,
     .load = cuda_load,
     .unload = cuda_unload,
     .native = cuda_native,
     .facts_of = cuda_facts_of,
     .launch = cuda_launch,
-    .launch_noted = cuda_launch_noted,
-    .idle = cuda_idle,
-    .time = cuda_time,
-    .sync = cuda_sync,
-    .alloc = cuda_alloc,
-    .release = cuda_release,
-    .write = cuda_write,
-    .read = cuda_read,
-    .may_load = cuda_may_load,
+    .launch_noted = groat__gpu_launch_noted,
+    .idle = groat__gpu_idle,
+    .time = groat__gpu_time,
+    .sync = groat__gpu_sync,
+    .alloc = groat__gpu_alloc,
+    .release = groat__gpu_release,
+    .write = groat__gpu_write,
+    .read = groat__gpu_read,
+    .may_load = groat__gpu_may_load,
     .tensor_map = groat__cuda_tensor_map,
     .doctor = cuda_doctor,
 };

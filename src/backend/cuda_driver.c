@@ -119,30 +119,6 @@ static groat_status resolve(cuda_state *state, groat_error *error)
 
 /* ---- errors ------------------------------------------------------------- */
 
-groat_status groat__cuda_failed(const cuda_state *state, groat_status status,
-                                const char *call, CUresult code,
-                                groat_error *error, const char *format, ...)
-{
-    const char *name = NULL;
-    const char *text = NULL;
-    groat__str about = {0};
-    va_list args;
-
-    if (state->cu.cuGetErrorName(code, &name) != CUDA_SUCCESS || name == NULL)
-        name = "no name";
-    if (state->cu.cuGetErrorString(code, &text) != CUDA_SUCCESS || text == NULL)
-        text = "no text";
-    va_start(args, format);
-    groat__str_addv(&about, format, args);
-    va_end(args);
-    if (code == CUDA_ERROR_OUT_OF_MEMORY)
-        status = GROAT_NO_MEMORY;
-    groat__fail_vendor(error, status, call, code, "%s said %d (%s, %s) %s",
-                       call, code, name, text, about.failed ? "" : about.data);
-    groat__str_free(&about);
-    return status;
-}
-
 /* LOAD_FAILED makes core compile again; that is of use when the bytes were
  * refused, not when the context is broken or the device gone. */
 groat_status groat__cuda_load_status(CUresult code)
@@ -167,7 +143,7 @@ void groat__cuda_close(void *handle)
 
     if (state == NULL)
         return;
-    groat__streams_close(&state->streams, &groat__cuda_mark_calls, state);
+    groat__gpu_close(&state->gpu);
     if (state->primary != NULL)
         (void)state->cu.cuDevicePrimaryCtxRelease(state->primary_device);
     (void)pthread_mutex_destroy(&state->lock);
@@ -177,26 +153,24 @@ void groat__cuda_close(void *handle)
 
 static groat_status initialize(cuda_state *state, groat_error *error)
 {
-    CUresult code = state->cu.cuDriverGetVersion(&state->driver);
+    groat__called call = CU(state, cuDriverGetVersion, (&state->driver));
 
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDriverGetVersion",
-                                  code, error, "(%s)", state->dl.path);
-    code = state->cu.cuInit(0);
-    /* A driver without a device is a driver: count says 0. */
-    if (code == CUDA_ERROR_NO_DEVICE)
-        return GROAT_OK;
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuInit", code, error,
-                                  "(%s)", state->dl.path);
-    code = state->cu.cuDeviceGetCount(&state->devices);
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDeviceGetCount",
-                                  code, error, "(%s)", state->dl.path);
-    return GROAT_OK;
+    if (call.code == CUDA_SUCCESS) {
+        call = CU(state, cuInit, (0));
+        /* A driver without a device is a driver: count says 0. */
+        if (call.code == CUDA_ERROR_NO_DEVICE)
+            return GROAT_OK;
+    }
+    if (call.code == CUDA_SUCCESS)
+        call = CU(state, cuDeviceGetCount, (&state->gpu.devices));
+    return call.code == CUDA_SUCCESS
+               ? GROAT_OK
+               : groat__gpu_failed(state, GROAT_NO_DEVICE, call, error, "(%s)",
+                                   state->dl.path);
 }
 
-groat_status groat__cuda_open(const groat__env *env, cuda_state **out,
+groat_status groat__cuda_open(const groat__env *env,
+                              const groat__gpu_calls *calls, cuda_state **out,
                               groat_error *error)
 {
     cuda_state *state = calloc(1, sizeof(*state));
@@ -207,7 +181,7 @@ groat_status groat__cuda_open(const groat__env *env, cuda_state **out,
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for CUDA");
     state->env = *env;
     (void)pthread_mutex_init(&state->lock, NULL);
-    groat__streams_init(&state->streams);
+    groat__gpu_init(&state->gpu, calls, &env->log);
     status = find_library(env, &state->dl, error);
     if (status == GROAT_OK)
         status = resolve(state, error);
@@ -225,7 +199,7 @@ groat_status groat__cuda_no_such_device(const cuda_state *state,
     return groat__fail(error, status,
                        "there is no CUDA device %d; this driver has %d, "
                        "counted from 0",
-                       wanted, state->devices);
+                       wanted, state->gpu.devices);
 }
 
 static groat_status retain_primary(cuda_state *state, groat_error *error)
@@ -233,20 +207,17 @@ static groat_status retain_primary(cuda_state *state, groat_error *error)
     int wanted = state->env.device;
     CUcontext context = NULL;
     CUdevice device = 0;
-    CUresult code;
+    groat__called call;
 
-    if (wanted < 0 || wanted >= state->devices)
+    if (wanted < 0 || wanted >= state->gpu.devices)
         return groat__cuda_no_such_device(state, GROAT_NO_DEVICE, wanted,
                                           error);
-    code = state->cu.cuDeviceGet(&device, wanted);
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuDeviceGet", code,
-                                  error, "for device %d", wanted);
-    code = state->cu.cuDevicePrimaryCtxRetain(&context, device);
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_NO_DEVICE,
-                                  "cuDevicePrimaryCtxRetain", code, error,
-                                  "for device %d", wanted);
+    call = CU(state, cuDeviceGet, (&device, wanted));
+    if (call.code == CUDA_SUCCESS)
+        call = CU(state, cuDevicePrimaryCtxRetain, (&context, device));
+    if (call.code != CUDA_SUCCESS)
+        return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error,
+                                 "for device %d", wanted);
     state->primary = context;
     state->primary_device = device;
     return GROAT_OK;
@@ -265,47 +236,47 @@ static groat_status get_primary(cuda_state *state, CUcontext *context,
     return status;
 }
 
-/* Makes `wanted` current; NULL: keeps the thread's own, else the primary one.
- * A visit that succeeded is ended by groat__cuda_leave(). */
-groat_status groat__cuda_enter(cuda_state *state, CUcontext wanted, visit *stay,
+groat_status groat__cuda_enter(void *handle, void *wanted, groat__visit *visit,
                                groat_error *error)
 {
+    cuda_state *state = handle;
+    CUcontext context = wanted;
     CUcontext current = NULL;
-    CUresult code;
+    groat__called call;
 
-    stay->pushed = false;
-    if (state->devices == 0)
+    visit->moved = false;
+    if (state->gpu.devices == 0)
         return groat__cuda_no_such_device(state, GROAT_NO_DEVICE,
                                           state->env.device, error);
-    code = state->cu.cuCtxGetCurrent(&current);
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuCtxGetCurrent",
-                                  code, error, "(context of the thread)");
-    if (wanted == NULL)
-        wanted = current;
-    if (wanted == NULL) {
-        groat_status status = get_primary(state, &wanted, error);
+    call = CU(state, cuCtxGetCurrent, (&current));
+    if (call.code != CUDA_SUCCESS)
+        return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error,
+                                 "(context of the thread)");
+    if (context == NULL)
+        context = current;
+    if (context == NULL) {
+        groat_status status = get_primary(state, &context, error);
 
         if (status != GROAT_OK)
             return status;
     }
-    stay->context = wanted;
-    if (wanted == current)
+    visit->context = context;
+    if (context == current)
         return GROAT_OK;
-    code = state->cu.cuCtxPushCurrent(wanted);
-    if (code != CUDA_SUCCESS)
-        return groat__cuda_failed(state, GROAT_NO_DEVICE, "cuCtxPushCurrent",
-                                  code, error,
-                                  "(context of the kernel or device)");
-    stay->pushed = true;
+    call = CU(state, cuCtxPushCurrent, (context));
+    if (call.code != CUDA_SUCCESS)
+        return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error,
+                                 "(context of the kernel or device)");
+    visit->moved = true;
     return GROAT_OK;
 }
 
-void groat__cuda_leave(const cuda_state *state, const visit *stay)
+void groat__cuda_leave(const void *handle, const groat__visit *visit)
 {
+    const cuda_state *state = handle;
     CUcontext popped;
 
-    if (stay->pushed)
+    if (visit->moved)
         (void)state->cu.cuCtxPopCurrent(&popped);
 }
 
@@ -316,75 +287,3 @@ void groat__cuda_exchange_mode(const cuda_state *state,
         state->cu.cuThreadExchangeStreamCaptureMode(mode) != CUDA_SUCCESS)
         *mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
-
-/* ---- what a module waits for --------------------------------------------- */
-
-static int mark_create(const void *handle, void **event)
-{
-    const cuda_state *state = handle;
-    CUevent made = NULL;
-    CUresult code = state->cu.cuEventCreate(&made, CU_EVENT_DISABLE_TIMING);
-
-    *event = made;
-    return code;
-}
-
-static int mark_record(const void *handle, void *event, void *stream)
-{
-    return ((const cuda_state *)handle)->cu.cuEventRecord(event, stream);
-}
-
-static int mark_wait(const void *handle, void *stream, void *event)
-{
-    return ((const cuda_state *)handle)->cu.cuStreamWaitEvent(stream, event, 0);
-}
-
-static int mark_query(const void *handle, void *event)
-{
-    const cuda_state *state = handle;
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    CUresult code;
-
-    groat__cuda_exchange_mode(state, &mode);
-    code = state->cu.cuEventQuery(event);
-    groat__cuda_exchange_mode(state, &mode);
-    return code;
-}
-
-/* Where the owner of the context has destroyed it, the event went with it. */
-static void mark_destroy(const void *handle, void *context, void *event)
-{
-    cuda_state *state = (cuda_state *)(uintptr_t)handle;
-    visit stay;
-
-    if (groat__cuda_enter(state, context, &stay, NULL) != GROAT_OK)
-        return;
-    (void)state->cu.cuEventDestroy(event);
-    groat__cuda_leave(state, &stay);
-}
-
-/* CU_STREAM_LEGACY, another name of the default stream. */
-static const uintptr_t legacy_stream = 1;
-
-/* The default stream is its context's. */
-static uint64_t mark_number(const void *handle, void *context, void *stream)
-{
-    const cuda_state *state = handle;
-    unsigned long long number = 0;
-
-    if (state->cu.cuStreamGetId == NULL)
-        return 0;
-    if (stream == NULL || (uintptr_t)stream == legacy_stream)
-        return (uintptr_t)context;
-    return state->cu.cuStreamGetId(stream, &number) == CUDA_SUCCESS ? number
-                                                                    : 0;
-}
-
-const groat__mark_calls groat__cuda_mark_calls = {
-    .create = mark_create,
-    .record = mark_record,
-    .wait = mark_wait,
-    .query = mark_query,
-    .destroy = mark_destroy,
-    .number = mark_number,
-};

@@ -10,7 +10,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda_abi.h"
-#include "backend/marks.h"
+#include "backend/gpu.h"
 #include "base/dl.h"
 
 typedef struct cuda_api {
@@ -20,55 +20,44 @@ typedef struct cuda_api {
 } cuda_api;
 
 typedef struct cuda_state {
+    groat__gpu gpu; /* comes first */
     groat__env env;
     groat__dl dl;
     cuda_api cu;
     int driver; /* 13000 is 13.0 */
-    int devices;
     pthread_mutex_t lock;
     CUcontext primary; /* NULL until it is needed */
     CUdevice primary_device;
-    groat__streams streams; /* of launches that were noted */
 } cuda_state;
 
-/* A stay in a context: what is current, and whether it must be popped. */
-typedef struct visit {
-    CUcontext context;
-    bool pushed;
-} visit;
+/* Makes a call of the driver and notes its name. */
+#define CU(state, function, args) GROAT__CALL((state)->cu, function, args)
 
 /* Opens the driver.  The state is handed out, as far as it came, on failure
  * too (NULL with no memory): groat__cuda_close() frees it.  Errors: NO_DEVICE,
  * NO_MEMORY. */
-groat_status groat__cuda_open(const groat__env *env, cuda_state **out,
+groat_status groat__cuda_open(const groat__env *env,
+                              const groat__gpu_calls *calls, cuda_state **out,
                               groat_error *error);
 void groat__cuda_close(void *handle);
 
-/* "cuMemAlloc said 2 (CUDA_ERROR_OUT_OF_MEMORY, out of memory) for ...". */
-groat_status groat__cuda_failed(const cuda_state *state, groat_status status,
-                                const char *call, CUresult code,
-                                groat_error *error, const char *format, ...)
-    GROAT_PRINTF(6, 7);
 /* The status of a load that the driver refused with `code`. */
 groat_status groat__cuda_load_status(CUresult code);
 groat_status groat__cuda_no_such_device(const cuda_state *state,
                                         groat_status status, int wanted,
                                         groat_error *error);
 
-/* Makes `wanted` current; NULL: keeps the thread's own, else the primary one.
- * A visit that succeeded is ended by groat__cuda_leave(). */
-groat_status groat__cuda_enter(cuda_state *state, CUcontext wanted, visit *stay,
+/* groat__gpu_calls.enter: makes `wanted` current; NULL: keeps the thread's own,
+ * else the primary one. */
+groat_status groat__cuda_enter(void *state, void *wanted, groat__visit *visit,
                                groat_error *error);
-void groat__cuda_leave(const cuda_state *state, const visit *stay);
+void groat__cuda_leave(const void *state, const groat__visit *visit);
 
 /* Gives the thread another mode of capture, and tells the one it had: in the
  * strict ones, a load, an unload or a look at an event would break what other
  * threads capture. */
 void groat__cuda_exchange_mode(const cuda_state *state,
                                CUstreamCaptureMode *mode);
-
-/* Of the events behind launches that were noted. */
-extern const groat__mark_calls groat__cuda_mark_calls;
 
 /* cuda_tensor.c: groat__device.tensor_map. */
 groat_status groat__cuda_tensor_map(void *handle, const groat_tensor *tensor,

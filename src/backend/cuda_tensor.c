@@ -61,8 +61,8 @@ static groat_status encode_failed(const cuda_state *state,
     groat__str_addf(&lists, ", box");
     for (unsigned i = 0; i < t->rank; i++)
         groat__str_addf(&lists, " %u", t->box[i]);
-    status = groat__cuda_failed(
-        state, status, "cuTensorMapEncodeTiled", code, error,
+    status = groat__gpu_failed(
+        state, status, (groat__called){"cuTensorMapEncodeTiled", code}, error,
         "for a tensor of rank %u at 0x%llx: %u-byte "
         "elements, %s, swizzle %d",
         t->rank, (unsigned long long)t->address, t->elem_bytes,
@@ -78,7 +78,7 @@ groat_status groat__cuda_tensor_map(void *handle, const groat_tensor *tensor,
     CUtensorMap map = {{0}};
     groat_status status;
     CUresult code;
-    visit stay;
+    groat__visit stay;
 
     if (state->cu.cuTensorMapEncodeTiled == NULL)
         return groat__fail(

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * hip.c owns running code objects through the HIP module API: devices, loading,
- * launching, memory.  Compiling is hiprtc.c's, finding the library rocm.c's.
+ * launching.  What runs alike on every GPU is gpu.c's, compiling hiprtc.c's,
+ * finding the library rocm.c's.
  * One file serves ROCm 5, 6 and 7: what changed between them (the structure of
  * device properties) is asked for by symbol, everything else by attributes.
  *
@@ -25,19 +26,21 @@
 #define LDS_WITHOUT_LEAVE (64u << 10)
 
 struct groat__module {
+    groat__gpu_module common; /* comes first */
     groat__hip_module module;
     groat__hip_function function;
-    groat__marks marks; /* of launches that were noted */
     size_t bytes;
     /* The runtime keeps reading the image as long as the module lives. */
     unsigned char image[];
 };
 
+static const groat__gpu_calls gpu_calls;
+
 static groat_status hip_open(const groat__env *env, void **out,
                              groat_error *error)
 {
     hip_state *state;
-    groat_status status = groat__hip_open(env, &state, error);
+    groat_status status = groat__hip_open(env, &gpu_calls, &state, error);
 
     if (status != GROAT_OK) {
         groat__hip_close(state);
@@ -52,36 +55,29 @@ static void close_state(void *user)
     groat__hip_close(user);
 }
 
-static size_t hip_count(void *user)
-{
-    const hip_state *state = user;
-
-    return state->devices > 0 ? (size_t)state->devices : 0;
-}
-
 /* "gfx942" of "gfx942:sramecc+:xnack-". */
 static groat_status read_arch(const hip_state *state, int device, char *out,
                               size_t out_bytes, groat_error *error)
 {
     _Alignas(16) char properties[GROAT__HIP_PROP_BYTES] = {0};
-    const char *call = "hipGetDevicePropertiesR0600";
     const char *name = properties + GROAT__HIP_PROP6_ARCH;
-    int code;
+    groat__called call;
 
     if (state->call.hipGetDevicePropertiesR0600 != NULL) {
-        code = state->call.hipGetDevicePropertiesR0600(properties, device);
+        call =
+            HIP_CALL(state, hipGetDevicePropertiesR0600, (properties, device));
     } else {
-        call = "hipGetDeviceProperties";
+        call = HIP_CALL(state, hipGetDeviceProperties, (properties, device));
         name = properties + GROAT__HIP_PROP5_ARCH;
-        code = state->call.hipGetDeviceProperties(properties, device);
     }
-    if (code != GROAT__HIP_SUCCESS)
-        return groat__hip_failed(state, GROAT_NO_DEVICE, call, code, error);
+    if (call.code != GROAT__HIP_SUCCESS)
+        return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error,
+                                 "for device %d", device);
     if (strncmp(name, "gfx", 3) != 0)
         return groat__fail(error, GROAT_NO_DEVICE,
                            "%s of %s names hip device %d \"%.32s\"; expected "
                            "is a name that starts with gfx",
-                           call, state->dl.path, device, name);
+                           call.name, state->dl.path, device, name);
     (void)snprintf(out, out_bytes, "%.*s", (int)strcspn(name, ":"), name);
     return GROAT_OK;
 }
@@ -100,12 +96,14 @@ static groat_status read_attributes(const hip_state *state, int device,
     int more = 0;
 
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        int code = state->call.hipDeviceGetAttribute(
-            wanted[i].to, wanted[i].attribute, device);
+        groat__called call =
+            HIP_CALL(state, hipDeviceGetAttribute,
+                     (wanted[i].to, wanted[i].attribute, device));
 
-        if (code != GROAT__HIP_SUCCESS)
-            return groat__hip_failed(state, GROAT_NO_DEVICE,
-                                     "hipDeviceGetAttribute", code, error);
+        if (call.code != GROAT__HIP_SUCCESS)
+            return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error,
+                                     "for attribute %d of device %d",
+                                     wanted[i].attribute, device);
     }
     /* Not every release answers this one. */
     if (state->call.hipDeviceGetAttribute(&more,
@@ -125,27 +123,25 @@ static groat_status hip_facts(void *user, size_t index, groat_device_info *info,
     int device = (int)index;
     size_t memory = 0;
     groat_status status;
-    int code;
+    groat__called call;
 
-    if (index >= hip_count(user))
+    if (index >= groat__gpu_count(user))
         return groat__fail(error, GROAT_INVALID,
                            "there is no hip device %zu; there are %zu", index,
-                           hip_count(user));
+                           groat__gpu_count(user));
     status = read_arch(state, device, arch, sizeof(arch), error);
     if (status == GROAT_OK)
         status = read_attributes(state, device, &found, error);
     if (status != GROAT_OK)
         return status;
-    code = state->call.hipDeviceGetName(found.name, (int)sizeof(found.name),
-                                        device);
-    if (code != GROAT__HIP_SUCCESS)
-        return groat__hip_failed(state, GROAT_NO_DEVICE, "hipDeviceGetName",
-                                 code, error);
+    call = HIP_CALL(state, hipDeviceGetName,
+                    (found.name, (int)sizeof(found.name), device));
+    if (call.code == GROAT__HIP_SUCCESS)
+        call = HIP_CALL(state, hipDeviceTotalMem, (&memory, device));
+    if (call.code != GROAT__HIP_SUCCESS)
+        return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error,
+                                 "for device %d", device);
     found.name[sizeof(found.name) - 1] = '\0';
-    code = state->call.hipDeviceTotalMem(&memory, device);
-    if (code != GROAT__HIP_SUCCESS)
-        return groat__hip_failed(state, GROAT_NO_DEVICE, "hipDeviceTotalMem",
-                                 code, error);
     (void)snprintf(found.target, sizeof(found.target), "hip:%.40s", arch);
     found.size = info->size;
     found.ordinal = device;
@@ -192,12 +188,14 @@ static groat_status fit_shared(const hip_state *state,
                                groat_error *error)
 {
     int fixed = 0;
-    int code = state->call.hipFuncGetAttribute(
-        &fixed, GROAT__HIP_FUNC_SHARED_BYTES, module->function);
+    groat__called call =
+        HIP_CALL(state, hipFuncGetAttribute,
+                 (&fixed, GROAT__HIP_FUNC_SHARED_BYTES, module->function));
 
-    if (code != GROAT__HIP_SUCCESS)
-        return groat__hip_failed(state, GROAT_LOAD_FAILED,
-                                 "hipFuncGetAttribute", code, error);
+    if (call.code != GROAT__HIP_SUCCESS)
+        return groat__gpu_failed(state, GROAT_LOAD_FAILED, call, error,
+                                 "for attribute %d",
+                                 GROAT__HIP_FUNC_SHARED_BYTES);
     *dynamic = fixed < 0 || (unsigned)fixed < shape->shared_bytes
                    ? shape->shared_bytes - (unsigned)(fixed < 0 ? 0 : fixed)
                    : 0;
@@ -215,16 +213,17 @@ static groat_status load_module(const hip_state *state, groat__module *module,
 {
     unsigned dynamic = 0;
     groat_status status;
-    int code = state->call.hipModuleLoadData(&module->module, module->image);
+    groat__called call =
+        HIP_CALL(state, hipModuleLoadData, (&module->module, module->image));
 
-    if (code != GROAT__HIP_SUCCESS)
-        return groat__hip_failed(state, GROAT_LOAD_FAILED, "hipModuleLoadData",
-                                 code, error);
-    code = state->call.hipModuleGetFunction(&module->function, module->module,
-                                            entry);
-    if (code != GROAT__HIP_SUCCESS)
-        status = groat__hip_failed(state, GROAT_LOAD_FAILED,
-                                   "hipModuleGetFunction", code, error);
+    if (call.code != GROAT__HIP_SUCCESS)
+        return groat__gpu_failed(state, GROAT_LOAD_FAILED, call, error,
+                                 "of %zu bytes", module->bytes);
+    call = HIP_CALL(state, hipModuleGetFunction,
+                    (&module->function, module->module, entry));
+    if (call.code != GROAT__HIP_SUCCESS)
+        status = groat__gpu_failed(state, GROAT_LOAD_FAILED, call, error,
+                                   "for entry '%s'", entry);
     else
         status = fit_shared(state, module, shape, &dynamic, error);
     if (status != GROAT_OK) {
@@ -240,9 +239,9 @@ static groat_status hip_load(void *user, const groat__arch *arch,
                              groat__shape *shape, groat__module **out,
                              groat_error *error)
 {
-    const hip_state *state = user;
+    hip_state *state = user;
     groat__module *module;
-    visit stay;
+    groat__visit stay;
     groat_status status = check_shape(arch, shape, error);
 
     if (status != GROAT_OK)
@@ -252,7 +251,7 @@ static groat_status hip_load(void *user, const groat__arch *arch,
         return groat__fail(error, GROAT_LOAD_FAILED,
                            "%zu bytes for %s are no whole AMDGPU ELF", bytes,
                            entry);
-    status = groat__hip_enter(state, &stay, error);
+    status = groat__hip_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         return status;
     status = check_device(state, arch, error);
@@ -278,14 +277,12 @@ leave_device:
 
 static void hip_unload(void *user, groat__module *module)
 {
-    const hip_state *state = user;
-    visit stay;
+    hip_state *state = user;
+    groat__visit stay;
 
     if (module == NULL)
         return;
-    /* Unloading works from any device; a lost one is no reason to leak. */
-    if (groat__hip_enter(state, &stay, NULL) != GROAT_OK)
-        stay.moved = false;
+    (void)groat__hip_enter_to_free(state, NULL, &stay);
     (void)state->call.hipModuleUnload(module->module);
     groat__hip_leave(state, &stay);
     free(module);
@@ -321,22 +318,18 @@ static void hip_facts_of(void *user, groat__module *module, groat_facts *facts)
         facts->code_bytes = (int64_t)module->bytes;
 }
 
-static groat_status enqueue(const hip_state *state, const groat__module *module,
-                            const groat__shape *shape,
-                            const groat_launch *launch, const void *args,
-                            groat_error *error)
+static groat__called enqueue(const void *user, const groat__module *module,
+                             const groat__shape *shape,
+                             const groat_launch *launch, const void *args)
 {
     /* The runtime copies from the arguments and writes nothing there. */
     void *parameters[] = {(void *)(uintptr_t)args};
-    int code = state->call.hipModuleLaunchKernel(
-        module->function, launch->grid[0], launch->grid[1], launch->grid[2],
-        shape->block[0], shape->block[1], shape->block[2], shape->dynamic_bytes,
-        launch->stream, parameters, NULL);
 
-    if (code == GROAT__HIP_SUCCESS)
-        return GROAT_OK;
-    return groat__hip_failed(state, GROAT_LAUNCH_FAILED,
-                             "hipModuleLaunchKernel", code, error);
+    return HIP_CALL((const hip_state *)user, hipModuleLaunchKernel,
+                    (module->function, launch->grid[0], launch->grid[1],
+                     launch->grid[2], shape->block[0], shape->block[1],
+                     shape->block[2], shape->dynamic_bytes, launch->stream,
+                     parameters, NULL));
 }
 
 static groat_status hip_launch(void *user, groat__module *module,
@@ -344,278 +337,170 @@ static groat_status hip_launch(void *user, groat__module *module,
                                const groat_launch *launch, const void *args,
                                groat_error *error)
 {
-    const hip_state *state = user;
-    visit stay;
-    groat_status status = groat__hip_enter(state, &stay, error);
+    groat__visit stay;
+    groat_status status = groat__hip_enter(user, NULL, &stay, error);
+    groat__called call;
 
     if (status != GROAT_OK)
         return status;
-    status = enqueue(state, module, shape, launch, args, error);
-    groat__hip_leave(state, &stay);
-    return status;
+    call = enqueue(user, module, shape, launch, args);
+    groat__hip_leave(user, &stay);
+    return call.code == GROAT__HIP_SUCCESS
+               ? GROAT_OK
+               : groat__gpu_launch_failed(user, call, shape, launch, error);
 }
 
-/* NONE where the runtime knows of no captures. */
-static int capture_of(const hip_state *state, void *stream, int *capture)
+/* ---- the calls of gpu.c --------------------------------------------------
+ */
+
+/* Codes that say something of the device, and not of what was asked. */
+static groat_status sort_code(int code, groat_status otherwise)
 {
-    *capture = GROAT__HIP_CAPTURE_NONE;
-    return state->call.hipStreamIsCapturing == NULL
-               ? GROAT__HIP_SUCCESS
-               : state->call.hipStreamIsCapturing(stream, capture);
-}
-
-static groat_status hip_launch_noted(void *user, groat__module *module,
-                                     const groat__shape *shape,
-                                     const groat_launch *launch,
-                                     const void *args, bool *captured,
-                                     groat_error *error)
-{
-    hip_state *state = user;
-    int capture;
-    visit stay;
-    groat_status status = groat__hip_enter(state, &stay, error);
-
-    if (status != GROAT_OK)
-        return status;
-    *captured =
-        capture_of(state, launch->stream, &capture) != GROAT__HIP_SUCCESS ||
-        capture != GROAT__HIP_CAPTURE_NONE;
-    status = hip_launch(user, module, shape, launch, args, error);
-    if (status == GROAT_OK && !*captured)
-        groat__marks_note(&module->marks, &state->streams,
-                          &groat__hip_mark_calls, state, NULL, launch->stream);
-    groat__hip_leave(state, &stay);
-    return status;
-}
-
-static bool hip_idle(void *user, groat__module *module)
-{
-    hip_state *state = user;
-    int capture;
-    visit stay;
-    bool idle;
-
-    if (groat__hip_enter(state, &stay, NULL) != GROAT_OK)
-        return false;
-    idle = capture_of(state, NULL, &capture) == GROAT__HIP_SUCCESS &&
-           capture == GROAT__HIP_CAPTURE_NONE &&
-           groat__marks_done(&module->marks, &state->streams,
-                             &groat__hip_mark_calls, state);
-    groat__hip_leave(state, &stay);
-    return idle;
-}
-
-/* Between two events: launches alone, no host time. */
-static groat_status measure(const hip_state *state, const groat__module *module,
-                            const groat__shape *shape,
-                            const groat_launch *launch, const void *args,
-                            unsigned repeats, groat__hip_event events[2],
-                            double *us, groat_error *error)
-{
-    const char *call = "hipEventRecord";
-    int code = state->call.hipEventRecord(events[0], launch->stream);
-    groat_status status = GROAT_OK;
-    float ms = 0;
-
-    if (code != GROAT__HIP_SUCCESS)
-        goto fail;
-    for (unsigned i = 0; i < repeats && status == GROAT_OK; i++)
-        status = enqueue(state, module, shape, launch, args, error);
-    if (status != GROAT_OK)
-        return status;
-    code = state->call.hipEventRecord(events[1], launch->stream);
-    if (code != GROAT__HIP_SUCCESS)
-        goto fail;
-    call = "hipEventSynchronize";
-    code = state->call.hipEventSynchronize(events[1]);
-    if (code != GROAT__HIP_SUCCESS)
-        goto fail;
-    call = "hipEventElapsedTime";
-    code = state->call.hipEventElapsedTime(&ms, events[0], events[1]);
-    if (code != GROAT__HIP_SUCCESS)
-        goto fail;
-    *us = (double)ms * 1000.0 / repeats;
-    return GROAT_OK;
-fail:
-    return groat__hip_failed(state, GROAT_LAUNCH_FAILED, call, code, error);
-}
-
-static groat_status hip_time(void *user, groat__module *module,
-                             const groat__shape *shape,
-                             const groat_launch *launch, const void *args,
-                             unsigned repeats, double *us, groat_error *error)
-{
-    const hip_state *state = user;
-    groat__hip_event events[2] = {NULL, NULL};
-    visit stay;
-    groat_status status;
-
-    if (repeats == 0)
-        return groat__fail(error, GROAT_INVALID,
-                           "0 repeats to time; at least 1 is needed");
-    status = groat__hip_enter(state, &stay, error);
-    if (status != GROAT_OK)
-        return status;
-    for (size_t i = 0; i < 2; i++) {
-        int code = state->call.hipEventCreate(&events[i]);
-
-        if (code != GROAT__HIP_SUCCESS) {
-            status = groat__hip_failed(state, GROAT_LAUNCH_FAILED,
-                                       "hipEventCreate", code, error);
-            events[i] = NULL;
-            goto destroy_events;
-        }
+    switch (code) {
+    case GROAT__HIP_OUT_OF_MEMORY:
+        return GROAT_NO_MEMORY;
+    case GROAT__HIP_NOT_INITIALIZED:
+    case GROAT__HIP_DEINITIALIZED:
+    case GROAT__HIP_NO_DEVICE:
+    case GROAT__HIP_INVALID_DEVICE:
+    case GROAT__HIP_INVALID_CONTEXT:
+        return GROAT_NO_DEVICE;
+    /* Left behind by an earlier kernel: the bytes at hand are not to blame. */
+    case GROAT__HIP_ILLEGAL_ADDRESS:
+    case GROAT__HIP_CONTEXT_DESTROYED:
+    case GROAT__HIP_ASSERT:
+    case GROAT__HIP_LAUNCH_FAILURE:
+    case GROAT__HIP_UNKNOWN:
+        return otherwise == GROAT_LOAD_FAILED ? GROAT_NO_DEVICE : otherwise;
+    default:
+        return otherwise;
     }
-    status =
-        measure(state, module, shape, launch, args, repeats, events, us, error);
-destroy_events:
-    for (size_t i = 0; i < 2; i++)
-        if (events[i] != NULL)
-            (void)state->call.hipEventDestroy(events[i]);
-    groat__hip_leave(state, &stay);
-    return status;
 }
 
-static groat_status hip_sync(void *user, groat_error *error)
+static const char *error_name(const void *user, int code)
 {
-    hip_state *state = user;
-    visit stay;
-    groat_status status = groat__hip_enter(state, &stay, error);
-    groat__wait wait;
-    int code;
-
-    if (status != GROAT_OK)
-        return status;
-    groat__wait_begin(&state->streams, &wait);
-    code = state->call.hipDeviceSynchronize();
-    if (code == GROAT__HIP_SUCCESS)
-        groat__wait_end(&state->streams, &wait, NULL);
-    else
-        status = groat__hip_failed(state, GROAT_LAUNCH_FAILED,
-                                   "hipDeviceSynchronize", code, error);
-    groat__hip_leave(state, &stay);
-    return status;
+    return ((const hip_state *)user)->call.hipGetErrorName(code);
 }
 
-static groat_status hip_alloc(void *user, size_t bytes, uint64_t *address,
-                              groat_error *error)
+static const char *error_text(const void *user, int code)
+{
+    return ((const hip_state *)user)->call.hipGetErrorString(code);
+}
+
+#define ADAPT(name, parameters, function, args)                                \
+    GROAT__ADAPT(hip_state, call, name, parameters, function, args)
+
+static groat__called capture_of(const void *user, void *stream,
+                                groat__capture *capture)
 {
     const hip_state *state = user;
+    groat__called call = {"hipStreamIsCapturing", GROAT__HIP_SUCCESS};
+    int found = GROAT__HIP_CAPTURE_NONE;
+
+    if (state->call.hipStreamIsCapturing != NULL)
+        call = HIP_CALL(state, hipStreamIsCapturing, (stream, &found));
+    *capture = (groat__capture)found;
+    if (call.code == GROAT__HIP_CAPTURE_IMPLICIT) {
+        *capture = GROAT__CAPTURE_ACTIVE;
+        call.code = GROAT__HIP_SUCCESS;
+    }
+    return call;
+}
+
+static groat__called event_create(const void *user, void **event, bool timed)
+{
+    const hip_state *state = user;
+    groat__hip_event made = NULL;
+    groat__called call =
+        timed ? HIP_CALL(state, hipEventCreate, (&made))
+              : HIP_CALL(state, hipEventCreateWithFlags,
+                         (&made, GROAT__HIP_EVENT_DISABLE_TIMING));
+
+    *event = made;
+    return call;
+}
+
+ADAPT(event_record, (const void *state, void *event, void *stream),
+      hipEventRecord, (event, stream))
+ADAPT(event_wait, (const void *state, void *stream, void *event),
+      hipStreamWaitEvent, (stream, event, 0))
+
+ADAPT(event_query, (const void *state, void *event), hipEventQuery, (event))
+ADAPT(event_sync, (const void *state, void *event), hipEventSynchronize,
+      (event))
+
+ADAPT(event_elapsed, (const void *state, float *ms, void *from, void *to),
+      hipEventElapsedTime, (ms, from, to))
+ADAPT(event_destroy, (const void *state, void *event), hipEventDestroy, (event))
+
+/* Streams have none that all runtimes tell. */
+static uint64_t stream_number(const void *user, void *context, void *stream)
+{
+    (void)user;
+    (void)context;
+    (void)stream;
+    return 0;
+}
+
+ADAPT(synchronize, (const void *state), hipDeviceSynchronize, ())
+
+static groat__called alloc_bytes(const void *user, uint64_t *address,
+                                 size_t bytes)
+{
     void *memory = NULL;
-    visit stay;
-    groat_status status = groat__hip_enter(state, &stay, error);
-    int code;
+    groat__called call =
+        HIP_CALL((const hip_state *)user, hipMalloc, (&memory, bytes));
 
-    if (status != GROAT_OK)
-        return status;
-    /* Nothing gets an address of its own too: callers free what they got. */
-    code = state->call.hipMalloc(&memory, bytes > 0 ? bytes : 1);
-    if (code == GROAT__HIP_OUT_OF_MEMORY)
-        status = groat__fail_vendor(error, GROAT_NO_MEMORY, "hipMalloc", code,
-                                    "hip device %d has no %zu bytes free",
-                                    state->ordinal, bytes);
-    else if (code != GROAT__HIP_SUCCESS)
-        status =
-            groat__hip_failed(state, GROAT_NO_DEVICE, "hipMalloc", code, error);
-    else
-        *address = (uint64_t)(uintptr_t)memory;
-    groat__hip_leave(state, &stay);
-    return status;
+    *address = (uintptr_t)memory;
+    return call;
 }
 
-static void hip_release(void *user, uint64_t address)
-{
-    const hip_state *state = user;
-    visit stay;
+ADAPT(release_bytes, (const void *state, uint64_t address), hipFree,
+      ((void *)(uintptr_t)address))
+ADAPT(write_bytes,
+      (const void *state, uint64_t to, const void *from, size_t bytes),
+      hipMemcpy,
+      ((void *)(uintptr_t)to, from, bytes, GROAT__HIP_HOST_TO_DEVICE))
 
-    if (address == 0)
-        return;
-    if (groat__hip_enter(state, &stay, NULL) != GROAT_OK)
-        stay.moved = false;
-    (void)state->call.hipFree((void *)(uintptr_t)address);
-    groat__hip_leave(state, &stay);
-}
+ADAPT(read_bytes, (const void *state, void *to, uint64_t from, size_t bytes),
+      hipMemcpy,
+      (to, (void *)(uintptr_t)from, bytes, GROAT__HIP_DEVICE_TO_HOST))
 
-static groat_status copy(const hip_state *state, void *to, const void *from,
-                         size_t bytes, int kind, groat_error *error)
-{
-    visit stay;
-    groat_status status = groat__hip_enter(state, &stay, error);
-    int code;
+static const groat__gpu_calls gpu_calls = {
+    .units = "CUs",
+    .enter = groat__hip_enter,
+    .enter_to_free = groat__hip_enter_to_free,
+    .leave = groat__hip_leave,
+    .error_name = error_name,
+    .error_text = error_text,
+    .sort_code = sort_code,
+    .enqueue = enqueue,
+    .capture_of = capture_of,
+    .event_create = event_create,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .event_query = event_query,
+    .event_sync = event_sync,
+    .event_elapsed = event_elapsed,
+    .event_destroy = event_destroy,
+    .stream_number = stream_number,
+    .synchronize = synchronize,
+    .alloc = alloc_bytes,
+    .release = release_bytes,
+    .write = write_bytes,
+    .read = read_bytes,
+};
 
-    if (status != GROAT_OK)
-        return status;
-    code = bytes > 0 ? state->call.hipMemcpy(to, from, bytes, kind)
-                     : GROAT__HIP_SUCCESS;
-    if (code != GROAT__HIP_SUCCESS)
-        status = groat__hip_failed(state, GROAT_LAUNCH_FAILED, "hipMemcpy",
-                                   code, error);
-    groat__hip_leave(state, &stay);
-    return status;
-}
-
-static groat_status hip_write(void *user, uint64_t to, const void *from,
-                              size_t bytes, groat_error *error)
-{
-    return copy(user, (void *)(uintptr_t)to, from, bytes,
-                GROAT__HIP_HOST_TO_DEVICE, error);
-}
-
-static groat_status hip_read(void *user, void *to, uint64_t from, size_t bytes,
-                             groat_error *error)
-{
-    return copy(user, to, (const void *)(uintptr_t)from, bytes,
-                GROAT__HIP_DEVICE_TO_HOST, error);
-}
-
-static void doctor_devices(hip_state *state, groat__str *out)
+static void report_devices(hip_state *state, groat__str *out)
 {
     groat_error error = GROAT_ERROR_INIT;
 
-    if (hip_count(state) == 0) {
+    if (groat__gpu_count(state) == 0) {
         (void)groat__hip_no_device(state, &error);
         groat__finding(out, "hip devices", false, "%s", error.text);
+        groat_error_clear(&error);
     }
-    for (size_t i = 0; i < hip_count(state); i++) {
-        groat_device_info info = {.size = sizeof(info)};
-        char subject[32];
-
-        (void)snprintf(subject, sizeof(subject), "hip device %zu", i);
-        if (hip_facts(state, i, &info, &error) == GROAT_OK)
-            groat__finding(out, subject, true,
-                           "%s, %s, %d compute units, %llu MiB, "
-                           "%d bytes of LDS per workgroup",
-                           info.target, info.name, info.multiprocessors,
-                           (unsigned long long)info.memory_bytes >> 20,
-                           info.shared_bytes_max);
-        else
-            groat__finding(out, subject, false, "%s", error.text);
-    }
-    groat_error_clear(&error);
-}
-
-static groat_status hip_may_load(void *user, void *stream, groat_error *error)
-{
-    const hip_state *state = user;
-    int capture;
-    groat_status status;
-    visit stay;
-    int code;
-
-    status = groat__hip_enter(state, &stay, error);
-    if (status != GROAT_OK)
-        return status;
-    code = capture_of(state, stream, &capture);
-    if (code == GROAT__HIP_CAPTURE_IMPLICIT ||
-        (code == GROAT__HIP_SUCCESS && capture == GROAT__HIP_CAPTURE_ACTIVE))
-        status = groat__capturing(error);
-    else if (code != GROAT__HIP_SUCCESS)
-        status = groat__hip_failed(state, GROAT_LAUNCH_FAILED,
-                                   "hipStreamIsCapturing", code, error);
-    else if (capture == GROAT__HIP_CAPTURE_INVALIDATED)
-        status = groat__capture_failed(error);
-    groat__hip_leave(state, &stay);
-    return status;
+    groat__gpu_report(state, &groat__device_hip, out);
 }
 
 static groat_status hip_tensor_map(void *handle, const groat_tensor *tensor,
@@ -636,7 +521,7 @@ static void hip_doctor(void *user, const groat__env *env, groat__str *out)
     groat_status status = GROAT_OK;
 
     if (state == NULL) {
-        status = groat__hip_open(env, &own, &error);
+        status = groat__hip_open(env, &gpu_calls, &own, &error);
         state = own;
     }
     if (state == NULL || state->version[0] == '\0') {
@@ -649,7 +534,7 @@ static void hip_doctor(void *user, const groat__env *env, groat__str *out)
     groat__finding(out, "libamdhip64", true, "%s version %s build %s",
                    state->dl.path, state->version, state->dl.build_id);
     if (status == GROAT_OK)
-        doctor_devices(state, out);
+        report_devices(state, out);
     else
         groat__finding(out, "hip devices", false, "%s", error.text);
 close_own:
@@ -661,22 +546,22 @@ const groat__device groat__device_hip = {
     .name = "hip",
     .open = hip_open,
     .close = close_state,
-    .count = hip_count,
+    .count = groat__gpu_count,
     .facts = hip_facts,
     .load = hip_load,
     .unload = hip_unload,
     .native = hip_native,
     .facts_of = hip_facts_of,
     .launch = hip_launch,
-    .launch_noted = hip_launch_noted,
-    .idle = hip_idle,
-    .time = hip_time,
-    .sync = hip_sync,
-    .alloc = hip_alloc,
-    .release = hip_release,
-    .write = hip_write,
-    .read = hip_read,
-    .may_load = hip_may_load,
+    .launch_noted = groat__gpu_launch_noted,
+    .idle = groat__gpu_idle,
+    .time = groat__gpu_time,
+    .sync = groat__gpu_sync,
+    .alloc = groat__gpu_alloc,
+    .release = groat__gpu_release,
+    .write = groat__gpu_write,
+    .read = groat__gpu_read,
+    .may_load = groat__gpu_may_load,
     .tensor_map = hip_tensor_map,
     .doctor = hip_doctor,
 };

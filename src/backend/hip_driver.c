@@ -26,96 +26,69 @@ static const char *or_text(const char *text)
     return text != NULL ? text : "no text";
 }
 
-/* Codes that say something of the device, and not of what was asked. */
-static groat_status sort_code(int code, groat_status otherwise)
-{
-    switch (code) {
-    case GROAT__HIP_OUT_OF_MEMORY:
-        return GROAT_NO_MEMORY;
-    case GROAT__HIP_NOT_INITIALIZED:
-    case GROAT__HIP_DEINITIALIZED:
-    case GROAT__HIP_NO_DEVICE:
-    case GROAT__HIP_INVALID_DEVICE:
-    case GROAT__HIP_INVALID_CONTEXT:
-        return GROAT_NO_DEVICE;
-    /* Left behind by an earlier kernel: the bytes at hand are not to blame. */
-    case GROAT__HIP_ILLEGAL_ADDRESS:
-    case GROAT__HIP_CONTEXT_DESTROYED:
-    case GROAT__HIP_ASSERT:
-    case GROAT__HIP_LAUNCH_FAILURE:
-    case GROAT__HIP_UNKNOWN:
-        return otherwise == GROAT_LOAD_FAILED ? GROAT_NO_DEVICE : otherwise;
-    default:
-        return otherwise;
-    }
-}
-
-groat_status groat__hip_failed(const hip_state *state, groat_status status,
-                               const char *call, int code, groat_error *error)
-{
-    return groat__fail_vendor(error, sort_code(code, status), call, code,
-                              "%s said %d (%s: %s)", call, code,
-                              or_text(state->call.hipGetErrorName(code)),
-                              or_text(state->call.hipGetErrorString(code)));
-}
-
 groat_status groat__hip_no_device(const hip_state *state, groat_error *error)
 {
-    if (state->devices > 0)
+    const groat__called *call = &state->no_device;
+
+    if (state->gpu.devices > 0)
         return groat__fail(error, GROAT_NO_DEVICE,
                            "there is no hip device %d; allowed are 0 to %d",
-                           state->ordinal, state->devices - 1);
-    return groat__fail_vendor(
-        error, GROAT_NO_DEVICE, state->no_device_call, state->no_device_code,
-        "there is no hip device: %s said %d (%s)", state->no_device_call,
-        state->no_device_code,
-        or_text(state->call.hipGetErrorName(state->no_device_code)));
+                           state->ordinal, state->gpu.devices - 1);
+    return groat__fail_vendor(error, GROAT_NO_DEVICE, call->name, call->code,
+                              "there is no hip device: %s said %d (%s)",
+                              call->name, call->code,
+                              or_text(state->call.hipGetErrorName(call->code)));
 }
 
-groat_status groat__hip_enter(const hip_state *state, visit *stay,
+groat_status groat__hip_enter(void *user, void *context, groat__visit *visit,
                               groat_error *error)
 {
-    int code;
+    const hip_state *state = user;
+    groat__called call;
 
-    stay->moved = false;
-    if (state->ordinal < 0 || state->ordinal >= state->devices)
+    (void)context;
+    *visit = (groat__visit){NULL, 0, false};
+    if (state->ordinal < 0 || state->ordinal >= state->gpu.devices)
         return groat__hip_no_device(state, error);
-    code = state->call.hipGetDevice(&stay->home);
-    if (code != GROAT__HIP_SUCCESS)
-        return groat__hip_failed(state, GROAT_NO_DEVICE, "hipGetDevice", code,
-                                 error);
-    if (stay->home == state->ordinal)
+    call = HIP_CALL(state, hipGetDevice, (&visit->home));
+    if (call.code == GROAT__HIP_SUCCESS && visit->home == state->ordinal)
         return GROAT_OK;
-    code = state->call.hipSetDevice(state->ordinal);
-    if (code != GROAT__HIP_SUCCESS)
-        return groat__hip_failed(state, GROAT_NO_DEVICE, "hipSetDevice", code,
-                                 error);
-    stay->moved = true;
-    return GROAT_OK;
+    if (call.code == GROAT__HIP_SUCCESS)
+        call = HIP_CALL(state, hipSetDevice, (state->ordinal));
+    visit->moved = call.code == GROAT__HIP_SUCCESS;
+    return visit->moved ? GROAT_OK
+                        : groat__gpu_failed(state, GROAT_NO_DEVICE, call, error,
+                                            "for device %d", state->ordinal);
 }
 
-void groat__hip_leave(const hip_state *state, const visit *stay)
+bool groat__hip_enter_to_free(void *state, void *context, groat__visit *visit)
 {
-    if (stay->moved)
-        (void)state->call.hipSetDevice(stay->home);
+    (void)groat__hip_enter(state, context, visit, NULL);
+    return true;
+}
+
+void groat__hip_leave(const void *user, const groat__visit *visit)
+{
+    const hip_state *state = user;
+
+    if (visit->moved)
+        (void)state->call.hipSetDevice(visit->home);
 }
 
 /* No GPU is no error: HIP 5 says 101 to hipInit, later ones 100. */
 static groat_status count_devices(hip_state *state, groat_error *error)
 {
-    const char *call = "hipInit";
-    int code = state->call.hipInit(0);
+    groat__called call = HIP_CALL(state, hipInit, (0));
 
-    if (code == GROAT__HIP_SUCCESS) {
-        call = "hipGetDeviceCount";
-        code = state->call.hipGetDeviceCount(&state->devices);
-    }
-    state->no_device_call = call;
-    state->no_device_code = code;
-    if (code == GROAT__HIP_NO_DEVICE || code == GROAT__HIP_INVALID_DEVICE)
-        state->devices = 0;
-    else if (code != GROAT__HIP_SUCCESS)
-        return groat__hip_failed(state, GROAT_NO_DEVICE, call, code, error);
+    if (call.code == GROAT__HIP_SUCCESS)
+        call = HIP_CALL(state, hipGetDeviceCount, (&state->gpu.devices));
+    state->no_device = call;
+    if (call.code == GROAT__HIP_NO_DEVICE ||
+        call.code == GROAT__HIP_INVALID_DEVICE)
+        state->gpu.devices = 0;
+    else if (call.code != GROAT__HIP_SUCCESS)
+        return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error, "(%s)",
+                                 state->dl.path);
     return GROAT_OK;
 }
 
@@ -150,12 +123,13 @@ void groat__hip_close(hip_state *state)
 {
     if (state == NULL)
         return;
-    groat__streams_close(&state->streams, &groat__hip_mark_calls, state);
+    groat__gpu_close(&state->gpu);
     groat__dl_close(&state->dl);
     free(state);
 }
 
-groat_status groat__hip_open(const groat__env *env, hip_state **out,
+groat_status groat__hip_open(const groat__env *env,
+                             const groat__gpu_calls *calls, hip_state **out,
                              groat_error *error)
 {
     hip_state *state = calloc(1, sizeof(*state));
@@ -165,67 +139,9 @@ groat_status groat__hip_open(const groat__env *env, hip_state **out,
     if (state == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for hip");
     state->ordinal = env->device;
-    groat__streams_init(&state->streams);
+    groat__gpu_init(&state->gpu, calls, &env->log);
     status = open_library(state, env, error);
     if (status == GROAT_OK)
         status = count_devices(state, error);
     return status;
 }
-
-/* ---- events ------------------------------------------------------------- */
-
-static int mark_create(const void *user, void **event)
-{
-    const hip_state *state = user;
-    groat__hip_event made = NULL;
-    int code = state->call.hipEventCreateWithFlags(
-        &made, GROAT__HIP_EVENT_DISABLE_TIMING);
-
-    *event = made;
-    return code;
-}
-
-static int mark_record(const void *user, void *event, void *stream)
-{
-    return ((const hip_state *)user)->call.hipEventRecord(event, stream);
-}
-
-static int mark_wait(const void *user, void *stream, void *event)
-{
-    return ((const hip_state *)user)->call.hipStreamWaitEvent(stream, event, 0);
-}
-
-static int mark_query(const void *user, void *event)
-{
-    return ((const hip_state *)user)->call.hipEventQuery(event);
-}
-
-static void mark_destroy(const void *user, void *context, void *event)
-{
-    const hip_state *state = user;
-    visit stay;
-
-    (void)context;
-    if (groat__hip_enter(state, &stay, NULL) != GROAT_OK) /* as of unload */
-        stay.moved = false;
-    (void)state->call.hipEventDestroy(event);
-    groat__hip_leave(state, &stay);
-}
-
-/* Streams have none that all runtimes tell. */
-static uint64_t mark_number(const void *user, void *context, void *stream)
-{
-    (void)user;
-    (void)context;
-    (void)stream;
-    return 0;
-}
-
-const groat__mark_calls groat__hip_mark_calls = {
-    .create = mark_create,
-    .record = mark_record,
-    .wait = mark_wait,
-    .query = mark_query,
-    .destroy = mark_destroy,
-    .number = mark_number,
-};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpu.h - what runs alike on every GPU, over a table of a vendor's calls:
+ * launches that are noted, timing, waiting, memory, captures, errors in words.
+ * Private to the backends.
+ */
+#ifndef GROAT_BACKEND_GPU_H
+#define GROAT_BACKEND_GPU_H
+
+#include "backend/backend.h"
+#include "backend/marks.h"
+
+/* A vendor's call that was made: its name, and 0 or the vendor's code. */
+typedef struct groat__called {
+    const char *name;
+    int code;
+} groat__called;
+
+/* Makes a call of a table of entry points and notes its name. */
+#define GROAT__CALL(api, function, args)                                       \
+    ((groat__called){#function, (int)(api).function args})
+
+/* Defines a call of the table below that is just one call of the vendor's; its
+ * first parameter is named `state`. */
+#define GROAT__ADAPT(type, api, name, parameters, function, args)              \
+    static groat__called name parameters                                       \
+    {                                                                          \
+        return GROAT__CALL(((const type *)state)->api, function, args);        \
+    }
+
+/* A visit to a device: what the thread has to be given back. */
+typedef struct groat__visit {
+    void *context; /* that is current during the visit (cuda)                */
+    int home;      /* the device before it (hip)                             */
+    bool moved;
+} groat__visit;
+
+/* Both vendors number it so. */
+typedef enum groat__capture {
+    GROAT__CAPTURE_NONE = 0,
+    GROAT__CAPTURE_ACTIVE = 1,
+    GROAT__CAPTURE_INVALIDATED = 2
+} groat__capture;
+
+/* A vendor.  state is the backend's; during a visit each call is about the
+ * visited device. */
+typedef struct groat__gpu_calls {
+    const char *units; /* "SMs" */
+
+    /* Makes the device, or the context of a module, the thread's; NULL: the
+     * thread's own or the primary one.  Errors: NO_DEVICE, as of failed. */
+    groat_status (*enter)(void *state, void *context, groat__visit *visit,
+                          groat_error *error);
+    /* The same to free something; false: it went with its context. */
+    bool (*enter_to_free)(void *state, void *context, groat__visit *visit);
+    void (*leave)(const void *state, const groat__visit *visit);
+
+    /* A code in words, or NULL; what it makes of a status. */
+    const char *(*error_name)(const void *state, int code);
+    const char *(*error_text)(const void *state, int code);
+    groat_status (*sort_code)(int code, groat_status otherwise);
+
+    /* One launch on the visited device. */
+    groat__called (*enqueue)(const void *state, const groat__module *module,
+                             const groat__shape *shape,
+                             const groat_launch *launch, const void *args);
+    /* ACTIVE also where it is implied, NONE where the driver cannot say. */
+    groat__called (*capture_of)(const void *state, void *stream,
+                                groat__capture *capture);
+
+    groat__called (*event_create)(const void *state, void **event, bool timed);
+    groat__called (*event_record)(const void *state, void *event, void *stream);
+    groat__called (*event_wait)(const void *state, void *stream, void *event);
+    groat__called (*event_query)(const void *state, void *event);
+    groat__called (*event_sync)(const void *state, void *event);
+    groat__called (*event_elapsed)(const void *state, float *ms, void *from,
+                                   void *to);
+    groat__called (*event_destroy)(const void *state, void *event);
+    /* As groat__mark_calls.number. */
+    uint64_t (*stream_number)(const void *state, void *context, void *stream);
+
+    groat__called (*synchronize)(const void *state);
+    groat__called (*alloc)(const void *state, uint64_t *address, size_t bytes);
+    groat__called (*release)(const void *state, uint64_t address);
+    groat__called (*write)(const void *state, uint64_t to, const void *from,
+                           size_t bytes);
+    groat__called (*read)(const void *state, void *to, uint64_t from,
+                          size_t bytes);
+} groat__gpu_calls;
+
+/* The first member of a backend's state. */
+typedef struct groat__gpu {
+    const groat__gpu_calls *calls;
+    groat__log log;
+    int devices;
+    groat__streams streams; /* of launches that were noted */
+} groat__gpu;
+
+/* The first member of a backend's groat__module. */
+typedef struct groat__gpu_module {
+    void *context;      /* that it was loaded in; NULL where there is none  */
+    groat__marks marks; /* of launches that were noted                      */
+} groat__gpu_module;
+
+void groat__gpu_init(groat__gpu *gpu, const groat__gpu_calls *calls,
+                     const groat__log *log);
+/* Before the driver is closed. */
+void groat__gpu_close(groat__gpu *gpu);
+
+/* "cuMemAlloc said 2 (CUDA_ERROR_OUT_OF_MEMORY, out of memory) for 8 bytes";
+ * codes that say something of the device have its status. */
+groat_status groat__gpu_failed(const void *state, groat_status status,
+                               groat__called call, groat_error *error,
+                               const char *format, ...) GROAT_PRINTF(5, 6);
+
+/* The same of a launch, with its grid, block, cluster and memory. */
+groat_status groat__gpu_launch_failed(const void *state, groat__called call,
+                                      const groat__shape *shape,
+                                      const groat_launch *launch,
+                                      groat_error *error);
+
+/* Doctor lines "cuda device 0" ..., by the device's facts. */
+void groat__gpu_report(void *state, const groat__device *device,
+                       groat__str *out);
+
+/* Slots of groat__device. */
+size_t groat__gpu_count(void *state);
+groat_status groat__gpu_may_load(void *state, void *stream, groat_error *error);
+groat_status groat__gpu_launch_noted(void *state, groat__module *module,
+                                     const groat__shape *shape,
+                                     const groat_launch *launch,
+                                     const void *args, bool *captured,
+                                     groat_error *error);
+bool groat__gpu_idle(void *state, groat__module *module);
+groat_status groat__gpu_time(void *state, groat__module *module,
+                             const groat__shape *shape,
+                             const groat_launch *launch, const void *args,
+                             unsigned repeats, double *us, groat_error *error);
+groat_status groat__gpu_sync(void *state, groat_error *error);
+groat_status groat__gpu_alloc(void *state, size_t bytes, uint64_t *address,
+                              groat_error *error);
+void groat__gpu_release(void *state, uint64_t address);
+groat_status groat__gpu_write(void *state, uint64_t to, const void *from,
+                              size_t bytes, groat_error *error);
+groat_status groat__gpu_read(void *state, void *to, uint64_t from, size_t bytes,
+                             groat_error *error);
+
+#endif
