@@ -89,6 +89,8 @@ done
 code=0
 GROAT_CXX=$work/none "$groat" doctor --json >"$out" 2>"$err" || code=$?
 json "doctor without a compiler is JSON"
+grep -q "GROAT_CXX=$work/none" "$out" && pass "doctor says why there is no c++" ||
+    fail "doctor says why there is no c++" "$(grep -A2 'c++' "$out" | head -3)"
 if [ "$code" -eq 3 ]; then
     has "doctor without a compiler says so" error
 else

@@ -135,6 +135,11 @@ case $code in
 0)
     pass "sanitize"
     answers "sanitize is verified" '"verified": true'
+    ASAN_OPTIONS=verbosity=1 "$groat" run $loader --target cpu:gfx950 \
+        --sanitize >"$out" 2>"$err" &&
+        grep -q 'AddressSanitizer Init done' "$err" &&
+        pass "sanitize keeps the user's options" ||
+        fail "sanitize keeps the user's options" "$(head -c 300 "$err")"
     ;;
 3) skip "sanitize: $(head -n 1 "$err")" ;;
 *) fail "sanitize" "exit code $code: $(head -c 300 "$err")" ;;

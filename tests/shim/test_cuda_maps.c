@@ -201,6 +201,8 @@ START_TEST(a_driver_that_refuses)
         ck_assert_str_eq(error.vendor_call, "cuTensorMapEncodeTiled");
         ck_assert_int_eq(error.vendor_code, cases[i].code);
         ck_says(&error, "rank 3 at 0x7f0000001000: 2-byte elements, dims 128");
+        ck_says(&error, "dims 128 8 3225664, strides 256 2048, box 64 1 64, "
+                        "swizzle 3");
         ck_assert_mem_eq(&map, &before, sizeof(map));
         groat_error_clear(&error);
         ck_assert_uint_eq(context->maps.made, 0);
