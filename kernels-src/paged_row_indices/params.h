@@ -115,6 +115,7 @@ constexpr int k_slot_bytes = 32768; // bytes: one K tile in shared memory
 constexpr int v_sub_bytes = 32768; // bytes: one part of a V tile in shared memory
 constexpr int v_slot_bytes = 32768; // bytes: one V tile in shared memory
 constexpr int slot_bytes = 32768; // bytes: a slot of the ring, for K and V in turn
+constexpr int stream_bytes = 98304; // bytes: that the slots of entry stream take, if 2 to 8 are so much
 constexpr int stages = 1; // slots: tiles in flight per block (stream)
 static_assert((stages >= 1 && stages <= 32), "stages: allowed 1..32");
 constexpr int num_warps = 4; // warps: warps of 32 lanes in a block; of a stream the first copies, unless all threads do
