@@ -158,17 +158,17 @@ struct groat_spec {
     char *maker;
 };
 
-/* machine.c: the compiler or device of a backend, opened at first need.
- * Errors: NO_DEVICE, as it was found the first time; NO_MEMORY (memory or file
- * descriptors ran out), after which the next call looks again. */
+/* machine.c: opens the compiler or device of a backend at the first call.
+ * Errors: NO_DEVICE, found once and for all; NO_MEMORY (memory or file
+ * descriptors ran out): the next call tries again. */
 groat_status groat__machine_compiler(groat_context *context,
                                      groat__backend_id id, void **state,
                                      groat_error *error);
 groat_status groat__machine_device(groat_context *context, groat__backend_id id,
                                    void **state, groat_error *error);
-/* The identity lines of a target's compiler as they will be, without opening
- * it: for kernels that are there.  NULL where it is open, is not to be had, or
- * nobody can tell; borrowed from the context. */
+/* The identity lines that a target's compiler would give, without opening it.
+ * NULL: it is open, cannot be found, or its lines cannot be told beforehand.
+ * Borrowed from the context. */
 const char *groat__machine_foresee(groat_context *context,
                                    const groat__target *target);
 /* The identity lines of a target's compiler; borrowed from the context. */
@@ -185,82 +185,86 @@ groat_status groat__context_target(groat_context *context, const char *text,
 /* inflight.c: the kernel of a key in memory, or NULL; with the lock held. */
 groat_kernel *groat__kernel_known(const groat_context *context,
                                   const groat__digest *key);
-/* Enter with the key of a kernel: gives the kernel when it is in
- * memory (retained); else makes the caller the leader of a new in-flight build
- * (*kernel NULL, *inflight set; it must call groat__inflight_end()) or waits
- * for the leader and gives its result.  The leader of an in-flight build behind
- * a build has what was built in *made, which is empty otherwise.  sealed:
- * whether the seal binds the caller; if not, it does for itself what a leader
- * was refused that it binds. */
+/* Joins the in-flight build of a key.
+ *
+ * kernel    the kernel, retained, if it is in memory or the leader made it.
+ * inflight  set if the caller is the leader of a new in-flight build: it must
+ *           call groat__inflight_end().
+ * made      what a groat_build() of the same key left for the leader, or empty.
+ * sealed    whether the seal binds the caller.  A caller that it does not bind
+ *           goes on by itself if the leader was refused by the seal.
+ *
+ * Errors: those of the leader. */
 groat_status groat__inflight_enter(groat_context *context,
                                    const groat__digest *key, bool sealed,
                                    groat__inflight **inflight,
                                    groat_kernel **kernel, groat__made *made,
                                    groat_error *error);
-/* The same for who wants no more than the binary: makes the caller the leader,
- * or gives what another has made.  Neither when that is not to be had (it could
- * not be loaded, or memory ran out): the caller then looks for itself.  A
- * source that does not compile fails all. */
+/* The same for the binary alone.  If *inflight and *made stay empty, the leader
+ * could not load its binary or ran out of memory, and the caller makes its own.
+ * A source that does not compile fails all. */
 groat_status groat__inflight_enter_build(groat_context *context,
                                          const groat__digest *key,
                                          groat__inflight **inflight,
                                          groat__made *made, groat_error *error);
-/* The leader's result for all: kernel (NULL for a build and on failure) goes
- * into the context's list, which keeps it until groat_close, unless it is
- * there; made is copied if somebody waits. */
+/* Ends an in-flight build and wakes its waiters.
+ *
+ * kernel  goes into the context's list, which keeps it until groat_close();
+ * NULL for a build and on failure. made    copied if a thread waits for it. */
 void groat__inflight_end(groat_context *context, groat__inflight *inflight,
                          groat_status status, const groat_error *error,
                          groat_kernel *kernel, const groat__made *made);
 
-/* spec.c: the values of a spec's text; allocates nothing unless it fails.
- * Errors: INVALID. */
+/* spec.c: parses the text of a spec; allocates only when it fails.  Errors:
+ * INVALID. */
 groat_status groat__spec_params(groat_context *context, const char *text,
                                 const groat__target *target, groat__params *out,
                                 groat_error *error);
 
-/* Whose lines the second half of an identity has. */
+/* Where the second half of an identity is from. */
 typedef enum groat__maker {
-    GROAT__MAKER_OPEN,     /* the compiler's, which was asked                */
-    GROAT__MAKER_FORESEEN, /* its, not asked; store or bundles have the key  */
-    GROAT__MAKER_ABSENT    /* those of an entry; there is no compiler        */
+    GROAT__MAKER_OPEN,     /* the compiler, which was opened                 */
+    GROAT__MAKER_FORESEEN, /* its file; store or bundles have the key        */
+    GROAT__MAKER_ABSENT    /* an entry: there is no compiler                 */
 } groat__maker;
 
-/* The identity text of a spec on its target, and its key.  It has two halves:
- * what is wanted, and who makes it.  Without a compiler the second half is that
- * of the newest entry that store or bundles have of the first.  maker may be
- * NULL.  Errors: NO_DEVICE when there is neither. */
+/* Writes the identity text of a spec on its target, and its key.  The first
+ * half says what is wanted, the second which compiler makes it.  Without a
+ * compiler the second half is that of the newest entry with the same first
+ * half.  maker may be NULL.  Errors: NO_DEVICE (no compiler and no such entry),
+ * NO_MEMORY. */
 groat_status groat__spec_identity(groat_context *context,
                                   const groat__params *params, groat__str *text,
                                   groat__digest *key, groat__maker *maker,
                                   groat_error *error);
 
-/* seal.c: the answer to a miss of a sealed context: its family's fallback
- * (retained), else SEALED.  Counts it. */
+/* seal.c: answers and counts a miss of a sealed context: gives the family's
+ * fallback (retained), else SEALED. */
 groat_status groat__seal_refuse(groat_context *context, const char *spec,
                                 size_t spec_len, const char *target,
                                 groat_kernel **out, groat_origin *origin,
                                 groat_error *error);
-/* Writes the line about a miss of a name with this hash, unless it was written
- * before or there were enough of them. */
+/* Logs the first miss of a name with this hash, for a limited number of names.
+ */
 void groat__seal_explain(groat_context *context, const groat__params *params,
                          uint64_t hash);
 
-/* machine.c: the identity lines of a target's compiler if they were asked for
+/* machine.c: the identity lines of a target's compiler if a call has read them
  * before, else NULL. */
 const char *groat__machine_known(groat_context *context,
                                  const groat__target *target);
-/* layers.c: opens the bundles of the options (names colon-separated, NULL:
- * those of options) with the keys of trust; says what cannot be used. */
+/* layers.c: opens bundles and logs those that cannot be used.  names: paths,
+ * separated by colons; NULL: those of options.  trust: file of public keys. */
 void groat__layers_open(groat_context *context, const groat_options *options,
                         const char *names, const char *trust);
-/* Verifying is a range of the context's from now on. */
+/* Shows verifying as a range of the context's profiler. */
 void groat__layers_show(groat_context *context);
 void groat__layers_close(groat__layers *layers);
-/* The first bundle that has a key; NULL: none. */
+/* Reads an entry from the first bundle that has it; NULL: none has. */
 groat__bundle *groat__layers_get(groat_context *context,
                                  const groat__digest *key, const char *identity,
                                  groat__store_blob *out);
-/* Whether any has it; nothing is counted. */
+/* Whether any bundle has it; nothing is counted. */
 bool groat__layers_have(const groat_context *context, const groat__digest *key,
                         const char *identity);
 /* groat__bundle_newest() of the first that has one. */
@@ -269,37 +273,37 @@ bool groat__layers_newest(const groat_context *context, const char *begin,
 /* groat__bundle_recent() of the first that has one. */
 bool groat__layers_recent(const groat_context *context, const char *one,
                           const char *other, groat__str *out);
-/* Adds the bundles' part. */
+/* Adds the counts of the bundles. */
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
 
-/* stored.c: for the calls that name the store.  Errors: IO with the reason why
- * there is none, INVALID in a child. */
+/* stored.c: checks that there is a store.  Errors: IO with the reason why there
+ * is none, INVALID in a forked child. */
 groat_status groat__need_store(const groat_context *context,
                                groat_error *error);
 
-/* handle.c: what an info says of a kernel that is loaded or not; its size is
- * the caller's to check. */
+/* handle.c: fills the fields of *info that do not depend on loading.  The
+ * caller has checked its size. */
 void groat__info_fill(groat_kernel_info *info, const groat__shape *shape,
                       const groat__digest *key);
 
 /* handle.c */
 void groat__kernel_free(groat_kernel *kernel);
 
-/* kernel.c */
-/* groat_kernel_get_spec() for values; sealed false: as if the context were not.
- */
+/* kernel.c: groat_kernel_get_spec() for values.  sealed false: the seal does
+ * not bind this call. */
 groat_status groat__kernel_get(groat_context *context,
                                const groat__params *params, bool sealed,
                                groat_kernel **out, groat_origin *origin,
                                groat_error *error);
 
-/* Counts a user of a kernel; one that was unloaded is loaded again, for a
- * launch on a stream.  Errors: CAPTURING; SEALED; as of groat_kernel_get(). */
+/* reload.c: adds a user of a kernel for a launch on a stream, and loads it
+ * again if it was unloaded.  Errors: CAPTURING, SEALED, as of
+ * groat_kernel_get(). */
 groat_status groat__reload(groat_kernel *kernel, void *stream,
                            groat_error *error);
 
-/* In a child of fork() every call that is given a context of the parent's is
- * refused before it takes a lock, or uses a connection or a device. */
+/* Whether the context was opened before fork(): each call is refused then,
+ * before it takes a lock or uses a connection or a device. */
 static inline bool groat__is_inherited(const groat_context *context)
 {
     return !groat__process_is_mine(&context->process);
