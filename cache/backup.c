@@ -93,8 +93,7 @@ groat_status groat__store_backup(groat__store *store, const char *path,
 
     if (lstat(path, &st) == 0)
         return groat__fail(error, GROAT_IO,
-                           "%s is there already; a backup replaces nothing",
-                           path);
+                           "%s exists; a backup replaces no file", path);
     fd = groat__fs_beside(path, &temp);
     if (fd < 0) {
         status = fail_file(path, error);

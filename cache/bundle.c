@@ -157,8 +157,8 @@ static groat_status read_signature(groat__bundle *bundle, groat_error *error)
         return fail_sqlite(bundle, SQLITE_NOMEM, error);
     if (status != GROAT_OK)
         return groat__fail(error, GROAT_IO,
-                           "the signature of bundle %s is not of what is in "
-                           "it: it is damaged or forged",
+                           "the signature of bundle %s does not match its "
+                           "entries: it is damaged or forged",
                            bundle->path);
     return rc == SQLITE_DONE ? GROAT_OK : fail_sqlite(bundle, rc, error);
 }
@@ -400,7 +400,7 @@ static void tell(groat__bundle *bundle, const groat__digest *key,
         return;
     bundle->said = true;
     groat__hex(hex, key->bytes, sizeof(key->bytes));
-    groat__str_addf(line, "bundle %s: entry %s: %s; not used; said once",
+    groat__str_addf(line, "bundle %s: entry %s: %s; not used; reported once",
                     bundle->path, hex, wrong);
 }
 

@@ -63,10 +63,10 @@ static groat_status read_next(groat__store *store, int64_t from,
     }
     if (rc == SQLITE_ROW && (!groat__row_read(next, &row) || row.id < from ||
                              !groat__row_good(&row)))
-        status = groat__fail(error, GROAT_IO,
-                             "an entry of %s is damaged; groat cache verify "
-                             "drops such",
-                             store->path);
+        status = groat__fail(
+            error, GROAT_IO,
+            "an entry of %s is damaged; groat cache verify drops it",
+            store->path);
     else if (rc == SQLITE_ROW && !groat__held_take(out, &row))
         rc = SQLITE_NOMEM;
     (void)sqlite3_finalize(next);
@@ -146,8 +146,8 @@ static groat_status import_row(groat__store *store, const groat__row *row,
         return groat__row_room(row) + STORE_ROOM > store->max_bytes
                    ? GROAT_OK
                    : groat__fail(error, GROAT_IO,
-                                 "%s did not take the entry of an import: it "
-                                 "is full, locked or cannot be written",
+                                 "%s did not accept an imported entry: it is "
+                                 "full, locked or cannot be written",
                                  store->path);
     return add_id(rows, groat__row_id(&row->key))
                ? GROAT_OK

@@ -160,8 +160,8 @@ static groat_status check_place(const char *path, groat_error *error)
         return GROAT_OK;
     if (!S_ISREG(st.st_mode))
         return groat__fail(error, GROAT_IO,
-                           "%s is there and is no regular file; name another "
-                           "place for the bundle",
+                           "%s exists and is no regular file; name another "
+                           "file for the bundle",
                            path);
     status = groat__store_is_not(path, error);
     if (status != GROAT_OK)
@@ -220,7 +220,8 @@ static groat_status writer_add(writer *w, const groat__row *row,
     if (w->secret == NULL)
         return GROAT_OK;
     if (!groat__sign_mark(row, mark))
-        return groat__fail(error, GROAT_IO, "libsodium cannot be used here");
+        return groat__fail(error, GROAT_IO,
+                           "libsodium could not be initialized");
     groat__str_addn(&w->marks, (const char *)mark, sizeof(mark));
     return w->marks.failed ? fail_write(w, SQLITE_NOMEM, error) : GROAT_OK;
 }

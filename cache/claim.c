@@ -158,7 +158,7 @@ static step nap_or_go_on(groat__store *store, wish *w)
     store->claims.timeouts++;
     groat__store_say(store, GROAT__NOTE_LATE,
                      "another process compiles a kernel for more than %d ms, "
-                     "or is stopped; it is compiled here, too; said once",
+                     "or is stopped; it is compiled here, too; reported once",
                      store->claims.wait_ms);
     w->level_start = now;
     return ++w->level < LEVELS ? STEP_AGAIN : STEP_ALONE;
@@ -186,7 +186,7 @@ static step take(groat__store *store, wish *w)
     store->claims.takeovers++;
     groat__store_say(store, GROAT__NOTE_LOST,
                      "a process that compiled a kernel has ended without it; "
-                     "it is compiled here; said once");
+                     "it is compiled here; reported once");
     return STEP_HELD;
 }
 
@@ -195,7 +195,7 @@ static step go_alone(groat__store *store, const char *why)
     groat__store_faulted(store, "claim");
     groat__store_say(store, GROAT__NOTE_CLAIM,
                      "claiming a key failed: %s; other processes may compile "
-                     "the same kernels; said once",
+                     "the same kernels; reported once",
                      why);
     return STEP_ALONE;
 }

@@ -365,9 +365,8 @@ static verdict connect_file(groat__store *store, groat_error *error)
 
     if (is_frozen(store) && has_journal(store)) {
         (void)groat__fail(error, GROAT_IO,
-                          "%s cannot be written, and its -wal has rows that "
-                          "only a writer brings in; open it once where it can "
-                          "be, as groat cache stat does",
+                          "%s is read-only and its -wal still has rows; open "
+                          "it once where it can be written: groat cache stat",
                           store->path);
         return VERDICT_UNUSABLE;
     }
@@ -680,7 +679,7 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
     groat__store_faulted(store, doing);
     groat__store_say(store, note_of(rc),
                      "%s failed: %s (SQLite %d); the kernel is compiled or "
-                     "kept in memory instead; said once",
+                     "kept in memory instead; reported once",
                      doing, groat__handle_words(store->db, rc), rc);
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);

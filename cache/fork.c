@@ -94,8 +94,8 @@ groat_status groat__sqlite_begin(groat_error *error)
     settle();
     if (atomic_load(&store_list.broken))
         return groat__fail(error, GROAT_IO,
-                           "a thread used SQLite when this process was forked; "
-                           "its children do without");
+                           "a thread was inside SQLite during fork(); the "
+                           "child keeps kernels in memory only");
     groat__sqlite_enter();
     return GROAT_OK;
 }
@@ -107,10 +107,10 @@ groat_status groat__store_may_open(const char *path, groat_error *error)
     (void)pthread_mutex_lock(&store_list.lock);
     for (groat__store *s = store_list.first; s != NULL; s = s->next)
         if (s->inherited && strcmp(s->path, path) == 0)
-            status = groat__fail(error, GROAT_IO,
-                                 "%s is open in this process by other means "
-                                 "since it was forked",
-                                 path);
+            status = groat__fail(
+                error, GROAT_IO,
+                "%s was opened by other code of this process before fork()",
+                path);
     (void)pthread_mutex_unlock(&store_list.lock);
     return status;
 }

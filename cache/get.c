@@ -17,12 +17,12 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
 
     groat__hex(hex, key->bytes, sizeof(key->bytes));
     groat__store_faulted(store, mistaken ? "identity" : "damage");
-    groat__store_say(store, mistaken ? GROAT__NOTE_IDENTITY : GROAT__NOTE_ENTRY,
-                     "entry %s %s; dropped, the kernel is compiled again; said "
-                     "once",
-                     hex,
-                     mistaken ? "has another identity than the one asked for"
-                              : "is damaged");
+    groat__store_say(
+        store, mistaken ? GROAT__NOTE_IDENTITY : GROAT__NOTE_ENTRY,
+        "entry %s %s; dropped, the kernel is compiled again; reported once",
+        hex,
+        mistaken ? "has another identity than the one asked for"
+                 : "is damaged");
     if (!store->read_only)
         rc = groat__row_drop(store, id, &dropped);
     groat__store_evicted(store, mistaken ? "identity" : "damage", dropped);

@@ -97,15 +97,15 @@ static groat_status check_share(const char *dir, const struct stat *st,
     unsigned mode = (unsigned)st->st_mode & 07777;
 
     if (!is_member(st->st_gid))
-        return groat__fail(error, GROAT_IO,
-                           "folder %s is to be shared by group %u, which this "
-                           "process is not in; run: chgrp GROUP %s, with a "
-                           "group that all of its users are in",
-                           dir, (unsigned)st->st_gid, dir);
+        return groat__fail(
+            error, GROAT_IO,
+            "folder %s belongs to group %u, of which this process is no "
+            "member; run: chgrp GROUP %s, with a group of all its users",
+            dir, (unsigned)st->st_gid, dir);
     if (mode != 02770)
         return groat__fail(error, GROAT_IO,
-                           "folder %s has mode %04o; one that a group shares "
-                           "has 2770; run: chmod 2770 %s",
+                           "folder %s has mode %04o; a group's store needs "
+                           "2770; run: chmod 2770 %s",
                            dir, mode, dir);
     return GROAT_OK;
 }
@@ -136,9 +136,8 @@ static groat_status make_folder(const char *dir,
     /* Which group, and that it is to be trusted, is for a person to say. */
     if (share->on)
         return groat__fail(error, GROAT_IO,
-                           "folder %s, which a group is to share, is not "
-                           "there; run: mkdir %s && chgrp GROUP %s && chmod "
-                           "2770 %s",
+                           "folder %s of a group's store does not exist; run: "
+                           "mkdir %s && chgrp GROUP %s && chmod 2770 %s",
                            dir, dir, dir, dir);
     status = groat__place_path_ahead(dir, share, error);
     return status == GROAT_OK ? groat__fs_make_private_dir(dir, error) : status;
@@ -266,8 +265,8 @@ static groat_status check_shared_file(const char *path, const struct stat *st,
                            (unsigned)share->group, path);
     if ((st->st_mode & 0777) != 0660 && (!mine || chmod(path, 0660) != 0))
         return groat__fail(error, GROAT_IO,
-                           "file %s has mode %04o; one that a group shares has "
-                           "0660; run: chmod 660 %s",
+                           "file %s has mode %04o; a group's store needs 0660; "
+                           "run: chmod 660 %s",
                            path, (unsigned)st->st_mode & 07777, path);
     return GROAT_OK;
 }

@@ -105,7 +105,8 @@ groat_status groat__sign_make(const groat__secret *secret, const uint8_t *marks,
         return groat__fail(error, GROAT_NO_MEMORY, "no memory to sign");
     if (!ready()) {
         free(text);
-        return groat__fail(error, GROAT_IO, "libsodium cannot be used here");
+        return groat__fail(error, GROAT_IO,
+                           "libsodium could not be initialized");
     }
     (void)crypto_sign_seed_keypair(signer, pair, secret->seed);
     (void)crypto_sign_detached(signature, NULL, text, len, pair);
@@ -165,7 +166,8 @@ groat_status groat__secret_make(const char *path, char public_key[65],
     groat_status status;
 
     if (!ready())
-        return groat__fail(error, GROAT_IO, "libsodium cannot be used here");
+        return groat__fail(error, GROAT_IO,
+                           "libsodium could not be initialized");
     randombytes_buf(secret.seed, sizeof(secret.seed));
     (void)crypto_sign_seed_keypair(signer, pair, secret.seed);
     groat__hex(text, secret.seed, sizeof(secret.seed));

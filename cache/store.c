@@ -288,7 +288,7 @@ static void put_row(groat__store *store, const groat__row *row)
         groat__store_say(store, GROAT__NOTE_OVERSIZE,
                          "a kernel of %llu bytes does not fit the bound of "
                          "%llu bytes and is kept in memory only; raise "
-                         "GROAT_CACHE_MAX_BYTES; said once",
+                         "GROAT_CACHE_MAX_BYTES; reported once",
                          (unsigned long long)size,
                          (unsigned long long)store->max_bytes);
     }

@@ -100,7 +100,7 @@ static groat_status resolve(groat__module *m, const char *entry,
 
     if (function == NULL || bind == NULL)
         return groat__fail(error, GROAT_LOAD_FAILED,
-                           "the kernel's code has no symbol %s",
+                           "the kernel's binary has no symbol %s",
                            function == NULL ? entry : "groat_cpu_bind");
     memcpy(&m->entry, &function, sizeof(function));
     memcpy(&m->bind, &bind, sizeof(bind));
@@ -194,16 +194,16 @@ static groat_status open_code(groat__module *m, const void *data, size_t bytes,
 
     if (id == NULL)
         return groat__fail(error, GROAT_LOAD_FAILED,
-                           "a kernel's %zu bytes of code are no whole library "
-                           "with a build id",
+                           "the kernel's binary of %zu bytes is not a complete "
+                           "library with a build id",
                            bytes);
     /* A file of its own for each load: dlopen gives two loads of one file one
      * handle, and with it one set of static state. */
     fd = groat__memory_file("groat-kernel", data, bytes);
     if (fd < 0)
         return groat__fail(error, GROAT_NO_MEMORY,
-                           "no file in memory for a kernel's %zu bytes of "
-                           "code: %s",
+                           "cannot make a memory file for the kernel's binary "
+                           "of %zu bytes: %s",
                            bytes, strerror(errno));
     /* The loader takes a second library of the same name for the first one:
      * the number may not be used again while this one is loaded. */
@@ -216,7 +216,7 @@ static groat_status open_code(groat__module *m, const void *data, size_t bytes,
                             : "another library was mapped in its place";
     if (m->handle == NULL && is_wanting(bytes))
         status = GROAT_NO_MEMORY;
-    groat__fail(error, status, "the loader refused a kernel's code: %s",
+    groat__fail(error, status, "the loader refused the kernel's binary: %s",
                 why != NULL ? why : "no reason given");
     if (m->handle == NULL)
         (void)close(fd);
@@ -478,8 +478,8 @@ static groat_status cpu_write(void *state, uint64_t to, const void *from,
 {
     if (!is_inside(state, to, bytes))
         return groat__fail(error, GROAT_LAUNCH_FAILED,
-                           "%zu bytes at 0x%llx lie in no buffer", bytes,
-                           (unsigned long long)to);
+                           "%zu bytes at 0x%llx are not inside one buffer",
+                           bytes, (unsigned long long)to);
     if (bytes > 0)
         memcpy((void *)(uintptr_t)to, from, bytes);
     return GROAT_OK;
@@ -490,8 +490,8 @@ static groat_status cpu_read(void *state, void *to, uint64_t from, size_t bytes,
 {
     if (!is_inside(state, from, bytes))
         return groat__fail(error, GROAT_LAUNCH_FAILED,
-                           "%zu bytes at 0x%llx lie in no buffer", bytes,
-                           (unsigned long long)from);
+                           "%zu bytes at 0x%llx are not inside one buffer",
+                           bytes, (unsigned long long)from);
     if (bytes > 0)
         memcpy(to, (const void *)(uintptr_t)from, bytes);
     return GROAT_OK;

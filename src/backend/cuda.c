@@ -295,7 +295,7 @@ static groat_status cuda_load(void *handle, const groat__arch *arch,
 
     if (!groat__cuda_is_image(data, bytes))
         return groat__fail(error, GROAT_LOAD_FAILED,
-                           "the %zu bytes for '%s' are neither a whole ELF "
+                           "the %zu bytes for '%s' are neither a complete ELF "
                            "image nor PTX that ends with NUL",
                            bytes, entry);
     module = calloc(1, sizeof(*module));

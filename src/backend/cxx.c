@@ -302,8 +302,8 @@ static groat_status fail_late(const cxx *c, groat_status status,
                               groat_error *error)
 {
     return groat__fail(error, status,
-                       "%s had not ended after %u s and was stopped; "
-                       "GROAT_CXX_TIMEOUT allows another number of seconds",
+                       "%s did not finish within %u s and was stopped; "
+                       "GROAT_CXX_TIMEOUT sets another limit",
                        c->path, c->seconds);
 }
 
@@ -399,7 +399,9 @@ static groat_status name_build(cxx *c, groat_error *error)
     else
         status = groat__fail(
             error, status == GROAT_NO_MEMORY ? status : GROAT_NO_DEVICE,
-            "the compiler's file is part of a key: %s", inner.text);
+            "no build id of the compiler's file, which is part of every key: "
+            "%s",
+            inner.text);
     groat_error_clear(&inner);
     free(data);
     return status;
@@ -509,14 +511,14 @@ static groat_status fail_compile(const cxx *c, int code, size_t bytes,
         return fail_start(c, GROAT_COMPILE_FAILED, code, error);
     if (code == 0)
         return groat__fail(error, GROAT_COMPILE_FAILED,
-                           "%s said that it compiled, and left %zu bytes that "
-                           "are no whole library with a build id",
+                           "%s reported success, but its output of %zu bytes "
+                           "is not a complete library with a build id",
                            c->path, bytes);
     if (code == NOT_TOLD)
         return groat__fail(error, GROAT_COMPILE_FAILED,
-                           "%s left %zu bytes that are no whole library; how "
-                           "it ended was not told, for this program ignores "
-                           "SIGCHLD or waits for every child",
+                           "the output of %s, %zu bytes, is not a complete "
+                           "library; its exit status is unknown, since this "
+                           "program ignores SIGCHLD or waits for every child",
                            c->path, bytes);
     return groat__fail(error, GROAT_COMPILE_FAILED,
                        "%s refused the source (exit %d)", c->path, code);
@@ -531,7 +533,8 @@ static groat_status check_list(const cxx *c, const char *list,
 
     if (list == NULL)
         return groat__fail(error, GROAT_NO_MEMORY,
-                           "no memory for what %s has read", c->path);
+                           "no memory for the list of files that %s read",
+                           c->path);
     list += strcspn(list, ":");
     skipped = strspn(list, ": \\\n");
     if (list[skipped] == '\0')

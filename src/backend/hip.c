@@ -249,8 +249,8 @@ static groat_status hip_load(void *user, const groat__arch *arch,
     /* The runtime is told no size: what it would read has to be there. */
     if (!groat__amdgpu_elf_whole(data, bytes))
         return groat__fail(error, GROAT_LOAD_FAILED,
-                           "%zu bytes for %s are no whole AMDGPU ELF", bytes,
-                           entry);
+                           "%zu bytes for %s are not a complete AMDGPU ELF",
+                           bytes, entry);
     status = groat__hip_enter(state, NULL, &stay, error);
     if (status != GROAT_OK)
         return status;

@@ -417,7 +417,7 @@ static groat_status read_code(const rtc_state *state,
         return fail_rtc(state, "hiprtcGetCodeSize", code, source_name, error);
     if (bytes == 0 || bytes > OUTPUT_BYTES_MAX)
         return groat__fail(error, GROAT_COMPILE_FAILED,
-                           "%s: hipRTC made %zu bytes; 1 to %zu are believed",
+                           "%s: hipRTC made %zu bytes; expected 1 to %zu",
                            source_name, bytes, OUTPUT_BYTES_MAX);
     data = malloc(bytes);
     if (data == NULL)
@@ -440,9 +440,10 @@ static groat_status read_facts(groat__binary *out, const char *entry,
     groat_facts facts = {-1, -1, -1, -1, (int64_t)out->bytes, -1};
 
     if (!groat__amdgpu_elf_whole(out->data, out->bytes))
-        return groat__fail(error, GROAT_COMPILE_FAILED,
-                           "%s: hipRTC made %zu bytes that are no AMDGPU ELF",
-                           source_name, out->bytes);
+        return groat__fail(
+            error, GROAT_COMPILE_FAILED,
+            "%s: hipRTC made %zu bytes that are not an AMDGPU ELF", source_name,
+            out->bytes);
     switch (groat__amdgpu_elf_kernel(out->data, out->bytes, entry, &kernel)) {
     case GROAT__AMDGPU_NO_KERNEL:
         return groat__fail(error, GROAT_COMPILE_FAILED,

@@ -286,7 +286,7 @@ static groat_status ask_version(nvrtc_state *state, groat_error *error)
                            code, error);
     if (state->arch_count < 1 || state->arch_count > 4096)
         return groat__fail(error, GROAT_NO_DEVICE,
-                           "%s lists %d archs; 1 to 4096 are believed",
+                           "%s lists %d archs; expected 1 to 4096",
                            state->dl.path, state->arch_count);
     state->archs = calloc((size_t)state->arch_count, sizeof(*state->archs));
     if (state->archs == NULL)
@@ -759,11 +759,11 @@ static groat_status take_binary(const nvrtc_state *state,
     if (!groat__cuda_is_image(binary->data, binary->bytes)) {
         free(binary->data);
         binary->data = NULL;
-        return groat__fail(error, GROAT_COMPILE_FAILED,
-                           "NVRTC %d.%d gave %zu bytes for %s that are no "
-                           "whole %s",
-                           state->major, state->minor, binary->bytes,
-                           plan->arch, plan->ptx ? "PTX" : "ELF file");
+        return groat__fail(
+            error, GROAT_COMPILE_FAILED,
+            "NVRTC %d.%d gave %zu bytes for %s that are not a complete %s",
+            state->major, state->minor, binary->bytes, plan->arch,
+            plan->ptx ? "PTX" : "ELF file");
     }
     return GROAT_OK;
 }

@@ -158,8 +158,8 @@ groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
                 ? search->sonames[0]
                 : "the library";
     return groat__fail(error, GROAT_NO_DEVICE,
-                       "%s is not to be had in any of the usual places; "
-                       "`groat doctor` lists them",
+                       "%s was not found in any of the usual places; `groat "
+                       "doctor` lists them",
                        first);
 }
 

@@ -28,7 +28,7 @@ static bool device_target(groat_context *context, groat__backend_id id,
     /* That is no answer, and a default target is looked for once. */
     if (status == GROAT_NO_MEMORY)
         groat__log_line(&context->env.log, GROAT_LOG_WARNING,
-                        "%s devices are passed over for the default target: %s",
+                        "%s devices are skipped for the default target: %s",
                         backend->device->name, error.text);
     groat_error_clear(&error);
     if (status != GROAT_OK || backend->device->count(state) <= ordinal ||

@@ -48,7 +48,7 @@ static const char *read_folder(void *user, const char *path)
         groat__fail(&f->failure, GROAT_NO_MEMORY, "no memory for a path");
     else if (f->count == FOLDER_FILES)
         groat__fail(&f->failure, GROAT_INVALID,
-                    "%s is one file too many; %d are read", full.data,
+                    "%s exceeds the limit of %d files", full.data,
                     FOLDER_FILES);
     else if (groat__fs_read(full.data, SOURCE_BYTES_MAX, &text, &bytes,
                             &f->failure) == GROAT_OK)
@@ -89,11 +89,11 @@ static groat_status add(groat__families *families, const char *name, size_t len,
 
     if (families->count == GROAT__FAMILIES)
         return groat__fail(error, GROAT_INVALID,
-                           "family '%.64s' is one too many; %d are possible",
+                           "family '%.64s' exceeds the limit of %d families",
                            name, GROAT__FAMILIES);
     if (find(families, name, len) != NULL)
         return groat__fail(error, GROAT_INVALID,
-                           "family '%.64s' is there already", name);
+                           "family '%.64s' exists already", name);
     place->name = strndup(name, len);
     place->dir = dir == NULL ? NULL : whole_path(dir);
     families->count++; /* now close sees it */
@@ -274,8 +274,7 @@ static groat_status read_user(const groat__family_place *place,
 
     if (status != GROAT_OK && is_want(f.failure.vendor_code))
         status = groat__fail(error, GROAT_NO_MEMORY,
-                             "no file descriptor is left to read family "
-                             "%.64s with",
+                             "no file descriptor is free to read family %.64s",
                              f.name);
     else if (status != GROAT_OK && f.failure.status != GROAT_OK)
         status = groat__fail(

@@ -140,8 +140,8 @@ static groat_status open_compiler(const groat__job *job, void **state,
     if (status == GROAT_OK &&
         strcmp(groat__key_second_half(job->identity.data), lines) != 0)
         status = groat__fail(error, GROAT_COMPILE_FAILED,
-                             "%s was made by another compiler, and is lost; "
-                             "ask again for that of the compiler of now",
+                             "%s was made by another compiler and is gone; get "
+                             "it again to compile it with the present one",
                              job->entry.data);
     return status;
 }

@@ -52,8 +52,8 @@ static groat_status open_half(const groat__env *env, groat__half *half,
         status = open(env, &half->state, &half->failure);
         if (status != GROAT_OK && groat__fs_no_descriptors())
             status = groat__fail(&half->failure, GROAT_NO_MEMORY,
-                                 "no file descriptor is left to open the "
-                                 "target's compiler or device with");
+                                 "no file descriptor is free to open the "
+                                 "target's compiler or device");
     }
     if (status == GROAT_OK) {
         *state = half->state;

@@ -127,8 +127,8 @@ static void make(groat_request *request, bool sealed)
         groat_kernel_release(kernel);
         kernel = NULL;
         status = groat__fail(&error, GROAT_SEALED,
-                             "the context is sealed and has not the request's "
-                             "kernel of %.64s in memory",
+                             "the context is sealed, and the request's kernel "
+                             "of %.64s is not in memory",
                              request->params.family->name);
     }
     finish(request, status, kernel, origin, &error);
@@ -270,8 +270,9 @@ static groat_status enqueue(groat__pool *pool, groat_request *request,
     }
     (void)pthread_mutex_unlock(&pool->lock);
     if (closing)
-        return groat__fail(error, GROAT_INVALID,
-                           "the context is being closed: nothing more is made");
+        return groat__fail(
+            error, GROAT_INVALID,
+            "the context is being closed: no more kernels are made");
     return served ? GROAT_OK
                   : groat__fail(error, GROAT_NO_MEMORY,
                                 "no thread could be started to make a kernel");
@@ -412,10 +413,10 @@ groat_status groat_request_wait(groat_request *request, int timeout_ms,
         help(request);
     (void)pthread_mutex_lock(&request->lock);
     if (!wait_until_done(request, timeout_ms)) {
-        status = groat__fail(error, GROAT_TIMED_OUT,
-                             "the kernel is not there after %d ms; it is still "
-                             "being made",
-                             timeout_ms);
+        status = groat__fail(
+            error, GROAT_TIMED_OUT,
+            "the kernel is not ready after %d ms; it is still being made",
+            timeout_ms);
     } else if ((status = request->status) != GROAT_OK) {
         groat__error_copy(error, &request->error);
     } else {

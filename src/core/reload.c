@@ -25,13 +25,13 @@ static groat_status load_again(groat_kernel *kernel, groat_error *error)
         return status;
     groat_kernel_release(found); /* another, or a fallback */
     if (found != NULL && !groat__seal_is_on(&context->seal))
-        return groat__fail(error, GROAT_LOAD_FAILED,
-                           "%s was unloaded, and its compiler is another since "
-                           "then; get it anew",
-                           kernel->entry);
+        return groat__fail(
+            error, GROAT_LOAD_FAILED,
+            "%s was unloaded, and its compiler has changed since; get it again",
+            kernel->entry);
     return groat__fail(error, GROAT_SEALED,
-                       "%s was unloaded before the context was sealed; hold a "
-                       "count of what is to stay",
+                       "%s was unloaded before the context was sealed; keep a "
+                       "reference to kernels that must stay loaded",
                        kernel->entry);
 }
 

@@ -174,8 +174,8 @@ groat_status groat__seal_refuse(groat_context *context, const char *spec,
     (void)atomic_fetch_add_explicit(&seal->misses, 1, memory_order_relaxed);
     if (f == NULL)
         return groat__fail(error, GROAT_SEALED,
-                           "the context is sealed and has no such kernel of "
-                           "%.*s on %s in memory",
+                           "the context is sealed, and this kernel of %.*s on "
+                           "%s is not in memory",
                            (int)(len < 64 ? len : 64), spec, target);
     (void)atomic_fetch_add_explicit(&seal->fallbacks, 1, memory_order_relaxed);
     if (origin != NULL)
@@ -194,17 +194,17 @@ static void write_line(groat_context *context, const char *spec,
     if (s->distance == SIZE_MAX)
         groat__log_line(log, GROAT_LOG_WARNING,
                         "sealed: %.300s on %s is not in memory, nor is another "
-                        "of its family; said once",
+                        "of its family; reported once",
                         spec, target);
     else if (s->distance == 0)
         groat__log_line(log, GROAT_LOG_WARNING,
                         "sealed: %.300s on %s is not in memory; it is %s of "
-                        "the store and was not loaded; said once",
+                        "the store and was not loaded; reported once",
                         spec, target, s->label.data);
     else
         groat__log_line(log, GROAT_LOG_WARNING,
                         "sealed: %.300s on %s is not in memory; nearest is %s: "
-                        "%s; said once",
+                        "%s; reported once",
                         spec, target, s->label.data, s->field.data);
 }
 

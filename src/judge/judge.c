@@ -215,8 +215,8 @@ static groat_status check_clusters(const groat__judge_launch *t,
     for (int i = 0; i < 3; i++)
         if (t->cluster[i] == 0 || t->grid[i] % t->cluster[i] != 0)
             return groat__fail(error, GROAT_INVALID,
-                               "%s: a grid of %u,%u,%u blocks is not made of "
-                               "clusters of %u,%u,%u",
+                               "%s: a grid of %u,%u,%u blocks is not a "
+                               "multiple of clusters of %u,%u,%u",
                                t->kernel, t->grid[0], t->grid[1], t->grid[2],
                                t->cluster[0], t->cluster[1], t->cluster[2]);
     if (volume(t->cluster) > (size_t)t->arch->max_cluster)
@@ -244,9 +244,9 @@ groat_status groat__judge_run(const groat__judge_launch *launch,
     j->env.ops = &hooks;
     memcpy(j->env.grid, launch->grid, sizeof(j->env.grid));
     if (launch->bind(&j->env) != GROAT_CPU_HOOKS_VERSION)
-        status =
-            groat__fail(error, GROAT_LAUNCH_FAILED,
-                        "%s was compiled for another judge", launch->kernel);
+        status = groat__fail(error, GROAT_LAUNCH_FAILED,
+                             "%s was compiled for another version of the judge",
+                             launch->kernel);
     else if (!set_up(j, &order))
         status = groat__fail(error, GROAT_NO_MEMORY,
                              "no memory for %u x %u x %u fibers of each of "

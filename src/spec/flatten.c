@@ -155,7 +155,7 @@ static groat_status flatten_file(flattener *f, const char *path)
     text = f->read(f->user, path);
     if (text == NULL)
         return groat__fail(f->error, GROAT_INVALID,
-                           "family %s: file '%.200s' is not to be found",
+                           "family %s: file '%.200s' was not found",
                            f->family->name, path);
     if (f->seen_count == FILES_MAX || f->depth == DEPTH_MAX)
         return groat__fail(f->error, GROAT_INVALID,

@@ -31,7 +31,7 @@ refused "an unknown short option" 2 "no option '-q'" $loader -o "$svg" -q
 refused "a bad spec" 2 "dtype" $loader:dtype=f7 -o "$svg"
 refused "a bad run-time argument" 2 "first_col" $loader -o "$svg" --first-col 1
 refused "an unknown family" 2 no_such_family no_such_family -o "$svg"
-refused "a GPU" 2 "draw is for cpu targets, which tell each access" $loader \
+refused "a GPU" 2 "draw needs a cpu target, which reports each access" $loader \
     -o "$svg" --target hip:gfx950
 refused "another GPU" 2 "this is cuda:sm_90a" $loader -o "$svg" \
     --target cuda:sm_90a

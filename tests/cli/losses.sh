@@ -44,7 +44,7 @@ GROAT_CACHE_MAX_BYTES=100K
 export GROAT_CACHE_MAX_BYTES
 expect "prewarm of more than the bound" 1 prewarm "$work/manifest" \
     --cache-dir "$work/small" --json
-answers "says that the store does not hold it" "does not hold it"
+answers "says that the store does not hold it" "does not have it"
 expect "prewarm --check of it" 1 prewarm "$work/manifest" --check \
     --cache-dir "$work/small"
 unset GROAT_CACHE_MAX_BYTES

@@ -110,7 +110,7 @@ had=$(entries)
 expect "backup" 0 cache backup "$work/copy"
 answers "tells where" "$work/copy"
 expect "backup onto a file" 1 cache backup "$work/copy"
-says "it replaces nothing" "is there already"
+says "it replaces nothing" "exists; a backup replaces no file"
 expect "backup into no folder" 1 cache backup "$work/no/copy"
 expect "backup without a name" 2 cache backup
 mkdir -m 700 "$work/restored"

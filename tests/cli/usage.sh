@@ -126,7 +126,7 @@ expect "--sanitize on a GPU target" 2 run $loader --sanitize \
     --target cuda:sm_90a
 expect "words behind --" 2 run -- --json
 says "words behind -- are no options" "--json"
-# What is no list is said once, whichever of two values was meant.
+# What is no list is reported once, whichever of two values was meant.
 for twice in "--seed 1 --seed 1" "--target cpu:gfx950 --target cpu:gfx90a" \
     "--repeat 1 --repeat=2" "--json --json" "--cache-dir a --cache-dir a" \
     "--output a --output b" "--first-row 0 --first_row 0"; do

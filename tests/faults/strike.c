@@ -559,7 +559,7 @@ static const struct {
     {"refused the stored binary", "refused"},
     {"read-only: new kernels", "read-only"},
     {"a bundle is not used", "not used"},
-    {"not used; said once", "entry not used"},
+    {"not used; reported once", "entry not used"},
     {"has ended without it", "takeover"},
 };
 

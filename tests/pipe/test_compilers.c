@@ -133,7 +133,7 @@ START_TEST(no_descriptors)
     for (int round = 0; round < 2; round++) {
         allow_descriptors(false);
         ck_no_kernel(context, "adder", GROAT_NO_MEMORY,
-                     "no file descriptor is left");
+                     "no file descriptor is free");
         allow_descriptors(true);
     }
     rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
@@ -152,8 +152,8 @@ START_TEST(no_descriptors_for_the_default_target)
     allow_descriptors(false);
     ck_assert_str_eq(groat_default_target(context), "cpu:gfx950");
     allow_descriptors(true);
-    ck_assert_int_eq(rig_said(&fix, "cuda devices are passed over"), 1);
-    ck_assert_int_eq(rig_said(&fix, "hip devices are passed over"), 1);
+    ck_assert_int_eq(rig_said(&fix, "cuda devices are skipped"), 1);
+    ck_assert_int_eq(rig_said(&fix, "hip devices are skipped"), 1);
     ck_assert_str_eq(groat_default_target(context), "cpu:gfx950");
     ck_assert_int_eq(fix.warnings, 2);
     groat_close(context);
@@ -171,7 +171,7 @@ START_TEST(a_compiler_without_a_binary)
         const char *log;
     } cases[] = {
         {"#!/bin/sh\necho 'compiler 1'\n",
-         "left 0 bytes that are no whole library", "compiler 1\n"},
+         "of 0 bytes is not a complete library", "compiler 1\n"},
         {"#!/bin/sh\n"
          "[ \"$1\" = --version ] && exec echo compiler 2\n"
          "echo last words\n"
@@ -417,7 +417,8 @@ START_TEST(a_cut_binary)
     context = rig_open(&fix);
     if (_i % 2 == 1)
         ck_assert(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
-    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED, "no whole library");
+    ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED,
+                 "not a complete library");
     ck_assert_uint_eq(rig_stat(context).entries, 0);
     groat_close(context);
     ck_assert(signal(SIGCHLD, SIG_DFL) != SIG_ERR);
@@ -488,7 +489,7 @@ START_TEST(a_compiler_that_hangs)
     ck_assert_int_eq(setenv("GROAT_CXX_TIMEOUT", "1", 1), 0);
     context = rig_open(&fix);
     ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED,
-                 "had not ended after 1 s and was stopped");
+                 "did not finish within 1 s and was stopped");
     groat_close(context);
     (void)unsetenv("GROAT_CXX");
     ck_assert_int_eq(setenv("GROAT_CXX_TIMEOUT", "soon", 1), 0);
@@ -536,7 +537,7 @@ START_TEST(a_compiler_whose_child_hangs)
     ck_assert_int_eq(setenv("GROAT_CXX_TIMEOUT", "5", 1), 0);
     context = rig_open(&fix);
     ck_no_kernel(context, "adder", GROAT_COMPILE_FAILED,
-                 "had not ended after 5 s and was stopped");
+                 "did not finish within 5 s and was stopped");
     groat_close(context);
     (void)unsetenv("GROAT_CXX");
     (void)unsetenv("GROAT_CXX_TIMEOUT");

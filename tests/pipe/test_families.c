@@ -40,7 +40,7 @@ START_TEST(family_paths)
     (void)snprintf(path, sizeof(path), "%s:%s/adder", fix.families,
                    fix.families);
     ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "family 'adder' is there already");
+             &fix.error, "family 'adder' exists already");
     options.family_path = "/dev/null/none/families";
     ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
              &fix.error,

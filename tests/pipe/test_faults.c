@@ -556,7 +556,7 @@ START_TEST(a_full_disk)
     ck_assert_uint_eq(stat.compiles, 4);
     ck_assert_uint_ge(stat.faults, 1);
     ck_assert_int_ge(fix.warnings, 1);
-    ck_assert_int_ge(rig_said(&fix, "said once"), 1);
+    ck_assert_int_ge(rig_said(&fix, "reported once"), 1);
     limit.rlim_cur = limit.rlim_max;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_kernel(context, 7, GROAT_FROM_COMPILER);

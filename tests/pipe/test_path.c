@@ -495,19 +495,19 @@ START_TEST(memory_of_a_target)
         GROAT_OK);
     ck_fails(
         groat_memory_write(context, target, address + 1, bytes, 16, &fix.error),
-        GROAT_LAUNCH_FAILED, &fix.error, "lie in no buffer");
+        GROAT_LAUNCH_FAILED, &fix.error, "are not inside one buffer");
     ck_fails(
         groat_memory_read(context, target, bytes, address - 1, 16, &fix.error),
-        GROAT_LAUNCH_FAILED, &fix.error, "lie in no buffer");
+        GROAT_LAUNCH_FAILED, &fix.error, "are not inside one buffer");
     ck_fails(groat_memory_read(context, target, bytes, empty, 1, &fix.error),
-             GROAT_LAUNCH_FAILED, &fix.error, "lie in no buffer");
+             GROAT_LAUNCH_FAILED, &fix.error, "are not inside one buffer");
     ck_fails(groat_memory_alloc(context, target, SIZE_MAX, &empty, &fix.error),
              GROAT_NO_MEMORY, &fix.error, "no memory");
     ck_assert_int_eq(groat_synchronize(context, target, NULL), GROAT_OK);
     groat_memory_free(context, target, address);
     groat_memory_free(context, target, 0);
     ck_fails(groat_memory_read(context, target, bytes, address, 16, &fix.error),
-             GROAT_LAUNCH_FAILED, &fix.error, "lie in no buffer");
+             GROAT_LAUNCH_FAILED, &fix.error, "are not inside one buffer");
     groat_memory_free(context, target, empty);
     groat_close(context);
 }

@@ -191,7 +191,7 @@ START_TEST(output_that_is_no_kernel_is_refused)
         shim_output output;
         const char *text;
     } cases[] = {{SHIM_OUTPUT_EMPTY, "0 bytes"},
-                 {SHIM_OUTPUT_GARBAGE, "no AMDGPU ELF"},
+                 {SHIM_OUTPUT_GARBAGE, "not an AMDGPU ELF"},
                  {SHIM_OUTPUT_OTHER_KERNEL, "no kernel named copy_tile"}};
     bench b = usual_bench();
 

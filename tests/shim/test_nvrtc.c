@@ -288,7 +288,7 @@ START_TEST(broken_source_has_its_log)
     rig.nvrtc->cut_binary = true;
     ck_fails(
         COMPILER->compile(state, &sm_90a, "k.cu", source, "k", &binary, &error),
-        GROAT_COMPILE_FAILED, &error, "no whole ELF file");
+        GROAT_COMPILE_FAILED, &error, "not a complete ELF file");
     COMPILER->close(state);
     rig_close(&rig);
 }

@@ -149,10 +149,10 @@ static int prepare(groat__cli *cli, groat__trial *trial)
         groat__trial_plan(cli, trial, &error))
         return groat__cli_fail(cli, &error);
     if (strncmp(groat_spec_target(trial->spec), "cpu:", 4) != 0)
-        return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "draw is for cpu targets, which tell each "
-                                 "access; this is %s",
-                                 groat_spec_target(trial->spec));
+        return groat__cli_refuse(
+            cli, GROAT_INVALID,
+            "draw needs a cpu target, which reports each access; this is %s",
+            groat_spec_target(trial->spec));
     if (!trial->driver)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "the family of %s has no driver here: it "

@@ -51,7 +51,7 @@ static int add_entry(void *user, const groat_cache_entry *entry)
     if (!*entry->spec || !*entry->target)
         from->code =
             groat__cli_refuse(from->cli, GROAT_INVALID,
-                              "%s: the entry %s tells no spec and target",
+                              "%s: the entry %s names no spec and target",
                               from->path, entry->key);
     else
         from->code = groat__jobs_add_stored(from->cli, from->jobs, from->path,
@@ -89,9 +89,8 @@ static int add_store(groat__cli *cli, groat__jobs *jobs, const char *path)
         from.code = groat__cli_fail(cli, &error);
     else if (stat.faults > 0 && !from.code)
         from.code = groat__cli_refuse(cli, GROAT_IO,
-                                      "--from-store %s: the store met with "
-                                      "faults, see the warnings; nothing is "
-                                      "made of it",
+                                      "--from-store %s: the store had faults, "
+                                      "see the warnings; nothing is made of it",
                                       path);
     groat_close(other);
     free(folder);
@@ -214,12 +213,12 @@ static void mark_lost(groat__cli *cli, groat__jobs *jobs)
             origin_of(cli, job) == GROAT_FROM_DISK)
             continue;
         job->state = GROAT__JOB_FAILED;
-        (void)groat__cli_error(&job->error, GROAT_IO,
-                               "it was compiled, and the store %s does not "
-                               "hold it: it is full, cannot be written, or "
-                               "its bound is too small; see the warnings and "
-                               "groat cache stat",
-                               groat_cache_path(cli->context));
+        (void)groat__cli_error(
+            &job->error, GROAT_IO,
+            "it was compiled, but the store %s does not have it: the store is "
+            "full, cannot be written, or its bound is too small; see the "
+            "warnings and groat cache stat",
+            groat_cache_path(cli->context));
     }
 }
 

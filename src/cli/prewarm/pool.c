@@ -53,8 +53,8 @@ typedef struct pool {
 static int cannot(pool *p, const char *what, int code)
 {
     return groat__cli_refuse(p->cli, GROAT_IO,
-                             "cannot start a process that compiles: %s: %s",
-                             what, strerror(code));
+                             "cannot start a compile process: %s: %s", what,
+                             strerror(code));
 }
 
 /* stdin is the socket; what a compiler prints goes where talk goes.  A group of

@@ -24,5 +24,5 @@ int groat__cache_sound(groat__cli *cli, const char *what)
     if (stat.faults == 0)
         return GROAT__EXIT_DONE;
     return groat__cli_refuse(
-        cli, GROAT_IO, "the store met with faults, see the warnings; %s", what);
+        cli, GROAT_IO, "the store had faults, see the warnings; %s", what);
 }

@@ -150,7 +150,7 @@ START_TEST(test_nothing_found)
 
     (void)snprintf(pattern, sizeof(pattern), "%s/none-*/lib.so", fix.dir);
     search(names, patterns, GROAT_NO_DEVICE);
-    ck_says(&fix.error, NO_LIBRARY " is not to be had");
+    ck_says(&fix.error, NO_LIBRARY " was not found");
     ck_says(&fix.error, "groat doctor");
     ck_assert_ptr_nonnull(strstr(fix.dl.story.data, "libgroat_other.so"));
     ck_assert_ptr_nonnull(strstr(fix.dl.story.data, pattern));

@@ -250,7 +250,7 @@ START_TEST(test_import_into_a_locked_store)
     writer = outside_open(fix.path);
     outside_exec(writer, "BEGIN IMMEDIATE");
     ck_fails(groat__store_import(store, bundle, &imported, &fix.error),
-             GROAT_IO, &fix.error, "did not take the entry");
+             GROAT_IO, &fix.error, "did not accept an imported entry");
     ck_assert_uint_eq(imported, 77);
     outside_exec(writer, "COMMIT");
     (void)sqlite3_close(writer);
@@ -586,7 +586,7 @@ START_TEST(test_forgery)
     ck_assert_int_eq(count_right(bundle), KERNELS - 1);
     ck_assert_int_eq(ask(bundle, 3), ANSWER_MISS);
     ck_assert_uint_eq(counts_of(bundle).faults, 2);
-    ck_assert_int_eq(fixture_said(&fix, "said once"), 1);
+    ck_assert_int_eq(fixture_said(&fix, "reported once"), 1);
     ck_assert_int_eq(groat__bundle_verify(bundle, NULL, &fix.error), GROAT_IO);
     groat__bundle_close(bundle);
 }
@@ -778,7 +778,7 @@ START_TEST(test_changed_while_open)
     ck_assert_int_eq(ftruncate(fd, 4096), 0);
     (void)count_right(bundle);
     ck_assert_uint_gt(counts_of(bundle).faults, 0);
-    ck_assert_int_eq(fixture_said(&fix, "said once"), 1);
+    ck_assert_int_eq(fixture_said(&fix, "reported once"), 1);
     ck_assert_int_eq(close(fd), 0);
     groat__bundle_close(bundle);
     groat__str_free(&file);

@@ -279,7 +279,8 @@ START_TEST(a_file_that_others_have_open)
         groat__store *other = NULL;
         int wrong = fixture_try(&fix, MIB, &other) != GROAT_IO;
 
-        wrong += strstr(fix.error.text, "open in this process") == NULL;
+        wrong +=
+            strstr(fix.error.text, "by other code of this process") == NULL;
         groat_error_clear(&fix.error);
         say(w.up[1]);
         hear(w.down[0]);

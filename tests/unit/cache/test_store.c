@@ -685,7 +685,7 @@ START_TEST(test_child_of_a_store_in_use)
         groat__store *own = NULL;
         int wrong = fixture_try(&fix, MIB, &own) != GROAT_IO;
 
-        wrong += strstr(fix.error.text, "when this process was forked") == NULL;
+        wrong += strstr(fix.error.text, "inside SQLite during fork()") == NULL;
         wrong += fixture_try(&fix, MIB, &own) != GROAT_IO;
         groat_error_clear(&fix.error);
         _exit(wrong);

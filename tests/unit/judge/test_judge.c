@@ -527,7 +527,7 @@ START_TEST(kernels_of_another_judge)
 
     trial.bind = bind_to_another;
     ck_fails(groat__judge_run(&trial, &error), GROAT_LAUNCH_FAILED, &error,
-             "probe was compiled for another judge");
+             "probe was compiled for another version of the judge");
     ck_assert_uint_eq(work.order_count, 0);
     ck_assert_ptr_null(env);
 }

@@ -700,7 +700,7 @@ START_TEST(test_cluster_shapes)
     rig_j.blocks = 3;
     rig_j.cluster = 2;
     ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
-             "a grid of 3,1,1 blocks is not made of clusters of 2,1,1");
+             "a grid of 3,1,1 blocks is not a multiple of clusters of 2,1,1");
     rig_j.blocks = rig_j.cluster = 16;
     ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
              "clusters of 16,1,1 blocks; sm_90a allows 8");

@@ -603,8 +603,8 @@ START_TEST(test_bad_sources)
         {"# embed \"params.h\"\n", "neither #import nor #embed"},
         {"#include \"\"\n", "includes stand in double quotes"},
         {"#include_next \"params.h\"\n", "nor #include_next"},
-        {"\n\n#include \"none.h\"\n", "family f: file 'f/none.h' is not to"},
-        {"#include \"../none/x.h\"\n", "file 'none/x.h' is not to be found"},
+        {"\n\n#include \"none.h\"\n", "family f: file 'f/none.h' was not"},
+        {"#include \"../none/x.h\"\n", "file 'none/x.h' was not found"},
         {"#include \"../../x.h\"\n",
          "f/f.h line 1: cannot resolve include '../../x.h'"},
         {"#include \"../../../../../etc/passwd\"\n", "cannot resolve"},
@@ -615,13 +615,13 @@ START_TEST(test_bad_sources)
         {"#include \"sub/./x.h\"\n", "cannot resolve"},
         {"#include \"sub//x.h\"\n", "cannot resolve"},
         {"#include \"sub/../../../x.h\"\n", "cannot resolve"},
-        {"#include \"sub/params.h\"\n", "'f/sub/params.h' is not to be"},
-        {"#include \"../g/params.h\"\n", "'g/params.h' is not to be found"},
+        {"#include \"sub/params.h\"\n", "'f/sub/params.h' was not"},
+        {"#include \"../g/params.h\"\n", "'g/params.h' was not found"},
     };
 
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_refused(MINIMAL, cases[i].source, 0, cases[i].words);
-    ck_refused(MINIMAL, NULL, 0, "file 'f/f.h' is not to be found");
+    ck_refused(MINIMAL, NULL, 0, "file 'f/f.h' was not found");
 }
 END_TEST
 
