@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "groat.h"
 
-/* A compile that the program is told of; event borrows from the rest. */
+/* A compile event that waits to be reported; event borrows from the rest. */
 typedef struct groat__compiled {
     groat_compile_event event;
     char *spec;
@@ -19,21 +19,21 @@ typedef struct groat__compiled {
     struct groat__compiled *next;
 } groat__compiled;
 
-/* A thread that is in a callback, or whose lines and events wait; on its
- * stack. */
+/* A thread that is in a callback, or whose log lines and events wait.  Lives on
+ * the thread's stack. */
 typedef struct groat__present {
     pthread_t thread;
     groat__str lines; /* a digit for the level before each */
     groat__compiled *first;
     groat__compiled *last;
-    bool quiet; /* they wait: it has something that others wait for */
+    bool quiet; /* they wait, since other threads wait for this one */
     struct groat__present *next;
 } groat__present;
 
-/* Of a context: whom its lines go to, and which threads are where. */
+/* The callbacks of a context, and the threads that are in one. */
 typedef struct groat__callbacks {
     groat__log user;
-    groat_compile_fn *compiled; /* NULL: nobody is told */
+    groat_compile_fn *compiled; /* or NULL */
     void *compiled_user;
     pthread_mutex_t lock;
     groat__present *first; /* the innermost of a thread comes first */
@@ -43,23 +43,22 @@ typedef struct groat__callbacks {
 /* Errors: false without memory. */
 bool groat__callbacks_init(groat__callbacks *callbacks, groat__log user);
 void groat__callbacks_free(groat__callbacks *callbacks);
-/* What the library's own lines go to. */
+/* The log that the library's own lines go to. */
 groat__log groat__callbacks_log(groat__callbacks *callbacks);
 
-/* Tells of a compile.  error: NULL where it was done. */
+/* Reports a compile.  error: NULL if it succeeded. */
 void groat__callbacks_compiled(groat__callbacks *callbacks, const char *spec,
                                const groat_compile_event *event,
                                const groat_error *error);
 
-/* Between the two, lines and events of this thread wait; the second one says
- * them, the outermost where they are nested. */
+/* Delay log lines and events of this thread; the outermost end reports them. */
 void groat__quiet_begin(groat__callbacks *callbacks, groat__present *self);
 void groat__quiet_end(groat__callbacks *callbacks, groat__present *self);
 
-/* Around a callback of the program's. */
+/* Enclose a call of the program's callback. */
 void groat__callback_begin(groat__callbacks *callbacks, groat__present *self);
 void groat__callback_end(groat__callbacks *callbacks, groat__present *self);
-/* Whether this thread is in one. */
+/* Whether this thread is in a callback. */
 bool groat__callback_runs(groat__callbacks *callbacks);
 
 #endif

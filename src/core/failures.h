@@ -29,14 +29,14 @@ typedef struct groat__failures {
 bool groat__failures_init(groat__failures *failures);
 void groat__failures_free(groat__failures *failures);
 
-/* True, with the error as it was, while a key is not to be tried again. */
+/* True, with a copy of the error, until the key may be tried again. */
 bool groat__failures_answer(groat__failures *failures, const groat__digest *key,
                             groat_error *error);
-/* A try has failed; the next is later than the last time.  With no memory
- * nothing is remembered. */
+/* Notes a failure; the time until the next try doubles.  Without memory nothing
+ * is noted. */
 void groat__failures_note(groat__failures *failures, const groat__digest *key,
                           const groat_error *error);
-/* It compiles after all. */
+/* Forgets the failures of a key that compiled. */
 void groat__failures_forget(groat__failures *failures,
                             const groat__digest *key);
 

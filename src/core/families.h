@@ -10,10 +10,10 @@
 
 enum { GROAT__FAMILIES = 64 };
 
-/* Where a family is, and the family once it was read. */
+/* The place of a family, and the family after it was read. */
 typedef struct groat__family_place {
     char *name;
-    char *dir; /* of the user; NULL: the library's own */
+    char *dir; /* of a user's family; NULL: the library's */
     _Atomic(groat_family *) family;
 } groat__family_place;
 
@@ -25,14 +25,14 @@ typedef struct groat__families {
 } groat__families;
 
 /* Lists the library's families and those of a colon-separated list of folders.
- * Errors: INVALID (a folder that cannot be read or holds none, a name that is
- * there twice), NO_MEMORY. */
+ * Errors: INVALID (a folder that cannot be read or has no family, a name that
+ * occurs twice), NO_MEMORY. */
 groat_status groat__families_open(groat__families *families, const char *path,
                                   groat_error *error);
 void groat__families_close(groat__families *families);
 
-/* A family by its name, read if it was not.  Errors: INVALID (unknown, or its
- * files are wrong: which, and why), NO_MEMORY. */
+/* Finds a family by its name and reads it at the first call.  Errors: INVALID
+ * (unknown name; an error in a file, with file and line), NO_MEMORY. */
 groat_status groat__families_get(groat__families *families, const char *name,
                                  size_t len, const groat_family **out,
                                  groat_error *error);

@@ -7,7 +7,7 @@
 
 #include "core/core.h"
 
-/* One spec on its way to a binary. */
+/* The build job of one spec. */
 typedef struct groat__job {
     groat_context *context;
     const groat__params *params;
@@ -17,33 +17,34 @@ typedef struct groat__job {
     groat__str entry;
     groat__shape shape;
     groat__made made;
-    groat__bundle *bundle; /* that it is from; NULL: none */
+    groat__bundle *bundle; /* that the binary is from, or NULL */
     groat_reason reason;   /* to compile */
     bool sealed;           /* it began under a seal that binds its caller */
 } groat__job;
 
-/* Identity, key, launch shape and entry of params, which outlive the job.
- * Errors: INVALID (a block that no machine of the arch takes), NO_DEVICE,
- * NO_MEMORY.  Close it either way. */
+/* Computes identity, key, launch shape and entry of params, which must outlive
+ * the job.  Errors: INVALID (a block that the arch cannot run), NO_DEVICE,
+ * NO_MEMORY.  Call groat__job_close() also after an error. */
 groat_status groat__job_open(groat__job *job, groat_context *context,
                              const groat__params *params, groat_error *error);
 void groat__job_close(groat__job *job);
 
-/* The binary, into job->made: from store or bundles, else made.  Errors: of
- * groat__job_make_binary(). */
+/* Gets the binary into job->made: from store or bundles, else compiled. Errors:
+ * as of groat__job_make_binary(). */
 groat_status groat__job_get_binary(groat__job *job, groat_error *error);
-/* What store and bundles have not: compiled here, or by another process
- * meanwhile.  Errors: SEALED, NO_DEVICE, COMPILE_FAILED, NO_MEMORY. */
+/* Compiles a binary that store and bundles lack, or takes the one that another
+ * process has compiled meanwhile.  Errors: SEALED, NO_DEVICE, COMPILE_FAILED,
+ * NO_MEMORY. */
 groat_status groat__job_make_binary(groat__job *job, groat_error *error);
-/* Compiled here, whoever else does, and stored.  Errors: NO_DEVICE,
+/* Compiles the binary without a claim, and stores it.  Errors: NO_DEVICE,
  * COMPILE_FAILED, NO_MEMORY. */
 groat_status groat__job_compile(groat__job *job, groat_error *error);
 
-/* Whether the binary is from store or bundles. */
+/* Whether the binary came from store or bundles. */
 bool groat__job_is_stored(const groat__job *job);
-/* What the driver refuses is nothing to keep. */
+/* Drops a binary that the driver refused from store or bundle. */
 void groat__job_drop_binary(groat__job *job);
-/* Who made the binary, of the second half of the identity; malloc'd. */
+/* The compiler line of the identity's second half; malloc'd. */
 char *groat__job_maker(const groat__job *job);
 
 #endif

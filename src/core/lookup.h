@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lookup.h - kernels in memory by their names.
+ * lookup.h - finds kernels in memory by their names.
  */
 #ifndef GROAT_CORE_LOOKUP_H
 #define GROAT_CORE_LOOKUP_H
@@ -14,32 +14,32 @@ typedef struct groat__name_owner {
     uint64_t backend;
 } groat__name_owner;
 
-/* A get that memory may answer: where it is counted, and when it began where
- * its time is to be known, else 0. */
+/* A get that memory may answer: its counter, and its start in ns if it is
+ * timed, else 0. */
 typedef struct groat__hit {
     atomic_uint_fast64_t *count;
     uint64_t start;
 } groat__hit;
 
-/* The name by values: it borrows from params and from *own, which it fills. */
+/* The name by values; borrows from params and from *own, which is filled. */
 groat__kernel_name groat__lookup_name(const groat__params *params,
                                       groat__name_owner *own);
 groat__kernel_name groat__lookup_name_of_text(const char *spec,
                                               const char *target);
-/* From now on the kernel is found by this name. */
+/* Adds a name of a kernel. */
 void groat__lookup_add(groat_context *context, const groat__kernel_name *name,
                        groat_kernel *kernel);
 
-/* The kernel of a name, loaded or not, or NULL. */
+/* The kernel of a name, or NULL; it may be unloaded. */
 groat_kernel *groat__lookup_values(const groat_context *context,
                                    const groat__params *params);
 groat_kernel *groat__lookup_text(const groat_context *context, const char *spec,
                                  const char *target);
 
-/* Begins a get that memory may answer; one in some is timed. */
+/* Begins a get that memory may answer; one in GROAT__SAMPLED is timed. */
 groat__hit groat__hit_begin(groat_context *context);
-/* Ends it with a kernel (NULL: none) if that is loaded: counted, and *out has a
- * count more.  False where memory has no answer. */
+/* Ends the get with a kernel (may be NULL) if it is loaded: counts the hit and
+ * retains *out.  False: memory has no answer. */
 bool groat__hit_give(groat_context *context, groat__hit h, groat_kernel *kernel,
                      groat_kernel **out, groat_origin *origin);
 

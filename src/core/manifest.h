@@ -5,7 +5,7 @@
 #include "groat.h"
 #include "groat_serve.h"
 
-/* What is to be warmed. */
+/* The kernels to warm. */
 typedef struct groat__warm_list {
     const groat_warm_item *items;
     size_t count;
@@ -15,8 +15,8 @@ typedef struct groat__warm_list {
     groat_warm_item *own; /* the items, with their texts */
 } groat__warm_list;
 
-/* The list of a manifest; lines that name no target are for this one.  Free
- * it.  Errors: as of groat_manifest_read(). */
+/* Reads a manifest; lines that name no target are for `target`.  Free with
+ * groat__warm_list_free().  Errors: as of groat_manifest_read(). */
 groat_status groat__warm_list_read(const char *path, const char *target,
                                    groat__warm_list *out, groat_error *error);
 void groat__warm_list_free(groat__warm_list *list);

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What takes time on the way to a kernel. */
+/* The stages whose times are measured. */
 typedef enum groat__stage {
-    GROAT__STAGE_LOOKUP,  /* a get that memory answers; 1 of 256           */
-    GROAT__STAGE_READ,    /* from store or bundle, without                  */
-    GROAT__STAGE_VERIFY,  /* comparing identity, digest and signature       */
-    GROAT__STAGE_COMPILE, /* with making the source                         */
+    GROAT__STAGE_LOOKUP,  /* a get that memory answers; 1 in 256           */
+    GROAT__STAGE_READ,    /* from store or bundle, without verifying        */
+    GROAT__STAGE_VERIFY,  /* comparing identity, checksum and signature     */
+    GROAT__STAGE_COMPILE, /* rendering the source included                  */
     GROAT__STAGE_PUT,     /* into the store                                 */
     GROAT__STAGE_LOAD,    /* into the driver, functions resolved            */
     GROAT__STAGE_LAUNCH,  /* the first of a kernel, as the host sees it     */
@@ -33,10 +33,10 @@ typedef struct groat__metrics {
     atomic_uint_fast64_t compilerless;
 } groat__metrics;
 
-/* One thing that began at start_ns has ended now.  Any thread, no lock. */
+/* Adds a time from start_ns to now.  Any thread, no lock. */
 void groat__metrics_add(groat__metrics *metrics, groat__stage stage,
                         uint64_t start_ns);
-/* The same for one that took spent ns. */
+/* Adds a time of spent ns. */
 void groat__metrics_spent(groat__metrics *metrics, groat__stage stage,
                           uint64_t spent);
 

@@ -4,9 +4,9 @@
 
 #include "core/core.h"
 
-/* Makes the kernel of values, or waits for the thread that does, and adds its
- * name to the look-up.  sealed: whether a seal binds the caller.  *out has a
- * count more; origin may be NULL.  Errors: as of groat_kernel_get(). */
+/* Makes the kernel of values, or waits for the thread that makes it, and adds
+ * its name to the look-up.  sealed: whether a seal binds the caller.  *out is
+ * retained; origin may be NULL.  Errors: as of groat_kernel_get(). */
 groat_status groat__kernel_make(groat_context *context,
                                 const groat__params *params, bool sealed,
                                 groat_kernel **out, groat_origin *origin,

@@ -11,7 +11,7 @@
 
 enum { GROAT__POOL_THREADS = 4 };
 
-/* Threads that make what was asked for ahead of time. */
+/* The threads that make the kernels of requests. */
 typedef struct groat__pool {
     pthread_mutex_t lock;
     groat_request *first;
@@ -23,8 +23,8 @@ typedef struct groat__pool {
 
 /* False with no memory for its lock. */
 bool groat__pool_init(groat__pool *pool);
-/* Waits for what is being made and fails what was not begun; no thread is left
- * afterwards, and none comes. */
+/* Waits for kernels that are being made, fails requests that no thread has
+ * begun, and ends the threads; no new one starts. */
 void groat__pool_stop(groat__pool *pool);
 void groat__pool_free(groat__pool *pool);
 

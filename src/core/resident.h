@@ -9,7 +9,7 @@
 #include "backend/backend.h"
 #include "groat.h"
 
-/* The binaries of a context that are loaded. */
+/* The loaded binaries of a context. */
 typedef struct groat__resident {
     uint64_t max_bytes; /* 0: no bound; fixed once the context is open */
     atomic_uint_fast64_t bytes;
@@ -20,28 +20,28 @@ typedef struct groat__resident {
     bool sweeping;
 } groat__resident;
 
-/* Before `bytes` are loaded: counts them, and unloads what was not used for
- * longest until the bound holds or nothing more may go.  What is not loaded
- * then is given back. */
+/* Reserves bytes before a load: unloads the least recently used kernels until
+ * the bound holds or no further kernel may be unloaded.  give_back undoes it if
+ * the load fails. */
 void groat__resident_reserve(groat_context *context, uint64_t bytes);
 void groat__resident_give_back(groat_context *context, uint64_t bytes);
 
-/* The module of a kernel, of reserved bytes. */
+/* Sets the module of a kernel, whose bytes were reserved. */
 void groat__resident_add(groat_kernel *kernel, groat__module *module,
                          uint64_t bytes);
 
-/* Unloads what may go, if the bound is passed.  Takes the context's lock for
- * moments, and asks the driver. */
+/* Unloads kernels that may be unloaded, if the bound is passed.  Takes the
+ * context's lock for moments, and asks the driver. */
 void groat__resident_sweep(groat_context *context);
 
-/* Whether users are counted: without a bound nothing is unloaded, and threads
- * that get one kernel at once need not all write to one place. */
+/* Whether references are counted.  Without a bound nothing is unloaded, and
+ * threads that get one kernel at once do not write to one cache line. */
 bool groat__resident_counts(const groat_kernel *kernel);
 bool groat__resident_is_loaded(const groat_kernel *kernel);
-/* A kernel that may be NULL, if it is loaded; no count is taken. */
+/* The kernel (may be NULL) if it is loaded, else NULL.  Not retained. */
 groat_kernel *groat__resident_look(groat_kernel *kernel);
-/* Counts a user of a kernel that is loaded; false, and no count, where it is
- * not.  Takes no lock but while the kernel is being unloaded. */
+/* Retains a loaded kernel; false: it is not loaded.  Takes a lock only while
+ * the kernel is being unloaded. */
 bool groat__resident_hold(groat_kernel *kernel);
 /* groat_kernel_release() without a sweep. */
 void groat__resident_drop(groat_kernel *kernel);

@@ -8,14 +8,14 @@
 #include "core/table.h"
 
 enum {
-    GROAT__SEAL_NAMES = 1024, /* names of misses that are known, */
-    GROAT__SEAL_WAYS = 8,     /* places among them for one name  */
-    GROAT__SEAL_LINES = 32    /* that are logged                 */
+    GROAT__SEAL_NAMES = 1024, /* misses that are remembered    */
+    GROAT__SEAL_WAYS = 8,     /* places for one name among them */
+    GROAT__SEAL_LINES = 32    /* misses that are logged        */
 };
 
 struct groat__fallback;
 
-/* A context's seal, and what it has refused. */
+/* A context's seal, and the misses it has refused. */
 typedef struct groat__seal {
     atomic_bool on;
     atomic_bool searched; /* the store, for a line */
@@ -34,21 +34,20 @@ static inline bool groat__seal_is_on(const groat__seal *seal)
     return atomic_load_explicit(&seal->on, memory_order_acquire);
 }
 
-/* What a name is known by in this epoch.  Taken before the name is looked up:
- * a kernel that comes in meanwhile makes it void. */
+/* The mark of a name in this epoch.  Take it before the name is looked up: a
+ * kernel that is added meanwhile makes it void. */
 uint64_t groat__seal_mark(const groat__seal *seal,
                           const groat__kernel_name *name);
-/* Any thread, no lock: whether this was refused before. */
+/* Whether the name was refused before.  Any thread, no lock. */
 bool groat__seal_has(const groat__seal *seal, uint64_t mark);
-/* Remembers that it is refused; true when that is new.  What is forgotten is
- * found out again. */
+/* Remembers a refusal; true if it is new.  Old ones may be forgotten. */
 bool groat__seal_note(groat__seal *seal, uint64_t mark);
 
-/* A kernel has got a name: one that was refused may be its. */
+/* Begins a new epoch, since a kernel was added: a refused name may be its. */
 void groat__seal_renew(groat__seal *seal);
 
 /* Makes a loaded kernel the fallback of its family and target; *before is the
- * one that was, or NULL.  One at a time.  Errors: NO_MEMORY. */
+ * previous one, or NULL.  One thread at a time.  Errors: NO_MEMORY. */
 groat_status groat__seal_set_fallback(groat__seal *seal, groat_kernel *kernel,
                                       groat_kernel **before,
                                       groat_error *error);

@@ -10,7 +10,7 @@
 #include "groat.h"
 
 /* Names of loaded kernels.  A name is two byte strings: a spec's text and its
- * target's, or a spec's values and what they belong to. */
+ * target's, or a spec's values and their groat__name_owner. */
 typedef struct groat__kernel_name {
     const void *first;
     size_t first_bytes;
@@ -31,13 +31,13 @@ typedef struct groat__kernel_table {
 groat_kernel *groat__kernel_table_find(const groat__kernel_table *table,
                                        const groat__kernel_name *name);
 
-/* One writer at a time.  Names that do not fit any more are left out: they are
- * found the long way. */
+/* One writer at a time.  A name that does not fit is left out; gets of it take
+ * the slow path. */
 void groat__kernel_table_add(groat__kernel_table *table,
                              const groat__kernel_name *name,
                              groat_kernel *kernel);
 
-/* No reader may be left. */
+/* No reader may be using the table. */
 void groat__kernel_table_free(groat__kernel_table *table);
 
 #endif

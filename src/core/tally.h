@@ -22,8 +22,8 @@ typedef struct groat__tally {
     } part[GROAT__TALLY_PARTS];
 } groat__tally;
 
-/* The part of the CPU that runs the thread now; CPUs share one where they are
- * more, or have no numbers. */
+/* The part of the CPU that runs the thread.  CPUs share parts if there are more
+ * of them, or if they have no numbers. */
 static inline atomic_uint_fast64_t *groat__tally_mine(groat__tally *tally)
 {
     int cpu = sched_getcpu();
