@@ -22,7 +22,7 @@ static groat_status check_info(const groat_bundle_info *info,
 groat_status groat_bundle_at(groat_context *context, size_t index,
                              groat_bundle_info *info, groat_error *error)
 {
-    groat_bundle_info found = {.size = info->size};
+    groat_bundle_info found = {0};
     groat_status status = check_info(info, error);
     const groat__layer *layer;
 
@@ -30,6 +30,7 @@ groat_status groat_bundle_at(groat_context *context, size_t index,
         return groat__fail_inherited(error);
     if (status != GROAT_OK)
         return status;
+    found.size = info->size;
     if (index >= context->layers.count)
         return groat__fail(error, GROAT_INVALID,
                            "there is no bundle %zu; the context has %zu", index,

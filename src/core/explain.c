@@ -110,7 +110,7 @@ groat_status groat_explain(groat_spec *spec, groat_explanation *out,
                            groat_difference_fn *fn, void *user,
                            groat_error *error)
 {
-    groat_explanation found = {.size = out->size};
+    groat_explanation found = {0};
     groat__str identity = {0};
     groat__digest key;
     groat_status status;
@@ -121,6 +121,7 @@ groat_status groat_explain(groat_spec *spec, groat_explanation *out,
                                sizeof(*out));
     if (status != GROAT_OK)
         return status;
+    found.size = out->size;
     status = groat__spec_identity(spec->context, &spec->params, &identity, &key,
                                   NULL, error);
     if (status == GROAT_OK) {

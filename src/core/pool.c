@@ -72,7 +72,7 @@ static groat_request *new_request(const groat_spec *spec,
     }
     atomic_init(&request->users, 1);
     atomic_init(&request->now, fallback);
-    request->fallback = fallback == NULL ? NULL : groat_kernel_retain(fallback);
+    request->fallback = groat_kernel_retain(fallback);
     request->context = spec->context;
     request->error = (groat_error)GROAT_ERROR_INIT;
     request->params = spec->params;

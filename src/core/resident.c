@@ -182,7 +182,7 @@ void groat__resident_drop(groat_kernel *kernel)
 
 groat_kernel *groat_kernel_retain(groat_kernel *kernel)
 {
-    if (groat__resident_counts(kernel))
+    if (kernel != NULL && groat__resident_counts(kernel))
         (void)atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed);
     return kernel;
 }

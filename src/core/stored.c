@@ -32,8 +32,7 @@ const char *groat_cache_problem(const groat_context *context)
 groat_status groat_cache_stat_get(groat_context *context,
                                   groat_cache_stat *stat, groat_error *error)
 {
-    groat_cache_stat found = {.size = stat->size,
-                              .max_bytes = context->store_max_bytes};
+    groat_cache_stat found = {.max_bytes = context->store_max_bytes};
     groat_status status = GROAT_OK;
 
     if (groat__is_inherited(context))
@@ -42,6 +41,7 @@ groat_status groat_cache_stat_get(groat_context *context,
                                sizeof(*stat));
     if (status != GROAT_OK)
         return status;
+    found.size = stat->size;
     if (context->store != NULL)
         status = groat__store_stat(context->store, &found, error);
     if (status != GROAT_OK)

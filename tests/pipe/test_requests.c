@@ -115,6 +115,7 @@ START_TEST(a_request_lands)
     groat_request_free(again);
     groat_request_free(request);
     groat_request_free(NULL);
+    ck_assert_ptr_null(groat_kernel_retain(NULL));
     groat_close(context);
 }
 END_TEST

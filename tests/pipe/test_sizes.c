@@ -197,23 +197,25 @@ static const struct {
     size_t bytes;
     groat_status (*call)(void *at, groat_error *error);
     const void *input; /* NULL: the call fills it */
+    bool optional;     /* NULL may be given */
 } cases[] = {
-    {"groat_param_info", sizeof(groat_param_info), param, NULL},
-    {"groat_kernel_info", sizeof(groat_kernel_info), kernel_info, NULL},
-    {"groat_kernel_info", sizeof(groat_kernel_info), build_info, NULL},
-    {"groat_cache_stat", sizeof(groat_cache_stat), stat_of, NULL},
-    {"groat_explanation", sizeof(groat_explanation), explain, NULL},
-    {"groat_bundle_info", sizeof(groat_bundle_info), bundle_info, NULL},
-    {"groat_warm_result", sizeof(groat_warm_result), warm_result, NULL},
-    {"groat_options", sizeof(groat_options), open_with, &options},
-    {"groat_warm_item", sizeof(groat_warm_item), warm_item, &item},
-    {"groat_tensor", sizeof(groat_tensor), tensor_map, &tensor},
-    {"groat_launch", sizeof(groat_launch), launch_of, &launch},
-    {"groat_kv_view", sizeof(groat_kv_view), view_of, NULL},
-    {"groat_tensor", sizeof(groat_tensor), tensor_of, NULL},
-    {"groat_kv_cache", sizeof(groat_kv_cache), cache_of, &cache},
-    {"groat_kv_box", sizeof(groat_kv_box), box_of, &box},
-    {"groat_get_options", sizeof(groat_get_options), get_with, &get_options},
+    {"groat_param_info", sizeof(groat_param_info), param, NULL, false},
+    {"groat_kernel_info", sizeof(groat_kernel_info), kernel_info, NULL, false},
+    {"groat_kernel_info", sizeof(groat_kernel_info), build_info, NULL, true},
+    {"groat_cache_stat", sizeof(groat_cache_stat), stat_of, NULL, false},
+    {"groat_explanation", sizeof(groat_explanation), explain, NULL, false},
+    {"groat_bundle_info", sizeof(groat_bundle_info), bundle_info, NULL, true},
+    {"groat_warm_result", sizeof(groat_warm_result), warm_result, NULL, true},
+    {"groat_options", sizeof(groat_options), open_with, &options, true},
+    {"groat_warm_item", sizeof(groat_warm_item), warm_item, &item, false},
+    {"groat_tensor", sizeof(groat_tensor), tensor_map, &tensor, false},
+    {"groat_launch", sizeof(groat_launch), launch_of, &launch, false},
+    {"groat_kv_view", sizeof(groat_kv_view), view_of, NULL, false},
+    {"groat_tensor", sizeof(groat_tensor), tensor_of, NULL, false},
+    {"groat_kv_cache", sizeof(groat_kv_cache), cache_of, &cache, false},
+    {"groat_kv_box", sizeof(groat_kv_box), box_of, &box, false},
+    {"groat_get_options", sizeof(groat_get_options), get_with, &get_options,
+     true},
 };
 
 /* Its size comes first in each. */
@@ -225,12 +227,25 @@ static void lay_out(int index, size_t size, unsigned char at[ROOM])
     memcpy(at, &size, sizeof(size));
 }
 
+/* There is no bundle: its structure is looked at first. */
+START_TEST(no_bundle_info)
+{
+    ck_fails(groat_bundle_at(context, 0, NULL, &fix.error), GROAT_INVALID,
+             &fix.error, "info is NULL; it is a groat_bundle_info");
+}
+END_TEST
+
 START_TEST(each_size)
 {
     const size_t bytes = cases[_i].bytes;
     _Alignas(64) unsigned char at[ROOM];
     unsigned char before[ROOM];
 
+    if (cases[_i].optional)
+        ck_assert_int_eq(cases[_i].call(NULL, &fix.error), GROAT_OK);
+    else if (cases[_i].call != warm_item)
+        ck_fails(cases[_i].call(NULL, &fix.error), GROAT_INVALID, &fix.error,
+                 " is NULL; it is a groat_");
     ck_assert_uint_lt(bytes + LONGER, ROOM);
     for (size_t size = 0; size <= bytes + LONGER; size++) {
         groat_status status;
@@ -258,6 +273,7 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, no_bundle_info);
     tcase_add_loop_test(tests, each_size, 0, COUNT(cases));
     suite_add_tcase(suite, tests);
     return run_suite(suite);
