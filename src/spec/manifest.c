@@ -82,6 +82,9 @@ static groat_status refuse_text(const json_error_t *why, groat_error *error)
     case json_error_duplicate_key:
         return groat__fail(error, GROAT_INVALID, "it has a member twice: %s",
                            why->text);
+    case json_error_numeric_overflow:
+        return groat__fail(error, GROAT_INVALID,
+                           "a number is too large, column %d", why->column);
     case json_error_unknown:
     case json_error_out_of_memory:
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a manifest");
@@ -124,7 +127,10 @@ groat_status groat__manifest_parse(const char *text, groat__manifest_line *out,
     groat__str_clear(&out->targets);
     out->target_count = 0;
     memset(&why, 0, sizeof(why));
-    line = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+    line = json_loads(text,
+                      JSON_DECODE_ANY | JSON_REJECT_DUPLICATES |
+                          JSON_DECODE_INT_AS_REAL,
+                      &why);
     if (line == NULL)
         return refuse_text(&why, error);
     status = read_object(out, line, error);

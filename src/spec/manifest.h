@@ -13,8 +13,10 @@ typedef struct groat__manifest_line {
 } groat__manifest_line;
 
 /* Reads a line: a JSON object with "spec"; "target", or "targets", a list of
- * one or more, or neither; and "note", which is anything.  What the spec says
- * is not looked at.  Errors: INVALID, without the line's place; NO_MEMORY. */
+ * one or more, or neither; and "note", which is any value whose
+ * numbers are within a double's range.  No object in it has a member twice.
+ * What the spec says is not looked at.  Errors: INVALID, without the line's
+ * place; NO_MEMORY. */
 groat_status groat__manifest_parse(const char *text, groat__manifest_line *out,
                                    groat_error *error);
 void groat__manifest_line_free(groat__manifest_line *line);

@@ -28,6 +28,10 @@ START_TEST(what_lines_say)
     ck_assert_uint_eq(line.target_count, 3);
     ck_assert_uint_eq(line.targets.len, 11);
     ck_assert_mem_eq(line.targets.data, "one\0\0three", 11);
+    ck_assert_int_eq(
+        groat__manifest_parse(
+            "{\"spec\": \"c\", \"note\": 99999999999999999999}", &line, NULL),
+        GROAT_OK);
     groat__manifest_line_free(&line);
 }
 END_TEST
@@ -42,6 +46,7 @@ START_TEST(what_lines_may_not_say)
         {"[\"x\"]", "it is not a JSON object"},
         {"[\"x\"", "it is not JSON"},
         {"{}", "\"spec\" is missing"},
+        {"{\"spec\": \"a\", \"note\": 1e999}", "a number is too large"},
         {"{\"spec\": 7}", "\"spec\" is no text"},
         {"{\"spec\": \"a\", \"spec\": \"a\"}", "it has a member twice"},
         {"{\"spec\": \"a\", \"note\": 1, \"note\": 1}",
