@@ -471,6 +471,11 @@ static bool enter_to_free(void *state, void *context, groat__visit *visit)
 #define ADAPT(name, parameters, function, args)                                \
     GROAT__ADAPT(cuda_state, cu, name, parameters, function, args)
 
+static bool can_capture(const void *state)
+{
+    return ((const cuda_state *)state)->cu.cuStreamIsCapturing != NULL;
+}
+
 static groat__called capture_of(const void *handle, void *stream,
                                 groat__capture *capture)
 {
@@ -571,6 +576,7 @@ static const groat__gpu_calls gpu_calls = {
     .error_text = error_text,
     .sort_code = sort_code,
     .enqueue = enqueue,
+    .can_capture = can_capture,
     .capture_of = capture_of,
     .event_create = event_create,
     .event_record = event_record,

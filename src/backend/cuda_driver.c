@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda_driver.c opens the CUDA driver and owns its entry points, its errors in
- * words, and the rule of which context is used.  What is done with it is
+ * cuda_driver.c opens the CUDA driver and owns its entry points and the rule
+ * of which context is used.  What is done with it is
  * cuda.c's.
  *
  * Contexts: a thread's current context is used where it has one; else the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda_driver.h - the CUDA driver, opened: its entry points, its errors in
- * words, and which context a call runs in.  Private to the cuda backend.
+ * cuda_driver.h - the CUDA driver, opened: its entry points, and which
+ * context a call runs in.  Private to the cuda backend.
  */
 #ifndef GROAT_BACKEND_CUDA_DRIVER_H
 #define GROAT_BACKEND_CUDA_DRIVER_H

@@ -136,9 +136,12 @@ groat_status groat__gpu_may_load(void *state, void *stream, groat_error *error)
     const groat__gpu_calls *calls = ((const groat__gpu *)state)->calls;
     groat__capture capture = GROAT__CAPTURE_NONE;
     groat__visit visit;
-    groat_status status = calls->enter(state, NULL, &visit, error);
+    groat_status status;
     groat__called call;
 
+    if (!calls->can_capture(state))
+        return GROAT_OK;
+    status = calls->enter(state, NULL, &visit, error);
     if (status != GROAT_OK)
         return status;
     call = calls->capture_of(state, stream, &capture);

@@ -64,6 +64,8 @@ typedef struct groat__gpu_calls {
     groat__called (*enqueue)(const void *state, const groat__module *module,
                              const groat__shape *shape,
                              const groat_launch *launch, const void *args);
+    /* Whether the driver can say what is captured. */
+    bool (*can_capture)(const void *state);
     /* ACTIVE also where it is implied, NONE where the driver cannot say. */
     groat__called (*capture_of)(const void *state, void *stream,
                                 groat__capture *capture);

@@ -390,6 +390,11 @@ static const char *error_text(const void *user, int code)
 #define ADAPT(name, parameters, function, args)                                \
     GROAT__ADAPT(hip_state, call, name, parameters, function, args)
 
+static bool can_capture(const void *state)
+{
+    return ((const hip_state *)state)->call.hipStreamIsCapturing != NULL;
+}
+
 static groat__called capture_of(const void *user, void *stream,
                                 groat__capture *capture)
 {
@@ -475,6 +480,7 @@ static const groat__gpu_calls gpu_calls = {
     .error_text = error_text,
     .sort_code = sort_code,
     .enqueue = enqueue,
+    .can_capture = can_capture,
     .capture_of = capture_of,
     .event_create = event_create,
     .event_record = event_record,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hip_driver.c opens the HIP runtime and puts its errors into words; what is
- * done with it is hip.c's.
+ * hip_driver.c opens the HIP runtime; what is done with it is hip.c's.
  *
  * Invariant: return codes alone are believed (since 7.0 hipGetLastError is
  * sticky and belongs to the caller).

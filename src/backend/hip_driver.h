@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hip_driver.h - the HIP runtime, opened: its entry points, its errors in
- * words, and the device that a call is about.  Private to the hip backend.
+ * hip_driver.h - the HIP runtime, opened: its entry points, and the
+ * device that a call is about.  Private to the hip backend.
  */
 #ifndef GROAT_BACKEND_HIP_DRIVER_H
 #define GROAT_BACKEND_HIP_DRIVER_H
