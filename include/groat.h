@@ -67,10 +67,10 @@
  * read nor written.  One that is shorter than in 0.1.0 is INVALID.
  *
  * The library prints nothing, reads no environment variable after groat_open(),
- * installs no signal handler and runs no shell.  It has 4 threads at most,
- * which serve groat_kernel_start(), block all signals, and end when nothing is
- * left to make.  The C++ compiler of cpu targets is a child process that ends
- * with the thread that waits for it.
+ * installs no signal handler and runs no shell.  A context has 4 threads at
+ * most, which serve groat_kernel_start(), block all signals, and end when
+ * nothing is left to make.  The C++ compiler of cpu targets is a child process
+ * that ends with the thread that waits for it.
  */
 #ifndef GROAT_H
 #define GROAT_H
@@ -327,7 +327,8 @@ GROAT_API void groat_free(void *memory);
  * least recently used kernels with no references and no pending launches; it
  * waits for nothing, and the bound may be passed meanwhile.  Kernels of
  * fallbacks and requests, and kernels whose launch a graph has captured, stay.
- * Nothing is unloaded while a graph is captured or the context is sealed.
+ * Nothing is unloaded while the driver says that a graph is captured, or while
+ * the context is sealed.
  *
  * A launch of an unloaded kernel loads it first, as groat_kernel_get() does.
  *
@@ -498,7 +499,8 @@ GROAT_API groat_status groat_kernel_launch(groat_kernel *kernel,
                                            const void *args, size_t args_bytes,
                                            groat_error *error);
 
-/* Allocates device memory of a target; 0 bytes are allowed.  The address goes
+/* Allocates device memory of a target; 0 bytes are allowed, and their address
+ * may be 0.  The address goes
  * into launch arguments.  Free with groat_memory_free().  Errors: INVALID
  * (target), NO_DEVICE, NO_MEMORY. */
 GROAT_API groat_status groat_memory_alloc(groat_context *context,

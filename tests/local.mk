@@ -351,7 +351,6 @@ groat_fuzz_programs = \
 %C%_fuzz_fuzz_manifest_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_manifest.c \
 	%D%/fuzz/replay_main.c
-# Jansson's answer is the other opinion.
 %C%_fuzz_fuzz_params_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_params.c \
 	%D%/fuzz/replay_main.c

@@ -7,7 +7,7 @@
  *
  * FAMILIES is the folder that holds paged_sum/; without TARGET the best one of
  * the machine runs it; CONSTANTS are the family's, as in "depth=64,slots=2".
- * Needs groat.h and the library, nothing else.
+ * Needs the public headers and the library, nothing else.
  */
 #include <groat.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * A family that groat can run end to end has a driver in
  * kernels-src/<family>/host.c: it says which buffers and launch arguments the
  * entry wants, makes real-shaped input, and computes the expected output on
- * the host.  It uses groat.h and the family's args.h only.
+ * the host.  It uses the public headers and the family's args.h only.
  */
 #ifndef GROAT_KERNELS_DRIVER_H
 #define GROAT_KERNELS_DRIVER_H

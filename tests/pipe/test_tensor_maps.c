@@ -271,7 +271,7 @@ static unsigned expect_slot(const piece *p, unsigned rows,
     return rows * chunks * 16;
 }
 
-/* As groat.h says for each form. */
+/* As groat_tensor.h says for each form. */
 static void coordinates(const piece *p, const groat_kv_view *v, int32_t at[5])
 {
     bool one_head = p->layout == GROAT_KV_HEAD_PAGE;

@@ -55,7 +55,7 @@ library_sources() {
     project_files | grep -E '^(src|cache|include)/.*\.[ch]$'
 }
 
-# Each function that groat.h declares, one to a line.
+# Each function that the public headers declare, one to a line.
 api_functions() {
     awk '/^#/ { next }
         /GROAT_API/ { on = 1 }

@@ -13,7 +13,7 @@ for name in $(comm -23 "$scratch/declared" "$scratch/named"); do
     bad "man/groat.3 does not name $name"
 done
 for name in $(comm -13 "$scratch/declared" "$scratch/named"); do
-    bad "man/groat.3 names $name, which groat.h does not declare"
+    bad "man/groat.3 names $name, which no public header declares"
 done
 if command -v groff >/dev/null 2>&1; then
     for page in "$top_srcdir"/man/groat.[13]; do

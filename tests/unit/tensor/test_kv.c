@@ -322,7 +322,7 @@ static uint64_t address_of(const groat_kv_cache *c, const plain *p,
            (uint64_t)e->col * c->elem_bytes;
 }
 
-/* The coordinates that groat.h tells kernels to give. */
+/* The coordinates that groat_tensor.h tells kernels to give. */
 static void coordinates(const groat_kv_cache *c, const groat_kv_box *b,
                         const groat_kv_view *v, const element *e,
                         uint64_t at[5])
