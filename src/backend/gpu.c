@@ -338,8 +338,8 @@ void groat__gpu_release(void *state, uint64_t address)
                         (unsigned long long)address);
 }
 
-groat_status groat__gpu_write(void *state, uint64_t to, const void *from,
-                              size_t bytes, groat_error *error)
+static groat_status copy(void *state, bool to_host, uint64_t address,
+                         void *host, size_t bytes, groat_error *error)
 {
     const groat__gpu_calls *calls = ((const groat__gpu *)state)->calls;
     groat_status status;
@@ -351,35 +351,27 @@ groat_status groat__gpu_write(void *state, uint64_t to, const void *from,
     status = calls->enter(state, NULL, &visit, error);
     if (status != GROAT_OK)
         return status;
-    call = calls->write(state, to, from, bytes);
+    call = to_host ? calls->read(state, host, address, bytes)
+                   : calls->write(state, address, host, bytes);
     if (call.code != 0)
-        status = groat__gpu_failed(state, GROAT_LAUNCH_FAILED, call, error,
-                                   "for %zu bytes to 0x%llx", bytes,
-                                   (unsigned long long)to);
+        status = groat__gpu_failed(
+            state, GROAT_LAUNCH_FAILED, call, error, "for %zu bytes %s 0x%llx",
+            bytes, to_host ? "from" : "to", (unsigned long long)address);
     calls->leave(state, &visit);
     return status;
+}
+
+groat_status groat__gpu_write(void *state, uint64_t to, const void *from,
+                              size_t bytes, groat_error *error)
+{
+    /* Nothing is written there. */
+    return copy(state, false, to, (void *)(uintptr_t)from, bytes, error);
 }
 
 groat_status groat__gpu_read(void *state, void *to, uint64_t from, size_t bytes,
                              groat_error *error)
 {
-    const groat__gpu_calls *calls = ((const groat__gpu *)state)->calls;
-    groat_status status;
-    groat__called call;
-    groat__visit visit;
-
-    if (bytes == 0)
-        return GROAT_OK;
-    status = calls->enter(state, NULL, &visit, error);
-    if (status != GROAT_OK)
-        return status;
-    call = calls->read(state, to, from, bytes);
-    if (call.code != 0)
-        status = groat__gpu_failed(state, GROAT_LAUNCH_FAILED, call, error,
-                                   "for %zu bytes from 0x%llx", bytes,
-                                   (unsigned long long)from);
-    calls->leave(state, &visit);
-    return status;
+    return copy(state, true, from, to, bytes, error);
 }
 
 /* ---- doctor ------------------------------------------------------------- */
