@@ -123,6 +123,7 @@ static const struct {
     {"asm(\"\\u002eincbin 'x'\");\n", 1, ".incbin"},
     {"asm(\".in\\\ncbin 'x'\");\n", 2, ".incbin"},
     {"asm(u8\".inc\" \"bin 'x'\");\n", 1, ".incbin"},
+    {"asm(\".inc\" u8\"bin 'x'\");\n", 1, ".incbin"},
     {"asm(\"a:\\n\\t.macro b\");\n", 1, ".incbin"},
     {"asm(\".irp a, inc\");\n", 1, ".incbin"},
     {"\?\?=include \"x\"\n", 1, "trigraphs"},
