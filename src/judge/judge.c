@@ -203,6 +203,7 @@ static void tear_down(groat__judge *j)
     free(j->landed.items);
     free(j->readers.items);
     free(j->readers.buckets);
+    free(j->readers.met);
     free(j->clocks);
     free(j->meet);
     free(j->operands);

@@ -213,6 +213,9 @@ typedef struct groat__readers {
     size_t cap;
     uint32_t *buckets;
     size_t bucket_count;
+    uint64_t *met; /* by agent: the walk over a list that met it last */
+    size_t met_cap;
+    uint64_t walk;
 } groat__readers;
 
 typedef struct groat__judge {

@@ -255,12 +255,22 @@ static uint32_t list_of(groat__judge *j, uint32_t before, uint32_t agent,
     return (uint32_t)r->count++;
 }
 
-static bool has_agent(const groat__judge *j, uint32_t list, uint32_t agent)
+/* Whether an agent is met for the first time in this walk. */
+static bool is_first(groat__judge *j, uint32_t agent)
 {
-    for (; list != 0; list = j->readers.items[list].before)
-        if (j->readers.items[list].agent == agent)
-            return true;
-    return false;
+    groat__readers *r = &j->readers;
+
+    while (agent >= r->met_cap) {
+        size_t before = r->met_cap;
+
+        r->met =
+            groat__judge_grow(j, r->met, before, &r->met_cap, sizeof(*r->met));
+        memset(r->met + before, 0, (r->met_cap - before) * sizeof(*r->met));
+    }
+    if (r->met[agent] == r->walk)
+        return false;
+    r->met[agent] = r->walk;
+    return true;
 }
 
 /* The list less those whose reads are known here, for whoever comes after this
@@ -269,11 +279,12 @@ static uint32_t shortened(groat__judge *j, uint32_t list)
 {
     uint32_t kept = 0;
 
+    j->readers.walk++;
     for (; list != 0; list = j->readers.items[list].before) {
         const groat__reader reader = j->readers.items[list];
 
         if (!groat__judge_knows(j, reader.agent, reader.clock) &&
-            !has_agent(j, kept, reader.agent))
+            is_first(j, reader.agent))
             kept = list_of(j, kept, reader.agent, reader.clock);
     }
     return kept;
@@ -290,7 +301,9 @@ uint32_t groat__judge_add_reader(groat__judge *j, uint32_t list, uint32_t agent,
         return list;
     if (list != 0 && head.agent == agent)
         list = head.before;
-    else if (head.length >= LONG_LIST)
+    /* At powers of two alone: a byte that many threads read costs each of them
+     * the same. */
+    else if (head.length >= LONG_LIST && (head.length & (head.length - 1)) == 0)
         list = shortened(j, list);
     return list_of(j, list, agent, clock);
 }

@@ -366,6 +366,47 @@ START_TEST(stores_are_seen_behind_a_barrier)
 }
 END_TEST
 
+/* Every thread reads the same words, some of them twice, and one writes behind
+ * a barrier: all of them come before it. */
+static void read_by_all(const void *args)
+{
+    const probe *p = args;
+    unsigned word[4] = {7};
+
+    if (thread() == 0)
+        shared_write(0, word);
+    barrier();
+    shared_read(0, word);
+    if (thread() % 3 == 0)
+        shared_read(0, word);
+    if (p->soffset == 0)
+        barrier();
+    if (thread() == p->records - 1)
+        shared_write(0, word);
+}
+
+START_TEST(many_readers)
+{
+    static const char *const archs[] = {"gfx950", "sm_90a"};
+    static const unsigned counts[] = {33, 64, 200, 1024};
+
+    for (size_t k = 0; k < COUNT(counts); k++) {
+        groat__judge_launch trial =
+            trial_on(archs[_i % 2], read_by_all, counts[k]);
+
+        trial.seed = (uint64_t)_i / 2;
+        work.records = counts[k];
+        work.soffset = 0;
+        ck_passes(&trial);
+        if (trial.arch->wave_lanes >= (int)counts[k])
+            continue;
+        work.soffset = 1;
+        ck_fails(groat__judge_run(&trial, &error), GROAT_JUDGED, &error,
+                 "byte 0 of shared memory");
+    }
+}
+END_TEST
+
 /* ---- coordinates and order --------------------------------------------- */
 
 static unsigned flat(const unsigned at[3], const unsigned size[3])
@@ -602,6 +643,7 @@ int main(void)
     tcase_add_loop_test(tests, the_oldest_land_first, 0, 3);
     tcase_add_loop_test(tests, stores_are_seen_behind_a_barrier, 0,
                         3 * rig_seeds());
+    tcase_add_loop_test(tests, many_readers, 0, 8);
     tcase_add_test(tests, every_thread_runs_once);
     tcase_add_loop_test(tests, seeds_permute, 0, 2);
     tcase_add_test(tests, waves_meet);
