@@ -46,17 +46,26 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     return GROAT_OK;
 }
 
+/* Slow path: what the look-up has not. */
+static groat_status get_missed(groat_context *context,
+                               const groat__params *params, bool sealed,
+                               groat_kernel **out, groat_origin *origin,
+                               groat_error *error)
+{
+    if (sealed && groat__seal_is_on(&context->seal))
+        return groat__sealed_get_values(context, params, out, origin, error);
+    return groat__kernel_make(context, params, sealed, out, origin, error);
+}
+
 groat_status groat__kernel_get(groat_context *context,
                                const groat__params *params, bool sealed,
                                groat_kernel **out, groat_origin *origin,
                                groat_error *error)
 {
-    if (groat__hit_give(context, groat__hit_begin(context),
-                        groat__lookup_values(context, params), out, origin))
-        return GROAT_OK;
-    if (sealed && groat__seal_is_on(&context->seal))
-        return groat__sealed_get_values(context, params, out, origin, error);
-    return groat__kernel_make(context, params, sealed, out, origin, error);
+    return groat__hit_give(context, groat__hit_begin(context),
+                           groat__lookup_values(context, params), out, origin)
+               ? GROAT_OK
+               : get_missed(context, params, sealed, out, origin, error);
 }
 
 static groat_status check_options(const groat_get_options *options,
@@ -72,29 +81,21 @@ static groat_status check_options(const groat_get_options *options,
     return status;
 }
 
-/* From memory, or loaded unless a graph is captured from the stream. */
-static groat_status get_on_stream(groat_spec *spec, void *stream,
-                                  groat_kernel **out, groat_origin *origin,
-                                  groat_error *error)
+/* Whether a graph is captured from the stream; a sealed context loads nothing
+ * in any case. */
+static groat_status check_stream(const groat_spec *spec, void *stream,
+                                 groat_error *error)
 {
-    groat_context *context = spec->context;
     groat__backend_id id = spec->params.target.backend;
-    groat_status status = GROAT_OK;
     void *state = NULL;
+    groat_status status;
 
-    if (groat__hit_give(context, groat__hit_begin(context),
-                        groat__lookup_values(context, &spec->params), out,
-                        origin))
+    if (groat__seal_is_on(&spec->context->seal))
         return GROAT_OK;
-    if (!groat__seal_is_on(&context->seal)) {
-        status = groat__machine_device(context, id, &state, error);
-        if (status == GROAT_OK)
-            status =
-                groat__backend_get(id)->device->may_load(state, stream, error);
-    }
-    return status == GROAT_OK ? groat__kernel_get(context, &spec->params, true,
-                                                  out, origin, error)
-                              : status;
+    status = groat__machine_device(spec->context, id, &state, error);
+    return status == GROAT_OK
+               ? groat__backend_get(id)->device->may_load(state, stream, error)
+               : status;
 }
 
 groat_status groat_kernel_get_spec(groat_spec *spec,
@@ -102,16 +103,22 @@ groat_status groat_kernel_get_spec(groat_spec *spec,
                                    groat_kernel **out, groat_origin *origin,
                                    groat_error *error)
 {
+    groat_context *context = spec->context;
     groat_status status = GROAT_OK;
 
-    if (groat__is_inherited(spec->context))
+    if (groat__is_inherited(context))
         return groat__fail_inherited(error);
     if (options != NULL)
         status = check_options(options, error);
     if (status != GROAT_OK)
         return status;
-    return options != NULL && (options->flags & GROAT_GET_ON_STREAM) != 0
-               ? get_on_stream(spec, options->stream, out, origin, error)
-               : groat__kernel_get(spec->context, &spec->params, true, out,
-                                   origin, error);
+    if (groat__hit_give(context, groat__hit_begin(context),
+                        groat__lookup_values(context, &spec->params), out,
+                        origin))
+        return GROAT_OK;
+    if (options != NULL && (options->flags & GROAT_GET_ON_STREAM) != 0)
+        status = check_stream(spec, options->stream, error);
+    return status == GROAT_OK
+               ? get_missed(context, &spec->params, true, out, origin, error)
+               : status;
 }
