@@ -57,57 +57,16 @@ groat_status groat__gpu_launch_failed(const void *state, groat__called call,
 
 /* ---- what a module waits for -------------------------------------------- */
 
-static int mark_create(const void *state, void **event)
+static void drop_event(void *state, void *context, void *event)
 {
-    return ((const groat__gpu *)state)
-        ->calls->event_create(state, event, false)
-        .code;
-}
-
-static int mark_record(const void *state, void *event, void *stream)
-{
-    return ((const groat__gpu *)state)
-        ->calls->event_record(state, event, stream)
-        .code;
-}
-
-static int mark_wait(const void *state, void *stream, void *event)
-{
-    return ((const groat__gpu *)state)
-        ->calls->event_wait(state, stream, event)
-        .code;
-}
-
-static int mark_query(const void *state, void *event)
-{
-    return ((const groat__gpu *)state)->calls->event_query(state, event).code;
-}
-
-static void mark_destroy(const void *state, void *context, void *event)
-{
-    groat__gpu *gpu = (groat__gpu *)(uintptr_t)state;
+    const groat__gpu_calls *calls = ((const groat__gpu *)state)->calls;
     groat__visit visit;
 
-    if (!gpu->calls->enter_to_free(gpu, context, &visit))
+    if (!calls->enter_to_free(state, context, &visit))
         return;
-    (void)gpu->calls->event_destroy(state, event);
-    gpu->calls->leave(state, &visit);
+    (void)calls->events.destroy(state, event);
+    calls->leave(state, &visit);
 }
-
-static uint64_t mark_number(const void *state, void *context, void *stream)
-{
-    return ((const groat__gpu *)state)
-        ->calls->stream_number(state, context, stream);
-}
-
-static const groat__mark_calls mark_calls = {
-    .create = mark_create,
-    .record = mark_record,
-    .wait = mark_wait,
-    .query = mark_query,
-    .destroy = mark_destroy,
-    .number = mark_number,
-};
 
 void groat__gpu_init(groat__gpu *gpu, const groat__gpu_calls *calls,
                      const groat__log *log)
@@ -119,7 +78,7 @@ void groat__gpu_init(groat__gpu *gpu, const groat__gpu_calls *calls,
 
 void groat__gpu_close(groat__gpu *gpu)
 {
-    groat__streams_close(&gpu->streams, &mark_calls, gpu);
+    groat__streams_close(&gpu->streams, drop_event, gpu);
 }
 
 size_t groat__gpu_count(void *state)
@@ -185,8 +144,8 @@ groat_status groat__gpu_launch_noted(void *state, groat__module *module,
     *captured = !is_free(gpu, launch->stream);
     call = gpu->calls->enqueue(state, module, shape, launch, args);
     if (call.code == 0 && !*captured)
-        groat__marks_note(&common->marks, &gpu->streams, &mark_calls, state,
-                          common->context, launch->stream);
+        groat__marks_note(&common->marks, &gpu->streams, &gpu->calls->events,
+                          state, common->context, launch->stream);
     gpu->calls->leave(state, &visit);
     return call.code == 0
                ? GROAT_OK
@@ -204,8 +163,9 @@ bool groat__gpu_idle(void *state, groat__module *module)
         return false;
     /* The default stream cannot be looked at while others of its context are
      * captured. */
-    idle = is_free(gpu, NULL) &&
-           groat__marks_done(&common->marks, &gpu->streams, &mark_calls, state);
+    idle =
+        is_free(gpu, NULL) && groat__marks_done(&common->marks, &gpu->streams,
+                                                &gpu->calls->events, state);
     gpu->calls->leave(state, &visit);
     return idle;
 }
@@ -219,7 +179,7 @@ static groat_status time_between(const groat__gpu *gpu,
                                  double *us, groat_error *error)
 {
     const groat__gpu_calls *calls = gpu->calls;
-    groat__called call = calls->event_record(gpu, event[0], launch->stream);
+    groat__called call = calls->events.record(gpu, event[0], launch->stream);
     float ms = 0;
 
     for (unsigned i = 0; call.code == 0 && i < repeats; i++) {
@@ -228,11 +188,11 @@ static groat_status time_between(const groat__gpu *gpu,
             return groat__gpu_launch_failed(gpu, call, shape, launch, error);
     }
     if (call.code == 0)
-        call = calls->event_record(gpu, event[1], launch->stream);
+        call = calls->events.record(gpu, event[1], launch->stream);
     if (call.code == 0)
-        call = calls->event_sync(gpu, event[1]);
+        call = calls->events.sync(gpu, event[1]);
     if (call.code == 0)
-        call = calls->event_elapsed(gpu, &ms, event[0], event[1]);
+        call = calls->events.elapsed(gpu, &ms, event[0], event[1]);
     if (call.code != 0)
         return groat__gpu_failed(gpu, GROAT_LAUNCH_FAILED, call, error,
                                  "while timing %u launches", repeats);
@@ -260,7 +220,7 @@ groat_status groat__gpu_time(void *state, groat__module *module,
     if (status != GROAT_OK)
         return status;
     while (made < 2 && call.code == 0) {
-        call = gpu->calls->event_create(state, &event[made], true);
+        call = gpu->calls->events.create(state, &event[made], true);
         made += call.code == 0;
     }
     if (call.code != 0)
@@ -270,7 +230,7 @@ groat_status groat__gpu_time(void *state, groat__module *module,
         status = time_between(gpu, module, shape, launch, args, repeats, event,
                               us, error);
     while (made > 0)
-        (void)gpu->calls->event_destroy(state, event[--made]);
+        (void)gpu->calls->events.destroy(state, event[--made]);
     gpu->calls->leave(state, &visit);
     return status;
 }

@@ -10,12 +10,6 @@
 #include "backend/backend.h"
 #include "backend/marks.h"
 
-/* A vendor's call that was made: its name, and 0 or the vendor's code. */
-typedef struct groat__called {
-    const char *name;
-    int code;
-} groat__called;
-
 /* Makes a call of a table of entry points and notes its name. */
 #define GROAT__CALL(api, function, args)                                       \
     ((groat__called){#function, (int)(api).function args})
@@ -70,17 +64,7 @@ typedef struct groat__gpu_calls {
     groat__called (*capture_of)(const void *state, void *stream,
                                 groat__capture *capture);
 
-    groat__called (*event_create)(const void *state, void **event, bool timed);
-    groat__called (*event_record)(const void *state, void *event, void *stream);
-    groat__called (*event_wait)(const void *state, void *stream, void *event);
-    groat__called (*event_query)(const void *state, void *event);
-    groat__called (*event_sync)(const void *state, void *event);
-    groat__called (*event_elapsed)(const void *state, float *ms, void *from,
-                                   void *to);
-    groat__called (*event_destroy)(const void *state, void *event);
-    /* As groat__mark_calls.number. */
-    uint64_t (*stream_number)(const void *state, void *context, void *stream);
-
+    groat__event_calls events;
     groat__called (*synchronize)(const void *state);
     groat__called (*alloc)(const void *state, uint64_t *address, size_t bytes);
     groat__called (*release)(const void *state, uint64_t address);

@@ -32,14 +32,14 @@ void groat__streams_init(groat__streams *streams)
     (void)pthread_mutex_init(&streams->lock, NULL);
 }
 
-void groat__streams_close(groat__streams *streams,
-                          const groat__mark_calls *calls, const void *state)
+void groat__streams_close(groat__streams *streams, groat__event_drop_fn *drop,
+                          void *state)
 {
     for (size_t i = 0; i < GROAT__STREAMS; i++) {
         groat__stream *s = &streams->at[i];
 
         if (s->event != NULL)
-            calls->destroy(state, s->context, s->event);
+            drop(state, s->context, s->event);
         (void)pthread_mutex_destroy(&s->lock);
     }
     (void)pthread_mutex_destroy(&streams->lock);
@@ -58,10 +58,10 @@ static int_fast64_t now(void)
 /* ---- one stream ---------------------------------------------------------- */
 
 /* Locked. */
-static void look(groat__stream *s, const groat__mark_calls *calls,
+static void look(groat__stream *s, const groat__event_calls *calls,
                  const void *state)
 {
-    if (!s->pending || calls->query(state, s->event) != 0)
+    if (!s->pending || calls->query(state, s->event).code != 0)
         return;
     s->pending = false;
     if (s->done < s->covered) /* a wait may have come before */
@@ -76,7 +76,7 @@ static bool is_done(const groat__stream *s)
 }
 
 /* Behind a launch of this time. */
-static void cover(groat__stream *s, const groat__mark_calls *calls,
+static void cover(groat__stream *s, const groat__event_calls *calls,
                   const void *state, void *stream, bool numbered,
                   int_fast64_t time)
 {
@@ -87,11 +87,11 @@ static void cover(groat__stream *s, const groat__mark_calls *calls,
     if (numbered)
         look(s, calls, state);
     if (s->event == NULL)
-        s->lost |= calls->create(state, &s->event) != 0;
+        s->lost |= calls->create(state, &s->event, false).code != 0;
     else if (!numbered)
-        s->lost |= calls->wait(state, stream, s->event) != 0;
+        s->lost |= calls->wait(state, stream, s->event).code != 0;
     if (!s->lost && (!s->pending || !numbered)) {
-        s->lost |= calls->record(state, s->event, stream) != 0;
+        s->lost |= calls->record(state, s->event, stream).code != 0;
         s->pending = true;
         s->covered = given;
         s->since = time;
@@ -159,7 +159,7 @@ static uint_fast64_t stand_in(const void *context, const void *stream)
 }
 
 void groat__marks_note(groat__marks *marks, groat__streams *streams,
-                       const groat__mark_calls *calls, const void *state,
+                       const groat__event_calls *calls, const void *state,
                        void *context, void *stream)
 {
     uint_fast64_t number = (uintptr_t)stream == per_thread
@@ -191,7 +191,7 @@ void groat__marks_note(groat__marks *marks, groat__streams *streams,
 }
 
 bool groat__marks_done(const groat__marks *marks, groat__streams *streams,
-                       const groat__mark_calls *calls, const void *state)
+                       const groat__event_calls *calls, const void *state)
 {
     uint_fast64_t places = atomic_load(&marks->places);
     int_fast64_t last = atomic_load(&marks->last);

@@ -14,20 +14,31 @@
 
 enum { GROAT__STREAMS = 64 };
 
-/* The vendor's events; each gives 0 or the vendor's code.  But for destroy, the
- * context of the stream is the current one. */
-typedef struct groat__mark_calls {
-    int (*create)(const void *state, void **event);
-    int (*record)(const void *state, void *event, void *stream);
+/* A vendor's call that was made: its name, and 0 or the vendor's code. */
+typedef struct groat__called {
+    const char *name;
+    int code;
+} groat__called;
+
+/* The vendor's events.  The context of the stream is the current one. */
+typedef struct groat__event_calls {
+    groat__called (*create)(const void *state, void **event, bool timed);
+    groat__called (*record)(const void *state, void *event, void *stream);
     /* What follows on the stream comes after the event. */
-    int (*wait)(const void *state, void *stream, void *event);
+    groat__called (*wait)(const void *state, void *stream, void *event);
     /* 0: it is done, or was never recorded. */
-    int (*query)(const void *state, void *event);
-    void (*destroy)(const void *state, void *context, void *event);
+    groat__called (*query)(const void *state, void *event);
+    groat__called (*sync)(const void *state, void *event);
+    groat__called (*elapsed)(const void *state, float *ms, void *from,
+                             void *to);
+    groat__called (*destroy)(const void *state, void *event);
     /* A number that no other stream of that handle has or had; 0: there is
      * none, and the handle may be that of a destroyed stream. */
     uint64_t (*number)(const void *state, void *context, void *stream);
-} groat__mark_calls;
+} groat__event_calls;
+
+/* Destroys an event of a context, which is not the current one. */
+typedef void groat__event_drop_fn(void *state, void *context, void *event);
 
 /* A stream, and what it was given. */
 typedef struct groat__stream {
@@ -62,13 +73,13 @@ typedef struct groat__marks {
 
 /* Of zeroes. */
 void groat__streams_init(groat__streams *streams);
-void groat__streams_close(groat__streams *streams,
-                          const groat__mark_calls *calls, const void *state);
+void groat__streams_close(groat__streams *streams, groat__event_drop_fn *drop,
+                          void *state);
 
 /* Behind a launch, before it is told to have been made.  Where the vendor
  * refuses, the marks are never done.  Any thread. */
 void groat__marks_note(groat__marks *marks, groat__streams *streams,
-                       const groat__mark_calls *calls, const void *state,
+                       const groat__event_calls *calls, const void *state,
                        void *context, void *stream);
 
 /* Whether all that was noted of a module is known to be done; asks, and does
@@ -76,7 +87,7 @@ void groat__marks_note(groat__marks *marks, groat__streams *streams,
  * has followed there, a few milliseconds later or more, or all work of the
  * context was waited for. */
 bool groat__marks_done(const groat__marks *marks, groat__streams *streams,
-                       const groat__mark_calls *calls, const void *state);
+                       const groat__event_calls *calls, const void *state);
 
 /* Around a wait for all work of a context: what was given before is done
  * after it. */
