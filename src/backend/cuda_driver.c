@@ -162,7 +162,7 @@ static groat_status initialize(cuda_state *state, groat_error *error)
             return GROAT_OK;
     }
     if (call.code == CUDA_SUCCESS)
-        call = CU(state, cuDeviceGetCount, (&state->gpu.devices));
+        call = CU(state, cuDeviceGetCount, (&state->gpu.count));
     return call.code == CUDA_SUCCESS
                ? GROAT_OK
                : groat__gpu_failed(state, GROAT_NO_DEVICE, call, error, "(%s)",
@@ -199,7 +199,7 @@ groat_status groat__cuda_no_such_device(const cuda_state *state,
     return groat__fail(error, status,
                        "there is no CUDA device %d; this driver has %d, "
                        "counted from 0",
-                       wanted, state->gpu.devices);
+                       wanted, state->gpu.count);
 }
 
 static groat_status retain_primary(cuda_state *state, groat_error *error)
@@ -209,7 +209,7 @@ static groat_status retain_primary(cuda_state *state, groat_error *error)
     CUdevice device = 0;
     groat__called call;
 
-    if (wanted < 0 || wanted >= state->gpu.devices)
+    if (wanted < 0 || wanted >= state->gpu.count)
         return groat__cuda_no_such_device(state, GROAT_NO_DEVICE, wanted,
                                           error);
     call = CU(state, cuDeviceGet, (&device, wanted));
@@ -245,7 +245,7 @@ groat_status groat__cuda_enter(void *handle, void *wanted, groat__visit *visit,
     groat__called call;
 
     visit->moved = false;
-    if (state->gpu.devices == 0)
+    if (state->gpu.count == 0)
         return groat__cuda_no_such_device(state, GROAT_NO_DEVICE,
                                           state->env.device, error);
     call = CU(state, cuCtxGetCurrent, (&current));

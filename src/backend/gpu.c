@@ -85,7 +85,7 @@ size_t groat__gpu_count(void *state)
 {
     const groat__gpu *gpu = state;
 
-    return gpu->devices > 0 ? (size_t)gpu->devices : 0;
+    return gpu->count > 0 ? (size_t)gpu->count : 0;
 }
 
 /* ---- captures ----------------------------------------------------------- */

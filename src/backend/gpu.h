@@ -78,7 +78,7 @@ typedef struct groat__gpu_calls {
 typedef struct groat__gpu {
     const groat__gpu_calls *calls;
     groat__log log;
-    int devices;
+    int count;              /* of GPUs */
     groat__streams streams; /* of launches that were noted */
 } groat__gpu;
 

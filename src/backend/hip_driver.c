@@ -29,10 +29,10 @@ groat_status groat__hip_no_device(const hip_state *state, groat_error *error)
 {
     const groat__called *call = &state->no_device;
 
-    if (state->gpu.devices > 0)
+    if (state->gpu.count > 0)
         return groat__fail(error, GROAT_NO_DEVICE,
                            "there is no hip device %d; allowed are 0 to %d",
-                           state->ordinal, state->gpu.devices - 1);
+                           state->ordinal, state->gpu.count - 1);
     return groat__fail_vendor(error, GROAT_NO_DEVICE, call->name, call->code,
                               "there is no hip device: %s said %d (%s)",
                               call->name, call->code,
@@ -47,7 +47,7 @@ groat_status groat__hip_enter(void *user, void *context, groat__visit *visit,
 
     (void)context;
     *visit = (groat__visit){NULL, 0, false};
-    if (state->ordinal < 0 || state->ordinal >= state->gpu.devices)
+    if (state->ordinal < 0 || state->ordinal >= state->gpu.count)
         return groat__hip_no_device(state, error);
     call = HIP_CALL(state, hipGetDevice, (&visit->home));
     if (call.code == GROAT__HIP_SUCCESS && visit->home == state->ordinal)
@@ -80,11 +80,11 @@ static groat_status count_devices(hip_state *state, groat_error *error)
     groat__called call = HIP_CALL(state, hipInit, (0));
 
     if (call.code == GROAT__HIP_SUCCESS)
-        call = HIP_CALL(state, hipGetDeviceCount, (&state->gpu.devices));
+        call = HIP_CALL(state, hipGetDeviceCount, (&state->gpu.count));
     state->no_device = call;
     if (call.code == GROAT__HIP_NO_DEVICE ||
         call.code == GROAT__HIP_INVALID_DEVICE)
-        state->gpu.devices = 0;
+        state->gpu.count = 0;
     else if (call.code != GROAT__HIP_SUCCESS)
         return groat__gpu_failed(state, GROAT_NO_DEVICE, call, error, "(%s)",
                                  state->dl.path);
