@@ -63,6 +63,16 @@ GROAT_API size_t groat_family_param_count(const groat_family *family);
 GROAT_API groat_status groat_family_param(const groat_family *family,
                                           size_t index, groat_param_info *info,
                                           groat_error *error);
+/* The folder of a family of family_path; NULL for one of the library. */
+GROAT_API const char *groat_family_folder(const groat_family *family);
+/* Derived constants, in params.def's order: `allowed` is NULL, `deflt` the
+ * expression.  groat_spec_get() gives their values.  info->size must be set.
+ * Errors: INVALID (index, info). */
+GROAT_API size_t groat_family_derived_count(const groat_family *family);
+GROAT_API groat_status groat_family_derived(const groat_family *family,
+                                            size_t index,
+                                            groat_param_info *info,
+                                            groat_error *error);
 GROAT_API size_t groat_family_rule_count(const groat_family *family);
 /* The index-th rule that several parameters must meet, and its reason.
  * Errors: INVALID (index). */

@@ -20,6 +20,8 @@ libgroat_spec_la_SOURCES += \
 	%D%/base/hash.h \
 	%D%/base/loader.c \
 	%D%/base/loader.h \
+	%D%/base/near.c \
+	%D%/base/near.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
 	%D%/base/process.c \

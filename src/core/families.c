@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/near.h"
 #include "core/core.h"
 #include "core/families.h"
 #include "spec/load.h"
@@ -312,6 +313,8 @@ static groat_family *read_place(const groat__family_place *place,
 
     if (status == GROAT_INVALID)
         family = groat__family_broken(place->name, own.text);
+    if (family != NULL)
+        family->folder = place->dir;
     if (family == NULL && status == GROAT_INVALID)
         groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
     else if (family == NULL)
@@ -342,11 +345,16 @@ static void say_unknown(const groat__families *families, const char *name,
                         size_t len, groat_error *error)
 {
     groat__str all = {0};
+    groat__near near;
 
+    groat__near_start(&near, name, len);
+    for (size_t i = 0; i < families->count; i++)
+        groat__near_try(&near, families->at[i].name,
+                        strlen(families->at[i].name));
+    groat__near_tell(&near, "families", &all);
     for (size_t i = 0; i < families->count; i++)
         groat__str_addf(&all, "%s%s", i > 0 ? ", " : "", families->at[i].name);
-    groat__fail(error, GROAT_INVALID,
-                "family '%.*s' is unknown; families: %.500s",
+    groat__fail(error, GROAT_INVALID, "family '%.*s' is unknown%.540s",
                 (int)(len < 48 ? len : 48), name, all.failed ? "" : all.data);
     groat__str_free(&all);
 }

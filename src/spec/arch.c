@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "base/str.h"
 #include "groat_tools.h"
 
@@ -87,16 +88,39 @@ static bool find_backend(const char *name, size_t len, groat__backend_id *out)
     return false;
 }
 
+/* "; did you mean hip:gfx950 or cpu:gfx950?  Targets are" of "gfx950" and of
+ * "cuda:gfx950". */
+static void add_nearest(const char *text, groat__str *out)
+{
+    const char *colon = strchr(text, ':');
+    const char *arch = colon == NULL ? text : colon + 1;
+    groat__near near;
+    size_t found = 0;
+
+    groat__near_start(&near, arch, strlen(arch));
+    for (size_t i = 0; i < ARCH_COUNT; i++)
+        groat__near_try(&near, archs[i].name, strlen(archs[i].name));
+    if (near.found == NULL) {
+        groat__str_add(out, "; targets are");
+        return;
+    }
+    while (archs[found].name != near.found)
+        found++;
+    groat__str_addf(out, "; did you mean %s:%s or cpu:%s?  Targets are",
+                    groat__backend_name(archs[found].vendor), near.found,
+                    near.found);
+}
+
 static groat_status unknown(const char *text, groat_error *error)
 {
     groat__str all = {0};
 
+    add_nearest(text, &all);
     for (size_t i = 0; i < ARCH_COUNT; i++)
         groat__str_addf(&all, " %s:%s", groat__backend_name(archs[i].vendor),
                         archs[i].name);
     groat__fail(error, GROAT_INVALID,
-                "target '%.64s' is unknown; targets are%s, and cpu: with any "
-                "of these archs",
+                "target '%.64s' is unknown%s, and cpu: with any of these archs",
                 text, all.failed ? "" : all.data);
     groat__str_free(&all);
     return GROAT_INVALID;

@@ -152,12 +152,21 @@ size_t groat_family_param_count(const groat_family *family)
     return family->param_count;
 }
 
+static void tell_slot(const groat__slot *slot, groat_param_info *info)
+{
+    info->name = slot->name;
+    info->type = slot->type;
+    info->allowed = slot->type == GROAT_PARAM_BOOL ? "0|1" : slot->allowed;
+    info->deflt = slot->deflt;
+    info->unit = slot->unit;
+    info->meaning = slot->meaning;
+}
+
 groat_status groat_family_param(const groat_family *family, size_t index,
                                 groat_param_info *info, groat_error *error)
 {
     groat_status status = groat__check_size(error, "info", "groat_param_info",
                                             info, sizeof(*info));
-    const groat__slot *slot;
 
     if (status != GROAT_OK)
         return status;
@@ -165,13 +174,33 @@ groat_status groat_family_param(const groat_family *family, size_t index,
         return groat__fail(error, GROAT_INVALID,
                            "%s has no parameter %zu; it has %zu, from 0",
                            family->name, index, family->param_count);
-    slot = &family->slots[family->params[index]];
-    info->name = slot->name;
-    info->type = slot->type;
-    info->allowed = slot->type == GROAT_PARAM_BOOL ? "0|1" : slot->allowed;
-    info->deflt = slot->deflt;
-    info->unit = slot->unit;
-    info->meaning = slot->meaning;
+    tell_slot(&family->slots[family->params[index]], info);
+    return GROAT_OK;
+}
+
+const char *groat_family_folder(const groat_family *family)
+{
+    return family->folder;
+}
+
+size_t groat_family_derived_count(const groat_family *family)
+{
+    return family->derived_count;
+}
+
+groat_status groat_family_derived(const groat_family *family, size_t index,
+                                  groat_param_info *info, groat_error *error)
+{
+    groat_status status = groat__check_size(error, "info", "groat_param_info",
+                                            info, sizeof(*info));
+
+    if (status != GROAT_OK)
+        return status;
+    if (index >= family->derived_count)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s has no derived constant %zu; it has %zu, from 0",
+                           family->name, index, family->derived_count);
+    tell_slot(&family->slots[family->derived[index]], info);
     return GROAT_OK;
 }
 

@@ -96,6 +96,8 @@ struct groat_family {
     size_t slot_count;
     size_t params[GROAT__SLOTS]; /* slots that are parameters, in order */
     size_t param_count;
+    size_t derived[GROAT__SLOTS]; /* slots that are derived, in order */
+    size_t derived_count;
     groat__rule rules[GROAT__RULES];
     size_t rule_count;
     groat__expr launch[GROAT__LAUNCH_VALUES];
@@ -106,7 +108,8 @@ struct groat_family {
     groat__digest closure; /* of every byte of ours that can reach a compiler */
     char *head;            /* first lines of every identity text */
     size_t head_len;
-    char *problem; /* why there is nothing but the name; else NULL */
+    const char *folder; /* of a user's family; borrowed.  Else NULL */
+    char *problem;      /* why there is nothing but the name; else NULL */
 };
 
 /* A family of the library: its files were read when that was built. */

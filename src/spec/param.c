@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 
 enum { SPEC_TEXT_MAX = 65536, NAME_SHOWN = 48 };
 
@@ -44,9 +45,16 @@ static groat_status not_allowed(const groat_family *family,
                                 int seen_len, groat_error *error)
 {
     groat__str allowed = {0};
+    groat__near near;
 
+    groat__near_start(&near, seen, strnlen(seen, (size_t)seen_len));
+    for (size_t i = 0; i < slot->range_count; i++)
+        if (slot->ranges[i].name != NULL)
+            groat__near_try(&near, slot->ranges[i].name,
+                            strlen(slot->ranges[i].name));
+    groat__near_tell(&near, "allowed", &allowed);
     add_allowed(slot, &allowed);
-    groat__fail(error, GROAT_INVALID, "%s: %s=%.*s is not allowed; allowed: %s",
+    groat__fail(error, GROAT_INVALID, "%s: %s=%.*s is not allowed%s",
                 family->name, slot->name, seen_len, seen,
                 allowed.failed ? "" : allowed.data);
     groat__str_free(&allowed);
@@ -210,13 +218,18 @@ static groat_status unknown_param(const groat_family *family, const char *name,
                                   size_t len, groat_error *error)
 {
     groat__str all = {0};
+    groat__near near;
 
+    groat__near_start(&near, name, len);
+    for (size_t i = 0; i < family->param_count; i++)
+        groat__near_try(&near, family->slots[family->params[i]].name,
+                        strlen(family->slots[family->params[i]].name));
+    groat__near_tell(&near, "parameters", &all);
     for (size_t i = 0; i < family->param_count; i++)
         groat__str_addf(&all, "%s%s", i > 0 ? ", " : "",
                         family->slots[family->params[i]].name);
-    groat__fail(error, GROAT_INVALID,
-                "%s has no parameter '%.*s'; parameters: %s", family->name,
-                shown(len), name, all.failed ? "" : all.data);
+    groat__fail(error, GROAT_INVALID, "%s has no parameter '%.*s'%s",
+                family->name, shown(len), name, all.failed ? "" : all.data);
     groat__str_free(&all);
     return GROAT_INVALID;
 }
@@ -250,6 +263,14 @@ static groat_status parse_item(groat__params *params, given *set,
     return GROAT_OK;
 }
 
+/* The length of a text without the blanks behind it. */
+static size_t trimmed(const char *text, size_t len)
+{
+    while (len > 0 && text[len - 1] == ' ')
+        len--;
+    return len;
+}
+
 groat_status groat__params_parse(const groat_family *family, const char *text,
                                  const groat__target *target,
                                  groat__params *out, groat_error *error)
@@ -267,10 +288,12 @@ groat_status groat__params_parse(const groat_family *family, const char *text,
                            "family '%.*s' is another than %s", shown(len), text,
                            family->name);
     text += len + (text[len] == ':');
-    while (*text != '\0' && status == GROAT_OK) {
+    for (text += strspn(text, " "); *text != '\0' && status == GROAT_OK;
+         text += strspn(text, " ")) {
         len = strcspn(text, ",");
-        status = parse_item(&params, &set, text, len, error);
-        if (text[len] == ',' && text[len + 1] == '\0' && status == GROAT_OK)
+        status = parse_item(&params, &set, text, trimmed(text, len), error);
+        if (text[len] == ',' && status == GROAT_OK &&
+            text[len + 1 + strspn(text + len + 1, " ")] == '\0')
             status = groat__fail(error, GROAT_INVALID,
                                  "%s: the spec ends in a comma", family->name);
         text += len + (text[len] == ',');

@@ -360,6 +360,16 @@ static groat_status read_param(reader *r)
     return status;
 }
 
+/* What lies between two places, without its first and last blanks. */
+static char *copy_trimmed(reader *r, const char *from, const char *end)
+{
+    while (from < end && (*from == ' ' || *from == '\t'))
+        from++;
+    while (end > from && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    return copy(r, from, (size_t)(end - from));
+}
+
 static groat_status read_derive(reader *r)
 {
     groat__slot *slot = NULL;
@@ -376,13 +386,14 @@ static groat_status read_derive(reader *r)
         return bad(r, "'= expression ; unit \"meaning\"' expected");
     }
     status = compile(r, r->at + 1, (size_t)(semi - r->at - 1), &slot->expr);
-    r->family->slot_count++;
+    r->family->derived[r->family->derived_count++] = r->family->slot_count++;
+    slot->deflt = copy_trimmed(r, r->at + 1, semi);
     if (status != GROAT_OK)
         return status;
     r->at = semi + 1;
     slot->unit = take_word(r);
     slot->meaning = take_quoted(r);
-    if (slot->unit == NULL || slot->meaning == NULL)
+    if (slot->deflt == NULL || slot->unit == NULL || slot->meaning == NULL)
         return bad(r, "unit and \"meaning\" expected");
     return GROAT_OK;
 }

@@ -256,7 +256,10 @@ static const refusal refusals[] = {
       "parameters: dtype, rows, cols, wide, shift, mode"}},
     {"toy:rowss=8", {"toy has no parameter 'rowss'"}},
     {"toy:Rows=8", {"toy has no parameter 'Rows'"}},
-    {"toy: rows=8", {"toy has no parameter ' rows'"}},
+    {"toy:\trows=8", {"toy has no parameter ' rows'", "did you mean 'rows'?"}},
+    {"toy:row s=8", {"toy has no parameter 'row s'", "did you mean 'rows'?"}},
+    {"toy:rows =8", {"toy has no parameter 'rows '"}},
+    {"toy: ,rows=8", {"'' is not of the form name=value"}},
     {"toy:=8", {"toy has no parameter ''"}},
     {"toy:elem=2", {"toy has no parameter 'elem'", "parameters: dtype"}},
     {"toy:arch_tma=1", {"toy has no parameter 'arch_tma'"}},
@@ -271,7 +274,6 @@ static const refusal refusals[] = {
     {"toy:rows=-8", {"rows=-8 is not allowed"}},
     {"toy:rows=+8", {"rows=+8 is not allowed"}},
     {"toy:rows= 8", {"rows= 8 is not allowed"}},
-    {"toy:rows=8 ", {"rows=8  is not allowed"}},
     {"toy:rows=0x8", {"rows=0x8 is not allowed"}},
     {"toy:rows=8.0", {"rows=8.0 is not allowed"}},
     {"toy:rows=--8", {"rows=--8 is not allowed"}},
@@ -289,7 +291,8 @@ static const refusal refusals[] = {
     {"toy:rows=1", {"toy: cols=2 is not allowed; allowed: 16..128/16"}},
     /* enumerators */
     {"toy:dtype=", {"dtype= is not allowed; allowed: bf16|fp8|f32=7"}},
-    {"toy:dtype=f16", {"dtype=f16 is not allowed; allowed: bf16|fp8|f32"}},
+    {"toy:dtype=f16",
+     {"dtype=f16 is not allowed; did you mean 'bf16'? allowed: bf16|fp8|f32"}},
     {"toy:dtype=bf1", {"dtype=bf1 is not allowed"}},
     {"toy:dtype=bf166", {"dtype=bf166 is not allowed"}},
     {"toy:dtype=BF16", {"dtype=BF16 is not allowed"}},
@@ -403,8 +406,8 @@ START_TEST(test_all_enumerators)
     ck_assert_int_eq(value_of(&params, "p"), 15);
     ck_fails(parse(family, "f:p=r", "cpu:gfx950", &params, &error),
              GROAT_INVALID, &error, "p");
-    ck_fails(parse(family, "f:p=param p ", "cpu:gfx950", &params, &error),
-             GROAT_INVALID, &error, "p=param p  is not");
+    ck_fails(parse(family, "f:p=param p", "cpu:gfx950", &params, &error),
+             GROAT_INVALID, &error, "p=param p is not");
     groat__family_free(family);
 }
 END_TEST
