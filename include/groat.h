@@ -245,12 +245,14 @@ typedef struct groat_options {
     groat_range_push_fn *range_push; /* both or neither; instead of `ranges` */
     groat_range_pop_fn *range_pop;
     void *range_user;
+    unsigned judge_seconds; /* cpu targets: that a launch may take, then it is *
+                             * JUDGED; 0: no bound                           */
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
         sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0                                                \
+            0, 0, 0, 0, 0, 0, 0, 0                                             \
     }
 
 /* Opens a context.

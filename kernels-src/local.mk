@@ -18,6 +18,11 @@ embedded_files = \
 	%D%/common/kv_slab.h \
 	%D%/common/kv_tile.h \
 	%D%/common/kv_wgmma.h \
+	%D%/common/lanes.h \
+	%D%/common/math.h \
+	%D%/common/math_cpu.h \
+	%D%/common/math_cuda.h \
+	%D%/common/math_hip.h \
 	%D%/common/mma.h \
 	%D%/common/pv.h \
 	%D%/common/row_indices.h \

@@ -76,6 +76,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/backend/hip_driver.h \
 	%D%/backend/hiprtc.c \
 	%D%/backend/hiprtc.def \
+	%D%/backend/lines.c \
+	%D%/backend/lines.h \
 	%D%/backend/marks.c \
 	%D%/backend/marks.h \
 	%D%/backend/nvrtc.c \

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 4 };
+enum { GROAT_CPU_HOOKS_VERSION = 5 };
 
 /* Numbers that mfma multiplies. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8 };
@@ -91,6 +91,12 @@ struct groat_cpu_ops {
     /* An array that has no such element, in a line of the kernel's source. */
     void (*out_of_bounds)(struct groat_cpu_env *env, const char *file,
                           unsigned line, long long index);
+    /* What lane `lane` of the wave brings; all lanes take part. */
+    unsigned (*shuffle)(struct groat_cpu_env *env, unsigned value,
+                        unsigned lane);
+    /* A bit per lane of the wave: whether it brings something but 0. */
+    unsigned long long (*ballot)(struct groat_cpu_env *env,
+                                 unsigned predicate);
 };
 
 struct groat_cpu_env {

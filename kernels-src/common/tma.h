@@ -5,7 +5,8 @@
 //
 //   tensor_map                   TMA descriptor; of the launch arguments, by
 //                                reference (a copy of it is not one)
-//   lane_index warp_index        thread_index % 32, / 32 (the same in a warp)
+//   warp_index                   thread_index / 32 (the same in a warp); of
+//                                lanes.h, lane_index
 //   elect()                      true in one lane of a converged warp, in the
 //                                same one each time
 //   warp_barrier()               all lanes of the warp, memory included
@@ -31,6 +32,7 @@
 //   tma_prefetch(map)
 #pragma once
 
+#include "lanes.h"
 #include "tensor_map.h"
 #include "vendor.h"
 

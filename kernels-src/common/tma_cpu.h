@@ -7,89 +7,84 @@ namespace groat {
 
 typedef groat_tensor_map tensor_map;
 
-inline u32 lane_index()
-{
-    return cpu_env->thread[0] % 32;
-}
-
-inline u32 warp_index()
+GROAT_DEVICE u32 warp_index()
 {
     return cpu_env->thread[0] / 32;
 }
 
-inline bool elect()
+GROAT_DEVICE bool elect()
 {
     return cpu_env->ops->elect(cpu_env) != 0;
 }
 
-inline void warp_barrier()
+GROAT_DEVICE void warp_barrier()
 {
     cpu_env->ops->warp_barrier(cpu_env);
 }
 
-inline u32 cluster_rank()
+GROAT_DEVICE u32 cluster_rank()
 {
     return cpu_env->cluster_rank;
 }
 
-inline void cluster_barrier()
+GROAT_DEVICE void cluster_barrier()
 {
     cpu_env->ops->cluster_barrier(cpu_env);
 }
 
-inline void mbarrier_init(u32 bar, u32 count)
+GROAT_DEVICE void mbarrier_init(u32 bar, u32 count)
 {
     cpu_env->ops->mbarrier_init(cpu_env, bar, count);
 }
 
-inline void mbarrier_init_fence()
+GROAT_DEVICE void mbarrier_init_fence()
 {
     cpu_env->ops->mbarrier_init_fence(cpu_env);
 }
 
-inline void mbarrier_arrive(u32 bar, bool issue = true)
+GROAT_DEVICE void mbarrier_arrive(u32 bar, bool issue = true)
 {
     if (issue)
         cpu_env->ops->mbarrier_arrive(cpu_env, bar, cpu_env->cluster_rank);
 }
 
-inline void mbarrier_arrive_peer(u32 bar, u32 rank, bool issue = true)
+GROAT_DEVICE void mbarrier_arrive_peer(u32 bar, u32 rank, bool issue = true)
 {
     if (issue)
         cpu_env->ops->mbarrier_arrive(cpu_env, bar, rank);
 }
 
-inline void mbarrier_expect(u32 bar, u32 bytes, bool issue = true)
+GROAT_DEVICE void mbarrier_expect(u32 bar, u32 bytes, bool issue = true)
 {
     if (issue)
         cpu_env->ops->mbarrier_expect(cpu_env, bar, bytes);
 }
 
-inline void mbarrier_wait(u32 bar, u32 parity)
+GROAT_DEVICE void mbarrier_wait(u32 bar, u32 parity)
 {
     cpu_env->ops->mbarrier_wait(cpu_env, bar, parity);
 }
 
-inline void async_proxy_fence()
+GROAT_DEVICE void async_proxy_fence()
 {
     cpu_env->ops->async_proxy_fence(cpu_env);
 }
 
 enum cache_policy { evict_normal, evict_first, evict_last };
 
-inline void tma_prefetch(const tensor_map &map)
+GROAT_DEVICE void tma_prefetch(const tensor_map &map)
 {
     cpu_env->ops->tma_prefetch(cpu_env, &map);
 }
 
-inline void bulk_load(u32 to, u64 from, u32 bytes, u32 bar, bool issue = true)
+GROAT_DEVICE void bulk_load(u32 to, u64 from, u32 bytes, u32 bar, bool issue = true)
 {
     if (issue)
         cpu_env->ops->bulk_load(cpu_env, to, from, bytes, bar);
 }
 
 template <cache_policy policy, int rank>
-inline void tma_load(const tensor_map &map, u32 to, u32 bar,
+GROAT_DEVICE void tma_load(const tensor_map &map, u32 to, u32 bar,
                      const int (&at)[rank], bool issue = true)
 {
     if (issue)
@@ -98,7 +93,7 @@ inline void tma_load(const tensor_map &map, u32 to, u32 bar,
 }
 
 template <cache_policy policy, int rank>
-inline void tma_load_multicast(const tensor_map &map, u32 to, u32 bar,
+GROAT_DEVICE void tma_load_multicast(const tensor_map &map, u32 to, u32 bar,
                                const int (&at)[rank], u32 ctas,
                                bool issue = true)
 {
@@ -108,7 +103,7 @@ inline void tma_load_multicast(const tensor_map &map, u32 to, u32 bar,
 }
 
 template <cache_policy policy, int rank>
-inline void tma_load_pair(const tensor_map &map, u32 to, u32 bar,
+GROAT_DEVICE void tma_load_pair(const tensor_map &map, u32 to, u32 bar,
                           const int (&at)[rank], bool issue = true)
 {
     static_assert(rank > 0 && arch::cta_group != 0,
@@ -131,25 +126,25 @@ template <int n> struct wgmma_accumulator {
     }
 };
 
-inline void wgmma_fence()
+GROAT_DEVICE void wgmma_fence()
 {
     cpu_env->ops->wgmma_fence(cpu_env);
 }
 
-inline void wgmma_commit()
+GROAT_DEVICE void wgmma_commit()
 {
     cpu_env->ops->wgmma_commit(cpu_env);
 }
 
 // The judge fills the registers of every product that the wait covers.
 template <int groups, int... n>
-inline void wgmma_wait(wgmma_accumulator<n> &...)
+GROAT_DEVICE void wgmma_wait(wgmma_accumulator<n> &...)
 {
     cpu_env->ops->wgmma_wait(cpu_env, groups);
 }
 
 template <bool cut, int n>
-inline void wgmma_store(const wgmma_accumulator<n> &acc, int half, u64 address,
+GROAT_DEVICE void wgmma_store(const wgmma_accumulator<n> &acc, int half, u64 address,
                         u32 cols)
 {
     const u32 valid = cut || cols == 0 ? cols : n;
@@ -166,7 +161,7 @@ inline void wgmma_store(const wgmma_accumulator<n> &acc, int half, u64 address,
 }
 
 template <mma_number number, int n, major a_major, major b_major>
-inline void wgmma(wgmma_accumulator<n> &acc, u64 desc_a, u64 desc_b,
+GROAT_DEVICE void wgmma(wgmma_accumulator<n> &acc, u64 desc_a, u64 desc_b,
                   bool accumulate = true)
 {
     static_assert(n > 0 && arch::wgmma != 0, "wgmma: the arch has none");

@@ -10,11 +10,6 @@ namespace groat {
 
 typedef groat_tensor_map tensor_map;
 
-GROAT_DEVICE u32 lane_index()
-{
-    return threadIdx.x % 32;
-}
-
 GROAT_DEVICE u32 warp_index()
 {
     return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);

@@ -10,7 +10,6 @@ namespace groat {
 typedef groat_tensor_map tensor_map;
 
 GROAT_ABSENT u32 warp_index();
-GROAT_ABSENT u32 lane_index();
 GROAT_ABSENT bool elect();
 GROAT_ABSENT void warp_barrier();
 GROAT_ABSENT u32 cluster_rank();

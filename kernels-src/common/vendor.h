@@ -10,18 +10,20 @@
 //   block_index block_index_y    coordinates in the grid
 //   wave_uniform(x)              x, promised equal in all lanes of the wave
 //   shared_base()                shared-memory byte address of the block's memory
-//   shared_load16/store16        16 bytes at a shared-memory byte address
-//   shared_load1/2               one byte or halfword, zero-extended
+//   shared_load1/2/4/8/16        bytes at a shared-memory byte address, which is
+//   shared_store1/2/4/8/16       a multiple of their number; 1 and 2 of them are
+//                                the low bits of a u32
 //   transpose_load8/16           (arch::tr_read) 8 bytes; lanes of 16 exchange
 //                                elements of 8 or 16 bits, see fragment.h
-//   global_load4/8/16            4, 8 or 16 bytes at a device address
-//   global_store4/8/16
+//   global_load1/2/4/8/16        likewise, at a device address
+//   global_store1/2/4/8/16
 //   buffer, make_buffer          a bounded view of device memory; reads past
 //                                num_records bytes give zero, dword by dword
 //   buffer_load8/16              8 or 16 bytes of a buffer into registers
 //   settle(v)                    v, a vec4 that was loaded, is in its registers
 //                                from here on: no later use of it waits
 //   float_bits(x)                the 32 bits of a float
+//   bits_float(x)                the float of 32 bits
 //   async_copy<bytes>            every lane copies 4 or 16 bytes from the
 //                                buffer to shared memory, lanes side by side
 //   async_commit()               ends a group of copies (NVIDIA counts groups)
@@ -33,6 +35,8 @@
 //   compiler_fence()             accesses above are issued above those below
 //   shared_fence()               own shared-memory stores are done
 //   block_barrier()              all threads of the block; drains nothing
+//   wave_shuffle(x, lane)        x of that lane of the wave; all lanes take part
+//   wave_ballot(p)               a bit per lane: whether its p holds; likewise
 //   accumulator<m>               (AMD) a lane's m * m / 64 floats of a tile
 //   zero_accumulator<m>()
 //   mfma<number, m, k>           (AMD) acc += A * B, m x m x k, by the wave;

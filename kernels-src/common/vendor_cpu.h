@@ -6,7 +6,9 @@
 
 #include "cpu_hooks.h"
 
-#define GROAT_DEVICE inline
+// Inlined as on GPUs: the address of a call of the judge then tells, by the
+// line table, every call that led there.
+#define GROAT_DEVICE inline __attribute__((always_inline))
 #define GROAT_UNROLL
 #define GROAT_ROLLED
 // The kernel exports its entry and groat_cpu_bind, which the judge calls once
@@ -45,32 +47,32 @@ struct alignas(16) vec8 {
 // into a page for a header of glibc's, and its leak check then reads anywhere.
 alignas(64) static thread_local groat_cpu_env *cpu_env;
 
-inline u32 thread_index()
+GROAT_DEVICE u32 thread_index()
 {
     return cpu_env->thread[0];
 }
 
-inline u32 block_index()
+GROAT_DEVICE u32 block_index()
 {
     return cpu_env->block[0];
 }
 
-inline u32 block_index_y()
+GROAT_DEVICE u32 block_index_y()
 {
     return cpu_env->block[1];
 }
 
-inline u32 wave_uniform(u32 x)
+GROAT_DEVICE u32 wave_uniform(u32 x)
 {
     return cpu_env->ops->wave_uniform(cpu_env, x);
 }
 
-inline u32 shared_base()
+GROAT_DEVICE u32 shared_base()
 {
     return 0;
 }
 
-inline vec4 shared_load16(u32 address)
+GROAT_DEVICE vec4 shared_load16(u32 address)
 {
     vec4 v;
 
@@ -78,12 +80,12 @@ inline vec4 shared_load16(u32 address)
     return v;
 }
 
-inline void shared_store16(u32 address, vec4 v)
+GROAT_DEVICE void shared_store16(u32 address, vec4 v)
 {
     cpu_env->ops->shared_store(cpu_env, address, &v, 16);
 }
 
-inline u32 shared_load1(u32 address)
+GROAT_DEVICE u32 shared_load1(u32 address)
 {
     u8 x;
 
@@ -91,7 +93,7 @@ inline u32 shared_load1(u32 address)
     return x;
 }
 
-inline u32 shared_load2(u32 address)
+GROAT_DEVICE u32 shared_load2(u32 address)
 {
     unsigned short x;
 
@@ -99,7 +101,43 @@ inline u32 shared_load2(u32 address)
     return x;
 }
 
-template <int = 0> inline vec2 transpose_load8(u32 address)
+GROAT_DEVICE u32 shared_load4(u32 address)
+{
+    u32 x;
+
+    cpu_env->ops->shared_load(cpu_env, address, &x, 4);
+    return x;
+}
+
+GROAT_DEVICE vec2 shared_load8(u32 address)
+{
+    vec2 v;
+
+    cpu_env->ops->shared_load(cpu_env, address, &v, 8);
+    return v;
+}
+
+GROAT_DEVICE void shared_store1(u32 address, u32 x)
+{
+    cpu_env->ops->shared_store(cpu_env, address, &x, 1);
+}
+
+GROAT_DEVICE void shared_store2(u32 address, u32 x)
+{
+    cpu_env->ops->shared_store(cpu_env, address, &x, 2);
+}
+
+GROAT_DEVICE void shared_store4(u32 address, u32 x)
+{
+    cpu_env->ops->shared_store(cpu_env, address, &x, 4);
+}
+
+GROAT_DEVICE void shared_store8(u32 address, vec2 v)
+{
+    cpu_env->ops->shared_store(cpu_env, address, &v, 8);
+}
+
+template <int = 0> GROAT_DEVICE vec2 transpose_load8(u32 address)
 {
     vec2 v;
 
@@ -107,7 +145,7 @@ template <int = 0> inline vec2 transpose_load8(u32 address)
     return v;
 }
 
-template <int = 0> inline vec2 transpose_load16(u32 address)
+template <int = 0> GROAT_DEVICE vec2 transpose_load16(u32 address)
 {
     vec2 v;
 
@@ -115,7 +153,7 @@ template <int = 0> inline vec2 transpose_load16(u32 address)
     return v;
 }
 
-inline vec4 global_load16(u64 address)
+GROAT_DEVICE vec4 global_load16(u64 address)
 {
     vec4 v;
 
@@ -123,12 +161,38 @@ inline vec4 global_load16(u64 address)
     return v;
 }
 
-inline void global_store16(u64 address, vec4 v)
+GROAT_DEVICE void global_store16(u64 address, vec4 v)
 {
     cpu_env->ops->global_store(cpu_env, address, &v, 16);
 }
 
-inline u32 global_load4(u64 address)
+GROAT_DEVICE u32 global_load1(u64 address)
+{
+    u8 x;
+
+    cpu_env->ops->global_load(cpu_env, address, &x, 1);
+    return x;
+}
+
+GROAT_DEVICE u32 global_load2(u64 address)
+{
+    unsigned short x;
+
+    cpu_env->ops->global_load(cpu_env, address, &x, 2);
+    return x;
+}
+
+GROAT_DEVICE void global_store1(u64 address, u32 x)
+{
+    cpu_env->ops->global_store(cpu_env, address, &x, 1);
+}
+
+GROAT_DEVICE void global_store2(u64 address, u32 x)
+{
+    cpu_env->ops->global_store(cpu_env, address, &x, 2);
+}
+
+GROAT_DEVICE u32 global_load4(u64 address)
 {
     u32 x;
 
@@ -136,7 +200,7 @@ inline u32 global_load4(u64 address)
     return x;
 }
 
-inline vec2 global_load8(u64 address)
+GROAT_DEVICE vec2 global_load8(u64 address)
 {
     vec2 v;
 
@@ -144,12 +208,12 @@ inline vec2 global_load8(u64 address)
     return v;
 }
 
-inline void global_store4(u64 address, u32 x)
+GROAT_DEVICE void global_store4(u64 address, u32 x)
 {
     cpu_env->ops->global_store(cpu_env, address, &x, 4);
 }
 
-inline void global_store8(u64 address, vec2 v)
+GROAT_DEVICE void global_store8(u64 address, vec2 v)
 {
     cpu_env->ops->global_store(cpu_env, address, &v, 8);
 }
@@ -159,12 +223,12 @@ struct buffer {
     u32 num_records; // bytes
 };
 
-inline buffer make_buffer(u64 base, u32 num_records)
+GROAT_DEVICE buffer make_buffer(u64 base, u32 num_records)
 {
     return buffer{base, num_records};
 }
 
-inline vec2 buffer_load8(buffer b, u32 voffset, u32 soffset)
+GROAT_DEVICE vec2 buffer_load8(buffer b, u32 voffset, u32 soffset)
 {
     vec2 v;
 
@@ -173,7 +237,7 @@ inline vec2 buffer_load8(buffer b, u32 voffset, u32 soffset)
     return v;
 }
 
-inline vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
+GROAT_DEVICE vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
 {
     vec4 v;
 
@@ -182,11 +246,11 @@ inline vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
     return v;
 }
 
-inline void settle(vec4 &)
+GROAT_DEVICE void settle(vec4 &)
 {
 }
 
-inline u32 float_bits(float x)
+GROAT_DEVICE u32 float_bits(float x)
 {
     u32 bits;
 
@@ -194,41 +258,60 @@ inline u32 float_bits(float x)
     return bits;
 }
 
+GROAT_DEVICE float bits_float(u32 bits)
+{
+    float x;
+
+    __builtin_memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
 template <int bytes>
-inline void async_copy(buffer b, u32 shared_chunk, u32 lane, u32 voffset,
+GROAT_DEVICE void async_copy(buffer b, u32 shared_chunk, u32 lane, u32 voffset,
                        u32 soffset)
 {
     cpu_env->ops->async_copy(cpu_env, b.base, b.num_records, shared_chunk, lane,
                              voffset, soffset, bytes);
 }
 
-inline void async_commit()
+GROAT_DEVICE void async_commit()
 {
     cpu_env->ops->async_commit(cpu_env);
 }
 
-template <int ops, int groups> inline void async_wait()
+template <int ops, int groups> GROAT_DEVICE void async_wait()
 {
     cpu_env->ops->async_wait(cpu_env, ops, groups);
 }
 
-inline u32 computed_anew(u32 x)
+GROAT_DEVICE u32 computed_anew(u32 x)
 {
     return x;
 }
 
-inline void compiler_fence()
+GROAT_DEVICE void compiler_fence()
 {
 }
 
-inline void shared_fence()
+GROAT_DEVICE void shared_fence()
 {
     cpu_env->ops->shared_fence(cpu_env);
 }
 
-inline void block_barrier()
+GROAT_DEVICE void block_barrier()
 {
     cpu_env->ops->block_barrier(cpu_env);
+}
+
+// All lanes of the wave must take part in the two.
+GROAT_DEVICE u32 wave_shuffle(u32 x, u32 lane)
+{
+    return cpu_env->ops->shuffle(cpu_env, x, lane);
+}
+
+GROAT_DEVICE u64 wave_ballot(bool x)
+{
+    return cpu_env->ops->ballot(cpu_env, x);
 }
 
 enum mma_number {
@@ -246,13 +329,13 @@ template <int m> struct accumulator {
     }
 };
 
-template <int m> inline accumulator<m> zero_accumulator()
+template <int m> GROAT_DEVICE accumulator<m> zero_accumulator()
 {
     return accumulator<m>{};
 }
 
 template <mma_number type, int m, int k, typename operand>
-inline void mfma(accumulator<m> &acc, operand a, operand b)
+GROAT_DEVICE void mfma(accumulator<m> &acc, operand a, operand b)
 {
     static_assert(sizeof(operand) ==
                       m * k / 64 * (type == mma_fp8 ? 1 : 2),

@@ -88,6 +88,70 @@ GROAT_DEVICE u32 shared_load2(u32 address)
     return x;
 }
 
+GROAT_DEVICE u32 shared_load4(u32 address)
+{
+    u32 x;
+
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
+    return x;
+}
+
+GROAT_DEVICE vec2 shared_load8(u32 address)
+{
+    vec2 v;
+
+    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "r"(address)
+                 : "memory");
+    return v;
+}
+
+GROAT_DEVICE void shared_store1(u32 address, u32 x)
+{
+    asm volatile("st.shared.u8 [%0], %1;" ::"r"(address), "r"(x) : "memory");
+}
+
+GROAT_DEVICE void shared_store2(u32 address, u32 x)
+{
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(address),
+                 "h"(static_cast<unsigned short>(x))
+                 : "memory");
+}
+
+GROAT_DEVICE void shared_store4(u32 address, u32 x)
+{
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
+}
+
+GROAT_DEVICE void shared_store8(u32 address, vec2 v)
+{
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(v.x),
+                 "r"(v.y)
+                 : "memory");
+}
+
+GROAT_DEVICE u32 global_load1(u64 address)
+{
+    return *reinterpret_cast<const u8 *>(address);
+}
+
+GROAT_DEVICE u32 global_load2(u64 address)
+{
+    return *reinterpret_cast<const unsigned short *>(address);
+}
+
+GROAT_DEVICE void global_store1(u64 address, u32 x)
+{
+    *reinterpret_cast<u8 *>(address) = static_cast<u8>(x);
+}
+
+GROAT_DEVICE void global_store2(u64 address, u32 x)
+{
+    *reinterpret_cast<unsigned short *>(address) =
+        static_cast<unsigned short>(x);
+}
+
 GROAT_DEVICE vec4 global_load16(u64 address)
 {
     return *reinterpret_cast<const vec4 *>(address);
@@ -182,6 +246,11 @@ GROAT_DEVICE u32 float_bits(float x)
     return __float_as_uint(x);
 }
 
+GROAT_DEVICE float bits_float(u32 bits)
+{
+    return __uint_as_float(bits);
+}
+
 template <int bytes>
 GROAT_DEVICE void async_copy(buffer b, u32 shared_chunk, u32 lane, u32 voffset,
                              u32 soffset)
@@ -229,6 +298,16 @@ GROAT_DEVICE void shared_fence()
 GROAT_DEVICE void block_barrier()
 {
     asm volatile("bar.sync 0;" ::: "memory");
+}
+
+GROAT_DEVICE u32 wave_shuffle(u32 x, u32 lane)
+{
+    return __shfl_sync(0xffffffffu, x, static_cast<int>(lane));
+}
+
+GROAT_DEVICE u64 wave_ballot(bool x)
+{
+    return __ballot_sync(0xffffffffu, x);
 }
 
 // What CDNA has and NVIDIA does in other ways: declared, so that a kernel that

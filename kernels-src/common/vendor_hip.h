@@ -96,6 +96,38 @@ GROAT_DEVICE u32 shared_load2(u32 address)
     return *(GROAT_LDS unsigned short *)address;
 }
 
+GROAT_DEVICE u32 shared_load4(u32 address)
+{
+    return *(GROAT_LDS u32 *)address;
+}
+
+GROAT_DEVICE vec2 shared_load8(u32 address)
+{
+    u32x2 v = *(GROAT_LDS u32x2 *)address;
+
+    return vec2{v.x, v.y};
+}
+
+GROAT_DEVICE void shared_store1(u32 address, u32 x)
+{
+    *(GROAT_LDS u8 *)address = static_cast<u8>(x);
+}
+
+GROAT_DEVICE void shared_store2(u32 address, u32 x)
+{
+    *(GROAT_LDS unsigned short *)address = static_cast<unsigned short>(x);
+}
+
+GROAT_DEVICE void shared_store4(u32 address, u32 x)
+{
+    *(GROAT_LDS u32 *)address = x;
+}
+
+GROAT_DEVICE void shared_store8(u32 address, vec2 v)
+{
+    *(GROAT_LDS u32x2 *)address = u32x2{v.x, v.y};
+}
+
 // All lanes of the wave must take part.  Defined where the arch has them.
 template <int = 0> __attribute__((device)) vec2 transpose_load8(u32 address);
 template <int = 0> __attribute__((device)) vec2 transpose_load16(u32 address);
@@ -117,6 +149,27 @@ template <int> GROAT_DEVICE vec2 transpose_load16(u32 address)
                                         (GROAT_LDS i16x4 *)address));
 }
 #endif
+
+GROAT_DEVICE u32 global_load1(u64 address)
+{
+    return *(const __attribute__((address_space(1))) u8 *)address;
+}
+
+GROAT_DEVICE u32 global_load2(u64 address)
+{
+    return *(const __attribute__((address_space(1))) unsigned short *)address;
+}
+
+GROAT_DEVICE void global_store1(u64 address, u32 x)
+{
+    *(__attribute__((address_space(1))) u8 *)address = static_cast<u8>(x);
+}
+
+GROAT_DEVICE void global_store2(u64 address, u32 x)
+{
+    *(__attribute__((address_space(1))) unsigned short *)address =
+        static_cast<unsigned short>(x);
+}
 
 GROAT_DEVICE vec4 global_load16(u64 address)
 {
@@ -199,6 +252,11 @@ GROAT_DEVICE u32 float_bits(float x)
     return __builtin_bit_cast(u32, x);
 }
 
+GROAT_DEVICE float bits_float(u32 bits)
+{
+    return __builtin_bit_cast(float, bits);
+}
+
 template <int bytes>
 GROAT_DEVICE void async_copy(buffer b, u32 shared_chunk, u32 lane, u32 voffset,
                              u32 soffset)
@@ -248,6 +306,17 @@ GROAT_DEVICE void shared_fence()
 GROAT_DEVICE void block_barrier()
 {
     asm volatile("s_barrier" ::: "memory");
+}
+
+GROAT_DEVICE u32 wave_shuffle(u32 x, u32 lane)
+{
+    return static_cast<u32>(__builtin_amdgcn_ds_bpermute(
+        static_cast<int>(lane * 4), static_cast<int>(x)));
+}
+
+GROAT_DEVICE u64 wave_ballot(bool x)
+{
+    return __builtin_amdgcn_uicmp(static_cast<u32>(x), 0u, 33); // not equal
 }
 
 enum mma_number { mma_bf16, mma_f16, mma_fp8 };

@@ -44,6 +44,7 @@ typedef struct groat__env {
     int device;               /* ordinal wanted                              */
     bool sanitize;            /* cpu: compile with ASan + UBSan              */
     uint64_t seed;            /* cpu: order of legal choices                 */
+    unsigned judge_seconds;   /* cpu: that a launch may take; 0: no bound    */
     groat_trace_fn *trace;    /* cpu: told each access to shared memory      */
     void *trace_user;
     groat__log log;

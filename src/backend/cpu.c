@@ -18,6 +18,7 @@
 
 #include "backend/backend.h"
 #include "backend/elf.h"
+#include "backend/lines.h"
 #include "judge/judge.h"
 #include "backend/shared.h"
 #include "base/clock.h"
@@ -33,6 +34,7 @@ typedef struct cpu {
     size_t count;
     size_t cap;
     uint64_t seed;
+    unsigned seconds; /* that a launch may take; 0: no bound */
     bool sanitize;
     groat_trace_fn *trace;
     void *trace_user;
@@ -70,6 +72,7 @@ static groat_status cpu_open(const groat__env *env, void **state,
         return groat__fail(error, GROAT_NO_MEMORY, "no memory");
     }
     c->seed = env->seed;
+    c->seconds = env->judge_seconds;
     c->sanitize = env->sanitize;
     c->trace = env->trace;
     c->trace_user = env->trace_user;
@@ -318,6 +321,24 @@ static void *copy_args(const void *args, size_t bytes, groat_error *error)
     return copy;
 }
 
+/* The lines of a finding, read from the code's own file. */
+static void tell_lines(const groat__module *module,
+                       const groat__judge_places *places, groat_error *error)
+{
+    groat__line lines[GROAT__JUDGE_PLACES];
+    struct link_map *map = NULL;
+    char path[64];
+
+    if (dlinfo(module->handle, RTLD_DI_LINKMAP, &map) != 0)
+        return;
+    (void)snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(),
+                   module->fd);
+    for (size_t i = 0; i < places->count; i++)
+        lines[i] = (groat__line){places->at[i].what,
+                                 places->at[i].address - map->l_addr - 1};
+    groat__lines_tell(path, lines, places->count, error);
+}
+
 static groat_status cpu_launch(void *state, groat__module *module,
                                const groat__shape *shape,
                                const groat_launch *launch, const void *args,
@@ -326,6 +347,7 @@ static groat_status cpu_launch(void *state, groat__module *module,
     cpu *c = state;
     groat__judge_range *ranges = NULL;
     groat__judge_launch judged = {0};
+    groat__judge_places places = {.count = 0};
     void *own = copy_args(args, shape->args_bytes, error);
     groat_status status = GROAT_NO_MEMORY;
 
@@ -344,10 +366,14 @@ static groat_status cpu_launch(void *state, groat__module *module,
     judged.shared_bytes = shape->shared_bytes;
     judged.ranges = ranges;
     judged.seed = c->seed;
+    judged.seconds = c->seconds;
     judged.trace = c->trace;
     judged.trace_user = c->trace_user;
     judged.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
+    judged.places = &places;
     status = groat__judge_run(&judged, error);
+    if (status == GROAT_JUDGED && error != NULL)
+        tell_lines(module, &places, error);
     free(ranges);
 free_args:
     free(own);

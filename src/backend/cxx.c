@@ -64,6 +64,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     /* Who is told of an element that an array has not is the judge, see
      * common/vendor_cpu.h: the compiler's own run-time is left out. */
     static const char *const plain[] = {"-O1",
+                                        "-g1",
                                         "-fsanitize=bounds",
                                         "-nodefaultlibs",
                                         "-Wl,--no-as-needed",
@@ -92,7 +93,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     /* A library with such symbols is never unloaded. */
     if (c->unique)
         options[count++] = "-fno-gnu-unique";
-    for (size_t i = 0; !c->sanitize && i < 7; i++)
+    for (size_t i = 0; !c->sanitize && i < 8; i++)
         options[count++] = plain[i];
     for (size_t i = 0; c->sanitize && i < 5; i++)
         options[count++] = sanitize[i];
@@ -156,7 +157,8 @@ static bool limit_cpu(const cxx *c)
 /* What a child does between vfork() and exec: it has the parent's memory, so
  * it calls the kernel and nothing else.  Handlers of the parent's must not run
  * here.  The compiler ends with the thread that waits for it, also where that
- * ended just now.  What failed goes into the file of the binary. */
+ * ended just now.  Its folder is the root: a line table names it.  What failed
+ * goes into the file of the binary. */
 static _Noreturn void become(const cxx *c, const char *const *argv,
                              const files *f, pid_t parent, const sigset_t *mask)
 {
@@ -172,9 +174,9 @@ static _Noreturn void become(const cxx *c, const char *const *argv,
             (void)sigaction(i, &action, NULL);
         }
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent &&
-        limit_cpu(c) && dup2(f->source, 0) >= 0 && dup2(f->log, 1) >= 0 &&
-        dup2(f->log, 2) >= 0 && fcntl(f->binary, F_SETFD, 0) == 0 &&
-        fcntl(f->list, F_SETFD, 0) == 0 &&
+        limit_cpu(c) && chdir("/") == 0 && dup2(f->source, 0) >= 0 &&
+        dup2(f->log, 1) >= 0 && dup2(f->log, 2) >= 0 &&
+        fcntl(f->binary, F_SETFD, 0) == 0 && fcntl(f->list, F_SETFD, 0) == 0 &&
         sigprocmask(SIG_SETMASK, mask, NULL) == 0)
         (void)execve(argv[0], (char *const *)argv, c->environment);
     reason = errno;

@@ -431,6 +431,7 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     context->callbacks.compiled_user = options->compiled_user;
     context->env.device = options->device;
     context->env.seed = options->seed;
+    context->env.judge_seconds = options->judge_seconds;
     context->env.trace = options->trace;
     context->env.trace_user = options->trace_user;
     context->env.sanitize = (options->flags & GROAT_OPEN_SANITIZE) != 0;

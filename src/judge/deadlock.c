@@ -135,6 +135,9 @@ void groat__judge_blame_deadlock(groat__judge *j)
         groat__str_add(&text, first == j->fiber_count ? "" : "; ");
         first = first == j->fiber_count ? t : first;
         add_wait(j, t, &text);
+        if (first != t)
+            groat__judge_add_place(j, j->fibers[t].site, "thread %zu waits",
+                                   groat__judge_thread_of(j, t));
     }
     groat__judge_blame(j, first, "waits for ever, as nobody can go on: %s",
                        text.failed ? "no memory to say who" : text.data);

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
+
 /* Present when the process runs under a sanitizer that must know of fibers. */
 extern void __sanitizer_start_switch_fiber(void **fake, const void *bottom,
                                            size_t bytes) __attribute__((weak));
@@ -159,6 +161,37 @@ void groat__judge_drop_fibers(groat__judge *j)
 
 /* ---- findings ---------------------------------------------------------- */
 
+void groat__judge_add_place(groat__judge *j, int32_t site, const char *format,
+                            ...)
+{
+    groat__judge_places *places = j->launch->places;
+    struct groat__judge_place *place;
+    va_list args;
+
+    if (places == NULL || j->failed || places->count == GROAT__JUDGE_PLACES)
+        return;
+    place = &places->at[places->count++];
+    place->address = (uintptr_t)j->launch->entry + (uintptr_t)(intptr_t)site;
+    va_start(args, format);
+    (void)vsnprintf(place->what, sizeof(place->what), format, args);
+    va_end(args);
+}
+
+/* The place of the thread that is reported comes first. */
+static void add_own_place(groat__judge *j, size_t fiber)
+{
+    groat__judge_places *places = j->launch->places;
+    struct groat__judge_place last;
+
+    groat__judge_add_place(j, j->fibers[fiber].site, "here");
+    if (places == NULL || places->count < 2)
+        return;
+    last = places->at[places->count - 1];
+    memmove(&places->at[1], &places->at[0],
+            (places->count - 1) * sizeof(places->at[0]));
+    places->at[0] = last;
+}
+
 static void blame(groat__judge *j, size_t fiber, const char *format,
                   va_list args)
 {
@@ -169,6 +202,7 @@ static void blame(groat__judge *j, size_t fiber, const char *format,
 
     if (j->failed)
         return;
+    add_own_place(j, fiber);
     j->failed = true;
     (void)snprintf(j->finding, sizeof(j->finding),
                    "%s on %s: block %u,%u,%u thread %zu (wave %zu lane %zu) ",
@@ -223,4 +257,32 @@ void *groat__judge_grow(groat__judge *j, void *items, size_t count, size_t *cap,
         groat__judge_starve(j);
     *cap = more;
     return grown;
+}
+
+/* ---- time -----------------------------------------------------------------
+ */
+
+/* Whether a thread before this one is at the same place. */
+static bool is_placed(const groat__judge *j, size_t fiber)
+{
+    for (size_t t = 0; t < fiber; t++)
+        if (j->fibers[t].site == j->fibers[fiber].site &&
+            j->fibers[t].state != GROAT__DONE)
+            return true;
+    return false;
+}
+
+void groat__judge_check_time(groat__judge *j)
+{
+    if (groat__now_ns() < j->end_ns)
+        return;
+    for (size_t t = 0; t < j->fiber_count; t++)
+        if (t != j->current && j->fibers[t].state != GROAT__DONE &&
+            j->fibers[t].site != 0 && !is_placed(j, t))
+            groat__judge_add_place(j, j->fibers[t].site, "thread %zu is",
+                                   groat__judge_thread_of(j, t));
+    groat__judge_report(j,
+                        "runs, and the launch has not ended in %u s: a loop "
+                        "without end, or a launch that is too large",
+                        j->launch->seconds);
 }

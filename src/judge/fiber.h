@@ -14,6 +14,9 @@ void groat__judge_start(groat__judge *j, size_t fiber);
 void groat__judge_resume(groat__judge *j, size_t fiber);
 /* Stops this fiber in a state; returns when it is resumed. */
 void groat__judge_stop(groat__judge *j, groat__fiber_state state);
+/* Adds a place to the finding that is reported next: "the write". */
+void groat__judge_add_place(groat__judge *j, int32_t site, const char *format,
+                            ...) GROAT_PRINTF(3, 4);
 /* Leaves the fiber for good, the launch with a finding. */
 _Noreturn void groat__judge_report(groat__judge *j, const char *format, ...)
     GROAT_PRINTF(2, 3);

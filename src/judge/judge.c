@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "judge/fiber.h"
 #include "judge/mbarrier.h"
@@ -57,6 +58,8 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_wgmma_wait,
     groat__judge_wgmma,
     groat__judge_out_of_bounds,
+    groat__judge_shuffle,
+    groat__judge_ballot,
 };
 
 /* ---- a cluster --------------------------------------------------------- */
@@ -241,6 +244,8 @@ groat_status groat__judge_run(const groat__judge_launch *launch,
     if (j == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for the judge");
     j->launch = launch;
+    if (launch->seconds != 0)
+        j->end_ns = groat__now_ns() + launch->seconds * (uint64_t)1000000000;
     j->env.version = GROAT_CPU_HOOKS_VERSION;
     j->env.ops = &hooks;
     memcpy(j->env.grid, launch->grid, sizeof(j->env.grid));

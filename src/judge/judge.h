@@ -16,6 +16,18 @@ typedef struct groat__judge_range {
     size_t bytes;
 } groat__judge_range;
 
+/* Places in the kernel's code that a finding speaks of, as addresses behind the
+ * calls there. */
+enum { GROAT__JUDGE_PLACES = 6, GROAT__JUDGE_PLACE_WORDS = 64 };
+
+typedef struct groat__judge_places {
+    size_t count;
+    struct groat__judge_place {
+        char what[GROAT__JUDGE_PLACE_WORDS]; /* "here", "the write" */
+        uintptr_t address;
+    } at[GROAT__JUDGE_PLACES];
+} groat__judge_places;
+
 /* One launch to be executed and judged. */
 typedef struct groat__judge_launch {
     const groat__arch *arch;
@@ -30,9 +42,11 @@ typedef struct groat__judge_launch {
     const groat__judge_range *ranges;
     size_t range_count;
     uint64_t seed;
+    unsigned seconds;      /* that the launch may take; 0: no bound */
     size_t stack_bytes;    /* per thread */
     groat_trace_fn *trace; /* NULL: nobody listens */
     void *trace_user;
+    groat__judge_places *places; /* of the finding; NULL: nobody asks */
 } groat__judge_launch;
 
 /* Runs the whole grid, cluster after cluster, every thread a fiber, and stops
@@ -48,7 +62,7 @@ typedef struct groat__judge_launch {
  *     engine that no phase expects, boxes that do not fit,
  *   - operands of wgmma that no fence gave it or that are overwritten before
  *     its wait, registers touched before it,
- *   - threads that wait for ever.
+ *   - threads that wait for ever, and launches that do not end in time.
  * Copies land when a wait forces them to, never earlier.  seed 0 runs threads
  * in order; others permute what may be permuted.
  * Errors: JUDGED (the finding: kernel, block, thread, byte), NO_MEMORY,

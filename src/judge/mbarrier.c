@@ -81,7 +81,7 @@ void groat__judge_drop_barriers(groat__judge *j)
 void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
                                 unsigned count)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     groat__mbarrier *made;
 
     need_engine(j, "makes");
@@ -111,14 +111,14 @@ void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
     made->made = groat__judge_now(j, j->current);
     made->fenced = NEVER;
     for (uint32_t i = 0; i < BYTES; i++)
-        j->block->shadows[bar + i] =
-            (groat__shadow){made->maker, made->made,
-                            (uint32_t)(j->barrier_count - 1), GROAT__BARRIER};
+        j->block->shadows[bar + i] = (groat__shadow){
+            made->maker, made->made, (uint32_t)(j->barrier_count - 1),
+            groat__judge_fiber(j)->site, GROAT__BARRIER};
 }
 
 void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     need_engine(j, "fences");
     for (size_t b = 0; b < j->barrier_count; b++)
@@ -131,7 +131,7 @@ void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env)
  * anywhere between a store and the asynchronous access. */
 void groat__judge_async_proxy_fence(struct groat_cpu_env *env)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     uint32_t *clock;
 
     need_engine(j, "fences");
@@ -267,7 +267,7 @@ static void arrive(groat__judge *j, groat__mbarrier *bar)
 void groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
                                   unsigned rank)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     arrive(j, groat__judge_mbarrier_at(j, bar, rank, false, "arrives on"));
 }
@@ -275,7 +275,7 @@ void groat__judge_mbarrier_arrive(struct groat_cpu_env *env, unsigned bar,
 void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
                                   unsigned bytes)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     groat__mbarrier *at = groat__judge_mbarrier_at(j, bar, env->cluster_rank,
                                                    false, "expects bytes on");
 
@@ -293,7 +293,7 @@ void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
 void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
                                 unsigned parity)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     groat__mbarrier *at =
         groat__judge_mbarrier_at(j, bar, env->cluster_rank, false, "waits for");
     uint32_t number = (uint32_t)(at - j->barriers);

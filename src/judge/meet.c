@@ -17,6 +17,7 @@ static const struct {
     size_t waves; /* that take part; 1 a warp, else a warpgroup */
 } joints[] = {
     [GROAT__ELECT] = {"elect", 1},
+    [GROAT__SHUFFLE] = {"a shuffle or vote", 1},
     [GROAT__WARP_BARRIER] = {"warp_barrier", 1},
     [GROAT__WGMMA_FENCE] = {"wgmma_fence", 1},
     [GROAT__WGMMA_COMMIT] = {"wgmma_commit", 1},
@@ -35,7 +36,7 @@ void groat__judge_meet(groat__judge *j, groat__fiber_state where)
 
 void groat__judge_shared_fence(struct groat_cpu_env *env)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     groat__judge_fiber(j)->unfenced = false;
     groat__judge_meet(j, GROAT__MEETING);
@@ -112,7 +113,7 @@ bool groat__judge_join(groat__judge *j, groat__joint joint,
 unsigned groat__judge_elect(struct groat_cpu_env *env)
 {
     static const uint64_t nothing[4] = {0};
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     uint64_t wave = groat__judge_wave_of(j, j->current);
     uint64_t leader =
         j->launch->seed == 0
@@ -130,7 +131,7 @@ unsigned groat__judge_elect(struct groat_cpu_env *env)
 void groat__judge_warp_barrier(struct groat_cpu_env *env)
 {
     static const uint64_t nothing[4] = {0};
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     groat__meeting *meeting;
     size_t first;
     size_t end;
@@ -149,7 +150,7 @@ void groat__judge_warp_barrier(struct groat_cpu_env *env)
 
 void groat__judge_block_barrier(struct groat_cpu_env *env)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     groat__fiber *f = groat__judge_fiber(j);
 
     if (groat__judge_is_amd(j) && f->unfenced)
@@ -162,7 +163,7 @@ void groat__judge_block_barrier(struct groat_cpu_env *env)
 
 void groat__judge_cluster_barrier(struct groat_cpu_env *env)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     if (!j->launch->arch->tma)
         groat__judge_report(j, "comes to cluster_barrier; %s has no clusters",

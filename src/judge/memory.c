@@ -58,6 +58,7 @@ static void report_copy(groat__judge *j, const groat__judge_block *block,
         &j->barriers[s->writer - groat__judge_agent_barrier(j, 0)];
     char copy[GROAT__JUDGE_SAID];
 
+    groat__judge_add_place(j, s->site, "the copy");
     groat__judge_name_copy(j, block, at, copy);
     if (s->state == GROAT__IN_FLIGHT)
         groat__judge_report(j,
@@ -98,19 +99,25 @@ static void check_read(groat__judge *j, uint32_t at)
     const groat__shadow *s = &j->block->shadows[at];
 
     check_state(j, j->block, at, "reads");
-    if (s->state == GROAT__IN_FLIGHT)
+    if (s->state == GROAT__IN_FLIGHT) {
+        groat__judge_add_place(j, s->site, "the copy");
         groat__judge_report(
             j,
             "reads byte %u of shared memory while a copy of thread %zu into "
             "it is in flight: a wait is missing or counts too much",
             at, groat__judge_thread_of(j, s->writer));
+    }
     if (s->state == GROAT__UNWRITTEN)
         groat__judge_report(
-            j, "reads byte %u of shared memory, which nobody wrote", at);
+            j,
+            "reads byte %u of shared memory, which nobody wrote: it is never "
+            "written, or a barrier or a wait is missing before this read",
+            at);
     if (groat__judge_knows(j, s->writer, s->write_clock))
         return;
     if (groat__judge_is_barrier(j, s->writer))
         report_copy(j, j->block, at, "reads");
+    groat__judge_add_place(j, s->site, "the write");
     groat__judge_report(
         j,
         "reads byte %u of shared memory, which thread %zu wrote%s: a barrier "
@@ -130,6 +137,7 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
 
         if (groat__judge_knows(j, r->agent, r->clock))
             continue;
+        groat__judge_add_place(j, r->site, "the read");
         if (!groat__judge_is_thread(j, r->agent))
             groat__judge_report(
                 j,
@@ -158,16 +166,19 @@ void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
     const groat__shadow *s = &block->shadows[at];
 
     check_state(j, block, at, verb);
-    if (s->state == GROAT__IN_FLIGHT)
+    if (s->state == GROAT__IN_FLIGHT) {
+        groat__judge_add_place(j, s->site, "the copy");
         groat__judge_report(
             j,
             "%s byte %u of shared memory while a copy of thread %zu into it "
             "is in flight",
             verb, at, groat__judge_thread_of(j, s->writer));
+    }
     if (s->state == GROAT__WRITTEN &&
         !groat__judge_knows(j, s->writer, s->write_clock)) {
         if (groat__judge_is_barrier(j, s->writer))
             report_copy(j, block, at, verb);
+        groat__judge_add_place(j, s->site, "the other write");
         groat__judge_report(j,
                             "%s byte %u of shared memory, which thread %zu "
                             "wrote%s",
@@ -182,7 +193,7 @@ static void mark(groat__judge *j, uint32_t at, groat__byte_state state)
 {
     j->block->shadows[at] =
         (groat__shadow){(uint32_t)j->current, groat__judge_now(j, j->current),
-                        0, (uint8_t)state};
+                        0, groat__judge_fiber(j)->site, (uint8_t)state};
 }
 
 void groat__judge_read(groat__judge *j, uint32_t address, void *to,
@@ -190,13 +201,14 @@ void groat__judge_read(groat__judge *j, uint32_t address, void *to,
 {
     uint32_t agent = groat__judge_agent(j, j->current);
     uint32_t now = groat__judge_now(j, j->current);
+    int32_t site = groat__judge_fiber(j)->site;
 
     check_shared(j, address, bytes, "reads");
     for (uint32_t i = 0; i < bytes; i++) {
         groat__shadow *s = &j->block->shadows[address + i];
 
         check_read(j, address + i);
-        s->readers = groat__judge_add_reader(j, s->readers, agent, now);
+        s->readers = groat__judge_add_reader(j, s->readers, agent, now, site);
     }
     memcpy(to, j->block->shared + address, bytes);
     groat__judge_note(j, access, address, bytes, 0, false);
@@ -205,7 +217,7 @@ void groat__judge_read(groat__judge *j, uint32_t address, void *to,
 void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
                                 unsigned line, long long index)
 {
-    groat__judge_report(groat__judge_of(env),
+    groat__judge_report(groat__judge_enter(env),
                         "uses element %lld of an array that has none such, "
                         "in %s line %u",
                         index, file, line);
@@ -214,14 +226,14 @@ void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
 void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
                               void *to, unsigned bytes)
 {
-    groat__judge_read(groat__judge_of(env), address, to, bytes,
+    groat__judge_read(groat__judge_enter(env), address, to, bytes,
                       GROAT_ACCESS_READ);
 }
 
 void groat__judge_shared_store(struct groat_cpu_env *env, unsigned address,
                                const void *from, unsigned bytes)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     check_shared(j, address, bytes, "writes");
     for (uint32_t i = 0; i < bytes; i++) {
@@ -278,7 +290,7 @@ void groat__judge_check_device(groat__judge *j, uint64_t address,
 static void check_alignment(groat__judge *j, uint64_t address, uint32_t bytes,
                             const char *verb)
 {
-    uint32_t unit = groat__judge_is_amd(j) ? 4 : bytes;
+    uint32_t unit = groat__judge_is_amd(j) && bytes > 4 ? 4 : bytes;
 
     if (address % unit != 0)
         groat__judge_report(
@@ -308,7 +320,7 @@ void groat__judge_global_load(struct groat_cpu_env *env,
                               unsigned long long address, void *to,
                               unsigned bytes)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     groat__judge_check_device(j, address, bytes, "reads");
     check_alignment(j, address, bytes, "reads");
@@ -320,7 +332,7 @@ void groat__judge_global_store(struct groat_cpu_env *env,
                                unsigned long long address, const void *from,
                                unsigned bytes)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     groat__judge_check_device(j, address, bytes, "writes");
     check_alignment(j, address, bytes, "writes");
@@ -334,6 +346,8 @@ static void check_copy(groat__judge *j, uint32_t shared, uint32_t lane,
                        uint32_t bytes)
 {
     const groat__arch *arch = j->launch->arch;
+    size_t wave = (size_t)arch->wave_lanes;
+    size_t thread = groat__judge_thread_of(j, j->current);
 
     if (bytes != 4 && bytes != 16)
         groat__judge_report(j, "copies %u bytes per lane; 4 or 16 are possible",
@@ -343,8 +357,11 @@ static void check_copy(groat__judge *j, uint32_t shared, uint32_t lane,
                             bytes, arch->name, arch->lds_dma_bytes);
     if (!groat__judge_is_amd(j) && !arch->cp_async)
         groat__judge_report(j, "copies asynchronously; %s cannot", arch->name);
-    if (lane != groat__judge_thread_of(j, j->current) % 64)
-        groat__judge_report(j, "calls itself lane %u of its wave of 64", lane);
+    /* NVIDIA's lane only says where it copies to: a loader counts those of two
+     * warps as one wave of 64. */
+    if (lane % wave != thread % wave || lane >= 64)
+        groat__judge_report(j, "calls itself lane %u; it is lane %zu of %zu",
+                            lane, thread % wave, wave);
     check_shared(j, shared, bytes, "copies");
 }
 
@@ -382,7 +399,7 @@ void groat__judge_buffer_load(struct groat_cpu_env *env,
                               unsigned voffset, unsigned soffset, void *to,
                               unsigned bytes)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     view v = look(j, base, num_records, voffset, soffset, bytes, "reads");
 
     memset(to, 0, bytes);
@@ -396,7 +413,7 @@ void groat__judge_async_copy(struct groat_cpu_env *env, unsigned long long base,
                              unsigned lane, unsigned voffset, unsigned soffset,
                              unsigned bytes)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     uint32_t shared = shared_chunk + lane * bytes;
     view v;
 
@@ -408,9 +425,12 @@ void groat__judge_async_copy(struct groat_cpu_env *env, unsigned long long base,
         groat__judge_check_write(j, j->block, shared + i, "copies into");
         mark(j, shared + i, GROAT__IN_FLIGHT);
     }
-    *new_flight(j) =
-        (groat__flown){v.source, shared, groat__judge_fiber(j)->group,
-                       (uint16_t)bytes, (uint16_t)v.inside};
+    *new_flight(j) = (groat__flown){v.source,
+                                    shared,
+                                    groat__judge_fiber(j)->group,
+                                    (uint16_t)bytes,
+                                    (uint16_t)v.inside,
+                                    groat__judge_fiber(j)->site};
     groat__judge_note(j, GROAT_ACCESS_COPY, shared, bytes, v.source,
                       v.inside != 0);
 }
@@ -430,7 +450,7 @@ static void land(groat__judge *j, const groat__flown *copy)
 
 void groat__judge_async_commit(struct groat_cpu_env *env)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     groat__judge_fiber(j)->group++;
 }
@@ -438,7 +458,7 @@ void groat__judge_async_commit(struct groat_cpu_env *env)
 void groat__judge_async_wait(struct groat_cpu_env *env, unsigned ops,
                              unsigned groups)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     groat__fiber *f = groat__judge_fiber(j);
     size_t landed = 0;
 
@@ -466,8 +486,12 @@ void groat__judge_memory_check_end(groat__judge *j)
     const groat__fiber *f = groat__judge_fiber(j);
 
     for (size_t i = 0; i < f->flight_count; i++)
-        if (f->flights[i].bytes != 0)
+        if (f->flights[i].bytes != 0) {
+            groat__judge_add_place(j, f->flights[i].site, "the copy");
             groat__judge_report(
-                j, "ends with a copy into byte %u of shared memory in flight",
+                j,
+                "ends with a copy into byte %u of shared memory in flight: a "
+                "wait for it is missing",
                 f->flights[i].shared);
+        }
 }

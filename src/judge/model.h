@@ -39,6 +39,7 @@ typedef struct groat__shadow {
     uint32_t writer; /* agent that wrote it or has a copy in flight */
     uint32_t write_clock;
     uint32_t readers; /* list of order.c; of a BARRIER its number */
+    int32_t site;     /* where it was written or the copy issued */
     uint8_t state;
 } groat__shadow;
 
@@ -49,6 +50,7 @@ typedef struct groat__flown {
     uint32_t group;
     uint16_t bytes; /* 0: one that only counts */
     uint16_t inside;
+    int32_t site;
 } groat__flown;
 
 /* MEETING: stopped at a wait or a fence until its whole wave is there;
@@ -90,6 +92,7 @@ typedef struct groat__fiber {
     uint32_t uniforms; /* wave-uniform values since the last barrier */
     uint32_t accesses; /* traced, since the wave last met */
     bool unfenced;     /* shared-memory stores that no fence covered */
+    int32_t site;      /* of the hook that it called last, see below */
     /* Two, in turn: a lane may bring for its next operation while others still
      * read what it brought for this one. */
     groat__brought brought[2];
@@ -131,6 +134,7 @@ typedef struct groat__wave_trace {
 /* Lanes that come together at one instruction (NVIDIA). */
 typedef enum groat__joint {
     GROAT__ELECT,
+    GROAT__SHUFFLE,
     GROAT__WARP_BARRIER,
     GROAT__WGMMA_FENCE,
     GROAT__WGMMA_COMMIT,
@@ -205,6 +209,7 @@ typedef struct groat__reader {
     uint32_t agent;
     uint32_t clock;
     uint32_t length;
+    int32_t site; /* of the read */
 } groat__reader;
 
 typedef struct groat__readers {
@@ -252,6 +257,8 @@ typedef struct groat__judge {
     size_t home_bytes;
     void *tsan_home;
     uint64_t random;
+    uint64_t end_ns; /* of a launch with a bound on its time */
+    uint32_t calls;  /* of hooks */
     bool clocks_on;
     bool failed;
     bool no_memory;
@@ -262,6 +269,26 @@ static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
 {
     return (groat__judge *)(void *)env;
 }
+
+/* Reports a launch that is over its time; fiber.c's. */
+void groat__judge_check_time(groat__judge *j);
+
+/* A hook's first step: notes where the kernel called it, as the distance of the
+ * return address from the entry. */
+static inline groat__judge *groat__judge_at(struct groat_cpu_env *env,
+                                            const void *from)
+{
+    groat__judge *j = groat__judge_of(env);
+
+    j->fibers[j->current].site =
+        (int32_t)((intptr_t)from - (intptr_t)j->launch->entry);
+    if ((++j->calls & 0xffff) == 0 && j->end_ns != 0)
+        groat__judge_check_time(j);
+    return j;
+}
+
+#define groat__judge_enter(env)                                                \
+    groat__judge_at((env), __builtin_return_address(0))
 
 static inline bool groat__judge_is_amd(const groat__judge *j)
 {

@@ -186,9 +186,10 @@ void groat__judge_clock_sync(groat__judge *j, size_t first, size_t end)
 /* ---- readers ----------------------------------------------------------- */
 
 static size_t bucket_of(const groat__readers *r, uint32_t before,
-                        uint32_t agent, uint32_t clock)
+                        uint32_t agent, uint32_t clock, int32_t site)
 {
-    uint64_t hash = before * 0x9E3779B97F4A7C15u;
+    uint64_t hash =
+        (before ^ (uint64_t)(uint32_t)site << 32) * 0x9E3779B97F4A7C15u;
 
     hash = (hash ^ agent) * 0xBF58476D1CE4E5B9u;
     hash = (hash ^ clock) * 0x94D049BB133111EBu;
@@ -198,7 +199,7 @@ static size_t bucket_of(const groat__readers *r, uint32_t before,
 static void enter(groat__readers *r, uint32_t item)
 {
     const groat__reader *new = &r->items[item];
-    size_t at = bucket_of(r, new->before, new->agent, new->clock);
+    size_t at = bucket_of(r, new->before, new->agent, new->clock, new->site);
 
     while (r->buckets[at] != 0)
         at = (at + 1) & (r->bucket_count - 1);
@@ -235,22 +236,23 @@ static void make_room(groat__judge *j)
 }
 
 static uint32_t list_of(groat__judge *j, uint32_t before, uint32_t agent,
-                        uint32_t clock)
+                        uint32_t clock, int32_t site)
 {
     groat__readers *r = &j->readers;
     size_t at;
 
     make_room(j);
-    at = bucket_of(r, before, agent, clock);
+    at = bucket_of(r, before, agent, clock, site);
     for (; r->buckets[at] != 0; at = (at + 1) & (r->bucket_count - 1)) {
         const groat__reader *known = &r->items[r->buckets[at]];
 
         if (known->before == before && known->agent == agent &&
-            known->clock == clock)
+            known->clock == clock && known->site == site)
             return r->buckets[at];
     }
-    r->items[r->count] = (groat__reader){
-        before, agent, clock, before == 0 ? 1 : r->items[before].length + 1};
+    r->items[r->count] =
+        (groat__reader){before, agent, clock,
+                        before == 0 ? 1 : r->items[before].length + 1, site};
     r->buckets[at] = (uint32_t)r->count;
     return (uint32_t)r->count++;
 }
@@ -285,13 +287,13 @@ static uint32_t shortened(groat__judge *j, uint32_t list)
 
         if (!groat__judge_knows(j, reader.agent, reader.clock) &&
             is_first(j, reader.agent))
-            kept = list_of(j, kept, reader.agent, reader.clock);
+            kept = list_of(j, kept, reader.agent, reader.clock, reader.site);
     }
     return kept;
 }
 
 uint32_t groat__judge_add_reader(groat__judge *j, uint32_t list, uint32_t agent,
-                                 uint32_t clock)
+                                 uint32_t clock, int32_t site)
 {
     groat__reader head = {0};
 
@@ -305,7 +307,7 @@ uint32_t groat__judge_add_reader(groat__judge *j, uint32_t list, uint32_t agent,
      * the same. */
     else if (head.length >= LONG_LIST && (head.length & (head.length - 1)) == 0)
         list = shortened(j, list);
-    return list_of(j, list, agent, clock);
+    return list_of(j, list, agent, clock, site);
 }
 
 void groat__judge_forget_readers(groat__judge *j)

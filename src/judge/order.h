@@ -32,7 +32,7 @@ bool groat__judge_is_barrier(const groat__judge *j, uint32_t agent);
 bool groat__judge_knows(const groat__judge *j, uint32_t agent, uint32_t clock);
 /* The list with this reader added. */
 uint32_t groat__judge_add_reader(groat__judge *j, uint32_t list, uint32_t agent,
-                                 uint32_t clock);
+                                 uint32_t clock, int32_t site);
 void groat__judge_forget_readers(groat__judge *j);
 
 #endif

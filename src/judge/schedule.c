@@ -118,6 +118,29 @@ static void run_wave(groat__judge *j, size_t wave)
 
 /* ---- barriers ---------------------------------------------------------- */
 
+/* All threads of a block pass the same barriers: who has ended is missing, even
+ * where the hardware counts it as there. */
+static void check_barrier(groat__judge *j, size_t first, size_t end,
+                          groat__fiber_state where)
+{
+    size_t waits = first;
+    size_t ended = first;
+
+    while (j->fibers[waits].state != where)
+        waits++;
+    while (ended < end && j->fibers[ended].state != GROAT__DONE)
+        ended++;
+    if (ended == end || j->failed)
+        return;
+    groat__judge_add_place(j, j->fibers[ended].site, "the last of thread %zu",
+                           groat__judge_thread_of(j, ended));
+    groat__judge_blame(j, waits,
+                       "waits at a barrier that thread %zu does not come to, "
+                       "for it has ended: a barrier is for all threads of a "
+                       "block, as often in each",
+                       groat__judge_thread_of(j, ended));
+}
+
 /* Opens a barrier of fibers [first, end) that all have reached or ended before;
  * false when there is none. */
 static bool open_barrier(groat__judge *j, size_t first, size_t end,
@@ -132,6 +155,8 @@ static bool open_barrier(groat__judge *j, size_t first, size_t end,
             return false;
     if (reached == 0)
         return false;
+    if (reached < end - first && where == GROAT__AT_BARRIER)
+        check_barrier(j, first, end, where);
     for (size_t t = first; t < end; t++) {
         if (j->fibers[t].state == where)
             j->fibers[t].state = GROAT__READY;

@@ -47,7 +47,8 @@ static void take_off(groat__judge *j, const groat__engine_copy *copy)
 {
     groat__judge_block *block = &j->blocks[copy->rank];
     const groat__shadow mark = {groat__judge_agent_barrier(j, copy->barrier),
-                                copy->phase + 1, 0, GROAT__IN_FLIGHT};
+                                copy->phase + 1, 0, groat__judge_fiber(j)->site,
+                                GROAT__IN_FLIGHT};
 
     if (block->ended == j->threads)
         groat__judge_report(
@@ -218,7 +219,7 @@ void groat__judge_tma_load(struct groat_cpu_env *env, const void *map,
                            unsigned to, unsigned bar, const int *at,
                            unsigned rank, unsigned reach, unsigned ctas)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     groat__engine_copy copy = {.map = decode(j, map, "copies a box of"),
                                .to = to,
                                .issuer = (uint32_t)j->current};
@@ -238,14 +239,14 @@ void groat__judge_tma_load(struct groat_cpu_env *env, const void *map,
 
 void groat__judge_tma_prefetch(struct groat_cpu_env *env, const void *map)
 {
-    (void)decode(groat__judge_of(env), map, "prefetches");
+    (void)decode(groat__judge_enter(env), map, "prefetches");
 }
 
 void groat__judge_bulk_load(struct groat_cpu_env *env, unsigned to,
                             unsigned long long from, unsigned bytes,
                             unsigned bar)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     groat__engine_copy copy = {.map = {.address = from, .elem_bytes = 1},
                                .to = to,
                                .bytes = bytes,

@@ -30,7 +30,7 @@ void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what)
 
 unsigned groat__judge_wave_uniform(struct groat_cpu_env *env, unsigned value)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     if (groat__judge_is_amd(j))
         groat__judge_uniform(j, value, "a wave-uniform value");

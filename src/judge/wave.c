@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wave.c is what an AMD wave does as one: transpose reads of shared memory
- * (ds_read_b64_tr), and matrix multiply-accumulate (MFMA) with the operand and
- * accumulator layouts of CDNA.
+ * wave.c is what a wave does as one: shuffles and ballots, and on AMD transpose
+ * reads of shared memory (ds_read_b64_tr) and matrix multiply-accumulate (MFMA)
+ * with the operand and accumulator layouts of CDNA.
  * Each lane brings its part and meets the others; then each computes what it
  * receives.  What a lane brought stays until the wave has met once more, so a
  * lane that runs ahead cannot change what others still read.
@@ -19,6 +19,10 @@
 #include "judge/memory.h"
 #include "judge/number.h"
 #include "judge/uniform.h"
+
+/* Kinds of what a lane brings; transpose reads bring their width, MFMA its
+ * shape. */
+enum { SHUFFLED = 0x10000001, VOTED };
 
 /* ---- operations of all lanes ------------------------------------------- */
 
@@ -42,10 +46,52 @@ static groat__brought *bring(groat__judge *j, uint32_t kind)
     return mine;
 }
 
+/* Waits for all lanes, in either vendor's way. */
+static void come_together(groat__judge *j)
+{
+    static const uint64_t nothing[4] = {0};
+
+    if (groat__judge_is_amd(j))
+        groat__judge_meet(j, GROAT__JOINED);
+    else
+        (void)groat__judge_join(j, GROAT__SHUFFLE, nothing);
+}
+
+unsigned groat__judge_shuffle(struct groat_cpu_env *env, unsigned value,
+                              unsigned lane)
+{
+    groat__judge *j = groat__judge_enter(env);
+    groat__brought *mine;
+
+    if (lane >= (unsigned)j->launch->arch->wave_lanes)
+        groat__judge_report(j,
+                            "shuffles from lane %u; a wave has lanes 0 to %d",
+                            lane, j->launch->arch->wave_lanes - 1);
+    mine = bring(j, SHUFFLED);
+    memcpy(mine->a, &value, sizeof(value));
+    come_together(j);
+    memcpy(&value, brought_by(j, lane)->a, sizeof(value));
+    return value;
+}
+
+unsigned long long groat__judge_ballot(struct groat_cpu_env *env,
+                                       unsigned predicate)
+{
+    groat__judge *j = groat__judge_enter(env);
+    groat__brought *mine = bring(j, VOTED);
+    unsigned long long votes = 0;
+
+    mine->a[0] = predicate != 0;
+    come_together(j);
+    for (size_t lane = 0; lane < (size_t)j->launch->arch->wave_lanes; lane++)
+        votes |= (unsigned long long)brought_by(j, lane)->a[0] << lane;
+    return votes;
+}
+
 void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
                                  void *to, unsigned width)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     unsigned char *out = to;
     unsigned per_row = 8 / width; /* elements that one lane addresses */
     groat__brought *mine;
@@ -109,7 +155,7 @@ static size_t accumulator_row(unsigned m, size_t lane, size_t p)
 void groat__judge_mfma(struct groat_cpu_env *env, unsigned number, unsigned m,
                        unsigned k, const void *a, const void *b, float *acc)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     unsigned per_lane;
     groat__brought *mine;
     size_t lane;

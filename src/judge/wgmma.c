@@ -176,9 +176,9 @@ static void read_operand(groat__judge *j, size_t first, uint32_t at,
     for (size_t w = 0; w < GROAT__JUDGE_WARPGROUP; w++) {
         size_t wave = groat__judge_wave_of(j, first) + w;
 
-        s->readers = groat__judge_add_reader(j, s->readers,
-                                             groat__judge_agent_wgmma(j, wave),
-                                             j->wgmma[wave].group);
+        s->readers = groat__judge_add_reader(
+            j, s->readers, groat__judge_agent_wgmma(j, wave),
+            j->wgmma[wave].group, j->fibers[first].site);
     }
 }
 
@@ -337,7 +337,7 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
                         unsigned long long desc_a, unsigned long long desc_b,
                         unsigned accumulate, float *acc)
 {
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     const uint64_t detail[4] = {(uint64_t)number << 32 | n << 8 |
                                     (a_mn_major != 0) << 2 |
                                     (b_mn_major != 0) << 1 | (accumulate != 0),
@@ -376,7 +376,7 @@ void groat__judge_wgmma(struct groat_cpu_env *env, unsigned number, unsigned n,
 void groat__judge_wgmma_fence(struct groat_cpu_env *env)
 {
     static const uint64_t nothing[4] = {0};
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     need_wgmma(j, "wgmma_fence");
     groat__judge_fiber(j)->wgmma_fenced = true;
@@ -386,7 +386,7 @@ void groat__judge_wgmma_fence(struct groat_cpu_env *env)
 void groat__judge_wgmma_commit(struct groat_cpu_env *env)
 {
     static const uint64_t nothing[4] = {0};
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
 
     need_wgmma(j, "wgmma_commit");
     if (groat__judge_join(j, GROAT__WGMMA_COMMIT, nothing))
@@ -396,7 +396,7 @@ void groat__judge_wgmma_commit(struct groat_cpu_env *env)
 void groat__judge_wgmma_wait(struct groat_cpu_env *env, unsigned groups)
 {
     const uint64_t detail[4] = {groups, 0, 0, 0};
-    groat__judge *j = groat__judge_of(env);
+    groat__judge *j = groat__judge_enter(env);
     groat__fiber *f = groat__judge_fiber(j);
     groat__wgmma_wave *wave;
     uint32_t *known;

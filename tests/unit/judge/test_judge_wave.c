@@ -108,6 +108,70 @@ static unsigned lane(void)
     return env->thread[0];
 }
 
+/* ---- shuffles and ballots ------------------------------------------------ */
+
+/* What a lane got of the lane that it asked for, and the ballot's words. */
+typedef struct exchange {
+    unsigned from[2 * LANES];
+    unsigned got[2 * LANES];
+    unsigned long long votes[2 * LANES];
+} exchange;
+
+static exchange swapped;
+
+static void exchange_twice(const void *args)
+{
+    const probe *p = args;
+
+    if (lane() < LANES && p->absent[lane()])
+        return;
+    swapped.got[lane()] =
+        env->ops->shuffle(env, 100 + lane(), swapped.from[lane()]);
+    /* A second one, while others may still read what this one brought. */
+    swapped.got[lane()] +=
+        1000 * env->ops->shuffle(env, lane() / 2, swapped.from[lane()]);
+    swapped.votes[lane()] =
+        env->ops->ballot(env, lane() % 3 == 0 ? lane() + 1 : 0);
+}
+
+static const char *const wave_archs[] = {"gfx950", "sm_90a", "gfx90a", "sm_80"};
+
+START_TEST(test_shuffles)
+{
+    const char *arch = wave_archs[_i];
+    unsigned lanes = (unsigned)groat__arch_find(arch, strlen(arch))->wave_lanes;
+
+    for (unsigned t = 0; t < 2 * lanes; t++)
+        swapped.from[t] = (t * 5 + 3) % lanes;
+    ck_assert_msg(judge(arch, exchange_twice, 2 * lanes) == GROAT_OK, "%s",
+                  error.text);
+    for (unsigned t = 0; t < 2 * lanes; t++) {
+        unsigned other = t / lanes * lanes + swapped.from[t];
+        unsigned long long votes = 0;
+
+        for (unsigned l = 0; l < lanes; l++)
+            if ((t / lanes * lanes + l) % 3 == 0)
+                votes |= 1ull << l;
+        ck_assert_uint_eq(swapped.got[t], 100 + other + other / 2 * 1000);
+        ck_assert_uint_eq(swapped.votes[t], votes);
+    }
+}
+END_TEST
+
+START_TEST(test_shuffle_refusals)
+{
+    const char *arch = wave_archs[_i];
+    unsigned lanes = (unsigned)groat__arch_find(arch, strlen(arch))->wave_lanes;
+
+    memset(&swapped, 0, sizeof(swapped));
+    swapped.from[3] = lanes;
+    ck_reports(arch, exchange_twice, lanes, "shuffles from lane");
+    swapped.from[3] = 0;
+    work.absent[5] = true;
+    ck_assert_int_eq(judge(arch, exchange_twice, lanes), GROAT_JUDGED);
+}
+END_TEST
+
 /* ---- transpose reads ---------------------------------------------------- */
 
 /* Shared memory holds its own addresses in halfwords or bytes. */
@@ -521,6 +585,8 @@ int main(void)
     TCase *tests = tcase_create("judge_wave");
 
     tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, test_shuffles, 0, COUNT(wave_archs));
+    tcase_add_loop_test(tests, test_shuffle_refusals, 0, COUNT(wave_archs));
     tcase_add_loop_test(tests, test_transpose, 0, 2);
     tcase_add_test(tests, test_transpose_refusals);
     tcase_add_loop_test(tests, test_mfma, 0, COUNT(shapes));

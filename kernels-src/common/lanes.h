@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is built on shuffles: neighbours, votes, and reductions of a wave and of
+// a block.  All lanes of a wave take part in each, all threads of a block in
+// those of the block.
+#pragma once
+
+#include "vendor.h"
+
+namespace groat {
+
+GROAT_DEVICE u32 lane_index()
+{
+    return thread_index() % static_cast<u32>(arch::wave_lanes);
+}
+
+GROAT_DEVICE u32 wave_index()
+{
+    return thread_index() / static_cast<u32>(arch::wave_lanes);
+}
+
+// x of lane l ^ mask; mask is below the wave's lanes.
+GROAT_DEVICE u32 wave_shuffle_xor(u32 x, u32 mask)
+{
+    return wave_shuffle(x, lane_index() ^ mask);
+}
+
+// x of lane l - by; a lane's own where there is none.
+GROAT_DEVICE u32 wave_shuffle_up(u32 x, u32 by)
+{
+    u32 lane = lane_index();
+
+    return wave_shuffle(x, lane >= by ? lane - by : lane);
+}
+
+// x of lane l + by; a lane's own where there is none.
+GROAT_DEVICE u32 wave_shuffle_down(u32 x, u32 by)
+{
+    u32 lane = lane_index();
+
+    return wave_shuffle(
+        x, lane + by < static_cast<u32>(arch::wave_lanes) ? lane + by : lane);
+}
+
+GROAT_DEVICE bool wave_any(bool x)
+{
+    return wave_ballot(x) != 0;
+}
+
+GROAT_DEVICE bool wave_all(bool x)
+{
+    return wave_ballot(!x) == 0;
+}
+
+struct add_floats {
+    GROAT_DEVICE static float of(float a, float b)
+    {
+        return a + b;
+    }
+};
+
+struct max_floats {
+    GROAT_DEVICE static float of(float a, float b)
+    {
+        return a > b ? a : b;
+    }
+};
+
+struct min_floats {
+    GROAT_DEVICE static float of(float a, float b)
+    {
+        return a < b ? a : b;
+    }
+};
+
+// op of x over all lanes, in every lane: the same bits in each, for the tree is
+// the same.
+template <typename op> GROAT_DEVICE float wave_reduce(float x)
+{
+    GROAT_UNROLL
+    for (int mask = arch::wave_lanes / 2; mask > 0; mask /= 2)
+        x = op::of(x, bits_float(wave_shuffle_xor(float_bits(x),
+                                                  static_cast<u32>(mask))));
+    return x;
+}
+
+// Bytes of shared memory that block_reduce() needs, at a multiple of 4.
+constexpr int block_reduce_bytes =
+    4 * ((GROAT_BLOCK_THREADS + arch::wave_lanes - 1) / arch::wave_lanes);
+
+// The same over all threads of the block, which are whole waves.  It begins and
+// ends with a block_barrier(): shared memory at `room` is free before and after.
+template <typename op> GROAT_DEVICE float block_reduce(float x, u32 room)
+{
+    constexpr int waves = GROAT_BLOCK_THREADS / arch::wave_lanes;
+    float sum;
+
+    static_assert(GROAT_BLOCK_THREADS % arch::wave_lanes == 0,
+                  "block_reduce: a block is whole waves");
+    x = wave_reduce<op>(x);
+    block_barrier();
+    if (lane_index() == 0)
+        shared_store4(room + wave_index() * 4, float_bits(x));
+    shared_fence();
+    block_barrier();
+    sum = bits_float(shared_load4(room));
+    GROAT_ROLLED
+    for (int wave = 1; wave < waves; wave++)
+        sum = op::of(sum, bits_float(shared_load4(
+                              room + static_cast<u32>(wave) * 4)));
+    block_barrier();
+    return sum;
+}
+
+} // namespace groat

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lines.c says in which lines of a kernel's source a finding is: the judge
+ * knows the addresses of the calls, and the code has a line table with what was
+ * inlined where (-g1), which addr2line of binutils, or of LLVM, reads.
+ */
+#include "backend/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+extern char **environ;
+
+enum { FRAMES = 16, WORD = 256, SHOWN = 3 };
+
+/* A call: the function that it is in, and where. */
+typedef struct frame {
+    char function[WORD];
+    char place[WORD]; /* "my_reduce/my_reduce.h:22" */
+} frame;
+
+static void cut_line(char *text)
+{
+    text[strcspn(text, "\n")] = '\0';
+}
+
+/* "groat::my_reduce::run(my_reduce_args const&)" is run. */
+static void shorten_function(char *name)
+{
+    char *end = name + strcspn(name, "(<");
+    char *at = end;
+
+    *end = '\0';
+    while (at > name && at[-1] != ':' && at[-1] != ' ')
+        at--;
+    memmove(name, at, strlen(at) + 1);
+}
+
+/* "/common/lanes.h:99 (discriminator 3)" is common/lanes.h:99. */
+static void shorten_place(char *place)
+{
+    place[strcspn(place, " ")] = '\0';
+    memmove(place, place + strspn(place, "/"),
+            strlen(place + strspn(place, "/")) + 1);
+}
+
+/* The library's own primitives are where every call ends. */
+static bool is_primitive(const char *place)
+{
+    static const char *const files[] = {"common/vendor_cpu.h:",
+                                        "common/tma_cpu.h:"};
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (strncmp(place, files[i], strlen(files[i])) == 0)
+            return true;
+    return strncmp(place, "<stdin>", 7) == 0 || place[0] == '?';
+}
+
+/* What GROAT_KERNEL makes of a kernel's body; around it is its entry. */
+static bool is_body(const frame *f)
+{
+    return strcmp(f->function, "groat_cpu_body") == 0;
+}
+
+/* Starts a tool that prints two lines for each frame at an offset; what it
+ * prints can be read from the descriptor.  -1: there is no such tool. */
+static int start_tool(const char *tool, const char *path, uint64_t offset,
+                      pid_t *child)
+{
+    posix_spawn_file_actions_t files;
+    char where[24];
+    const char *words[] = {tool, "-f", "-i", "-C", "-e", path, where, NULL};
+    int ends[2];
+    int code;
+
+    (void)snprintf(where, sizeof(where), "0x%llx", (unsigned long long)offset);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    code = posix_spawn_file_actions_init(&files);
+    if (code == 0) {
+        (void)posix_spawn_file_actions_adddup2(&files, ends[1], 1);
+        (void)posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY,
+                                               0);
+        (void)posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY,
+                                               0);
+        code = posix_spawnp(child, tool, &files, NULL,
+                            (char *const *)(uintptr_t)words, environ);
+        (void)posix_spawn_file_actions_destroy(&files);
+    }
+    (void)close(ends[1]);
+    if (code == 0)
+        return ends[0];
+    (void)close(ends[0]);
+    return -1;
+}
+
+/* What groat's primitives and the entry's wrapper add is left out. */
+static size_t take_frames(FILE *out, frame *frames)
+{
+    size_t count = 0;
+    bool entered = false;
+    frame f;
+
+    while (fgets(f.function, sizeof(f.function), out) != NULL &&
+           fgets(f.place, sizeof(f.place), out) != NULL) {
+        cut_line(f.function);
+        cut_line(f.place);
+        shorten_place(f.place);
+        shorten_function(f.function);
+        if (count < FRAMES && !entered && !is_primitive(f.place))
+            frames[count++] = f;
+        entered = entered || is_body(&f);
+    }
+    return count;
+}
+
+/* The frames of one offset, innermost first. */
+static size_t read_frames(const char *path, uint64_t offset, frame *frames)
+{
+    static const char *const tools[] = {"addr2line", "llvm-addr2line"};
+    size_t count = 0;
+
+    for (size_t t = 0; t < 2 && count == 0; t++) {
+        pid_t child;
+        int fd = start_tool(tools[t], path, offset, &child);
+        FILE *out = fd < 0 ? NULL : fdopen(fd, "r");
+
+        if (out != NULL) {
+            count = take_frames(out, frames);
+            (void)fclose(out);
+        } else if (fd >= 0) {
+            (void)close(fd);
+        }
+        if (fd >= 0)
+            while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+                continue;
+    }
+    return count;
+}
+
+/* The innermost frame in the family's own files; the innermost where all are in
+ * common/. */
+static size_t own_frame(const frame *frames, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(frames[i].place, "common/", 7) != 0)
+            return i;
+    return 0;
+}
+
+static void add_stack(const char *what, const frame *frames, size_t count,
+                      groat__str *log)
+{
+    groat__str_addf(log, "%s:\n", what);
+    for (size_t i = 0; i < count; i++)
+        groat__str_addf(log, "  %s in %s\n", frames[i].place,
+                        is_body(&frames[i]) ? "the kernel"
+                                            : frames[i].function);
+}
+
+void groat__lines_tell(const char *path, const groat__line *lines, size_t count,
+                       groat_error *error)
+{
+    groat__str text = {0};
+    groat__str log = {0};
+    groat_status status = error->status;
+    char before[GROAT_ERROR_TEXT];
+
+    for (size_t i = 0; i < count; i++) {
+        frame frames[FRAMES];
+        size_t found = read_frames(path, lines[i].offset, frames);
+        const frame *own = &frames[own_frame(frames, found)];
+
+        if (found == 0)
+            continue;
+        if (i < SHOWN)
+            groat__str_addf(&text, "%s%s at %s", i > 0 ? ", " : "",
+                            lines[i].what, own->place);
+        add_stack(lines[i].what, frames, found, &log);
+    }
+    if (text.len > 0 && !text.failed && !log.failed) {
+        memcpy(before, error->text, sizeof(before));
+        groat__fail(error, status, "%s (%s)", before, text.data);
+        groat__error_take_log(error, groat__str_take(&log));
+    }
+    groat__str_free(&text);
+    groat__str_free(&log);
+}
