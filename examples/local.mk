@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What a user of the library writes: nothing here is built with it.
-EXTRA_DIST += \
+nobase_dist_pkgdata_DATA += \
 	%D%/paged_sum/README.md \
 	%D%/paged_sum/args.h \
 	%D%/paged_sum/main.c \

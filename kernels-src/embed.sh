@@ -1,19 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Prints a C file that holds every kernel source file of the folder given:
-#     sh embed.sh KERNELS_SRC > embedded.c
-# Files that no kernel's compiler gets (those of driver/, params.h) stay out.  A file
-# is a text of any bytes but NUL, which would end it.
+# Prints a C file that holds the files of a folder:
+#     sh embed.sh KERNELS_SRC > embedded.c               what kernels are made of
+#     sh embed.sh --templates KERNELS_SRC/new > new.c    what groat new copies
+# Of the first, files that no kernel's compiler gets (those of driver/ and new/,
+# params.h) stay out.  A file is a text of any bytes but NUL, which would end it.
 set -eu
 LC_ALL=C
 export LC_ALL
+templates=
+if [ "$1" = --templates ]; then
+    templates=1
+    shift
+fi
 cd "$1"
 
-files=$(find . -path ./driver -prune -o -type f \( -name '*.h' -o -name params.def \) \
-        ! -name params.h -print | sed 's|^\./||' | sort)
+if [ -n "$templates" ]; then
+    files=$(find . -mindepth 2 -type f -print | sed 's|^\./||' | sort)
+    include=cli/family/new.h
+else
+    files=$(find . -path ./driver -prune -o -path ./new -prune -o -type f \
+            \( -name '*.h' -o -name params.def \) ! -name params.h -print |
+        sed 's|^\./||' | sort)
+    include=spec/family.h
+fi
 
 printf '/* Made by kernels-src/embed.sh; do not edit. */\n'
-printf '#include "spec/family.h"\n\n#include <string.h>\n'
+printf '#include "%s"\n\n#include <string.h>\n' "$include"
 number=0
 for file in $files; do
     tr -d '\000' <"$file" | cmp -s - "$file" || {
@@ -27,12 +40,20 @@ for file in $files; do
     od -An -v -tu1 "$file" | sed -e 's/  */,/g' -e 's/^,/    /' -e 's/$/,/'
     printf '    0};\n'
 done
-printf '\nstatic const groat__embedded_file files[] = {\n'
+if [ -n "$templates" ]; then
+    printf '\nconst groat__template groat__templates[] = {\n'
+else
+    printf '\nstatic const groat__embedded_file files[] = {\n'
+fi
 number=0
 for file in $files; do
     number=$((number + 1))
     printf '    {"%s", (const char *)file_%d},\n' "$file" "$number"
 done
+if [ -n "$templates" ]; then
+    printf '    {NULL, NULL},\n};\n'
+    exit 0
+fi
 printf '};\n\n'
 cat <<'END'
 const groat__embedded_file *groat__embedded_at(size_t index)

@@ -82,9 +82,32 @@ embedded_files = \
 	%D%/tile_loader_lds/params.h \
 	%D%/tile_loader_lds/tile_loader_lds.h
 
-nobase_dist_pkgdata_DATA += $(embedded_files)
+template_files = \
+	%D%/new/gemv/FAMILY.h.in \
+	%D%/new/gemv/args.h.in \
+	%D%/new/gemv/params.def.in \
+	%D%/new/gemv/reference.c.in \
+	%D%/new/gemv/run.def.in \
+	%D%/new/reduce/FAMILY.h.in \
+	%D%/new/reduce/args.h.in \
+	%D%/new/reduce/params.def.in \
+	%D%/new/reduce/reference.c.in \
+	%D%/new/reduce/run.def.in \
+	%D%/new/ring/FAMILY.h.in \
+	%D%/new/ring/args.h.in \
+	%D%/new/ring/params.def.in \
+	%D%/new/ring/reference.c.in \
+	%D%/new/ring/run.def.in \
+	%D%/new/tile/FAMILY.h.in \
+	%D%/new/tile/args.h.in \
+	%D%/new/tile/params.def.in \
+	%D%/new/tile/reference.c.in \
+	%D%/new/tile/run.def.in
+
+nobase_dist_pkgdata_DATA += $(embedded_files) %D%/defaults.sh
 EXTRA_DIST += \
-	%D%/defaults.sh \
+	$(template_files) \
+	%D%/new/README.md \
 	%D%/embed.sh \
 	%D%/driver/list.sh \
 	%D%/README.md \

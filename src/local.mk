@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += %D%/groat.map %D%/README.md
 
-# Text and time, which the tool builds, too.
+# What the tool builds, too: texts, time, files, expressions.
 libgroat_text_la_SOURCES += \
 	%D%/base/clock.c \
 	%D%/base/clock.h \
+	%D%/base/error.c \
+	%D%/base/error.h \
+	%D%/base/fs.c \
+	%D%/base/fs.h \
+	%D%/base/near.c \
+	%D%/base/near.h \
 	%D%/base/str.c \
-	%D%/base/str.h
+	%D%/base/str.h \
+	%D%/spec/expr.c \
+	%D%/spec/expr.h
 
 # Specs, and what they stand on: what make_families needs.
 libgroat_spec_la_SOURCES += \
 	%D%/base/dl.c \
 	%D%/base/dl.h \
-	%D%/base/error.c \
-	%D%/base/error.h \
-	%D%/base/fs.c \
-	%D%/base/fs.h \
 	%D%/base/hash.c \
 	%D%/base/hash.h \
 	%D%/base/loader.c \
 	%D%/base/loader.h \
-	%D%/base/near.c \
-	%D%/base/near.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
 	%D%/base/process.c \
@@ -31,8 +33,6 @@ libgroat_spec_la_SOURCES += \
 	%D%/base/ranges.h \
 	%D%/spec/arch.c \
 	%D%/spec/arch.h \
-	%D%/spec/expr.c \
-	%D%/spec/expr.h \
 	%D%/spec/family.c \
 	%D%/spec/family.h \
 	%D%/spec/flatten.c \
@@ -199,6 +199,20 @@ groat_SOURCES += \
 	%D%/cli/draw/panels.c \
 	%D%/cli/draw/reads.c \
 	%D%/cli/draw/record.c \
+	%D%/cli/family/args_struct.c \
+	%D%/cli/family/args_struct.h \
+	%D%/cli/family/element.c \
+	%D%/cli/family/element.h \
+	%D%/cli/family/folder.c \
+	%D%/cli/family/folder.h \
+	%D%/cli/family/new.c \
+	%D%/cli/family/new.h \
+	%D%/cli/family/npy.c \
+	%D%/cli/family/npy.h \
+	%D%/cli/family/reference.c \
+	%D%/cli/family/reference.h \
+	%D%/cli/family/run_def.c \
+	%D%/cli/family/run_def.h \
 	%D%/cli/main.c \
 	%D%/cli/prewarm/cmd_prewarm.c \
 	%D%/cli/prewarm/manifest.c \
@@ -208,10 +222,18 @@ groat_SOURCES += \
 	%D%/cli/run/banks.c \
 	%D%/cli/run/banks.h \
 	%D%/cli/run/cmd_run.c \
+	%D%/cli/run/compare.c \
+	%D%/cli/run/compare.h \
+	%D%/cli/run/files.c \
+	%D%/cli/run/files.h \
+	%D%/cli/run/places.c \
+	%D%/cli/run/places.h \
 	%D%/cli/run/report.c \
 	%D%/cli/run/sanitize.c \
 	%D%/cli/run/trial.c \
 	%D%/cli/run/trial.h \
+	%D%/cli/run/watch.c \
+	%D%/cli/run/watch.h \
 	%D%/cli/store/cmd_bundle.c \
 	%D%/cli/store/cmd_cache.c \
 	%D%/cli/store/store.c \
@@ -237,6 +259,13 @@ CLEANFILES += %D%/spec/embedded.c
 	$(AM_V_at)$(MKDIR_P) %D%/spec
 	$(AM_V_GEN)$(SHELL) $(top_srcdir)/kernels-src/embed.sh \
 		$(top_srcdir)/kernels-src > $@.tmp && mv -f $@.tmp $@
+
+nodist_groat_SOURCES = %D%/cli/family/templates.c
+CLEANFILES += %D%/cli/family/templates.c
+%D%/cli/family/templates.c: $(template_files) $(top_srcdir)/kernels-src/embed.sh
+	$(AM_V_at)$(MKDIR_P) %D%/cli/family
+	$(AM_V_GEN)$(SHELL) $(top_srcdir)/kernels-src/embed.sh --templates \
+		$(top_srcdir)/kernels-src/new > $@.tmp && mv -f $@.tmp $@
 
 noinst_PROGRAMS += make_families
 make_families_SOURCES = %D%/spec/make_families.c

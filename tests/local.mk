@@ -65,6 +65,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_store \
 	%D%/unit/cli/test_banks \
 	%D%/unit/cli/test_draw \
+	%D%/unit/cli/test_element \
 	%D%/unit/core/test_driver_maps \
 	%D%/unit/tensor/test_kv \
 	%D%/unit/core/test_kv_spec \
@@ -211,6 +212,9 @@ ring_sources = \
 	src/cli/run/banks.c \
 	src/cli/tool/json.c \
 	src/cli/tool/out.c
+%C%_unit_cli_test_element_SOURCES = \
+	%D%/unit/cli/test_element.c \
+	src/cli/family/element.c
 %C%_unit_cli_test_draw_SOURCES = \
 	%D%/unit/cli/test_draw.c \
 	src/cli/run/banks.c \
@@ -364,6 +368,8 @@ groat_fuzz_programs = \
 # ---- shell tests
 
 groat_cli_tests = \
+	%D%/cli/author.sh \
+	%D%/kernels/accuracy.sh \
 	%D%/cli/banks.sh \
 	%D%/cli/bench.sh \
 	%D%/cli/bundles.sh \
@@ -489,6 +495,8 @@ EXTRA_DIST += \
 	%D%/style/state.allow \
 	%D%/kernels/tma_probe/params.def \
 	%D%/unit/judge/judge_probe/params.def \
+	%D%/kernels/functions/params.def \
+	%D%/kernels/functions/run.def \
 	%D%/unit/cli/bank_probe/params.def \
 	%D%/tools/circles.py \
 	%D%/tools/compile_commands.py \
@@ -527,6 +535,9 @@ noinst_HEADERS += \
 	%D%/kernels/tma_probe/tma_probe.h \
 	%D%/unit/judge/judge_probe/args.h \
 	%D%/unit/judge/judge_probe/judge_probe.h \
+	%D%/kernels/functions/args.h \
+	%D%/kernels/functions/functions.h \
+	%D%/kernels/functions/reference.c \
 	%D%/unit/cli/bank_probe/args.h \
 	%D%/unit/cli/bank_probe/bank_probe.h \
 	%D%/unit/cli/bank_rig.h \

@@ -2,10 +2,11 @@
  *
  * driver.h - how a family is fed and checked.
  *
- * A family that groat can run end to end has a driver in
- * kernels-src/<family>/host.c: it says which buffers and launch arguments the
- * entry wants, makes real-shaped input, and computes the expected output on
- * the host.  It uses the public headers and the family's args.h only.
+ * A family that groat can run end to end has a driver: it says which buffers
+ * and launch arguments the entry wants, makes real-shaped input, and computes
+ * the expected output on the host.  Drivers of the library's families are in
+ * kernels-src/<family>/host.c, which uses the public headers and the family's
+ * args.h only; those of other families are made of their run.def by the tool.
  */
 #ifndef GROAT_KERNELS_DRIVER_H
 #define GROAT_KERNELS_DRIVER_H
@@ -15,30 +16,69 @@
 #include "groat.h"
 
 enum {
-    GROAT_PLAN_BUFFERS = 8,
+    GROAT_PLAN_BUFFERS = 16,
     GROAT_PLAN_ARGS_BYTES = 512,
-    GROAT_DRIVER_ARGS = 24
+    GROAT_DRIVER_ARGS = 24,
+    GROAT_RANK = 4 /* dimensions of a buffer */
 };
 
-/* One run-time argument that the command line may set: "--valid-rows 33" for
- * the name "valid_rows".  The name is that of the field of args.h. */
+/* Bytes that no kernel wrote look like this, on the host and the device. */
+enum { GROAT_POISON = 0xA5 };
+
+/* The default of an argument whose value follows from the spec, but for drivers
+ * of the library, which have -1 where that is out of range. */
+#define GROAT_ARG_UNSET INT64_MIN
+
+typedef enum groat_arg_type { GROAT_ARG_INT, GROAT_ARG_FLOAT } groat_arg_type;
+
+/* One run-time argument that the command line may set: "--valid-rows 33" or
+ * "--arg valid_rows=33" for the name "valid_rows".  The name is that of the
+ * field of args.h. */
 typedef struct groat_driver_arg {
     const char *name;
-    int64_t deflt; /* -1: the driver derives it from the spec */
-    int64_t min;
+    groat_arg_type type;
+    int64_t deflt; /* -1: the driver derives it from the spec; of a float,
+                    * its bits                                               */
+    int64_t min;   /* of an int */
     int64_t max;
     const char *unit;
     const char *meaning;
 } groat_driver_arg;
 
+/* A float argument's value as a value of any argument, and back. */
+int64_t groat_arg_of_real(double value);
+double groat_arg_real(int64_t value);
+
+/* How far an output may be from what is expected. */
+typedef enum groat_tolerance {
+    GROAT_TOLERANCE_EXACT,
+    GROAT_TOLERANCE_ULP,      /* by so many numbers of its dtype          */
+    GROAT_TOLERANCE_RELATIVE, /* by so much of the larger of the expected
+                               * number and the buffer's root mean square   */
+    GROAT_TOLERANCE_NONE      /* nothing is expected: it is not compared  */
+} groat_tolerance;
+
 typedef struct groat_buffer {
     const char *name;
     size_t bytes;
     bool output; /* poisoned before the run, compared after it */
+    bool filled; /* an output that is filled as an input is, not poisoned */
+    const char *file;                     /* that fills it; NULL: fill()   */
+    const struct groat__element *element; /* NULL: plain bytes             */
+    size_t rank;
+    int64_t shape[GROAT_RANK]; /* of elements */
+    groat_tolerance tolerance; /* of elements */
+    double allowed;
 } groat_buffer;
+
+/* What a launch reads: filled, and no output alone. */
+bool groat_buffer_is_input(const groat_buffer *buffer);
+
+typedef struct groat_driver groat_driver;
 
 /* One run of one spec, ready to be launched. */
 typedef struct groat_plan {
+    const groat_driver *driver; /* set by the caller of plan() */
     groat_buffer buffers[GROAT_PLAN_BUFFERS];
     size_t buffer_count;
     unsigned grid[3];
@@ -49,7 +89,7 @@ typedef struct groat_plan {
     int64_t values[GROAT_DRIVER_ARGS]; /* run-time arguments, resolved        */
 } groat_plan;
 
-typedef struct groat_driver {
+struct groat_driver {
     const char *family;
     const groat_driver_arg *args; /* ended by a NULL name */
 
@@ -86,7 +126,7 @@ typedef struct groat_driver {
      * lie inside.  Errors: INVALID. */
     groat_status (*check)(const groat_spec *spec, const groat_plan *plan,
                           const void *const *inputs, groat_error *error);
-} groat_driver;
+};
 
 /* Every driver, in the order of their families' names; ends with NULL.
  * list.sh makes it of the folders that have a host.c, which defines

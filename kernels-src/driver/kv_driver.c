@@ -36,28 +36,28 @@ enum { STREAM_BLOCKS = 264 };
 static const int64_t device_stream_bytes = (int64_t)1 << 30;
 
 const groat_driver_arg groat__kv_arguments[] = {
-    {"valid_rows", -1, 0, INT32_MAX, "rows",
+    {"valid_rows", GROAT_ARG_INT, -1, 0, INT32_MAX, "rows",
      "valid rows of the slab; later ones read as zeros (default: two key "
      "blocks "
      "and a half, more on a GPU; its stream entry 1 GiB)"},
-    {"first_row", 0, 0, INT32_MAX, "rows", "row of the first key block"},
-    {"first_col", 0, 0, 65536, "elements", "column of the head"},
-    {"key_blocks", -1, 1, INT32_MAX, "blocks",
+    {"first_row", GROAT_ARG_INT, 0, 0, INT32_MAX, "rows", "row of the first key block"},
+    {"first_col", GROAT_ARG_INT, 0, 0, 65536, "elements", "column of the head"},
+    {"key_blocks", GROAT_ARG_INT, -1, 1, INT32_MAX, "blocks",
      "key blocks (default: all that begin in a valid row)"},
-    {"first_tile", 0, 0, 1024, "tiles",
+    {"first_tile", GROAT_ARG_INT, 0, 0, 1024, "tiles",
      "first tile of a key block, image and fragments entries"},
-    {"tiles", -1, 1, 1024, "tiles",
+    {"tiles", GROAT_ARG_INT, -1, 1, 1024, "tiles",
      "tiles of a key block, image and fragments entries (default: the rest)"},
-    {"queries", -1, 1, 1 << 24, "rows",
+    {"queries", GROAT_ARG_INT, -1, 1, 1 << 24, "rows",
      "rows of Q or P (default: one tile of them and a half, more on a GPU)"},
-    {"block_step", -1, 1, 65535, "blocks",
+    {"block_step", GROAT_ARG_INT, -1, 1, 65535, "blocks",
      "blocks that share the key blocks (scores) or tiles (stream) of a head"},
-    {"heads", -1, 1, 2048, "heads",
+    {"heads", GROAT_ARG_INT, -1, 1, 2048, "heads",
      "heads side by side, stream entry (default: all of src_cols)"},
-    {"real", 0, 0, 1, "-",
+    {"real", GROAT_ARG_INT, 0, 0, 1, "-",
      "0: whole numbers, whose products are exact; 1: real ones, within a "
      "bound"},
-    {NULL, 0, 0, 0, NULL, NULL},
+    {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
 /* The constants that the host needs. */

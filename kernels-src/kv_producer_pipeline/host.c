@@ -23,21 +23,22 @@ enum { TEAMS_MAX = 264 };
 static const uint32_t no_block = 0xF0F0F0F0;
 
 static const groat_driver_arg arguments[] = {
-    {"num_keys", -1, 0, 1 << 24, "keys",
+    {"num_keys", GROAT_ARG_INT, -1, 0, 1 << 24, "keys",
      "keys of the longest sequence (default: two tiles and a half; on a GPU's "
      "stream entry 8192)"},
-    {"sequences", -1, 1, 65535, "sequences",
+    {"sequences", GROAT_ARG_INT, -1, 1, 65535, "sequences",
      "sequences; the first has num_keys keys, of a stream all, the others up "
      "to that (default: 2; on a GPU's stream entry 1 GiB of K and V)"},
-    {"kv_heads", -1, 1, 1024, "heads",
+    {"kv_heads", GROAT_ARG_INT, -1, 1, 1024, "heads",
      "heads of K and V (default: 2; on a GPU's stream entry 8)"},
-    {"group", 2, 1, 1024, "heads", "query heads to each of them"},
-    {"query_count", -1, 1, 1 << 20, "queries",
+    {"group", GROAT_ARG_INT, 2, 1, 1024, "heads",
+     "query heads to each of them"},
+    {"query_count", GROAT_ARG_INT, -1, 1, 1 << 20, "queries",
      "queries of each sequence and head (default: a block's and 5)"},
-    {"teams", -1, 1, 65535, "blocks",
+    {"teams", GROAT_ARG_INT, -1, 1, 65535, "blocks",
      "stream entry: blocks, or pairs of them, each of which takes every "
      "teams-th tile (default: 264 blocks, as many as there are tiles)"},
-    {NULL, 0, 0, 0, NULL, NULL},
+    {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
 /* ---- the cache ---------------------------------------------------------- */

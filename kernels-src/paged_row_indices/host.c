@@ -50,32 +50,35 @@ enum { POISON = 0xCD, LISTED = 32, MULTIPROCESSORS = 132, GRID_Y_MAX = 65535 };
 static const int64_t device_stream_bytes = (int64_t)1 << 30;
 
 static const groat_driver_arg arguments[] = {
-    {"batch", -1, 1, 4096, "sequences", "sequences (default: 2; 16 on a GPU)"},
-    {"heads", -1, 1, 1024, "heads", "heads of the cache (default: 2; 8)"},
-    {"tiles", -1, 1, 1 << 20, "tiles",
+    {"batch", GROAT_ARG_INT, -1, 1, 4096, "sequences",
+     "sequences (default: 2; 16 on a GPU)"},
+    {"heads", GROAT_ARG_INT, -1, 1, 1024, "heads",
+     "heads of the cache (default: 2; 8)"},
+    {"tiles", GROAT_ARG_INT, -1, 1, 1 << 20, "tiles",
      "tiles of a sequence (default: 2; 8; of a GPU's stream entry 1 GiB)"},
-    {"first_key", 0, 0, 1 << 24, "keys",
+    {"first_key", GROAT_ARG_INT, 0, 0, 1 << 24, "keys",
      "first key of tile 0, a multiple of alignment"},
-    {"keys", -1, 0, 1 << 26, "keys",
+    {"keys", GROAT_ARG_INT, -1, 0, 1 << 26, "keys",
      "keys of the longest sequence (default: whole tiles; with partial=1 a "
      "part of the last tile)"},
-    {"pitch", -1, 1, 1 << 26, "entries",
+    {"pitch", GROAT_ARG_INT, -1, 1, 1 << 26, "entries",
      "of the page table from sequence to sequence (default: the least)"},
-    {"stride", -1, 1, INT32_MAX, "rows",
+    {"stride", GROAT_ARG_INT, -1, 1, INT32_MAX, "rows",
      "rows from block to block (default: packed)"},
-    {"row_bytes", -1, 16, 1 << 24, "bytes",
+    {"row_bytes", GROAT_ARG_INT, -1, 16, 1 << 24, "bytes",
      "bytes from row to row (default: packed)"},
-    {"head_page", 0, 0, 1, "-",
+    {"head_page", GROAT_ARG_INT, 0, 0, 1, "-",
      "pages are 0: [page, heads, dim], 1: [heads, page, dim]"},
-    {"k_depth", 0, 0, 576, "elements", "first column of K"},
-    {"v_depth", 0, 0, 576, "elements", "first column of V"},
-    {"blocks", -1, 1, 65535, "blocks",
+    {"k_depth", GROAT_ARG_INT, 0, 0, 576, "elements", "first column of K"},
+    {"v_depth", GROAT_ARG_INT, 0, 0, 576, "elements", "first column of V"},
+    {"blocks", GROAT_ARG_INT, -1, 1, 65535, "blocks",
      "blocks, or pairs of blocks, of the stream entry (default: what 132 "
      "multiprocessors hold, two each at most; 2 on cpu targets)"},
-    {"planes", 2, 1, 2, "planes", "2: K and V; 1: both are the same"},
-    {"layers", 2, 1, 256, "layers", "layers of the cache"},
-    {"layer", 1, 0, 255, "-", "the layer that is taken"},
-    {NULL, 0, 0, 0, NULL, NULL},
+    {"planes", GROAT_ARG_INT, 2, 1, 2, "planes",
+     "2: K and V; 1: both are the same"},
+    {"layers", GROAT_ARG_INT, 2, 1, 256, "layers", "layers of the cache"},
+    {"layer", GROAT_ARG_INT, 1, 0, 255, "-", "the layer that is taken"},
+    {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
 /* K, or V. */
@@ -607,13 +610,16 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     v[STRIDE] = w.cache.stride;
     v[ROW_BYTES] = w.cache.row_bytes;
     p->buffer_count = 4;
-    p->buffers[CACHE] = (groat_buffer){"cache", (size_t)w.cache.bytes, false};
-    p->buffers[TABLE] =
-        (groat_buffer){"page_table", (size_t)w.cache.table_entries * 4, false};
+    p->buffers[CACHE] =
+        (groat_buffer){.name = "cache", .bytes = (size_t)w.cache.bytes};
+    p->buffers[TABLE] = (groat_buffer){
+        .name = "page_table", .bytes = (size_t)w.cache.table_entries * 4};
     p->buffers[LENGTHS] =
-        (groat_buffer){"lengths", (size_t)v[BATCH] * 4, false};
-    p->buffers[OUTPUT] = (groat_buffer){
-        outputs[w.entry], (size_t)(blocks_of(&w, v) * block_output(&w)), true};
+        (groat_buffer){.name = "lengths", .bytes = (size_t)v[BATCH] * 4};
+    p->buffers[OUTPUT] =
+        (groat_buffer){.name = outputs[w.entry],
+                       .bytes = (size_t)(blocks_of(&w, v) * block_output(&w)),
+                       .output = true};
     p->grid[0] =
         (unsigned)((w.entry == STREAM ? v[BLOCKS] : v[TILES]) * w.halves);
     p->grid[1] = w.entry == STREAM ? 1 : (unsigned)(v[BATCH] * v[HEADS]);

@@ -17,11 +17,11 @@ enum { DEVICE_BLOCKS = 264, CPU_STEPS = 5, CPU_BLOCKS = 2 };
 static const int64_t device_bytes = (int64_t)1 << 30;
 
 static const groat_driver_arg arguments[] = {
-    {"steps", -1, 0, INT32_MAX, "steps",
+    {"steps", GROAT_ARG_INT, -1, 0, INT32_MAX, "steps",
      "steps of step_bytes each (default: 1 GiB on a GPU, 5 on cpu targets)"},
-    {"blocks", -1, 1, 65535, "blocks",
+    {"blocks", GROAT_ARG_INT, -1, 1, 65535, "blocks",
      "blocks of the grid (default: 264 on a GPU, 2 on cpu targets)"},
-    {NULL, 0, 0, 0, NULL, NULL},
+    {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
 static groat_status plan(const groat_spec *spec, const int64_t *values,

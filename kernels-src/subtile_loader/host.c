@@ -49,25 +49,27 @@ enum {
 static const int64_t device_stream_bytes = (int64_t)1 << 30;
 
 static const groat_driver_arg arguments[] = {
-    {"valid_rows", -1, 0, INT32_MAX, "rows",
+    {"valid_rows", GROAT_ARG_INT, -1, 0, INT32_MAX, "rows",
      "valid rows of the matrix; later ones read as zeros (default: three tiles "
      "and a half; on a GPU's stream entry 1 GiB)"},
-    {"first_row", 0, 0, INT32_MAX, "rows", "row of the first tile"},
-    {"first_col", 0, 0, 65536, "elements", "column of the first tile"},
-    {"scalar_offset", 0, 0, INT32_MAX, "bytes",
+    {"first_row", GROAT_ARG_INT, 0, 0, INT32_MAX, "rows",
+     "row of the first tile"},
+    {"first_col", GROAT_ARG_INT, 0, 0, 65536, "elements",
+     "column of the first tile"},
+    {"scalar_offset", GROAT_ARG_INT, 0, 0, INT32_MAX, "bytes",
      "added to the start of every tile: whole rows of ld, or into what lies "
      "beside"},
-    {"row_tiles", -1, 1, INT32_MAX, "tiles",
+    {"row_tiles", GROAT_ARG_INT, -1, 1, INT32_MAX, "tiles",
      "tiles below each other (default: all that begin in a valid row)"},
-    {"heads", -1, 1, 1024, "tiles",
+    {"heads", GROAT_ARG_INT, -1, 1, 1024, "tiles",
      "tiles side by side (default: all of src_cols; scores on cpu: 1)"},
-    {"row_step", -1, 1, 65535, "tiles",
+    {"row_step", GROAT_ARG_INT, -1, 1, 65535, "tiles",
      "stream entry: a block takes every row_step-th tile below each other, so "
      "this many blocks do (default: 264 blocks in all)"},
-    {"queries", -1, 1, 1048576, "rows",
+    {"queries", GROAT_ARG_INT, -1, 1, 1048576, "rows",
      "scores entry: queries of a head (default: 1029; on cpu those of a block "
      "and 5)"},
-    {NULL, 0, 0, 0, NULL, NULL},
+    {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
 /* The constants that the host needs. */

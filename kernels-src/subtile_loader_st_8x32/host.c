@@ -46,22 +46,22 @@ enum {
 static const int64_t device_stream_bytes = (int64_t)1 << 30;
 
 static const groat_driver_arg arguments[] = {
-    {"valid_rows", -1, 0, INT32_MAX, "keys",
+    {"valid_rows", GROAT_ARG_INT, -1, 0, INT32_MAX, "keys",
      "keys of the matrix; later ones read as zeros (default: three tiles and a "
      "half; on a GPU's stream entry 1 GiB)"},
-    {"soffset", 0, 0, INT32_MAX, "bytes",
+    {"soffset", GROAT_ARG_INT, 0, 0, INT32_MAX, "bytes",
      "bytes from the matrix to the first tile: first key * ld + first column"},
-    {"row_tiles", -1, 1, INT32_MAX, "tiles",
+    {"row_tiles", GROAT_ARG_INT, -1, 1, INT32_MAX, "tiles",
      "tiles below each other (default: all that begin in a valid row)"},
-    {"col_tiles", -1, 1, 4096, "tiles",
+    {"col_tiles", GROAT_ARG_INT, -1, 1, 4096, "tiles",
      "tiles side by side, heads (default: all of src_cols; of the output entry "
      "on cpu targets two)"},
-    {"row_step", -1, 1, 65535, "tiles",
+    {"row_step", GROAT_ARG_INT, -1, 1, 65535, "tiles",
      "stream entry: a block takes every row_step-th tile below each other, so "
      "this many blocks do (default: 264 blocks in all)"},
-    {"queries", -1, 1, 65536, "rows",
+    {"queries", GROAT_ARG_INT, -1, 1, 65536, "rows",
      "output entry: rows of P and O per head (default: 9 more than a block's)"},
-    {NULL, 0, 0, 0, NULL, NULL},
+    {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
 /* The constants that the host needs. */

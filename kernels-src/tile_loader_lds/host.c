@@ -26,19 +26,21 @@ enum { STREAM_BLOCKS = 264, TILES_MAX = 0x7fffffff };
 static const int64_t device_stream_bytes = (int64_t)1 << 30;
 
 static const groat_driver_arg arguments[] = {
-    {"valid_rows", -1, 0, INT32_MAX, "rows",
+    {"valid_rows", GROAT_ARG_INT, -1, 0, INT32_MAX, "rows",
      "valid rows of the matrix; later ones read as zeros (default: three tiles "
      "and a half; on a GPU's stream entry 1 GiB)"},
-    {"first_row", 0, 0, INT32_MAX, "rows", "row of the first tile"},
-    {"first_col", 0, 0, 65536, "elements", "column of the first tile"},
-    {"row_tiles", -1, 1, INT32_MAX, "tiles",
+    {"first_row", GROAT_ARG_INT, 0, 0, INT32_MAX, "rows",
+     "row of the first tile"},
+    {"first_col", GROAT_ARG_INT, 0, 0, 65536, "elements",
+     "column of the first tile"},
+    {"row_tiles", GROAT_ARG_INT, -1, 1, INT32_MAX, "tiles",
      "tiles below each other (default: all that begin in a valid row)"},
-    {"col_tiles", -1, 1, 4096, "tiles",
+    {"col_tiles", GROAT_ARG_INT, -1, 1, 4096, "tiles",
      "tiles side by side (default: all of src_cols)"},
-    {"row_step", -1, 1, 65535, "blocks",
+    {"row_step", GROAT_ARG_INT, -1, 1, 65535, "blocks",
      "stream entry: blocks below each other, each of which takes every "
      "row_step-th tile (default: 264 blocks in all)"},
-    {NULL, 0, 0, 0, NULL, NULL},
+    {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
 /* The constants that the host needs. */

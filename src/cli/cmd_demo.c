@@ -107,10 +107,11 @@ static groat_status run_again(const char *folder, const char *spec,
                     (char *)folder,   "--device", number,   "--repeat",
                     (char *)repeat,   "--target", NULL,     "--",
                     (char *)spec,     NULL};
+    groat__spawn how = {.argv = argv, .max = ANSWER_MAX};
 
     (void)snprintf(number, sizeof(number), "%d", device);
     argv[10] = (char *)groat_spec_target(result->trial.spec);
-    return groat__spawn_read(argv, ANSWER_MAX, answer, code, &result->error);
+    return groat__spawn_run(&how, answer, code, &result->error);
 }
 
 /* The same spec in a new process, which finds it on disk. */
@@ -275,7 +276,7 @@ static void row_cells(groat__table *table, const demo_row *row,
     else
         groat__table_add(table, "-");
     if (all_right(result))
-        groat__table_add(table, "3 x %" PRIu64 " B", result->trial.bytes);
+        groat__table_add(table, "3 x %" PRIu64 " B", result->trial.sum.bytes);
     else
         groat__table_add(table, "NO");
 }

@@ -6,12 +6,14 @@
  * from the driver's table.
  * Invariant: the JSON form always tells all about each family it lists.
  */
+#include "base/near.h"
+#include "cli/family/folder.h"
 #include "cli/tool/cmd.h"
-#include "kernels-src/driver/driver.h"
 #include "cli/commands.h"
 #include "groat_tools.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const char *type_name(groat_param_type type)
 {
@@ -69,6 +71,30 @@ static void rules_json(groat__json *json, const groat_family *family)
     groat__json_end(json);
 }
 
+/* Its default follows from the spec. */
+static bool is_derived(const groat_driver_arg *arg)
+{
+    return arg->deflt == GROAT_ARG_UNSET || (arg->deflt == -1 && arg->min > -1);
+}
+
+static void derived_json(groat__json *json, const groat_family *family)
+{
+    groat__json_array(json, "derived");
+    for (size_t i = 0; i < groat_family_derived_count(family); i++) {
+        groat_param_info info = {.size = sizeof(info)};
+
+        if (groat_family_derived(family, i, &info, NULL))
+            continue;
+        groat__json_object(json, NULL);
+        groat__json_string(json, "name", info.name);
+        groat__json_string(json, "expression", info.deflt);
+        groat__json_string(json, "unit", info.unit);
+        groat__json_string(json, "meaning", info.meaning);
+        groat__json_end(json);
+    }
+    groat__json_end(json);
+}
+
 static void args_json(groat__json *json, const groat_driver *driver)
 {
     groat__json_array(json, "arguments");
@@ -77,12 +103,20 @@ static void args_json(groat__json *json, const groat_driver *driver)
 
         groat__json_object(json, NULL);
         groat__json_string(json, "name", arg->name);
-        if (arg->deflt == -1)
-            groat__json_null(json, "default");
-        else
-            groat__json_int(json, "default", arg->deflt);
-        groat__json_int(json, "min", arg->min);
-        groat__json_int(json, "max", arg->max);
+        groat__json_string(json, "type",
+                           arg->type == GROAT_ARG_INT ? "int" : "float");
+        if (arg->type == GROAT_ARG_FLOAT) {
+            groat__json_real(json, "default", groat_arg_real(arg->deflt));
+            groat__json_null(json, "min");
+            groat__json_null(json, "max");
+        } else {
+            if (is_derived(arg))
+                groat__json_null(json, "default");
+            else
+                groat__json_int(json, "default", arg->deflt);
+            groat__json_int(json, "min", arg->min);
+            groat__json_int(json, "max", arg->max);
+        }
         groat__json_string(json, "unit", arg->unit);
         groat__json_string(json, "meaning", arg->meaning);
         groat__json_end(json);
@@ -92,20 +126,28 @@ static void args_json(groat__json *json, const groat_driver *driver)
 
 static void family_json(groat__json *json, const groat_family *family)
 {
-    const groat_driver *driver = groat_driver_find(groat_family_name(family));
+    groat_error error = GROAT_ERROR_INIT;
+    const char *problem = groat_family_problem(family);
+    const groat_driver *driver = NULL;
+    groat__folder *folder = NULL;
 
+    if (groat__folder_driver(family, 0, &driver, &folder, &error))
+        problem = error.text;
     groat__json_object(json, NULL);
     groat__json_string(json, "name", groat_family_name(family));
     groat__json_string(json, "summary", groat_family_summary(family));
-    if (groat_family_problem(family))
-        groat__json_string(json, "problem", groat_family_problem(family));
+    if (problem)
+        groat__json_string(json, "problem", problem);
     else
         groat__json_null(json, "problem");
     groat__json_bool(json, "runnable", driver != NULL);
     params_json(json, family);
+    derived_json(json, family);
     rules_json(json, family);
     args_json(json, driver);
     groat__json_end(json);
+    groat__folder_close(folder);
+    groat_error_clear(&error);
 }
 
 static void heads(groat__table *table, const char *const *names)
@@ -118,7 +160,7 @@ static void print_params(const groat_family *family)
 {
     static const char *const names[] = {"  parameter", "allowed", "default",
                                         "unit", "meaning"};
-    groat__table table = {.columns = 5};
+    groat__table table = {.columns = 5, .fold = true};
     groat_param_info info;
 
     heads(&table, names);
@@ -136,11 +178,61 @@ static void print_params(const groat_family *family)
     groat__table_print(&table);
 }
 
-static void print_args(const groat_driver *driver)
+static void print_derived(const groat_family *family)
+{
+    static const char *const names[] = {"  derived", "unit", "meaning",
+                                        "expression"};
+    groat__table table = {.columns = 4, .fold = true};
+
+    if (!groat_family_derived_count(family))
+        return;
+    heads(&table, names);
+    for (size_t i = 0; i < groat_family_derived_count(family); i++) {
+        groat_param_info info = {.size = sizeof(info)};
+
+        if (groat_family_derived(family, i, &info, NULL))
+            continue;
+        groat__table_add(&table, "  %s", info.name);
+        groat__table_add(&table, "%s", info.unit);
+        groat__table_add(&table, "%s", info.meaning);
+        groat__table_add(&table, "%s", info.deflt);
+    }
+    (void)fputc('\n', stdout);
+    groat__table_print(&table);
+}
+
+static void print_buffers(const groat__folder *folder)
+{
+    static const char *const names[] = {"  buffer", "shape", "dtype", "is",
+                                        "meaning"};
+    groat__table table = {.columns = 5, .fold = true};
+
+    heads(&table, names);
+    for (size_t i = 0; i < folder->def.buffer_count; i++) {
+        const groat__run_buffer *buffer = &folder->def.buffers[i];
+        groat__str shape = {0};
+
+        for (size_t k = 0; k < buffer->rank; k++)
+            groat__str_addf(&shape, "%s%s", k ? ", " : "[", buffer->shape[k]);
+        groat__table_add(&table, "  %s", buffer->name);
+        groat__table_add(&table, "%s]", shape.failed ? "" : shape.data);
+        groat__table_add(&table, "%s", buffer->dtype);
+        groat__table_add(&table, "%s",
+                         !buffer->output ? "in"
+                         : buffer->input ? "inout"
+                                         : "out");
+        groat__table_add(&table, "%s", buffer->meaning);
+        groat__str_free(&shape);
+    }
+    (void)fputc('\n', stdout);
+    groat__table_print(&table);
+}
+
+static void print_args(const groat_driver *driver, bool own)
 {
     static const char *const names[] = {"  argument of run", "allowed",
                                         "default", "unit", "meaning"};
-    groat__table table = {.columns = 5};
+    groat__table table = {.columns = 5, .fold = true};
     char name[GROAT__NAME_ROOM];
 
     heads(&table, names);
@@ -148,9 +240,16 @@ static void print_args(const groat_driver *driver)
         const groat_driver_arg *arg = &driver->args[i];
 
         groat__opt_spell(arg->name, name);
-        groat__table_add(&table, "  --%s", name);
-        groat__table_add(&table, "%" PRId64 "..%" PRId64, arg->min, arg->max);
-        if (arg->deflt == -1)
+        groat__table_add(&table, "%s%s", own ? "  --arg " : "  --",
+                         own ? arg->name : name);
+        if (arg->type == GROAT_ARG_FLOAT)
+            groat__table_add(&table, "float");
+        else
+            groat__table_add(&table, "%" PRId64 "..%" PRId64, arg->min,
+                             arg->max);
+        if (arg->type == GROAT_ARG_FLOAT)
+            groat__table_add(&table, "%g", groat_arg_real(arg->deflt));
+        else if (is_derived(arg))
             groat__table_add(&table, "from the spec");
         else
             groat__table_add(&table, "%" PRId64, arg->deflt);
@@ -161,30 +260,54 @@ static void print_args(const groat_driver *driver)
     groat__table_print(&table);
 }
 
-static void print_family(const groat_family *family)
+static void print_rule(const char *rule, const char *reason)
 {
-    const groat_driver *driver = groat_driver_find(groat_family_name(family));
-    const char *rule, *reason;
+    groat__print_folded("  ", rule);
+    groat__print_folded("      ", reason);
+}
 
-    (void)printf("%s: %s\n\n", groat_family_name(family),
-                 groat_family_summary(family));
+static groat_status print_family(const groat_family *family, groat_error *error)
+{
+    const groat_driver *driver;
+    groat__folder *folder;
+    const char *rule, *reason;
+    groat_status status =
+        groat__folder_driver(family, 0, &driver, &folder, error);
+
+    (void)printf("%s\n", groat_family_name(family));
+    groat__print_folded("  ", groat_family_summary(family));
+    (void)fputc('\n', stdout);
     print_params(family);
+    print_derived(family);
     if (groat_family_rule_count(family))
         (void)printf("\n  rules\n");
     for (size_t i = 0; i < groat_family_rule_count(family); i++)
         if (groat_family_rule(family, i, &rule, &reason, NULL) == GROAT_OK)
-            (void)printf("  %s\n      %s\n", rule, reason);
-    if (driver)
-        print_args(driver);
-    else
-        (void)printf("\n  No driver here: groat run builds and loads it.\n");
+            print_rule(rule, reason);
+    if (folder)
+        print_buffers(folder);
+    if (driver && driver->args[0].name)
+        print_args(driver, folder != NULL);
+    else if (!driver && !status)
+        (void)printf("\n  No run.def: groat run builds and loads it.\n");
+    groat__folder_close(folder);
+    return status;
+}
+
+/* Whether groat run feeds and checks it. */
+static bool is_runnable(const groat_family *family)
+{
+    const char *folder = groat_family_folder(family);
+
+    return groat_driver_find(groat_family_name(family)) ||
+           (folder && groat__file_is_in(folder, strlen(folder), "run.def"));
 }
 
 static void print_list(const groat_context *context)
 {
     static const char *const names[] = {"family", "parameters", "run by",
                                         "summary"};
-    groat__table table = {.columns = 4, .right = 1u << 1};
+    groat__table table = {.columns = 4, .right = 1u << 1, .fold = true};
 
     heads(&table, names);
     for (size_t i = 0; i < groat_family_count(context); i++) {
@@ -195,8 +318,7 @@ static void print_list(const groat_context *context)
             continue;
         groat__table_add(&table, "%s", name);
         groat__table_add(&table, "%zu", groat_family_param_count(family));
-        groat__table_add(&table, "%s",
-                         groat_driver_find(name) ? "groat run" : "-");
+        groat__table_add(&table, "%s", is_runnable(family) ? "groat run" : "-");
         groat__table_add(&table, "%s",
                          groat_family_problem(family)
                              ? groat_family_problem(family)
@@ -207,24 +329,26 @@ static void print_list(const groat_context *context)
 
 static int unknown_family(groat__cli *cli, const char *name)
 {
-    size_t best = groat__opt_slack(name);
-    const char *nearest = NULL;
+    groat__near near;
 
+    groat__near_start(&near, name, strlen(name));
     for (size_t i = 0; i < groat_family_count(cli->context); i++) {
         const groat_family *family = groat_family_at(cli->context, i);
 
         if (family)
-            groat__opt_nearer(name, groat_family_name(family), &best, &nearest);
+            groat__near_try(&near, groat_family_name(family),
+                            strlen(groat_family_name(family)));
     }
     return groat__cli_refuse(cli, GROAT_INVALID,
                              "there is no family '%.64s'%s%s; groat families "
                              "lists all",
-                             name, nearest ? "; did you mean " : "",
-                             nearest ? nearest : "");
+                             name, near.found ? "; did you mean " : "",
+                             near.found ? near.found : "");
 }
 
 int groat__cmd_families(groat__cli *cli)
 {
+    groat_error error = GROAT_ERROR_INIT;
     const groat_family *only = NULL;
     int code = groat__cli_open(cli, GROAT_OPEN_NO_DISK);
 
@@ -247,9 +371,10 @@ int groat__cmd_families(groat__cli *cli)
                 family_json(&cli->json, family);
         }
         groat__json_end(&cli->json);
-    } else if (only)
-        print_family(only);
-    else
+    } else if (only) {
+        if (print_family(only, &error))
+            return groat__cli_fail(cli, &error);
+    } else
         print_list(cli->context);
     return GROAT__EXIT_DONE;
 }

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/bench/bench.h"
 #include "cli/draw/draw.h"
+#include "cli/family/new.h"
 #include "cli/prewarm/prewarm.h"
 #include "cli/run/trial.h"
 #include "cli/store/store.h"
@@ -68,8 +69,21 @@
 #define ROW_INPUT                                                              \
     {                                                                          \
         "input", "[NAME=]FILE", GROAT__OPTION_LIST, AT(inputs), 0, 0,          \
-            "raw bytes of an input buffer (the first); may be repeated"        \
+            "raw bytes or .npy of an input buffer (the first)"                 \
     }
+#define ROWS_FED                                                               \
+    ROW_INPUT,                                                                 \
+        {"arg",                                                                \
+         "NAME=VALUE",                                                         \
+         GROAT__OPTION_LIST,                                                   \
+         AT(args),                                                             \
+         0,                                                                    \
+         0,                                                                    \
+         "a run-time argument of the family; may be repeated"},                \
+        TEXT("grid", "X[,Y[,Z]]", grid, "blocks, in the place of run.def's")
+#define ROW_TIMEOUT                                                            \
+    COUNT("timeout", timeout_s, 1, 86400,                                      \
+          "seconds that the judge, and a reference.c, may take (60)")
 #define ROW_DEVICE                                                             \
     COUNT("device", device, 0, 1023, "ordinal of the GPU, from 0")
 #define ROW_SEED                                                               \
@@ -88,8 +102,12 @@ static const groat__option run_options[] = {
     ROW_TARGET,
     ROW_JSON,
     ROW_SEED,
-    ROW_INPUT,
-    TEXT("output", "FILE", output, "write the first output buffer there"),
+    ROWS_FED,
+    {"expect", "[NAME=]FILE", GROAT__OPTION_LIST, AT(expected), 0, 0,
+     "raw bytes or .npy that an output buffer must hold"},
+    TEXT("output", "[NAME=]FILE", output,
+         "write the first output buffer there, raw or as .npy"),
+    ROW_TIMEOUT,
     ROW_REPEAT,
     FLAG("time", time, "time by device events even with one launch"),
     FLAG("sanitize", sanitize, "cpu targets: build kernels with ASan, UBSan"),
@@ -110,7 +128,8 @@ static const groat__option draw_options[] = {
     ROW_TARGET,
     ROW_JSON,
     ROW_SEED,
-    ROW_INPUT,
+    ROWS_FED,
+    ROW_TIMEOUT,
     ROW_CACHE_DIR,
     ROW_SHARE_GROUP,
     ROW_NO_CACHE,
@@ -149,6 +168,13 @@ static const groat__option key_options[] = {
 static const groat__option explain_options[] = {
     ROW_TARGET,   ROW_JSON,     ROW_CACHE_DIR, ROW_SHARE_GROUP,
     ROWS_BUNDLES, ROW_FAMILIES, ROW_HELP,      ROWS_END,
+};
+
+static const groat__option new_options[] = {
+    TEXT("from", "TEMPLATE", from, "reduce, gemv, tile or ring (reduce)"),
+    ROW_JSON,
+    ROW_HELP,
+    ROWS_END,
 };
 
 static const groat__option families_options[] = {
@@ -214,8 +240,13 @@ static const groat__option prewarm_worker_options[] = {
 };
 
 /* The two that make a store of their own unless told where. */
-static const groat__option measure_options[] = {
+static const groat__option demo_options[] = {
     ROW_TARGET, ROW_JSON, ROW_CACHE_DIR, ROW_DEVICE, ROW_HELP, ROWS_END,
+};
+
+static const groat__option bench_options[] = {
+    ROW_TARGET,   ROW_JSON,   ROW_CACHE_DIR, ROW_SEED,
+    ROW_FAMILIES, ROW_DEVICE, ROW_HELP,      ROWS_END,
 };
 
 #define ANY GROAT__WORDS_ANY
@@ -259,6 +290,12 @@ const groat__command groat__commands[] = {
      groat__cmd_explain},
     {"families", "[NAME]", 0, 1, false, false, families_options,
      "list kernel families, or all about one", NULL, groat__cmd_families},
+    {"new", "FOLDER", 1, 1, false, false, new_options,
+     "make the folder of a kernel family of your own",
+     "The folder's last part is the family's name.  It holds a kernel, its\n"
+     "parameters, arguments and buffers, a reference in C, and what editors\n"
+     "want; `groat run FOLDER` runs it at once.\n",
+     groat__cmd_new},
     {"devices", "", 0, 0, false, false, plain_options,
      "list the GPUs that can be used", NULL, groat__cmd_devices},
     {"doctor", "", 0, 0, false, false, doctor_options,
@@ -287,7 +324,7 @@ const groat__command groat__commands[] = {
      "  keygen  make a secret key in FILE, and print its public key\n",
      groat__cmd_cache},
     {"bench", "[hit|cold|disk|build|stream]... [SPEC...]", 0, GROAT__WORDS_ANY,
-     false, false, measure_options,
+     false, false, bench_options,
      "measure what groat costs on top of the vendor's calls",
      "  hit   launch through a handle, and lookup, against the raw launch\n"
      "  cold  a first kernel against a raw compile of an empty one\n"
@@ -296,7 +333,7 @@ const groat__command groat__commands[] = {
      "  stream  bandwidth of streaming entries (SPEC... or a list of its\n"
      "          own) against a kernel that only reads\n",
      groat__cmd_bench},
-    {"demo", "", 0, 0, false, false, measure_options,
+    {"demo", "", 0, 0, false, false, demo_options,
      "make the KV loaders of real models: cold, from disk, from memory", NULL,
      groat__cmd_demo},
     {"help", "[COMMAND]", 0, 1, false, false, plain_options, "show help", NULL,

@@ -8,6 +8,7 @@
  * fails; nothing but answers goes to stdout; a full disk under stdout is a
  * failure.
  */
+#include "base/near.h"
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -19,17 +20,17 @@
 
 static int unknown_command(groat__cli *cli, const char *name)
 {
-    size_t best = groat__opt_slack(name);
-    const char *nearest = NULL;
+    groat__near near;
 
+    groat__near_start(&near, name, strlen(name));
     for (const groat__command *at = cli->commands; at->name; at++)
         if (!at->hidden)
-            groat__opt_nearer(name, at->name, &best, &nearest);
-    if (nearest)
+            groat__near_try(&near, at->name, strlen(at->name));
+    if (near.found)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "there is no command '%.64s'; did you mean "
                                  "%s?  See groat help",
-                                 name, nearest);
+                                 name, near.found);
     return groat__cli_refuse(cli, GROAT_INVALID,
                              "there is no command '%.64s'; see groat help",
                              name);

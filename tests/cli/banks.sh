@@ -87,7 +87,7 @@ sed "s/$loader/mine/g" "$tree/kernels-src/$loader/$loader.h" \
     >"$work/own/mine/mine.h"
 expect "a family without driver" 2 run mine --target cpu:gfx950 \
     --family-path "$work/own" --report banks
-says "says that it is not run" "no driver here"
+says "says that it is not run" "no run.def"
 expect "a report without its name" 2 run $loader --target cpu:gfx950 --report
 says "the value is missing" "--report needs a value"
 finish

@@ -54,7 +54,7 @@ for file in args.h params.def; do
 done
 sed "s/$loader/mine/g" "$tree/kernels-src/$loader/$loader.h" \
     >"$work/own/mine/mine.h"
-refused "a family without driver" 2 "no driver here" mine -o "$svg" \
+refused "a family without driver" 2 "no run.def" mine -o "$svg" \
     --family-path "$work/own"
 echo old >"$svg"
 expect "a refusal keeps what was there" 2 draw plain_read -o "$svg"

@@ -108,6 +108,7 @@ unset GROAT_CXX
 answer source source $spec
 answer key key $spec --target cpu:gfx950
 answer families families
+answer new new "$work/fresh"
 answer devices devices
 answer doctor doctor
 answer 'cache path' cache path

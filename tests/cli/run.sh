@@ -167,7 +167,7 @@ answers "is not verified" '"verified": null'
 has "is loaded" load_ms
 expect "the same for people" 0 run mine --target cpu:gfx950 \
     --family-path "$work/own"
-answers "says why" "has no driver here"
+answers "says why" "has no run.def"
 code=0
 GROAT_CXX=$work/none "$groat" run mine --target cpu:gfx950 --no-cache \
     --family-path "$work/own" >"$out" 2>"$err" || code=$?
@@ -182,7 +182,7 @@ fi
 expect "a run-time argument of no driver" 2 run mine --target cpu:gfx950 \
     --family-path "$work/own" --first-row 1
 expect "the family is listed" 0 families mine --family-path "$work/own"
-answers "says that it is not run" "No driver here"
+answers "says that it is not run" "No run.def"
 mkdir "$work/own/broken"
 echo 'family broken "x" y' >"$work/own/broken/params.def"
 expect "a list with a family that is wrong" 0 families \

@@ -109,6 +109,23 @@ expect "cache show: prefix is no hex" 2 cache show xyz
 expect "cache show: prefix too long" 2 \
     cache show 0123456789abcdef0123456789abcdef0
 expect "cache stat: a word too many" 2 cache stat more
+expect "a family by a slip" 2 key tile_loader_ld --target cpu:gfx950
+says "the nearest is named" "did you mean 'tile_loader_lds'?"
+expect "a parameter by a slip" 2 key tile_loader_lds:tile_row=64 \
+    --target cpu:gfx950
+says "the nearest is named, too" "did you mean 'tile_rows'?"
+expect "a value by a slip" 2 key tile_loader_lds:dtype=b16 --target cpu:gfx950
+says "the nearest value is named" "did you mean 'bf16'?"
+expect "an arch alone" 2 key tile_loader_lds --target gfx950
+says "its targets are named" "did you mean hip:gfx950 or cpu:gfx950?"
+expect "an arch of another backend" 2 key tile_loader_lds --target cuda:gfx950
+says "its targets are named, too" "did you mean hip:gfx950 or cpu:gfx950?"
+expect "blanks around commas" 0 key \
+    "tile_loader_lds: tile_rows=64 , dtype=fp8" --target cpu:gfx950
+cp "$out" "$work/blanks"
+expect "and none" 0 key "tile_loader_lds:tile_rows=64,dtype=fp8" \
+    --target cpu:gfx950
+cmp -s "$out" "$work/blanks" || fail "both are one kernel"
 expect "families: unknown" 2 families no_such_family
 expect "families: a slip" 2 families tile_loader_lsd
 says "families: the nearest is named" "did you mean tile_loader_lds"

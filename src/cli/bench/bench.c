@@ -73,13 +73,14 @@ bool groat__bench_compile_raw(groat__bench *b, unsigned number)
                           "/dev/null",
                           "/dev/null",
                           NULL};
+    groat__spawn how = {.argv = argv, .max = 65536};
     char *out = NULL;
     int code = 1;
 
     if (strcmp(b->backend, "cpu") != 0)
         return groat__raw_compile_empty(&b->raw, b->arch,
                                         (unsigned)getpid() * 100 + number);
-    if (groat__spawn_read(argv, 65536, &out, &code, NULL) != GROAT_OK)
+    if (groat__spawn_run(&how, &out, &code, NULL) != GROAT_OK)
         return false;
     free(out);
     return code == 0;

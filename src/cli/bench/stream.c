@@ -66,10 +66,10 @@ static groat_status fill(groat__bench *b, side *s, size_t index)
     if (data == NULL)
         return groat__cli_error(&b->error, GROAT_NO_MEMORY,
                                 "no %zu bytes of host memory", bytes);
-    s->trial.driver->fill(s->trial.spec, &s->trial.plan, index,
-                          b->cli->values.seed, data);
-    status = groat_memory_write(b->context, b->target, s->address[index], data,
-                                bytes, &b->error);
+    status = groat__trial_fill(b->cli, &s->trial, index, data, &b->error);
+    if (status == GROAT_OK)
+        status = groat_memory_write(b->context, b->target, s->address[index],
+                                    data, bytes, &b->error);
     free(data);
     return status;
 }
@@ -83,7 +83,7 @@ static groat_status place(groat__bench *b, side *s)
         status =
             groat_memory_alloc(b->context, b->target, plan->buffers[i].bytes,
                                &s->address[i], &b->error);
-        if (status == GROAT_OK && !plan->buffers[i].output)
+        if (status == GROAT_OK && groat_buffer_is_input(&plan->buffers[i]))
             status = fill(b, s, i);
     }
     if (status == GROAT_OK)
@@ -112,7 +112,7 @@ static groat_status add(groat__bench *b, race *r, const char *text)
         status = groat__trial_plan(b->cli, &s->trial, &b->error);
     if (status == GROAT_OK && s->trial.driver == NULL)
         status = groat__cli_error(&b->error, GROAT_INVALID,
-                                  "'%.60s' has no driver here: its bandwidth "
+                                  "'%.60s' has no run.def: its bandwidth "
                                   "cannot be told",
                                   text);
     if (status == GROAT_OK)

@@ -63,7 +63,7 @@ static groat__subject subject_of(const groat__trial *trial)
                                value_of(trial->spec, "elem_bytes"));
     subject.buffer_count = plan->buffer_count;
     for (size_t i = 0; i < plan->buffer_count; i++) {
-        if (plan->buffers[i].output)
+        if (!groat_buffer_is_input(&plan->buffers[i]))
             continue;
         subject.buffers[i].name = plan->buffers[i].name;
         subject.buffers[i].address = trial->address[i];
@@ -155,8 +155,8 @@ static int prepare(groat__cli *cli, groat__trial *trial)
             groat_spec_target(trial->spec));
     if (!trial->driver)
         return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "the family of %s has no driver here: it "
-                                 "cannot be run, so there is nothing to draw",
+                                 "the family of %s has no run.def: it cannot "
+                                 "be run, so there is nothing to draw",
                                  cli->words[0]);
     return GROAT__EXIT_DONE;
 }
@@ -188,16 +188,19 @@ static int draw(groat__cli *cli, const groat__trial *trial,
     groat__drawn drawn;
     int code = GROAT__EXIT_DONE;
 
-    if (trial->verdict == GROAT__RIGHT)
+    if (trial->verdict == GROAT__UNKNOWN)
+        (void)snprintf(note, sizeof(note),
+                       "The output of the run was compared with nothing.");
+    else if (trial->verdict == GROAT__RIGHT)
         (void)snprintf(note, sizeof(note),
                        "The run was verified: all %" PRIu64
                        " bytes of output are right.",
-                       trial->bytes);
+                       trial->sum.bytes);
     else
         (void)snprintf(note, sizeof(note),
                        "THE RUN WAS WRONG: %" PRIu64 " of %" PRIu64
                        " bytes of output.",
-                       trial->mismatches, trial->bytes);
+                       trial->sum.mismatches, trial->sum.bytes);
     subject.note = note;
     if (record->failed || !groat__draw(record, &subject, &svg, &drawn))
         code = groat__cli_refuse(cli, GROAT_NO_MEMORY,
@@ -227,6 +230,7 @@ int groat__cmd_draw(groat__cli *cli)
                                  "draw needs -o FILE; see groat help draw");
     cli->trace = on_access;
     cli->trace_user = &record;
+    groat__trial_limit(cli);
     code = groat__cli_open(cli, 0);
     if (!code)
         code = prepare(cli, &trial);

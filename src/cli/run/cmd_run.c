@@ -15,24 +15,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void print_wrong(const groat__comparison *sum)
+{
+    char place[160];
+
+    groat__compare_place(sum->first, sum->first_offset, place, sizeof(place));
+    (void)printf("  verified  NO: %" PRIu64 " of %" PRIu64
+                 " bytes are wrong; first %s, expected ",
+                 sum->mismatches, sum->bytes, place);
+    if (sum->first->element)
+        (void)printf("%s, got %s\n", sum->first_want, sum->first_have);
+    else
+        (void)printf("0x%02x, got 0x%02x\n", sum->first_expected,
+                     sum->first_got);
+}
+
+static void print_error(const groat__comparison *sum)
+{
+    (void)printf("  error     %.3g of the expected output's norm",
+                 groat__compare_norm(sum));
+    if (sum->has_ulps)
+        (void)printf(", %" PRIu64 " ulp at most", sum->ulps);
+    (void)fputc('\n', stdout);
+}
+
 static void print_verdict(const groat__trial *trial, const groat_error *error)
 {
     if (error->status == GROAT_JUDGED)
         (void)printf("  verified  NO: %s\n", error->text);
     else if (trial->verdict == GROAT__UNKNOWN)
         (void)printf("  verified  not run: %s\n",
-                     error->status ? error->text
-                                   : "the family has no driver here; built "
-                                     "and loaded only");
-    else if (trial->mismatches)
-        (void)printf("  verified  NO: %" PRIu64 " of %" PRIu64
-                     " bytes are wrong; first %s[%" PRIu64
-                     "], expected 0x%02x, got 0x%02x\n",
-                     trial->mismatches, trial->bytes, trial->first_buffer,
-                     trial->first_offset, trial->first_expected,
-                     trial->first_got);
+                     error->status   ? error->text
+                     : trial->driver ? "nothing says what the output should "
+                                       "be: neither a reference.c nor --expect"
+                                     : "the family has no run.def; built and "
+                                       "loaded only");
+    else if (trial->sum.mismatches)
+        print_wrong(&trial->sum);
     else
-        (void)printf("  verified  yes, all %" PRIu64 " bytes\n", trial->bytes);
+        (void)printf("  verified  yes, all %" PRIu64 " bytes\n",
+                     trial->sum.bytes);
+    if (trial->sum.has_norm)
+        print_error(&trial->sum);
 }
 
 static void print_trial(const groat__trial *trial, const groat_error *error)
@@ -106,8 +130,7 @@ static int prepare(groat__cli *cli, groat__trial *trials)
         if (cli->values.report && !trial->driver)
             return groat__cli_refuse(cli, GROAT_INVALID,
                                      "--report banks: the family of %s has no "
-                                     "driver here: it is built and loaded, not "
-                                     "run",
+                                     "run.def: it is built and loaded, not run",
                                      cli->words[i]);
     }
     return GROAT__EXIT_DONE;
@@ -197,6 +220,7 @@ int groat__cmd_run(groat__cli *cli)
     cli->trace = cli->values.report ? on_access : NULL;
     if (!code && cli->values.sanitize)
         code = groat__sanitize(cli);
+    groat__trial_limit(cli);
     if (!code)
         code = groat__cli_open(cli, 0);
     if (code)

@@ -94,21 +94,38 @@ static void kernel_json_unknown(groat__json *json)
         groat__json_null(json, names[i]);
 }
 
+static void mismatch_json(groat__json *json, const groat__comparison *sum)
+{
+    char place[160];
+
+    groat__compare_place(sum->first, sum->first_offset, place, sizeof(place));
+    groat__json_object(json, "first_mismatch");
+    groat__json_string(json, "buffer", sum->first->name);
+    groat__json_string(json, "place", place);
+    groat__json_uint(json, "offset", sum->first_offset);
+    groat__json_uint(json, "expected", sum->first_expected);
+    groat__json_uint(json, "got", sum->first_got);
+    groat__json_end(json);
+}
+
 static void launch_json(groat__json *json, const groat__trial *trial)
 {
     groat__json_real(json, "launch_us", trial->launch_us);
     groat__json_string(json, "clock", trial->device_clock ? "device" : "host");
-    groat__json_uint(json, "mismatches", trial->mismatches);
-    if (trial->mismatches) {
-        groat__json_object(json, "first_mismatch");
-        groat__json_string(json, "buffer", trial->first_buffer);
-        groat__json_uint(json, "offset", trial->first_offset);
-        groat__json_uint(json, "expected", trial->first_expected);
-        groat__json_uint(json, "got", trial->first_got);
-        groat__json_end(json);
-    } else
+    groat__json_uint(json, "mismatches", trial->sum.mismatches);
+    if (trial->sum.mismatches)
+        mismatch_json(json, &trial->sum);
+    else
         groat__json_null(json, "first_mismatch");
-    groat__json_uint(json, "bytes", trial->bytes);
+    if (trial->sum.has_norm)
+        groat__json_real(json, "norm", groat__compare_norm(&trial->sum));
+    else
+        groat__json_null(json, "norm");
+    if (trial->sum.has_ulps)
+        groat__json_uint(json, "ulps", trial->sum.ulps);
+    else
+        groat__json_null(json, "ulps");
+    groat__json_uint(json, "bytes", trial->sum.bytes);
     groat__json_uint(json, "moved_bytes", trial->plan.moved_bytes);
     groat__json_real(json, "gb_per_s", groat__trial_gb_per_s(trial));
 }
@@ -116,8 +133,8 @@ static void launch_json(groat__json *json, const groat__trial *trial)
 static void launch_json_unknown(groat__json *json)
 {
     static const char *const names[] = {
-        "launch_us", "clock",       "mismatches", "first_mismatch",
-        "bytes",     "moved_bytes", "gb_per_s",
+        "launch_us", "clock", "mismatches",  "first_mismatch", "norm",
+        "ulps",      "bytes", "moved_bytes", "gb_per_s",
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -57,6 +57,7 @@ static bool ask(const char *cxx, const char *file, char *path)
     groat_error error = GROAT_ERROR_INIT;
     groat__str word = {0};
     char *argv[3] = {(char *)cxx, NULL, NULL};
+    groat__spawn how = {.argv = argv, .max = PATH_MAX};
     char *answer = NULL;
     int code = 0;
     bool found = false;
@@ -64,7 +65,7 @@ static bool ask(const char *cxx, const char *file, char *path)
     groat__str_addf(&word, "-print-file-name=%s", file);
     argv[1] = word.data;
     if (!word.failed &&
-        groat__spawn_read(argv, PATH_MAX, &answer, &code, &error) == GROAT_OK &&
+        groat__spawn_run(&how, &answer, &code, &error) == GROAT_OK &&
         code == 0) {
         answer[strcspn(answer, "\n")] = '\0';
         found = answer[0] == '/' && realpath(answer, path);

@@ -2,19 +2,21 @@
  *
  * trial.c - plans, feeds, launches and judges one kernel.
  *
- * Owns the host and device buffers of a launch, from allocation to release, and
- * the files that its bytes come from and go to.
- * Leaves to the family's driver what the bytes mean, to cmd_run.c and
+ * Owns the host and device buffers of a launch, from allocation to release.
+ * Leaves to the family's driver what the bytes mean, to files.c the files that
+ * they come from and go to, to compare.c what is right, to cmd_run.c and
  * cmd_demo.c what is said about them, to report.c the JSON.
  * Invariant: output memory is poisoned on both sides before the launch and so
  * is the expected copy, so that a byte which must stay untouched is compared
  * like any other.
  */
 #include "cli/run/trial.h"
+#include "cli/run/files.h"
+#include "cli/run/places.h"
+#include "cli/run/watch.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,163 +53,168 @@ void *groat__trials_take(size_t count, size_t bytes)
     return all;
 }
 
-static groat_status set_argument(const groat_driver *driver,
-                                 const groat__assignment *said, int64_t *values,
-                                 groat_error *error)
+static groat_status refuse_number(const groat_driver *driver,
+                                  const groat_driver_arg *arg, const char *text,
+                                  groat_error *error)
+{
+    if (arg->type == GROAT_ARG_FLOAT)
+        return groat__cli_error(error, GROAT_INVALID,
+                                "%s of family %s is '%.64s', not a number",
+                                arg->name, driver->family, text);
+    return groat__cli_error(
+        error, GROAT_INVALID,
+        "%s of family %s is %.64s, allowed are %" PRId64 " to %" PRId64 " %s",
+        arg->name, driver->family, text, arg->min, arg->max, arg->unit);
+}
+
+static bool same_word(const char *name, const char *typed, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (typed[i] != name[i] && (typed[i] != '-' || name[i] != '_'))
+            return false;
+    return name[len] == '\0';
+}
+
+/* Gives the argument `name`, of len bytes, the value that text says. */
+static groat_status set_argument(const groat_driver *driver, const char *name,
+                                 size_t len, const char *text, bool *set,
+                                 int64_t *values, groat_error *error)
 {
     for (size_t i = 0; driver->args[i].name; i++) {
         const groat_driver_arg *arg = &driver->args[i];
+        bool fits;
+        double real = 0;
 
-        if (strcmp(arg->name, said->name) != 0)
+        if (!same_word(arg->name, name, len))
             continue;
-        if (said->value < arg->min || said->value > arg->max)
+        if (set[i])
             return groat__cli_error(error, GROAT_INVALID,
-                                    "%s of family %s is %" PRId64
-                                    ", allowed are %" PRId64 " to %" PRId64
-                                    " %s",
-                                    arg->name, driver->family, said->value,
-                                    arg->min, arg->max, arg->unit);
-        values[i] = said->value;
-        return GROAT_OK;
+                                    "argument %s is given twice", arg->name);
+        set[i] = true;
+        if (arg->type == GROAT_ARG_FLOAT) {
+            fits = groat__opt_real(text, &real);
+            values[i] = groat_arg_of_real(real);
+        } else
+            fits = groat__opt_whole(text, &values[i]) &&
+                   values[i] >= arg->min && values[i] <= arg->max;
+        return fits ? GROAT_OK : refuse_number(driver, arg, text, error);
     }
     return groat__cli_error(
         error, GROAT_INVALID,
-        "family %s has no run-time argument %s; see groat families %s",
-        driver->family, said->name, driver->family);
+        "family %s has no run-time argument %.*s; see groat families %s",
+        driver->family, (int)len, name, driver->family);
 }
 
-/* The first output buffer, or NULL. */
-static const groat_buffer *first_output(const groat_plan *plan)
+static groat_status set_arguments(const groat_driver *driver,
+                                  const groat__values *options, int64_t *values,
+                                  groat_error *error)
 {
-    for (size_t i = 0; i < plan->buffer_count; i++)
-        if (plan->buffers[i].output)
-            return &plan->buffers[i];
-    return NULL;
-}
-
-static void list_inputs(const groat_plan *plan, groat__str *out)
-{
-    for (size_t i = 0; i < plan->buffer_count; i++)
-        if (!plan->buffers[i].output)
-            groat__str_addf(out, "%s%s", out->len ? ", " : "",
-                            plan->buffers[i].name);
-}
-
-/* The buffer of "NAME=FILE", or of "FILE", which is the first, and the path. */
-static groat_status find_input(const char *word, const groat_plan *plan,
-                               size_t *index, const char **path,
-                               groat_error *error)
-{
-    const char *equals = strchr(word, '=');
-    size_t len = equals ? (size_t)(equals - word) : 0;
-    groat__str names = {0};
-    groat_status status;
-
-    for (size_t i = 0; i < plan->buffer_count; i++) {
-        const groat_buffer *buffer = &plan->buffers[i];
-        bool named = equals && strlen(buffer->name) == len &&
-                     strncmp(buffer->name, word, len) == 0;
-
-        if (buffer->output || (equals && !named))
-            continue;
-        *index = i;
-        *path = equals ? equals + 1 : word;
-        return GROAT_OK;
-    }
-    list_inputs(plan, &names);
-    status = groat__cli_error(error, GROAT_INVALID,
-                              "--input %s: the family has no such input "
-                              "buffer; it has %s",
-                              word, names.len ? names.data : "none");
-    groat__str_free(&names);
-    return status;
-}
-
-static groat_status check_input(const char *path, const groat_buffer *buffer,
-                                groat_error *error)
-{
-    struct stat facts;
-
-    if (stat(path, &facts) || access(path, R_OK))
-        return groat__cli_error(error, GROAT_IO, "--input %s: %s", path,
-                                strerror(errno));
-    if (S_ISDIR(facts.st_mode))
-        return groat__cli_error(error, GROAT_IO, "--input %s: %s", path,
-                                strerror(EISDIR));
-    if (S_ISREG(facts.st_mode) && (uint64_t)facts.st_size != buffer->bytes)
-        return groat__cli_error(
-            error, GROAT_INVALID,
-            "--input %s has %" PRIu64 " bytes, buffer %s has %zu bytes", path,
-            (uint64_t)facts.st_size, buffer->name, buffer->bytes);
-    return GROAT_OK;
-}
-
-static groat_status take_inputs(const groat__list *words, groat__trial *trial,
-                                groat_error *error)
-{
+    bool set[GROAT_DRIVER_ARGS] = {false};
     groat_status status = GROAT_OK;
 
-    for (size_t i = 0; i < words->count && !status; i++) {
-        const char *path = NULL;
-        size_t at = 0;
+    for (size_t i = 0; driver->args[i].name; i++)
+        values[i] = driver->args[i].deflt;
+    for (size_t i = 0; i < options->arg_count && !status; i++)
+        status = set_argument(driver, options->arg[i].name,
+                              strlen(options->arg[i].name),
+                              options->arg[i].text, set, values, error);
+    for (size_t i = 0; i < options->args.count && !status; i++) {
+        const char *word = options->args.item[i];
+        size_t len = strcspn(word, "=");
 
-        status = find_input(words->item[i], &trial->plan, &at, &path, error);
-        if (!status && trial->inputs[at])
-            status = groat__cli_error(error, GROAT_INVALID,
-                                      "--input is given twice for buffer %s",
-                                      trial->plan.buffers[at].name);
-        if (!status)
-            status = check_input(path, &trial->plan.buffers[at], error);
-        if (!status)
-            trial->inputs[at] = path;
+        status = word[len] == '='
+                     ? set_argument(driver, word, len, word + len + 1, set,
+                                    values, error)
+                     : groat__cli_error(error, GROAT_INVALID,
+                                        "--arg %s: NAME=VALUE expected", word);
     }
     return status;
 }
 
-/* What can be wrong with the files is told before anything is compiled. */
-static groat_status check_files(const groat__values *options,
-                                groat__trial *trial, groat_error *error)
+/* --grid "3,1,1" in the place of the driver's grid. */
+static groat_status set_grid(const char *text, groat__trial *trial,
+                             groat_error *error)
 {
-    groat_status status = GROAT_OK;
+    const char *at = text;
+    size_t count = 0;
 
-    status = take_inputs(&options->inputs, trial, error);
-    if (status || !options->output)
-        return status;
-    if (!first_output(&trial->plan))
+    if (!trial->folder)
         return groat__cli_error(error, GROAT_INVALID,
-                                "--output %s: the family has no output buffer",
-                                options->output);
-    return groat__output_open(&trial->output, options->output, error);
+                                "--grid is for families with a run.def; the "
+                                "grid of %s follows from its run-time "
+                                "arguments",
+                                trial->driver->family);
+    for (; count < 3; count++) {
+        char *end = NULL;
+        unsigned long value = 0;
+
+        if (*at < '0' || *at > '9')
+            break;
+        errno = 0;
+        value = strtoul(at, &end, 10);
+        if (errno || value < 1 || value > INT32_MAX ||
+            (*end != ',' && *end != '\0'))
+            break;
+        trial->plan.grid[count] = (unsigned)value;
+        at = end + (*end == ',');
+        if (*end == '\0')
+            return GROAT_OK;
+    }
+    return groat__cli_error(
+        error, GROAT_INVALID,
+        "--grid is '%.64s', expected X[,Y[,Z]] blocks, each "
+        "from 1 to 2^31 - 1",
+        text);
+}
+
+/* That of the library, or one that is made of the family's run.def. */
+static groat_status find_driver(groat__cli *cli, groat__trial *trial,
+                                groat_error *error)
+{
+    const char *name = groat_spec_family(trial->spec);
+    const groat_family *family = groat_family_find(cli->context, name);
+
+    return family ? groat__folder_driver(family, cli->judge_seconds,
+                                         &trial->driver, &trial->folder, error)
+                  : GROAT_OK;
+}
+
+void groat__trial_limit(groat__cli *cli)
+{
+    enum { SECONDS = 60 };
+
+    cli->judge_seconds =
+        cli->values.timeout_s ? (unsigned)cli->values.timeout_s : SECONDS;
 }
 
 groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
                                groat_error *error)
 {
     const groat__values *options = &cli->values;
-    const char *family = groat_spec_family(trial->spec);
     int64_t values[GROAT_DRIVER_ARGS] = {0};
-    groat_status status;
+    groat_status status = find_driver(cli, trial, error);
 
-    trial->driver = groat_driver_find(family);
+    if (status)
+        return status;
     if (!trial->driver &&
-        (options->arg_count || options->inputs.count || options->output))
+        (options->arg_count || options->args.count || options->inputs.count ||
+         options->expected.count || options->grid || options->output))
         return groat__cli_error(
             error, GROAT_INVALID,
-            "family %s has no driver here: it is built and loaded, "
-            "and takes no --input, --output or run-time argument",
-            family);
+            "family %s has no run.def: it is built and loaded, and takes no "
+            "--input, --expect, --output, --grid or run-time argument",
+            groat_spec_family(trial->spec));
     if (!trial->driver)
         return GROAT_OK;
-    for (size_t i = 0; trial->driver->args[i].name; i++)
-        values[i] = trial->driver->args[i].deflt;
-    for (size_t i = 0; i < options->arg_count; i++) {
-        status = set_argument(trial->driver, &options->arg[i], values, error);
-        if (status)
-            return status;
-    }
+    status = set_arguments(trial->driver, options, values, error);
+    if (status)
+        return status;
     memset(&trial->plan, 0, sizeof(trial->plan));
+    trial->plan.driver = trial->driver;
     status = trial->driver->plan(trial->spec, values, &trial->plan, error);
-    return status ? status : check_files(options, trial, error);
+    if (!status && options->grid)
+        status = set_grid(options->grid, trial, error);
+    return status ? status : groat__files_take(options, trial, error);
 }
 
 /* What cannot run here can still be compiled, and its facts told. */
@@ -249,55 +256,31 @@ groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
                   : GROAT_OK;
 }
 
-static groat_status read_input(const char *path, void *data, size_t bytes,
-                               const char *name, groat_error *error)
-{
-    groat_status status = GROAT_OK;
-    FILE *file = fopen(path, "rb");
-    size_t got;
-
-    if (!file)
-        return groat__cli_error(error, GROAT_IO, "--input %s: %s", path,
-                                strerror(errno));
-    errno = 0;
-    got = fread(data, 1, bytes, file);
-    if (ferror(file))
-        status = groat__cli_error(error, GROAT_IO, "--input %s: %s", path,
-                                  strerror(errno));
-    else if (got != bytes || fgetc(file) != EOF)
-        status = groat__cli_error(
-            error, GROAT_INVALID,
-            "--input %s has %s than the %zu bytes of buffer %s", path,
-            got == bytes ? "more" : "fewer", bytes, name);
-    (void)fclose(file);
-    return status;
-}
-
-static groat_status fill_one(const groat__cli *cli, const groat__trial *trial,
-                             size_t index, void *data, groat_error *error)
+groat_status groat__trial_fill(const groat__cli *cli, const groat__trial *trial,
+                               size_t index, void *data, groat_error *error)
 {
     const groat_buffer *buffer = &trial->plan.buffers[index];
     const char *path = trial->inputs[index];
 
     if (path)
-        return read_input(path, data, buffer->bytes, buffer->name, error);
-    if (buffer->output)
-        memset(data, GROAT__POISON, buffer->bytes);
+        return groat__files_read("--input", path, buffer, data, error);
+    if (!groat_buffer_is_input(buffer))
+        memset(data, GROAT_POISON, buffer->bytes);
     else
         trial->driver->fill(trial->spec, &trial->plan, index, cli->values.seed,
                             data);
     return GROAT_OK;
 }
 
-/* NULL in the place of an output. */
+/* NULL in the place of what is an output alone. */
 static void name_inputs(const groat__trial *trial, const buffers *at,
                         const void *inputs[GROAT_PLAN_BUFFERS])
 {
     for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++)
-        inputs[i] =
-            i < trial->plan.buffer_count && !trial->plan.buffers[i].output
-                ? at->host[i]
-                : NULL;
+        inputs[i] = i < trial->plan.buffer_count &&
+                            groat_buffer_is_input(&trial->plan.buffers[i])
+                        ? at->host[i]
+                        : NULL;
 }
 
 /* Fills the host copies; what files say is looked at by the family. */
@@ -311,8 +294,9 @@ static groat_status fill_all(const groat__cli *cli, const groat__trial *trial,
         const groat_buffer *buffer = &trial->plan.buffers[i];
 
         at->host[i] = take(buffer->bytes, buffer->name, error);
-        status = at->host[i] ? fill_one(cli, trial, i, at->host[i], error)
-                             : GROAT_NO_MEMORY;
+        status = at->host[i]
+                     ? groat__trial_fill(cli, trial, i, at->host[i], error)
+                     : GROAT_NO_MEMORY;
     }
     if (status || !cli->values.inputs.count || !trial->driver->check)
         return status;
@@ -341,48 +325,23 @@ static groat_status place(groat__cli *cli, groat__trial *trial, buffers *at,
     return status;
 }
 
-static void note_first(groat__trial *trial, const groat_buffer *buffer,
-                       size_t offset, const unsigned char *want,
-                       const unsigned char *got)
+/* What is expected of an output: of --expect's file, or of the driver. */
+static groat_status expect(const groat__trial *trial, const void *const *inputs,
+                           size_t index, void *want, groat_error *error)
 {
-    trial->first_buffer = buffer->name;
-    trial->first_offset = offset;
-    trial->first_expected = *want;
-    trial->first_got = *got;
+    const groat_buffer *buffer = &trial->plan.buffers[index];
+    const char *path = trial->expected[index];
+
+    if (path)
+        return groat__files_read("--expect", path, buffer, want, error);
+    memset(want, GROAT_POISON, buffer->bytes);
+    return trial->driver->expect(trial->spec, &trial->plan, inputs, index, want,
+                                 error);
 }
 
-static void compare(groat__trial *trial, const groat_buffer *buffer,
-                    const unsigned char *want, const unsigned char *got)
-{
-    trial->bytes += buffer->bytes;
-    if (buffer->bytes == 0 || memcmp(want, got, buffer->bytes) == 0)
-        return;
-    for (size_t i = 0; i < buffer->bytes; i++)
-        if (want[i] != got[i] && !trial->mismatches++)
-            note_first(trial, buffer, i, want + i, got + i);
-}
-
-static void compare_floats(groat__trial *trial, const groat_buffer *buffer,
-                           const float *allowed, const float *want,
-                           const float *got)
-{
-    trial->bytes += buffer->bytes;
-    for (size_t i = 0; i < buffer->bytes / sizeof(*want); i++) {
-        /* Written so that a NaN is a mismatch. */
-        if (fabsf(want[i] - got[i]) <= allowed[i])
-            continue;
-        if (!trial->mismatches)
-            note_first(trial, buffer, i * sizeof(*want),
-                       (const unsigned char *)&want[i],
-                       (const unsigned char *)&got[i]);
-        trial->mismatches += sizeof(*want);
-    }
-}
-
-/* Compares one output buffer, read back over its poison, with its oracle. */
-static groat_status judge_one(groat__trial *trial, const buffers *at,
-                              const void *const *inputs, size_t index,
-                              groat_error *error)
+/* Compares one output buffer with what is expected of it. */
+static groat_status judge_one(groat__trial *trial, const void *const *inputs,
+                              size_t index, const void *got, groat_error *error)
 {
     const groat_buffer *buffer = &trial->plan.buffers[index];
     void *want = take(buffer->bytes, buffer->name, error);
@@ -391,47 +350,64 @@ static groat_status judge_one(groat__trial *trial, const buffers *at,
 
     if (!want || !allowed)
         goto out;
-    memset(want, GROAT__POISON, buffer->bytes);
-    status = trial->driver->expect(trial->spec, &trial->plan, inputs, index,
-                                   want, error);
+    status = expect(trial, inputs, index, want, error);
     if (status)
         goto out;
     if (trial->driver->bound &&
         trial->driver->bound(trial->spec, &trial->plan, inputs, index, allowed))
-        compare_floats(trial, buffer, allowed, want, at->host[index]);
+        groat__compare(&trial->sum, buffer, allowed, want, got);
     else
-        compare(trial, buffer, want, at->host[index]);
+        groat__compare(&trial->sum, buffer, NULL, want, got);
 out:
     free(allowed);
     free(want);
     return status;
 }
 
-static groat_status judge(groat__cli *cli, groat__trial *trial, buffers *at,
-                          groat_error *error)
+/* Reads all outputs back, into buffers of their own: inputs are needed yet. */
+static groat_status read_back(groat__cli *cli, const groat__trial *trial,
+                              const buffers *at, void **got, groat_error *error)
 {
-    const groat_buffer *first = first_output(&trial->plan);
-    const void *inputs[GROAT_PLAN_BUFFERS];
     groat_status status = GROAT_OK;
 
-    name_inputs(trial, at, inputs);
     for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
         const groat_buffer *buffer = &trial->plan.buffers[i];
 
         if (!buffer->output)
             continue;
-        status = groat_memory_read(cli->context, groat_spec_target(trial->spec),
-                                   at->host[i], at->address[i], buffer->bytes,
-                                   error);
-        if (!status)
-            status = judge_one(trial, at, inputs, i, error);
+        got[i] = take(buffer->bytes, buffer->name, error);
+        status = got[i]
+                     ? groat_memory_read(cli->context,
+                                         groat_spec_target(trial->spec), got[i],
+                                         at->address[i], buffer->bytes, error)
+                     : GROAT_NO_MEMORY;
     }
+    return status;
+}
+
+static groat_status judge(groat__cli *cli, groat__trial *trial,
+                          const buffers *at, groat_error *error)
+{
+    void *got[GROAT_PLAN_BUFFERS] = {NULL};
+    const void *inputs[GROAT_PLAN_BUFFERS];
+    groat_status status = read_back(cli, trial, at, got, error);
+    bool compared = false;
+
+    name_inputs(trial, at, inputs);
     if (!status)
-        trial->verdict = trial->mismatches ? GROAT__WRONG : GROAT__RIGHT;
-    if (!status && trial->output.file)
-        status = groat__output_write(&trial->output,
-                                     at->host[first - trial->plan.buffers],
-                                     first->bytes, error);
+        status = groat__files_write(trial, got, error);
+    for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
+        const groat_buffer *buffer = &trial->plan.buffers[i];
+
+        if (!buffer->output || buffer->tolerance == GROAT_TOLERANCE_NONE)
+            continue;
+        compared = true;
+        status = judge_one(trial, inputs, i, got[i], error);
+    }
+    if (!status && compared)
+        trial->verdict = trial->sum.mismatches ? GROAT__WRONG : GROAT__RIGHT;
+    for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++)
+        free(got[i]);
     return status;
 }
 
@@ -447,15 +423,19 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
     groat_launch how = GROAT_LAUNCH_INIT;
     groat_plan *plan = &trial->plan;
     uint64_t repeat = cli->values.repeat;
+    groat__watch watch = {0};
     groat_status status;
     double start;
 
     memcpy(how.grid, plan->grid, sizeof(how.grid));
     start = groat__now_ms();
+    if (is_cpu(trial))
+        groat__watch_start(&watch, cli, trial->info.name);
     cli->tracing = true;
     status = groat_kernel_launch(trial->kernel, &how, plan->args,
                                  plan->args_bytes, error);
     cli->tracing = false;
+    groat__watch_stop(&watch);
     if (!status)
         status = groat_synchronize(cli->context, groat_spec_target(trial->spec),
                                    error);
@@ -483,8 +463,7 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
     if (!trial->driver)
         return GROAT_OK;
     trial->verdict = GROAT__UNKNOWN;
-    trial->bytes = 0;
-    trial->mismatches = 0;
+    trial->sum = (groat__comparison){0};
     trial->launch_us = 0;
     trial->device_clock = false;
     status = place(cli, trial, &at, error);
@@ -495,6 +474,8 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
     }
     if (!status)
         status = launch(cli, trial, &at, error);
+    if (status == GROAT_JUDGED)
+        groat__places_tell(trial, error);
     for (size_t i = 0; i < trial->plan.buffer_count; i++) {
         if (at.placed[i])
             groat_memory_free(cli->context, groat_spec_target(trial->spec),
@@ -507,6 +488,9 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
 void groat__trial_free(groat__trial *trial)
 {
     groat__output_drop(&trial->output);
+    groat__folder_close(trial->folder);
+    for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++)
+        free(trial->own_path[i]);
     groat_kernel_release(trial->kernel);
     groat_spec_free(trial->spec);
     trial->kernel = NULL;

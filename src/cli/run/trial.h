@@ -5,12 +5,11 @@
 #ifndef GROAT_CLI_TRIAL_H
 #define GROAT_CLI_TRIAL_H
 
+#include "cli/family/folder.h"
 #include "cli/run/banks.h"
+#include "cli/run/compare.h"
 #include "cli/tool/cmd.h"
 #include "kernels-src/driver/driver.h"
-
-/* Bytes that no kernel wrote look like this, on the host and the device. */
-enum { GROAT__POISON = 0xA5 };
 
 typedef enum groat__verdict {
     GROAT__UNKNOWN = 0, /* no driver, or it did not come to a launch */
@@ -26,22 +25,25 @@ typedef struct groat__trial {
     bool made; /* info is filled: there is a binary, loaded or not       */
     groat_origin origin;
     const groat_driver *driver; /* NULL: the family has none              */
+    groat__folder *folder;      /* that made it, or NULL                  */
     groat_plan plan;
-    const char *inputs[GROAT_PLAN_BUFFERS]; /* files of --input, or NULL  */
-    uint64_t address[GROAT_PLAN_BUFFERS];   /* of the last launch's buffers */
+    const char *inputs[GROAT_PLAN_BUFFERS];   /* files of --input, or NULL  */
+    const char *expected[GROAT_PLAN_BUFFERS]; /* of --expect, or NULL       */
+    char *own_path[GROAT_PLAN_BUFFERS];       /* inputs that run.def names  */
+    uint64_t address[GROAT_PLAN_BUFFERS];     /* of the last launch's buffers */
     const groat__banks *banks; /* to be told; NULL: nobody counted        */
     groat__output output; /* of --output, open from the plan on           */
+    size_t written;       /* the buffer that goes there                   */
     double get_ms;        /* the whole of groat_kernel_get                   */
     double launch_us;     /* of one launch; 0: there was none                */
     bool device_clock;    /* launch_us is by device events, not by the host  */
     groat__verdict verdict;
-    uint64_t bytes;      /* of output compared                            */
-    uint64_t mismatches; /* of them, wrong                                */
-    const char *first_buffer;
-    uint64_t first_offset;
-    unsigned first_expected;
-    unsigned first_got;
+    groat__comparison sum;
 } groat__trial;
+
+/* Sets what a launch on a cpu target, and a family's reference, may take: the
+ * seconds of --timeout, else 60.  Before groat__cli_open. */
+void groat__trial_limit(groat__cli *cli);
 
 /* Gets the kernel.  The device is opened first, so that get_ms has no vendor's
  * start-up in it.  Where there is no device it answers NO_DEVICE, but the
@@ -54,6 +56,11 @@ groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
  * Errors: INVALID, IO. */
 groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
                                groat_error *error);
+
+/* Fills buffer `index` on the host: from a file, by the driver, or, for what is
+ * an output alone, with poison.  Errors: INVALID, IO. */
+groat_status groat__trial_fill(const groat__cli *cli, const groat__trial *trial,
+                               size_t index, void *data, groat_error *error);
 
 /* Launches with the options' seed, input, output and repeat, and compares all
  * output.  Wrong bytes are no error but a verdict.  Does nothing where there

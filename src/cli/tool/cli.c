@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int groat__exit_of(groat_status status)
 {
@@ -137,12 +138,77 @@ static void on_trace(void *user, const groat_trace *event)
         cli->trace(cli->trace_user, event);
 }
 
+bool groat__file_is_in(const char *folder, size_t len, const char *name)
+{
+    groat__str file = {0};
+    bool is;
+
+    groat__str_addn(&file, folder, len);
+    groat__str_addf(&file, "/%s", name);
+    is = !file.failed && access(file.data, R_OK) == 0;
+    groat__str_free(&file);
+    return is;
+}
+
+/* Whether a path of folders, colon-separated, has this one. */
+static bool has_folder(const groat__str *path, const char *folder, size_t len)
+{
+    const char *at = path->data;
+
+    while (at && *at) {
+        size_t part = strcspn(at, ":");
+
+        if (part == len && memcmp(at, folder, len) == 0)
+            return true;
+        at += part + (at[part] == ':');
+    }
+    return false;
+}
+
+/* A word "some/folder/my_family:rows=3" names a family by its folder: it
+ * becomes "my_family:rows=3", and the folder is one of --family-path. */
+static bool take_folders(groat__cli *cli, groat__str *path)
+{
+    const char *given = cli->values.family_path;
+
+    if (!given)
+        given = getenv("GROAT_FAMILY_PATH");
+    groat__str_add(path, given ? given : "");
+    for (size_t i = 0; i < cli->word_count; i++) {
+        char *word = (char *)(uintptr_t)cli->words[i];
+        size_t len = strcspn(word, ":");
+        size_t end = len;
+        char *name;
+
+        while (end > 1 && word[end - 1] == '/')
+            end--;
+        if (!memchr(word, '/', len) ||
+            !groat__file_is_in(word, end, "params.def"))
+            continue;
+        if (!has_folder(path, word, end)) {
+            groat__str_add(path, path->len ? ":" : "");
+            groat__str_addn(path, word, end);
+        }
+        memmove(word + end, word + len, strlen(word + len) + 1);
+        for (name = word + end; name > word && name[-1] != '/'; name--)
+            continue;
+        ((const char **)(uintptr_t)cli->words)[i] = name;
+    }
+    return !path->failed;
+}
+
 int groat__cli_open(groat__cli *cli, unsigned flags)
 {
     groat_options options = GROAT_OPTIONS_INIT;
     groat_error error = GROAT_ERROR_INIT;
     const groat__values *values = &cli->values;
+    groat__str families = {0};
+    groat_status status;
 
+    if (!take_folders(cli, &families)) {
+        groat__str_free(&families);
+        return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+    }
     options.flags = flags;
     if (values->no_cache)
         options.flags |= GROAT_OPEN_NO_DISK;
@@ -152,20 +218,21 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
         options.flags |= GROAT_OPEN_SHARE_GROUP;
     options.device = (int)values->device;
     options.cache_dir = values->cache_dir;
-    options.family_path = values->family_path;
+    options.family_path = families.len ? families.data : values->family_path;
     if (values->bundles.count || values->alone)
         options.bundles = values->bundles.item;
     options.bundle_count = values->bundles.count;
     options.trust = values->trust;
     options.allow_unsigned = values->allow_unsigned;
     options.seed = values->seed;
+    options.judge_seconds = cli->judge_seconds;
     options.log = on_log;
     options.log_user = cli;
     options.trace = cli->trace ? on_trace : NULL;
     options.trace_user = cli;
-    if (groat_open(&options, &cli->context, &error))
-        return groat__cli_fail(cli, &error);
-    return GROAT__EXIT_DONE;
+    status = groat_open(&options, &cli->context, &error);
+    groat__str_free(&families);
+    return status ? groat__cli_fail(cli, &error) : GROAT__EXIT_DONE;
 }
 
 groat_status groat__cli_open_store(groat__cli *cli, const char *folder,

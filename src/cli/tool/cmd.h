@@ -44,7 +44,7 @@ typedef struct groat__list {
 /* One "--valid-rows 33" of the command line. */
 typedef struct groat__assignment {
     const char *name; /* as in the driver's table, "valid_rows" */
-    int64_t value;
+    const char *text;
 } groat__assignment;
 
 /* What the options said; commands.c says which command has which. */
@@ -58,6 +58,10 @@ typedef struct groat__values {
     const char *target;  /* where one is wanted; NULL: the library's default */
     groat__list targets; /* of build and cache export                        */
     groat__list inputs;
+    groat__list expected;
+    groat__list args; /* of --arg */
+    const char *grid;
+    const char *from; /* of new */
     const char *output;
     const char *picture;
     const char *report;
@@ -130,8 +134,9 @@ struct groat__cli {
     groat_context *context; /* NULL until groat__cli_open                */
     groat_trace_fn *trace;  /* set before groat__cli_open; NULL: nobody  */
     void *trace_user;
-    bool tracing;     /* only while this is set is trace told          */
-    groat__json json; /* the open top object, with "format"        */
+    bool tracing;           /* only while this is set is trace told          */
+    unsigned judge_seconds; /* set before groat__cli_open; 0: no bound     */
+    groat__json json;       /* the open top object, with "format"        */
     groat__progress progress;
     groat_error failure; /* what groat__cli_fail reported, for JSON   */
 };
@@ -147,12 +152,9 @@ bool groat__opt_wants_json(const groat__command *commands, int argc,
  * no list may be said once.  Returns DONE, or USAGE after it has said what is
  * wrong. */
 int groat__opt_parse(groat__cli *cli, int argc, char **argv);
-/* The name in `known` that is nearest to `name`, or NULL when none is near.
- * best starts at a distance that counts as near and is lowered. */
-void groat__opt_nearer(const char *name, const char *known, size_t *best,
-                       const char **nearest);
-/* Edits of `name` that still count as a slip of the hand. */
-size_t groat__opt_slack(const char *name);
+/* A whole number or a real one, and nothing else. */
+bool groat__opt_whole(const char *text, int64_t *out);
+bool groat__opt_real(const char *text, double *out);
 
 /* How a name of a table is typed: "valid_rows" as "valid-rows". */
 void groat__opt_spell(const char *name, char out[GROAT__NAME_ROOM]);
@@ -178,13 +180,16 @@ int groat__exit_of(groat_status status);
 /* Puts "error": {...} into the innermost object of the JSON answer. */
 void groat__cli_json_error(groat__json *json, const groat_error *error);
 
-/* Opens cli->context as the options say, with `flags` (GROAT_OPEN_*) added.
+/* Opens cli->context as the options say, with `flags` (GROAT_OPEN_*) added.  A
+ * word that names a family by its folder becomes the family's name.
  * Returns DONE or the exit code of a failure that it has told. */
 int groat__cli_open(groat__cli *cli, unsigned flags);
 /* Opens another store than the options say, and no bundles, as a context that
  * the caller closes.  Errors: of groat_open(). */
 groat_status groat__cli_open_store(groat__cli *cli, const char *folder,
                                    groat_context **out, groat_error *error);
+/* Whether a folder, of len bytes of a text, has a file that can be read. */
+bool groat__file_is_in(const char *folder, size_t len, const char *name);
 /* NULL when there is none. */
 const groat__command *groat__command_find(const groat__command *commands,
                                           const char *name);
@@ -211,6 +216,13 @@ void groat__output_drop(groat__output *output);
 
 /* ---- scratch.c --------------------------------------------------------- */
 
+/* Makes a folder groat-WHAT-... of this process's own below $TMPDIR, else /tmp;
+ * folder starts from {0} and is its path.  Errors: IO, NO_MEMORY. */
+groat_status groat__scratch_make(const char *what, groat__str *folder,
+                                 groat_error *error);
+/* Removes it with all that is in it, if it was made. */
+void groat__scratch_remove(groat__str *folder);
+
 /* Opens cli->context over a store in a fresh folder below base (NULL: $TMPDIR,
  * else /tmp), or over that of --cache-dir.  folder starts from {0}.  Returns
  * DONE or the exit code of a failure that it has told; close it either way. */
@@ -220,9 +232,17 @@ void groat__scratch_close(groat__cli *cli, groat__str *folder);
 
 /* ---- spawn.c ----------------------------------------------------------- */
 
-/* Runs argv[0] (looked for in $PATH if it has no slash), waits, and gives its
- * stdout, at most max bytes, NUL-terminated, and its exit code (128 + signal
- * when it was killed).  error may be NULL.  Errors: IO.  free() *out. */
-groat_status groat__spawn_read(char *const *argv, size_t max, char **out,
-                               int *code, groat_error *error);
+/* A program to run. */
+typedef struct groat__spawn {
+    char *const *argv; /* argv[0] is looked for in $PATH if it has no slash   */
+    size_t max;        /* bytes of what it prints that are kept              */
+    unsigned seconds;  /* that it may run; 0: any number                      */
+    bool with_stderr;  /* keep that, too; else it is this process's           */
+} groat__spawn;
+
+/* Runs it, waits, and gives what it printed, NUL-terminated, and its exit code
+ * (128 + signal when it was killed).  error may be NULL.  Errors: IO, TIMED_OUT
+ * (it was killed then).  free() *out. */
+groat_status groat__spawn_run(const groat__spawn *how, char **out, int *code,
+                              groat_error *error);
 #endif

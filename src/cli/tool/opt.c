@@ -8,63 +8,22 @@
  * Invariant: values are checked for form and range here, so that no command
  * sees a number outside its row.
  */
+#include "base/near.h"
 #include "cli/tool/cmd.h"
 #include "kernels-src/driver/driver.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NAME_MAX_LEN = 64 };
 
-size_t groat__opt_slack(const char *name)
-{
-    size_t len = strlen(name);
-
-    return len < 3 ? 2 : len < NAME_MAX_LEN ? 3 : 0;
-}
-
 /* "valid-rows" and "valid_rows" are one name. */
 static bool same_char(char typed, char known)
 {
     return typed == known || (typed == '-' && known == '_');
-}
-
-/* Levenshtein's distance; names here are short. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[NAME_MAX_LEN + 1];
-    size_t len = strlen(b);
-
-    if (len > NAME_MAX_LEN || strlen(a) > NAME_MAX_LEN)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= len; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t corner = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= len; j++) {
-            size_t change = corner + !same_char(a[i - 1], b[j - 1]);
-            size_t step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-
-            corner = row[j];
-            row[j] = change < step ? change : step;
-        }
-    }
-    return row[len];
-}
-
-void groat__opt_nearer(const char *name, const char *known, size_t *best,
-                       const char **nearest)
-{
-    size_t far = distance(name, known);
-
-    if (far < *best) {
-        *best = far;
-        *nearest = known;
-    }
 }
 
 static bool same_name(const char *typed, const char *name)
@@ -109,18 +68,18 @@ void groat__opt_spell(const char *name, char out[GROAT__NAME_ROOM])
 static int unknown_option(groat__cli *cli, const char *name)
 {
     const groat__command *command = cli->command;
-    size_t best = groat__opt_slack(name);
-    const char *nearest = NULL;
     const groat_driver *driver;
     char spelled[GROAT__NAME_ROOM];
+    groat__near near;
 
+    groat__near_start(&near, name, strlen(name));
     for (const groat__option *at = command->options; at->name; at++)
-        groat__opt_nearer(name, at->name, &best, &nearest);
+        groat__near_try(&near, at->name, strlen(at->name));
     for (size_t i = 0; command->driver_args && (driver = groat_drivers[i]); i++)
         for (const groat_driver_arg *arg = driver->args; arg->name; arg++)
-            groat__opt_nearer(name, arg->name, &best, &nearest);
-    if (nearest) {
-        groat__opt_spell(nearest, spelled);
+            groat__near_try(&near, arg->name, strlen(arg->name));
+    if (near.found) {
+        groat__opt_spell(near.found, spelled);
         return groat__cli_refuse(
             cli, GROAT_INVALID,
             "%s has no option --%.64s; did you mean --%s?  See groat help %s",
@@ -160,7 +119,7 @@ static bool read_count(const char *text, bool units, uint64_t *out)
     return true;
 }
 
-static bool read_signed(const char *text, int64_t *out)
+bool groat__opt_whole(const char *text, int64_t *out)
 {
     char *end;
 
@@ -169,6 +128,19 @@ static bool read_signed(const char *text, int64_t *out)
     errno = 0;
     *out = strtoll(text, &end, 10);
     return !errno && end != text && !*end;
+}
+
+bool groat__opt_real(const char *text, double *out)
+{
+    const char *first = *text == '-' ? text + 1 : text;
+    char *end;
+
+    if (!(*first >= '0' && *first <= '9') && *first != '.')
+        return false;
+    if (*first == '0' && (first[1] == 'x' || first[1] == 'X'))
+        return false;
+    *out = strtod(text, &end);
+    return end != text && !*end && isfinite(*out);
 }
 
 /* Two values of one option are a slip, whichever of them was meant. */
@@ -239,7 +211,7 @@ static int set_driver_arg(groat__cli *cli, const groat_driver_arg *arg,
         if (strcmp(values->arg[i].name, arg->name) == 0)
             return refuse_twice(cli, arg->name);
     groat__opt_spell(arg->name, spelled);
-    if (!read_signed(value, &number))
+    if (!groat__opt_whole(value, &number))
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "--%s is '%.64s', not a whole number", spelled,
                                  value);
@@ -247,7 +219,7 @@ static int set_driver_arg(groat__cli *cli, const groat_driver_arg *arg,
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "more than %d run-time arguments",
                                  GROAT__LIST_MAX);
-    values->arg[values->arg_count++] = (groat__assignment){arg->name, number};
+    values->arg[values->arg_count++] = (groat__assignment){arg->name, value};
     return GROAT__EXIT_DONE;
 }
 

@@ -12,6 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    COLUMNS = 32,
+    LINE = 80, /* columns of a terminal */
+    COLUMN_MIN = 12
+};
+
 void groat__print_plain(FILE *file, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -63,29 +69,117 @@ static size_t column_width(const groat__table *table, size_t column)
     return width;
 }
 
+/* Columns of a wide table share what a line has: the widest give way. */
+static void fit_columns(const groat__table *table, size_t *width)
+{
+    size_t sum = 2 * (table->columns - 1);
+
+    for (size_t c = 0; c < table->columns; c++)
+        sum += width[c] = column_width(table, c);
+    while (table->fold && sum > LINE) {
+        size_t widest = table->columns - 1;
+
+        for (size_t c = 0; c < table->columns; c++)
+            if (width[c] > width[widest])
+                widest = c;
+        if (width[widest] <= COLUMN_MIN)
+            return;
+        width[widest]--;
+        sum--;
+    }
+}
+
+/* Bytes of text that a line of `width` takes: up to a blank, where there is
+ * one. */
+static size_t line_of(const char *text, size_t width)
+{
+    size_t len = strlen(text);
+    size_t end = width;
+
+    if (len <= width)
+        return len;
+    while (end > 0 && text[end] != ' ')
+        end--;
+    if (end > 0)
+        return end;
+    for (end = width; end > 1 && (text[end] & 0xC0) == 0x80;)
+        end--; /* not amid a character */
+    return end;
+}
+
+void groat__print_folded(const char *indent, const char *text)
+{
+    while (*text != '\0') {
+        size_t len = line_of(text, LINE - strlen(indent));
+
+        (void)fputs(indent, stdout);
+        groat__print_plain(stdout, text, len);
+        (void)fputc('\n', stdout);
+        text += len;
+        text += *text == ' ';
+    }
+}
+
+static void print_cell(const char *text, size_t len, size_t width, bool right,
+                       bool last)
+{
+    int pad = (int)(width - len);
+
+    if (right)
+        (void)printf("%*s", pad, "");
+    groat__print_plain(stdout, text, len);
+    if (!last && !right)
+        (void)printf("%*s", pad, "");
+    if (!last)
+        (void)fputs("  ", stdout);
+}
+
+/* Prints a line of each cell of a row from where the last one ended, as long as
+ * any has more. */
+static void print_row(const groat__table *table, size_t first,
+                      const size_t *width)
+{
+    const char *rest[COLUMNS];
+    size_t count = table->cells - first;
+    bool more = true;
+
+    if (count > table->columns)
+        count = table->columns;
+    for (size_t c = 0; c < count; c++)
+        rest[c] = table->cell[first + c];
+    while (more) {
+        size_t end = count;
+
+        more = false;
+        while (end > 1 && *rest[end - 1] == '\0')
+            end--;
+        for (size_t c = 0; c < end; c++) {
+            size_t len = line_of(rest[c], width[c]);
+
+            print_cell(rest[c], len, width[c], table->right >> c & 1,
+                       c + 1 == end);
+            rest[c] += len;
+            rest[c] += *rest[c] == ' ';
+        }
+        for (size_t c = 0; c < count; c++)
+            more = more || *rest[c] != '\0';
+        (void)fputc('\n', stdout);
+    }
+}
+
 void groat__table_print(groat__table *table)
 {
-    size_t width[32] = {0};
+    size_t width[COLUMNS] = {0};
 
-    for (size_t c = 0; c < table->columns && c < 32; c++)
-        width[c] = column_width(table, c);
-    for (size_t i = 0; i < table->cells; i++) {
-        size_t column = i % table->columns;
-        size_t len = strlen(table->cell[i]);
-        int pad = column < 32 ? (int)(width[column] - len) : 0;
-        bool last = column + 1 == table->columns || i + 1 == table->cells;
-
-        if (table->right >> column & 1)
-            (void)printf("%*s", pad, "");
-        groat__print_plain(stdout, table->cell[i], len);
-        if (!last && !(table->right >> column & 1))
-            (void)printf("%*s", pad, "");
-        (void)fputs(last ? "\n" : "  ", stdout);
+    fit_columns(table, width);
+    for (size_t i = 0; i < table->cells; i += table->columns)
+        print_row(table, i, width);
+    for (size_t i = 0; i < table->cells; i++)
         free(table->cell[i]);
-    }
     free(table->cell);
     if (table->failed)
         (void)fputs("groat: out of memory: the table is not complete\n",
                     stderr);
-    *table = (groat__table){.columns = table->columns, .right = table->right};
+    *table = (groat__table){
+        .columns = table->columns, .right = table->right, .fold = table->fold};
 }

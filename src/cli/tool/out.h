@@ -44,19 +44,24 @@ void groat__json_real(groat__json *json, const char *name, double value);
 void groat__json_bool(groat__json *json, const char *name, bool value);
 void groat__json_null(groat__json *json, const char *name);
 
-/* Rows of cells, printed with aligned columns.  Start from {.columns = n}. */
+/* Rows of cells, printed with aligned columns, at most 32.  Start from
+ * {.columns = n}. */
 typedef struct groat__table {
     size_t columns;
     size_t cells;
     size_t cap;
     char **cell;
     uint32_t right; /* bit c: column c is a number and goes to the right */
+    bool fold;      /* cells go on in the next line where a row exceeds 80 */
     bool failed;
 } groat__table;
 
 /* Adds one cell; the row is full after `columns` of them. */
 void groat__table_add(groat__table *table, const char *format, ...)
     GROAT_PRINTF(2, 3);
+/* Prints a text to stdout in lines of 80 columns at most, where its words allow
+ * it, each behind `indent`. */
+void groat__print_folded(const char *indent, const char *text);
 /* Prints the rows to stdout, two spaces between columns, and empties it. */
 void groat__table_print(groat__table *table);
 

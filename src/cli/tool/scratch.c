@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * scratch.c - a store of the tool's own, for commands that measure or show how
- * kernels come into one.
+ * scratch.c - folders of the tool's own, and stores in them, for commands that
+ * measure or show how kernels come into one.
  *
  * Owns the folder from its making to its removal, and the context over it.
  * Invariant: where --cache-dir says which store to use, no folder is made and
@@ -24,27 +24,55 @@ static int remove_one(const char *path, const struct stat *facts, int kind,
     return 0;
 }
 
-int groat__scratch_open(groat__cli *cli, const char *base, groat__str *folder)
+static groat_status make_below(const char *base, const char *what,
+                               groat__str *folder, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    groat__str_addf(folder, "%s/groat-%s-XXXXXX", base, what);
+    if (folder->failed)
+        status = groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+    else if (!mkdtemp(folder->data))
+        status = groat__cli_error(error, GROAT_IO,
+                                  "cannot make a folder %s: %s; TMPDIR names "
+                                  "another place",
+                                  folder->data, strerror(errno));
+    if (status)
+        groat__str_free(folder);
+    return status;
+}
+
+static const char *temporary_folder(void)
 {
     const char *tmp = getenv("TMPDIR");
-    int code;
+
+    return tmp && *tmp ? tmp : "/tmp";
+}
+
+groat_status groat__scratch_make(const char *what, groat__str *folder,
+                                 groat_error *error)
+{
+    return make_below(temporary_folder(), what, folder, error);
+}
+
+void groat__scratch_remove(groat__str *folder)
+{
+    if (!folder->data)
+        return;
+    (void)nftw(folder->data, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    groat__str_free(folder);
+}
+
+int groat__scratch_open(groat__cli *cli, const char *base, groat__str *folder)
+{
+    groat_error error = GROAT_ERROR_INIT;
 
     cli->values.alone = true;
     if (cli->values.cache_dir)
         return groat__cli_open(cli, 0);
-    if (!base)
-        base = tmp && *tmp ? tmp : "/tmp";
-    groat__str_addf(folder, "%s/groat-%s-XXXXXX", base, cli->command->name);
-    if (folder->failed)
-        return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
-    if (!mkdtemp(folder->data)) {
-        code = groat__cli_refuse(cli, GROAT_IO,
-                                 "cannot make a folder %s: %s; TMPDIR names "
-                                 "another place",
-                                 folder->data, strerror(errno));
-        groat__str_free(folder);
-        return code;
-    }
+    if (make_below(base ? base : temporary_folder(), cli->command->name, folder,
+                   &error))
+        return groat__cli_fail(cli, &error);
     cli->values.cache_dir = folder->data;
     return groat__cli_open(cli, 0);
 }
@@ -53,9 +81,7 @@ void groat__scratch_close(groat__cli *cli, groat__str *folder)
 {
     groat_close(cli->context);
     cli->context = NULL;
-    if (!folder->data)
-        return;
-    cli->values.cache_dir = NULL;
-    (void)nftw(folder->data, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    groat__str_free(folder);
+    if (folder->data)
+        cli->values.cache_dir = NULL;
+    groat__scratch_remove(folder);
 }

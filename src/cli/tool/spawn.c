@@ -10,10 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -25,71 +28,157 @@ static groat_status fail(groat_error *error, const char *what, const char *who,
                             strerror(code));
 }
 
-/* Reads to the end; what is beyond max is read and dropped, so that the child
- * never blocks. */
-static bool drain(int fd, size_t max, groat__str *text)
+/* Milliseconds until `end`, for poll(); -1: without end. */
+static int left_ms(double end)
+{
+    double left = end - groat__now_ms();
+
+    return end <= 0     ? -1
+           : left <= 0  ? 0
+           : left < 1e9 ? (int)left + 1
+                        : 1000000000;
+}
+
+enum { SLICE_MS = 20 };
+
+/* Whether a child has ended; it can still be waited for. */
+static bool is_gone(pid_t child)
+{
+    siginfo_t told = {0};
+
+    return waitid(P_PID, (id_t)child, &told, WEXITED | WNOHANG | WNOWAIT) ==
+               0 &&
+           told.si_pid == child;
+}
+
+/* Reads to the end, or until it is late; what is beyond max is read and
+ * dropped, so that the child never blocks.  0, or an errno. */
+static int drain(int fd, pid_t child, size_t max, double end, groat__str *text)
 {
     char piece[4096];
 
     for (;;) {
-        ssize_t got = read(fd, piece, sizeof(piece));
-        size_t room = max > text->len ? max - text->len : 0;
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        bool gone = end > 0 && is_gone(child);
+        int left = left_ms(end);
+        int ready = poll(&wait, 1,
+                         gone              ? 0
+                         : left > SLICE_MS ? SLICE_MS
+                                           : left);
+        ssize_t got;
+        size_t room;
 
+        if (ready < 0 && errno != EINTR)
+            return errno;
+        if (ready == 0 && gone)
+            return 0; /* who else has the pipe is not waited for */
+        if (ready == 0 && left == 0)
+            return ETIMEDOUT;
+        if (ready <= 0)
+            continue;
+        got = read(fd, piece, sizeof(piece));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return false;
+            return errno;
+        room = max > text->len ? max - text->len : 0;
         groat__str_addn(text, piece, (size_t)got < room ? (size_t)got : room);
         if (got == 0)
-            return true;
+            return 0;
     }
 }
 
-static bool start(char *const *argv, int writer, pid_t *child, int *code)
+static bool start(const groat__spawn *how, int writer, pid_t *child, int *code)
 {
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
 
     *code = posix_spawn_file_actions_init(&actions);
     if (*code)
         return false;
-    *code = posix_spawn_file_actions_adddup2(&actions, writer, STDOUT_FILENO);
+    *code = posix_spawnattr_init(&attributes);
+    if (*code) {
+        (void)posix_spawn_file_actions_destroy(&actions);
+        return false;
+    }
+    /* A group of its own, all of which can be ended. */
+    if (how->seconds)
+        *code = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     if (!*code)
-        *code = posix_spawnp(child, argv[0], &actions, NULL, argv, environ);
+        *code =
+            posix_spawn_file_actions_adddup2(&actions, writer, STDOUT_FILENO);
+    if (!*code && how->with_stderr)
+        *code =
+            posix_spawn_file_actions_adddup2(&actions, writer, STDERR_FILENO);
+    if (!*code)
+        *code = posix_spawnp(child, how->argv[0], &actions, &attributes,
+                             how->argv, environ);
+    (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     return *code == 0;
 }
 
-groat_status groat__spawn_read(char *const *argv, size_t max, char **out,
-                               int *code, groat_error *error)
+/* A child that closed its output may still run: until it is late. */
+static bool has_ended(pid_t child, int *state, double end)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+
+    while (end > 0 && left_ms(end) > 0) {
+        pid_t got = waitpid(child, state, WNOHANG);
+
+        if (got == child || (got < 0 && errno != EINTR))
+            return true;
+        (void)nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static groat_status finish(const groat__spawn *how, pid_t child, double end,
+                           int reason, int *state, groat_error *error)
+{
+    bool ended = !reason && has_ended(child, state, end);
+    bool late = reason == ETIMEDOUT || (!reason && !ended && end > 0);
+
+    if (late || end > 0)
+        (void)kill(-child, SIGKILL); /* what it has started, too */
+    while (!ended && waitpid(child, state, 0) < 0)
+        if (errno != EINTR)
+            return fail(error, "waiting for", how->argv[0], errno);
+    if (late)
+        return groat__cli_error(error, GROAT_TIMED_OUT,
+                                "%s ran for %u s and was ended", how->argv[0],
+                                how->seconds);
+    return reason ? fail(error, "reading from", how->argv[0], reason)
+                  : GROAT_OK;
+}
+
+groat_status groat__spawn_run(const groat__spawn *how, char **out, int *code,
+                              groat_error *error)
 {
     groat__str text = {0};
-    groat_status status = GROAT_OK;
+    groat_status status;
     int ends[2], state = 0, reason = 0;
+    double end = how->seconds ? groat__now_ms() + 1e3 * how->seconds : 0;
     pid_t child;
 
     if (pipe2(ends, O_CLOEXEC))
-        return fail(error, "pipe for", argv[0], errno);
-    if (!start(argv, ends[1], &child, &reason)) {
+        return fail(error, "pipe for", how->argv[0], errno);
+    if (!start(how, ends[1], &child, &reason)) {
         (void)close(ends[0]);
         (void)close(ends[1]);
-        return fail(error, "cannot start", argv[0], reason);
+        return fail(error, "cannot start", how->argv[0], reason);
     }
     (void)close(ends[1]);
-    if (!drain(ends[0], max, &text))
-        status = fail(error, "reading from", argv[0], errno);
+    reason = drain(ends[0], child, how->max, end, &text);
     (void)close(ends[0]);
-    while (waitpid(child, &state, 0) < 0)
-        if (errno != EINTR) {
-            status = fail(error, "waiting for", argv[0], errno);
-            break;
-        }
+    status = finish(how, child, end, reason, &state, error);
     if (!status && text.failed)
-        status = fail(error, "reading from", argv[0], ENOMEM);
+        status = fail(error, "reading from", how->argv[0], ENOMEM);
     if (status) {
         groat__str_free(&text);
         return status;
     }
-    *out = text.data;
+    *out = groat__str_take(&text);
     *code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
     return GROAT_OK;
 }

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * new.c - groat new: a family's folder that runs at once.
+ *
+ * Owns the folder until the command ends well: it is made new, and what fails
+ * takes it away again.
+ */
+#include "cli/family/new.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fs.h"
+#include "cli/family/folder.h"
+
+enum { NAME_BYTES_MAX = 48, ALL_MAY_READ = 0644 };
+
+static const char token[] = "FAMILY";
+
+typedef struct work {
+    groat__cli *cli;
+    const char *name; /* of the family */
+    const char *from; /* of the template */
+    groat__str folder;
+    groat_error error;
+} work;
+
+/* ---- texts -----------------------------------------------------------------
+ */
+
+/* Appends text with the family's name in the place of FAMILY. */
+static void add_named(const char *text, const char *name, groat__str *out)
+{
+    const char *at;
+
+    while ((at = strstr(text, token)) != NULL) {
+        groat__str_addn(out, text, (size_t)(at - text));
+        groat__str_add(out, name);
+        text = at + strlen(token);
+    }
+    groat__str_add(out, text);
+}
+
+static groat_status write_file(work *w, const char *name, groat__str *text)
+{
+    groat__str path = {0};
+    groat_status status;
+
+    groat__str_addf(&path, "%s/%s", w->folder.data, name);
+    status = path.failed || text->failed
+                 ? groat__cli_error(&w->error, GROAT_NO_MEMORY, "out of memory")
+                 : groat__fs_write(path.data, text->data, text->len,
+                                   ALL_MAY_READ, &w->error);
+    groat__str_free(&path);
+    groat__str_free(text);
+    return status;
+}
+
+/* The files of the template. */
+static groat_status copy_template(work *w)
+{
+    size_t len = strlen(w->from);
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; groat__templates[i].path && !status; i++) {
+        const char *path = groat__templates[i].path;
+        groat__str name = {0};
+        groat__str text = {0};
+
+        if (strncmp(path, w->from, len) != 0 || path[len] != '/')
+            continue;
+        add_named(path + len + 1, w->name, &name);
+        if (!name.failed)
+            name.data[name.len - strlen(".in")] = '\0';
+        add_named(groat__templates[i].text, w->name, &text);
+        if (name.failed)
+            text.failed = true;
+        status = write_file(w, name.failed ? "" : name.data, &text);
+        groat__str_free(&name);
+    }
+    return status;
+}
+
+/* ---- what editors want ----------------------------------------------------
+ */
+
+/* The constants of the defaults, cut from a source. */
+static groat_status write_params(work *w, groat_spec *spec)
+{
+    groat__str text = {0};
+    groat__str start = {0};
+    char *source = NULL;
+    groat_status status = groat_spec_source(spec, &source, &w->error);
+    const char *from = NULL;
+
+    if (status)
+        return status;
+    groat__str_addf(&start, "#line 1 \"%s/params.h\"\n", w->name);
+    if (!start.failed)
+        from = strstr(source, start.data);
+    groat__str_add(&text,
+                   "// The defaults of params.def, for editors: made by "
+                   "groat new.  A build of a\n// kernel never reads this "
+                   "file; it gets the constants of its spec.\n"
+                   "#pragma once\n\n");
+    if (from) {
+        const char *end;
+
+        from += start.len;
+        end = strstr(from, "\n#line ");
+        groat__str_addn(&text, from,
+                        end ? (size_t)(end - from) + 1 : strlen(from));
+    }
+    groat__str_free(&start);
+    groat_free(source);
+    return write_file(w, "params.h", &text);
+}
+
+static groat_status write_run_header(work *w, const groat_family *family,
+                                     const groat_spec *spec)
+{
+    int64_t values[GROAT_DRIVER_ARGS] = {0};
+    const groat_driver *driver = NULL;
+    groat__folder *folder = NULL;
+    groat_plan plan = {0};
+    groat__str text = {0};
+    groat_status status =
+        groat__folder_driver(family, 0, &driver, &folder, &w->error);
+
+    if (!status && driver) {
+        plan.driver = driver;
+        for (size_t i = 0; driver->args[i].name; i++)
+            values[i] = driver->args[i].deflt;
+        status = driver->plan(spec, values, &plan, &w->error);
+    }
+    if (!status && driver) {
+        groat__reference_header(family, spec, &plan, &text);
+        status = write_file(w, "run.h", &text);
+    }
+    groat__folder_close(folder);
+    return status;
+}
+
+/* Includes of the kernel are "../common/NAME.h": beside a folder of the
+ * library's kernels. */
+static groat_status write_editor_files(work *w)
+{
+    static const char *const flags[] = {"-xc++", "-std=c++17",
+                                        "-Wno-pragma-once-outside-header",
+                                        "-I" GROAT_KERNELS_DIR "/common"};
+    groat__json json = {0};
+    groat__str text = {0};
+    groat__str file = {0};
+    groat__str folder = {0};
+    char *real = realpath(w->folder.data, NULL);
+    groat_status status;
+
+    groat__str_add(&text, "CompileFlags:\n  Add:\n");
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        groat__str_addf(&text, "    - \"%s\"\n", flags[i]);
+    groat__str_add(&text, "---\nIf:\n  PathMatch: .*\\.c\nCompileFlags:\n"
+                          "  Remove: [-xc++, -std=c++17]\n");
+    status = write_file(w, ".clangd", &text);
+    groat__str_add(&folder, real ? real : w->folder.data);
+    groat__str_addf(&file, "%s.h", w->name);
+    groat__json_array(&json, NULL);
+    groat__json_object(&json, NULL);
+    groat__json_string(&json, "directory", folder.failed ? "" : folder.data);
+    groat__json_string(&json, "file", file.failed ? "" : file.data);
+    groat__json_array(&json, "arguments");
+    groat__json_string(&json, NULL, "c++");
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        groat__json_string(&json, NULL, flags[i]);
+    groat__json_string(&json, NULL, "-fsyntax-only");
+    groat__json_string(&json, NULL, file.failed ? "" : file.data);
+    groat__json_end(&json);
+    groat__json_end(&json);
+    groat__json_end(&json);
+    groat__str_add(&json.text, "\n");
+    if (!status)
+        status = write_file(w, "compile_commands.json", &json.text);
+    groat__str_free(&json.text);
+    groat__str_free(&file);
+    groat__str_free(&folder);
+    free(real);
+    return status;
+}
+
+static groat_status write_readme(work *w)
+{
+    groat__str text = {0};
+
+    groat__str_addf(
+        &text,
+        "# %s\n\nMade by `groat new %s --from %s`.\n\n"
+        "    groat run %s                       run on the judge, compared "
+        "with "
+        "reference.c\n"
+        "    groat run %s --target cuda:sm_90a  run on a GPU\n"
+        "    groat draw %s -o %s.svg            draw its shared memory\n"
+        "    groat families %s                  its parameters, buffers, "
+        "arguments\n\n"
+        "| file | what it is |\n|---|---|\n"
+        "| `%s.h` | the kernel |\n"
+        "| `params.def` | its compile-time parameters, rules and launch shape "
+        "|\n"
+        "| `args.h` | its launch arguments |\n"
+        "| `run.def` | its buffers, run-time arguments and grid, for `groat "
+        "run` |\n"
+        "| `reference.c` | what it should write, in C |\n"
+        "| `params.h`, `run.h`, `.clangd`, `compile_commands.json` | for "
+        "editors; groat reads none of them |\n",
+        w->name, w->name, w->from, w->folder.data, w->folder.data,
+        w->folder.data, w->name, w->folder.data, w->name);
+    return write_file(w, "README.md", &text);
+}
+
+/* A context that sees the folder tells what editors are given. */
+static int write_made(work *w)
+{
+    groat_spec *spec = NULL;
+    const groat_family *family;
+    groat_status status;
+    int code;
+
+    w->cli->values.family_path = w->folder.data;
+    code = groat__cli_open(w->cli, GROAT_OPEN_NO_DISK);
+    if (code)
+        return code;
+    family = groat_family_find(w->cli->context, w->name);
+    status = groat_spec_parse(w->cli->context, w->name, "cpu:sm_90a", &spec,
+                              &w->error);
+    if (!status)
+        status = write_params(w, spec);
+    if (!status && family)
+        status = write_run_header(w, family, spec);
+    if (!status)
+        status = write_editor_files(w);
+    if (!status)
+        status = write_readme(w);
+    groat_spec_free(spec);
+    return status ? groat__cli_fail(w->cli, &w->error) : GROAT__EXIT_DONE;
+}
+
+/* ---- the command -----------------------------------------------------------
+ */
+
+static int check_name(groat__cli *cli, const char *name)
+{
+    size_t len = strlen(name);
+    bool fits = len > 0 && len <= NAME_BYTES_MAX && groat__is_letter(*name);
+
+    for (size_t i = 0; i < len; i++)
+        fits = fits && groat__is_word(name[i]);
+    if (!fits)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "'%.64s' is no name of a family: a letter, "
+                                 "then letters, digits and _, %d at most",
+                                 name, NAME_BYTES_MAX);
+    return GROAT__EXIT_DONE;
+}
+
+/* Its name, and a list of all. */
+static bool is_template(const char *name, groat__str *all)
+{
+    const char *last = "";
+    bool found = false;
+
+    for (size_t i = 0; groat__templates[i].path; i++) {
+        const char *path = groat__templates[i].path;
+        size_t len = strcspn(path, "/");
+
+        if (strncmp(path, last, len + 1) == 0)
+            continue;
+        last = path;
+        groat__str_addf(all, "%s%.*s", all->len ? ", " : "", (int)len, path);
+        found = found || (strlen(name) == len && strncmp(name, path, len) == 0);
+    }
+    return found;
+}
+
+static int check_template(groat__cli *cli, const char *name)
+{
+    groat__str all = {0};
+    int code = GROAT__EXIT_DONE;
+
+    if (!is_template(name, &all))
+        code = groat__cli_refuse(cli, GROAT_INVALID,
+                                 "there is no template '%.64s'; templates: %s",
+                                 name, all.failed ? "" : all.data);
+    groat__str_free(&all);
+    return code;
+}
+
+static void answer(groat__cli *cli, const work *w)
+{
+    if (cli->values.json) {
+        groat__json_string(&cli->json, "family", w->name);
+        groat__json_string(&cli->json, "folder", w->folder.data);
+        groat__json_string(&cli->json, "from", w->from);
+        return;
+    }
+    (void)printf("%s: a family from template %s; try\n"
+                 "    groat run %s --target cpu:sm_90a\n",
+                 w->folder.data, w->from, w->folder.data);
+}
+
+int groat__cmd_new(groat__cli *cli)
+{
+    const char *from = cli->values.from ? cli->values.from : "reduce";
+    const char *slash = strrchr(cli->words[0], '/');
+    work w = {.cli = cli,
+              .name = slash ? slash + 1 : cli->words[0],
+              .from = from,
+              .error = GROAT_ERROR_INIT};
+    int code = check_name(cli, w.name);
+
+    if (!code)
+        code = check_template(cli, from);
+    if (code)
+        return code;
+    groat__str_addf(&w.folder, "%s%s", slash ? "" : "./", cli->words[0]);
+    if (w.folder.failed)
+        return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+    if (mkdir(w.folder.data, 0777) != 0) {
+        code = groat__cli_refuse(cli, GROAT_IO, "cannot make folder %s: %s",
+                                 w.folder.data, strerror(errno));
+        groat__str_free(&w.folder);
+        return code;
+    }
+    code = copy_template(&w) ? groat__cli_fail(cli, &w.error) : write_made(&w);
+    if (code)
+        groat__scratch_remove(&w.folder);
+    else
+        answer(cli, &w);
+    groat__str_free(&w.folder);
+    return code;
+}

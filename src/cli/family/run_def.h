@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * run_def.h - run.def, which says how a family's kernel is fed and checked.
+ *
+ * run.def is UTF-8, read line by line; '#' starts a comment line.  A line is
+ * one of (blanks separate fields, meanings stand in double quotes):
+ *
+ *   arg    NAME int LOW..HIGH DEFAULT UNIT "meaning"
+ *   arg    NAME float - DEFAULT UNIT "meaning"
+ *   buffer NAME [EXPRESSION, ...] DTYPE in    FILL           "meaning"
+ *   buffer NAME [EXPRESSION, ...] DTYPE out        TOLERANCE "meaning"
+ *   buffer NAME [EXPRESSION, ...] DTYPE inout FILL TOLERANCE "meaning"
+ *   bind   FIELD = BUFFER or ARGUMENT or EXPRESSION
+ *   grid   EXPRESSION, EXPRESSION, EXPRESSION
+ *   moved  EXPRESSION
+ *
+ * DEFAULT is a number or, of an int, an expression in parentheses.  DTYPE is
+ * one of element.h, or {PARAMETER}: the word that an enum parameter has in the
+ * spec; fp8 is then e4m3, on gfx942 e4m3fnuz.  FILL is random(LOW,HIGH), ramp,
+ * zeros, poison or file(PATH), a path in the family's folder.  TOLERANCE is
+ * exact, ulp(N), relative(X) or none.  Expressions are those of params.def,
+ * over its names and the arguments that are whole numbers.
+ */
+#ifndef GROAT_CLI_FAMILY_RUN_DEF_H
+#define GROAT_CLI_FAMILY_RUN_DEF_H
+
+#include "groat.h"
+#include "kernels-src/driver/driver.h"
+
+enum { GROAT__RUN_BINDS = 64 };
+
+typedef enum groat__fill {
+    GROAT__FILL_RANDOM,
+    GROAT__FILL_RAMP,
+    GROAT__FILL_ZEROS,
+    GROAT__FILL_POISON,
+    GROAT__FILL_FILE
+} groat__fill;
+
+/* All texts lie in the text that was read. */
+typedef struct groat__run_buffer {
+    const char *name;
+    const char *dtype;
+    const char *shape[GROAT_RANK]; /* expressions */
+    size_t rank;
+    bool input;
+    bool output;
+    groat__fill fill;
+    double low; /* of random */
+    double high;
+    const char *path; /* of file */
+    groat_tolerance tolerance;
+    double allowed;
+    const char *meaning;
+    int line;
+} groat__run_buffer;
+
+typedef struct groat__run_bind {
+    const char *field;
+    const char *value;
+    int line;
+} groat__run_bind;
+
+typedef struct groat__run_def {
+    const char *family;
+    groat_driver_arg args[GROAT_DRIVER_ARGS + 1]; /* ended by a NULL name     */
+    const char *deflt[GROAT_DRIVER_ARGS]; /* an expression, or NULL           */
+    int arg_line[GROAT_DRIVER_ARGS];
+    size_t arg_count;
+    groat__run_buffer buffers[GROAT_PLAN_BUFFERS];
+    size_t buffer_count;
+    groat__run_bind binds[GROAT__RUN_BINDS];
+    size_t bind_count;
+    const char *grid[3]; /* expressions; NULL: 1 */
+    int grid_line;       /* 0: there is none     */
+    const char *moved;   /* or NULL              */
+    int moved_line;
+} groat__run_def;
+
+/* Takes the index-th item of "bf16=2|fp8=1", an enum's allowed values, from the
+ * front of *list: its name and its value.  False at the end. */
+bool groat__enumerator_next(const char **list, size_t index, const char **name,
+                            size_t *len, int64_t *value);
+
+/* Reads text, which is written to and must outlive *out.  Errors: INVALID,
+ * "FAMILY/run.def line N: what was expected, at '...'". */
+groat_status groat__run_def_read(const char *family, char *text,
+                                 groat__run_def *out, groat_error *error);
+
+#endif

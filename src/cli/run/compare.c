@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * compare.c - compares what a kernel wrote with what was expected: byte by
+ * byte, or number by number within a tolerance.
+ */
+#include "cli/run/compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void note_first(groat__comparison *sum, const groat_buffer *buffer,
+                       size_t offset, const unsigned char *want,
+                       const unsigned char *got)
+{
+    sum->first = buffer;
+    sum->first_offset = offset;
+    sum->first_expected = want[offset];
+    sum->first_got = got[offset];
+    if (buffer->element) {
+        size_t width = (size_t)buffer->element->bytes;
+        size_t at = offset / width * width;
+
+        groat__element_text(buffer->element, want + at, sum->first_want);
+        groat__element_text(buffer->element, got + at, sum->first_have);
+    }
+}
+
+static void compare_bytes(groat__comparison *sum, const groat_buffer *buffer,
+                          const unsigned char *want, const unsigned char *got)
+{
+    if (buffer->bytes == 0 || memcmp(want, got, buffer->bytes) == 0)
+        return;
+    for (size_t i = 0; i < buffer->bytes; i++)
+        if (want[i] != got[i] && !sum->mismatches++)
+            note_first(sum, buffer, i, want, got);
+}
+
+static void compare_floats(groat__comparison *sum, const groat_buffer *buffer,
+                           const float *allowed, const float *want,
+                           const float *got)
+{
+    for (size_t i = 0; i < buffer->bytes / sizeof(*want); i++) {
+        /* Written so that a NaN is a mismatch. */
+        if (fabsf(want[i] - got[i]) <= allowed[i])
+            continue;
+        if (!sum->mismatches)
+            note_first(sum, buffer, i * sizeof(*want),
+                       (const unsigned char *)want, (const unsigned char *)got);
+        sum->mismatches += sizeof(*want);
+    }
+}
+
+/* The root mean square of the finite numbers. */
+static double mean_size(const groat_buffer *buffer, const unsigned char *want)
+{
+    size_t width = (size_t)buffer->element->bytes;
+    size_t count = 0;
+    long double sum = 0;
+
+    for (size_t at = 0; at < buffer->bytes; at += width) {
+        long double value = groat__element_load(buffer->element, want + at);
+
+        if (!isfinite((double)value))
+            continue;
+        sum += value * value;
+        count++;
+    }
+    return count ? (double)sqrtl(sum / (long double)count) : 0;
+}
+
+static bool is_near(const groat_buffer *buffer, double size,
+                    const unsigned char *want, const unsigned char *got)
+{
+    double expected = groat__element_load(buffer->element, want);
+    double found = groat__element_load(buffer->element, got);
+    double reach = fabs(expected) > size ? fabs(expected) : size;
+
+    if (buffer->tolerance == GROAT_TOLERANCE_ULP)
+        return (double)groat__element_ulps(buffer->element, want, got) <=
+               buffer->allowed;
+    if (!isfinite(expected))
+        return isnan(expected) ? isnan(found) : found == expected;
+    return fabs(found - expected) <= buffer->allowed * reach;
+}
+
+static void compare_elements(groat__comparison *sum, const groat_buffer *buffer,
+                             const unsigned char *want,
+                             const unsigned char *got)
+{
+    size_t width = (size_t)buffer->element->bytes;
+    double size = buffer->tolerance == GROAT_TOLERANCE_RELATIVE
+                      ? mean_size(buffer, want)
+                      : 0;
+
+    for (size_t at = 0; at < buffer->bytes; at += width) {
+        if (is_near(buffer, size, want + at, got + at))
+            continue;
+        if (!sum->mismatches)
+            note_first(sum, buffer, at, want, got);
+        sum->mismatches += width;
+    }
+}
+
+static void add_norm(groat__comparison *sum, const groat_buffer *buffer,
+                     const unsigned char *want, const unsigned char *got)
+{
+    size_t width = (size_t)buffer->element->bytes;
+
+    sum->has_norm = true;
+    sum->has_ulps = sum->has_ulps || buffer->tolerance == GROAT_TOLERANCE_ULP;
+    for (size_t at = 0; at < buffer->bytes; at += width) {
+        long double expected = groat__element_load(buffer->element, want + at);
+        long double found = groat__element_load(buffer->element, got + at);
+
+        if (buffer->tolerance == GROAT_TOLERANCE_ULP) {
+            uint64_t ulps =
+                groat__element_ulps(buffer->element, want + at, got + at);
+
+            sum->ulps = ulps > sum->ulps ? ulps : sum->ulps;
+        }
+        if (memcmp(want + at, got + at, width) != 0)
+            sum->norm_error += (found - expected) * (found - expected);
+        if (isfinite((double)expected))
+            sum->norm_want += expected * expected;
+    }
+}
+
+void groat__compare(groat__comparison *sum, const groat_buffer *buffer,
+                    const float *allowed, const void *want, const void *got)
+{
+    sum->bytes += buffer->bytes;
+    if (buffer->element && buffer->element->kind == GROAT__ELEMENT_FLOAT)
+        add_norm(sum, buffer, want, got);
+    if (allowed)
+        compare_floats(sum, buffer, allowed, want, got);
+    else if (buffer->element && buffer->tolerance != GROAT_TOLERANCE_EXACT)
+        compare_elements(sum, buffer, want, got);
+    else
+        compare_bytes(sum, buffer, want, got);
+}
+
+double groat__compare_norm(const groat__comparison *sum)
+{
+    return sum->norm_want > 0 ? (double)sqrtl(sum->norm_error / sum->norm_want)
+           : sum->norm_error > 0 ? INFINITY
+                                 : 0;
+}
+
+void groat__compare_place(const groat_buffer *buffer, uint64_t offset,
+                          char *out, size_t room)
+{
+    uint64_t index = offset;
+    uint64_t at[GROAT_RANK] = {0};
+    size_t rank = buffer->element ? buffer->rank : 0;
+    int len;
+
+    if (buffer->element)
+        index /= (uint64_t)buffer->element->bytes;
+    len = snprintf(out, room, "%s[", buffer->name);
+    for (size_t k = rank; k-- > 0 && buffer->shape[k] > 0;) {
+        at[k] = k > 0 ? index % (uint64_t)buffer->shape[k] : index;
+        index /= (uint64_t)buffer->shape[k];
+    }
+    for (size_t k = 0; k < rank && len > 0 && (size_t)len < room; k++)
+        len += snprintf(out + len, room - (size_t)len, "%s%" PRIu64,
+                        k > 0 ? ", " : "", at[k]);
+    if (len < 0 || (size_t)len >= room)
+        return;
+    if (rank)
+        (void)snprintf(out + len, room - (size_t)len, "]");
+    else
+        (void)snprintf(out + len, room - (size_t)len, "%" PRIu64 "]", index);
+}

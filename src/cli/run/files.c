@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * files.c - files that buffers come from and go to: raw bytes, or .npy.
+ *
+ * What can be wrong with a file's name, size or header is told before anything
+ * is compiled.
+ */
+#include "cli/run/files.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/family/element.h"
+#include "cli/family/folder.h"
+#include "cli/family/npy.h"
+
+static void list_buffers(const groat_plan *plan, bool outputs, groat__str *out)
+{
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const groat_buffer *buffer = &plan->buffers[i];
+
+        if (outputs ? buffer->output : groat_buffer_is_input(buffer))
+            groat__str_addf(out, "%s%s", out->len ? ", " : "", buffer->name);
+    }
+}
+
+/* The buffer of "NAME=FILE", or of "FILE", which is the first, and the path. */
+static groat_status find_buffer(const char *option, const char *word,
+                                bool outputs, const groat_plan *plan,
+                                size_t *index, const char **path,
+                                groat_error *error)
+{
+    const char *equals = strchr(word, '=');
+    size_t len = equals ? (size_t)(equals - word) : 0;
+    groat__str names = {0};
+    groat_status status;
+
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const groat_buffer *buffer = &plan->buffers[i];
+        bool named = equals && strlen(buffer->name) == len &&
+                     strncmp(buffer->name, word, len) == 0;
+        bool fits = outputs ? buffer->output : groat_buffer_is_input(buffer);
+
+        if (!fits || (equals && !named))
+            continue;
+        *index = i;
+        *path = equals ? equals + 1 : word;
+        return GROAT_OK;
+    }
+    list_buffers(plan, outputs, &names);
+    status = groat__cli_error(error, GROAT_INVALID,
+                              "%s %s: the family has no such %s buffer; it has "
+                              "%s",
+                              option, word, outputs ? "output" : "input",
+                              names.len ? names.data : "none");
+    groat__str_free(&names);
+    return status;
+}
+
+/* A dtype that numpy has no name for comes as its bits. */
+static bool is_type(const char *type, const groat__element *element)
+{
+    char bits[8];
+
+    if (strcmp(type, element->npy) == 0)
+        return true;
+    (void)snprintf(bits, sizeof(bits), "V%d", element->bytes);
+    return element->npy[1] == 'u' && element->kind == GROAT__ELEMENT_FLOAT &&
+           (type[0] == '|' || type[0] == '<') && strcmp(type + 1, bits) == 0;
+}
+
+static groat_status check_npy(const char *option, const char *path,
+                              const groat_buffer *buffer, const void *data,
+                              size_t bytes, size_t *at, groat_error *error)
+{
+    groat__npy npy;
+    const char *wrong = groat__npy_read(data, bytes, &npy);
+    const groat__element *element = buffer->element;
+    bool same;
+
+    if (wrong)
+        return groat__cli_error(error, GROAT_INVALID, "%s %s: %s", option, path,
+                                wrong);
+    *at = npy.data_at;
+    if (!element)
+        return GROAT_OK;
+    if (!is_type(npy.type, element))
+        return groat__cli_error(error, GROAT_INVALID,
+                                "%s %s holds '%s', buffer %s is %s, which is "
+                                "'%s' in .npy files",
+                                option, path, npy.type, buffer->name,
+                                element->name, element->npy);
+    same = npy.rank == buffer->rank;
+    for (size_t k = 0; same && k < npy.rank; k++)
+        same = npy.shape[k] == (uint64_t)buffer->shape[k];
+    if (!same) {
+        groat__str shapes = {0};
+
+        for (size_t k = 0; k < npy.rank; k++)
+            groat__str_addf(&shapes, "%s%" PRIu64, k ? ", " : "", npy.shape[k]);
+        groat__str_addf(&shapes, "], buffer %s has [", buffer->name);
+        for (size_t k = 0; k < buffer->rank; k++)
+            groat__str_addf(&shapes, "%s%" PRId64, k ? ", " : "",
+                            buffer->shape[k]);
+        (void)groat__cli_error(error, GROAT_INVALID, "%s %s has the shape [%s]",
+                               option, path, shapes.failed ? "" : shapes.data);
+        groat__str_free(&shapes);
+        return GROAT_INVALID;
+    }
+    return GROAT_OK;
+}
+
+static groat_status say_size(const char *option, const char *path,
+                             uint64_t bytes, const groat_buffer *buffer,
+                             groat_error *error)
+{
+    return groat__cli_error(error, GROAT_INVALID,
+                            "%s %s has %" PRIu64
+                            " bytes, buffer %s has %zu bytes",
+                            option, path, bytes, buffer->name, buffer->bytes);
+}
+
+/* The header of a .npy file, and where its numbers start; 0 of a raw one. */
+static groat_status look_into(const char *option, const char *path, FILE *file,
+                              const groat_buffer *buffer, size_t *at,
+                              groat_error *error)
+{
+    groat_status status;
+    size_t room = GROAT__NPY_HEADER_MAX + 16;
+    char *head;
+    size_t got;
+
+    *at = 0;
+    if (!groat__npy_is_named(path))
+        return GROAT_OK;
+    head = malloc(room);
+    if (!head)
+        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+    got = fread(head, 1, room, file);
+    status = check_npy(option, path, buffer, head, got, at, error);
+    free(head);
+    return status;
+}
+
+static groat_status check_file(const char *option, const char *path,
+                               const groat_buffer *buffer, groat_error *error)
+{
+    groat_status status;
+    struct stat facts;
+    FILE *file;
+    size_t at;
+
+    if (stat(path, &facts) || access(path, R_OK))
+        return groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
+                                strerror(errno));
+    if (S_ISDIR(facts.st_mode))
+        return groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
+                                strerror(EISDIR));
+    if (!S_ISREG(facts.st_mode))
+        return GROAT_OK;
+    file = fopen(path, "rbe");
+    if (!file)
+        return groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
+                                strerror(errno));
+    status = look_into(option, path, file, buffer, &at, error);
+    (void)fclose(file);
+    if (!status && (uint64_t)facts.st_size - at != buffer->bytes)
+        status =
+            say_size(option, path, (uint64_t)facts.st_size - at, buffer, error);
+    return status;
+}
+
+static groat_status take_list(const char *option, const groat__list *words,
+                              bool outputs, groat__trial *trial,
+                              const char **paths, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < words->count && !status; i++) {
+        const char *path = NULL;
+        size_t at = 0;
+
+        status = find_buffer(option, words->item[i], outputs, &trial->plan, &at,
+                             &path, error);
+        if (!status && paths[at])
+            status = groat__cli_error(error, GROAT_INVALID,
+                                      "%s is given twice for buffer %s", option,
+                                      trial->plan.buffers[at].name);
+        if (!status)
+            status = check_file(option, path, &trial->plan.buffers[at], error);
+        if (!status)
+            paths[at] = path;
+    }
+    return status;
+}
+
+/* What a file says is compared, also where run.def expects nothing. */
+static void expect_more(groat__trial *trial)
+{
+    for (size_t i = 0; i < trial->plan.buffer_count; i++)
+        if (trial->expected[i] &&
+            trial->plan.buffers[i].tolerance == GROAT_TOLERANCE_NONE)
+            trial->plan.buffers[i].tolerance = GROAT_TOLERANCE_EXACT;
+}
+
+/* Files that run.def names, where the command line names none. */
+static groat_status take_own(groat__trial *trial, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
+        const groat_buffer *buffer = &trial->plan.buffers[i];
+        groat__str path = {0};
+
+        if (!buffer->file || trial->inputs[i])
+            continue;
+        groat__str_addf(&path, "%s/%s", trial->folder->path, buffer->file);
+        trial->own_path[i] = groat__str_take(&path);
+        if (!trial->own_path[i])
+            return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        status = check_file("run.def: file", trial->own_path[i], buffer, error);
+        trial->inputs[i] = trial->own_path[i];
+    }
+    return status;
+}
+
+static groat_status take_output(const char *word, groat__trial *trial,
+                                groat_error *error)
+{
+    const char *path = NULL;
+    groat_status status = find_buffer("--output", word, true, &trial->plan,
+                                      &trial->written, &path, error);
+
+    return status ? status : groat__output_open(&trial->output, path, error);
+}
+
+groat_status groat__files_take(const groat__values *options,
+                               groat__trial *trial, groat_error *error)
+{
+    groat_status status = take_list("--input", &options->inputs, false, trial,
+                                    trial->inputs, error);
+
+    if (!status)
+        status = take_list("--expect", &options->expected, true, trial,
+                           trial->expected, error);
+    expect_more(trial);
+    if (!status)
+        status = take_own(trial, error);
+    return status || !options->output
+               ? status
+               : take_output(options->output, trial, error);
+}
+
+groat_status groat__files_read(const char *option, const char *path,
+                               const groat_buffer *buffer, void *data,
+                               groat_error *error)
+{
+    FILE *file = fopen(path, "rbe");
+    groat_status status;
+    size_t got = 0;
+    size_t at = 0;
+
+    if (!file)
+        return groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
+                                strerror(errno));
+    status = look_into(option, path, file, buffer, &at, error);
+    errno = 0;
+    if (!status && at > 0 && fseek(file, (long)at, SEEK_SET) != 0)
+        status = groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
+                                  strerror(errno));
+    if (!status)
+        got = fread(data, 1, buffer->bytes, file);
+    if (!status && ferror(file))
+        status = groat__cli_error(error, GROAT_IO, "%s %s: %s", option, path,
+                                  strerror(errno));
+    else if (!status && (got != buffer->bytes || fgetc(file) != EOF))
+        status = groat__cli_error(
+            error, GROAT_INVALID,
+            "%s %s has %s than the %zu bytes of buffer %s", option, path,
+            got == buffer->bytes ? "more" : "fewer", buffer->bytes,
+            buffer->name);
+    (void)fclose(file);
+    return status;
+}
+
+groat_status groat__files_write(groat__trial *trial, void *const *data,
+                                groat_error *error)
+{
+    const groat_buffer *buffer = &trial->plan.buffers[trial->written];
+    const void *bytes = data[trial->written];
+    const groat__element *element = buffer->element;
+    const int64_t length = (int64_t)buffer->bytes;
+    groat__str text = {0};
+    groat_status status;
+
+    if (!trial->output.file)
+        return GROAT_OK;
+    if (!groat__npy_is_named(trial->output.path))
+        return groat__output_write(&trial->output, bytes, buffer->bytes, error);
+    groat__npy_head(element ? element->npy : "|u1",
+                    element ? buffer->shape : &length,
+                    element ? buffer->rank : 1, &text);
+    groat__str_addn(&text, bytes, buffer->bytes);
+    status =
+        text.failed
+            ? groat__cli_error(error, GROAT_NO_MEMORY, "no memory for --output")
+            : groat__output_write(&trial->output, text.data, text.len, error);
+    groat__str_free(&text);
+    return status;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * places.c - lines of source and elements of buffers, for findings: the library
+ * knows files, lines and addresses, the tool the spec's source and what lies
+ * where.
+ */
+#include "cli/run/places.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/family/element.h"
+
+/* ---- lines -----------------------------------------------------------------
+ */
+
+/* The text of a line of a file in a source with #line directives; *len without
+ * its blanks.  NULL: it has none. */
+static const char *find_line(const char *source, const char *file,
+                             size_t file_len, long wanted, size_t *len)
+{
+    bool inside = false;
+    long number = 0;
+
+    for (const char *at = source; *at;
+         at += strcspn(at, "\n"), at += *at != 0) {
+        char *end = NULL;
+
+        if (strncmp(at, "#line ", 6) == 0) {
+            number = strtol(at + 6, &end, 10);
+            inside = strncmp(end, " \"", 2) == 0 &&
+                     strncmp(end + 2, file, file_len) == 0 &&
+                     end[2 + file_len] == '"';
+            continue;
+        }
+        if (inside && number == wanted) {
+            at += strspn(at, " \t");
+            *len = strcspn(at, "\n");
+            return at;
+        }
+        number++;
+    }
+    return NULL;
+}
+
+/* The same log, with the text of each line under "  file:number in function".
+ */
+static void add_sources(const char *source, const char *log, groat__str *out)
+{
+    for (const char *at = log; *at; at += strcspn(at, "\n"), at += *at != 0) {
+        size_t len = strcspn(at, "\n");
+        const char *colon = memchr(at, ':', len);
+        const char *text;
+        size_t text_len = 0;
+
+        groat__str_addn(out, at, len);
+        groat__str_add(out, "\n");
+        if (strncmp(at, "  ", 2) != 0 || !colon)
+            continue;
+        text = find_line(source, at + 2, (size_t)(colon - at - 2),
+                         strtol(colon + 1, NULL, 10), &text_len);
+        if (text)
+            groat__str_addf(out, "      | %.*s\n", (int)text_len, text);
+    }
+}
+
+/* ---- buffers ----------------------------------------------------------------
+ */
+
+static uint64_t gap(uint64_t address, uint64_t start, uint64_t bytes)
+{
+    if (address < start)
+        return start - address;
+    return address - start >= bytes ? address - start - bytes : 0;
+}
+
+static void add_shape(const groat_buffer *buffer, groat__str *out)
+{
+    groat__str_addf(out, "%s[", buffer->name);
+    for (size_t k = 0; buffer->element && k < buffer->rank; k++)
+        groat__str_addf(out, "%s%" PRId64, k ? ", " : "", buffer->shape[k]);
+    if (!buffer->element)
+        groat__str_addf(out, "%zu", buffer->bytes);
+    groat__str_add(out, "]");
+}
+
+/* "y[3, 1024] of y[4, 1024]", or how far an address is from it. */
+static void add_element(const groat_buffer *buffer, uint64_t start,
+                        uint64_t address, groat__str *out)
+{
+    uint64_t width = buffer->element ? (uint64_t)buffer->element->bytes : 1;
+    uint64_t far = gap(address, start, buffer->bytes);
+    char place[160];
+
+    if (address >= start && address - start < buffer->bytes) {
+        groat__compare_place(buffer, address - start, place, sizeof(place));
+        groat__str_addf(out, "; that is %s of ", place);
+        add_shape(buffer, out);
+        return;
+    }
+    groat__str_addf(
+        out, "; that is %" PRIu64 " %s %s ", far / width + (address >= start),
+        far / width + (address >= start) == 1 ? "element" : "elements",
+        address < start ? "in front of" : "past the end of");
+    add_shape(buffer, out);
+}
+
+static void add_buffer(const groat__trial *trial, const char *text,
+                       groat__str *out)
+{
+    static const char words[] = "device address 0x";
+    const char *at = strstr(text, words);
+    const groat_plan *plan = &trial->plan;
+    size_t near = 0;
+    uint64_t address;
+
+    if (!at || !plan->buffer_count)
+        return;
+    address = strtoull(at + sizeof(words) - 1, NULL, 16);
+    for (size_t i = 1; i < plan->buffer_count; i++)
+        if (gap(address, trial->address[i], plan->buffers[i].bytes) <
+            gap(address, trial->address[near], plan->buffers[near].bytes))
+            near = i;
+    add_element(&plan->buffers[near], trial->address[near], address, out);
+}
+
+void groat__places_tell(groat__trial *trial, groat_error *error)
+{
+    groat__str text = {0};
+    groat__str log = {0};
+    char *source = NULL;
+
+    if (!error)
+        return;
+    add_buffer(trial, error->text, &text);
+    if (!text.failed && text.len &&
+        strlen(error->text) + text.len < sizeof(error->text))
+        memcpy(error->text + strlen(error->text), text.data, text.len + 1);
+    groat__str_free(&text);
+    if (error->log && groat_spec_source(trial->spec, &source, NULL) == GROAT_OK)
+        add_sources(source, error->log, &log);
+    if (log.len && !log.failed) {
+        groat_free(error->log);
+        error->log = groat__str_take(&log);
+    }
+    groat__str_free(&log);
+    groat_free(source);
+}

@@ -1,0 +1,337 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# A family of one's own: groat new, run.def, reference.c, files of buffers.  Each
+# template runs on every arch of the judge; what is wrong in a folder is told
+# with file and line, and nothing is lost by it.
+. "$(dirname "$0")/common.sh"
+
+cd "$work" || exit 1
+if ! command -v "${GROAT_CXX:-c++}" >/dev/null 2>&1; then
+    skip "families of one's own: there is no C++ compiler"
+    exit 77
+fi
+
+# ---- templates -----------------------------------------------------------------
+
+for template in gemv reduce ring tile; do
+    expect "new from $template" 0 new "my_$template" --from $template
+    for file in my_$template.h args.h params.def params.h run.def run.h \
+        reference.c README.md .clangd compile_commands.json; do
+        [ -s "my_$template/$file" ] || fail "$template has $file"
+    done
+    if grep -r FAMILY "my_$template" >/dev/null; then
+        fail "no FAMILY is left in $template"
+    fi
+    for arch in sm_80 sm_90a gfx90a gfx950; do
+        case $template:$arch in
+        ring:gfx90a)
+            expect "$template on $arch" 2 run ./my_$template --target cpu:$arch
+            says "that has no copies of 16 bytes" "each lane copies 16 bytes"
+            continue
+            ;;
+        esac
+        expect "$template on $arch" 0 run ./my_$template --target cpu:$arch
+        answers "$template on $arch is compared" "verified  yes"
+    done
+    for header in params.h run.h; do
+        printf '#include "%s/my_%s/%s"\n' "$work" $template $header >probe.cc
+        "${GROAT_CXX:-c++}" -fsyntax-only -std=c++17 probe.cc ||
+            fail "$header of $template compiles"
+    done
+done
+expect "draw one of its own" 0 draw ./my_tile --target cpu:sm_90a -o tile.svg
+expect "its bank conflicts" 0 run ./my_tile:pad=0 --target cpu:sm_90a \
+    --report banks
+answers "are counted" "conflict"
+expect "by path and parameters" 0 run my_tile/:tile=16 --target cpu:sm_90a
+expect "two by their folders" 0 run ./my_tile "$work/my_gemv" \
+    --target cpu:sm_90a
+expect "by --family-path" 0 run my_reduce --family-path . --target cpu:sm_90a
+expect "what it takes" 0 families ./my_gemv
+answers "its buffers" "[rows, cols]"
+answers "its arguments" "--arg rows"
+expect "and in JSON" 0 families ./my_tile --json
+answers "with what is derived" '"expression": "tile + pad"'
+
+expect "a template that is none" 2 new other --from no_such
+says "the templates are listed" "gemv, reduce, ring, tile"
+expect "a name that is none" 2 new 3d
+expect "a folder that is there" 1 new my_tile
+says "it is named" "my_tile"
+[ -s my_tile/run.def ] || fail "it is left as it was"
+expect "the name of a family of the library" 2 new plain_read
+[ ! -e plain_read ] || fail "nothing is left of it"
+
+# ---- a kernel that is wrong ----------------------------------------------------
+
+cp -r my_reduce wrong
+sed -i 's/my_reduce/wrong/g' wrong/*.h wrong/*.def wrong/*.c
+mv wrong/my_reduce.h wrong/wrong.h
+sed -i 's/sum += bits/sum += 1.0f + bits/' wrong/wrong.h
+expect "a wrong sum" 1 run ./wrong --target cpu:sm_90a
+answers "the first wrong element" "first y[0], expected"
+expect "and in JSON" 1 run ./wrong --target cpu:sm_90a --json
+answers "its place" '"place": "y[0]"'
+expect "its output, kept" 1 run ./wrong --target cpu:sm_90a \
+    --output y=sums.npy
+[ -s sums.npy ] || fail "its output is there"
+mv wrong/reference.c wrong/reference.old
+expect "without a reference" 0 run ./wrong --target cpu:sm_90a
+answers "nothing is compared" "neither a reference.c nor --expect"
+
+# ---- findings ---------------------------------------------------------------------
+
+# find WORDS...: ./wrong is found, and stderr has each of the words.
+find() {
+    name=$1
+    shift
+    expect "$name" 1 run ./wrong --target cpu:sm_90a
+    for words in "$@"; do
+        says "$name: $words" "$words"
+    done
+}
+rm -r wrong
+cp -r my_ring wrong
+sed -i 's/my_ring/wrong/g' wrong/*.h wrong/*.def wrong/*.c
+mv wrong/my_ring.h wrong/wrong.h
+sed -i 's/async_wait<ahead, ahead>/async_wait<ahead + 1, ahead + 1>/' \
+    wrong/wrong.h
+if command -v addr2line >/dev/null 2>&1; then
+    read=$(grep -n "shared_load16" wrong/wrong.h | cut -d: -f1)
+    sent=$(grep -n "async_copy<16>" wrong/wrong.h | cut -d: -f1)
+    find "a wait one too weak" "is in flight: a wait is missing" \
+        "here at wrong/wrong.h:$read, the copy at wrong/wrong.h:$sent)" \
+        "  wrong/wrong.h:$read in run" \
+        "      | const vec4 row = shared_load16(" "in the kernel" \
+        "  wrong/wrong.h:$sent in fetch"
+    find_path=$PATH
+    mkdir "$work/bin"
+    ln -s "$(command -v "${GROAT_CXX:-c++}")" "$work/bin/c++"
+    PATH=$work/bin run run ./wrong --target cpu:sm_90a
+    PATH=$find_path
+    [ $code -eq 1 ] && ! grep -q "here at" "$err" ||
+        fail "without addr2line a finding has no lines" "$(cat "$err")"
+else
+    skip "lines of findings: there is no addr2line"
+fi
+# Two reads in one epoch: the one that is raced with is named.
+if command -v addr2line >/dev/null 2>&1; then
+    rm -r wrong
+    cp -r my_tile wrong
+    sed -i 's/my_tile/wrong/g' wrong/*.h wrong/*.def wrong/*.c
+    mv wrong/my_tile.h wrong/wrong.h
+    sed -i 's|^    shared_fence();|    shared_store4(place(down, across), 0);\n    shared_fence();\n    block_barrier();\n    u32 sum = shared_load4(place(down, across));\n    sum += shared_load4(place(down, across + (across < tile - 1))); // other\n    shared_store4(place(down, across), sum);\n&|' wrong/wrong.h
+    other=$(grep -n "// other" wrong/wrong.h | cut -d: -f1)
+    find "the other thread's read" "the read at wrong/wrong.h:$other)"
+fi
+# A loop without end, with accesses and without.
+rm -r wrong
+cp -r my_tile wrong
+sed -i 's/my_tile/wrong/g' wrong/*.h wrong/*.def wrong/*.c
+mv wrong/my_tile.h wrong/wrong.h
+cp wrong/wrong.h whole.h
+sed 's/    shared_fence();/    while (shared_load4(place(down, across)) != 77777)\n        ;\n&/' \
+    whole.h >wrong/wrong.h
+expect "a loop without end" 1 run ./wrong --target cpu:sm_90a --timeout 1 \
+    --arg rows=64 --arg cols=64
+says "is ended" "the launch has not ended in 1 s"
+sed 's/    shared_fence();/    for (volatile u32 n = 0; n < 2; n = 0)\n        ;\n&/' \
+    whole.h >wrong/wrong.h
+expect "one that touches no memory" 1 run ./wrong --target cpu:sm_90a \
+    --timeout 1 --json
+says "is ended, too" "has not ended in 1 s and touches no memory"
+is_json "$out" || fail "with an answer in JSON" "$(cat "$out")"
+
+sed 's/rows, cols\] f32 in/rows - 1, cols] f32 in/' my_reduce/run.def \
+    >my_reduce/run.new
+cp my_reduce/run.def my_reduce/run.old
+mv my_reduce/run.new my_reduce/run.def
+expect "a row that is not there" 1 run ./my_reduce --target cpu:gfx950
+says "is named" "that is 1 element past the end of x[4, 4096]"
+mv my_reduce/run.old my_reduce/run.def
+
+# ---- files of buffers ----------------------------------------------------------
+
+on="--target cpu:sm_90a"
+expect "y as .npy" 0 run ./my_reduce $on --output y=y.npy
+expect "y as bytes" 0 run ./my_reduce $on --output y.bin
+tail -c 20 y.npy | cmp -s - y.bin || fail "both hold the same numbers"
+if [ "$(dd if=y.npy bs=1 skip=1 count=5 2>/dev/null)" = NUMPY ] &&
+    [ $((($(wc -c <y.npy) - 20) % 64)) -eq 0 ]; then
+    pass "the header is numpy's"
+else
+    fail "the header is numpy's"
+fi
+expect "expected as .npy" 0 run ./my_reduce $on --expect y=y.npy
+expect "expected as bytes" 0 run ./my_reduce $on --expect y.bin
+head -c 20 /dev/zero >zeros
+expect "expected otherwise" 1 run ./my_reduce $on --expect zeros
+expect "another seed is other input" 1 run ./my_reduce $on --seed 7 \
+    --expect y=y.npy
+python3 - <<'END' 2>/dev/null || skip "x.npy by numpy: there is none"
+import numpy
+numpy.save('x.npy', numpy.ones((5, 4096), dtype='<f4'))
+END
+if [ -s x.npy ]; then
+    expect "input of numpy" 0 run ./my_reduce $on --input x=x.npy
+fi
+# lie WORD WITH NAME CODE TEXT: y.npy with a header that lies.
+lie() {
+    sed "s/$1/$2/" y.npy >lie.npy
+    expect "$3" "$4" run ./my_reduce $on --expect y=lie.npy
+    says "$3: says so" "$5"
+}
+lie "(5,)" "(6,)" "another shape" 2 "has the shape [6], buffer y has [5]"
+lie "<f4" "<f8" "another dtype" 2 "holds '<f8', buffer y is f32"
+lie "False" "True " "Fortran's order" 2 "Fortran's order"
+lie "'shape'" "'shave'" "another key" 2 "malformed"
+lie "(5,)" "(5,*" "no shape" 2 "malformed"
+lie "(5,)" "(99999999999999999999,)" "a huge shape" 2 "malformed"
+printf '\223NUMPY\001\000\377\377{' >lie.npy
+expect "a header without end" 2 run ./my_reduce $on --expect y=lie.npy
+printf 'NUMPY' >lie.npy
+expect "no header" 2 run ./my_reduce $on --expect y=lie.npy
+head -c 140 y.npy >lie.npy
+expect "too few numbers" 2 run ./my_reduce $on --expect y=lie.npy
+expect "no such output" 2 run ./my_reduce $on --expect x=y.npy
+says "outputs are listed" "it has y"
+
+# ---- arguments and grid ---------------------------------------------------------
+
+expect "an argument" 0 run ./my_reduce $on --arg rows=2
+answers "is taken" "all 8 bytes"
+expect "an argument that it lacks" 2 run ./my_reduce $on --arg columns=2
+expect "one out of range" 2 run ./my_reduce $on --arg rows=0
+says "its range" "allowed are 1 to 65535"
+expect "one that is no number" 2 run ./my_reduce $on --arg rows=2x
+expect "one twice" 2 run ./my_reduce $on --arg rows=2 --arg rows=3
+expect "one without value" 2 run ./my_reduce $on --arg rows
+expect "a smaller grid" 1 run ./my_reduce $on --grid 4
+answers "misses a row" "first y[4]"
+for grid in 0 1,2,3,4 x 1, 4294967296 -1; do
+    expect "the grid $grid" 2 run ./my_reduce $on --grid=$grid
+done
+expect "a grid of the library's" 2 run plain_read $on --grid 2
+
+# ---- run.def ---------------------------------------------------------------------
+
+# refuses NAME LINE TEXT: a line of run.def, in the place of its arg, is refused.
+cp -r my_reduce bad
+sed -i 's/my_reduce/bad/g' bad/*.h bad/*.def bad/*.c
+mv bad/my_reduce.h bad/bad.h
+cp bad/run.def good.def
+refuses() {
+    sed "s|^arg .*|$2|" good.def >bad/run.def
+    expect "run.def: $1" 2 run ./bad $on
+    says "run.def: $1: line and cause" "$3"
+}
+refuses "no such line" "arq rows" "bad/run.def line 2: arg, buffer, bind"
+refuses "no range" "arg rows int x 5 rows \"r\"" "LOW..HIGH expected"
+refuses "a default outside" "arg rows int 1..4 5 rows \"r\"" \
+    "a default from 1 to 4"
+refuses "no meaning" "arg rows int 1..4 2 rows" "unit and \"meaning\" expected"
+refuses "a type" "arg rows bool - 1 - \"r\"" "the type must be int or float"
+refuses "a name twice" "arg x int 1..4 2 rows \"r\"" \
+    "bad/run.def line 4: the name is taken"
+refuses "an unknown name" "arg rows int 1..4 (colz) rows \"r\"" \
+    "expression '(colz)', column 2: unknown name"
+refuses "a division by zero" "arg rows int 0..4 (1 / 0) rows \"r\"" \
+    "division by zero"
+refuses "a float in a shape" "arg rows float - 1 rows \"r\"" "unknown name"
+refuses "a bind of no field" "bind none = 1" "args.h has no field none"
+sed 's/ f32 in/ f33 in/' good.def >bad/run.def
+expect "run.def: no dtype" 2 run ./bad $on
+says "the dtypes are listed" "'f33' is no dtype; dtypes: f64, f32, bf16"
+sed 's/cols\]/cols - 5000]/' good.def >bad/run.def
+expect "run.def: a shape below 0" 2 run ./bad $on
+says "its value" "'cols - 5000' is -904, below 0"
+sed 's/\[rows, cols\]/[rows, cols << 40, cols]/' good.def >bad/run.def
+expect "run.def: a buffer without end" 2 run ./bad $on
+says "is told" "has more than 2^40 bytes"
+sed '/^buffer x/d' good.def >bad/run.def
+expect "run.def: a field without value" 2 run ./bad $on
+says "is named" "field x of args.h has no value"
+sed 's/relative(1e-5)/ulp(x)/' good.def >bad/run.def
+expect "run.def: a tolerance" 2 run ./bad $on
+says "is told" "exact, ulp(N), relative(X) or none expected"
+sed 's/random(-1, 1)/file(none.npy)/' good.def >bad/run.def
+expect "run.def: a file that is not there" 1 run ./bad $on
+says "is named" "none.npy: No such file"
+cp y.npy bad/x.npy
+sed 's/random(-1, 1)/file(x.npy)/' good.def >bad/run.def
+expect "run.def: a file of another shape" 2 run ./bad $on
+says "its shape" "has the shape [5], buffer x has [5, 4096]"
+printf 'arg \000rows' >bad/run.def
+expect "run.def: a NUL" 2 run ./bad $on
+for i in 1 2 3 4 5 6 7 8; do
+    head -c 4000 /dev/urandom >bad/run.def
+    run run ./bad $on
+    [ $code -eq 2 ] || fail "run.def of random bytes" "exit $code"
+done
+cp good.def bad/run.def
+sed 's/unsigned long long y/struct other y/' bad/args.h >args.new
+mv args.new bad/args.h
+expect "args.h with a type that is none" 2 run ./bad $on
+says "its line" "bad/args.h line 6: a type expected"
+
+# ---- reference.c -----------------------------------------------------------------
+
+rm -r bad/args.h
+cp my_reduce/args.h bad/args.h
+sed -i 's/my_reduce/bad/' bad/args.h
+reference() {
+    printf '#include "run.h"\n#include <stdlib.h>\n%s\n' "$2" >bad/reference.c
+    expect "a reference that $1" 2 run ./bad $on --timeout 1
+    says "a reference that $1: says so" "$3"
+}
+reference "does not compile" "void reference(const struct run *run) { x; }" \
+    "bad/reference.c does not compile"
+says "the compiler's words" "reference.c:3"
+reference "crashes" "void reference(const struct run *run) { abort(); }" \
+    "reference.c crashed: Aborted"
+reference "hangs" "void reference(const struct run *run) { for (;;) ; }" \
+    "ran for 1 s"
+reference "exits" "void reference(const struct run *run) { exit(3); }" \
+    "exited with 3"
+printf '#include "run.h"\nvoid reference(const struct run *r) { (void)r; }\n' \
+    >bad/reference.c
+expect "a reference that writes nothing" 1 run ./bad $on
+answers "its output is no number" "expected nan"
+
+# What both forget is no agreement; what a reference leaves running is ended.
+cat >bad/run.def <<'END'
+buffer x [64] i32 out exact "of which nothing is written"
+buffer y [4]  f64 out relative(1e-9) "large numbers"
+grid   1
+END
+cat >bad/args.h <<'END'
+struct other { int i; };
+struct bad_args {
+    unsigned long long int x; unsigned long long y;
+};
+END
+printf 'void reference(const struct run *r) { (void)r; }\n' >bad/reference.c
+sed -i 's|GROAT_DEVICE void run(.*|GROAT_DEVICE void run(const bad_args \&) {}\n#if 0|; s|^} // namespace bad|#endif\n&|' bad/bad.h
+expect "a kernel and a reference that write nothing" 1 run ./bad $on
+answers "are no agreement" "first x[0], expected 1515870810, got -1515870811"
+cat >bad/reference.c <<'END'
+#include "run.h"
+#include <unistd.h>
+void reference(const struct run *run)
+{
+    for (int i = 0; i < 64; i++)
+        run->x[i] = (int)0xa5a5a5a5;
+    for (int i = 0; i < 4; i++)
+        run->y[i] = 1e200 * (i + 1);
+    if (fork() == 0)
+        for (;;)
+            pause();
+}
+END
+expect "large numbers, and a child that stays" 1 run ./bad $on --timeout 5
+answers "are compared" "first y[0], expected 9.99"
+[ -z "$(ls "$TMPDIR")" ] || fail "no folder is left" "$(ls "$TMPDIR")"
+pass "no folder is left"
+
+finish

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+struct functions_args {
+    unsigned long long x;
+    unsigned long long y;
+    unsigned count;
+};
