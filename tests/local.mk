@@ -370,6 +370,7 @@ groat_fuzz_programs = \
 groat_cli_tests = \
 	%D%/cli/author.sh \
 	%D%/kernels/accuracy.sh \
+	%D%/kernels/faults.sh \
 	%D%/cli/banks.sh \
 	%D%/cli/bench.sh \
 	%D%/cli/bundles.sh \
@@ -495,6 +496,8 @@ EXTRA_DIST += \
 	%D%/style/state.allow \
 	%D%/kernels/tma_probe/params.def \
 	%D%/unit/judge/judge_probe/params.def \
+	%D%/kernels/faults/params.def \
+	%D%/kernels/faults/run.def \
 	%D%/kernels/functions/params.def \
 	%D%/kernels/functions/run.def \
 	%D%/unit/cli/bank_probe/params.def \
@@ -535,6 +538,8 @@ noinst_HEADERS += \
 	%D%/kernels/tma_probe/tma_probe.h \
 	%D%/unit/judge/judge_probe/args.h \
 	%D%/unit/judge/judge_probe/judge_probe.h \
+	%D%/kernels/faults/args.h \
+	%D%/kernels/faults/faults.h \
 	%D%/kernels/functions/args.h \
 	%D%/kernels/functions/functions.h \
 	%D%/kernels/functions/reference.c \
