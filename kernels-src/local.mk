@@ -7,6 +7,7 @@ embedded_files = \
 	%D%/common/convert.h \
 	%D%/common/cpu_hooks.h \
 	%D%/common/cpu_tensor_map.h \
+	%D%/common/cuda_compat.h \
 	%D%/common/fragment.h \
 	%D%/common/image.h \
 	%D%/common/kv_args.h \

@@ -153,6 +153,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/number.h \
 	%D%/judge/order.c \
 	%D%/judge/order.h \
+	%D%/judge/plain.c \
+	%D%/judge/plain.h \
 	%D%/judge/schedule.c \
 	%D%/judge/schedule.h \
 	%D%/judge/tma.c \
@@ -213,6 +215,10 @@ groat_SOURCES += \
 	%D%/cli/family/reference.h \
 	%D%/cli/family/run_def.c \
 	%D%/cli/family/run_def.h \
+	%D%/cli/judge/cmd_judge.c \
+	%D%/cli/judge/cuda_source.c \
+	%D%/cli/judge/cuda_source.h \
+	%D%/cli/judge/judge.h \
 	%D%/cli/main.c \
 	%D%/cli/prewarm/cmd_prewarm.c \
 	%D%/cli/prewarm/manifest.c \

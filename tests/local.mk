@@ -379,6 +379,7 @@ groat_cli_tests = \
 	%D%/cli/draw.sh \
 	%D%/cli/example.sh \
 	%D%/cli/failures.sh \
+	%D%/cli/judge.sh \
 	%D%/cli/json.sh \
 	%D%/cli/losses.sh \
 	%D%/cli/manual.sh \
@@ -496,6 +497,7 @@ EXTRA_DIST += \
 	%D%/style/state.allow \
 	%D%/kernels/tma_probe/params.def \
 	%D%/unit/judge/judge_probe/params.def \
+	%D%/kernels/cuda/kernels.cu \
 	%D%/kernels/faults/params.def \
 	%D%/kernels/faults/run.def \
 	%D%/kernels/functions/params.def \

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 5 };
+enum { GROAT_CPU_HOOKS_VERSION = 6 };
 
 /* Numbers that mfma multiplies. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8 };
@@ -20,7 +20,18 @@ enum {
                              /* the barrier of the even block of its pair */
 };
 
+/* What a plain access does. */
+enum { GROAT_CPU_READ, GROAT_CPU_WRITE, GROAT_CPU_ATOMIC };
+
 struct groat_cpu_env;
+
+/* Where a kernel that accesses memory through pointers has what. */
+struct groat_cpu_plain {
+    unsigned char *shared; /* of a block, all its arrays: the thread-local  */
+    unsigned long shared_bytes; /* variables, which the loader knows        */
+    const unsigned char *image; /* its code and constants */
+    unsigned long image_bytes;
+};
 
 /* Every function may not return: the judge leaves a fiber for good once a rule
  * is broken. */
@@ -97,6 +108,13 @@ struct groat_cpu_ops {
     /* A bit per lane of the wave: whether it brings something but 0. */
     unsigned long long (*ballot)(struct groat_cpu_env *env,
                                  unsigned predicate);
+    /* An access through a pointer, which the kernel makes itself when this
+     * returns; `from` is the address behind it in the code. */
+    void (*touch)(struct groat_cpu_env *env, const void *address,
+                  unsigned long bytes, unsigned kind, const void *from);
+    /* Ends the launch with a finding in the kernel's own words. */
+    void (*refuse)(struct groat_cpu_env *env, const char *why,
+                   const void *from);
 };
 
 struct groat_cpu_env {
@@ -106,4 +124,5 @@ struct groat_cpu_env {
     unsigned grid[3];
     unsigned cluster_rank;
     const struct groat_cpu_ops *ops;
+    const unsigned char *shared; /* of a kernel that tells of its pointers */
 };

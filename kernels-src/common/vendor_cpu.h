@@ -24,6 +24,17 @@
     }                                                                          \
     static void groat_cpu_body(const args_type &args)
 
+// A kernel compiled with -fsanitize=thread tells of each access that it makes
+// through a pointer.  The names are those of a race detector's run-time, which
+// is not linked.
+#if defined(__SANITIZE_THREAD__)
+#define GROAT_CPU_TOLD 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define GROAT_CPU_TOLD 1
+#endif
+#endif
+
 namespace groat {
 
 typedef unsigned char u8;
@@ -43,9 +54,14 @@ struct alignas(16) vec8 {
     vec4 low, high;
 };
 
+#ifdef GROAT_CPU_TOLD
+// One launch at a time: what is thread-local is the block's shared memory.
+static groat_cpu_env *cpu_env;
+#else
 // Aligned, for ASan takes the 16 bytes before a TLS block that starts 16 bytes
 // into a page for a header of glibc's, and its leak check then reads anywhere.
 alignas(64) static thread_local groat_cpu_env *cpu_env;
+#endif
 
 GROAT_DEVICE u32 thread_index()
 {
@@ -368,3 +384,84 @@ groat_cpu_bind(groat_cpu_env *env)
     groat::cpu_env = env;
     return GROAT_CPU_HOOKS_VERSION;
 }
+
+#ifdef GROAT_CPU_TOLD
+#define GROAT_UNTOLD __attribute__((noinline, unused, no_sanitize("thread")))
+
+extern "C" const unsigned char __ehdr_start[]
+    __attribute__((visibility("hidden")));
+extern "C" const unsigned char _end[] __attribute__((visibility("hidden")));
+
+namespace groat {
+
+// The primitives' own accesses to the environment are not the kernel's; before
+// groat_cpu_bind() there is none.
+GROAT_UNTOLD static void touch(const void *address, unsigned long bytes,
+                               unsigned kind, const void *from)
+{
+    groat_cpu_env *env = cpu_env;
+    const u64 at = reinterpret_cast<u64>(address);
+
+    if (env != nullptr && at - reinterpret_cast<u64>(env) >= sizeof(*env) &&
+        at - reinterpret_cast<u64>(env->ops) >= sizeof(*env->ops) &&
+        at - reinterpret_cast<u64>(&cpu_env) >= sizeof(cpu_env))
+        env->ops->touch(env, address, bytes, kind, from);
+}
+
+} // namespace groat
+
+#define GROAT_TOLD(name, bytes, kind)                                          \
+    extern "C" GROAT_UNTOLD void name(void *address)                           \
+    {                                                                          \
+        groat::touch(address, bytes, kind, __builtin_return_address(0));       \
+    }
+#define GROAT_TOLD_RANGE(name, kind)                                           \
+    extern "C" GROAT_UNTOLD void name(void *address, unsigned long bytes)      \
+    {                                                                          \
+        groat::touch(address, bytes, kind, __builtin_return_address(0));       \
+    }
+#define GROAT_TOLD_BYTES(bytes)                                                \
+    GROAT_TOLD(__tsan_read##bytes, bytes, GROAT_CPU_READ)                      \
+    GROAT_TOLD(__tsan_write##bytes, bytes, GROAT_CPU_WRITE)                    \
+    GROAT_TOLD(__tsan_unaligned_read##bytes, bytes, GROAT_CPU_READ)            \
+    GROAT_TOLD(__tsan_unaligned_write##bytes, bytes, GROAT_CPU_WRITE)
+
+GROAT_TOLD_BYTES(1)
+GROAT_TOLD_BYTES(2)
+GROAT_TOLD_BYTES(4)
+GROAT_TOLD_BYTES(8)
+GROAT_TOLD_BYTES(16)
+GROAT_TOLD_RANGE(__tsan_read_range, GROAT_CPU_READ)
+GROAT_TOLD_RANGE(__tsan_write_range, GROAT_CPU_WRITE)
+
+// What -fsanitize=alignment calls, likewise.
+extern "C" GROAT_UNTOLD void __ubsan_handle_type_mismatch_v1(void *, void *)
+{
+    groat_cpu_env *env = groat::cpu_env;
+
+    env->ops->refuse(env,
+                     "accesses memory through a pointer that is not aligned "
+                     "for its type: 2, 4, 8 or 16 bytes lie at a multiple of "
+                     "their number",
+                     __builtin_return_address(0));
+}
+
+extern "C" void __tsan_init()
+{
+}
+
+extern "C" void __tsan_func_entry(void *)
+{
+}
+
+extern "C" void __tsan_func_exit()
+{
+}
+
+extern "C" __attribute__((visibility("default"))) GROAT_UNTOLD void
+groat_cpu_plain(struct groat_cpu_plain *out)
+{
+    out->image = __ehdr_start;
+    out->image_bytes = _end - __ehdr_start;
+}
+#endif

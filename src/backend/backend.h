@@ -43,6 +43,7 @@ typedef struct groat__env {
                                * ends them, and LC_ALL is C                  */
     int device;               /* ordinal wanted                              */
     bool sanitize;            /* cpu: compile with ASan + UBSan              */
+    bool pointers;            /* cpu: compile so that accesses are told      */
     uint64_t seed;            /* cpu: order of legal choices                 */
     unsigned judge_seconds;   /* cpu: that a launch may take; 0: no bound    */
     groat_trace_fn *trace;    /* cpu: told each access to shared memory      */

@@ -38,6 +38,8 @@ typedef struct cpu {
     bool sanitize;
     groat_trace_fn *trace;
     void *trace_user;
+    pthread_mutex_t plain; /* held by a launch of code that has one shared  *
+                            * memory                                        */
 } cpu;
 
 struct groat__module {
@@ -45,6 +47,7 @@ struct groat__module {
     int fd; /* open as long as the code is loaded, see open_code */
     void (*entry)(const void *args);
     unsigned (*bind)(struct groat_cpu_env *env);
+    void (*plain)(struct groat_cpu_plain *out); /* NULL: it tells nothing */
     const groat__arch *arch;
     char *name;
 };
@@ -59,6 +62,7 @@ static void cpu_close(void *state)
         free((void *)(uintptr_t)c->ranges[i].address);
     free(c->ranges);
     (void)pthread_mutex_destroy(&c->lock);
+    (void)pthread_mutex_destroy(&c->plain);
     free(c);
 }
 
@@ -67,7 +71,8 @@ static groat_status cpu_open(const groat__env *env, void **state,
 {
     cpu *c = calloc(1, sizeof(*c));
 
-    if (c == NULL || pthread_mutex_init(&c->lock, NULL) != 0) {
+    if (c == NULL || pthread_mutex_init(&c->lock, NULL) != 0 ||
+        pthread_mutex_init(&c->plain, NULL) != 0) {
         free(c);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory");
     }
@@ -100,6 +105,7 @@ static groat_status resolve(groat__module *m, const char *entry,
 {
     void *function = dlsym(m->handle, entry);
     void *bind = dlsym(m->handle, "groat_cpu_bind");
+    void *plain = dlsym(m->handle, "groat_cpu_plain");
 
     if (function == NULL || bind == NULL)
         return groat__fail(error, GROAT_LOAD_FAILED,
@@ -107,6 +113,7 @@ static groat_status resolve(groat__module *m, const char *entry,
                            function == NULL ? entry : "groat_cpu_bind");
     memcpy(&m->entry, &function, sizeof(function));
     memcpy(&m->bind, &bind, sizeof(bind));
+    memcpy(&m->plain, &plain, sizeof(plain));
     return GROAT_OK;
 }
 
@@ -339,6 +346,57 @@ static void tell_lines(const groat__module *module,
     groat__lines_tell(path, lines, places->count, error);
 }
 
+/* A thread-local variable, as compilers name it to the loader. */
+typedef struct tls {
+    unsigned long module;
+    unsigned long offset;
+} tls;
+
+extern void *__tls_get_addr(tls *variable);
+
+/* The thread-local variables of the code at an address. */
+typedef struct found_tls {
+    const unsigned char *image;
+    unsigned long module;
+    size_t bytes;
+} found_tls;
+
+static int find_tls(struct dl_phdr_info *info, size_t size, void *user)
+{
+    found_tls *found = user;
+
+    (void)size;
+    if (info->dlpi_addr != (uintptr_t)found->image)
+        return 0;
+    found->module = info->dlpi_tls_modid;
+    for (size_t i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_TLS)
+            found->bytes = info->dlpi_phdr[i].p_memsz;
+    return 1;
+}
+
+/* A launch of code that tells of its pointers, one at a time: its shared memory
+ * is what it has of this thread's own. */
+static groat_status run_plain(cpu *c, const groat__module *module,
+                              groat__judge_launch *launch, groat_error *error)
+{
+    struct groat_cpu_plain *plain = &launch->plain;
+    found_tls found = {0};
+    groat_status status;
+
+    module->plain(plain);
+    found.image = plain->image;
+    (void)dl_iterate_phdr(find_tls, &found);
+    if (found.bytes > 0)
+        plain->shared = __tls_get_addr(&(tls){found.module, 0});
+    plain->shared_bytes = found.bytes;
+    launch->shared_bytes = (unsigned)found.bytes;
+    (void)pthread_mutex_lock(&c->plain);
+    status = groat__judge_run(launch, error);
+    (void)pthread_mutex_unlock(&c->plain);
+    return status;
+}
+
 static groat_status cpu_launch(void *state, groat__module *module,
                                const groat__shape *shape,
                                const groat_launch *launch, const void *args,
@@ -364,6 +422,7 @@ static groat_status cpu_launch(void *state, groat__module *module,
     memcpy(judged.block, shape->block, sizeof(judged.block));
     memcpy(judged.cluster, shape->cluster, sizeof(judged.cluster));
     judged.shared_bytes = shape->shared_bytes;
+    judged.args_bytes = shape->args_bytes;
     judged.ranges = ranges;
     judged.seed = c->seed;
     judged.seconds = c->seconds;
@@ -371,7 +430,8 @@ static groat_status cpu_launch(void *state, groat__module *module,
     judged.trace_user = c->trace_user;
     judged.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
     judged.places = &places;
-    status = groat__judge_run(&judged, error);
+    status = module->plain == NULL ? groat__judge_run(&judged, error)
+                                   : run_plain(c, module, &judged, error);
     if (status == GROAT_JUDGED && error != NULL)
         tell_lines(module, &places, error);
     free(ranges);

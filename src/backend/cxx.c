@@ -57,6 +57,7 @@ typedef struct cxx {
     unsigned seconds; /* that a run may take */
     bool unique;      /* it makes unique symbols unless it is told not to */
     bool sanitize;
+    bool pointers;
 } cxx;
 
 static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
@@ -93,6 +94,8 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     /* A library with such symbols is never unloaded. */
     if (c->unique)
         options[count++] = "-fno-gnu-unique";
+    if (c->pointers)
+        options[count++] = "-fsanitize=thread,alignment";
     for (size_t i = 0; !c->sanitize && i < 8; i++)
         options[count++] = plain[i];
     for (size_t i = 0; c->sanitize && i < 5; i++)
@@ -452,6 +455,7 @@ static groat_status cxx_open(const groat__env *env, void **state,
     c->environment = env->all;
     c->seconds = read_seconds(env);
     c->sanitize = env->sanitize;
+    c->pointers = env->pointers;
     if (env->cxx != NULL)
         status = find_in_path(env->path, env->cxx, &c->path, error);
     for (size_t i = 0;

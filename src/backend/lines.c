@@ -56,8 +56,8 @@ static void shorten_place(char *place)
 /* The library's own primitives are where every call ends. */
 static bool is_primitive(const char *place)
 {
-    static const char *const files[] = {"common/vendor_cpu.h:",
-                                        "common/tma_cpu.h:"};
+    static const char *const files[] = {
+        "common/vendor_cpu.h:", "common/tma_cpu.h:", "common/cuda_compat.h:"};
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         if (strncmp(place, files[i], strlen(files[i])) == 0)
@@ -69,6 +69,15 @@ static bool is_primitive(const char *place)
 static bool is_body(const frame *f)
 {
     return strcmp(f->function, "groat_cpu_body") == 0;
+}
+
+/* What calls a kernel of CUDA C++; around it is what groat judge makes. */
+static bool is_call(const frame *f)
+{
+    static const char file[] = "common/cuda_compat.h:";
+
+    return strncmp(f->place, file, sizeof(file) - 1) == 0 &&
+           strcmp(f->function, "call") == 0;
 }
 
 /* Starts a tool that prints two lines for each frame at an offset; what it
@@ -118,7 +127,7 @@ static size_t take_frames(FILE *out, frame *frames)
         shorten_function(f.function);
         if (count < FRAMES && !entered && !is_primitive(f.place))
             frames[count++] = f;
-        entered = entered || is_body(&f);
+        entered = entered || is_body(&f) || is_call(&f);
     }
     return count;
 }

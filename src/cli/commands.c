@@ -12,6 +12,7 @@
 #include "cli/bench/bench.h"
 #include "cli/draw/draw.h"
 #include "cli/family/new.h"
+#include "cli/judge/judge.h"
 #include "cli/prewarm/prewarm.h"
 #include "cli/run/trial.h"
 #include "cli/store/store.h"
@@ -81,6 +82,14 @@
          0,                                                                    \
          "a run-time argument of the family; may be repeated"},                \
         TEXT("grid", "X[,Y[,Z]]", grid, "blocks, in the place of run.def's")
+#define ROW_EXPECT                                                             \
+    {                                                                          \
+        "expect", "[NAME=]FILE", GROAT__OPTION_LIST, AT(expected), 0, 0,       \
+            "raw bytes or .npy that an output buffer must hold"                \
+    }
+#define ROW_OUTPUT                                                             \
+    TEXT("output", "[NAME=]FILE", output,                                      \
+         "write the first output buffer there, raw or as .npy")
 #define ROW_TIMEOUT                                                            \
     COUNT("timeout", timeout_s, 1, 86400,                                      \
           "seconds that the judge, and a reference.c, may take (60)")
@@ -103,14 +112,14 @@ static const groat__option run_options[] = {
     ROW_JSON,
     ROW_SEED,
     ROWS_FED,
-    {"expect", "[NAME=]FILE", GROAT__OPTION_LIST, AT(expected), 0, 0,
-     "raw bytes or .npy that an output buffer must hold"},
-    TEXT("output", "[NAME=]FILE", output,
-         "write the first output buffer there, raw or as .npy"),
+    ROW_EXPECT,
+    ROW_OUTPUT,
     ROW_TIMEOUT,
     ROW_REPEAT,
     FLAG("time", time, "time by device events even with one launch"),
     FLAG("sanitize", sanitize, "cpu targets: build kernels with ASan, UBSan"),
+    FLAG("pointers", pointers,
+         "cpu targets: judge accesses through pointers, too"),
     TEXT("report", "banks", report,
          "cpu targets: count bank conflicts by kind of access"),
     ROW_CACHE_DIR,
@@ -119,6 +128,24 @@ static const groat__option run_options[] = {
     ROWS_BUNDLES,
     ROW_FAMILIES,
     ROW_DEVICE,
+    ROW_HELP,
+    ROWS_END,
+};
+
+static const groat__option judge_options[] = {
+    TEXT("entry", "NAME", entry, "the __global__ function, \"sum<256>\""),
+    TEXT("block", "X[,Y[,Z]]", block, "threads of a block"),
+    {"shared", "N", GROAT__OPTION_BYTES, AT(shared_bytes), 0, 228 << 10,
+     "dynamic shared memory of a block in bytes; K allowed"},
+    {"buffer", "NAME=SHAPE[:WORDS]", GROAT__OPTION_LIST, AT(buffers), 0, 0,
+     "elements of a pointer: x=1024, x=n,64:f32 in ramp"},
+    ROWS_FED,
+    ROW_TARGET,
+    ROW_JSON,
+    ROW_SEED,
+    ROW_EXPECT,
+    ROW_OUTPUT,
+    ROW_TIMEOUT,
     ROW_HELP,
     ROWS_END,
 };
@@ -264,6 +291,16 @@ const groat__command groat__commands[] = {
      "shared memory, and how reads and writes meet on its banks.\n"
      "Run-time arguments of the family follow as options, as with run.\n",
      groat__cmd_draw},
+    {"judge", "FILE.cu", 1, 1, false, false, judge_options,
+     "run a kernel of CUDA C++ on the CPU and report the first broken rule",
+     "The file is plain CUDA C++: threadIdx, __shared__, __syncthreads(), "
+     "warp\n"
+     "shuffles, atomics, __pipeline_memcpy_async(), and no other header.  "
+     "Each\n"
+     "pointer of the kernel needs a --buffer, each value an --arg.  A buffer\n"
+     "of a pointer to const is filled with random numbers and is an input,\n"
+     "another one is input and output; WORDS are those of run.def.\n",
+     groat__cmd_judge},
     {"build", "SPEC...", 1, ANY, false, false, build_options,
      "compile into the store; needs no GPU",
      "--target may be repeated: each SPEC is built for each target.\n",

@@ -342,8 +342,8 @@ static void show_ranges(groat_context *context)
 static groat_status check_options(const groat_options *options,
                                   groat_error *error)
 {
-    const unsigned known =
-        GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE | GROAT_OPEN_SHARE_GROUP;
+    const unsigned known = GROAT_OPEN_NO_DISK | GROAT_OPEN_SANITIZE |
+                           GROAT_OPEN_SHARE_GROUP | GROAT_OPEN_POINTERS;
 
     groat_status status = groat__check_size(error, "options", "groat_options",
                                             options, sizeof(*options));
@@ -354,6 +354,12 @@ static groat_status check_options(const groat_options *options,
         return groat__fail(error, GROAT_INVALID,
                            "options.flags is 0x%x; known: 0x%x", options->flags,
                            known);
+    if ((options->flags & GROAT_OPEN_SANITIZE) != 0 &&
+        (options->flags & GROAT_OPEN_POINTERS) != 0)
+        return groat__fail(error, GROAT_INVALID,
+                           "options.flags is 0x%x: GROAT_OPEN_SANITIZE and "
+                           "GROAT_OPEN_POINTERS exclude each other",
+                           options->flags);
     if (options->device < 0)
         return groat__fail(error, GROAT_INVALID,
                            "options.device is %d; allowed: 0 and up",
@@ -434,6 +440,7 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     context->env.judge_seconds = options->judge_seconds;
     context->env.trace = options->trace;
     context->env.trace_user = options->trace_user;
+    context->env.pointers = (options->flags & GROAT_OPEN_POINTERS) != 0;
     context->env.sanitize = (options->flags & GROAT_OPEN_SANITIZE) != 0;
     status = read_environment(context, error);
     if (status == GROAT_OK)

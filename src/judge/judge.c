@@ -21,6 +21,7 @@
 #include "judge/meet.h"
 #include "judge/memory.h"
 #include "judge/order.h"
+#include "judge/plain.h"
 #include "judge/schedule.h"
 #include "judge/tma.h"
 #include "judge/uniform.h"
@@ -60,6 +61,8 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_out_of_bounds,
     groat__judge_shuffle,
     groat__judge_ballot,
+    groat__judge_touch,
+    groat__judge_refuse,
 };
 
 /* ---- a cluster --------------------------------------------------------- */
@@ -150,7 +153,9 @@ static bool make_blocks(groat__judge *j)
     j->blocks = calloc(j->block_count, sizeof(*j->blocks));
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
         /* Exactly as large as the block's: ASan then sees stray pointers. */
-        j->blocks[b].shared = malloc(bytes + (bytes == 0));
+        j->blocks[b].shared = j->launch->plain.shared != NULL
+                                  ? j->launch->plain.shared
+                                  : malloc(bytes + (bytes == 0));
         j->blocks[b].shadows = calloc(bytes + 1, sizeof(*j->blocks[b].shadows));
         if (!j->blocks[b].shared || !j->blocks[b].shadows)
             return false;
@@ -164,6 +169,7 @@ static bool set_up(groat__judge *j, uint32_t **order)
     size_t lanes = (size_t)t->arch->wave_lanes;
 
     j->body = run_thread;
+    j->env.shared = t->plain.shared;
     j->random = t->seed;
     j->threads = volume(t->block);
     j->block_count = volume(t->cluster);
@@ -189,7 +195,8 @@ static void tear_down(groat__judge *j)
     groat__judge_drop_fibers(j);
     groat__judge_drop_barriers(j);
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
-        free(j->blocks[b].shared);
+        if (j->blocks[b].shared != j->launch->plain.shared)
+            free(j->blocks[b].shared);
         free(j->blocks[b].shadows);
     }
     for (size_t i = 0; j->waves != NULL && i < j->wave_count; i++)

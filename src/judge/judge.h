@@ -5,10 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels-src/common/cpu_hooks.h"
 #include "groat.h"
 #include "spec/arch.h"
-
-struct groat_cpu_env;
 
 /* Device memory that a kernel may touch. */
 typedef struct groat__judge_range {
@@ -39,6 +38,8 @@ typedef struct groat__judge_launch {
     unsigned block[3];
     unsigned cluster[3]; /* blocks; the grid is a multiple of it */
     unsigned shared_bytes;
+    size_t args_bytes;
+    struct groat_cpu_plain plain; /* of a kernel that tells of its pointers */
     const groat__judge_range *ranges;
     size_t range_count;
     uint64_t seed;

@@ -111,9 +111,13 @@ void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
     made->made = groat__judge_now(j, j->current);
     made->fenced = NEVER;
     for (uint32_t i = 0; i < BYTES; i++)
-        j->block->shadows[bar + i] = (groat__shadow){
-            made->maker, made->made, (uint32_t)(j->barrier_count - 1),
-            groat__judge_fiber(j)->site, GROAT__BARRIER};
+        j->block->shadows[bar + i] =
+            (groat__shadow){made->maker,
+                            made->made,
+                            (uint32_t)(j->barrier_count - 1),
+                            groat__judge_fiber(j)->site,
+                            GROAT__BARRIER,
+                            false};
 }
 
 void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env)

@@ -191,9 +191,12 @@ void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
 
 static void mark(groat__judge *j, uint32_t at, groat__byte_state state)
 {
-    j->block->shadows[at] =
-        (groat__shadow){(uint32_t)j->current, groat__judge_now(j, j->current),
-                        0, groat__judge_fiber(j)->site, (uint8_t)state};
+    j->block->shadows[at] = (groat__shadow){(uint32_t)j->current,
+                                            groat__judge_now(j, j->current),
+                                            0,
+                                            groat__judge_fiber(j)->site,
+                                            (uint8_t)state,
+                                            false};
 }
 
 void groat__judge_read(groat__judge *j, uint32_t address, void *to,
@@ -212,6 +215,38 @@ void groat__judge_read(groat__judge *j, uint32_t address, void *to,
     }
     memcpy(to, j->block->shared + address, bytes);
     groat__judge_note(j, access, address, bytes, 0, false);
+}
+
+void groat__judge_touch_shared(groat__judge *j, uint32_t address,
+                               uint32_t bytes, unsigned kind)
+{
+    uint32_t agent = groat__judge_agent(j, j->current);
+    uint32_t now = groat__judge_now(j, j->current);
+    int32_t site = groat__judge_fiber(j)->site;
+
+    check_shared(j, address, bytes,
+                 kind == GROAT_CPU_READ ? "reads" : "writes");
+    for (uint32_t i = address; i < address + bytes; i++) {
+        groat__shadow *s = &j->block->shadows[i];
+        bool atomic = kind == GROAT_CPU_ATOMIC && s->atomic;
+
+        if (kind != GROAT_CPU_WRITE && !atomic)
+            check_read(j, i);
+        if (kind == GROAT_CPU_READ)
+            s->readers =
+                groat__judge_add_reader(j, s->readers, agent, now, site);
+        else if (!atomic)
+            groat__judge_check_write(j, j->block, i, "writes");
+        else
+            check_readers(j, j->block, i, "writes");
+        if (kind == GROAT_CPU_READ)
+            continue;
+        mark(j, i, GROAT__WRITTEN);
+        s->atomic = kind == GROAT_CPU_ATOMIC;
+    }
+    groat__judge_note(
+        j, kind == GROAT_CPU_READ ? GROAT_ACCESS_READ : GROAT_ACCESS_WRITE,
+        address, bytes, 0, false);
 }
 
 void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
@@ -298,6 +333,14 @@ static void check_alignment(groat__judge *j, uint64_t address, uint32_t bytes,
             bytes, (unsigned long long)address, unit);
 }
 
+void groat__judge_touch_device(groat__judge *j, uint64_t address,
+                               uint64_t bytes, const char *verb)
+{
+    groat__judge_check_device(j, address, bytes, verb);
+    if (bytes <= GROAT__JUDGE_CHUNK && (bytes & (bytes - 1)) == 0)
+        check_alignment(j, address, (uint32_t)bytes, verb);
+}
+
 static groat__flown *new_flight(groat__judge *j)
 {
     groat__fiber *f = groat__judge_fiber(j);
@@ -349,9 +392,10 @@ static void check_copy(groat__judge *j, uint32_t shared, uint32_t lane,
     size_t wave = (size_t)arch->wave_lanes;
     size_t thread = groat__judge_thread_of(j, j->current);
 
-    if (bytes != 4 && bytes != 16)
-        groat__judge_report(j, "copies %u bytes per lane; 4 or 16 are possible",
-                            bytes);
+    if (bytes != 4 && bytes != 16 && (bytes != 8 || groat__judge_is_amd(j)))
+        groat__judge_report(j, "copies %u bytes per lane; %s are possible",
+                            bytes,
+                            groat__judge_is_amd(j) ? "4 or 16" : "4, 8 or 16");
     if (groat__judge_is_amd(j) && bytes > (uint32_t)arch->lds_dma_bytes)
         groat__judge_report(j, "copies %u bytes per lane; %s copies %d at most",
                             bytes, arch->name, arch->lds_dma_bytes);

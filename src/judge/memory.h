@@ -39,6 +39,12 @@ void groat__judge_read(groat__judge *j, uint32_t address, void *to,
 /* Reports where a byte of a block may not be written by this fiber. */
 void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
                               uint32_t at, const char *verb);
+/* An access through a pointer, of a GROAT_CPU_ kind, which the kernel makes
+ * itself. */
+void groat__judge_touch_shared(groat__judge *j, uint32_t address,
+                               uint32_t bytes, unsigned kind);
+void groat__judge_touch_device(groat__judge *j, uint64_t address,
+                               uint64_t bytes, const char *verb);
 void groat__judge_check_inside(groat__judge *j, uint32_t address,
                                uint64_t bytes, const char *verb);
 void groat__judge_check_device(groat__judge *j, uint64_t address,

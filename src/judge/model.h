@@ -41,6 +41,7 @@ typedef struct groat__shadow {
     uint32_t readers; /* list of order.c; of a BARRIER its number */
     int32_t site;     /* where it was written or the copy issued */
     uint8_t state;
+    bool atomic; /* WRITTEN by an atomic operation */
 } groat__shadow;
 
 /* One vector-memory operation that has not retired. */

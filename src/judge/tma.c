@@ -47,8 +47,11 @@ static void take_off(groat__judge *j, const groat__engine_copy *copy)
 {
     groat__judge_block *block = &j->blocks[copy->rank];
     const groat__shadow mark = {groat__judge_agent_barrier(j, copy->barrier),
-                                copy->phase + 1, 0, groat__judge_fiber(j)->site,
-                                GROAT__IN_FLIGHT};
+                                copy->phase + 1,
+                                0,
+                                groat__judge_fiber(j)->site,
+                                GROAT__IN_FLIGHT,
+                                false};
 
     if (block->ended == j->threads)
         groat__judge_report(

@@ -44,7 +44,8 @@ static void print_verdict(const groat__trial *trial, const groat_error *error)
     if (error->status == GROAT_JUDGED)
         (void)printf("  verified  NO: %s\n", error->text);
     else if (trial->verdict == GROAT__UNKNOWN)
-        (void)printf("  verified  not run: %s\n",
+        (void)printf("  verified  %s: %s\n",
+                     trial->launch_us > 0 ? "no rule broken" : "not run",
                      error->status   ? error->text
                      : trial->driver ? "nothing says what the output should "
                                        "be: neither a reference.c nor --expect"

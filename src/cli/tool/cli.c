@@ -210,6 +210,8 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
     }
     options.flags = flags;
+    if (values->pointers)
+        options.flags |= GROAT_OPEN_POINTERS;
     if (values->no_cache)
         options.flags |= GROAT_OPEN_NO_DISK;
     if (values->sanitize)

@@ -59,7 +59,12 @@ typedef struct groat__values {
     groat__list targets; /* of build and cache export                        */
     groat__list inputs;
     groat__list expected;
-    groat__list args; /* of --arg */
+    groat__list args;    /* of --arg */
+    groat__list buffers; /* of judge */
+    const char *entry;
+    const char *block;
+    uint64_t shared_bytes;
+    bool pointers;
     const char *grid;
     const char *from; /* of new */
     const char *output;

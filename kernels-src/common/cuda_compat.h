@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel written in CUDA C++ names without including anything, for the
+// judge: groat judge puts it in front of such a kernel.  Only for cpu targets.
+#pragma once
+
+#include "vendor.h"
+
+#define __global__ __attribute__((unused))
+#define __device__ __attribute__((unused))
+#define __host__
+#define __constant__       static
+#define __shared__         static thread_local
+#define __forceinline__    inline __attribute__((always_inline))
+#define __noinline__       __attribute__((noinline))
+#define __restrict__       __restrict
+#define __align__(n)       alignas(n)
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __CUDACC__         1
+#define __CUDA_ARCH__      900
+#define warpSize           32
+#define INT_MAX            __INT_MAX__
+#define INT_MIN            (-__INT_MAX__ - 1)
+#define UINT_MAX           (2u * __INT_MAX__ + 1)
+#define FLT_MAX            __FLT_MAX__
+#define FLT_MIN            __FLT_MIN__
+#define FLT_EPSILON        __FLT_EPSILON__
+#define INFINITY           __builtin_inff()
+#define NAN                __builtin_nanf("")
+#define CUDART_INF_F       __builtin_inff()
+#define assert(x)                                                              \
+    ((x) ? (void)0 : groat::refuse("an assertion does not hold: " #x))
+#define __trap() groat::refuse("the kernel calls __trap()")
+// Of the kernel, on stderr: stdout has the tool's answer.
+#define printf(...) ((void)dprintf(2, __VA_ARGS__))
+#define GROAT_LANES static __attribute__((always_inline, unused)) inline
+
+extern "C" int dprintf(int file, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+extern "C" {
+float sqrtf(float), cbrtf(float), expf(float), exp2f(float), expm1f(float);
+float logf(float), log2f(float), log10f(float), log1pf(float), sinf(float);
+float cosf(float), tanf(float), asinf(float), acosf(float), atanf(float);
+float sinhf(float), coshf(float), tanhf(float), erff(float), erfcf(float);
+float floorf(float), ceilf(float), truncf(float), roundf(float), rintf(float);
+float fabsf(float), powf(float, float), fmodf(float, float);
+float atan2f(float, float), fmaxf(float, float), fminf(float, float);
+float copysignf(float, float), ldexpf(float, int), fmaf(float, float, float);
+double sqrt(double), exp(double), exp2(double), log(double), log2(double);
+double log10(double), sin(double), cos(double), tan(double), tanh(double);
+double erf(double), floor(double), ceil(double), round(double), fabs(double);
+double pow(double, double), fmod(double, double), fmax(double, double);
+double fmin(double, double), fma(double, double, double);
+void *memcpy(void *, const void *, unsigned long);
+void *memset(void *, int, unsigned long);
+}
+
+typedef unsigned long size_t;
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+typedef unsigned long uintptr_t;
+
+// ---- vectors and coordinates
+
+#define GROAT_VECTOR(type, name)                                               \
+    struct alignas(2 * sizeof(type)) name##2 {                                 \
+        type x, y;                                                             \
+    };                                                                         \
+    struct name##3 {                                                           \
+        type x, y, z;                                                          \
+    };                                                                         \
+    struct alignas(4 * sizeof(type) > 16 ? 16 : 4 * sizeof(type)) name##4 {    \
+        type x, y, z, w;                                                       \
+    };                                                                         \
+    GROAT_LANES name##2 make_##name##2(type x, type y)                         \
+    {                                                                          \
+        return {x, y};                                                         \
+    }                                                                          \
+    GROAT_LANES name##3 make_##name##3(type x, type y, type z)                 \
+    {                                                                          \
+        return {x, y, z};                                                      \
+    }                                                                          \
+    GROAT_LANES name##4 make_##name##4(type x, type y, type z, type w)         \
+    {                                                                          \
+        return {x, y, z, w};                                                   \
+    }
+
+GROAT_VECTOR(char, char)
+GROAT_VECTOR(unsigned char, uchar)
+GROAT_VECTOR(short, short)
+GROAT_VECTOR(unsigned short, ushort)
+GROAT_VECTOR(int, int)
+GROAT_VECTOR(unsigned, uint)
+GROAT_VECTOR(long long, longlong)
+GROAT_VECTOR(float, float)
+GROAT_VECTOR(double, double)
+
+struct dim3 {
+    unsigned x, y, z;
+    constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1)
+        : x(a), y(b), z(c)
+    {
+    }
+};
+
+namespace groat {
+
+GROAT_UNTOLD static uint3 three(const unsigned *at)
+{
+    return {at[0], at[1], at[2]};
+}
+
+GROAT_UNTOLD static uint3 thread_at()
+{
+    return three(cpu_env->thread);
+}
+
+GROAT_UNTOLD static uint3 block_at()
+{
+    return three(cpu_env->block);
+}
+
+GROAT_UNTOLD static uint3 blocks()
+{
+    return three(cpu_env->grid);
+}
+
+// A compiler that knows how large an array is makes of a wrong index what it
+// likes, for that has no meaning in C++.
+GROAT_UNTOLD static unsigned char *hide_size(unsigned char *array)
+{
+    asm volatile("" : "+r"(array));
+    return array;
+}
+
+// Not inlined: the address behind the call tells the line.
+GROAT_UNTOLD static void refuse(const char *why)
+{
+    cpu_env->ops->refuse(cpu_env, why, __builtin_return_address(0));
+}
+
+GROAT_LANES void check_mask(unsigned mask)
+{
+    if (mask != 0xffffffffu)
+        refuse("a warp operation has a mask other than 0xffffffff, which the "
+               "judge cannot follow: all 32 lanes must take part");
+}
+
+// A lane's value of 1 to 8 bytes.
+template <class T> GROAT_LANES T from_lane(T value, unsigned lane)
+{
+    unsigned words[2] = {0, 0};
+
+    static_assert(sizeof(T) <= 8, "a shuffle takes 1 to 8 bytes");
+    __builtin_memcpy(words, &value, sizeof(T));
+    words[0] = cpu_env->ops->shuffle(cpu_env, words[0], lane);
+    if (sizeof(T) > 4)
+        words[1] = cpu_env->ops->shuffle(cpu_env, words[1], lane);
+    __builtin_memcpy(&value, words, sizeof(T));
+    return value;
+}
+
+GROAT_LANES unsigned lane()
+{
+    const uint3 at = thread_at();
+
+    return (at.x + GROAT_BLOCK_X * (at.y + GROAT_BLOCK_Y * at.z)) % 32;
+}
+
+GROAT_UNTOLD static unsigned shared_address(const void *address)
+{
+    return (unsigned)((const unsigned char *)address - cpu_env->shared);
+}
+
+template <class T, class F>
+GROAT_UNTOLD static T change(T *address, const void *from, F changed)
+{
+    T old;
+
+    touch(address, sizeof(T), GROAT_CPU_ATOMIC, from);
+    __builtin_memcpy(&old, address, sizeof(T));
+    const T next = changed(old);
+    __builtin_memcpy(address, &next, sizeof(T));
+    return old;
+}
+
+template <class T> struct same {
+    typedef T type;
+};
+
+// The pointers and numbers of a launch as the kernel's parameters have them.
+template <class P> struct convert {
+    static P of(unsigned long long x)
+    {
+        return static_cast<P>(static_cast<long long>(x));
+    }
+    static P of(double x)
+    {
+        return static_cast<P>(x);
+    }
+};
+
+template <class P> struct convert<P *> {
+    static P *of(unsigned long long x)
+    {
+        return reinterpret_cast<P *>(x);
+    }
+};
+
+template <class P> struct convert<P *__restrict> {
+    static P *of(unsigned long long x)
+    {
+        return reinterpret_cast<P *>(x);
+    }
+};
+
+template <class... P, class... A>
+GROAT_LANES void call(void (*kernel)(P...), A... given)
+{
+    static_assert(sizeof...(P) == sizeof...(A), "one value for each parameter");
+    kernel(convert<P>::of(given)...);
+}
+
+} // namespace groat
+
+#define threadIdx groat::thread_at()
+#define blockIdx  groat::block_at()
+#define gridDim   groat::blocks()
+#define blockDim  (uint3{GROAT_BLOCK_X, GROAT_BLOCK_Y, GROAT_BLOCK_Z})
+
+// ---- barriers, warps
+
+#define __syncthreads() groat::cpu_env->ops->block_barrier(groat::cpu_env)
+#define __threadfence()
+#define __threadfence_block()
+#define __threadfence_system()
+#define __nanosleep(ns)
+#define clock()       (0)
+#define clock64()     (0ll)
+#define __activemask() 0xffffffffu
+
+GROAT_LANES void __syncwarp(unsigned mask = 0xffffffffu)
+{
+    groat::check_mask(mask);
+    groat::cpu_env->ops->warp_barrier(groat::cpu_env);
+}
+
+template <class T>
+GROAT_LANES T __shfl_sync(unsigned mask, T value, int from, int width = 32)
+{
+    groat::check_mask(mask);
+    return groat::from_lane(value, (groat::lane() & ~(width - 1u)) |
+                                       (from & (width - 1u)));
+}
+
+template <class T>
+GROAT_LANES T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32)
+{
+    const unsigned lane = groat::lane();
+    const unsigned from = lane ^ with;
+
+    groat::check_mask(mask);
+    return groat::from_lane(
+        value, (from & ~(width - 1u)) > (lane & ~(width - 1u)) ? lane : from);
+}
+
+template <class T>
+GROAT_LANES T __shfl_up_sync(unsigned mask, T value, unsigned by,
+                             int width = 32)
+{
+    const unsigned lane = groat::lane();
+
+    groat::check_mask(mask);
+    return groat::from_lane(value,
+                            (lane & (width - 1u)) < by ? lane : lane - by);
+}
+
+template <class T>
+GROAT_LANES T __shfl_down_sync(unsigned mask, T value, unsigned by,
+                               int width = 32)
+{
+    const unsigned lane = groat::lane();
+
+    groat::check_mask(mask);
+    return groat::from_lane(
+        value, (lane & (width - 1u)) + by >= (unsigned)width ? lane
+                                                              : lane + by);
+}
+
+GROAT_LANES unsigned __ballot_sync(unsigned mask, int predicate)
+{
+    groat::check_mask(mask);
+    return (unsigned)groat::cpu_env->ops->ballot(groat::cpu_env,
+                                                 predicate != 0);
+}
+
+GROAT_LANES int __any_sync(unsigned mask, int predicate)
+{
+    return __ballot_sync(mask, predicate) != 0;
+}
+
+GROAT_LANES int __all_sync(unsigned mask, int predicate)
+{
+    return __ballot_sync(mask, !predicate) == 0;
+}
+
+// ---- atomic operations
+
+// Not inlined: the address behind the call tells the line.
+#define GROAT_ATOMIC(name, expression)                                      \
+    template <class T>                                                         \
+    GROAT_UNTOLD static T name(T *address, typename groat::same<T>::type value) \
+    {                                                                          \
+        return groat::change(address, __builtin_return_address(0),             \
+                             [value](T old) -> T { return expression; });      \
+    }
+
+GROAT_ATOMIC(atomicAdd, old + value)
+GROAT_ATOMIC(atomicSub, old - value)
+GROAT_ATOMIC(atomicMin, old < value ? old : value)
+GROAT_ATOMIC(atomicMax, old > value ? old : value)
+GROAT_ATOMIC(atomicExch, (void(old), value))
+GROAT_ATOMIC(atomicAnd, old & value)
+GROAT_ATOMIC(atomicOr, old | value)
+GROAT_ATOMIC(atomicXor, old ^ value)
+GROAT_ATOMIC(atomicInc, old >= value ? 0 : old + 1)
+GROAT_ATOMIC(atomicDec, old == 0 || old > value ? value : old - 1)
+
+template <class T>
+GROAT_UNTOLD static T atomicCAS(T *address,
+                                typename groat::same<T>::type expected,
+                                typename groat::same<T>::type value)
+{
+    return groat::change(
+        address, __builtin_return_address(0),
+        [expected, value](T old) -> T { return old == expected ? value : old; });
+}
+
+// ---- asynchronous copies
+
+// cp.async, and its groups.
+GROAT_LANES void __pipeline_memcpy_async(void *to, const void *from,
+                                         size_t bytes, size_t zeros = 0)
+{
+    const unsigned lane = groat::lane();
+
+    groat::cpu_env->ops->async_copy(
+        groat::cpu_env, (unsigned long long)from, (unsigned)(bytes - zeros),
+        groat::shared_address(to) - lane * (unsigned)bytes, lane, 0, 0,
+        (unsigned)bytes);
+}
+
+GROAT_LANES void __pipeline_commit()
+{
+    groat::cpu_env->ops->async_commit(groat::cpu_env);
+}
+
+GROAT_LANES void __pipeline_wait_prior(unsigned groups)
+{
+    groat::cpu_env->ops->async_wait(groat::cpu_env, 0, groups);
+}
+
+// ---- numbers
+
+template <class A, class B>
+GROAT_LANES auto min(A a, B b) -> decltype(true ? a : b)
+{
+    return b < a ? b : a;
+}
+
+template <class A, class B>
+GROAT_LANES auto max(A a, B b) -> decltype(true ? a : b)
+{
+    return a < b ? b : a;
+}
+
+template <class T> GROAT_LANES T abs(T x)
+{
+    return x < 0 ? -x : x;
+}
+
+template <class T> GROAT_LANES T __ldg(const T *address)
+{
+    return *address;
+}
+
+GROAT_LANES float rsqrtf(float x)
+{
+    return (float)(1.0 / __builtin_sqrt((double)x));
+}
+
+GROAT_LANES double rsqrt(double x)
+{
+    return 1.0 / __builtin_sqrt(x);
+}
+
+GROAT_LANES float __saturatef(float x)
+{
+    return x > 0 ? x < 1 ? x : 1 : 0;
+}
+
+#define __expf(x)          expf(x)
+#define __exp10f(x)        powf(10.0f, x)
+#define __logf(x)          logf(x)
+#define __log2f(x)         log2f(x)
+#define __sinf(x)          sinf(x)
+#define __cosf(x)          cosf(x)
+#define __powf(x, y)       powf(x, y)
+#define __fdividef(x, y)   ((x) / (y))
+#define __frcp_rn(x)       (1.0f / (x))
+#define __fsqrt_rn(x)      sqrtf(x)
+#define __frsqrt_rn(x)     rsqrtf(x)
+#define __fmaf_rn(x, y, z) fmaf(x, y, z)
+#define __fadd_rn(x, y)    ((x) + (y))
+#define __fmul_rn(x, y)    ((x) * (y))
+#define __mul24(x, y)      ((x) * (y))
+#define isnan(x)           __builtin_isnan(x)
+#define isinf(x)           __builtin_isinf(x)
+#define isfinite(x)        __builtin_isfinite(x)
+#define __popc(x)          __builtin_popcount(x)
+#define __popcll(x)        __builtin_popcountll(x)
+#define __ffs(x)           __builtin_ffs(x)
+#define __clz(x)           ((x) ? __builtin_clz(x) : 32)
+#define __float_as_uint(x) groat::float_bits(x)
+#define __float_as_int(x)  ((int)groat::float_bits(x))
+#define __uint_as_float(x) groat::bits_float(x)
+#define __int_as_float(x)  groat::bits_float((unsigned)(x))

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd_judge.c - groat judge: runs a kernel of a file of CUDA C++ on the judge.
+ *
+ * Makes a family's folder of the file and of what the command line says about
+ * its launch, and runs that as groat run does.  Owns the folder until then.
+ */
+#include "cli/judge/judge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fs.h"
+#include "cli/judge/cuda_source.h"
+#include "cli/run/trial.h"
+
+enum {
+    FILE_BYTES_MAX = 4 << 20,
+    ENTRY_BYTES_MAX = 48,
+    FOR_ALL = 0644,
+    BLOCK_MAX = 1024,
+    SHARED_MAX = 228 << 10
+};
+
+/* What one option NAME=VALUE said. */
+typedef struct given {
+    const char *value; /* NULL: nothing */
+} given;
+
+typedef struct work {
+    groat__cli *cli;
+    const char *file;
+    const char *shown; /* what findings call it */
+    const char *entry;
+    char name[ENTRY_BYTES_MAX + 1]; /* of it, without template arguments */
+    unsigned block[3];
+    groat__cuda_source source;
+    given given[GROAT__CUDA_PARAMS];
+    groat__str folder; /* of the family's folder */
+    groat__str path;   /* of the family, as a word of groat run */
+    groat_error error;
+} work;
+
+/* ---- what the command line says -------------------------------------------
+ */
+
+static int read_block(work *w)
+{
+    const char *at = w->cli->values.block;
+    unsigned long long threads = 1;
+    char *end = NULL;
+
+    for (int i = 0; i < 3; i++)
+        w->block[i] = 1;
+    for (int i = 0; at && i < 3; i++) {
+        unsigned long value =
+            *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
+
+        if (value == 0 || value > BLOCK_MAX || (*end != '\0' && *end != ','))
+            break;
+        w->block[i] = (unsigned)value;
+        threads *= value;
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    if (w->cli->values.block && at == NULL && threads <= BLOCK_MAX)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(w->cli, GROAT_INVALID,
+                             "--block is '%.64s'; expected X, X,Y or X,Y,Z "
+                             "threads, %d together at most",
+                             w->cli->values.block ? w->cli->values.block : "",
+                             BLOCK_MAX);
+}
+
+static int check_entry(work *w)
+{
+    const char *entry = w->cli->values.entry;
+    size_t len = entry ? strcspn(entry, "<") : 0;
+    bool fits = len > 0 && len <= ENTRY_BYTES_MAX && groat__is_letter(*entry);
+
+    for (size_t i = 0; fits && i < len; i++)
+        fits = groat__is_word(entry[i]);
+    if (!fits)
+        return groat__cli_refuse(w->cli, GROAT_INVALID,
+                                 "--entry is '%.64s'; expected the name of a "
+                                 "__global__ function, with template "
+                                 "arguments where it has parameters",
+                                 entry ? entry : "");
+    w->entry = entry;
+    memcpy(w->name, entry, len);
+    return GROAT__EXIT_DONE;
+}
+
+static int check_target(const work *w)
+{
+    const char *target = w->cli->values.target;
+
+    if (!target || strncmp(target, "cpu:sm_", 7) == 0)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(w->cli, GROAT_INVALID,
+                             "--target is %.64s; the judge runs CUDA C++ as "
+                             "cpu:sm_80, cpu:sm_90a or another cpu:sm_",
+                             target);
+}
+
+/* All "name: type" of the kernel. */
+static void list_params(const work *w, groat__str *out)
+{
+    for (size_t i = 0; i < w->source.param_count; i++)
+        groat__str_addf(out, "%s%s %s", i ? ", " : "",
+                        w->source.params[i].type.data,
+                        w->source.params[i].name.data);
+}
+
+/* Notes NAME=VALUE of an option that is for pointers, or for values. */
+static int take_given(work *w, const char *option, bool pointer,
+                      const char *text)
+{
+    size_t len = strcspn(text, "=");
+    groat__str all = {0};
+    int code;
+
+    for (size_t i = 0; i < w->source.param_count && text[len]; i++) {
+        const groat__cuda_param *param = &w->source.params[i];
+
+        if (param->name.len != len || param->pointer != pointer ||
+            strncmp(param->name.data, text, len) != 0)
+            continue;
+        if (w->given[i].value)
+            return groat__cli_refuse(w->cli, GROAT_INVALID,
+                                     "--%s %s is there twice", option,
+                                     param->name.data);
+        w->given[i].value = text + len + 1;
+        return GROAT__EXIT_DONE;
+    }
+    list_params(w, &all);
+    code = groat__cli_refuse(w->cli, GROAT_INVALID,
+                             "--%s is '%.64s'; expected NAME=%s of a %s of "
+                             "%s(%.200s)",
+                             option, text, pointer ? "SHAPE" : "VALUE",
+                             pointer ? "pointer" : "value", w->name,
+                             all.failed || !all.len ? "" : all.data);
+    groat__str_free(&all);
+    return code;
+}
+
+static int take_all(work *w)
+{
+    const groat__values *values = &w->cli->values;
+    int code = GROAT__EXIT_DONE;
+
+    for (size_t i = 0; i < values->buffers.count && !code; i++)
+        code = take_given(w, "buffer", true, values->buffers.item[i]);
+    for (size_t i = 0; i < values->args.count && !code; i++)
+        code = take_given(w, "arg", false, values->args.item[i]);
+    for (size_t i = 0; i < w->source.param_count && !code; i++) {
+        const groat__cuda_param *param = &w->source.params[i];
+
+        if (!w->given[i].value)
+            code = groat__cli_refuse(
+                w->cli, GROAT_INVALID,
+                "parameter %s %s of %s is not given: say --%s %s=%s",
+                param->type.data, param->name.data, w->name,
+                param->pointer ? "buffer" : "arg", param->name.data,
+                param->pointer ? "ELEMENTS" : "VALUE");
+    }
+    return code;
+}
+
+/* ---- the family's files ---------------------------------------------------
+ */
+
+static bool is_real(const work *w, size_t i)
+{
+    const char *type = w->source.params[i].type.data;
+    int64_t whole;
+
+    return strstr(type, "float") || strstr(type, "double") ||
+           !groat__opt_whole(w->given[i].value, &whole);
+}
+
+static groat_status write_file(work *w, const char *name, groat__str *text)
+{
+    groat__str path = {0};
+    groat_status status;
+
+    groat__str_addf(&path, "%s/%s", w->path.data, name);
+    status = path.failed || text->failed
+                 ? groat__cli_error(&w->error, GROAT_NO_MEMORY, "out of memory")
+                 : groat__fs_write(path.data, text->data, text->len, FOR_ALL,
+                                   &w->error);
+    groat__str_free(&path);
+    groat__str_free(text);
+    return status;
+}
+
+static groat_status write_params_def(work *w)
+{
+    groat__str text = {0};
+
+    groat__str_addf(&text,
+                    "family %s \"a kernel of CUDA C++\"\n"
+                    "param threads int 1..%d %u threads \"of a block\"\n"
+                    "launch block_x = %u\nlaunch block_y = %u\n"
+                    "launch block_z = %u\nlaunch shared = %" PRIu64 "\n"
+                    "launch args = %zu\nentry %s_judged\n",
+                    w->name, BLOCK_MAX, w->block[0] * w->block[1] * w->block[2],
+                    w->block[0], w->block[1], w->block[2],
+                    w->cli->values.shared_bytes, 8 * w->source.param_count,
+                    w->name);
+    return write_file(w, "params.def", &text);
+}
+
+static groat_status write_args(work *w)
+{
+    groat__str text = {0};
+
+    groat__str_addf(&text, "#pragma once\n\nstruct %s_args {\n", w->name);
+    for (size_t i = 0; i < w->source.param_count; i++)
+        groat__str_addf(&text, "    %s %s;\n",
+                        w->source.params[i].pointer ? "unsigned long long"
+                        : is_real(w, i)             ? "double"
+                                                    : "long long",
+                        w->source.params[i].name.data);
+    groat__str_add(&text, "};\n");
+    return write_file(w, "args.h", &text);
+}
+
+static groat_status write_kernel(work *w)
+{
+    groat__str text = {0};
+    groat__str name = {0};
+
+    groat__str_addf(&text,
+                    "#include \"params.h\"\n\n"
+                    "#define GROAT_BLOCK_X %uu\n#define GROAT_BLOCK_Y %uu\n"
+                    "#define GROAT_BLOCK_Z %uu\n\n"
+                    "#include \"../common/cuda_compat.h\"\n"
+                    "#include \"args.h\"\n\n",
+                    w->block[0], w->block[1], w->block[2]);
+    if (w->source.dynamic)
+        groat__str_addf(&text,
+                        "alignas(128) static thread_local unsigned char "
+                        "groat_dynamic[%" PRIu64 "];\n\n"
+                        "namespace groat\n{\n"
+                        "GROAT_UNTOLD static unsigned char *dynamic()\n{\n"
+                        "    return hide_size(groat_dynamic);\n}\n}\n\n",
+                        w->cli->values.shared_bytes);
+    groat__str_addf(&text,
+                    "namespace\n{\n#include \"code.h\"\n}\n\n"
+                    "GROAT_KERNEL(%s_args)\n{\n    groat::call(&%s",
+                    w->name, w->entry);
+    for (size_t i = 0; i < w->source.param_count; i++)
+        groat__str_addf(&text, ", %s(args.%s)",
+                        !w->source.params[i].pointer && is_real(w, i)
+                            ? "double"
+                            : "groat::u64",
+                        w->source.params[i].name.data);
+    groat__str_add(&text, ");\n}\n");
+    groat__str_addf(&name, "%s.h", w->name);
+    text.failed = text.failed || name.failed;
+    if (write_file(w, name.failed ? "" : name.data, &text)) {
+        groat__str_free(&name);
+        return w->error.status;
+    }
+    groat__str_free(&name);
+    groat__str_addf(&text, "#line 1 \"%s\"\n%s", w->shown,
+                    w->source.text.data ? w->source.text.data : "");
+    return write_file(w, "code.h", &text);
+}
+
+/* A line of run.def of "SHAPE[:[DTYPE ]WORDS]". */
+static groat_status add_buffer(work *w, size_t i, groat__str *out)
+{
+    const groat__cuda_param *param = &w->source.params[i];
+    const char *value = w->given[i].value;
+    size_t shape = strcspn(value, ":");
+    const char *words = value + shape + (value[shape] == ':');
+    size_t first = strcspn(words, " ");
+    const char *dtype = param->dtype;
+    bool way = strncmp(words, "in", first) == 0 ||
+               strncmp(words, "out", first) == 0 ||
+               strncmp(words, "inout", first) == 0;
+    bool real;
+
+    groat__str_addf(out, "buffer %s [%.*s] ", param->name.data, (int)shape,
+                    value);
+    if (first > 0 && !way) {
+        groat__str_addf(out, "%.*s ", (int)first, words);
+        dtype = words;
+        words += first + strspn(words + first, " ");
+    } else if (dtype) {
+        groat__str_addf(out, "%s ", dtype);
+    } else {
+        return groat__cli_error(&w->error, GROAT_INVALID,
+                                "parameter %s %s of %s: say which numbers lie "
+                                "there: --buffer %s=%.*s:f32",
+                                param->type.data, param->name.data, w->name,
+                                param->name.data, (int)shape, value);
+    }
+    real = *dtype == 'f' || *dtype == 'b' || *dtype == 'e';
+    if (*words)
+        groat__str_add(out, words);
+    else
+        groat__str_addf(out, "%s %s%s", param->constant ? "in" : "inout",
+                        real ? "random(-1, 1)" : "random(0, 100)",
+                        param->constant ? ""
+                        : real          ? " relative(1e-5)"
+                                        : " exact");
+    groat__str_addf(out, " \"%s\"\n", param->type.data);
+    return GROAT_OK;
+}
+
+static groat_status write_run_def(work *w)
+{
+    groat_status status = GROAT_OK;
+    groat__str text = {0};
+
+    for (size_t i = 0; i < w->source.param_count; i++)
+        if (!w->source.params[i].pointer)
+            groat__str_addf(&text, "arg %s %s 0 - \"%s\"\n",
+                            w->source.params[i].name.data,
+                            is_real(w, i) ? "float -"
+                                          : "int -9223372036854775807.."
+                                            "9223372036854775807",
+                            w->source.params[i].type.data);
+    for (size_t i = 0; i < w->source.param_count && !status; i++)
+        if (w->source.params[i].pointer)
+            status = add_buffer(w, i, &text);
+    if (!status)
+        status = write_file(w, "run.def", &text);
+    groat__str_free(&text);
+    return status;
+}
+
+static groat_status write_family(work *w)
+{
+    groat_status status = groat__scratch_make("judge", &w->folder, &w->error);
+
+    if (status)
+        return status;
+    groat__str_addf(&w->path, "%s/%s", w->folder.data, w->name);
+    if (w->path.failed || mkdir(w->path.data, 0700) != 0)
+        return groat__cli_error(&w->error, GROAT_IO,
+                                "cannot make a folder in %s: %s",
+                                w->folder.data, strerror(errno));
+    status = write_params_def(w);
+    if (!status)
+        status = write_args(w);
+    if (!status)
+        status = write_kernel(w);
+    if (!status)
+        status = write_run_def(w);
+    return status;
+}
+
+/* ---- the command ----------------------------------------------------------
+ */
+
+static groat_status read_source(work *w)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    groat_status status =
+        groat__fs_read(w->file, FILE_BYTES_MAX, &text, &bytes, &w->error);
+
+    if (status)
+        return status;
+    if (strlen(text) != bytes)
+        status =
+            groat__cli_error(&w->error, GROAT_INVALID,
+                             "%s has a byte of 0: it is no source", w->file);
+    if (!status)
+        status =
+            groat__cuda_read(w->shown, text, w->entry, &w->source, &w->error);
+    free(text);
+    return status;
+}
+
+static int run(work *w)
+{
+    const char *word = w->path.data;
+    groat__cli *cli = w->cli;
+    const char *const *words = cli->words;
+    int code;
+
+    cli->words = &word;
+    cli->values.pointers = true;
+    cli->values.no_cache = true;
+    if (!cli->values.target)
+        cli->values.target = "cpu:sm_90a";
+    if (!cli->values.grid)
+        cli->values.grid = "1";
+    code = groat__cmd_run(cli);
+    cli->words = words;
+    return code;
+}
+
+int groat__cmd_judge(groat__cli *cli)
+{
+    work w = {.cli = cli, .file = cli->words[0], .error = GROAT_ERROR_INIT};
+    const char *slash = strrchr(w.file, '/');
+    int code = check_entry(&w);
+
+    /* Compilers put a relative name below "/", which findings leave out. */
+    w.shown = *w.file == '/' ? slash + 1 : w.file;
+    if (!code)
+        code = read_block(&w);
+    if (!code)
+        code = check_target(&w);
+    if (!code && read_source(&w))
+        code = groat__cli_fail(cli, &w.error);
+    if (!code)
+        code = take_all(&w);
+    if (!code && write_family(&w))
+        code = groat__cli_fail(cli, &w.error);
+    if (!code)
+        code = run(&w);
+    groat__scratch_remove(&w.folder);
+    groat__str_free(&w.path);
+    groat__cuda_free(&w.source);
+    return code;
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuda_source.c finds a kernel in a file of CUDA C++ and makes of the file what
+ * the host's compiler takes behind common/cuda_compat.h.  It knows words, not
+ * grammar: what it lets pass wrongly, the compiler refuses.
+ * Invariant: the text made has the lines of the file.
+ */
+#include "cli/judge/cuda_source.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/error.h"
+
+typedef struct token {
+    const char *at;
+    size_t len; /* 0: the end */
+    int line;
+} token;
+
+typedef struct reader {
+    const char *file;
+    const char *entry;
+    size_t entry_len;
+    const char *at;   /* what comes next */
+    const char *done; /* what was copied to the text made */
+    int line;
+    bool fresh; /* nothing but blanks in front, in this line */
+    groat__cuda_source *out;
+    groat_error *error;
+} reader;
+
+static groat_status refuse(const reader *r, int line, const char *what,
+                           const token *t)
+{
+    return groat__fail(r->error, GROAT_INVALID, "%s:%d: %.*s: %s", r->file,
+                       line, (int)(t->len < 64 ? t->len : 64), t->at, what);
+}
+
+static bool is(const token *t, const char *word)
+{
+    return strlen(word) == t->len && strncmp(t->at, word, t->len) == 0;
+}
+
+/* ---- tokens -------------------------------------------------------------- */
+
+static const char *skip_comment(const char *at)
+{
+    const char *end;
+
+    if (at[1] == '/')
+        return at + strcspn(at, "\n");
+    end = strstr(at + 2, "*/");
+    return end == NULL ? at + strlen(at) : end + 2;
+}
+
+/* Blanks and comments. */
+static void skip(reader *r)
+{
+    const char *end;
+
+    for (;;) {
+        if (r->at[0] == '/' && (r->at[1] == '/' || r->at[1] == '*'))
+            end = skip_comment(r->at);
+        else if (isspace((unsigned char)*r->at))
+            end = r->at + 1;
+        else
+            return;
+        for (; r->at < end; r->at++)
+            if (*r->at == '\n') {
+                r->line++;
+                r->fresh = true;
+            }
+    }
+}
+
+static size_t quoted(const char *at)
+{
+    size_t len = 1;
+
+    while (at[len] != '\0' && at[len] != '\n' && at[len] != *at)
+        len += at[len] == '\\' && at[len + 1] != '\0' ? 2 : 1;
+    return len + (at[len] == *at);
+}
+
+static token take(reader *r)
+{
+    token t;
+
+    skip(r);
+    t = (token){r->at, 0, r->line};
+    if (*r->at == '\0')
+        return t;
+    while (groat__is_word(r->at[t.len]))
+        t.len++;
+    if (t.len == 0)
+        t.len = *r->at == '"' || *r->at == '\'' ? quoted(r->at) : 1;
+    r->at += t.len;
+    r->fresh = false;
+    return t;
+}
+
+/* Takes from behind a bracket up to the one that closes it. */
+static token take_to(reader *r, char open, char close)
+{
+    token all = {r->at, 0, r->line};
+    int depth = 1;
+
+    while (depth > 0) {
+        token t = take(r);
+
+        if (t.len == 0)
+            break;
+        if (t.len == 1)
+            depth += (*t.at == open) - (*t.at == close);
+        all.len = (size_t)(t.at - all.at);
+    }
+    return all;
+}
+
+/* ---- the text made --------------------------------------------------------
+ */
+
+/* Puts text in the place of what lies from `from` to where the reader is; the
+ * lines stay. */
+static void replace(reader *r, const char *from, const char *text)
+{
+    groat__str_addn(&r->out->text, r->done, (size_t)(from - r->done));
+    groat__str_add(&r->out->text, text);
+    for (const char *at = from; at < r->at; at++)
+        if (*at == '\n')
+            groat__str_add(&r->out->text, "\n");
+    r->done = r->at;
+}
+
+/* #include: of headers that name nothing but what cuda_compat.h has. */
+static groat_status read_include(reader *r, const token *sign)
+{
+    static const char *const known[] = {"cuda.h",
+                                        "cuda_runtime.h",
+                                        "cuda_pipeline.h",
+                                        "cfloat",
+                                        "cuda_runtime_api.h",
+                                        "cuda_pipeline_primitives.h",
+                                        "climits",
+                                        "device_launch_parameters.h",
+                                        "float.h",
+                                        "limits.h",
+                                        "stdint.h",
+                                        "cstdint",
+                                        "math.h",
+                                        "cmath",
+                                        "stdio.h",
+                                        "cstdio",
+                                        "assert.h",
+                                        "cassert",
+                                        "string.h",
+                                        "cstring",
+                                        "stddef.h",
+                                        "cstddef",
+                                        "math_constants.h"};
+    token name;
+    size_t close;
+
+    r->at += strspn(r->at, " \t");
+    close = strcspn(r->at + 1, ">\"\n") + 1;
+    name = (token){r->at + 1, close - 1, r->line};
+    r->at += strcspn(r->at, "\n");
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (is(&name, known[i])) {
+            replace(r, sign->at, "");
+            return GROAT_OK;
+        }
+    return refuse(r, name.line,
+                  "groat judge reads one file; it includes no other header "
+                  "than CUDA's runtime and pipeline and C's of numbers",
+                  &name);
+}
+
+static groat_status read_directive(reader *r, const token *sign)
+{
+    token word;
+
+    r->at += strspn(r->at, " \t");
+    word = (token){r->at, strcspn(r->at, " \t\n<\""), r->line};
+    r->at += word.len;
+    if (is(&word, "include"))
+        return read_include(r, sign);
+    while (*r->at != '\0' && (*r->at != '\n' || r->at[-1] == '\\')) {
+        r->line += *r->at == '\n';
+        r->at++;
+    }
+    return GROAT_OK;
+}
+
+/* extern __shared__ TYPE NAME[]; becomes a pointer to the dynamic part. */
+static groat_status read_dynamic(reader *r, const token *first)
+{
+    groat__str type = {0};
+    groat__str made = {0};
+    token name = {"", 0, 0};
+    token t = take(r);
+
+    for (; t.len > 0 && *t.at != '[' && *t.at != ';'; t = take(r)) {
+        if (is(&t, "__align__") || is(&t, "alignas")) {
+            (void)take(r);
+            (void)take_to(r, '(', ')');
+            continue;
+        }
+        groat__str_addf(&type, "%.*s ", (int)name.len, name.at);
+        name = t;
+    }
+    if (t.len == 0 || *t.at != '[') {
+        groat__str_free(&type);
+        return refuse(r, first->line, "expected extern __shared__ TYPE NAME[]",
+                      first);
+    }
+    (void)take_to(r, '[', ']');
+    groat__str_addf(&made, "%s*const %.*s = (%s*)groat::dynamic()",
+                    type.failed ? "" : type.data, (int)name.len, name.at,
+                    type.failed ? "" : type.data);
+    replace(r, first->at, made.failed ? "" : made.data);
+    r->out->dynamic = true;
+    r->out->text.failed = r->out->text.failed || made.failed || type.failed;
+    groat__str_free(&made);
+    groat__str_free(&type);
+    return GROAT_OK;
+}
+
+/* ---- the kernel -----------------------------------------------------------
+ */
+
+static const char *dtype_of(const char *type)
+{
+    static const struct {
+        const char *type, *dtype;
+    } known[] = {{"float", "f32"},         {"double", "f64"},
+                 {"int", "i32"},           {"unsigned", "u32"},
+                 {"unsigned int", "u32"},  {"int32_t", "i32"},
+                 {"uint32_t", "u32"},      {"short", "i16"},
+                 {"int16_t", "i16"},       {"unsigned short", "u16"},
+                 {"uint16_t", "u16"},      {"char", "i8"},
+                 {"signed char", "i8"},    {"int8_t", "i8"},
+                 {"unsigned char", "u8"},  {"uint8_t", "u8"},
+                 {"long long", "i64"},     {"int64_t", "i64"},
+                 {"long", "i64"},          {"unsigned long long", "u64"},
+                 {"unsigned long", "u64"}, {"uint64_t", "u64"},
+                 {"size_t", "u64"},        {"float2", "f32"},
+                 {"float4", "f32"},        {"int4", "i32"},
+                 {"uint4", "u32"},         {"double2", "f64"}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(known[i].type, type) == 0)
+            return known[i].dtype;
+    return NULL;
+}
+
+/* A parameter while its tokens come by. */
+typedef struct seen {
+    const char *start;
+    token name;      /* the last word */
+    groat__str base; /* the words in front of it that make the type */
+    bool over;       /* behind '=' */
+} seen;
+
+static bool is_dressing(const token *t)
+{
+    return is(t, "const") || is(t, "volatile") || is(t, "__restrict__") ||
+           is(t, "__restrict") || is(t, "restrict");
+}
+
+static void see(groat__cuda_param *param, seen *s, const token *t)
+{
+    if (s->start == NULL)
+        s->start = t->at;
+    s->over = s->over || *t->at == '=';
+    if (s->over)
+        return;
+    if (is(t, "const") && !param->pointer)
+        param->constant = true;
+    if (*t->at == '*' || *t->at == '[')
+        param->pointer = true;
+    if (!groat__is_word(*t->at) || is_dressing(t))
+        return;
+    if (s->name.len > 0)
+        groat__str_addf(&s->base, "%s%.*s", s->base.len ? " " : "",
+                        (int)s->name.len, s->name.at);
+    s->name = *t;
+}
+
+/* False without a name. */
+static bool finish(groat__cuda_param *param, seen *s)
+{
+    bool named = s->base.len > 0;
+
+    if (named) {
+        groat__str_addn(&param->name, s->name.at, s->name.len);
+        groat__str_addn(&param->type, s->start,
+                        (size_t)(s->name.at - s->start));
+        while (param->type.len > 0 &&
+               isspace((unsigned char)param->type.data[param->type.len - 1]))
+            param->type.data[--param->type.len] = '\0';
+        param->dtype = dtype_of(s->base.data);
+    }
+    groat__str_free(&s->base);
+    *s = (seen){0};
+    return named && !param->name.failed && !param->type.failed;
+}
+
+static groat_status read_params(reader *r, const token *kernel)
+{
+    groat__cuda_source *out = r->out;
+    seen s = {0};
+    int depth = 1;
+
+    while (depth > 0) {
+        token t = take(r);
+        bool named = true;
+        bool cut;
+
+        if (t.len == 1)
+            depth +=
+                (*t.at == '(' || *t.at == '<') - (*t.at == ')' || *t.at == '>');
+        cut = depth == 0 || (depth == 1 && is(&t, ","));
+        if (t.len > 0 && out->param_count < GROAT__CUDA_PARAMS && !cut)
+            see(&out->params[out->param_count], &s, &t);
+        if (cut && s.start != NULL)
+            named = finish(&out->params[out->param_count++], &s);
+        if (t.len > 0 && out->param_count < GROAT__CUDA_PARAMS && named)
+            continue;
+        groat__str_free(&s.base);
+        return refuse(r, kernel->line,
+                      "a kernel's parameters have names, and are 31 at most",
+                      kernel);
+    }
+    return GROAT_OK;
+}
+
+/* Behind __global__: "void __launch_bounds__(256) NAME(". */
+static groat_status read_kernel(reader *r)
+{
+    token name = {"", 0, 0};
+    token t = take(r);
+
+    for (; t.len > 0 && *t.at != '(' && *t.at != ';'; t = take(r)) {
+        name = t;
+        if (!is(&t, "__launch_bounds__"))
+            continue;
+        (void)take(r);
+        (void)take_to(r, '(', ')');
+    }
+    if (t.len == 0 || *t.at != '(' || name.len == 0)
+        return GROAT_OK;
+    groat__str_addf(&r->out->kernels, "%s%.*s", r->out->kernels.len ? ", " : "",
+                    (int)name.len, name.at);
+    if (r->out->found || name.len != r->entry_len ||
+        strncmp(name.at, r->entry, name.len) != 0)
+        return GROAT_OK;
+    r->out->found = true;
+    return read_params(r, &name);
+}
+
+/* ---- words that cannot be judged ------------------------------------------
+ */
+
+static groat_status check_word(const reader *r, const token *t)
+{
+    static const struct {
+        const char *word, *why;
+    } refused[] = {
+        {"asm", "inline PTX is not judged"},
+        {"__asm__", "inline PTX is not judged"},
+        {"cooperative_groups", "cooperative groups are not judged; use "
+                               "__syncthreads() and warp shuffles"},
+        {"wmma", "tensor cores are not judged here"},
+        {"__half", "16-bit floats have no type here; take unsigned short"},
+        {"__half2", "16-bit floats have no type here; take unsigned"},
+        {"half", "16-bit floats have no type here; take unsigned short"},
+        {"__nv_bfloat16", "16-bit floats have no type here; take unsigned "
+                          "short"},
+        {"__syncthreads_count", "only __syncthreads() is judged"},
+        {"__syncthreads_and", "only __syncthreads() is judged"},
+        {"__syncthreads_or", "only __syncthreads() is judged"},
+        {"__shfl", "shuffles without _sync are no longer CUDA"},
+        {"__managed__", "managed variables are not judged"},
+        {"texture", "textures are not judged"},
+        {"tex2D", "textures are not judged"},
+        {"cudaMalloc", "host code is not judged: keep the kernel in a file of "
+                       "its own"},
+        {"cudaMemcpy", "host code is not judged: keep the kernel in a file of "
+                       "its own"},
+        {"cudaDeviceSynchronize", "host code is not judged: keep the kernel in "
+                                  "a file of its own"},
+        {"main", "host code is not judged: keep the kernel in a file of its "
+                 "own"}};
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        if (is(t, refused[i].word))
+            return refuse(r, t->line, refused[i].why, t);
+    if (*t->at == '<' && strncmp(t->at, "<<<", 3) == 0)
+        return groat__fail(r->error, GROAT_INVALID,
+                           "%s:%d: <<<: host code is not judged: keep the "
+                           "kernel in a file of its own",
+                           r->file, t->line);
+    return GROAT_OK;
+}
+
+static groat_status read_all(reader *r)
+{
+    groat_status status = GROAT_OK;
+
+    while (status == GROAT_OK) {
+        bool fresh;
+        token t;
+
+        skip(r);
+        fresh = r->fresh;
+        t = take(r);
+        if (t.len == 0)
+            return GROAT_OK;
+        status = check_word(r, &t);
+        if (status != GROAT_OK)
+            return status;
+        if (fresh && *t.at == '#') {
+            status = read_directive(r, &t);
+        } else if (is(&t, "extern")) {
+            reader ahead = *r;
+            token next = take(&ahead);
+
+            if (is(&next, "__shared__")) {
+                *r = ahead;
+                status = read_dynamic(r, &t);
+            }
+        } else if (is(&t, "__global__")) {
+            status = read_kernel(r);
+        }
+    }
+    return status;
+}
+
+groat_status groat__cuda_read(const char *file, const char *text,
+                              const char *entry, groat__cuda_source *out,
+                              groat_error *error)
+{
+    reader r = {.file = file,
+                .entry = entry,
+                .entry_len = strcspn(entry, "<"),
+                .at = text,
+                .done = text,
+                .line = 1,
+                .fresh = true,
+                .out = out,
+                .error = error};
+    groat_status status = read_all(&r);
+
+    if (status != GROAT_OK)
+        return status;
+    groat__str_add(&out->text, r.done);
+    if (!out->found)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s has no kernel '%.64s'; its __global__ "
+                           "functions: %.300s",
+                           file, entry,
+                           out->kernels.len ? out->kernels.data : "none");
+    return out->text.failed ? groat__fail(error, GROAT_NO_MEMORY,
+                                          "no memory for the text of %s", file)
+                            : GROAT_OK;
+}
+
+void groat__cuda_free(groat__cuda_source *source)
+{
+    for (size_t i = 0; i < GROAT__CUDA_PARAMS; i++) {
+        groat__str_free(&source->params[i].type);
+        groat__str_free(&source->params[i].name);
+    }
+    groat__str_free(&source->text);
+    groat__str_free(&source->kernels);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * plain.c judges accesses through pointers, of which a kernel tells: it says
+ * what lies where an address points to.  A thread's own memory, the arguments
+ * and the kernel's constants are not judged.
+ */
+#include "judge/plain.h"
+
+#include "judge/fiber.h"
+#include "judge/memory.h"
+
+enum { NEAR = 64 << 10 }; /* bytes that an index may be off */
+
+/* Whether [address, address + bytes) begins in an object. */
+static bool is_in(uint64_t address, const void *object, uint64_t bytes)
+{
+    return address - (uint64_t)(uintptr_t)object < bytes;
+}
+
+/* Past the end of shared memory, and nearer to it than to any buffer. */
+static bool is_behind(const groat__judge *j, uint64_t address)
+{
+    const struct groat_cpu_plain *plain = &j->launch->plain;
+    uint64_t far =
+        address - (uint64_t)(uintptr_t)plain->shared - plain->shared_bytes;
+
+    if (plain->shared == NULL || far > NEAR)
+        return false;
+    for (size_t i = 0; i < j->launch->range_count; i++) {
+        const groat__judge_range *r = &j->launch->ranges[i];
+
+        if (address - r->address < r->bytes + far ||
+            r->address - address <= far)
+            return false;
+    }
+    return true;
+}
+
+void groat__judge_touch(struct groat_cpu_env *env, const void *address,
+                        unsigned long bytes, unsigned kind, const void *from)
+{
+    groat__judge *j = groat__judge_at(env, from);
+    const groat__judge_launch *launch = j->launch;
+    const struct groat_cpu_plain *plain = &launch->plain;
+    const stack_t *stack = &groat__judge_fiber(j)->context.uc_stack;
+    const char *verb = kind == GROAT_CPU_READ ? "reads" : "writes";
+    uint64_t at = (uint64_t)(uintptr_t)address;
+    uint64_t shared;
+
+    if (is_in(at, stack->ss_sp, stack->ss_size) ||
+        is_in(at, plain->image, plain->image_bytes) ||
+        is_in(at, launch->args, launch->args_bytes))
+        return;
+    shared = at - (uint64_t)(uintptr_t)plain->shared;
+    if (is_in(at, plain->shared, plain->shared_bytes))
+        groat__judge_touch_shared(j, (uint32_t)shared, (uint32_t)bytes, kind);
+    else if (is_behind(j, at))
+        groat__judge_check_inside(j, (uint32_t)shared, bytes, verb);
+    else
+        groat__judge_touch_device(j, at, bytes, verb);
+}
+
+void groat__judge_refuse(struct groat_cpu_env *env, const char *why,
+                         const void *from)
+{
+    groat__judge_report(groat__judge_at(env, from), "%s", why);
+}

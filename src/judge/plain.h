@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * plain.h - kernels that access memory through pointers.
+ * Hooks are documented in cpu_hooks.h.
+ */
+#ifndef GROAT_JUDGE_PLAIN_H
+#define GROAT_JUDGE_PLAIN_H
+
+#include "judge/model.h"
+
+void groat__judge_touch(struct groat_cpu_env *env, const void *address,
+                        unsigned long bytes, unsigned kind, const void *from);
+void groat__judge_refuse(struct groat_cpu_env *env, const char *why,
+                         const void *from);
+
+#endif

@@ -1,0 +1,138 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# groat judge, on kernels of plain CUDA C++ (tests/kernels/cuda): each fault is
+# found at its line with its cause, what is right runs in silence and writes what
+# it should, and what cannot be judged is refused by name and line.
+. "$(dirname "$0")/common.sh"
+
+cd "$work" || exit 1
+for tool in "${GROAT_CXX:-c++}" addr2line; do
+    command -v "$tool" >/dev/null 2>&1 || {
+        skip "kernels in CUDA C++: there is no $tool"
+        exit 77
+    }
+done
+kernels=$top_srcdir/tests/kernels/cuda/kernels.cu
+
+# finds KERNEL WORDS OPTION...: a fault, in the first line behind the kernel's name
+# that is marked.
+finds() {
+    kernel=$1 words=$2
+    shift 2
+    line=$(sed -n "/void $kernel(/,\$p" "$kernels" | grep -n "// fault\$" |
+        head -n 1 | cut -d: -f1)
+    first=$(grep -n "void $kernel(" "$kernels" | cut -d: -f1)
+    expect "$kernel" 1 judge "$kernels" --entry "$kernel" "$@"
+    says "$kernel in words" "$words"
+    says "$kernel at its line" "kernels.cu:$((first + line - 1))"
+}
+
+# passes KERNEL OPTION...
+passes() {
+    kernel=$1
+    shift
+    for seed in 0 7; do
+        expect "$kernel" 0 judge "$kernels" --entry "$kernel" --seed $seed "$@"
+    done
+    answers "$kernel broke no rule" "no rule broken"
+}
+
+passes right_warps --block 128 --buffer x=128 --buffer y=4
+passes right_transpose --block 32,8 --grid 2,2 --buffer in=64,64 \
+    --buffer out=n,n --arg n=64
+passes right_pipeline --block 64 --buffer in=1024 --buffer out=1024
+passes right_histogram --block 64 --shared 512 --buffer x=n --arg n=1000 \
+    --buffer "bins=128:inout zeros none"
+passes right_stencil --block 64 --grid 3 --buffer x=n --buffer y=n --arg n=130
+
+finds wrong_divergent_shuffle "at a shuffle or vote for other lanes" \
+    --block 128 --buffer x=128 --buffer y=128
+finds wrong_transpose "nobody wrote" --block 32,8 --grid 2,2 \
+    --buffer in=64,64 --buffer out=64,64 --arg n=64
+finds wrong_pipeline "a wait is missing or counts too much" --block 64 \
+    --target cpu:sm_80 --buffer in=1024 --buffer out=1024
+finds wrong_histogram "a barrier is missing" --block 64 --shared 512 \
+    --buffer x=n --arg n=1000 --buffer "bins=128:inout zeros none"
+finds wrong_uninitialised "which nobody wrote" --block 64 --shared 512 \
+    --buffer bins=128
+finds wrong_barrier "a barrier that thread 0 does not come to" --block 64 \
+    --buffer y=64
+finds wrong_alignment "not aligned for its type" --block 64 --buffer x=1024 \
+    --buffer y=1024
+finds wrong_assert "an assertion does not hold: n > 5" --block 64 --arg n=4
+says "printf goes to stderr" "n is 4"
+finds wrong_loop "has not ended in 1 s" --block 32 --timeout 1 \
+    --buffer "flag=1:inout zeros none"
+finds wrong_end "1 element past the end of x[1000]" --block 256 --grid 4 \
+    --buffer x=n --buffer y=1024 --arg n=1000 --arg a=2.5
+finds wrong_dynamic "the block has 128 bytes" --block 64 --shared 128 \
+    --buffer y=64
+finds wrong_mask "a mask other than 0xffffffff" --block 32 --buffer x=32 \
+    --buffer y=32
+expect "an array of a thread's own" 1 judge "$kernels" --entry wrong_stack \
+    --block 64 --buffer x=64 --buffer y=64
+says "has no such element" "of an array that has none such"
+
+# What it writes: twice reversed is what it was.
+reverse() {
+    expect "$1" "$2" judge "$kernels" --entry 'right_reverse<64>' --block 64 \
+        --grid 2 --buffer "in=128:i32 in ramp" --buffer "out=128:out exact" \
+        "$3" "$4" "$5" "$6"
+}
+reverse "reversed" 0 --output out=once.npy --seed 1
+reverse "and once more" 0 --input in=once.npy --output out=twice.npy
+reverse "that is a ramp" 0 --input in=once.npy --expect out=twice.npy
+answers "all of it" "verified  yes"
+reverse "once is not twice" 1 --expect out=twice.npy --seed 1
+answers "the first wrong one" "out[0], expected 0, got 127"
+expect "in JSON" 1 judge "$kernels" --entry wrong_barrier --block 64 \
+    --buffer y=64 --json
+answers "with the finding" '"status": "judged wrong"'
+
+# ---- what is refused ---------------------------------------------------------------
+
+expect "no entry" 2 judge "$kernels" --block 64
+says "the entry is asked for" "--entry is ''"
+expect "no block" 2 judge "$kernels" --entry right_warps
+expect "a block that is none" 2 judge "$kernels" --entry right_warps --block 0
+expect "one too large" 2 judge "$kernels" --entry right_warps --block 64,32
+expect "a kernel that is none" 2 judge "$kernels" --entry warp_sum --block 64
+says "the kernels are listed" "right_warps, wrong_divergent_shuffle"
+expect "a buffer left out" 2 judge "$kernels" --entry right_warps --block 64 \
+    --buffer x=64
+says "it is asked for" "say --buffer y=ELEMENTS"
+expect "a buffer of another name" 2 judge "$kernels" --entry right_warps \
+    --block 64 --buffer z=64
+says "the parameters are listed" "const float * x, float * y"
+expect "a value for a pointer" 2 judge "$kernels" --entry right_warps \
+    --block 64 --arg x=64
+expect "a buffer twice" 2 judge "$kernels" --entry right_warps --block 64 \
+    --buffer x=64 --buffer x=64
+expect "a shape that is none" 2 judge "$kernels" --entry right_warps \
+    --block 64 --buffer x=no --buffer y=4
+expect "a GPU" 2 judge "$kernels" --entry right_warps --block 64 \
+    --target cuda:sm_90a --buffer x=64 --buffer y=4
+expect "no file" 1 judge no.cu --entry k --block 64
+refuses() {
+    printf '%s\n' "$2" >bad.cu
+    expect "$1" 2 judge bad.cu --entry k --block 32
+    says "$1 at its line" "$3"
+}
+refuses "another header" '#include <cooperative_groups.h>' \
+    "bad.cu:1: cooperative_groups.h"
+refuses "PTX" '__global__ void k() {
+    asm volatile("bar.sync 0;");
+}' "bad.cu:2: asm: inline PTX"
+refuses "host code" '__global__ void k() {}
+void f() { k<<<1, 32>>>(); }' "bad.cu:2: <<<: host code"
+refuses "a parameter without a name" '__global__ void k(int) {}' \
+    "bad.cu:1: k: a kernel's parameters have names"
+refuses "an end in the parameters" '__global__ void k(int n' "bad.cu:1: k"
+refuses "an end in a comment" '/* __global__ void k() {}' "has no kernel 'k'"
+printf '__global__ void k(int n) { n = m; }\n' >bad.cu
+expect "what does not compile" 4 judge bad.cu --entry k --block 32 --arg n=1
+says "is told at its line" "bad.cu:1:"
+printf '__global__ void k(int n) {}\0' >bad.cu
+expect "a byte of 0" 2 judge bad.cu --entry k --block 32 --arg n=1
+finish

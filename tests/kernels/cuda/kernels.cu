@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels in plain CUDA C++ for tests/cli/judge.sh: what is called wrong_ has one
+// fault, in the line that ends in "fault".
+#include <cuda_runtime.h>
+#include <cuda_pipeline.h>
+#include <stdio.h>
+
+#define TILE 32
+
+__device__ __forceinline__ float warp_sum(float x)
+{
+    for (int by = 16; by > 0; by /= 2)
+        x += __shfl_xor_sync(0xffffffff, x, by);
+    return x;
+}
+
+__global__ void right_warps(const float *x, float *y)
+{
+    float s = warp_sum(x[threadIdx.x]);
+    if (threadIdx.x % 32 == 0)
+        y[threadIdx.x / 32] = s;
+}
+
+__global__ void wrong_divergent_shuffle(const float *x, float *y)
+{
+    float s = 0;
+    if (threadIdx.x % 32 < 20)
+        s = warp_sum(x[threadIdx.x]); // fault
+    y[threadIdx.x] = s;
+}
+
+__global__ void right_transpose(const float *in, float *out, int n)
+{
+    __shared__ float tile[TILE][TILE + 1];
+    int x = blockIdx.x * TILE + threadIdx.x;
+    int y = blockIdx.y * TILE + threadIdx.y;
+    for (int j = 0; j < TILE; j += 8)
+        tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * n + x];
+    __syncthreads();
+    x = blockIdx.y * TILE + threadIdx.x;
+    y = blockIdx.x * TILE + threadIdx.y;
+    for (int j = 0; j < TILE; j += 8)
+        out[(y + j) * n + x] = tile[threadIdx.x][threadIdx.y + j];
+}
+
+__global__ void wrong_transpose(const float *in, float *out, int n)
+{
+    __shared__ float tile[TILE][TILE + 1];
+    int x = blockIdx.x * TILE + threadIdx.x;
+    int y = blockIdx.y * TILE + threadIdx.y;
+    for (int j = 0; j < TILE; j += 8)
+        tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * n + x];
+    x = blockIdx.y * TILE + threadIdx.x;
+    y = blockIdx.x * TILE + threadIdx.y;
+    for (int j = 0; j < TILE; j += 8)
+        out[(y + j) * n + x] = tile[threadIdx.x][threadIdx.y + j]; // fault
+}
+
+__global__ void right_pipeline(const float4 *in, float4 *out)
+{
+    __shared__ float4 stage[2][64];
+    __pipeline_memcpy_async(&stage[0][threadIdx.x], &in[threadIdx.x], 16);
+    __pipeline_commit();
+    for (int i = 0; i < 4; i++) {
+        if (i < 3)
+            __pipeline_memcpy_async(&stage[(i + 1) % 2][threadIdx.x], &in[(i + 1) * 64 + threadIdx.x], 16);
+        __pipeline_commit();
+        __pipeline_wait_prior(1);
+        __syncthreads();
+        out[i * 64 + threadIdx.x] = stage[i % 2][63 - threadIdx.x];
+        __syncthreads();
+    }
+}
+
+__global__ void wrong_pipeline(const float4 *in, float4 *out)
+{
+    __shared__ float4 stage[2][64];
+    __pipeline_memcpy_async(&stage[0][threadIdx.x], &in[threadIdx.x], 16);
+    __pipeline_commit();
+    for (int i = 0; i < 4; i++) {
+        if (i < 3)
+            __pipeline_memcpy_async(&stage[(i + 1) % 2][threadIdx.x], &in[(i + 1) * 64 + threadIdx.x], 16);
+        __pipeline_commit();
+        __pipeline_wait_prior(2);
+        __syncthreads();
+        out[i * 64 + threadIdx.x] = stage[i % 2][63 - threadIdx.x]; // fault
+        __syncthreads();
+    }
+}
+
+__global__ void right_histogram(const int *x, int n, int *bins)
+{
+    extern __shared__ int local[];
+    for (int i = threadIdx.x; i < 128; i += blockDim.x)
+        local[i] = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        atomicAdd(&local[x[i]], 1);
+    __syncthreads();
+    for (int i = threadIdx.x; i < 128; i += blockDim.x)
+        atomicAdd(&bins[i], local[i]);
+}
+
+__global__ void wrong_histogram(const int *x, int n, int *bins)
+{
+    extern __shared__ int local[];
+    for (int i = threadIdx.x; i < 128; i += blockDim.x)
+        local[i] = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        local[x[i]] += 1; // fault
+    __syncthreads();
+    for (int i = threadIdx.x; i < 128; i += blockDim.x)
+        atomicAdd(&bins[i], local[i]);
+}
+
+__global__ void wrong_uninitialised(int *bins)
+{
+    extern __shared__ int local[];
+    atomicAdd(&local[threadIdx.x], 1); // fault
+    __syncthreads();
+    bins[threadIdx.x] = local[threadIdx.x];
+}
+
+__global__ void wrong_barrier(float *y)
+{
+    if (threadIdx.x < 32)
+        return;
+    __syncthreads(); // fault
+    y[threadIdx.x] = 1;
+}
+
+__global__ void wrong_alignment(const float *x, float *y)
+{
+    const float4 *p = (const float4 *)(x + 1);
+    *(float4 *)(y + 4 * threadIdx.x) = p[threadIdx.x]; // fault
+}
+
+__global__ void wrong_assert(int n)
+{
+    if (threadIdx.x == 0)
+        printf("n is %d\n", n);
+    assert(n > 5); // fault
+}
+
+__global__ void wrong_stack(const int *x, int *y)
+{
+    int a[4] = {1, 2, 3, 4};
+    y[threadIdx.x] = a[x[threadIdx.x] % 8]; // fault
+}
+
+__global__ void wrong_loop(volatile int *flag)
+{
+    while (*flag == 0) // fault
+        ;
+}
+
+template <int N> __global__ void __launch_bounds__(N) right_reverse(const int *in, int *out)
+{
+    __shared__ int part[N];
+    part[threadIdx.x] = in[blockIdx.x * N + threadIdx.x];
+    __syncthreads();
+    out[(gridDim.x - 1 - blockIdx.x) * N + threadIdx.x] = part[N - 1 - threadIdx.x];
+}
+
+__global__ void wrong_end(int n, float a, const float *__restrict__ x, float *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i <= n)
+        y[i] = a * x[i] + y[i]; // fault
+}
+
+__global__ void wrong_dynamic(int *y)
+{
+    extern __shared__ int local[];
+    local[threadIdx.x] = y[threadIdx.x]; // fault
+}
+
+__global__ void wrong_mask(const int *x, int *y)
+{
+    y[threadIdx.x] = __shfl_sync(0x0000ffff, x[threadIdx.x], 0); // fault
+}
+
+__constant__ float weights[3] = {0.25f, 0.5f, 0.25f};
+__device__ int calls;
+
+__global__ void right_stencil(const float *x, float *y, int n)
+{
+    __shared__ float part[66];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    part[threadIdx.x + 1] = i < n ? x[i] : 0;
+    if (threadIdx.x == 0)
+        part[0] = i > 0 ? x[i - 1] : 0;
+    if (threadIdx.x == blockDim.x - 1)
+        part[65] = i + 1 < n ? x[i + 1] : 0;
+    if (threadIdx.x == 0)
+        atomicAdd(&calls, 1);
+    __syncthreads();
+    float sum = 0;
+    for (int k = 0; k < 3; k++)
+        sum += weights[k] * part[threadIdx.x + k];
+    if (i < n)
+        y[i] = fmaxf(sum, 0.0f);
+}
