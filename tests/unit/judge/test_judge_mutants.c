@@ -69,7 +69,7 @@ static const fault faults[] = {
     {PROBE_COPY_SHARED_OFF_2, ALL, "of shared memory, misaligned"},
     {PROBE_COPY_OFFSET_WRAPS, ALL,
      "copies from voffset 4294967040 + soffset 512, past 32 bits"},
-    {PROBE_COPY_EIGHT_BYTES, ALL, "copies 8 bytes per lane"},
+    {PROBE_COPY_TWO_BYTES, ALL, "copies 2 bytes per lane"},
     {PROBE_COPY_SIXTEEN_BYTES, G90A, "gfx90a copies 4 at most"},
     {PROBE_COPY_WRONG_LANE, ALL, "calls itself lane"},
     {PROBE_M0_VARIES, AMD, "has M0 0x"},

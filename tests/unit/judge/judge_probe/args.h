@@ -39,7 +39,7 @@ enum probe_mutant {
     PROBE_COPY_SHARED_PAST,
     PROBE_COPY_SHARED_OFF_2,
     PROBE_COPY_OFFSET_WRAPS,
-    PROBE_COPY_EIGHT_BYTES,
+    PROBE_COPY_TWO_BYTES,
     PROBE_COPY_SIXTEEN_BYTES,
     PROBE_COPY_WRONG_LANE,
     /* what a wave must agree on */

@@ -185,8 +185,8 @@ struct probe {
             return copy4(source, 2, 4 * lane, 0);
         case PROBE_COPY_OFFSET_WRAPS:
             return copy4(source, 0, 0xffffff00u, 0x200);
-        case PROBE_COPY_EIGHT_BYTES:
-            return async_copy<8>(source, wave * 512, lane, 8 * lane, 0);
+        case PROBE_COPY_TWO_BYTES:
+            return async_copy<2>(source, wave * 512, lane, 8 * lane, 0);
         case PROBE_COPY_SIXTEEN_BYTES:
             async_copy<16>(source, wave * 1024, lane, 16 * lane, 0);
             return land();
