@@ -3,6 +3,10 @@
 # The families: embedded in the library and installed for reading, for editors
 # and for families outside the library that build on common/.
 embedded_files = \
+	%D%/common/atomics.h \
+	%D%/common/atomics_cpu.h \
+	%D%/common/atomics_cuda.h \
+	%D%/common/atomics_hip.h \
 	%D%/common/burst.h \
 	%D%/common/convert.h \
 	%D%/common/cpu_hooks.h \

@@ -134,6 +134,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/table.h \
 	%D%/core/tensor_maps.c \
 	%D%/core/warm.c \
+	%D%/judge/atomic.c \
+	%D%/judge/atomic.h \
 	%D%/judge/copies.c \
 	%D%/judge/copies.h \
 	%D%/judge/deadlock.c \

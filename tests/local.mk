@@ -371,6 +371,7 @@ groat_cli_tests = \
 	%D%/cli/author.sh \
 	%D%/kernels/accuracy.sh \
 	%D%/kernels/faults.sh \
+	%D%/kernels/subset.sh \
 	%D%/cli/banks.sh \
 	%D%/cli/bench.sh \
 	%D%/cli/bundles.sh \
@@ -497,6 +498,12 @@ EXTRA_DIST += \
 	%D%/style/state.allow \
 	%D%/kernels/tma_probe/params.def \
 	%D%/unit/judge/judge_probe/params.def \
+	%D%/kernels/atomics/params.def \
+	%D%/kernels/atomics/run.def \
+	%D%/kernels/integers/params.def \
+	%D%/kernels/integers/run.def \
+	%D%/kernels/numbers/params.def \
+	%D%/kernels/numbers/run.def \
 	%D%/kernels/cuda/kernels.cu \
 	%D%/kernels/faults/params.def \
 	%D%/kernels/faults/run.def \
@@ -540,6 +547,15 @@ noinst_HEADERS += \
 	%D%/kernels/tma_probe/tma_probe.h \
 	%D%/unit/judge/judge_probe/args.h \
 	%D%/unit/judge/judge_probe/judge_probe.h \
+	%D%/kernels/atomics/args.h \
+	%D%/kernels/atomics/atomics.h \
+	%D%/kernels/atomics/reference.c \
+	%D%/kernels/integers/args.h \
+	%D%/kernels/integers/integers.h \
+	%D%/kernels/integers/reference.c \
+	%D%/kernels/numbers/args.h \
+	%D%/kernels/numbers/numbers.h \
+	%D%/kernels/numbers/reference.c \
 	%D%/kernels/faults/args.h \
 	%D%/kernels/faults/faults.h \
 	%D%/kernels/functions/args.h \

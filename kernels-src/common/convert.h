@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floats rounded to 16-bit numbers, to the nearest and ties to even, by integer
-// arithmetic alone: the same bits from every compiler.  A NaN stays one and is
-// made quiet; what is too large becomes infinite.
+// Floats rounded to 16-bit and 8-bit numbers, to the nearest and ties to even, and
+// back, by integer arithmetic alone: the same bits from every compiler.  A NaN stays
+// one and is made quiet.  What is too large becomes infinite of 16 bits, and the
+// largest number of 8 bits.
 #pragma once
 
 #include "vendor.h"
@@ -50,6 +51,99 @@ template <mma_number type> GROAT_DEVICE u32 round16(float x)
 template <mma_number type> GROAT_DEVICE u32 pack16(float low, float high)
 {
     return round16<type>(low) | round16<type>(high) << 16;
+}
+
+// ---- numbers of 8 bits: e4m3 and e5m2 as OCP defines them; the fnuz ones have a
+// bias larger by one, no infinity, no -0, and 0x80 is their NaN.
+
+enum float8 { e4m3, e5m2, e4m3fnuz, e5m2fnuz };
+
+GROAT_DEVICE constexpr bool is_fnuz(float8 type)
+{
+    return type == e4m3fnuz || type == e5m2fnuz;
+}
+
+GROAT_DEVICE constexpr u32 mantissa_bits(float8 type)
+{
+    return type == e4m3 || type == e4m3fnuz ? 3 : 2;
+}
+
+GROAT_DEVICE constexpr u32 bias_of(float8 type)
+{
+    return type == e4m3       ? 7
+           : type == e4m3fnuz ? 8
+           : type == e5m2     ? 15
+                              : 16;
+}
+
+// The code of the largest number.
+GROAT_DEVICE constexpr u32 largest(float8 type)
+{
+    return type == e4m3 ? 0x7eu : type == e5m2 ? 0x7bu : 0x7fu;
+}
+
+// The 8 bits of the number nearest to the float with these bits.
+template <float8 type> GROAT_DEVICE constexpr u32 float8_of(u32 bits)
+{
+    const u32 size = bits & 0x7fffffffu;
+    const u32 sign = bits >> 24 & 0x80u;
+    const u32 rebias = 127 - bias_of(type);
+    const u32 exponent = size >> 23;
+    const u32 cut = 23 - mantissa_bits(type);
+    u32 code = 0;
+
+    if (size > 0x7f800000u)
+        return is_fnuz(type) ? 0x80u : sign | 0x7fu;
+    if (exponent > rebias)
+        code = shift_rounded(size - (rebias << 23), cut);
+    else if (exponent + 31 > rebias + cut)
+        code = shift_rounded((size & 0x7fffffu) | 0x800000u,
+                             cut + 1 + rebias - exponent);
+    if (code > largest(type))
+        code = largest(type);
+    return is_fnuz(type) && code == 0 ? 0 : sign | code;
+}
+
+// The float, exactly, that a code of 8 bits stands for.
+template <float8 type> GROAT_DEVICE float float8_value(u32 code)
+{
+    const u32 mantissa = mantissa_bits(type);
+    const u32 size = code & 0x7fu;
+    const u32 sign = (code & 0x80u) << 24;
+    const bool nan = is_fnuz(type) ? code == 0x80u
+                     : type == e4m3 ? size == 0x7fu
+                                    : size > 0x7cu;
+
+    if (nan)
+        return bits_float(sign | 0x7fc00000u);
+    if (type == e5m2 && size == 0x7cu)
+        return bits_float(sign | 0x7f800000u);
+    if (size >> mantissa == 0)
+        return bits_float(sign | float_bits(static_cast<float>(size) *
+                                            bits_float((128 - bias_of(type) -
+                                                        mantissa)
+                                                       << 23)));
+    return bits_float(sign | (size << (23 - mantissa)) +
+                                 ((127 - bias_of(type)) << 23));
+}
+
+// Likewise of 16 bits.
+GROAT_DEVICE float bf16_value(u32 code)
+{
+    return bits_float(code << 16);
+}
+
+GROAT_DEVICE float f16_value(u32 code)
+{
+    const u32 sign = (code & 0x8000u) << 16;
+    const u32 size = code & 0x7fffu;
+
+    if (size >= 0x7c00u)
+        return bits_float(sign | 0x7f800000u | size << 13);
+    if (size < 0x400u)
+        return bits_float(sign | float_bits(static_cast<float>(size) *
+                                            bits_float(103u << 23)));
+    return bits_float(sign | ((size << 13) + (112u << 23)));
 }
 
 } // namespace groat

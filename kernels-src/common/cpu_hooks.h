@@ -20,6 +20,18 @@ enum {
                              /* the barrier of the even block of its pair */
 };
 
+/* What an atomic operation makes of a word `old` and an operand x. */
+enum {
+    GROAT_CPU_ATOMIC_ADD,
+    GROAT_CPU_ATOMIC_MIN,
+    GROAT_CPU_ATOMIC_MAX,
+    GROAT_CPU_ATOMIC_MIN_SIGNED,
+    GROAT_CPU_ATOMIC_MAX_SIGNED,
+    GROAT_CPU_ATOMIC_EXCHANGE,
+    GROAT_CPU_ATOMIC_CAS, /* x, if old is what was expected */
+    GROAT_CPU_ATOMIC_ADD_FLOAT
+};
+
 /* What a plain access does. */
 enum { GROAT_CPU_READ, GROAT_CPU_WRITE, GROAT_CPU_ATOMIC };
 
@@ -108,6 +120,12 @@ struct groat_cpu_ops {
     /* A bit per lane of the wave: whether it brings something but 0. */
     unsigned long long (*ballot)(struct groat_cpu_env *env,
                                  unsigned predicate);
+    /* Atomic operations on words of 4 bytes; the word before. */
+    unsigned (*shared_atomic)(struct groat_cpu_env *env, unsigned address,
+                              unsigned op, unsigned x, unsigned expected);
+    unsigned (*global_atomic)(struct groat_cpu_env *env,
+                              unsigned long long address, unsigned op,
+                              unsigned x, unsigned expected);
     /* An access through a pointer, which the kernel makes itself when this
      * returns; `from` is the address behind it in the code. */
     void (*touch)(struct groat_cpu_env *env, const void *address,

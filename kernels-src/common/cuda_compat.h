@@ -32,11 +32,9 @@
     ((x) ? (void)0 : groat::refuse("an assertion does not hold: " #x))
 #define __trap() groat::refuse("the kernel calls __trap()")
 // Of the kernel, on stderr: stdout has the tool's answer.
-#define printf(...) ((void)dprintf(2, __VA_ARGS__))
+#define printf(...) GROAT_PRINT(__VA_ARGS__)
 #define GROAT_LANES static __attribute__((always_inline, unused)) inline
 
-extern "C" int dprintf(int file, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 extern "C" {
 float sqrtf(float), cbrtf(float), expf(float), exp2f(float), expm1f(float);
 float logf(float), log2f(float), log10f(float), log1pf(float), sinf(float);

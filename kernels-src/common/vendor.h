@@ -24,6 +24,8 @@
 //                                from here on: no later use of it waits
 //   float_bits(x)                the 32 bits of a float
 //   bits_float(x)                the float of 32 bits
+//   dot4(a, b, sum)              sum and the products of 4 signed bytes of each
+//   cycles()                     the processor's counter of cycles; 0 on the judge
 //   async_copy<bytes>            every lane copies 4 or 16 bytes from the
 //                                buffer to shared memory, lanes side by side
 //   async_commit()               ends a group of copies (NVIDIA counts groups)
@@ -41,6 +43,9 @@
 //   zero_accumulator<m>()
 //   mfma<number, m, k>           (AMD) acc += A * B, m x m x k, by the wave;
 //                                operands are k * m / 64 numbers per lane
+//
+// GROAT_PRINT(format, ...) prints as C's printf() does: on the judge to stderr, on
+// NVIDIA through the driver; on AMD nothing.
 //
 // A kernel is GROAT_KERNEL(args_type) { ... uses `args` ... }.
 #pragma once

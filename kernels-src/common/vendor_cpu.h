@@ -9,8 +9,12 @@
 // Inlined as on GPUs: the address of a call of the judge then tells, by the
 // line table, every call that led there.
 #define GROAT_DEVICE inline __attribute__((always_inline))
+#define GROAT_PRINT(...) ((void)dprintf(2, __VA_ARGS__))
 #define GROAT_UNROLL
 #define GROAT_ROLLED
+extern "C" int dprintf(int file, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 // The kernel exports its entry and groat_cpu_bind, which the judge calls once
 // on the OS thread that runs a launch.
 #define GROAT_KERNEL(args_type)                                                \
@@ -280,6 +284,19 @@ GROAT_DEVICE float bits_float(u32 bits)
 
     __builtin_memcpy(&x, &bits, sizeof(x));
     return x;
+}
+
+GROAT_DEVICE u32 dot4(u32 a, u32 b, u32 sum)
+{
+    for (int shift = 0; shift < 32; shift += 8)
+        sum += static_cast<signed char>(a >> shift) *
+               static_cast<signed char>(b >> shift);
+    return sum;
+}
+
+GROAT_DEVICE u64 cycles()
+{
+    return 0;
 }
 
 template <int bytes>

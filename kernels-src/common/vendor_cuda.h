@@ -4,6 +4,7 @@
 #pragma once
 
 #define GROAT_DEVICE __device__ __forceinline__
+#define GROAT_PRINT(...) ((void)printf(__VA_ARGS__))
 #define GROAT_UNROLL _Pragma("unroll")
 #define GROAT_ROLLED _Pragma("unroll 1")
 #define GROAT_KERNEL(args_type)                                                \
@@ -249,6 +250,22 @@ GROAT_DEVICE u32 float_bits(float x)
 GROAT_DEVICE float bits_float(u32 bits)
 {
     return __uint_as_float(bits);
+}
+
+GROAT_DEVICE u32 dot4(u32 a, u32 b, u32 sum)
+{
+    u32 x;
+
+    asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(x) : "r"(a), "r"(b), "r"(sum));
+    return x;
+}
+
+GROAT_DEVICE u64 cycles()
+{
+    u64 x;
+
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(x));
+    return x;
 }
 
 template <int bytes>

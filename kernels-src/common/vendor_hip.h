@@ -9,6 +9,7 @@
 #pragma once
 
 #define GROAT_DEVICE __attribute__((device)) __attribute__((always_inline)) inline
+#define GROAT_PRINT(...) ((void)0)
 #define GROAT_UNROLL _Pragma("unroll")
 #define GROAT_ROLLED _Pragma("unroll 1")
 #define GROAT_KERNEL(args_type)                                                \
@@ -255,6 +256,17 @@ GROAT_DEVICE u32 float_bits(float x)
 GROAT_DEVICE float bits_float(u32 bits)
 {
     return __builtin_bit_cast(float, bits);
+}
+
+GROAT_DEVICE u32 dot4(u32 a, u32 b, u32 sum)
+{
+    return static_cast<u32>(__builtin_amdgcn_sdot4(
+        static_cast<int>(a), static_cast<int>(b), static_cast<int>(sum), false));
+}
+
+GROAT_DEVICE u64 cycles()
+{
+    return __builtin_amdgcn_s_memtime();
 }
 
 template <int bytes>

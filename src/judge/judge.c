@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "judge/atomic.h"
 #include "judge/fiber.h"
 #include "judge/mbarrier.h"
 #include "judge/meet.h"
@@ -61,6 +62,8 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_out_of_bounds,
     groat__judge_shuffle,
     groat__judge_ballot,
+    groat__judge_shared_atomic,
+    groat__judge_global_atomic,
     groat__judge_touch,
     groat__judge_refuse,
 };

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Atomic operations on words of 4 bytes, which give the word before.  They order
+// no other access (relaxed): a barrier, or an mbarrier, does.
+//
+//   shared_atomic<op>(address, x)         at a shared-memory byte address
+//   global_atomic<op, scope>(address, x)  at a device address
+//   shared_cas(address, expected, x)      x, where the word is the expected one
+//   global_cas<scope>(address, expected, x)
+//
+// Words and addresses are multiples of 4.  Floats go as their bits.  `scope` says
+// who else changes the word: threads of the block, of the device (the default),
+// or of other devices and the host.
+#pragma once
+
+#include "vendor.h"
+
+namespace groat {
+
+enum atomic_op {
+    atomic_add,
+    atomic_min, // of unsigned numbers
+    atomic_max,
+    atomic_min_signed,
+    atomic_max_signed,
+    atomic_exchange,
+    atomic_add_float
+};
+
+enum atomic_scope { block_scope, device_scope, system_scope };
+
+} // namespace groat
+
+#if defined(__CUDACC_RTC__) || defined(__CUDACC__)
+#include "atomics_cuda.h"
+#elif defined(__HIPCC_RTC__) || defined(__HIP__)
+#include "atomics_hip.h"
+#else
+#include "atomics_cpu.h"
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// integers adds up the products of the bytes of two words, a pair to a thread.
+#include "params.h"
+
+#include "../common/vendor.h"
+#include "args.h"
+
+namespace groat
+{
+namespace integers
+{
+
+GROAT_DEVICE void run(const integers_args &args)
+{
+    const u64 i =
+        block_index() * static_cast<u64>(params::threads) + thread_index();
+
+    if (i >= args.count)
+        return;
+
+    const u32 a = global_load4(args.a + i * 4);
+
+    global_store4(args.y + i * 4, dot4(a, global_load4(args.b + i * 4), a));
+    if (cycles() == 1)
+        GROAT_PRINT("cycle %d\n", 1);
+}
+
+} // namespace integers
+} // namespace groat
+
+GROAT_KERNEL(integers_args)
+{
+    groat::integers::run(args);
+}
