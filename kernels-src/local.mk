@@ -29,6 +29,9 @@ embedded_files = \
 	%D%/common/math_cuda.h \
 	%D%/common/math_hip.h \
 	%D%/common/mma.h \
+	%D%/common/mma_sync.h \
+	%D%/common/mma_sync_cpu.h \
+	%D%/common/mma_sync_cuda.h \
 	%D%/common/pv.h \
 	%D%/common/row_indices.h \
 	%D%/common/stream.h \

@@ -165,6 +165,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/trace.h \
 	%D%/judge/uniform.c \
 	%D%/judge/uniform.h \
+	%D%/judge/warp_mma.c \
+	%D%/judge/warp_mma.h \
 	%D%/judge/wave.c \
 	%D%/judge/wave.h \
 	%D%/judge/wgmma.c \

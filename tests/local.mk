@@ -504,6 +504,8 @@ EXTRA_DIST += \
 	%D%/kernels/integers/run.def \
 	%D%/kernels/numbers/params.def \
 	%D%/kernels/numbers/run.def \
+	%D%/kernels/products/params.def \
+	%D%/kernels/products/run.def \
 	%D%/kernels/cuda/kernels.cu \
 	%D%/kernels/faults/params.def \
 	%D%/kernels/faults/run.def \
@@ -556,6 +558,9 @@ noinst_HEADERS += \
 	%D%/kernels/numbers/args.h \
 	%D%/kernels/numbers/numbers.h \
 	%D%/kernels/numbers/reference.c \
+	%D%/kernels/products/args.h \
+	%D%/kernels/products/products.h \
+	%D%/kernels/products/reference.c \
 	%D%/kernels/faults/args.h \
 	%D%/kernels/faults/faults.h \
 	%D%/kernels/functions/args.h \

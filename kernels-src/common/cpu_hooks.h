@@ -126,6 +126,11 @@ struct groat_cpu_ops {
     unsigned (*global_atomic)(struct groat_cpu_env *env,
                               unsigned long long address, unsigned op,
                               unsigned x, unsigned expected);
+    /* NVIDIA, sm_80 and up: see common/mma_sync.h. */
+    void (*matrix_load)(struct groat_cpu_env *env, unsigned address, void *to,
+                        unsigned transposed);
+    void (*mma_16x8)(struct groat_cpu_env *env, unsigned number, const void *a,
+                     const void *b, float *acc);
     /* An access through a pointer, which the kernel makes itself when this
      * returns; `from` is the address behind it in the code. */
     void (*touch)(struct groat_cpu_env *env, const void *address,

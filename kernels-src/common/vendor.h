@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picks the primitives of the compiler at hand; this file, tma.h and wgmma.h
-// alone have vendor conditionals.  What only NVIDIA's sm_90 and later have is in
+// Picks the primitives of the compiler at hand; this file, atomics.h, math.h,
+// mma_sync.h, tma.h and wgmma.h alone have vendor conditionals.  What only NVIDIA's sm_90 and later have is in
 // those two, for whoever needs it: each kernel is compiled with what it includes.
 // All three vendors' files define the same names in namespace groat:
 //

@@ -27,6 +27,7 @@
 #include "judge/tma.h"
 #include "judge/uniform.h"
 #include "judge/wave.h"
+#include "judge/warp_mma.h"
 #include "judge/wgmma.h"
 
 static const struct groat_cpu_ops hooks = {
@@ -64,6 +65,8 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_ballot,
     groat__judge_shared_atomic,
     groat__judge_global_atomic,
+    groat__judge_matrix_load,
+    groat__judge_mma_16x8,
     groat__judge_touch,
     groat__judge_refuse,
 };

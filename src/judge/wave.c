@@ -26,8 +26,7 @@ enum { SHUFFLED = 0x10000001, VOTED };
 
 /* ---- operations of all lanes ------------------------------------------- */
 
-/* What every lane of the wave brought, valid until the next but one. */
-static const groat__brought *brought_by(const groat__judge *j, size_t lane)
+const groat__brought *groat__judge_brought(const groat__judge *j, size_t lane)
 {
     size_t first = j->current - groat__judge_lane(j);
 
@@ -35,7 +34,7 @@ static const groat__brought *brought_by(const groat__judge *j, size_t lane)
     return &j->fibers[first + lane].brought[groat__judge_fiber(j)->turn ^ 1];
 }
 
-static groat__brought *bring(groat__judge *j, uint32_t kind)
+groat__brought *groat__judge_bring(groat__judge *j, uint32_t kind)
 {
     groat__fiber *f = groat__judge_fiber(j);
     groat__brought *mine = &f->brought[f->turn];
@@ -46,8 +45,7 @@ static groat__brought *bring(groat__judge *j, uint32_t kind)
     return mine;
 }
 
-/* Waits for all lanes, in either vendor's way. */
-static void come_together(groat__judge *j)
+void groat__judge_come_together(groat__judge *j)
 {
     static const uint64_t nothing[4] = {0};
 
@@ -67,10 +65,10 @@ unsigned groat__judge_shuffle(struct groat_cpu_env *env, unsigned value,
         groat__judge_report(j,
                             "shuffles from lane %u; a wave has lanes 0 to %d",
                             lane, j->launch->arch->wave_lanes - 1);
-    mine = bring(j, SHUFFLED);
+    mine = groat__judge_bring(j, SHUFFLED);
     memcpy(mine->a, &value, sizeof(value));
-    come_together(j);
-    memcpy(&value, brought_by(j, lane)->a, sizeof(value));
+    groat__judge_come_together(j);
+    memcpy(&value, groat__judge_brought(j, lane)->a, sizeof(value));
     return value;
 }
 
@@ -78,13 +76,14 @@ unsigned long long groat__judge_ballot(struct groat_cpu_env *env,
                                        unsigned predicate)
 {
     groat__judge *j = groat__judge_enter(env);
-    groat__brought *mine = bring(j, VOTED);
+    groat__brought *mine = groat__judge_bring(j, VOTED);
     unsigned long long votes = 0;
 
     mine->a[0] = predicate != 0;
-    come_together(j);
+    groat__judge_come_together(j);
     for (size_t lane = 0; lane < (size_t)j->launch->arch->wave_lanes; lane++)
-        votes |= (unsigned long long)brought_by(j, lane)->a[0] << lane;
+        votes |= (unsigned long long)groat__judge_brought(j, lane)->a[0]
+                 << lane;
     return votes;
 }
 
@@ -100,7 +99,7 @@ void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
     if (!j->launch->arch->tr_read)
         groat__judge_report(j, "reads transposed; %s cannot",
                             j->launch->arch->name);
-    mine = bring(j, width);
+    mine = groat__judge_bring(j, width);
     groat__judge_read(j, address, mine->a, 8, GROAT_ACCESS_TRANSPOSE);
     groat__judge_meet(j, GROAT__JOINED);
     lane = groat__judge_lane(j);
@@ -110,7 +109,7 @@ void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
                      (size_t)n * (16 / per_row);
 
         memcpy(out + (size_t)n * width,
-               brought_by(j, row)->a + lane % per_row * width, width);
+               groat__judge_brought(j, row)->a + lane % per_row * width, width);
     }
 }
 
@@ -162,7 +161,7 @@ void groat__judge_mfma(struct groat_cpu_env *env, unsigned number, unsigned m,
 
     check_mfma(j, number, m, k);
     per_lane = k * m / 64;
-    mine = bring(j, number << 16 | m << 8 | k);
+    mine = groat__judge_bring(j, number << 16 | m << 8 | k);
     memcpy(mine->a, a, (size_t)per_lane * (number == GROAT_CPU_FP8 ? 1 : 2));
     memcpy(mine->b, b, (size_t)per_lane * (number == GROAT_CPU_FP8 ? 1 : 2));
     groat__judge_meet(j, GROAT__JOINED);
@@ -175,8 +174,10 @@ void groat__judge_mfma(struct groat_cpu_env *env, unsigned number, unsigned m,
         for (size_t h = 0; h < 64 / m; h++)
             for (unsigned n = 0; n < per_lane; n++)
                 sum +=
-                    number_at(j, number, brought_by(j, h * m + row)->a, n) *
-                    number_at(j, number, brought_by(j, h * m + lane % m)->b, n);
+                    number_at(j, number,
+                              groat__judge_brought(j, h * m + row)->a, n) *
+                    number_at(j, number,
+                              groat__judge_brought(j, h * m + lane % m)->b, n);
         acc[p] = sum;
     }
 }

@@ -8,6 +8,13 @@
 
 #include "judge/model.h"
 
+/* Begins an operation of the whole wave: what this lane brings, a kind that is
+ * alike in all lanes. */
+groat__brought *groat__judge_bring(groat__judge *j, uint32_t kind);
+/* Waits for all lanes, in either vendor's way. */
+void groat__judge_come_together(groat__judge *j);
+/* What a lane of the wave brought, valid until the next but one. */
+const groat__brought *groat__judge_brought(const groat__judge *j, size_t lane);
 void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
                                  void *to, unsigned width);
 unsigned groat__judge_shuffle(struct groat_cpu_env *env, unsigned value,

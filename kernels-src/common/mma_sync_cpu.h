@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// common/mma_sync.h for the host's C++ compiler: calls of the judge.
+#pragma once
+
+namespace groat {
+
+GROAT_DEVICE vec4 matrix_load(u32 address)
+{
+    vec4 v;
+
+    cpu_env->ops->matrix_load(cpu_env, address, &v, 0);
+    return v;
+}
+
+GROAT_DEVICE vec4 matrix_load_transposed(u32 address)
+{
+    vec4 v;
+
+    cpu_env->ops->matrix_load(cpu_env, address, &v, 1);
+    return v;
+}
+
+template <mma_number type>
+GROAT_DEVICE void mma_16x8(float (&acc)[4], vec4 a, vec2 b)
+{
+    cpu_env->ops->mma_16x8(cpu_env, type, &a, &b, acc);
+}
+
+} // namespace groat

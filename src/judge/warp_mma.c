@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * warp_mma.c is what a warp of NVIDIA multiplies in registers, and how it loads
+ * the operands: ldmatrix and mma.sync.
+ *
+ * Formulas: PTX ISA, fragments of ldmatrix, mma.m16n8k16 and mma.m16n8k32; they
+ * are written down in common/mma_sync.h.
+ */
+#include "judge/warp_mma.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/fiber.h"
+#include "judge/memory.h"
+#include "judge/number.h"
+#include "judge/wave.h"
+
+/* Kinds of what a lane brings; products bring the number, too. */
+enum { ROWS = 0x10000100, COLUMNS, PRODUCT = 0x10000200 };
+
+enum {
+    SM_COPIES = 80, /* of ldmatrix and products of 16-bit numbers */
+    SM_FP8 = 89,
+    ROW_BYTES = 16,
+    WORD_BYTES = 4
+};
+
+static void check_arch(groat__judge *j, int least, const char *what)
+{
+    const char *name = j->launch->arch->name;
+
+    if (strncmp(name, "sm_", 3) != 0 || strtol(name + 3, NULL, 10) < least)
+        groat__judge_report(j, "%s; %s cannot, sm_%d and up can", what, name,
+                            least);
+}
+
+void groat__judge_matrix_load(struct groat_cpu_env *env, unsigned address,
+                              void *to, unsigned transposed)
+{
+    groat__judge *j = groat__judge_enter(env);
+    unsigned char *out = to;
+    groat__brought *mine;
+    size_t lane;
+
+    check_arch(j, SM_COPIES, "loads matrices");
+    mine = groat__judge_bring(j, transposed ? COLUMNS : ROWS);
+    groat__judge_read(j, address, mine->a, ROW_BYTES, GROAT_ACCESS_READ);
+    groat__judge_come_together(j);
+    lane = groat__judge_lane(j);
+    for (size_t i = 0; i < 4; i++, out += WORD_BYTES) {
+        if (!transposed) {
+            memcpy(out,
+                   groat__judge_brought(j, 8 * i + lane / 4)->a +
+                       WORD_BYTES * (lane % 4),
+                   WORD_BYTES);
+            continue;
+        }
+        for (size_t n = 0; n < 2; n++)
+            memcpy(out + 2 * n,
+                   groat__judge_brought(j, 8 * i + 2 * (lane % 4) + n)->a +
+                       2 * (lane / 4),
+                   2);
+    }
+}
+
+/* Where number k of a row of A, or column of B, is: the lane among the four of
+ * the row, and the place in its words, of which A has two rows. */
+static float number_of(const groat__judge *j, unsigned number, bool of_a,
+                       size_t row, size_t k)
+{
+    size_t per_word = number == GROAT_CPU_FP8 ? 4 : 2;
+    size_t half = k / (4 * per_word);
+    size_t word = of_a ? row / 8 + 2 * half : half;
+    const groat__brought *b =
+        groat__judge_brought(j, row % 8 * 4 + k / per_word % 4);
+
+    return groat__judge_number(number, false, of_a ? b->a : b->b,
+                               (unsigned)(word * per_word + k % per_word));
+}
+
+void groat__judge_mma_16x8(struct groat_cpu_env *env, unsigned number,
+                           const void *a, const void *b, float *acc)
+{
+    groat__judge *j = groat__judge_enter(env);
+    size_t deep = number == GROAT_CPU_FP8 ? 32 : 16;
+    groat__brought *mine;
+    size_t lane;
+
+    if (number == GROAT_CPU_FP8)
+        check_arch(j, SM_FP8, "multiplies e4m3 numbers");
+    else
+        check_arch(j, SM_COPIES, "multiplies in registers");
+    mine = groat__judge_bring(j, PRODUCT + number);
+    memcpy(mine->a, a, 4 * WORD_BYTES);
+    memcpy(mine->b, b, 2 * WORD_BYTES);
+    groat__judge_come_together(j);
+    lane = groat__judge_lane(j);
+    for (size_t p = 0; p < 4; p++) {
+        size_t row = lane / 4 + 8 * (p / 2);
+        size_t column = 2 * (lane % 4) + p % 2;
+        float sum = acc[p];
+
+        for (size_t k = 0; k < deep; k++)
+            sum += number_of(j, number, true, row, k) *
+                   number_of(j, number, false, column, k);
+        acc[p] = sum;
+    }
+}
