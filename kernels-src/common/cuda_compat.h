@@ -13,7 +13,7 @@
 #define __forceinline__    inline __attribute__((always_inline))
 #define __noinline__       __attribute__((noinline))
 #define __restrict__       __restrict
-#define __align__(n)       alignas(n)
+#define __align__(n)       __attribute__((aligned(n)))
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __CUDACC__         1
@@ -29,8 +29,8 @@
 #define NAN                __builtin_nanf("")
 #define CUDART_INF_F       __builtin_inff()
 #define assert(x)                                                              \
-    ((x) ? (void)0 : groat::refuse("an assertion does not hold: " #x))
-#define __trap() groat::refuse("the kernel calls __trap()")
+    ((x) ? (void)0 : groat::refuse("breaks its assertion: " #x))
+#define __trap() groat::refuse("calls __trap()")
 // Of the kernel, on stderr: stdout has the tool's answer.
 #define printf(...) GROAT_PRINT(__VA_ARGS__)
 #define GROAT_LANES static __attribute__((always_inline, unused)) inline
@@ -44,6 +44,8 @@ float floorf(float), ceilf(float), truncf(float), roundf(float), rintf(float);
 float fabsf(float), powf(float, float), fmodf(float, float);
 float atan2f(float, float), fmaxf(float, float), fminf(float, float);
 float copysignf(float, float), ldexpf(float, int), fmaf(float, float, float);
+float hypotf(float, float), nearbyintf(float), log1pf(float);
+long lroundf(float), lrintf(float);
 double sqrt(double), exp(double), exp2(double), log(double), log2(double);
 double log10(double), sin(double), cos(double), tan(double), tanh(double);
 double erf(double), floor(double), ceil(double), round(double), fabs(double);
@@ -52,6 +54,24 @@ double fmin(double, double), fma(double, double, double);
 void *memcpy(void *, const void *, unsigned long);
 void *memset(void *, int, unsigned long);
 }
+
+#define GROAT_OF_FLOAT(name)                                                   \
+    __attribute__((always_inline, unused)) static inline float name(float x)   \
+    {                                                                          \
+        return name##f(x);                                                     \
+    }
+GROAT_OF_FLOAT(sqrt)
+GROAT_OF_FLOAT(exp)
+GROAT_OF_FLOAT(exp2)
+GROAT_OF_FLOAT(log)
+GROAT_OF_FLOAT(log2)
+GROAT_OF_FLOAT(sin)
+GROAT_OF_FLOAT(cos)
+GROAT_OF_FLOAT(tanh)
+GROAT_OF_FLOAT(floor)
+GROAT_OF_FLOAT(ceil)
+GROAT_OF_FLOAT(round)
+GROAT_OF_FLOAT(fabs)
 
 typedef unsigned long size_t;
 typedef signed char int8_t;
@@ -67,6 +87,9 @@ typedef unsigned long uintptr_t;
 // ---- vectors and coordinates
 
 #define GROAT_VECTOR(type, name)                                               \
+    struct name##1 {                                                           \
+        type x;                                                                \
+    };                                                                         \
     struct alignas(2 * sizeof(type)) name##2 {                                 \
         type x, y;                                                             \
     };                                                                         \
@@ -96,6 +119,7 @@ GROAT_VECTOR(unsigned short, ushort)
 GROAT_VECTOR(int, int)
 GROAT_VECTOR(unsigned, uint)
 GROAT_VECTOR(long long, longlong)
+GROAT_VECTOR(unsigned long long, ulonglong)
 GROAT_VECTOR(float, float)
 GROAT_VECTOR(double, double)
 
@@ -146,8 +170,8 @@ GROAT_UNTOLD static void refuse(const char *why)
 GROAT_LANES void check_mask(unsigned mask)
 {
     if (mask != 0xffffffffu)
-        refuse("a warp operation has a mask other than 0xffffffff, which the "
-               "judge cannot follow: all 32 lanes must take part");
+        refuse("does a warp operation with a mask other than 0xffffffff, which "
+               "is no fault, but cannot be judged: all lanes must take part");
 }
 
 // A lane's value of 1 to 8 bytes.
@@ -194,6 +218,9 @@ template <class T> struct same {
 
 // The pointers and numbers of a launch as the kernel's parameters have them.
 template <class P> struct convert {
+    static_assert(!__is_class(P),
+                  "groat judge passes pointers and numbers to a kernel, no "
+                  "structure by value");
     static P of(unsigned long long x)
     {
         return static_cast<P>(static_cast<long long>(x));
@@ -418,14 +445,160 @@ GROAT_LANES float __saturatef(float x)
 #define __fadd_rn(x, y)    ((x) + (y))
 #define __fmul_rn(x, y)    ((x) * (y))
 #define __mul24(x, y)      ((x) * (y))
-#define isnan(x)           __builtin_isnan(x)
-#define isinf(x)           __builtin_isinf(x)
-#define isfinite(x)        __builtin_isfinite(x)
 #define __popc(x)          __builtin_popcount(x)
 #define __popcll(x)        __builtin_popcountll(x)
 #define __ffs(x)           __builtin_ffs(x)
-#define __clz(x)           ((x) ? __builtin_clz(x) : 32)
+#define __ffsll(x)         __builtin_ffsll(x)
+#define __float2int_rn(x)  ((int)__builtin_rintf(x))
+#define __float2int_rz(x)  ((int)(x))
+#define __float2int_rd(x)  ((int)floorf(x))
+#define __float2int_ru(x)  ((int)ceilf(x))
+#define __float2uint_rn(x) ((unsigned)__builtin_rintf(x))
+#define __int2float_rn(x)  ((float)(x))
+#define __uint2float_rn(x) ((float)(x))
+#define __ldcg(p)          __ldg(p)
+#define __ldca(p)          __ldg(p)
+#define __ldcs(p)          __ldg(p)
+#define __stcg(p, x)       (void)(*(p) = (x))
+#define __stcs(p, x)       (void)(*(p) = (x))
 #define __float_as_uint(x) groat::float_bits(x)
 #define __float_as_int(x)  ((int)groat::float_bits(x))
 #define __uint_as_float(x) groat::bits_float(x)
 #define __int_as_float(x)  groat::bits_float((unsigned)(x))
+
+GROAT_LANES int __clz(unsigned x)
+{
+    return x ? __builtin_clz(x) : 32;
+}
+
+GROAT_LANES int __clzll(unsigned long long x)
+{
+    return x ? __builtin_clzll(x) : 64;
+}
+
+GROAT_LANES unsigned __brev(unsigned x)
+{
+    unsigned y = 0;
+
+    for (int i = 0; i < 32; i++)
+        y |= (x >> i & 1u) << (31 - i);
+    return y;
+}
+
+GROAT_LANES unsigned __umulhi(unsigned a, unsigned b)
+{
+    return (unsigned)((unsigned long long)a * b >> 32);
+}
+
+GROAT_LANES int __mulhi(int a, int b)
+{
+    return (int)((long long)a * b >> 32);
+}
+
+GROAT_LANES unsigned __byte_perm(unsigned a, unsigned b, unsigned places)
+{
+    const unsigned long long both = (unsigned long long)b << 32 | a;
+    unsigned y = 0;
+
+    for (int i = 0; i < 4; i++)
+        y |= (unsigned)(both >> (places >> 4 * i & 7u) * 8 & 255u) << 8 * i;
+    return y;
+}
+
+GROAT_LANES int __dp4a(int a, int b, int sum)
+{
+    return (int)groat::dot4((unsigned)a, (unsigned)b, (unsigned)sum);
+}
+
+#define GROAT_REDUCE(name, expression)                                         \
+    template <class T> GROAT_LANES T name(unsigned mask, T value)              \
+    {                                                                          \
+        for (int by = 16; by > 0; by /= 2) {                                   \
+            const T other = __shfl_xor_sync(mask, value, by);                  \
+                                                                               \
+            value = expression;                                                \
+        }                                                                      \
+        return value;                                                          \
+    }
+
+GROAT_REDUCE(__reduce_add_sync, value + other)
+GROAT_REDUCE(__reduce_min_sync, other < value ? other : value)
+GROAT_REDUCE(__reduce_max_sync, other > value ? other : value)
+GROAT_REDUCE(__reduce_and_sync, value & other)
+GROAT_REDUCE(__reduce_or_sync, value | other)
+GROAT_REDUCE(__reduce_xor_sync, value ^ other)
+
+template <class T> GROAT_LANES bool isnan(T x)
+{
+    return __builtin_isnan(x);
+}
+
+template <class T> GROAT_LANES bool isinf(T x)
+{
+    return __builtin_isinf(x);
+}
+
+template <class T> GROAT_LANES bool isfinite(T x)
+{
+    return __builtin_isfinite(x);
+}
+
+template <class T> GROAT_LANES bool signbit(T x)
+{
+    return __builtin_signbit(x);
+}
+
+GROAT_LANES void sincosf(float x, float *sine, float *cosine)
+{
+    *sine = sinf(x);
+    *cosine = cosf(x);
+}
+
+GROAT_LANES float exp10f(float x)
+{
+    return powf(10, x);
+}
+
+GROAT_LANES float rcbrtf(float x)
+{
+    return 1 / cbrtf(x);
+}
+
+GROAT_LANES float sinpif(float x)
+{
+    return (float)sin((double)x * 3.14159265358979323846);
+}
+
+GROAT_LANES float cospif(float x)
+{
+    return (float)cos((double)x * 3.14159265358979323846);
+}
+
+// What <cmath> and <algorithm> have there.
+namespace std {
+
+using ::ceil;
+using ::cos;
+using ::exp;
+using ::fabs;
+using ::floor;
+using ::fmax;
+using ::fmin;
+using ::isfinite;
+using ::isinf;
+using ::isnan;
+using ::log;
+using ::max;
+using ::min;
+using ::pow;
+using ::round;
+using ::sin;
+using ::sqrt;
+using ::tanh;
+
+template <class T> GROAT_LANES T abs(T x)
+{
+    return x < 0 ? -x : x;
+}
+
+} // namespace std

@@ -75,6 +75,9 @@ bool groat__judge_join(groat__judge *j, groat__joint joint,
     size_t first;
     size_t end = partners(j, joint, &first, &meeting);
 
+    /* A block's last warp may be short. */
+    if (joint == GROAT__SHUFFLE || joint == GROAT__WARP_BARRIER)
+        needed = end - first;
     if (end - first != needed)
         groat__judge_report(j,
                             "comes to %s, which needs all %zu lanes of a %s; "

@@ -23,7 +23,11 @@
 #include "judge/trace.h"
 #include "judge/uniform.h"
 
-enum { VMCNT_MAX = 63 };
+enum {
+    VMCNT_MAX = 63,
+    NULL_BYTES = 64 << 10,
+    FAR_BYTES = 1 << 30 /* from a buffer, that no index is meant to go */
+};
 
 /* ---- shared memory ----------------------------------------------------- */
 
@@ -306,6 +310,14 @@ void groat__judge_check_device(groat__judge *j, uint64_t address,
         if (near == NULL || distance(r, address) < distance(near, address))
             near = r;
     }
+    if (near != NULL && distance(near, address) > FAR_BYTES)
+        groat__judge_report(
+            j, "%s %llu bytes at address 0x%llx, %s", verb,
+            (unsigned long long)bytes, (unsigned long long)address,
+            address < NULL_BYTES
+                ? "a null pointer or an index of one"
+                : "far from every buffer: a wild pointer, or one to what "
+                  "other threads or the host have");
     if (near == NULL)
         groat__judge_report(
             j, "%s %llu bytes at device address 0x%llx; there is no buffer",

@@ -17,23 +17,39 @@ static bool is_in(uint64_t address, const void *object, uint64_t bytes)
     return address - (uint64_t)(uintptr_t)object < bytes;
 }
 
-/* Past the end of shared memory, and nearer to it than to any buffer. */
-static bool is_behind(const groat__judge *j, uint64_t address)
+/* Bytes between the address and an object; 0 inside. */
+static uint64_t gap(uint64_t address, uint64_t object, uint64_t bytes)
+{
+    if (address < object)
+        return object - address;
+    return address - object < bytes ? 0 : address - object - bytes + 1;
+}
+
+/* Near shared memory, and nearer to it than to any buffer. */
+static bool is_near_shared(const groat__judge *j, uint64_t address)
 {
     const struct groat_cpu_plain *plain = &j->launch->plain;
     uint64_t far =
-        address - (uint64_t)(uintptr_t)plain->shared - plain->shared_bytes;
+        gap(address, (uint64_t)(uintptr_t)plain->shared, plain->shared_bytes);
 
     if (plain->shared == NULL || far > NEAR)
         return false;
-    for (size_t i = 0; i < j->launch->range_count; i++) {
-        const groat__judge_range *r = &j->launch->ranges[i];
-
-        if (address - r->address < r->bytes + far ||
-            r->address - address <= far)
+    for (size_t i = 0; i < j->launch->range_count; i++)
+        if (gap(address, j->launch->ranges[i].address,
+                j->launch->ranges[i].bytes) <= far)
             return false;
-    }
     return true;
+}
+
+/* The address is outside of shared memory, at `offset` from its begin. */
+_Noreturn static void report_shared(groat__judge *j, int64_t offset,
+                                    unsigned long bytes, const char *verb)
+{
+    groat__judge_report(j,
+                        "%s %lu bytes at byte %lld of shared memory; the block "
+                        "has %u bytes",
+                        verb, bytes, (long long)offset,
+                        j->launch->shared_bytes);
 }
 
 void groat__judge_touch(struct groat_cpu_env *env, const void *address,
@@ -54,8 +70,8 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
     shared = at - (uint64_t)(uintptr_t)plain->shared;
     if (is_in(at, plain->shared, plain->shared_bytes))
         groat__judge_touch_shared(j, (uint32_t)shared, (uint32_t)bytes, kind);
-    else if (is_behind(j, at))
-        groat__judge_check_inside(j, (uint32_t)shared, bytes, verb);
+    else if (is_near_shared(j, at))
+        report_shared(j, (int64_t)shared, bytes, verb);
     else
         groat__judge_touch_device(j, at, bytes, verb);
 }

@@ -55,16 +55,27 @@ void groat__judge_come_together(groat__judge *j)
         (void)groat__judge_join(j, GROAT__SHUFFLE, nothing);
 }
 
+/* A block's last wave may be short. */
+static size_t lanes_here(const groat__judge *j)
+{
+    size_t first;
+    size_t end =
+        groat__judge_lanes(j, groat__judge_wave_of(j, j->current), 1, &first);
+
+    return end - first;
+}
+
 unsigned groat__judge_shuffle(struct groat_cpu_env *env, unsigned value,
                               unsigned lane)
 {
     groat__judge *j = groat__judge_enter(env);
     groat__brought *mine;
 
-    if (lane >= (unsigned)j->launch->arch->wave_lanes)
+    if (lane >= lanes_here(j))
         groat__judge_report(j,
-                            "shuffles from lane %u; a wave has lanes 0 to %d",
-                            lane, j->launch->arch->wave_lanes - 1);
+                            "shuffles from lane %u; this wave has lanes 0 to "
+                            "%zu",
+                            lane, lanes_here(j) - 1);
     mine = groat__judge_bring(j, SHUFFLED);
     memcpy(mine->a, &value, sizeof(value));
     groat__judge_come_together(j);
@@ -81,7 +92,7 @@ unsigned long long groat__judge_ballot(struct groat_cpu_env *env,
 
     mine->a[0] = predicate != 0;
     groat__judge_come_together(j);
-    for (size_t lane = 0; lane < (size_t)j->launch->arch->wave_lanes; lane++)
+    for (size_t lane = 0; lane < lanes_here(j); lane++)
         votes |= (unsigned long long)groat__judge_brought(j, lane)->a[0]
                  << lane;
     return votes;

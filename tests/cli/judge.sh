@@ -60,7 +60,7 @@ finds wrong_barrier "a barrier that thread 0 does not come to" --block 64 \
     --buffer y=64
 finds wrong_alignment "not aligned for its type" --block 64 --buffer x=1024 \
     --buffer y=1024
-finds wrong_assert "an assertion does not hold: n > 5" --block 64 --arg n=4
+finds wrong_assert "breaks its assertion: n > 5" --block 64 --arg n=4
 says "printf goes to stderr" "n is 4"
 finds wrong_loop "has not ended in 1 s" --block 32 --timeout 1 \
     --buffer "flag=1:inout zeros none"
@@ -86,6 +86,20 @@ reverse "that is a ramp" 0 --input in=once.npy --expect out=twice.npy
 answers "all of it" "verified  yes"
 reverse "once is not twice" 1 --expect out=twice.npy --seed 1
 answers "the first wrong one" "out[0], expected 0, got 127"
+[ -z "$(ls "$TMPDIR")" ] || fail "no folder is left" "$(ls "$TMPDIR")"
+
+# What the processor ends, in an answer all the same.
+finds wrong_null "address 0x0, a null pointer" --block 32 --buffer y=32
+expect "a division by 0" 1 judge "$kernels" --entry wrong_division --block 32 \
+    --buffer y=32 --arg z=0
+says "is told" "signal 8"
+expect "recursion without end" 1 judge "$kernels" --entry wrong_recursion \
+    --block 32 --buffer y=32 --json
+answers "is told, too" "calls itself without end"
+expect "a loop that touches nothing" 1 judge "$kernels" --entry wrong_spin \
+    --block 32 --timeout 1 --arg n=1
+[ -z "$(ls "$TMPDIR")" ] || fail "and no folder is left" "$(ls "$TMPDIR")"
+passes spelled::right_spellings --block 48 --buffer x=48 --buffer y=48
 expect "in JSON" 1 judge "$kernels" --entry wrong_barrier --block 64 \
     --buffer y=64 --json
 answers "with the finding" '"status": "judged wrong"'

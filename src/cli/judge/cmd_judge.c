@@ -77,11 +77,14 @@ static int read_block(work *w)
 static int check_entry(work *w)
 {
     const char *entry = w->cli->values.entry;
-    size_t len = entry ? strcspn(entry, "<") : 0;
-    bool fits = len > 0 && len <= ENTRY_BYTES_MAX && groat__is_letter(*entry);
+    const char *name = entry ? groat__cuda_name(entry) : "";
+    size_t len = strcspn(name, "<");
+    bool fits = len > 0 && len <= ENTRY_BYTES_MAX && groat__is_letter(*name);
 
     for (size_t i = 0; fits && i < len; i++)
-        fits = groat__is_word(entry[i]);
+        fits = groat__is_word(name[i]);
+    for (const char *at = entry; fits && at < name; at++)
+        fits = groat__is_word(*at) || *at == ':';
     if (!fits)
         return groat__cli_refuse(w->cli, GROAT_INVALID,
                                  "--entry is '%.64s'; expected the name of a "
@@ -89,7 +92,7 @@ static int check_entry(work *w)
                                  "arguments where it has parameters",
                                  entry ? entry : "");
     w->entry = entry;
-    memcpy(w->name, entry, len);
+    memcpy(w->name, name, len);
     return GROAT__EXIT_DONE;
 }
 
@@ -123,9 +126,9 @@ static int take_given(work *w, const char *option, bool pointer,
     int code;
 
     for (size_t i = 0; i < w->source.param_count && text[len]; i++) {
-        const groat__cuda_param *param = &w->source.params[i];
+        groat__cuda_param *param = &w->source.params[i];
 
-        if (param->name.len != len || param->pointer != pointer ||
+        if (param->name.len != len || (param->pointer && !pointer) ||
             strncmp(param->name.data, text, len) != 0)
             continue;
         if (w->given[i].value)
@@ -133,6 +136,7 @@ static int take_given(work *w, const char *option, bool pointer,
                                      "--%s %s is there twice", option,
                                      param->name.data);
         w->given[i].value = text + len + 1;
+        param->pointer = pointer; /* by another name, too */
         return GROAT__EXIT_DONE;
     }
     list_params(w, &all);
@@ -404,6 +408,7 @@ int groat__cmd_judge(groat__cli *cli)
     const char *slash = strrchr(w.file, '/');
     int code = check_entry(&w);
 
+    cli->scratch = &w.folder;
     /* Compilers put a relative name below "/", which findings leave out. */
     w.shown = *w.file == '/' ? slash + 1 : w.file;
     if (!code)
@@ -418,6 +423,7 @@ int groat__cmd_judge(groat__cli *cli)
         code = groat__cli_fail(cli, &w.error);
     if (!code)
         code = run(&w);
+    cli->scratch = NULL;
     groat__scratch_remove(&w.folder);
     groat__str_free(&w.path);
     groat__cuda_free(&w.source);

@@ -177,6 +177,28 @@ static groat_status read_include(reader *r, const token *sign)
                   &name);
 }
 
+/* To the #else or #endif of an #if 0, which stays in the text. */
+static void skip_dead(reader *r)
+{
+    int depth = 1;
+
+    while (depth > 0 && *r->at != '\0') {
+        const char *at;
+
+        r->at += strcspn(r->at, "\n");
+        r->line += *r->at == '\n';
+        r->at += *r->at == '\n';
+        at = r->at + strspn(r->at, " \t");
+        if (*at != '#')
+            continue;
+        at += 1 + strspn(at + 1, " \t");
+        depth += strncmp(at, "if", 2) == 0;
+        depth -= strncmp(at, "endif", 5) == 0 ||
+                 (depth == 1 && strncmp(at, "el", 2) == 0);
+    }
+    r->fresh = true;
+}
+
 static groat_status read_directive(reader *r, const token *sign)
 {
     token word;
@@ -186,6 +208,11 @@ static groat_status read_directive(reader *r, const token *sign)
     r->at += word.len;
     if (is(&word, "include"))
         return read_include(r, sign);
+    if (is(&word, "if") && r->at[strspn(r->at, " \t")] == '0' &&
+        isspace((unsigned char)r->at[strspn(r->at, " \t") + 1])) {
+        skip_dead(r);
+        return GROAT_OK;
+    }
     while (*r->at != '\0' && (*r->at != '\n' || r->at[-1] == '\\')) {
         r->line += *r->at == '\n';
         r->at++;
@@ -227,6 +254,22 @@ static groat_status read_dynamic(reader *r, const token *first)
     return GROAT_OK;
 }
 
+/* "static __shared__" says static twice, and alignas() behind it is not C++. */
+static void read_static(reader *r, const token *first)
+{
+    reader ahead = *r;
+    token next = take(&ahead);
+
+    if ((is(first, "static") && is(&next, "__shared__")) ||
+        (is(first, "__shared__") && is(&next, "static"))) {
+        *r = ahead;
+        replace(r, first->at, "__shared__");
+    } else if (is(first, "__shared__") && is(&next, "alignas")) {
+        *r = ahead;
+        replace(r, first->at, "__shared__ __align__");
+    }
+}
+
 /* ---- the kernel -----------------------------------------------------------
  */
 
@@ -247,7 +290,15 @@ static const char *dtype_of(const char *type)
                  {"unsigned long", "u64"}, {"uint64_t", "u64"},
                  {"size_t", "u64"},        {"float2", "f32"},
                  {"float4", "f32"},        {"int4", "i32"},
-                 {"uint4", "u32"},         {"double2", "f64"}};
+                 {"uint4", "u32"},         {"double2", "f64"},
+                 {"bool", "u8"},           {"char2", "i8"},
+                 {"char4", "i8"},          {"uchar2", "u8"},
+                 {"uchar4", "u8"},         {"short2", "i16"},
+                 {"short4", "i16"},        {"ushort2", "u16"},
+                 {"ushort4", "u16"},       {"int2", "i32"},
+                 {"uint2", "u32"},         {"float3", "f32"},
+                 {"int3", "i32"},          {"longlong2", "i64"},
+                 {"double4", "f64"}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(known[i].type, type) == 0)
@@ -363,13 +414,21 @@ static groat_status read_kernel(reader *r)
 /* ---- words that cannot be judged ------------------------------------------
  */
 
+/* asm volatile("" ...): a barrier for the compiler.  `r` is a copy. */
+static bool is_empty_asm(reader r)
+{
+    token t = take(&r);
+
+    while (is(&t, "volatile") || is(&t, "__volatile__") || is(&t, "("))
+        t = take(&r);
+    return is(&t, "\"\"");
+}
+
 static groat_status check_word(const reader *r, const token *t)
 {
     static const struct {
         const char *word, *why;
     } refused[] = {
-        {"asm", "inline PTX is not judged"},
-        {"__asm__", "inline PTX is not judged"},
         {"cooperative_groups", "cooperative groups are not judged; use "
                                "__syncthreads() and warp shuffles"},
         {"wmma", "tensor cores are not judged here"},
@@ -397,6 +456,8 @@ static groat_status check_word(const reader *r, const token *t)
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         if (is(t, refused[i].word))
             return refuse(r, t->line, refused[i].why, t);
+    if ((is(t, "asm") || is(t, "__asm__")) && !is_empty_asm(*r))
+        return refuse(r, t->line, "inline PTX is not judged", t);
     if (*t->at == '<' && strncmp(t->at, "<<<", 3) == 0)
         return groat__fail(r->error, GROAT_INVALID,
                            "%s:%d: <<<: host code is not judged: keep the "
@@ -423,6 +484,8 @@ static groat_status read_all(reader *r)
             return status;
         if (fresh && *t.at == '#') {
             status = read_directive(r, &t);
+        } else if (is(&t, "static") || is(&t, "__shared__")) {
+            read_static(r, &t);
         } else if (is(&t, "extern")) {
             reader ahead = *r;
             token next = take(&ahead);
@@ -438,13 +501,22 @@ static groat_status read_all(reader *r)
     return status;
 }
 
+const char *groat__cuda_name(const char *entry)
+{
+    size_t len = strcspn(entry, "<");
+
+    while (len > 0 && entry[len - 1] != ':')
+        len--;
+    return entry + len;
+}
+
 groat_status groat__cuda_read(const char *file, const char *text,
                               const char *entry, groat__cuda_source *out,
                               groat_error *error)
 {
     reader r = {.file = file,
-                .entry = entry,
-                .entry_len = strcspn(entry, "<"),
+                .entry = groat__cuda_name(entry),
+                .entry_len = strcspn(groat__cuda_name(entry), "<"),
                 .at = text,
                 .done = text,
                 .line = 1,

@@ -30,6 +30,9 @@ typedef struct groat__cuda_source {
     groat__str kernels; /* all names of __global__ functions, by commas     */
 } groat__cuda_source;
 
+/* What is behind the namespaces of a kernel's name. */
+const char *groat__cuda_name(const char *entry);
+
 /* Reads text, of a file called `file` in errors, for the kernel `entry`, which
  * may end in template arguments.  *out starts from {0}; groat__cuda_free() it
  * either way.  Errors: INVALID ("FILE:LINE: what cannot be judged"),

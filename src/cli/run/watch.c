@@ -1,27 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * watch.c - a thread that waits while a kernel runs on the main thread.  The
- * judge looks at the time whenever a kernel calls it; a loop that touches no
- * memory never does, and nothing but the end of the process ends it.
- * Locking: `lock` for `ended`; when the time is over the main thread is inside
- * of the kernel and touches nothing of the tool's.
+ * watch.c - a thread that waits while a kernel runs on the main thread, and
+ * ends the tool with an answer where the kernel cannot be ended: in a loop that
+ * calls no hook of the judge, or in a fault of the processor. Locking: none;
+ * the semaphore is posted by the end of the launch or by the handler, behind
+ * which the main thread touches nothing any more.
  */
 #include "cli/run/watch.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { GRACE_SECONDS = 3 };
+enum { GRACE_SECONDS = 3, STACK_BYTES = 64 << 10 };
+
+/* A handler gets no argument of ours. */
+static groat__watch *_Atomic watched;
+
+static const int faults[] = {SIGFPE, SIGSEGV, SIGBUS, SIGILL};
+
+static const char *reason_of(int signal)
+{
+    return signal == SIGFPE ? "it divides by 0"
+           : signal == SIGILL
+               ? "it came to where its compiler saw no meaning"
+               : "it follows a pointer to nowhere, or calls itself without end";
+}
 
 static void end_process(const groat__watch *watch)
 {
     groat__cli *cli = watch->cli;
     groat__json json = {0};
-    int code = groat__cli_refuse(
-        cli, GROAT_JUDGED,
-        "%s has not ended in %u s and touches no memory: a loop without end",
-        watch->kernel, cli->judge_seconds);
+    int signal = atomic_load(&watch->signal);
+    int code =
+        signal ? groat__cli_refuse(cli, GROAT_JUDGED,
+                                   "%s was ended by signal %d (%s): %s",
+                                   watch->kernel, signal, strsignal(signal),
+                                   reason_of(signal))
+               : groat__cli_refuse(cli, GROAT_JUDGED,
+                                   "%s has not ended in %u s and touches no "
+                                   "memory: a loop without end",
+                                   watch->kernel, cli->judge_seconds);
 
     if (cli->values.json) {
         groat__json_object(&json, NULL);
@@ -31,6 +55,8 @@ static void end_process(const groat__watch *watch)
         (void)printf("%s\n", json.text.failed ? "{}" : json.text.data);
     }
     (void)fflush(NULL);
+    if (cli->scratch)
+        groat__scratch_remove(cli->scratch);
     _exit(code);
 }
 
@@ -38,42 +64,73 @@ static void *run(void *user)
 {
     groat__watch *watch = user;
     struct timespec end;
+    bool late = false;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += (time_t)watch->cli->judge_seconds + GRACE_SECONDS;
-    (void)pthread_mutex_lock(&watch->lock);
-    while (!watch->ended)
-        if (pthread_cond_timedwait(&watch->over, &watch->lock, &end) != 0)
-            break;
-    if (!watch->ended)
+    while (sem_clockwait(&watch->over, CLOCK_MONOTONIC, &end) != 0 && !late)
+        late = errno == ETIMEDOUT;
+    if (late || atomic_load(&watch->signal))
         end_process(watch);
-    (void)pthread_mutex_unlock(&watch->lock);
     return NULL;
+}
+
+/* The process ends in the other thread, which may call what it likes. */
+static void on_fault(int signal)
+{
+    groat__watch *watch = atomic_load(&watched);
+
+    atomic_store(&watch->signal, signal);
+    (void)sem_post(&watch->over);
+    for (;;)
+        (void)pause();
+}
+
+/* On a stack of its own: the kernel's may be full. */
+static void catch_faults(groat__watch *watch)
+{
+    struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK};
+    stack_t stack = {.ss_size = STACK_BYTES};
+
+    watch->stack = malloc(STACK_BYTES);
+    stack.ss_sp = watch->stack;
+    if (!watch->stack || sigaltstack(&stack, &watch->old_stack) != 0)
+        return;
+    watch->caught = true;
+    atomic_store(&watched, watch);
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < GROAT__WATCH_FAULTS; i++)
+        (void)sigaction(faults[i], &action, &watch->old[i]);
+}
+
+static void release_faults(groat__watch *watch)
+{
+    for (size_t i = 0; watch->caught && i < GROAT__WATCH_FAULTS; i++)
+        (void)sigaction(faults[i], &watch->old[i], NULL);
+    if (watch->caught)
+        (void)sigaltstack(&watch->old_stack, NULL);
+    free(watch->stack);
 }
 
 void groat__watch_start(groat__watch *watch, groat__cli *cli,
                         const char *kernel)
 {
-    pthread_condattr_t by_clock;
-
-    *watch = (groat__watch){.cli = cli, .kernel = kernel};
-    if (cli->judge_seconds == 0 || pthread_condattr_init(&by_clock) != 0)
+    watch->cli = cli;
+    watch->kernel = kernel;
+    if (cli->judge_seconds == 0 || sem_init(&watch->over, 0, 0) != 0)
         return;
-    (void)pthread_condattr_setclock(&by_clock, CLOCK_MONOTONIC);
-    (void)pthread_mutex_init(&watch->lock, NULL);
-    (void)pthread_cond_init(&watch->over, &by_clock);
-    (void)pthread_condattr_destroy(&by_clock);
     watch->on = pthread_create(&watch->thread, NULL, run, watch) == 0;
+    if (watch->on)
+        catch_faults(watch);
 }
 
 void groat__watch_stop(groat__watch *watch)
 {
     if (!watch->on)
         return;
-    (void)pthread_mutex_lock(&watch->lock);
-    watch->ended = true;
-    (void)pthread_cond_signal(&watch->over);
-    (void)pthread_mutex_unlock(&watch->lock);
+    release_faults(watch);
+    (void)sem_post(&watch->over);
     (void)pthread_join(watch->thread, NULL);
+    (void)sem_destroy(&watch->over);
     watch->on = false;
 }

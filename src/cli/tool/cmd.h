@@ -143,6 +143,8 @@ struct groat__cli {
     unsigned judge_seconds; /* set before groat__cli_open; 0: no bound     */
     groat__json json;       /* the open top object, with "format"        */
     groat__progress progress;
+    groat__str *scratch; /* a folder to remove where the tool must end at   *
+                          * once; NULL: none                                */
     groat_error failure; /* what groat__cli_fail reported, for JSON   */
 };
 

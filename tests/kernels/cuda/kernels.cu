@@ -202,3 +202,58 @@ __global__ void right_stencil(const float *x, float *y, int n)
     if (i < n)
         y[i] = fmaxf(sum, 0.0f);
 }
+
+__global__ void wrong_null(int *y)
+{
+    int *p = nullptr;
+    if (y == nullptr)
+        p = y + 1;
+    *p = 3; // fault
+}
+
+__global__ void wrong_division(int *y, int z)
+{
+    y[threadIdx.x] = 7 / z;
+}
+
+__device__ int deeper(int n)
+{
+    volatile int a[64];
+    a[n % 64] = n;
+    return deeper(n + 1) + a[n % 64];
+}
+
+__global__ void wrong_recursion(int *y)
+{
+    y[threadIdx.x] = deeper(y[0] > 0);
+}
+
+__global__ void wrong_spin(int n)
+{
+    while (n)
+        asm volatile("" ::: "memory");
+}
+
+#if 0
+namespace spelled { __global__ void right_spellings(int wrong) {} }
+#endif
+namespace spelled
+{
+typedef const int *words;
+
+/* A short last warp, and what people write in many ways. */
+__global__ void right_spellings(const int *x, int *y)
+{
+    __shared__ __align__(16) int a[48];
+    __shared__ alignas(16) int b[48];
+    static __shared__ int c[48];
+    int i = threadIdx.x;
+    a[i] = x[i];
+    b[threadIdx.x] = __clz(i++);
+    c[i - 1] = max(i, 3u > 2 ? 1 : 0);
+    __syncwarp();
+    y[i - 1] = a[(i - 1) ^ 1] + b[i - 1] + c[i - 1] + __popc(__ballot_sync(0xffffffff, 1));
+    if (i != (int)threadIdx.x + 1 || std::isnan(std::sqrt(2.0f)))
+        __trap();
+}
+} // namespace spelled

@@ -56,7 +56,7 @@ static const fault faults[] = {
     {PROBE_GLOBAL_LOAD_PAST, ALL, "byte 10240 of a buffer of 10240 bytes"},
     {PROBE_GLOBAL_LOAD_STRADDLES, ALL, "byte 10232 of a buffer of 10240 bytes"},
     {PROBE_GLOBAL_LOAD_BEFORE, ALL, "byte -16 of a buffer of 10240 bytes"},
-    {PROBE_GLOBAL_LOAD_NULL, ALL, "at device address 0x0: byte -"},
+    {PROBE_GLOBAL_LOAD_NULL, ALL, "at address 0x0, a null pointer"},
     {PROBE_GLOBAL_LOAD_OFF_2, ALL, "02, no multiple of "},
     {PROBE_GLOBAL_LOAD_OFF_8, NV, "08, no multiple of 16"},
     {PROBE_GLOBAL_STORE_PAST, ALL, "byte 4096 of a buffer of 4096 bytes"},
