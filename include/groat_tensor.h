@@ -7,6 +7,7 @@
  *   1. Describe the KV cache of the server once: groat_kv_cache.
  *   2. groat_kv_tensor_map() makes the map that the kernel of a spec reads; it
  *      is a field of the kernel's launch arguments.
+ *      groat_query_tensor_map() makes that of the queries.
  *   3. The kernel names a row of the cache by the numbers of groat_kv_view.
  *
  * A tensor that is no KV cache is described as a groat_tensor and given to
@@ -258,6 +259,22 @@ GROAT_API groat_status groat_kv_tensor_map(const groat_spec *spec,
                                            const groat_kv_box *box,
                                            groat_tensor_map *out,
                                            groat_error *error);
+
+/* Makes the map of the queries of a kernel's spec: [rows, heads, head_dim]
+ * numbers of elem_bytes, of which a box has q_rows rows of one head and the
+ * columns of one span of the swizzle; all four are constants of the spec.
+ *
+ * address  in device memory; a multiple of 16
+ * rows     sequences times queries of each; 1 or more
+ * heads    query heads; 1 or more
+ *
+ * Errors: INVALID (the spec lacks a constant, or has no queries: q_rows is 0);
+ * as of groat_tensor_map_make(). */
+GROAT_API groat_status groat_query_tensor_map(const groat_spec *spec,
+                                              uint64_t address, uint64_t rows,
+                                              unsigned heads,
+                                              groat_tensor_map *out,
+                                              groat_error *error);
 
 #ifdef __cplusplus
 }

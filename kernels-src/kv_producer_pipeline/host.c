@@ -274,76 +274,26 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
 
 /* ---- launch arguments --------------------------------------------------- */
 
-static groat_swizzle swizzle_of(const groat__walk_shape *s)
-{
-    return s->swizzle == 128  ? GROAT_SWIZZLE_128
-           : s->swizzle == 64 ? GROAT_SWIZZLE_64
-           : s->swizzle == 32 ? GROAT_SWIZZLE_32
-                              : GROAT_SWIZZLE_NONE;
-}
-
-static groat_kv_box box_of(const groat__walk_shape *s, bool of_keys)
-{
-    groat_kv_box box = GROAT_KV_BOX_INIT;
-    bool inner = of_keys ? s->k_inner : s->v_inner;
-
-    box.form = s->fold ? GROAT_KV_FOLDED : GROAT_KV_BASE;
-    box.order = inner ? GROAT_KV_CHUNK_INNER : GROAT_KV_CHUNK_OUTER;
-    box.swizzle = swizzle_of(s);
-    box.page = (unsigned)s->page_size;
-    box.tile_rows = (unsigned)(of_keys ? s->BN / s->ctas : s->v_rows);
-    box.slot_rows = (unsigned)(of_keys ? s->k_rows : s->v_rows);
-    box.tile_cols = (unsigned)(of_keys                     ? s->k_cols
-                               : s->mode == PAIR_MULTICAST ? s->v_cols / 2
-                                                           : s->v_cols);
-    return box;
-}
-
-static groat_status map_queries(groat_context *context, const groat_spec *spec,
-                                const groat__walk_shape *s, const int64_t *v,
-                                uint64_t address, groat_tensor_map *out,
-                                groat_error *error)
-{
-    groat_tensor t = GROAT_TENSOR_INIT;
-    uint64_t row = (uint64_t)(s->depth * s->elem_bytes);
-
-    t.address = address;
-    t.elem_bytes = (unsigned)s->elem_bytes;
-    t.rank = 3;
-    t.dims[0] = (uint64_t)s->depth;
-    t.dims[1] = (uint64_t)query_heads(v);
-    t.dims[2] = (uint64_t)(v[SEQUENCES] * v[QUERY_COUNT]);
-    t.strides[0] = row;
-    t.strides[1] = row * t.dims[1];
-    t.box[0] = (unsigned)s->granule;
-    t.box[1] = 1;
-    t.box[2] = (unsigned)s->q_rows;
-    t.swizzle = swizzle_of(s);
-    return groat_tensor_map_make(context, groat_spec_target(spec), &t, out,
-                                 error);
-}
-
-static groat_status make_maps(groat_context *context, const groat_spec *spec,
-                              const groat_plan *p, const uint64_t *addresses,
+static groat_status make_maps(const groat_spec *spec, const groat_plan *p,
+                              const uint64_t *addresses,
                               struct kv_producer_pipeline_args *args,
                               groat_error *error)
 {
     groat__walk_shape s = groat__walk_shape_of(spec);
     groat_kv_cache cache = cache_of(&s, p->values, addresses[CACHE]);
-    groat_kv_box keys = box_of(&s, true);
-    groat_kv_box values = box_of(&s, false);
     groat_status status = GROAT_OK;
 
     if (!s.cells)
         status = groat_kv_tensor_map(spec, &cache, GROAT_KV_KEYS, layer_of(&s),
-                                     &keys, &args->keys, error);
+                                     NULL, &args->keys, error);
     if (status == GROAT_OK && !s.cells)
-        status =
-            groat_kv_tensor_map(spec, &cache, GROAT_KV_VALUES, layer_of(&s),
-                                &values, &args->values, error);
+        status = groat_kv_tensor_map(spec, &cache, GROAT_KV_VALUES,
+                                     layer_of(&s), NULL, &args->values, error);
     if (status == GROAT_OK && s.BM > 0)
-        status = map_queries(context, spec, &s, p->values, addresses[INPUTS],
-                             &args->queries, error);
+        status = groat_query_tensor_map(
+            spec, addresses[INPUTS],
+            (uint64_t)(p->values[SEQUENCES] * p->values[QUERY_COUNT]),
+            (unsigned)query_heads(p->values), &args->queries, error);
     return status;
 }
 
@@ -360,11 +310,12 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     groat_status status =
         groat_kv_view_get(&cache, GROAT_KV_KEYS, layer_of(&s), &keys, error);
 
+    (void)context;
     if (status == GROAT_OK)
         status = groat_kv_view_get(&cache, GROAT_KV_VALUES, layer_of(&s),
                                    &values, error);
     if (status == GROAT_OK)
-        status = make_maps(context, spec, p, addresses, &args, error);
+        status = make_maps(spec, p, addresses, &args, error);
     if (status != GROAT_OK)
         return status;
     args.key_rows = keys.address;

@@ -215,3 +215,41 @@ groat_status groat_kv_tensor_map(const groat_spec *spec,
                ? keep_map(spec->context, target, &tensor, out, error)
                : status;
 }
+
+groat_status groat_query_tensor_map(const groat_spec *spec, uint64_t address,
+                                    uint64_t rows, unsigned heads,
+                                    groat_tensor_map *out, groat_error *error)
+{
+    groat_tensor t = GROAT_TENSOR_INIT;
+    unsigned dim = 0;
+    unsigned box_rows = 0;
+    groat_status status;
+
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
+    status = ask(spec, "head_dim", NULL, &dim, error);
+    if (status == GROAT_OK)
+        status = ask(spec, "elem_bytes", NULL, &t.elem_bytes, error);
+    if (status == GROAT_OK)
+        status = ask(spec, "q_rows", NULL, &box_rows, error);
+    if (status == GROAT_OK && box_rows == 0)
+        status =
+            groat__fail(error, GROAT_INVALID, "%s has no queries: q_rows is 0",
+                        spec->params.family->name);
+    if (status == GROAT_OK)
+        status = ask_swizzle(spec, &t.swizzle, error);
+    if (status != GROAT_OK)
+        return status;
+    t.address = address;
+    t.rank = 3;
+    t.dims[0] = dim;
+    t.dims[1] = heads;
+    t.dims[2] = rows;
+    t.strides[0] = (uint64_t)dim * t.elem_bytes;
+    t.strides[1] = t.strides[0] * heads;
+    t.box[0] = t.elem_bytes == 0 ? 0 : (16u << t.swizzle) / t.elem_bytes;
+    t.box[1] = 1;
+    t.box[2] = box_rows;
+    return groat_tensor_map_make(spec->context, groat_spec_target(spec), &t,
+                                 out, error);
+}

@@ -28,6 +28,17 @@ else
     finish
 fi
 
+# examples/paged_scores.c: a kernel of the library, fed by its public headers.
+if ${CC:-cc} -std=c11 -Wall -Wextra -Werror ${GROAT_SANITIZE_FLAGS-} \
+    -I"$work/include" -I"$tree/kernels-src" "$tree/examples/paged_scores.c" \
+    -L"$build/.libs" -lgroat -o "$work/scores" 2>"$err" &&
+    "$work/scores" "${GROAT_TEST_TARGET:-cpu:sm_90a}" >"$out" 2>&1 &&
+    grep -qx "paged_scores: 0 of 476 scores are wrong" "$out"; then
+    pass 'scores out of a paged cache'
+else
+    fail 'scores out of a paged cache' "$(head -c 600 "$err" "$out")"
+fi
+
 # sums TARGET CONSTANTS COUNT: so many sums, all of them right.
 sums() {
     "$work/sum" "$work/mine" "$1" "$2" >"$out" 2>&1 </dev/null

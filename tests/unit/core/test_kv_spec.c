@@ -199,6 +199,54 @@ START_TEST(specs_that_disagree)
 }
 END_TEST
 
+/* The map of queries is that of the tensor which the header describes. */
+START_TEST(queries_follow_from_constants)
+{
+    groat_spec *spec = parse("kv_producer_pipeline:entry=scores", "cpu:sm_90a");
+    groat_tensor t = GROAT_TENSOR_INIT;
+    groat_tensor_map maps[2];
+    int64_t rows;
+
+    ck_assert_int_eq(groat_spec_get(spec, "q_rows", &rows, &fix.error),
+                     GROAT_OK);
+    t.address = 0x10000;
+    t.elem_bytes = 2;
+    t.rank = 3;
+    t.dims[0] = 128;
+    t.dims[1] = 12;
+    t.dims[2] = 70;
+    t.strides[0] = 256;
+    t.strides[1] = 256 * 12;
+    t.box[0] = 64;
+    t.box[1] = 1;
+    t.box[2] = (unsigned)rows;
+    t.swizzle = GROAT_SWIZZLE_128;
+    ck_assert_int_eq(
+        groat_tensor_map_make(context, "cpu:sm_90a", &t, &maps[0], &fix.error),
+        GROAT_OK);
+    ck_assert_int_eq(
+        groat_query_tensor_map(spec, 0x10000, 70, 12, &maps[1], &fix.error),
+        GROAT_OK);
+    ck_assert_mem_eq(&maps[0], &maps[1], sizeof(maps[0]));
+    ck_fails(groat_query_tensor_map(spec, 0x10000, 0, 12, &maps[1], &fix.error),
+             GROAT_INVALID, &fix.error, "dims[2] is 0");
+    ck_fails(
+        groat_query_tensor_map(spec, 0x10008, 70, 12, &maps[1], &fix.error),
+        GROAT_INVALID, &fix.error, "address");
+    groat_spec_free(spec);
+    spec = parse("kv_producer_pipeline", "cpu:sm_90a");
+    ck_fails(
+        groat_query_tensor_map(spec, 0x10000, 70, 12, &maps[1], &fix.error),
+        GROAT_INVALID, &fix.error, "has no queries: q_rows is 0");
+    groat_spec_free(spec);
+    spec = parse("plain", "cpu:sm_90a");
+    ck_fails(
+        groat_query_tensor_map(spec, 0x10000, 70, 12, &maps[1], &fix.error),
+        GROAT_INVALID, &fix.error, "q_rows");
+    groat_spec_free(spec);
+}
+END_TEST
+
 START_TEST(maps_have_a_target_and_a_place)
 {
     groat_spec *spec = parse("plain", "cpu:gfx950");
@@ -228,6 +276,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, boxes_follow_from_constants);
     tcase_add_test(tests, specs_that_disagree);
+    tcase_add_test(tests, queries_follow_from_constants);
     tcase_add_test(tests, maps_have_a_target_and_a_place);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -304,7 +304,7 @@ START_TEST(test_refusals)
     j_reports(copy_one, "did not make for a cpu target");
     reset();
     rig_j.map.address = 4096;
-    j_reports(copy_one, "copies 16 bytes at device address 0x1000: byte -");
+    j_reports(copy_one, "copies 16 bytes at address 0x1000, a null pointer");
     reset();
     rig_j.map.dims[1] = 1 << 20;
     rig_j.map.address = device(rig_j.out) + J_OUT - 128;
