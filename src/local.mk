@@ -203,6 +203,7 @@ groat_SOURCES += \
 	%D%/cli/draw/map.c \
 	%D%/cli/draw/page.c \
 	%D%/cli/draw/panels.c \
+	%D%/cli/draw/png.c \
 	%D%/cli/draw/reads.c \
 	%D%/cli/draw/record.c \
 	%D%/cli/family/args_struct.c \

@@ -64,6 +64,7 @@ constexpr int swizzle_base = 0; // bits: lowest bit of the index of a 16-byte ve
 static_assert((swizzle_base >= 0 && swizzle_base <= 6), "swizzle_base: allowed 0..6");
 constexpr int swizzle_shift = 0; // bits: distance between the two fields; negative: from low to high
 static_assert((swizzle_shift >= -7 && swizzle_shift <= 7), "swizzle_shift: allowed -7..7");
+constexpr int elem_bytes = 2; // bytes: size of one element
 constexpr int mma_n = 32; // elements: rows and columns of the multiply-accumulate
 constexpr int mma_bytes = 16; // bytes: of an operand per lane and instruction
 constexpr int mma_k = 16; // elements: depth of the multiply-accumulate

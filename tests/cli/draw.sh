@@ -71,6 +71,30 @@ cmp -s "$svg" "$work/same.svg" && pass "one spec, one picture" ||
     fail "one spec, one picture"
 expect "to a pipe" 0 draw $loader -o /dev/stdout
 grep -q '</svg>' "$out" && pass "it came" || fail "it came"
+expect "to stdout" 0 draw $loader -o -
+cmp -s "$out" "$svg" && pass "it is the picture alone" ||
+    fail "it is the picture alone"
+says "the answer is on stderr" "page"
+expect "to stdout, with JSON" 2 draw $loader -o - --json
+says "both want it" "both want stdout"
+grep -q 'prefers-color-scheme:dark' "$svg" && pass "it is dark in the dark" ||
+    fail "it is dark in the dark"
+if command -v rsvg-convert >/dev/null 2>&1; then
+    expect "as PNG" 0 draw $loader -o "$work/p.png"
+    head -c 8 "$work/p.png" | od -An -tx1 | grep -q "89 50 4e 47" &&
+        pass "it is one" || fail "it is one"
+else
+    expect "as PNG, which needs a tool" 1 draw $loader -o "$work/p.png"
+    says "it is named" "rsvg-convert"
+fi
+printf '#!/bin/sh\necho no pixels; exit 3\n' >"$work/rsvg-convert"
+chmod +x "$work/rsvg-convert"
+kept=$PATH
+PATH=$work:$PATH
+expect "a converter that fails" 1 draw $loader -o "$work/bad.png"
+says "its words are told" "ended with 3: no pixels"
+PATH=$kept
+[ -e "$work/bad.png" ] && fail "nothing is left" || pass "nothing is left"
 
 if ! command -v python3 >/dev/null 2>&1; then
     skip "what stands in the pictures: there is no python3"

@@ -96,6 +96,12 @@ static void figures_json(groat__json *json, const groat__record *record,
     }
 }
 
+/* -o -: the picture goes there, and the answer to stderr. */
+static bool is_stdout(const groat__cli *cli)
+{
+    return strcmp(cli->values.picture, "-") == 0;
+}
+
 static void answer(groat__cli *cli, const groat__trial *trial,
                    const groat__record *record, const groat__drawn *drawn,
                    size_t bytes)
@@ -103,11 +109,12 @@ static void answer(groat__cli *cli, const groat__trial *trial,
     groat__json *json = &cli->json;
 
     if (!cli->values.json) {
-        (void)printf("%s: %u page%s of A4, %zu bytes; %zu boxes of the source, "
-                     "%zu of shared memory\n",
-                     cli->values.picture, drawn->pages,
-                     drawn->pages == 1 ? "" : "s", bytes, drawn->vectors,
-                     drawn->cells);
+        (void)fprintf(
+            is_stdout(cli) ? stderr : stdout,
+            "%s: %u page%s of A4, %zu bytes; %zu boxes of the source, "
+            "%zu of shared memory\n",
+            cli->values.picture, drawn->pages, drawn->pages == 1 ? "" : "s",
+            bytes, drawn->vectors, drawn->cells);
         return;
     }
     groat__json_string(json, "spec", groat_spec_text(trial->spec));
@@ -165,7 +172,9 @@ static int run(groat__cli *cli, groat__trial *trial, groat__output *output)
 {
     groat_error error = GROAT_ERROR_INIT;
     groat_status status =
-        groat__output_open(output, cli->values.picture, &error);
+        is_stdout(cli)
+            ? groat__output_stdout(output, &error)
+            : groat__output_open(output, cli->values.picture, &error);
 
     if (status)
         return groat__cli_fail(cli, &error);
@@ -176,6 +185,13 @@ static int run(groat__cli *cli, groat__trial *trial, groat__output *output)
         status = groat__trial_launch(cli, trial, &error);
     groat__progress_clear(&cli->progress);
     return status ? groat__cli_fail(cli, &error) : GROAT__EXIT_DONE;
+}
+
+static bool is_png(const groat__cli *cli)
+{
+    size_t len = strlen(cli->values.picture);
+
+    return len > 4 && strcmp(cli->values.picture + len - 4, ".png") == 0;
 }
 
 static int draw(groat__cli *cli, const groat__trial *trial,
@@ -205,7 +221,8 @@ static int draw(groat__cli *cli, const groat__trial *trial,
     if (record->failed || !groat__draw(record, &subject, &svg, &drawn))
         code = groat__cli_refuse(cli, GROAT_NO_MEMORY,
                                  "no memory for the picture");
-    else if (groat__output_write(output, svg.data, svg.len, &error))
+    else if ((is_png(cli) && groat__draw_png(&svg, &error)) ||
+             groat__output_write(output, svg.data, svg.len, &error))
         code = groat__cli_fail(cli, &error);
     if (!code)
         answer(cli, trial, record, &drawn, svg.len);
@@ -228,6 +245,9 @@ int groat__cmd_draw(groat__cli *cli)
     if (!cli->values.picture)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "draw needs -o FILE; see groat help draw");
+    if (is_stdout(cli) && cli->values.json)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "-o - and --json both want stdout");
     cli->trace = on_access;
     cli->trace_user = &record;
     groat__trial_limit(cli);

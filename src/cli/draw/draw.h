@@ -228,4 +228,8 @@ void groat__draw_figures(groat__sheet *sheet, const groat__record *record,
 /* The command. */
 int groat__cmd_draw(groat__cli *cli);
 
+/* Puts a PNG in the place of an SVG, two pixels to a unit.  Errors: IO (there
+ * is no rsvg-convert, or it fails), TIMED_OUT, NO_MEMORY. */
+groat_status groat__draw_png(groat__str *picture, groat_error *error);
+
 #endif

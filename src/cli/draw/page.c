@@ -199,7 +199,10 @@ static const char style[] =
     "rect.busy{fill:url(#busy)}\n"
     "rect.hot{fill:none;stroke:#b00020;stroke-width:1.5}\n"
     "rect.warm{fill:none;stroke:#b00020;stroke-width:.8}\n"
-    "path.cut{stroke:#999;stroke-width:.5;stroke-dasharray:3 2;fill:none}\n";
+    "path.cut{stroke:#999;stroke-width:.5;stroke-dasharray:3 2;fill:none}\n"
+    /* Boxes stay light, and the letters in them dark. */
+    "@media (prefers-color-scheme:dark){rect.paper{fill:#16181c}"
+    "text{fill:#ddd}text.cell,text.loud{fill:#000}rect.free{fill:#ccc}}\n";
 
 static const char patterns[] =
     "</style>\n<defs>\n"

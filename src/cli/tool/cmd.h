@@ -206,14 +206,17 @@ const groat__command *groat__command_find(const groat__command *commands,
 /* The file of --output; start from {0}. */
 typedef struct groat__output {
     const char *path;
-    FILE *file; /* NULL: not open */
-    bool made;  /* by open: it was not there before */
+    FILE *file;  /* NULL: not open */
+    bool made;   /* by open: it was not there before */
+    bool stream; /* it may go on where another ended */
 } groat__output;
 
 /* Opens path for writing and leaves in it what it holds.  path must outlive
  * output.  Errors: IO. */
 groat_status groat__output_open(groat__output *output, const char *path,
                                 groat_error *error);
+/* What this process prints to, in the place of a file.  Errors: IO. */
+groat_status groat__output_stdout(groat__output *output, groat_error *error);
 /* Replaces what an open file holds, and closes it.  Errors: IO. */
 groat_status groat__output_write(groat__output *output, const void *data,
                                  size_t bytes, groat_error *error);

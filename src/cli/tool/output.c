@@ -40,6 +40,19 @@ groat_status groat__output_open(groat__output *output, const char *path,
     return fail(output, ENOMEM, error);
 }
 
+groat_status groat__output_stdout(groat__output *output, groat_error *error)
+{
+    int fd = dup(STDOUT_FILENO);
+
+    *output = (groat__output){.path = "stdout", .stream = true};
+    output->file = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (output->file)
+        return GROAT_OK;
+    if (fd >= 0)
+        (void)close(fd);
+    return fail(output, fd < 0 ? errno : ENOMEM, error);
+}
+
 /* Room for so many bytes in a file of `held`, which stay as they are.  errno
  * says why not. */
 static bool reserve(int fd, off_t held, size_t bytes)
@@ -71,7 +84,7 @@ groat_status groat__output_write(groat__output *output, const void *data,
 
     /* What is no plain file, such as a pipe, has no length. */
     whole = fstat(fileno(file), &facts) == 0;
-    plain = whole && S_ISREG(facts.st_mode);
+    plain = whole && S_ISREG(facts.st_mode) && !output->stream;
     whole = whole && (!plain || reserve(fileno(file), facts.st_size, bytes)) &&
             fwrite(data, 1, bytes, file) == bytes && fflush(file) == 0 &&
             (!plain || ftruncate(fileno(file), (off_t)bytes) == 0);
