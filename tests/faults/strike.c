@@ -88,7 +88,7 @@ groat__store *world_store(const world *w)
 
 static size_t filler_bytes(unsigned n)
 {
-    return 1 + n * n * 500;
+    return 1 + n * n * 2000;
 }
 
 /* Fillers older than IN_STORE; the -wal stays when the process does not end
