@@ -387,10 +387,11 @@ static groat_status run_plain(cpu *c, const groat__module *module,
     module->plain(plain);
     found.image = plain->image;
     (void)dl_iterate_phdr(find_tls, &found);
-    if (found.bytes > 0)
+    if (found.bytes > 0) {
         plain->shared = __tls_get_addr(&(tls){found.module, 0});
-    plain->shared_bytes = found.bytes;
-    launch->shared_bytes = (unsigned)found.bytes;
+        plain->shared_bytes = found.bytes;
+        launch->shared_bytes = (unsigned)found.bytes;
+    }
     (void)pthread_mutex_lock(&c->plain);
     status = groat__judge_run(launch, error);
     (void)pthread_mutex_unlock(&c->plain);

@@ -143,6 +143,20 @@ expect "one that touches no memory" 1 run ./wrong --target cpu:sm_90a \
 says "is ended, too" "has not ended in 1 s and touches no memory"
 is_json "$out" || fail "with an answer in JSON" "$(cat "$out")"
 
+# A family may follow pointers of its own: --pointers judges these, too.
+sed 's/    shared_fence();/    *(volatile u32 *)64 = 1;\n&/' whole.h >wrong/wrong.h
+expect "a pointer to nowhere" 1 run ./wrong --target cpu:sm_90a
+says "is told" "it follows a pointer to nowhere"
+expect "a pointer that is judged" 1 run ./wrong --target cpu:sm_90a --pointers
+says "is told by its address" "writes 4 bytes at address 0x40, a null pointer"
+line=$(grep -n 'volatile u32 \*)64' wrong/wrong.h | cut -d: -f1)
+says "and by its line" "wrong/wrong.h:$line"
+cp whole.h wrong/wrong.h
+expect "with nothing wrong" 0 run ./wrong --target cpu:sm_90a --pointers
+expect "pointers under ASan" 2 run ./wrong --target cpu:sm_90a --pointers \
+    --sanitize
+says "are refused" "exclude each other"
+
 sed 's/rows, cols\] f32 in/rows - 1, cols] f32 in/' my_reduce/run.def \
     >my_reduce/run.new
 cp my_reduce/run.def my_reduce/run.old
