@@ -144,6 +144,14 @@ refuses "a parameter without a name" '__global__ void k(int) {}' \
     "bad.cu:1: k: a kernel's parameters have names"
 refuses "an end in the parameters" '__global__ void k(int n' "bad.cu:1: k"
 refuses "an end in a comment" '/* __global__ void k() {}' "has no kernel 'k'"
+printf '__global__ void k() {}\n#include' >bad.cu
+expect "an include of nothing" 2 judge bad.cu --entry k --block 32
+says "is told at its line" "bad.cu:2: "
+printf '__global__ void k() {}\n#if 0\n/* "' >bad.cu
+expect "an end in dead code" 2 judge bad.cu --entry k --block 32
+printf '__global__ void k(int n) {}\n' >bad.cu
+expect "a real number for an int" 2 judge bad.cu --entry k --block 32 \
+    --arg n=1.5
 printf '__global__ void k(int n) { n = m; }\n' >bad.cu
 expect "what does not compile" 4 judge bad.cu --entry k --block 32 --arg n=1
 says "is told at its line" "bad.cu:1:"

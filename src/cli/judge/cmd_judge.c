@@ -176,13 +176,13 @@ static int take_all(work *w)
 /* ---- the family's files ---------------------------------------------------
  */
 
+/* By its type, or, of a type of the file's own, by what is given. */
 static bool is_real(const work *w, size_t i)
 {
-    const char *type = w->source.params[i].type.data;
+    const char *dtype = w->source.params[i].dtype;
     int64_t whole;
 
-    return strstr(type, "float") || strstr(type, "double") ||
-           !groat__opt_whole(w->given[i].value, &whole);
+    return dtype ? *dtype == 'f' : !groat__opt_whole(w->given[i].value, &whole);
 }
 
 static groat_status write_file(work *w, const char *name, groat__str *text)

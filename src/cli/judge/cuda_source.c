@@ -160,11 +160,10 @@ static groat_status read_include(reader *r, const token *sign)
                                         "cstddef",
                                         "math_constants.h"};
     token name;
-    size_t close;
 
     r->at += strspn(r->at, " \t");
-    close = strcspn(r->at + 1, ">\"\n") + 1;
-    name = (token){r->at + 1, close - 1, r->line};
+    r->at += *r->at == '<' || *r->at == '"';
+    name = (token){r->at, strcspn(r->at, ">\"\n"), r->line};
     r->at += strcspn(r->at, "\n");
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (is(&name, known[i])) {
