@@ -5,6 +5,9 @@
  * Who runs when is schedule.c's.  Invariant: one fiber or the scheduler
  * ("home") runs; `current` is the fiber that runs or ran last.
  */
+/* The checked longjmp() knows one stack alone. */
+#undef _FORTIFY_SOURCE
+
 #include "judge/fiber.h"
 
 #include <stdarg.h>
@@ -40,6 +43,26 @@ uint64_t groat__judge_random(groat__judge *j)
 
 /* ---- switching --------------------------------------------------------- */
 
+/* swapcontext() asks the kernel for the mask of signals each time, which takes
+ * longer than all else; a jump does not.  Sanitizers follow the former alone.
+ */
+static bool jumps(void)
+{
+    return !__sanitizer_start_switch_fiber && !__tsan_switch_to_fiber;
+}
+
+static void switch_over(groat__stand *from, groat__stand *to)
+{
+    if (!jumps())
+        (void)swapcontext(&from->context, &to->context);
+    else if (_setjmp(from->jump) == 0) {
+        from->left = true;
+        if (!to->left)
+            (void)setcontext(&to->context);
+        _longjmp(to->jump, 1);
+    }
+}
+
 static void to_home(groat__judge *j)
 {
     groat__fiber *f = groat__judge_fiber(j);
@@ -49,7 +72,7 @@ static void to_home(groat__judge *j)
         __sanitizer_start_switch_fiber(fake, j->home_bottom, j->home_bytes);
     if (__tsan_switch_to_fiber)
         __tsan_switch_to_fiber(j->tsan_home, 0);
-    (void)swapcontext(&f->context, &j->home);
+    switch_over(&f->stand, &j->home);
     if (__sanitizer_finish_switch_fiber)
         __sanitizer_finish_switch_fiber(f->asan_fake, NULL, NULL);
 }
@@ -74,11 +97,12 @@ void groat__judge_resume(groat__judge *j, size_t fiber)
     memcpy(j->env.block, j->block->at, sizeof(j->env.block));
     j->env.cluster_rank = (unsigned)groat__judge_rank_of(j, fiber);
     if (__sanitizer_start_switch_fiber)
-        __sanitizer_start_switch_fiber(&j->asan_home, f->context.uc_stack.ss_sp,
-                                       f->context.uc_stack.ss_size);
+        __sanitizer_start_switch_fiber(&j->asan_home,
+                                       f->stand.context.uc_stack.ss_sp,
+                                       f->stand.context.uc_stack.ss_size);
     if (__tsan_switch_to_fiber)
         __tsan_switch_to_fiber(f->tsan, 0);
-    (void)swapcontext(&j->home, &f->context);
+    switch_over(&j->home, &f->stand);
     if (__sanitizer_finish_switch_fiber)
         __sanitizer_finish_switch_fiber(j->asan_home, NULL, NULL);
 }
@@ -106,11 +130,12 @@ void groat__judge_start(groat__judge *j, size_t fiber)
     groat__fiber *f = &j->fibers[fiber];
     uint64_t address = (uint64_t)(uintptr_t)j;
 
-    (void)getcontext(&f->context);
-    f->context.uc_stack.ss_sp = stack_of(j, fiber);
-    f->context.uc_stack.ss_size = j->launch->stack_bytes;
-    f->context.uc_link = NULL;
-    makecontext(&f->context, (void (*)(void))fiber_main, 2,
+    f->stand.left = false;
+    (void)getcontext(&f->stand.context);
+    f->stand.context.uc_stack.ss_sp = stack_of(j, fiber);
+    f->stand.context.uc_stack.ss_size = j->launch->stack_bytes;
+    f->stand.context.uc_link = NULL;
+    makecontext(&f->stand.context, (void (*)(void))fiber_main, 2,
                 (unsigned)(address >> 32), (unsigned)address);
     f->state = GROAT__READY;
     f->flight_count = 0;

@@ -10,6 +10,7 @@
 #ifndef GROAT_JUDGE_MODEL_H
 #define GROAT_JUDGE_MODEL_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <ucontext.h>
 
@@ -83,8 +84,15 @@ typedef struct groat__product {
     bool in_flight;
 } groat__product;
 
+/* Where a fiber, or the scheduler, goes on; see fiber.c. */
+typedef struct groat__stand {
+    ucontext_t context; /* begins a fiber, and holds its stack */
+    jmp_buf jump;       /* where it has been left, once it has */
+    bool left;
+} groat__stand;
+
 typedef struct groat__fiber {
-    ucontext_t context;
+    groat__stand stand;
     groat__fiber_state state;
     groat__flown *flights; /* oldest first */
     size_t flight_count;
@@ -252,7 +260,7 @@ typedef struct groat__judge {
     float *operands;  /* of the product that is made */
     size_t clock_width;
     uint8_t *stacks;
-    ucontext_t home;
+    groat__stand home;
     void *asan_home;
     const void *home_bottom;
     size_t home_bytes;

@@ -58,7 +58,7 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
     groat__judge *j = groat__judge_at(env, from);
     const groat__judge_launch *launch = j->launch;
     const struct groat_cpu_plain *plain = &launch->plain;
-    const stack_t *stack = &groat__judge_fiber(j)->context.uc_stack;
+    const stack_t *stack = &groat__judge_fiber(j)->stand.context.uc_stack;
     const char *verb = kind == GROAT_CPU_READ ? "reads" : "writes";
     uint64_t at = (uint64_t)(uintptr_t)address;
     uint64_t shared;
