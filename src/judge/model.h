@@ -230,6 +230,8 @@ typedef struct groat__readers {
     uint64_t *met; /* by agent: the walk over a list that met it last */
     size_t met_cap;
     uint64_t walk;
+    groat__reader last; /* the list that was added to last, and by whom */
+    uint32_t result;    /* what became of it; 0: there is none */
 } groat__readers;
 
 typedef struct groat__judge {

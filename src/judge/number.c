@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MANTISSA = 23, BIAS = 127 }; /* of a float */
+
 static float from_bits(uint32_t bits)
 {
     float x;
@@ -25,11 +27,13 @@ static float small_float(uint32_t bits, int exponent, int mantissa, int bias)
 {
     int e = (int)(bits >> mantissa) & ((1 << exponent) - 1);
     int m = (int)bits & ((1 << mantissa) - 1);
-    float sign = bits >> (exponent + mantissa) & 1 ? -1.0f : 1.0f;
+    uint32_t negative = bits >> (exponent + mantissa) & 1;
 
     if (e == 0)
-        return sign * ldexpf((float)m, 1 - bias - mantissa);
-    return sign * ldexpf((float)(m + (1 << mantissa)), e - bias - mantissa);
+        return (negative ? -1.0f : 1.0f) *
+               ldexpf((float)m, 1 - bias - mantissa);
+    return from_bits(negative << 31 | (uint32_t)(e - bias + BIAS) << MANTISSA |
+                     (uint32_t)m << (MANTISSA - mantissa));
 }
 
 static float from_f16(uint32_t bits)

@@ -292,8 +292,8 @@ static uint32_t shortened(groat__judge *j, uint32_t list)
     return kept;
 }
 
-uint32_t groat__judge_add_reader(groat__judge *j, uint32_t list, uint32_t agent,
-                                 uint32_t clock, int32_t site)
+static uint32_t added_to(groat__judge *j, uint32_t list, uint32_t agent,
+                         uint32_t clock, int32_t site)
 {
     groat__reader head = {0};
 
@@ -310,10 +310,25 @@ uint32_t groat__judge_add_reader(groat__judge *j, uint32_t list, uint32_t agent,
     return list_of(j, list, agent, clock, site);
 }
 
+/* The bytes of one access, and of a row that many read, have the same list. */
+uint32_t groat__judge_add_reader(groat__judge *j, uint32_t list, uint32_t agent,
+                                 uint32_t clock, int32_t site)
+{
+    groat__readers *r = &j->readers;
+
+    if (r->result != 0 && r->last.before == list && r->last.agent == agent &&
+        r->last.clock == clock && r->last.site == site)
+        return r->result;
+    r->result = added_to(j, list, agent, clock, site);
+    r->last = (groat__reader){list, agent, clock, 0, site};
+    return r->result;
+}
+
 void groat__judge_forget_readers(groat__judge *j)
 {
     groat__readers *r = &j->readers;
 
+    r->result = 0;
     if (r->count > 1)
         memset(r->buckets, 0, r->bucket_count * sizeof(*r->buckets));
     r->count = r->count > 0;
