@@ -249,12 +249,14 @@ typedef struct groat_options {
     void *range_user;
     unsigned judge_seconds; /* cpu targets: that a launch may take, then it is *
                              * JUDGED; 0: no bound                           */
+    unsigned judge_jobs; /* cpu targets: host threads that run the blocks of *
+                          * a launch; 0: the calling one alone                */
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
         sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0                                             \
+            0, 0, 0, 0, 0, 0, 0, 0, 0                                          \
     }
 
 /* Opens a context.

@@ -5,6 +5,8 @@ EXTRA_DIST += %D%/groat.map %D%/README.md
 libgroat_text_la_SOURCES += \
 	%D%/base/clock.c \
 	%D%/base/clock.h \
+	%D%/base/cores.c \
+	%D%/base/cores.h \
 	%D%/base/error.c \
 	%D%/base/error.h \
 	%D%/base/fs.c \
@@ -142,6 +144,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/deadlock.h \
 	%D%/judge/fiber.c \
 	%D%/judge/fiber.h \
+	%D%/judge/grid.c \
+	%D%/judge/grid.h \
 	%D%/judge/judge.c \
 	%D%/judge/judge.h \
 	%D%/judge/mbarrier.c \

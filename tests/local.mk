@@ -37,6 +37,7 @@ groat_unit_tests = \
 	%D%/unit/backend/test_hip_abi \
 	%D%/unit/backend/test_hiprtc \
 	%D%/unit/judge/test_judge \
+	%D%/unit/judge/test_judge_jobs \
 	%D%/unit/judge/test_judge_loader \
 	%D%/unit/judge/test_judge_mbarrier \
 	%D%/unit/judge/test_judge_mutants \

@@ -46,6 +46,7 @@ typedef struct groat__env {
     bool pointers;            /* cpu: compile so that accesses are told      */
     uint64_t seed;            /* cpu: order of legal choices                 */
     unsigned judge_seconds;   /* cpu: that a launch may take; 0: no bound    */
+    unsigned judge_jobs;      /* cpu: host threads of a launch; 0: 1         */
     groat_trace_fn *trace;    /* cpu: told each access to shared memory      */
     void *trace_user;
     groat__log log;

@@ -35,6 +35,7 @@ typedef struct cpu {
     size_t cap;
     uint64_t seed;
     unsigned seconds; /* that a launch may take; 0: no bound */
+    unsigned jobs;
     bool sanitize;
     groat_trace_fn *trace;
     void *trace_user;
@@ -78,6 +79,7 @@ static groat_status cpu_open(const groat__env *env, void **state,
     }
     c->seed = env->seed;
     c->seconds = env->judge_seconds;
+    c->jobs = env->judge_jobs;
     c->sanitize = env->sanitize;
     c->trace = env->trace;
     c->trace_user = env->trace_user;
@@ -427,6 +429,7 @@ static groat_status cpu_launch(void *state, groat__module *module,
     judged.ranges = ranges;
     judged.seed = c->seed;
     judged.seconds = c->seconds;
+    judged.jobs = c->jobs;
     judged.trace = c->trace;
     judged.trace_user = c->trace_user;
     judged.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;

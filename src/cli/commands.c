@@ -115,6 +115,8 @@ static const groat__option run_options[] = {
     ROW_EXPECT,
     ROW_OUTPUT,
     ROW_TIMEOUT,
+    COUNT("jobs", jobs, 1, 256,
+          "cpu targets: host threads for the blocks (the cores)"),
     ROW_REPEAT,
     FLAG("time", time, "time by device events even with one launch"),
     FLAG("sanitize", sanitize, "cpu targets: build kernels with ASan, UBSan"),

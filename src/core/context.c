@@ -438,6 +438,7 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     context->env.device = options->device;
     context->env.seed = options->seed;
     context->env.judge_seconds = options->judge_seconds;
+    context->env.judge_jobs = options->judge_jobs;
     context->env.trace = options->trace;
     context->env.trace_user = options->trace_user;
     context->env.pointers = (options->flags & GROAT_OPEN_POINTERS) != 0;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "core/core.h"
 
@@ -235,10 +236,8 @@ static void join_ended(groat__pool *pool)
 /* Locked: one more thread if there may be; false when none runs at all. */
 static bool see_to_threads(groat__pool *pool)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned most = cores < 1                     ? 1
-                    : cores > GROAT__POOL_THREADS ? GROAT__POOL_THREADS
-                                                  : (unsigned)cores;
+    unsigned cores = groat__cores();
+    unsigned most = cores > GROAT__POOL_THREADS ? GROAT__POOL_THREADS : cores;
     unsigned run = 0;
 
     join_ended(pool);

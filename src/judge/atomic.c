@@ -2,11 +2,16 @@
  *
  * atomic.c does atomic operations.  They order nothing, and may meet on a word;
  * what else accesses it needs a barrier between.
+ *
+ * Blocks may meet in device memory by them alone: one waits there until those
+ * before it have ended, so that what it finds does not depend on how many host
+ * threads there are.
  */
 #include "judge/atomic.h"
 
 #include <string.h>
 
+#include "judge/fiber.h"
 #include "judge/memory.h"
 
 enum { WORD_BYTES = 4 };
@@ -72,5 +77,7 @@ unsigned groat__judge_global_atomic(struct groat_cpu_env *env,
     groat__judge *j = groat__judge_enter(env);
 
     groat__judge_touch_device(j, address, WORD_BYTES, "changes");
+    if (!groat__judge_grid_await(j->grid, j->number))
+        groat__judge_abandon(j);
     return change((void *)(uintptr_t)address, op, x, expected);
 }

@@ -189,11 +189,11 @@ void groat__judge_drop_fibers(groat__judge *j)
 void groat__judge_add_place(groat__judge *j, int32_t site, const char *format,
                             ...)
 {
-    groat__judge_places *places = j->launch->places;
+    groat__judge_places *places = &j->finding.places;
     struct groat__judge_place *place;
     va_list args;
 
-    if (places == NULL || j->failed || places->count == GROAT__JUDGE_PLACES)
+    if (j->failed || places->count == GROAT__JUDGE_PLACES)
         return;
     place = &places->at[places->count++];
     place->address = (uintptr_t)j->launch->entry + (uintptr_t)(intptr_t)site;
@@ -205,11 +205,11 @@ void groat__judge_add_place(groat__judge *j, int32_t site, const char *format,
 /* The place of the thread that is reported comes first. */
 static void add_own_place(groat__judge *j, size_t fiber)
 {
-    groat__judge_places *places = j->launch->places;
+    groat__judge_places *places = &j->finding.places;
     struct groat__judge_place last;
 
     groat__judge_add_place(j, j->fibers[fiber].site, "here");
-    if (places == NULL || places->count < 2)
+    if (places->count < 2)
         return;
     last = places->at[places->count - 1];
     memmove(&places->at[1], &places->at[0],
@@ -223,18 +223,21 @@ static void blame(groat__judge *j, size_t fiber, const char *format,
     const unsigned *b = j->blocks[groat__judge_rank_of(j, fiber)].at;
     size_t thread = groat__judge_thread_of(j, fiber);
     size_t lanes = (size_t)j->launch->arch->wave_lanes;
+    char *text = j->finding.text;
     size_t used;
 
     if (j->failed)
         return;
     add_own_place(j, fiber);
     j->failed = true;
-    (void)snprintf(j->finding, sizeof(j->finding),
+    if (j->finding.status == GROAT_OK)
+        j->finding.status = GROAT_JUDGED;
+    (void)snprintf(text, sizeof(j->finding.text),
                    "%s on %s: block %u,%u,%u thread %zu (wave %zu lane %zu) ",
                    j->launch->kernel, j->launch->arch->name, b[0], b[1], b[2],
                    thread, thread / lanes, thread % lanes);
-    used = strlen(j->finding);
-    (void)vsnprintf(j->finding + used, sizeof(j->finding) - used, format, args);
+    used = strlen(text);
+    (void)vsnprintf(text + used, sizeof(j->finding.text) - used, format, args);
 }
 
 void groat__judge_blame(groat__judge *j, size_t fiber, const char *format, ...)
@@ -262,9 +265,15 @@ void groat__judge_report(groat__judge *j, const char *format, ...)
     groat__judge_leave(j);
 }
 
+void groat__judge_abandon(groat__judge *j)
+{
+    j->failed = true;
+    groat__judge_leave(j);
+}
+
 void groat__judge_starve(groat__judge *j)
 {
-    j->no_memory = true;
+    j->finding.status = GROAT_NO_MEMORY;
     groat__judge_report(j, "ran out of host memory");
 }
 
@@ -299,7 +308,9 @@ static bool is_placed(const groat__judge *j, size_t fiber)
 
 void groat__judge_check_time(groat__judge *j)
 {
-    if (groat__now_ns() < j->end_ns)
+    if (groat__judge_grid_failed(j->grid, j->number))
+        groat__judge_abandon(j);
+    if (j->end_ns == 0 || groat__now_ns() < j->end_ns)
         return;
     for (size_t t = 0; t < j->fiber_count; t++)
         if (t != j->current && j->fibers[t].state != GROAT__DONE &&

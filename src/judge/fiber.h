@@ -30,6 +30,8 @@ void groat__judge_blame(groat__judge *j, size_t fiber, const char *format, ...)
     GROAT_PRINTF(3, 4);
 /* After groat__judge_blame(), from a fiber. */
 _Noreturn void groat__judge_leave(groat__judge *j);
+/* Leaves the fiber for good because a cluster before this one has a finding. */
+_Noreturn void groat__judge_abandon(groat__judge *j);
 uint64_t groat__judge_random(groat__judge *j);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * judge.c executes a kernel that was compiled for a cpu target and holds it
  * against the memory model of the arch it stands for.  It owns the launch: what
- * a cluster of blocks needs, and one cluster after the other.  Threads are
+ * a cluster of blocks needs, and the host threads that run one cluster after
+ * the other, handed out by grid.c.  Threads are
  * fiber.c's, who runs when schedule.c's, where threads come together meet.c's,
  * what comes before what order.c's, memory memory.c's, what an AMD wave does as
  * one wave.c's and uniform.c's, NVIDIA's mbarriers, copy engine and wgmma
@@ -11,6 +12,7 @@
  */
 #include "judge/judge.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@
 #include "base/error.h"
 #include "judge/atomic.h"
 #include "judge/fiber.h"
+#include "judge/grid.h"
 #include "judge/mbarrier.h"
 #include "judge/meet.h"
 #include "judge/memory.h"
@@ -29,6 +32,9 @@
 #include "judge/wave.h"
 #include "judge/warp_mma.h"
 #include "judge/wgmma.h"
+
+/* Between the seeds of two clusters; odd, and as good as any. */
+#define RANDOM_STEP 0xD1342543DE82EF95u
 
 static const struct groat_cpu_ops hooks = {
     groat__judge_shared_load,
@@ -111,6 +117,7 @@ static void start_thread(groat__judge *j, size_t fiber)
 static void run_cluster(groat__judge *j, const unsigned corner[3],
                         uint32_t *order)
 {
+    j->random = j->launch->seed + j->number * RANDOM_STEP;
     j->clocks_on = false;
     j->copies.count = 0;
     j->landed.count = 0;
@@ -127,22 +134,6 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
     }
     memset(j->meetings, 0, 2 * j->wave_count * sizeof(*j->meetings));
     groat__judge_run_cluster(j, order);
-}
-
-static void run_grid(groat__judge *j, uint32_t *order)
-{
-    const unsigned *g = j->launch->grid;
-    const unsigned *c = j->launch->cluster;
-    uint64_t at[3]; /* wider than a grid, whose end is not passed */
-
-    for (at[2] = 0; at[2] < g[2] && !j->failed; at[2] += c[2])
-        for (at[1] = 0; at[1] < g[1] && !j->failed; at[1] += c[1])
-            for (at[0] = 0; at[0] < g[0] && !j->failed; at[0] += c[0]) {
-                const unsigned corner[3] = {(unsigned)at[0], (unsigned)at[1],
-                                            (unsigned)at[2]};
-
-                run_cluster(j, corner, order);
-            }
 }
 
 /* ---- a launch ---------------------------------------------------------- */
@@ -176,7 +167,6 @@ static bool set_up(groat__judge *j, uint32_t **order)
 
     j->body = run_thread;
     j->env.shared = t->plain.shared;
-    j->random = t->seed;
     j->threads = volume(t->block);
     j->block_count = volume(t->cluster);
     j->fiber_count = j->threads * j->block_count;
@@ -244,21 +234,39 @@ static groat_status check_clusters(const groat__judge_launch *t,
     return GROAT_OK;
 }
 
-groat_status groat__judge_run(const groat__judge_launch *launch,
-                              groat_error *error)
-{
-    groat_status status = check_clusters(launch, error);
-    uint32_t *order = NULL;
-    groat__judge *j;
+/* What one host thread does for a launch. */
+typedef struct worker {
+    groat__judge_grid *grid;
+    size_t number;
+    uint64_t end_ns;
+    size_t stack_bytes; /* for signals, as the launching thread has; 0: none */
+    pthread_t thread;
+} worker;
 
-    if (status != GROAT_OK)
-        return status;
-    j = calloc(1, sizeof(*j));
+static void run_clusters(groat__judge *j, size_t thread, uint32_t *order)
+{
+    unsigned corner[3];
+
+    while (groat__judge_grid_take(j->grid, thread, &j->number)) {
+        groat__judge_grid_corner(j->grid, j->number, corner);
+        run_cluster(j, corner, order);
+        if (j->failed)
+            groat__judge_grid_find(j->grid, j->number, &j->finding);
+    }
+}
+
+static groat_status work(worker *w, groat_error *error)
+{
+    const groat__judge_launch *launch = w->grid->launch;
+    groat__judge *j = calloc(1, sizeof(*j));
+    groat_status status = GROAT_OK;
+    uint32_t *order = NULL;
+
     if (j == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for the judge");
     j->launch = launch;
-    if (launch->seconds != 0)
-        j->end_ns = groat__now_ns() + launch->seconds * (uint64_t)1000000000;
+    j->grid = w->grid;
+    j->end_ns = w->end_ns;
     j->env.version = GROAT_CPU_HOOKS_VERSION;
     j->env.ops = &hooks;
     memcpy(j->env.grid, launch->grid, sizeof(j->env.grid));
@@ -273,13 +281,97 @@ groat_status groat__judge_run(const groat__judge_launch *launch,
                              launch->block[0], launch->block[1],
                              launch->block[2], volume(launch->cluster));
     else
-        run_grid(j, order);
+        run_clusters(j, w->number, order);
     (void)launch->bind(NULL);
-    if (j->failed)
-        status =
-            groat__fail(error, j->no_memory ? GROAT_NO_MEMORY : GROAT_JUDGED,
-                        "%s", j->finding);
     free(order);
     tear_down(j);
+    return status;
+}
+
+/* A fault of a full stack needs another one to be told on. */
+static void *run_worker(void *user)
+{
+    worker *w = user;
+    stack_t stack = {.ss_size = w->stack_bytes};
+    stack_t none = {.ss_flags = SS_DISABLE};
+
+    stack.ss_sp = w->stack_bytes ? malloc(w->stack_bytes) : NULL;
+    if (stack.ss_sp != NULL)
+        (void)sigaltstack(&stack, NULL);
+    (void)work(w, NULL);
+    if (stack.ss_sp != NULL)
+        (void)sigaltstack(&none, NULL);
+    free(stack.ss_sp);
+    return NULL;
+}
+
+/* The calling thread is the first of them.  One that cannot be started or has
+ * no memory takes no cluster; the others take its share. */
+static groat_status run_workers(groat__judge_grid *grid, worker *workers,
+                                groat_error *error)
+{
+    stack_t stack = {.ss_flags = SS_DISABLE};
+    groat_status status;
+    size_t started = 1;
+
+    (void)sigaltstack(NULL, &stack);
+    for (size_t i = 0; i < grid->threads; i++) {
+        workers[i].grid = grid;
+        workers[i].number = i;
+        workers[i].stack_bytes =
+            (stack.ss_flags & SS_DISABLE) != 0 ? 0 : stack.ss_size;
+        if (grid->launch->seconds != 0)
+            workers[i].end_ns =
+                groat__now_ns() + grid->launch->seconds * (uint64_t)1000000000;
+    }
+    while (started < grid->threads &&
+           pthread_create(&workers[started].thread, NULL, run_worker,
+                          &workers[started]) == 0)
+        started++;
+    status = work(&workers[0], error);
+    for (size_t i = 1; i < started; i++)
+        (void)pthread_join(workers[i].thread, NULL);
+    return status;
+}
+
+/* Events are told in order, and code that tells its pointers has one shared
+ * memory: such launches have one thread. */
+static size_t count_threads(const groat__judge_launch *t)
+{
+    size_t threads = t->jobs == 0 ? 1 : t->jobs;
+    uint64_t clusters = 1;
+
+    if (t->trace != NULL || t->plain.image != NULL)
+        return 1;
+    for (int i = 0; i < 3; i++)
+        clusters *= t->grid[i] / t->cluster[i];
+    return clusters < threads ? (size_t)clusters : threads;
+}
+
+groat_status groat__judge_run(const groat__judge_launch *launch,
+                              groat_error *error)
+{
+    groat_status status = check_clusters(launch, error);
+    groat__judge_grid grid;
+    worker *workers;
+    size_t threads;
+
+    if (status != GROAT_OK)
+        return status;
+    threads = count_threads(launch);
+    workers = calloc(threads, sizeof(*workers));
+    if (workers == NULL || !groat__judge_grid_open(&grid, launch, threads)) {
+        free(workers);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for the judge");
+    }
+    status = run_workers(&grid, workers, error);
+    if (status == GROAT_OK && grid.finding.status != GROAT_OK) {
+        status =
+            groat__fail(error, grid.finding.status, "%s", grid.finding.text);
+        if (launch->places != NULL)
+            *launch->places = grid.finding.places;
+    }
+    groat__judge_grid_close(&grid);
+    free(workers);
     return status;
 }

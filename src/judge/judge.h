@@ -44,6 +44,7 @@ typedef struct groat__judge_launch {
     size_t range_count;
     uint64_t seed;
     unsigned seconds;      /* that the launch may take; 0: no bound */
+    unsigned jobs;         /* host threads at most; 0: 1 */
     size_t stack_bytes;    /* per thread */
     groat_trace_fn *trace; /* NULL: nobody listens */
     void *trace_user;
@@ -66,6 +67,9 @@ typedef struct groat__judge_launch {
  *   - threads that wait for ever, and launches that do not end in time.
  * Copies land when a wait forces them to, never earlier.  seed 0 runs threads
  * in order; others permute what may be permuted.
+ * Clusters run on several host threads where nobody traces and the code tells
+ * no pointers; what is found does not depend on their number, as long as blocks
+ * meet in device memory by atomic operations alone.
  * Errors: JUDGED (the finding: kernel, block, thread, byte), NO_MEMORY,
  * INVALID (clusters that the grid or the arch does not take). */
 groat_status groat__judge_run(const groat__judge_launch *launch,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * model.h - the state of a launch, which the files of the judge share.  A judge
- * belongs to one launch on one OS thread; there is nothing to lock.
+ * model.h - the state of the cluster that runs, which the files of the judge
+ * share.  A judge belongs to one host thread of one launch; there is nothing to
+ * lock but in grid.h.
  *
- * A launch runs cluster after cluster, a cluster's blocks side by side. Fibers,
- * waves and blocks are numbered through the cluster; findings count threads in
- * their block.
+ * A host thread runs cluster after cluster, a cluster's blocks side by side.
+ * Fibers, waves and blocks are numbered through the cluster; findings count
+ * threads in their block.
  */
 #ifndef GROAT_JUDGE_MODEL_H
 #define GROAT_JUDGE_MODEL_H
@@ -14,6 +15,7 @@
 #include <stdbool.h>
 #include <ucontext.h>
 
+#include "judge/grid.h"
 #include "judge/judge.h"
 #include "kernels-src/common/cpu_hooks.h"
 #include "kernels-src/common/cpu_tensor_map.h"
@@ -237,6 +239,8 @@ typedef struct groat__readers {
 typedef struct groat__judge {
     struct groat_cpu_env env; /* first: hooks get a pointer to it */
     const groat__judge_launch *launch;
+    groat__judge_grid *grid;              /* of the launch */
+    uint64_t number;                      /* of the cluster, in the grid */
     void (*body)(struct groat__judge *j); /* of each thread */
     groat__judge_block *blocks;
     size_t block_count; /* of a cluster */
@@ -271,9 +275,8 @@ typedef struct groat__judge {
     uint64_t end_ns; /* of a launch with a bound on its time */
     uint32_t calls;  /* of hooks */
     bool clocks_on;
-    bool failed;
-    bool no_memory;
-    char finding[GROAT_ERROR_TEXT];
+    bool failed; /* with the finding, or in vain: see grid.h */
+    groat__judge_finding finding;
 } groat__judge;
 
 static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
@@ -281,7 +284,7 @@ static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
     return (groat__judge *)(void *)env;
 }
 
-/* Reports a launch that is over its time; fiber.c's. */
+/* Ends a launch that is over its time, or that has a finding; fiber.c's. */
 void groat__judge_check_time(groat__judge *j);
 
 /* A hook's first step: notes where the kernel called it, as the distance of the
@@ -293,7 +296,7 @@ static inline groat__judge *groat__judge_at(struct groat_cpu_env *env,
 
     j->fibers[j->current].site =
         (int32_t)((intptr_t)from - (intptr_t)j->launch->entry);
-    if ((++j->calls & 0xffff) == 0 && j->end_ns != 0)
+    if ((++j->calls & 0xffff) == 0)
         groat__judge_check_time(j);
     return j;
 }

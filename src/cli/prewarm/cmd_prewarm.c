@@ -20,6 +20,8 @@
 
 #include <jansson.h>
 
+#include "base/cores.h"
+
 #define STORE_FILE "groat.sqlite"
 
 /* What has become of all jobs so far. */
@@ -387,10 +389,8 @@ static int report(groat__cli *cli, groat__jobs *jobs, double seconds)
 
 static void fill_defaults(groat__values *values)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
     if (values->jobs == 0)
-        values->jobs = cores < 1 ? 1 : (uint64_t)cores;
+        values->jobs = groat__cores();
     if (values->timeout_s == 0)
         values->timeout_s = 600;
 }

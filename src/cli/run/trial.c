@@ -22,6 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cores.h"
+
 /* The buffers of one launch. */
 typedef struct buffers {
     void *host[GROAT_PLAN_BUFFERS];
@@ -185,6 +187,8 @@ void groat__trial_limit(groat__cli *cli)
 
     cli->judge_seconds =
         cli->values.timeout_s ? (unsigned)cli->values.timeout_s : SECONDS;
+    cli->judge_jobs =
+        cli->values.jobs ? (unsigned)cli->values.jobs : groat__cores();
 }
 
 groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,

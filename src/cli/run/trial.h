@@ -42,7 +42,8 @@ typedef struct groat__trial {
 } groat__trial;
 
 /* Sets what a launch on a cpu target, and a family's reference, may take: the
- * seconds of --timeout, else 60.  Before groat__cli_open. */
+ * seconds of --timeout, else 60; and the host threads of the former, those of
+ * --jobs, else one for each processor.  Before groat__cli_open. */
 void groat__trial_limit(groat__cli *cli);
 
 /* Gets the kernel.  The device is opened first, so that get_ms has no vendor's

@@ -228,6 +228,7 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
     options.allow_unsigned = values->allow_unsigned;
     options.seed = values->seed;
     options.judge_seconds = cli->judge_seconds;
+    options.judge_jobs = cli->judge_jobs;
     options.log = on_log;
     options.log_user = cli;
     options.trace = cli->trace ? on_trace : NULL;

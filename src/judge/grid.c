@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * grid.c hands the clusters of a launch to host threads, in order.  Invariant:
+ * a cluster below `next` has ended or stands in `taken`, so the lowest one of
+ * `taken` waits for nobody.  The lock guards everything but what
+ * groat__judge_grid_open() sets for good.
+ */
+#include "judge/grid.h"
+
+#include <stdlib.h>
+
+bool groat__judge_grid_open(groat__judge_grid *grid,
+                            const groat__judge_launch *launch, size_t threads)
+{
+    grid->launch = launch;
+    grid->clusters = 1;
+    for (int i = 0; i < 3; i++)
+        grid->clusters *= launch->grid[i] / launch->cluster[i];
+    grid->next = 0;
+    grid->failed = grid->clusters;
+    grid->finding.status = GROAT_OK;
+    grid->threads = threads;
+    grid->taken = malloc(threads * sizeof(*grid->taken));
+    if (grid->taken == NULL)
+        return false;
+    for (size_t i = 0; i < threads; i++)
+        grid->taken[i] = grid->clusters;
+    (void)pthread_mutex_init(&grid->lock, NULL);
+    (void)pthread_cond_init(&grid->ended, NULL);
+    return true;
+}
+
+void groat__judge_grid_close(groat__judge_grid *grid)
+{
+    (void)pthread_cond_destroy(&grid->ended);
+    (void)pthread_mutex_destroy(&grid->lock);
+    free(grid->taken);
+}
+
+bool groat__judge_grid_take(groat__judge_grid *grid, size_t thread,
+                            uint64_t *number)
+{
+    bool found;
+
+    (void)pthread_mutex_lock(&grid->lock);
+    found = grid->next < grid->failed;
+    *number = found ? grid->next++ : grid->clusters;
+    grid->taken[thread] = *number;
+    (void)pthread_cond_broadcast(&grid->ended);
+    (void)pthread_mutex_unlock(&grid->lock);
+    return found;
+}
+
+void groat__judge_grid_corner(const groat__judge_grid *grid, uint64_t number,
+                              unsigned corner[3])
+{
+    for (int i = 0; i < 3; i++) {
+        uint64_t count = grid->launch->grid[i] / grid->launch->cluster[i];
+
+        corner[i] = (unsigned)(number % count) * grid->launch->cluster[i];
+        number /= count;
+    }
+}
+
+void groat__judge_grid_find(groat__judge_grid *grid, uint64_t number,
+                            const groat__judge_finding *finding)
+{
+    (void)pthread_mutex_lock(&grid->lock);
+    if (number < grid->failed) {
+        grid->failed = number;
+        grid->finding = *finding;
+    }
+    (void)pthread_mutex_unlock(&grid->lock);
+}
+
+/* With the lock held. */
+static bool is_first(const groat__judge_grid *grid, uint64_t number)
+{
+    for (size_t i = 0; i < grid->threads; i++)
+        if (grid->taken[i] < number)
+            return false;
+    return true;
+}
+
+bool groat__judge_grid_await(groat__judge_grid *grid, uint64_t number)
+{
+    bool sound;
+
+    if (grid->threads == 1)
+        return true;
+    (void)pthread_mutex_lock(&grid->lock);
+    while (grid->failed > number && !is_first(grid, number))
+        (void)pthread_cond_wait(&grid->ended, &grid->lock);
+    sound = grid->failed > number;
+    (void)pthread_mutex_unlock(&grid->lock);
+    return sound;
+}
+
+bool groat__judge_grid_failed(groat__judge_grid *grid, uint64_t number)
+{
+    bool failed;
+
+    (void)pthread_mutex_lock(&grid->lock);
+    failed = grid->failed < number;
+    (void)pthread_mutex_unlock(&grid->lock);
+    return failed;
+}
