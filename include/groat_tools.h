@@ -129,17 +129,24 @@ GROAT_API groat_status groat_kernel_time(groat_kernel *kernel,
                                          unsigned repeats, double *us,
                                          groat_error *error);
 
-/* How an instruction accesses shared memory. */
+/* How an instruction accesses shared memory; from ARRIVE on, how waves wait for
+ * each other and for copies. */
 typedef enum groat_access {
     GROAT_ACCESS_READ = 0,
     GROAT_ACCESS_WRITE = 1,
-    GROAT_ACCESS_COPY = 2,     /* asynchronous copy from device memory       */
-    GROAT_ACCESS_TRANSPOSE = 3 /* read with exchange among lanes (gfx950)    */
+    GROAT_ACCESS_COPY = 2,      /* asynchronous copy from device memory       */
+    GROAT_ACCESS_TRANSPOSE = 3, /* read with exchange among lanes (gfx950)   */
+    GROAT_ACCESS_ARRIVE = 4,    /* arrives on an mbarrier                    */
+    GROAT_ACCESS_WAIT = 5,   /* begins to wait for a phase of an mbarrier or, *
+                              * where there is none, at a barrier            */
+    GROAT_ACCESS_RESUME = 6, /* goes on behind that                          */
+    GROAT_ACCESS_LAND = 7    /* has waited for copies of its own             */
 } groat_access;
 
-/* One instruction of one wave that accesses shared memory, as the judge of cpu
- * targets executed it.  Arrays are borrowed for the call and have `lanes`
- * entries; those of inactive lanes are 0. */
+/* One instruction of one wave that accesses shared memory or waits, as the
+ * judge of cpu targets executed it.  Arrays are borrowed for the call and have
+ * `lanes` entries; those of inactive lanes are 0.  Of waits, bytes, passes and
+ * arrays are 0. */
 struct groat_trace {
     size_t size;
     groat_access access;
@@ -159,6 +166,10 @@ struct groat_trace {
     unsigned together;      /* neighbouring lanes that are served at once     */
     const uint64_t *asked;  /* copies: the address in the instruction, also   *
                              * where source is 0                              */
+    unsigned mbarrier; /* byte of the one that counts the copy, that is       *
+                        * arrived on or waited for; ~0u: none                 */
+    unsigned phase;    /* of the mbarrier, from 0; of LAND: copies of a lane  *
+                        * that have landed                                    */
 };
 
 /* ---- devices ----------------------------------------------------------- */

@@ -210,6 +210,7 @@ groat_SOURCES += \
 	%D%/cli/draw/png.c \
 	%D%/cli/draw/reads.c \
 	%D%/cli/draw/record.c \
+	%D%/cli/draw/timeline.c \
 	%D%/cli/family/args_struct.c \
 	%D%/cli/family/args_struct.h \
 	%D%/cli/family/element.c \

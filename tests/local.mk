@@ -226,6 +226,7 @@ ring_sources = \
 	src/cli/draw/panels.c \
 	src/cli/draw/reads.c \
 	src/cli/draw/record.c \
+	src/cli/draw/timeline.c \
 	src/cli/tool/json.c \
 	src/cli/tool/out.c
 %C%_shim_test_cuda_SOURCES = \

@@ -20,6 +20,7 @@
 #include "judge/fiber.h"
 #include "judge/memory.h"
 #include "judge/order.h"
+#include "judge/trace.h"
 
 enum {
     BYTES = 8,
@@ -259,6 +260,7 @@ static void arrive(groat__judge *j, groat__mbarrier *bar)
             "arrives on the mbarrier at byte %u, of which phase %u has had "
             "all of its %u arrivals",
             bar->address, bar->phase, bar->count);
+    groat__judge_note_wait(j, GROAT_ACCESS_ARRIVE, bar->address, bar->phase);
     groat__judge_clock_join(j, bar->gathering,
                             groat__judge_clock(j, j->current));
     bar->last_arrivals[j->current] = groat__judge_now(j, j->current);
@@ -308,12 +310,17 @@ void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
             "waits for parity %u of the mbarrier at byte %u; 0 and 1 are "
             "possible",
             parity, bar);
+    if (at->phase % 2 == parity)
+        groat__judge_note_wait(j, GROAT_ACCESS_WAIT, bar, at->phase);
     while (j->barriers[number].phase % 2 == parity) {
         groat__judge_fiber(j)->awaited = number;
         groat__judge_fiber(j)->parity = parity;
         groat__judge_stop(j, GROAT__WAITING);
     }
     at = &j->barriers[number];
+    /* A phase before the first one has always been. */
+    if (at->phase > 0)
+        groat__judge_note_wait(j, GROAT_ACCESS_RESUME, bar, at->phase - 1);
     at->last_waits[j->current] = at->phase;
     groat__judge_clock_join(j, groat__judge_clock(j, j->current), at->done);
 }

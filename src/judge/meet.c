@@ -11,6 +11,7 @@
 
 #include "judge/fiber.h"
 #include "judge/order.h"
+#include "judge/trace.h"
 
 static const struct {
     const char *name;
@@ -151,6 +152,13 @@ void groat__judge_warp_barrier(struct groat_cpu_env *env)
 
 /* ---- barriers ---------------------------------------------------------- */
 
+static void wait_at(groat__judge *j, groat__fiber_state where)
+{
+    groat__judge_note_wait(j, GROAT_ACCESS_WAIT, GROAT__JUDGE_NO_MBARRIER, 0);
+    groat__judge_stop(j, where);
+    groat__judge_note_wait(j, GROAT_ACCESS_RESUME, GROAT__JUDGE_NO_MBARRIER, 0);
+}
+
 void groat__judge_block_barrier(struct groat_cpu_env *env)
 {
     groat__judge *j = groat__judge_enter(env);
@@ -161,7 +169,7 @@ void groat__judge_block_barrier(struct groat_cpu_env *env)
             j, "reaches a barrier with stores to shared memory that no "
                "shared_fence completed");
     f->unfenced = false;
-    groat__judge_stop(j, GROAT__AT_BARRIER);
+    wait_at(j, GROAT__AT_BARRIER);
 }
 
 void groat__judge_cluster_barrier(struct groat_cpu_env *env)
@@ -172,5 +180,5 @@ void groat__judge_cluster_barrier(struct groat_cpu_env *env)
         groat__judge_report(j, "comes to cluster_barrier; %s has no clusters",
                             j->launch->arch->name);
     groat__judge_clocks_on(j);
-    groat__judge_stop(j, GROAT__AT_CLUSTER);
+    wait_at(j, GROAT__AT_CLUSTER);
 }

@@ -531,6 +531,8 @@ void groat__judge_async_wait(struct groat_cpu_env *env, unsigned ops,
         land(j, &f->flights[landed++]);
     }
     f->flight_count -= landed;
+    groat__judge_note_wait(j, GROAT_ACCESS_LAND, GROAT__JUDGE_NO_MBARRIER,
+                           (unsigned)landed);
     if (landed > 0 && f->flight_count > 0)
         memmove(f->flights, f->flights + landed,
                 f->flight_count * sizeof(*f->flights));

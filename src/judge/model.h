@@ -129,6 +129,8 @@ typedef struct groat__wave_log {
 typedef struct groat__traced {
     groat_access access;
     unsigned bytes;
+    unsigned mbarrier;
+    unsigned phase;
     uint64_t active;
     uint32_t shared[GROAT__JUDGE_LANES];
     uint64_t source[GROAT__JUDGE_LANES];

@@ -79,7 +79,9 @@ static void tell(groat__judge *j, const groat__engine_copy *copy)
 
     for (uint32_t i = 0; i < chunks && j->launch->trace != NULL; i += 32) {
         groat__traced item = {.access = GROAT_ACCESS_COPY,
-                              .bytes = GROAT__JUDGE_CHUNK};
+                              .bytes = GROAT__JUDGE_CHUNK,
+                              .mbarrier = j->barriers[copy->barrier].address,
+                              .phase = copy->phase};
 
         for (uint32_t lane = 0; lane < 32 && i + lane < chunks; lane++) {
             groat__piece from = groat__judge_piece_of(copy, i + lane);
@@ -89,7 +91,7 @@ static void tell(groat__judge *j, const groat__engine_copy *copy)
             item.asked[lane] = from.asked;
             item.source[lane] = from.to > from.from ? from.asked : 0;
         }
-        groat__judge_tell_copy(j, j->current, &item);
+        groat__judge_note_copy(j, &item);
     }
 }
 

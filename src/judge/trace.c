@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace.c reports what a kernel does with shared memory: one event for
- * each instruction of a wave, its lanes put together again, with the conflicts
- * that the banks would have.  Nothing is noted where nobody listens.
+ * trace.c reports what a kernel does with shared memory, and how its waves
+ * wait: one event for each instruction of a wave, its lanes put together again,
+ * with the conflicts that the banks would have.  Nothing is noted where nobody
+ * listens.
  *
  * Lanes run one after the other, so the n-th access of each lane since the wave
  * last met belongs to the n-th instruction; where lanes went different ways, an
@@ -21,8 +22,9 @@
 
 enum { BANK_BYTES = 4, TRANSPOSE_LANES = 16, DWORDS_MAX = 64 };
 
-static groat__traced *item_of(groat__judge *j, groat_access access,
-                              uint32_t bytes, uint64_t bit)
+/* The instruction of the wave that this lane's is one with. */
+static groat__traced *item_of(groat__judge *j, const groat__traced *like,
+                              uint64_t bit)
 {
     groat__wave_trace *trace = &j->traces[groat__judge_wave_of(j, j->current)];
     groat__fiber *f = groat__judge_fiber(j);
@@ -30,33 +32,45 @@ static groat__traced *item_of(groat__judge *j, groat_access access,
     for (; f->accesses < trace->count; f->accesses++) {
         groat__traced *item = &trace->items[f->accesses];
 
-        if (item->access == access && item->bytes == bytes &&
+        if (item->access == like->access && item->bytes == like->bytes &&
+            item->mbarrier == like->mbarrier && item->phase == like->phase &&
             (item->active & bit) == 0)
             return &trace->items[f->accesses++];
     }
     trace->items = groat__judge_grow(j, trace->items, trace->count, &trace->cap,
                                      sizeof(*trace->items));
     f->accesses++;
-    memset(&trace->items[trace->count], 0, sizeof(trace->items[0]));
-    trace->items[trace->count].access = access;
-    trace->items[trace->count].bytes = bytes;
+    trace->items[trace->count] = *like;
     return &trace->items[trace->count++];
 }
 
 void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
                        uint32_t bytes, uint64_t asked, bool reads)
 {
+    const groat__traced like = {
+        .access = access, .bytes = bytes, .mbarrier = GROAT__JUDGE_NO_MBARRIER};
     size_t lane = groat__judge_lane(j);
     uint64_t bit = (uint64_t)1 << lane;
     groat__traced *item;
 
     if (j->launch->trace == NULL)
         return;
-    item = item_of(j, access, bytes, bit);
+    item = item_of(j, &like, bit);
     item->active |= bit;
     item->shared[lane] = shared;
     item->source[lane] = reads ? asked : 0;
     item->asked[lane] = asked;
+}
+
+void groat__judge_note_wait(groat__judge *j, groat_access access,
+                            unsigned mbarrier, unsigned phase)
+{
+    const groat__traced like = {
+        .access = access, .mbarrier = mbarrier, .phase = phase};
+    uint64_t bit = (uint64_t)1 << groat__judge_lane(j);
+
+    if (j->launch->trace != NULL)
+        item_of(j, &like, bit)->active |= bit;
 }
 
 /* Most different dwords that lanes [first, end) want of one bank. */
@@ -121,17 +135,22 @@ static void tell(groat__judge *j, size_t wave, const groat__traced *item)
     groat_trace event = {.size = sizeof(event),
                          .access = item->access,
                          .wave = (unsigned)(wave % j->block_waves),
-                         .index = j->traces[wave].told++,
+                         .index = j->traces[wave].told,
                          .lanes = (unsigned)launch->arch->wave_lanes,
                          .bytes = item->bytes,
                          .active = item->active,
                          .shared = item->shared,
                          .source = item->source,
-                         .asked = item->asked};
+                         .asked = item->asked,
+                         .mbarrier = item->mbarrier,
+                         .phase = item->phase};
 
     memcpy(event.block, j->blocks[wave / j->block_waves].at,
            sizeof(event.block));
-    rate(item, launch->arch, &event);
+    if (item->bytes != 0) {
+        rate(item, launch->arch, &event);
+        j->traces[wave].told++;
+    }
     launch->trace(launch->trace_user, &event);
 }
 
@@ -148,9 +167,15 @@ void groat__judge_tell(groat__judge *j, size_t wave)
         j->fibers[t].accesses = 0;
 }
 
-void groat__judge_tell_copy(groat__judge *j, size_t fiber,
-                            const groat__traced *item)
+/* Behind what the lane did before, in front of what it does next. */
+void groat__judge_note_copy(groat__judge *j, const groat__traced *item)
 {
-    if (j->launch->trace != NULL)
-        tell(j, groat__judge_wave_of(j, fiber), item);
+    groat__wave_trace *trace = &j->traces[groat__judge_wave_of(j, j->current)];
+
+    if (j->launch->trace == NULL)
+        return;
+    trace->items = groat__judge_grow(j, trace->items, trace->count, &trace->cap,
+                                     sizeof(*trace->items));
+    trace->items[trace->count++] = *item;
+    groat__judge_fiber(j)->accesses = (uint32_t)trace->count;
 }

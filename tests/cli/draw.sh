@@ -330,6 +330,20 @@ drawn "16-bit elements" "$subtiles:entry=fragments" cpu:gfx950 \
     "--valid-rows 64 $one" 0:0,0 1024:0,128 8192:32,0 16383:63,255 gaps:0 \
     worst:1
 
+# The timeline: each of 8 waves of a loader by counted waits comes to each of its
+# barriers, goes on behind it, and lands its copies; a ring has phases.
+count() {
+    grep -c ">$1</text>" "$svg"
+}
+expect "waves that wait" 0 draw kv_buffer_pipelined --target cpu:gfx950 -o "$svg"
+[ "$(count w)" -gt 8 ] && [ "$(count w)" -eq "$(count g)" ] &&
+    [ "$(count L)" -gt 8 ] && pass "every wave goes on" ||
+    fail "every wave goes on" "$(count w) waits, $(count g) go on, $(count L)"
+expect "a ring" 0 draw kv_producer_pipeline --target cpu:sm_90a -o "$svg"
+grep -q 'class="strip"><title>steps 0 to' "$svg" &&
+    grep -q '>byte [0-9]*</text>' "$svg" && [ "$(count A)" -gt 8 ] &&
+    pass "phases of mbarriers" || fail "phases of mbarriers" "$(count A) arrivals"
+
 # Every family that can be run, whatever it does.
 for family in $("$groat" completion-data |
     sed -n 's/^argument	\([^	]*\)	.*/\1/p' | sort -u); do

@@ -196,6 +196,10 @@ static void draw_panels(groat__sheet *sheet, const groat__record *record,
         map->rewritten ? " Filled more than once: the first time is shown."
                        : "");
     groat__draw_shared(sheet, record, subject, map, drawn);
+    if (record->waves > 1) {
+        draw_head(sheet, number++, "Waves and mbarriers, step by step");
+        groat__draw_timeline(sheet, record);
+    }
     groat__draw_figures(sheet, record, &drawn->reads, number);
 }
 

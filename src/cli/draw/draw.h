@@ -44,12 +44,23 @@ typedef struct groat__step {
     uint64_t asked[GROAT__DRAW_LANES];
 } groat__step;
 
+/* What one wave did in one go: instructions of one access, or lanes that came
+ * to one wait. */
+typedef struct groat__moment {
+    groat_access access;
+    unsigned wave;
+    unsigned mbarrier, phase; /* as in groat_trace */
+} groat__moment;
+
 /* Start from {0}; free with groat__record_free. */
 typedef struct groat__record {
+    groat__moment *moments; /* in the order of the steps */
+    size_t moment_count, moment_cap;
     groat__step *steps; /* in an order that the block could have had */
     size_t count, cap;
     uint64_t left_out; /* instructions behind the last that is kept */
     bool failed;       /* no memory */
+    unsigned waves;    /* that did anything */
     unsigned lanes, banks;
     unsigned nth[GROAT__DRAW_WAVES][GROAT__ACCESSES];
     groat__banks sums; /* of all its instructions */
@@ -201,6 +212,11 @@ void groat__sheet_finish(groat__sheet *sheet, const char *title, unsigned banks,
                          groat__str *svg);
 /* Points that a label takes at the size of class "cell", at most. */
 double groat__label_width(const char *label);
+
+/* ---- timeline.c ---------------------------------------------------------- */
+
+/* The moments in columns, waves and mbarriers in rows. */
+void groat__draw_timeline(groat__sheet *sheet, const groat__record *record);
 
 /* ---- panels.c, figures.c ------------------------------------------------- */
 

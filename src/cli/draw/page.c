@@ -196,7 +196,7 @@ static const char style[] =
     "rect.gap{fill:url(#gap)}\n"
     "rect.zero{fill:url(#zero);stroke:none}\n"
     "rect.free{fill:#fff}\n"
-    "rect.busy{fill:url(#busy)}\n"
+    "rect.busy,rect.wait{fill:url(#busy)}\n"
     "rect.hot{fill:none;stroke:#b00020;stroke-width:1.5}\n"
     "rect.warm{fill:none;stroke:#b00020;stroke-width:.8}\n"
     "path.cut{stroke:#999;stroke-width:.5;stroke-dasharray:3 2;fill:none}\n"

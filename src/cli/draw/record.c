@@ -18,21 +18,64 @@ bool groat__step_has(const groat__step *step, unsigned lane)
     return step->active >> lane & 1;
 }
 
+/* An array with room for one more; NULL, and the record has failed, where there
+ * is no memory. */
+static void *grow(groat__record *record, void *items, size_t count, size_t *cap,
+                  size_t bytes)
+{
+    size_t more = *cap ? 2 * *cap : 256;
+    void *grown;
+
+    if (count < *cap)
+        return items;
+    grown = realloc(items, more * bytes);
+    if (grown)
+        *cap = more;
+    else
+        record->failed = true;
+    return grown;
+}
+
 static groat__step *next_step(groat__record *record)
 {
-    if (record->count == record->cap) {
-        size_t cap = record->cap ? 2 * record->cap : 256;
-        groat__step *steps = realloc(record->steps, cap * sizeof(*steps));
+    groat__step *steps = grow(record, record->steps, record->count,
+                              &record->cap, sizeof(*steps));
 
-        if (!steps) {
-            record->failed = true;
-            return NULL;
-        }
-        record->steps = steps;
-        record->cap = cap;
-    }
+    if (!steps)
+        return NULL;
+    record->steps = steps;
     memset(&record->steps[record->count], 0, sizeof(record->steps[0]));
     return &record->steps[record->count++];
+}
+
+static bool is_access(groat_access access)
+{
+    return (unsigned)access < GROAT__ACCESSES;
+}
+
+static bool goes_on(const groat__record *record, const groat_trace *event)
+{
+    const groat__moment *last = record->moment_count
+                                    ? &record->moments[record->moment_count - 1]
+                                    : NULL;
+
+    return last && last->access == event->access && last->wave == event->wave &&
+           last->mbarrier == event->mbarrier && last->phase == event->phase;
+}
+
+static void add_moment(groat__record *record, const groat_trace *event)
+{
+    groat__moment *moments;
+
+    if (goes_on(record, event))
+        return;
+    moments = grow(record, record->moments, record->moment_count,
+                   &record->moment_cap, sizeof(*moments));
+    if (!moments)
+        return;
+    record->moments = moments;
+    moments[record->moment_count++] = (groat__moment){
+        event->access, event->wave, event->mbarrier, event->phase};
 }
 
 void groat__record_add(groat__record *record, const groat_trace *event)
@@ -41,8 +84,13 @@ void groat__record_add(groat__record *record, const groat_trace *event)
 
     if (event->block[0] || event->block[1] || event->block[2])
         return;
-    if (event->wave >= GROAT__DRAW_WAVES || event->lanes > GROAT__DRAW_LANES ||
-        (unsigned)event->access >= GROAT__ACCESSES)
+    if (event->wave >= GROAT__DRAW_WAVES || event->lanes > GROAT__DRAW_LANES)
+        return;
+    if (event->wave >= record->waves)
+        record->waves = event->wave + 1;
+    if (record->count < GROAT__DRAW_STEPS)
+        add_moment(record, event);
+    if (!is_access(event->access))
         return;
     record->lanes = event->lanes;
     record->banks = event->banks;
@@ -78,5 +126,6 @@ void groat__record_add(groat__record *record, const groat_trace *event)
 void groat__record_free(groat__record *record)
 {
     free(record->steps);
+    free(record->moments);
     *record = (groat__record){0};
 }

@@ -22,6 +22,14 @@ const char *groat__access_name(groat_access access)
         return "copy";
     case GROAT_ACCESS_TRANSPOSE:
         return "transpose read";
+    case GROAT_ACCESS_ARRIVE:
+        return "arrival";
+    case GROAT_ACCESS_WAIT:
+        return "wait";
+    case GROAT_ACCESS_RESUME:
+        return "resume";
+    case GROAT_ACCESS_LAND:
+        return "landing";
     }
     return "?";
 }

@@ -30,7 +30,7 @@ typedef struct groat__banks {
     unsigned banks; /* 0: no access was seen */
 } groat__banks;
 
-/* "copy", "write", "read", "transpose read". */
+/* "copy", "write", "read", "transpose read", and those of waits. */
 const char *groat__access_name(groat_access access);
 /* The order in which accesses are told; at is below GROAT__ACCESSES. */
 groat_access groat__access_at(size_t at);

@@ -711,6 +711,8 @@ START_TEST(test_trace)
 
         ck_assert_uint_eq(event->bytes, 16);
         ck_assert_uint_eq(event->wave, 1);
+        ck_assert_uint_eq(event->mbarrier, FULL);
+        ck_assert_uint_eq(event->phase, 0);
         ck_assert_uint_eq(event->index, i / 32);
         ck_assert_uint_eq(event->active, 0xffffffff);
         ck_assert_uint_eq(told_shared[i / 32][i % 32],

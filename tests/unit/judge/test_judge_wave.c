@@ -35,6 +35,7 @@ enum { TOLD = 64 };
 static groat_trace told[TOLD];
 static uint32_t told_shared[TOLD][LANES];
 static size_t told_count;
+static unsigned waits[GROAT_ACCESS_LAND + 1];
 
 static unsigned bind(struct groat_cpu_env *to)
 {
@@ -45,6 +46,13 @@ static unsigned bind(struct groat_cpu_env *to)
 static void listen(void *user, const groat_trace *event)
 {
     ck_assert_ptr_eq(user, &told_count);
+    if (event->access > GROAT_ACCESS_TRANSPOSE) {
+        ck_assert_uint_eq(event->bytes, 0);
+        ck_assert_uint_eq(event->passes, 0);
+        ck_assert_uint_eq(event->mbarrier, ~0u);
+        waits[event->access]++;
+        return;
+    }
     if (told_count >= TOLD)
         return;
     told[told_count] = *event;
@@ -76,6 +84,7 @@ static groat_status judge(const char *arch, void (*entry)(const void *),
     trial.trace = listen;
     trial.trace_user = &told_count;
     told_count = 0;
+    memset(waits, 0, sizeof(waits));
     groat_error_clear(&error);
     return groat__judge_run(&trial, &error);
 }
@@ -524,6 +533,9 @@ START_TEST(test_banks)
                   error.text);
     /* 8 KiB by 64 lanes of 16 bytes, then the read. */
     ck_assert_uint_eq(told_count, 9);
+    ck_assert_uint_eq(waits[GROAT_ACCESS_WAIT], 1);
+    ck_assert_uint_eq(waits[GROAT_ACCESS_RESUME], 1);
+    ck_assert_uint_eq(waits[GROAT_ACCESS_ARRIVE] + waits[GROAT_ACCESS_LAND], 0);
     for (unsigned i = 0; i < 8; i++) {
         ck_assert_int_eq(told[i].access, GROAT_ACCESS_WRITE);
         ck_assert_uint_eq(told[i].index, i);

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * timeline.c - who does what when: moments in columns, a row for each wave and
+ * for each mbarrier.
+ *
+ * Owns the layout: strips of columns below each other.  A column is a moment of
+ * one wave, of no length; what is between two moments of a wave that waits is
+ * hatched, and a phase reaches from its first arrival or copy to the first wave
+ * that goes on behind it.
+ */
+#include "cli/draw/draw.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 58, STRIPS = 8, MBARRIERS = 64 };
+
+#define NAME_WIDTH  50.0
+#define STEP        9.0
+#define ROW         9.0
+#define STRIP_GAP   8.0
+#define LABEL_BASE  6.8
+#define SAMPLE_STEP 69.0
+
+static const char letters[] = {
+    [GROAT_ACCESS_READ] = 'R',   [GROAT_ACCESS_WRITE] = 'W',
+    [GROAT_ACCESS_COPY] = 'C',   [GROAT_ACCESS_TRANSPOSE] = 'T',
+    [GROAT_ACCESS_ARRIVE] = 'A', [GROAT_ACCESS_WAIT] = 'w',
+    [GROAT_ACCESS_RESUME] = 'g', [GROAT_ACCESS_LAND] = 'L'};
+
+/* By their bytes in shared memory, ascending. */
+typedef struct mbarriers {
+    unsigned at[MBARRIERS];
+    size_t count;
+} mbarriers;
+
+static void list_mbarriers(mbarriers *list, const groat__record *record)
+{
+    list->count = 0;
+    for (size_t i = 0; i < record->moment_count; i++) {
+        unsigned at = record->moments[i].mbarrier;
+        size_t k = 0;
+
+        while (k < list->count && list->at[k] < at)
+            k++;
+        if (at == ~0u || list->count == MBARRIERS ||
+            (k < list->count && list->at[k] == at))
+            continue;
+        memmove(&list->at[k + 1], &list->at[k],
+                (list->count - k) * sizeof(list->at[0]));
+        list->at[k] = at;
+        list->count++;
+    }
+}
+
+/* A strip while it is drawn. */
+typedef struct strip {
+    groat__sheet *sheet;
+    const groat__record *record;
+    size_t first, end; /* moments */
+} strip;
+
+static double column(const strip *s, size_t moment)
+{
+    return GROAT__PAGE_LEFT + NAME_WIDTH + (double)(moment - s->first) * STEP;
+}
+
+/* A box over moments [from, to), as far as they lie in the strip. */
+static void draw_span(const strip *s, size_t from, size_t to, double y,
+                      const char *class)
+{
+    from = from < s->first ? s->first : from;
+    to = to > s->end ? s->end : to;
+    if (from < to)
+        groat__sheet_box(s->sheet, column(s, from), y,
+                         (double)(to - from) * STEP, ROW - 1, class);
+}
+
+/* The first moment from `from` on in which the wave goes on. */
+static size_t end_of_wait(const groat__record *record, size_t from)
+{
+    unsigned wave = record->moments[from].wave;
+
+    for (size_t i = from + 1; i < record->moment_count; i++)
+        if (record->moments[i].wave == wave)
+            return i;
+    return record->moment_count;
+}
+
+static void draw_wave(const strip *s, unsigned wave, double y)
+{
+    const groat__record *record = s->record;
+
+    groat__sheet_text(s->sheet, GROAT__PAGE_LEFT, y + LABEL_BASE, "row",
+                      "wave %u", wave);
+    for (size_t i = 0; i < s->end; i++) {
+        const groat__moment *m = &record->moments[i];
+
+        if (m->wave != wave)
+            continue;
+        if (m->access == GROAT_ACCESS_WAIT)
+            draw_span(s, i, end_of_wait(record, i), y, "wait");
+        if (i < s->first)
+            continue;
+        if (m->access != GROAT_ACCESS_WAIT)
+            groat__sheet_group(s->sheet, column(s, i), y, STEP, ROW - 1,
+                               (unsigned)m->access);
+        groat__sheet_text(s->sheet, column(s, i) + STEP / 2, y + LABEL_BASE,
+                          "cell", "%c", letters[m->access]);
+    }
+}
+
+/* From its first arrival or copy to whoever goes on behind it first. */
+static void draw_phase(const strip *s, size_t from, double y)
+{
+    const groat__moment *begin = &s->record->moments[from];
+    size_t to = from + 1;
+    size_t shown = from < s->first ? s->first : from;
+
+    while (to < s->record->moment_count &&
+           !(s->record->moments[to].access == GROAT_ACCESS_RESUME &&
+             s->record->moments[to].mbarrier == begin->mbarrier &&
+             s->record->moments[to].phase >= begin->phase))
+        to++;
+    if (to <= s->first)
+        return;
+    draw_span(s, from, to, y, "free");
+    groat__sheet_text(s->sheet, column(s, shown) + STEP / 2, y + LABEL_BASE,
+                      "cell", "%u", begin->phase);
+}
+
+static void draw_mbarrier(const strip *s, unsigned at, double y)
+{
+    unsigned next = 0; /* phase that has not begun yet */
+
+    groat__sheet_text(s->sheet, GROAT__PAGE_LEFT, y + LABEL_BASE, "row",
+                      "byte %u", at);
+    for (size_t i = 0; i < s->end; i++) {
+        const groat__moment *m = &s->record->moments[i];
+
+        if (m->mbarrier != at || m->phase < next ||
+            (m->access != GROAT_ACCESS_ARRIVE &&
+             m->access != GROAT_ACCESS_COPY))
+            continue;
+        draw_phase(s, i, y);
+        next = m->phase + 1;
+    }
+}
+
+static void draw_legend(groat__sheet *sheet)
+{
+    static const char *const words[] = {
+        [GROAT_ACCESS_READ] = "R read",
+        [GROAT_ACCESS_WRITE] = "W write",
+        [GROAT_ACCESS_COPY] = "C copy issued",
+        [GROAT_ACCESS_TRANSPOSE] = "T transpose read",
+        [GROAT_ACCESS_ARRIVE] = "A arrival",
+        [GROAT_ACCESS_WAIT] = "w waits",
+        [GROAT_ACCESS_RESUME] = "g goes on",
+        [GROAT_ACCESS_LAND] = "L copies landed"};
+
+    sheet->y += 4;
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        double x = GROAT__PAGE_LEFT + i * SAMPLE_STEP;
+
+        if (i == GROAT_ACCESS_WAIT)
+            groat__sheet_box(sheet, x, sheet->y, STEP, ROW - 1, "wait");
+        else
+            groat__sheet_group(sheet, x, sheet->y, STEP, ROW - 1, i);
+        groat__sheet_text(sheet, x + STEP + 3, sheet->y + LABEL_BASE, "row",
+                          "%s", words[i]);
+    }
+    sheet->y += ROW + 4;
+}
+
+void groat__draw_timeline(groat__sheet *sheet, const groat__record *record)
+{
+    mbarriers found;
+    size_t rows;
+    size_t end = record->moment_count;
+
+    list_mbarriers(&found, record);
+    rows = record->waves + found.count;
+    if (end > STRIPS * COLUMNS)
+        end = STRIPS * COLUMNS;
+    groat__sheet_note(
+        sheet,
+        "A column is one wave's next step in the order in which the judge ran "
+        "them, equal ones put together; it is no time. Rows of bytes are "
+        "mbarriers: a phase, by its number, from its first arrival or copy to "
+        "the first wave that goes on behind it.");
+    if (end < record->moment_count)
+        groat__sheet_note(sheet,
+                          "The first %zu steps are drawn; %zu more are not.",
+                          end, record->moment_count - end);
+    draw_legend(sheet);
+    for (size_t first = 0; first < end; first += COLUMNS) {
+        strip s = {sheet, record, first,
+                   first + COLUMNS < end ? first + COLUMNS : end};
+
+        groat__sheet_room(sheet, (double)rows * ROW + STRIP_GAP);
+        groat__sheet_begin(sheet, "strip", NULL, "steps %zu to %zu", first,
+                           s.end - 1);
+        for (unsigned wave = 0; wave < record->waves; wave++)
+            draw_wave(&s, wave, sheet->y + wave * ROW);
+        for (size_t i = 0; i < found.count; i++)
+            draw_mbarrier(&s, found.at[i],
+                          sheet->y + (double)(record->waves + i) * ROW);
+        groat__sheet_end(sheet);
+        sheet->y += (double)rows * ROW + STRIP_GAP;
+    }
+}
