@@ -65,6 +65,7 @@ done
 
 # What would spoil every row is told once and costs nothing.
 : >"$work/file"
+expect "a word too many" 2 demo some --target cpu:gfx950
 expect "an unknown target" 2 demo --target tpu:v5
 [ "$(grep -c . "$err")" -eq 1 ] && [ ! -s "$out" ] &&
     pass "an unknown target is told once" ||

@@ -222,6 +222,12 @@ counts "--only-target" kernels=2 compiled=2 left_out=2
 expect "--only-target of none" 2 prewarm "$work/two.jsonl" --target cpu:gfx90a \
     --only-target hip:gfx950 --cache-dir "$work/s7"
 says "it is named" "hip:gfx950"
+cat >"$work/one.jsonl" <<EOF
+{"spec": "$loader", "targets": ["cpu:gfx950"]}
+EOF
+expect "--only-target of none, one left out" 2 prewarm "$work/one.jsonl" \
+    --only-target hip:gfx950 --cache-dir "$work/s7"
+says "one is left out" "1 are for other targets"
 
 # ---- whoever ends it, its processes and their compilers end with it
 children_of() {

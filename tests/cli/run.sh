@@ -168,6 +168,13 @@ has "is loaded" load_ms
 expect "the same for people" 0 run mine --target cpu:gfx950 \
     --family-path "$work/own"
 answers "says why" "has no run.def"
+for option in "--grid 1" "--output $work/none" "--input x=$work/none" \
+    "--expect y=$work/none" "--arg n=1"; do
+    # shellcheck disable=SC2086
+    expect "a family without driver takes no ${option%% *}" 2 run mine $option \
+        --target cpu:gfx950 --family-path "$work/own"
+    says "${option%% *}: says why" "has no run.def"
+done
 code=0
 GROAT_CXX=$work/none "$groat" run mine --target cpu:gfx950 --no-cache \
     --family-path "$work/own" >"$out" 2>"$err" || code=$?

@@ -264,6 +264,9 @@ START_TEST(facts_of_a_device)
     b.hip->optin_lds = 0; /* a release that does not answer this */
     ck_assert_int_eq(hip->facts(state, 0, &info, &b.error), GROAT_OK);
     ck_assert_int_eq(info.shared_bytes_max, 65536);
+    b.hip->optin_lds = 1024; /* one that knows less of opting in */
+    ck_assert_int_eq(hip->facts(state, 0, &info, &b.error), GROAT_OK);
+    ck_assert_int_eq(info.shared_bytes_max, 65536);
     ck_assert_int_eq(hip->facts(state, 2, &info, &b.error), GROAT_INVALID);
     b.hip->arch = "ZZZ";
     ck_assert_int_eq(hip->facts(state, 0, &info, &b.error), GROAT_NO_DEVICE);

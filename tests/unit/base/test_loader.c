@@ -7,7 +7,9 @@
 #include <link.h>
 
 #include "../suite.h"
+#include "base/fs.h"
 #include "base/loader.h"
+#include "tests/folder.h"
 
 /* Of the compiler's run-time, which each test program can have, and which not
  * all of them have loaded. */
@@ -67,6 +69,45 @@ START_TEST(test_there_is_none)
     ck_assert(!groat__loader_build_id("", id, sizeof(id)));
     ck_assert_str_eq(id, "x");
     groat__str_free(&path);
+}
+END_TEST
+
+/* This program's own file with one byte of its head changed. */
+static bool has_id_with(size_t at, unsigned char to, const char *path)
+{
+    char id[65];
+    char *data = NULL;
+    size_t bytes = 0;
+    bool found;
+
+    ck_assert_int_eq(
+        groat__fs_read("/proc/self/exe", 1 << 28, &data, &bytes, NULL),
+        GROAT_OK);
+    if (at < bytes)
+        data[at] = (char)to;
+    ck_assert_int_eq(groat__fs_write(path, data, bytes, 0600, NULL), GROAT_OK);
+    free(data);
+    found = groat__loader_build_id(path, id, sizeof(id));
+    ck_assert_int_eq(remove(path), 0);
+    return found;
+}
+
+START_TEST(test_another_machine_has_none)
+{
+    char folder[256];
+    char path[300];
+
+    ck_assert(folder_make(folder, sizeof(folder), "loader"));
+    (void)snprintf(path, sizeof(path), "%s/changed", folder);
+    ck_assert(has_id_with(SIZE_MAX, 0, path));
+    ck_assert(!has_id_with(EI_MAG0, 0, path));
+    ck_assert(!has_id_with(EI_CLASS, ELFCLASSNONE, path));
+    ck_assert(!has_id_with(EI_DATA, ELFDATANONE, path));
+    ck_assert(!has_id_with(EI_VERSION, EV_NONE, path));
+    ck_assert(!has_id_with(offsetof(ElfW(Ehdr), e_machine), 255, path));
+    ck_assert(!has_id_with(offsetof(ElfW(Ehdr), e_phentsize), 1, path));
+    ck_assert(!has_id_with(offsetof(ElfW(Ehdr), e_phnum) + 1, 255, path));
+    folder_remove(folder);
 }
 END_TEST
 
@@ -176,6 +217,7 @@ int main(void)
 
     tcase_add_test(tests, test_the_loader_opens_what_is_foretold);
     tcase_add_test(tests, test_there_is_none);
+    tcase_add_test(tests, test_another_machine_has_none);
     tcase_add_test(tests, test_cache);
     tcase_add_test(tests, test_damaged_cache);
     suite_add_tcase(suite, tests);
