@@ -294,6 +294,41 @@ START_TEST(words_may_be_missing)
 }
 END_TEST
 
+/* A launch that cannot enter the device's context did not happen. */
+START_TEST(launches_that_cannot_enter)
+{
+    static const char *const calls_of_enter[] = {"cuCtxGetCurrent",
+                                                 "cuCtxPushCurrent"};
+    const Elf64_Ehdr cubin = make_cubin();
+    shim_rig rig = rig_open();
+    groat_error error = GROAT_ERROR_INIT;
+    groat_launch launch = GROAT_LAUNCH_INIT;
+    groat__shape shape = make_shape(1 << 10);
+    const int args = 1;
+    void *state = open_state(&rig.env);
+    groat__module *module = NULL;
+    bool captured = false;
+
+    ck_assert_int_eq(DEVICE->load(state, &sm_90a, &cubin, sizeof(cubin), "k",
+                                  &shape, &module, &error),
+                     GROAT_OK);
+    for (size_t i = 0; i < COUNT(calls_of_enter); i++) {
+        shim_fail(&rig.cuda->fault, calls_of_enter[i], 1, 999);
+        ck_assert_int_lt(
+            DEVICE->launch(state, module, &shape, &launch, &args, &error),
+            GROAT_OK);
+        shim_fail(&rig.cuda->fault, calls_of_enter[i], 1, 999);
+        ck_assert_int_lt(DEVICE->launch_noted(state, module, &shape, &launch,
+                                              &args, &captured, &error),
+                         GROAT_OK);
+        groat_error_clear(&error);
+    }
+    DEVICE->unload(state, module);
+    DEVICE->close(state);
+    rig_close(&rig);
+}
+END_TEST
+
 /* Hides one symbol from dlsym, and cuGetProcAddress with it; from a driver that
  * has cuGetProcAddress every symbol is found whatever its plain name. */
 START_TEST(each_missing_symbol_is_named)
@@ -444,6 +479,7 @@ static Suite *make_suite(void)
 
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, each_call_fails_in_turn, 0, CALLS);
+    tcase_add_test(tests, launches_that_cannot_enter);
     tcase_add_test(tests, words_may_be_missing);
     tcase_add_loop_test(tests, each_missing_symbol_is_named, 0, CALLS);
     tcase_add_test(tests, old_driver_goes_by_plain_names);

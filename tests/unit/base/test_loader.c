@@ -191,6 +191,35 @@ START_TEST(test_cache)
 }
 END_TEST
 
+static groat__loader_answer ask_for(const char *entry)
+{
+    const char *entries[1][2] = {{"liba.so.1", entry}};
+    cache c = make_cache((const char *const(*)[2])entries, 1);
+    groat__str path = {0};
+    groat__loader_answer answer = ask(&c, c.bytes, "liba.so.1", &path);
+
+    groat__str_free(&path);
+    return answer;
+}
+
+/* The loader goes on behind what is not there, and nobody knows what it makes
+ * of what cannot be opened for another reason. */
+START_TEST(test_cache_of_what_is_not_there)
+{
+    char folder[256];
+    char path[700];
+
+    ck_assert(folder_make(folder, sizeof(folder), "loader"));
+    (void)snprintf(path, sizeof(path), "%s/none", folder);
+    ck_assert_int_eq(ask_for(path), GROAT__LOADER_NONE);
+    ck_assert_int_eq(symlink(path, path), 0);
+    ck_assert_int_eq(ask_for(path), GROAT__LOADER_UNKNOWN);
+    (void)snprintf(path, sizeof(path), "%s/none", own_path());
+    ck_assert_int_eq(ask_for(path), GROAT__LOADER_NONE);
+    folder_remove(folder);
+}
+END_TEST
+
 START_TEST(test_damaged_cache)
 {
     const char *entries[1][2] = {{"liba.so.1", own_path()}};
@@ -219,6 +248,7 @@ int main(void)
     tcase_add_test(tests, test_there_is_none);
     tcase_add_test(tests, test_another_machine_has_none);
     tcase_add_test(tests, test_cache);
+    tcase_add_test(tests, test_cache_of_what_is_not_there);
     tcase_add_test(tests, test_damaged_cache);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
