@@ -196,6 +196,10 @@ START_TEST(a_miss_names_what_the_store_has)
     (void)try_get(context, "tile_loader_lds", &kernel, NULL);
     ck_assert_int_eq(rig_said(&fix, "nor is another of its family"), 1);
     ck_assert_int_eq(rig_said(&fix, "reported once"), 2);
+    /* Not again: a miss may not cost a walk through the store each time. */
+    (void)try_get(context, "adder:step=3,doubled=9", &kernel, NULL);
+    ck_assert_int_eq(rig_said(&fix, "nearest is entry "), 1);
+    ck_assert_int_eq(rig_said(&fix, "reported once"), 3);
     groat_close(context);
 }
 END_TEST
