@@ -88,7 +88,8 @@ void groat__record_add(groat__record *record, const groat_trace *event)
         return;
     if (event->wave >= record->waves)
         record->waves = event->wave + 1;
-    if (record->count < GROAT__DRAW_STEPS)
+    if (record->count < GROAT__DRAW_STEPS &&
+        record->moment_count < GROAT__DRAW_STEPS)
         add_moment(record, event);
     if (!is_access(event->access))
         return;
