@@ -75,12 +75,18 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     static const char *const sanitize[] = {
         "-O1", "-g1", "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"};
-    static const char *const common[] = {
-        "-std=c++17",           "-fPIC",           "-shared",
-        "-fvisibility=hidden",  "-fno-exceptions", "-fno-rtti",
-        "-fno-strict-aliasing", "-Wall",           "-Werror=uninitialized",
-        "-Wno-unknown-pragmas", "-nostdinc",       "-pipe",
-        "-Wl,--build-id=sha1"};
+    static const char *const common[] = {"-std=c++17",
+                                         "-fPIC",
+                                         "-shared",
+                                         "-fvisibility=hidden",
+                                         "-fno-exceptions",
+                                         "-fno-rtti",
+                                         "-fno-strict-aliasing",
+                                         "-Wall",
+                                         "-Wno-unknown-pragmas",
+                                         "-nostdinc",
+                                         "-pipe",
+                                         "-Wl,--build-id=sha1"};
     size_t count = 0;
 
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)

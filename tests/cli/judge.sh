@@ -155,9 +155,6 @@ expect "a real number for an int" 2 judge bad.cu --entry k --block 32 \
 printf '__global__ void k(int n) { n = m; }\n' >bad.cu
 expect "what does not compile" 4 judge bad.cu --entry k --block 32 --arg n=1
 says "is told at its line" "bad.cu:1:"
-printf '__global__ void k(int *x) {\n    int i;\n    x[i + 1] = 1;\n}\n' >bad.cu
-expect "a local that nobody set" 4 judge bad.cu --entry k --block 32 --buffer x=32
-says "a local that nobody set, at its line" "bad.cu:3:"
 printf '__global__ void k(int n) {}\0' >bad.cu
 expect "a byte of 0" 2 judge bad.cu --entry k --block 32 --arg n=1
 finish
