@@ -127,6 +127,7 @@ groat_race_tests = $(groat_pipe_tests) $(groat_shim_tests) \
 	%D%/unit/cache/test_claim \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
+	%D%/unit/judge/test_judge_jobs \
 	%D%/unit/tensor/test_kv \
 	%D%/unit/core/test_table
 
