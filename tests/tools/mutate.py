@@ -177,10 +177,11 @@ class Bench:
         return os.path.join(self.work, 'lines', test.replace('/', '-'))
 
     def executed(self, test, name):
-        """The lines of a file with code: number -> whether test ran it."""
+        """(lines with code: number -> whether test ran it, functions: (first,
+        last))."""
         top = self.counts_of(test) + self.covered
         folder, stem = os.path.split(os.path.splitext(name)[0])
-        lines = {}
+        lines, functions = {}, set()
         # Objects of a library lie in .libs.
         for counts in glob.glob(f'{top}/{folder}/*{stem}.gcda') + \
                 glob.glob(f'{top}/{folder}/.libs/*{stem}.gcda'):
@@ -194,14 +195,18 @@ class Bench:
                                  stdout=subprocess.PIPE,
                                  stderr=self.log).stdout
             for file in json.loads(out or '{"files": []}')['files']:
-                if file['file'].endswith(name):
-                    for line in file['lines']:
-                        at = line['line_number']
-                        lines[at] = lines.get(at, False) or line['count'] > 0
-        return lines
+                if not file['file'].endswith(name):
+                    continue
+                functions |= {(f['start_line'], f['end_line'])
+                              for f in file['functions']}
+                for line in file['lines']:
+                    at = line['line_number']
+                    lines[at] = lines.get(at, False) or line['count'] > 0
+        return lines, functions
 
     def tests_of(self, name, line):
-        """Those that execute the line, the quickest first."""
+        """Those that execute the line, the quickest first; of a line outside of
+        functions, as a table's, those that execute any line of the file."""
         if name.startswith('kernels-src/'):
             near = [t for t in self.seconds if '/kernels/' in t]
             near += [t for t in self.seconds
@@ -210,9 +215,11 @@ class Bench:
         if name not in self.lines:
             self.lines[name] = {t: self.executed(t, name) for t in self.seconds}
         found = []
-        for test, lines in self.lines[name].items():
+        for test, (lines, functions) in self.lines[name].items():
+            inside = any(first <= line <= last for first, last in functions)
             before = [at for at in lines if at <= line]
-            if before and lines[max(before)]:
+            if any(lines.values()) if not inside else \
+                    before and lines[max(before)]:
                 found.append(test)
         return sorted(found, key=self.seconds.get)
 
