@@ -169,6 +169,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/judge/trace.h \
 	%D%/judge/uniform.c \
 	%D%/judge/uniform.h \
+	%D%/judge/unwritten.c \
+	%D%/judge/unwritten.h \
 	%D%/judge/warp_mma.c \
 	%D%/judge/warp_mma.h \
 	%D%/judge/wave.c \

@@ -42,6 +42,7 @@ groat_unit_tests = \
 	%D%/unit/judge/test_judge_mbarrier \
 	%D%/unit/judge/test_judge_mutants \
 	%D%/unit/judge/test_judge_tma \
+	%D%/unit/judge/test_judge_unwritten \
 	%D%/unit/judge/test_judge_wave \
 	%D%/unit/judge/test_judge_wgmma \
 	%D%/unit/backend/test_nvrtc \

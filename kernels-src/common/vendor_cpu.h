@@ -9,7 +9,7 @@
 // Inlined as on GPUs: the address of a call of the judge then tells, by the
 // line table, every call that led there.
 #define GROAT_DEVICE inline __attribute__((always_inline))
-#define GROAT_PRINT(...) ((void)dprintf(2, __VA_ARGS__))
+#define GROAT_PRINT(...) ((void)(groat::cpu_env->again != 0 || dprintf(2, __VA_ARGS__)))
 #define GROAT_UNROLL
 #define GROAT_ROLLED
 extern "C" int dprintf(int file, const char *format, ...)

@@ -13,6 +13,7 @@
 
 #include "judge/fiber.h"
 #include "judge/memory.h"
+#include "judge/unwritten.h"
 
 enum { WORD_BYTES = 4 };
 
@@ -79,5 +80,6 @@ unsigned groat__judge_global_atomic(struct groat_cpu_env *env,
     groat__judge_touch_device(j, address, WORD_BYTES, "changes");
     if (!groat__judge_grid_await(j->grid, j->number))
         groat__judge_abandon(j);
+    groat__judge_unwritten_keep(j, address, WORD_BYTES);
     return change((void *)(uintptr_t)address, op, x, expected);
 }

@@ -317,6 +317,7 @@ void groat__judge_check_time(groat__judge *j)
             j->fibers[t].site != 0 && !is_placed(j, t))
             groat__judge_add_place(j, j->fibers[t].site, "thread %zu is",
                                    groat__judge_thread_of(j, t));
+    j->late = true;
     groat__judge_report(j,
                         "runs, and the launch has not ended in %u s: a loop "
                         "without end, or a launch that is too large",

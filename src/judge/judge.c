@@ -8,7 +8,9 @@
  * what comes before what order.c's, memory memory.c's, what an AMD wave does as
  * one wave.c's and uniform.c's, NVIDIA's mbarriers, copy engine and wgmma
  * mbarrier.c's, tma.c's, copies.c's and wgmma.c's, the report of
- * accesses trace.c's; compiling and loading are cxx.c's and cpu.c's.
+ * accesses trace.c's, and
+ * reads of what nobody wrote unwritten.c's; compiling and loading are cxx.c's
+ * and cpu.c's.
  */
 #include "judge/judge.h"
 
@@ -29,6 +31,7 @@
 #include "judge/schedule.h"
 #include "judge/tma.h"
 #include "judge/uniform.h"
+#include "judge/unwritten.h"
 #include "judge/wave.h"
 #include "judge/warp_mma.h"
 #include "judge/wgmma.h"
@@ -92,7 +95,8 @@ static void start_block(groat__judge *j, size_t rank, const unsigned corner[3])
     block->epoch = 1;
     block->ended = 0;
     for (size_t i = 0; i < j->launch->shared_bytes; i++)
-        block->shared[i] = (uint8_t)groat__judge_random(j);
+        block->shared[i] = groat__judge_unwritten_fill(
+            j, block, i, (uint8_t)groat__judge_random(j));
     memset(block->shadows, 0,
            j->launch->shared_bytes * sizeof(*block->shadows));
 }
@@ -117,6 +121,7 @@ static void start_thread(groat__judge *j, size_t fiber)
 static void run_cluster(groat__judge *j, const unsigned corner[3],
                         uint32_t *order)
 {
+    j->path = 0;
     j->random = j->launch->seed + j->number * RANDOM_STEP;
     j->clocks_on = false;
     j->copies.count = 0;
@@ -154,7 +159,9 @@ static bool make_blocks(groat__judge *j)
                                   ? j->launch->plain.shared
                                   : malloc(bytes + (bytes == 0));
         j->blocks[b].shadows = calloc(bytes + 1, sizeof(*j->blocks[b].shadows));
-        if (!j->blocks[b].shared || !j->blocks[b].shadows)
+        j->blocks[b].unwritten = calloc(bytes + 1, 1);
+        if (!j->blocks[b].shared || !j->blocks[b].shadows ||
+            !j->blocks[b].unwritten)
             return false;
     }
     return j->blocks != NULL;
@@ -190,6 +197,7 @@ static void tear_down(groat__judge *j)
     }
     groat__judge_drop_fibers(j);
     groat__judge_drop_barriers(j);
+    groat__judge_unwritten_drop(j);
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
         if (j->blocks[b].shared != j->launch->plain.shared)
             free(j->blocks[b].shared);
@@ -249,7 +257,9 @@ static void run_clusters(groat__judge *j, size_t thread, uint32_t *order)
 
     while (groat__judge_grid_take(j->grid, thread, &j->number)) {
         groat__judge_grid_corner(j->grid, j->number, corner);
+        groat__judge_unwritten_forget(j);
         run_cluster(j, corner, order);
+        groat__judge_unwritten_settle(j, run_cluster, corner, order);
         if (j->failed)
             groat__judge_grid_find(j->grid, j->number, &j->finding);
     }

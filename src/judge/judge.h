@@ -54,8 +54,9 @@ typedef struct groat__judge_launch {
 /* Runs the whole grid, cluster after cluster, every thread a fiber, and stops
  * at the first broken rule:
  *   - shared or device memory accessed out of bounds or misaligned,
- *   - shared memory read that nobody wrote, or while a copy into it is in
- *     flight, or that another wave (thread on NVIDIA) wrote with no barrier,
+ *   - shared memory read that nobody wrote, where the value matters to what the
+ *     kernel writes or where it goes; shared memory read while a copy into it
+ * is in flight, or that another wave (thread on NVIDIA) wrote with no barrier,
  *     and no phase of an mbarrier, between; shared memory written or copied
  *     into in such a way,
  *   - copies in flight when a thread ends, counts past the hardware's,

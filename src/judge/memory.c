@@ -22,6 +22,7 @@
 #include "judge/order.h"
 #include "judge/trace.h"
 #include "judge/uniform.h"
+#include "judge/unwritten.h"
 
 enum {
     VMCNT_MAX = 63,
@@ -46,6 +47,7 @@ void groat__judge_check_inside(groat__judge *j, uint32_t address,
 static void check_shared(groat__judge *j, uint32_t address, uint32_t bytes,
                          const char *verb)
 {
+    groat__judge_follow(j, address);
     groat__judge_check_inside(j, address, bytes, verb);
     if (bytes != 0 && address % bytes != 0)
         groat__judge_report(
@@ -111,12 +113,14 @@ static void check_read(groat__judge *j, uint32_t at)
             "it is in flight: a wait is missing or counts too much",
             at, groat__judge_thread_of(j, s->writer));
     }
-    if (s->state == GROAT__UNWRITTEN)
-        groat__judge_report(
-            j,
+    if (s->state == GROAT__UNWRITTEN) {
+        groat__judge_unwritten_note(
+            j, j->current, at,
             "reads byte %u of shared memory, which nobody wrote: it is never "
             "written, or a barrier or a wait is missing before this read",
             at);
+        return;
+    }
     if (groat__judge_knows(j, s->writer, s->write_clock))
         return;
     if (groat__judge_is_barrier(j, s->writer))
@@ -141,6 +145,7 @@ static void check_readers(groat__judge *j, const groat__judge_block *block,
 
         if (groat__judge_knows(j, r->agent, r->clock))
             continue;
+        groat__judge_unwritten_report(j, block, at);
         groat__judge_add_place(j, r->site, "the read");
         if (!groat__judge_is_thread(j, r->agent))
             groat__judge_report(
@@ -301,6 +306,7 @@ void groat__judge_check_device(groat__judge *j, uint64_t address,
     const groat__judge_range *near = NULL;
     bool before;
 
+    groat__judge_follow(j, address);
     for (size_t i = 0; i < j->launch->range_count; i++) {
         const groat__judge_range *r = &j->launch->ranges[i];
 
@@ -391,6 +397,7 @@ void groat__judge_global_store(struct groat_cpu_env *env,
 
     groat__judge_check_device(j, address, bytes, "writes");
     check_alignment(j, address, bytes, "writes");
+    groat__judge_unwritten_keep(j, address, bytes);
     memcpy((void *)(uintptr_t)address, from, bytes);
     count_one(j);
 }

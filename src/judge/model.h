@@ -22,11 +22,12 @@
 #include "groat_tools.h"
 
 enum {
-    GROAT__JUDGE_LANES = 64,    /* of the widest wave                     */
-    GROAT__JUDGE_OPERAND = 32,  /* bytes of a lane in a wave-wide operation */
-    GROAT__JUDGE_WARPGROUP = 4, /* waves that wgmma takes together         */
-    GROAT__JUDGE_CHUNK = 16,    /* bytes that swizzling keeps together     */
-    GROAT__JUDGE_SAID = 96      /* bytes of a name in a finding             */
+    GROAT__JUDGE_UNWRITTEN = 32, /* places that read what nobody wrote      */
+    GROAT__JUDGE_LANES = 64,     /* of the widest wave                     */
+    GROAT__JUDGE_OPERAND = 32,   /* bytes of a lane in a wave-wide operation */
+    GROAT__JUDGE_WARPGROUP = 4,  /* waves that wgmma takes together         */
+    GROAT__JUDGE_CHUNK = 16,     /* bytes that swizzling keeps together     */
+    GROAT__JUDGE_SAID = 96       /* bytes of a name in a finding             */
 };
 
 /* IN_FLIGHT: a copy will land there; BARRIER: part of an mbarrier. */
@@ -212,8 +213,9 @@ typedef struct groat__judge_block {
     unsigned at[3]; /* in the grid */
     uint8_t *shared;
     groat__shadow *shadows;
-    uint32_t epoch; /* barriers passed, from 1 */
-    size_t ended;   /* threads */
+    uint8_t *unwritten; /* by byte: the place that read it so first; 0: none */
+    uint32_t epoch;     /* barriers passed, from 1 */
+    size_t ended;       /* threads */
 } groat__judge_block;
 
 /* Lists of who read a byte since it was written, see order.c. */
@@ -237,6 +239,31 @@ typedef struct groat__readers {
     groat__reader last; /* the list that was added to last, and by whom */
     uint32_t result;    /* what became of it; 0: there is none */
 } groat__readers;
+
+/* Device memory at one of a cluster's writes, in their order. */
+typedef struct groat__judge_kept {
+    uint64_t address;
+    uint32_t bytes;
+    uint8_t held[GROAT__JUDGE_CHUNK];
+} groat__judge_kept;
+
+typedef struct groat__judge_log {
+    groat__judge_kept *items;
+    size_t count;
+    size_t cap;
+} groat__judge_log;
+
+/* Reads of shared memory that nobody wrote, see unwritten.c. */
+typedef struct groat__judge_unwritten {
+    struct {
+        int32_t site;
+        groat__judge_finding finding; /* should it matter */
+    } places[GROAT__JUDGE_UNWRITTEN];
+    size_t count;
+    groat__judge_log log;
+    size_t tried; /* place whose bytes begin with `value`; 0: none */
+    uint8_t value;
+} groat__judge_unwritten;
 
 typedef struct groat__judge {
     struct groat_cpu_env env; /* first: hooks get a pointer to it */
@@ -276,7 +303,10 @@ typedef struct groat__judge {
     uint64_t random;
     uint64_t end_ns; /* of a launch with a bound on its time */
     uint32_t calls;  /* of hooks */
+    uint64_t path;   /* a hash of them, and of the addresses given to them */
+    groat__judge_unwritten unwritten;
     bool clocks_on;
+    bool late;   /* failed as the launch is over its time */
     bool failed; /* with the finding, or in vain: see grid.h */
     groat__judge_finding finding;
 } groat__judge;
@@ -289,6 +319,19 @@ static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
 /* Ends a launch that is over its time, or that has a finding; fiber.c's. */
 void groat__judge_check_time(groat__judge *j);
 
+static inline void groat__judge_follow(groat__judge *j, uint64_t step)
+{
+    enum { HALF = 32 };
+
+    j->path = (j->path ^ step ^ step >> HALF) * 0x9E3779B97F4A7C15u;
+}
+
+/* Whether accesses are told of: not those of a cluster that runs again. */
+static inline bool groat__judge_tells(const groat__judge *j)
+{
+    return j->launch->trace != NULL && !j->env.again;
+}
+
 /* A hook's first step: notes where the kernel called it, as the distance of the
  * return address from the entry. */
 static inline groat__judge *groat__judge_at(struct groat_cpu_env *env,
@@ -298,6 +341,8 @@ static inline groat__judge *groat__judge_at(struct groat_cpu_env *env,
 
     j->fibers[j->current].site =
         (int32_t)((intptr_t)from - (intptr_t)j->launch->entry);
+    groat__judge_follow(j, (uint32_t)j->fibers[j->current].site ^
+                               (uint64_t)j->current << 32);
     if ((++j->calls & 0xffff) == 0)
         groat__judge_check_time(j);
     return j;

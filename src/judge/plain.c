@@ -8,6 +8,7 @@
 
 #include "judge/fiber.h"
 #include "judge/memory.h"
+#include "judge/unwritten.h"
 
 enum { NEAR = 64 << 10 }; /* bytes that an index may be off */
 
@@ -72,8 +73,11 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
         groat__judge_touch_shared(j, (uint32_t)shared, (uint32_t)bytes, kind);
     else if (is_near_shared(j, at))
         report_shared(j, (int64_t)shared, bytes, verb);
-    else
+    else {
         groat__judge_touch_device(j, at, bytes, verb);
+        if (kind != GROAT_CPU_READ)
+            groat__judge_unwritten_keep(j, at, bytes);
+    }
 }
 
 void groat__judge_refuse(struct groat_cpu_env *env, const char *why,

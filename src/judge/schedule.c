@@ -13,6 +13,7 @@
 #include "judge/order.h"
 #include "judge/tma.h"
 #include "judge/trace.h"
+#include "judge/unwritten.h"
 
 /* ---- waves that meet --------------------------------------------------- */
 
@@ -209,6 +210,7 @@ void groat__judge_run_cluster(groat__judge *j, uint32_t *order)
         run_waves(j, order);
     while (!j->failed && (open_barriers(j) || groat__judge_engine_step(j)));
     for (size_t t = 0; t < j->fiber_count && !j->failed; t++)
-        if (j->fibers[t].state != GROAT__DONE)
+        if (j->fibers[t].state != GROAT__DONE &&
+            !groat__judge_unwritten_blame(j))
             groat__judge_blame_deadlock(j);
 }

@@ -77,7 +77,7 @@ static void tell(groat__judge *j, const groat__engine_copy *copy)
 {
     uint32_t chunks = copy->bytes / GROAT__JUDGE_CHUNK;
 
-    for (uint32_t i = 0; i < chunks && j->launch->trace != NULL; i += 32) {
+    for (uint32_t i = 0; i < chunks && groat__judge_tells(j); i += 32) {
         groat__traced item = {.access = GROAT_ACCESS_COPY,
                               .bytes = GROAT__JUDGE_CHUNK,
                               .mbarrier = j->barriers[copy->barrier].address,

@@ -53,7 +53,7 @@ void groat__judge_note(groat__judge *j, groat_access access, uint32_t shared,
     uint64_t bit = (uint64_t)1 << lane;
     groat__traced *item;
 
-    if (j->launch->trace == NULL)
+    if (!groat__judge_tells(j))
         return;
     item = item_of(j, &like, bit);
     item->active |= bit;
@@ -69,7 +69,7 @@ void groat__judge_note_wait(groat__judge *j, groat_access access,
         .access = access, .mbarrier = mbarrier, .phase = phase};
     uint64_t bit = (uint64_t)1 << groat__judge_lane(j);
 
-    if (j->launch->trace != NULL)
+    if (groat__judge_tells(j))
         item_of(j, &like, bit)->active |= bit;
 }
 
@@ -172,7 +172,7 @@ void groat__judge_note_copy(groat__judge *j, const groat__traced *item)
 {
     groat__wave_trace *trace = &j->traces[groat__judge_wave_of(j, j->current)];
 
-    if (j->launch->trace == NULL)
+    if (!groat__judge_tells(j))
         return;
     trace->items = groat__judge_grow(j, trace->items, trace->count, &trace->cap,
                                      sizeof(*trace->items));

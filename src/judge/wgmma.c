@@ -20,6 +20,7 @@
 #include "judge/meet.h"
 #include "judge/memory.h"
 #include "judge/number.h"
+#include "judge/unwritten.h"
 #include "judge/order.h"
 
 enum {
@@ -124,12 +125,20 @@ static void report_operand(groat__judge *j, size_t first, uint32_t at,
     char copy[GROAT__JUDGE_SAID];
     size_t who;
 
-    if (s->state == GROAT__UNWRITTEN || s->state == GROAT__BARRIER)
+    if (s->state == GROAT__UNWRITTEN) {
+        groat__judge_unwritten_note(
+            j, first, at,
+            "multiplies by %s with byte %u of shared memory, which nobody "
+            "wrote",
+            name, at);
+        return;
+    }
+    if (s->state == GROAT__BARRIER)
         groat__judge_report(
-            j, "multiplies by %s with byte %u of shared memory, which %s", name,
-            at,
-            s->state == GROAT__BARRIER ? "is part of an mbarrier"
-                                       : "nobody wrote");
+            j,
+            "multiplies by %s with byte %u of shared memory, which is part of "
+            "an mbarrier",
+            name, at);
     if (groat__judge_is_barrier(j, s->writer)) {
         who = ignorant(j, first, s->writer, s->write_clock);
         groat__judge_name_copy(j, j->block, at, copy);

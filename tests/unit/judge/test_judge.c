@@ -578,16 +578,15 @@ END_TEST
 
 static unsigned blocks_run;
 
-static void read_what_nobody_wrote(const void *args)
+static void read_past_the_end(const void *args)
 {
     unsigned char bytes[16];
 
     (void)args;
     blocks_run++;
-    shared_read(0, bytes);
+    shared_read(4096, bytes);
 }
 
-/* The first finding ends a launch. */
 /* What a launch takes it gives back, which malloc itself says, but for what its
  * threads keep ready. */
 START_TEST(launches_keep_nothing)
@@ -607,6 +606,7 @@ START_TEST(launches_keep_nothing)
 }
 END_TEST
 
+/* The first finding ends a launch. */
 START_TEST(large_grids)
 {
     static const unsigned grids[][3] = {
@@ -615,7 +615,7 @@ START_TEST(large_grids)
         {0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu},
         {0xFFFFFFFEu, 1, 1},
     };
-    groat__judge_launch trial = trial_on("sm_90a", read_what_nobody_wrote, 1);
+    groat__judge_launch trial = trial_on("sm_90a", read_past_the_end, 1);
 
     for (size_t i = 0; i < COUNT(grids); i++) {
         memcpy(trial.grid, grids[i], sizeof(trial.grid));

@@ -9,7 +9,7 @@
 #include "judge/judge.h"
 #include "kernels-src/common/cpu_hooks.h"
 
-enum { THREADS = 64, BLOCKS = 40, STACK = 256 << 10, MOST = 5 };
+enum { THREADS = 64, BLOCKS = 40, SHARED = 1024, STACK = 256 << 10, MOST = 5 };
 
 static _Thread_local struct groat_cpu_env *env;
 
@@ -41,7 +41,7 @@ static groat_status launch(void (*entry)(const void *), unsigned jobs,
         .grid = {BLOCKS / 4, 2, 2},
         .block = {THREADS, 1, 1},
         .cluster = {1, 1, 1},
-        .shared_bytes = 1024,
+        .shared_bytes = SHARED,
         .ranges = &range,
         .range_count = 1,
         .stack_bytes = STACK,
@@ -134,14 +134,14 @@ static void fail_late(const void *args)
     if (block() < 7)
         return;
     busy(block() == 7 ? 20000 : 10);
-    env->ops->shared_load(env, 4 * block(), &got, 4);
+    env->ops->shared_load(env, SHARED + 4 * block(), &got, 4);
 }
 
 START_TEST(the_first_block_is_reported)
 {
     for (unsigned jobs = 1; jobs <= MOST; jobs++)
         ck_fails(launch(fail_late, jobs, (unsigned)_i), GROAT_JUDGED, &error,
-                 "reads byte 28 of shared memory");
+                 "reads 4 bytes at byte 1052 of shared memory");
 }
 END_TEST
 
@@ -152,7 +152,7 @@ static void fail_or_go_on(const void *args)
     (void)args;
     if (block() == 0) {
         busy(1000);
-        env->ops->shared_load(env, 0, &got, 4);
+        env->ops->shared_load(env, SHARED, &got, 4);
     }
     for (;;)
         busy(1);
@@ -165,7 +165,7 @@ static void fail_or_meet(const void *args)
     (void)args;
     if (block() == 0) {
         busy(1000);
-        env->ops->shared_load(env, 0, &got, 4);
+        env->ops->shared_load(env, SHARED, &got, 4);
     }
     add(&device.counter, &got);
 }
@@ -174,7 +174,7 @@ static void fail_or_meet(const void *args)
 START_TEST(a_finding_ends_the_others)
 {
     ck_fails(launch(_i ? fail_or_meet : fail_or_go_on, MOST, 0), GROAT_JUDGED,
-             &error, "reads byte 0 of shared memory");
+             &error, "reads 4 bytes at byte 1024 of shared memory");
     ck_assert_uint_eq(device.counter, 0);
 }
 END_TEST

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * unwritten.c finds out whether shared memory that was read before anybody
+ * wrote it matters, by running the cluster again.
+ *
+ * Shared memory begins with random bytes.  The cluster runs again with zeros,
+ * then with bytes that are a NaN in every format, where such bytes were read;
+ * the schedule stays the same.  What goes on in registers is not seen, but a
+ * value that reaches a branch or an address changes the sequence of hooks and
+ * addresses, of which path is a hash, and one that reaches an output changes
+ * what the cluster leaves in device memory.  A run that ends with another
+ * finding is compared like one that ends well.  Only then the places that read
+ * such bytes are tried one after the other: the first that matters alone is
+ * the finding.
+ */
+#include "judge/unwritten.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/fiber.h"
+
+enum {
+    ALL = GROAT__JUDGE_UNWRITTEN + 1, /* places, not one of them */
+    KEPT_MAX = 1 << 21 /* writes; what has more is not run again */
+};
+
+static const uint8_t values[] = {0x00, 0xff};
+
+/* ---- what was read ----------------------------------------------------- */
+
+/* The number of the place, from 1; places past the last share its number. */
+static size_t place_of(groat__judge *j, int32_t site)
+{
+    groat__judge_unwritten *u = &j->unwritten;
+
+    for (size_t i = 0; i < u->count; i++)
+        if (u->places[i].site == site)
+            return i + 1;
+    return u->count < GROAT__JUDGE_UNWRITTEN ? u->count + 1 : u->count;
+}
+
+void groat__judge_unwritten_note(groat__judge *j, size_t fiber, uint32_t at,
+                                 const char *format, ...)
+{
+    groat__judge_unwritten *u = &j->unwritten;
+    groat__judge_block *block = &j->blocks[groat__judge_rank_of(j, fiber)];
+    size_t number = place_of(j, j->fibers[fiber].site);
+    char text[GROAT__JUDGE_SAID * 2];
+    va_list args;
+
+    if (j->env.again)
+        return;
+    if (block->unwritten[at] == 0)
+        block->unwritten[at] = (uint8_t)number;
+    if (number <= u->count)
+        return;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    groat__judge_blame(j, fiber, "%s", text);
+    u->places[u->count].site = j->fibers[fiber].site;
+    u->places[u->count++].finding = j->finding;
+    j->finding = (groat__judge_finding){0};
+    j->failed = false;
+}
+
+void groat__judge_unwritten_report(groat__judge *j,
+                                   const groat__judge_block *block, uint32_t at)
+{
+    size_t number = block->unwritten[at];
+
+    if (number == 0 || block->shadows[at].state != GROAT__UNWRITTEN)
+        return;
+    j->finding = j->unwritten.places[number - 1].finding;
+    groat__judge_add_place(j, groat__judge_fiber(j)->site,
+                           "the write, too late");
+    j->failed = true;
+    j->unwritten.count = 0; /* there is nothing to settle */
+    groat__judge_leave(j);
+}
+
+bool groat__judge_unwritten_blame(groat__judge *j)
+{
+    if (j->unwritten.count == 0 || j->env.again)
+        return false;
+    j->finding = j->unwritten.places[0].finding;
+    j->failed = true;
+    j->unwritten.count = 0;
+    return true;
+}
+
+uint8_t groat__judge_unwritten_fill(const groat__judge *j,
+                                    const groat__judge_block *block, size_t at,
+                                    uint8_t random)
+{
+    const groat__judge_unwritten *u = &j->unwritten;
+
+    if (u->tried == 0 || block->unwritten[at] == 0 ||
+        (u->tried != ALL && u->tried != block->unwritten[at]))
+        return random;
+    return u->value;
+}
+
+void groat__judge_unwritten_forget(groat__judge *j)
+{
+    if (j->unwritten.count > 0)
+        for (size_t b = 0; b < j->block_count; b++)
+            memset(j->blocks[b].unwritten, 0, j->launch->shared_bytes);
+    j->unwritten.count = 0;
+    j->unwritten.tried = 0;
+    j->unwritten.log.count = 0;
+}
+
+/* ---- what was written -------------------------------------------------- */
+
+void groat__judge_unwritten_keep(groat__judge *j, uint64_t address,
+                                 uint64_t bytes)
+{
+    groat__judge_log *log = &j->unwritten.log;
+    uint64_t size = GROAT__JUDGE_CHUNK;
+
+    if (j->launch->shared_bytes == 0)
+        return;
+    for (uint64_t at = 0; at < bytes && log->count < KEPT_MAX; at += size) {
+        groat__judge_kept *kept;
+
+        log->items = groat__judge_grow(j, log->items, log->count, &log->cap,
+                                       sizeof(*log->items));
+        kept = &log->items[log->count++];
+        kept->address = address + at;
+        kept->bytes = (uint32_t)(bytes - at < size ? bytes - at : size);
+        memcpy(kept->held, (const void *)(uintptr_t)kept->address, kept->bytes);
+    }
+}
+
+/* Puts back what device memory held before the cluster, and keeps in its stead
+ * what the cluster left. */
+static void take_back(groat__judge_log *log)
+{
+    for (size_t i = log->count; i-- > 0;) {
+        groat__judge_kept *kept = &log->items[i];
+        void *at = (void *)(uintptr_t)kept->address;
+        uint8_t left[GROAT__JUDGE_CHUNK];
+
+        memcpy(left, at, kept->bytes);
+        memcpy(at, kept->held, kept->bytes);
+        memcpy(kept->held, left, kept->bytes);
+    }
+}
+
+/* After take_back(): what the cluster left, again. */
+static void put_back(const groat__judge_log *log)
+{
+    for (size_t i = 0; i < log->count; i++)
+        memcpy((void *)(uintptr_t)log->items[i].address, log->items[i].held,
+               log->items[i].bytes);
+}
+
+/* Of two logs that take_back() went over. */
+static bool are_equal(const groat__judge_log *a, const groat__judge_log *b)
+{
+    bool equal = a->count == b->count;
+
+    for (size_t i = 0; equal && i < a->count; i++)
+        equal =
+            a->items[i].address == b->items[i].address &&
+            a->items[i].bytes == b->items[i].bytes &&
+            memcmp(a->items[i].held, b->items[i].held, a->items[i].bytes) == 0;
+    return equal;
+}
+
+/* ---- the trial --------------------------------------------------------- */
+
+typedef struct trial {
+    groat__judge *j;
+    void (*run)(groat__judge *j, const unsigned corner[3], uint32_t *order);
+    const unsigned *corner;
+    uint32_t *order;
+    /* Of the run that is compared with: */
+    groat__judge_log first;
+    groat__judge_finding finding;
+    bool failed;
+    uint64_t path;
+} trial;
+
+/* A run that ended for a reason that has nothing to do with the bytes. */
+static bool is_over(const groat__judge *j)
+{
+    return j->failed && (j->late || j->finding.status != GROAT_JUDGED);
+}
+
+/* Whether the cluster does anything else with other bytes at a place; device
+ * memory is then as it was before the cluster. */
+static bool matters(trial *t, size_t place)
+{
+    groat__judge *j = t->j;
+    bool same = true;
+
+    for (size_t v = 0; same && v < sizeof(values); v++) {
+        j->unwritten.tried = place;
+        j->unwritten.value = values[v];
+        j->unwritten.log.count = 0;
+        j->failed = false;
+        j->finding = (groat__judge_finding){0};
+        t->run(j, t->corner, t->order);
+        take_back(&j->unwritten.log);
+        if (is_over(j))
+            return false;
+        same = j->failed == t->failed && j->path == t->path &&
+               strcmp(j->finding.text, t->finding.text) == 0 &&
+               are_equal(&t->first, &j->unwritten.log);
+    }
+    return !same;
+}
+
+/* Of a launch that is over its time: the cause may be what was read. */
+static void add_place(groat__judge *j)
+{
+    j->failed = false;
+    groat__judge_add_place(j, j->unwritten.places[0].site,
+                           "a read of what nobody wrote");
+    j->failed = true;
+}
+
+static void find_place(trial *t)
+{
+    groat__judge *j = t->j;
+    size_t found = 0;
+
+    if (!matters(t, ALL)) {
+        if (!is_over(j)) {
+            j->failed = t->failed;
+            j->finding = t->finding;
+        }
+        return;
+    }
+    for (size_t i = 1; found == 0 && i <= j->unwritten.count; i++) {
+        if (matters(t, i))
+            found = i;
+        if (is_over(j))
+            return;
+    }
+    j->finding = j->unwritten.places[found == 0 ? 0 : found - 1].finding;
+    j->failed = true;
+}
+
+void groat__judge_unwritten_settle(groat__judge *j,
+                                   void (*run)(groat__judge *j,
+                                               const unsigned corner[3],
+                                               uint32_t *order),
+                                   const unsigned corner[3], uint32_t *order)
+{
+    groat__judge_unwritten *u = &j->unwritten;
+    trial t = {.j = j, .run = run, .corner = corner, .order = order};
+
+    if (u->count > 0 && j->late)
+        add_place(j);
+    if (u->count == 0 || is_over(j))
+        return;
+    if (u->log.count == KEPT_MAX) {
+        j->finding = u->places[0].finding;
+        j->failed = true;
+        return;
+    }
+    t.first = u->log;
+    t.finding = j->finding;
+    t.failed = j->failed;
+    t.path = j->path;
+    u->log = (groat__judge_log){0};
+    j->env.again = 1;
+    take_back(&t.first);
+    find_place(&t);
+    put_back(&t.first);
+    j->env.again = 0;
+    free(u->log.items);
+    u->log = t.first;
+}
+
+void groat__judge_unwritten_drop(groat__judge *j)
+{
+    free(j->unwritten.log.items);
+    for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++)
+        free(j->blocks[b].unwritten);
+}
