@@ -2,7 +2,7 @@
  *
  * job.c owns a build job: the way of one spec to its binary.  A binary is
  * looked for in the store, then in the bundles, then it is compiled, and
- * stored. In-inflight builds that threads share are inflight.c's, loading is
+ * stored.  In-flight builds that threads share are inflight.c's, loading is
  * load.c's.
  */
 #include "core/job.h"
