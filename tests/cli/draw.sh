@@ -339,6 +339,9 @@ expect "waves that wait" 0 draw kv_buffer_pipelined --target cpu:gfx950 -o "$svg
 [ "$(count w)" -gt 8 ] && [ "$(count w)" -eq "$(count g)" ] &&
     [ "$(count L)" -gt 8 ] && pass "every wave goes on" ||
     fail "every wave goes on" "$(count w) waits, $(count g) go on, $(count L)"
+[ "$(count 0-15)" -eq 1 ] && [ "$(count 48-63)" -eq 1 ] &&
+    pass "strips of banks say whose lanes they are" ||
+    fail "strips of banks say whose lanes they are"
 expect "a ring" 0 draw kv_producer_pipeline --target cpu:sm_90a -o "$svg"
 grep -q 'class="strip"><title>steps 0 to' "$svg" &&
     grep -q '>byte [0-9]*</text>' "$svg" && [ "$(count A)" -gt 8 ] &&

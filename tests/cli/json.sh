@@ -70,6 +70,10 @@ for member in families name summary problem runnable parameters type allowed def
 done
 expect "one family" 0 families $loader --json
 json "one family is JSON"
+answers "a parameter says what it means" '"meaning": "rows of a tile"'
+expect "completion data" 0 completion-data --json
+json "completion data is JSON"
+answers "a datum says of what it is" '"of": "run"'
 expect "devices" 0 devices --json
 json "devices is JSON"
 has "devices has devices" devices

@@ -29,6 +29,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+    ck_assert(!groat__sqlite_is_used()); /* by none of the calls */
     fixture_drop(&fix);
 }
 

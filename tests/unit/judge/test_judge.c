@@ -587,11 +587,19 @@ static void read_past_the_end(const void *args)
     shared_read(4096, bytes);
 }
 
+static void make_a_barrier(const void *args)
+{
+    (void)args;
+    if (thread() == 0)
+        env->ops->mbarrier_init(env, 0, 1);
+}
+
 /* What a launch takes it gives back, which malloc itself says, but for what its
  * threads keep ready. */
 START_TEST(launches_keep_nothing)
 {
-    const groat__judge_launch trial = trial_on("sm_90a", note_coordinates, 5);
+    const groat__judge_launch trial =
+        trial_on("sm_90a", _i ? make_a_barrier : note_coordinates, 5);
     size_t before = 0;
 
     if (is_asan() || is_tsan())
@@ -603,6 +611,43 @@ START_TEST(launches_keep_nothing)
             before = mallinfo2().uordblks;
     }
     ck_assert_uint_lt(mallinfo2().uordblks, before + 19 * sizeof(void *));
+}
+END_TEST
+
+enum { ROUNDERS = 48 };
+
+/* The first ends, the last goes round, the others wait, one at a place of its
+ * own. */
+static void go_round(const void *args)
+{
+    const unsigned char bytes[16] = {0};
+
+    (void)args;
+    shared_write(16 * thread(), bytes);
+    if (thread() == 0)
+        return;
+    while (thread() == ROUNDERS - 1)
+        shared_write(16 * thread(), bytes);
+    if (thread() == 1)
+        env->ops->cluster_barrier(env);
+    else
+        env->ops->block_barrier(env);
+}
+
+/* One of those that wait at a place stands for all of them. */
+START_TEST(a_launch_without_end)
+{
+    groat__judge_places places = {0};
+    groat__judge_launch trial = trial_on("sm_90a", go_round, ROUNDERS);
+
+    trial.seconds = 1;
+    trial.places = &places;
+    ck_fails(groat__judge_run(&trial, &error), GROAT_JUDGED, &error,
+             "has not ended in 1 s");
+    ck_assert_uint_eq(places.count, 3);
+    ck_assert_str_eq(places.at[0].what, "here");
+    ck_assert_str_eq(places.at[1].what, "thread 1 is");
+    ck_assert_str_eq(places.at[2].what, "thread 2 is");
 }
 END_TEST
 
@@ -650,7 +695,8 @@ int main(void)
     tcase_add_loop_test(tests, the_largest_block, 0, 3);
     tcase_add_test(tests, no_shared_memory);
     tcase_add_test(tests, kernels_of_another_judge);
-    tcase_add_test(tests, launches_keep_nothing);
+    tcase_add_loop_test(tests, launches_keep_nothing, 0, 2);
+    tcase_add_test(tests, a_launch_without_end);
     tcase_add_test(tests, large_grids);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
