@@ -249,7 +249,7 @@ static void row_json(groat__json *json, const demo_row *row,
     groat__json_bool(json, "disk_verified", result->disk_right);
     groat__json_bool(json, "memory_verified", result->memory_right);
     if (result->trial.spec)
-        groat__trial_json(json, &result->trial);
+        groat__trial_json(json, &result->trial, &result->error);
     else
         groat__json_string(json, "spec", row->spec);
     if (result->error.status)

@@ -66,6 +66,16 @@ finds wrong_loop "has not ended in 1 s" --block 32 --timeout 1 \
     --buffer "flag=1:inout zeros none"
 finds wrong_end "1 element past the end of x[1000]" --block 256 --grid 4 \
     --buffer x=n --buffer y=1024 --arg n=1000 --arg a=2.5
+expect "a finding as JSON" 1 judge "$kernels" --entry wrong_end --block 256 \
+    --grid 4 --buffer x=n --buffer y=1024 --arg n=1000 --arg a=2.5 --json
+answers "its buffer" '"buffer": "x"'
+answers "and where in it" '"place": "1 element past the end of x[1000]"'
+answers "its line's text" '"text": "y[i] = a * x[i] + y[i]; // fault"'
+expect "a race as JSON" 1 judge "$kernels" --entry wrong_transpose \
+    --block 32,8 --grid 2,2 --buffer in=64,64 --buffer out=64,64 --arg n=64 --json
+answers "has its place" '"what": "here"'
+answers "the file" '"file": "kernels.cu"'
+answers "the function" '"function": "wrong_transpose_judged"'
 finds wrong_dynamic "the block has 128 bytes" --block 64 --shared 128 \
     --buffer y=64
 finds wrong_mask "a mask other than 0xffffffff" --block 32 --buffer x=32 \
@@ -155,6 +165,13 @@ expect "a real number for an int" 2 judge bad.cu --entry k --block 32 \
 printf '__global__ void k(int n) { n = m; }\n' >bad.cu
 expect "what does not compile" 4 judge bad.cu --entry k --block 32 --arg n=1
 says "is told at its line" "bad.cu:1:"
+printf '__global__ void k(int *x) {\n    int i;\n    x[i + 1] = 1;\n}\n' >bad.cu
+expect "a local that nobody set" 4 judge bad.cu --entry k --block 32 --buffer x=32
+says "a local that nobody set, at its line" "bad.cu:3:"
+printf '__global__ void k(int *x, int n) {
+    int i; if (n > 0) i = n; if (n > 0) x[i %% 32] = 1;\n}\n' >good.cu
+expect "a local that may be unset" 0 judge good.cu --entry k --block 1 \
+    --buffer x=32 --arg n=40
 printf '__global__ void k(int n) {}\0' >bad.cu
 expect "a byte of 0" 2 judge bad.cu --entry k --block 32 --arg n=1
 finish

@@ -165,7 +165,7 @@ static int run_one(groat__cli *cli, groat__trial *trial, size_t index)
     if (status)
         groat__cli_say_error(cli, &error);
     if (cli->values.json) {
-        groat__trial_json(&cli->json, trial);
+        groat__trial_json(&cli->json, trial, &error);
         if (status)
             groat__cli_json_error(&cli->json, &error);
     } else {

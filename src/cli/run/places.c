@@ -96,26 +96,28 @@ static void add_element(const groat_buffer *buffer, uint64_t start,
 
     if (address >= start && address - start < buffer->bytes) {
         groat__compare_place(buffer, address - start, place, sizeof(place));
-        groat__str_addf(out, "; that is %s of ", place);
+        groat__str_addf(out, "%s of ", place);
         add_shape(buffer, out);
         return;
     }
-    groat__str_addf(
-        out, "; that is %" PRIu64 " %s %s ", far / width + (address >= start),
-        far / width + (address >= start) == 1 ? "element" : "elements",
-        address < start ? "in front of" : "past the end of");
+    far = far / width + (address >= start);
+    groat__str_addf(out, "%" PRIu64 " %s %s ", far,
+                    far == 1 ? "element" : "elements",
+                    address < start ? "in front of" : "past the end of");
     add_shape(buffer, out);
 }
 
-static void add_buffer(const groat__trial *trial, const char *text,
-                       groat__str *out)
+/* Finds the buffer that a finding's address is in or next to. */
+static void find_buffer(groat__trial *trial, const char *text)
 {
     static const char words[] = "device address 0x";
     const char *at = strstr(text, words);
     const groat_plan *plan = &trial->plan;
+    groat__str place = {0};
     size_t near = 0;
     uint64_t address;
 
+    trial->near = NULL;
     if (!at || !plan->buffer_count)
         return;
     address = strtoull(at + sizeof(words) - 1, NULL, 16);
@@ -123,22 +125,28 @@ static void add_buffer(const groat__trial *trial, const char *text,
         if (gap(address, trial->address[i], plan->buffers[i].bytes) <
             gap(address, trial->address[near], plan->buffers[near].bytes))
             near = i;
-    add_element(&plan->buffers[near], trial->address[near], address, out);
+    add_element(&plan->buffers[near], trial->address[near], address, &place);
+    if (!place.failed) {
+        trial->near = plan->buffers[near].name;
+        (void)snprintf(trial->near_place, sizeof(trial->near_place), "%s",
+                       place.data);
+    }
+    groat__str_free(&place);
 }
 
 void groat__places_tell(groat__trial *trial, groat_error *error)
 {
-    groat__str text = {0};
     groat__str log = {0};
     char *source = NULL;
+    size_t len;
 
     if (!error)
         return;
-    add_buffer(trial, error->text, &text);
-    if (!text.failed && text.len &&
-        strlen(error->text) + text.len < sizeof(error->text))
-        memcpy(error->text + strlen(error->text), text.data, text.len + 1);
-    groat__str_free(&text);
+    find_buffer(trial, error->text);
+    len = strlen(error->text);
+    if (trial->near)
+        (void)snprintf(error->text + len, sizeof(error->text) - len,
+                       "; that is %s", trial->near_place);
     if (error->log && groat_spec_source(trial->spec, &source, NULL) == GROAT_OK)
         add_sources(source, error->log, &log);
     if (log.len && !log.failed) {
@@ -147,4 +155,83 @@ void groat__places_tell(groat__trial *trial, groat_error *error)
     }
     groat__str_free(&log);
     groat_free(source);
+}
+
+/* ---- JSON ------------------------------------------------------------------
+ */
+
+/* "FILE:LINE in FUNCTION", which is written to, and the text of the line behind
+ * it, or NULL. */
+static void call_json(groat__json *json, char *call, const char *text)
+{
+    char *in = strstr(call, " in ");
+    char *colon;
+
+    if (in)
+        *in = '\0';
+    colon = strrchr(call, ':');
+    if (!colon)
+        return;
+    *colon = '\0';
+    groat__json_object(json, NULL);
+    groat__json_string(json, "file", call);
+    groat__json_int(json, "line", strtol(colon + 1, NULL, 10));
+    groat__json_string(json, "function", in ? in + 4 : NULL);
+    groat__json_string(json, "text", text);
+    groat__json_end(json);
+}
+
+/* The places of a log, which is written to: "WHAT:", then its calls, each with
+ * the text of its line. */
+static void places_json(groat__json *json, char *log)
+{
+    static const char lead[] = "      | ";
+    bool open = false;
+    char *rest = log;
+
+    for (char *line = strtok_r(log, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *text = NULL;
+
+        if (*line != ' ') {
+            if (open) {
+                groat__json_end(json);
+                groat__json_end(json);
+            }
+            line[strcspn(line, ":")] = '\0';
+            groat__json_object(json, NULL);
+            groat__json_string(json, "what", line);
+            groat__json_array(json, "calls");
+            open = true;
+        } else if (open && strncmp(line, "  ", 2) == 0) {
+            if (strncmp(rest, lead, strlen(lead)) == 0)
+                text = strtok_r(NULL, "\n", &rest) + strlen(lead);
+            call_json(json, line + 2, text);
+        }
+    }
+    if (open) {
+        groat__json_end(json);
+        groat__json_end(json);
+    }
+}
+
+void groat__places_json(groat__json *json, const groat__trial *trial,
+                        const groat_error *error)
+{
+    char *log;
+
+    if (error->status != GROAT_JUDGED) {
+        groat__json_null(json, "finding");
+        return;
+    }
+    groat__json_object(json, "finding");
+    groat__json_string(json, "buffer", trial->near);
+    groat__json_string(json, "place", trial->near ? trial->near_place : NULL);
+    groat__json_array(json, "places");
+    log = error->log ? strdup(error->log) : NULL;
+    if (log)
+        places_json(json, log);
+    free(log);
+    groat__json_end(json);
+    groat__json_end(json);
 }

@@ -12,4 +12,10 @@
  * nothing where there is no memory. */
 void groat__places_tell(groat__trial *trial, groat_error *error);
 
+/* "finding": {"buffer", "place", "places": [{"what", "calls": [{"file", "line",
+ * "function", "text"}]}]}, the call where it is first; null for an error that
+ * is no finding. */
+void groat__places_json(groat__json *json, const groat__trial *trial,
+                        const groat_error *error);
+
 #endif

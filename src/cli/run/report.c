@@ -7,6 +7,7 @@
  * Invariant: every member is there in every run; what is not known is null.
  * For people it is left out.
  */
+#include "cli/run/places.h"
 #include "cli/run/trial.h"
 
 #include <inttypes.h>
@@ -141,7 +142,8 @@ static void launch_json_unknown(groat__json *json)
         groat__json_null(json, names[i]);
 }
 
-void groat__trial_json(groat__json *json, const groat__trial *trial)
+void groat__trial_json(groat__json *json, const groat__trial *trial,
+                       const groat_error *error)
 {
     groat__json_string(json, "spec", groat_spec_text(trial->spec));
     groat__json_string(json, "target", groat_spec_target(trial->spec));
@@ -159,4 +161,5 @@ void groat__trial_json(groat__json *json, const groat__trial *trial)
         groat__json_bool(json, "verified", trial->verdict == GROAT__RIGHT);
     /* A launch that was stopped was not counted whole. */
     groat__banks_json(json, trial->launch_us > 0 ? trial->banks : NULL);
+    groat__places_json(json, trial, error);
 }

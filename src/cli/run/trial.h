@@ -31,6 +31,8 @@ typedef struct groat__trial {
     const char *expected[GROAT_PLAN_BUFFERS]; /* of --expect, or NULL       */
     char *own_path[GROAT_PLAN_BUFFERS];       /* inputs that run.def names  */
     uint64_t address[GROAT_PLAN_BUFFERS];     /* of the last launch's buffers */
+    const char *near;     /* the buffer that a finding is about; or NULL      */
+    char near_place[256]; /* "y[3] of y[4]", or how far from it               */
     const groat__banks *banks; /* to be told; NULL: nobody counted        */
     groat__output output; /* of --output, open from the plan on           */
     size_t written;       /* the buffer that goes there                   */
@@ -74,8 +76,10 @@ groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
 void *groat__trials_take(size_t count, size_t bytes);
 
 double groat__trial_gb_per_s(const groat__trial *trial);
-/* Puts all members into the innermost JSON object. */
-void groat__trial_json(groat__json *json, const groat__trial *trial);
+/* Puts all members into the innermost JSON object; error is the trial's, OK
+ * where there was none. */
+void groat__trial_json(groat__json *json, const groat__trial *trial,
+                       const groat_error *error);
 /* lead and what is known, in one line; nothing when nothing is known. */
 void groat__facts_print(const char *lead, const groat_facts *facts);
 /* "facts": {...}, -1 as null. */
