@@ -75,6 +75,8 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     static const char *const sanitize[] = {
         "-O1", "-g1", "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"};
+    /* A local that is surely read before it is set does not compile.  gcc,
+     * which is often wrong of those that may be, would refuse them, too. */
     static const char *const common[] = {"-std=c++17",
                                          "-fPIC",
                                          "-shared",
@@ -84,6 +86,9 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
                                          "-fno-strict-aliasing",
                                          "-Wall",
                                          "-Wno-unknown-pragmas",
+                                         "-Werror=uninitialized",
+                                         "-Wno-unknown-warning-option",
+                                         "-Wno-error=maybe-uninitialized",
                                          "-nostdinc",
                                          "-pipe",
                                          "-Wl,--build-id=sha1"};
