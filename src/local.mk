@@ -212,6 +212,7 @@ groat_SOURCES += \
 	%D%/cli/draw/png.c \
 	%D%/cli/draw/reads.c \
 	%D%/cli/draw/record.c \
+	%D%/cli/draw/steps.c \
 	%D%/cli/draw/timeline.c \
 	%D%/cli/family/args_struct.c \
 	%D%/cli/family/args_struct.h \
@@ -284,6 +285,18 @@ CLEANFILES += %D%/cli/family/templates.c
 	$(AM_V_at)$(MKDIR_P) %D%/cli/family
 	$(AM_V_GEN)$(SHELL) $(top_srcdir)/kernels-src/embed.sh --templates \
 		$(top_srcdir)/kernels-src/new > $@.tmp && mv -f $@.tmp $@
+
+# The page in which groat draw steps, as a text of the tool.
+EXTRA_DIST += %D%/cli/draw/steps.html
+nodist_groat_SOURCES += %D%/cli/draw/steps_html.c
+CLEANFILES += %D%/cli/draw/steps_html.c
+%D%/cli/draw/steps_html.c: $(srcdir)/src/cli/draw/steps.html
+	$(AM_V_at)$(MKDIR_P) %D%/cli/draw
+	$(AM_V_GEN){ echo '#include "cli/draw/draw.h"'; \
+		echo 'const unsigned char groat__steps_html[] = {'; \
+		od -An -v -tu1 $(srcdir)/src/cli/draw/steps.html | \
+			sed -e 's/  */,/g' -e 's/^,//' -e 's/$$/,/'; \
+		echo '0};'; } > $@.tmp && mv -f $@.tmp $@
 
 noinst_PROGRAMS += make_families
 make_families_SOURCES = %D%/spec/make_families.c

@@ -153,7 +153,9 @@ static const groat__option judge_options[] = {
 };
 
 static const groat__option draw_options[] = {
-    TEXT("output", "FILE", picture, "write the picture there; also -o FILE"),
+    TEXT("output", "FILE", picture,
+         "write the picture there, as its name says: .svg, .png, .html; also "
+         "-o FILE"),
     ROW_TARGET,
     ROW_JSON,
     ROW_SEED,

@@ -101,6 +101,74 @@ if ! command -v python3 >/dev/null 2>&1; then
     finish
 fi
 
+# ---- the page with a slider
+
+# page.py PAGE: data of the script that a person steps through.
+cat >"$work/page.py" <<'END'
+import json
+import re
+import sys
+
+text = open(sys.argv[1], encoding="ascii").read()
+run = json.loads(re.search(r"const run = (\{.*?\});\n", text, re.S).group(1))
+bad = []
+for word in ("src=", "href=", "http:", "https:", "@import", "fetch("):
+    at = text.replace("http://www.w3.org/2000/svg", "").find(word)
+    if at >= 0:
+        bad.append("it needs %s" % text[at:at + 40])
+if text.count("</script>") != 1 or text.count("<svg") != 1:
+    bad.append("one script and one picture")
+READ, WRITE, COPY, _, _, WAIT, RESUME, LAND = range(8)
+kinds = {step[0] for step in run["steps"]}
+for kind in map(int, sys.argv[2].split(",")):
+    if kind not in kinds:
+        bad.append("no step of kind %d" % kind)
+copied = set()
+for access, wave, mbarrier, phase, width, times, spans, buffer, at in run["steps"]:
+    if not 0 <= wave < run["waves"] or any(x > run["shared"] for x in spans):
+        bad.append("a step outside")
+    if spans != sorted(spans) or len(spans) % 2 or (times > 0) != (spans != []):
+        bad.append("spans %s of %d instructions" % (spans, times))
+    if access == COPY:
+        if not run["buffers"][buffer] or at < 0:
+            bad.append("a copy from nowhere")
+        for i in range(0, len(spans), 2):
+            copied.update(range(spans[i], spans[i + 1]))
+if len(copied) != int(sys.argv[3]):
+    bad.append("%d bytes are copied" % len(copied))
+print("\n".join(sorted(set(bad))))
+sys.exit(1 if bad else 0)
+END
+
+# has_page NAME KINDS BYTES SPEC OPTION...: steps of these kinds, and copies of so
+# many bytes of shared memory.
+has_page() {
+    of=$1 kinds=$2 bytes=$3
+    shift 3
+    expect "$of: a page" 0 draw "$@" -o "$work/page.html"
+    said=$(python3 "$work/page.py" "$work/page.html" "$kinds" "$bytes" 2>&1) &&
+        pass "$of: its steps" || fail "$of: its steps" "$said"
+}
+has_page "a tile" 0,1,2,5,6,7 8192 $loader
+has_page "a ring" 1,2,4,5,6 98304 kv_producer_pipeline --target cpu:sm_90a
+browser=$(command -v chromium || command -v chromium-browser || :)
+if [ -n "$browser" ]; then
+    for step in 0 60 9999; do
+        "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
+            --user-data-dir="$work/browser" "file://$work/page.html#step=$step" \
+            >"$work/dom-$step" 2>/dev/null </dev/null || :
+    done
+    for words in "0:Nothing has happened yet." "0:step 0 of" \
+        "60:Wave 4 copies 2048 bytes" "60:counted by mbarrier 98320, phase 0" \
+        "60:<td>waits for mbarrier 98304, phase 0</td>" "9999:reads"; do
+        grep -F -q "${words#*:}" "$work/dom-${words%%:*}" &&
+            pass "in a browser, ${words%%:*}: ${words#*:}" ||
+            fail "in a browser, ${words%%:*}: ${words#*:}"
+    done
+else
+    skip "a page in a browser: there is no chromium"
+fi
+
 # check.py PICTURE ANSWER REPORT [BYTE:ROW,COLUMN|BYTE:zero|
 # BYTE:WAVE/COPY.LANE|gaps:N|worst:N]...: all that must hold of any picture, and
 # what lies at bytes of shared memory.
@@ -126,9 +194,12 @@ def check(good, words):
 # Drawn by itself: no script, nothing from elsewhere; A4 wide; no small text.
 check(root.tag == NS + "svg", "the root is an svg")
 check(root.get("width") == "210mm", "it is as wide as A4")
-check(root.get("height") == "%dmm" % (297 * answer["pages"]), "whole pages")
 box = [float(x) for x in root.get("viewBox").split()]
-check(abs(box[3] / box[2] - 297 / 210 * answer["pages"]) < .01, "its scale")
+pages = box[3] / box[2] / (297 / 210)
+check(answer["pages"] - 1 < pages <= answer["pages"], "as many pages")
+check(abs(float(root.get("height")[:-2]) / 297 - pages) < .01, "its scale")
+lowest = max(float(at.get("y")) for at in root.iter(NS + "text"))
+check(box[3] - lowest < 17, "the last page ends with what is on it")
 for at in root.iter():
     check(at.tag.startswith(NS), "an element of elsewhere: %s" % at.tag)
     check(at.tag not in (NS + "script", NS + "image", NS + "use"),

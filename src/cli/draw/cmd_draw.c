@@ -187,11 +187,34 @@ static int run(groat__cli *cli, groat__trial *trial, groat__output *output)
     return status ? groat__cli_fail(cli, &error) : GROAT__EXIT_DONE;
 }
 
-static bool is_png(const groat__cli *cli)
+static bool is_named(const groat__cli *cli, const char *tail)
 {
     size_t len = strlen(cli->values.picture);
+    size_t tail_len = strlen(tail);
 
-    return len > 4 && strcmp(cli->values.picture + len - 4, ".png") == 0;
+    return len > tail_len &&
+           strcmp(cli->values.picture + len - tail_len, tail) == 0;
+}
+
+/* Makes of the SVG what the file's name asks for. */
+static groat_status convert(const groat__cli *cli, const groat__record *record,
+                            const groat__subject *subject, groat__str *picture,
+                            groat_error *error)
+{
+    groat__str page = {0};
+
+    if (is_named(cli, ".png"))
+        return groat__draw_png(picture, error);
+    if (!is_named(cli, ".html"))
+        return GROAT_OK;
+    if (!groat__draw_steps(record, subject, picture, &page)) {
+        groat__str_free(&page);
+        return groat__cli_error(error, GROAT_NO_MEMORY,
+                                "no memory for the page");
+    }
+    groat__str_free(picture);
+    *picture = page;
+    return GROAT_OK;
 }
 
 static int draw(groat__cli *cli, const groat__trial *trial,
@@ -221,7 +244,7 @@ static int draw(groat__cli *cli, const groat__trial *trial,
     if (record->failed || !groat__draw(record, &subject, &svg, &drawn))
         code = groat__cli_refuse(cli, GROAT_NO_MEMORY,
                                  "no memory for the picture");
-    else if ((is_png(cli) && groat__draw_png(&svg, &error)) ||
+    else if (convert(cli, record, &subject, &svg, &error) ||
              groat__output_write(output, svg.data, svg.len, &error))
         code = groat__cli_fail(cli, &error);
     if (!code)

@@ -203,12 +203,19 @@ static void draw_panels(groat__sheet *sheet, const groat__record *record,
     groat__draw_figures(sheet, record, &drawn->reads, number);
 }
 
+void groat__draw_title(const groat__subject *subject, groat__str *out)
+{
+    groat__str_addf(out, "groat draw: %.*s on %s",
+                    (int)strcspn(subject->spec, ":"), subject->spec,
+                    subject->target);
+}
+
 bool groat__draw(groat__record *record, const groat__subject *subject,
                  groat__str *svg, groat__drawn *drawn)
 {
     groat__sheet sheet = {.body = {0}};
     groat__map map;
-    char title[160];
+    groat__str title = {0};
 
     memset(drawn, 0, sizeof(*drawn));
     if (!groat__map_make(&map, record, subject)) {
@@ -222,10 +229,11 @@ bool groat__draw(groat__record *record, const groat__subject *subject,
     draw_legend(&sheet, record);
     draw_panels(&sheet, record, subject, &map, drawn);
     drawn->pages = sheet.pages;
-    (void)snprintf(title, sizeof(title), "groat draw: %.*s on %s",
-                   (int)strcspn(subject->spec, ":"), subject->spec,
-                   subject->target);
-    groat__sheet_finish(&sheet, title, record->banks, svg);
+    groat__draw_title(subject, &title);
+    groat__sheet_finish(&sheet, title.failed ? "" : title.data, record->banks,
+                        svg);
+    svg->failed |= title.failed;
+    groat__str_free(&title);
     groat__map_free(&map);
     return !svg->failed;
 }

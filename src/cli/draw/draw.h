@@ -50,12 +50,14 @@ typedef struct groat__moment {
     groat_access access;
     unsigned wave;
     unsigned mbarrier, phase; /* as in groat_trace */
+    size_t step; /* its first; it ends where the next one's begin */
 } groat__moment;
 
 /* Start from {0}; free with groat__record_free. */
 typedef struct groat__record {
     groat__moment *moments; /* in the order of the steps */
     size_t moment_count, moment_cap;
+    size_t moment_end;  /* behind the last step of the last moment */
     groat__step *steps; /* in an order that the block could have had */
     size_t count, cap;
     uint64_t left_out; /* instructions behind the last that is kept */
@@ -210,6 +212,8 @@ void groat__sheet_end(groat__sheet *sheet);
 /* The whole picture; frees sheet. */
 void groat__sheet_finish(groat__sheet *sheet, const char *title, unsigned banks,
                          groat__str *svg);
+/* Appends a text for SVG and HTML; what is no ASCII becomes a '?'. */
+void groat__escape(groat__str *out, const char *text);
 /* Points that a label takes at the size of class "cell", at most. */
 double groat__label_width(const char *label);
 
@@ -228,6 +232,8 @@ typedef struct groat__drawn {
     groat__reads reads;
 } groat__drawn;
 
+/* "groat draw: FAMILY on TARGET" */
+void groat__draw_title(const groat__subject *subject, groat__str *out);
 /* Draws what record holds.  False: no memory. */
 bool groat__draw(groat__record *record, const groat__subject *subject,
                  groat__str *svg, groat__drawn *drawn);
@@ -240,6 +246,17 @@ void groat__draw_shared(groat__sheet *sheet, const groat__record *record,
 /* Panels from `number` on; counts in reads what it drew. */
 void groat__draw_figures(groat__sheet *sheet, const groat__record *record,
                          groat__reads *reads, unsigned number);
+
+/* ---- steps.c ------------------------------------------------------------- */
+
+/* steps.html, which the build makes a text of; ends with 0. */
+extern const unsigned char groat__steps_html[];
+
+/* Appends a page in which a slider steps through the moments, with the whole
+ * picture below.  False: no memory. */
+bool groat__draw_steps(const groat__record *record,
+                       const groat__subject *subject, const groat__str *svg,
+                       groat__str *html);
 
 /* The command. */
 int groat__cmd_draw(groat__cli *cli);

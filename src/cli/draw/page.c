@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * page.c - paper and pen: A4 pages below each other in one SVG.
+ * page.c - paper and pen: A4 pages below each other in one SVG, the last one as
+ * long as what is on it.
  *
  * Owns the format: an SVG without scripts, style sheets or fonts from
  * elsewhere, in points, so that it prints at its size and no text is below
@@ -11,6 +12,8 @@
 #include "cli/draw/draw.h"
 
 #include <string.h>
+
+#define FOOT 16.0 /* of a foot line over the page's end */
 
 /* Light enough for black text; neighbours differ in hue and in lightness, and
  * each group has its letter, too. */
@@ -29,7 +32,7 @@ static const char *hue_of(unsigned group, unsigned banks)
     return palette[group * (apart ? apart : 1) % GROAT__DRAW_GROUPS];
 }
 
-static void add_escaped(groat__str *out, const char *text)
+void groat__escape(groat__str *out, const char *text)
 {
     for (; *text; text++) {
         if (*text == '<')
@@ -53,7 +56,7 @@ static void add_formatted(groat__str *out, const char *format, va_list args)
     if (text.failed)
         out->failed = true;
     else
-        add_escaped(out, text.data);
+        groat__escape(out, text.data);
     groat__str_free(&text);
 }
 
@@ -220,16 +223,26 @@ static const char patterns[] =
     "style=\"fill:#888\"/></pattern>\n"
     "</defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n";
 
+/* Where the last page ends: behind what is on it and its foot line. */
+static double end_of_last(const groat__sheet *sheet)
+{
+    double end = sheet->y + 2 * FOOT;
+
+    return end < GROAT__PAGE_HEIGHT ? end : GROAT__PAGE_HEIGHT;
+}
+
 /* Foot lines, and where to cut. */
 static void add_feet(groat__sheet *sheet, const char *title)
 {
     unsigned pages = sheet->pages;
 
     for (sheet->pages = 1; sheet->pages <= pages; sheet->pages++) {
-        groat__sheet_text(sheet, GROAT__PAGE_LEFT, GROAT__PAGE_HEIGHT - 16,
-                          "row", "%s, page %u of %u", title, sheet->pages,
-                          pages);
-        if (sheet->pages == pages)
+        bool last = sheet->pages == pages;
+        double end = last ? end_of_last(sheet) : GROAT__PAGE_HEIGHT;
+
+        groat__sheet_text(sheet, GROAT__PAGE_LEFT, end - FOOT, "row",
+                          "%s, page %u of %u", title, sheet->pages, pages);
+        if (last)
             continue;
         add_number(&sheet->body, "<path class=\"cut\" d=\"M0 ",
                    on_sheet(sheet, GROAT__PAGE_HEIGHT));
@@ -241,15 +254,17 @@ static void add_feet(groat__sheet *sheet, const char *title)
 void groat__sheet_finish(groat__sheet *sheet, const char *title, unsigned banks,
                          groat__str *svg)
 {
+    double height = on_sheet(sheet, end_of_last(sheet));
+
     add_feet(sheet, title);
     groat__str_addf(svg,
                     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-                    "width=\"210mm\" height=\"%umm\" "
+                    "width=\"210mm\" height=\"%.7gmm\" "
                     "viewBox=\"0 0 %g %.7g\">\n<title>",
-                    297 * sheet->pages, GROAT__PAGE_WIDTH,
-                    GROAT__PAGE_HEIGHT * sheet->pages);
-    add_escaped(svg, title);
+                    height * 210 / GROAT__PAGE_WIDTH, GROAT__PAGE_WIDTH,
+                    height);
+    groat__escape(svg, title);
     groat__str_add(svg, "</title>\n");
     groat__str_add(svg, style);
     for (unsigned group = 0; group < banks / 4; group++)

@@ -74,12 +74,15 @@ static void add_moment(groat__record *record, const groat_trace *event)
     if (!moments)
         return;
     record->moments = moments;
-    moments[record->moment_count++] = (groat__moment){
-        event->access, event->wave, event->mbarrier, event->phase};
+    moments[record->moment_count++] =
+        (groat__moment){event->access, event->wave, event->mbarrier,
+                        event->phase, record->count};
 }
 
 void groat__record_add(groat__record *record, const groat_trace *event)
 {
+    bool kept = record->count < GROAT__DRAW_STEPS &&
+                record->moment_count < GROAT__DRAW_STEPS;
     groat__step *step;
 
     if (event->block[0] || event->block[1] || event->block[2])
@@ -88,8 +91,7 @@ void groat__record_add(groat__record *record, const groat_trace *event)
         return;
     if (event->wave >= record->waves)
         record->waves = event->wave + 1;
-    if (record->count < GROAT__DRAW_STEPS &&
-        record->moment_count < GROAT__DRAW_STEPS)
+    if (kept)
         add_moment(record, event);
     if (!is_access(event->access))
         return;
@@ -103,6 +105,8 @@ void groat__record_add(groat__record *record, const groat_trace *event)
     step = next_step(record);
     if (!step)
         return;
+    if (kept)
+        record->moment_end = record->count;
     step->access = event->access;
     step->wave = event->wave;
     step->nth = record->nth[event->wave][event->access]++;

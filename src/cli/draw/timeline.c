@@ -153,7 +153,7 @@ static void draw_legend(groat__sheet *sheet)
         [GROAT_ACCESS_READ] = "R read",
         [GROAT_ACCESS_WRITE] = "W write",
         [GROAT_ACCESS_COPY] = "C copy issued",
-        [GROAT_ACCESS_TRANSPOSE] = "T transpose read",
+        [GROAT_ACCESS_TRANSPOSE] = "T transposing",
         [GROAT_ACCESS_ARRIVE] = "A arrival",
         [GROAT_ACCESS_WAIT] = "w waits",
         [GROAT_ACCESS_RESUME] = "g goes on",
