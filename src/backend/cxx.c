@@ -55,7 +55,7 @@ typedef struct cxx {
     char build[33];
     char *const *environment;
     unsigned seconds; /* that a run may take */
-    bool unique;      /* it makes unique symbols unless it is told not to */
+    bool gcc;         /* else clang */
     bool sanitize;
     bool pointers;
 } cxx;
@@ -87,8 +87,6 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
                                          "-Wall",
                                          "-Wno-unknown-pragmas",
                                          "-Werror=uninitialized",
-                                         "-Wno-unknown-warning-option",
-                                         "-Wno-error=maybe-uninitialized",
                                          "-nostdinc",
                                          "-pipe",
                                          "-Wl,--build-id=sha1"};
@@ -97,8 +95,11 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
         options[count++] = common[i];
     /* A library with such symbols is never unloaded. */
-    if (c->unique)
+    if (c->gcc)
         options[count++] = "-fno-gnu-unique";
+    /* gcc takes the error for this one, too, of which it is often wrong. */
+    if (c->gcc)
+        options[count++] = "-Wno-error=maybe-uninitialized";
     if (c->pointers)
         options[count++] = "-fsanitize=thread,alignment";
     for (size_t i = 0; !c->sanitize && i < 8; i++)
@@ -391,7 +392,7 @@ static groat_status ask_version(cxx *c, groat_error *error)
     if (c->version == NULL)
         return groat__fail(error, GROAT_NO_MEMORY,
                            "no memory for the version of %s", c->path);
-    c->unique = strstr(c->version, "clang") == NULL;
+    c->gcc = strstr(c->version, "clang") == NULL;
     c->version[strcspn(c->version, "\n")] = '\0';
     return GROAT_OK;
 }
