@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 7 };
+enum { GROAT_CPU_HOOKS_VERSION = 8 };
 
 /* Numbers that mfma multiplies. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8 };
@@ -138,6 +138,11 @@ struct groat_cpu_ops {
     /* Ends the launch with a finding in the kernel's own words. */
     void (*refuse)(struct groat_cpu_env *env, const char *why,
                    const void *from);
+    /* NVIDIA: the lanes that take part in this lane's next shuffle, ballot or
+     * warp barrier, which is all of them where nothing is said. */
+    void (*take_lanes)(struct groat_cpu_env *env, unsigned long long mask);
+    /* The block's barrier; how many of its threads brought something but 0. */
+    unsigned (*block_vote)(struct groat_cpu_env *env, unsigned predicate);
 };
 
 struct groat_cpu_env {

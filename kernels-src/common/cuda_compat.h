@@ -167,23 +167,26 @@ GROAT_UNTOLD static void refuse(const char *why)
     cpu_env->ops->refuse(cpu_env, why, __builtin_return_address(0));
 }
 
-GROAT_LANES void check_mask(unsigned mask)
+GROAT_LANES void take_lanes(unsigned mask)
 {
     if (mask != 0xffffffffu)
-        refuse("does a warp operation with a mask other than 0xffffffff, which "
-               "is no fault, but cannot be judged: all lanes must take part");
+        cpu_env->ops->take_lanes(cpu_env, mask);
 }
 
 // A lane's value of 1 to 8 bytes.
-template <class T> GROAT_LANES T from_lane(T value, unsigned lane)
+template <class T>
+GROAT_LANES T from_lane(unsigned mask, T value, unsigned lane)
 {
     unsigned words[2] = {0, 0};
 
     static_assert(sizeof(T) <= 8, "a shuffle takes 1 to 8 bytes");
     __builtin_memcpy(words, &value, sizeof(T));
+    take_lanes(mask);
     words[0] = cpu_env->ops->shuffle(cpu_env, words[0], lane);
-    if (sizeof(T) > 4)
+    if (sizeof(T) > 4) {
+        take_lanes(mask);
         words[1] = cpu_env->ops->shuffle(cpu_env, words[1], lane);
+    }
     __builtin_memcpy(&value, words, sizeof(T));
     return value;
 }
@@ -262,6 +265,10 @@ GROAT_LANES void call(void (*kernel)(P...), A... given)
 // ---- barriers, warps
 
 #define __syncthreads() groat::cpu_env->ops->block_barrier(groat::cpu_env)
+#define __syncthreads_count(x)                                                 \
+    ((int)groat::cpu_env->ops->block_vote(groat::cpu_env, (x) != 0))
+#define __syncthreads_or(x)  (__syncthreads_count(x) != 0)
+#define __syncthreads_and(x) (__syncthreads_count(!(x)) == 0)
 #define __threadfence()
 #define __threadfence_block()
 #define __threadfence_system()
@@ -272,15 +279,14 @@ GROAT_LANES void call(void (*kernel)(P...), A... given)
 
 GROAT_LANES void __syncwarp(unsigned mask = 0xffffffffu)
 {
-    groat::check_mask(mask);
+    groat::take_lanes(mask);
     groat::cpu_env->ops->warp_barrier(groat::cpu_env);
 }
 
 template <class T>
 GROAT_LANES T __shfl_sync(unsigned mask, T value, int from, int width = 32)
 {
-    groat::check_mask(mask);
-    return groat::from_lane(value, (groat::lane() & ~(width - 1u)) |
+    return groat::from_lane(mask, value, (groat::lane() & ~(width - 1u)) |
                                        (from & (width - 1u)));
 }
 
@@ -290,9 +296,8 @@ GROAT_LANES T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32)
     const unsigned lane = groat::lane();
     const unsigned from = lane ^ with;
 
-    groat::check_mask(mask);
     return groat::from_lane(
-        value, (from & ~(width - 1u)) > (lane & ~(width - 1u)) ? lane : from);
+        mask, value, (from & ~(width - 1u)) > (lane & ~(width - 1u)) ? lane : from);
 }
 
 template <class T>
@@ -301,8 +306,7 @@ GROAT_LANES T __shfl_up_sync(unsigned mask, T value, unsigned by,
 {
     const unsigned lane = groat::lane();
 
-    groat::check_mask(mask);
-    return groat::from_lane(value,
+    return groat::from_lane(mask, value,
                             (lane & (width - 1u)) < by ? lane : lane - by);
 }
 
@@ -312,15 +316,14 @@ GROAT_LANES T __shfl_down_sync(unsigned mask, T value, unsigned by,
 {
     const unsigned lane = groat::lane();
 
-    groat::check_mask(mask);
     return groat::from_lane(
-        value, (lane & (width - 1u)) + by >= (unsigned)width ? lane
+        mask, value, (lane & (width - 1u)) + by >= (unsigned)width ? lane
                                                               : lane + by);
 }
 
 GROAT_LANES unsigned __ballot_sync(unsigned mask, int predicate)
 {
-    groat::check_mask(mask);
+    groat::take_lanes(mask);
     return (unsigned)groat::cpu_env->ops->ballot(groat::cpu_env,
                                                  predicate != 0);
 }
@@ -513,20 +516,25 @@ GROAT_LANES int __dp4a(int a, int b, int sum)
 #define GROAT_REDUCE(name, expression)                                         \
     template <class T> GROAT_LANES T name(unsigned mask, T value)              \
     {                                                                          \
-        for (int by = 16; by > 0; by /= 2) {                                   \
-            const T other = __shfl_xor_sync(mask, value, by);                  \
+        T all = value;                                                         \
+        bool first = true;                                                     \
                                                                                \
-            value = expression;                                                \
+        for (unsigned rest = mask; rest != 0; rest &= rest - 1) {              \
+            const T other = groat::from_lane(mask, value,                      \
+                                             (unsigned)__builtin_ctz(rest));   \
+                                                                               \
+            all = first ? other : (expression);                                \
+            first = false;                                                     \
         }                                                                      \
-        return value;                                                          \
+        return all;                                                            \
     }
 
-GROAT_REDUCE(__reduce_add_sync, value + other)
-GROAT_REDUCE(__reduce_min_sync, other < value ? other : value)
-GROAT_REDUCE(__reduce_max_sync, other > value ? other : value)
-GROAT_REDUCE(__reduce_and_sync, value & other)
-GROAT_REDUCE(__reduce_or_sync, value | other)
-GROAT_REDUCE(__reduce_xor_sync, value ^ other)
+GROAT_REDUCE(__reduce_add_sync, all + other)
+GROAT_REDUCE(__reduce_min_sync, other < all ? other : all)
+GROAT_REDUCE(__reduce_max_sync, other > all ? other : all)
+GROAT_REDUCE(__reduce_and_sync, all & other)
+GROAT_REDUCE(__reduce_or_sync, all | other)
+GROAT_REDUCE(__reduce_xor_sync, all ^ other)
 
 template <class T> GROAT_LANES bool isnan(T x)
 {

@@ -88,18 +88,14 @@ static void add_phase(const groat__judge *j, size_t fiber, groat__str *out)
 static void add_wait(const groat__judge *j, size_t fiber, groat__str *out)
 {
     size_t count = add_threads(j, fiber, out);
-    size_t wave = groat__judge_wave_of(j, fiber);
-    const groat__meeting *meeting = &j->meetings[wave];
+    const groat__meeting *meeting;
 
     switch (j->fibers[fiber].state) {
     case GROAT__WAITING:
         add_phase(j, fiber, out);
         return;
     case GROAT__JOINED:
-        if (meeting->came == 0)
-            meeting =
-                &j->meetings[j->wave_count + wave -
-                             wave % j->block_waves % GROAT__JUDGE_WARPGROUP];
+        meeting = groat__judge_meeting_of(j, fiber);
         groat__str_addf(out, " at %s for other lanes (%zu came)",
                         groat__judge_joint_name(meeting->joint), meeting->came);
         return;

@@ -78,6 +78,8 @@ static const struct groat_cpu_ops hooks = {
     groat__judge_mma_16x8,
     groat__judge_touch,
     groat__judge_refuse,
+    groat__judge_take_lanes,
+    groat__judge_block_vote,
 };
 
 /* ---- a cluster --------------------------------------------------------- */
@@ -93,6 +95,7 @@ static void start_block(groat__judge *j, size_t rank, const unsigned corner[3])
         at /= c[i];
     }
     block->epoch = 1;
+    memset(block->votes, 0, sizeof(block->votes));
     block->ended = 0;
     for (size_t i = 0; i < j->launch->shared_bytes; i++)
         block->shared[i] = groat__judge_unwritten_fill(
@@ -137,7 +140,8 @@ static void run_cluster(groat__judge *j, const unsigned corner[3],
         j->traces[w].told = 0;
         j->wgmma[w] = (groat__wgmma_wave){.group = 1};
     }
-    memset(j->meetings, 0, 2 * j->wave_count * sizeof(*j->meetings));
+    memset(j->meetings, 0,
+           (2 * j->wave_count + j->fiber_count) * sizeof(*j->meetings));
     groat__judge_run_cluster(j, order);
 }
 
@@ -184,7 +188,8 @@ static bool set_up(groat__judge *j, uint32_t **order)
     j->waves = calloc(j->wave_count, sizeof(*j->waves));
     j->traces = calloc(j->wave_count, sizeof(*j->traces));
     j->wgmma = calloc(j->wave_count, sizeof(*j->wgmma));
-    j->meetings = calloc(2 * j->wave_count, sizeof(*j->meetings));
+    j->meetings =
+        calloc(2 * j->wave_count + j->fiber_count, sizeof(*j->meetings));
     *order = calloc(j->wave_count, sizeof(**order));
     return j->waves && j->traces && j->wgmma && j->meetings && *order;
 }

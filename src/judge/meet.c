@@ -50,17 +50,70 @@ const char *groat__judge_joint_name(groat__joint joint)
     return joints[joint].name;
 }
 
-/* The fibers that take part with the current one: [*first, end). */
-static size_t partners(const groat__judge *j, groat__joint joint, size_t *first,
-                       groat__meeting **meeting)
+/* The fibers [first, end) of which some take part: bit n is that of first + n;
+ * 0: all. */
+typedef struct party {
+    size_t first, end;
+    uint64_t mask;
+    size_t needed;
+    groat__meeting *meeting;
+} party;
+
+static bool is_in(const party *p, size_t fiber)
+{
+    return p->mask == 0 || (p->mask >> (fiber - p->first) & 1) != 0;
+}
+
+/* Those that take part with a fiber. */
+static party partners(const groat__judge *j, groat__joint joint, size_t fiber)
 {
     size_t waves = joints[joint].waves;
-    size_t wave = groat__judge_wave_of(j, j->current);
+    size_t wave = groat__judge_wave_of(j, fiber);
     size_t in_block = wave % j->block_waves;
+    bool some = joint == GROAT__SHUFFLE || joint == GROAT__WARP_BARRIER;
+    party p = {.mask = some ? j->fibers[fiber].mask : 0};
 
     wave -= in_block % waves;
-    *meeting = &j->meetings[waves == 1 ? wave : j->wave_count + wave];
-    return groat__judge_lanes(j, wave, waves, first);
+    p.end = groat__judge_lanes(j, wave, waves, &p.first);
+    p.meeting = &j->meetings[waves == 1 ? wave : j->wave_count + wave];
+    /* A block's last warp may be short. */
+    p.needed =
+        some ? p.end - p.first : waves * (size_t)j->launch->arch->wave_lanes;
+    if (p.mask != 0) {
+        p.needed = (size_t)__builtin_popcountll(p.mask);
+        p.meeting = &j->meetings[2 * j->wave_count + p.first +
+                                 (size_t)__builtin_ctzll(p.mask)];
+    }
+    return p;
+}
+
+const groat__meeting *groat__judge_meeting_of(const groat__judge *j,
+                                              size_t fiber)
+{
+    const groat__meeting *meeting = partners(j, GROAT__SHUFFLE, fiber).meeting;
+
+    return meeting->came != 0 ? meeting
+                              : partners(j, GROAT__WGMMA, fiber).meeting;
+}
+
+void groat__judge_take_lanes(struct groat_cpu_env *env, unsigned long long mask)
+{
+    groat__judge *j = groat__judge_enter(env);
+    groat__fiber *f = groat__judge_fiber(j);
+    party all;
+    uint64_t here;
+
+    f->mask = 0;
+    all = partners(j, GROAT__SHUFFLE, j->current);
+    here = all.needed < 64 ? ((uint64_t)1 << all.needed) - 1 : ~(uint64_t)0;
+    if ((mask & here) == here)
+        return;
+    if ((mask >> groat__judge_lane(j) & 1) == 0)
+        groat__judge_report(j,
+                            "does an operation of a warp with the mask 0x%llx, "
+                            "which leaves it out",
+                            mask);
+    f->mask = mask & here;
 }
 
 static const char *group_name(groat__joint joint)
@@ -68,47 +121,57 @@ static const char *group_name(groat__joint joint)
     return joints[joint].waves == 1 ? "wave" : "warpgroup";
 }
 
-bool groat__judge_join(groat__judge *j, groat__joint joint,
-                       const uint64_t detail[4])
+static void check_party(groat__judge *j, groat__joint joint, const party *p,
+                        const uint64_t detail[4])
 {
-    size_t needed = joints[joint].waves * (size_t)j->launch->arch->wave_lanes;
-    groat__meeting *meeting;
-    size_t first;
-    size_t end = partners(j, joint, &first, &meeting);
+    const groat__meeting *meeting = p->meeting;
+    size_t other = groat__judge_thread_of(j, meeting->first);
 
-    /* A block's last warp may be short. */
-    if (joint == GROAT__SHUFFLE || joint == GROAT__WARP_BARRIER)
-        needed = end - first;
-    if (end - first != needed)
-        groat__judge_report(j,
-                            "comes to %s, which needs all %zu lanes of a %s; "
-                            "this one has %zu",
-                            joints[joint].name, needed, group_name(joint),
-                            end - first);
-    if (meeting->came == 0) {
-        meeting->joint = joint;
-        meeting->first = j->current;
-        memcpy(meeting->detail, detail, sizeof(meeting->detail));
-    }
     if (meeting->joint != joint)
+        groat__judge_report(j,
+                            "comes to %s where thread %zu of its %s came to %s",
+                            joints[joint].name, other, group_name(joint),
+                            joints[meeting->joint].name);
+    if (p->mask != j->fibers[meeting->first].mask)
         groat__judge_report(
-            j, "comes to %s where thread %zu of its %s came to %s",
-            joints[joint].name, groat__judge_thread_of(j, meeting->first),
-            group_name(joint), joints[meeting->joint].name);
+            j,
+            "comes to %s of the lanes 0x%llx where thread %zu, which is one of "
+            "them, names the lanes 0x%llx",
+            joints[joint].name, (unsigned long long)p->mask, other,
+            (unsigned long long)j->fibers[meeting->first].mask);
     if (memcmp(meeting->detail, detail, sizeof(meeting->detail)) != 0)
         groat__judge_report(
             j,
             "brings other operands to %s than thread %zu of its %s: they must "
             "be equal in all lanes",
-            joints[joint].name, groat__judge_thread_of(j, meeting->first),
-            group_name(joint));
-    if (++meeting->came < needed) {
+            joints[joint].name, other, group_name(joint));
+}
+
+bool groat__judge_join(groat__judge *j, groat__joint joint,
+                       const uint64_t detail[4])
+{
+    party p = partners(j, joint, j->current);
+    groat__meeting *meeting = p.meeting;
+
+    if (p.end - p.first < p.needed)
+        groat__judge_report(j,
+                            "comes to %s, which needs all %zu lanes of a %s; "
+                            "this one has %zu",
+                            joints[joint].name, p.needed, group_name(joint),
+                            p.end - p.first);
+    if (meeting->came == 0) {
+        meeting->joint = joint;
+        meeting->first = j->current;
+        memcpy(meeting->detail, detail, sizeof(meeting->detail));
+    }
+    check_party(j, joint, &p, detail);
+    if (++meeting->came < p.needed) {
         groat__judge_stop(j, GROAT__JOINED);
         return false;
     }
     meeting->came = 0;
-    for (size_t t = first; t < end; t++)
-        if (t != j->current)
+    for (size_t t = p.first; t < p.end; t++)
+        if (t != j->current && is_in(&p, t))
             j->fibers[t].state = GROAT__READY;
     return true;
 }
@@ -136,18 +199,17 @@ void groat__judge_warp_barrier(struct groat_cpu_env *env)
 {
     static const uint64_t nothing[4] = {0};
     groat__judge *j = groat__judge_enter(env);
-    groat__meeting *meeting;
-    size_t first;
-    size_t end;
 
     if (groat__judge_is_amd(j))
         groat__judge_report(j, "comes to warp_barrier; %s has none",
                             j->launch->arch->name);
     groat__judge_clocks_on(j);
-    if (!groat__judge_join(j, GROAT__WARP_BARRIER, nothing))
-        return;
-    end = partners(j, GROAT__WARP_BARRIER, &first, &meeting);
-    groat__judge_clock_sync(j, first, end);
+    if (groat__judge_join(j, GROAT__WARP_BARRIER, nothing)) {
+        party p = partners(j, GROAT__WARP_BARRIER, j->current);
+
+        groat__judge_clock_sync(j, p.first, p.end, p.mask);
+    }
+    groat__judge_fiber(j)->mask = 0;
 }
 
 /* ---- barriers ---------------------------------------------------------- */
@@ -170,6 +232,16 @@ void groat__judge_block_barrier(struct groat_cpu_env *env)
                "shared_fence completed");
     f->unfenced = false;
     wait_at(j, GROAT__AT_BARRIER);
+}
+
+unsigned groat__judge_block_vote(struct groat_cpu_env *env, unsigned predicate)
+{
+    groat__judge *j = groat__judge_enter(env);
+    unsigned *votes = &j->block->votes[j->block->epoch & 1];
+
+    *votes += predicate != 0;
+    wait_at(j, GROAT__AT_BARRIER);
+    return *votes;
 }
 
 void groat__judge_cluster_barrier(struct groat_cpu_env *env)

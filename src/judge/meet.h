@@ -16,7 +16,13 @@ void groat__judge_meet(groat__judge *j, groat__fiber_state where);
  * the same detail. */
 bool groat__judge_join(groat__judge *j, groat__joint joint,
                        const uint64_t detail[4]);
+/* What a fiber that is JOINED waits in. */
+const groat__meeting *groat__judge_meeting_of(const groat__judge *j,
+                                              size_t fiber);
+void groat__judge_take_lanes(struct groat_cpu_env *env,
+                             unsigned long long mask);
 void groat__judge_block_barrier(struct groat_cpu_env *env);
+unsigned groat__judge_block_vote(struct groat_cpu_env *env, unsigned predicate);
 void groat__judge_shared_fence(struct groat_cpu_env *env);
 void groat__judge_cluster_barrier(struct groat_cpu_env *env);
 unsigned groat__judge_elect(struct groat_cpu_env *env);

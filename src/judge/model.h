@@ -109,6 +109,11 @@ typedef struct groat__fiber {
      * read what it brought for this one. */
     groat__brought brought[2];
     unsigned turn;
+    uint64_t mask;  /* lanes of the shuffle, vote or barrier to come or at
+                     * hand; 0: all.  NVIDIA                               */
+    uint32_t given; /* to a shuffle or vote of those */
+    uint32_t asked; /* the lane of a shuffle */
+    uint64_t answer;
     uint32_t awaited; /* WAITING: number of the mbarrier */
     uint32_t parity;
     groat__product *products;
@@ -215,6 +220,7 @@ typedef struct groat__judge_block {
     groat__shadow *shadows;
     uint8_t *unwritten; /* by byte: the place that read it so first; 0: none */
     uint32_t epoch;     /* barriers passed, from 1 */
+    unsigned votes[2];  /* at barriers, by the parity of their epoch */
     size_t ended;       /* threads */
 } groat__judge_block;
 
@@ -280,7 +286,8 @@ typedef struct groat__judge {
     size_t current;
     groat__wave_log *waves;
     groat__wave_trace *traces;
-    groat__meeting *meetings; /* of each wave, then of each warpgroup */
+    groat__meeting *meetings; /* of each wave, then of each warpgroup, then of
+                               * lanes that a mask names, by its lowest one   */
     groat__wgmma_wave *wgmma;
     size_t wave_count;  /* of the cluster */
     size_t block_waves; /* of a block */

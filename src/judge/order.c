@@ -169,18 +169,24 @@ void groat__judge_tick(groat__judge *j, size_t fiber)
     groat__judge_clock(j, fiber)[fiber]++;
 }
 
-void groat__judge_clock_sync(groat__judge *j, size_t first, size_t end)
+void groat__judge_clock_sync(groat__judge *j, size_t first, size_t end,
+                             uint64_t mask)
 {
+    size_t one = first + (mask ? (size_t)__builtin_ctzll(mask) : 0);
+
     if (!j->clocks_on)
         return;
-    for (size_t t = first + 1; t < end; t++)
-        groat__judge_clock_join(j, groat__judge_clock(j, first),
-                                groat__judge_clock(j, t));
-    for (size_t t = first + 1; t < end; t++)
-        memcpy(groat__judge_clock(j, t), groat__judge_clock(j, first),
-               j->clock_width * sizeof(*j->clocks));
-    for (size_t t = first; t < end; t++)
-        groat__judge_tick(j, t);
+    for (size_t t = one + 1; t < end; t++)
+        if (!mask || (mask >> (t - first) & 1))
+            groat__judge_clock_join(j, groat__judge_clock(j, one),
+                                    groat__judge_clock(j, t));
+    for (size_t t = one + 1; t < end; t++)
+        if (!mask || (mask >> (t - first) & 1))
+            memcpy(groat__judge_clock(j, t), groat__judge_clock(j, one),
+                   j->clock_width * sizeof(*j->clocks));
+    for (size_t t = one; t < end; t++)
+        if (!mask || (mask >> (t - first) & 1))
+            groat__judge_tick(j, t);
 }
 
 /* ---- readers ----------------------------------------------------------- */

@@ -17,8 +17,10 @@ void groat__judge_clock_join(const groat__judge *j, uint32_t *into,
                              const uint32_t *from);
 /* Whatever this fiber did comes before what it does next. */
 void groat__judge_tick(groat__judge *j, size_t fiber);
-/* Every fiber of [first, end) learns what the others know. */
-void groat__judge_clock_sync(groat__judge *j, size_t first, size_t end);
+/* Every fiber of [first, end), of which mask names some by their number from
+ * first (0: all), learns what the others know. */
+void groat__judge_clock_sync(groat__judge *j, size_t first, size_t end,
+                             uint64_t mask);
 /* The number of this fiber's present in its own clock. */
 uint32_t groat__judge_now(const groat__judge *j, size_t fiber);
 /* Agents: whoever reads and writes in an order of its own. */

@@ -164,9 +164,9 @@ static bool open_barrier(groat__judge *j, size_t first, size_t end,
         j->fibers[t].uniforms = 0;
         j->waves[groat__judge_wave_of(j, t)].count = 0;
     }
-    groat__judge_clock_sync(j, first, end);
+    groat__judge_clock_sync(j, first, end, 0);
     for (size_t b = first / j->threads; b * j->threads < end; b++)
-        j->blocks[b].epoch++;
+        j->blocks[b].votes[++j->blocks[b].epoch & 1] = 0;
     return true;
 }
 

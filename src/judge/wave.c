@@ -24,6 +24,10 @@
  * shape. */
 enum { SHUFFLED = 0x10000001, VOTED };
 
+/* What a lane receives of one that its mask leaves out: nothing of use, as a
+ * float no number. */
+enum { NOTHING = 0x7FC5A5A5 };
+
 /* ---- operations of all lanes ------------------------------------------- */
 
 const groat__brought *groat__judge_brought(const groat__judge *j, size_t lane)
@@ -65,6 +69,34 @@ static size_t lanes_here(const groat__judge *j)
     return end - first;
 }
 
+/* NVIDIA's lanes, all or those of a mask: the last to come says what each
+ * receives.  Returns what this one does. */
+static uint64_t exchange(groat__judge *j, uint32_t kind, uint32_t value,
+                         uint32_t lane)
+{
+    const uint64_t detail[4] = {kind, 0, 0, 0};
+    groat__fiber *f = groat__judge_fiber(j);
+    groat__fiber *lanes = f - groat__judge_lane(j);
+    uint64_t mask = f->mask ? f->mask : ~(uint64_t)0;
+    uint64_t votes = 0;
+
+    f->given = value;
+    f->asked = lane;
+    if (groat__judge_join(j, GROAT__SHUFFLE, detail)) {
+        for (size_t i = 0; i < lanes_here(j); i++)
+            if (mask >> i & 1)
+                votes |= (uint64_t)(lanes[i].given != 0) << i;
+        for (size_t i = 0; i < lanes_here(j); i++)
+            if (mask >> i & 1)
+                lanes[i].answer = kind == VOTED ? votes
+                                  : mask >> lanes[i].asked & 1
+                                      ? lanes[lanes[i].asked].given
+                                      : NOTHING;
+    }
+    f->mask = 0;
+    return f->answer;
+}
+
 unsigned groat__judge_shuffle(struct groat_cpu_env *env, unsigned value,
                               unsigned lane)
 {
@@ -76,6 +108,8 @@ unsigned groat__judge_shuffle(struct groat_cpu_env *env, unsigned value,
                             "shuffles from lane %u; this wave has lanes 0 to "
                             "%zu",
                             lane, lanes_here(j) - 1);
+    if (!groat__judge_is_amd(j))
+        return (unsigned)exchange(j, SHUFFLED, value, lane);
     mine = groat__judge_bring(j, SHUFFLED);
     memcpy(mine->a, &value, sizeof(value));
     groat__judge_come_together(j);
@@ -87,9 +121,12 @@ unsigned long long groat__judge_ballot(struct groat_cpu_env *env,
                                        unsigned predicate)
 {
     groat__judge *j = groat__judge_enter(env);
-    groat__brought *mine = groat__judge_bring(j, VOTED);
+    groat__brought *mine;
     unsigned long long votes = 0;
 
+    if (!groat__judge_is_amd(j))
+        return exchange(j, VOTED, predicate != 0, 0);
+    mine = groat__judge_bring(j, VOTED);
     mine->a[0] = predicate != 0;
     groat__judge_come_together(j);
     for (size_t lane = 0; lane < lanes_here(j); lane++)

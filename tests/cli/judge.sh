@@ -46,6 +46,32 @@ passes right_histogram --block 64 --shared 512 --buffer x=n --arg n=1000 \
     --buffer "bins=128:inout zeros none"
 passes right_stencil --block 64 --grid 3 --buffer x=n --buffer y=n --arg n=130
 
+passes right_masks --block 256 --buffer x=256 --buffer y=1 \
+    --buffer "votes=256:inout zeros none"
+expect "lanes of masks" 0 judge "$kernels" --entry right_masks --block 256 \
+    --buffer "x=256:i32 in zeros" --buffer y=1 --output votes=votes.npy \
+    --buffer "votes=256:inout zeros none"
+python3 - votes.npy <<'END' && pass "what they vote" || fail "what they vote"
+import sys
+votes = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("I")
+third = sum(1 << lane for lane in range(8, 32) if lane % 3 == 2)
+assert list(votes) == [0] * 8 + [third] * 24 + [496] * 224, list(votes)[:40]
+END
+expect "votes of a block" 0 judge "$kernels" --entry right_count --block 128 \
+    --buffer "x=128:i32 in ramp" --buffer y=128 --output y=count.npy
+python3 - count.npy <<'END' && pass "what it votes" || fail "what it votes"
+import sys
+y = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("i")
+assert list(y) == [100 * 124 + 11] * 128, list(y)[:4]
+END
+finds wrong_masks "at a shuffle or vote for other lanes (16 came)" --block 32 \
+    --buffer x=32 --buffer y=32
+finds wrong_two_masks "names the lanes 0x1ffff" --block 32 --buffer x=32 \
+    --buffer y=32
+expect "a structure by value" 4 judge "$kernels" --entry wrong_structure \
+    --block 32 --arg p=1
+says "is refused" "no structure by value"
+says "at its line" "kernels.cu:$(grep -n 'wrong_structure(' "$kernels" | cut -d: -f1):"
 finds wrong_divergent_shuffle "at a shuffle or vote for other lanes" \
     --block 128 --buffer x=128 --buffer y=128
 finds wrong_transpose "nobody wrote" --block 32,8 --grid 2,2 \
@@ -78,7 +104,7 @@ answers "the file" '"file": "kernels.cu"'
 answers "the function" '"function": "wrong_transpose_judged"'
 finds wrong_dynamic "the block has 128 bytes" --block 64 --shared 128 \
     --buffer y=64
-finds wrong_mask "a mask other than 0xffffffff" --block 32 --buffer x=32 \
+finds wrong_mask "the mask 0xffff, which leaves it out" --block 32 --buffer x=32 \
     --buffer y=32
 expect "an array of a thread's own" 1 judge "$kernels" --entry wrong_stack \
     --block 64 --buffer x=64 --buffer y=64

@@ -254,8 +254,9 @@ static groat_status write_kernel(work *w)
                         w->cli->values.shared_bytes);
     groat__str_addf(&text,
                     "namespace\n{\n#include \"code.h\"\n}\n\n"
-                    "GROAT_KERNEL(%s_args)\n{\n    groat::call(&%s",
-                    w->name, w->entry);
+                    "GROAT_KERNEL(%s_args)\n{\n#line %d \"%s\"\n"
+                    "    groat::call(&%s",
+                    w->name, w->source.line, w->shown, w->entry);
     for (size_t i = 0; i < w->source.param_count; i++)
         groat__str_addf(&text, ", %s(args.%s)",
                         !w->source.params[i].pointer && is_real(w, i)

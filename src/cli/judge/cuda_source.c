@@ -407,6 +407,7 @@ static groat_status read_kernel(reader *r)
         strncmp(name.at, r->entry, name.len) != 0)
         return GROAT_OK;
     r->out->found = true;
+    r->out->line = name.line;
     return read_params(r, &name);
 }
 
@@ -436,9 +437,6 @@ static groat_status check_word(const reader *r, const token *t)
         {"half", "16-bit floats have no type here; take unsigned short"},
         {"__nv_bfloat16", "16-bit floats have no type here; take unsigned "
                           "short"},
-        {"__syncthreads_count", "only __syncthreads() is judged"},
-        {"__syncthreads_and", "only __syncthreads() is judged"},
-        {"__syncthreads_or", "only __syncthreads() is judged"},
         {"__shfl", "shuffles without _sync are no longer CUDA"},
         {"__managed__", "managed variables are not judged"},
         {"texture", "textures are not judged"},

@@ -27,6 +27,7 @@ typedef struct groat__cuda_source {
     size_t param_count;
     bool dynamic;       /* an extern shared array is there                  */
     bool found;         /* the entry                                        */
+    int line;           /* of its name                                      */
     groat__str kernels; /* all names of __global__ functions, by commas     */
 } groat__cuda_source;
 

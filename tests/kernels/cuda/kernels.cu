@@ -181,6 +181,67 @@ __global__ void wrong_mask(const int *x, int *y)
     y[threadIdx.x] = __shfl_sync(0x0000ffff, x[threadIdx.x], 0); // fault
 }
 
+// 8 warps' sums by the 8 first lanes; of those, the pick of lanes in two halves.
+__global__ void right_masks(const float *x, float *y, int *votes)
+{
+    __shared__ float sums[8];
+    unsigned lane = threadIdx.x % 32;
+    float s = warp_sum(x[threadIdx.x]);
+    if (lane == 0)
+        sums[threadIdx.x / 32] = s;
+    __syncthreads();
+    if (threadIdx.x < 8) {
+        s = sums[threadIdx.x];
+        for (int by = 4; by > 0; by /= 2)
+            s += __shfl_down_sync(0xff, s, by);
+        if (threadIdx.x == 0)
+            y[0] = s;
+    } else if (threadIdx.x < 32) {
+        for (int i = 0; i < 3; i++)
+            votes[lane] = __ballot_sync(0xffffff00, lane % 3 == i);
+        __syncwarp(0xffffff00);
+        if (__any_sync(0xffffff00, lane == 40))
+            votes[lane] = 0;
+    } else {
+        votes[threadIdx.x] = __reduce_add_sync(0xffffffff, (int)lane);
+    }
+}
+
+__global__ void wrong_masks(const int *x, int *y)
+{
+    unsigned lane = threadIdx.x % 32;
+    if (lane < 16)
+        y[threadIdx.x] = __shfl_sync(0x0000ffff, x[threadIdx.x], 0);
+    else
+        y[threadIdx.x] = __shfl_sync(0xffffffff, x[threadIdx.x], 0); // fault
+}
+
+// Lanes 0 to 15 name others than lanes 16 to 31, and both name lane 0.
+__global__ void wrong_two_masks(const int *x, int *y)
+{
+    unsigned mask = threadIdx.x < 16 ? 0x0001ffff : 0xffff0001;
+    if (threadIdx.x == 0 || threadIdx.x > 15)
+        y[threadIdx.x] = __shfl_sync(mask, x[threadIdx.x], 0); // fault
+}
+
+__global__ void right_count(const int *x, int *y)
+{
+    int n = __syncthreads_count(x[threadIdx.x] > 3);
+    int all = __syncthreads_and(x[threadIdx.x] >= 0);
+    int some = __syncthreads_or(threadIdx.x == 99);
+    y[threadIdx.x] = 100 * n + 10 * all + some;
+}
+
+struct pair {
+    int n;
+    float *x;
+};
+
+__global__ void wrong_structure(pair p)
+{
+    p.x[threadIdx.x] = p.n;
+}
+
 __constant__ float weights[3] = {0.25f, 0.5f, 0.25f};
 __device__ int calls;
 
