@@ -511,6 +511,8 @@ EXTRA_DIST += \
 	%D%/kernels/products/params.def \
 	%D%/kernels/products/run.def \
 	%D%/kernels/cuda/kernels.cu \
+	%D%/kernels/boxes/params.def \
+	%D%/kernels/boxes/run.def \
 	%D%/kernels/faults/params.def \
 	%D%/kernels/faults/run.def \
 	%D%/kernels/functions/params.def \
@@ -565,6 +567,9 @@ noinst_HEADERS += \
 	%D%/kernels/products/args.h \
 	%D%/kernels/products/products.h \
 	%D%/kernels/products/reference.c \
+	%D%/kernels/boxes/args.h \
+	%D%/kernels/boxes/boxes.h \
+	%D%/kernels/boxes/reference.c \
 	%D%/kernels/faults/args.h \
 	%D%/kernels/faults/faults.h \
 	%D%/kernels/functions/args.h \

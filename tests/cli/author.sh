@@ -183,12 +183,17 @@ head -c 20 /dev/zero >zeros
 expect "expected otherwise" 1 run ./my_reduce $on --expect zeros
 expect "another seed is other input" 1 run ./my_reduce $on --seed 7 \
     --expect y=y.npy
-python3 - <<'END' 2>/dev/null || skip "x.npy by numpy: there is none"
+# numpy may be the system's, python3 another.
+for python in python3 /usr/bin/python3; do
+    [ -s x.npy ] || "$python" - <<'END' 2>/dev/null || :
 import numpy
 numpy.save('x.npy', numpy.ones((5, 4096), dtype='<f4'))
 END
+done
 if [ -s x.npy ]; then
     expect "input of numpy" 0 run ./my_reduce $on --input x=x.npy
+else
+    skip "x.npy by numpy: there is none"
 fi
 # lie WORD WITH NAME CODE TEXT: y.npy with a header that lies.
 lie() {
@@ -288,6 +293,48 @@ sed 's/unsigned long long y/struct other y/' bad/args.h >args.new
 mv args.new bad/args.h
 expect "args.h with a type that is none" 2 run ./bad $on
 says "its line" "bad/args.h line 6: a type expected"
+
+# ---- maps of run.def -------------------------------------------------------------
+
+cp -r "$tree/tests/kernels/boxes" boxes
+chmod -R u+w boxes
+cp boxes/run.def boxes.def
+# maps NAME CODE LINE TEXT: a line in the place of the map is refused.
+maps() {
+    sed "s|^map .*|$3|" boxes.def >boxes/run.def
+    expect "a map $1" "$2" run ./boxes $on
+    says "a map $1: says so" "$4"
+}
+maps "of no field" 2 "map mop = x [rows, 1, row_cols] swizzle" \
+    "boxes/run.def line 10: args.h has no field mop"
+maps "of a field that is none" 2 "map y = x [rows, 1, row_cols] swizzle" \
+    "field y of args.h is no tensor map"
+maps "by bind" 2 "bind map = x" "field map of args.h is a tensor map"
+maps "that is not there" 2 "" "field map of args.h is a tensor map: write: map map"
+maps "of no buffer" 2 "map map = z [rows, 1, row_cols] swizzle" \
+    "there is no buffer z"
+maps "without buffer" 2 "map map =" "a buffer's name expected"
+maps "without box" 2 "map map = x swizzle" "a shape [EXPRESSION, ...] expected"
+maps "without span" 2 "map map = x [rows, 1, row_cols]" \
+    "the bytes of the swizzle's span expected"
+maps "with a box of two" 2 "map map = x [rows, row_cols] swizzle" \
+    "the box has 2 dimensions, buffer x has 3"
+maps "with a box of none" 2 "map map = x [rows, 0, row_cols] swizzle" \
+    "'0' is 0, a box has 1 to 256"
+maps "with a box too large" 2 "map map = x [rows * 99, 1, 8] swizzle" \
+    "a box has 1 to 256"
+maps "with another span" 2 "map map = x [rows, 1, row_cols] 48" \
+    "'48' is 48; a swizzle's span has 0 (none), 32, 64 or 128"
+maps "that the engine refuses" 2 "map map = x [rows, 1, 4] swizzle" \
+    "boxes/run.def line 10: "
+maps "twice" 2 "map map = x [1, 1, 8] 0\nmap map = x [1, 1, 8] 0" \
+    "field map is bound twice"
+cp boxes.def boxes/run.def
+for i in 1 2 3 4 5 6 7 8; do
+    echo "map m$i = x [1, 1, 8] 0"
+done >>boxes/run.def
+expect "too many maps" 2 run ./boxes $on
+says "are refused" "line 19: more than 8 maps"
 
 # ---- reference.c -----------------------------------------------------------------
 

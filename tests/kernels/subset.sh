@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What common/atomics.h, common/convert.h, common/mma_sync.h and dot4() promise: the
-# kernels of tests/kernels/atomics, numbers, products and integers run on the judge's archs, or on
-# GROAT_TEST_TARGET, against their references, and compile for every vendor whose
+# What common/atomics.h, common/convert.h, common/mma_sync.h, dot4() and the maps of
+# run.def promise: the
+# kernels of tests/kernels/atomics, numbers, products, integers and boxes run on the
+# judge's archs, or on GROAT_TEST_TARGET, against their references, and compile for every vendor whose
 # compiler is here.
 set -u
 if [ -z "${top_srcdir-}" ]; then
@@ -28,13 +29,14 @@ for op in add min max min_signed max_signed exchange add_float cas; do
 done
 products="products:number=bf16 products:number=f16
     products:number=bf16,transposed=true products:number=f16,transposed=true"
+boxes="boxes boxes:rows=32,swizzle=64 boxes:rows=32,swizzle=32 boxes:swizzle=0"
 
 # specs_of TARGET: what it can run, as words.
 specs_of() {
     case $1 in
     *:gfx*) echo "$specs" ;;
     *:sm_80) echo "$specs $products" ;;
-    *) echo "$specs $products products:number=e4m3" ;;
+    *) echo "$specs $products products:number=e4m3 $boxes" ;;
     esac
 }
 

@@ -19,31 +19,39 @@ static const struct {
     const char *name;
     groat__field_kind kind;
     size_t bytes;
+    size_t align; /* 0: as many */
 } types[] = {
-    {"unsigned long long", GROAT__FIELD_UNSIGNED, 8},
-    {"unsigned long", GROAT__FIELD_UNSIGNED, 8},
-    {"unsigned long long int", GROAT__FIELD_UNSIGNED, 8},
-    {"unsigned long int", GROAT__FIELD_UNSIGNED, 8},
-    {"long long int", GROAT__FIELD_SIGNED, 8},
-    {"long int", GROAT__FIELD_SIGNED, 8},
-    {"short int", GROAT__FIELD_SIGNED, 2},
-    {"unsigned short int", GROAT__FIELD_UNSIGNED, 2},
-    {"uint64_t", GROAT__FIELD_UNSIGNED, 8},
-    {"long long", GROAT__FIELD_SIGNED, 8},
-    {"long", GROAT__FIELD_SIGNED, 8},
-    {"int64_t", GROAT__FIELD_SIGNED, 8},
-    {"unsigned", GROAT__FIELD_UNSIGNED, 4},
-    {"unsigned int", GROAT__FIELD_UNSIGNED, 4},
-    {"uint32_t", GROAT__FIELD_UNSIGNED, 4},
-    {"int", GROAT__FIELD_SIGNED, 4},
-    {"int32_t", GROAT__FIELD_SIGNED, 4},
-    {"unsigned short", GROAT__FIELD_UNSIGNED, 2},
-    {"short", GROAT__FIELD_SIGNED, 2},
-    {"unsigned char", GROAT__FIELD_UNSIGNED, 1},
-    {"signed char", GROAT__FIELD_SIGNED, 1},
-    {"float", GROAT__FIELD_FLOAT, 4},
-    {"double", GROAT__FIELD_FLOAT, 8},
+    {"unsigned long long", GROAT__FIELD_UNSIGNED, 8, 0},
+    {"unsigned long", GROAT__FIELD_UNSIGNED, 8, 0},
+    {"unsigned long long int", GROAT__FIELD_UNSIGNED, 8, 0},
+    {"unsigned long int", GROAT__FIELD_UNSIGNED, 8, 0},
+    {"long long int", GROAT__FIELD_SIGNED, 8, 0},
+    {"long int", GROAT__FIELD_SIGNED, 8, 0},
+    {"short int", GROAT__FIELD_SIGNED, 2, 0},
+    {"unsigned short int", GROAT__FIELD_UNSIGNED, 2, 0},
+    {"uint64_t", GROAT__FIELD_UNSIGNED, 8, 0},
+    {"long long", GROAT__FIELD_SIGNED, 8, 0},
+    {"long", GROAT__FIELD_SIGNED, 8, 0},
+    {"int64_t", GROAT__FIELD_SIGNED, 8, 0},
+    {"unsigned", GROAT__FIELD_UNSIGNED, 4, 0},
+    {"unsigned int", GROAT__FIELD_UNSIGNED, 4, 0},
+    {"uint32_t", GROAT__FIELD_UNSIGNED, 4, 0},
+    {"int", GROAT__FIELD_SIGNED, 4, 0},
+    {"int32_t", GROAT__FIELD_SIGNED, 4, 0},
+    {"unsigned short", GROAT__FIELD_UNSIGNED, 2, 0},
+    {"short", GROAT__FIELD_SIGNED, 2, 0},
+    {"unsigned char", GROAT__FIELD_UNSIGNED, 1, 0},
+    {"signed char", GROAT__FIELD_SIGNED, 1, 0},
+    {"float", GROAT__FIELD_FLOAT, 4, 0},
+    {"double", GROAT__FIELD_FLOAT, 8, 0},
+    {"struct groat_tensor_map", GROAT__FIELD_MAP, 128, 64},
+    {"groat_tensor_map", GROAT__FIELD_MAP, 128, 64},
 };
+
+static size_t align_of(size_t type)
+{
+    return types[type].align ? types[type].align : types[type].bytes;
+}
 
 typedef struct reader {
     const char *family;
@@ -110,7 +118,7 @@ static bool is(const reader *r, const char *word)
 static groat_status add(reader *r, size_t type, groat__args_struct *out)
 {
     groat__field *field = &out->fields[out->count];
-    size_t align = types[type].bytes;
+    size_t align = align_of(type);
 
     if (out->count == GROAT__ARGS_FIELDS)
         return bad(r, "more than 64 fields");
@@ -153,10 +161,10 @@ static groat_status take_type(reader *r, size_t *type)
         }
         if (!longer)
             return found ? GROAT_OK
-                         : bad(r, "a type expected: an integer, float or "
-                                  "double; a family with other arguments, "
-                                  "tensor maps among them, is launched by a "
-                                  "program of its own");
+                         : bad(r, "a type expected: an integer, float, "
+                                  "double or struct groat_tensor_map; a "
+                                  "family with other arguments is launched "
+                                  "by a program of its own");
         take(r);
     }
     return found ? GROAT_OK : bad(r, "a type and a field's name expected");
@@ -180,7 +188,7 @@ static groat_status read_fields(reader *r, groat__args_struct *out)
             return status;
         if (!is(r, ";"))
             return bad(r, "';' expected");
-        align = types[type].bytes > align ? types[type].bytes : align;
+        align = align_of(type) > align ? align_of(type) : align;
     }
     out->bytes = (out->bytes + align - 1) / align * align;
     return GROAT_OK;

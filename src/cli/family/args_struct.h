@@ -13,7 +13,8 @@ enum { GROAT__ARGS_FIELDS = 64, GROAT__FIELD_NAME = 64 };
 typedef enum groat__field_kind {
     GROAT__FIELD_SIGNED,
     GROAT__FIELD_UNSIGNED,
-    GROAT__FIELD_FLOAT
+    GROAT__FIELD_FLOAT,
+    GROAT__FIELD_MAP /* struct groat_tensor_map */
 } groat__field_kind;
 
 typedef struct groat__field {
@@ -30,7 +31,8 @@ typedef struct groat__args_struct {
 } groat__args_struct;
 
 /* Reads struct FAMILY_args of a text of C, or the first one: fields of
- * integers, float and double, one or several to a declaration.  Errors:
+ * integers, float, double and struct groat_tensor_map, one or several to a
+ * declaration.  Errors:
  * INVALID, "FAMILY/args.h line N: what was expected, at '...'". */
 groat_status groat__args_struct_read(const char *family, const char *text,
                                      groat__args_struct *out,

@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "cli/family/element.h"
 #include "kernels-src/driver/shared.h"
+#include "groat_tensor.h"
 #include "spec/expr.h"
 
 enum {
@@ -413,6 +414,16 @@ static groat__reference *reference_of(const groat__folder *f)
     return (groat__reference *)(uintptr_t)&f->reference;
 }
 
+/* The buffer of that name, or as many as there are. */
+static size_t buffer_of(const groat__run_def *def, const char *name)
+{
+    size_t i = 0;
+
+    while (i < def->buffer_count && strcmp(def->buffers[i].name, name) != 0)
+        i++;
+    return i;
+}
+
 /* Gives a field what `value` stands for: a buffer, an argument, or an
  * expression. */
 static groat_status put(const scope *s, const char *value, int line,
@@ -423,9 +434,10 @@ static groat_status put(const scope *s, const char *value, int line,
     int64_t number = 0;
     groat_status status;
 
-    for (size_t i = 0; i < f->def.buffer_count; i++)
-        if (strcmp(f->def.buffers[i].name, value) == 0)
-            return put_address(f, line, field, addresses[i], args, error);
+    size_t buffer = buffer_of(&f->def, value);
+
+    if (buffer < f->def.buffer_count)
+        return put_address(f, line, field, addresses[buffer], args, error);
     for (size_t i = 0; i < f->def.arg_count; i++)
         if (strcmp(f->def.args[i].name, value) == 0 &&
             f->def.args[i].type == GROAT_ARG_FLOAT)
@@ -434,6 +446,92 @@ static groat_status put(const scope *s, const char *value, int line,
     status = evaluate(s, value, line, &number, error);
     return status == GROAT_OK ? put_whole(f, line, field, number, args, error)
                               : status;
+}
+
+static const groat__run_map *map_of(const groat__run_def *def,
+                                    const char *field)
+{
+    for (size_t i = 0; i < def->map_count; i++)
+        if (strcmp(def->maps[i].field, field) == 0)
+            return &def->maps[i];
+    return NULL;
+}
+
+/* The whole buffer, packed, its last dimension first, as tensors have it. */
+static groat_status describe(const scope *s, const groat__run_map *map,
+                             const groat_buffer *buffer, groat_tensor *out,
+                             groat_error *error)
+{
+    uint64_t stride = (uint64_t)buffer->element->bytes;
+    groat_status status = GROAT_OK;
+
+    out->elem_bytes = (unsigned)buffer->element->bytes;
+    out->rank = (unsigned)buffer->rank;
+    if (map->rank != buffer->rank)
+        return refuse(s->folder, map->line, error,
+                      "the box has %zu dimensions, buffer %.64s has %zu",
+                      map->rank, map->buffer, buffer->rank);
+    for (size_t k = 0; k < buffer->rank && status == GROAT_OK; k++) {
+        size_t from = buffer->rank - 1 - k;
+        int64_t box = 0;
+
+        status = evaluate(s, map->box[from], map->line, &box, error);
+        if (status == GROAT_OK && (box < 1 || box > 256))
+            status = refuse(s->folder, map->line, error,
+                            "'%.100s' is %" PRId64 ", a box has 1 to 256 "
+                            "elements of a dimension",
+                            map->box[from], box);
+        out->box[k] = (unsigned)box;
+        out->dims[k] = (uint64_t)buffer->shape[from];
+        if (k > 0)
+            out->strides[k - 1] = stride;
+        stride *= out->dims[k];
+    }
+    return status;
+}
+
+static groat_status put_map(groat_context *context, const scope *s,
+                            const groat__field *field, const groat_plan *p,
+                            const uint64_t *addresses, unsigned char *args,
+                            groat_error *error)
+{
+    const groat__folder *f = s->folder;
+    const groat__run_map *map = map_of(&f->def, field->name);
+    groat_tensor tensor = GROAT_TENSOR_INIT;
+    groat_error inner = GROAT_ERROR_INIT;
+    groat_tensor_map made;
+    groat_status status;
+    int64_t span = 0;
+    size_t index;
+
+    if (map == NULL)
+        return groat__fail(error, GROAT_INVALID,
+                           "%.64s/run.def: field %.64s of args.h is a tensor "
+                           "map: write: map %.64s = BUFFER [BOX, ...] SPAN",
+                           f->def.family, field->name, field->name);
+    index = buffer_of(&f->def, map->buffer);
+    status = describe(s, map, &p->buffers[index], &tensor, error);
+    if (status == GROAT_OK)
+        status = evaluate(s, map->span, map->line, &span, error);
+    if (status != GROAT_OK)
+        return status;
+    if (span != 0 && span != 32 && span != 64 && span != 128)
+        return refuse(f, map->line, error,
+                      "'%.100s' is %" PRId64 "; a swizzle's span has 0 (none), "
+                      "32, 64 or 128 bytes",
+                      map->span, span);
+    tensor.swizzle =
+        (groat_swizzle)(span >= 32 ? 1 + (span >= 64) + (span >= 128) : 0);
+    tensor.address = addresses[index];
+    status = groat_tensor_map_make(context, groat_spec_target(s->spec), &tensor,
+                                   &made, &inner);
+    if (status == GROAT_OK)
+        memcpy(args + field->at, &made, sizeof(made));
+    else
+        (void)groat__fail(error, status, "%.64s/run.def line %d: %.400s",
+                          f->def.family, map->line, inner.text);
+    groat_error_clear(&inner);
+    return status;
 }
 
 static const groat__run_bind *bind_of(const groat__run_def *def,
@@ -466,13 +564,18 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     scope s = {f, spec, p->values, f->def.arg_count};
     groat_status status = GROAT_OK;
 
-    (void)context;
     groat__reference_forget(reference_of(f));
     for (size_t i = 0; i < f->args.count && status == GROAT_OK; i++) {
         const groat__field *field = &f->args.fields[i];
         const groat__run_bind *own = bind_of(&f->def, field->name);
         int line = own != NULL ? own->line : line_of(&f->def, field->name);
 
+        if (field->kind == GROAT__FIELD_MAP) {
+            status = put_map(context, &s, field, p, addresses, p->args, error);
+            if (status != GROAT_OK)
+                return status;
+            continue;
+        }
         status = put(&s, own != NULL ? own->value : field->name, line, field,
                      addresses, p->args, error);
         if (status != GROAT_OK && line == 0)
@@ -522,20 +625,42 @@ static groat_status read_text(const groat__folder *f, const char *name,
     return status;
 }
 
-/* Every bind names a field, so that none is a slip of the hand. */
+/* A field of that name that is, or is no tensor map. */
+static groat_status check_field(const groat__folder *f, const char *name,
+                                bool map, int line, groat_error *error)
+{
+    for (size_t k = 0; k < f->args.count; k++) {
+        const groat__field *field = &f->args.fields[k];
+
+        if (strcmp(field->name, name) != 0)
+            continue;
+        return (field->kind == GROAT__FIELD_MAP) == map
+                   ? GROAT_OK
+                   : refuse(f, line, error, "field %.64s of args.h is %s", name,
+                            map ? "no tensor map" : "a tensor map");
+    }
+    return refuse(f, line, error, "args.h has no field %.64s", name);
+}
+
+/* Every bind and map names a field, so that none is a slip of the hand. */
 static groat_status check_binds(const groat__folder *f, groat_error *error)
 {
-    for (size_t i = 0; i < f->def.bind_count; i++) {
-        const groat__run_bind *bind = &f->def.binds[i];
-        bool found = false;
+    const groat__run_def *def = &f->def;
+    groat_status status = GROAT_OK;
 
-        for (size_t k = 0; k < f->args.count; k++)
-            found = found || strcmp(f->args.fields[k].name, bind->field) == 0;
-        if (!found)
-            return refuse(f, bind->line, error, "args.h has no field %.64s",
-                          bind->field);
+    for (size_t i = 0; i < def->bind_count && status == GROAT_OK; i++)
+        status = check_field(f, def->binds[i].field, false, def->binds[i].line,
+                             error);
+    for (size_t i = 0; i < def->map_count && status == GROAT_OK; i++) {
+        const groat__run_map *map = &def->maps[i];
+
+        status = check_field(f, map->field, true, map->line, error);
+        if (status == GROAT_OK &&
+            buffer_of(def, map->buffer) == def->buffer_count)
+            status = refuse(f, map->line, error, "there is no buffer %.64s",
+                            map->buffer);
     }
-    return GROAT_OK;
+    return status;
 }
 
 static groat_status read_files(groat__folder *f, groat_error *error)

@@ -232,7 +232,8 @@ static groat_status read_arg(reader *r)
 }
 
 /* "[a, b]" of a line. */
-static groat_status read_shape(reader *r, groat__run_buffer *buffer)
+static groat_status read_shape(reader *r, const char *shape[GROAT_RANK],
+                               size_t *rank)
 {
     char *start;
     char *end;
@@ -245,10 +246,9 @@ static groat_status read_shape(reader *r, groat__run_buffer *buffer)
     start = r->at + 1;
     *end = '\0';
     r->at = end + 1;
-    buffer->rank = cut_list(start, buffer->shape, GROAT_RANK);
-    return buffer->rank <= GROAT_RANK
-               ? GROAT_OK
-               : bad(r, "more than %d dimensions", GROAT_RANK);
+    *rank = cut_list(start, shape, GROAT_RANK);
+    return *rank <= GROAT_RANK ? GROAT_OK
+                               : bad(r, "more than %d dimensions", GROAT_RANK);
 }
 
 /* The text in "word(...)", cut off; NULL: it is another word. */
@@ -334,7 +334,7 @@ static groat_status read_buffer(reader *r)
     buffer->line = r->line;
     status = take_name(r, &buffer->name);
     if (status == GROAT_OK)
-        status = read_shape(r, buffer);
+        status = read_shape(r, buffer->shape, &buffer->rank);
     if (status != GROAT_OK)
         return status;
     buffer->dtype = take_word(r);
@@ -361,26 +361,69 @@ static groat_status read_buffer(reader *r)
     return take_end(r);
 }
 
+/* "FIELD =" of a line, of a field that has no value yet. */
+static groat_status read_field(reader *r, const char **out)
+{
+    const groat__run_def *def = r->def;
+    bool taken = false;
+
+    *out = take_word(r);
+    skip_blanks(r);
+    r->field = r->at;
+    if (!is_name(*out) || *r->at != '=')
+        return bad(r, "FIELD = VALUE expected");
+    r->at++;
+    for (size_t i = 0; i < def->bind_count; i++)
+        taken |= strcmp(def->binds[i].field, *out) == 0;
+    for (size_t i = 0; i < def->map_count; i++)
+        taken |= strcmp(def->maps[i].field, *out) == 0;
+    return taken ? bad(r, "field %.64s is bound twice", *out) : GROAT_OK;
+}
+
 static groat_status read_bind(reader *r)
 {
     groat__run_def *def = r->def;
     groat__run_bind *bind = &def->binds[def->bind_count];
+    groat_status status;
 
     if (def->bind_count == GROAT__RUN_BINDS)
         return bad(r, "more than %d binds", GROAT__RUN_BINDS);
     bind->line = r->line;
-    bind->field = take_word(r);
+    status = read_field(r, &bind->field);
+    if (status != GROAT_OK)
+        return status;
     skip_blanks(r);
-    r->field = r->at;
-    if (!is_name(bind->field) || *r->at != '=')
-        return bad(r, "FIELD = VALUE expected");
-    for (size_t i = 0; i < def->bind_count; i++)
-        if (strcmp(def->binds[i].field, bind->field) == 0)
-            return bad(r, "field %.64s is bound twice", bind->field);
-    bind->value = r->at + 1 + strspn(r->at + 1, " \t");
+    bind->value = r->at;
     if (*bind->value == '\0')
         return bad(r, "a value expected");
     def->bind_count++;
+    return GROAT_OK;
+}
+
+static groat_status read_map(reader *r)
+{
+    groat__run_def *def = r->def;
+    groat__run_map *map = &def->maps[def->map_count];
+    groat_status status;
+
+    if (def->map_count == GROAT__RUN_MAPS)
+        return bad(r, "more than %d maps", GROAT__RUN_MAPS);
+    map->line = r->line;
+    status = read_field(r, &map->field);
+    if (status != GROAT_OK)
+        return status;
+    map->buffer = take_word(r);
+    if (!is_name(map->buffer))
+        return bad(r, "a buffer's name expected");
+    status = read_shape(r, map->box, &map->rank);
+    if (status != GROAT_OK)
+        return status;
+    skip_blanks(r);
+    map->span = r->at;
+    if (*map->span == '\0')
+        return bad(r, "the bytes of the swizzle's span expected: 0, 32, 64 or "
+                      "128, or an expression");
+    def->map_count++;
     return GROAT_OK;
 }
 
@@ -413,11 +456,9 @@ static groat_status read_line(reader *r)
     static const struct {
         const char *word;
         groat_status (*read)(reader *r);
-    } lines[] = {{"arg", read_arg},
-                 {"buffer", read_buffer},
-                 {"bind", read_bind},
-                 {"grid", read_grid},
-                 {"moved", read_moved}};
+    } lines[] = {{"arg", read_arg},   {"buffer", read_buffer},
+                 {"bind", read_bind}, {"map", read_map},
+                 {"grid", read_grid}, {"moved", read_moved}};
     const char *word = take_word(r);
 
     if (word == NULL || *word == '#')
@@ -425,7 +466,7 @@ static groat_status read_line(reader *r)
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         if (strcmp(lines[i].word, word) == 0)
             return lines[i].read(r);
-    return bad(r, "arg, buffer, bind, grid or moved expected");
+    return bad(r, "arg, buffer, bind, map, grid or moved expected");
 }
 
 groat_status groat__run_def_read(const char *family, char *text,

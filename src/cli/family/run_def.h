@@ -11,15 +11,18 @@
  *   buffer NAME [EXPRESSION, ...] DTYPE out        TOLERANCE "meaning"
  *   buffer NAME [EXPRESSION, ...] DTYPE inout FILL TOLERANCE "meaning"
  *   bind   FIELD = BUFFER or ARGUMENT or EXPRESSION
+ *   map    FIELD = BUFFER [EXPRESSION, ...] SPAN
  *   grid   EXPRESSION, EXPRESSION, EXPRESSION
  *   moved  EXPRESSION
  *
  * DEFAULT is a number or, of an int, an expression in parentheses.  DTYPE is
  * one of element.h, or {PARAMETER}: the word that an enum parameter has in the
  * spec; fp8 is then e4m3, on gfx942 e4m3fnuz.  FILL is random(LOW,HIGH), ramp,
- * zeros, poison or file(PATH), a path in the family's folder.  TOLERANCE is
- * exact, ulp(N), relative(X) or none.  Expressions are those of params.def,
- * over its names and the arguments that are whole numbers.
+ * zeros, poison or file(PATH), a path in the family's folder.  A map is a
+ * tensor map of a buffer: the box of one copy, in the order of the buffer's
+ * shape, and the bytes of the swizzle's span, an expression: 0, 32, 64 or 128.
+ * TOLERANCE is exact, ulp(N), relative(X) or none.  Expressions are those of
+ * params.def, over its names and the arguments that are whole numbers.
  */
 #ifndef GROAT_CLI_FAMILY_RUN_DEF_H
 #define GROAT_CLI_FAMILY_RUN_DEF_H
@@ -27,7 +30,7 @@
 #include "groat.h"
 #include "kernels-src/driver/driver.h"
 
-enum { GROAT__RUN_BINDS = 64 };
+enum { GROAT__RUN_BINDS = 64, GROAT__RUN_MAPS = 8 };
 
 typedef enum groat__fill {
     GROAT__FILL_RANDOM,
@@ -61,6 +64,15 @@ typedef struct groat__run_bind {
     int line;
 } groat__run_bind;
 
+typedef struct groat__run_map {
+    const char *field;
+    const char *buffer;
+    const char *box[GROAT_RANK]; /* expressions */
+    size_t rank;
+    const char *span; /* an expression */
+    int line;
+} groat__run_map;
+
 typedef struct groat__run_def {
     const char *family;
     groat_driver_arg args[GROAT_DRIVER_ARGS + 1]; /* ended by a NULL name     */
@@ -71,6 +83,8 @@ typedef struct groat__run_def {
     size_t buffer_count;
     groat__run_bind binds[GROAT__RUN_BINDS];
     size_t bind_count;
+    groat__run_map maps[GROAT__RUN_MAPS];
+    size_t map_count;
     const char *grid[3]; /* expressions; NULL: 1 */
     int grid_line;       /* 0: there is none     */
     const char *moved;   /* or NULL              */
