@@ -203,6 +203,8 @@ static const groat__option explain_options[] = {
 
 static const groat__option new_options[] = {
     TEXT("from", "TEMPLATE", from, "reduce, gemv, tile or ring (reduce)"),
+    FLAG("refresh", refresh,
+         "write params.h, run.h and the editors' files of FOLDER anew"),
     ROW_JSON,
     ROW_HELP,
     ROWS_END,

@@ -54,6 +54,37 @@ answers "its arguments" "--arg rows"
 expect "and in JSON" 0 families ./my_tile --json
 answers "with what is derived" '"expression": "tile + pad"'
 
+# What editors get, after an edit, and in an editor's own words.
+cp -r my_tile edited
+sed -i 's/my_tile/edited/g' edited/*.h edited/*.def edited/*.c
+mv edited/my_tile.h edited/edited.h
+sed -i 's/^param  tile .*/&\nparam  more int 1..9 7 things "new"/' edited/params.def
+sed -i 's/^arg    rows .*/&\narg    extra int 1..9 5 things "new"/' edited/run.def
+expect "what editors get, anew" 0 new edited/ --refresh
+grep -q "more = 7" edited/params.h || fail "params.h has the new parameter"
+grep -q "extra" edited/run.h || fail "run.h has the new argument"
+expect "of a folder that is no family" 2 new "$work/home" --refresh
+says "says why" "has no params.def"
+expect "of no folder" 2 new none --refresh
+expect "of a template" 2 new edited --refresh --from tile
+if command -v clangd >/dev/null 2>&1; then
+    for template in gemv reduce ring tile; do
+        sed -i "s|-I/[^\"]*/kernels-src/common|-I$tree/kernels-src/common|" \
+            my_$template/.clangd my_$template/compile_commands.json
+        for file in my_$template.h args.h reference.c; do
+            clangd --check=my_$template/$file >clangd.log 2>&1
+            grep -v tweak: clangd.log | grep -q "^E\[" &&
+                fail "clangd of $template: $file" \
+                    "$(grep -v tweak: clangd.log | grep '^E' | head -n 3)"
+            grep -q "All checks completed" clangd.log ||
+                fail "clangd looks at $template: $file" "$(tail -n 3 clangd.log)"
+        done
+    done
+    pass "editors see no error"
+else
+    skip "templates in an editor: there is no clangd"
+fi
+
 expect "a template that is none" 2 new other --from no_such
 says "the templates are listed" "gemv, reduce, ring, tile"
 expect "a name that is none" 2 new 3d

@@ -3,7 +3,7 @@
  * new.c - groat new: a family's folder that runs at once.
  *
  * Owns the folder until the command ends well: it is made new, and what fails
- * takes it away again.
+ * takes it away again; one to refresh is left as far as it came.
  */
 #include "cli/family/new.h"
 
@@ -22,7 +22,9 @@ static const char token[] = "FAMILY";
 typedef struct work {
     groat__cli *cli;
     const char *name; /* of the family */
+    const char *word; /* the folder, as it was named */
     const char *from; /* of the template */
+    bool refresh;     /* the folder is there: what editors want, anew */
     groat__str folder;
     groat_error error;
 } work;
@@ -225,7 +227,8 @@ static int write_made(work *w)
     groat_status status;
     int code;
 
-    w->cli->values.family_path = w->folder.data;
+    /* As the command line has it: a word with a slash is a folder to it. */
+    w->cli->values.family_path = w->word;
     code = groat__cli_open(w->cli, GROAT_OPEN_NO_DISK);
     if (code)
         return code;
@@ -238,7 +241,7 @@ static int write_made(work *w)
         status = write_run_header(w, family, spec);
     if (!status)
         status = write_editor_files(w);
-    if (!status)
+    if (!status && !w->refresh)
         status = write_readme(w);
     groat_spec_free(spec);
     return status ? groat__cli_fail(w->cli, &w->error) : GROAT__EXIT_DONE;
@@ -300,41 +303,75 @@ static void answer(groat__cli *cli, const work *w)
         groat__json_string(&cli->json, "family", w->name);
         groat__json_string(&cli->json, "folder", w->folder.data);
         groat__json_string(&cli->json, "from", w->from);
-        return;
+    } else if (w->refresh) {
+        (void)printf("%s: params.h, run.h, .clangd and compile_commands.json "
+                     "are those of params.def and run.def\n",
+                     w->folder.data);
+    } else {
+        (void)printf("%s: a family from template %s; try\n"
+                     "    groat run %s --target cpu:sm_90a\n",
+                     w->folder.data, w->from, w->folder.data);
     }
-    (void)printf("%s: a family from template %s; try\n"
-                 "    groat run %s --target cpu:sm_90a\n",
-                 w->folder.data, w->from, w->folder.data);
+}
+
+static int make_family(work *w)
+{
+    groat__cli *cli = w->cli;
+    int code;
+
+    if (mkdir(w->folder.data, 0777) != 0)
+        return groat__cli_refuse(cli, GROAT_IO, "cannot make folder %s: %s",
+                                 w->folder.data, strerror(errno));
+    code = copy_template(w) ? groat__cli_fail(cli, &w->error) : write_made(w);
+    if (code)
+        groat__scratch_remove(&w->folder);
+    return code;
+}
+
+static int refresh_family(work *w)
+{
+    if (!groat__file_is_in(w->folder.data, w->folder.len, "params.def"))
+        return groat__cli_refuse(w->cli, GROAT_INVALID,
+                                 "%s has no params.def: --refresh is for the "
+                                 "folder of a family",
+                                 w->folder.data);
+    return write_made(w);
 }
 
 int groat__cmd_new(groat__cli *cli)
 {
-    const char *from = cli->values.from ? cli->values.from : "reduce";
-    const char *slash = strrchr(cli->words[0], '/');
-    work w = {.cli = cli,
-              .name = slash ? slash + 1 : cli->words[0],
-              .from = from,
-              .error = GROAT_ERROR_INIT};
-    int code = check_name(cli, w.name);
+    const groat__values *values = &cli->values;
+    groat__str word = {0};
+    work w = {
+        .cli = cli, .refresh = values->refresh, .error = GROAT_ERROR_INIT};
+    const char *slash;
+    int code;
 
-    if (!code)
-        code = check_template(cli, from);
-    if (code)
-        return code;
-    groat__str_addf(&w.folder, "%s%s", slash ? "" : "./", cli->words[0]);
-    if (w.folder.failed)
+    if (values->refresh && values->from)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "--from makes a folder, --refresh is for one "
+                                 "that is there");
+    groat__str_add(&word, cli->words[0]);
+    while (values->refresh && word.len > 1 && word.data[word.len - 1] == '/')
+        word.data[--word.len] = '\0';
+    if (word.failed)
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
-    if (mkdir(w.folder.data, 0777) != 0) {
-        code = groat__cli_refuse(cli, GROAT_IO, "cannot make folder %s: %s",
-                                 w.folder.data, strerror(errno));
-        groat__str_free(&w.folder);
-        return code;
-    }
-    code = copy_template(&w) ? groat__cli_fail(cli, &w.error) : write_made(&w);
-    if (code)
-        groat__scratch_remove(&w.folder);
-    else
+    slash = strrchr(word.data, '/');
+    w.word = word.data;
+    w.name = slash ? slash + 1 : word.data;
+    if (!values->refresh)
+        w.from = values->from ? values->from : "reduce";
+    groat__str_addf(&w.folder, "%s%s", slash ? "" : "./", word.data);
+    code = check_name(cli, w.name);
+    if (!code && w.from)
+        code = check_template(cli, w.from);
+    if (!code && w.folder.failed)
+        code = groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+    if (!code)
+        code = w.refresh ? refresh_family(&w) : make_family(&w);
+    if (!code)
         answer(cli, &w);
     groat__str_free(&w.folder);
+    groat__str_free(&word);
     return code;
 }

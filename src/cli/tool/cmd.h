@@ -66,7 +66,8 @@ typedef struct groat__values {
     uint64_t shared_bytes;
     bool pointers;
     const char *grid;
-    const char *from; /* of new */
+    const char *from; /* these two of new */
+    bool refresh;
     const char *output;
     const char *picture;
     const char *report;
