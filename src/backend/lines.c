@@ -28,29 +28,34 @@ typedef struct frame {
     char place[WORD]; /* "my_reduce/my_reduce.h:22" */
 } frame;
 
-static void cut_line(char *text)
+/* "void groat::rows<8>::copy<int>(my_args const&) const" is copy. */
+static void take_function(const char *text, char out[WORD])
 {
-    text[strcspn(text, "\n")] = '\0';
-}
+    static const char nameless[] = "(anonymous namespace)";
+    const char *start = text;
+    const char *end = NULL; /* of the name, at its template arguments */
+    int depth = 0;
 
-/* "groat::my_reduce::run(my_reduce_args const&)" is run. */
-static void shorten_function(char *name)
-{
-    char *end = name + strcspn(name, "(<");
-    char *at = end;
-
-    *end = '\0';
-    while (at > name && at[-1] != ':' && at[-1] != ' ')
-        at--;
-    memmove(name, at, strlen(at) + 1);
+    for (; strchr("\n", *text) == NULL && (*text != '(' || depth > 0); text++) {
+        if (depth == 0 && (*text == ':' || *text == ' ')) {
+            start = text + 1;
+            end = NULL;
+        }
+        if (*text == '<' && depth++ == 0)
+            end = text;
+        depth -= *text == '>';
+        if (depth == 0 &&
+            strncmp(text + 1, nameless, sizeof(nameless) - 1) == 0)
+            text += sizeof(nameless) - 1;
+    }
+    (void)snprintf(out, WORD, "%.*s", (int)((end ? end : text) - start), start);
 }
 
 /* "/common/lanes.h:99 (discriminator 3)" is common/lanes.h:99. */
-static void shorten_place(char *place)
+static void take_place(const char *text, char out[WORD])
 {
-    place[strcspn(place, " ")] = '\0';
-    memmove(place, place + strspn(place, "/"),
-            strlen(place + strspn(place, "/")) + 1);
+    text += strspn(text, "/");
+    (void)snprintf(out, WORD, "%.*s", (int)strcspn(text, " \n"), text);
 }
 
 /* The library's own primitives are where every call ends. */
@@ -117,18 +122,20 @@ static size_t take_frames(FILE *out, frame *frames)
 {
     size_t count = 0;
     bool entered = false;
+    char *line = NULL;
+    size_t room = 0;
     frame f;
 
-    while (fgets(f.function, sizeof(f.function), out) != NULL &&
-           fgets(f.place, sizeof(f.place), out) != NULL) {
-        cut_line(f.function);
-        cut_line(f.place);
-        shorten_place(f.place);
-        shorten_function(f.function);
+    while (getline(&line, &room, out) > 0) {
+        take_function(line, f.function);
+        if (getline(&line, &room, out) <= 0)
+            break;
+        take_place(line, f.place);
         if (count < FRAMES && !entered && !is_primitive(f.place))
             frames[count++] = f;
         entered = entered || is_body(&f) || is_call(&f);
     }
+    free(line);
     return count;
 }
 

@@ -72,6 +72,11 @@ expect "a structure by value" 4 judge "$kernels" --entry wrong_structure \
     --block 32 --arg p=1
 says "is refused" "no structure by value"
 says "at its line" "kernels.cu:$(grep -n 'wrong_structure(' "$kernels" | cut -d: -f1):"
+expect "a long name" 1 judge "$kernels" --entry wrong_names --block 32 \
+    --buffer y=8
+line=$(grep -n 'y\[n + size()\] = 1; // fault' "$kernels" | cut -d: -f1)
+says "a long name: its line" "here at kernels.cu:$line)"
+says "and its function" "kernels.cu:$line in put"
 finds wrong_divergent_shuffle "at a shuffle or vote for other lanes" \
     --block 128 --buffer x=128 --buffer y=128
 finds wrong_transpose "nobody wrote" --block 32,8 --grid 2,2 \

@@ -242,6 +242,25 @@ __global__ void wrong_structure(pair p)
     p.x[threadIdx.x] = p.n;
 }
 
+// A name that is longer than any line should be.
+template <class A, class B> struct both {
+    static __device__ int size()
+    {
+        return sizeof(A) + sizeof(B);
+    }
+    template <int n> __device__ __noinline__ void put(int *y) const
+    {
+        y[n + size()] = 1; // fault
+    }
+};
+typedef both<int, both<float, both<double, unsigned long long>>> some;
+typedef both<both<some, some>, both<some, both<some, some>>> many;
+
+__global__ void wrong_names(int *y)
+{
+    both<many, both<many, many>>().put<64>(y);
+}
+
 __constant__ float weights[3] = {0.25f, 0.5f, 0.25f};
 __device__ int calls;
 
