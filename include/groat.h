@@ -154,6 +154,11 @@ typedef void groat_log_fn(void *user, int level, const char *line);
 typedef struct groat_trace groat_trace;
 typedef void groat_trace_fn(void *user, const groat_trace *event);
 
+/* cpu targets: called on the launching thread as often as it begins a cluster,
+ * which `done` others began before, of `total` that the launch has.  May not
+ * call groat. */
+typedef void groat_judge_progress_fn(void *user, uint64_t done, uint64_t total);
+
 /* Why a kernel was compiled. */
 typedef enum groat_reason {
     GROAT_REASON_ABSENT = 0,   /* neither store nor bundles have it; see      *
@@ -251,12 +256,14 @@ typedef struct groat_options {
                              * JUDGED; 0: no bound                           */
     unsigned judge_jobs; /* cpu targets: host threads that run the blocks of *
                           * a launch; 0: the calling one alone                */
+    groat_judge_progress_fn *judge_progress; /* or NULL                      */
+    void *judge_progress_user;
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
         sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0                                          \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
     }
 
 /* Opens a context.

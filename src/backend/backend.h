@@ -49,6 +49,8 @@ typedef struct groat__env {
     unsigned judge_jobs;      /* cpu: host threads of a launch; 0: 1         */
     groat_trace_fn *trace;    /* cpu: told each access to shared memory      */
     void *trace_user;
+    groat_judge_progress_fn *progress; /* cpu: or NULL */
+    void *progress_user;
     groat__log log;
 } groat__env;
 

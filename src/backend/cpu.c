@@ -39,6 +39,8 @@ typedef struct cpu {
     bool sanitize;
     groat_trace_fn *trace;
     void *trace_user;
+    groat_judge_progress_fn *progress;
+    void *progress_user;
     pthread_mutex_t plain; /* held by a launch of code that has one shared  *
                             * memory                                        */
 } cpu;
@@ -83,6 +85,8 @@ static groat_status cpu_open(const groat__env *env, void **state,
     c->sanitize = env->sanitize;
     c->trace = env->trace;
     c->trace_user = env->trace_user;
+    c->progress = env->progress;
+    c->progress_user = env->progress_user;
     *state = c;
     return GROAT_OK;
 }
@@ -432,6 +436,8 @@ static groat_status cpu_launch(void *state, groat__module *module,
     judged.jobs = c->jobs;
     judged.trace = c->trace;
     judged.trace_user = c->trace_user;
+    judged.progress = c->progress;
+    judged.progress_user = c->progress_user;
     judged.stack_bytes = c->sanitize ? STACK_BYTES_SANITIZE : STACK_BYTES;
     judged.places = &places;
     status = module->plain == NULL ? groat__judge_run(&judged, error)

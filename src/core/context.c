@@ -439,6 +439,8 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     context->env.seed = options->seed;
     context->env.judge_seconds = options->judge_seconds;
     context->env.judge_jobs = options->judge_jobs;
+    context->env.progress = options->judge_progress;
+    context->env.progress_user = options->judge_progress_user;
     context->env.trace = options->trace;
     context->env.trace_user = options->trace_user;
     context->env.pointers = (options->flags & GROAT_OPEN_POINTERS) != 0;

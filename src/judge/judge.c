@@ -258,9 +258,13 @@ typedef struct worker {
 
 static void run_clusters(groat__judge *j, size_t thread, uint32_t *order)
 {
+    const groat__judge_launch *launch = j->launch;
     unsigned corner[3];
 
     while (groat__judge_grid_take(j->grid, thread, &j->number)) {
+        if (launch->progress != NULL && thread == 0)
+            launch->progress(launch->progress_user, j->number,
+                             j->grid->clusters);
         groat__judge_grid_corner(j->grid, j->number, corner);
         groat__judge_unwritten_forget(j);
         run_cluster(j, corner, order);

@@ -48,6 +48,8 @@ typedef struct groat__judge_launch {
     size_t stack_bytes;    /* per thread */
     groat_trace_fn *trace; /* NULL: nobody listens */
     void *trace_user;
+    groat_judge_progress_fn *progress; /* or NULL */
+    void *progress_user;
     groat__judge_places *places; /* of the finding; NULL: nobody asks */
 } groat__judge_launch;
 

@@ -138,6 +138,15 @@ static void on_trace(void *user, const groat_trace *event)
         cli->trace(cli->trace_user, event);
 }
 
+static void on_progress(void *user, uint64_t done, uint64_t total)
+{
+    groat__cli *cli = user;
+
+    if (cli->launching)
+        groat__progress_step(&cli->progress, done, total, "blocks of %s",
+                             cli->launching);
+}
+
 bool groat__file_is_in(const char *folder, size_t len, const char *name)
 {
     groat__str file = {0};
@@ -229,6 +238,8 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
     options.seed = values->seed;
     options.judge_seconds = cli->judge_seconds;
     options.judge_jobs = cli->judge_jobs;
+    options.judge_progress = on_progress;
+    options.judge_progress_user = cli;
     options.log = on_log;
     options.log_user = cli;
     options.trace = cli->trace ? on_trace : NULL;

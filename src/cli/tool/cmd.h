@@ -143,6 +143,7 @@ struct groat__cli {
     bool tracing;           /* only while this is set is trace told          */
     unsigned judge_seconds; /* set before groat__cli_open; 0: no bound     */
     unsigned judge_jobs;    /* likewise; 0: 1                              */
+    const char *launching;  /* the kernel whose launch shows its progress  */
     groat__json json;       /* the open top object, with "format"        */
     groat__progress progress;
     groat__str *scratch; /* a folder to remove where the tool must end at   *

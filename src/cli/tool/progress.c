@@ -8,23 +8,48 @@
  */
 #include "cli/tool/progress.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-void groat__progress_show(groat__progress *progress, size_t done, size_t total,
-                          const char *format, ...)
+#include "base/clock.h"
+
+static void show(groat__progress *progress, uint64_t done, uint64_t total,
+                 const char *format, va_list args)
 {
     char line[64];
+
+    (void)vsnprintf(line, sizeof(line), format, args);
+    (void)fprintf(stderr, "\r\033[K[%" PRIu64 "/%" PRIu64 "] %s", done, total,
+                  line);
+    (void)fflush(stderr);
+    progress->shown = true;
+    progress->shown_ms = groat__now_ms();
+}
+
+void groat__progress_show(groat__progress *progress, uint64_t done,
+                          uint64_t total, const char *format, ...)
+{
     va_list args;
 
     if (!progress->wanted)
         return;
     va_start(args, format);
-    (void)vsnprintf(line, sizeof(line), format, args);
+    show(progress, done, total, format, args);
     va_end(args);
-    (void)fprintf(stderr, "\r\033[K[%zu/%zu] %s", done, total, line);
-    (void)fflush(stderr);
-    progress->shown = true;
+}
+
+void groat__progress_step(groat__progress *progress, uint64_t done,
+                          uint64_t total, const char *format, ...)
+{
+    enum { BETWEEN_MS = 200 };
+    va_list args;
+
+    if (!progress->wanted || groat__now_ms() < progress->shown_ms + BETWEEN_MS)
+        return;
+    va_start(args, format);
+    show(progress, done, total, format, args);
+    va_end(args);
 }
 
 void groat__progress_clear(groat__progress *progress)

@@ -6,20 +6,26 @@
 #define GROAT_CLI_PROGRESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
 #include "groat.h"
 
 /* Start from {.wanted = isatty(2)}. */
 typedef struct groat__progress {
-    bool wanted; /* stderr is a terminal           */
-    bool shown;  /* a line stands there and is ours */
+    bool wanted;     /* stderr is a terminal           */
+    bool shown;      /* a line stands there and is ours */
+    double shown_ms; /* when it was written last */
 } groat__progress;
 
 /* Replaces the line by "[done/total] ...", cut to 78 columns; does nothing
  * where it is not wanted. */
-void groat__progress_show(groat__progress *progress, size_t done, size_t total,
-                          const char *format, ...) GROAT_PRINTF(4, 5);
+void groat__progress_show(groat__progress *progress, uint64_t done,
+                          uint64_t total, const char *format, ...)
+    GROAT_PRINTF(4, 5);
+/* The same, unless a line was shown less than 200 ms ago. */
+void groat__progress_step(groat__progress *progress, uint64_t done,
+                          uint64_t total, const char *format, ...)
+    GROAT_PRINTF(4, 5);
 /* Takes the line away, before anything else goes to the terminal. */
 void groat__progress_clear(groat__progress *progress);
 

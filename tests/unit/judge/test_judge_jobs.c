@@ -6,6 +6,8 @@
  */
 #include "tests/pipe/rig.h"
 
+#include <unistd.h>
+
 #include "judge/judge.h"
 #include "kernels-src/common/cpu_hooks.h"
 
@@ -21,6 +23,21 @@ static struct {
 } device;
 
 static groat_error error;
+
+/* What the launching thread was told of its progress. */
+static struct {
+    unsigned times;
+    uint64_t next; /* at least */
+    bool wrong;
+} told;
+
+static void note_progress(void *user, uint64_t done, uint64_t total)
+{
+    told.times++;
+    told.wrong |= user != &told || done < told.next || done >= total ||
+                  total != BLOCKS || gettid() != getpid();
+    told.next = done + 1;
+}
 
 static unsigned bind(struct groat_cpu_env *to)
 {
@@ -47,9 +64,12 @@ static groat_status launch(void (*entry)(const void *), unsigned jobs,
         .stack_bytes = STACK,
         .seed = seed,
         .seconds = 60,
-        .jobs = jobs};
+        .jobs = jobs,
+        .progress = note_progress,
+        .progress_user = &told};
 
     memset(&device, 0, sizeof(device));
+    memset(&told, 0, sizeof(told));
     return groat__judge_run(&trial, &error);
 }
 
@@ -91,6 +111,9 @@ START_TEST(every_block_runs_once)
     for (unsigned b = 0; b < BLOCKS; b++)
         for (unsigned t = 0; t < THREADS; t++)
             ck_assert_uint_eq(device.image[b][t], b * 1000 + THREADS - 1 - t);
+    ck_assert(!told.wrong);
+    if (_i <= 1)
+        ck_assert_uint_eq(told.times, BLOCKS);
 }
 END_TEST
 
