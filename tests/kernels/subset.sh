@@ -25,7 +25,8 @@ for number in e4m3 e5m2 e4m3fnuz e5m2fnuz f16 bf16; do
     specs="$specs numbers:number=$number"
 done
 for op in add min max min_signed max_signed exchange add_float cas; do
-    specs="$specs atomics:op=$op atomics:op=$op,scope=system"
+    specs="$specs atomics:op=$op atomics:op=$op,scope=system
+        atomics:op=$op,scope=block"
 done
 products="products:number=bf16 products:number=f16
     products:number=bf16,transposed=true products:number=f16,transposed=true"

@@ -14,8 +14,9 @@ namespace atomics
 
 using namespace params;
 
-constexpr atomic_scope wanted =
-    scope == scope_device ? device_scope : system_scope;
+constexpr atomic_scope wanted = scope == scope_block    ? block_scope
+                                : scope == scope_device ? device_scope
+                                                        : system_scope;
 
 GROAT_DEVICE u32 operand(u32 x, u64 i)
 {
