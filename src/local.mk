@@ -216,8 +216,6 @@ groat_SOURCES += \
 	%D%/cli/draw/timeline.c \
 	%D%/cli/family/args_struct.c \
 	%D%/cli/family/args_struct.h \
-	%D%/cli/family/element.c \
-	%D%/cli/family/element.h \
 	%D%/cli/family/folder.c \
 	%D%/cli/family/folder.h \
 	%D%/cli/family/new.c \

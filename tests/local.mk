@@ -215,9 +215,6 @@ ring_sources = \
 	src/cli/run/banks.c \
 	src/cli/tool/json.c \
 	src/cli/tool/out.c
-%C%_unit_cli_test_element_SOURCES = \
-	%D%/unit/cli/test_element.c \
-	src/cli/family/element.c
 %C%_unit_cli_test_draw_SOURCES = \
 	%D%/unit/cli/test_draw.c \
 	src/cli/run/banks.c \

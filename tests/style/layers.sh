@@ -20,6 +20,7 @@ allowed() {
     tensor:backend/backend.h | core:tensor/*) ;;
     core:base/* | core:spec/* | core:backend/* | core:cache/cache.h) ;;
     cli:kernels-src/driver/driver.h | cli:kernels-src/driver/shared.h) ;;
+    cli:kernels-src/driver/element.h) ;;
     cli:base/clock.h | cli:base/cores.h | cli:base/error.h) ;;
     cli:base/fs.h | cli:base/near.h) ;;
     cli:base/str.h | cli:spec/expr.h) ;;

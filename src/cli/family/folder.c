@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "cli/family/element.h"
+#include "kernels-src/driver/element.h"
 #include "kernels-src/driver/shared.h"
 #include "groat_tensor.h"
 #include "spec/expr.h"

@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "cli/family/element.h"
+#include "kernels-src/driver/element.h"
 #include "cli/family/run_def.h"
 #include "cli/tool/cmd.h"
 

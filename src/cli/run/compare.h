@@ -5,7 +5,7 @@
 #ifndef GROAT_CLI_COMPARE_H
 #define GROAT_CLI_COMPARE_H
 
-#include "cli/family/element.h"
+#include "kernels-src/driver/element.h"
 #include "kernels-src/driver/driver.h"
 
 /* What the comparison of all outputs of a launch came to.  Start from {0}. */

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/family/element.h"
+#include "kernels-src/driver/element.h"
 #include "cli/family/folder.h"
 #include "cli/family/npy.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/family/element.h"
+#include "kernels-src/driver/element.h"
 
 /* ---- lines -----------------------------------------------------------------
  */

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "cli/family/element.h"
+#include "kernels-src/driver/element.h"
 #include "tests/unit/suite.h"
 
 static const char *const small[] = {"bf16",     "f16",      "e4m3", "e5m2",

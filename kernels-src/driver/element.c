@@ -4,7 +4,7 @@
  * 754 for f64, f32, f16; bf16 is the upper half of an f32; e4m3 and e5m2 are
  * those of the OCP 8-bit floating point specification, the fnuz ones CDNA3's.
  */
-#include "cli/family/element.h"
+#include "element.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  *
  * element.h - the numbers that buffers of run.def hold.
  */
-#ifndef GROAT_CLI_FAMILY_ELEMENT_H
-#define GROAT_CLI_FAMILY_ELEMENT_H
+#ifndef GROAT_KERNELS_ELEMENT_H
+#define GROAT_KERNELS_ELEMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
