@@ -97,9 +97,9 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     /* A library with such symbols is never unloaded. */
     if (c->gcc)
         options[count++] = "-fno-gnu-unique";
-    /* gcc takes the error for this one, too, of which it is often wrong. */
-    if (c->gcc)
-        options[count++] = "-Wno-error=maybe-uninitialized";
+    /* Both take the error for what only may be unset, too. */
+    options[count++] = c->gcc ? "-Wno-error=maybe-uninitialized"
+                              : "-Wno-error=sometimes-uninitialized";
     if (c->pointers)
         options[count++] = "-fsanitize=thread,alignment";
     for (size_t i = 0; !c->sanitize && i < 8; i++)

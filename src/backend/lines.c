@@ -36,7 +36,11 @@ static void take_function(const char *text, char out[WORD])
     const char *end = NULL; /* of the name, at its template arguments */
     int depth = 0;
 
-    for (; strchr("\n", *text) == NULL && (*text != '(' || depth > 0); text++) {
+    for (; *text != '\0' && *text != '\n'; text++) {
+        if (strncmp(text, nameless, sizeof(nameless) - 1) == 0)
+            text += sizeof(nameless) - 1;
+        if (*text == '(' && depth == 0)
+            break;
         if (depth == 0 && (*text == ':' || *text == ' ')) {
             start = text + 1;
             end = NULL;
@@ -44,9 +48,6 @@ static void take_function(const char *text, char out[WORD])
         if (*text == '<' && depth++ == 0)
             end = text;
         depth -= *text == '>';
-        if (depth == 0 &&
-            strncmp(text + 1, nameless, sizeof(nameless) - 1) == 0)
-            text += sizeof(nameless) - 1;
     }
     (void)snprintf(out, WORD, "%.*s", (int)((end ? end : text) - start), start);
 }
@@ -54,8 +55,13 @@ static void take_function(const char *text, char out[WORD])
 /* "/common/lanes.h:99 (discriminator 3)" is common/lanes.h:99. */
 static void take_place(const char *text, char out[WORD])
 {
+    const char *end;
+
     text += strspn(text, "/");
-    (void)snprintf(out, WORD, "%.*s", (int)strcspn(text, " \n"), text);
+    end = strstr(text, " (discriminator");
+    (void)snprintf(out, WORD, "%.*s",
+                   (int)(end ? (size_t)(end - text) : strcspn(text, "\n")),
+                   text);
 }
 
 /* The library's own primitives are where every call ends. */
