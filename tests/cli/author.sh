@@ -69,7 +69,7 @@ expect "of no folder" 2 new none --refresh
 expect "of a template" 2 new edited --refresh --from tile
 if command -v clangd >/dev/null 2>&1; then
     for template in gemv reduce ring tile; do
-        sed -i "s|-I/[^\"]*/kernels-src/common|-I$tree/kernels-src/common|" \
+        sed -i "s|-iquote/[^\"]*/kernels-src/common|-iquote$tree/kernels-src/common|" \
             my_$template/.clangd my_$template/compile_commands.json
         for file in my_$template.h args.h reference.c; do
             clangd --check=my_$template/$file >clangd.log 2>&1
@@ -91,6 +91,8 @@ expect "a name that is none" 2 new 3d
 expect "a folder that is there" 1 new my_tile
 says "it is named" "my_tile"
 [ -s my_tile/run.def ] || fail "it is left as it was"
+expect "the name of one of its files" 2 new run
+says "it is named" "run.h is another of its files"
 expect "the name of a family of the library" 2 new plain_read
 [ ! -e plain_read ] || fail "nothing is left of it"
 
@@ -288,6 +290,8 @@ refuses "an unknown name" "arg rows int 1..4 (colz) rows \"r\"" \
     "expression '(colz)', column 2: unknown name"
 refuses "a division by zero" "arg rows int 0..4 (1 / 0) rows \"r\"" \
     "division by zero"
+refuses "a parameter's name" "arg cols int 1..9 3 columns \"c\"" \
+    "cols is a parameter of params.def already"
 refuses "a float in a shape" "arg rows float - 1 rows \"r\"" "unknown name"
 refuses "a bind of no field" "bind none = 1" "args.h has no field none"
 sed 's/ f32 in/ f33 in/' good.def >bad/run.def

@@ -37,6 +37,7 @@ refused "another GPU" 2 "this is cuda:sm_90a" $loader -o "$svg" \
     --target cuda:sm_90a
 refused "no folder" 1 "$work/none/p.svg" $loader -o "$work/none/p.svg"
 refused "a folder" 1 "$work" $loader -o "$work"
+refused "another kind of picture" 2 "'.pdf'" $loader -o "$work/x.pdf"
 refused "no shared memory" 2 "touches no shared memory" plain_read -o "$svg"
 
 # ---- the picture of README.md is what this program draws

@@ -196,6 +196,26 @@ static bool is_named(const groat__cli *cli, const char *tail)
            strcmp(cli->values.picture + len - tail_len, tail) == 0;
 }
 
+/* A name without an ending is an SVG's. */
+static int check_ending(groat__cli *cli)
+{
+    enum { LONGEST = 5 }; /* that people take for one */
+    static const char *const endings[] = {".svg", ".png", ".html"};
+    const char *slash = strrchr(cli->values.picture, '/');
+    const char *name = slash ? slash + 1 : cli->values.picture;
+    const char *dot = strrchr(name, '.');
+
+    if (!dot || dot == name || strlen(dot) > LONGEST)
+        return GROAT__EXIT_DONE;
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (strcmp(dot, endings[i]) == 0)
+            return GROAT__EXIT_DONE;
+    return groat__cli_refuse(cli, GROAT_INVALID,
+                             "a picture is .svg, .png or .html, this is "
+                             "'%.64s'",
+                             dot);
+}
+
 /* Makes of the SVG what the file's name asks for. */
 static groat_status convert(const groat__cli *cli, const groat__record *record,
                             const groat__subject *subject, groat__str *picture,
@@ -271,6 +291,9 @@ int groat__cmd_draw(groat__cli *cli)
     if (is_stdout(cli) && cli->values.json)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "-o - and --json both want stdout");
+    code = check_ending(cli);
+    if (code)
+        return code;
     cli->trace = on_access;
     cli->trace_user = &record;
     groat__trial_limit(cli);

@@ -642,6 +642,27 @@ static groat_status check_field(const groat__folder *f, const char *name,
     return refuse(f, line, error, "args.h has no field %.64s", name);
 }
 
+/* A name stands for one thing. */
+static groat_status check_names(const groat__folder *f, groat_error *error)
+{
+    const groat__run_def *def = &f->def;
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < groat_family_param_count(f->family); i++) {
+        groat_param_info info = {.size = sizeof(info)};
+        int line;
+
+        if (groat_family_param(f->family, i, &info, NULL) != GROAT_OK)
+            continue;
+        line = line_of(def, info.name);
+        if (line != 0 && status == GROAT_OK)
+            status =
+                refuse(f, line, error,
+                       "%.64s is a parameter of params.def already", info.name);
+    }
+    return status;
+}
+
 /* Every bind and map names a field, so that none is a slip of the hand. */
 static groat_status check_binds(const groat__folder *f, groat_error *error)
 {
@@ -683,6 +704,8 @@ static groat_status read_files(groat__folder *f, groat_error *error)
                              "gives %d at most",
                              f->path, f->args.bytes, GROAT_PLAN_ARGS_BYTES);
     free(args);
+    if (status == GROAT_OK)
+        status = check_names(f, error);
     return status == GROAT_OK ? check_binds(f, error) : status;
 }
 

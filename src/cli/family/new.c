@@ -151,7 +151,7 @@ static groat_status write_editor_files(work *w)
 {
     static const char *const flags[] = {"-xc++", "-std=c++17",
                                         "-Wno-pragma-once-outside-header",
-                                        "-I" GROAT_KERNELS_DIR "/common"};
+                                        "-iquote" GROAT_KERNELS_DIR "/common"};
     groat__json json = {0};
     groat__str text = {0};
     groat__str file = {0};
@@ -222,9 +222,11 @@ static groat_status write_readme(work *w)
 /* A context that sees the folder tells what editors are given. */
 static int write_made(work *w)
 {
+    /* Of either vendor, for who needs its own. */
+    static const char *const targets[] = {"cpu:sm_90a", "cpu:gfx950"};
     groat_spec *spec = NULL;
     const groat_family *family;
-    groat_status status;
+    groat_status status = GROAT_OK;
     int code;
 
     /* As the command line has it: a word with a slash is a folder to it. */
@@ -233,8 +235,12 @@ static int write_made(work *w)
     if (code)
         return code;
     family = groat_family_find(w->cli->context, w->name);
-    status = groat_spec_parse(w->cli->context, w->name, "cpu:sm_90a", &spec,
-                              &w->error);
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        status = groat_spec_parse(w->cli->context, w->name, targets[i], &spec,
+                                  &w->error);
+        if (!status)
+            break;
+    }
     if (!status)
         status = write_params(w, spec);
     if (!status && family)
@@ -252,11 +258,19 @@ static int write_made(work *w)
 
 static int check_name(groat__cli *cli, const char *name)
 {
+    static const char *const taken[] = {"args", "params", "run"};
     size_t len = strlen(name);
     bool fits = len > 0 && len <= NAME_BYTES_MAX && groat__is_letter(*name);
 
     for (size_t i = 0; i < len; i++)
         fits = fits && groat__is_word(name[i]);
+    /* Their kernels would be files that are there already. */
+    for (size_t i = 0; fits && i < sizeof(taken) / sizeof(taken[0]); i++)
+        if (strcmp(name, taken[i]) == 0)
+            return groat__cli_refuse(cli, GROAT_INVALID,
+                                     "a family is not called %s: %s.h is "
+                                     "another of its files",
+                                     name, name);
     if (!fits)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "'%.64s' is no name of a family: a letter, "
