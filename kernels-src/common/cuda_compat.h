@@ -9,7 +9,8 @@
 #define __device__ __attribute__((unused))
 #define __host__
 #define __constant__       static
-#define __shared__         static thread_local
+// `used`: what no code stores to is no constant.
+#define __shared__         __attribute__((used)) static thread_local
 #define __forceinline__    inline __attribute__((always_inline))
 #define __noinline__       __attribute__((noinline))
 #define __restrict__       __restrict
@@ -173,29 +174,42 @@ GROAT_LANES void take_lanes(unsigned mask)
         cpu_env->ops->take_lanes(cpu_env, mask);
 }
 
-// A lane's value of 1 to 8 bytes.
-template <class T>
-GROAT_LANES T from_lane(unsigned mask, T value, unsigned lane)
-{
-    unsigned words[2] = {0, 0};
-
-    static_assert(sizeof(T) <= 8, "a shuffle takes 1 to 8 bytes");
-    __builtin_memcpy(words, &value, sizeof(T));
-    take_lanes(mask);
-    words[0] = cpu_env->ops->shuffle(cpu_env, words[0], lane);
-    if (sizeof(T) > 4) {
-        take_lanes(mask);
-        words[1] = cpu_env->ops->shuffle(cpu_env, words[1], lane);
-    }
-    __builtin_memcpy(&value, words, sizeof(T));
-    return value;
-}
-
 GROAT_LANES unsigned lane()
 {
     const uint3 at = thread_at();
 
     return (at.x + GROAT_BLOCK_X * (at.y + GROAT_BLOCK_Y * at.z)) % 32;
+}
+
+// Lanes of this warp: a block's last one may be short.
+GROAT_LANES unsigned lanes_here()
+{
+    const uint3 at = thread_at();
+    const unsigned thread =
+        at.x + GROAT_BLOCK_X * (at.y + GROAT_BLOCK_Y * at.z);
+    const unsigned left =
+        GROAT_BLOCK_X * GROAT_BLOCK_Y * GROAT_BLOCK_Z - thread / 32 * 32;
+
+    return left < 32 ? left : 32;
+}
+
+// A lane's value of 1 to 8 bytes; of a lane that there is not, nothing of use.
+template <class T>
+GROAT_LANES T from_lane(unsigned mask, T value, unsigned from)
+{
+    const bool there = from < lanes_here();
+    unsigned words[2] = {0, 0};
+
+    static_assert(sizeof(T) <= 8, "a shuffle takes 1 to 8 bytes");
+    __builtin_memcpy(words, &value, sizeof(T));
+    for (unsigned i = 0; i < (sizeof(T) + 3) / 4; i++) {
+        take_lanes(mask);
+        words[i] = cpu_env->ops->shuffle(cpu_env, words[i],
+                                         there ? from : lane());
+        words[i] = there ? words[i] : 0x7fc5a5a5u;
+    }
+    __builtin_memcpy(&value, words, sizeof(T));
+    return value;
 }
 
 GROAT_UNTOLD static unsigned shared_address(const void *address)
@@ -265,10 +279,6 @@ GROAT_LANES void call(void (*kernel)(P...), A... given)
 // ---- barriers, warps
 
 #define __syncthreads() groat::cpu_env->ops->block_barrier(groat::cpu_env)
-#define __syncthreads_count(x)                                                 \
-    ((int)groat::cpu_env->ops->block_vote(groat::cpu_env, (x) != 0))
-#define __syncthreads_or(x)  (__syncthreads_count(x) != 0)
-#define __syncthreads_and(x) (__syncthreads_count(!(x)) == 0)
 #define __threadfence()
 #define __threadfence_block()
 #define __threadfence_system()
@@ -276,6 +286,21 @@ GROAT_LANES void call(void (*kernel)(P...), A... given)
 #define clock()       (0)
 #define clock64()     (0ll)
 #define __activemask() 0xffffffffu
+
+GROAT_LANES int __syncthreads_count(int predicate)
+{
+    return (int)groat::cpu_env->ops->block_vote(groat::cpu_env, predicate != 0);
+}
+
+GROAT_LANES int __syncthreads_or(int predicate)
+{
+    return __syncthreads_count(predicate) != 0;
+}
+
+GROAT_LANES int __syncthreads_and(int predicate)
+{
+    return __syncthreads_count(predicate == 0) == 0;
+}
 
 GROAT_LANES void __syncwarp(unsigned mask = 0xffffffffu)
 {
@@ -408,6 +433,27 @@ GROAT_LANES auto max(A a, B b) -> decltype(true ? a : b)
     return a < b ? b : a;
 }
 
+// The number where the other is none.
+GROAT_LANES float min(float a, float b)
+{
+    return fminf(a, b);
+}
+
+GROAT_LANES float max(float a, float b)
+{
+    return fmaxf(a, b);
+}
+
+GROAT_LANES double min(double a, double b)
+{
+    return fmin(a, b);
+}
+
+GROAT_LANES double max(double a, double b)
+{
+    return fmax(a, b);
+}
+
 template <class T> GROAT_LANES T abs(T x)
 {
     return x < 0 ? -x : x;
@@ -519,7 +565,8 @@ GROAT_LANES int __dp4a(int a, int b, int sum)
         T all = value;                                                         \
         bool first = true;                                                     \
                                                                                \
-        for (unsigned rest = mask; rest != 0; rest &= rest - 1) {              \
+        for (unsigned rest = mask & (0xffffffffu >> (32 - groat::lanes_here())); \
+             rest != 0; rest &= rest - 1) {                                    \
             const T other = groat::from_lane(mask, value,                      \
                                              (unsigned)__builtin_ctz(rest));   \
                                                                                \

@@ -21,7 +21,7 @@ static bool waits_like(const groat__judge *j, size_t a, size_t b)
     if (x->state == GROAT__WAITING)
         return x->awaited == y->awaited && x->parity == y->parity;
     return x->state != GROAT__JOINED ||
-           groat__judge_wave_of(j, a) == groat__judge_wave_of(j, b);
+           groat__judge_meeting_of(j, a) == groat__judge_meeting_of(j, b);
 }
 
 /* "threads 0-127, 160" of those that wait like this one; how many. */
@@ -96,8 +96,12 @@ static void add_wait(const groat__judge *j, size_t fiber, groat__str *out)
         return;
     case GROAT__JOINED:
         meeting = groat__judge_meeting_of(j, fiber);
-        groat__str_addf(out, " at %s for other lanes (%zu came)",
+        groat__str_addf(out, " at %s for other lanes (%zu came",
                         groat__judge_joint_name(meeting->joint), meeting->came);
+        if (j->fibers[fiber].mask)
+            groat__str_addf(out, " of the mask 0x%llx",
+                            (unsigned long long)j->fibers[fiber].mask);
+        groat__str_add(out, ")");
         return;
     case GROAT__AT_BARRIER:
         groat__str_addf(out, " at the block's barrier for %zu others",
@@ -124,6 +128,7 @@ void groat__judge_blame_deadlock(groat__judge *j)
 {
     groat__str text = {0};
     size_t first = j->fiber_count;
+    size_t places = 1; /* the finding's own */
 
     for (size_t t = 0; t < j->fiber_count; t++) {
         if (j->fibers[t].state == GROAT__DONE || is_told(j, t))
@@ -131,7 +136,7 @@ void groat__judge_blame_deadlock(groat__judge *j)
         groat__str_add(&text, first == j->fiber_count ? "" : "; ");
         first = first == j->fiber_count ? t : first;
         add_wait(j, t, &text);
-        if (first != t)
+        if (first != t && places++ < GROAT__JUDGE_PLACES)
             groat__judge_add_place(j, j->fibers[t].site, "thread %zu waits",
                                    groat__judge_thread_of(j, t));
     }

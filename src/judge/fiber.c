@@ -144,6 +144,7 @@ void groat__judge_start(groat__judge *j, size_t fiber)
     f->accesses = 0;
     f->unfenced = false;
     f->turn = 0;
+    f->mask = 0;
     f->asan_fake = NULL;
 }
 

@@ -287,7 +287,7 @@ typedef struct groat__judge {
     groat__wave_log *waves;
     groat__wave_trace *traces;
     groat__meeting *meetings; /* of each wave, then of each warpgroup, then of
-                               * lanes that a mask names, by its lowest one   */
+                               * lanes that a mask names, by who came first   */
     groat__wgmma_wave *wgmma;
     size_t wave_count;  /* of the cluster */
     size_t block_waves; /* of a block */

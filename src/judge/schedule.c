@@ -211,6 +211,6 @@ void groat__judge_run_cluster(groat__judge *j, uint32_t *order)
     while (!j->failed && (open_barriers(j) || groat__judge_engine_step(j)));
     for (size_t t = 0; t < j->fiber_count && !j->failed; t++)
         if (j->fibers[t].state != GROAT__DONE &&
-            !groat__judge_unwritten_blame(j))
+            !groat__judge_unwritten_blame(j, t))
             groat__judge_blame_deadlock(j);
 }

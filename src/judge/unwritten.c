@@ -82,11 +82,14 @@ void groat__judge_unwritten_report(groat__judge *j,
     groat__judge_leave(j);
 }
 
-bool groat__judge_unwritten_blame(groat__judge *j)
+bool groat__judge_unwritten_blame(groat__judge *j, size_t fiber)
 {
     if (j->unwritten.count == 0 || j->env.again)
         return false;
     j->finding = j->unwritten.places[0].finding;
+    groat__judge_add_place(j, j->fibers[fiber].site,
+                           "thread %zu waits for ever behind it",
+                           groat__judge_thread_of(j, fiber));
     j->failed = true;
     j->unwritten.count = 0;
     return true;

@@ -19,12 +19,13 @@ void groat__judge_unwritten_note(groat__judge *j, size_t fiber, uint32_t at,
 void groat__judge_unwritten_report(groat__judge *j,
                                    const groat__judge_block *block,
                                    uint32_t at);
-/* Makes the first such read the finding of a cluster that waits for ever, where
- * the values had no time to show; false when there is none. */
-bool groat__judge_unwritten_blame(groat__judge *j);
 /* Keeps what device memory holds where the kernel writes now. */
 void groat__judge_unwritten_keep(groat__judge *j, uint64_t address,
                                  uint64_t bytes);
+/* Makes the first such read the finding of a cluster that waits for ever, where
+ * the values had no time to show, as behind a wait that is missing; fiber is
+ * one that waits.  False when there is none. */
+bool groat__judge_unwritten_blame(groat__judge *j, size_t fiber);
 /* What a byte of shared memory holds at first, made from a random one. */
 uint8_t groat__judge_unwritten_fill(const groat__judge *j,
                                     const groat__judge_block *block, size_t at,

@@ -66,8 +66,31 @@ assert list(y) == [100 * 124 + 11] * 128, list(y)[:4]
 END
 finds wrong_masks "at a shuffle or vote for other lanes (16 came)" --block 32 \
     --buffer x=32 --buffer y=32
-finds wrong_two_masks "names the lanes 0x1ffff" --block 32 --buffer x=32 \
-    --buffer y=32
+finds wrong_two_masks "(1 came of the mask 0x1ffff); thread 16-31 at a shuffle" \
+    --block 32 --buffer x=32 --buffer y=32
+finds wrong_never "which nobody wrote" --block 64 --buffer y=64
+finds wrong_mask_not_read "which nobody wrote" --block 64 --buffer y=64 \
+    --arg n=1
+says "with the wait behind it" "thread 0 waits for ever behind it at kernels.cu:"
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null 2>&1 || continue
+    GROAT_CXX=$compiler
+    export GROAT_CXX
+    expect "masks within masks, by $compiler" 0 judge "$kernels" \
+        --entry right_nested --block 40 --buffer "x=40:i32 in ramp" \
+        --buffer y=40 --output y=nested.npy
+    python3 - nested.npy <<'END' && pass "what they give" || fail "what they give"
+import sys
+x = list(range(40))
+v = x[:]
+even = [v[i] + v[i ^ 2] if i < 16 and i % 2 == 0 else v[i] for i in range(40)]
+v = [even[i] + even[i ^ 1] if i < 16 else even[i] for i in range(40)]
+v[32:] = [sum(x[32:])] * 8
+y = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("i")
+assert list(y) == [i + 7 for i in v], list(y)
+END
+    unset GROAT_CXX
+done
 expect "a structure by value" 4 judge "$kernels" --entry wrong_structure \
     --block 32 --arg p=1
 says "is refused" "no structure by value"

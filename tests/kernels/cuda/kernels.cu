@@ -207,6 +207,51 @@ __global__ void right_masks(const float *x, float *y, int *votes)
     }
 }
 
+// Masks within masks, left in turn, and of lanes that there are.
+__global__ void right_nested(const int *x, int *y)
+{
+    unsigned lane = threadIdx.x % 32;
+    int v = x[threadIdx.x];
+    if (lane < 16 && threadIdx.x < 32) {
+        if (lane % 2 == 0)
+            v += __shfl_xor_sync(0x5555, v, 2);
+        v += __shfl_xor_sync(0xffff, v, 1);
+    }
+    if (threadIdx.x >= 32)
+        v = __reduce_add_sync(0xffffffff, v);
+    int beyond = __shfl_down_sync(0xffffffff, v, 16);
+    y[threadIdx.x] = lane < 16 && threadIdx.x < 32 ? v + 0 * beyond : v;
+    int first;
+    if (lane == 0)
+        first = 7;
+    first = __shfl_sync(0xffffffff, first, 0);
+    y[threadIdx.x] += first;
+    if (__syncthreads_count(0.5f))
+        y[threadIdx.x] = -1;
+}
+
+// A word that no code stores to.
+__global__ void wrong_never(float *y)
+{
+    __shared__ float never[64];
+    y[threadIdx.x] = never[threadIdx.x]; // fault
+}
+
+// The read is harmless, the mask is not: both are told.
+__global__ void wrong_mask_not_read(int *y, int n)
+{
+    __shared__ int t[64];
+    int unused = t[threadIdx.x];
+    if (threadIdx.x < 8)
+        y[threadIdx.x] = 1;
+    if (n > 99)
+        t[threadIdx.x] = 1;
+    if (threadIdx.x < 4)
+        __syncwarp(0x000000ff); // fault
+    if (n > 9)
+        y[threadIdx.x] = unused;
+}
+
 __global__ void wrong_masks(const int *x, int *y)
 {
     unsigned lane = threadIdx.x % 32;
