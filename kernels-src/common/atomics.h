@@ -6,6 +6,8 @@
 //   global_atomic<op, scope>(address, x)  at a device address
 //   shared_cas(address, expected, x)      x, where the word is the expected one
 //   global_cas<scope>(address, expected, x)
+//   device_fence()                        own accesses of device memory above come
+//                                         before those below, for all of the device
 //
 // Words and addresses are multiples of 4.  Floats go as their bits.  `scope` says
 // who else changes the word: threads of the block, of the device (the default),

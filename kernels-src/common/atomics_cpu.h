@@ -39,4 +39,10 @@ GROAT_DEVICE u32 global_cas(u64 address, u32 expected, u32 x)
                                        expected);
 }
 
+// Blocks come to atomic operations in their order, and then see what those before
+// have stored.
+GROAT_DEVICE void device_fence()
+{
+}
+
 } // namespace groat

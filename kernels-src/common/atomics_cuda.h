@@ -86,4 +86,9 @@ GROAT_DEVICE u32 global_cas(u64 address, u32 expected, u32 x)
     return old;
 }
 
+GROAT_DEVICE void device_fence()
+{
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
 } // namespace groat

@@ -70,4 +70,9 @@ GROAT_DEVICE u32 global_cas(u64 address, u32 expected, u32 x)
     return expected;
 }
 
+GROAT_DEVICE void device_fence()
+{
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent");
+}
+
 } // namespace groat

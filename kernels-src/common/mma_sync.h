@@ -9,6 +9,9 @@
 //                                2 (l % 4) and 2 (l % 4) + 1 of column l / 4
 //   mma_16x8<number>(acc, a, b)  acc += A * B: 16 x 8 floats, 32 bytes deep: 16
 //                                numbers of 16 bits or 32 of e4m3 (sm_89 and up)
+//   pack_operand<number>(a, b)   two floats as numbers of 16 bits, a in the low
+//                                half, to the nearest and ties to even; a NaN is
+//                                any NaN
 //
 // With g = lane / 4, t = lane % 4, and e numbers to a word: word r of A is row
 // g + 8 (r % 2), its numbers e t + 4 e (r / 2) and up; word r of B is column g,

@@ -2,6 +2,8 @@
 // common/mma_sync.h for the host's C++ compiler: calls of the judge.
 #pragma once
 
+#include "convert.h"
+
 namespace groat {
 
 GROAT_DEVICE vec4 matrix_load(u32 address)
@@ -24,6 +26,11 @@ template <mma_number type>
 GROAT_DEVICE void mma_16x8(float (&acc)[4], vec4 a, vec2 b)
 {
     cpu_env->ops->mma_16x8(cpu_env, type, &a, &b, acc);
+}
+
+template <mma_number type> GROAT_DEVICE u32 pack_operand(float low, float high)
+{
+    return pack16<type>(low, high);
 }
 
 } // namespace groat

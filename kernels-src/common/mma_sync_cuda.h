@@ -44,4 +44,15 @@ GROAT_DEVICE void mma_16x8(float (&acc)[4], vec4 a, vec2 b)
         GROAT_MMA("m16n8k32", "e4m3");
 }
 
+template <mma_number type> GROAT_DEVICE u32 pack_operand(float low, float high)
+{
+    u32 both;
+
+    if constexpr (type == mma_f16)
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    else
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+}
+
 } // namespace groat
