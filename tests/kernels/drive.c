@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "cli/run/compare.h"
+
 enum { UNWRITTEN = 0xA5 };
 
 /* ---- contexts and specs ------------------------------------------------- */
@@ -212,6 +214,7 @@ int64_t drive_argument(const drive *d, const char *name)
 
 void drive_fill(drive *d, uint64_t seed)
 {
+    d->seed = seed;
     for (size_t i = 0; i < d->plan.buffer_count; i++)
         if (!d->plan.buffers[i].output)
             d->driver->fill(d->spec, &d->plan, i, seed, d->host[i]);
@@ -237,7 +240,9 @@ void drive_place(drive *d)
     for (size_t i = 0; i < d->plan.buffer_count; i++) {
         size_t bytes = d->plan.buffers[i].bytes;
 
-        if (d->plan.buffers[i].output)
+        if (d->plan.buffers[i].output && d->plan.buffers[i].filled)
+            d->driver->fill(d->spec, &d->plan, i, d->seed, d->host[i]);
+        else if (d->plan.buffers[i].output)
             memset(d->host[i], UNWRITTEN, bytes);
         if (groat_memory_alloc(d->context, target, bytes, &d->address[i],
                                &error) != GROAT_OK ||
@@ -331,12 +336,21 @@ static size_t first_difference(const void *got, const void *want, size_t bytes)
 
 size_t drive_wrong(drive *d, size_t index)
 {
-    size_t bytes = d->plan.buffers[index].bytes;
+    const groat_buffer *buffer = &d->plan.buffers[index];
+    size_t bytes = buffer->bytes;
     const float *got = d->host[index];
     const float *want;
 
     drive_expect(d);
     want = d->want[index];
+    if (buffer->tolerance == GROAT_TOLERANCE_NONE)
+        return SIZE_MAX;
+    if (buffer->element != NULL) {
+        groat__comparison sum = {0};
+
+        groat__compare(&sum, buffer, NULL, want, got);
+        return sum.mismatches > 0 ? (size_t)sum.first_offset : SIZE_MAX;
+    }
     if (d->allowed[index] == NULL)
         return first_difference(got, want, bytes);
     /* Written so that a NaN is wrong. */

@@ -75,7 +75,9 @@ typedef struct drive {
     uint64_t address[GROAT_PLAN_BUFFERS]; /* of the last launch */
     /* Of outputs, once drive_expect() was asked. */
     void *want[GROAT_PLAN_BUFFERS];
-    float *allowed[GROAT_PLAN_BUFFERS]; /* NULL: every byte must be equal */
+    float *allowed[GROAT_PLAN_BUFFERS]; /* NULL: every byte must be equal, or
+                                         * the buffer has a tolerance        */
+    uint64_t seed; /* of drive_fill(), for outputs that are filled */
 } drive;
 
 void drive_open(drive *d, groat_context *context, const groat_driver *driver,
