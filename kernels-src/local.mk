@@ -69,6 +69,10 @@ embedded_files = \
 	%D%/kv_producer_pipeline/products.h \
 	%D%/kv_producer_pipeline/readers.h \
 	%D%/kv_producer_pipeline/shapes.h \
+	%D%/paged_attention_decode/args.h \
+	%D%/paged_attention_decode/paged_attention_decode.h \
+	%D%/paged_attention_decode/params.def \
+	%D%/paged_attention_decode/params.h \
 	%D%/paged_row_indices/args.h \
 	%D%/paged_row_indices/paged_row_indices.h \
 	%D%/paged_row_indices/params.def \
@@ -123,6 +127,7 @@ EXTRA_DIST += \
 	%D%/kv_buffer_pipelined/README.md \
 	%D%/kv_buffer_reg/README.md \
 	%D%/kv_producer_pipeline/README.md \
+	%D%/paged_attention_decode/README.md \
 	%D%/paged_row_indices/README.md \
 	%D%/plain_read/README.md \
 	%D%/subtile_loader/README.md \
@@ -149,6 +154,7 @@ libgroat_drivers_la_SOURCES = \
 	%D%/kv_producer_pipeline/host.c \
 	%D%/kv_producer_pipeline/walk.c \
 	%D%/kv_producer_pipeline/walk.h \
+	%D%/paged_attention_decode/host.c \
 	%D%/paged_row_indices/host.c \
 	%D%/plain_read/host.c \
 	%D%/subtile_loader/host.c \

@@ -145,6 +145,7 @@ groat_kernel_tests = \
 # Each of the others against its oracle, and with waits, barriers and addresses
 # taken out.  Another compiler of groat itself changes nothing of them.
 groat_family_tests = \
+	%D%/kernels/test_attention_mutants \
 	%D%/kernels/test_kv_buffer_lds \
 	%D%/kernels/test_kv_buffer_pipelined \
 	%D%/kernels/test_kv_buffer_reg \
@@ -164,12 +165,14 @@ groat_family_tests = \
 	%D%/kernels/test_tma_mutants
 
 # What runs families by their drivers, and what runs mutants of them.
-drive_sources = %D%/kernels/drive.c
+drive_sources = %D%/kernels/drive.c src/cli/run/compare.c
 mutants_sources = %D%/kernels/mutants.c $(drive_sources)
 %C%_kernels_test_families_SOURCES = \
 	%D%/kernels/test_families.c $(drive_sources)
 %C%_pipe_test_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc \
 	-Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup -Wl,--wrap=strndup
+%C%_kernels_test_attention_mutants_SOURCES = \
+	%D%/kernels/test_attention_mutants.c $(mutants_sources)
 %C%_kernels_test_kv_mutants_SOURCES = \
 	%D%/kernels/test_kv_mutants.c $(mutants_sources)
 %C%_kernels_test_st_8x32_mutants_SOURCES = \

@@ -24,7 +24,11 @@ for def in "$top_srcdir"/kernels-src/*/params.def; do
     for name in $("$GROAT" completion-data |
         awk -F '\t' -v f="$family" '$1 == "argument" && $2 == f { print $3 }'); do
         # How the driver makes its input is no argument of a launch.
-        [ "$name" = real ] && continue
+        case $family:$name in
+        *:real | paged_attention_decode:keys | paged_attention_decode:varied)
+            continue
+            ;;
+        esac
         cat "$dir/args.h" $(sed -n "s|^#include \"\(.*\)\"|$dir/\1|p" \
             "$dir/args.h") | sed 's|/\*.*||' | grep -qE "^ .*[ *]$name(\[.*\])?;" ||
             bad "$family takes --$name, which is no field of its args.h"

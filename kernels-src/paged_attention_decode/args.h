@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Launch arguments of paged_attention_decode; the same bytes on host and
+ * device.  The grid has one dimension, of `blocks` blocks: what the device
+ * holds at once, whatever the lengths are.
+ */
+#pragma once
+
+struct paged_attention_decode_args {
+    unsigned long long q;          /* [sequences, q_len, heads, head_dim]     */
+    unsigned long long k;          /* of the keys' plane and layer, block 0   */
+    unsigned long long v;          /* of the values'                          */
+    unsigned long long page_table; /* [sequences, pitch] of u32: blocks       */
+    unsigned long long lengths;    /* [sequences] of u32: keys                */
+    unsigned long long output;     /* as q                                    */
+    unsigned long long lse;        /* [sequences, q_len, heads] of f32: log2  */
+    unsigned long long sinks;      /* [heads] of f32, as scores               */
+    unsigned long long parts;    /* [blocks, 2] of sums_bytes                */
+    unsigned long long counters; /* [sequences, kv_heads] of u32: zeros,    *
+                                  * which a launch leaves as zeros          */
+    unsigned long long block_bytes; /* from block to block of the cache       */
+    unsigned long long token_bytes; /* from key to key of a block             */
+    unsigned long long head_bytes;  /* from head to head of a block           */
+    unsigned sequences;
+    unsigned kv_heads;
+    unsigned pitch;  /* entries of the table from sequence to sequence     */
+    unsigned blocks; /* of the grid                                        */
+    unsigned least;  /* tiles that a block takes at least                  */
+    unsigned seen;   /* keys of the window                                 */
+    float scale;     /* of scores                                          */
+    float cap;       /* of the soft cap                                    */
+};

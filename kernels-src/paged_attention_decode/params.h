@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The defaults of params.def, for editors: made by defaults.sh.  A build of
+// a kernel never reads this file; it gets the constants of its spec.
+#pragma once
+
+// Constants of family paged_attention_decode, made by groat from its params.def.
+namespace groat {
+namespace arch { // sm_90a
+constexpr int wave_lanes = 32;
+constexpr int shared_bytes = 232448;
+constexpr int shared_banks = 32;
+constexpr int lds_dma_bytes = 0;
+constexpr int cp_async = 1;
+constexpr int tma = 1;
+constexpr int max_cluster = 8;
+constexpr int tr_read = 0;
+constexpr int is_amd = 0;
+constexpr int mfma_16bit_bytes = 0;
+constexpr int mfma_8bit_bytes = 0;
+constexpr int fp8_fnuz = 0;
+constexpr int wgmma = 1;
+constexpr int cta_group = 0;
+} // namespace arch
+namespace params {
+constexpr int dtype_bf16 = 0;
+constexpr int dtype_f16 = 1;
+constexpr int dtype = dtype_bf16; // -: of queries, keys, values and output
+static_assert(dtype == 0 || dtype == 1, "dtype: allowed bf16|f16");
+constexpr int head_dim = 128; // elements: of a head, of keys and values
+static_assert((head_dim >= 64 && head_dim <= 256 && (head_dim - 64) % 16 == 0), "head_dim: allowed 64..256/16");
+constexpr int group = 8; // heads: query heads of a KV head
+static_assert((group >= 1 && group <= 16), "group: allowed 1..16");
+constexpr int q_len = 1; // queries: of a sequence; the last one is at its last key, each sees the keys up to its own
+static_assert((q_len >= 1 && q_len <= 16), "q_len: allowed 1..16");
+constexpr int page_size = 16; // keys: of a page
+static_assert((page_size >= 1 && page_size <= 1024), "page_size: allowed 1..1024");
+constexpr bool head_page = false; // -: pages are [heads, page, dim], else [page, heads, dim]
+static_assert((head_page >= 0 && head_page <= 1), "head_page: allowed 0|1");
+constexpr bool window = false; // -: a query sees its last keys alone, as many as the launch says
+static_assert((window >= 0 && window <= 1), "window: allowed 0|1");
+constexpr bool soft_cap = false; // -: scores pass through cap * tanh(score / cap)
+static_assert((soft_cap >= 0 && soft_cap <= 1), "soft_cap: allowed 0|1");
+constexpr bool sink = false; // -: each query head has one more score, whose value is 0
+static_assert((sink >= 0 && sink <= 1), "sink: allowed 0|1");
+constexpr bool lse = false; // -: the logarithms of the sums are written, too
+static_assert((lse >= 0 && lse <= 1), "lse: allowed 0|1");
+constexpr int warps = 4; // warps: of a block, each with keys of its own
+static_assert(warps == 1 || warps == 2 || warps == 4 || warps == 8, "warps: allowed 1|2|4|8");
+constexpr int stages = 2; // slots: of 16 keys and values that a warp has on their way or reads
+static_assert((stages >= 2 && stages <= 8), "stages: allowed 2..8");
+constexpr int rows = 8; // rows: of queries that share a KV head
+constexpr int row_bytes = 256; // bytes: of a key, of a value
+constexpr int slot_bytes = 8192; // bytes: of keys and values
+constexpr int ring_bytes = 65536; // bytes: of all warps
+constexpr int kept_rows = 8; // rows: of sums that are kept
+constexpr int sums_bytes = 4160; // bytes: of a warp's sums, or of a part in the workspace
+constexpr int shared_bytes = 82192; // bytes: in all
+constexpr int tile_keys = 64; // keys: of a step of all warps, the unit that work is split in
+} // namespace params
+} // namespace groat
+#define GROAT_BLOCK_THREADS 128
+#define GROAT_SHARED_BYTES 82192
+#define GROAT_ARGS_BYTES 136
+#define GROAT_ENTRY paged_attention_decode_bf16_d128_g8_q1_p16

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_attention_mutants.c: the source of paged_attention_decode with each
+ * wait, barrier and commit taken out in turn, or counting one too much, and
+ * with faults in its arithmetic and in how tiles are shared out.
+ */
+#include "tests/kernels/mutants.h"
+#include "tests/unit/suite.h"
+
+/* Several segments to a block, parts of sequences, last pages that are not
+ * full, a sequence without keys. */
+#define FAMILY "paged_attention_decode:"
+#define ONE    FAMILY "head_dim=64,stages=3 sequences=5 keys=300 blocks=4"
+#define MANY                                                                   \
+    FAMILY "head_dim=64,page_size=5,q_len=2,group=5,window=1,lse=1"            \
+           " sequences=4 keys=200 blocks=7 seen=90"
+#define BENT FAMILY "head_dim=64,soft_cap=1,sink=1,lse=1 sequences=3 keys=150"
+#define LARGE                                                                  \
+    FAMILY "head_dim=80,group=16,warps=2 sequences=3 keys=200 blocks=9"
+
+/* Blocks that begin with a sequence; three parts of each; no keys; a key less
+ * than whole slots. */
+#define EVEN                                                                   \
+    FAMILY "head_dim=64 sequences=8 kv_heads=1 keys=128 varied=0 blocks=8"
+#define TINY                                                                   \
+    FAMILY "head_dim=64 sequences=2 kv_heads=1 keys=192 varied=0 blocks=6"
+#define NONE FAMILY "head_dim=64 sequences=3 keys=0"
+#define ODD                                                                    \
+    FAMILY                                                                     \
+    "head_dim=64 sequences=1 kv_heads=1 keys=15 varied=0 scale=0 blocks=1"
+
+#define IN_READ    "void read_segment("
+#define IN_RUN     "GROAT_DEVICE void run("
+#define IN_LAST    "bool is_last("
+#define IN_COMBINE "void combine("
+#define IN_END     "void end_segment("
+#define WAIT       "async_wait<stages - 2, stages - 2>();"
+#define TOO_FEW    "async_wait<stages - 1, stages - 1>();"
+#define WARPS      "warp_barrier();"
+
+static const char *const calls[] = {BARRIER, "async_wait<", COMMIT, WARPS,
+                                    NULL};
+static const char *const targets[] = {"cpu:sm_80", "cpu:sm_90a", NULL};
+
+static const mutant table[] = {
+    /* the family as it is */
+    {ONE, {"", "", 0, ""}, 0, 0},
+    {MANY, {"", "", 0, ""}, 0, 0},
+    {BENT, {"", "", 0, ""}, 0, 0},
+    {LARGE, {"", "", 0, ""}, 0, 0},
+    {EVEN, {"", "", 0, ""}, 0, 0},
+    {TINY, {"", "", 0, ""}, 0, 0},
+    {NONE, {"", "", 0, ""}, 0, 0},
+    {ODD, {"", "", 0, ""}, 0, 0},
+    /* waits, barriers, commits */
+    {ONE, {IN_READ, WAIT, 0, ""}, NV, 0},
+    {ONE, {IN_READ, WAIT, 0, TOO_FEW}, NV, 0},
+    {ONE, {IN_READ, WARPS, 0, ""}, NV, 0},
+    {ONE, {"void produce(", COMMIT, 0, ""}, NV, 0},
+    {ONE, {IN_RUN, BARRIER, 0, ""}, NV, 0},
+    {ONE, {IN_RUN, BARRIER, 1, ""}, NV, 0},
+    {ONE, {IN_LAST, BARRIER, 1, ""}, NV, 0},
+    {ONE, {IN_COMBINE, BARRIER, 0, ""}, NV, 0},
+    /* Blocks come to atomic operations in their order here, and all of a block
+     * at once: the hardware needs it. */
+    {ONE, {IN_LAST, BARRIER, 0, ""}, 0, 0},
+    /* Nothing is on its way any more. */
+    {ONE, {IN_RUN, WAIT_ALL, 0, ""}, 0, 0},
+    /* who does what */
+    {EVEN, {"place find(", "wanted >= up_to", 0, "wanted > up_to"}, 0, NV},
+    {EVEN, {"place find(", "wanted >= first", 0, "wanted > first"}, NV, 0},
+    {ONE, {"u32 begin(", "least_of(block, more)", 0, "0"}, 0, NV},
+    /* A part of its own: the same sums. */
+    {EVEN, {"segment next(", "seg.ends <= end", 0, "seg.ends < end"}, 0, 0},
+    {TINY, {IN_END, "ends - 1", 0, "ends"}, 0, NV},
+    {ONE, {IN_LAST, "global_store4(counter, 0)", 0, "(void)0"}, 0, NV},
+    {ONE, {IN_COMBINE, "block + p == first", 0, "false"}, 0, NV},
+    {TINY, {IN_COMBINE, "block + p > last", 0, "false"}, 0, NV},
+    {NONE, {"u32 tiles_of(", "length == 0", 0, "false"}, 0, NV},
+    /* keys */
+    {ONE, {"void produce(", "key + keys_of_slot <= end", 0, "true"}, 0, NV},
+    /* Entries behind the last key are there, and not used. */
+    {MANY, {"void ask(", "least_of(mine, last)", 0, "mine"}, 0, 0},
+    {ONE, {"void copy(", "mixed(mine, at % pieces)", 0, "at % pieces"}, 0, NV},
+    {ONE, {"void score(", "8 % 2", 0, "8 % 1"}, 0, NV},
+    {ONE, {"void add_values(", "lane / 16", 0, "0"}, 0, NV},
+    /* masks and sums */
+    {MANY, {"bool sees(", "+ 1 - q_len", 0, "- q_len"}, 0, NV},
+    {MANY, {"bool sees(", "key < own &&", 0, ""}, 0, NV},
+    {MANY, {"bool sees(", "args.seen < own", 0, "args.seen <= own"}, 0, NV},
+    {MANY, {"bool see_all(", "q_len - 1", 0, "0"}, 0, 0},
+    {ODD, {"bool see_all(", "<= length", 0, "<= length + 1"}, 0, NV},
+    {BENT, {"float bent(", "/ args.cap", 0, ""}, 0, NV},
+    {BENT, {"void write_out(", "m.add(one, none)", 0, "(void)0"}, 0, NV},
+    {BENT, {"void write_out(", "m.most + log2", 0, "log2"}, 0, NV},
+    {ONE, {"void weigh(", "o.sum[i] *= factor[i]", 0, "(void)0"}, 0, NV},
+    {ONE, {"void weigh(", "factor[0] != 1 ||", 0, ""}, 0, NV},
+    {LARGE, {"row_of(", "seg.head * group", 0, "seg.head"}, 0, NV},
+    {LARGE, {"void lay_down(", "+ 8 * i", 0, ""}, NV, 0},
+};
+
+int main(void)
+{
+    const mutants_suite suite = {.name = "attention_mutants",
+                                 .table = table,
+                                 .count = COUNT(table),
+                                 .seeds = 2,
+                                 .calls = calls,
+                                 .targets = targets,
+                                 .once = true};
+
+    return mutants_main(&suite);
+}
