@@ -273,6 +273,7 @@ struct producer {
     u32 step, steps; // of the segment, done and in all
     u32 key, end;    // to come, and of the segment
     u32 count;       // of steps that were copied
+    u32 groups;      // of copies, those of nothing too
     u64 k, v;        // of the KV head in block 0
     u64 table;       // of the sequence
     u32 last;        // key of the sequence
@@ -315,15 +316,14 @@ struct producer {
     }
 
     GROAT_DEVICE producer(const launch_args &args, const walk &from)
-        : ahead(from), step(0), steps(0), key(0), end(0), count(0), k(0), v(0),
-          table(0), last(0), entry(0)
+        : ahead(from), step(0), steps(0), key(0), end(0), count(0), groups(0),
+          k(0), v(0), table(0), last(0), entry(0)
     {
         enter(args);
     }
 
-    // Copies 16 keys and values; of those past the end, which `all` says there
-    // are none of, zeros.
-    template <bool all> GROAT_DEVICE void copy(const launch_args &args) const
+    // Copies 16 keys and values; of those past the end, zeros.
+    GROAT_DEVICE void copy(const launch_args &args) const
     {
         const u32 lane = lane_index();
         const u32 to = slot(count);
@@ -338,7 +338,7 @@ struct producer {
             const u64 from = (one_page ? row + mine * args.token_bytes
                                        : shuffled(row, mine)) +
                              mixed(mine, at % pieces) * 16;
-            const bool there = all || key + mine < end;
+            const bool there = key + mine < end;
 
             async_copy<16>(make_buffer(there ? k + from : k, there ? 16 : 0),
                            to + j * 512, lane, 0, 0);
@@ -351,10 +351,7 @@ struct producer {
     GROAT_DEVICE void produce(const launch_args &args)
     {
         if (step < steps) {
-            if (key + keys_of_slot <= end)
-                copy<true>(args);
-            else
-                copy<false>(args);
+            copy(args);
             step++;
             count++;
             key += tile_keys;
@@ -364,6 +361,7 @@ struct producer {
                 ask();
         }
         async_commit();
+        groups++;
     }
 };
 
@@ -454,12 +452,6 @@ GROAT_DEVICE bool sees(const launch_args &args, u32 length, u32 row, u32 key)
     return key < own && key < length;
 }
 
-// Whether all queries see all of 16 keys.
-GROAT_DEVICE bool see_all(const launch_args &args, u32 length, u32 key)
-{
-    return !window && key + keys_of_slot + q_len - 1 <= length;
-}
-
 GROAT_DEVICE void score(const queries &q, u32 slot, float (&s)[2][4])
 {
     const u32 lane = lane_index();
@@ -481,7 +473,6 @@ GROAT_DEVICE void score(const queries &q, u32 slot, float (&s)[2][4])
 }
 
 // Scores become weights; what was summed so far is scaled to the new maximum.
-template <bool all>
 GROAT_DEVICE void weigh(const launch_args &args, u32 length, u32 first,
                         float (&s)[2][4], sums &o)
 {
@@ -499,11 +490,9 @@ GROAT_DEVICE void weigh(const launch_args &args, u32 length, u32 first,
         for (u32 c = 0; c < 2; c++) {
             float &x = s[n][2 * i + c];
 
-            x = bent(args, x);
-            if constexpr (!all)
-                x = sees(args, length, row, first + 8 * n + 2 * t + c)
-                        ? x
-                        : nothing;
+            x = sees(args, length, row, first + 8 * n + 2 * t + c)
+                    ? bent(args, x)
+                    : nothing;
             most = fmax(most, x);
         }
         most = over_row<max_floats>(most);
@@ -516,7 +505,7 @@ GROAT_DEVICE void weigh(const launch_args &args, u32 length, u32 first,
         for (u32 c = 0; c < 2; c++) {
             float &x = s[n][2 * i + c];
 
-            x = !all && x == nothing ? 0 : exp2(x - most);
+            x = x == nothing ? 0 : exp2(x - most);
             o.sum[i] += x;
         }
     }
@@ -799,19 +788,24 @@ GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
 
     o.clear();
     GROAT_ROLLED
-    for (u32 n = 0; n < steps; n++) {
+    for (u32 n = 0; n < steps;) {
+        const bool reads = copied.groups >= count + stages - 1;
         const u32 slot = copied.slot(count);
         float s[2][4];
 
-        async_wait<stages - 2, stages - 2>();
-        warp_barrier(); // the lanes' copies are there, the last slot is read
+        // The lanes' copies are there, and the last slot is read.
+        if (reads) {
+            async_wait<stages - 2, stages - 2>();
+            warp_barrier();
+        }
         copied.produce(args);
+        // The first slots are filled before any is read.
+        if (!reads)
+            continue;
         score(q, slot, s);
-        if (see_all(args, seg.length, key))
-            weigh<true>(args, seg.length, key, s, o);
-        else
-            weigh<false>(args, seg.length, key, s, o);
+        weigh(args, seg.length, key, s, o);
         add_values(s, slot, o);
+        n++;
         count++;
         key += tile_keys;
     }
@@ -836,9 +830,6 @@ GROAT_DEVICE void run(const launch_args &args)
     segment seg = ahead.next(args);
     u32 count = 0;
 
-    GROAT_UNROLL
-    for (u32 n = 0; n + 1 < stages; n++)
-        copied.produce(args);
     q.load(args, seg);
     GROAT_ROLLED
     for (;;) {

@@ -78,7 +78,7 @@ static const mutant table[] = {
     {TINY, {IN_COMBINE, "block + p > last", 0, "false"}, 0, NV},
     {NONE, {"u32 tiles_of(", "length == 0", 0, "false"}, 0, NV},
     /* keys */
-    {ONE, {"void produce(", "key + keys_of_slot <= end", 0, "true"}, 0, NV},
+    {ONE, {"void copy(", "key + mine < end", 0, "true"}, 0, NV},
     /* Entries behind the last key are there, and not used. */
     {MANY, {"void ask(", "least_of(mine, last)", 0, "mine"}, 0, 0},
     {ONE, {"void copy(", "mixed(mine, at % pieces)", 0, "at % pieces"}, 0, NV},
@@ -88,8 +88,9 @@ static const mutant table[] = {
     {MANY, {"bool sees(", "+ 1 - q_len", 0, "- q_len"}, 0, NV},
     {MANY, {"bool sees(", "key < own &&", 0, ""}, 0, NV},
     {MANY, {"bool sees(", "args.seen < own", 0, "args.seen <= own"}, 0, NV},
-    {MANY, {"bool see_all(", "q_len - 1", 0, "0"}, 0, 0},
-    {ODD, {"bool see_all(", "<= length", 0, "<= length + 1"}, 0, NV},
+    {ODD, {"bool sees(", "key < own &&", 0, "key <= own ||"}, 0, NV},
+    {ONE, {"void read_segment(", "if (!reads)", 0, "if (false)"}, NV, 0},
+    {ONE, {"void read_segment(", "stages - 1;", 0, "stages - 2;"}, NV, 0},
     {BENT, {"float bent(", "/ args.cap", 0, ""}, 0, NV},
     {BENT, {"void write_out(", "m.add(one, none)", 0, "(void)0"}, 0, NV},
     {BENT, {"void write_out(", "m.most + log2", 0, "log2"}, 0, NV},
