@@ -726,7 +726,7 @@ GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
 GROAT_DEVICE bool is_last(const launch_args &args, const segment &seg,
                           u32 parts)
 {
-    const u32 flag = shared_base() + shared_bytes - 16;
+    const u32 flag = shared_base() + used_bytes - 16;
     const u64 counter =
         args.counters +
         (static_cast<u64>(seg.sequence) * args.kv_heads + seg.head) * 4;

@@ -54,7 +54,7 @@ constexpr int slot_bytes = 8192; // bytes: of keys and values
 constexpr int ring_bytes = 65536; // bytes: of all warps
 constexpr int kept_rows = 8; // rows: of sums that are kept
 constexpr int sums_bytes = 4160; // bytes: of a warp's sums, or of a part in the workspace
-constexpr int shared_bytes = 82192; // bytes: in all
+constexpr int used_bytes = 82192; // bytes: in all
 constexpr int tile_keys = 64; // keys: of a step of all warps, the unit that work is split in
 } // namespace params
 } // namespace groat

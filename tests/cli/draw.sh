@@ -425,7 +425,7 @@ for family in $("$groat" completion-data |
     code=0
     run draw "$family" -o "$work/any.svg" --json
     # Those that are NVIDIA's alone.
-    if [ "$code" -eq 2 ] && grep -q "breaks the rule 'arch_tma'" "$err"; then
+    if [ "$code" -eq 2 ] && grep -qE "breaks the rule '(arch_tma'|!arch_is_amd)" "$err"; then
         code=0
         run draw "$family" --target cpu:sm_90a -o "$work/any.svg" --json
     fi
