@@ -175,6 +175,9 @@ expect "one that touches no memory" 1 run ./wrong --target cpu:sm_90a \
     --timeout 1 --json
 says "is ended, too" "has not ended in 1 s and touches no memory"
 is_json "$out" || fail "with an answer in JSON" "$(cat "$out")"
+for member in spec target key finding verified error; do
+    grep -q "\"$member\"" "$out" || fail "which has $member"
+done
 
 # A family may follow pointers of its own: --pointers judges these, too.
 sed 's/    shared_fence();/    *(volatile u32 *)64 = 1;\n&/' whole.h >wrong/wrong.h

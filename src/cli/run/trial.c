@@ -434,7 +434,7 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
     memcpy(how.grid, plan->grid, sizeof(how.grid));
     start = groat__now_ms();
     if (is_cpu(trial))
-        groat__watch_start(&watch, cli, trial->info.name);
+        groat__watch_start(&watch, cli, trial);
     cli->tracing = true;
     cli->launching = trial->info.name;
     cli->progress.shown_ms = 0; /* its first step is shown at once */

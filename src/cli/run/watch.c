@@ -7,6 +7,7 @@
  * which the main thread touches nothing any more.
  */
 #include "cli/run/watch.h"
+#include "cli/run/trial.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -40,16 +41,17 @@ static void end_process(const groat__watch *watch)
     int code =
         signal ? groat__cli_refuse(cli, GROAT_JUDGED,
                                    "%s was ended by signal %d (%s): %s",
-                                   watch->kernel, signal, strsignal(signal),
-                                   reason_of(signal))
+                                   watch->trial->info.name, signal,
+                                   strsignal(signal), reason_of(signal))
                : groat__cli_refuse(cli, GROAT_JUDGED,
                                    "%s has not ended in %u s and touches no "
                                    "memory: a loop without end",
-                                   watch->kernel, cli->judge_seconds);
+                                   watch->trial->info.name, cli->judge_seconds);
 
     if (cli->values.json) {
         groat__json_object(&json, NULL);
         groat__json_int(&json, "format", GROAT__FORMAT);
+        groat__trial_json(&json, watch->trial, &cli->failure);
         groat__cli_json_error(&json, &cli->failure);
         groat__json_end(&json);
         (void)printf("%s\n", json.text.failed ? "{}" : json.text.data);
@@ -113,10 +115,10 @@ static void release_faults(groat__watch *watch)
 }
 
 void groat__watch_start(groat__watch *watch, groat__cli *cli,
-                        const char *kernel)
+                        const struct groat__trial *trial)
 {
     watch->cli = cli;
-    watch->kernel = kernel;
+    watch->trial = trial;
     if (cli->judge_seconds == 0 || sem_init(&watch->over, 0, 0) != 0)
         return;
     watch->on = pthread_create(&watch->thread, NULL, run, watch) == 0;

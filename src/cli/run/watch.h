@@ -14,10 +14,12 @@
 
 enum { GROAT__WATCH_FAULTS = 4 };
 
+struct groat__trial;
+
 /* Start from {0}. */
 typedef struct groat__watch {
     groat__cli *cli;
-    const char *kernel;
+    const struct groat__trial *trial; /* whose kernel runs */
     pthread_t thread;
     sem_t over;
     bool on;
@@ -33,7 +35,7 @@ typedef struct groat__watch {
  * follows a pointer to nowhere; the judge itself ends launches whose threads
  * call it.  Does nothing where no thread can be had. */
 void groat__watch_start(groat__watch *watch, groat__cli *cli,
-                        const char *kernel);
+                        const struct groat__trial *trial);
 void groat__watch_stop(groat__watch *watch);
 
 #endif
