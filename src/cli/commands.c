@@ -287,7 +287,8 @@ static const groat__option bench_options[] = {
 const groat__command groat__commands[] = {
     {"run", "SPEC...", 1, ANY, false, true, run_options,
      "make kernels, launch them, and compare every byte",
-     "Run-time arguments of the family follow as options: --valid-rows 33.\n"
+     "Run-time arguments of the library's families follow as options:\n"
+     "--valid-rows 33; --arg valid_rows=33 sets those of any family.\n"
      "`groat families NAME` lists them.\n",
      groat__cmd_run},
     {"draw", "SPEC", 1, 1, false, true, draw_options,

@@ -197,11 +197,11 @@ static groat_status write_readme(work *w)
     groat__str_addf(
         &text,
         "# %s\n\nMade by `groat new %s --from %s`.\n\n"
-        "    groat run %s                       run on the judge, compared "
+        "    groat run %s --target cpu:sm_90a   run on the judge, compared "
         "with "
         "reference.c\n"
         "    groat run %s --target cuda:sm_90a  run on a GPU\n"
-        "    groat draw %s -o %s.svg            draw its shared memory\n"
+        "    groat draw %s --target cpu:sm_90a -o %s.svg\n"
         "    groat families %s                  its parameters, buffers, "
         "arguments\n\n"
         "| file | what it is |\n|---|---|\n"
