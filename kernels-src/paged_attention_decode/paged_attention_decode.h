@@ -188,6 +188,16 @@ GROAT_DEVICE place find(const launch_args &args, const census &first,
     }
 }
 
+// Blocks to which whole sequences and heads fall where these are equally long,
+// if that leaves few idle: parts cost more than some blocks do.
+GROAT_DEVICE u32 even_blocks(u32 blocks, u32 heads)
+{
+    const u32 even = heads <= blocks ? blocks - blocks % heads
+                                     : heads / divided_up(heads, blocks);
+
+    return 16ull * even >= 15ull * blocks ? even : blocks;
+}
+
 // How tiles are shared out: the first `more` blocks have one more than `each`.
 struct share {
     u32 each, more;
@@ -663,62 +673,39 @@ GROAT_DEVICE u64 part_at(const launch_args &args, u32 block, bool starts)
     return args.parts + (2ull * block + starts) * sums_bytes;
 }
 
-// Adds up what blocks [first, last] left of a sequence and head: each warp some
-// of it, into the place of its own sums.
+// Adds up what blocks [first, last] left of a sequence and head, in their
+// order.
 GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
                           u32 first, u32 last)
 {
-    constexpr u32 some = 2;                       // parts at once
-    constexpr u32 items = kept_rows * quads / 32; // of a lane
-    const u32 warp = warp_index();
-    merged m[items];
+    constexpr u32 some = 16;
 
     GROAT_ROLLED
-    for (u32 block = first + warp * some; block <= last;
-         block += warps * some) {
-        vec2 facts[items][some];
-        vec4 values[items][some];
-
-        GROAT_UNROLL
-        for (u32 p = 0; p < some; p++) {
-            const u64 from =
-                part_at(args, least_of(block + p, last), block + p == first);
-
-            GROAT_UNROLL
-            for (u32 i = 0; i < items; i++) {
-                const u32 item = i * 32 + lane_index();
-
-                facts[i][p] = global_load8(from + facts_at + item / quads * 8);
-                values[i][p] = global_load16(from + item * 16);
-            }
-        }
-        GROAT_UNROLL
-        for (u32 i = 0; i < items; i++) {
-            GROAT_UNROLL
-            for (u32 p = 1; p < some; p++)
-                if (block + p > last)
-                    facts[i][p] = vec2{float_bits(nothing), 0};
-            m[i].add(facts[i], values[i]);
-        }
-    }
-    GROAT_UNROLL
-    for (u32 i = 0; i < items; i++) {
-        const u32 item = i * 32 + lane_index();
-
-        shared_store16(
-            sums_at(warp) + item * 16,
-            vec4{float_bits(m[i].value[0]), float_bits(m[i].value[1]),
-                 float_bits(m[i].value[2]), float_bits(m[i].value[3])});
-        if (item % quads == 0)
-            shared_store8(sums_at(warp) + facts_at + item / quads * 8,
-                          vec2{float_bits(m[i].most), float_bits(m[i].sum)});
-    }
-    block_barrier();
     for (u32 i = thread_index(); i < rows * quads; i += threads) {
         const u32 row = i / quads;
         const u32 column = i % quads * 4;
+        merged m;
 
-        write_out(args, seg, row, column, of_warps(row, column));
+        GROAT_ROLLED
+        for (u32 block = first; block <= last; block += some) {
+            vec2 facts[some];
+            vec4 values[some];
+
+            GROAT_UNROLL
+            for (u32 p = 0; p < some; p++) {
+                const u64 from = part_at(args, least_of(block + p, last),
+                                         block + p == first);
+
+                facts[p] = global_load8(from + facts_at + row * 8);
+                values[p] = global_load16(from + (row * head_dim + column) * 4);
+            }
+            GROAT_UNROLL
+            for (u32 p = 1; p < some; p++)
+                if (block + p > last)
+                    facts[p] = vec2{float_bits(nothing), 0};
+            m.add(facts, values);
+        }
+        write_out(args, seg, row, column, m);
     }
 }
 
@@ -813,9 +800,13 @@ GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
 
 GROAT_DEVICE void run(const launch_args &args)
 {
+    if (args.sequences == 0)
+        return;
     const census some(args, 0);
     const u32 tiles = some.all() + count_from(args, counted);
-    const u32 blocks = least_of(divided_up(tiles, args.least), args.blocks);
+    const u32 blocks =
+        least_of(divided_up(tiles, args.least),
+                 even_blocks(args.blocks, args.sequences * args.kv_heads));
 
     if (block_index() >= blocks)
         return;

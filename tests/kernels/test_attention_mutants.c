@@ -60,13 +60,14 @@ static const mutant table[] = {
     {ONE, {IN_RUN, BARRIER, 0, ""}, NV, 0},
     {ONE, {IN_RUN, BARRIER, 1, ""}, NV, 0},
     {ONE, {IN_LAST, BARRIER, 1, ""}, NV, 0},
-    {ONE, {IN_COMBINE, BARRIER, 0, ""}, NV, 0},
     /* Blocks come to atomic operations in their order here, and all of a block
      * at once: the hardware needs it. */
     {ONE, {IN_LAST, BARRIER, 0, ""}, 0, 0},
     /* Nothing is on its way any more. */
     {ONE, {IN_RUN, WAIT_ALL, 0, ""}, 0, 0},
     /* who does what */
+    /* Other shares of the same sums. */
+    {EVEN, {"u32 even_blocks(", "16ull", 0, "0ull"}, 0, 0},
     {EVEN, {"place find(", "wanted >= up_to", 0, "wanted > up_to"}, 0, NV},
     {EVEN, {"place find(", "wanted >= first", 0, "wanted > first"}, NV, 0},
     {ONE, {"u32 begin(", "least_of(block, more)", 0, "0"}, 0, NV},
