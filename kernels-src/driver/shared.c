@@ -42,6 +42,18 @@ groat_status groat__host_refuse(groat_error *error, const char *family,
     return GROAT_INVALID;
 }
 
+groat_status groat__host_check_pages(const uint32_t *row, int64_t keys,
+                                     int64_t page, int64_t blocks,
+                                     const char *family, groat_error *error)
+{
+    for (int64_t i = 0; i * page < keys; i++)
+        if (row[i] >= blocks)
+            return groat__host_refuse(error, family,
+                                      "a block of the page table", row[i],
+                                      "the cache has %lld", (long long)blocks);
+    return GROAT_OK;
+}
+
 groat_status groat__host_starve(groat_error *error, const char *family,
                                 const char *what)
 {

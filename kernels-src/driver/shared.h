@@ -20,6 +20,12 @@ groat_status groat__host_refuse(groat_error *error, const char *family,
                                 const char *what, int64_t seen,
                                 const char *rule, ...) GROAT_PRINTF(5, 6);
 
+/* That the pages of a sequence of `keys` keys, `page` keys to a page, are among
+ * the cache's blocks; row: its row of the page table.  Errors: INVALID. */
+groat_status groat__host_check_pages(const uint32_t *row, int64_t keys,
+                                     int64_t page, int64_t blocks,
+                                     const char *family, groat_error *error);
+
 /* NO_MEMORY: "FAMILY: no memory for WHAT". */
 groat_status groat__host_starve(groat_error *error, const char *family,
                                 const char *what);

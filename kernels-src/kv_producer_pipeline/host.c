@@ -472,23 +472,20 @@ static groat_status check_inputs(const groat_spec *spec, const groat_plan *p,
 {
     groat__walk_scene c = scene_of(spec, p, inputs);
     int64_t pitch = pitch_of(&c.s, c.v);
+    groat_status status = GROAT_OK;
 
-    for (int64_t q = 0; q < c.v[SEQUENCES]; q++) {
+    for (int64_t q = 0; q < c.v[SEQUENCES] && status == GROAT_OK; q++) {
         if (c.lengths[q] > c.v[NUM_KEYS])
             return groat__host_refuse(error, FAMILY, "a length", c.lengths[q],
                                       "--num-keys is %lld",
                                       (long long)c.v[NUM_KEYS]);
-        for (int64_t i = 0;
-             c.s.page_size > 0 && i * c.s.page_size < (int64_t)c.lengths[q];
-             i++)
-            if (c.table[q * pitch + i] >= blocks_of(&c.s, c.v))
-                return groat__host_refuse(
-                    error, FAMILY, "a block of the page table",
-                    c.table[q * pitch + i], "the cache has %lld",
-                    (long long)blocks_of(&c.s, c.v));
+        if (c.s.page_size > 0)
+            status = groat__host_check_pages(
+                c.table + q * pitch, c.lengths[q], c.s.page_size,
+                blocks_of(&c.s, c.v), FAMILY, error);
     }
-    return c.weights == NULL
-               ? GROAT_OK
+    return status != GROAT_OK || c.weights == NULL
+               ? status
                : check_weights(&c, (const uint16_t *)c.weights, error);
 }
 

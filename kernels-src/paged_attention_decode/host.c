@@ -430,11 +430,9 @@ static groat_status check(const groat_spec *spec, const groat_plan *p,
             return groat__host_refuse(error, FAMILY, "a length", lengths[s],
                                       "sequences have %lld keys at most",
                                       (long long)w.v[KEYS]);
-        for (int64_t i = 0; i * w.cache.page < lengths[s]; i++)
-            if (table[s * w.cache.pitch + i] >= w.cache.blocks)
-                return groat__host_refuse(
-                    error, FAMILY, "a page", table[s * w.cache.pitch + i],
-                    "the cache has %lld blocks", (long long)w.cache.blocks);
+        status = groat__host_check_pages(table + s * w.cache.pitch, lengths[s],
+                                         w.cache.page, w.cache.blocks, FAMILY,
+                                         error);
     }
     return status;
 }

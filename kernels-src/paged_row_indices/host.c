@@ -838,13 +838,10 @@ static groat_status check_inputs(const groat_spec *spec, const groat_plan *p,
                                       lengths[b],
                                       "sequence %lld has %lld keys here",
                                       (long long)b, (long long)length);
-        for (int64_t k = 0; w.cache.from == GROAT__CACHE_PAGED && k < length;
-             k += w.cache.page)
-            if (table[b * w.cache.pitch + k / w.cache.page] >= w.cache.blocks)
-                return groat__host_refuse(
-                    error, "paged_row_indices", "a block of the page table",
-                    table[b * w.cache.pitch + k / w.cache.page],
-                    "the cache has %lld", (long long)w.cache.blocks);
+        if (w.cache.from == GROAT__CACHE_PAGED)
+            status = groat__host_check_pages(table + b * w.cache.pitch, length,
+                                             w.cache.page, w.cache.blocks,
+                                             "paged_row_indices", error);
     }
     return status;
 }
