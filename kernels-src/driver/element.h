@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * element.h - the numbers that buffers of run.def hold.
+ * element.h - the numbers that buffers hold.
  */
 #ifndef GROAT_KERNELS_ELEMENT_H
 #define GROAT_KERNELS_ELEMENT_H

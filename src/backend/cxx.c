@@ -75,8 +75,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     static const char *const sanitize[] = {
         "-O1", "-g1", "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"};
-    /* A local that is surely read before it is set does not compile.  gcc,
-     * which is often wrong of those that may be, would refuse them, too. */
+    /* A local that is surely read before it is set does not compile. */
     static const char *const common[] = {"-std=c++17",
                                          "-fPIC",
                                          "-shared",

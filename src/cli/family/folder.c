@@ -431,10 +431,9 @@ static groat_status put(const scope *s, const char *value, int line,
                         unsigned char *args, groat_error *error)
 {
     const groat__folder *f = s->folder;
+    size_t buffer = buffer_of(&f->def, value);
     int64_t number = 0;
     groat_status status;
-
-    size_t buffer = buffer_of(&f->def, value);
 
     if (buffer < f->def.buffer_count)
         return put_address(f, line, field, addresses[buffer], args, error);
