@@ -28,16 +28,37 @@ enum {
     LEAST,
     SEEN,
     SCALE,
-    CAP
+    CAP,
+    K_SCALE,
+    V_SCALE
 };
 
 /* In the order of the buffers. */
-enum { CACHE, QUERIES, TABLE, LENGTHS, SINKS, PARTS, COUNTERS, OUTPUT, LSE };
+enum {
+    CACHE,
+    QUERIES,
+    TABLE,
+    LENGTHS,
+    SINKS,
+    SLOPES,
+    TREE,
+    K_SCALES,
+    V_SCALES,
+    PARTS,
+    COUNTERS,
+    OUTPUT,
+    LSE
+};
+
+/* In the order of params.def. */
+enum { CAUSAL, WINDOW, CHUNK };
+enum { OF_TENSOR, OF_HEAD, OF_TOKEN };
 
 /* Blocks of a grid on a device of 132 multiprocessors, two each. */
 enum { DEVICE_BLOCKS = 264, CPU_BLOCKS = 5, POISON_BYTE = 0xFF };
 
-/* The bits of 0.25 and 4. */
+/* The bits of 0.5, 0.25 and 4. */
+#define HALF    INT64_C(0x3FE0000000000000)
 #define QUARTER INT64_C(0x3FD0000000000000)
 #define FOUR    INT64_C(0x4010000000000000)
 
@@ -46,11 +67,11 @@ static const double allowed = 0.03;
 
 static const groat_driver_arg arguments[] = {
     {"sequences", GROAT_ARG_INT, -1, 0, 65535, "sequences",
-     "sequences (default: 3; 64 on a GPU)"},
+     "sequences (default: 3; up to 64 on a GPU)"},
     {"kv_heads", GROAT_ARG_INT, -1, 1, 1024, "heads",
-     "heads of the cache (default: 2; 8)"},
+     "heads of the cache (default: 2; 8 on a GPU)"},
     {"keys", GROAT_ARG_INT, -1, 0, 1 << 24, "keys",
-     "keys of the longest sequence (default: 300; 1024)"},
+     "keys of the longest sequence (default: 300; 1024 on a GPU)"},
     {"varied", GROAT_ARG_INT, 1, 0, 1, "-",
      "1: others have fewer, down to none; 0: all have as many"},
     {"pitch", GROAT_ARG_INT, -1, 1, 1 << 26, "entries",
@@ -58,20 +79,25 @@ static const groat_driver_arg arguments[] = {
     {"blocks", GROAT_ARG_INT, -1, 1, 65535, "blocks",
      "of the grid (default: 5; 264 on a GPU)"},
     {"least", GROAT_ARG_INT, 1, 1, 1 << 20, "tiles",
-     "tiles of keys that a block takes at least"},
+     "units of keys that a block takes at least"},
     {"seen", GROAT_ARG_INT, 100, 1, 1 << 24, "keys",
-     "of the window, with window=1"},
+     "of the window, or of a chunk"},
     {"scale", GROAT_ARG_FLOAT, QUARTER, 0, 0, "-", "of scores"},
     {"cap", GROAT_ARG_FLOAT, FOUR, 0, 0, "-",
      "of scores, with soft_cap=1; not 0"},
+    {"k_scale", GROAT_ARG_FLOAT, HALF, 0, 0, "-",
+     "of e4m3 keys, with kv_scale=tensor"},
+    {"v_scale", GROAT_ARG_FLOAT, HALF, 0, 0, "-", "of e4m3 values, likewise"},
     {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
 /* The constants and arguments that the host needs. */
 typedef struct world {
-    const groat__element *element; /* of all but sums and scores */
+    const groat__element *element; /* of queries and output  */
+    const groat__element *stored;  /* of keys and values     */
+    int64_t kv_scale;              /* -1 where there is none */
     int64_t group, q_len, head_dim, heads;
-    int64_t window, soft_cap, sink, lse;
+    int64_t mask, tree, alibi, soft_cap, sink, lse;
     groat__cache cache;
     const int64_t *v;
 } world;
@@ -85,17 +111,25 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
     w->element = groat__element_find(
         groat__host_value(spec, "dtype") == 1 ? "f16" : "bf16",
         groat__host_value(spec, "dtype") == 1 ? 3 : 4);
+    w->stored = w->element;
+    w->kv_scale = -1;
+    if (groat__host_value(spec, "kv_dtype") == 1) {
+        w->stored = groat__element_find("e4m3", 4);
+        w->kv_scale = groat__host_value(spec, "kv_scale");
+    }
     w->group = groat__host_value(spec, "group");
     w->q_len = groat__host_value(spec, "q_len");
     w->head_dim = groat__host_value(spec, "head_dim");
-    w->window = groat__host_value(spec, "window");
+    w->mask = groat__host_value(spec, "mask");
+    w->tree = groat__host_value(spec, "tree");
+    w->alibi = groat__host_value(spec, "alibi");
     w->soft_cap = groat__host_value(spec, "soft_cap");
     w->sink = groat__host_value(spec, "sink");
     w->lse = groat__host_value(spec, "lse");
     w->heads = v[KV_HEADS] * w->group;
     w->v = v;
-    c->from = GROAT__CACHE_PAGED;
     c->page = groat__host_value(spec, "page_size");
+    c->from = c->page > 0 ? GROAT__CACHE_PAGED : GROAT__CACHE_CONTIGUOUS;
     /* A cache has a sequence; none of it is read where there are none. */
     c->batch = v[SEQUENCES] > 0 ? v[SEQUENCES] : 1;
     c->keys = v[KEYS];
@@ -106,7 +140,7 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
     c->layer = 1;
     c->heads = v[KV_HEADS];
     c->dim = w->head_dim;
-    c->elem_bytes = 2;
+    c->elem_bytes = w->stored->bytes;
     c->head_page = groat__host_value(spec, "head_page");
     c->pitch = v[PITCH] > 0 ? v[PITCH] : 0;
     return groat__cache_plan(c, FAMILY, error);
@@ -121,6 +155,25 @@ static void add_buffer(groat_plan *p, const char *name, int64_t count,
 
     buffer->name = name;
     buffer->bytes = (size_t)(count * width);
+}
+
+/* Parts that a launch may leave in the workspace. */
+static int64_t parts_of(const groat_spec *spec, const world *w)
+{
+    int64_t unit = groat__host_value(spec, "unit_keys");
+
+    if (groat__host_value(spec, "split") == 0)
+        return w->v[BLOCKS] * 2;
+    return w->v[SEQUENCES] * w->v[KV_HEADS] *
+           groat__host_value(spec, "strips") * ((w->v[KEYS] + unit - 1) / unit);
+}
+
+/* Scales of keys, and of values. */
+static int64_t scales_of(const world *w)
+{
+    if (w->kv_scale == OF_TOKEN)
+        return w->cache.blocks * w->cache.cache.page * w->v[KV_HEADS];
+    return w->v[KV_HEADS];
 }
 
 /* A buffer of numbers that is compared, or only written. */
@@ -146,10 +199,16 @@ static void add_buffers(const groat_spec *spec, const world *w, groat_plan *p)
     add_buffer(p, "page_table", w->cache.table_entries, 4);
     add_buffer(p, "lengths", w->cache.batch, 4);
     add_buffer(p, "sinks", w->heads, 4);
-    add_buffer(p, "parts", v[BLOCKS] * 2,
+    add_buffer(p, "slopes", w->heads, 4);
+    add_buffer(p, "tree", v[SEQUENCES] * w->q_len, 4);
+    add_buffer(p, "k_scales", scales_of(w), 4);
+    add_buffer(p, "v_scales", scales_of(w), 4);
+    add_buffer(p, "parts", parts_of(spec, w),
                groat__host_value(spec, "sums_bytes"));
     make_output(&p->buffers[PARTS], f32, GROAT_TOLERANCE_NONE);
-    add_buffer(p, "counters", v[SEQUENCES] * v[KV_HEADS], 4);
+    add_buffer(p, "counters",
+               v[SEQUENCES] * v[KV_HEADS] * groat__host_value(spec, "strips"),
+               4);
     p->buffers[COUNTERS].output = true;
     p->buffers[COUNTERS].filled = true;
     add_buffer(p, "output", queries * w->head_dim, 2);
@@ -163,9 +222,13 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
                          groat_plan *p, groat_error *error)
 {
     bool on_cpu = groat__host_on_cpu(spec);
-    const int64_t defaults[] = {on_cpu ? 3 : 64,
-                                on_cpu ? 2 : 8,
-                                on_cpu ? 300 : 1024,
+    int64_t rows = groat__host_value(spec, "rows");
+    bool many = rows > 16; /* what is expected takes as long as there are */
+    const int64_t defaults[] = {on_cpu      ? 3
+                                : rows <= 8 ? 64
+                                            : 2 + 512 / rows,
+                                on_cpu || many ? 2 : 8,
+                                on_cpu || many ? 300 : 1024,
                                 0,
                                 0,
                                 on_cpu ? CPU_BLOCKS : DEVICE_BLOCKS};
@@ -185,8 +248,9 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     p->grid[1] = p->grid[2] = 1;
     p->args_bytes = sizeof(struct paged_attention_decode_args);
     for (int64_t s = 0; s < p->values[SEQUENCES]; s++)
-        p->moved_bytes += (uint64_t)(groat__cache_length(&w.cache, s) *
-                                     p->values[KV_HEADS] * w.head_dim * 4);
+        p->moved_bytes +=
+            (uint64_t)(groat__cache_length(&w.cache, s) * p->values[KV_HEADS] *
+                       w.head_dim * 2 * w.stored->bytes);
     return GROAT_OK;
 }
 
@@ -216,23 +280,59 @@ static size_t place_of(const world *w, const uint32_t *table, int plane,
                     (uint64_t)(head * groat__cache_head_bytes(c)));
 }
 
-static void fill_cache(const world *w, uint64_t seed, unsigned char *to)
+static void fill_key(const world *w, size_t at, uint64_t seed, void *to)
+{
+    fill_numbers(w->stored, seed + at, (size_t)w->head_dim, 2,
+                 (unsigned char *)to + at);
+}
+
+static void fill_scale(const world *w, size_t at, uint64_t seed, void *to)
+{
+    uint64_t state = seed + at;
+
+    (void)w;
+    ((float *)to)[at] =
+        (float)(0.25 + (double)(groat__host_draw(&state) >> 11) * 0x1p-54);
+}
+
+/* The place of a scale among those of its kind. */
+static size_t scale_at(const world *w, const uint32_t *table, int64_t sequence,
+                       int64_t key, int64_t head)
+{
+    int64_t page = w->cache.cache.page, heads = w->v[KV_HEADS];
+    int64_t block = w->cache.page > 0
+                        ? table[sequence * w->cache.pitch + key / page]
+                        : sequence;
+
+    if (w->kv_scale != OF_TOKEN)
+        return (size_t)head;
+    key %= page;
+    return (size_t)(block * page * heads + (w->cache.head_page
+                                                ? head * page + key
+                                                : key * heads + head));
+}
+
+/* Fills what belongs to keys of sequences in the cache or in scales; all else
+ * is NaNs. */
+static void fill_keys(const world *w, size_t index, uint64_t seed, void *to,
+                      size_t bytes)
 {
     uint32_t *table = malloc((size_t)w->cache.table_entries * 4);
 
-    memset(to, POISON_BYTE, (size_t)w->cache.bytes);
+    memset(to, POISON_BYTE, bytes);
     if (table == NULL)
         return;
     groat__cache_fill_table(&w->cache, seed, table);
+    seed += index;
     for (int64_t s = 0; s < w->v[SEQUENCES]; s++)
         for (int64_t key = 0; key < groat__cache_length(&w->cache, s); key++)
             for (int64_t h = 0; h < w->v[KV_HEADS]; h++)
-                for (int plane = 0; plane < 2; plane++) {
-                    size_t at = place_of(w, table, plane, s, key, h);
-
-                    fill_numbers(w->element, seed + at, (size_t)w->head_dim, 2,
-                                 to + at);
-                }
+                if (index != CACHE)
+                    fill_scale(w, scale_at(w, table, s, key, h), seed, to);
+                else
+                    for (int plane = 0; plane < 2; plane++)
+                        fill_key(w, place_of(w, table, plane, s, key, h), seed,
+                                 to);
     free(table);
 }
 
@@ -246,7 +346,12 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         return;
     switch (index) {
     case CACHE:
-        fill_cache(&w, seed, data);
+    case K_SCALES:
+    case V_SCALES:
+        fill_keys(&w, index, seed, data, bytes);
+        break;
+    case TREE:
+        groat__host_fill(seed + 3, data, bytes);
         break;
     case TABLE:
         groat__cache_fill_table(&w.cache, seed, data);
@@ -259,6 +364,10 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         break;
     case SINKS:
         fill_numbers(groat__element_find("f32", 3), seed + 2, bytes / 4, 4,
+                     data);
+        break;
+    case SLOPES:
+        fill_numbers(groat__element_find("f32", 3), seed + 4, bytes / 4, 0.1,
                      data);
         break;
     default:
@@ -289,6 +398,10 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.output = addresses[OUTPUT];
     args.lse = addresses[LSE];
     args.sinks = addresses[SINKS];
+    args.slopes = addresses[SLOPES];
+    args.tree = addresses[TREE];
+    args.k_scales = addresses[K_SCALES];
+    args.v_scales = addresses[V_SCALES];
     args.parts = addresses[PARTS];
     args.counters = addresses[COUNTERS];
     args.block_bytes = view[0].block_rows * (uint64_t)w.cache.row_bytes;
@@ -296,6 +409,9 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.head_bytes = w.cache.head_page
                           ? view[0].head_rows * (uint64_t)w.cache.row_bytes
                           : (uint64_t)groat__cache_head_bytes(&w.cache);
+    args.block_scales = w.cache.cache.page * w.cache.cache.heads;
+    args.token_scales = w.cache.head_page ? 1 : w.cache.cache.heads;
+    args.head_scales = w.cache.head_page ? w.cache.cache.page : 1;
     args.sequences = (unsigned)v[SEQUENCES];
     args.kv_heads = (unsigned)v[KV_HEADS];
     args.pitch = (unsigned)w.cache.pitch;
@@ -304,6 +420,8 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.seen = (unsigned)v[SEEN];
     args.scale = (float)groat_arg_real(v[SCALE]);
     args.cap = (float)groat_arg_real(v[CAP]);
+    args.k_scale = (float)groat_arg_real(v[K_SCALE]);
+    args.v_scale = (float)groat_arg_real(v[V_SCALE]);
     memcpy(p->args, &args, sizeof(args));
     return GROAT_OK;
 }
@@ -316,24 +434,59 @@ typedef struct query {
     int64_t length; /* of the sequence */
 } query;
 
-static bool sees(const world *w, const query *q, int64_t key)
+static bool sees(const world *w, const void *const *inputs, const query *q,
+                 int64_t key)
 {
-    int64_t own = q->length - w->q_len + q->place; /* its own key */
+    int64_t first = q->length - w->q_len;
+    int64_t own = first + q->place; /* its own key */
+    const uint32_t *tree = inputs[TREE];
 
-    return key <= own && (!w->window || key > own - w->v[SEEN]);
+    if (w->tree && key >= first)
+        return tree[q->sequence * w->q_len + q->place] >> (key - first) & 1;
+    if (key > own)
+        return false;
+    return w->mask == CAUSAL ||
+           (w->mask == WINDOW ? key > own - w->v[SEEN]
+                              : key / w->v[SEEN] == own / w->v[SEEN]);
 }
 
-static double score(const world *w, const unsigned char *of_query,
-                    const unsigned char *of_key)
+/* What a key (0) or value (1) is to be multiplied with. */
+static double scale_of(const world *w, const void *const *inputs, int plane,
+                       const query *q, int64_t key)
 {
+    const float *scales = inputs[K_SCALES + plane];
+
+    if (w->kv_scale == -1)
+        return 1;
+    if (w->kv_scale == OF_TENSOR)
+        return (float)groat_arg_real(w->v[K_SCALE + plane]);
+    return scales[scale_at(w, inputs[TABLE], q->sequence, key,
+                           q->head / w->group)];
+}
+
+static double score(const world *w, const void *const *inputs, const query *q,
+                    int64_t key)
+{
+    const unsigned char *of_query = inputs[QUERIES];
+    const unsigned char *of_key = inputs[CACHE];
+    const float *slopes = inputs[SLOPES];
     double cap = (float)groat_arg_real(w->v[CAP]);
     double sum = 0;
 
+    of_query += ((q->sequence * w->q_len + q->place) * w->heads + q->head) *
+                w->head_dim * 2;
+    of_key +=
+        place_of(w, inputs[TABLE], 0, q->sequence, key, q->head / w->group);
     for (int64_t d = 0; d < w->head_dim; d++)
         sum += groat__element_load(w->element, of_query + 2 * d) *
-               groat__element_load(w->element, of_key + 2 * d);
-    sum *= (float)groat_arg_real(w->v[SCALE]);
-    return w->soft_cap ? cap * tanh(sum / cap) : sum;
+               groat__element_load(w->stored, of_key + d * w->stored->bytes);
+    sum *= (float)groat_arg_real(w->v[SCALE]) * scale_of(w, inputs, 0, q, key);
+    if (w->soft_cap)
+        sum = cap * tanh(sum / cap);
+    if (w->alibi)
+        sum +=
+            slopes[q->head] * (double)(key - (q->length - w->q_len + q->place));
+    return sum;
 }
 
 /* Attention of one query; weights has room for the keys.  Returns the logarithm
@@ -342,22 +495,14 @@ static double attend(const world *w, const void *const *inputs, const query *q,
                      double *weights, double *out)
 {
     const unsigned char *cache = inputs[CACHE];
-    const unsigned char *queries = inputs[QUERIES];
     const float *sinks = inputs[SINKS];
-    const unsigned char *own =
-        queries + ((q->sequence * w->q_len + q->place) * w->heads + q->head) *
-                      w->head_dim * 2;
     double most = w->sink ? (double)sinks[q->head] : -INFINITY;
     double sum = 0;
 
     memset(out, 0, (size_t)w->head_dim * sizeof(*out));
     for (int64_t key = 0; key < q->length; key++) {
         weights[key] =
-            sees(w, q, key)
-                ? score(w, own,
-                        cache + place_of(w, inputs[TABLE], 0, q->sequence, key,
-                                         q->head / w->group))
-                : -INFINITY;
+            sees(w, inputs, q, key) ? score(w, inputs, q, key) : -INFINITY;
         most = fmax(most, weights[key]);
     }
     if (w->sink)
@@ -368,10 +513,12 @@ static double attend(const world *w, const void *const *inputs, const query *q,
             place_of(w, inputs[TABLE], 1, q->sequence, key, q->head / w->group);
         double weight =
             weights[key] == -INFINITY ? 0 : exp(weights[key] - most);
+        double scaled = weight * scale_of(w, inputs, 1, q, key);
 
         sum += weight;
         for (int64_t d = 0; d < w->head_dim && weight > 0; d++)
-            out[d] += weight * groat__element_load(w->element, value + 2 * d);
+            out[d] += scaled * groat__element_load(
+                                   w->stored, value + d * w->stored->bytes);
     }
     for (int64_t d = 0; d < w->head_dim && sum > 0; d++)
         out[d] /= sum;
@@ -430,9 +577,10 @@ static groat_status check(const groat_spec *spec, const groat_plan *p,
             return groat__host_refuse(error, FAMILY, "a length", lengths[s],
                                       "sequences have %lld keys at most",
                                       (long long)w.v[KEYS]);
-        status = groat__host_check_pages(table + s * w.cache.pitch, lengths[s],
-                                         w.cache.page, w.cache.blocks, FAMILY,
-                                         error);
+        if (w.cache.page > 0)
+            status = groat__host_check_pages(table + s * w.cache.pitch,
+                                             lengths[s], w.cache.page,
+                                             w.cache.blocks, FAMILY, error);
     }
     return status;
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decode attention over a paged KV cache in one launch.  The tiles of all
+// Decode attention over a KV cache in one launch.  The units of keys of all
 // sequences and KV heads stand in a row, which blocks share out evenly by
 // lengths that they read themselves; a block that has but a part of a sequence
 // leaves its sums in the workspace, and the last one to do so adds them up.
+// With `split` parts are always of so many tiles: the same sums in any batch.
 //
-// A warp has every fourth (warps) 16 keys of its block's tiles, in a ring of
-// its own that nobody else touches and that never runs dry between sequences:
-// keys and values come by 16-byte copies, the queries are one operand of
-// mma.m16n8k16, and scores go from one product into the next in registers.
+// A warp has every fourth (warps) slot of keys of its block's tiles, in a ring
+// of its own that nobody else touches and that never runs dry between
+// sequences: keys and values come by 16-byte copies, the queries are one
+// operand of mma.m16n8k16, and scores go from one product into the next in
+// registers.  Up to 16 rows of queries share a product; more are strips, that
+// each read the keys.
 #include "params.h"
 
 #include "../common/atomics.h"
@@ -16,42 +19,41 @@
 #include "../common/mma_sync.h"
 #include "../common/tma.h"
 #include "args.h"
+#include "work.h"
 
 namespace groat
 {
 namespace paged_attention_decode
 {
 
-using namespace params;
-
-typedef paged_attention_decode_args launch_args;
-
+constexpr bool narrow = kv_dtype == kv_dtype_e4m3;
 constexpr mma_number number = dtype == dtype_f16 ? mma_f16 : mma_bf16;
+// Of products; e4m3 numbers meet f16 ones, 256 times too small.
+constexpr mma_number operand = narrow ? mma_f16 : number;
+constexpr float too_small = narrow ? 256.0f : 1.0f;
 constexpr u32 threads = GROAT_BLOCK_THREADS;
-constexpr u32 keys_of_slot = 16;
+constexpr u32 keys_of_slot = slot_keys;
+constexpr u32 halves = slot_keys / 16; // steps of a product over a slot
 constexpr u32 pieces = row_bytes / 16; // of a row
 constexpr u32 depth = head_dim / 16;   // steps of a product over a head
 constexpr u32 copies = keys_of_slot * pieces / 32;
 constexpr float log2e = 1.4426950408889634f;
 constexpr float nothing = -1e30f; // a score that nothing comes of
+constexpr bool paged = page_size > 0;
 constexpr bool one_page = page_size % static_cast<int>(keys_of_slot) == 0;
+constexpr u32 values_at = keys_of_slot * row_bytes; // in a slot
+constexpr u32 scales_at = 2 * values_at;            // of keys, then of values
 
-// What a row's pieces are XORed with, so that 8 rows lie on all banks.
+// What a row's pieces are XORed with, so that 8 rows lie on all banks: rows
+// that are a multiple of 128 bytes apart get different pieces.
 GROAT_DEVICE u32 mixed(u32 row, u32 piece)
 {
-    if constexpr (pieces % 8 == 0)
-        return piece ^ (row & 7u);
-    return piece;
-}
+    constexpr u32 common = pieces % 8 == 0   ? 8
+                           : pieces % 4 == 0 ? 4
+                           : pieces % 2 == 0 ? 2
+                                             : 1;
 
-GROAT_DEVICE u32 divided_up(u32 a, u32 b)
-{
-    return (a + b - 1) / b;
-}
-
-GROAT_DEVICE u32 least_of(u32 a, u32 b)
-{
-    return a < b ? a : b;
+    return piece ^ (row / (8 / common) % common);
 }
 
 GROAT_DEVICE u64 shuffled(u64 x, u32 lane)
@@ -60,206 +62,6 @@ GROAT_DEVICE u64 shuffled(u64 x, u32 lane)
            static_cast<u64>(wave_shuffle(static_cast<u32>(x >> 32), lane))
                << 32;
 }
-
-// ---- who does what
-
-// Keys of a sequence, which are none behind the last one.
-GROAT_DEVICE u32 length_of(const launch_args &args, u32 sequence)
-{
-    return sequence < args.sequences
-               ? global_load4(args.lengths + sequence * 4ull)
-               : 0;
-}
-
-// Tiles of a sequence and KV head; one without keys has one, that writes zeros.
-GROAT_DEVICE u32 tiles_of(u32 length)
-{
-    return length == 0 ? 1u : divided_up(length, tile_keys);
-}
-
-// The sum of a lane's value and those of the lanes before.
-GROAT_DEVICE u32 summed_up(u32 x)
-{
-    const u32 lane = lane_index();
-
-    GROAT_UNROLL
-    for (u32 by = 1; by < 32; by *= 2) {
-        const u32 other = wave_shuffle_up(x, by);
-
-        x += lane >= by ? other : 0;
-    }
-    return x;
-}
-
-// A sequence, and where its tiles begin.
-struct place {
-    u32 sequence;
-    u32 length;
-    u32 first; // tile of its KV head 0
-};
-
-// The tiles of 128 sequences from `from` on, four to a lane.
-struct census {
-    static constexpr u32 each = 4;
-    u32 from;
-    u32 length[each];
-    u32 mine, up_to; // tiles of the lane's, and with those of lanes before
-
-    GROAT_DEVICE census(const launch_args &args, u32 begin)
-        : from(begin + lane_index() * each), mine(0)
-    {
-        GROAT_UNROLL
-        for (u32 i = 0; i < each; i++)
-            length[i] = length_of(args, from + i);
-        GROAT_UNROLL
-        for (u32 i = 0; i < each; i++)
-            mine += tiles_at(args, i);
-        up_to = summed_up(mine);
-    }
-
-    GROAT_DEVICE u32 tiles_at(const launch_args &args, u32 i) const
-    {
-        return from + i < args.sequences ? tiles_of(length[i]) * args.kv_heads
-                                         : 0;
-    }
-
-    GROAT_DEVICE u32 all() const
-    {
-        return wave_shuffle(up_to, 31);
-    }
-
-    // The place of tile `wanted`, which is one of these.
-    GROAT_DEVICE place find(const launch_args &args, u32 wanted) const
-    {
-        const u64 here = wave_ballot(wanted >= up_to);
-        u32 lane = 0; // as many lanes' tiles lie before it
-        u32 first = up_to - mine;
-        place at = {from, length[0], first};
-
-        GROAT_UNROLL
-        for (u32 bit = 16; bit > 0; bit /= 2)
-            if ((here >> (lane + bit - 1) & 1) != 0)
-                lane += bit;
-        GROAT_UNROLL
-        for (u32 i = 1; i < each; i++) {
-            first += tiles_at(args, i - 1);
-            if (wanted >= first && from + i < args.sequences)
-                at = place{from + i, length[i], first};
-        }
-        return place{wave_shuffle(at.sequence, lane),
-                     wave_shuffle(at.length, lane),
-                     wave_shuffle(at.first, lane)};
-    }
-};
-
-constexpr u32 counted = 32 * census::each;
-
-// All tiles of sequences from `from` on.
-GROAT_DEVICE u32 count_from(const launch_args &args, u32 from)
-{
-    u32 tiles = 0;
-
-    GROAT_ROLLED
-    for (; from < args.sequences; from += counted)
-        tiles += census(args, from).all();
-    return tiles;
-}
-
-// The place of a tile.
-GROAT_DEVICE place find(const launch_args &args, const census &first,
-                        u32 wanted)
-{
-    u32 before = first.all();
-    u32 from = counted;
-
-    if (wanted < before)
-        return first.find(args, wanted);
-    GROAT_ROLLED
-    for (;; from += counted) {
-        const census next(args, from);
-
-        if (wanted - before < next.all()) {
-            place at = next.find(args, wanted - before);
-
-            at.first += before;
-            return at;
-        }
-        before += next.all();
-    }
-}
-
-// Blocks to which whole sequences and heads fall where these are equally long,
-// if that leaves few idle: parts cost more than some blocks do.
-GROAT_DEVICE u32 even_blocks(u32 blocks, u32 heads)
-{
-    const u32 even = heads <= blocks ? blocks - blocks % heads
-                                     : heads / divided_up(heads, blocks);
-
-    return 16ull * even >= 15ull * blocks ? even : blocks;
-}
-
-// How tiles are shared out: the first `more` blocks have one more than `each`.
-struct share {
-    u32 each, more;
-
-    GROAT_DEVICE share(u32 tiles, u32 blocks)
-        : each(tiles / blocks), more(tiles % blocks)
-    {
-    }
-    GROAT_DEVICE u32 begin(u32 block) const
-    {
-        return block * each + least_of(block, more);
-    }
-    GROAT_DEVICE u32 block_of(u32 tile) const
-    {
-        const u32 of_more = more * (each + 1);
-
-        return tile < of_more ? tile / (each + 1)
-                              : more + (tile - of_more) / each;
-    }
-};
-
-// A block's part of one sequence and KV head.
-struct segment {
-    u32 sequence;
-    u32 head;
-    u32 length;            // keys of the sequence
-    u32 first, keys;       // keys [first, keys) are the block's
-    u32 begins, ends;      // the tiles of the sequence and head, [begins, ends)
-    bool starts, finishes; // its first tile is the block's, its last one
-};
-
-// Goes through a block's segments.
-struct walk {
-    place at;
-    u32 tile, end; // tiles [tile, end) are to come
-
-    GROAT_DEVICE bool is_over() const
-    {
-        return tile >= end;
-    }
-
-    GROAT_DEVICE segment next(const launch_args &args)
-    {
-        const u32 tiles = tiles_of(at.length);
-        segment seg;
-
-        seg.sequence = at.sequence;
-        seg.length = at.length;
-        seg.head = (tile - at.first) / tiles;
-        seg.begins = at.first + seg.head * tiles;
-        seg.ends = seg.begins + tiles;
-        seg.starts = tile == seg.begins;
-        seg.finishes = seg.ends <= end;
-        seg.first = (tile - seg.begins) * tile_keys;
-        tile = seg.finishes ? seg.ends : end;
-        seg.keys = least_of((tile - seg.begins) * tile_keys, at.length);
-        if (seg.head + 1 == args.kv_heads && seg.finishes)
-            at = place{at.sequence + 1, length_of(args, at.sequence + 1),
-                       seg.ends};
-        return seg;
-    }
-};
 
 // ---- a warp's keys and values
 
@@ -288,6 +90,7 @@ struct producer {
     u64 table;       // of the sequence
     u32 last;        // key of the sequence
     u32 entry;       // of the table, for the keys to come
+    u32 scales;      // of the KV head in block 0
 
     GROAT_DEVICE u32 slot(u32 step_of_ring) const
     {
@@ -300,9 +103,10 @@ struct producer {
     {
         const u32 mine = one_page ? key : key + lane_index() % keys_of_slot;
 
-        if (step < steps)
-            entry =
-                global_load4(table + least_of(mine, last) / page_size * 4ull);
+        if constexpr (paged)
+            if (step < steps)
+                entry = global_load4(table +
+                                     least_of(mine, last) / page_size * 4ull);
     }
 
     // Goes to the next segment in which this warp has keys.
@@ -319,27 +123,60 @@ struct producer {
             last = seg.length - 1;
             k = args.k + seg.head * args.head_bytes;
             v = args.v + seg.head * args.head_bytes;
-            table = args.page_table +
-                    static_cast<u64>(seg.sequence) * args.pitch * 4;
+            scales = seg.head * args.head_scales;
+            if constexpr (paged)
+                table = args.page_table +
+                        static_cast<u64>(seg.sequence) * args.pitch * 4;
+            else
+                entry = seg.sequence;
         }
         ask();
     }
 
     GROAT_DEVICE producer(const launch_args &args, const walk &from)
         : ahead(from), step(0), steps(0), key(0), end(0), count(0), groups(0),
-          k(0), v(0), table(0), last(0), entry(0)
+          k(0), v(0), table(0), last(0), entry(0), scales(0)
     {
         enter(args);
     }
 
-    // Copies 16 keys and values; of those past the end, zeros.
+    // The place in its block of the slot's first key, or of the lane's.
+    GROAT_DEVICE u32 in_block() const
+    {
+        const u32 mine = one_page ? key : key + lane_index() % keys_of_slot;
+
+        return paged ? mine % (paged ? page_size : 1) : mine;
+    }
+
+    // The scales of a slot's keys, and of its values.
+    GROAT_DEVICE void copy_scales(const launch_args &args) const
+    {
+        const u32 lane = lane_index();
+        const u32 mine = lane % keys_of_slot;
+        const u64 at = static_cast<u64>(entry) * args.block_scales +
+                       static_cast<u64>(in_block() + (one_page ? mine : 0)) *
+                           args.token_scales +
+                       scales;
+        const bool there = key + mine < end;
+
+        GROAT_UNROLL
+        for (u32 j = 0; j < 2 * keys_of_slot / 32; j++) {
+            const bool of_key = j * 32 + lane < keys_of_slot;
+            const u64 base = of_key ? args.k_scales : args.v_scales;
+
+            async_copy<4>(
+                make_buffer(there ? base + at * 4 : base, there ? 4 : 0),
+                slot(count) + scales_at + j * 128, lane, 0, 0);
+        }
+    }
+
+    // Copies keys and values; of those past the end, zeros.
     GROAT_DEVICE void copy(const launch_args &args) const
     {
         const u32 lane = lane_index();
         const u32 to = slot(count);
-        const u32 in_page =
-            (one_page ? key : key + lane % keys_of_slot) % page_size;
-        const u64 row = entry * args.block_bytes + in_page * args.token_bytes;
+        const u64 row =
+            entry * args.block_bytes + in_block() * args.token_bytes;
 
         GROAT_UNROLL
         for (u32 j = 0; j < copies; j++) {
@@ -353,8 +190,10 @@ struct producer {
             async_copy<16>(make_buffer(there ? k + from : k, there ? 16 : 0),
                            to + j * 512, lane, 0, 0);
             async_copy<16>(make_buffer(there ? v + from : v, there ? 16 : 0),
-                           to + slot_bytes / 2 + j * 512, lane, 0, 0);
+                           to + values_at + j * 512, lane, 0, 0);
         }
+        if constexpr (has_scales != 0)
+            copy_scales(args);
     }
 
     // One step, or none where there is none left; a group of copies either way.
@@ -377,9 +216,29 @@ struct producer {
 
 // ---- products
 
-// The queries of a KV head as the first operand.
+// Four e4m3 numbers as two pairs of f16 ones, 256 times too small: the first
+// and the third, the second and the fourth.  A NaN is one of 480.
+GROAT_DEVICE vec2 widened(u32 x)
+{
+    return vec2{(x << 8 & 0x80008000u) | (x << 7 & 0x3f803f80u),
+                (x & 0x80008000u) | (x >> 1 & 0x3f803f80u)};
+}
+
+// Two 16-bit numbers of the queries, as the operand has them.
+GROAT_DEVICE u32 as_operand(u32 low, u32 high)
+{
+    if constexpr (operand != number)
+        return pack_operand<operand>(bf16_value(low), bf16_value(high));
+    return low | high << 16;
+}
+
+// A strip's queries as the first operand, and what its rows see.
 struct queries {
     vec4 word[depth];
+    int first[2], end[2]; // of rows lane / 4 and + 8: keys that they see
+    u32 bits[2];          // of tree
+    float slope[2];       // of alibi, times log2 e
+    float scale;          // of scores
 
     // Of [sequences, q_len, heads].
     static GROAT_DEVICE u64 row_of(const launch_args &args, const segment &seg,
@@ -390,28 +249,62 @@ struct queries {
                seg.head * group + row % group;
     }
 
-    GROAT_DEVICE void load(const launch_args &args, const segment &seg)
+    // The words of a row for 16 numbers of the head.
+    static GROAT_DEVICE vec2 words(u64 row, u32 k)
     {
         const u32 t = lane_index() % 4;
-        u32 part[depth][2][2];
 
-        GROAT_UNROLL
-        for (u32 r = 0; r < 2; r++) {
-            const u32 row = lane_index() / 4 + 8 * r;
-            const u64 from =
-                args.q + row_of(args, seg, row) * row_bytes + t * 4;
+        if constexpr (narrow) {
+            const vec2 x = global_load8(row + k * 32 + t * 8);
 
-            GROAT_UNROLL
-            for (u32 k = 0; k < depth; k++) {
-                part[k][0][r] = row < rows ? global_load4(from + k * 32) : 0;
-                part[k][1][r] =
-                    row < rows ? global_load4(from + k * 32 + 16) : 0;
-            }
+            return vec2{as_operand(x.x & 0xffffu, x.y & 0xffffu),
+                        as_operand(x.x >> 16, x.y >> 16)};
         }
+        return vec2{global_load4(row + k * 32 + t * 4),
+                    global_load4(row + k * 32 + t * 4 + 16)};
+    }
+
+    GROAT_DEVICE void load_row(const launch_args &args, const segment &seg,
+                               u32 r, vec2 (&part)[depth])
+    {
+        const u32 row = seg.row + lane_index() / 4 + 8 * r;
+        const u64 from = args.q + row_of(args, seg, row) * q_bytes;
+        const sight seen(args, seg.length, row);
+
         GROAT_UNROLL
         for (u32 k = 0; k < depth; k++)
-            word[k] = vec4{part[k][0][0], part[k][0][1], part[k][1][0],
-                           part[k][1][1]};
+            part[k] = row < rows ? words(from, k) : vec2{0, 0};
+        first[r] = seen.first;
+        end[r] = seen.end;
+        bits[r] = 0;
+        slope[r] = 0;
+        if constexpr (tree)
+            if (row < rows)
+                bits[r] = global_load4(
+                    args.tree + (seg.sequence * q_len + row / group) * 4ull);
+        if constexpr (alibi)
+            if (row < rows)
+                slope[r] = bits_float(global_load4(
+                               args.slopes +
+                               (seg.head * group + row % group) * 4ull)) *
+                           log2e;
+    }
+
+    GROAT_DEVICE void load(const launch_args &args, const segment &seg)
+    {
+        vec2 part[2][depth];
+
+        load_row(args, seg, 0, part[0]);
+        load_row(args, seg, 1, part[1]);
+        GROAT_UNROLL
+        for (u32 k = 0; k < depth; k++)
+            word[k] =
+                vec4{part[0][k].x, part[1][k].x, part[0][k].y, part[1][k].y};
+        scale = args.scale * too_small;
+        if constexpr (narrow && kv_scale == kv_scale_tensor)
+            scale *= args.k_scale;
+        if constexpr (kv_scale == kv_scale_head)
+            scale *= bits_float(global_load4(args.k_scales + seg.head * 4ull));
     }
 };
 
@@ -443,66 +336,96 @@ template <typename op> GROAT_DEVICE float over_row(float x)
     return op::of(x, bits_float(wave_shuffle_xor(float_bits(x), 2)));
 }
 
-GROAT_DEVICE float bent(const launch_args &args, float score)
+// A score, times log2 e.
+GROAT_DEVICE float bent(const launch_args &args, float score, float scale)
 {
     if constexpr (soft_cap)
-        return args.cap * tanh(score * args.scale / args.cap) * log2e;
-    return score * (args.scale * log2e);
+        return args.cap * tanh(score * scale / args.cap) * log2e;
+    return score * (scale * log2e);
 }
 
-// Whether the query of a row sees a key.
-GROAT_DEVICE bool sees(const launch_args &args, u32 length, u32 row, u32 key)
+// The score of row i's query and a key, or nothing.
+GROAT_DEVICE float seen_score(const launch_args &args, const queries &q,
+                              u32 length, u32 i, u32 key, float score)
 {
-    // Behind its last key; of a sequence of fewer keys than queries below 1.
-    const i64 own = static_cast<i64>(length) + row / group + 1 - q_len;
+    const int at = static_cast<int>(key);
+    float x = bent(args, score, q.scale);
 
-    if constexpr (window)
-        if (static_cast<i64>(key) + args.seen < own)
-            return false;
-    return key < own && key < length;
+    if (at < q.first[i] || at >= q.end[i] || key >= length)
+        return nothing;
+    if constexpr (tree)
+        if (key + q_len >= length &&
+            (q.bits[i] >> (key + q_len - length) & 1) == 0)
+            return nothing;
+    if constexpr (alibi)
+        x += q.slope[i] * static_cast<float>(at + 1 - q.end[i]);
+    return x;
 }
 
-GROAT_DEVICE void score(const queries &q, u32 slot, float (&s)[2][4])
+GROAT_DEVICE void score(const queries &q, u32 slot, float (&s)[2 * halves][4])
 {
     const u32 lane = lane_index();
-    const u32 key = lane / 16 * 8 + lane % 8;
+    const u32 half = lane / 8 % 2;
 
     GROAT_UNROLL
-    for (u32 n = 0; n < 2; n++)
+    for (u32 n = 0; n < 2 * halves; n++)
         GROAT_UNROLL
     for (u32 i = 0; i < 4; i++)
         s[n][i] = 0;
     GROAT_UNROLL
-    for (u32 k = 0; k < depth; k++) {
-        const vec4 b = matrix_load(slot + key * row_bytes +
-                                   16 * mixed(key, 2 * k + lane / 8 % 2));
+    for (u32 k = 0; k < pieces; k += 2)
+        GROAT_UNROLL
+    for (u32 h = 0; h < halves; h++) {
+        const u32 key = 16 * h + lane / 16 * 8 + lane % 8;
+        const vec4 b =
+            matrix_load(slot + key * row_bytes + 16 * mixed(key, k + half));
+        float(&first)[4] = s[2 * h];
+        float(&second)[4] = s[2 * h + 1];
 
-        mma_16x8<number>(s[0], q.word[k], vec2{b.x, b.y});
-        mma_16x8<number>(s[1], q.word[k], vec2{b.z, b.w});
+        if constexpr (narrow) {
+            mma_16x8<operand>(first, q.word[k], widened(b.x));
+            mma_16x8<operand>(second, q.word[k], widened(b.z));
+            mma_16x8<operand>(first, q.word[k + 1], widened(b.y));
+            mma_16x8<operand>(second, q.word[k + 1], widened(b.w));
+        } else {
+            mma_16x8<operand>(first, q.word[k / 2], vec2{b.x, b.y});
+            mma_16x8<operand>(second, q.word[k / 2], vec2{b.z, b.w});
+        }
+    }
+}
+
+// Multiplies what a slot's keys are to by the scales at an address.
+GROAT_DEVICE void scale_keys(u32 scales, float by, float (&s)[2 * halves][4])
+{
+    GROAT_UNROLL
+    for (u32 n = 0; n < 2 * halves; n++) {
+        const vec2 x =
+            shared_load8(scales + (8 * n + 2 * (lane_index() % 4)) * 4);
+
+        GROAT_UNROLL
+        for (u32 i = 0; i < 4; i++)
+            s[n][i] *= bits_float(i % 2 == 0 ? x.x : x.y) * by;
     }
 }
 
 // Scores become weights; what was summed so far is scaled to the new maximum.
-GROAT_DEVICE void weigh(const launch_args &args, u32 length, u32 first,
-                        float (&s)[2][4], sums &o)
+GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
+                        u32 first, float (&s)[2 * halves][4], sums &o)
 {
     const u32 t = lane_index() % 4;
     float factor[2];
 
     GROAT_UNROLL
     for (u32 i = 0; i < 2; i++) {
-        const u32 row = lane_index() / 4 + 8 * i;
         float most = o.most[i];
 
         GROAT_UNROLL
-        for (u32 n = 0; n < 2; n++)
+        for (u32 n = 0; n < 2 * halves; n++)
             GROAT_UNROLL
         for (u32 c = 0; c < 2; c++) {
             float &x = s[n][2 * i + c];
 
-            x = sees(args, length, row, first + 8 * n + 2 * t + c)
-                    ? bent(args, x)
-                    : nothing;
+            x = seen_score(args, q, length, i, first + 8 * n + 2 * t + c, x);
             most = fmax(most, x);
         }
         most = over_row<max_floats>(most);
@@ -510,7 +433,7 @@ GROAT_DEVICE void weigh(const launch_args &args, u32 length, u32 first,
         o.most[i] = most;
         o.sum[i] *= factor[i];
         GROAT_UNROLL
-        for (u32 n = 0; n < 2; n++)
+        for (u32 n = 0; n < 2 * halves; n++)
             GROAT_UNROLL
         for (u32 c = 0; c < 2; c++) {
             float &x = s[n][2 * i + c];
@@ -528,23 +451,40 @@ GROAT_DEVICE void weigh(const launch_args &args, u32 length, u32 first,
     }
 }
 
-GROAT_DEVICE void add_values(const float (&s)[2][4], u32 slot, sums &o)
+// Of narrow values sums 2 j and 2 j + 1 are those of every other column of 16.
+GROAT_DEVICE void add_values(const float (&s)[2 * halves][4], u32 slot, sums &o)
 {
     const u32 lane = lane_index();
-    const u32 key = lane / 8 % 2 * 8 + lane % 8;
-    const vec4 a = {pack_operand<number>(s[0][0], s[0][1]),
-                    pack_operand<number>(s[0][2], s[0][3]),
-                    pack_operand<number>(s[1][0], s[1][1]),
-                    pack_operand<number>(s[1][2], s[1][3])};
 
     GROAT_UNROLL
-    for (u32 j = 0; j < depth; j++) {
-        const vec4 b =
-            matrix_load_transposed(slot + slot_bytes / 2 + key * row_bytes +
-                                   16 * mixed(key, 2 * j + lane / 16));
+    for (u32 h = 0; h < halves; h++) {
+        const u32 key = 16 * h + lane / 8 % 2 * 8 + lane % 8;
+        const float(&first)[4] = s[2 * h];
+        const float(&second)[4] = s[2 * h + 1];
+        const vec4 a = {pack_operand<operand>(first[0], first[1]),
+                        pack_operand<operand>(first[2], first[3]),
+                        pack_operand<operand>(second[0], second[1]),
+                        pack_operand<operand>(second[2], second[3])};
 
-        mma_16x8<number>(o.value[2 * j], a, vec2{b.x, b.y});
-        mma_16x8<number>(o.value[2 * j + 1], a, vec2{b.z, b.w});
+        GROAT_UNROLL
+        for (u32 j = 0; j < pieces; j += 2) {
+            const vec4 b =
+                matrix_load_transposed(slot + values_at + key * row_bytes +
+                                       16 * mixed(key, j + lane / 16));
+
+            if constexpr (narrow) {
+                const vec2 x = widened(b.x), y = widened(b.y);
+                const vec2 z = widened(b.z), w = widened(b.w);
+
+                mma_16x8<operand>(o.value[2 * j], a, vec2{x.x, y.x});
+                mma_16x8<operand>(o.value[2 * j + 1], a, vec2{x.y, y.y});
+                mma_16x8<operand>(o.value[2 * j + 2], a, vec2{z.x, w.x});
+                mma_16x8<operand>(o.value[2 * j + 3], a, vec2{z.y, w.y});
+            } else {
+                mma_16x8<operand>(o.value[j], a, vec2{b.x, b.y});
+                mma_16x8<operand>(o.value[j + 1], a, vec2{b.z, b.w});
+            }
+        }
     }
 }
 
@@ -572,10 +512,20 @@ GROAT_DEVICE void lay_down(const sums &o)
         const float sum = over_row<add_floats>(o.sum[i]);
 
         GROAT_UNROLL
-        for (u32 j = 0; j < 2 * depth; j++)
-            shared_store8(to + (row * head_dim + 8 * j + 2 * t) * 4,
-                          vec2{float_bits(o.value[j][2 * i]),
-                               float_bits(o.value[j][2 * i + 1])});
+        for (u32 j = 0; j < 2 * depth; j += 2) {
+            const vec2 even = {float_bits(o.value[j][2 * i]),
+                               float_bits(o.value[j][2 * i + 1])};
+            const vec2 odd = {float_bits(o.value[j + 1][2 * i]),
+                              float_bits(o.value[j + 1][2 * i + 1])};
+            const u32 at = to + (row * head_dim + 8 * j) * 4;
+
+            if constexpr (narrow) {
+                shared_store16(at + 16 * t, vec4{even.x, odd.x, even.y, odd.y});
+            } else {
+                shared_store8(at + 8 * t, even);
+                shared_store8(at + 32 + 8 * t, odd);
+            }
+        }
         if (t == 0)
             shared_store8(to + facts_at + row * 8,
                           vec2{float_bits(o.most[i]), float_bits(sum)});
@@ -627,6 +577,7 @@ GROAT_DEVICE void write_out(const launch_args &args, const segment &seg,
                             u32 row, u32 column, merged m)
 {
     const u64 at = queries::row_of(args, seg, row);
+    float share;
 
     if constexpr (sink) {
         const vec2 one[1] = {
@@ -639,9 +590,13 @@ GROAT_DEVICE void write_out(const launch_args &args, const segment &seg,
 
         m.add(one, none);
     }
-    const float share = m.sum > 0 ? rcp(m.sum) : 0;
-
-    global_store8(args.output + at * row_bytes + column * 2,
+    share = m.sum > 0 ? rcp(m.sum) : 0;
+    if constexpr (narrow && kv_scale == kv_scale_tensor)
+        share *= args.v_scale * too_small;
+    if constexpr (kv_scale == kv_scale_head)
+        share *= bits_float(global_load4(args.v_scales + seg.head * 4ull)) *
+                 too_small;
+    global_store8(args.output + at * q_bytes + column * 2,
                   vec2{pack16<number>(m.value[0] * share, m.value[1] * share),
                        pack16<number>(m.value[2] * share, m.value[3] * share)});
     if constexpr (lse)
@@ -666,66 +621,85 @@ GROAT_DEVICE merged of_warps(u32 row, u32 column)
     return m;
 }
 
-// Of a block: of the sequence that it begins with in the middle, or of that
-// which it starts.
-GROAT_DEVICE u64 part_at(const launch_args &args, u32 block, bool starts)
-{
-    return args.parts + (2ull * block + starts) * sums_bytes;
-}
+// The parts of a strip, in the order of its keys: of each unit one, or of each
+// block, which has two: of the strip that it begins with in the middle, and of
+// that which it starts.
+struct parts_of {
+    u32 first, count;
 
-// Adds up what blocks [first, last] left of a sequence and head, in their
-// order.
+    GROAT_DEVICE parts_of(const segment &seg, const share &shared)
+    {
+        first = split > 0 ? seg.begins : shared.block_of(seg.begins);
+        count = (split > 0 ? seg.ends - 1 : shared.block_of(seg.ends - 1)) -
+                first + 1;
+    }
+    GROAT_DEVICE u32 mine(const segment &seg) const
+    {
+        return (split > 0 ? seg.unit : block_index()) - first;
+    }
+    GROAT_DEVICE u64 at(const launch_args &args, u32 part) const
+    {
+        const u64 place =
+            split > 0 ? first + part : 2 * (first + part) + (part == 0 ? 1 : 0);
+
+        return args.parts + place * sums_bytes;
+    }
+};
+
+// Adds up the parts of a strip, in their order.
 GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
-                          u32 first, u32 last)
+                          const parts_of &parts)
 {
     constexpr u32 some = 16;
 
     GROAT_ROLLED
-    for (u32 i = thread_index(); i < rows * quads; i += threads) {
+    for (u32 i = thread_index(); i < tile_rows * quads; i += threads) {
         const u32 row = i / quads;
         const u32 column = i % quads * 4;
         merged m;
 
         GROAT_ROLLED
-        for (u32 block = first; block <= last; block += some) {
+        for (u32 part = 0; part < parts.count; part += some) {
             vec2 facts[some];
             vec4 values[some];
 
             GROAT_UNROLL
             for (u32 p = 0; p < some; p++) {
-                const u64 from = part_at(args, least_of(block + p, last),
-                                         block + p == first);
+                const u64 from =
+                    parts.at(args, least_of(part + p, parts.count - 1));
 
                 facts[p] = global_load8(from + facts_at + row * 8);
                 values[p] = global_load16(from + (row * head_dim + column) * 4);
             }
             GROAT_UNROLL
             for (u32 p = 1; p < some; p++)
-                if (block + p > last)
+                if (part + p >= parts.count)
                     facts[p] = vec2{float_bits(nothing), 0};
             m.add(facts, values);
         }
-        write_out(args, seg, row, column, m);
+        if (seg.row + row < rows)
+            write_out(args, seg, seg.row + row, column, m);
     }
 }
 
-// True in all threads of the block that is the last of `parts` to leave a part.
+// True in all threads of the block that is the last of `count` to leave a part.
 GROAT_DEVICE bool is_last(const launch_args &args, const segment &seg,
-                          u32 parts)
+                          u32 count)
 {
     const u32 flag = shared_base() + used_bytes - 16;
     const u64 counter =
-        args.counters +
-        (static_cast<u64>(seg.sequence) * args.kv_heads + seg.head) * 4;
+        args.counters + (static_cast<u64>(seg.sequence) * strips_of(args) +
+                         seg.head * strips + seg.row / 16) *
+                            4;
 
     block_barrier();
     if (thread_index() == 0) {
         device_fence();
         const u32 before = global_atomic<atomic_add>(counter, 1);
 
-        if (before == parts - 1)
+        if (before == count - 1)
             global_store4(counter, 0);
-        shared_store4(flag, before == parts - 1);
+        shared_store4(flag, before == count - 1);
         device_fence();
     }
     block_barrier();
@@ -736,15 +710,17 @@ GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
                               const share &shared)
 {
     const bool whole = seg.starts && seg.finishes;
-    const u64 to = part_at(args, block_index(), seg.starts);
+    const parts_of parts(seg, shared);
+    const u64 to = parts.at(args, parts.mine(seg));
 
-    for (u32 i = thread_index(); i < rows * quads; i += threads) {
+    for (u32 i = thread_index(); i < tile_rows * quads; i += threads) {
         const u32 row = i / quads;
         const u32 column = i % quads * 4;
         const merged m = of_warps(row, column);
 
         if (whole) {
-            write_out(args, seg, row, column, m);
+            if (seg.row + row < rows)
+                write_out(args, seg, seg.row + row, column, m);
             continue;
         }
         global_store16(to + (row * head_dim + column) * 4,
@@ -754,13 +730,8 @@ GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
             global_store8(to + facts_at + row * 8,
                           vec2{float_bits(m.most), float_bits(m.sum)});
     }
-    if (!whole) {
-        const u32 first = shared.block_of(seg.begins);
-        const u32 last = shared.block_of(seg.ends - 1);
-
-        if (is_last(args, seg, last - first + 1))
-            combine(args, seg, first, last);
-    }
+    if (!whole && is_last(args, seg, parts.count))
+        combine(args, seg, parts);
 }
 
 // ---- a block
@@ -778,7 +749,7 @@ GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
     for (u32 n = 0; n < steps;) {
         const bool reads = copied.groups >= count + stages - 1;
         const u32 slot = copied.slot(count);
-        float s[2][4];
+        float s[2 * halves][4];
 
         // The lanes' copies are there, and the last slot is read.
         if (reads) {
@@ -790,7 +761,11 @@ GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
         if (!reads)
             continue;
         score(q, slot, s);
-        weigh(args, seg.length, key, s, o);
+        if constexpr (has_scales != 0)
+            scale_keys(slot + scales_at, 1, s);
+        weigh(args, q, seg.length, key, s, o);
+        if constexpr (has_scales != 0)
+            scale_keys(slot + scales_at + keys_of_slot * 4, too_small, s);
         add_values(s, slot, o);
         n++;
         count++;
@@ -803,19 +778,19 @@ GROAT_DEVICE void run(const launch_args &args)
     if (args.sequences == 0)
         return;
     const census some(args, 0);
-    const u32 tiles = some.all() + count_from(args, counted);
+    const u32 units = some.all() + count_from(args, counted);
     const u32 blocks =
-        least_of(divided_up(tiles, args.least),
-                 even_blocks(args.blocks, args.sequences * args.kv_heads));
+        least_of(divided_up(units, args.least),
+                 even_blocks(args.blocks, args.sequences * strips_of(args)));
 
     if (block_index() >= blocks)
         return;
-    const share shared(tiles, blocks);
+    const share shared(units, blocks);
     walk ahead;
 
-    ahead.tile = shared.begin(block_index());
+    ahead.unit = shared.begin(block_index());
     ahead.end = shared.begin(block_index() + 1);
-    ahead.at = find(args, some, ahead.tile);
+    ahead.at = find(args, some, ahead.unit);
     producer copied(args, ahead);
     queries q;
     segment seg = ahead.next(args);

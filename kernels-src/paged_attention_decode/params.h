@@ -24,20 +24,36 @@ constexpr int cta_group = 0;
 namespace params {
 constexpr int dtype_bf16 = 0;
 constexpr int dtype_f16 = 1;
-constexpr int dtype = dtype_bf16; // -: of queries, keys, values and output
+constexpr int dtype = dtype_bf16; // -: of queries and output
 static_assert(dtype == 0 || dtype == 1, "dtype: allowed bf16|f16");
+constexpr int kv_dtype_same = 0;
+constexpr int kv_dtype_e4m3 = 1;
+constexpr int kv_dtype = kv_dtype_same; // -: of keys and values: as dtype, or e4m3 with scales
+static_assert(kv_dtype == 0 || kv_dtype == 1, "kv_dtype: allowed same|e4m3");
+constexpr int kv_scale_tensor = 0;
+constexpr int kv_scale_head = 1;
+constexpr int kv_scale_token = 2;
+constexpr int kv_scale = kv_scale_tensor; // -: what an e4m3 scale is of: all keys (or values), those of a KV head, each of a head
+static_assert(kv_scale == 0 || kv_scale == 1 || kv_scale == 2, "kv_scale: allowed tensor|head|token");
 constexpr int head_dim = 128; // elements: of a head, of keys and values
 static_assert((head_dim >= 64 && head_dim <= 256 && (head_dim - 64) % 16 == 0), "head_dim: allowed 64..256/16");
 constexpr int group = 8; // heads: query heads of a KV head
-static_assert((group >= 1 && group <= 16), "group: allowed 1..16");
+static_assert((group >= 1 && group <= 64), "group: allowed 1..64");
 constexpr int q_len = 1; // queries: of a sequence; the last one is at its last key, each sees the keys up to its own
 static_assert((q_len >= 1 && q_len <= 16), "q_len: allowed 1..16");
-constexpr int page_size = 16; // keys: of a page
-static_assert((page_size >= 1 && page_size <= 1024), "page_size: allowed 1..1024");
-constexpr bool head_page = false; // -: pages are [heads, page, dim], else [page, heads, dim]
+constexpr int page_size = 16; // keys: of a page; 0: a sequence is one block, in the order of sequences
+static_assert((page_size >= 0 && page_size <= 1024), "page_size: allowed 0..1024");
+constexpr bool head_page = false; // -: blocks are [heads, page, dim], else [page, heads, dim]
 static_assert((head_page >= 0 && head_page <= 1), "head_page: allowed 0|1");
-constexpr bool window = false; // -: a query sees its last keys alone, as many as the launch says
-static_assert((window >= 0 && window <= 1), "window: allowed 0|1");
+constexpr int mask_causal = 0;
+constexpr int mask_window = 1;
+constexpr int mask_chunk = 2;
+constexpr int mask = mask_causal; // -: a query sees all keys up to its own; the last of them, as many as the launch says; those of its own chunk of as many keys
+static_assert(mask == 0 || mask == 1 || mask == 2, "mask: allowed causal|window|chunk");
+constexpr bool tree = false; // -: which of the last q_len keys a query sees is told by bits, else by their order
+static_assert((tree >= 0 && tree <= 1), "tree: allowed 0|1");
+constexpr bool alibi = false; // -: a query head's slope times the distance from the query is added to scores
+static_assert((alibi >= 0 && alibi <= 1), "alibi: allowed 0|1");
 constexpr bool soft_cap = false; // -: scores pass through cap * tanh(score / cap)
 static_assert((soft_cap >= 0 && soft_cap <= 1), "soft_cap: allowed 0|1");
 constexpr bool sink = false; // -: each query head has one more score, whose value is 0
@@ -46,19 +62,28 @@ constexpr bool lse = false; // -: the logarithms of the sums are written, too
 static_assert((lse >= 0 && lse <= 1), "lse: allowed 0|1");
 constexpr int warps = 4; // warps: of a block, each with keys of its own
 static_assert(warps == 1 || warps == 2 || warps == 4 || warps == 8, "warps: allowed 1|2|4|8");
-constexpr int stages = 2; // slots: of 16 keys and values that a warp has on their way or reads
+constexpr int slot_keys = 16; // keys: of a slot, which a warp reads at once
+static_assert(slot_keys == 16 || slot_keys == 32, "slot_keys: allowed 16|32");
+constexpr int stages = 2; // slots: that a warp has on their way or reads
 static_assert((stages >= 2 && stages <= 8), "stages: allowed 2..8");
+constexpr int split = 0; // tiles: of a part of a sequence that is summed up alone, whatever else is in the batch; 0: parts are what blocks share out
+static_assert((split >= 0 && split <= 4096), "split: allowed 0..4096");
 constexpr int rows = 8; // rows: of queries that share a KV head
+constexpr int tile_rows = 8; // rows: of those that share a product
+constexpr int strips = 1; // products: that keys meet, each with rows of its own
+constexpr int q_bytes = 256; // bytes: of a query
 constexpr int row_bytes = 256; // bytes: of a key, of a value
+constexpr int has_scales = 0; // -: 1: keys come with scales of their own
 constexpr int slot_bytes = 8192; // bytes: of keys and values
 constexpr int ring_bytes = 65536; // bytes: of all warps
 constexpr int kept_rows = 8; // rows: of sums that are kept
 constexpr int sums_bytes = 4160; // bytes: of a warp's sums, or of a part in the workspace
 constexpr int used_bytes = 82192; // bytes: in all
-constexpr int tile_keys = 64; // keys: of a step of all warps, the unit that work is split in
+constexpr int tile_keys = 64; // keys: of a step of all warps
+constexpr int unit_keys = 64; // keys: that work is shared out by
 } // namespace params
 } // namespace groat
 #define GROAT_BLOCK_THREADS 128
 #define GROAT_SHARED_BYTES 82192
-#define GROAT_ARGS_BYTES 136
+#define GROAT_ARGS_BYTES 192
 #define GROAT_ENTRY paged_attention_decode_bf16_d128_g8_q1_p16

@@ -12,7 +12,7 @@
 #define FAMILY "paged_attention_decode:"
 #define ONE    FAMILY "head_dim=64,stages=3 sequences=5 keys=300 blocks=4"
 #define MANY                                                                   \
-    FAMILY "head_dim=64,page_size=5,q_len=2,group=5,window=1,lse=1"            \
+    FAMILY "head_dim=64,page_size=5,q_len=2,group=5,mask=window,lse=1"         \
            " sequences=4 keys=200 blocks=7 seen=90"
 #define BENT FAMILY "head_dim=64,soft_cap=1,sink=1,lse=1 sequences=3 keys=150"
 #define LARGE                                                                  \
@@ -29,11 +29,29 @@
     FAMILY                                                                     \
     "head_dim=64 sequences=1 kv_heads=1 keys=15 varied=0 scale=0 blocks=1"
 
+#define SPLIT                                                                  \
+    FAMILY "head_dim=64,split=1,warps=1 sequences=3 kv_heads=1 keys=90 "       \
+           "blocks=4"
+#define CHUNKS                                                                 \
+    FAMILY "head_dim=64,mask=chunk,q_len=3,warps=1"                            \
+           " sequences=3 keys=200 varied=0 seen=33"
+#define TREE                                                                   \
+    FAMILY "head_dim=64,tree=1,q_len=5,group=3 sequences=4 keys=70 seen=33"
+#define SLOPES FAMILY "head_dim=64,alibi=1,lse=1 sequences=3 keys=90"
+#define STRIPS                                                                 \
+    FAMILY "head_dim=64,group=7,q_len=3 sequences=3 keys=150 blocks=7"
+#define NARROW                                                                 \
+    FAMILY "head_dim=64,kv_dtype=e4m3,kv_scale=token,page_size=5"              \
+           " sequences=3 keys=90"
+#define PAGES                                                                  \
+    FAMILY "head_dim=64,kv_dtype=e4m3,kv_scale=token,page_size=32"             \
+           " sequences=3 keys=90"
+
+#define IN_SEEN    "float seen_score("
 #define IN_READ    "void read_segment("
 #define IN_RUN     "GROAT_DEVICE void run("
 #define IN_LAST    "bool is_last("
 #define IN_COMBINE "void combine("
-#define IN_END     "void end_segment("
 #define WAIT       "async_wait<stages - 2, stages - 2>();"
 #define TOO_FEW    "async_wait<stages - 1, stages - 1>();"
 #define WARPS      "warp_barrier();"
@@ -52,6 +70,13 @@ static const mutant table[] = {
     {TINY, {"", "", 0, ""}, 0, 0},
     {NONE, {"", "", 0, ""}, 0, 0},
     {ODD, {"", "", 0, ""}, 0, 0},
+    {SPLIT, {"", "", 0, ""}, 0, 0},
+    {CHUNKS, {"", "", 0, ""}, 0, 0},
+    {TREE, {"", "", 0, ""}, 0, 0},
+    {SLOPES, {"", "", 0, ""}, 0, 0},
+    {STRIPS, {"", "", 0, ""}, 0, 0},
+    {NARROW, {"", "", 0, ""}, 0, 0},
+    {PAGES, {"", "", 0, ""}, 0, 0},
     /* waits, barriers, commits */
     {ONE, {IN_READ, WAIT, 0, ""}, NV, 0},
     {ONE, {IN_READ, WAIT, 0, TOO_FEW}, NV, 0},
@@ -72,24 +97,52 @@ static const mutant table[] = {
     {EVEN, {"place find(", "wanted >= first", 0, "wanted > first"}, NV, 0},
     {ONE, {"u32 begin(", "least_of(block, more)", 0, "0"}, 0, NV},
     /* A part of its own: the same sums. */
-    {EVEN, {"segment next(", "seg.ends <= end", 0, "seg.ends < end"}, 0, 0},
-    {TINY, {IN_END, "ends - 1", 0, "ends"}, 0, NV},
+    {EVEN, {"segment next(", "unit == seg.ends", 0, "unit > seg.ends"}, 0, 0},
+    {TINY, {"parts_of(const segment", "ends - 1)", 0, "ends)"}, 0, NV},
+    {SPLIT, {"parts_of(const segment", "ends - 1 :", 0, "ends :"}, 0, NV},
+    {SPLIT, {"u32 mine(", "seg.unit", 0, "block_index()"}, 0, NV},
+    {SPLIT, {"segment next(", "unit + 1 : end", 0, "end : end"}, 0, NV},
     {ONE, {IN_LAST, "global_store4(counter, 0)", 0, "(void)0"}, 0, NV},
-    {ONE, {IN_COMBINE, "block + p == first", 0, "false"}, 0, NV},
-    {TINY, {IN_COMBINE, "block + p > last", 0, "false"}, 0, NV},
-    {NONE, {"u32 tiles_of(", "length == 0", 0, "false"}, 0, NV},
+    {ONE, {"u64 at(", "2 * (first", 0, "1 * (first"}, 0, NV},
+    {TINY, {IN_COMBINE, "part + p >= parts.count", 0, "false"}, 0, NV},
+    {NONE, {"u32 units_of(", "length == 0", 0, "false"}, 0, NV},
     /* keys */
     {ONE, {"void copy(", "key + mine < end", 0, "true"}, 0, NV},
     /* Entries behind the last key are there, and not used. */
     {MANY, {"void ask(", "least_of(mine, last)", 0, "mine"}, 0, 0},
     {ONE, {"void copy(", "mixed(mine, at % pieces)", 0, "at % pieces"}, 0, NV},
     {ONE, {"void score(", "8 % 2", 0, "8 % 1"}, 0, NV},
+    {ONE, {"void score(", "k + half", 0, "k"}, 0, NV},
     {ONE, {"void add_values(", "lane / 16", 0, "0"}, 0, NV},
     /* masks and sums */
-    {MANY, {"bool sees(", "+ 1 - q_len", 0, "- q_len"}, 0, NV},
-    {MANY, {"bool sees(", "key < own &&", 0, ""}, 0, NV},
-    {MANY, {"bool sees(", "args.seen < own", 0, "args.seen <= own"}, 0, NV},
-    {ODD, {"bool sees(", "key < own &&", 0, "key <= own ||"}, 0, NV},
+    {MANY, {"sight(const", "group + 1)", 0, "group)"}, 0, NV},
+    {MANY, {IN_SEEN, "at >= q.end[i] ||", 0, ""}, 0, NV},
+    {MANY, {"sight(const", "end - seen", 0, "end - seen - 1"}, 0, NV},
+    /* Another seen - 1 keys, where there are none. */
+    {MANY, {"sight(const", "end > seen", 0, "end >= seen"}, 0, 0},
+    {ODD, {IN_SEEN, "at >= q.end[i] || key >= length", 0, "false"}, 0, NV},
+    {CHUNKS, {"sight(const", "(end - 1) /", 0, "end /"}, 0, NV},
+    {CHUNKS, {"u32 skipped(", "length, 0", 0, "length, rows - 1"}, 0, NV},
+    {CHUNKS, {"segment next(", "- skipped(args, at.length)", 0, ""}, 0, NV},
+    {TREE, {IN_SEEN, "+ q_len >= length", 0, "+ q_len > length"}, 0, NV},
+    {TREE, {"sight(const", "if constexpr (tree)", 0, "if (false)"}, 0, NV},
+    {TREE, {"void load_row(", "q_len + row / group", 0, "q_len"}, 0, NV},
+    {SLOPES, {IN_SEEN, "x += q.slope", 0, "x -= q.slope"}, 0, NV},
+    {SLOPES, {"void load_row(", "(seg.head * group", 0, "(0 * group"}, 0, NV},
+    /* rows of several products */
+    {STRIPS, {"void load_row(", "u32 row = seg.row +", 0, "u32 row ="}, 0, NV},
+    {STRIPS, {"u32 strips_of(", "* strips", 0, "* 1"}, 0, NV},
+    /* e4m3 */
+    {NARROW, {"vec2 widened(", "x << 7", 0, "x << 6"}, 0, NV},
+    {NARROW,
+     {"vec2 widened(", "& 0x80008000u) | (x >> 1", 0, "& 0u) | (x >> 1"},
+     0,
+     NV},
+    {NARROW, {"void lay_down(", "odd.x, even.y", 0, "even.y, odd.x"}, 0, NV},
+    {PAGES, {"void copy_scales(", "one_page ? mine : 0", 0, "0"}, 0, NV},
+    {NARROW, {"void copy_scales(", "in_block()", 0, "key"}, NV, 0},
+    {NARROW, {IN_READ, "keys_of_slot * 4", 0, "0"}, 0, NV},
+    {NARROW, {"void scale_keys(", "i % 2 == 0", 0, "i % 2 != 0"}, 0, NV},
     {ONE, {"void read_segment(", "if (!reads)", 0, "if (false)"}, NV, 0},
     {ONE, {"void read_segment(", "stages - 1;", 0, "stages - 2;"}, NV, 0},
     {BENT, {"float bent(", "/ args.cap", 0, ""}, 0, NV},

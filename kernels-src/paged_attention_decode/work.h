@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who does what in a decode: the units of keys of all sequences and strips in a
+// row, the share of each block, and the segments that it goes through.
+#pragma once
+
+#include "../common/vendor.h"
+#include "args.h"
+
+namespace groat
+{
+namespace paged_attention_decode
+{
+
+using namespace params;
+
+typedef paged_attention_decode_args launch_args;
+
+GROAT_DEVICE u32 divided_up(u32 a, u32 b)
+{
+    return (a + b - 1) / b;
+}
+
+GROAT_DEVICE u32 least_of(u32 a, u32 b)
+{
+    return a < b ? a : b;
+}
+
+// Keys of a sequence, which are none behind the last one.
+GROAT_DEVICE u32 length_of(const launch_args &args, u32 sequence)
+{
+    return sequence < args.sequences
+               ? global_load4(args.lengths + sequence * 4ull)
+               : 0;
+}
+
+// A query's keys are [first, end) of its sequence's.  Of a sequence of fewer
+// keys than queries the first queries' ends are below 1.
+struct sight {
+    int first, end;
+
+    GROAT_DEVICE sight(const launch_args &args, u32 length, u32 row)
+        : first(0), end(static_cast<int>(length + row / group + 1) - q_len)
+    {
+        const int seen = static_cast<int>(args.seen);
+
+        if constexpr (tree)
+            end = static_cast<int>(length);
+        if (mask == mask_window && end > seen)
+            first = end - seen;
+        if (mask == mask_chunk && end > 0)
+            first = (end - 1) / seen * seen;
+    }
+};
+
+// Units of a sequence that none of its queries sees anything of, in front.
+GROAT_DEVICE u32 skipped(const launch_args &args, u32 length)
+{
+    return static_cast<u32>(sight(args, length, 0).first) / unit_keys;
+}
+
+// Units of a sequence and strip; one without keys has one, that writes zeros.
+GROAT_DEVICE u32 units_of(const launch_args &args, u32 length)
+{
+    return length == 0 ? 1u
+                       : divided_up(length, unit_keys) - skipped(args, length);
+}
+
+// The sum of a lane's value and those of the lanes before.
+GROAT_DEVICE u32 summed_up(u32 x)
+{
+    const u32 lane = lane_index();
+
+    GROAT_UNROLL
+    for (u32 by = 1; by < 32; by *= 2) {
+        const u32 other = wave_shuffle_up(x, by);
+
+        x += lane >= by ? other : 0;
+    }
+    return x;
+}
+
+// All strips of a sequence.
+GROAT_DEVICE u32 strips_of(const launch_args &args)
+{
+    return args.kv_heads * strips;
+}
+
+// A sequence, and where its units begin.
+struct place {
+    u32 sequence;
+    u32 length;
+    u32 first; // unit of its strip 0
+};
+
+// The units of 128 sequences from `from` on, four to a lane.
+struct census {
+    static constexpr u32 each = 4;
+    u32 from;
+    u32 length[each];
+    u32 mine, up_to; // units of the lane's, and with those of lanes before
+
+    GROAT_DEVICE census(const launch_args &args, u32 begin)
+        : from(begin + lane_index() * each), mine(0)
+    {
+        GROAT_UNROLL
+        for (u32 i = 0; i < each; i++)
+            length[i] = length_of(args, from + i);
+        GROAT_UNROLL
+        for (u32 i = 0; i < each; i++)
+            mine += units_at(args, i);
+        up_to = summed_up(mine);
+    }
+
+    GROAT_DEVICE u32 units_at(const launch_args &args, u32 i) const
+    {
+        return from + i < args.sequences
+                   ? units_of(args, length[i]) * strips_of(args)
+                   : 0;
+    }
+
+    GROAT_DEVICE u32 all() const
+    {
+        return wave_shuffle(up_to, 31);
+    }
+
+    // The place of unit `wanted`, which is one of these.
+    GROAT_DEVICE place find(const launch_args &args, u32 wanted) const
+    {
+        const u64 here = wave_ballot(wanted >= up_to);
+        u32 lane = 0; // as many lanes' units lie before it
+        u32 first = up_to - mine;
+        place at = {from, length[0], first};
+
+        GROAT_UNROLL
+        for (u32 bit = 16; bit > 0; bit /= 2)
+            if ((here >> (lane + bit - 1) & 1) != 0)
+                lane += bit;
+        GROAT_UNROLL
+        for (u32 i = 1; i < each; i++) {
+            first += units_at(args, i - 1);
+            if (wanted >= first && from + i < args.sequences)
+                at = place{from + i, length[i], first};
+        }
+        return place{wave_shuffle(at.sequence, lane),
+                     wave_shuffle(at.length, lane),
+                     wave_shuffle(at.first, lane)};
+    }
+};
+
+constexpr u32 counted = 32 * census::each;
+
+// All units of sequences from `from` on.
+GROAT_DEVICE u32 count_from(const launch_args &args, u32 from)
+{
+    u32 units = 0;
+
+    GROAT_ROLLED
+    for (; from < args.sequences; from += counted)
+        units += census(args, from).all();
+    return units;
+}
+
+// The place of a unit.
+GROAT_DEVICE place find(const launch_args &args, const census &first,
+                        u32 wanted)
+{
+    u32 before = first.all();
+    u32 from = counted;
+
+    if (wanted < before)
+        return first.find(args, wanted);
+    GROAT_ROLLED
+    for (;; from += counted) {
+        const census next(args, from);
+
+        if (wanted - before < next.all()) {
+            place at = next.find(args, wanted - before);
+
+            at.first += before;
+            return at;
+        }
+        before += next.all();
+    }
+}
+
+// Blocks to which whole strips fall where these are equally long,
+// if that leaves few idle: parts cost more than some blocks do.
+GROAT_DEVICE u32 even_blocks(u32 blocks, u32 all)
+{
+    const u32 even =
+        all <= blocks ? blocks - blocks % all : all / divided_up(all, blocks);
+
+    return 16ull * even >= 15ull * blocks ? even : blocks;
+}
+
+// How units are shared out: the first `more` blocks have one more than `each`.
+struct share {
+    u32 each, more;
+
+    GROAT_DEVICE share(u32 units, u32 blocks)
+        : each(units / blocks), more(units % blocks)
+    {
+    }
+    GROAT_DEVICE u32 begin(u32 block) const
+    {
+        return block * each + least_of(block, more);
+    }
+    GROAT_DEVICE u32 block_of(u32 unit) const
+    {
+        const u32 of_more = more * (each + 1);
+
+        return unit < of_more ? unit / (each + 1)
+                              : more + (unit - of_more) / each;
+    }
+};
+
+// A block's part of one strip of a sequence.
+struct segment {
+    u32 sequence;
+    u32 head;              // of the cache
+    u32 row;               // the strip's first, of the queries of the head
+    u32 length;            // keys of the sequence
+    u32 first, keys;       // keys [first, keys) are the block's
+    u32 begins, ends;      // the units of the strip, [begins, ends)
+    u32 unit;              // the first of the block's
+    bool starts, finishes; // its first unit is the block's, its last one
+};
+
+// Goes through a block's segments.
+struct walk {
+    place at;
+    u32 unit, end; // units [unit, end) are to come
+
+    GROAT_DEVICE bool is_over() const
+    {
+        return unit >= end;
+    }
+
+    GROAT_DEVICE segment next(const launch_args &args)
+    {
+        const u32 units = units_of(args, at.length);
+        const u32 strip = (unit - at.first) / units;
+        segment seg;
+        u32 to; // the unit that keys are counted from
+
+        seg.sequence = at.sequence;
+        seg.length = at.length;
+        seg.head = strip / strips;
+        seg.row = strip % strips * 16;
+        seg.begins = at.first + strip * units;
+        seg.ends = seg.begins + units;
+        seg.unit = unit;
+        seg.starts = unit == seg.begins;
+        unit = least_of(seg.ends, split > 0 ? unit + 1 : end);
+        seg.finishes = unit == seg.ends;
+        to = seg.begins - skipped(args, at.length);
+        seg.first = (seg.unit - to) * unit_keys;
+        seg.keys = least_of((unit - to) * unit_keys, at.length);
+        if (strip + 1 == strips_of(args) && seg.finishes)
+            at = place{at.sequence + 1, length_of(args, at.sequence + 1),
+                       seg.ends};
+        return seg;
+    }
+};
+
+} // namespace paged_attention_decode
+} // namespace groat
