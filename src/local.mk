@@ -55,6 +55,12 @@ libgroat_spec_la_SOURCES += \
 	%D%/spec/render.h
 
 libgroat_internal_la_SOURCES += \
+	%D%/attention/choose.c \
+	%D%/attention/choose.h \
+	%D%/attention/decode.c \
+	%D%/attention/reference.c \
+	%D%/attention/shape.c \
+	%D%/attention/shape.h \
 	%D%/backend/amdgpu_elf.c \
 	%D%/backend/amdgpu_elf.h \
 	%D%/backend/backend.c \
@@ -184,6 +190,10 @@ libgroat_internal_la_SOURCES += \
 	%D%/tensor/tensor.h
 
 groat_SOURCES += \
+	%D%/cli/attention/attention.h \
+	%D%/cli/attention/cmd_attention.c \
+	%D%/cli/attention/input.c \
+	%D%/cli/attention/word.c \
 	%D%/cli/bench/bench.c \
 	%D%/cli/bench/bench.h \
 	%D%/cli/bench/build.c \

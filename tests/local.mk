@@ -85,6 +85,7 @@ groat_unit_tests = \
 
 # The whole path on cpu targets, and on a CUDA device where there is one.
 groat_pipe_tests = \
+	%D%/pipe/test_attention \
 	%D%/pipe/test_callbacks \
 	%D%/pipe/test_compilerless \
 	%D%/pipe/test_compilers \
@@ -376,6 +377,7 @@ groat_cli_tests = \
 	%D%/kernels/accuracy.sh \
 	%D%/kernels/faults.sh \
 	%D%/kernels/subset.sh \
+	%D%/cli/attention.sh \
 	%D%/cli/banks.sh \
 	%D%/cli/bench.sh \
 	%D%/cli/bundles.sh \

@@ -182,6 +182,12 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id);
 groat_status groat__context_target(groat_context *context, const char *text,
                                    groat__target *out, groat_error *error);
 
+/* The device that the context was opened for, of a target's backend; the cpu
+ * judge is not one.  info->size must be set.  Errors: NO_DEVICE. */
+groat_status groat__context_device(groat_context *context,
+                                   const groat__target *target,
+                                   groat_device_info *info, groat_error *error);
+
 /* inflight.c: the kernel of a key in memory, or NULL; with the lock held. */
 groat_kernel *groat__kernel_known(const groat_context *context,
                                   const groat__digest *key);

@@ -124,6 +124,21 @@ groat_status groat_device_at(groat_context *context, size_t index,
                        index, index - at);
 }
 
+groat_status groat__context_device(groat_context *context,
+                                   const groat__target *target,
+                                   groat_device_info *info, groat_error *error)
+{
+    void *state = NULL;
+    groat_status status =
+        groat__machine_device(context, target->backend, &state, error);
+
+    return status == GROAT_OK
+               ? groat__backend_get(target->backend)
+                     ->device->facts(state, (size_t)context->env.device, info,
+                                     error)
+               : status;
+}
+
 /* Cuts "subject\tusable\ttext\n" lines and hands them on. */
 static void report(groat__str *lines, groat_doctor_fn *fn, void *user)
 {

@@ -274,6 +274,20 @@ groat_status groat_kv_view_get(const groat_kv_cache *cache, unsigned plane,
     return status;
 }
 
+groat_status groat__kv_plane_get(const groat_kv_cache *cache, unsigned plane,
+                                 unsigned layer, groat__kv_plane *out,
+                                 groat_error *error)
+{
+    groat_kv_view view;
+    groat_status status;
+    strides s;
+
+    status = look(cache, plane, layer, &view, &s, error);
+    if (status == GROAT_OK)
+        *out = (groat__kv_plane){view.address, s.block, s.token, s.head};
+    return status;
+}
+
 /* ---- tiles ----------------------------------------------------------------
  */
 

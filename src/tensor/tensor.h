@@ -27,6 +27,17 @@ groat_status groat__tensor_target(const groat__target *target,
 groat_status groat__kv_check(const groat_kv_cache *cache, unsigned plane,
                              unsigned layer, groat_error *error);
 
+/* A plane of a layer in device memory: where its first key lies, and bytes from
+ * one block, key and head to the next. */
+typedef struct groat__kv_plane {
+    uint64_t address, block, token, head;
+} groat__kv_plane;
+
+/* Errors: as of groat_kv_view_get(). */
+groat_status groat__kv_plane_get(const groat_kv_cache *cache, unsigned plane,
+                                 unsigned layer, groat__kv_plane *out,
+                                 groat_error *error);
+
 /* Sums and products that stop at UINT64_MAX. */
 uint64_t groat__sum(uint64_t a, uint64_t b);
 uint64_t groat__product(uint64_t a, uint64_t b);

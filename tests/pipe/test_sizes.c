@@ -7,6 +7,7 @@
  */
 #include "rig.h"
 #include "groat_serve.h"
+#include "groat_attention.h"
 #include "groat_tensor.h"
 
 enum { ROOM = 4096, LONGER = 64 };
@@ -192,6 +193,37 @@ static const groat_launch launch = {
     .grid = {1, 1, 1},
 };
 
+/* What is behind the size is refused last. */
+static const groat_decode_shape decode = {
+    .size = sizeof(groat_decode_shape),
+    .heads = 1,
+    .kv_heads = 1,
+    .q_len = 1,
+    .head_dim = 64,
+    .sequences = 1,
+    .keys = 1,
+};
+
+static groat_status decode_of(void *at, groat_error *error)
+{
+    static const groat_decode_arguments none = {
+        .size = sizeof(groat_decode_arguments)};
+    static const groat_kv_cache keys = {.size = sizeof(groat_kv_cache),
+                                        .address = 16,
+                                        .elem_bytes = 2,
+                                        .blocks = 1,
+                                        .planes = 2,
+                                        .layers = 1,
+                                        .page = 1,
+                                        .heads = 1,
+                                        .dim = 64};
+    groat_decode_arguments a = none;
+    double out[64];
+
+    a.keys = &keys;
+    return groat_decode_reference(at, &a, out, NULL, error);
+}
+
 static const struct {
     const char *words; /* of the refusal */
     size_t bytes;
@@ -214,6 +246,8 @@ static const struct {
     {"groat_tensor", sizeof(groat_tensor), tensor_of, NULL, false},
     {"groat_kv_cache", sizeof(groat_kv_cache), cache_of, &cache, false},
     {"groat_kv_box", sizeof(groat_kv_box), box_of, &box, false},
+    {"groat_decode_shape", sizeof(groat_decode_shape), decode_of, &decode,
+     false},
     {"groat_get_options", sizeof(groat_get_options), get_with, &get_options,
      true},
 };

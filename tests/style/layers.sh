@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# base < {spec, cache} < judge < backend < tensor < core < cli: an #include names its own layer
-# or one that its line of the table allows.
+# base < {spec, cache} < judge < backend < tensor < core < attention < cli: an
+# #include names its own layer or one that its line of the table allows.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 
@@ -18,6 +18,9 @@ allowed() {
     backend:kernels-src/common/cpu_tensor_map.h) ;;
     tensor:base/* | tensor:tensor/* | tensor:spec/arch.h) ;;
     tensor:backend/backend.h | core:tensor/*) ;;
+    attention:attention/* | attention:base/* | attention:core/core.h) ;;
+    attention:tensor/tensor.h | attention:spec/arch.h) ;;
+    attention:kernels-src/paged_attention_decode/args.h) ;;
     core:base/* | core:spec/* | core:backend/* | core:cache/cache.h) ;;
     cli:kernels-src/driver/driver.h | cli:kernels-src/driver/shared.h) ;;
     cli:kernels-src/driver/element.h) ;;

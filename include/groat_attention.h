@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * groat_attention.h - attention of decode steps over a KV cache, in one launch.
+ *
+ * THE MANUAL IN SHORT
+ *
+ *   1. Describe the model once: groat_decode_shape.
+ *   2. groat_decode_open() chooses the kernel and gets it: at start-up.
+ *   3. Allocate groat_decode_workspace() bytes and set them to zeros, once.
+ *   4. groat_decode_run() for each layer of each step.
+ *   5. groat_decode_close().
+ *
+ * For query i of q_len of a sequence of n keys, query head h, and KV head
+ * h / (heads / kv_heads), over the keys t that the query sees:
+ *
+ *     s(t) = scale * <q, k(t)>       cap * tanh(s / cap) with GROAT_DECODE_CAP
+ *            + slope(h) * (t - p)    with GROAT_DECODE_ALIBI; p = n - q_len + i
+ *     out  = sum e^s(t) v(t) / Z     Z = sum e^s(t)
+ *                                    + e^sink(h) with GROAT_DECODE_SINK
+ *     lse  = log2 Z                  with GROAT_DECODE_LSE
+ *
+ * A query sees the keys t <= p, so that the last one sees all; fewer with a
+ * mask.  One that sees nothing gets zeros and an lse of -infinity, unless there
+ * is a sink.  Bytes of the cache that are no key of a sequence are not read.
+ *
+ * Lengths and page tables are read on the device: nothing is planned on the
+ * host, and a captured graph of the launch serves whatever they hold by then.
+ *
+ * THREADS.  A groat_decode may be used from any thread at any time.  Launches
+ * that may overlap need a workspace each.
+ */
+#ifndef GROAT_ATTENTION_H
+#define GROAT_ATTENTION_H
+
+#include <groat.h>
+#include <groat_tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Numbers of queries and output, and of keys and values. */
+typedef enum groat_decode_dtype {
+    GROAT_DECODE_BF16 = 0,
+    GROAT_DECODE_F16 = 1,
+    GROAT_DECODE_E4M3 = 2 /* of keys and values alone; a NaN is read as 480   */
+} groat_decode_dtype;
+
+/* What the scale of an e4m3 key or value is of. */
+typedef enum groat_decode_scale {
+    GROAT_DECODE_OF_TENSOR = 0, /* all keys, all values: k_scale, v_scale     */
+    GROAT_DECODE_OF_HEAD = 1,   /* k_scales, v_scales are [kv_heads]          */
+    GROAT_DECODE_OF_TOKEN = 2 /* each of a head: [blocks, page, kv_heads], of *
+                               * HEAD_PAGE [blocks, kv_heads, page]         */
+} groat_decode_scale;
+
+typedef enum groat_decode_mask {
+    GROAT_DECODE_CAUSAL = 0, /* all keys up to the query's own                */
+    GROAT_DECODE_WINDOW = 1, /* of these the last `seen`                      */
+    GROAT_DECODE_CHUNK = 2 /* of these those of the own chunk of `seen` keys */
+} groat_decode_mask;
+
+/* groat_decode_shape.flags */
+enum {
+    GROAT_DECODE_CAP = 1,   /* scores pass through a soft cap                 */
+    GROAT_DECODE_ALIBI = 2, /* slopes[heads]                                  */
+    GROAT_DECODE_SINK = 4,  /* sinks[heads]                                   */
+    GROAT_DECODE_LSE = 8,   /* lse is written                                 */
+    GROAT_DECODE_TREE = 16, /* tree[sequences, q_len]: bit j of a query says  *
+                             * whether it sees key n - q_len + j              */
+    GROAT_DECODE_BATCH_INVARIANT = 32 /* the same bits for a sequence,        *
+                                       * whatever else is in the batch        */
+};
+
+/* What is compiled for. */
+typedef struct groat_decode_shape {
+    size_t size;
+    groat_decode_dtype dtype;    /* BF16 or F16: of queries and output        */
+    groat_decode_dtype kv_dtype; /* dtype, or E4M3                            */
+    groat_decode_scale kv_scale; /* of E4M3                                   */
+    unsigned heads;              /* query heads; 1 to 64 for each KV head     */
+    unsigned kv_heads;           /* 1 or more                                 */
+    unsigned head_dim;           /* 64 to 256; multiples of 16, of 32 of E4M3 */
+    unsigned q_len;              /* queries of a sequence: 1 to 16            */
+    unsigned page; /* keys of a page, 1 to 1024; 0: not paged, a sequence     *
+                    * is the block of its own number                          */
+    groat_kv_layout layout;
+    groat_decode_mask mask;
+    unsigned seen;  /* keys of the window or chunk; 0 of CAUSAL               */
+    unsigned flags; /* GROAT_DECODE_*                                         */
+    float scale;    /* of scores; 0: 1 / sqrt(head_dim)                       */
+    float cap;      /* of GROAT_DECODE_CAP; not 0                             */
+    unsigned sequences; /* most sequences of a launch; 1 or more              */
+    unsigned keys;      /* most keys of a sequence; 1 or more                 */
+} groat_decode_shape;
+
+#define GROAT_DECODE_SHAPE_INIT                                                \
+    {                                                                          \
+        sizeof(groat_decode_shape), GROAT_DECODE_BF16, GROAT_DECODE_BF16,      \
+            GROAT_DECODE_OF_TENSOR, 0, 0, 0, 1, 0, GROAT_KV_PAGE_HEAD,         \
+            GROAT_DECODE_CAUSAL, 0, 0, 0, 0, 0, 0                              \
+    }
+
+/* How a shape is run; fields that are 0 are chosen.  For tuning. */
+typedef struct groat_decode_choice {
+    size_t size;
+    unsigned warps;     /* of a block: 1, 2, 4, 8                             */
+    unsigned slot_keys; /* that a warp reads at once: 16, 32                  */
+    unsigned stages;    /* slots of a warp: 2 to 8                            */
+    unsigned split;     /* tiles (warps * slot_keys keys) of a part, of       *
+                         * BATCH_INVARIANT: 1 to 4096                         */
+    unsigned blocks;    /* of the grid: as many as the device holds at once   */
+    unsigned least;     /* units (tiles, or parts of a split) that a block    *
+                         * takes at least                                     */
+} groat_decode_choice;
+
+#define GROAT_DECODE_CHOICE_INIT                                               \
+    {                                                                          \
+        sizeof(groat_decode_choice), 0, 0, 0, 0, 0, 0                          \
+    }
+
+/* What one launch reads and writes.  Addresses are of device memory; those that
+ * the shape does not ask for are not looked at. */
+typedef struct groat_decode_arguments {
+    size_t size;
+    const groat_kv_cache *keys; /* the cache, borrowed for the call           */
+    const groat_kv_cache *values; /* NULL: keys, which has two planes.  Else   *
+                                   * one of the same dimensions and strides   */
+    unsigned layer;
+    unsigned sequences;  /* of this launch; 0 launches nothing                */
+    unsigned pitch;      /* entries of page_table from sequence to sequence   */
+    uint64_t queries;    /* [sequences, q_len, heads, head_dim], packed       */
+    uint64_t page_table; /* [sequences, pitch] of u32: blocks                 */
+    uint64_t lengths;    /* [sequences] of u32: keys, 0 and up                */
+    uint64_t output;     /* as queries                                        */
+    uint64_t lse;        /* [sequences, q_len, heads] of f32                  */
+    uint64_t sinks;      /* [heads] of f32                                    */
+    uint64_t slopes;     /* [heads] of f32                                    */
+    uint64_t tree;       /* [sequences, q_len] of u32                         */
+    uint64_t k_scales;   /* of f32                                            */
+    uint64_t v_scales;
+    float k_scale; /* what keys, values of E4M3 are to be multiplied with     */
+    float v_scale;
+    uint64_t workspace; /* groat_decode_workspace() bytes                     */
+} groat_decode_arguments;
+
+#define GROAT_DECODE_ARGUMENTS_INIT                                            \
+    {                                                                          \
+        sizeof(groat_decode_arguments), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0, 0, 0, 1, 1, 0                                                \
+    }
+
+/* A chosen kernel with what its launches share. */
+typedef struct groat_decode groat_decode;
+
+/* Chooses the kernel of a shape for the context's device and gets it, as
+ * groat_kernel_get() does.
+ *
+ * target  NULL: groat_default_target().  cuda of sm_80 and later, and cpu of
+ *         the same archs.
+ * choice  may be NULL: all is chosen.
+ *
+ * Errors: INVALID (a field of shape or choice; a target without the
+ * instructions); as of groat_kernel_get().  Free with groat_decode_close(). */
+GROAT_API groat_status groat_decode_open(
+    groat_context *context, const char *target, const groat_decode_shape *shape,
+    const groat_decode_choice *choice, groat_decode **out, groat_error *error);
+
+/* No launch may be using its workspace's counts any more.  NULL is allowed. */
+GROAT_API void groat_decode_close(groat_decode *decode);
+
+/* Bytes of device memory, at a multiple of 16, that launches work in: zeros
+ * before the first one, and not written by others. */
+GROAT_API size_t groat_decode_workspace(const groat_decode *decode);
+
+/* The choice, in full.  choice->size must be set.  Errors: INVALID (choice). */
+GROAT_API groat_status groat_decode_choice_get(const groat_decode *decode,
+                                               groat_decode_choice *choice,
+                                               groat_error *error);
+
+/* The kernel's spec and its handle, for tools; borrowed from the decode. */
+GROAT_API const char *groat_decode_spec(const groat_decode *decode);
+GROAT_API groat_kernel *groat_decode_kernel(const groat_decode *decode);
+
+/* Enqueues one launch.
+ *
+ * stream  CUstream; NULL: the default stream.
+ *
+ * Allocates nothing and reads nothing of the device.  Errors: INVALID (a field
+ * of arguments); as of groat_kernel_launch(). */
+GROAT_API groat_status groat_decode_run(const groat_decode *decode,
+                                        const groat_decode_arguments *arguments,
+                                        void *stream, groat_error *error);
+
+/* Computes the same on the host, in float64, by the definition above.
+ *
+ * arguments  addresses are of host memory, also those of the caches; output,
+ *            lse and workspace are not looked at
+ * output     [sequences, q_len, heads, head_dim]
+ * lse        [sequences, q_len, heads], or NULL
+ *
+ * Errors: INVALID (a field of shape or arguments; a length or a page that is
+ * not the cache's), NO_MEMORY. */
+GROAT_API groat_status groat_decode_reference(
+    const groat_decode_shape *shape, const groat_decode_arguments *arguments,
+    double *output, double *lse, groat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GROAT_ATTENTION_H */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * choose.c chooses warps, slots, split and grid of a decode.  The numbers come
+ * from measurements on one H200 (tests/bench/NOTES.md).
+ */
+#include "attention/choose.h"
+
+enum {
+    ROWS = 16,      /* of a product                                           */
+    LANES = 32,     /* of a warp                                              */
+    RESERVE = 1024, /* shared bytes that a block takes besides its own       */
+    REGISTERS = 65536, /* of a multiprocessor; given out by 8 for a thread   */
+    REGISTERS_MAX = 255,
+    SHORT_ROW = 128,   /* bytes of a key                                     */
+    SPLIT_SHORT = 512, /* keys of a part of BATCH_INVARIANT                  */
+    SPLIT_LONG = 2048
+};
+
+static unsigned divided_up(unsigned a, unsigned b)
+{
+    return (a + b - 1) / b;
+}
+
+static unsigned least_of(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned row_bytes(const groat_decode_shape *s)
+{
+    return s->head_dim * (s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2);
+}
+
+unsigned groat__decode_strips(const groat_decode_shape *s)
+{
+    return divided_up(s->heads / s->kv_heads * s->q_len, ROWS);
+}
+
+unsigned groat__decode_unit_keys(const groat_decode_choice *c)
+{
+    return c->warps * c->slot_keys * (c->split > 0 ? c->split : 1);
+}
+
+static uint64_t all_strips(const groat_decode_shape *s)
+{
+    return (uint64_t)s->sequences * s->kv_heads * groat__decode_strips(s);
+}
+
+/* Shared memory of a block, as params.def counts it. */
+static unsigned used_bytes(const groat_decode_shape *s,
+                           const groat_decode_choice *c)
+{
+    unsigned rows = s->heads / s->kv_heads * s->q_len;
+    unsigned scale =
+        s->kv_dtype == GROAT_DECODE_E4M3 && s->kv_scale == GROAT_DECODE_OF_TOKEN
+            ? 4
+            : 0;
+    unsigned slot = 2 * c->slot_keys * (row_bytes(s) + scale);
+    unsigned sums = (rows > ROWS / 2 ? ROWS : ROWS / 2) * (s->head_dim + 2) * 4;
+
+    return c->warps * (c->stages * slot + sums) + 16;
+}
+
+/* Blocks of which a multiprocessor has the shared memory. */
+static unsigned blocks_by_memory(const groat_decode_shape *s,
+                                 const groat__decode_device *d,
+                                 const groat_decode_choice *c)
+{
+    return (d->shared_bytes + RESERVE) / (used_bytes(s, c) + RESERVE);
+}
+
+void groat__decode_choose_kernel(const groat_decode_shape *s,
+                                 const groat__decode_device *d,
+                                 groat_decode_choice *c)
+{
+    if (c->slot_keys == 0)
+        c->slot_keys = row_bytes(s) > SHORT_ROW ? 16 : 32;
+    if (c->stages == 0)
+        c->stages = 2;
+    if (c->warps == 0) {
+        c->warps = all_strips(s) < d->multiprocessors ? 8 : 4;
+        /* Two blocks of few warps are faster than one of more. */
+        while (c->warps == 4 && blocks_by_memory(s, d, c) < 2)
+            c->warps = 2;
+        while (c->warps > 1 && blocks_by_memory(s, d, c) < 1)
+            c->warps /= 2;
+    }
+    if (s->flags & GROAT_DECODE_BATCH_INVARIANT) {
+        unsigned keys =
+            all_strips(s) < 2 * d->multiprocessors ? SPLIT_SHORT : SPLIT_LONG;
+
+        if (c->split == 0)
+            c->split = divided_up(keys, c->warps * c->slot_keys);
+    }
+}
+
+static unsigned blocks_of_one(const groat_decode_shape *s,
+                              const groat__decode_device *d, unsigned registers,
+                              const groat_decode_choice *c)
+{
+    unsigned each =
+        registers > 0 ? divided_up(registers, 8) * 8 : REGISTERS_MAX + 1;
+    unsigned by_registers = REGISTERS / (each * c->warps * LANES);
+    unsigned blocks = least_of(by_registers, blocks_by_memory(s, d, c));
+
+    return blocks > 0 ? blocks : 1;
+}
+
+void groat__decode_choose_grid(const groat_decode_shape *s,
+                               const groat__decode_device *d,
+                               unsigned registers, groat_decode_choice *c)
+{
+    uint64_t units =
+        all_strips(s) * divided_up(s->keys, groat__decode_unit_keys(c));
+
+    if (c->blocks == 0)
+        c->blocks = d->multiprocessors * blocks_of_one(s, d, registers, c);
+    /* Parts of one or two tiles cost more than they spare. */
+    if (c->least == 0)
+        c->least = c->split > 0 ? 1 : units / c->blocks >= 3 ? 4 : 2;
+}

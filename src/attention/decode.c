@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * decode.c opens and runs decodes: a shape becomes a spec of
+ * paged_attention_decode, a cache's description and a few addresses become its
+ * launch arguments.
+ * Invariant: a groat_decode is written by groat_decode_open() alone.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention/choose.h"
+#include "attention/shape.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "core/core.h"
+#include "kernels-src/paged_attention_decode/args.h"
+
+/* Multiprocessors that a cpu target is given. */
+enum { CPU_MULTIPROCESSORS = 4, PART_UNIT = 16 };
+
+struct groat_decode {
+    groat_decode_shape shape;
+    groat_decode_choice choice;
+    groat_kernel *kernel;
+    groat_spec *spec;
+    size_t count_bytes; /* of the counters in front of the workspace */
+    size_t workspace;
+};
+
+/* ---- the spec ------------------------------------------------------------ */
+
+static void write_spec(const groat_decode_shape *s,
+                       const groat_decode_choice *c, groat__str *out)
+{
+    static const char *const scales[] = {"tensor", "head", "token"};
+    static const char *const masks[] = {"causal", "window", "chunk"};
+    static const struct {
+        unsigned flag;
+        const char *name;
+    } flags[] = {{GROAT_DECODE_CAP, "soft_cap"},
+                 {GROAT_DECODE_ALIBI, "alibi"},
+                 {GROAT_DECODE_SINK, "sink"},
+                 {GROAT_DECODE_LSE, "lse"},
+                 {GROAT_DECODE_TREE, "tree"}};
+    bool narrow = s->kv_dtype == GROAT_DECODE_E4M3;
+
+    groat__str_addf(out,
+                    "paged_attention_decode:dtype=%s,kv_dtype=%s,kv_scale=%s,"
+                    "head_dim=%u,group=%u,q_len=%u,page_size=%u,head_page=%d,"
+                    "mask=%s,warps=%u,slot_keys=%u,stages=%u,split=%u",
+                    s->dtype == GROAT_DECODE_F16 ? "f16" : "bf16",
+                    narrow ? "e4m3" : "same",
+                    narrow ? scales[s->kv_scale] : "tensor", s->head_dim,
+                    s->heads / s->kv_heads, s->q_len, s->page,
+                    s->layout == GROAT_KV_HEAD_PAGE, masks[s->mask], c->warps,
+                    c->slot_keys, c->stages, c->split);
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        groat__str_addf(out, ",%s=%d", flags[i].name,
+                        (s->flags & flags[i].flag) != 0);
+}
+
+/* The device of a target, as choices see it. */
+static groat_status look_at(groat_context *context, const groat__target *target,
+                            groat__decode_device *out, groat_error *error)
+{
+    groat_device_info info = {.size = sizeof(info)};
+    groat_status status = GROAT_OK;
+
+    out->shared_bytes = (unsigned)target->arch->shared_bytes;
+    out->multiprocessors = CPU_MULTIPROCESSORS;
+    if (target->backend == GROAT__CPU)
+        return GROAT_OK;
+    status = groat__context_device(context, target, &info, error);
+    if (status == GROAT_OK)
+        out->multiprocessors = (unsigned)info.multiprocessors;
+    return status;
+}
+
+static groat_status get_kernel(groat_context *context, const char *target,
+                               groat_decode *d, unsigned *registers,
+                               groat_error *error)
+{
+    groat_kernel_info info = {.size = sizeof(info)};
+    groat__str text = {0};
+    groat_status status = GROAT_NO_MEMORY;
+
+    write_spec(&d->shape, &d->choice, &text);
+    if (!text.failed)
+        status = groat_spec_parse(context, text.data, target, &d->spec, error);
+    else
+        (void)groat__fail(error, status, "no memory for a decode's spec");
+    groat__str_free(&text);
+    if (status == GROAT_OK)
+        status = groat_kernel_get_spec(d->spec, NULL, &d->kernel, NULL, error);
+    if (status == GROAT_OK)
+        status = groat_kernel_info_get(d->kernel, &info, error);
+    *registers = info.facts.registers > 0 ? (unsigned)info.facts.registers : 0;
+    return status;
+}
+
+/* Counters in front, parts behind them. */
+static groat_status plan_workspace(groat_decode *d, groat_error *error)
+{
+    const groat_decode_shape *s = &d->shape;
+    const groat_decode_choice *c = &d->choice;
+    uint64_t unit = groat__decode_unit_keys(c);
+    uint64_t strips =
+        (uint64_t)s->sequences * s->kv_heads * groat__decode_strips(s);
+    uint64_t parts = 2 * (uint64_t)c->blocks;
+    int64_t sums = 0;
+    groat_status status = groat_spec_get(d->spec, "sums_bytes", &sums, error);
+
+    if (status != GROAT_OK)
+        return status;
+    if (c->split > 0)
+        parts = strips * ((s->keys + unit - 1) / unit);
+    d->count_bytes = (strips * 4 + PART_UNIT - 1) / PART_UNIT * PART_UNIT;
+    d->workspace = d->count_bytes + parts * (uint64_t)sums;
+    return GROAT_OK;
+}
+
+groat_status groat_decode_open(groat_context *context, const char *target,
+                               const groat_decode_shape *shape,
+                               const groat_decode_choice *choice,
+                               groat_decode **out, groat_error *error)
+{
+    groat_status status = groat__decode_check_shape(shape, error);
+    const groat_decode_choice none = GROAT_DECODE_CHOICE_INIT;
+    groat__decode_device device;
+    groat__target where;
+    groat_decode *d;
+    unsigned registers;
+
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
+    if (status == GROAT_OK && choice != NULL)
+        status = groat__decode_check_choice(shape, choice, error);
+    if (status == GROAT_OK)
+        status = groat__context_target(context, target, &where, error);
+    if (status == GROAT_OK)
+        status = look_at(context, &where, &device, error);
+    if (status != GROAT_OK)
+        return status;
+    d = calloc(1, sizeof(*d));
+    if (d == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a decode");
+    d->shape = *shape;
+    if (d->shape.scale == 0)
+        d->shape.scale = 1 / sqrtf((float)shape->head_dim);
+    d->choice = choice != NULL ? *choice : none;
+    groat__decode_choose_kernel(shape, &device, &d->choice);
+    status = get_kernel(context, where.text, d, &registers, error);
+    if (status == GROAT_OK)
+        groat__decode_choose_grid(shape, &device, registers, &d->choice);
+    if (status == GROAT_OK)
+        status = plan_workspace(d, error);
+    if (status != GROAT_OK) {
+        groat_decode_close(d);
+        return status;
+    }
+    *out = d;
+    return GROAT_OK;
+}
+
+void groat_decode_close(groat_decode *decode)
+{
+    if (decode == NULL)
+        return;
+    groat_kernel_release(decode->kernel);
+    groat_spec_free(decode->spec);
+    free(decode);
+}
+
+size_t groat_decode_workspace(const groat_decode *decode)
+{
+    return decode->workspace;
+}
+
+groat_status groat_decode_choice_get(const groat_decode *decode,
+                                     groat_decode_choice *choice,
+                                     groat_error *error)
+{
+    groat_status status = groat__check_size(
+        error, "choice", "groat_decode_choice", choice, sizeof(*choice));
+    size_t size;
+
+    if (status != GROAT_OK)
+        return status;
+    size = choice->size;
+    *choice = decode->choice;
+    choice->size = size;
+    return GROAT_OK;
+}
+
+const char *groat_decode_spec(const groat_decode *decode)
+{
+    return groat_spec_text(decode->spec);
+}
+
+groat_kernel *groat_decode_kernel(const groat_decode *decode)
+{
+    return decode->kernel;
+}
+
+/* ---- a launch ------------------------------------------------------------ */
+
+static void bind_scales(const groat_decode_shape *s, unsigned page,
+                        const groat_decode_arguments *a,
+                        struct paged_attention_decode_args *args)
+{
+    bool head_page = s->layout == GROAT_KV_HEAD_PAGE;
+
+    args->k_scales = a->k_scales;
+    args->v_scales = a->v_scales;
+    args->k_scale = a->k_scale;
+    args->v_scale = a->v_scale;
+    args->block_scales = page * s->kv_heads;
+    args->token_scales = head_page ? 1 : s->kv_heads;
+    args->head_scales = head_page ? page : 1;
+}
+
+groat_status groat_decode_run(const groat_decode *decode,
+                              const groat_decode_arguments *arguments,
+                              void *stream, groat_error *error)
+{
+    const groat_decode_shape *s = &decode->shape;
+    const groat_decode_arguments *a = arguments;
+    groat_launch launch = GROAT_LAUNCH_INIT;
+    struct paged_attention_decode_args args;
+    groat__kv_plane keys, values;
+    groat_status status;
+
+    status = groat__decode_check_run(s, a, error);
+    if (status == GROAT_OK)
+        status = groat__decode_planes(s, a, &keys, &values, error);
+    if (status != GROAT_OK || a->sequences == 0)
+        return status;
+    args = (struct paged_attention_decode_args){
+        .q = a->queries,
+        .k = keys.address,
+        .v = values.address,
+        .page_table = a->page_table,
+        .lengths = a->lengths,
+        .output = a->output,
+        .lse = a->lse,
+        .sinks = a->sinks,
+        .slopes = a->slopes,
+        .tree = a->tree,
+        .parts = a->workspace + decode->count_bytes,
+        .counters = a->workspace,
+        .block_bytes = keys.block,
+        .token_bytes = keys.token,
+        .head_bytes = keys.head,
+        .sequences = a->sequences,
+        .kv_heads = s->kv_heads,
+        .pitch = a->pitch,
+        .blocks = decode->choice.blocks,
+        .least = decode->choice.least,
+        .seen = s->seen > 0 ? s->seen : 1,
+        .scale = s->scale,
+        .cap = s->cap,
+    };
+    bind_scales(s, a->keys->page, a, &args);
+    launch.grid[0] = args.blocks;
+    launch.stream = stream;
+    return groat_kernel_launch(decode->kernel, &launch, &args, sizeof(args),
+                               error);
+}

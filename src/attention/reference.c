@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * reference.c computes a decode by its definition, in float64 on the host.
+ * Nothing of it is shared with the kernel.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention/shape.h"
+#include "base/error.h"
+
+/* What a call computes from. */
+typedef struct reference {
+    const groat_decode_shape *s;
+    const groat_decode_arguments *a;
+    groat__kv_plane plane[2];
+    unsigned group;
+    double scale;
+    double *weights; /* of the keys of a sequence */
+} reference;
+
+/* One query. */
+typedef struct query {
+    unsigned sequence, place, head;
+    int64_t length; /* keys of the sequence               */
+    int64_t at;     /* the key it stands at, may be below 0 */
+} query;
+
+static const void *in_host(uint64_t address)
+{
+    return (const void *)(uintptr_t)address;
+}
+
+/* ---- numbers ------------------------------------------------------------- */
+
+static double float_of(unsigned bits, int exponent_bits, int mantissa_bits)
+{
+    int bias = (1 << (exponent_bits - 1)) - 1;
+    int exponent = (int)(bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
+    unsigned mantissa = bits & ((1u << mantissa_bits) - 1);
+    double sign = bits >> (exponent_bits + mantissa_bits) & 1 ? -1 : 1;
+
+    if (exponent == 0)
+        return sign * ldexp(mantissa, 1 - bias - mantissa_bits);
+    if (exponent == (1 << exponent_bits) - 1 && exponent_bits > 4)
+        return mantissa == 0 ? sign * INFINITY : (double)NAN;
+    return sign * ldexp(mantissa + (1u << mantissa_bits),
+                        exponent - bias - mantissa_bits);
+}
+
+static double load(groat_decode_dtype dtype, uint64_t address, uint64_t index)
+{
+    uint16_t bits;
+
+    if (dtype == GROAT_DECODE_E4M3)
+        return float_of(((const uint8_t *)in_host(address))[index], 4, 3);
+    memcpy(&bits, (const char *)in_host(address) + 2 * index, sizeof(bits));
+    return dtype == GROAT_DECODE_F16 ? float_of(bits, 5, 10)
+                                     : float_of(bits, 8, 7);
+}
+
+/* ---- places -------------------------------------------------------------- */
+
+static uint64_t block_of(const reference *r, unsigned sequence, int64_t key)
+{
+    const uint32_t *table = in_host(r->a->page_table);
+
+    return r->s->page == 0 ? sequence
+                           : table[(uint64_t)sequence * r->a->pitch +
+                                   (uint64_t)key / r->s->page];
+}
+
+/* The vector of a key (0) or value (1). */
+static uint64_t vector_of(const reference *r, int plane, const query *q,
+                          int64_t key)
+{
+    const groat__kv_plane *p = &r->plane[plane];
+
+    return p->address + block_of(r, q->sequence, key) * p->block +
+           (uint64_t)key % r->a->keys->page * p->token +
+           q->head / r->group * p->head;
+}
+
+static double scale_of(const reference *r, int plane, const query *q,
+                       int64_t key)
+{
+    const float *scales = in_host(plane == 0 ? r->a->k_scales : r->a->v_scales);
+    uint64_t page = r->a->keys->page, heads = r->s->kv_heads;
+    uint64_t head = q->head / r->group, in_page = (uint64_t)key % page;
+
+    if (r->s->kv_dtype != GROAT_DECODE_E4M3)
+        return 1;
+    if (r->s->kv_scale == GROAT_DECODE_OF_TENSOR)
+        return plane == 0 ? r->a->k_scale : r->a->v_scale;
+    if (r->s->kv_scale == GROAT_DECODE_OF_HEAD)
+        return scales[head];
+    return scales[block_of(r, q->sequence, key) * page * heads +
+                  (r->s->layout == GROAT_KV_HEAD_PAGE
+                       ? head * page + in_page
+                       : in_page * heads + head)];
+}
+
+/* ---- attention ----------------------------------------------------------- */
+
+static bool sees(const reference *r, const query *q, int64_t key)
+{
+    int64_t tail = q->length - r->s->q_len, seen = r->s->seen;
+
+    if ((r->s->flags & GROAT_DECODE_TREE) != 0 && key >= tail) {
+        const uint32_t *tree = in_host(r->a->tree);
+
+        return tree[q->sequence * r->s->q_len + q->place] >> (key - tail) & 1;
+    }
+    if (key > q->at)
+        return false;
+    if (r->s->mask == GROAT_DECODE_WINDOW)
+        return key + seen > q->at;
+    return r->s->mask == GROAT_DECODE_CAUSAL || key / seen == q->at / seen;
+}
+
+static uint64_t row_of(const reference *r, const query *q)
+{
+    return ((uint64_t)q->sequence * r->s->q_len + q->place) * r->s->heads +
+           q->head;
+}
+
+static double score(const reference *r, const query *q, int64_t key)
+{
+    uint64_t vector = vector_of(r, 0, q, key);
+    double sum = 0;
+
+    for (unsigned d = 0; d < r->s->head_dim; d++)
+        sum += load(r->s->dtype, r->a->queries,
+                    row_of(r, q) * r->s->head_dim + d) *
+               load(r->s->kv_dtype, vector, d);
+    sum *= r->scale * scale_of(r, 0, q, key);
+    if (r->s->flags & GROAT_DECODE_CAP)
+        sum = r->s->cap * tanh(sum / r->s->cap);
+    if (r->s->flags & GROAT_DECODE_ALIBI)
+        sum += ((const float *)in_host(r->a->slopes))[q->head] *
+               (double)(key - q->at);
+    return sum;
+}
+
+/* The scores' exponentials, less the largest's; returns that score. */
+static double weigh(const reference *r, const query *q, double *sum)
+{
+    bool has_sink = (r->s->flags & GROAT_DECODE_SINK) != 0;
+    double sink = has_sink ? ((const float *)in_host(r->a->sinks))[q->head] : 0;
+    double most = has_sink ? sink : -INFINITY;
+
+    for (int64_t key = 0; key < q->length; key++) {
+        r->weights[key] = sees(r, q, key) ? score(r, q, key) : -INFINITY;
+        most = fmax(most, r->weights[key]);
+    }
+    *sum = has_sink ? exp(sink - most) : 0;
+    for (int64_t key = 0; key < q->length; key++) {
+        r->weights[key] =
+            r->weights[key] == -INFINITY ? 0 : exp(r->weights[key] - most);
+        *sum += r->weights[key];
+    }
+    return most;
+}
+
+static void attend(const reference *r, const query *q, double *out, double *lse)
+{
+    double sum;
+    double most = weigh(r, q, &sum);
+
+    for (unsigned d = 0; d < r->s->head_dim; d++)
+        out[d] = 0;
+    for (int64_t key = 0; key < q->length; key++) {
+        double weight = r->weights[key] * scale_of(r, 1, q, key);
+
+        if (r->weights[key] > 0)
+            for (unsigned d = 0; d < r->s->head_dim; d++)
+                out[d] += weight / sum *
+                          load(r->s->kv_dtype, vector_of(r, 1, q, key), d);
+    }
+    if (lse != NULL)
+        *lse = sum > 0 ? most / log(2) + log2(sum) : -INFINITY;
+}
+
+/* ---- checks -------------------------------------------------------------- */
+
+/* The longest sequence; lengths and pages must be the cache's.  Errors:
+ * INVALID.
+ */
+static groat_status check_lengths(const reference *r, uint32_t *longest,
+                                  groat_error *error)
+{
+    const uint32_t *lengths = in_host(r->a->lengths);
+    uint64_t most =
+        r->s->page > 0 ? (uint64_t)r->a->pitch * r->s->page : r->a->keys->page;
+
+    if (most > r->s->keys)
+        most = r->s->keys;
+    *longest = 0;
+    for (unsigned i = 0; i < r->a->sequences; i++) {
+        if (lengths[i] > most)
+            return groat__fail(error, GROAT_INVALID,
+                               "arguments.lengths[%u] is %u; allowed: 0 to "
+                               "%llu, what shape and page table have",
+                               i, lengths[i], (unsigned long long)most);
+        for (uint32_t key = 0;
+             key<lengths[i]; key += r->s->page> 0 ? r->s->page : lengths[i])
+            if (block_of(r, i, key) >= r->a->keys->blocks)
+                return groat__fail(
+                    error, GROAT_INVALID,
+                    "arguments.page_table names block %llu for key %u of "
+                    "sequence %u; allowed: 0 to %llu",
+                    (unsigned long long)block_of(r, i, key), key, i,
+                    (unsigned long long)r->a->keys->blocks - 1);
+        *longest = lengths[i] > *longest ? lengths[i] : *longest;
+    }
+    return GROAT_OK;
+}
+
+static void compute(const reference *r, double *output, double *lse)
+{
+    for (unsigned i = 0; i < r->a->sequences; i++)
+        for (unsigned place = 0; place < r->s->q_len; place++)
+            for (unsigned head = 0; head < r->s->heads; head++) {
+                query q = {i, place, head,
+                           ((const uint32_t *)in_host(r->a->lengths))[i], 0};
+                uint64_t row = row_of(r, &q);
+
+                q.at = q.length - r->s->q_len + place;
+                attend(r, &q, output + row * r->s->head_dim,
+                       lse != NULL ? lse + row : NULL);
+            }
+}
+
+groat_status groat_decode_reference(const groat_decode_shape *shape,
+                                    const groat_decode_arguments *arguments,
+                                    double *output, double *lse,
+                                    groat_error *error)
+{
+    reference r = {.s = shape, .a = arguments};
+    uint32_t longest = 0;
+    groat_status status = groat__decode_check_shape(shape, error);
+
+    if (status == GROAT_OK)
+        status = groat__decode_check_inputs(shape, arguments, error);
+    if (status == GROAT_OK)
+        status = groat__decode_planes(shape, arguments, &r.plane[0],
+                                      &r.plane[1], error);
+    if (status == GROAT_OK)
+        status = check_lengths(&r, &longest, error);
+    if (status != GROAT_OK || arguments->sequences == 0)
+        return status;
+    r.group = shape->heads / shape->kv_heads;
+    r.scale =
+        shape->scale != 0 ? shape->scale : 1 / sqrtf((float)shape->head_dim);
+    r.weights = malloc(((size_t)longest + 1) * sizeof(*r.weights));
+    if (r.weights == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY,
+                           "no memory for the weights of %u keys", longest);
+    compute(&r, output, lse);
+    free(r.weights);
+    return GROAT_OK;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * shape.c says what shapes and arguments of decodes may be: ranges of numbers,
+ * addresses that are needed, and that the cache is the shape's.  Rules between
+ * compile-time parameters are the family's, in params.def.
+ */
+#include "attention/shape.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* A number, and what it may be. */
+typedef struct range {
+    const char *name;
+    unsigned seen, least, most;
+} range;
+
+static groat_status check_ranges(const range *ranges, size_t count,
+                                 groat_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].seen < ranges[i].least || ranges[i].seen > ranges[i].most)
+            return groat__fail(error, GROAT_INVALID,
+                               "%s is %u; allowed: %u to %u", ranges[i].name,
+                               ranges[i].seen, ranges[i].least, ranges[i].most);
+    return GROAT_OK;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Keys of a sequence are counted in 31 bits, strips in 32. */
+enum {
+    KEYS_MAX = INT32_MAX,
+    SEQUENCES_MAX = 65535,
+    HEADS_MAX = 65536,
+    FLAGS = 2 * GROAT_DECODE_BATCH_INVARIANT - 1
+};
+
+static groat_status check_numbers(const groat_decode_shape *s,
+                                  groat_error *error)
+{
+    const range ranges[] = {
+        {"shape.dtype (GROAT_DECODE_*)", s->dtype, 0, GROAT_DECODE_F16},
+        {"shape.kv_scale (GROAT_DECODE_OF_*)", s->kv_scale, 0,
+         GROAT_DECODE_OF_TOKEN},
+        {"shape.kv_heads", s->kv_heads, 1, HEADS_MAX},
+        {"shape.heads", s->heads, 1, HEADS_MAX},
+        {"shape.layout (GROAT_KV_*)", s->layout, 0, GROAT_KV_HEAD_PAGE},
+        {"shape.mask (GROAT_DECODE_*)", s->mask, 0, GROAT_DECODE_CHUNK},
+        {"shape.flags (GROAT_DECODE_*)", s->flags, 0, FLAGS},
+        {"shape.q_len", s->q_len, 1, 16},
+        {"shape.sequences", s->sequences, 1, SEQUENCES_MAX},
+        {"shape.keys", s->keys, 1, KEYS_MAX},
+        {"shape.seen", s->seen, s->mask == GROAT_DECODE_CAUSAL ? 0 : 1,
+         KEYS_MAX},
+    };
+
+    return check_ranges(ranges, COUNT(ranges), error);
+}
+
+groat_status groat__decode_check_shape(const groat_decode_shape *shape,
+                                       groat_error *error)
+{
+    groat_status status = groat__check_size(
+        error, "shape", "groat_decode_shape", shape, sizeof(*shape));
+
+    if (status == GROAT_OK)
+        status = check_numbers(shape, error);
+    if (status != GROAT_OK)
+        return status;
+    if (shape->kv_dtype != GROAT_DECODE_E4M3 && shape->kv_dtype != shape->dtype)
+        return groat__fail(error, GROAT_INVALID,
+                           "shape.kv_dtype is %u; allowed: that of dtype, %u, "
+                           "and GROAT_DECODE_E4M3 (2)",
+                           (unsigned)shape->kv_dtype, (unsigned)shape->dtype);
+    if (shape->heads % shape->kv_heads != 0 ||
+        shape->heads / shape->kv_heads > 64)
+        return groat__fail(error, GROAT_INVALID,
+                           "shape.heads is %u; allowed: 1 to 64 for each of "
+                           "the %u KV heads",
+                           shape->heads, shape->kv_heads);
+    if (!isfinite(shape->scale) || !isfinite(shape->cap) ||
+        ((shape->flags & GROAT_DECODE_CAP) != 0 && shape->cap == 0))
+        return groat__fail(error, GROAT_INVALID,
+                           "shape.scale is %g and shape.cap %g; allowed: "
+                           "finite numbers, of GROAT_DECODE_CAP not 0",
+                           (double)shape->scale, (double)shape->cap);
+    return GROAT_OK;
+}
+
+groat_status groat__decode_check_choice(const groat_decode_shape *shape,
+                                        const groat_decode_choice *choice,
+                                        groat_error *error)
+{
+    bool splits = (shape->flags & GROAT_DECODE_BATCH_INVARIANT) != 0;
+    groat_status status = groat__check_size(
+        error, "choice", "groat_decode_choice", choice, sizeof(*choice));
+
+    if (status != GROAT_OK)
+        return status;
+    const range ranges[] = {
+        {"choice.split (of GROAT_DECODE_BATCH_INVARIANT)", choice->split, 0,
+         splits ? 4096 : 0},
+        {"choice.blocks", choice->blocks, 0, 65535},
+        {"choice.least", choice->least, 0, 1 << 20},
+    };
+
+    return check_ranges(ranges, COUNT(ranges), error);
+}
+
+/* ---- arguments ----------------------------------------------------------- */
+
+/* An address, and whether it is read. */
+typedef struct place {
+    const char *name;
+    uint64_t address;
+    unsigned unit;
+    bool needed;
+} place;
+
+static groat_status check_places(const place *places, size_t count,
+                                 groat_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (places[i].needed &&
+            (places[i].address == 0 || places[i].address % places[i].unit != 0))
+            return groat__fail(error, GROAT_INVALID,
+                               "arguments.%s is 0x%llx; allowed: multiples of "
+                               "%u, not 0",
+                               places[i].name,
+                               (unsigned long long)places[i].address,
+                               places[i].unit);
+    return GROAT_OK;
+}
+
+groat_status groat__decode_check_inputs(const groat_decode_shape *s,
+                                        const groat_decode_arguments *a,
+                                        groat_error *error)
+{
+    groat_status status = groat__check_size(
+        error, "arguments", "groat_decode_arguments", a, sizeof(*a));
+    bool scales = s->kv_dtype == GROAT_DECODE_E4M3 &&
+                  s->kv_scale != GROAT_DECODE_OF_TENSOR;
+
+    if (status != GROAT_OK)
+        return status;
+    const range ranges[] = {
+        {"arguments.sequences", a->sequences, 0, s->sequences},
+        {"arguments.pitch", a->pitch, s->page > 0 ? 1 : 0, UINT32_MAX},
+    };
+    const place places[] = {
+        {"queries", a->queries, 8, true},
+        {"lengths", a->lengths, 4, true},
+        {"page_table", a->page_table, 4, s->page > 0},
+        {"sinks", a->sinks, 4, (s->flags & GROAT_DECODE_SINK) != 0},
+        {"slopes", a->slopes, 4, (s->flags & GROAT_DECODE_ALIBI) != 0},
+        {"tree", a->tree, 4, (s->flags & GROAT_DECODE_TREE) != 0},
+        {"k_scales", a->k_scales, 4, scales},
+        {"v_scales", a->v_scales, 4, scales},
+    };
+
+    status = check_ranges(ranges, COUNT(ranges), error);
+    if (status == GROAT_OK && a->sequences > 0)
+        status = check_places(places, COUNT(places), error);
+    return status;
+}
+
+groat_status groat__decode_check_run(const groat_decode_shape *s,
+                                     const groat_decode_arguments *a,
+                                     groat_error *error)
+{
+    groat_status status = groat__decode_check_inputs(s, a, error);
+
+    if (status != GROAT_OK || a->sequences == 0)
+        return status;
+    const place places[] = {
+        {"output", a->output, 8, true},
+        {"lse", a->lse, 4, (s->flags & GROAT_DECODE_LSE) != 0},
+        {"workspace", a->workspace, 16, true},
+    };
+
+    return check_places(places, COUNT(places), error);
+}
+
+static groat_status check_cache(const groat_decode_shape *s,
+                                const groat_decode_arguments *a,
+                                const groat_kv_cache *c, groat_error *error)
+{
+    unsigned bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
+    const struct {
+        const char *name;
+        unsigned seen, wanted;
+    } fields[] = {
+        {"elem_bytes", c->elem_bytes, bytes},
+        {"heads", c->heads, s->kv_heads},
+        {"dim", c->dim, s->head_dim},
+        {"layout", (unsigned)c->layout, (unsigned)s->layout},
+        {"page", c->page, s->page > 0 ? s->page : c->page},
+    };
+
+    for (size_t i = 0; i < COUNT(fields); i++)
+        if (fields[i].seen != fields[i].wanted)
+            return groat__fail(error, GROAT_INVALID,
+                               "kv cache: %s is %u; the decode's shape has %u",
+                               fields[i].name, fields[i].seen,
+                               fields[i].wanted);
+    if (s->page == 0 && c->blocks < a->sequences)
+        return groat__fail(error, GROAT_INVALID,
+                           "kv cache: blocks is %llu; allowed without pages: "
+                           "one for each of the %u sequences, or more",
+                           (unsigned long long)c->blocks, a->sequences);
+    return GROAT_OK;
+}
+
+groat_status groat__decode_planes(const groat_decode_shape *s,
+                                  const groat_decode_arguments *a,
+                                  groat__kv_plane *keys,
+                                  groat__kv_plane *values, groat_error *error)
+{
+    const groat_kv_cache *of_values = a->values != NULL ? a->values : a->keys;
+    groat_status status =
+        groat__kv_plane_get(a->keys, GROAT_KV_KEYS, a->layer, keys, error);
+
+    if (status == GROAT_OK)
+        status = groat__kv_plane_get(of_values, GROAT_KV_VALUES, a->layer,
+                                     values, error);
+    if (status == GROAT_OK)
+        status = check_cache(s, a, a->keys, error);
+    if (status == GROAT_OK)
+        status = check_cache(s, a, of_values, error);
+    if (status != GROAT_OK)
+        return status;
+    if (keys->block != values->block || keys->token != values->token ||
+        keys->head != values->head || a->keys->page != of_values->page)
+        return groat__fail(
+            error, GROAT_INVALID,
+            "arguments.values: blocks, keys and heads lie %llu, "
+            "%llu, %llu bytes apart; those of arguments.keys "
+            "%llu, %llu, %llu",
+            (unsigned long long)values->block,
+            (unsigned long long)values->token, (unsigned long long)values->head,
+            (unsigned long long)keys->block, (unsigned long long)keys->token,
+            (unsigned long long)keys->head);
+    return GROAT_OK;
+}

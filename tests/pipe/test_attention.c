@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_attention.c: decodes by groat_attention.h on cpu targets against
+ * groat_decode_reference(); what they refuse; and that BATCH_INVARIANT gives a
+ * sequence the same bits in every batch.
+ */
+#include "rig.h"
+#include "groat_attention.h"
+
+#include <math.h>
+
+enum { POISON = 0xFF, SPARE = 3 };
+
+static rig fix;
+static groat_context *context;
+
+static void setup(void)
+{
+    rig_make(&fix);
+    rig_write_adder(&fix); /* a family path needs a family */
+    context = rig_open(&fix);
+}
+
+static void teardown(void)
+{
+    groat_close(context);
+    rig_drop(&fix);
+}
+
+/* ---- a problem ----------------------------------------------------------- */
+
+/* Everything that a launch needs, in host memory. */
+typedef struct problem {
+    groat_decode_shape shape;
+    groat_decode_arguments arguments;
+    groat_kv_cache cache;
+    uint32_t *lengths, *table, *tree;
+    unsigned char *bytes, *queries;
+    float *facts; /* sinks, slopes, then scales */
+    size_t cache_bytes, query_bytes, table_entries, facts_count;
+    uint64_t state;
+} problem;
+
+static uint32_t draw(problem *p)
+{
+    p->state = p->state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(p->state >> 33);
+}
+
+/* A float of 0.25 to 2 with a random sign, as a number of a dtype. */
+static unsigned number(problem *p, groat_decode_dtype dtype)
+{
+    unsigned sign = draw(p) % 2, exponent = draw(p) % 3, mantissa = draw(p);
+
+    if (dtype == GROAT_DECODE_E4M3)
+        return sign << 7 | (5 + exponent) << 3 | mantissa % 8;
+    if (dtype == GROAT_DECODE_F16)
+        return sign << 15 | (13 + exponent) << 10 | mantissa % 1024;
+    return sign << 15 | (125 + exponent) << 7 | mantissa % 128;
+}
+
+static void put_numbers(problem *p, groat_decode_dtype dtype, void *to,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned x = number(p, dtype);
+
+        if (dtype == GROAT_DECODE_E4M3)
+            ((uint8_t *)to)[i] = (uint8_t)x;
+        else
+            ((uint16_t *)to)[i] = (uint16_t)x;
+    }
+}
+
+/* Keys of sequences; all else of the cache is NaNs. */
+static void fill_cache(problem *p)
+{
+    const groat_decode_shape *s = &p->shape;
+    size_t row = (size_t)s->head_dim * p->cache.elem_bytes;
+    bool by_head = s->layout == GROAT_KV_HEAD_PAGE;
+    size_t page = p->cache.page, heads = s->kv_heads;
+
+    memset(p->bytes, POISON, p->cache_bytes);
+    for (unsigned i = 0; i < p->arguments.sequences; i++)
+        for (uint32_t key = 0; key < p->lengths[i]; key++)
+            for (size_t at = 0; at < 2 * heads; at++) {
+                size_t block =
+                    s->page > 0 ? p->table[i * p->arguments.pitch + key / page]
+                                : i;
+                size_t head = at / 2, in = key % page;
+                size_t row_of =
+                    (block * 2 + at % 2) * page * heads +
+                    (by_head ? head * page + in : in * heads + head);
+
+                put_numbers(p, s->kv_dtype, p->bytes + row_of * row,
+                            s->head_dim);
+            }
+}
+
+static void *take(size_t count, size_t size)
+{
+    void *at = calloc(count + 1, size);
+
+    ck_assert_ptr_nonnull(at);
+    return at;
+}
+
+/* Sequences of these lengths. */
+static void make_problem(problem *p, const groat_decode_shape *shape,
+                         const uint32_t *lengths, unsigned count)
+{
+    unsigned page = shape->page > 0 ? shape->page : shape->keys;
+    unsigned pitch = (shape->keys + page - 1) / page;
+    size_t blocks = (size_t)count * pitch + SPARE;
+
+    memset(p, 0, sizeof(*p));
+    p->shape = *shape;
+    p->cache = (groat_kv_cache){
+        .size = sizeof(p->cache),
+        .layout = shape->layout,
+        .elem_bytes = shape->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2,
+        .blocks = blocks,
+        .planes = 2,
+        .layers = 1,
+        .page = page,
+        .heads = shape->kv_heads,
+        .dim = shape->head_dim};
+    p->arguments = (groat_decode_arguments)GROAT_DECODE_ARGUMENTS_INIT;
+    p->arguments.keys = &p->cache;
+    p->arguments.sequences = count;
+    p->arguments.pitch = pitch;
+    p->arguments.k_scale = 0.5F;
+    p->arguments.v_scale = 0.75F;
+    p->table_entries = (size_t)count * pitch;
+    p->cache_bytes = blocks * 2 * page * shape->kv_heads * shape->head_dim *
+                     p->cache.elem_bytes;
+    p->query_bytes =
+        (size_t)count * shape->q_len * shape->heads * shape->head_dim * 2;
+    p->facts_count =
+        2 * (size_t)shape->heads + 2 * blocks * page * shape->kv_heads;
+    p->lengths = take(count, 4);
+    p->table = take(p->table_entries, 4);
+    p->tree = take((size_t)count * shape->q_len, 4);
+    p->bytes = take(p->cache_bytes, 1);
+    p->queries = take(p->query_bytes, 1);
+    p->facts = take(p->facts_count, 4);
+    memcpy(p->lengths, lengths, count * sizeof(*lengths));
+    for (size_t i = 0; i < p->table_entries;
+         i++) /* from the last to the first */
+        p->table[i] = (uint32_t)(blocks - 2 - i);
+    for (size_t i = 0; i < (size_t)count * shape->q_len; i++)
+        p->tree[i] = draw(p) | 1;
+    for (size_t i = 0; i < p->facts_count; i++)
+        p->facts[i] = (float)(draw(p) % 64 + 1) / 64;
+    put_numbers(p, shape->dtype, p->queries, p->query_bytes / 2);
+    fill_cache(p);
+}
+
+static void drop_problem(problem *p)
+{
+    free(p->lengths);
+    free(p->table);
+    free(p->tree);
+    free(p->bytes);
+    free(p->queries);
+    free(p->facts);
+}
+
+/* ---- running it ---------------------------------------------------------- */
+
+/* The arguments with addresses of host memory. */
+static groat_decode_arguments on_host(const problem *p, groat_kv_cache *cache)
+{
+    groat_decode_arguments a = p->arguments;
+
+    *cache = p->cache;
+    cache->address = (uint64_t)(uintptr_t)p->bytes;
+    a.keys = cache;
+    a.queries = (uint64_t)(uintptr_t)p->queries;
+    a.page_table = (uint64_t)(uintptr_t)p->table;
+    a.lengths = (uint64_t)(uintptr_t)p->lengths;
+    a.tree = (uint64_t)(uintptr_t)p->tree;
+    a.sinks = (uint64_t)(uintptr_t)p->facts;
+    a.slopes = a.sinks + 4ull * p->shape.heads;
+    a.k_scales = a.slopes + 4ull * p->shape.heads;
+    a.v_scales = a.k_scales + 4;
+    return a;
+}
+
+static uint64_t give(const char *target, const void *data, size_t bytes)
+{
+    uint64_t at = 0;
+
+    ck_assert_int_eq(
+        groat_memory_alloc(context, target, bytes, &at, &fix.error), GROAT_OK);
+    ck_assert_int_eq(
+        groat_memory_write(context, target, at, data, bytes, &fix.error),
+        GROAT_OK);
+    return at;
+}
+
+/* Runs it on a target; output and lse have room. */
+static void run_on(const problem *p, const char *target, uint16_t *output,
+                   float *lse)
+{
+    groat_decode_arguments a = p->arguments;
+    groat_kv_cache cache = p->cache;
+    size_t rows = (size_t)a.sequences * p->shape.q_len * p->shape.heads, bytes;
+    groat_decode *decode = NULL;
+    void *zeros;
+
+    memset(output, POISON, p->query_bytes);
+    memset(lse, POISON, rows * sizeof(*lse));
+    ck_assert_msg(groat_decode_open(context, target, &p->shape, NULL, &decode,
+                                    &fix.error) == GROAT_OK,
+                  "%s", fix.error.text);
+    bytes = groat_decode_workspace(decode);
+    zeros = take(bytes, 1);
+    cache.address = give(target, p->bytes, p->cache_bytes);
+    a.keys = &cache;
+    a.queries = give(target, p->queries, p->query_bytes);
+    a.page_table = give(target, p->table, p->table_entries * 4);
+    a.lengths = give(target, p->lengths, a.sequences * 4ull);
+    a.tree = give(target, p->tree, (size_t)a.sequences * p->shape.q_len * 4);
+    a.sinks = give(target, p->facts, p->facts_count * 4);
+    a.slopes = a.sinks + 4ull * p->shape.heads;
+    a.k_scales = a.slopes + 4ull * p->shape.heads;
+    a.v_scales = a.k_scales + 4;
+    a.output = give(target, output, p->query_bytes);
+    a.lse = give(target, lse, rows * sizeof(*lse));
+    a.workspace = give(target, zeros, bytes);
+    for (int again = 0; again < 2; again++) /* counters are zeros again */
+        ck_assert_msg(groat_decode_run(decode, &a, NULL, &fix.error) ==
+                          GROAT_OK,
+                      "%s: %s", groat_decode_spec(decode), fix.error.text);
+    ck_assert_int_eq(groat_memory_read(context, target, output, a.output,
+                                       p->query_bytes, &fix.error),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_memory_read(context, target, lse, a.lse,
+                                       rows * sizeof(*lse), &fix.error),
+                     GROAT_OK);
+    const uint64_t all[] = {cache.address, a.queries, a.page_table,
+                            a.lengths,     a.tree,    a.sinks,
+                            a.output,      a.lse,     a.workspace};
+    for (size_t i = 0; i < COUNT(all); i++)
+        groat_memory_free(context, target, all[i]);
+    free(zeros);
+    groat_decode_close(decode);
+}
+
+static double value_of(groat_decode_dtype dtype, uint16_t bits)
+{
+    int exponent = dtype == GROAT_DECODE_F16 ? 5 : 8;
+    int mantissa = 15 - exponent;
+    int e = bits >> mantissa & ((1 << exponent) - 1);
+    double m = bits & ((1 << mantissa) - 1);
+    int bias = (1 << (exponent - 1)) - 1;
+    double value = e == 0 ? ldexp(m, 1 - bias - mantissa)
+                          : ldexp(m + (1 << mantissa), e - bias - mantissa);
+
+    return bits >> 15 ? -value : value;
+}
+
+/* ---- right --------------------------------------------------------------- */
+
+#define SHAPE(...)                                                             \
+    {                                                                          \
+        .size = sizeof(groat_decode_shape), .head_dim = 64, .q_len = 1,        \
+        .sequences = 4, .keys = 150, __VA_ARGS__                               \
+    }
+
+static const groat_decode_shape shapes[] = {
+    SHAPE(.heads = 8, .kv_heads = 2, .page = 16),
+    SHAPE(.dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_F16, .heads = 3,
+          .kv_heads = 3, .page = 7, .q_len = 3, .flags = GROAT_DECODE_LSE,
+          .layout = GROAT_KV_HEAD_PAGE, .head_dim = 80),
+    SHAPE(.heads = 40, .kv_heads = 1, .page = 0, .mask = GROAT_DECODE_WINDOW,
+          .seen = 33, .flags = GROAT_DECODE_SINK | GROAT_DECODE_LSE),
+    SHAPE(.heads = 4, .kv_heads = 2, .page = 16, .mask = GROAT_DECODE_CHUNK,
+          .seen = 50, .q_len = 2, .scale = 0.5F, .cap = 3,
+          .flags = GROAT_DECODE_CAP | GROAT_DECODE_ALIBI | GROAT_DECODE_LSE),
+    SHAPE(.heads = 6, .kv_heads = 2, .page = 32, .q_len = 7,
+          .flags = GROAT_DECODE_TREE | GROAT_DECODE_LSE),
+    SHAPE(.kv_dtype = GROAT_DECODE_E4M3, .heads = 8, .kv_heads = 2, .page = 16),
+    SHAPE(.dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_E4M3,
+          .kv_scale = GROAT_DECODE_OF_HEAD, .heads = 8, .kv_heads = 4,
+          .page = 5, .layout = GROAT_KV_HEAD_PAGE),
+    SHAPE(.kv_dtype = GROAT_DECODE_E4M3, .kv_scale = GROAT_DECODE_OF_TOKEN,
+          .heads = 8, .kv_heads = 2, .page = 16, .head_dim = 128),
+    SHAPE(.kv_dtype = GROAT_DECODE_E4M3, .kv_scale = GROAT_DECODE_OF_TOKEN,
+          .heads = 20, .kv_heads = 1, .page = 48, .head_dim = 96,
+          .layout = GROAT_KV_HEAD_PAGE, .flags = GROAT_DECODE_BATCH_INVARIANT),
+};
+
+static const uint32_t lengths[] = {150, 0, 1, 97};
+
+/* ||out - reference|| / ||reference||, and lse to 2^-8. */
+START_TEST(as_the_reference)
+{
+    problem p;
+    groat_kv_cache cache;
+    groat_decode_arguments host;
+    size_t rows, count;
+    uint16_t *output;
+    float *lse;
+    double *wanted, *wanted_lse;
+    double off = 0, all = 0;
+
+    make_problem(&p, &shapes[_i], lengths, COUNT(lengths));
+    rows = COUNT(lengths) * p.shape.q_len * p.shape.heads;
+    count = rows * p.shape.head_dim;
+    output = take(count, sizeof(*output));
+    lse = take(rows, sizeof(*lse));
+    wanted = take(count, sizeof(*wanted));
+    wanted_lse = take(rows, sizeof(*wanted_lse));
+    host = on_host(&p, &cache);
+    ck_assert_msg(groat_decode_reference(&p.shape, &host, wanted, wanted_lse,
+                                         &fix.error) == GROAT_OK,
+                  "%s", fix.error.text);
+    run_on(&p, _i % 2 == 0 ? "cpu:sm_80" : "cpu:sm_90a", output, lse);
+    for (size_t i = 0; i < count; i++) {
+        double x = value_of(p.shape.dtype, output[i]);
+
+        ck_assert_msg(isfinite(x), "output %zu is no number", i);
+        off += (x - wanted[i]) * (x - wanted[i]);
+        all += wanted[i] * wanted[i];
+    }
+    ck_assert_double_lt(sqrt(off / all), 3e-3);
+    for (size_t i = 0; i < rows && p.shape.flags & GROAT_DECODE_LSE; i++)
+        ck_assert_msg(
+            lse[i] == wanted_lse[i] || fabs(lse[i] - wanted_lse[i]) < 0x1p-8,
+            "lse %zu is %g, not %g", i, (double)lse[i], wanted_lse[i]);
+    free(wanted_lse);
+    free(wanted);
+    free(lse);
+    free(output);
+    drop_problem(&p);
+}
+END_TEST
+
+/* The last sequence alone, and in a batch. */
+START_TEST(same_bits_in_every_batch)
+{
+    static const groat_decode_shape shape =
+        SHAPE(.heads = 4, .kv_heads = 1, .page = 16, .keys = 1300,
+              .flags = GROAT_DECODE_BATCH_INVARIANT);
+    static const uint32_t many[] = {1300, 1, 700, 1111};
+    size_t row = (size_t)shape.heads * shape.head_dim;
+    uint16_t *in_batch = take(COUNT(many) * row, 2), *alone = take(row, 2);
+    float *lse = take(COUNT(many) * shape.heads, sizeof(*lse));
+    problem p;
+
+    make_problem(&p, &shape, many, COUNT(many));
+    run_on(&p, "cpu:sm_80", in_batch, lse);
+    p.table += 3 * p.arguments.pitch;
+    p.table_entries /= 4;
+    p.lengths += 3;
+    p.queries += p.query_bytes / 4 * 3;
+    p.query_bytes /= 4;
+    p.arguments.sequences = 1;
+    run_on(&p, "cpu:sm_80", alone, lse);
+    ck_assert_mem_eq(alone, in_batch + 3 * row, row * 2);
+    p.table -= 3 * p.arguments.pitch;
+    p.lengths -= 3;
+    p.queries -= p.query_bytes * 3;
+    drop_problem(&p);
+    free(lse);
+    free(alone);
+    free(in_batch);
+}
+END_TEST
+
+/* ---- refused ------------------------------------------------------------- */
+
+static const struct {
+    groat_decode_shape shape;
+    const char *target, *words;
+} bad_shapes[] = {
+    {SHAPE(.heads = 7, .kv_heads = 2), NULL,
+     "shape.heads is 7; allowed: 1 to "
+     "64 for each of the 2 KV heads"},
+    {SHAPE(.heads = 130, .kv_heads = 2), NULL, "shape.heads is 130"},
+    {SHAPE(.heads = 8, .kv_heads = 0), NULL, "shape.kv_heads is 0"},
+    {SHAPE(.heads = 8, .kv_heads = 1, .dtype = GROAT_DECODE_E4M3), NULL,
+     "shape.dtype (GROAT_DECODE_*) is 2; allowed: 0 to 1"},
+    {SHAPE(.heads = 8, .kv_heads = 1, .kv_dtype = GROAT_DECODE_F16), NULL,
+     "shape.kv_dtype is 1; allowed: that of dtype, 0, and"},
+    {SHAPE(.heads = 8, .kv_heads = 1, .mask = GROAT_DECODE_WINDOW), NULL,
+     "shape.seen is 0; allowed: 1 to"},
+    {SHAPE(.heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_CAP), NULL,
+     "shape.cap 0; allowed: finite"},
+    {SHAPE(.heads = 8, .kv_heads = 1, .scale = NAN), NULL, "shape.scale is"},
+    {SHAPE(.heads = 8, .kv_heads = 1, .flags = 64), NULL,
+     "shape.flags (GROAT_DECODE_*) is 64; allowed: 0 to 63"},
+    {SHAPE(.heads = 8, .kv_heads = 1, .head_dim = 72), NULL, "head_dim"},
+    {SHAPE(.heads = 8, .kv_heads = 1, .page = 2000), NULL, "page_size"},
+    {SHAPE(.heads = 8, .kv_heads = 1), "cpu:gfx950", "products are NVIDIA's"},
+    {SHAPE(.heads = 8, .kv_heads = 1), "cpu:sm_1", "sm_1"},
+    {SHAPE(.heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_TREE,
+           .mask = GROAT_DECODE_WINDOW, .seen = 5),
+     NULL, "a query's place in a tree is not its position"},
+};
+
+START_TEST(a_bad_shape)
+{
+    groat_decode *decode = NULL;
+
+    ck_fails(
+        groat_decode_open(context,
+                          bad_shapes[_i].target != NULL ? bad_shapes[_i].target
+                                                        : "cpu:sm_80",
+                          &bad_shapes[_i].shape, NULL, &decode, &fix.error),
+        GROAT_INVALID, &fix.error, bad_shapes[_i].words);
+    ck_assert_ptr_null(decode);
+}
+END_TEST
+
+/* Each field of the arguments that is wrong alone. */
+START_TEST(bad_arguments)
+{
+    groat_decode *decode = NULL;
+    groat_kv_cache cache, values;
+    groat_decode_arguments good, a;
+    problem p;
+
+    make_problem(&p, &shapes[0], lengths, COUNT(lengths));
+    ck_assert_int_eq(groat_decode_open(context, "cpu:sm_80", &p.shape, NULL,
+                                       &decode, &fix.error),
+                     GROAT_OK);
+    good = on_host(&p, &cache);
+    good.output = good.workspace = good.queries;
+#define REFUSED(change, words)                                                 \
+    do {                                                                       \
+        (void)on_host(&p, &cache);                                             \
+        values = cache;                                                        \
+        a = good;                                                              \
+        change;                                                                \
+        ck_fails(groat_decode_run(decode, &a, NULL, &fix.error),               \
+                 GROAT_INVALID, &fix.error, words);                            \
+    } while (0)
+    REFUSED(a.size--, "arguments.size");
+    REFUSED(a.sequences = 5, "arguments.sequences is 5; allowed: 0 to 4");
+    REFUSED(a.pitch = 0, "arguments.pitch is 0");
+    REFUSED(a.queries = 0, "arguments.queries is 0x0; allowed: multiples of 8");
+    REFUSED(a.output += 4, "arguments.output is 0x");
+    REFUSED(a.page_table = 0, "arguments.page_table is 0x0");
+    REFUSED(a.lengths += 2, "arguments.lengths is 0x");
+    REFUSED(a.workspace = 8, "arguments.workspace is 0x8");
+    REFUSED(a.keys = NULL, "cache is NULL");
+    REFUSED(a.layer = 1, "kv layer is 1");
+    REFUSED(cache.dim = 128, "kv cache: dim is 128; the decode's shape has 64");
+    REFUSED(cache.page = 32, "kv cache: page is 32");
+    REFUSED(cache.heads = 1, "kv cache: heads is 1");
+    REFUSED(cache.elem_bytes = 1, "kv cache: elem_bytes is 1");
+    REFUSED((a.values = &values, values.planes = 1),
+            "arguments.values: blocks, keys and heads lie");
+#undef REFUSED
+    good.sequences = 0;
+    ck_assert_int_eq(groat_decode_run(decode, &good, NULL, &fix.error),
+                     GROAT_OK);
+    groat_decode_close(decode);
+    groat_decode_close(NULL);
+    drop_problem(&p);
+}
+END_TEST
+
+/* The reference looks at what the host has. */
+START_TEST(bad_lengths_and_pages)
+{
+    groat_kv_cache cache;
+    groat_decode_arguments host;
+    double out;
+    problem p;
+
+    make_problem(&p, &shapes[0], lengths, COUNT(lengths));
+    host = on_host(&p, &cache);
+    p.lengths[3] = 151;
+    ck_fails(groat_decode_reference(&p.shape, &host, &out, NULL, &fix.error),
+             GROAT_INVALID, &fix.error,
+             "arguments.lengths[3] is 151; allowed: 0 to 150");
+    p.lengths[3] = 97;
+    p.table[3 * p.arguments.pitch + 6] = (uint32_t)p.cache.blocks;
+    ck_fails(groat_decode_reference(&p.shape, &host, &out, NULL, &fix.error),
+             GROAT_INVALID, &fix.error, "for key 96 of sequence 3; allowed: 0");
+    drop_problem(&p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("attention");
+    TCase *runs = tcase_create("runs");
+    TCase *refusals = tcase_create("refusals");
+
+    tcase_add_checked_fixture(runs, setup, teardown);
+    tcase_add_checked_fixture(refusals, setup, teardown);
+    tcase_set_timeout(runs, 300);
+    tcase_add_loop_test(runs, as_the_reference, 0, (int)COUNT(shapes));
+    tcase_add_test(runs, same_bits_in_every_batch);
+    tcase_add_loop_test(refusals, a_bad_shape, 0, (int)COUNT(bad_shapes));
+    tcase_add_test(refusals, bad_arguments);
+    tcase_add_test(refusals, bad_lengths_and_pages);
+    suite_add_tcase(suite, runs);
+    suite_add_tcase(suite, refusals);
+    return run_suite(suite);
+}
