@@ -9,6 +9,7 @@
  * Locking: none; all tables are const.
  */
 #include "cli/commands.h"
+#include "cli/attention/attention.h"
 #include "cli/bench/bench.h"
 #include "cli/draw/draw.h"
 #include "cli/family/new.h"
@@ -170,6 +171,12 @@ static const groat__option draw_options[] = {
     ROWS_END,
 };
 
+static const groat__option attention_options[] = {
+    ROW_TARGET,      ROW_JSON,     ROW_SEED,     ROW_CACHE_DIR,
+    ROW_SHARE_GROUP, ROW_NO_CACHE, ROWS_BUNDLES, ROW_FAMILIES,
+    ROW_DEVICE,      ROW_HELP,     ROWS_END,
+};
+
 static const groat__option build_options[] = {
     ROW_TARGETS,
     TEXT("output", "FILE", output, "write the binary there (one build only)"),
@@ -308,6 +315,16 @@ const groat__command groat__commands[] = {
      "of a pointer to const is filled with random numbers and is an input,\n"
      "another one is input and output; WORDS are those of run.def.\n",
      groat__cmd_judge},
+    {"attention", "[SHAPE...]", 0, ANY, false, false, attention_options,
+     "run decode attention, compare it, and time it beside a plain read",
+     "A SHAPE is NAME=VALUE,... of: dtype, kv_dtype, kv_scale, heads,\n"
+     "kv_heads, head_dim, q_len, page (0: contiguous), layout, mask, seen,\n"
+     "scale, cap, alibi, sink, lse, tree, batch_invariant, sequences, keys,\n"
+     "varied (1: sequences have fewer keys, down to none); and, in the place\n"
+     "of what is chosen, warps, slot_keys, stages, split, blocks, least.\n"
+     "Exits with 1 if the output differs from the library's reference in "
+     "float64.\n",
+     groat__cmd_attention},
     {"build", "SPEC...", 1, ANY, false, false, build_options,
      "compile into the store; needs no GPU",
      "--target may be repeated: each SPEC is built for each target.\n",

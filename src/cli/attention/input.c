@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * input.c makes what a decode reads: a cache whose pages lie in random order,
+ * with NaNs wherever no sequence has a key, and random numbers for the rest.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/attention/attention.h"
+
+/* Blocks that no sequence has; the most bytes of a cache. */
+enum { SPARE = 3, NAN_BYTE = 0xFF };
+static const uint64_t most_bytes = (uint64_t)1 << 36;
+
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
+
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static float draw_real(uint64_t *state, double least, double most)
+{
+    return (float)(least +
+                   (most - least) * (double)(draw(state) >> 11) * 0x1p-53);
+}
+
+/* Numbers of magnitude 0.5 to 2 and both signs, eight bytes of them at a time:
+ * bits that vary, and those that are set. */
+static void put_numbers(groat_decode_dtype dtype, uint64_t *state, void *to,
+                        size_t bytes)
+{
+    static const struct {
+        uint64_t free, set;
+    } masks[] = {{0x80FF80FF80FF80FFu, 0x3F003F003F003F00u},
+                 {0x87FF87FF87FF87FFu, 0x3800380038003800u},
+                 {0x8F8F8F8F8F8F8F8Fu, 0x3030303030303030u}};
+
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t x = (draw(state) & masks[dtype].free) | masks[dtype].set;
+
+        memcpy((char *)to + at, &x, sizeof(x));
+    }
+}
+
+/* ---- sizes --------------------------------------------------------------- */
+
+static groat_status measure(groat__decode_input *in, groat_error *error)
+{
+    const groat_decode_shape *s = &in->shape;
+    unsigned page = s->page > 0 ? s->page : s->keys;
+    unsigned bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
+    uint64_t vectors, row = (uint64_t)s->head_dim * bytes;
+
+    in->pitch = (s->keys + page - 1) / page;
+    in->cache = (groat_kv_cache){.size = sizeof(in->cache),
+                                 .layout = s->layout,
+                                 .elem_bytes = bytes,
+                                 .planes = 2,
+                                 .layers = 1,
+                                 .page = page,
+                                 .heads = s->kv_heads,
+                                 .dim = s->head_dim};
+    in->cache.blocks = (uint64_t)s->sequences * in->pitch + SPARE;
+    vectors = in->cache.blocks * page * s->kv_heads;
+    in->query_bytes =
+        (size_t)s->sequences * s->q_len * s->heads * s->head_dim * 2;
+    if (vectors > most_bytes / 2 || row > most_bytes ||
+        vectors * 2 > most_bytes / (row > 0 ? row : 1))
+        return groat__cli_error(error, GROAT_INVALID,
+                                "a cache of %u sequences of %u keys has more "
+                                "than %llu bytes",
+                                s->sequences, s->keys,
+                                (unsigned long long)most_bytes);
+    in->cache_bytes = (size_t)(vectors * 2 * row);
+    in->scale_count =
+        s->kv_dtype == GROAT_DECODE_E4M3 && s->kv_scale == GROAT_DECODE_OF_TOKEN
+            ? (size_t)vectors
+            : s->kv_heads;
+    in->fact_count = 2 * (size_t)s->heads + 2 * in->scale_count;
+    return GROAT_OK;
+}
+
+static groat_status take_memory(groat__decode_input *in, groat_error *error)
+{
+    const groat_decode_shape *s = &in->shape;
+
+    in->lengths = calloc(s->sequences, sizeof(*in->lengths));
+    in->table = calloc((size_t)in->cache.blocks, sizeof(*in->table));
+    in->tree = calloc((size_t)s->sequences * s->q_len, sizeof(*in->tree));
+    in->bytes = malloc(in->cache_bytes);
+    in->queries = malloc(in->query_bytes);
+    in->facts = calloc(in->fact_count, sizeof(*in->facts));
+    if (in->lengths == NULL || in->table == NULL || in->tree == NULL ||
+        in->bytes == NULL || in->queries == NULL || in->facts == NULL)
+        return groat__cli_error(error, GROAT_NO_MEMORY,
+                                "no memory for a cache of %zu bytes",
+                                in->cache_bytes);
+    return GROAT_OK;
+}
+
+/* ---- contents ------------------------------------------------------------ */
+
+/* All blocks in random order, of which sequences take the first ones. */
+static void shuffle_blocks(groat__decode_input *in, uint64_t *state)
+{
+    for (size_t i = 0; i < in->cache.blocks; i++)
+        in->table[i] = (uint32_t)i;
+    for (size_t i = in->cache.blocks - 1; i > 0 && in->shape.page > 0; i--) {
+        size_t other = draw(state) % (i + 1);
+        uint32_t block = in->table[i];
+
+        in->table[i] = in->table[other];
+        in->table[other] = block;
+    }
+}
+
+/* The keys [0, count) of a block, of both planes and all heads. */
+static void fill_block(groat__decode_input *in, uint64_t block, uint32_t count,
+                       uint64_t *state)
+{
+    const groat_kv_cache *c = &in->cache;
+    size_t row = (size_t)c->dim * c->elem_bytes;
+    size_t plane = row * c->heads * c->page;
+
+    for (size_t p = 0; p < 2; p++) {
+        unsigned char *to = in->bytes + (block * 2 + p) * plane;
+
+        if (c->layout == GROAT_KV_PAGE_HEAD) {
+            put_numbers(in->shape.kv_dtype, state, to, row * c->heads * count);
+            continue;
+        }
+        for (size_t h = 0; h < c->heads; h++)
+            put_numbers(in->shape.kv_dtype, state, to + h * c->page * row,
+                        row * count);
+    }
+}
+
+static void fill_cache(groat__decode_input *in, uint64_t *state)
+{
+    unsigned page = in->cache.page;
+
+    memset(in->bytes, NAN_BYTE, in->cache_bytes);
+    for (unsigned s = 0; s < in->shape.sequences; s++)
+        for (uint32_t key = 0; key < in->lengths[s]; key += page) {
+            uint32_t left = in->lengths[s] - key;
+
+            fill_block(in,
+                       in->shape.page > 0
+                           ? in->table[(size_t)s * in->pitch + key / page]
+                           : s,
+                       left < page ? left : page, state);
+            if (left < page)
+                break;
+        }
+}
+
+static void fill(groat__decode_input *in, bool varied, uint64_t seed)
+{
+    const groat_decode_shape *s = &in->shape;
+    uint64_t state = seed;
+
+    for (unsigned i = 0; i < s->sequences; i++) {
+        in->lengths[i] =
+            varied && i > 0 ? (uint32_t)(draw(&state) % ((uint64_t)s->keys + 1))
+                            : s->keys;
+        in->moved_bytes += (uint64_t)in->lengths[i] * s->kv_heads *
+                           s->head_dim * 2 * in->cache.elem_bytes;
+    }
+    for (size_t i = 0; i < (size_t)s->sequences * s->q_len; i++)
+        in->tree[i] = (uint32_t)draw(&state) | 1;
+    for (size_t i = 0; i < in->fact_count; i++)
+        in->facts[i] = i < s->heads       ? draw_real(&state, -4, 4)
+                       : i < 2 * s->heads ? draw_real(&state, 0, 0.1)
+                                          : draw_real(&state, 0.25, 1);
+    put_numbers(s->dtype, &state, in->queries, in->query_bytes);
+    shuffle_blocks(in, &state);
+    fill_cache(in, &state);
+    in->cache.address = (uint64_t)(uintptr_t)in->bytes;
+}
+
+groat_status groat__decode_input_make(groat__decode_input *in,
+                                      const groat__decode_word *word,
+                                      uint64_t seed, groat_error *error)
+{
+    groat_status status;
+
+    memset(in, 0, sizeof(*in));
+    in->shape = word->shape;
+    status = measure(in, error);
+    if (status == GROAT_OK)
+        status = take_memory(in, error);
+    if (status == GROAT_OK)
+        fill(in, word->varied, seed);
+    return status;
+}
+
+void groat__decode_input_free(groat__decode_input *in)
+{
+    free(in->lengths);
+    free(in->table);
+    free(in->tree);
+    free(in->bytes);
+    free(in->queries);
+    free(in->facts);
+    memset(in, 0, sizeof(*in));
+}
+
+groat_decode_arguments groat__decode_input_on_host(groat__decode_input *in,
+                                                   unsigned count)
+{
+    groat_decode_arguments a = GROAT_DECODE_ARGUMENTS_INIT;
+
+    a.keys = &in->cache;
+    a.sequences = count;
+    a.pitch = in->pitch;
+    a.queries = (uint64_t)(uintptr_t)in->queries;
+    a.lengths = (uint64_t)(uintptr_t)in->lengths;
+    a.page_table = (uint64_t)(uintptr_t)in->table;
+    a.tree = (uint64_t)(uintptr_t)in->tree;
+    a.sinks = (uint64_t)(uintptr_t)in->facts;
+    a.slopes = a.sinks + 4ull * in->shape.heads;
+    a.k_scales = a.slopes + 4ull * in->shape.heads;
+    a.v_scales = a.k_scales + 4ull * in->scale_count;
+    a.k_scale = 0.5F;
+    a.v_scale = 0.75F;
+    return a;
+}

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# groat attention: shapes that are run and verified, and what is refused.
+. "$(dirname "$0")/common.sh"
+
+command -v "${GROAT_CXX:-c++}" >/dev/null 2>&1 || {
+    skip "attention on cpu targets: there is no C++ compiler"
+    exit 77
+}
+
+for shape in "keys=60,sequences=2" \
+    "dtype=f16,head_dim=64, q_len=2,heads=6,layout=head_page,lse=1,sink=1" \
+    "kv_dtype=e4m3,kv_scale=token,page=5,keys=90,alibi=1,cap=20" \
+    "page=0,mask=window,seen=40,keys=150,batch_invariant=1,varied=1"; do
+    expect "$shape" 0 attention "$shape" --target cpu:sm_80 --no-cache
+    answers "$shape is verified" "verified: the norm of the error is "
+done
+expect "two shapes in JSON" 0 attention keys=60,sequences=2 page=3,keys=9 \
+    --target cpu:sm_90a --no-cache --json
+is_json "$out" && pass "it is JSON" || fail "it is JSON" "$(head -c 300 "$out")"
+[ "$(grep -c '"verified": true' "$out")" = 2 ] &&
+    pass "both are verified" || fail "both are verified"
+answers "no time on a cpu target" '"us": null'
+
+# refuses WORDS SHAPE OPTION...
+refuses() {
+    words=$1
+    shift
+    expect "refused: $*" 2 attention "$@" --no-cache
+    says "why: $*" "$words"
+}
+refuses "a decode has no 'head'; did you mean 'heads'? names: dtype, " head=3
+refuses "heads of a decode is '-1'; allowed: 0 to 4294967295" heads=-1
+refuses "kv_dtype of a decode is 'fp8'; allowed: bf16|f16|e4m3" kv_dtype=fp8
+refuses "'keys' of a decode has no value that fits" keys
+refuses "shape.heads is 7; allowed: 1 to 64 for each of the 2 KV heads" \
+    heads=7 --target cpu:sm_80
+refuses "a cache of 60000 sequences of 2000000000 keys has more than " \
+    keys=2000000000,sequences=60000 --target cpu:sm_80
+refuses "products are NVIDIA's" --target cpu:gfx950
+finish
