@@ -7,6 +7,9 @@
 //                                matrix i.
 //   matrix_load_transposed       likewise of 16-bit numbers: word i has numbers
 //                                2 (l % 4) and 2 (l % 4) + 1 of column l / 4
+//   matrix_transpose(word)       a matrix of 8 rows of 8 16-bit numbers, of which
+//                                lane l has numbers 2 (l % 4) and 2 (l % 4) + 1
+//                                of row l / 4: the same of its transpose
 //   mma_16x8<number>(acc, a, b)  acc += A * B: 16 x 8 floats, 32 bytes deep: 16
 //                                numbers of 16 bits or 32 of e4m3 (sm_89 and up)
 //   pack_operand<number>(a, b)   two floats as numbers of 16 bits, a in the low

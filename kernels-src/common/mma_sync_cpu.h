@@ -22,6 +22,17 @@ GROAT_DEVICE vec4 matrix_load_transposed(u32 address)
     return v;
 }
 
+GROAT_DEVICE u32 matrix_transpose(u32 word)
+{
+    const u32 lane = thread_index() % 32;
+    const u32 row = lane / 4, column = lane % 4 * 2;
+    const u32 shift = row % 2 * 16;
+    const u32 low = wave_shuffle(word, 4 * column + row / 2) >> shift;
+    const u32 high = wave_shuffle(word, 4 * column + 4 + row / 2) >> shift;
+
+    return (low & 0xffffu) | high << 16;
+}
+
 template <mma_number type>
 GROAT_DEVICE void mma_16x8(float (&acc)[4], vec4 a, vec2 b)
 {

@@ -33,6 +33,16 @@ GROAT_DEVICE vec4 matrix_load_transposed(u32 address)
     return v;
 }
 
+GROAT_DEVICE u32 matrix_transpose(u32 word)
+{
+    u32 y;
+
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;"
+                 : "=r"(y)
+                 : "r"(word));
+    return y;
+}
+
 template <mma_number type>
 GROAT_DEVICE void mma_16x8(float (&acc)[4], vec4 a, vec2 b)
 {

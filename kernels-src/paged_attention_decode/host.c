@@ -225,8 +225,8 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     int64_t rows = groat__host_value(spec, "rows");
     bool many = rows > 16; /* what is expected takes as long as there are */
     const int64_t defaults[] = {on_cpu      ? 3
-                                : rows <= 8 ? 64
-                                            : 2 + 512 / rows,
+                                : rows == 1 ? 64
+                                            : 2 + 128 / rows,
                                 on_cpu || many ? 2 : 8,
                                 on_cpu || many ? 300 : 1024,
                                 0,

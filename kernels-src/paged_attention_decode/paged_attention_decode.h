@@ -34,6 +34,7 @@ constexpr float too_small = narrow ? 256.0f : 1.0f;
 constexpr u32 threads = GROAT_BLOCK_THREADS;
 constexpr u32 keys_of_slot = slot_keys;
 constexpr u32 halves = slot_keys / 16; // steps of a product over a slot
+constexpr u32 columns = kept_rows / 8; // of 8 queries
 constexpr u32 pieces = row_bytes / 16; // of a row
 constexpr u32 depth = head_dim / 16;   // steps of a product over a head
 constexpr u32 copies = keys_of_slot * pieces / 32;
@@ -232,13 +233,14 @@ GROAT_DEVICE u32 as_operand(u32 low, u32 high)
     return low | high << 16;
 }
 
-// A strip's queries as the first operand, and what its rows see.
+// A strip's queries as the second operand, and what they see.
 struct queries {
-    vec4 word[depth];
-    int first[2], end[2]; // of rows lane / 4 and + 8: keys that they see
-    u32 bits[2];          // of tree
-    float slope[2];       // of alibi, times log2 e
-    float scale;          // of scores
+    vec2 word[columns][depth];
+    int first[columns][2], end[columns][2]; // keys that a lane's queries see
+    u32 bits[columns][2];                   // of tree
+    float slope[columns][2];                // of alibi, times log2 e
+    float scale;                            // of scores
+    int all_first, all_end;                 // keys that all queries see
 
     // Of [sequences, q_len, heads].
     static GROAT_DEVICE u64 row_of(const launch_args &args, const segment &seg,
@@ -264,42 +266,46 @@ struct queries {
                     global_load4(row + k * 32 + t * 4 + 16)};
     }
 
-    GROAT_DEVICE void load_row(const launch_args &args, const segment &seg,
-                               u32 r, vec2 (&part)[depth])
+    // What the query of a row sees, and how.
+    GROAT_DEVICE void load_sight(const launch_args &args, const segment &seg,
+                                 u32 n, u32 j)
     {
-        const u32 row = seg.row + lane_index() / 4 + 8 * r;
-        const u64 from = args.q + row_of(args, seg, row) * q_bytes;
+        const u32 row = seg.row + 8 * n + 2 * (lane_index() % 4) + j;
         const sight seen(args, seg.length, row);
 
-        GROAT_UNROLL
-        for (u32 k = 0; k < depth; k++)
-            part[k] = row < rows ? words(from, k) : vec2{0, 0};
-        first[r] = seen.first;
-        end[r] = seen.end;
-        bits[r] = 0;
-        slope[r] = 0;
+        first[n][j] = seen.first;
+        end[n][j] = seen.end;
+        bits[n][j] = 0;
+        slope[n][j] = 0;
         if constexpr (tree)
             if (row < rows)
-                bits[r] = global_load4(
+                bits[n][j] = global_load4(
                     args.tree + (seg.sequence * q_len + row / group) * 4ull);
         if constexpr (alibi)
             if (row < rows)
-                slope[r] = bits_float(global_load4(
-                               args.slopes +
-                               (seg.head * group + row % group) * 4ull)) *
-                           log2e;
+                slope[n][j] = bits_float(global_load4(
+                                  args.slopes +
+                                  (seg.head * group + row % group) * 4ull)) *
+                              log2e;
     }
 
     GROAT_DEVICE void load(const launch_args &args, const segment &seg)
     {
-        vec2 part[2][depth];
+        const u32 last = least_of(seg.row + tile_rows, rows) - 1;
 
-        load_row(args, seg, 0, part[0]);
-        load_row(args, seg, 1, part[1]);
         GROAT_UNROLL
-        for (u32 k = 0; k < depth; k++)
-            word[k] =
-                vec4{part[0][k].x, part[1][k].x, part[0][k].y, part[1][k].y};
+        for (u32 n = 0; n < columns; n++) {
+            const u32 row = seg.row + lane_index() / 4 + 8 * n;
+            const u64 from = args.q + row_of(args, seg, row) * q_bytes;
+
+            GROAT_UNROLL
+            for (u32 k = 0; k < depth; k++)
+                word[n][k] = row < rows ? words(from, k) : vec2{0, 0};
+            load_sight(args, seg, n, 0);
+            load_sight(args, seg, n, 1);
+        }
+        all_first = sight(args, seg.length, last).first;
+        all_end = sight(args, seg.length, seg.row).end - (tree ? q_len : 0);
         scale = args.scale * too_small;
         if constexpr (narrow && kv_scale == kv_scale_tensor)
             scale *= args.k_scale;
@@ -308,32 +314,41 @@ struct queries {
     }
 };
 
-// A warp's sums over its keys.
+// Of a slot's keys and a strip's queries: number p of a lane is of key
+// lane / 4 + 8 (p / 2) of 16 and of query 2 (lane % 4) + p % 2 of 8.
+typedef float scores[halves][columns][4];
+
+// A warp's sums over its keys.  Number p of a lane is of column lane / 4 + 8 (p
+// / 2) of 16, of narrow values 2 (lane / 4) + p / 2, and of a query as above.
 struct sums {
-    float value[2 * depth][4]; // columns 8 j and up of rows lane / 4 and + 8
-    float most[2];             // of the rows' scores, times log2 e
-    float sum[2];              // of this lane's weights
+    float value[depth][columns][4];
+    float most[columns][2]; // of the queries' scores, times log2 e
+    float sum[columns][2];  // of this lane's weights
 
     GROAT_DEVICE void clear()
     {
         GROAT_UNROLL
-        for (u32 j = 0; j < 2 * depth; j++)
+        for (u32 n = 0; n < columns; n++) {
             GROAT_UNROLL
-        for (u32 i = 0; i < 4; i++)
-            value[j][i] = 0;
-        GROAT_UNROLL
-        for (u32 i = 0; i < 2; i++) {
-            most[i] = nothing;
-            sum[i] = 0;
+            for (u32 j = 0; j < depth; j++)
+                GROAT_UNROLL
+            for (u32 p = 0; p < 4; p++)
+                value[j][n][p] = 0;
+            GROAT_UNROLL
+            for (u32 j = 0; j < 2; j++) {
+                most[n][j] = nothing;
+                sum[n][j] = 0;
+            }
         }
     }
 };
 
-// Over the four lanes of a row.
-template <typename op> GROAT_DEVICE float over_row(float x)
+// Over the eight lanes that have a query.
+template <typename op> GROAT_DEVICE float over_keys(float x)
 {
-    x = op::of(x, bits_float(wave_shuffle_xor(float_bits(x), 1)));
-    return op::of(x, bits_float(wave_shuffle_xor(float_bits(x), 2)));
+    x = op::of(x, bits_float(wave_shuffle_xor(float_bits(x), 4)));
+    x = op::of(x, bits_float(wave_shuffle_xor(float_bits(x), 8)));
+    return op::of(x, bits_float(wave_shuffle_xor(float_bits(x), 16)));
 }
 
 // A score, times log2 e.
@@ -344,145 +359,161 @@ GROAT_DEVICE float bent(const launch_args &args, float score, float scale)
     return score * (scale * log2e);
 }
 
-// The score of row i's query and a key, or nothing.
-GROAT_DEVICE float seen_score(const launch_args &args, const queries &q,
-                              u32 length, u32 i, u32 key, float score)
+GROAT_DEVICE bool sees(const queries &q, u32 length, u32 n, u32 j, u32 key)
 {
     const int at = static_cast<int>(key);
-    float x = bent(args, score, q.scale);
 
-    if (at < q.first[i] || at >= q.end[i] || key >= length)
-        return nothing;
+    if (at < q.first[n][j] || at >= q.end[n][j] || key >= length)
+        return false;
     if constexpr (tree)
-        if (key + q_len >= length &&
-            (q.bits[i] >> (key + q_len - length) & 1) == 0)
-            return nothing;
-    if constexpr (alibi)
-        x += q.slope[i] * static_cast<float>(at + 1 - q.end[i]);
-    return x;
+        if (key + q_len >= length)
+            return (q.bits[n][j] >> (key + q_len - length) & 1) != 0;
+    return true;
 }
 
-GROAT_DEVICE void score(const queries &q, u32 slot, float (&s)[2 * halves][4])
+GROAT_DEVICE void score(const queries &q, u32 slot, scores &s)
 {
     const u32 lane = lane_index();
-    const u32 half = lane / 8 % 2;
 
     GROAT_UNROLL
-    for (u32 n = 0; n < 2 * halves; n++)
+    for (u32 h = 0; h < halves; h++)
         GROAT_UNROLL
-    for (u32 i = 0; i < 4; i++)
-        s[n][i] = 0;
+    for (u32 n = 0; n < columns; n++)
+        GROAT_UNROLL
+    for (u32 p = 0; p < 4; p++)
+        s[h][n][p] = 0;
     GROAT_UNROLL
     for (u32 k = 0; k < pieces; k += 2)
         GROAT_UNROLL
     for (u32 h = 0; h < halves; h++) {
-        const u32 key = 16 * h + lane / 16 * 8 + lane % 8;
-        const vec4 b =
-            matrix_load(slot + key * row_bytes + 16 * mixed(key, k + half));
-        float(&first)[4] = s[2 * h];
-        float(&second)[4] = s[2 * h + 1];
+        const u32 key = 16 * h + lane % 16;
+        const vec4 a = matrix_load(slot + key * row_bytes +
+                                   16 * mixed(key, k + lane / 16));
 
-        if constexpr (narrow) {
-            mma_16x8<operand>(first, q.word[k], widened(b.x));
-            mma_16x8<operand>(second, q.word[k], widened(b.z));
-            mma_16x8<operand>(first, q.word[k + 1], widened(b.y));
-            mma_16x8<operand>(second, q.word[k + 1], widened(b.w));
-        } else {
-            mma_16x8<operand>(first, q.word[k / 2], vec2{b.x, b.y});
-            mma_16x8<operand>(second, q.word[k / 2], vec2{b.z, b.w});
+        GROAT_UNROLL
+        for (u32 n = 0; n < columns; n++) {
+            if constexpr (narrow) {
+                const vec2 x = widened(a.x), y = widened(a.y);
+                const vec2 z = widened(a.z), w = widened(a.w);
+
+                mma_16x8<operand>(s[h][n], vec4{x.x, y.x, x.y, y.y},
+                                  q.word[n][k]);
+                mma_16x8<operand>(s[h][n], vec4{z.x, w.x, z.y, w.y},
+                                  q.word[n][k + 1]);
+            } else {
+                mma_16x8<operand>(s[h][n], a, q.word[n][k / 2]);
+            }
         }
     }
 }
 
 // Multiplies what a slot's keys are to by the scales at an address.
-GROAT_DEVICE void scale_keys(u32 scales, float by, float (&s)[2 * halves][4])
+GROAT_DEVICE void scale_keys(u32 scales, float by, scores &s)
 {
     GROAT_UNROLL
-    for (u32 n = 0; n < 2 * halves; n++) {
-        const vec2 x =
-            shared_load8(scales + (8 * n + 2 * (lane_index() % 4)) * 4);
+    for (u32 key = 0; key < keys_of_slot; key += 8) {
+        const float x =
+            bits_float(shared_load4(scales + (key + lane_index() / 4) * 4)) *
+            by;
 
         GROAT_UNROLL
-        for (u32 i = 0; i < 4; i++)
-            s[n][i] *= bits_float(i % 2 == 0 ? x.x : x.y) * by;
+        for (u32 n = 0; n < columns; n++)
+            GROAT_UNROLL
+        for (u32 j = 0; j < 2; j++)
+            s[key / 16][n][key % 16 / 4 + j] *= x;
     }
 }
 
 // Scores become weights; what was summed so far is scaled to the new maximum.
+// Of keys that all queries see nobody asks.
+template <bool asked>
 GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
-                        u32 first, float (&s)[2 * halves][4], sums &o)
+                        u32 slot_key, scores &s, sums &o)
 {
-    const u32 t = lane_index() % 4;
-    float factor[2];
+    float factor[columns][2];
+    bool changed = false;
 
     GROAT_UNROLL
-    for (u32 i = 0; i < 2; i++) {
-        float most = o.most[i];
+    for (u32 n = 0; n < columns; n++)
+        GROAT_UNROLL
+    for (u32 j = 0; j < 2; j++) {
+        float most = o.most[n][j];
 
         GROAT_UNROLL
-        for (u32 n = 0; n < 2 * halves; n++)
-            GROAT_UNROLL
-        for (u32 c = 0; c < 2; c++) {
-            float &x = s[n][2 * i + c];
+        for (u32 i = 0; i < 2 * halves; i++) {
+            const u32 key = slot_key + 8 * i + lane_index() / 4;
+            float &x = s[i / 2][n][i % 2 * 2 + j];
 
-            x = seen_score(args, q, length, i, first + 8 * n + 2 * t + c, x);
+            x = bent(args, x, q.scale);
+            if constexpr (alibi)
+                x += q.slope[n][j] * static_cast<float>(static_cast<int>(key) +
+                                                        1 - q.end[n][j]);
+            if constexpr (asked)
+                x = sees(q, length, n, j, key) ? x : nothing;
             most = fmax(most, x);
         }
-        most = over_row<max_floats>(most);
-        factor[i] = exp2(o.most[i] - most);
-        o.most[i] = most;
-        o.sum[i] *= factor[i];
+        most = over_keys<max_floats>(most);
+        factor[n][j] = exp2(o.most[n][j] - most);
+        changed = changed || factor[n][j] != 1;
+        o.most[n][j] = most;
+        o.sum[n][j] *= factor[n][j];
         GROAT_UNROLL
-        for (u32 n = 0; n < 2 * halves; n++)
-            GROAT_UNROLL
-        for (u32 c = 0; c < 2; c++) {
-            float &x = s[n][2 * i + c];
+        for (u32 i = 0; i < 2 * halves; i++) {
+            float &x = s[i / 2][n][i % 2 * 2 + j];
 
-            x = x == nothing ? 0 : exp2(x - most);
-            o.sum[i] += x;
+            x = asked && x == nothing ? 0 : exp2(x - most);
+            o.sum[n][j] += x;
         }
     }
-    if (wave_any(factor[0] != 1 || factor[1] != 1)) {
+    if (wave_any(changed)) {
         GROAT_UNROLL
-        for (u32 j = 0; j < 2 * depth; j++)
+        for (u32 j = 0; j < depth; j++)
             GROAT_UNROLL
-        for (u32 i = 0; i < 4; i++)
-            o.value[j][i] *= factor[i / 2];
+        for (u32 n = 0; n < columns; n++)
+            GROAT_UNROLL
+        for (u32 p = 0; p < 4; p++)
+            o.value[j][n][p] *= factor[n][p % 2];
     }
 }
 
-// Of narrow values sums 2 j and 2 j + 1 are those of every other column of 16.
-GROAT_DEVICE void add_values(const float (&s)[2 * halves][4], u32 slot, sums &o)
+// Weights of 16 keys as the second operand.
+GROAT_DEVICE vec2 as_columns(const float (&s)[4])
+{
+    return vec2{matrix_transpose(pack_operand<operand>(s[0], s[1])),
+                matrix_transpose(pack_operand<operand>(s[2], s[3]))};
+}
+
+GROAT_DEVICE void add_values(const scores &s, u32 slot, sums &o)
 {
     const u32 lane = lane_index();
 
     GROAT_UNROLL
     for (u32 h = 0; h < halves; h++) {
-        const u32 key = 16 * h + lane / 8 % 2 * 8 + lane % 8;
-        const float(&first)[4] = s[2 * h];
-        const float(&second)[4] = s[2 * h + 1];
-        const vec4 a = {pack_operand<operand>(first[0], first[1]),
-                        pack_operand<operand>(first[2], first[3]),
-                        pack_operand<operand>(second[0], second[1]),
-                        pack_operand<operand>(second[2], second[3])};
+        const u32 key = 16 * h + lane / 16 * 8 + lane % 8;
+        vec2 b[columns];
 
         GROAT_UNROLL
+        for (u32 n = 0; n < columns; n++)
+            b[n] = as_columns(s[h][n]);
+        GROAT_UNROLL
         for (u32 j = 0; j < pieces; j += 2) {
-            const vec4 b =
+            const vec4 a =
                 matrix_load_transposed(slot + values_at + key * row_bytes +
-                                       16 * mixed(key, j + lane / 16));
+                                       16 * mixed(key, j + lane / 8 % 2));
 
-            if constexpr (narrow) {
-                const vec2 x = widened(b.x), y = widened(b.y);
-                const vec2 z = widened(b.z), w = widened(b.w);
+            GROAT_UNROLL
+            for (u32 n = 0; n < columns; n++) {
+                if constexpr (narrow) {
+                    const vec2 x = widened(a.x), y = widened(a.y);
+                    const vec2 z = widened(a.z), w = widened(a.w);
 
-                mma_16x8<operand>(o.value[2 * j], a, vec2{x.x, y.x});
-                mma_16x8<operand>(o.value[2 * j + 1], a, vec2{x.y, y.y});
-                mma_16x8<operand>(o.value[2 * j + 2], a, vec2{z.x, w.x});
-                mma_16x8<operand>(o.value[2 * j + 3], a, vec2{z.y, w.y});
-            } else {
-                mma_16x8<operand>(o.value[j], a, vec2{b.x, b.y});
-                mma_16x8<operand>(o.value[j + 1], a, vec2{b.z, b.w});
+                    mma_16x8<operand>(o.value[j][n], vec4{x.x, x.y, z.x, z.y},
+                                      b[n]);
+                    mma_16x8<operand>(o.value[j + 1][n],
+                                      vec4{y.x, y.y, w.x, w.y}, b[n]);
+                } else {
+                    mma_16x8<operand>(o.value[j / 2][n], a, b[n]);
+                }
             }
         }
     }
@@ -490,9 +521,9 @@ GROAT_DEVICE void add_values(const float (&s)[2 * halves][4], u32 slot, sums &o)
 
 // ---- sums of warps and of blocks
 
-// Sums lie as rows of head_dim floats, behind them a maximum and a sum of
-// weights for each row.
-constexpr u32 facts_at = kept_rows * head_dim * 4;
+// Sums lie as rows of floats, behind them a maximum and a sum of weights for
+// each row.
+constexpr u32 facts_at = kept_rows * sums_row_bytes;
 constexpr u32 quads = head_dim / 4; // columns, four at a time
 
 GROAT_DEVICE u32 sums_at(u32 warp)
@@ -500,35 +531,38 @@ GROAT_DEVICE u32 sums_at(u32 warp)
     return shared_base() + ring_bytes + warp * sums_bytes;
 }
 
+// Columns 16 j and up of a query; i: the first or second of a lane's.
+GROAT_DEVICE void lay_down_columns(u32 to, u32 i, const float (&value)[4])
+{
+    const u32 g = lane_index() / 4;
+
+    if constexpr (narrow) {
+        shared_store8(to + 8 * g,
+                      vec2{float_bits(value[i]), float_bits(value[2 + i])});
+    } else {
+        shared_store4(to + 4 * g, float_bits(value[i]));
+        shared_store4(to + 32 + 4 * g, float_bits(value[2 + i]));
+    }
+}
+
 GROAT_DEVICE void lay_down(const sums &o)
 {
     const u32 to = sums_at(warp_index());
-    const u32 g = lane_index() / 4;
-    const u32 t = lane_index() % 4;
 
     GROAT_UNROLL
-    for (u32 i = 0; i < kept_rows / 8; i++) {
-        const u32 row = g + 8 * i;
-        const float sum = over_row<add_floats>(o.sum[i]);
+    for (u32 n = 0; n < columns; n++)
+        GROAT_UNROLL
+    for (u32 i = 0; i < 2; i++) {
+        const u32 row = 8 * n + 2 * (lane_index() % 4) + i;
+        const float sum = over_keys<add_floats>(o.sum[n][i]);
 
         GROAT_UNROLL
-        for (u32 j = 0; j < 2 * depth; j += 2) {
-            const vec2 even = {float_bits(o.value[j][2 * i]),
-                               float_bits(o.value[j][2 * i + 1])};
-            const vec2 odd = {float_bits(o.value[j + 1][2 * i]),
-                              float_bits(o.value[j + 1][2 * i + 1])};
-            const u32 at = to + (row * head_dim + 8 * j) * 4;
-
-            if constexpr (narrow) {
-                shared_store16(at + 16 * t, vec4{even.x, odd.x, even.y, odd.y});
-            } else {
-                shared_store8(at + 8 * t, even);
-                shared_store8(at + 32 + 8 * t, odd);
-            }
-        }
-        if (t == 0)
+        for (u32 j = 0; j < depth; j++)
+            lay_down_columns(to + row * sums_row_bytes + 64 * j, i,
+                             o.value[j][n]);
+        if (lane_index() < 4)
             shared_store8(to + facts_at + row * 8,
-                          vec2{float_bits(o.most[i]), float_bits(sum)});
+                          vec2{float_bits(o.most[n][i]), float_bits(sum)});
     }
 }
 
@@ -615,7 +649,8 @@ GROAT_DEVICE merged of_warps(u32 row, u32 column)
     GROAT_UNROLL
     for (u32 w = 0; w < warps; w++) {
         facts[w] = shared_load8(sums_at(w) + facts_at + row * 8);
-        values[w] = shared_load16(sums_at(w) + (row * head_dim + column) * 4);
+        values[w] =
+            shared_load16(sums_at(w) + row * sums_row_bytes + column * 4);
     }
     m.add(facts, values);
     return m;
@@ -650,7 +685,7 @@ struct parts_of {
 GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
                           const parts_of &parts)
 {
-    constexpr u32 some = 16;
+    constexpr u32 some = 8;
 
     GROAT_ROLLED
     for (u32 i = thread_index(); i < tile_rows * quads; i += threads) {
@@ -669,7 +704,8 @@ GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
                     parts.at(args, least_of(part + p, parts.count - 1));
 
                 facts[p] = global_load8(from + facts_at + row * 8);
-                values[p] = global_load16(from + (row * head_dim + column) * 4);
+                values[p] =
+                    global_load16(from + row * sums_row_bytes + column * 4);
             }
             GROAT_UNROLL
             for (u32 p = 1; p < some; p++)
@@ -723,7 +759,7 @@ GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
                 write_out(args, seg, seg.row + row, column, m);
             continue;
         }
-        global_store16(to + (row * head_dim + column) * 4,
+        global_store16(to + row * sums_row_bytes + column * 4,
                        vec4{float_bits(m.value[0]), float_bits(m.value[1]),
                             float_bits(m.value[2]), float_bits(m.value[3])});
         if (column == 0)
@@ -749,7 +785,7 @@ GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
     for (u32 n = 0; n < steps;) {
         const bool reads = copied.groups >= count + stages - 1;
         const u32 slot = copied.slot(count);
-        float s[2 * halves][4];
+        scores s;
 
         // The lanes' copies are there, and the last slot is read.
         if (reads) {
@@ -763,7 +799,11 @@ GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
         score(q, slot, s);
         if constexpr (has_scales != 0)
             scale_keys(slot + scales_at, 1, s);
-        weigh(args, q, seg.length, key, s, o);
+        if (static_cast<int>(key) >= q.all_first &&
+            static_cast<int>(key + keys_of_slot) <= q.all_end)
+            weigh<false>(args, q, seg.length, key, s, o);
+        else
+            weigh<true>(args, q, seg.length, key, s, o);
         if constexpr (has_scales != 0)
             scale_keys(slot + scales_at + keys_of_slot * 4, too_small, s);
         add_values(s, slot, o);

@@ -77,13 +77,14 @@ constexpr int has_scales = 0; // -: 1: keys come with scales of their own
 constexpr int slot_bytes = 8192; // bytes: of keys and values
 constexpr int ring_bytes = 65536; // bytes: of all warps
 constexpr int kept_rows = 8; // rows: of sums that are kept
-constexpr int sums_bytes = 4160; // bytes: of a warp's sums, or of a part in the workspace
-constexpr int used_bytes = 82192; // bytes: in all
+constexpr int sums_row_bytes = 528; // bytes: of a query's sums, so that four of them lie on all banks
+constexpr int sums_bytes = 4288; // bytes: of a warp's sums, or of a part in the workspace
+constexpr int used_bytes = 82704; // bytes: in all
 constexpr int tile_keys = 64; // keys: of a step of all warps
 constexpr int unit_keys = 64; // keys: that work is shared out by
 } // namespace params
 } // namespace groat
 #define GROAT_BLOCK_THREADS 128
-#define GROAT_SHARED_BYTES 82192
+#define GROAT_SHARED_BYTES 82704
 #define GROAT_ARGS_BYTES 192
 #define GROAT_ENTRY paged_attention_decode_bf16_d128_g8_q1_p16

@@ -5,13 +5,15 @@
  */
 #include "attention/choose.h"
 
+#include <stdbool.h>
+
 enum {
     ROWS = 16,      /* of a product                                           */
     LANES = 32,     /* of a warp                                              */
     RESERVE = 1024, /* shared bytes that a block takes besides its own       */
     REGISTERS = 65536, /* of a multiprocessor; given out by 8 for a thread   */
     REGISTERS_MAX = 255,
-    SHORT_ROW = 128,   /* bytes of a key                                     */
+    RING = 136 << 10,  /* slots of a multiprocessor: more are slower         */
     SPLIT_SHORT = 512, /* keys of a part of BATCH_INVARIANT                  */
     SPLIT_LONG = 2048
 };
@@ -46,19 +48,23 @@ static uint64_t all_strips(const groat_decode_shape *s)
     return (uint64_t)s->sequences * s->kv_heads * groat__decode_strips(s);
 }
 
+static unsigned slot_bytes(const groat_decode_shape *s,
+                           const groat_decode_choice *c)
+{
+    bool scales = s->kv_dtype == GROAT_DECODE_E4M3 &&
+                  s->kv_scale == GROAT_DECODE_OF_TOKEN;
+
+    return 2 * c->slot_keys * (row_bytes(s) + (scales ? 4 : 0));
+}
+
 /* Shared memory of a block, as params.def counts it. */
 static unsigned used_bytes(const groat_decode_shape *s,
                            const groat_decode_choice *c)
 {
     unsigned rows = s->heads / s->kv_heads * s->q_len;
-    unsigned scale =
-        s->kv_dtype == GROAT_DECODE_E4M3 && s->kv_scale == GROAT_DECODE_OF_TOKEN
-            ? 4
-            : 0;
-    unsigned slot = 2 * c->slot_keys * (row_bytes(s) + scale);
-    unsigned sums = (rows > ROWS / 2 ? ROWS : ROWS / 2) * (s->head_dim + 2) * 4;
+    unsigned sums = (rows > ROWS / 2 ? ROWS : ROWS / 2) * (s->head_dim + 6) * 4;
 
-    return c->warps * (c->stages * slot + sums) + 16;
+    return c->warps * (c->stages * slot_bytes(s, c) + sums) + 16;
 }
 
 /* Blocks of which a multiprocessor has the shared memory. */
@@ -74,7 +80,7 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
                                  groat_decode_choice *c)
 {
     if (c->slot_keys == 0)
-        c->slot_keys = row_bytes(s) > SHORT_ROW ? 16 : 32;
+        c->slot_keys = 16;
     if (c->stages == 0)
         c->stages = 2;
     if (c->warps == 0) {
@@ -101,7 +107,10 @@ static unsigned blocks_of_one(const groat_decode_shape *s,
     unsigned each =
         registers > 0 ? divided_up(registers, 8) * 8 : REGISTERS_MAX + 1;
     unsigned by_registers = REGISTERS / (each * c->warps * LANES);
-    unsigned blocks = least_of(by_registers, blocks_by_memory(s, d, c));
+    unsigned by_ring = RING / (c->warps * c->stages * slot_bytes(s, c));
+    unsigned blocks = least_of(by_ring, blocks_by_memory(s, d, c));
+
+    blocks = least_of(blocks, by_registers);
 
     return blocks > 0 ? blocks : 1;
 }

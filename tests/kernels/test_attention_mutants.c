@@ -47,7 +47,7 @@
     FAMILY "head_dim=64,kv_dtype=e4m3,kv_scale=token,page_size=32"             \
            " sequences=3 keys=90"
 
-#define IN_SEEN    "float seen_score("
+#define IN_SEEN    "bool sees("
 #define IN_READ    "void read_segment("
 #define IN_RUN     "GROAT_DEVICE void run("
 #define IN_LAST    "bool is_last("
@@ -111,26 +111,34 @@ static const mutant table[] = {
     /* Entries behind the last key are there, and not used. */
     {MANY, {"void ask(", "least_of(mine, last)", 0, "mine"}, 0, 0},
     {ONE, {"void copy(", "mixed(mine, at % pieces)", 0, "at % pieces"}, 0, NV},
-    {ONE, {"void score(", "8 % 2", 0, "8 % 1"}, 0, NV},
-    {ONE, {"void score(", "k + half", 0, "k"}, 0, NV},
-    {ONE, {"void add_values(", "lane / 16", 0, "0"}, 0, NV},
+    {ONE, {"void score(", "lane % 16", 0, "lane % 8"}, 0, NV},
+    {ONE, {"void score(", "k + lane / 16", 0, "k"}, 0, NV},
+    {ONE, {"void add_values(", "lane / 16 * 8", 0, "0"}, 0, NV},
+    {ONE, {"vec2 as_columns(", "s[2], s[3]", 0, "s[3], s[2]"}, 0, NV},
+    {ONE, {"float over_keys(", ", 16", 0, ", 8"}, 0, NV},
+    {LARGE, {"void load_sight(", "8 * n", 0, "0"}, 0, 0},
+    {ONE, {IN_READ, ">= q.all_first", 0, ">= 0"}, 0, 0},
+    {ONE, {IN_READ, "<= q.all_end", 0, "<= q.all_end + 16"}, 0, NV},
     /* masks and sums */
     {MANY, {"sight(const", "group + 1)", 0, "group)"}, 0, NV},
-    {MANY, {IN_SEEN, "at >= q.end[i] ||", 0, ""}, 0, NV},
+    {MANY, {IN_SEEN, "at >= q.end[n][j] ||", 0, ""}, 0, NV},
     {MANY, {"sight(const", "end - seen", 0, "end - seen - 1"}, 0, NV},
     /* Another seen - 1 keys, where there are none. */
     {MANY, {"sight(const", "end > seen", 0, "end >= seen"}, 0, 0},
-    {ODD, {IN_SEEN, "at >= q.end[i] || key >= length", 0, "false"}, 0, NV},
+    {ODD, {IN_SEEN, "at >= q.end[n][j] || key >= length", 0, "false"}, 0, NV},
     {CHUNKS, {"sight(const", "(end - 1) /", 0, "end /"}, 0, NV},
     {CHUNKS, {"u32 skipped(", "length, 0", 0, "length, rows - 1"}, 0, NV},
     {CHUNKS, {"segment next(", "- skipped(args, at.length)", 0, ""}, 0, NV},
     {TREE, {IN_SEEN, "+ q_len >= length", 0, "+ q_len > length"}, 0, NV},
     {TREE, {"sight(const", "if constexpr (tree)", 0, "if (false)"}, 0, NV},
-    {TREE, {"void load_row(", "q_len + row / group", 0, "q_len"}, 0, NV},
-    {SLOPES, {IN_SEEN, "x += q.slope", 0, "x -= q.slope"}, 0, NV},
-    {SLOPES, {"void load_row(", "(seg.head * group", 0, "(0 * group"}, 0, NV},
+    {TREE, {"void load_sight(", "q_len + row / group", 0, "q_len"}, 0, NV},
+    {SLOPES, {"void weigh(", "x += q.slope", 0, "x -= q.slope"}, 0, NV},
+    {SLOPES, {"void load_sight(", "(seg.head * group", 0, "(0 * group"}, 0, NV},
     /* rows of several products */
-    {STRIPS, {"void load_row(", "u32 row = seg.row +", 0, "u32 row ="}, 0, NV},
+    {STRIPS,
+     {"void load(const launch", "u32 row = seg.row +", 0, "u32 row ="},
+     0,
+     NV},
     {STRIPS, {"u32 strips_of(", "* strips", 0, "* 1"}, 0, NV},
     /* e4m3 */
     {NARROW, {"vec2 widened(", "x << 7", 0, "x << 6"}, 0, NV},
@@ -138,20 +146,20 @@ static const mutant table[] = {
      {"vec2 widened(", "& 0x80008000u) | (x >> 1", 0, "& 0u) | (x >> 1"},
      0,
      NV},
-    {NARROW, {"void lay_down(", "odd.x, even.y", 0, "even.y, odd.x"}, 0, NV},
+    {NARROW, {"void lay_down_columns(", "8 * g", 0, "4 * g"}, NV, 0},
     {PAGES, {"void copy_scales(", "one_page ? mine : 0", 0, "0"}, 0, NV},
     {NARROW, {"void copy_scales(", "in_block()", 0, "key"}, NV, 0},
     {NARROW, {IN_READ, "keys_of_slot * 4", 0, "0"}, 0, NV},
-    {NARROW, {"void scale_keys(", "i % 2 == 0", 0, "i % 2 != 0"}, 0, NV},
+    {NARROW, {"void scale_keys(", "key % 16 / 4", 0, "0"}, 0, NV},
     {ONE, {"void read_segment(", "if (!reads)", 0, "if (false)"}, NV, 0},
     {ONE, {"void read_segment(", "stages - 1;", 0, "stages - 2;"}, NV, 0},
     {BENT, {"float bent(", "/ args.cap", 0, ""}, 0, NV},
     {BENT, {"void write_out(", "m.add(one, none)", 0, "(void)0"}, 0, NV},
     {BENT, {"void write_out(", "m.most + log2", 0, "log2"}, 0, NV},
-    {ONE, {"void weigh(", "o.sum[i] *= factor[i]", 0, "(void)0"}, 0, NV},
-    {ONE, {"void weigh(", "factor[0] != 1 ||", 0, ""}, 0, NV},
+    {ONE, {"void weigh(", "o.sum[n][j] *= factor[n][j]", 0, "(void)0"}, 0, NV},
+    {ONE, {"void weigh(", "wave_any(changed)", 0, "changed"}, 0, 0},
     {LARGE, {"row_of(", "seg.head * group", 0, "seg.head"}, 0, NV},
-    {LARGE, {"void lay_down(", "+ 8 * i", 0, ""}, NV, 0},
+    {LARGE, {"void lay_down(", "8 * n +", 0, "0 * n +"}, NV, 0},
 };
 
 int main(void)
