@@ -39,6 +39,17 @@ else
     fail 'scores out of a paged cache' "$(head -c 600 "$err" "$out")"
 fi
 
+# examples/decode.c: attention, and the same on the host.
+if ${CC:-cc} -std=c11 -Wall -Wextra -Werror ${GROAT_SANITIZE_FLAGS-} \
+    -I"$work/include" "$tree/examples/decode.c" -L"$build/.libs" -lgroat -lm \
+    -o "$work/decode" 2>"$err" &&
+    "$work/decode" "${GROAT_TEST_TARGET:-cpu:sm_80}" >"$out" 2>&1 &&
+    grep -q "^decode: the error is [0-9.]*e-0[3-9] of the output" "$out"; then
+    pass 'attention of one query'
+else
+    fail 'attention of one query' "$(head -c 600 "$err" "$out")"
+fi
+
 # sums TARGET CONSTANTS COUNT: so many sums, all of them right.
 sums() {
     "$work/sum" "$work/mine" "$1" "$2" >"$out" 2>&1 </dev/null
