@@ -104,19 +104,18 @@ typedef struct groat_decode_shape {
 /* How a shape is run; fields that are 0 are chosen.  For tuning. */
 typedef struct groat_decode_choice {
     size_t size;
-    unsigned warps;     /* of a block: 1, 2, 4, 8                             */
-    unsigned slot_keys; /* that a warp reads at once: 16, 32                  */
-    unsigned stages;    /* slots of a warp: 2 to 8                            */
-    unsigned split;     /* tiles (warps * slot_keys keys) of a part, of       *
-                         * BATCH_INVARIANT: 1 to 4096                         */
-    unsigned blocks;    /* of the grid: as many as the device holds at once   */
-    unsigned least;     /* units (tiles, or parts of a split) that a block    *
-                         * takes at least                                     */
+    unsigned warps;  /* of a block: 1, 2, 4, 8                             */
+    unsigned stages; /* slots of 16 keys of a warp: 2 to 8                 */
+    unsigned split;  /* tiles (warps * 16 keys) of a part, of              *
+                      * BATCH_INVARIANT: 1 to 4096                         */
+    unsigned blocks; /* of the grid: as many as the device holds at once   */
+    unsigned least;  /* units (tiles, or parts of a split) that a block    *
+                      * takes at least                                     */
 } groat_decode_choice;
 
 #define GROAT_DECODE_CHOICE_INIT                                               \
     {                                                                          \
-        sizeof(groat_decode_choice), 0, 0, 0, 0, 0, 0                          \
+        sizeof(groat_decode_choice), 0, 0, 0, 0, 0                             \
     }
 
 /* What one launch reads and writes.  Addresses are of device memory; those that

@@ -67,11 +67,11 @@ static const double allowed = 0.03;
 
 static const groat_driver_arg arguments[] = {
     {"sequences", GROAT_ARG_INT, -1, 0, 65535, "sequences",
-     "sequences (default: 3; up to 64 on a GPU)"},
+     "sequences (default: 2 or 3; up to 64 on a GPU)"},
     {"kv_heads", GROAT_ARG_INT, -1, 1, 1024, "heads",
-     "heads of the cache (default: 2; 8 on a GPU)"},
+     "heads of the cache (default: 1 or 2; up to 8 on a GPU)"},
     {"keys", GROAT_ARG_INT, -1, 0, 1 << 24, "keys",
-     "keys of the longest sequence (default: 300; 1024 on a GPU)"},
+     "keys of the longest sequence (default: up to 300; 1024 on a GPU)"},
     {"varied", GROAT_ARG_INT, 1, 0, 1, "-",
      "1: others have fewer, down to none; 0: all have as many"},
     {"pitch", GROAT_ARG_INT, -1, 1, 1 << 26, "entries",
@@ -223,12 +223,15 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
 {
     bool on_cpu = groat__host_on_cpu(spec);
     int64_t rows = groat__host_value(spec, "rows");
-    bool many = rows > 16; /* what is expected takes as long as there are */
-    const int64_t defaults[] = {on_cpu      ? 3
+    int64_t many = rows > 16; /* what is expected takes as long */
+    const int64_t defaults[] = {on_cpu      ? 3 - many
                                 : rows == 1 ? 64
                                             : 2 + 128 / rows,
-                                on_cpu || many ? 2 : 8,
-                                on_cpu || many ? 300 : 1024,
+                                on_cpu ? 2 - many
+                                : many ? 2
+                                       : 8,
+                                on_cpu ? (many ? 70 : 300)
+                                       : (many ? 300 : 1024),
                                 0,
                                 0,
                                 on_cpu ? CPU_BLOCKS : DEVICE_BLOCKS};

@@ -32,8 +32,7 @@ constexpr mma_number number = dtype == dtype_f16 ? mma_f16 : mma_bf16;
 constexpr mma_number operand = narrow ? mma_f16 : number;
 constexpr float too_small = narrow ? 256.0f : 1.0f;
 constexpr u32 threads = GROAT_BLOCK_THREADS;
-constexpr u32 keys_of_slot = slot_keys;
-constexpr u32 halves = slot_keys / 16; // steps of a product over a slot
+constexpr u32 keys_of_slot = 16;       // the rows of a product
 constexpr u32 columns = kept_rows / 8; // of 8 queries
 constexpr u32 pieces = row_bytes / 16; // of a row
 constexpr u32 depth = head_dim / 16;   // steps of a product over a head
@@ -149,26 +148,20 @@ struct producer {
         return paged ? mine % (paged ? page_size : 1) : mine;
     }
 
-    // The scales of a slot's keys, and of its values.
+    // The scales of 16 keys, and of 16 values.
     GROAT_DEVICE void copy_scales(const launch_args &args) const
     {
         const u32 lane = lane_index();
         const u32 mine = lane % keys_of_slot;
+        const u64 base = lane < keys_of_slot ? args.k_scales : args.v_scales;
         const u64 at = static_cast<u64>(entry) * args.block_scales +
                        static_cast<u64>(in_block() + (one_page ? mine : 0)) *
                            args.token_scales +
                        scales;
         const bool there = key + mine < end;
 
-        GROAT_UNROLL
-        for (u32 j = 0; j < 2 * keys_of_slot / 32; j++) {
-            const bool of_key = j * 32 + lane < keys_of_slot;
-            const u64 base = of_key ? args.k_scales : args.v_scales;
-
-            async_copy<4>(
-                make_buffer(there ? base + at * 4 : base, there ? 4 : 0),
-                slot(count) + scales_at + j * 128, lane, 0, 0);
-        }
+        async_copy<4>(make_buffer(there ? base + at * 4 : base, there ? 4 : 0),
+                      slot(count) + scales_at, lane, 0, 0);
     }
 
     // Copies keys and values; of those past the end, zeros.
@@ -315,8 +308,8 @@ struct queries {
 };
 
 // Of a slot's keys and a strip's queries: number p of a lane is of key
-// lane / 4 + 8 (p / 2) of 16 and of query 2 (lane % 4) + p % 2 of 8.
-typedef float scores[halves][columns][4];
+// lane / 4 + 8 (p / 2) and of query 2 (lane % 4) + p % 2 of 8.
+typedef float scores[columns][4];
 
 // A warp's sums over its keys.  Number p of a lane is of column lane / 4 + 8 (p
 // / 2) of 16, of narrow values 2 (lane / 4) + p / 2, and of a query as above.
@@ -374,19 +367,15 @@ GROAT_DEVICE bool sees(const queries &q, u32 length, u32 n, u32 j, u32 key)
 GROAT_DEVICE void score(const queries &q, u32 slot, scores &s)
 {
     const u32 lane = lane_index();
+    const u32 key = lane % 16;
 
     GROAT_UNROLL
-    for (u32 h = 0; h < halves; h++)
-        GROAT_UNROLL
     for (u32 n = 0; n < columns; n++)
         GROAT_UNROLL
     for (u32 p = 0; p < 4; p++)
-        s[h][n][p] = 0;
+        s[n][p] = 0;
     GROAT_UNROLL
-    for (u32 k = 0; k < pieces; k += 2)
-        GROAT_UNROLL
-    for (u32 h = 0; h < halves; h++) {
-        const u32 key = 16 * h + lane % 16;
+    for (u32 k = 0; k < pieces; k += 2) {
         const vec4 a = matrix_load(slot + key * row_bytes +
                                    16 * mixed(key, k + lane / 16));
 
@@ -396,12 +385,11 @@ GROAT_DEVICE void score(const queries &q, u32 slot, scores &s)
                 const vec2 x = widened(a.x), y = widened(a.y);
                 const vec2 z = widened(a.z), w = widened(a.w);
 
-                mma_16x8<operand>(s[h][n], vec4{x.x, y.x, x.y, y.y},
-                                  q.word[n][k]);
-                mma_16x8<operand>(s[h][n], vec4{z.x, w.x, z.y, w.y},
+                mma_16x8<operand>(s[n], vec4{x.x, y.x, x.y, y.y}, q.word[n][k]);
+                mma_16x8<operand>(s[n], vec4{z.x, w.x, z.y, w.y},
                                   q.word[n][k + 1]);
             } else {
-                mma_16x8<operand>(s[h][n], a, q.word[n][k / 2]);
+                mma_16x8<operand>(s[n], a, q.word[n][k / 2]);
             }
         }
     }
@@ -411,16 +399,16 @@ GROAT_DEVICE void score(const queries &q, u32 slot, scores &s)
 GROAT_DEVICE void scale_keys(u32 scales, float by, scores &s)
 {
     GROAT_UNROLL
-    for (u32 key = 0; key < keys_of_slot; key += 8) {
+    for (u32 i = 0; i < 2; i++) {
         const float x =
-            bits_float(shared_load4(scales + (key + lane_index() / 4) * 4)) *
+            bits_float(shared_load4(scales + (8 * i + lane_index() / 4) * 4)) *
             by;
 
         GROAT_UNROLL
         for (u32 n = 0; n < columns; n++)
             GROAT_UNROLL
         for (u32 j = 0; j < 2; j++)
-            s[key / 16][n][key % 16 / 4 + j] *= x;
+            s[n][2 * i + j] *= x;
     }
 }
 
@@ -440,9 +428,9 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
         float most = o.most[n][j];
 
         GROAT_UNROLL
-        for (u32 i = 0; i < 2 * halves; i++) {
+        for (u32 i = 0; i < 2; i++) {
             const u32 key = slot_key + 8 * i + lane_index() / 4;
-            float &x = s[i / 2][n][i % 2 * 2 + j];
+            float &x = s[n][2 * i + j];
 
             x = bent(args, x, q.scale);
             if constexpr (alibi)
@@ -458,8 +446,8 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
         o.most[n][j] = most;
         o.sum[n][j] *= factor[n][j];
         GROAT_UNROLL
-        for (u32 i = 0; i < 2 * halves; i++) {
-            float &x = s[i / 2][n][i % 2 * 2 + j];
+        for (u32 i = 0; i < 2; i++) {
+            float &x = s[n][2 * i + j];
 
             x = asked && x == nothing ? 0 : exp2(x - most);
             o.sum[n][j] += x;
@@ -486,34 +474,30 @@ GROAT_DEVICE vec2 as_columns(const float (&s)[4])
 GROAT_DEVICE void add_values(const scores &s, u32 slot, sums &o)
 {
     const u32 lane = lane_index();
+    const u32 key = lane / 16 * 8 + lane % 8;
+    vec2 b[columns];
 
     GROAT_UNROLL
-    for (u32 h = 0; h < halves; h++) {
-        const u32 key = 16 * h + lane / 16 * 8 + lane % 8;
-        vec2 b[columns];
+    for (u32 n = 0; n < columns; n++)
+        b[n] = as_columns(s[n]);
+    GROAT_UNROLL
+    for (u32 j = 0; j < pieces; j += 2) {
+        const vec4 a =
+            matrix_load_transposed(slot + values_at + key * row_bytes +
+                                   16 * mixed(key, j + lane / 8 % 2));
 
         GROAT_UNROLL
-        for (u32 n = 0; n < columns; n++)
-            b[n] = as_columns(s[h][n]);
-        GROAT_UNROLL
-        for (u32 j = 0; j < pieces; j += 2) {
-            const vec4 a =
-                matrix_load_transposed(slot + values_at + key * row_bytes +
-                                       16 * mixed(key, j + lane / 8 % 2));
+        for (u32 n = 0; n < columns; n++) {
+            if constexpr (narrow) {
+                const vec2 x = widened(a.x), y = widened(a.y);
+                const vec2 z = widened(a.z), w = widened(a.w);
 
-            GROAT_UNROLL
-            for (u32 n = 0; n < columns; n++) {
-                if constexpr (narrow) {
-                    const vec2 x = widened(a.x), y = widened(a.y);
-                    const vec2 z = widened(a.z), w = widened(a.w);
-
-                    mma_16x8<operand>(o.value[j][n], vec4{x.x, x.y, z.x, z.y},
-                                      b[n]);
-                    mma_16x8<operand>(o.value[j + 1][n],
-                                      vec4{y.x, y.y, w.x, w.y}, b[n]);
-                } else {
-                    mma_16x8<operand>(o.value[j / 2][n], a, b[n]);
-                }
+                mma_16x8<operand>(o.value[j][n], vec4{x.x, x.y, z.x, z.y},
+                                  b[n]);
+                mma_16x8<operand>(o.value[j + 1][n], vec4{y.x, y.y, w.x, w.y},
+                                  b[n]);
+            } else {
+                mma_16x8<operand>(o.value[j / 2][n], a, b[n]);
             }
         }
     }

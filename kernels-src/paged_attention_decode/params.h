@@ -62,9 +62,7 @@ constexpr bool lse = false; // -: the logarithms of the sums are written, too
 static_assert((lse >= 0 && lse <= 1), "lse: allowed 0|1");
 constexpr int warps = 4; // warps: of a block, each with keys of its own
 static_assert(warps == 1 || warps == 2 || warps == 4 || warps == 8, "warps: allowed 1|2|4|8");
-constexpr int slot_keys = 16; // keys: of a slot, which a warp reads at once
-static_assert(slot_keys == 16 || slot_keys == 32, "slot_keys: allowed 16|32");
-constexpr int stages = 2; // slots: that a warp has on their way or reads
+constexpr int stages = 2; // slots: of 16 keys and values that a warp has on their way or reads
 static_assert((stages >= 2 && stages <= 8), "stages: allowed 2..8");
 constexpr int split = 0; // tiles: of a part of a sequence that is summed up alone, whatever else is in the batch; 0: parts are what blocks share out
 static_assert((split >= 0 && split <= 4096), "split: allowed 0..4096");

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 enum {
+    SLOT_KEYS = 16,
     ROWS = 16,      /* of a product                                           */
     LANES = 32,     /* of a warp                                              */
     RESERVE = 1024, /* shared bytes that a block takes besides its own       */
@@ -40,7 +41,7 @@ unsigned groat__decode_strips(const groat_decode_shape *s)
 
 unsigned groat__decode_unit_keys(const groat_decode_choice *c)
 {
-    return c->warps * c->slot_keys * (c->split > 0 ? c->split : 1);
+    return c->warps * SLOT_KEYS * (c->split > 0 ? c->split : 1);
 }
 
 static uint64_t all_strips(const groat_decode_shape *s)
@@ -48,13 +49,12 @@ static uint64_t all_strips(const groat_decode_shape *s)
     return (uint64_t)s->sequences * s->kv_heads * groat__decode_strips(s);
 }
 
-static unsigned slot_bytes(const groat_decode_shape *s,
-                           const groat_decode_choice *c)
+static unsigned slot_bytes(const groat_decode_shape *s)
 {
     bool scales = s->kv_dtype == GROAT_DECODE_E4M3 &&
                   s->kv_scale == GROAT_DECODE_OF_TOKEN;
 
-    return 2 * c->slot_keys * (row_bytes(s) + (scales ? 4 : 0));
+    return 2 * SLOT_KEYS * (row_bytes(s) + (scales ? 4 : 0));
 }
 
 /* Shared memory of a block, as params.def counts it. */
@@ -64,7 +64,7 @@ static unsigned used_bytes(const groat_decode_shape *s,
     unsigned rows = s->heads / s->kv_heads * s->q_len;
     unsigned sums = (rows > ROWS / 2 ? ROWS : ROWS / 2) * (s->head_dim + 6) * 4;
 
-    return c->warps * (c->stages * slot_bytes(s, c) + sums) + 16;
+    return c->warps * (c->stages * slot_bytes(s) + sums) + 16;
 }
 
 /* Blocks of which a multiprocessor has the shared memory. */
@@ -79,8 +79,6 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
                                  const groat__decode_device *d,
                                  groat_decode_choice *c)
 {
-    if (c->slot_keys == 0)
-        c->slot_keys = 16;
     if (c->stages == 0)
         c->stages = 2;
     if (c->warps == 0) {
@@ -96,7 +94,7 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
             all_strips(s) < 2 * d->multiprocessors ? SPLIT_SHORT : SPLIT_LONG;
 
         if (c->split == 0)
-            c->split = divided_up(keys, c->warps * c->slot_keys);
+            c->split = divided_up(keys, c->warps * SLOT_KEYS);
     }
 }
 
@@ -107,7 +105,7 @@ static unsigned blocks_of_one(const groat_decode_shape *s,
     unsigned each =
         registers > 0 ? divided_up(registers, 8) * 8 : REGISTERS_MAX + 1;
     unsigned by_registers = REGISTERS / (each * c->warps * LANES);
-    unsigned by_ring = RING / (c->warps * c->stages * slot_bytes(s, c));
+    unsigned by_ring = RING / (c->warps * c->stages * slot_bytes(s));
     unsigned blocks = least_of(by_ring, blocks_by_memory(s, d, c));
 
     blocks = least_of(blocks, by_registers);

@@ -21,7 +21,7 @@ unsigned groat__decode_strips(const groat_decode_shape *shape);
 /* Keys that work is shared out by. */
 unsigned groat__decode_unit_keys(const groat_decode_choice *choice);
 
-/* Fills what is 0 of warps, slot_keys, stages and split, of a shape whose
+/* Fills what is 0 of warps, stages and split, of a shape whose
  * fields are in their ranges.  One that fits no block of the device gets a
  * choice that the family's rules refuse. */
 void groat__decode_choose_kernel(const groat_decode_shape *shape,

@@ -48,13 +48,13 @@ static void write_spec(const groat_decode_shape *s,
     groat__str_addf(out,
                     "paged_attention_decode:dtype=%s,kv_dtype=%s,kv_scale=%s,"
                     "head_dim=%u,group=%u,q_len=%u,page_size=%u,head_page=%d,"
-                    "mask=%s,warps=%u,slot_keys=%u,stages=%u,split=%u",
+                    "mask=%s,warps=%u,stages=%u,split=%u",
                     s->dtype == GROAT_DECODE_F16 ? "f16" : "bf16",
                     narrow ? "e4m3" : "same",
                     narrow ? scales[s->kv_scale] : "tensor", s->head_dim,
                     s->heads / s->kv_heads, s->q_len, s->page,
                     s->layout == GROAT_KV_HEAD_PAGE, masks[s->mask], c->warps,
-                    c->slot_keys, c->stages, c->split);
+                    c->stages, c->split);
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
         groat__str_addf(out, ",%s=%d", flags[i].name,
                         (s->flags & flags[i].flag) != 0);

@@ -321,7 +321,7 @@ const groat__command groat__commands[] = {
      "kv_heads, head_dim, q_len, page (0: contiguous), layout, mask, seen,\n"
      "scale, cap, alibi, sink, lse, tree, batch_invariant, sequences, keys,\n"
      "varied (1: sequences have fewer keys, down to none); and, in the place\n"
-     "of what is chosen, warps, slot_keys, stages, split, blocks, least.\n"
+     "of what is chosen, warps, stages, split, blocks, least.\n"
      "Exits with 1 if the output differs from the library's reference in "
      "float64.\n",
      groat__cmd_attention},

@@ -150,7 +150,7 @@ static const mutant table[] = {
     {PAGES, {"void copy_scales(", "one_page ? mine : 0", 0, "0"}, 0, NV},
     {NARROW, {"void copy_scales(", "in_block()", 0, "key"}, NV, 0},
     {NARROW, {IN_READ, "keys_of_slot * 4", 0, "0"}, 0, NV},
-    {NARROW, {"void scale_keys(", "key % 16 / 4", 0, "0"}, 0, NV},
+    {NARROW, {"void scale_keys(", "2 * i + j", 0, "j"}, 0, NV},
     {ONE, {"void read_segment(", "if (!reads)", 0, "if (false)"}, NV, 0},
     {ONE, {"void read_segment(", "stages - 1;", 0, "stages - 2;"}, NV, 0},
     {BENT, {"float bent(", "/ args.cap", 0, ""}, 0, NV},

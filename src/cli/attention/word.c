@@ -45,7 +45,6 @@ static const field fields[] = {
     {"keys", COUNT, AT(keys), 0, NULL},
     {"varied", VARIED, 0, 0, NULL},
     {"warps", COUNT, CHOICE(warps), 0, NULL},
-    {"slot_keys", COUNT, CHOICE(slot_keys), 0, NULL},
     {"stages", COUNT, CHOICE(stages), 0, NULL},
     {"split", COUNT, CHOICE(split), 0, NULL},
     {"blocks", COUNT, CHOICE(blocks), 0, NULL},
