@@ -32,8 +32,9 @@
  *                     groat_cache_*, groat_bundle_*
  *
  * Other headers, each with its own manual: groat_serve.h (sealed contexts,
- * requests, lists of kernels, metrics), groat_tensor.h (tensor maps, KV
- * caches), groat_store.h (store, bundles, manifests).
+ * requests, lists of kernels, metrics), groat_attention.h (decodes over a KV
+ * cache), groat_tensor.h (tensor maps, KV caches), groat_store.h (store,
+ * bundles, manifests).
  *
  * ERRORS.  A function that can fail returns a groat_status, 0 or negative, and
  * takes a groat_error, which may be NULL.  Out-parameters are written on
