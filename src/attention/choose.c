@@ -84,7 +84,7 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
     if (c->warps == 0) {
         c->warps = all_strips(s) < d->multiprocessors ? 8 : 4;
         /* Two blocks of few warps are faster than one of more. */
-        while (c->warps == 4 && blocks_by_memory(s, d, c) < 2)
+        if (c->warps == 4 && blocks_by_memory(s, d, c) < 2)
             c->warps = 2;
         while (c->warps > 1 && blocks_by_memory(s, d, c) < 1)
             c->warps /= 2;
@@ -109,7 +109,6 @@ static unsigned blocks_of_one(const groat_decode_shape *s,
     unsigned blocks = least_of(by_ring, blocks_by_memory(s, d, c));
 
     blocks = least_of(blocks, by_registers);
-
     return blocks > 0 ? blocks : 1;
 }
 

@@ -93,8 +93,11 @@ static groat_status get_kernel(groat_context *context, const char *target,
     groat__str_free(&text);
     if (status == GROAT_OK)
         status = groat_kernel_get_spec(d->spec, NULL, &d->kernel, NULL, error);
-    if (status == GROAT_OK)
+    if (status == GROAT_OK) {
+        (void)groat_spec_text(
+            d->spec); /* writes it, which no thread may later */
         status = groat_kernel_info_get(d->kernel, &info, error);
+    }
     *registers = info.facts.registers > 0 ? (unsigned)info.facts.registers : 0;
     return status;
 }

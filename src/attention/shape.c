@@ -47,6 +47,7 @@ static groat_status check_numbers(const groat_decode_shape *s,
          GROAT_DECODE_OF_TOKEN},
         {"shape.kv_heads", s->kv_heads, 1, HEADS_MAX},
         {"shape.heads", s->heads, 1, HEADS_MAX},
+        {"shape.head_dim", s->head_dim, 64, 256},
         {"shape.layout (GROAT_KV_*)", s->layout, 0, GROAT_KV_HEAD_PAGE},
         {"shape.mask (GROAT_DECODE_*)", s->mask, 0, GROAT_DECODE_CHUNK},
         {"shape.flags (GROAT_DECODE_*)", s->flags, 0, FLAGS},
@@ -101,6 +102,8 @@ groat_status groat__decode_check_choice(const groat_decode_shape *shape,
     if (status != GROAT_OK)
         return status;
     const range ranges[] = {
+        {"choice.warps", choice->warps, 0, 8},
+        {"choice.stages", choice->stages, 0, 8},
         {"choice.split (of GROAT_DECODE_BATCH_INVARIANT)", choice->split, 0,
          splits ? 4096 : 0},
         {"choice.blocks", choice->blocks, 0, 65535},

@@ -263,33 +263,39 @@ static double value_of(groat_decode_dtype dtype, uint16_t bits)
 
 /* ---- right --------------------------------------------------------------- */
 
-#define SHAPE(...)                                                             \
+/* A shape of heads of so many numbers, so many queries of a sequence, and
+ * sequences of so many keys. */
+#define SHAPE(dim, queries, most, ...)                                         \
     {                                                                          \
-        .size = sizeof(groat_decode_shape), .head_dim = 64, .q_len = 1,        \
-        .sequences = 4, .keys = 150, __VA_ARGS__                               \
+        .size = sizeof(groat_decode_shape), .head_dim = dim, .q_len = queries, \
+        .sequences = 4, .keys = most, __VA_ARGS__                              \
     }
 
 static const groat_decode_shape shapes[] = {
-    SHAPE(.heads = 8, .kv_heads = 2, .page = 16),
-    SHAPE(.dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_F16, .heads = 3,
-          .kv_heads = 3, .page = 7, .q_len = 3, .flags = GROAT_DECODE_LSE,
-          .layout = GROAT_KV_HEAD_PAGE, .head_dim = 80),
-    SHAPE(.heads = 40, .kv_heads = 1, .page = 0, .mask = GROAT_DECODE_WINDOW,
-          .seen = 33, .flags = GROAT_DECODE_SINK | GROAT_DECODE_LSE),
-    SHAPE(.heads = 4, .kv_heads = 2, .page = 16, .mask = GROAT_DECODE_CHUNK,
-          .seen = 50, .q_len = 2, .scale = 0.5F, .cap = 3,
+    SHAPE(64, 1, 150, .heads = 8, .kv_heads = 2, .page = 16),
+    SHAPE(80, 3, 150, .dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_F16,
+          .heads = 3, .kv_heads = 3, .page = 7, .flags = GROAT_DECODE_LSE,
+          .layout = GROAT_KV_HEAD_PAGE),
+    SHAPE(64, 1, 150, .heads = 40, .kv_heads = 1, .page = 0,
+          .mask = GROAT_DECODE_WINDOW, .seen = 33,
+          .flags = GROAT_DECODE_SINK | GROAT_DECODE_LSE),
+    SHAPE(64, 2, 150, .heads = 4, .kv_heads = 2, .page = 16,
+          .mask = GROAT_DECODE_CHUNK, .seen = 50, .scale = 0.5F, .cap = 3,
           .flags = GROAT_DECODE_CAP | GROAT_DECODE_ALIBI | GROAT_DECODE_LSE),
-    SHAPE(.heads = 6, .kv_heads = 2, .page = 32, .q_len = 7,
+    SHAPE(64, 7, 150, .heads = 6, .kv_heads = 2, .page = 32,
           .flags = GROAT_DECODE_TREE | GROAT_DECODE_LSE),
-    SHAPE(.kv_dtype = GROAT_DECODE_E4M3, .heads = 8, .kv_heads = 2, .page = 16),
-    SHAPE(.dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_E4M3,
+    SHAPE(64, 1, 150, .kv_dtype = GROAT_DECODE_E4M3, .heads = 8, .kv_heads = 2,
+          .page = 16),
+    SHAPE(64, 1, 150, .dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_E4M3,
           .kv_scale = GROAT_DECODE_OF_HEAD, .heads = 8, .kv_heads = 4,
           .page = 5, .layout = GROAT_KV_HEAD_PAGE),
-    SHAPE(.kv_dtype = GROAT_DECODE_E4M3, .kv_scale = GROAT_DECODE_OF_TOKEN,
-          .heads = 8, .kv_heads = 2, .page = 16, .head_dim = 128),
-    SHAPE(.kv_dtype = GROAT_DECODE_E4M3, .kv_scale = GROAT_DECODE_OF_TOKEN,
-          .heads = 20, .kv_heads = 1, .page = 48, .head_dim = 96,
-          .layout = GROAT_KV_HEAD_PAGE, .flags = GROAT_DECODE_BATCH_INVARIANT),
+    SHAPE(128, 1, 150, .kv_dtype = GROAT_DECODE_E4M3,
+          .kv_scale = GROAT_DECODE_OF_TOKEN, .heads = 8, .kv_heads = 2,
+          .page = 16),
+    SHAPE(96, 1, 150, .kv_dtype = GROAT_DECODE_E4M3,
+          .kv_scale = GROAT_DECODE_OF_TOKEN, .heads = 20, .kv_heads = 1,
+          .page = 48, .layout = GROAT_KV_HEAD_PAGE,
+          .flags = GROAT_DECODE_BATCH_INVARIANT),
 };
 
 static const uint32_t lengths[] = {150, 0, 1, 97};
@@ -342,7 +348,7 @@ END_TEST
 START_TEST(same_bits_in_every_batch)
 {
     static const groat_decode_shape shape =
-        SHAPE(.heads = 4, .kv_heads = 1, .page = 16, .keys = 1300,
+        SHAPE(64, 1, 1300, .heads = 4, .kv_heads = 1, .page = 16,
               .flags = GROAT_DECODE_BATCH_INVARIANT);
     static const uint32_t many[] = {1300, 1, 700, 1111};
     size_t row = (size_t)shape.heads * shape.head_dim;
@@ -376,27 +382,33 @@ static const struct {
     groat_decode_shape shape;
     const char *target, *words;
 } bad_shapes[] = {
-    {SHAPE(.heads = 7, .kv_heads = 2), NULL,
+    {SHAPE(64, 1, 150, .heads = 7, .kv_heads = 2), NULL,
      "shape.heads is 7; allowed: 1 to "
      "64 for each of the 2 KV heads"},
-    {SHAPE(.heads = 130, .kv_heads = 2), NULL, "shape.heads is 130"},
-    {SHAPE(.heads = 8, .kv_heads = 0), NULL, "shape.kv_heads is 0"},
-    {SHAPE(.heads = 8, .kv_heads = 1, .dtype = GROAT_DECODE_E4M3), NULL,
-     "shape.dtype (GROAT_DECODE_*) is 2; allowed: 0 to 1"},
-    {SHAPE(.heads = 8, .kv_heads = 1, .kv_dtype = GROAT_DECODE_F16), NULL,
-     "shape.kv_dtype is 1; allowed: that of dtype, 0, and"},
-    {SHAPE(.heads = 8, .kv_heads = 1, .mask = GROAT_DECODE_WINDOW), NULL,
-     "shape.seen is 0; allowed: 1 to"},
-    {SHAPE(.heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_CAP), NULL,
-     "shape.cap 0; allowed: finite"},
-    {SHAPE(.heads = 8, .kv_heads = 1, .scale = NAN), NULL, "shape.scale is"},
-    {SHAPE(.heads = 8, .kv_heads = 1, .flags = 64), NULL,
+    {SHAPE(64, 1, 150, .heads = 130, .kv_heads = 2), NULL,
+     "shape.heads is 130"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 0), NULL, "shape.kv_heads is 0"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .dtype = GROAT_DECODE_E4M3),
+     NULL, "shape.dtype (GROAT_DECODE_*) is 2; allowed: 0 to 1"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .kv_dtype = GROAT_DECODE_F16),
+     NULL, "shape.kv_dtype is 1; allowed: that of dtype, 0, and"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .mask = GROAT_DECODE_WINDOW),
+     NULL, "shape.seen is 0; allowed: 1 to"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_CAP),
+     NULL, "shape.cap 0; allowed: finite"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .scale = NAN), NULL,
+     "shape.scale is"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = 64), NULL,
      "shape.flags (GROAT_DECODE_*) is 64; allowed: 0 to 63"},
-    {SHAPE(.heads = 8, .kv_heads = 1, .head_dim = 72), NULL, "head_dim"},
-    {SHAPE(.heads = 8, .kv_heads = 1, .page = 2000), NULL, "page_size"},
-    {SHAPE(.heads = 8, .kv_heads = 1), "cpu:gfx950", "products are NVIDIA's"},
-    {SHAPE(.heads = 8, .kv_heads = 1), "cpu:sm_1", "sm_1"},
-    {SHAPE(.heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_TREE,
+    {SHAPE(72, 1, 150, .heads = 8, .kv_heads = 1), NULL, "head_dim"},
+    {SHAPE(1u << 31, 1, 150, .heads = 8, .kv_heads = 1), NULL,
+     "shape.head_dim is 2147483648; allowed: 64 to 256"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .page = 2000), NULL,
+     "page_size"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1), "cpu:gfx950",
+     "products are NVIDIA's"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1), "cpu:sm_1", "sm_1"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_TREE,
            .mask = GROAT_DECODE_WINDOW, .seen = 5),
      NULL, "a query's place in a tree is not its position"},
 };
@@ -412,6 +424,51 @@ START_TEST(a_bad_shape)
                           &bad_shapes[_i].shape, NULL, &decode, &fix.error),
         GROAT_INVALID, &fix.error, bad_shapes[_i].words);
     ck_assert_ptr_null(decode);
+}
+END_TEST
+
+/* Each field of a choice that is wrong alone, and a choice that is used. */
+START_TEST(a_choice)
+{
+    static const struct {
+        groat_decode_choice choice;
+        const char *words;
+    } bad[] = {
+        {{.size = 1}, "choice.size"},
+        {{.size = sizeof(groat_decode_choice), .warps = 1u << 28},
+         "choice.warps is 268435456; allowed: 0 to 8"},
+        {{.size = sizeof(groat_decode_choice), .warps = 3},
+         "warps=3 is not allowed"},
+        {{.size = sizeof(groat_decode_choice), .stages = 9}, "choice.stages"},
+        {{.size = sizeof(groat_decode_choice), .split = 4097}, "choice.split"},
+        {{.size = sizeof(groat_decode_choice), .blocks = 65536},
+         "choice.blocks"},
+    };
+    static const groat_decode_shape shape =
+        SHAPE(64, 1, 150, .heads = 4, .kv_heads = 1, .page = 16,
+              .flags = GROAT_DECODE_BATCH_INVARIANT);
+    groat_decode_choice choice = GROAT_DECODE_CHOICE_INIT;
+    groat_decode *decode = NULL;
+
+    for (size_t i = 0; i < COUNT(bad); i++)
+        ck_fails(groat_decode_open(context, "cpu:sm_80", &shape, &bad[i].choice,
+                                   &decode, &fix.error),
+                 GROAT_INVALID, &fix.error, bad[i].words);
+    choice.warps = 2;
+    choice.blocks = 3;
+    ck_assert_int_eq(groat_decode_open(context, "cpu:sm_80", &shape, &choice,
+                                       &decode, &fix.error),
+                     GROAT_OK);
+    choice.size--;
+    ck_fails(groat_decode_choice_get(decode, &choice, &fix.error),
+             GROAT_INVALID, &fix.error, "choice.size");
+    choice.size++;
+    ck_assert_int_eq(groat_decode_choice_get(decode, &choice, &fix.error),
+                     GROAT_OK);
+    ck_assert_uint_eq(choice.warps, 2);
+    ck_assert_uint_eq(choice.blocks, 3);
+    ck_assert_uint_eq(choice.split, 16);
+    groat_decode_close(decode);
 }
 END_TEST
 
@@ -498,6 +555,7 @@ int main(void)
     tcase_add_loop_test(runs, as_the_reference, 0, (int)COUNT(shapes));
     tcase_add_test(runs, same_bits_in_every_batch);
     tcase_add_loop_test(refusals, a_bad_shape, 0, (int)COUNT(bad_shapes));
+    tcase_add_test(refusals, a_choice);
     tcase_add_test(refusals, bad_arguments);
     tcase_add_test(refusals, bad_lengths_and_pages);
     suite_add_tcase(suite, runs);
