@@ -7,10 +7,10 @@
 //
 // A warp has every fourth (warps) slot of keys of its block's tiles, in a ring
 // of its own that nobody else touches and that never runs dry between
-// sequences: keys and values come by 16-byte copies, the queries are one
-// operand of mma.m16n8k16, and scores go from one product into the next in
-// registers.  Up to 16 rows of queries share a product; more are strips, that
-// each read the keys.
+// sequences.  Keys and values come by 16-byte copies.  Keys, and columns of
+// values, are the rows of mma.m16n8k16, queries its columns: 8 or 16 of them,
+// and more in strips of 16, each of which reads the keys.  Scores go from one
+// product into the next in registers.
 #include "params.h"
 
 #include "../common/atomics.h"

@@ -67,8 +67,8 @@ static_assert((stages >= 2 && stages <= 8), "stages: allowed 2..8");
 constexpr int split = 0; // tiles: of a part of a sequence that is summed up alone, whatever else is in the batch; 0: parts are what blocks share out
 static_assert((split >= 0 && split <= 4096), "split: allowed 0..4096");
 constexpr int rows = 8; // rows: of queries that share a KV head
-constexpr int tile_rows = 8; // rows: of those that share a product
-constexpr int strips = 1; // products: that keys meet, each with rows of its own
+constexpr int tile_rows = 8; // rows: of a strip: those that share products
+constexpr int strips = 1; // strips: of rows, each of which reads the keys
 constexpr int q_bytes = 256; // bytes: of a query
 constexpr int row_bytes = 256; // bytes: of a key, of a value
 constexpr int has_scales = 0; // -: 1: keys come with scales of their own

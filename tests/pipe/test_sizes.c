@@ -193,35 +193,24 @@ static const groat_launch launch = {
     .grid = {1, 1, 1},
 };
 
-/* What is behind the size is refused last. */
+/* Of no sequences nothing is computed. */
 static const groat_decode_shape decode = {
     .size = sizeof(groat_decode_shape),
-    .heads = 1,
-    .kv_heads = 1,
+    .heads = 2,
+    .kv_heads = 2,
     .q_len = 1,
     .head_dim = 64,
     .sequences = 1,
-    .keys = 1,
+    .keys = 16,
 };
 
 static groat_status decode_of(void *at, groat_error *error)
 {
-    static const groat_decode_arguments none = {
-        .size = sizeof(groat_decode_arguments)};
-    static const groat_kv_cache keys = {.size = sizeof(groat_kv_cache),
-                                        .address = 16,
-                                        .elem_bytes = 2,
-                                        .blocks = 1,
-                                        .planes = 2,
-                                        .layers = 1,
-                                        .page = 1,
-                                        .heads = 1,
-                                        .dim = 64};
-    groat_decode_arguments a = none;
-    double out[64];
+    const groat_decode_arguments arguments = {.size = sizeof(arguments),
+                                              .keys = &cache};
+    double nothing;
 
-    a.keys = &keys;
-    return groat_decode_reference(at, &a, out, NULL, error);
+    return groat_decode_reference(at, &arguments, &nothing, NULL, error);
 }
 
 static const struct {
