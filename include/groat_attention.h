@@ -130,7 +130,8 @@ typedef struct groat_decode_arguments {
     unsigned pitch;      /* entries of page_table from sequence to sequence   */
     uint64_t queries;    /* [sequences, q_len, heads, head_dim], packed       */
     uint64_t page_table; /* [sequences, pitch] of u32: blocks                 */
-    uint64_t lengths;    /* [sequences] of u32: keys, 0 and up                */
+    uint64_t lengths;    /* [sequences] of u32: keys; more than the shape's,  *
+                          * or than page_table has, count as that many        */
     uint64_t output;     /* as queries                                        */
     uint64_t lse;        /* [sequences, q_len, heads] of f32                  */
     uint64_t sinks;      /* [heads] of f32                                    */

@@ -33,6 +33,7 @@ struct paged_attention_decode_args {
     unsigned pitch;  /* entries of the table from sequence to sequence     */
     unsigned blocks; /* of the grid                                        */
     unsigned least;  /* units of keys that a block takes at least          */
+    unsigned most;   /* keys of a sequence: longer lengths count as that   */
     unsigned seen;   /* keys of the window or of a chunk                   */
     float scale;     /* of scores                                          */
     float cap;       /* of the soft cap                                    */

@@ -420,6 +420,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.pitch = (unsigned)w.cache.pitch;
     args.blocks = (unsigned)v[BLOCKS];
     args.least = (unsigned)v[LEAST];
+    args.most = (unsigned)v[KEYS];
     args.seen = (unsigned)v[SEEN];
     args.scale = (float)groat_arg_real(v[SCALE]);
     args.cap = (float)groat_arg_real(v[CAP]);

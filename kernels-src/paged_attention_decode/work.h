@@ -25,11 +25,13 @@ GROAT_DEVICE u32 least_of(u32 a, u32 b)
     return a < b ? a : b;
 }
 
-// Keys of a sequence, which are none behind the last one.
+// Keys of a sequence, which are none behind the last one.  A length beyond what
+// table and workspace are for is no reason to leave them.
 GROAT_DEVICE u32 length_of(const launch_args &args, u32 sequence)
 {
     return sequence < args.sequences
-               ? global_load4(args.lengths + sequence * 4ull)
+               ? least_of(global_load4(args.lengths + sequence * 4ull),
+                          args.most)
                : 0;
 }
 

@@ -208,6 +208,16 @@ groat_kernel *groat_decode_kernel(const groat_decode *decode)
 
 /* ---- a launch ------------------------------------------------------------ */
 
+/* Keys that a sequence may have: those of the shape, of its row of the table,
+ * of its block. */
+static unsigned most_keys(const groat_decode_shape *s,
+                          const groat_decode_arguments *a)
+{
+    uint64_t there = s->page > 0 ? (uint64_t)a->pitch * s->page : a->keys->page;
+
+    return there < s->keys ? (unsigned)there : s->keys;
+}
+
 static void bind_scales(const groat_decode_shape *s, unsigned page,
                         const groat_decode_arguments *a,
                         struct paged_attention_decode_args *args)
@@ -260,6 +270,7 @@ groat_status groat_decode_run(const groat_decode *decode,
         .pitch = a->pitch,
         .blocks = decode->choice.blocks,
         .least = decode->choice.least,
+        .most = most_keys(s, a),
         .seen = s->seen > 0 ? s->seen : 1,
         .scale = s->scale,
         .cap = s->cap,

@@ -376,6 +376,32 @@ START_TEST(same_bits_in_every_batch)
 }
 END_TEST
 
+/* Lengths lie on the device: too large ones count as the most there may be. */
+START_TEST(lengths_beyond_the_shape)
+{
+    static const groat_decode_shape shape =
+        SHAPE(64, 1, 150, .heads = 4, .kv_heads = 1, .page = 16,
+              .flags = GROAT_DECODE_BATCH_INVARIANT);
+    static const uint32_t full[] = {150, 150, 150, 150};
+    size_t count = COUNT(full) * shape.heads;
+    uint16_t *cut = take(count * shape.head_dim, 2);
+    uint16_t *right = take(count * shape.head_dim, 2);
+    float *lse = take(count, sizeof(*lse));
+    problem p;
+
+    make_problem(&p, &shape, full, COUNT(full));
+    run_on(&p, "cpu:sm_80", right, lse);
+    p.lengths[1] = 151;
+    p.lengths[2] = UINT32_MAX;
+    run_on(&p, "cpu:sm_80", cut, lse);
+    ck_assert_mem_eq(cut, right, count * shape.head_dim * 2);
+    drop_problem(&p);
+    free(lse);
+    free(right);
+    free(cut);
+}
+END_TEST
+
 /* ---- refused ------------------------------------------------------------- */
 
 static const struct {
@@ -554,6 +580,7 @@ int main(void)
     tcase_set_timeout(runs, 300);
     tcase_add_loop_test(runs, as_the_reference, 0, (int)COUNT(shapes));
     tcase_add_test(runs, same_bits_in_every_batch);
+    tcase_add_test(runs, lengths_beyond_the_shape);
     tcase_add_loop_test(refusals, a_bad_shape, 0, (int)COUNT(bad_shapes));
     tcase_add_test(refusals, a_choice);
     tcase_add_test(refusals, bad_arguments);
