@@ -40,6 +40,7 @@ constexpr u32 copies = keys_of_slot * pieces / 32;
 constexpr float log2e = 1.4426950408889634f;
 constexpr float nothing = -1e30f; // a score that nothing comes of
 constexpr bool paged = page_size > 0;
+constexpr u32 page = paged ? page_size : 1;
 constexpr bool one_page = page_size % static_cast<int>(keys_of_slot) == 0;
 constexpr u32 values_at = keys_of_slot * row_bytes; // in a slot
 constexpr u32 scales_at = 2 * values_at;            // of keys, then of values
@@ -105,8 +106,8 @@ struct producer {
 
         if constexpr (paged)
             if (step < steps)
-                entry = global_load4(table +
-                                     least_of(mine, last) / page_size * 4ull);
+                entry =
+                    global_load4(table + least_of(mine, last) / page * 4ull);
     }
 
     // Goes to the next segment in which this warp has keys.
@@ -145,7 +146,7 @@ struct producer {
     {
         const u32 mine = one_page ? key : key + lane_index() % keys_of_slot;
 
-        return paged ? mine % (paged ? page_size : 1) : mine;
+        return paged ? mine % page : mine;
     }
 
     // The scales of 16 keys, and of 16 values.

@@ -34,19 +34,15 @@ static unsigned row_bytes(const groat_decode_shape *s)
     return s->head_dim * (s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2);
 }
 
-unsigned groat__decode_strips(const groat_decode_shape *s)
+uint64_t groat__decode_strips(const groat_decode_shape *s)
 {
-    return divided_up(s->heads / s->kv_heads * s->q_len, ROWS);
+    return (uint64_t)s->sequences * s->kv_heads *
+           divided_up(s->heads / s->kv_heads * s->q_len, ROWS);
 }
 
 unsigned groat__decode_unit_keys(const groat_decode_choice *c)
 {
     return c->warps * SLOT_KEYS * (c->split > 0 ? c->split : 1);
-}
-
-static uint64_t all_strips(const groat_decode_shape *s)
-{
-    return (uint64_t)s->sequences * s->kv_heads * groat__decode_strips(s);
 }
 
 static unsigned slot_bytes(const groat_decode_shape *s)
@@ -82,7 +78,7 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
     if (c->stages == 0)
         c->stages = 2;
     if (c->warps == 0) {
-        c->warps = all_strips(s) < d->multiprocessors ? 8 : 4;
+        c->warps = groat__decode_strips(s) < d->multiprocessors ? 8 : 4;
         /* Two blocks of few warps are faster than one of more. */
         if (c->warps == 4 && blocks_by_memory(s, d, c) < 2)
             c->warps = 2;
@@ -90,8 +86,9 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
             c->warps /= 2;
     }
     if (s->flags & GROAT_DECODE_BATCH_INVARIANT) {
-        unsigned keys =
-            all_strips(s) < 2 * d->multiprocessors ? SPLIT_SHORT : SPLIT_LONG;
+        unsigned keys = groat__decode_strips(s) < 2 * d->multiprocessors
+                            ? SPLIT_SHORT
+                            : SPLIT_LONG;
 
         if (c->split == 0)
             c->split = divided_up(keys, c->warps * SLOT_KEYS);
@@ -116,8 +113,8 @@ void groat__decode_choose_grid(const groat_decode_shape *s,
                                const groat__decode_device *d,
                                unsigned registers, groat_decode_choice *c)
 {
-    uint64_t units =
-        all_strips(s) * divided_up(s->keys, groat__decode_unit_keys(c));
+    uint64_t units = groat__decode_strips(s) *
+                     divided_up(s->keys, groat__decode_unit_keys(c));
 
     if (c->blocks == 0)
         c->blocks = d->multiprocessors * blocks_of_one(s, d, registers, c);

@@ -8,16 +8,16 @@
 
 #include "groat_attention.h"
 
-/* What a choice is made for, besides the shape. */
+/* What a choice is made for, besides the shape.  A multiprocessor has 1 KiB
+ * more shared memory than a block may, and each block takes 1 KiB besides its
+ * own. */
 typedef struct groat__decode_device {
     unsigned multiprocessors;
-    unsigned
-        shared_bytes; /* of a block, at most; of a multiprocessor 1 KiB   *
-                       * more, and each block takes 1 KiB besides its own */
+    unsigned shared_bytes; /* of a block, at most */
 } groat__decode_device;
 
-/* Products of 16 rows that the queries of a KV head take. */
-unsigned groat__decode_strips(const groat_decode_shape *shape);
+/* Strips of 16 queries of a KV head, of all sequences and heads. */
+uint64_t groat__decode_strips(const groat_decode_shape *shape);
 /* Keys that work is shared out by. */
 unsigned groat__decode_unit_keys(const groat_decode_choice *choice);
 

@@ -94,8 +94,7 @@ static groat_status get_kernel(groat_context *context, const char *target,
     if (status == GROAT_OK)
         status = groat_kernel_get_spec(d->spec, NULL, &d->kernel, NULL, error);
     if (status == GROAT_OK) {
-        (void)groat_spec_text(
-            d->spec); /* writes it, which no thread may later */
+        (void)groat_spec_text(d->spec); /* written now, later only read */
         status = groat_kernel_info_get(d->kernel, &info, error);
     }
     *registers = info.facts.registers > 0 ? (unsigned)info.facts.registers : 0;
@@ -108,8 +107,7 @@ static groat_status plan_workspace(groat_decode *d, groat_error *error)
     const groat_decode_shape *s = &d->shape;
     const groat_decode_choice *c = &d->choice;
     uint64_t unit = groat__decode_unit_keys(c);
-    uint64_t strips =
-        (uint64_t)s->sequences * s->kv_heads * groat__decode_strips(s);
+    uint64_t strips = groat__decode_strips(s);
     uint64_t parts = 2 * (uint64_t)c->blocks;
     int64_t sums = 0;
     groat_status status = groat_spec_get(d->spec, "sums_bytes", &sums, error);

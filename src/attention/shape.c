@@ -222,21 +222,26 @@ groat_status groat__decode_planes(const groat_decode_shape *s,
                                   groat__kv_plane *keys,
                                   groat__kv_plane *values, groat_error *error)
 {
-    const groat_kv_cache *of_values = a->values != NULL ? a->values : a->keys;
     groat_status status =
         groat__kv_plane_get(a->keys, GROAT_KV_KEYS, a->layer, keys, error);
 
     if (status == GROAT_OK)
-        status = groat__kv_plane_get(of_values, GROAT_KV_VALUES, a->layer,
-                                     values, error);
-    if (status == GROAT_OK)
         status = check_cache(s, a, a->keys, error);
+    if (status != GROAT_OK)
+        return status;
+    if (a->values == NULL) {
+        *values = *keys;
+        values->address += keys->plane;
+        return GROAT_OK;
+    }
+    status = groat__kv_plane_get(a->values, GROAT_KV_VALUES, a->layer, values,
+                                 error);
     if (status == GROAT_OK)
-        status = check_cache(s, a, of_values, error);
+        status = check_cache(s, a, a->values, error);
     if (status != GROAT_OK)
         return status;
     if (keys->block != values->block || keys->token != values->token ||
-        keys->head != values->head || a->keys->page != of_values->page)
+        keys->head != values->head || a->keys->page != a->values->page)
         return groat__fail(
             error, GROAT_INVALID,
             "arguments.values: blocks, keys and heads lie %llu, "

@@ -284,7 +284,8 @@ groat_status groat__kv_plane_get(const groat_kv_cache *cache, unsigned plane,
 
     status = look(cache, plane, layer, &view, &s, error);
     if (status == GROAT_OK)
-        *out = (groat__kv_plane){view.address, s.block, s.token, s.head};
+        *out = (groat__kv_plane){view.address, s.block, s.token, s.head,
+                                 cache->planes > 1 ? s.plane : 0};
     return status;
 }
 

@@ -28,9 +28,10 @@ groat_status groat__kv_check(const groat_kv_cache *cache, unsigned plane,
                              unsigned layer, groat_error *error);
 
 /* A plane of a layer in device memory: where its first key lies, and bytes from
- * one block, key and head to the next. */
+ * one block, key and head to the next, and to the other plane (0: it is both).
+ */
 typedef struct groat__kv_plane {
-    uint64_t address, block, token, head;
+    uint64_t address, block, token, head, plane;
 } groat__kv_plane;
 
 /* Errors: as of groat_kv_view_get(). */

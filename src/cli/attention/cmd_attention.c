@@ -56,9 +56,10 @@ typedef struct trial {
     groat_decode_arguments arguments;
     uint64_t memory[12]; /* of the device, to be freed */
     size_t memories;
+    const groat_driver *reader; /* of plain_read */
     plain plain[PLAIN];
     uint64_t sums; /* what they write */
-    double us[ROUNDS], host_us, norm, best_us, read_us;
+    double us[ROUNDS], host_us, norm, decode_us, read_us;
     unsigned compared; /* sequences */
 } trial;
 
@@ -231,7 +232,6 @@ static groat_status compare(trial *t)
 
 static groat_status place_plain(trial *t, plain *p, const char *text)
 {
-    const groat_driver *driver = groat_driver_find("plain_read");
     int64_t values[GROAT_DRIVER_ARGS] = {-1, -1};
     int64_t step = 0;
     groat_status status =
@@ -246,7 +246,7 @@ static groat_status place_plain(trial *t, plain *p, const char *text)
         return status;
     values[0] = (int64_t)t->in.moved_bytes / step;
     p->read = (double)(values[0] * step) / (double)t->in.moved_bytes;
-    return driver->plan(p->spec, values, &p->plan, t->error);
+    return t->reader->plan(p->spec, values, &p->plan, t->error);
 }
 
 static groat_status place_plains(trial *t)
@@ -264,11 +264,10 @@ static groat_status place_plains(trial *t)
 
 static groat_status launch_plain(trial *t, plain *p, size_t set)
 {
-    const groat_driver *driver = groat_driver_find("plain_read");
     const uint64_t addresses[] = {t->cache[set].address, t->sums};
     groat_launch how = GROAT_LAUNCH_INIT;
-    groat_status status =
-        driver->bind(t->cli->context, p->spec, &p->plan, addresses, t->error);
+    groat_status status = t->reader->bind(t->cli->context, p->spec, &p->plan,
+                                          addresses, t->error);
 
     memcpy(how.grid, p->plan.grid, sizeof(how.grid));
     return status == GROAT_OK
@@ -338,7 +337,7 @@ static groat_status time_all(trial *t)
         status = time_host(t);
     if (status != GROAT_OK)
         return status;
-    t->best_us = median(t->us);
+    t->decode_us = median(t->us);
     for (size_t i = 0; i < PLAIN; i++) {
         double us = median(t->plain[i].us);
 
@@ -358,7 +357,7 @@ static void tell_json(trial *t, const char *text)
 {
     groat__json *json = &t->cli->json;
     groat_decode_choice choice = GROAT_DECODE_CHOICE_INIT;
-    bool timed = t->best_us > 0;
+    bool timed = t->decode_us > 0;
 
     groat__json_object(json, NULL);
     groat__json_string(json, "shape", text);
@@ -374,7 +373,7 @@ static void tell_json(trial *t, const char *text)
     groat__json_real(json, "norm", t->norm);
     groat__json_bool(json, "verified", is_right(t));
     groat__json_uint(json, "moved_bytes", t->in.moved_bytes);
-    groat__json_real(json, "us", timed ? t->best_us : (double)NAN);
+    groat__json_real(json, "us", timed ? t->decode_us : (double)NAN);
     groat__json_real(json, "plain_read_us", timed ? t->read_us : (double)NAN);
     groat__json_real(json, "host_us", timed ? t->host_us : (double)NAN);
     groat__json_end(json);
@@ -392,11 +391,12 @@ static void tell(trial *t, const char *text)
                  "%u sequences compared)\n",
                  is_right(t) ? "verified" : "WRONG", t->norm, t->compared,
                  t->in.shape.sequences);
-    if (t->best_us > 0)
+    if (t->decode_us > 0)
         (void)printf("  %.2f us, %.0f GB/s; a plain read of the same bytes "
                      "%.2f us (%.3f of it); %.2f us of the host a call\n",
-                     t->best_us, (double)t->in.moved_bytes / t->best_us / 1e3,
-                     t->read_us, t->read_us / t->best_us, t->host_us);
+                     t->decode_us,
+                     (double)t->in.moved_bytes / t->decode_us / 1e3, t->read_us,
+                     t->read_us / t->decode_us, t->host_us);
 }
 
 static void clear(trial *t)
@@ -449,6 +449,7 @@ static int run_shape(groat__cli *cli, const char *text)
     if (t == NULL)
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
     t->cli = cli;
+    t->reader = groat_driver_find("plain_read");
     t->error = &error;
     t->target = cli->values.target != NULL ? cli->values.target
                                            : groat_default_target(cli->context);
