@@ -21,6 +21,7 @@ enum {
     GROAT__DRAW_LANES = 64,
     GROAT__DRAW_WAVES = 64,
     GROAT__DRAW_CELL = 16,        /* bytes of what is drawn as one box */
+    GROAT__CELL_WHOLE = 0xffff,   /* a bit for each of them */
     GROAT__DRAW_BYTES = 32 << 10, /* drawn of shared memory, and per input */
     GROAT__DRAW_FIGURES = 12,     /* of single accesses, in all */
     GROAT__DRAW_KIND_FIGURES = 4, /* of one kind */
@@ -116,9 +117,7 @@ typedef struct groat__vector {
 
 typedef struct groat__map {
     groat__cell *cells;
-    size_t cell_count; /* of the whole of shared memory */
-    size_t gaps;       /* cells with a byte that nobody wrote */
-    size_t zero_cells;
+    size_t cell_count;      /* of the whole of shared memory */
     bool rewritten;         /* some cell was filled again later */
     bool fills;             /* some store was a fill */
     groat__vector *vectors; /* by buffer and place */

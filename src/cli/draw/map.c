@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = GROAT__DRAW_CELL, WHOLE = 0xffff };
+enum { CELL = GROAT__DRAW_CELL };
 
 static bool reads(const groat__step *step)
 {
@@ -116,11 +116,7 @@ static bool make_cells(groat__map *map, groat__record *record, size_t bytes)
     }
     if (bytes % CELL)
         map->cells[map->cell_count - 1].written |=
-            (uint16_t)(WHOLE << bytes % CELL);
-    for (size_t i = 0; i < map->cell_count; i++) {
-        map->gaps += map->cells[i].written != WHOLE;
-        map->zero_cells += map->cells[i].step && map->cells[i].zero;
-    }
+            (uint16_t)(GROAT__CELL_WHOLE << bytes % CELL);
     return true;
 }
 

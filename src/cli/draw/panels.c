@@ -446,7 +446,8 @@ static void say_cell(const grid *g, size_t at, char out[4 * ROOM])
     (void)snprintf(out, 4 * ROOM, "%s%s%s%s%s%s", who, from, where,
                    cell->zero ? "; out of range: zeros" : "",
                    cell->more ? "; other instructions wrote the rest" : "",
-                   cell->written != 0xffff ? "; not written in part" : "");
+                   cell->written != GROAT__CELL_WHOLE ? "; not written in part"
+                                                      : "");
 }
 
 static void draw_cell(const grid *g, size_t at, double x, double y,
@@ -509,7 +510,7 @@ void groat__draw_shared(groat__sheet *sheet, const groat__record *record,
     draw_grid(&g);
     drawn->cells = shown;
     for (size_t i = 0; i < shown; i++) {
-        drawn->gaps += map->cells[i].written != 0xffff;
+        drawn->gaps += map->cells[i].written != GROAT__CELL_WHOLE;
         drawn->zero_cells += map->cells[i].step && map->cells[i].zero;
     }
 }
