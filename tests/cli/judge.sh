@@ -64,6 +64,30 @@ import sys
 y = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("i")
 assert list(y) == [100 * 124 + 11] * 128, list(y)[:4]
 END
+for threads in 5 6 7 15; do
+    python3 - $threads <<'END'
+import sys
+def npy(name, values):
+    head = "{'descr': '<u4', 'fortran_order': False, 'shape': (%d,), }" % len(values)
+    head = head.ljust(117) + "\n"
+    with open(name, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") +
+                   head.encode() + b"".join(v.to_bytes(4, "little") for v in values))
+n, down, far = int(sys.argv[1]), 0, 9
+for i in range(n):
+    down = 5 if down == 0 or down > 5 else down - 1
+    far = 5 if far == 0 or far > 5 else far - 1
+npy("ups.npy", [n % 10])
+npy("downs.npy", [down, far, 2**32 - 5 * n])
+npy("from.npy", [0, 9, 0])
+END
+    expect "counters of $threads threads" 0 judge "$kernels" \
+        --entry right_counters --block "$threads" \
+        --buffer "up=1:inout zeros exact" --expect up=ups.npy \
+        --buffer "down=3:inout zeros exact" --input down=from.npy \
+        --expect down=downs.npy
+    answers "what they come to" "verified  yes"
+done
 finds wrong_masks "at a shuffle or vote for other lanes (16 came)" --block 32 \
     --buffer x=32 --buffer y=32
 finds wrong_two_masks "(1 came of the mask 0x1ffff); thread 16-31 at a shuffle" \
@@ -208,6 +232,9 @@ refuses "a parameter without a name" '__global__ void k(int) {}' \
     "bad.cu:1: k: a kernel's parameters have names"
 refuses "an end in the parameters" '__global__ void k(int n' "bad.cu:1: k"
 refuses "an end in a comment" '/* __global__ void k() {}' "has no kernel 'k'"
+refuses "kernels without a name or a body" '__global__ (int) {}
+__global__ void k;
+__global__ void m() {}' "functions: m"
 printf '__global__ void k() {}\n#include' >bad.cu
 expect "an include of nothing" 2 judge bad.cu --entry k --block 32
 says "is told at its line" "bad.cu:2: "

@@ -382,3 +382,12 @@ __global__ void right_spellings(const int *x, int *y)
         __trap();
 }
 } // namespace spelled
+
+/* Counts round and round: 0 to 9 upwards, 5 to 0 downwards. */
+__global__ void right_counters(unsigned *up, unsigned *down)
+{
+    atomicInc(up, 9);
+    atomicDec(down, 5);
+    atomicDec(down + 1, 5);
+    atomicSub(down + 2, 5u);
+}

@@ -72,13 +72,11 @@ START_TEST(test_there_is_none)
 }
 END_TEST
 
-/* This program's own file with one byte of its head changed. */
-static bool has_id_with(size_t at, unsigned char to, const char *path)
+/* Writes this program's own file with one byte of its head changed. */
+static void write_changed(const char *path, size_t at, unsigned char to)
 {
-    char id[65];
     char *data = NULL;
     size_t bytes = 0;
-    bool found;
 
     ck_assert_int_eq(
         groat__fs_read("/proc/self/exe", 1 << 28, &data, &bytes, NULL),
@@ -87,6 +85,14 @@ static bool has_id_with(size_t at, unsigned char to, const char *path)
         data[at] = (char)to;
     ck_assert_int_eq(groat__fs_write(path, data, bytes, 0600, NULL), GROAT_OK);
     free(data);
+}
+
+static bool has_id_with(size_t at, unsigned char to, const char *path)
+{
+    char id[65];
+    bool found;
+
+    write_changed(path, at, to);
     found = groat__loader_build_id(path, id, sizeof(id));
     ck_assert_int_eq(remove(path), 0);
     return found;
@@ -220,6 +226,27 @@ START_TEST(test_cache_of_what_is_not_there)
 }
 END_TEST
 
+/* The loader goes on behind a file for another machine, too. */
+START_TEST(test_cache_of_other_machines)
+{
+    char folder[256];
+    char path[300];
+
+    ck_assert(folder_make(folder, sizeof(folder), "loader"));
+    (void)snprintf(path, sizeof(path), "%s/changed", folder);
+    write_changed(path, SIZE_MAX, 0);
+    ck_assert_int_eq(ask_for(path), GROAT__LOADER_FILE);
+    write_changed(path, EI_CLASS, ELFCLASSNONE);
+    ck_assert_int_eq(ask_for(path), GROAT__LOADER_NONE);
+    write_changed(path, offsetof(ElfW(Ehdr), e_machine), 255);
+    ck_assert_int_eq(ask_for(path), GROAT__LOADER_NONE);
+    /* One of this machine that the loader may take or refuse. */
+    write_changed(path, offsetof(ElfW(Ehdr), e_phentsize), 1);
+    ck_assert_int_eq(ask_for(path), GROAT__LOADER_UNKNOWN);
+    folder_remove(folder);
+}
+END_TEST
+
 START_TEST(test_damaged_cache)
 {
     const char *entries[1][2] = {{"liba.so.1", own_path()}};
@@ -249,6 +276,7 @@ int main(void)
     tcase_add_test(tests, test_another_machine_has_none);
     tcase_add_test(tests, test_cache);
     tcase_add_test(tests, test_cache_of_what_is_not_there);
+    tcase_add_test(tests, test_cache_of_other_machines);
     tcase_add_test(tests, test_damaged_cache);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -471,14 +471,20 @@ static void load_between(const void *args)
 
     env->ops->async_copy(env, (uint64_t)(uintptr_t)p->a, sizeof(p->a), 0,
                          lane(), 16 * lane(), 0, 16);
-    env->ops->global_load(env, (uint64_t)(uintptr_t)p->b, vector, 16);
+    if (p->records == 0)
+        env->ops->global_load(env, (uint64_t)(uintptr_t)p->b, vector, 16);
+    else
+        env->ops->buffer_load(env, (uint64_t)(uintptr_t)p->b, p->records, 0, 0,
+                              vector, 16);
     env->ops->async_wait(env, p->count, p->count);
     env->ops->shared_load(env, 16 * lane(), vector, 16);
     env->ops->async_wait(env, 0, 0);
 }
 
+/* _i: of any address, of a buffer. */
 START_TEST(test_loads_count)
 {
+    work.records = _i == 0 ? 0 : 64;
     work.count = 1;
     ck_assert_msg(judge("gfx950", load_between, LANES) == GROAT_OK, "%s",
                   error.text);
@@ -605,7 +611,7 @@ int main(void)
     tcase_add_test(tests, test_mfma_refusals);
     tcase_add_test(tests, test_numbers);
     tcase_add_test(tests, test_buffer_load);
-    tcase_add_test(tests, test_loads_count);
+    tcase_add_loop_test(tests, test_loads_count, 0, 2);
     tcase_add_loop_test(tests, test_banks, 0, COUNT(strides));
     tcase_add_loop_test(tests, test_lanes_that_diverge, 0, 2);
     suite_add_tcase(suite, tests);

@@ -97,6 +97,18 @@ static void put_result(const float *acc)
     }
 }
 
+enum { ADDS = 1, CHANGES_BETWEEN };
+
+/* Adds 1 to each sum between two products. */
+static void change(float *acc)
+{
+    env->ops->wgmma_commit(env);
+    env->ops->wgmma_wait(env, 0);
+    for (unsigned i = 0; i < work.n / 2; i++)
+        acc[i] += 1;
+    env->ops->wgmma_fence(env);
+}
+
 static void multiply(const void *args)
 {
     float acc[N_MAX / 2];
@@ -109,8 +121,11 @@ static void multiply(const void *args)
     for (unsigned i = 0; i < work.n / 2; i++)
         acc[i] = 3;
     env->ops->wgmma_fence(env);
-    for (unsigned k = 0; k < work.k; k += step)
-        product(k, rig_j.mode != 0 || k > 0, acc);
+    for (unsigned k = 0; k < work.k; k += step) {
+        if (rig_j.mode == CHANGES_BETWEEN && k > 0)
+            change(acc);
+        product(k, rig_j.mode >= ADDS || k > 0, acc);
+    }
     env->ops->wgmma_commit(env);
     env->ops->wgmma_wait(env, 0);
     put_result(acc);
@@ -192,6 +207,15 @@ START_TEST(test_shapes)
     ck_assert_msg(j_judge(multiply, (uint64_t)_i) == GROAT_OK, "%s",
                   rig_j.error.text);
     ck_products(rig_j.mode == 0 ? 0 : 3);
+}
+END_TEST
+
+START_TEST(test_registers_that_a_fence_has_passed)
+{
+    rig_j.mode = CHANGES_BETWEEN;
+    work.k = 32; /* two products of bf16 */
+    j_passes(multiply);
+    ck_products(3 + 1);
 }
 END_TEST
 
@@ -567,6 +591,7 @@ static Suite *suite(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, test_layouts, 0, 2 * (int)COUNT(layouts));
     tcase_add_loop_test(t, test_shapes, 0, 15);
+    tcase_add_test(t, test_registers_that_a_fence_has_passed);
     tcase_add_test(t, test_two_warpgroups);
     tcase_add_test(t, test_offsets_are_not_exchanged);
     tcase_add_loop_test(t, test_faults, 0, FAULTS);
