@@ -310,6 +310,11 @@ GROAT_API const char *groat_spec_family(const groat_spec *spec);
  * unless that says "name=number".  Errors: INVALID (no such name). */
 GROAT_API groat_status groat_spec_get(const groat_spec *spec, const char *name,
                                       int64_t *value, groat_error *error);
+/* The text of the parameter of type code: an expression, without its blanks.
+ * Borrowed: valid until groat_spec_free().  Errors: INVALID (the family has
+ * none). */
+GROAT_API groat_status groat_spec_code(const groat_spec *spec,
+                                       const char **text, groat_error *error);
 
 /* Changes one parameter and checks every rule again; on failure the spec is
  * unchanged.  A parameter whose default follows this one keeps its value.

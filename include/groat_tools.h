@@ -30,7 +30,8 @@ typedef struct groat_family groat_family;
 typedef enum groat_param_type {
     GROAT_PARAM_INT = 0,
     GROAT_PARAM_BOOL = 1,
-    GROAT_PARAM_ENUM = 2
+    GROAT_PARAM_ENUM = 2,
+    GROAT_PARAM_CODE = 3 /* an expression that is compiled into the kernel */
 } groat_param_type;
 
 typedef struct groat_param_info {
@@ -38,7 +39,7 @@ typedef struct groat_param_info {
     const char *name;
     groat_param_type type;
     const char *allowed; /* as in params.def: "16..256/16", "bf16|fp8";       *
-                          * of a bool "0|1"                                   */
+                          * of a bool "0|1"; of code its inputs               */
     const char *deflt;   /* default, a value or an expression of parameters   */
     const char *unit;    /* "rows", "elements", "bytes", "-" ...              */
     const char *meaning;

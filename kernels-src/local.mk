@@ -8,6 +8,7 @@ embedded_files = \
 	%D%/common/atomics_cuda.h \
 	%D%/common/atomics_hip.h \
 	%D%/common/burst.h \
+	%D%/common/code.h \
 	%D%/common/convert.h \
 	%D%/common/cpu_hooks.h \
 	%D%/common/cpu_tensor_map.h \

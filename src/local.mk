@@ -15,6 +15,9 @@ libgroat_text_la_SOURCES += \
 	%D%/base/near.h \
 	%D%/base/str.c \
 	%D%/base/str.h \
+	%D%/spec/code.c \
+	%D%/spec/code.h \
+	%D%/spec/code_eval.c \
 	%D%/spec/expr.c \
 	%D%/spec/expr.h
 
@@ -35,6 +38,7 @@ libgroat_spec_la_SOURCES += \
 	%D%/base/ranges.h \
 	%D%/spec/arch.c \
 	%D%/spec/arch.h \
+	%D%/spec/code_write.c \
 	%D%/spec/family.c \
 	%D%/spec/family.h \
 	%D%/spec/flatten.c \

@@ -74,6 +74,7 @@ groat_unit_tests = \
 	%D%/unit/core/test_table \
 	%D%/unit/tensor/test_tensor \
 	%D%/unit/spec/test_arch \
+	%D%/unit/spec/test_code \
 	%D%/unit/spec/test_expr \
 	%D%/unit/spec/test_family \
 	%D%/unit/spec/test_key \
@@ -139,6 +140,7 @@ groat_check_programs = \
 # All families over their params.def, and the oldest against its oracle, on the
 # judge's fibers: one thread.
 groat_kernel_tests = \
+	%D%/kernels/test_code \
 	%D%/kernels/test_convert \
 	%D%/kernels/test_families \
 	%D%/kernels/test_tile_loader_lds

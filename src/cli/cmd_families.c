@@ -22,6 +22,8 @@ static const char *type_name(groat_param_type type)
         return "int";
     case GROAT_PARAM_BOOL:
         return "bool";
+    case GROAT_PARAM_CODE:
+        return "code";
     case GROAT_PARAM_ENUM:
         break;
     }

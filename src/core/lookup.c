@@ -10,15 +10,17 @@
 groat__kernel_name groat__lookup_name(const groat__params *params,
                                       groat__name_owner *own)
 {
+    const groat_family *family = params->family;
     size_t first = GROAT__ARCH_SLOTS;
+    size_t end =
+        family->slot_count + (family->code > 0 ? GROAT__CODE_WORDS : 0);
 
-    own->family = params->family;
+    own->family = family;
     own->arch = params->target.arch;
     own->backend = (uint64_t)params->target.backend;
     return (groat__kernel_name){params->values + first,
-                                (params->family->slot_count - first) *
-                                    sizeof(params->values[0]),
-                                own, sizeof(*own)};
+                                (end - first) * sizeof(params->values[0]), own,
+                                sizeof(*own)};
 }
 
 groat__kernel_name groat__lookup_name_of_text(const char *spec,

@@ -108,6 +108,16 @@ groat_status groat_spec_get(const groat_spec *spec, const char *name,
     return status;
 }
 
+groat_status groat_spec_code(const groat_spec *spec, const char **text,
+                             groat_error *error)
+{
+    *text = groat__params_code_text(&spec->params);
+    return *text != NULL ? GROAT_OK
+                         : groat__fail(error, GROAT_INVALID,
+                                       "%s has no parameter of type code",
+                                       spec->params.family->name);
+}
+
 groat_status groat_spec_set(groat_spec *spec, const char *name, int64_t value,
                             groat_error *error)
 {

@@ -6,7 +6,7 @@
  * one of (blanks separate fields, texts stand in double quotes):
  *
  *   family  NAME "summary"
- *   param   NAME int|bool|enum ALLOWED DEFAULT UNIT "meaning"
+ *   param   NAME int|bool|enum|code ALLOWED DEFAULT UNIT "meaning"
  *   derive  NAME = EXPRESSION ; UNIT "meaning"
  *   rule    EXPRESSION ; "reason" [; breaks TARGET [name=value,...]]
  *           [; follows NAME ...]
@@ -15,12 +15,17 @@
  *   entry   NAME_{param}_...
  *
  * ALLOWED of an int is "1|2|8..64/8" (values and ranges with a step), of an
- * enum "bf16|fp8" or "bf16=2|fp8=1", of a bool "-".  DEFAULT is a value, or an
- * expression in parentheses over what stands above it.  Expressions see every
+ * enum "bf16|fp8" or "bf16=2|fp8=1", of a bool "-", of code its inputs,
+ * "score:float|q_pos:int".  DEFAULT is a value, or an expression in parentheses
+ * over what stands above it; of code one of its inputs.  Expressions see every
  * parameter and derived constant above them, the enumerators, and the fields
  * of the target's arch as arch_wave_lanes, arch_shared_bytes and so on.  A name
  * therefore stands for one thing: enumerators of one name have one value in
  * all parameters, and no constant has the name of an enumerator.
+ *
+ * A family may have one parameter of type code: an expression (spec/code.h)
+ * that its kernel gets as the macro GROAT_CODE_NAME(in).  As a value it is the
+ * length of its text, 0 where it is the default.
  */
 #ifndef GROAT_SPEC_FAMILY_H
 #define GROAT_SPEC_FAMILY_H
@@ -98,6 +103,7 @@ struct groat_family {
     size_t param_count;
     size_t derived[GROAT__SLOTS]; /* slots that are derived, in order */
     size_t derived_count;
+    size_t code; /* slot of the parameter of type code; 0: none */
     groat__rule rules[GROAT__RULES];
     size_t rule_count;
     groat__expr launch[GROAT__LAUNCH_VALUES];

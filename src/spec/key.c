@@ -57,7 +57,7 @@ void groat__key_identity(const groat__params *params, const char *compiler,
         const groat__slot *slot = &family->slots[family->params[i]];
 
         groat__str_addn(out, slot->lead, slot->lead_len);
-        groat__params_value_text(slot, params->values[family->params[i]], out);
+        groat__params_value_text(params, family->params[i], out);
         groat__str_addn(out, "\n", 1);
     }
     groat__str_addn(out, "target ", 7);

@@ -20,15 +20,39 @@ typedef struct given {
     bool is[GROAT__SLOTS];
 } given;
 
-void groat__params_value_text(const groat__slot *slot, int64_t value,
+const char *groat__params_code_text(const groat__params *params)
+{
+    const groat_family *family = params->family;
+
+    if (family->code == 0)
+        return NULL;
+    return params->values[family->code] == 0
+               ? family->slots[family->code].deflt
+               : (const char *)(params->values + family->slot_count);
+}
+
+void groat__params_value_text(const groat__params *params, size_t slot,
                               groat__str *out)
 {
-    const char *name = groat__slot_enumerator(slot, value);
+    const groat__slot *s = &params->family->slots[slot];
+    const char *name = groat__slot_enumerator(s, params->values[slot]);
 
-    if (name != NULL)
+    if (s->is_param && s->type == GROAT_PARAM_CODE)
+        groat__str_addf(out, "\"%s\"", groat__params_code_text(params));
+    else if (name != NULL)
         groat__str_add(out, name);
     else
-        groat__str_add_int(out, value);
+        groat__str_add_int(out, params->values[slot]);
+}
+
+bool groat__params_code(const groat__params *params, groat__code *out)
+{
+    const groat_family *family = params->family;
+    const char *text = groat__params_code_text(params);
+
+    return text != NULL &&
+           groat__code_parse(family->slots[family->code].allowed, text,
+                             strlen(text), out, NULL) == GROAT_OK;
 }
 
 static void add_allowed(const groat__slot *slot, groat__str *out)
@@ -61,18 +85,18 @@ static groat_status not_allowed(const groat_family *family,
     return GROAT_INVALID;
 }
 
-static groat_status check_value(const groat_family *family,
-                                const groat__slot *slot, int64_t value,
+static groat_status check_value(const groat__params *params, size_t slot,
                                 groat_error *error)
 {
+    const groat_family *family = params->family;
     groat__str seen = {0};
     groat_status status;
 
-    if (groat__slot_allows(slot, value))
+    if (groat__slot_allows(&family->slots[slot], params->values[slot]))
         return GROAT_OK;
-    groat__params_value_text(slot, value, &seen);
-    status = not_allowed(family, slot, seen.failed ? "?" : seen.data,
-                         NAME_SHOWN, error);
+    groat__params_value_text(params, slot, &seen);
+    status = not_allowed(family, &family->slots[slot],
+                         seen.failed ? "?" : seen.data, NAME_SHOWN, error);
     groat__str_free(&seen);
     return status;
 }
@@ -94,7 +118,7 @@ static void add_culprits(const groat__params *params, const groat__expr *expr,
         groat__str_add(out, " ");
         groat__str_add(out, s->name);
         groat__str_add(out, "=");
-        groat__params_value_text(s, params->values[slot], out);
+        groat__params_value_text(params, slot, out);
     }
 }
 
@@ -151,7 +175,7 @@ static groat_status complete(groat__params *params, const given *set,
                                "%s: %s cannot be computed: %s", family->name,
                                slot->name, why);
         if (check && slot->is_param &&
-            check_value(family, slot, params->values[i], error) != GROAT_OK)
+            check_value(params, i, error) != GROAT_OK)
             return GROAT_INVALID;
     }
     return check ? check_rules(params, error) : GROAT_OK;
@@ -234,6 +258,41 @@ static groat_status unknown_param(const groat_family *family, const char *name,
     return GROAT_INVALID;
 }
 
+/* An expression, in quotes or without them. */
+static groat_status parse_code(groat__params *params, const char *text,
+                               size_t len, groat_error *error)
+{
+    const groat_family *family = params->family;
+    const groat__slot *slot = &family->slots[family->code];
+    bool quoted = len > 1 && text[0] == '"' && text[len - 1] == '"';
+    groat_error own = GROAT_ERROR_INIT;
+    groat__str bare = {0};
+    groat__code code;
+    groat_status status;
+
+    groat__code_text(text + quoted, len - 2 * (size_t)quoted, &bare);
+    status = groat__code_parse(slot->allowed, text + quoted,
+                               len - 2 * (size_t)quoted, &code, &own);
+    if (status != GROAT_OK)
+        status = groat__fail(error, status, "%s: %s: %s", family->name,
+                             slot->name, own.text);
+    else if (bare.failed)
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a spec");
+    else if (bare.len >= GROAT__CODE_BYTES)
+        status = groat__fail(error, GROAT_INVALID,
+                             "%s: %s has %zu characters without blanks; "
+                             "allowed: %d",
+                             family->name, slot->name, bare.len,
+                             GROAT__CODE_BYTES - 1);
+    else if (strcmp(bare.data, slot->deflt) != 0) {
+        params->values[family->code] = (int64_t)bare.len;
+        memcpy(params->values + family->slot_count, bare.data, bare.len);
+    }
+    groat_error_clear(&own);
+    groat__str_free(&bare);
+    return status;
+}
+
 /* One "name=value" of length len. */
 static groat_status parse_item(groat__params *params, given *set,
                                const char *item, size_t len, groat_error *error)
@@ -255,12 +314,27 @@ static groat_status parse_item(groat__params *params, given *set,
         return groat__fail(error, GROAT_INVALID, "%s: %s is given twice",
                            family->name, family->slots[slot].name);
     value_len = len - name_len - 1;
+    set->is[slot] = true;
+    if (slot == family->code)
+        return parse_code(params, equals + 1, value_len, error);
     if (!parse_value(&family->slots[slot], equals + 1, value_len,
                      &params->values[slot]))
         return not_allowed(family, &family->slots[slot], equals + 1,
                            shown(value_len), error);
-    set->is[slot] = true;
     return GROAT_OK;
+}
+
+/* Up to the comma that ends "name=value"; one in quotes does not. */
+static size_t item_len(const char *text)
+{
+    size_t len = 0;
+
+    for (bool quoted = false; text[len] != '\0'; len++) {
+        quoted ^= text[len] == '"';
+        if (text[len] == ',' && !quoted)
+            break;
+    }
+    return len;
 }
 
 /* The length of a text without the blanks behind it. */
@@ -290,7 +364,7 @@ groat_status groat__params_parse(const groat_family *family, const char *text,
     text += len + (text[len] == ':');
     for (text += strspn(text, " "); *text != '\0' && status == GROAT_OK;
          text += strspn(text, " ")) {
-        len = strcspn(text, ",");
+        len = item_len(text);
         status = parse_item(&params, &set, text, trimmed(text, len), error);
         if (text[len] == ',' && status == GROAT_OK &&
             text[len + 1 + strspn(text + len + 1, " ")] == '\0')
@@ -312,6 +386,12 @@ groat_status groat__params_set(groat__params *params, size_t slot,
     given set;
     groat_status status;
 
+    if (slot == params->family->code)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s: %s is an expression; it is set by the text of "
+                           "a spec alone",
+                           params->family->name,
+                           params->family->slots[slot].name);
     memset(&set, 1, sizeof(set));
     changed.values[slot] = value;
     status = complete(&changed, &set, true, error);
@@ -343,15 +423,18 @@ void groat__params_text(const groat__params *params, groat__str *out)
         groat__str_addn(out, i == 0 ? ":" : ",", 1);
         groat__str_add(out, slot->name);
         groat__str_addn(out, "=", 1);
-        groat__params_value_text(slot, params->values[family->params[i]], out);
+        groat__params_value_text(params, family->params[i], out);
     }
 }
 
 /* A value as a part of an identifier: of -3 it is m3. */
-static void add_identifier(const groat__slot *slot, int64_t value,
+static void add_identifier(const groat__params *params, size_t slot,
                            groat__str *out)
 {
-    if (value < 0 && groat__slot_enumerator(slot, value) == NULL) {
+    int64_t value = params->values[slot];
+
+    if (value < 0 &&
+        groat__slot_enumerator(&params->family->slots[slot], value) == NULL) {
         groat__str digits = {0};
 
         groat__str_add_int(&digits, value);
@@ -359,7 +442,7 @@ static void add_identifier(const groat__slot *slot, int64_t value,
         groat__str_add(out, digits.failed ? "" : digits.data + 1);
         groat__str_free(&digits);
     } else {
-        groat__params_value_text(slot, value, out);
+        groat__params_value_text(params, slot, out);
     }
 }
 
@@ -379,8 +462,7 @@ void groat__params_entry(const groat__params *params, groat__str *out)
         len = strcspn(++at, "}");
         slot = groat__family_slot(params->family, at, len);
         if (slot != GROAT__SLOTS)
-            add_identifier(&params->family->slots[slot], params->values[slot],
-                           out);
+            add_identifier(params, slot, out);
         at += len + (at[len] == '}');
     }
 }

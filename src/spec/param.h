@@ -3,13 +3,18 @@
 #define GROAT_SPEC_PARAM_H
 
 #include "base/str.h"
+#include "spec/code.h"
 #include "spec/family.h"
 
-/* A spec: a value for every slot of its family, on one target. */
+enum { GROAT__CODE_WORDS = GROAT__CODE_BYTES / 8 };
+
+/* A spec: a value for every slot of its family, on one target.  Behind the
+ * values that the family has stands the text of its code: what makes a spec
+ * lies in one piece, and all else is zeros. */
 typedef struct groat__params {
     const groat_family *family;
     groat__target target;
-    int64_t values[GROAT__SLOTS];
+    int64_t values[GROAT__SLOTS + GROAT__CODE_WORDS];
 } groat__params;
 
 /* How a spec is launched, from the launch lines of params.def. */
@@ -36,9 +41,14 @@ groat_status groat__params_defaults(const groat_family *family,
 
 /* Appends "family:name=value,...": every parameter, in params.def's order. */
 void groat__params_text(const groat__params *params, groat__str *out);
-/* Appends one value as it is written in a spec. */
-void groat__params_value_text(const groat__slot *slot, int64_t value,
+/* Appends the value of one slot as it is written in a spec. */
+void groat__params_value_text(const groat__params *params, size_t slot,
                               groat__str *out);
+/* The family's expression as a text; NULL: it has none.  Borrowed. */
+const char *groat__params_code_text(const groat__params *params);
+/* The family's expression, checked; borrows from params.  False: it has none.
+ */
+bool groat__params_code(const groat__params *params, groat__code *out);
 /* Appends the entry point's name. */
 void groat__params_entry(const groat__params *params, groat__str *out);
 

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "spec/code.h"
 
 typedef struct reader {
     groat_family *family;
@@ -205,6 +206,22 @@ static bool has_empty_item(const char *list)
     return list[0] == '|' || list[len - 1] == '|' || strstr(list, "||") != NULL;
 }
 
+/* Of code: its value is the length of its text. */
+static groat_status parse_inputs(reader *r, groat__slot *slot)
+{
+    groat__code code;
+
+    slot->ranges[slot->range_count++] =
+        (groat__range){0, GROAT__CODE_BYTES - 1, 1, NULL};
+    if (r->family->code != 0)
+        return bad(r, "a family has one parameter of type code");
+    r->family->code = (size_t)(slot - r->family->slots);
+    return groat__code_inputs(slot->allowed, &code)
+               ? GROAT_OK
+               : bad(r, "up to %d inputs expected, as in score:float|q_pos:int",
+                     GROAT__CODE_INPUTS);
+}
+
 static groat_status parse_allowed(reader *r, groat__slot *slot)
 {
     groat_status status = GROAT_OK;
@@ -217,6 +234,8 @@ static groat_status parse_allowed(reader *r, groat__slot *slot)
                    ? GROAT_OK
                    : bad(r, "the allowed values of a bool are '-'");
     }
+    if (slot->type == GROAT_PARAM_CODE)
+        return parse_inputs(r, slot);
     if (has_empty_item(slot->allowed))
         return bad(r, "the allowed values are malformed");
     list = copy(r, slot->allowed, strlen(slot->allowed));
@@ -271,14 +290,23 @@ static groat_status new_slot(reader *r, groat__slot **out)
 
 static bool type_of(const char *word, groat_param_type *type)
 {
-    static const char *const names[] = {"int", "bool", "enum"};
+    static const char *const names[] = {"int", "bool", "enum", "code"};
 
-    for (int i = 0; word != NULL && i < 3; i++)
+    for (int i = 0; word != NULL && i < 4; i++)
         if (strcmp(word, names[i]) == 0) {
             *type = (groat_param_type)i;
             return true;
         }
     return false;
+}
+
+static bool is_input(const groat__slot *slot)
+{
+    groat__code code;
+
+    return groat__code_parse(slot->allowed, slot->deflt, strlen(slot->deflt),
+                             &code, NULL) == GROAT_OK &&
+           code.count == 1 && code.nodes[0].op == GROAT__CODE_INPUT;
 }
 
 static groat_status compile_default(reader *r, groat__slot *slot)
@@ -290,6 +318,9 @@ static groat_status compile_default(reader *r, groat__slot *slot)
         text = "1";
     else if (slot->type == GROAT_PARAM_BOOL && strcmp(text, "false") == 0)
         text = "0";
+    else if (slot->type == GROAT_PARAM_CODE)
+        return is_input(slot) ? compile(r, "0", 1, &slot->expr)
+                              : bad(r, "the default must be one of the inputs");
     return compile(r, text, strlen(text), &slot->expr);
 }
 
@@ -297,7 +328,7 @@ static groat_status compile_default(reader *r, groat__slot *slot)
  * must be allowed. */
 static groat_status check_default(reader *r, const groat__slot *slot)
 {
-    bool plain = slot->deflt[0] != '(';
+    bool plain = slot->deflt[0] != '(' && slot->type != GROAT_PARAM_CODE;
     int64_t value = 0;
     const char *why;
 
@@ -353,7 +384,7 @@ static groat_status read_param(reader *r)
     known = type_of(type, &slot->type);
     free(type);
     if (!known)
-        return bad(r, "the type must be int, bool or enum");
+        return bad(r, "the type must be int, bool, enum or code");
     status = read_values(r, slot);
     if (status == GROAT_OK)
         r->family->params[r->family->param_count++] = r->family->slot_count - 1;

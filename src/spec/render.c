@@ -62,6 +62,18 @@ static void add_enumerators(const groat__slot *slot, groat__str *out)
                         slot->ranges[i].name, (long long)slot->ranges[i].low);
 }
 
+static void add_code(const groat__params *params, const groat__slot *slot,
+                     groat__str *out)
+{
+    groat__code code;
+
+    groat__str_addf(out, "// %s\n#define GROAT_CODE_%s(in) ", slot->meaning,
+                    slot->name);
+    if (groat__params_code(params, &code))
+        groat__code_write(&code, out);
+    groat__str_add(out, "\n");
+}
+
 static void add_param(const groat__slot *slot, int64_t value, groat__str *out)
 {
     if (slot->type == GROAT_PARAM_ENUM)
@@ -105,7 +117,9 @@ void groat__render_constants(const groat__params *params, groat__str *out)
     for (size_t i = GROAT__ARCH_SLOTS; i < family->slot_count; i++) {
         const groat__slot *slot = &family->slots[i];
 
-        if (slot->is_param)
+        if (i == family->code)
+            add_code(params, slot, out);
+        else if (slot->is_param)
             add_param(slot, params->values[i], out);
         else
             add_derived(slot, params->values[i], out);

@@ -135,7 +135,10 @@ static inline void grid_open(grid *g, groat_context *context,
         ck_assert_int_eq(groat_family_param(g->family, i, &info, NULL),
                          GROAT_OK);
         g->param[i].name = info.name;
-        grid_add_allowed(&g->param[i], info.type, info.allowed);
+        if (info.type == GROAT_PARAM_CODE)
+            grid_add(&g->param[i], info.deflt, strlen(info.deflt));
+        else
+            grid_add_allowed(&g->param[i], info.type, info.allowed);
     }
 }
 

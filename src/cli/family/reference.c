@@ -71,6 +71,8 @@ static void add_constants(const groat_family *family, const groat_spec *spec,
 
         if (groat_family_param(family, i, &info, NULL) != GROAT_OK)
             continue;
+        if (info.type == GROAT_PARAM_CODE)
+            continue;
         if (info.type == GROAT_PARAM_ENUM)
             add_enumerators(&info, out);
         add_constant(spec, info.name, info.unit, info.meaning, out);

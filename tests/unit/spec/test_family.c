@@ -212,9 +212,9 @@ static const bad_line bad_lines[] = {
     {"param a int 1 1 - \"m\"", "the name is taken"},
     {"param arch_tma int 1 1 - \"m\"", "the name is taken"},
     /* param: type */
-    {"param x", "the type must be int, bool or enum"},
-    {"param x float 1 1 - \"m\"", "int, bool or enum, at 'float"},
-    {"param x Int 1 1 - \"m\"", "int, bool or enum, at 'Int"},
+    {"param x", "the type must be int, bool, enum or code"},
+    {"param x float 1 1 - \"m\"", "int, bool, enum or code, at 'float"},
+    {"param x Int 1 1 - \"m\"", "int, bool, enum or code, at 'Int"},
     /* param: fields */
     {"param x int", "allowed values, default, unit and \"meaning\" expected"},
     {"param x int 1", "\"meaning\" expected"},

@@ -112,12 +112,13 @@ START_TEST(test_value_text)
                  {"wide", 1, "1"},
                  {"rows", 64, "64"},
                  {"shift", -3, "-3"}};
+    groat__params params = {.family = toy};
     groat__str text = {0};
 
     for (size_t i = 0; i < COUNT(cases); i++) {
         groat__str_clear(&text);
-        groat__params_value_text(&toy->slots[slot_of(toy, cases[i].name)],
-                                 cases[i].value, &text);
+        params.values[slot_of(toy, cases[i].name)] = cases[i].value;
+        groat__params_value_text(&params, slot_of(toy, cases[i].name), &text);
         ck_assert_str_eq(text.data, cases[i].text);
     }
     groat__str_free(&text);
@@ -139,6 +140,7 @@ static int64_t random_value(const groat__slot *slot, uint64_t *random)
 static void random_spec(const groat_family *family, uint64_t *random,
                         groat__str *out)
 {
+    groat__params params = {.family = family};
     size_t order[GROAT__SLOTS];
     size_t count = family->param_count;
     size_t keep = next_random(random) % (count + 1);
@@ -153,9 +155,10 @@ static void random_spec(const groat_family *family, uint64_t *random,
         order[other] = order[i];
         groat__str_addf(out, "%s%s=", i == 0 ? ":" : ",",
                         family->slots[slot].name);
-        groat__params_value_text(&family->slots[slot],
-                                 random_value(&family->slots[slot], random),
-                                 out);
+        params.values[slot] = slot == family->code
+                                  ? 0
+                                  : random_value(&family->slots[slot], random);
+        groat__params_value_text(&params, slot, out);
     }
 }
 
