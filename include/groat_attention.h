@@ -15,6 +15,7 @@
  *
  *     s(t) = scale * <q, k(t)>       cap * tanh(s / cap) with GROAT_DECODE_CAP
  *            + slope(h) * (t - p)    with GROAT_DECODE_ALIBI; p = n - q_len + i
+ *            passed through `score`, if there is one
  *     out  = sum e^s(t) v(t) / Z     Z = sum e^s(t)
  *                                    + e^sink(h) with GROAT_DECODE_SINK
  *     lse  = log2 Z                  with GROAT_DECODE_LSE
@@ -22,6 +23,24 @@
  * A query sees the keys t <= p, so that the last one sees all; fewer with a
  * mask.  One that sees nothing gets zeros and an lse of -infinity, unless there
  * is a sink.  Bytes of the cache that are no key of a sequence are not read.
+ *
+ * SCORES OF ONE'S OWN.  shape.score is a C expression that is compiled into the
+ * kernel, in which
+ *
+ *     score           is s(t) so far
+ *     q_pos, kv_pos   are p and t, counted from the sequence's first key
+ *     head, batch     are h and the number of the sequence in the launch
+ *     NAME            is a float, NAME[index] an element of an array of floats
+ *                     that arguments.named has: up to 8 and 4 of them
+ *
+ * with + - * / % < <= > >= == != && || ! ?: and parentheses over floats and
+ * ints of 32 bits, numbers, inf, and min max abs int float exp exp2 log log2
+ * sqrt rsqrt sin cos tanh.  All else is refused, with its column.  Ints wrap
+ * around; one divided by 0, and an element that the array has not, are 0.  A
+ * key whose score is -inf or no number is not seen.  255 characters at most,
+ * blanks not counted.
+ *
+ *     "kv_pos < prefix || q_pos - kv_pos < 128 ? score + bias[kv_pos] : -inf"
  *
  * Lengths and page tables are read on the device: nothing is planned on the
  * host, and a captured graph of the launch serves whatever they hold by then.
@@ -92,13 +111,15 @@ typedef struct groat_decode_shape {
     float cap;      /* of GROAT_DECODE_CAP; not 0                             */
     unsigned sequences; /* most sequences of a launch; 1 or more              */
     unsigned keys;      /* most keys of a sequence; 1 or more                 */
+    const char *score;  /* an expression, see above; NULL: none.  Borrowed    *
+                         * for the call                                       */
 } groat_decode_shape;
 
 #define GROAT_DECODE_SHAPE_INIT                                                \
     {                                                                          \
         sizeof(groat_decode_shape), GROAT_DECODE_BF16, GROAT_DECODE_BF16,      \
             GROAT_DECODE_OF_TENSOR, 0, 0, 0, 1, 0, GROAT_KV_PAGE_HEAD,         \
-            GROAT_DECODE_CAUSAL, 0, 0, 0, 0, 0, 0                              \
+            GROAT_DECODE_CAUSAL, 0, 0, 0, 0, 0, 0, NULL                        \
     }
 
 /* How a shape is run; fields that are 0 are chosen.  For tuning. */
@@ -117,6 +138,14 @@ typedef struct groat_decode_choice {
     {                                                                          \
         sizeof(groat_decode_choice), 0, 0, 0, 0, 0                             \
     }
+
+/* What a name of shape.score stands for: a float, or an array of the device. */
+typedef struct groat_decode_named {
+    const char *name;
+    float value;
+    uint64_t array; /* [count] of f32 */
+    uint32_t count;
+} groat_decode_named;
 
 /* What one launch reads and writes.  Addresses are of device memory; those that
  * the shape does not ask for are not looked at. */
@@ -142,12 +171,15 @@ typedef struct groat_decode_arguments {
     float k_scale; /* what keys, values of E4M3 are to be multiplied with     */
     float v_scale;
     uint64_t workspace; /* groat_decode_workspace() bytes                     */
+    const groat_decode_named *named; /* [named_count], borrowed for the call:  *
+                                      * all names of shape.score, maybe more  */
+    unsigned named_count;
 } groat_decode_arguments;
 
 #define GROAT_DECODE_ARGUMENTS_INIT                                            \
     {                                                                          \
         sizeof(groat_decode_arguments), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 1, 1, 0                                                \
+            0, 0, 0, 0, 1, 1, 0, NULL, 0                                       \
     }
 
 /* A chosen kernel with what its launches share. */

@@ -63,6 +63,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/attention/choose.h \
 	%D%/attention/decode.c \
 	%D%/attention/reference.c \
+	%D%/attention/score.c \
+	%D%/attention/score.h \
 	%D%/attention/shape.c \
 	%D%/attention/shape.h \
 	%D%/backend/amdgpu_elf.c \
@@ -197,6 +199,7 @@ groat_SOURCES += \
 	%D%/cli/attention/attention.h \
 	%D%/cli/attention/cmd_attention.c \
 	%D%/cli/attention/input.c \
+	%D%/cli/attention/named.c \
 	%D%/cli/attention/word.c \
 	%D%/cli/bench/bench.c \
 	%D%/cli/bench/bench.h \

@@ -39,4 +39,7 @@ struct paged_attention_decode_args {
     float cap;       /* of the soft cap                                    */
     float k_scale;   /* of kv_scale=tensor                                 */
     float v_scale;
+    unsigned long long score_arrays[4]; /* of the score's expression: f32     */
+    unsigned score_counts[4];           /* elements of each                   */
+    float score_scalars[8];
 };

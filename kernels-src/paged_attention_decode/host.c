@@ -3,7 +3,8 @@
  * host.c feeds and checks paged_attention_decode for `groat run`: caches and
  * page tables are driver/cache_host.c's, but that every byte which is no key or
  * value of a sequence is a NaN; what is expected is attention by its
- * definition, in double. Invariant: each run-time argument is named in
+ * definition, in double.  The floats that a score names are 0.5, 0.75, 1 and so
+ * on, its arrays random.  Invariant: each run-time argument is named in
  * `arguments`; nothing here is shared with the kernel.  Locking: none; nothing
  * here is written but what the caller passes.
  */
@@ -14,6 +15,7 @@
 #include "../driver/cache_host.h"
 #include "../driver/element.h"
 #include "args.h"
+#include "spec/code.h"
 
 #define FAMILY "paged_attention_decode"
 
@@ -44,6 +46,7 @@ enum {
     TREE,
     K_SCALES,
     V_SCALES,
+    ARRAYS,
     PARTS,
     COUNTERS,
     OUTPUT,
@@ -56,6 +59,10 @@ enum { OF_TENSOR, OF_HEAD, OF_TOKEN };
 
 /* Blocks of a grid on a device of 132 multiprocessors, two each. */
 enum { DEVICE_BLOCKS = 264, CPU_BLOCKS = 5, POISON_BYTE = 0xFF };
+
+/* Of each array that a score names; the score's inputs. */
+enum { ELEMENTS = 64 };
+#define INPUTS "score:float|q_pos:int|kv_pos:int|head:int|batch:int"
 
 /* The bits of 0.5, 0.25 and 4. */
 #define HALF    INT64_C(0x3FE0000000000000)
@@ -98,14 +105,33 @@ typedef struct world {
     int64_t kv_scale;              /* -1 where there is none */
     int64_t group, q_len, head_dim, heads;
     int64_t mask, tree, alibi, soft_cap, sink, lse;
+    groat__code score; /* of no nodes: there is none */
     groat__cache cache;
     const int64_t *v;
 } world;
+
+/* The floats that a score names. */
+static float float_at(size_t index)
+{
+    return 0.5F + 0.25F * (float)index;
+}
+
+static groat_status look_at_score(const groat_spec *spec, world *w,
+                                  groat_error *error)
+{
+    const char *text;
+    groat_status status = groat_spec_code(spec, &text, error);
+
+    if (status != GROAT_OK || groat__host_value(spec, "has_score") == 0)
+        return status;
+    return groat__code_parse(INPUTS, text, strlen(text), &w->score, error);
+}
 
 static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
                          groat_error *error)
 {
     groat__cache *c = &w->cache;
+    groat_status status;
 
     memset(w, 0, sizeof(*w));
     w->element = groat__element_find(
@@ -143,7 +169,8 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
     c->elem_bytes = w->stored->bytes;
     c->head_page = groat__host_value(spec, "head_page");
     c->pitch = v[PITCH] > 0 ? v[PITCH] : 0;
-    return groat__cache_plan(c, FAMILY, error);
+    status = look_at_score(spec, w, error);
+    return status == GROAT_OK ? groat__cache_plan(c, FAMILY, error) : status;
 }
 
 /* ---- buffers ------------------------------------------------------------- */
@@ -203,6 +230,7 @@ static void add_buffers(const groat_spec *spec, const world *w, groat_plan *p)
     add_buffer(p, "tree", v[SEQUENCES] * w->q_len, 4);
     add_buffer(p, "k_scales", scales_of(w), 4);
     add_buffer(p, "v_scales", scales_of(w), 4);
+    add_buffer(p, "score_arrays", GROAT__CODE_ARRAYS * ELEMENTS, 4);
     add_buffer(p, "parts", parts_of(spec, w),
                groat__host_value(spec, "sums_bytes"));
     make_output(&p->buffers[PARTS], f32, GROAT_TOLERANCE_NONE);
@@ -369,6 +397,10 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         fill_numbers(groat__element_find("f32", 3), seed + 2, bytes / 4, 4,
                      data);
         break;
+    case ARRAYS:
+        fill_numbers(groat__element_find("f32", 3), seed + 5, bytes / 4, 2,
+                     data);
+        break;
     case SLOPES:
         fill_numbers(groat__element_find("f32", 3), seed + 4, bytes / 4, 0.1,
                      data);
@@ -426,6 +458,12 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.cap = (float)groat_arg_real(v[CAP]);
     args.k_scale = (float)groat_arg_real(v[K_SCALE]);
     args.v_scale = (float)groat_arg_real(v[V_SCALE]);
+    for (size_t i = 0; i < GROAT__CODE_ARRAYS; i++) {
+        args.score_arrays[i] = addresses[ARRAYS] + i * ELEMENTS * 4;
+        args.score_counts[i] = ELEMENTS;
+    }
+    for (size_t i = 0; i < GROAT__CODE_SCALARS; i++)
+        args.score_scalars[i] = float_at(i);
     memcpy(p->args, &args, sizeof(args));
     return GROAT_OK;
 }
@@ -468,6 +506,25 @@ static double scale_of(const world *w, const void *const *inputs, int plane,
                            q->head / w->group)];
 }
 
+/* What becomes of a score. */
+static double expressed(const world *w, const void *const *inputs,
+                        const query *q, int64_t key, double sum)
+{
+    groat__code_values values = {
+        .inputs = {sum, (double)(q->length - w->q_len + q->place), (double)key,
+                   (double)q->head, (double)q->sequence}};
+    double x;
+
+    for (size_t i = 0; i < GROAT__CODE_SCALARS; i++)
+        values.scalars[i] = float_at(i);
+    for (size_t i = 0; i < GROAT__CODE_ARRAYS; i++) {
+        values.arrays[i] = (const float *)inputs[ARRAYS] + i * ELEMENTS;
+        values.counts[i] = ELEMENTS;
+    }
+    x = groat__code_eval(&w->score, &values);
+    return isnan(x) ? -INFINITY : x;
+}
+
 static double score(const world *w, const void *const *inputs, const query *q,
                     int64_t key)
 {
@@ -490,6 +547,8 @@ static double score(const world *w, const void *const *inputs, const query *q,
     if (w->alibi)
         sum +=
             slopes[q->head] * (double)(key - (q->length - w->q_len + q->place));
+    if (w->score.count > 0)
+        sum = expressed(w, inputs, q, key, sum);
     return sum;
 }
 

@@ -19,6 +19,7 @@
 #include "../common/mma_sync.h"
 #include "../common/tma.h"
 #include "args.h"
+#include "score.h"
 #include "work.h"
 
 namespace groat
@@ -37,8 +38,6 @@ constexpr u32 columns = kept_rows / 8; // of 8 queries
 constexpr u32 pieces = row_bytes / 16; // of a row
 constexpr u32 depth = head_dim / 16;   // steps of a product over a head
 constexpr u32 copies = keys_of_slot * pieces / 32;
-constexpr float log2e = 1.4426950408889634f;
-constexpr float nothing = -1e30f; // a score that nothing comes of
 constexpr bool paged = page_size > 0;
 constexpr u32 page = paged ? page_size : 1;
 constexpr bool one_page = page_size % static_cast<int>(keys_of_slot) == 0;
@@ -233,6 +232,7 @@ struct queries {
     int first[columns][2], end[columns][2]; // keys that a lane's queries see
     u32 bits[columns][2];                   // of tree
     float slope[columns][2];                // of alibi, times log2 e
+    int head[columns][2], sequence;         // of an expression
     float scale;                            // of scores
     int all_first, all_end;                 // keys that all queries see
 
@@ -271,6 +271,7 @@ struct queries {
         end[n][j] = seen.end;
         bits[n][j] = 0;
         slope[n][j] = 0;
+        head[n][j] = static_cast<int>(seg.head * group + row % group);
         if constexpr (tree)
             if (row < rows)
                 bits[n][j] = global_load4(
@@ -300,6 +301,7 @@ struct queries {
         }
         all_first = sight(args, seg.length, last).first;
         all_end = sight(args, seg.length, seg.row).end - (tree ? q_len : 0);
+        sequence = static_cast<int>(seg.sequence);
         scale = args.scale * too_small;
         if constexpr (narrow && kv_scale == kv_scale_tensor)
             scale *= args.k_scale;
@@ -419,6 +421,7 @@ template <bool asked>
 GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
                         u32 slot_key, scores &s, sums &o)
 {
+    constexpr bool may_be_nothing = asked || has_score != 0;
     float factor[columns][2];
     bool changed = false;
 
@@ -437,6 +440,10 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
             if constexpr (alibi)
                 x += q.slope[n][j] * static_cast<float>(static_cast<int>(key) +
                                                         1 - q.end[n][j]);
+            if constexpr (has_score != 0)
+                x = expressed({args, x * ln2, q.end[n][j] - 1,
+                               static_cast<int>(key), q.head[n][j],
+                               q.sequence});
             if constexpr (asked)
                 x = sees(q, length, n, j, key) ? x : nothing;
             most = fmax(most, x);
@@ -450,7 +457,7 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
         for (u32 i = 0; i < 2; i++) {
             float &x = s[n][2 * i + j];
 
-            x = asked && x == nothing ? 0 : exp2(x - most);
+            x = may_be_nothing && x == nothing ? 0 : exp2(x - most);
             o.sum[n][j] += x;
         }
     }

@@ -56,6 +56,8 @@ constexpr bool alibi = false; // -: a query head's slope times the distance from
 static_assert((alibi >= 0 && alibi <= 1), "alibi: allowed 0|1");
 constexpr bool soft_cap = false; // -: scores pass through cap * tanh(score / cap)
 static_assert((soft_cap >= 0 && soft_cap <= 1), "soft_cap: allowed 0|1");
+// what becomes of a score, in quotes: of its query's and key's places, query head and sequence, and of floats and arrays that the launch names
+#define GROAT_CODE_score(in) in.score
 constexpr bool sink = false; // -: each query head has one more score, whose value is 0
 static_assert((sink >= 0 && sink <= 1), "sink: allowed 0|1");
 constexpr bool lse = false; // -: the logarithms of the sums are written, too
@@ -72,6 +74,7 @@ constexpr int strips = 1; // strips: of rows, each of which reads the keys
 constexpr int q_bytes = 256; // bytes: of a query
 constexpr int row_bytes = 256; // bytes: of a key, of a value
 constexpr int has_scales = 0; // -: 1: keys come with scales of their own
+constexpr int has_score = 0; // -: 1: scores pass through an expression
 constexpr int slot_bytes = 8192; // bytes: of keys and values
 constexpr int ring_bytes = 65536; // bytes: of all warps
 constexpr int kept_rows = 8; // rows: of sums that are kept
@@ -84,5 +87,5 @@ constexpr int unit_keys = 64; // keys: that work is shared out by
 } // namespace groat
 #define GROAT_BLOCK_THREADS 128
 #define GROAT_SHARED_BYTES 82704
-#define GROAT_ARGS_BYTES 192
+#define GROAT_ARGS_BYTES 272
 #define GROAT_ENTRY paged_attention_decode_bf16_d128_g8_q1_p16

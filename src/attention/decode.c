@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "attention/choose.h"
+#include "attention/score.h"
 #include "attention/shape.h"
 #include "base/error.h"
 #include "base/str.h"
@@ -24,6 +25,7 @@ struct groat_decode {
     groat_decode_choice choice;
     groat_kernel *kernel;
     groat_spec *spec;
+    groat__code score;  /* borrows from the spec */
     size_t count_bytes; /* of the counters in front of the workspace */
     size_t workspace;
 };
@@ -58,6 +60,8 @@ static void write_spec(const groat_decode_shape *s,
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
         groat__str_addf(out, ",%s=%d", flags[i].name,
                         (s->flags & flags[i].flag) != 0);
+    if (s->score != NULL)
+        groat__str_addf(out, ",score=\"%s\"", s->score);
 }
 
 /* The device of a target, as choices see it. */
@@ -78,19 +82,21 @@ static groat_status look_at(groat_context *context, const groat__target *target,
 }
 
 static groat_status get_kernel(groat_context *context, const char *target,
-                               groat_decode *d, unsigned *registers,
-                               groat_error *error)
+                               const groat_decode_shape *shape, groat_decode *d,
+                               unsigned *registers, groat_error *error)
 {
     groat_kernel_info info = {.size = sizeof(info)};
     groat__str text = {0};
     groat_status status = GROAT_NO_MEMORY;
 
-    write_spec(&d->shape, &d->choice, &text);
+    write_spec(shape, &d->choice, &text);
     if (!text.failed)
         status = groat_spec_parse(context, text.data, target, &d->spec, error);
     else
         (void)groat__fail(error, status, "no memory for a decode's spec");
     groat__str_free(&text);
+    if (status == GROAT_OK)
+        (void)groat__params_code(&d->spec->params, &d->score);
     if (status == GROAT_OK)
         status = groat_kernel_get_spec(d->spec, NULL, &d->kernel, NULL, error);
     if (status == GROAT_OK) {
@@ -147,11 +153,12 @@ groat_status groat_decode_open(groat_context *context, const char *target,
     if (d == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a decode");
     d->shape = *shape;
+    d->shape.score = NULL; /* the caller's; the spec has it */
     if (d->shape.scale == 0)
         d->shape.scale = 1 / sqrtf((float)shape->head_dim);
     d->choice = choice != NULL ? *choice : none;
     groat__decode_choose_kernel(shape, &device, &d->choice);
-    status = get_kernel(context, where.text, d, &registers, error);
+    status = get_kernel(context, where.text, shape, d, &registers, error);
     if (status == GROAT_OK)
         groat__decode_choose_grid(shape, &device, registers, &d->choice);
     if (status == GROAT_OK)
@@ -240,11 +247,14 @@ groat_status groat_decode_run(const groat_decode *decode,
     groat_launch launch = GROAT_LAUNCH_INIT;
     struct paged_attention_decode_args args;
     groat__kv_plane keys, values;
+    groat__decode_named named;
     groat_status status;
 
     status = groat__decode_check_run(s, a, error);
     if (status == GROAT_OK)
         status = groat__decode_planes(s, a, &keys, &values, error);
+    if (status == GROAT_OK)
+        status = groat__decode_score_bind(&decode->score, a, &named, error);
     if (status != GROAT_OK || a->sequences == 0)
         return status;
     args = (struct paged_attention_decode_args){
@@ -274,6 +284,9 @@ groat_status groat_decode_run(const groat_decode *decode,
         .cap = s->cap,
     };
     bind_scales(s, a->keys->page, a, &args);
+    memcpy(args.score_arrays, named.arrays, sizeof(named.arrays));
+    memcpy(args.score_counts, named.counts, sizeof(named.counts));
+    memcpy(args.score_scalars, named.scalars, sizeof(named.scalars));
     launch.grid[0] = args.blocks;
     launch.stream = stream;
     return groat_kernel_launch(decode->kernel, &launch, &args, sizeof(args),

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attention/score.h"
 #include "attention/shape.h"
 #include "base/error.h"
 
@@ -19,6 +20,8 @@ typedef struct reference {
     unsigned group;
     double scale;
     double *weights; /* of the keys of a sequence */
+    groat__code code;
+    groat__code_values values; /* of its floats and arrays */
 } reference;
 
 /* One query. */
@@ -60,6 +63,9 @@ static double load(groat_decode_dtype dtype, uint64_t address, uint64_t index)
     return dtype == GROAT_DECODE_F16 ? float_of(bits, 5, 10)
                                      : float_of(bits, 8, 7);
 }
+
+/* What +inf counts as. */
+static const double most_score = 1e30 * 0.6931471805599453;
 
 /* ---- places -------------------------------------------------------------- */
 
@@ -126,6 +132,19 @@ static uint64_t row_of(const reference *r, const query *q)
            q->head;
 }
 
+static double expressed(const reference *r, const query *q, int64_t key,
+                        double sum)
+{
+    groat__code_values values = r->values;
+    const double inputs[] = {sum, (double)q->at, (double)key, q->head,
+                             q->sequence};
+    double x;
+
+    memcpy(values.inputs, inputs, sizeof(inputs));
+    x = groat__code_eval(&r->code, &values);
+    return isnan(x) ? -INFINITY : fmin(x, most_score);
+}
+
 static double score(const reference *r, const query *q, int64_t key)
 {
     uint64_t vector = vector_of(r, 0, q, key);
@@ -141,7 +160,7 @@ static double score(const reference *r, const query *q, int64_t key)
     if (r->s->flags & GROAT_DECODE_ALIBI)
         sum += ((const float *)in_host(r->a->slopes))[q->head] *
                (double)(key - q->at);
-    return sum;
+    return r->s->score != NULL ? expressed(r, q, key, sum) : sum;
 }
 
 /* The scores' exponentials, less the largest's; returns that score. */
@@ -181,6 +200,23 @@ static void attend(const reference *r, const query *q, double *out, double *lse)
     }
     if (lse != NULL)
         *lse = sum > 0 ? most / log(2) + log2(sum) : -INFINITY;
+}
+
+/* The floats and arrays that the score names. */
+static groat_status bind_score(reference *r, groat_error *error)
+{
+    groat__decode_named named;
+    groat_status status = groat__decode_score_read(r->s, &r->code, error);
+
+    if (status == GROAT_OK)
+        status = groat__decode_score_bind(&r->code, r->a, &named, error);
+    if (status != GROAT_OK)
+        return status;
+    memcpy(r->values.scalars, named.scalars, sizeof(named.scalars));
+    memcpy(r->values.counts, named.counts, sizeof(named.counts));
+    for (size_t i = 0; i < GROAT__CODE_ARRAYS; i++)
+        r->values.arrays[i] = in_host(named.arrays[i]);
+    return GROAT_OK;
 }
 
 /* ---- checks -------------------------------------------------------------- */
@@ -247,6 +283,8 @@ groat_status groat_decode_reference(const groat_decode_shape *shape,
     if (status == GROAT_OK)
         status = groat__decode_planes(shape, arguments, &r.plane[0],
                                       &r.plane[1], error);
+    if (status == GROAT_OK)
+        status = bind_score(&r, error);
     if (status == GROAT_OK)
         status = check_lengths(&r, &longest, error);
     if (status != GROAT_OK || arguments->sequences == 0)

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "attention/score.h"
 #include "base/error.h"
 
 /* A number, and what it may be. */
@@ -66,6 +67,7 @@ groat_status groat__decode_check_shape(const groat_decode_shape *shape,
 {
     groat_status status = groat__check_size(
         error, "shape", "groat_decode_shape", shape, sizeof(*shape));
+    groat__code score;
 
     if (status == GROAT_OK)
         status = check_numbers(shape, error);
@@ -88,7 +90,7 @@ groat_status groat__decode_check_shape(const groat_decode_shape *shape,
                            "shape.scale is %g and shape.cap %g; allowed: "
                            "finite numbers, of GROAT_DECODE_CAP not 0",
                            (double)shape->scale, (double)shape->cap);
-    return GROAT_OK;
+    return groat__decode_score_read(shape, &score, error);
 }
 
 groat_status groat__decode_check_choice(const groat_decode_shape *shape,
@@ -164,6 +166,10 @@ groat_status groat__decode_check_inputs(const groat_decode_shape *s,
         {"v_scales", a->v_scales, 4, scales},
     };
 
+    if (a->named == NULL && a->named_count > 0)
+        return groat__fail(error, GROAT_INVALID,
+                           "arguments.named is NULL, named_count %u",
+                           a->named_count);
     status = check_ranges(ranges, COUNT(ranges), error);
     if (status == GROAT_OK && a->sequences > 0)
         status = check_places(places, COUNT(places), error);

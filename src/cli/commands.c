@@ -172,9 +172,22 @@ static const groat__option draw_options[] = {
 };
 
 static const groat__option attention_options[] = {
-    ROW_TARGET,      ROW_JSON,     ROW_SEED,     ROW_CACHE_DIR,
-    ROW_SHARE_GROUP, ROW_NO_CACHE, ROWS_BUNDLES, ROW_FAMILIES,
-    ROW_DEVICE,      ROW_HELP,     ROWS_END,
+    TEXT("score", "EXPRESSION", score, "what becomes of each score"),
+    {"arg", "NAME=VALUE", GROAT__OPTION_LIST, AT(args), 0, 0,
+     "a float that the score names; may be repeated"},
+    {"buffer", "NAME=ELEMENTS", GROAT__OPTION_LIST, AT(buffers), 0, 0,
+     "an array that the score names, of random numbers"},
+    ROW_TARGET,
+    ROW_JSON,
+    ROW_SEED,
+    ROW_CACHE_DIR,
+    ROW_SHARE_GROUP,
+    ROW_NO_CACHE,
+    ROWS_BUNDLES,
+    ROW_FAMILIES,
+    ROW_DEVICE,
+    ROW_HELP,
+    ROWS_END,
 };
 
 static const groat__option build_options[] = {

@@ -23,6 +23,12 @@ is_json "$out" && pass "it is JSON" || fail "it is JSON" "$(head -c 300 "$out")"
     pass "both are verified" || fail "both are verified"
 answers "no time on a cpu target" '"us": null'
 
+expect "a score" 0 attention keys=90,sequences=3,q_len=2 --target cpu:sm_90a \
+    --no-cache --score "min(score, 3.5) + bias[kv_pos - q_pos + 90] * by" \
+    --buffer bias=91 --arg by=2
+answers "is verified" "verified: the norm of the error is "
+answers "is in the spec" 'score="min(score,3.5)+bias[kv_pos-q_pos+90]*by"'
+
 # refuses WORDS SHAPE OPTION...
 refuses() {
     words=$1
@@ -38,5 +44,12 @@ refuses "shape.heads is 7; allowed: 1 to 64 for each of the 2 KV heads" \
     heads=7 --target cpu:sm_80
 refuses "a cache of 60000 sequences of 2000000000 keys has more than " \
     keys=2000000000,sequences=60000 --target cpu:sm_80
+refuses "shape.score: expression 'score &', column 7: an operator or the end" \
+    --score "score &" --target cpu:sm_80
+refuses "arguments.named has no 'by', which shape.score names" keys=9 \
+    --score "score * by" --target cpu:sm_80
+refuses "--arg by is 'x'; allowed: a number" --arg by=x --target cpu:sm_80
+refuses "--buffer b is '0'; allowed: 1 to " --buffer b=0 --target cpu:sm_80
+refuses "'by' is not of the form NAME=VALUE" --arg by --target cpu:sm_80
 refuses "products are NVIDIA's" --target cpu:gfx950
 finish

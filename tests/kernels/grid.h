@@ -74,6 +74,15 @@ static inline void grid_add(grid_param *p, const char *text, size_t len)
     p->count++;
 }
 
+/* The default alone, as it stands in a spec's text. */
+static inline void grid_add_code(grid_param *p, const char *deflt)
+{
+    char text[32];
+    int len = snprintf(text, sizeof(text), "\"%s\"", deflt);
+
+    grid_add(p, text, (size_t)len);
+}
+
 /* "7" or "8..512/8" of an int. */
 static inline void grid_add_range(grid_param *p, const char *item)
 {
@@ -136,7 +145,7 @@ static inline void grid_open(grid *g, groat_context *context,
                          GROAT_OK);
         g->param[i].name = info.name;
         if (info.type == GROAT_PARAM_CODE)
-            grid_add(&g->param[i], info.deflt, strlen(info.deflt));
+            grid_add_code(&g->param[i], info.deflt);
         else
             grid_add_allowed(&g->param[i], info.type, info.allowed);
     }

@@ -38,6 +38,16 @@
 #define TREE                                                                   \
     FAMILY "head_dim=64,tree=1,q_len=5,group=3 sequences=4 keys=70 seen=33"
 #define SLOPES FAMILY "head_dim=64,alibi=1,lse=1 sequences=3 keys=90"
+#define SCORED                                                                 \
+    FAMILY                                                                     \
+    "head_dim=64,group=3,q_len=2,lse=1,score=\"score*by+b[(q_pos*3+kv_pos)%"   \
+    "80]*0.5"                                                                  \
+    "+a[head]*k+float(kv_pos)*0.01*float(batch)\""                             \
+    " sequences=3 keys=90 kv_heads=2"
+#define HIDDEN                                                                 \
+    FAMILY                                                                     \
+    "head_dim=64,lse=1,score=\"kv_pos<64||batch==1?log(-1.0):score\""          \
+    " sequences=3 keys=90"
 #define STRIPS                                                                 \
     FAMILY "head_dim=64,group=7,q_len=3 sequences=3 keys=150 blocks=7"
 #define NARROW                                                                 \
@@ -74,6 +84,8 @@ static const mutant table[] = {
     {CHUNKS, {"", "", 0, ""}, 0, 0},
     {TREE, {"", "", 0, ""}, 0, 0},
     {SLOPES, {"", "", 0, ""}, 0, 0},
+    {SCORED, {"", "", 0, ""}, 0, 0},
+    {HIDDEN, {"", "", 0, ""}, 0, 0},
     {STRIPS, {"", "", 0, ""}, 0, 0},
     {NARROW, {"", "", 0, ""}, 0, 0},
     {PAGES, {"", "", 0, ""}, 0, 0},
@@ -133,7 +145,32 @@ static const mutant table[] = {
     {TREE, {"sight(const", "if constexpr (tree)", 0, "if (false)"}, 0, NV},
     {TREE, {"void load_sight(", "q_len + row / group", 0, "q_len"}, 0, NV},
     {SLOPES, {"void weigh(", "x += q.slope", 0, "x -= q.slope"}, 0, NV},
-    {SLOPES, {"void load_sight(", "(seg.head * group", 0, "(0 * group"}, 0, NV},
+    {SLOPES, {"void load_sight(", "(seg.head * group", 1, "(0 * group"}, 0, NV},
+    /* expressions of scores */
+    {SCORED,
+     {"void load_sight(", "seg.head * group + row % group);", 0,
+      "seg.head * group + row);"},
+     0,
+     NV},
+    {SCORED, {"void weigh(", "x * ln2", 0, "x"}, 0, NV},
+    {SCORED, {"void weigh(", "q.end[n][j] - 1,", 0, "q.end[n][j],"}, 0, NV},
+    {SCORED, {"void weigh(", "q.sequence", 0, "0"}, 0, NV},
+    {SCORED, {"float expressed(", "x * log2e", 0, "x"}, 0, NV},
+    {SCORED,
+     {"float element(", "place < args.score_counts[i]", 0,
+      "place < 2 * args.score_counts[i]"},
+     0,
+     NV},
+    {SCORED,
+     {"float element(", "args.score_arrays[i]", 0, "args.score_arrays[0]"},
+     0,
+     NV},
+    {SCORED, {"float scalar(", "[i]", 0, "[0]"}, 0, NV},
+    {HIDDEN, {"void weigh(", "asked || has_score != 0", 0, "asked"}, 0, NV},
+    {HIDDEN,
+     {"float expressed(", "fmax(x * log2e, nothing)", 0, "x * log2e"},
+     0,
+     NV},
     /* rows of several products */
     {STRIPS,
      {"void load(const launch", "u32 row = seg.row +", 0, "u32 row ="},

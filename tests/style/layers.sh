@@ -19,7 +19,7 @@ allowed() {
     tensor:base/* | tensor:tensor/* | tensor:spec/arch.h) ;;
     tensor:backend/backend.h | core:tensor/*) ;;
     attention:attention/* | attention:base/* | attention:core/core.h) ;;
-    attention:tensor/tensor.h | attention:spec/arch.h) ;;
+    attention:tensor/tensor.h | attention:spec/arch.h | attention:spec/code.h) ;;
     attention:kernels-src/paged_attention_decode/args.h) ;;
     core:base/* | core:spec/* | core:backend/* | core:cache/cache.h) ;;
     cli:kernels-src/driver/driver.h | cli:kernels-src/driver/shared.h) ;;

@@ -44,6 +44,23 @@ void groat__decode_input_free(groat__decode_input *in);
 groat_decode_arguments groat__decode_input_on_host(groat__decode_input *in,
                                                    unsigned count);
 
+/* What --arg and --buffer name for a score, in host memory. */
+enum { GROAT__NAMED_MOST = 1 << 26 };
+
+typedef struct groat__decode_names {
+    groat_decode_named named[GROAT__LIST_MAX];
+    unsigned count;
+} groat__decode_names;
+
+/* Errors: INVALID, NO_MEMORY.  Free them either way. */
+groat_status groat__decode_names_read(const groat__values *values,
+                                      groat__decode_names *out,
+                                      groat_error *error);
+void groat__decode_names_free(groat__decode_names *names);
+
+/* A random number of [least, most). */
+float groat__decode_draw(uint64_t *state, double least, double most);
+
 /* The command. */
 int groat__cmd_attention(groat__cli *cli);
 

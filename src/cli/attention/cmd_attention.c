@@ -48,13 +48,15 @@ typedef struct trial {
     groat_error *error;
     groat__decode_word word;
     groat__decode_input in;
+    groat__decode_names names;  /* of the host   */
+    groat_decode_named *placed; /* of the device */
     groat_decode *decode;
     groat_origin origin;
     groat_kernel_info info;
     groat_kv_cache cache[SETS_MAX];
     size_t sets;
     groat_decode_arguments arguments;
-    uint64_t memory[12]; /* of the device, to be freed */
+    uint64_t memory[12 + GROAT__LIST_MAX]; /* of the device, to be freed */
     size_t memories;
     const groat_driver *reader; /* of plain_read */
     plain plain[PLAIN];
@@ -108,6 +110,26 @@ static groat_status give_caches(trial *t)
     return status;
 }
 
+static groat_status place_names(trial *t)
+{
+    groat_status status = GROAT_OK;
+
+    t->placed = calloc(GROAT__LIST_MAX, sizeof(*t->placed));
+    if (t->placed == NULL)
+        return groat__cli_error(t->error, GROAT_NO_MEMORY, "out of memory");
+    for (unsigned i = 0; i < t->names.count && status == GROAT_OK; i++) {
+        const groat_decode_named *one = &t->names.named[i];
+
+        t->placed[i] = *one;
+        if (one->count > 0)
+            status = give(t, (const void *)(uintptr_t)one->array,
+                          one->count * sizeof(float), &t->placed[i].array);
+    }
+    t->arguments.named = t->placed;
+    t->arguments.named_count = t->names.count;
+    return status;
+}
+
 static groat_status place(trial *t)
 {
     const groat_decode_shape *s = &t->in.shape;
@@ -130,6 +152,8 @@ static groat_status place(trial *t)
     a->slopes = a->sinks + 4ull * s->heads;
     a->k_scales = a->slopes + 4ull * s->heads;
     a->v_scales = a->k_scales + 4ull * t->in.scale_count;
+    if (status == GROAT_OK)
+        status = place_names(t);
     if (status == GROAT_OK)
         status = give(t, NULL, t->in.query_bytes, &a->output);
     if (status == GROAT_OK)
@@ -203,6 +227,8 @@ static groat_status compare(trial *t)
     count = t->in.query_bytes / 2 / s->sequences * t->compared;
     wanted = calloc(count, sizeof(*wanted));
     host = groat__decode_input_on_host(&t->in, t->compared);
+    host.named = t->names.named;
+    host.named_count = t->names.count;
     status = output == NULL || wanted == NULL
                  ? groat__cli_error(t->error, GROAT_NO_MEMORY,
                                     "no memory for outputs")
@@ -409,6 +435,8 @@ static void clear(trial *t)
     }
     groat_decode_close(t->decode);
     groat__decode_input_free(&t->in);
+    groat__decode_names_free(&t->names);
+    free(t->placed);
 }
 
 static groat_status prepare(trial *t, const char *text, bool on_cpu)
@@ -416,6 +444,9 @@ static groat_status prepare(trial *t, const char *text, bool on_cpu)
     groat_status status =
         groat__decode_word_parse(text, on_cpu, &t->word, t->error);
 
+    t->word.shape.score = t->cli->values.score;
+    if (status == GROAT_OK)
+        status = groat__decode_names_read(&t->cli->values, &t->names, t->error);
     if (status == GROAT_OK)
         status = groat_decode_open(t->cli->context, t->target, &t->word.shape,
                                    &t->word.choice, &t->decode, t->error);

@@ -21,7 +21,7 @@ static uint64_t draw(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-static float draw_real(uint64_t *state, double least, double most)
+float groat__decode_draw(uint64_t *state, double least, double most)
 {
     return (float)(least +
                    (most - least) * (double)(draw(state) >> 11) * 0x1p-53);
@@ -172,9 +172,9 @@ static void fill(groat__decode_input *in, bool varied, uint64_t seed)
     for (size_t i = 0; i < (size_t)s->sequences * s->q_len; i++)
         in->tree[i] = (uint32_t)draw(&state) | 1;
     for (size_t i = 0; i < in->fact_count; i++)
-        in->facts[i] = i < s->heads       ? draw_real(&state, -4, 4)
-                       : i < 2 * s->heads ? draw_real(&state, 0, 0.1)
-                                          : draw_real(&state, 0.25, 1);
+        in->facts[i] = i < s->heads       ? groat__decode_draw(&state, -4, 4)
+                       : i < 2 * s->heads ? groat__decode_draw(&state, 0, 0.1)
+                                          : groat__decode_draw(&state, 0.25, 1);
     put_numbers(s->dtype, &state, in->queries, in->query_bytes);
     shuffle_blocks(in, &state);
     fill_cache(in, &state);

@@ -60,7 +60,8 @@ typedef struct groat__values {
     groat__list inputs;
     groat__list expected;
     groat__list args;    /* of --arg */
-    groat__list buffers; /* of judge */
+    groat__list buffers; /* of judge and attention */
+    const char *score;   /* of attention */
     const char *entry;
     const char *block;
     uint64_t shared_bytes;

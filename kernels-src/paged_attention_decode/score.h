@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The expression of a spec that makes a score of a score, over the query's and
+// the key's places and over floats and arrays of the launch.
+#pragma once
+
+#include "../common/code.h"
+#include "work.h"
+
+namespace groat
+{
+namespace paged_attention_decode
+{
+
+constexpr float log2e = 1.4426950408889634f;
+constexpr float ln2 = 0.6931471805599453f;
+constexpr float nothing = -1e30f; // a score that nothing comes of
+
+// What the expression reads.
+struct score_inputs {
+    const launch_args &args;
+    float score; // times log2 e no longer
+    int q_pos, kv_pos, head, batch;
+
+    GROAT_DEVICE float scalar(u32 i) const
+    {
+        return args.score_scalars[i];
+    }
+
+    // Of what an array has not, 0.
+    GROAT_DEVICE float element(u32 i, int at) const
+    {
+        const u32 place = static_cast<u32>(at);
+
+        return place < args.score_counts[i]
+                   ? bits_float(
+                         global_load4(args.score_arrays[i] + place * 4ull))
+                   : 0;
+    }
+};
+
+// The expression's value, times log2 e.  A NaN and -inf are nothing.
+GROAT_DEVICE float expressed(const score_inputs &in)
+{
+    const float x = GROAT_CODE_score(in);
+
+    return fmin(fmax(x * log2e, nothing), -nothing);
+}
+
+} // namespace paged_attention_decode
+} // namespace groat
