@@ -19,7 +19,9 @@ libgroat_text_la_SOURCES += \
 	%D%/spec/code.h \
 	%D%/spec/code_eval.c \
 	%D%/spec/expr.c \
-	%D%/spec/expr.h
+	%D%/spec/expr.h \
+	%D%/spec/scan.c \
+	%D%/spec/scan.h
 
 # Specs, and what they stand on: what make_families needs.
 libgroat_spec_la_SOURCES += \

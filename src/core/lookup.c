@@ -12,8 +12,7 @@ groat__kernel_name groat__lookup_name(const groat__params *params,
 {
     const groat_family *family = params->family;
     size_t first = GROAT__ARCH_SLOTS;
-    size_t end =
-        family->slot_count + (family->code > 0 ? GROAT__CODE_WORDS : 0);
+    size_t end = family->slot_count + groat__params_code_words(params);
 
     own->family = family;
     own->arch = params->target.arch;

@@ -10,15 +10,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "spec/scan.h"
 
-enum { NESTING_MAX = 64, SHOWN_MAX = 120 };
+enum { SHOWN_MAX = 120 };
 
 typedef struct parser {
-    const char *text;
-    size_t len;
-    size_t at;
-    int nesting;
-    const char *failure;
+    groat__scan scan;
     groat__code *out;
 } parser;
 
@@ -65,38 +62,10 @@ static unsigned parse_choice(parser *p);
 
 /* ---- characters ---------------------------------------------------------- */
 
-static void fail(parser *p, const char *why)
-{
-    if (p->failure == NULL)
-        p->failure = why;
-}
-
-static char next(const parser *p)
-{
-    return p->at < p->len ? p->text[p->at] : '\0';
-}
-
-static void skip_blanks(parser *p)
-{
-    while (next(p) == ' ' || next(p) == '\t')
-        p->at++;
-}
-
-static bool take(parser *p, const char *token)
-{
-    size_t len = strlen(token);
-
-    skip_blanks(p);
-    if (p->len - p->at < len || memcmp(p->text + p->at, token, len) != 0)
-        return false;
-    p->at += len;
-    return true;
-}
-
 static void expect(parser *p, const char *token, const char *why)
 {
-    if (p->failure == NULL && !take(p, token))
-        fail(p, why);
+    if (p->scan.failure == NULL && !groat__scan_take(&p->scan, token))
+        groat__scan_fail(&p->scan, why);
 }
 
 /* ---- nodes --------------------------------------------------------------- */
@@ -109,8 +78,8 @@ static bool is_real(const parser *p, unsigned node)
 static unsigned add(parser *p, groat__code_node node)
 {
     if (p->out->count == GROAT__CODE_NODES)
-        fail(p, "the expression is too long");
-    if (p->failure != NULL)
+        groat__scan_fail(&p->scan, "the expression is too long");
+    if (p->scan.failure != NULL)
         return 0;
     p->out->nodes[p->out->count] = node;
     return (unsigned)p->out->count++;
@@ -129,8 +98,8 @@ static unsigned add_pair(parser *p, groat__code_op op, unsigned which,
 static bool take_digits(parser *p, long double *value, int *count)
 {
     *count = 0;
-    for (; groat__is_digit(next(p)); p->at++, ++*count)
-        *value = *value * 10 + (next(p) - '0');
+    for (; groat__is_digit(groat__scan_next(&p->scan)); p->scan.at++, ++*count)
+        *value = *value * 10 + (groat__scan_next(&p->scan) - '0');
     return *count > 0;
 }
 
@@ -141,42 +110,43 @@ static int take_exponent(parser *p)
     bool negative;
     int digits;
 
-    if (next(p) != 'e' && next(p) != 'E')
+    if (groat__scan_next(&p->scan) != 'e' && groat__scan_next(&p->scan) != 'E')
         return 0;
-    p->at++;
-    negative = next(p) == '-';
-    if (negative || next(p) == '+')
-        p->at++;
+    p->scan.at++;
+    negative = groat__scan_next(&p->scan) == '-';
+    if (negative || groat__scan_next(&p->scan) == '+')
+        p->scan.at++;
     if (!take_digits(p, &value, &digits) || value > 99)
-        fail(p, "an exponent of one or two digits expected");
-    return p->failure != NULL ? 0 : negative ? -(int)value : (int)value;
+        groat__scan_fail(&p->scan, "an exponent of one or two digits expected");
+    return p->scan.failure != NULL ? 0 : negative ? -(int)value : (int)value;
 }
 
 static unsigned parse_number(parser *p)
 {
     groat__code_node node = {.op = GROAT__CODE_NUMBER};
     long double value = 0;
-    size_t start = p->at;
+    size_t start = p->scan.at;
     int digits, behind = 0;
     bool some = take_digits(p, &value, &digits);
 
-    if (next(p) == '.') {
-        p->at++;
+    if (groat__scan_next(&p->scan) == '.') {
+        p->scan.at++;
         some = take_digits(p, &value, &behind) || some;
         node.real = true;
     }
-    if (next(p) == 'e' || next(p) == 'E')
+    if (groat__scan_next(&p->scan) == 'e' || groat__scan_next(&p->scan) == 'E')
         node.real = true;
     value *= powl(10, take_exponent(p) - behind);
-    if (node.real && next(p) == 'f')
-        p->at++;
+    if (node.real && groat__scan_next(&p->scan) == 'f')
+        p->scan.at++;
     node.number = node.real ? (double)(float)value : (double)value;
-    if (!some || groat__is_word(next(p)) || next(p) == '.')
-        fail(p, "a decimal number expected");
+    if (!some || groat__is_word(groat__scan_next(&p->scan)) ||
+        groat__scan_next(&p->scan) == '.')
+        groat__scan_fail(&p->scan, "a decimal number expected");
     else if (node.real ? !isfinite(node.number) : node.number > INT32_MAX)
-        fail(p, "the number is too large");
-    if (p->failure != NULL)
-        p->at = start;
+        groat__scan_fail(&p->scan, "the number is too large");
+    if (p->scan.failure != NULL)
+        p->scan.at = start;
     return add(p, node);
 }
 
@@ -203,7 +173,7 @@ static unsigned number_of(parser *p, groat__code_name *names, size_t *count,
     size_t i = find(names, *count, text, len);
 
     if (i == most)
-        fail(p, why);
+        groat__scan_fail(&p->scan, why);
     else if (i == *count)
         names[(*count)++] = (groat__code_name){text, len, true};
     return (unsigned)i;
@@ -216,12 +186,12 @@ static unsigned parse_element(parser *p, const char *name, size_t len)
 
     if (find(c->scalars, c->scalar_count, name, len) < c->scalar_count ||
         find(c->inputs, c->input_count, name, len) < c->input_count)
-        fail(p, "this name is no array");
+        groat__scan_fail(&p->scan, "this name is no array");
     which = number_of(p, c->arrays, &c->array_count, GROAT__CODE_ARRAYS, name,
                       len, "there are more than 4 arrays");
     index = parse_choice(p);
-    if (p->failure == NULL && is_real(p, index))
-        fail(p, "the index is no int; int(...) makes one");
+    if (p->scan.failure == NULL && is_real(p, index))
+        groat__scan_fail(&p->scan, "the index is no int; int(...) makes one");
     expect(p, "]", "']' expected");
     return add_pair(p, GROAT__CODE_ELEMENT, which, true, index, 0);
 }
@@ -235,7 +205,7 @@ static unsigned parse_call(parser *p, unsigned which)
         if (i > 0)
             expect(p, ",", "',' expected");
         of[i] = parse_choice(p);
-        if (functions[which].gives == SAME && p->failure == NULL)
+        if (functions[which].gives == SAME && p->scan.failure == NULL)
             real = real || is_real(p, of[i]);
     }
     expect(p, ")", "')' expected");
@@ -244,11 +214,11 @@ static unsigned parse_call(parser *p, unsigned which)
 
 static unsigned parse_name(parser *p)
 {
-    const char *name = p->text + p->at;
+    const char *name = p->scan.text + p->scan.at;
     groat__code *c = p->out;
-    size_t start = p->at, len = 0, i;
+    size_t start = p->scan.at, len = 0, i;
 
-    for (; groat__is_word(next(p)); p->at++)
+    for (; groat__is_word(groat__scan_next(&p->scan)); p->scan.at++)
         len++;
     for (unsigned f = 0; f < COUNT(functions); f++)
         if (strlen(functions[f].name) == len &&
@@ -256,23 +226,25 @@ static unsigned parse_name(parser *p)
             expect(p, "(", "this is a function: '(' expected");
             return parse_call(p, f);
         }
-    if (take(p, "(")) {
-        p->at = start;
-        fail(p, "there is no such function; there are min max abs int float "
-                "exp exp2 log log2 sqrt rsqrt sin cos tanh");
+    if (groat__scan_take(&p->scan, "(")) {
+        p->scan.at = start;
+        groat__scan_fail(
+            &p->scan,
+            "there is no such function; there are min max abs int float "
+            "exp exp2 log log2 sqrt rsqrt sin cos tanh");
     }
     if (len == 3 && memcmp(name, "inf", 3) == 0)
         return add(p, (groat__code_node){.op = GROAT__CODE_NUMBER,
                                          .real = true,
                                          .number = (double)INFINITY});
-    if (take(p, "["))
+    if (groat__scan_take(&p->scan, "["))
         return parse_element(p, name, len);
     i = find(c->inputs, c->input_count, name, len);
     if (i < c->input_count)
         return add_pair(p, GROAT__CODE_INPUT, (unsigned)i, c->inputs[i].real, 0,
                         0);
     if (find(c->arrays, c->array_count, name, len) < c->array_count)
-        fail(p, "this name is an array: '[' expected");
+        groat__scan_fail(&p->scan, "this name is an array: '[' expected");
     i = number_of(p, c->scalars, &c->scalar_count, GROAT__CODE_SCALARS, name,
                   len, "there are more than 8 names of floats");
     return add_pair(p, GROAT__CODE_SCALAR, (unsigned)i, true, 0, 0);
@@ -280,49 +252,43 @@ static unsigned parse_name(parser *p)
 
 /* ---- operators ----------------------------------------------------------- */
 
-/* One level deeper; false where the way ends. */
-static bool descend(parser *p)
-{
-    if (p->failure == NULL && ++p->nesting > NESTING_MAX)
-        fail(p, "the expression is nested too deeply");
-    return p->failure == NULL;
-}
-
 static unsigned parse_unary(parser *p)
 {
     unsigned node = 0;
 
-    if (!descend(p))
+    if (!groat__scan_descend(&p->scan))
         return 0;
-    skip_blanks(p);
-    if (take(p, "-")) {
+    groat__scan_blanks(&p->scan);
+    if (groat__scan_take(&p->scan, "-")) {
         node = parse_unary(p);
         node = add_pair(p, GROAT__CODE_NEGATE, 0, is_real(p, node), node, 0);
-    } else if (take(p, "!")) {
+    } else if (groat__scan_take(&p->scan, "!")) {
         node = add_pair(p, GROAT__CODE_NOT, 0, false, parse_unary(p), 0);
-    } else if (take(p, "(")) {
+    } else if (groat__scan_take(&p->scan, "(")) {
         node = parse_choice(p);
         expect(p, ")", "')' expected");
-    } else if (groat__is_digit(next(p)) || next(p) == '.') {
+    } else if (groat__is_digit(groat__scan_next(&p->scan)) ||
+               groat__scan_next(&p->scan) == '.') {
         node = parse_number(p);
-    } else if (groat__is_word(next(p))) {
+    } else if (groat__is_word(groat__scan_next(&p->scan))) {
         node = parse_name(p);
     } else {
-        fail(p, "a number, a name, a function or '(' expected");
+        groat__scan_fail(&p->scan,
+                         "a number, a name, a function or '(' expected");
     }
-    p->nesting--;
+    p->scan.nesting--;
     return node;
 }
 
 /* The operator at hand if it binds as close as a level; COUNT for none. */
 static unsigned peek(parser *p, unsigned level)
 {
-    skip_blanks(p);
+    groat__scan_blanks(&p->scan);
     for (unsigned i = 0; i < COUNT(operators); i++) {
         size_t len = strlen(operators[i].text);
 
-        if (p->len - p->at >= len &&
-            memcmp(p->text + p->at, operators[i].text, len) == 0)
+        if (p->scan.len - p->scan.at >= len &&
+            memcmp(p->scan.text + p->scan.at, operators[i].text, len) == 0)
             return operators[i].level >= level ? i : COUNT(operators);
     }
     return COUNT(operators);
@@ -333,17 +299,18 @@ static unsigned parse_binary(parser *p, unsigned level)
     unsigned node = parse_unary(p);
     unsigned which;
 
-    while (p->failure == NULL && (which = peek(p, level)) < COUNT(operators)) {
+    while (p->scan.failure == NULL &&
+           (which = peek(p, level)) < COUNT(operators)) {
         unsigned right;
         bool real;
 
-        p->at += strlen(operators[which].text);
+        p->scan.at += strlen(operators[which].text);
         right = parse_binary(p, operators[which].level + 1);
-        if (p->failure != NULL)
+        if (p->scan.failure != NULL)
             break;
         real = is_real(p, node) || is_real(p, right);
         if (which == GROAT__CODE_MOD && real)
-            fail(p, "'%' is of ints");
+            groat__scan_fail(&p->scan, "'%' is of ints");
         node = add_pair(p, GROAT__CODE_BINARY, which,
                         real && which >= GROAT__CODE_ADD, node, right);
     }
@@ -354,18 +321,18 @@ static unsigned parse_choice(parser *p)
 {
     groat__code_node node = {.op = GROAT__CODE_CHOOSE};
 
-    if (!descend(p))
+    if (!groat__scan_descend(&p->scan))
         return 0;
     node.of[0] = parse_binary(p, 1);
-    if (p->failure == NULL && take(p, "?")) {
+    if (p->scan.failure == NULL && groat__scan_take(&p->scan, "?")) {
         node.of[1] = parse_choice(p);
         expect(p, ":", "':' expected");
         node.of[2] = parse_choice(p);
-        node.real = p->failure == NULL &&
+        node.real = p->scan.failure == NULL &&
                     (is_real(p, node.of[1]) || is_real(p, node.of[2]));
         node.of[0] = add(p, node);
     }
-    p->nesting--;
+    p->scan.nesting--;
     return node.of[0];
 }
 
@@ -395,21 +362,22 @@ bool groat__code_inputs(const char *inputs, groat__code *out)
 groat_status groat__code_parse(const char *inputs, const char *text, size_t len,
                                groat__code *out, groat_error *error)
 {
-    parser p = {.text = text, .len = len, .out = out};
+    parser p = {.scan = {.text = text, .len = len, .blanks = " \t"},
+                .out = out};
 
     memset(out, 0, sizeof(*out));
     if (!groat__code_inputs(inputs, out))
         return groat__fail(error, GROAT_INVALID,
                            "the inputs '%.48s' are malformed", inputs);
     (void)parse_choice(&p);
-    skip_blanks(&p);
-    if (p.failure == NULL && p.at < len)
-        fail(&p, "an operator or the end expected");
-    if (p.failure != NULL)
+    groat__scan_blanks(&p.scan);
+    if (p.scan.failure == NULL && p.scan.at < len)
+        groat__scan_fail(&p.scan, "an operator or the end expected");
+    if (p.scan.failure != NULL)
         return groat__fail(error, GROAT_INVALID,
                            "expression '%.*s', column %zu: %s",
                            (int)(len < SHOWN_MAX ? len : SHOWN_MAX), text,
-                           p.at + 1, p.failure);
+                           p.scan.at + 1, p.scan.failure);
     return GROAT_OK;
 }
 

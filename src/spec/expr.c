@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "spec/scan.h"
 
 enum {
     OP_CONST,
@@ -51,24 +52,15 @@ enum {
     BIN_DIVUP
 };
 
-enum {
-    SHOWN_MAX = 200, /* of an expression, so that the reason fits */
-    NESTING_MAX = 64 /* of calls of the parser                    */
-};
-
-static const char too_deep[] = "the expression is nested too deeply";
+enum { SHOWN_MAX = 200 }; /* of an expression, so that the reason fits */
 
 typedef struct parser {
-    const char *text;
-    size_t len;
-    size_t at;
+    groat__scan scan;
     groat__name_fn *find;
     void *user;
     groat__step steps[GROAT__EXPR_STEPS];
     size_t count;
     int depth; /* values on the stack after the steps so far */
-    int nesting;
-    const char *failure;
 } parser;
 
 typedef struct binary {
@@ -89,65 +81,29 @@ static const binary binaries[] = {
 
 static void parse_ternary(parser *p);
 
-static void fail(parser *p, const char *why)
-{
-    if (p->failure == NULL)
-        p->failure = why;
-}
-
-/* One level deeper; false where the way ends. */
-static bool descend(parser *p)
-{
-    if (p->failure == NULL && ++p->nesting > NESTING_MAX)
-        fail(p, too_deep);
-    return p->failure == NULL;
-}
-
 static size_t emit(parser *p, int op, int64_t value, int change)
 {
     if (p->count == GROAT__EXPR_STEPS) {
-        fail(p, "the expression is too long");
+        groat__scan_fail(&p->scan, "the expression is too long");
         return 0;
     }
     p->depth += change;
     if (p->depth > GROAT__EXPR_DEPTH)
-        fail(p, too_deep);
+        groat__scan_fail(&p->scan, "the expression is nested too deeply");
     p->steps[p->count].op = op;
     p->steps[p->count].value = value;
     return p->count++;
-}
-
-/* The next byte; NUL at the end. */
-static char next(const parser *p)
-{
-    return p->at < p->len ? p->text[p->at] : '\0';
-}
-
-static void skip_blanks(parser *p)
-{
-    while (next(p) == ' ' || next(p) == '\t' || next(p) == '\n')
-        p->at++;
-}
-
-static bool take(parser *p, const char *token)
-{
-    size_t len = strlen(token);
-
-    skip_blanks(p);
-    if (p->len - p->at < len || memcmp(p->text + p->at, token, len) != 0)
-        return false;
-    p->at += len;
-    return true;
 }
 
 static void parse_number(parser *p)
 {
     int64_t value = 0;
 
-    for (; groat__is_digit(next(p)); p->at++)
+    for (; groat__is_digit(groat__scan_next(&p->scan)); p->scan.at++)
         if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, next(p) - '0', &value)) {
-            fail(p, "a number is too large");
+            __builtin_add_overflow(value, groat__scan_next(&p->scan) - '0',
+                                   &value)) {
+            groat__scan_fail(&p->scan, "a number is too large");
             return;
         }
     emit(p, OP_CONST, value, 1);
@@ -157,12 +113,12 @@ static void parse_call(parser *p, int op, bool two)
 {
     parse_ternary(p);
     if (two) {
-        if (!take(p, ","))
-            fail(p, "',' expected");
+        if (!groat__scan_take(&p->scan, ","))
+            groat__scan_fail(&p->scan, "',' expected");
         parse_ternary(p);
     }
-    if (!take(p, ")"))
-        fail(p, "')' expected");
+    if (!groat__scan_take(&p->scan, ")"))
+        groat__scan_fail(&p->scan, "')' expected");
     emit(p, op, 0, two ? -1 : 0);
 }
 
@@ -176,21 +132,22 @@ static void parse_name(parser *p)
                  {"max", BIN_MAX, true},
                  {"divup", BIN_DIVUP, true},
                  {"abs", OP_ABS, false}};
-    const char *name = p->text + p->at;
+    const char *name = p->scan.text + p->scan.at;
     groat__name found;
     size_t len = 0;
 
-    for (; groat__is_word(next(p)); p->at++)
+    for (; groat__is_word(groat__scan_next(&p->scan)); p->scan.at++)
         len++;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
         if (strlen(calls[i].name) == len &&
-            memcmp(calls[i].name, name, len) == 0 && take(p, "(")) {
+            memcmp(calls[i].name, name, len) == 0 &&
+            groat__scan_take(&p->scan, "(")) {
             parse_call(p, calls[i].op, calls[i].two);
             return;
         }
     if (!p->find(p->user, name, len, &found)) {
-        p->at -= len;
-        fail(p, "unknown name");
+        p->scan.at -= len;
+        groat__scan_fail(&p->scan, "unknown name");
         return;
     }
     emit(p, found.is_constant ? OP_CONST : OP_SLOT, found.value, 1);
@@ -203,43 +160,44 @@ static void parse_unary(parser *p)
         int op;
     } prefixes[] = {{"-", OP_NEG}, {"!", OP_NOT}, {"~", OP_INV}};
 
-    if (!descend(p))
+    if (!groat__scan_descend(&p->scan))
         return;
-    skip_blanks(p);
+    groat__scan_blanks(&p->scan);
     for (size_t i = 0; i < 3; i++)
-        if (take(p, prefixes[i].text)) {
+        if (groat__scan_take(&p->scan, prefixes[i].text)) {
             parse_unary(p);
             emit(p, prefixes[i].op, 0, 0);
             goto done;
         }
-    if (take(p, "(")) {
+    if (groat__scan_take(&p->scan, "(")) {
         parse_ternary(p);
-        if (!take(p, ")"))
-            fail(p, "')' expected");
-    } else if (groat__is_digit(next(p))) {
+        if (!groat__scan_take(&p->scan, ")"))
+            groat__scan_fail(&p->scan, "')' expected");
+    } else if (groat__is_digit(groat__scan_next(&p->scan))) {
         parse_number(p);
-    } else if (groat__is_word(next(p))) {
+    } else if (groat__is_word(groat__scan_next(&p->scan))) {
         parse_name(p);
     } else {
-        fail(p, "a number, a name or '(' expected");
+        groat__scan_fail(&p->scan, "a number, a name or '(' expected");
     }
 done:
-    p->nesting--;
+    p->scan.nesting--;
 }
 
 static const binary *peek_binary(parser *p, int level)
 {
-    skip_blanks(p);
+    groat__scan_blanks(&p->scan);
     for (size_t i = 0; i < sizeof(binaries) / sizeof(binaries[0]); i++) {
         const binary *b = &binaries[i];
         size_t len = strlen(b->text);
 
-        if (p->len - p->at < len || memcmp(p->text + p->at, b->text, len) != 0)
+        if (p->scan.len - p->scan.at < len ||
+            memcmp(p->scan.text + p->scan.at, b->text, len) != 0)
             continue;
         /* "&&" and "||" belong to the levels above. */
-        if (len == 1 && p->len - p->at > 1 &&
+        if (len == 1 && p->scan.len - p->scan.at > 1 &&
             (b->text[0] == '&' || b->text[0] == '|') &&
-            p->text[p->at + 1] == b->text[0])
+            p->scan.text[p->scan.at + 1] == b->text[0])
             return NULL;
         return b->level >= level ? b : NULL;
     }
@@ -251,8 +209,8 @@ static void parse_binary(parser *p, int level)
     const binary *b;
 
     parse_unary(p);
-    while (p->failure == NULL && (b = peek_binary(p, level)) != NULL) {
-        p->at += strlen(b->text);
+    while (p->scan.failure == NULL && (b = peek_binary(p, level)) != NULL) {
+        p->scan.at += strlen(b->text);
         parse_binary(p, b->level + 1);
         emit(p, b->op, 0, -1);
     }
@@ -261,7 +219,7 @@ static void parse_binary(parser *p, int level)
 static void parse_and(parser *p)
 {
     parse_binary(p, 1);
-    while (p->failure == NULL && take(p, "&&")) {
+    while (p->scan.failure == NULL && groat__scan_take(&p->scan, "&&")) {
         size_t jump = emit(p, OP_AND, 0, -1);
 
         parse_binary(p, 1);
@@ -273,7 +231,7 @@ static void parse_and(parser *p)
 static void parse_or(parser *p)
 {
     parse_and(p);
-    while (p->failure == NULL && take(p, "||")) {
+    while (p->scan.failure == NULL && groat__scan_take(&p->scan, "||")) {
         size_t jump = emit(p, OP_OR, 0, -1);
 
         parse_and(p);
@@ -287,38 +245,40 @@ static void parse_ternary(parser *p)
     size_t to_else;
     size_t to_end;
 
-    if (!descend(p))
+    if (!groat__scan_descend(&p->scan))
         return;
     parse_or(p);
-    if (p->failure == NULL && take(p, "?")) {
+    if (p->scan.failure == NULL && groat__scan_take(&p->scan, "?")) {
         to_else = emit(p, OP_JUMP_FALSE, 0, -1);
         parse_ternary(p);
-        if (!take(p, ":"))
-            fail(p, "':' expected");
+        if (!groat__scan_take(&p->scan, ":"))
+            groat__scan_fail(&p->scan, "':' expected");
         to_end = emit(p, OP_JUMP, 0, -1);
         p->steps[to_else].value = (int64_t)p->count;
         parse_ternary(p);
         p->steps[to_end].value = (int64_t)p->count;
     }
-    p->nesting--;
+    p->scan.nesting--;
 }
 
 groat_status groat__expr_compile(const char *text, size_t len,
                                  groat__name_fn *find, void *user,
                                  groat__expr *out, groat_error *error)
 {
-    parser p = {.text = text, .len = len, .find = find, .user = user};
+    parser p = {.scan = {.text = text, .len = len, .blanks = " \t\n"},
+                .find = find,
+                .user = user};
     groat__step *steps;
 
     parse_ternary(&p);
-    skip_blanks(&p);
-    if (p.failure == NULL && p.at < p.len)
-        fail(&p, "an operator or the end expected");
-    if (p.failure != NULL)
+    groat__scan_blanks(&p.scan);
+    if (p.scan.failure == NULL && p.scan.at < p.scan.len)
+        groat__scan_fail(&p.scan, "an operator or the end expected");
+    if (p.scan.failure != NULL)
         return groat__fail(error, GROAT_INVALID,
                            "expression '%.*s', column %zu: %s",
                            (int)(len < SHOWN_MAX ? len : SHOWN_MAX), text,
-                           p.at + 1, p.failure);
+                           p.scan.at + 1, p.scan.failure);
     steps = malloc(p.count * sizeof(*steps));
     if (steps == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for expressions");

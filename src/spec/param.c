@@ -31,6 +31,13 @@ const char *groat__params_code_text(const groat__params *params)
                : (const char *)(params->values + family->slot_count);
 }
 
+size_t groat__params_code_words(const groat__params *params)
+{
+    return params->family->code == 0
+               ? 0
+               : ((size_t)params->values[params->family->code] + 7) / 8;
+}
+
 void groat__params_value_text(const groat__params *params, size_t slot,
                               groat__str *out)
 {

@@ -46,6 +46,8 @@ void groat__params_value_text(const groat__params *params, size_t slot,
                               groat__str *out);
 /* The family's expression as a text; NULL: it has none.  Borrowed. */
 const char *groat__params_code_text(const groat__params *params);
+/* Words behind the values that its text takes; 0 of the default. */
+size_t groat__params_code_words(const groat__params *params);
 /* The family's expression, checked; borrows from params.  False: it has none.
  */
 bool groat__params_code(const groat__params *params, groat__code *out);

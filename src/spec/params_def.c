@@ -328,7 +328,7 @@ static groat_status compile_default(reader *r, groat__slot *slot)
  * must be allowed. */
 static groat_status check_default(reader *r, const groat__slot *slot)
 {
-    bool plain = slot->deflt[0] != '(' && slot->type != GROAT_PARAM_CODE;
+    bool plain = slot->deflt[0] != '(';
     int64_t value = 0;
     const char *why;
 

@@ -8,62 +8,48 @@
 
 #include "cli/attention/attention.h"
 
-/* "NAME=" of a word; *value behind it. */
-static groat_status take_name(const char *word, char **name, const char **value,
-                              groat_error *error)
+/* Adds the name of "NAME=VALUE"; *value is what stands behind it. */
+static groat_status add_name(groat__decode_names *out, const char *word,
+                             const char **value, groat_error *error)
 {
     const char *equals = strchr(word, '=');
+    char *name;
 
     if (equals == NULL || equals == word)
         return groat__cli_error(error, GROAT_INVALID,
                                 "'%s' is not of the form NAME=VALUE", word);
-    *name = strndup(word, (size_t)(equals - word));
+    name = strndup(word, (size_t)(equals - word));
+    if (name == NULL)
+        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+    out->named[out->count++] = (groat_decode_named){.name = name};
     *value = equals + 1;
-    return *name != NULL
-               ? GROAT_OK
-               : groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+    return GROAT_OK;
 }
 
-static groat_status add(groat__decode_names *out, const char *word,
-                        groat_error *error)
+static groat_status read_float(groat_decode_named *one, const char *value,
+                               groat_error *error)
 {
-    groat_decode_named *one = &out->named[out->count];
-    const char *value;
     double real = 0;
-    char *name;
-    groat_status status = take_name(word, &name, &value, error);
 
-    if (status != GROAT_OK)
-        return status;
-    one->name = name;
-    out->count++;
     if (!groat__opt_real(value, &real))
         return groat__cli_error(error, GROAT_INVALID,
-                                "--arg %s is '%s'; allowed: a number", name,
-                                value);
+                                "--arg %s is '%s'; allowed: a number",
+                                one->name, value);
     one->value = (float)real;
     return GROAT_OK;
 }
 
-static groat_status add_array(groat__decode_names *out, const char *word,
-                              uint64_t *state, groat_error *error)
+static groat_status make_array(groat_decode_named *one, const char *value,
+                               uint64_t *state, groat_error *error)
 {
-    groat_decode_named *one = &out->named[out->count];
-    const char *value;
     int64_t count = 0;
-    char *name;
     float *array;
-    groat_status status = take_name(word, &name, &value, error);
 
-    if (status != GROAT_OK)
-        return status;
-    one->name = name;
-    out->count++;
     if (!groat__opt_whole(value, &count) || count < 1 ||
         count > GROAT__NAMED_MOST)
         return groat__cli_error(
             error, GROAT_INVALID,
-            "--buffer %s is '%s'; allowed: 1 to %d elements", name, value,
+            "--buffer %s is '%s'; allowed: 1 to %d elements", one->name, value,
             GROAT__NAMED_MOST);
     array = malloc((size_t)count * sizeof(*array));
     if (array == NULL)
@@ -81,16 +67,24 @@ groat_status groat__decode_names_read(const groat__values *values,
 {
     groat_status status = GROAT_OK;
     uint64_t state = values->seed;
+    const char *value;
 
     out->count = 0;
     if (values->args.count + values->buffers.count > GROAT__LIST_MAX)
         return groat__cli_error(error, GROAT_INVALID,
                                 "more than %d --arg and --buffer",
                                 GROAT__LIST_MAX);
-    for (size_t i = 0; i < values->args.count && status == GROAT_OK; i++)
-        status = add(out, values->args.item[i], error);
-    for (size_t i = 0; i < values->buffers.count && status == GROAT_OK; i++)
-        status = add_array(out, values->buffers.item[i], &state, error);
+    for (size_t i = 0; i < values->args.count && status == GROAT_OK; i++) {
+        status = add_name(out, values->args.item[i], &value, error);
+        if (status == GROAT_OK)
+            status = read_float(&out->named[out->count - 1], value, error);
+    }
+    for (size_t i = 0; i < values->buffers.count && status == GROAT_OK; i++) {
+        status = add_name(out, values->buffers.item[i], &value, error);
+        if (status == GROAT_OK)
+            status =
+                make_array(&out->named[out->count - 1], value, &state, error);
+    }
     return status;
 }
 
