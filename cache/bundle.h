@@ -4,7 +4,8 @@
  *
  * bundle.c        file or image -> checked, read-only; get; next row
  * bundle_write.c  rows -> file; walks over many bundles: merge, diff
- * bundle_store.c  store -> bundle, bundle -> store
+ * bundle_store.c  store -> bundle, bundle -> store; walks over both
+ * entry.c         one row and its signature as a run of bytes, and back
  * sign.c          marks, signatures, keys, the list of trusted keys
  *
  * "Locked" below means: between groat__bundle_enter and its leave.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bundle_store.c owns what goes between a store and a bundle: export, import.
+ * bundle_store.c owns what goes between a store and a bundle, export and
+ * import, and the walks over the entries of both.
  *
  * Invariant: what is exported has the checksum that it was put with; what the
  * store has is never replaced by what a bundle has.
@@ -95,6 +96,48 @@ static groat_status next_wanted(void *source, int64_t from, groat__held *out,
     return GROAT_OK;
 }
 
+/* ---- walks ------------------------------------------------------------- */
+
+static groat_status walk(const groat__rows *rows, groat__entry_fn *fn,
+                         void *user, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+    groat__held held = {.memory = NULL};
+    int64_t from = INT64_MIN;
+
+    do {
+        groat__held_drop(&held);
+        status = rows->next(rows->source, from, &held, error);
+        if (status == GROAT_OK && held.memory != NULL) {
+            const groat__row *row = &held.row;
+            groat__entry entry = {row->key,  row->identity, row->log,
+                                  row->data, row->bytes,    row->facts};
+
+            status = fn(user, &entry, error);
+        }
+    } while (status == GROAT_OK && groat__held_step(&held, &from));
+    groat__held_drop(&held);
+    return status;
+}
+
+groat_status groat__store_walk(groat__store *store, const char *const *lines,
+                               size_t count, groat__entry_fn *fn, void *user,
+                               groat_error *error)
+{
+    export x = {store, lines, count};
+    const groat__rows rows = {next_wanted, &x};
+
+    return walk(&rows, fn, user, error);
+}
+
+groat_status groat__bundle_walk(groat__bundle *bundle, groat__entry_fn *fn,
+                                void *user, groat_error *error)
+{
+    const groat__rows rows = {groat__bundle_next, bundle};
+
+    return walk(&rows, fn, user, error);
+}
+
 groat_status groat__store_export(groat__store *store, const char *const *lines,
                                  size_t count, const groat__secret *secret,
                                  const char *path, uint64_t *written,
@@ -110,6 +153,7 @@ groat_status groat__store_export(groat__store *store, const char *const *lines,
 
 /* Rows that an import has put: the ids of the store's. */
 typedef struct brought {
+    groat__store *store;
     int64_t *ids;
     size_t count;
     size_t room;
@@ -133,31 +177,36 @@ static bool add_id(brought *rows, int64_t id)
 /* Of a store's own pages, and the ends of a row's. */
 enum { STORE_ROOM = 128 << 10 };
 
-/* Puts a row unless there is a good one of its key and identity; no use of it.
- * One that the bound does not hold is left out. */
-static groat_status import_row(groat__store *store, const groat__row *row,
-                               brought *rows, groat_error *error)
+/* Puts an entry unless there is a good one of its key and identity; no use of
+ * it.  One that the bound does not hold is left out. */
+static groat_status import_entry(void *user, const groat__entry *entry,
+                                 groat_error *error)
 {
-    if (groat__store_holds(store, &row->key, row->identity))
+    brought *rows = user;
+    groat__store *store = rows->store;
+    uint64_t room = entry->bytes + strlen(entry->identity) + strlen(entry->log);
+
+    if (groat__store_holds(store, &entry->key, entry->identity))
         return GROAT_OK;
-    groat__store_put(store, &row->key, row->identity, row->data, row->bytes,
-                     row->log, &row->facts);
-    if (!groat__store_has(store, &row->key, row->identity))
-        return groat__row_room(row) + STORE_ROOM > store->max_bytes
+    groat__store_put(store, &entry->key, entry->identity, entry->data,
+                     entry->bytes, entry->log, &entry->facts);
+    if (!groat__store_has(store, &entry->key, entry->identity))
+        return room + STORE_ROOM > store->max_bytes
                    ? GROAT_OK
                    : groat__fail(error, GROAT_IO,
                                  "%s did not accept an imported entry: it is "
                                  "full, locked or cannot be written",
                                  store->path);
-    return add_id(rows, groat__row_id(&row->key))
+    return add_id(rows, groat__row_id(&entry->key))
                ? GROAT_OK
                : groat__fail(error, GROAT_NO_MEMORY, "no memory for an import");
 }
 
 /* Of those that were put; the bound may have dropped some for others.  What
  * cannot be looked up is where it was put. */
-static uint64_t count_left(groat__store *store, const brought *rows)
+static uint64_t count_left(const brought *rows)
 {
+    groat__store *store = rows->store;
     sqlite3_stmt *find = NULL;
     uint64_t left = rows->count;
     int64_t found = 0;
@@ -186,22 +235,14 @@ groat_status groat__store_import(groat__store *store, groat__bundle *bundle,
                                  uint64_t *imported, groat_error *error)
 {
     groat_status status = groat__store_begin_writing(store, error);
-    groat__held held = {.memory = NULL};
-    int64_t from = INT64_MIN;
-    brought rows = {NULL, 0, 0};
+    brought rows = {store, NULL, 0, 0};
     uint64_t left;
 
     if (status != GROAT_OK)
         return status;
     groat__store_leave(store);
-    do {
-        groat__held_drop(&held);
-        status = groat__bundle_next(bundle, from, &held, error);
-        if (status == GROAT_OK && held.memory != NULL)
-            status = import_row(store, &held.row, &rows, error);
-    } while (status == GROAT_OK && groat__held_step(&held, &from));
-    groat__held_drop(&held);
-    left = count_left(store, &rows);
+    status = groat__bundle_walk(bundle, import_entry, &rows, error);
+    left = count_left(&rows);
     free(rows.ids);
     if (status == GROAT_OK && imported != NULL)
         *imported = left;

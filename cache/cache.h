@@ -229,6 +229,8 @@ groat_status groat__trust_read(const char *path, groat__trust *out,
                                groat_error *error);
 void groat__trust_free(groat__trust *trust);
 
+/* Whether a public key is one of them. */
+bool groat__trust_has(const groat__trust *trust, const uint8_t signer[32]);
 /* Checks that one of the keys has signed the bundle.  Errors: IO, which says
  * that it is not signed, or by which key. */
 groat_status groat__trust_check(const groat__trust *trust,
@@ -247,6 +249,66 @@ groat_status groat__bundle_merge(groat__bundle *const *bundles, size_t count,
 groat_status groat__bundle_diff(groat__bundle *a, groat__bundle *b,
                                 groat_bundle_diff_fn *fn, void *user,
                                 groat_error *error);
+
+/* ---- entries on their way between hosts --------------------------------- */
+
+enum {
+    GROAT__ENTRY_MAX = 64 << 20 /* bytes that an entry may take on the way */
+};
+
+/* An entry of a store or bundle, checked; all of it is borrowed. */
+typedef struct groat__entry {
+    groat__digest key;
+    const char *identity;
+    const char *log;
+    const void *data;
+    size_t bytes;
+    groat_facts facts;
+} groat__entry;
+
+/* Another status than OK ends the walk, which returns it. */
+typedef groat_status groat__entry_fn(void *user, const groat__entry *entry,
+                                     groat_error *error);
+
+/* Calls fn for each entry of a bundle, by key.  Errors: those of fn, IO (a
+ * damaged entry), NO_MEMORY. */
+groat_status groat__bundle_walk(groat__bundle *bundle, groat__entry_fn *fn,
+                                void *user, groat_error *error);
+/* The same of a store, for those whose identity has one of the lines (count 0:
+ * all). */
+groat_status groat__store_walk(groat__store *store, const char *const *lines,
+                               size_t count, groat__entry_fn *fn, void *user,
+                               groat_error *error);
+
+/* Appends an entry and its signature, which is that of a bundle with this one
+ * entry.  Errors: INVALID (more than GROAT__ENTRY_MAX bytes), IO (libsodium),
+ * NO_MEMORY. */
+groat_status groat__entry_write(const groat__entry *entry,
+                                const groat__secret *secret, groat__str *out,
+                                groat_error *error);
+
+/* What groat__entry_read() finds. */
+typedef enum groat__entry_verdict {
+    GROAT__ENTRY_GOOD,
+    GROAT__ENTRY_MALFORMED, /* no entry, or not all of one                  */
+    GROAT__ENTRY_REFUSED,   /* not signed, by no trusted key, or changed    */
+    GROAT__ENTRY_NO_MEMORY
+} groat__entry_verdict;
+
+/* An entry that came from elsewhere; free it with groat__arrival_free(). */
+typedef struct groat__arrival {
+    groat__digest key; /* of the identity */
+    char *identity;
+    groat__store_blob blob;
+    uint8_t signer[32]; /* the public key that signed it */
+} groat__arrival;
+
+/* Reads what groat__entry_write() wrote, if a trusted key has signed it.  *out
+ * is filled when it is GOOD, else empty. */
+groat__entry_verdict groat__entry_read(const void *data, size_t bytes,
+                                       const groat__trust *trust,
+                                       groat__arrival *out);
+void groat__arrival_free(groat__arrival *arrival);
 
 /* Writes the entries of a store whose identity has one of the lines (count 0:
  * all) to a bundle.  Errors: IO, NO_MEMORY. */

@@ -26,6 +26,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/claim.c \
 	%D%/connection.c \
 	%D%/counters.c \
+	%D%/entry.c \
 	%D%/fork.c \
 	%D%/gc.c \
 	%D%/get.c \

@@ -314,6 +314,15 @@ void groat__trust_free(groat__trust *trust)
     memset(trust, 0, sizeof(*trust));
 }
 
+bool groat__trust_has(const groat__trust *trust,
+                      const uint8_t signer[GROAT__SIGNER_BYTES])
+{
+    for (size_t i = 0; i < trust->count; i++)
+        if (memcmp(trust->keys[i], signer, GROAT__SIGNER_BYTES) == 0)
+            return true;
+    return false;
+}
+
 groat_status groat__trust_check(const groat__trust *trust,
                                 const groat__bundle *bundle, groat_error *error)
 {
@@ -324,9 +333,8 @@ groat_status groat__trust_check(const groat__trust *trust,
                            "bundle %s is not signed; sign it with groat cache "
                            "sign, or allow unsigned bundles",
                            bundle->path);
-    for (size_t i = 0; i < trust->count; i++)
-        if (memcmp(trust->keys[i], bundle->signer, GROAT__SIGNER_BYTES) == 0)
-            return GROAT_OK;
+    if (groat__trust_has(trust, bundle->signer))
+        return GROAT_OK;
     groat__hex(signer, bundle->signer, GROAT__SIGNER_BYTES);
     return groat__fail(error, GROAT_IO,
                        "bundle %s is signed by %s, which is none of the %zu "
