@@ -100,9 +100,9 @@ static groat_status open_library(hip_state *state, const groat__env *env,
     int packed = 0;
 
     if (status == GROAT_OK)
-        status = groat__bind(&state->dl, hip_symbols,
-                             sizeof(hip_symbols) / sizeof(hip_symbols[0]),
-                             &state->call, error);
+        status = groat__dl_bind(&state->dl, hip_symbols,
+                                sizeof(hip_symbols) / sizeof(hip_symbols[0]),
+                                &state->call, error);
     if (status != GROAT_OK)
         return status;
     if (state->call.hipGetDevicePropertiesR0600 == NULL &&

@@ -102,8 +102,8 @@ static groat_status open_rtc(rtc_state *state, groat_error *error)
     int packed = 0;
 
     if (status == GROAT_OK)
-        status = groat__bind(&state->rtc_dl, rtc_symbols, COUNT(rtc_symbols),
-                             &state->rtc, error);
+        status = groat__dl_bind(&state->rtc_dl, rtc_symbols, COUNT(rtc_symbols),
+                                &state->rtc, error);
     if (status != GROAT_OK)
         return status;
     if (state->rtc.hipRuntimeGetVersion != NULL &&
@@ -164,8 +164,8 @@ static groat_status open_comgr(rtc_state *state, groat_error *error)
     status = groat__rocm_open(&state->env, &library, &state->comgr_dl, error);
     free(beside);
     if (status == GROAT_OK)
-        status = groat__bind(&state->comgr_dl, comgr_symbols,
-                             COUNT(comgr_symbols), &state->comgr, error);
+        status = groat__dl_bind(&state->comgr_dl, comgr_symbols,
+                                COUNT(comgr_symbols), &state->comgr, error);
     if (status != GROAT_OK)
         return status;
     llvm = groat__rocm_needed(&state->comgr_dl, "libLLVM");

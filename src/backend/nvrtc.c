@@ -340,9 +340,9 @@ static groat_status search(const groat__env *env, nvrtc_state **out,
     (void)pthread_mutex_init(&state->lock, NULL);
     status = find_library(env, &state->dl, error);
     if (status == GROAT_OK)
-        status = groat__bind(&state->dl, symbols,
-                             sizeof(symbols) / sizeof(symbols[0]), &state->api,
-                             error);
+        status = groat__dl_bind(&state->dl, symbols,
+                                sizeof(symbols) / sizeof(symbols[0]),
+                                &state->api, error);
     if (status == GROAT_OK)
         status = ask_version(state, error);
     if (status == GROAT_OK)

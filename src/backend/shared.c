@@ -49,22 +49,6 @@ int groat__memory_file(const char *name, const void *data, size_t bytes)
     return fd;
 }
 
-groat_status groat__bind(const groat__dl *dl, const groat__symbol *symbols,
-                         size_t count, void *calls, groat_error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        void *address = groat__dl_symbol(dl, symbols[i].name);
-
-        if (address == NULL && symbols[i].needed)
-            return groat__fail(error, GROAT_NO_DEVICE,
-                               "%s lacks the symbol %s that groat needs",
-                               dl->path, symbols[i].name);
-        /* ISO C has no cast from an object's to a function's address. */
-        memcpy((char *)calls + symbols[i].offset, &address, sizeof(address));
-    }
-    return GROAT_OK;
-}
-
 void groat__add_quoted(groat__str *pattern, const char *path)
 {
     for (; *path != '\0'; path++) {

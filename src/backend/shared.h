@@ -15,19 +15,6 @@
  * when there is none to be had. */
 int groat__memory_file(const char *name, const void *data, size_t bytes);
 
-/* One vendor symbol: where its address goes in a structure of calls. */
-typedef struct groat__symbol {
-    const char *name;
-    bool needed;
-    size_t offset;
-} groat__symbol;
-
-/* Fills calls from an open library; optional symbols that are absent become
- * NULL.  Errors: NO_DEVICE, naming the library and the needed symbol it
- * lacks. */
-groat_status groat__bind(const groat__dl *dl, const groat__symbol *symbols,
-                         size_t count, void *calls, groat_error *error);
-
 /* Appends a path to a glob(3) pattern, where it stands for itself alone: the
  * environment gives paths, not patterns. */
 void groat__add_quoted(groat__str *pattern, const char *path);

@@ -232,3 +232,19 @@ void *groat__dl_symbol(const groat__dl *dl, const char *name)
 {
     return dl->handle == NULL ? NULL : dlsym(dl->handle, name);
 }
+
+groat_status groat__dl_bind(const groat__dl *dl, const groat__symbol *symbols,
+                            size_t count, void *calls, groat_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *address = groat__dl_symbol(dl, symbols[i].name);
+
+        if (address == NULL && symbols[i].needed)
+            return groat__fail(error, GROAT_NO_DEVICE,
+                               "%s lacks the symbol %s that groat needs",
+                               dl->path, symbols[i].name);
+        /* ISO C has no cast from an object's to a function's address. */
+        memcpy((char *)calls + symbols[i].offset, &address, sizeof(address));
+    }
+    return GROAT_OK;
+}

@@ -45,4 +45,17 @@ bool groat__dl_foresee(const groat__dl_search *search,
 /* NULL when absent. */
 void *groat__dl_symbol(const groat__dl *dl, const char *name);
 
+/* One symbol of a library: where its address goes in a structure of calls. */
+typedef struct groat__symbol {
+    const char *name;
+    bool needed;
+    size_t offset;
+} groat__symbol;
+
+/* Fills calls from an open library; optional symbols that are absent become
+ * NULL.  Errors: NO_DEVICE, naming the library and the needed symbol it
+ * lacks. */
+groat_status groat__dl_bind(const groat__dl *dl, const groat__symbol *symbols,
+                            size_t count, void *calls, groat_error *error);
+
 #endif

@@ -96,11 +96,11 @@ START_TEST(symbols)
     groat__dl dl;
 
     ck_assert_int_eq(groat__dl_open(&search, &dl, NULL), GROAT_OK);
-    ck_assert_int_eq(groat__bind(&dl, wanted, 2, calls, &error), GROAT_OK);
+    ck_assert_int_eq(groat__dl_bind(&dl, wanted, 2, calls, &error), GROAT_OK);
     ck_assert_ptr_nonnull(calls[0]);
     ck_assert_ptr_null(calls[1]);
     ck_assert_ptr_eq(calls[2], calls);
-    ck_assert_int_eq(groat__bind(&dl, wanted, 3, calls, &error),
+    ck_assert_int_eq(groat__dl_bind(&dl, wanted, 3, calls, &error),
                      GROAT_NO_DEVICE);
     ck_says(&error, "groat_not_this_one");
     ck_says(&error, dl.path);
