@@ -11,6 +11,8 @@ libgroat_text_la_SOURCES += \
 	%D%/base/error.h \
 	%D%/base/fs.c \
 	%D%/base/fs.h \
+	%D%/base/hold.c \
+	%D%/base/hold.h \
 	%D%/base/near.c \
 	%D%/base/near.h \
 	%D%/base/str.c \

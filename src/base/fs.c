@@ -7,13 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -206,31 +204,15 @@ groat_status groat__fs_make_private_dir(const char *path, groat_error *error)
 void groat__fs_limit_begin(groat__fs_limit *limit)
 {
     struct rlimit bytes;
-    sigset_t set;
 
     limit->on =
         getrlimit(RLIMIT_FSIZE, &bytes) != 0 || bytes.rlim_cur != RLIM_INFINITY;
-    if (!limit->on)
-        return;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGXFSZ);
-    (void)pthread_sigmask(SIG_BLOCK, &set, &limit->before);
-    (void)sigpending(&set);
-    limit->pending = sigismember(&set, SIGXFSZ) == 1;
+    if (limit->on)
+        groat__hold_begin(&limit->hold, SIGXFSZ);
 }
 
 void groat__fs_limit_end(groat__fs_limit *limit)
 {
-    const struct timespec now = {0, 0};
-    int reason = errno;
-    sigset_t set;
-
-    if (!limit->on)
-        return;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGXFSZ);
-    if (!limit->pending)
-        (void)sigtimedwait(&set, NULL, &now);
-    (void)pthread_sigmask(SIG_SETMASK, &limit->before, NULL);
-    errno = reason;
+    if (limit->on)
+        groat__hold_end(&limit->hold);
 }

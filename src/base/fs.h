@@ -2,10 +2,10 @@
 #ifndef GROAT_BASE_FS_H
 #define GROAT_BASE_FS_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/hold.h"
 #include "base/str.h"
 #include "groat.h"
 
@@ -41,8 +41,7 @@ groat_status groat__fs_make_private_dir(const char *path, groat_error *error);
  * not grow any more (RLIMIT_FSIZE) is an error like a full disk. */
 typedef struct groat__fs_limit {
     bool on; /* there is a limit */
-    sigset_t before;
-    bool pending; /* before, too: not ours to take */
+    groat__hold hold;
 } groat__fs_limit;
 
 void groat__fs_limit_begin(groat__fs_limit *limit);
