@@ -127,6 +127,10 @@ void groat__store_put(groat__store *store, const groat__digest *key,
 void groat__store_first(groat__store *store, const groat__digest *key,
                         double ms);
 
+/* The longest of the times that groat__store_first() noted for entries whose
+ * identity contains a text, in milliseconds; -1: none is known. */
+double groat__store_longest_ms(groat__store *store, const char *text);
+
 /* Drops the entry of a key if it still has this binary, which the driver
  * refused. */
 void groat__store_evict(groat__store *store, const groat__digest *key,

@@ -168,6 +168,18 @@ bool groat__store_recent(groat__store *store, const char *one,
     return found;
 }
 
+double groat__store_longest_ms(groat__store *store, const char *text)
+{
+    double ms = -1;
+
+    groat__store_enter(store);
+    if (groat__connection_ready(store, NULL) == GROAT_OK && !store->read_only)
+        (void)take_answer(store, groat__row_longest(store->db, text, &ms),
+                          "looking for the time of a compile");
+    groat__store_leave(store);
+    return ms;
+}
+
 bool groat__store_has(groat__store *store, const groat__digest *key,
                       const char *identity)
 {

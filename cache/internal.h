@@ -425,6 +425,9 @@ int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
  * DONE where there is none, or what went wrong. */
 int groat__row_newest(sqlite3 *db, const char *begin, unsigned skip,
                       groat__str *out);
+/* groat__store_longest_ms() on a handle, likewise; leaves *ms alone where there
+ * is none. */
+int groat__row_longest(sqlite3 *db, const char *text, double *ms);
 /* groat__store_recent() and groat__store_has() on a handle, likewise. */
 int groat__row_recent(sqlite3 *db, const char *one, const char *other,
                       groat__str *out);

@@ -307,6 +307,24 @@ int groat__row_recent(sqlite3 *db, const char *one, const char *other,
     return rc;
 }
 
+int groat__row_longest(sqlite3 *db, const char *text, double *ms)
+{
+    static const char select[] =
+        "SELECT max(first) FROM usage JOIN entry USING (id) "
+        "WHERE first >= 0 AND instr(identity, ?1) > 0";
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, select, -1, &statement, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW && sqlite3_column_type(statement, 0) == SQLITE_INTEGER)
+        *ms = (double)sqlite3_column_int64(statement, 0) / 1000;
+    (void)sqlite3_finalize(statement);
+    return rc;
+}
+
 int groat__row_has(sqlite3 *db, const groat__digest *key, const char *identity)
 {
     static const char select[] =

@@ -150,7 +150,7 @@ _groat() {
     case $command in
     help) _groat_offer "$typed" "$(_groat_names command)" ;;
     families) _groat_offer "$typed" "$(_groat_names family)" ;;
-    cache | bench)
+    cache | bench | fleet)
         _groat_offer "$typed" "$(_groat_names subcommand "$command")" ;;
     run | draw | build | source | key | explain)
         _groat_spec "$typed"

@@ -69,9 +69,10 @@
  *
  * The library prints nothing, reads no environment variable after groat_open(),
  * installs no signal handler and runs no shell.  A context has 4 threads at
- * most, which serve groat_kernel_start(), block all signals, and end when
- * nothing is left to make.  The C++ compiler of cpu targets is a child process
- * that ends with the thread that waits for it.
+ * most, which serve groat_kernel_start(), and one more with a remote that is
+ * written or does not answer; they block all signals, and end when nothing is
+ * left to do.  libcurl reads the variables of proxies.  The C++ compiler of cpu
+ * targets is a child process that ends with the thread that waits for it.
  */
 #ifndef GROAT_H
 #define GROAT_H
@@ -162,8 +163,8 @@ typedef void groat_judge_progress_fn(void *user, uint64_t done, uint64_t total);
 
 /* Why a kernel was compiled. */
 typedef enum groat_reason {
-    GROAT_REASON_ABSENT = 0,   /* neither store nor bundles have it; see      *
-                                * groat_explain()                             */
+    GROAT_REASON_ABSENT = 0,   /* neither store, bundles nor remote have it;  *
+                                * see groat_explain()                         */
     GROAT_REASON_NO_STORE = 1, /* the same, and there is no store             */
     GROAT_REASON_REFUSED = 2,  /* the driver did not load what they have      */
     GROAT_REASON_ALONE = 3     /* another process took too long to compile    *
@@ -259,12 +260,24 @@ typedef struct groat_options {
                           * a launch; 0: the calling one alone                */
     groat_judge_progress_fn *judge_progress; /* or NULL                      */
     void *judge_progress_user;
+    /* A place where the hosts of a fleet keep each other's kernels; asked for
+     * what store and bundles lack.  It is never in the way: see
+     * groat_remote_info. */
+    const char *remote; /* http[s]://HOST/PATH, s3://BUCKET/PREFIX or        *
+                         * file:///FOLDER; NULL: $GROAT_REMOTE, unless       *
+                         * NO_DISK is set; "": none                          */
+    const char *remote_key; /* file of the secret key that signs what this   *
+                             * host compiles; NULL: $GROAT_REMOTE_KEY; "":   *
+                             * the remote is only read                       */
+    const char *leases; /* redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE] or *
+                         * unix:///SOCKET, by which one host compiles what   *
+                         * others wait for; NULL: $GROAT_LEASES; "": none    */
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
         sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                           \
     }
 
 /* Opens a context.
@@ -363,10 +376,11 @@ typedef enum groat_origin {
     GROAT_FROM_DISK = 1,
     GROAT_FROM_MEMORY = 2,
     GROAT_FROM_FALLBACK = 3, /* another kernel, of groat_fallback_set()    */
-    GROAT_FROM_BUNDLE = 4
+    GROAT_FROM_BUNDLE = 4,
+    GROAT_FROM_REMOTE = 5 /* another host, through groat_options.remote      */
 } groat_origin;
 
-/* "compiled", "disk", "memory", "fallback" or "bundle". */
+/* "compiled", "disk", "memory", "fallback", "bundle" or "remote". */
 GROAT_API const char *groat_origin_name(groat_origin origin);
 
 /* What the compiler reports of a binary; -1: it does not report this. */
@@ -398,7 +412,7 @@ typedef struct groat_kernel_info {
 } groat_kernel_info;
 
 /* Gets the kernel of a spec, loaded: from memory, else from the store, else
- * from a bundle, else compiled.
+ * from a bundle, else from the remote, else compiled.
  *
  * target  NULL: groat_default_target().
  * origin  where it came from; may be NULL.

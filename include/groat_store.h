@@ -11,6 +11,10 @@
  * key make the same bytes.  A context reads bundles beneath its store
  * (groat_options.bundles).
  *
+ * A remote is a place, such as an S3 bucket, where the hosts of a fleet keep
+ * each other's kernels, signed one by one.  A context asks it for what store
+ * and bundles lack (groat_options.remote).
+ *
  * A manifest is a JSON Lines file of the kernels that a fleet needs.
  *
  * ERRORS.  These functions name the store or a file, so unlike
@@ -203,6 +207,118 @@ GROAT_API groat_status groat_bundle_diff(const char *first, const char *second,
  * public key in hex. */
 GROAT_API groat_status groat_bundle_keygen(const char *path,
                                            char public_key[65],
+                                           groat_error *error);
+
+/* ---- remotes ----------------------------------------------------------- */
+
+/* What the remote of a context has answered, groat_options.remote.
+ *
+ * A remote is asked after store and bundles, on the way to a compile and
+ * nowhere else: a context that is sealed, or that has the kernel, asks nobody.
+ * An exchange takes a second at most, or what a compile takes where that is
+ * less.  A remote that gives no answer in that time is not asked again before a
+ * thread of its own has seen it answer.  What is used was signed by a key of
+ * groat_options.trust and has the identity that was asked for, to the byte;
+ * anything else is a miss. */
+typedef struct groat_remote_info {
+    size_t size;
+    const char *url; /* without a password; NULL: there is no remote         */
+    const char *problem;   /* why there is none although one was named; NULL */
+    int writes;            /* 1: what is compiled here is signed and sent    */
+    uint64_t trusted_keys; /* 0: nothing of it is used                       */
+    uint64_t hits;
+    uint64_t misses;       /* answers that there is no such object           */
+    uint64_t known_misses; /* not asked for again within a minute            */
+    uint64_t skipped;      /* not asked for: it gave no answer before        */
+    uint64_t errors;       /* refusals and failures of any kind              */
+    uint64_t timeouts;     /* exchanges that were too slow                   */
+    uint64_t refused;      /* objects without a trusted signature            */
+    uint64_t malformed;    /* objects that are none, or not whole            */
+    uint64_t mistaken;     /* signed objects of another kernel               */
+    uint64_t puts;
+    uint64_t put_failures;
+    uint64_t put_drops; /* not sent: too many waited, or it gave no answer   */
+    uint64_t bytes_in;
+    uint64_t bytes_out;
+    int breaker_open; /* 1: it is not asked at present                       */
+    uint64_t breaker_opens;
+    /* The lease server, groat_options.leases. */
+    const char *leases;      /* without a password; NULL: there is none      */
+    uint64_t leases_held;    /* kernels that this context compiled with one  */
+    uint64_t lease_waits;    /* kernels that another host was compiling      */
+    uint64_t lease_timeouts; /* of these: it took too long, compiled here    */
+    uint64_t lease_errors;
+    int lease_breaker_open;
+} groat_remote_info;
+
+/* Fills *info; info->size must be set.  Texts are borrowed from the context. */
+GROAT_API groat_status groat_remote_stat(groat_context *context,
+                                         groat_remote_info *info,
+                                         groat_error *error);
+
+/* An object of a remote; all texts are borrowed for the callback. */
+typedef struct groat_remote_object {
+    size_t size;
+    const char *name;    /* "v1/TARGET/KK/KEY", in hex                       */
+    const char *problem; /* why it is not used, or was not sent; or NULL     */
+    int done;            /* 1: put into the store, or sent                   */
+    uint64_t bytes;      /* 0: not told                                      */
+    int64_t modified_s;  /* seconds since 1970; of a list                    */
+    /* Of an object that was fetched and is good. */
+    char key[33];
+    char signer[65]; /* public key in hex */
+    const char *spec;
+    const char *target;
+} groat_remote_object;
+
+/* Return non-zero to stop. */
+typedef int groat_remote_fn(void *user, const groat_remote_object *object);
+
+/* A kernel has two objects: one under its key, and one under the key of the
+ * first half of its identity, for hosts without a compiler. */
+typedef struct groat_remote_names {
+    size_t size;
+    char name[96];
+    char any[96]; /* of whatever compiler */
+} groat_remote_names;
+
+/* The names of a spec's objects.  Errors: as of groat_spec_key(). */
+GROAT_API groat_status groat_remote_names_get(groat_spec *spec,
+                                              groat_remote_names *names,
+                                              groat_error *error);
+/* Calls fn for each object.  Errors: INVALID (plain HTTP has no listing), IO.
+ */
+GROAT_API groat_status groat_remote_list(groat_context *context,
+                                         groat_remote_fn *fn, void *user,
+                                         groat_error *error);
+
+/* flags of groat_remote_fetch() */
+enum {
+    GROAT_REMOTE_KEEP = 1 /* put into the store what it lacks */
+};
+
+/* Fetches objects by their names, several at a time, checks them, and calls fn
+ * for each.  An object that is not good is no error.  Errors: INVALID (flags),
+ * IO (no remote, or it cannot be reached). */
+GROAT_API groat_status groat_remote_fetch(groat_context *context,
+                                          char *const *names, size_t count,
+                                          unsigned flags, groat_remote_fn *fn,
+                                          void *user, groat_error *error);
+/* Signs and sends the entries of the store, or of a bundle, that the remote
+ * lacks, and calls fn for each of their objects; fn cannot stop it.
+ *
+ * bundle   path; NULL: the store.  Its signature is not asked for: look at what
+ *          you sign.
+ * targets  of the store: which to send; count 0: all. */
+GROAT_API groat_status groat_remote_push(groat_context *context,
+                                         const char *bundle,
+                                         const char *const *targets,
+                                         size_t count, groat_remote_fn *fn,
+                                         void *user, groat_error *error);
+/* Removes objects by their names.  removed may be NULL.  Errors: IO. */
+GROAT_API groat_status groat_remote_remove(groat_context *context,
+                                           char *const *names, size_t count,
+                                           uint64_t *removed,
                                            groat_error *error);
 
 /* ---- manifests --------------------------------------------------------- */

@@ -111,6 +111,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/context.c \
 	%D%/core/core.h \
 	%D%/core/device.c \
+	%D%/core/elsewhere.c \
 	%D%/core/explain.c \
 	%D%/core/failures.c \
 	%D%/core/failures.h \
@@ -136,9 +137,11 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/miss.h \
 	%D%/core/nearest.c \
 	%D%/core/nearest.h \
+	%D%/core/objects.c \
 	%D%/core/pool.c \
 	%D%/core/pool.h \
 	%D%/core/reload.c \
+	%D%/core/remote.c \
 	%D%/core/resident.c \
 	%D%/core/resident.h \
 	%D%/core/tally.h \
@@ -152,6 +155,27 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/table.h \
 	%D%/core/tensor_maps.c \
 	%D%/core/warm.c \
+	%D%/fleet/absent.c \
+	%D%/fleet/absent.h \
+	%D%/fleet/behind.c \
+	%D%/fleet/breaker.c \
+	%D%/fleet/breaker.h \
+	%D%/fleet/curl.def \
+	%D%/fleet/folder.c \
+	%D%/fleet/folder.h \
+	%D%/fleet/hiredis.def \
+	%D%/fleet/http.c \
+	%D%/fleet/http.h \
+	%D%/fleet/lease.c \
+	%D%/fleet/lease.h \
+	%D%/fleet/link.c \
+	%D%/fleet/many.c \
+	%D%/fleet/object.h \
+	%D%/fleet/place.c \
+	%D%/fleet/place.h \
+	%D%/fleet/remote.c \
+	%D%/fleet/remote.h \
+	%D%/fleet/waits.c \
 	%D%/judge/atomic.c \
 	%D%/judge/atomic.h \
 	%D%/judge/copies.c \
@@ -235,6 +259,9 @@ groat_SOURCES += \
 	%D%/cli/draw/record.c \
 	%D%/cli/draw/steps.c \
 	%D%/cli/draw/timeline.c \
+	%D%/cli/fleet/cmd_fleet.c \
+	%D%/cli/fleet/fleet.h \
+	%D%/cli/fleet/names.c \
 	%D%/cli/family/args_struct.c \
 	%D%/cli/family/args_struct.h \
 	%D%/cli/family/folder.c \
@@ -276,6 +303,7 @@ groat_SOURCES += \
 	%D%/cli/store/cmd_cache.c \
 	%D%/cli/store/store.c \
 	%D%/cli/store/store.h \
+	%D%/cli/tool/action.c \
 	%D%/cli/tool/cli.c \
 	%D%/cli/tool/cmd.h \
 	%D%/cli/tool/json.c \

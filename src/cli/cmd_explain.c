@@ -7,6 +7,7 @@
  * wants it would compile.
  */
 #include "cli/commands.h"
+#include "groat_store.h"
 #include "groat_tools.h"
 
 typedef struct told {
@@ -37,6 +38,49 @@ static void on_difference(void *user, const char *field, const char *wanted,
     groat__table_add(&t->table, "%s", found);
 }
 
+typedef struct asked {
+    groat__cli *cli;
+    const char *url;
+    bool has;
+} asked;
+
+static int on_object(void *user, const groat_remote_object *object)
+{
+    asked *a = user;
+    groat__json *json = &a->cli->json;
+
+    a->has = !object->problem;
+    groat__json_object(json, "remote");
+    groat__json_string(json, "url", a->url);
+    groat__json_string(json, "name", object->name);
+    groat__json_bool(json, "hit", a->has);
+    groat__json_string(json, "problem", object->problem);
+    groat__json_string(json, "signer", a->has ? object->signer : NULL);
+    groat__json_end(json);
+    if (!a->cli->values.json)
+        (void)printf("remote %s: %s%s\n", a->url,
+                     a->has ? "has it, signed by " : object->problem,
+                     a->has ? object->signer : "");
+    return 0;
+}
+
+/* Whether another host has sent it; what keeps the remote from saying so is
+ * told. */
+static bool ask_remote(groat__cli *cli, groat_spec *spec)
+{
+    groat_remote_info info = {.size = sizeof(info)};
+    groat_remote_names names = {.size = sizeof(names)};
+    char *const name[] = {names.name};
+    asked a = {.cli = cli};
+
+    if (groat_remote_stat(cli->context, &info, NULL) || !info.url ||
+        groat_remote_names_get(spec, &names, NULL))
+        return false;
+    a.url = info.url;
+    (void)groat_remote_fetch(cli->context, name, 1, 0, on_object, &a, NULL);
+    return a.has;
+}
+
 static int explain(groat__cli *cli, groat_spec *spec)
 {
     groat_explanation why = {.size = sizeof(why)};
@@ -58,6 +102,7 @@ static int explain(groat__cli *cli, groat_spec *spec)
     if (!cli->values.json)
         (void)printf("%s: %s: %s\n", why.key, there ? "hit" : "miss", why.text);
     groat__table_print(&t.table);
+    there = there || ask_remote(cli, spec);
     return there ? GROAT__EXIT_DONE : GROAT__EXIT_FAILED;
 }
 

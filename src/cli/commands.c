@@ -13,6 +13,7 @@
 #include "cli/bench/bench.h"
 #include "cli/draw/draw.h"
 #include "cli/family/new.h"
+#include "cli/fleet/fleet.h"
 #include "cli/judge/judge.h"
 #include "cli/prewarm/prewarm.h"
 #include "cli/run/trial.h"
@@ -68,6 +69,13 @@
              "use bundles whoever has made them")
 #define ROW_TRUST                                                              \
     TEXT("trust", "FILE", trust, "public keys whose bundles are used")
+#define ROWS_REMOTE                                                            \
+    TEXT("remote", "URL", remote,                                              \
+         "where the hosts of a fleet keep each other's kernels"),              \
+        TEXT("remote-key", "FILE", remote_key,                                 \
+             "send there what is compiled here, signed with that secret key"), \
+        TEXT("leases", "URL", leases,                                          \
+             "the Redis by which one host compiles what others wait for")
 #define ROW_INPUT                                                              \
     {                                                                          \
         "input", "[NAME=]FILE", GROAT__OPTION_LIST, AT(inputs), 0, 0,          \
@@ -129,6 +137,7 @@ static const groat__option run_options[] = {
     ROW_SHARE_GROUP,
     ROW_NO_CACHE,
     ROWS_BUNDLES,
+    ROWS_REMOTE,
     ROW_FAMILIES,
     ROW_DEVICE,
     ROW_HELP,
@@ -198,6 +207,7 @@ static const groat__option build_options[] = {
     ROW_SHARE_GROUP,
     ROW_NO_CACHE,
     ROWS_BUNDLES,
+    ROWS_REMOTE,
     ROW_FAMILIES,
     ROW_HELP,
     ROWS_END,
@@ -217,8 +227,8 @@ static const groat__option key_options[] = {
 };
 
 static const groat__option explain_options[] = {
-    ROW_TARGET,   ROW_JSON,     ROW_CACHE_DIR, ROW_SHARE_GROUP,
-    ROWS_BUNDLES, ROW_FAMILIES, ROW_HELP,      ROWS_END,
+    ROW_TARGET,  ROW_JSON,     ROW_CACHE_DIR, ROW_SHARE_GROUP, ROWS_BUNDLES,
+    ROWS_REMOTE, ROW_FAMILIES, ROW_HELP,      ROWS_END,
 };
 
 static const groat__option new_options[] = {
@@ -238,8 +248,22 @@ static const groat__option families_options[] = {
 };
 
 static const groat__option doctor_options[] = {
-    ROW_JSON,     ROW_CACHE_DIR, ROW_SHARE_GROUP, ROW_NO_CACHE,
-    ROW_FAMILIES, ROW_DEVICE,    ROW_HELP,        ROWS_END,
+    ROW_JSON,    ROW_CACHE_DIR, ROW_SHARE_GROUP, ROW_NO_CACHE, ROW_TRUST,
+    ROWS_REMOTE, ROW_FAMILIES,  ROW_DEVICE,      ROW_HELP,     ROWS_END,
+};
+
+static const groat__option fleet_options[] = {
+    ROWS_REMOTE,
+    ROW_TRUST,
+    ROW_TARGETS,
+    COUNT("older-than", older_than, 1, 36500,
+          "gc: days since an object was written"),
+    ROW_JSON,
+    ROW_CACHE_DIR,
+    ROW_SHARE_GROUP,
+    ROW_FAMILIES,
+    ROW_HELP,
+    ROWS_END,
 };
 
 static const groat__option cache_options[] = {
@@ -276,6 +300,7 @@ static const groat__option prewarm_options[] = {
     ROW_CACHE_DIR,
     ROW_SHARE_GROUP,
     ROWS_BUNDLES,
+    ROWS_REMOTE,
     ROW_FAMILIES,
     ROW_HELP,
     ROWS_END,
@@ -287,6 +312,8 @@ static const groat__option prewarm_worker_options[] = {
     ROW_JSON,
     ROW_CACHE_DIR,
     ROW_SHARE_GROUP,
+    ROW_TRUST,
+    ROWS_REMOTE,
     ROW_FAMILIES,
     ROW_HELP,
     ROWS_END,
@@ -397,6 +424,19 @@ const groat__command groat__commands[] = {
      "  sign    sign BUNDLE with the secret key of --key\n"
      "  keygen  make a secret key in FILE, and print its public key\n",
      groat__cmd_cache},
+    {"fleet",
+     "push [BUNDLE]|pull [MANIFEST...]|ls|check [MANIFEST...]|gc [MANIFEST...]",
+     1, GROAT__WORDS_ANY, false, false, fleet_options,
+     "look after the place where hosts keep each other's kernels",
+     "  push   sign and send what the store, or BUNDLE, has and it lacks\n"
+     "  pull   put what the store lacks into it: the kernels of MANIFEST...,\n"
+     "         else all\n"
+     "  ls     list the objects\n"
+     "  check  verify the objects of MANIFEST..., else all; exits with 1 if\n"
+     "         any is not good\n"
+     "  gc     remove objects written before --older-than DAYS, but those of\n"
+     "         MANIFEST...\n",
+     groat__cmd_fleet},
     {"bench", "[hit|cold|disk|build|stream]... [SPEC...]", 0, GROAT__WORDS_ANY,
      false, false, bench_options,
      "measure what groat costs on top of the vendor's calls",

@@ -90,26 +90,42 @@ static groat_status read_key(const char *path, groat__secret *secret,
     return status;
 }
 
-/* The identity lines of targets, as spec.c writes them; each is malloc'd. */
-static groat_status target_lines(groat_context *context,
+static groat_status make_line(groat_context *context, const char *text,
+                              char **out, groat_error *error)
+{
+    groat__str line = {0};
+    groat__target target;
+    groat_status status = groat__context_target(context, text, &target, error);
+
+    if (status != GROAT_OK)
+        return status;
+    groat__str_addf(&line, "target %s", target.text);
+    *out = groat__str_take(&line);
+    return *out != NULL
+               ? GROAT_OK
+               : groat__fail(error, GROAT_NO_MEMORY, "no memory for lines");
+}
+
+/* As spec.c writes them. */
+groat_status groat__target_lines(groat_context *context,
                                  const char *const *targets, size_t count,
-                                 char **lines, groat_error *error)
+                                 char ***lines, groat_error *error)
 {
     groat_status status = GROAT_OK;
 
-    for (size_t i = 0; i < count && status == GROAT_OK; i++) {
-        groat__str line = {0};
-        groat__target target;
-
-        status = groat__context_target(context, targets[i], &target, error);
-        if (status != GROAT_OK)
-            return status;
-        groat__str_addf(&line, "target %s", target.text);
-        lines[i] = groat__str_take(&line);
-        if (lines[i] == NULL)
-            status = groat__fail(error, GROAT_NO_MEMORY, "no memory for lines");
-    }
+    *lines = calloc(count + 1, sizeof(**lines));
+    if (*lines == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for lines");
+    for (size_t i = 0; i < count && status == GROAT_OK; i++)
+        status = make_line(context, targets[i], &(*lines)[i], error);
     return status;
+}
+
+void groat__target_lines_free(char **lines, size_t count)
+{
+    for (size_t i = 0; lines != NULL && i < count; i++)
+        free(lines[i]);
+    free(lines);
 }
 
 groat_status groat_bundle_export(groat_context *context, const char *path,
@@ -120,23 +136,17 @@ groat_status groat_bundle_export(groat_context *context, const char *path,
     const groat__secret *use = NULL;
     groat__secret secret;
     groat_status status = groat__need_store(context, error);
-    char **lines;
+    char **lines = NULL;
 
-    if (status != GROAT_OK)
-        return status;
-    lines = calloc(count + 1, sizeof(*lines));
-    if (lines == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for lines");
-    status = target_lines(context, targets, count, lines, error);
+    if (status == GROAT_OK)
+        status = groat__target_lines(context, targets, count, &lines, error);
     if (status == GROAT_OK)
         status = read_key(key, &secret, &use, error);
     if (status == GROAT_OK)
         status = groat__store_export(context->store, (const char *const *)lines,
                                      count, use, path, written, error);
     groat__secret_wipe(&secret);
-    for (size_t i = 0; i < count; i++)
-        free(lines[i]);
-    free(lines);
+    groat__target_lines_free(lines, count);
     return status;
 }
 

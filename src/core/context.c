@@ -297,6 +297,36 @@ static void open_layers(groat_context *context, const groat_options *options)
                                : variable(context, "GROAT_TRUST"));
 }
 
+static const char *option_or(const groat_context *context, const char *option,
+                             const char *name)
+{
+    return option != NULL ? option : variable(context, name);
+}
+
+/* As of bundles. */
+static void open_remote(groat_context *context, const groat_options *options)
+{
+    groat__remote_options remote = {.log = context->env.log};
+
+    if (options->remote == NULL && (options->flags & GROAT_OPEN_NO_DISK) != 0)
+        return;
+    remote.trust = &context->layers.trust;
+    remote.url = option_or(context, options->remote, "GROAT_REMOTE");
+    remote.key = option_or(context, options->remote_key, "GROAT_REMOTE_KEY");
+    remote.leases = option_or(context, options->leases, "GROAT_LEASES");
+    if (remote.key != NULL && *remote.key == '\0')
+        remote.key = NULL;
+    if (remote.leases != NULL && *remote.leases == '\0')
+        remote.leases = NULL;
+    remote.s3 = (groat__s3){
+        .access = variable(context, "AWS_ACCESS_KEY_ID"),
+        .secret = variable(context, "AWS_SECRET_ACCESS_KEY"),
+        .token = variable(context, "AWS_SESSION_TOKEN"),
+        .region = either(context, "AWS_REGION", "AWS_DEFAULT_REGION"),
+        .endpoint = either(context, "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")};
+    groat__context_open_remote(context, &remote);
+}
+
 /* What was asked for and is not to be had is warned of; a word that is not
  * known, too, if it is the environment's. */
 static groat_status open_ranges(groat_context *context,
@@ -464,6 +494,7 @@ groat_status groat_open(const groat_options *given, groat_context **out,
               "there is no bound");
     open_store(context, options);
     open_layers(context, options);
+    open_remote(context, options);
     show_ranges(context);
     *out = context;
     return GROAT_OK;
@@ -498,9 +529,11 @@ void groat_close(groat_context *context)
     }
     for (size_t i = 0; i < GROAT__BACKENDS; i++)
         groat__machine_close(&context->machines[i], (groat__backend_id)i);
+    groat__remote_close(context->remote);
     groat__store_close(context->store);
     groat__layers_close(&context->layers);
     free(context->store_problem);
+    free(context->remote_problem);
     groat__families_close(&context->families);
     free_texts(context->environment);
     for (size_t i = 0; i < GROAT__FOUND; i++)

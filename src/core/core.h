@@ -25,6 +25,7 @@
 #include "core/seal.h"
 #include "core/table.h"
 #include "core/tally.h"
+#include "fleet/remote.h"
 #include "spec/key.h"
 #include "spec/param.h"
 #include "spec/render.h"
@@ -93,6 +94,8 @@ struct groat_context {
     char *store_problem;
     uint64_t store_max_bytes;
     groat__layers layers;
+    groat__remote *remote; /* NULL: none */
+    char *remote_problem;
     groat__machine machines[GROAT__BACKENDS];
     /* Of in-flight builds, kernels, writers of the table, the default target.
      */
@@ -281,6 +284,22 @@ bool groat__layers_recent(const groat_context *context, const char *one,
                           const char *other, groat__str *out);
 /* Adds the counts of the bundles. */
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
+
+/* remote.c: opens the remote that options name; one that cannot be used is
+ * logged. */
+void groat__context_open_remote(groat_context *context,
+                                const groat__remote_options *options);
+/* Asks the remote for an entry whose identity begins with a text, and puts it
+ * into the store; appends its identity. */
+bool groat__context_made_elsewhere(groat_context *context, const char *wanted,
+                                   groat__str *identity);
+
+/* bundle.c: the identity lines of targets.  Free them with
+ * groat__target_lines_free(). */
+groat_status groat__target_lines(groat_context *context,
+                                 const char *const *targets, size_t count,
+                                 char ***lines, groat_error *error);
+void groat__target_lines_free(char **lines, size_t count);
 
 /* stored.c: checks that there is a store.  Errors: IO with the reason why there
  * is none, INVALID in a forked child. */

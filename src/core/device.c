@@ -172,6 +172,24 @@ static void tell_store(const groat_context *context, groat_doctor_fn *fn,
     groat__str_free(&path);
 }
 
+static void tell_remote(const groat_context *context, groat_doctor_fn *fn,
+                        void *user)
+{
+    groat__str text = {0};
+    bool answers;
+
+    if (context->remote == NULL) {
+        fn(user, "remote", 0,
+           context->remote_problem != NULL ? context->remote_problem
+                                           : "none; GROAT_REMOTE names one");
+        return;
+    }
+    answers = groat__remote_answers(context->remote, &text);
+    if (!text.failed)
+        fn(user, "remote", answers, text.data);
+    groat__str_free(&text);
+}
+
 void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
 {
     groat__present self;
@@ -198,6 +216,7 @@ void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
     else
         fn(user, "store", 0,
            context->store_problem != NULL ? context->store_problem : "none");
+    tell_remote(context, fn, user);
     if (context->ranges.push != NULL)
         fn(user, "ranges", 1, context->ranges.kind);
     else

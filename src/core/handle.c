@@ -12,10 +12,11 @@
 
 const char *groat_origin_name(groat_origin origin)
 {
-    static const char *const names[] = {"compiled", "disk", "memory",
-                                        "fallback", "bundle"};
+    static const char *const names[] = {"compiled", "disk",   "memory",
+                                        "fallback", "bundle", "remote"};
 
-    return (unsigned)origin < 5 ? names[origin] : "unknown";
+    return (unsigned)origin < sizeof(names) / sizeof(names[0]) ? names[origin]
+                                                               : "unknown";
 }
 
 const char *groat_reason_name(groat_reason reason)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * job.c owns a build job: the way of one spec to its binary.  A binary is
- * looked for in the store, then in the bundles, then it is compiled, and
- * stored.  In-flight builds that threads share are inflight.c's, loading is
- * load.c's.
+ * looked for in the store, then in the bundles, then at the remote, then it is
+ * compiled, and stored.  In-flight builds that threads share are inflight.c's,
+ * loading is load.c's.
  */
 #include "core/job.h"
 
@@ -192,7 +192,9 @@ static void store_binary(groat__job *job)
     if (job->context->store == NULL)
         return;
     begin_range(job, "put");
-    groat__store_first(job->context->store, &job->key, job->made.compile_ms);
+    groat__store_first(
+        job->context->store, &job->key,
+        job->made.origin == GROAT_FROM_COMPILER ? job->made.compile_ms : -1);
     groat__store_put(job->context->store, &job->key, job->identity.data,
                      job->made.binary.data, job->made.binary.bytes,
                      job->made.binary.log, &job->made.binary.facts);
@@ -224,13 +226,27 @@ groat_status groat__job_compile(groat__job *job, groat_error *error)
         job->made.compile_ms = ms;
         (void)atomic_fetch_add(&job->context->compiles, 1);
         store_binary(job);
+        groat__job_offer(job);
     } else {
+        groat__job_give_lease(job);
         (void)atomic_fetch_add(&metrics->compile_failures, 1);
         groat__error_copy(error, &own);
     }
     tell_compiled(job, status, ms, &own);
     groat_error_clear(&own);
     return status;
+}
+
+/* What no other process compiles: another host may have. */
+static groat_status fetch_or_compile(groat__job *job, groat_error *error)
+{
+    groat__store_blob blob = {0};
+
+    if (!groat__job_ask_remote(job, &blob))
+        return groat__job_compile(job, error);
+    take_stored(job, &blob, GROAT_FROM_REMOTE);
+    store_binary(job);
+    return GROAT_OK;
 }
 
 /* What the store has not: compiled here, or by another process meanwhile. */
@@ -256,7 +272,7 @@ groat_status groat__job_make_binary(groat__job *job, groat_error *error)
     if (claim == GROAT__CLAIM_FOUND)
         take_stored(job, &blob, GROAT_FROM_DISK);
     else
-        status = groat__job_compile(job, error);
+        status = fetch_or_compile(job, error);
     if (claim == GROAT__CLAIM_HELD)
         groat__store_release(job->context->store, &job->key);
     if (status == GROAT_COMPILE_FAILED)
@@ -295,5 +311,6 @@ void groat__job_drop_binary(groat__job *job)
 bool groat__job_is_stored(const groat__job *job)
 {
     return job->made.origin == GROAT_FROM_DISK ||
-           job->made.origin == GROAT_FROM_BUNDLE;
+           job->made.origin == GROAT_FROM_BUNDLE ||
+           job->made.origin == GROAT_FROM_REMOTE;
 }

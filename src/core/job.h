@@ -19,6 +19,7 @@ typedef struct groat__job {
     groat__made made;
     groat__bundle *bundle; /* that the binary is from, or NULL */
     groat_reason reason;   /* to compile */
+    bool leased;           /* other hosts wait for it */
     bool sealed;           /* it began under a seal that binds its caller */
 } groat__job;
 
@@ -40,7 +41,16 @@ groat_status groat__job_make_binary(groat__job *job, groat_error *error);
  * COMPILE_FAILED, NO_MEMORY. */
 groat_status groat__job_compile(groat__job *job, groat_error *error);
 
-/* Whether the binary came from store or bundles. */
+/* elsewhere.c: asks the remote for the binary, and, where it has none, whether
+ * another host is making it.  True: *out has it. */
+bool groat__job_ask_remote(groat__job *job, groat__store_blob *out);
+/* Sends what was compiled to the remote, later, and gives the lease back then.
+ */
+void groat__job_offer(groat__job *job);
+/* Gives the lease back of what could not be compiled. */
+void groat__job_give_lease(groat__job *job);
+
+/* Whether the binary came from store, bundles or remote. */
 bool groat__job_is_stored(const groat__job *job);
 /* Drops a binary that the driver refused from store or bundle. */
 void groat__job_drop_binary(groat__job *job);

@@ -16,8 +16,9 @@
 #include "base/error.h"
 #include "core/core.h"
 
-static const char *const stage_names[] = {
-    "lookup", "read", "verify", "compile", "put", "load", "first_launch"};
+static const char *const stage_names[] = {"lookup", "read",        "verify",
+                                          "remote", "compile",     "put",
+                                          "load",   "first_launch"};
 
 /* Bucket i ends here. */
 static uint64_t bound_ns(unsigned i)
@@ -112,7 +113,63 @@ static groat_status read_counters(groat_context *context, counter *out,
     return status;
 }
 
-enum { COUNTERS_MAX = 32 };
+static groat_status add_remote_counters(groat_context *context, counter *out,
+                                        size_t *count, groat_error *error)
+{
+    groat_remote_info r = {.size = sizeof(r)};
+    groat_status status = groat_remote_stat(context, &r, error);
+    const counter all[] = {
+        {"remote_hits_total", "kernels taken from the remote", "counter",
+         r.hits},
+        {"remote_misses_total", "kernels that the remote had not", "counter",
+         r.misses},
+        {"remote_known_misses_total",
+         "kernels not asked for, since it had not got them a moment before",
+         "counter", r.known_misses},
+        {"remote_skipped_total",
+         "kernels not asked for, since it gave no answer", "counter",
+         r.skipped},
+        {"remote_errors_total", "exchanges with the remote that failed",
+         "counter", r.errors},
+        {"remote_timeouts_total", "exchanges that were too slow", "counter",
+         r.timeouts},
+        {"remote_refused_total", "objects without a trusted signature",
+         "counter", r.refused},
+        {"remote_malformed_total", "objects that are none, or not whole",
+         "counter", r.malformed},
+        {"remote_mistaken_total", "signed objects of another kernel", "counter",
+         r.mistaken},
+        {"remote_puts_total", "objects sent to the remote", "counter", r.puts},
+        {"remote_put_failures_total", "objects that could not be sent",
+         "counter", r.put_failures},
+        {"remote_put_drops_total", "kernels that were not tried to be sent",
+         "counter", r.put_drops},
+        {"remote_received_bytes_total", "bytes of objects received", "counter",
+         r.bytes_in},
+        {"remote_sent_bytes_total", "bytes of objects sent", "counter",
+         r.bytes_out},
+        {"remote_breaker_open", "1 while the remote is not asked", "gauge",
+         (uint64_t)r.breaker_open},
+        {"remote_breaker_opens_total", "times that it stopped being asked",
+         "counter", r.breaker_opens},
+        {"lease_held_total", "kernels compiled under a lease", "counter",
+         r.leases_held},
+        {"lease_waits_total", "kernels that another host compiled", "counter",
+         r.lease_waits},
+        {"lease_timeouts_total", "waits for another host that were too long",
+         "counter", r.lease_timeouts},
+        {"lease_errors_total", "commands that the lease server did not answer",
+         "counter", r.lease_errors},
+        {"lease_breaker_open", "1 while the lease server is not asked", "gauge",
+         (uint64_t)r.lease_breaker_open},
+    };
+
+    memcpy(out + *count, all, sizeof(all));
+    *count += sizeof(all) / sizeof(all[0]);
+    return status;
+}
+
+enum { COUNTERS_MAX = 64 };
 
 /* With a point, whatever the locale has. */
 static void add_seconds(groat__str *out, uint64_t ns)
@@ -223,6 +280,8 @@ groat_status groat_metrics(groat_context *context, groat_metrics_format format,
                            "format is %d; allowed: 0 (Prometheus), 1 (JSON)",
                            (int)format);
     status = read_counters(context, counters, &count, error);
+    if (status == GROAT_OK)
+        status = add_remote_counters(context, counters, &count, error);
     if (status != GROAT_OK)
         return status;
     if (format == GROAT_METRICS_JSON)

@@ -11,6 +11,7 @@ typedef enum groat__stage {
     GROAT__STAGE_LOOKUP,  /* a get that memory answers; 1 in 256           */
     GROAT__STAGE_READ,    /* from store or bundle, without verifying        */
     GROAT__STAGE_VERIFY,  /* comparing identity, checksum and signature     */
+    GROAT__STAGE_REMOTE,  /* asking other hosts, waiting for one included   */
     GROAT__STAGE_COMPILE, /* rendering the source included                  */
     GROAT__STAGE_PUT,     /* into the store                                 */
     GROAT__STAGE_LOAD,    /* into the driver, functions resolved            */

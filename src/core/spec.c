@@ -186,6 +186,12 @@ static bool find_made(groat_context *context, const groat__params *params,
         found = (context->store != NULL &&
                  groat__store_newest(context->store, wanted.data, text)) ||
                 groat__layers_newest(context, wanted.data, text);
+    if (!found && !wanted.failed && !context->env.sanitize) {
+        groat__str_clear(&wanted);
+        groat__key_identity(params, "", &wanted);
+        found = !wanted.failed &&
+                groat__context_made_elsewhere(context, wanted.data, text);
+    }
     groat__str_free(&wanted);
     return found;
 }

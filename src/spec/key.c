@@ -121,6 +121,13 @@ const char *groat__key_second_half(const char *identity)
     return line == NULL ? "" : line + 1;
 }
 
+size_t groat__key_wanted(const char *identity)
+{
+    const char *line = strstr(identity, maker_lead);
+
+    return line == NULL ? strlen(identity) : (size_t)(line + 1 - identity);
+}
+
 const char *groat__key_maker(const char *identity, size_t *len)
 {
     const char *line = groat__key_second_half(identity);

@@ -22,6 +22,10 @@ bool groat__key_read(const char *identity, groat__str *spec,
 /* The lines of an identity that are its compiler's; "" when it has none. */
 const char *groat__key_second_half(const char *identity);
 
+/* How many bytes of an identity are its first half; all, where it names no
+ * compiler. */
+size_t groat__key_wanted(const char *identity);
+
 /* The compiler that an identity names, as in "nvrtc 13.0 build ..."; its *len
  * bytes are followed by more.  "" when it names none. */
 const char *groat__key_maker(const char *identity, size_t *len);

@@ -125,6 +125,16 @@ answer 'cache merge' cache merge "$work/one" --output "$work/two"
 "$groat" cache export --target cuda:sm_90a --output "$work/none" >/dev/null
 answer 'cache diff' cache diff "$work/one" "$work/none"
 answer 'cache import' cache import "$work/one" --allow-unsigned
+mkdir "$work/remote"
+GROAT_REMOTE=file://$work/remote GROAT_TRUST=$work/trust
+export GROAT_REMOTE GROAT_TRUST
+"$groat" cache keygen "$work/fleet-key" >"$work/trust"
+answer 'fleet push' fleet push --remote-key "$work/fleet-key"
+answer 'fleet ls' fleet ls
+answer 'fleet check' fleet check
+answer 'fleet pull' fleet pull
+answer 'fleet gc' fleet gc --older-than 1
+unset GROAT_REMOTE GROAT_TRUST
 answer 'cache gc' cache gc
 answer 'cache clear' cache clear
 answer bench bench hit --target cpu:gfx950

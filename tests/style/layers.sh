@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# base < {spec, cache} < judge < backend < tensor < core < attention < cli: an
-# #include names its own layer or one that its line of the table allows.
+# base < {spec, cache < fleet} < judge < backend < tensor < core < attention <
+# cli: an #include names its own layer or one that its line of the table allows.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 
@@ -21,6 +21,7 @@ allowed() {
     attention:attention/* | attention:base/* | attention:core/core.h) ;;
     attention:tensor/tensor.h | attention:spec/arch.h | attention:spec/code.h) ;;
     attention:kernels-src/paged_attention_decode/args.h) ;;
+    fleet:base/* | fleet:fleet/* | fleet:cache/cache.h | core:fleet/remote.h) ;;
     core:base/* | core:spec/* | core:backend/* | core:cache/cache.h) ;;
     cli:kernels-src/driver/driver.h | cli:kernels-src/driver/shared.h) ;;
     cli:kernels-src/driver/element.h) ;;

@@ -9,6 +9,7 @@
  * Invariant: what is in the store already is not compiled; a run that was
  * killed goes on where it ended, since the store is all that it keeps.
  */
+#include "cli/fleet/fleet.h"
 #include "cli/prewarm/prewarm.h"
 #include "cli/store/store.h"
 #include "groat_tools.h"
@@ -190,6 +191,55 @@ static groat_origin origin_of(groat__cli *cli, const groat__job *job)
     return found.origin;
 }
 
+static int add_names(groat__cli *cli, const groat__job *job,
+                     groat__names *names)
+{
+    groat_remote_names of = {.size = sizeof(of)};
+    groat_spec *spec = NULL;
+    bool room = true;
+
+    if (groat_spec_parse(cli->context, job->spec, job->target, &spec, NULL) ==
+            GROAT_OK &&
+        groat_remote_names_get(spec, &of, NULL) == GROAT_OK)
+        room = groat__names_add(names, of.name);
+    groat_spec_free(spec);
+    return room ? GROAT__EXIT_DONE
+                : groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+}
+
+static int on_fetched(void *user, const groat_remote_object *object)
+{
+    groat__cli *cli = user;
+
+    groat__progress_show(&cli->progress, 0, 0, "asking the remote for %s",
+                         object->name);
+    return 0;
+}
+
+/* What the store lacks and other hosts have sent is put into it, many at a
+ * time; what the remote does is no failure. */
+static int fetch(groat__cli *cli, const groat__jobs *jobs)
+{
+    groat_remote_info info = {.size = sizeof(info)};
+    groat__names names = {0};
+    int code = GROAT__EXIT_DONE;
+
+    if (cli->values.check ||
+        groat_remote_stat(cli->context, &info, NULL) != GROAT_OK || !info.url ||
+        !info.trusted_keys)
+        return GROAT__EXIT_DONE;
+    for (size_t i = 0; i < jobs->count && !code; i++)
+        if (jobs->item[i].state == GROAT__JOB_WAITING &&
+            origin_of(cli, &jobs->item[i]) == GROAT_FROM_COMPILER)
+            code = add_names(cli, &jobs->item[i], &names);
+    if (!code)
+        (void)groat_remote_fetch(cli->context, names.at, names.count,
+                                 GROAT_REMOTE_KEEP, on_fetched, cli, NULL);
+    groat__progress_clear(&cli->progress);
+    groat__names_free(&names);
+    return code;
+}
+
 static void mark_present(groat__cli *cli, groat__jobs *jobs)
 {
     for (size_t i = 0; i < jobs->count; i++) {
@@ -247,6 +297,8 @@ static int collect(groat__cli *cli, groat__jobs *jobs)
                                  jobs->left_out);
     unite(jobs);
     code = keep_shard(cli, jobs);
+    if (!code)
+        code = fetch(cli, jobs);
     if (!code)
         mark_present(cli, jobs);
     return code;

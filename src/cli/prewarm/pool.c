@@ -91,7 +91,11 @@ static int start(pool *p, worker *w)
         const char *name;
         const char *value;
     } passed[] = {{"--cache-dir", values->cache_dir},
-                  {"--family-path", values->family_path}};
+                  {"--family-path", values->family_path},
+                  {"--trust", values->trust},
+                  {"--remote", values->remote},
+                  {"--remote-key", values->remote_key},
+                  {"--leases", values->leases}};
     char *argv[ARGS_MAX] = {"/proc/self/exe", "prewarm-worker"};
     size_t count = 2;
     char memory[32];

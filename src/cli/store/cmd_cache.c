@@ -13,16 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-typedef struct action {
-    const char *name;
-    const char *words; /* what it wants behind its name; NULL: nothing */
-    size_t min;        /* of these */
-    size_t max;
-    bool store;          /* works on the store             */
-    const char *options; /* that not all actions have      */
-    int (*run)(groat__cli *cli);
-} action;
-
 typedef struct listing {
     groat__cli *cli;
     groat__table table;
@@ -228,6 +218,13 @@ static int list_entries(groat__cli *cli)
     return status ? groat__cli_fail(cli, &error) : GROAT__EXIT_DONE;
 }
 
+static bool is_prefix(const char *text)
+{
+    size_t len = strspn(text, "0123456789abcdef");
+
+    return len && len <= 32 && !text[len];
+}
+
 static int show_entries(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -235,6 +232,11 @@ static int show_entries(groat__cli *cli)
     const char *prefix = cli->words[1];
     groat_status status;
 
+    if (!is_prefix(prefix))
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "KEYPREFIX is '%.64s', not 1 to 32 digits of "
+                                 "0-9 a-f",
+                                 prefix);
     groat__json_array(&cli->json, "entries");
     status = groat_cache_each(cli->context, prefix, on_show, &list, &error);
     groat__json_end(&cli->json);
@@ -311,7 +313,7 @@ static int backup(groat__cli *cli)
 
 #define USE_BUNDLES " bundle trust allow-unsigned "
 
-static const action actions[] = {
+static const groat__action actions[] = {
     {"path", NULL, 0, 0, true, "", show_path},
     {"stat", NULL, 0, 0, true, USE_BUNDLES, groat__cache_stat},
     {"list", NULL, 0, 0, true, "", list_entries},
@@ -331,73 +333,16 @@ static const action actions[] = {
     {"sign", "BUNDLE", 1, 1, false, " key ", groat__cmd_bundle_sign},
     {"keygen", "FILE, which is not there yet", 1, 1, false, "",
      groat__cmd_bundle_keygen},
+    {NULL, NULL, 0, 0, false, NULL, NULL},
 };
-
-static const action *action_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
-        if (strcmp(actions[i].name, name) == 0)
-            return &actions[i];
-    return NULL;
-}
-
-static bool is_prefix(const char *text)
-{
-    size_t len = strspn(text, "0123456789abcdef");
-
-    return len && len <= 32 && !text[len];
-}
-
-/* Some options belong to some actions only. */
-static int check_options(groat__cli *cli, const action *act)
-{
-    static const char always[] = " json cache-dir share-group help ";
-    const groat__option *options = cli->command->options;
-    char name[GROAT__NAME_ROOM];
-
-    for (size_t i = 0; options[i].name; i++) {
-        if (!(cli->given >> i & 1))
-            continue;
-        (void)snprintf(name, sizeof(name), " %s ", options[i].name);
-        if (!strstr(always, name) && !strstr(act->options, name))
-            return groat__cli_refuse(cli, GROAT_INVALID,
-                                     "cache %s takes no --%s", act->name,
-                                     options[i].name);
-    }
-    return GROAT__EXIT_DONE;
-}
-
-/* What is wrong with the words, or DONE. */
-static int check(groat__cli *cli, const action *act)
-{
-    const char *name = cli->words[0];
-    size_t more = cli->word_count - 1;
-
-    if (!act)
-        return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "cache has no '%.64s'; it has %s", name,
-                                 cli->command->words);
-    if (more < act->min || (more > act->max && act->words))
-        return groat__cli_refuse(cli, GROAT_INVALID, "cache %s needs %s", name,
-                                 act->words);
-    if (more > act->max)
-        return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "cache %s takes no word '%.64s'", name,
-                                 cli->words[1]);
-    if (act->run == show_entries && !is_prefix(cli->words[1]))
-        return groat__cli_refuse(cli, GROAT_INVALID,
-                                 "KEYPREFIX is '%.64s', not 1 to 32 digits of "
-                                 "0-9 a-f",
-                                 cli->words[1]);
-    return check_options(cli, act);
-}
 
 int groat__cmd_cache(groat__cli *cli)
 {
-    const action *act = action_find(cli->words[0]);
-    int code = check(cli, act);
+    int code = GROAT__EXIT_DONE;
+    const groat__action *act = groat__action_find(
+        cli, actions, " json cache-dir share-group help ", &code);
 
-    if (code)
+    if (!act)
         return code;
     /* A bundle is verified without a store. */
     if (act->store && (act->run != verify || cli->word_count == 1)) {

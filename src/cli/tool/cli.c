@@ -235,6 +235,9 @@ int groat__cli_open(groat__cli *cli, unsigned flags)
     options.bundle_count = values->bundles.count;
     options.trust = values->trust;
     options.allow_unsigned = values->allow_unsigned;
+    options.remote = values->remote;
+    options.remote_key = values->remote_key;
+    options.leases = values->leases;
     options.seed = values->seed;
     options.judge_seconds = cli->judge_seconds;
     options.judge_jobs = cli->judge_jobs;

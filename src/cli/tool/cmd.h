@@ -77,6 +77,10 @@ typedef struct groat__values {
     const char *family_path;
     groat__list bundles;
     const char *trust;
+    const char *remote;
+    const char *remote_key;
+    const char *leases;
+    uint64_t older_than; /* days; of fleet */
     const char *key;
     bool allow_unsigned;
     bool alone; /* uses no bundle: what is measured is compiled or stored */
@@ -204,6 +208,26 @@ bool groat__file_is_in(const char *folder, size_t len, const char *name);
 /* NULL when there is none. */
 const groat__command *groat__command_find(const groat__command *commands,
                                           const char *name);
+
+/* ---- action.c ---------------------------------------------------------- */
+
+/* What a command does that has several subcommands. */
+typedef struct groat__action {
+    const char *name;  /* its first word; NULL ends a table                */
+    const char *words; /* what it wants behind its name; NULL: nothing     */
+    size_t min;        /* of these                                         */
+    size_t max;
+    bool store;          /* works on the store               */
+    const char *options; /* that not all have, each in blanks */
+    int (*run)(groat__cli *cli);
+} groat__action;
+
+/* The action that the first word names, with words and options that suit it;
+ * `always` lists the options that all have.  NULL: *code is the exit code after
+ * it was told what is wrong. */
+const groat__action *groat__action_find(groat__cli *cli,
+                                        const groat__action *actions,
+                                        const char *always, int *code);
 
 /* ---- output.c ---------------------------------------------------------- */
 

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd_fleet.c - groat fleet: looks after a remote.
+ *
+ * Owns the table of subcommands and their printing; the library does the work.
+ * Invariant: an object that is not good is told and exits with 1; it is never
+ * put into a store.
+ */
+#include "cli/fleet/fleet.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+/* What became of the objects of one command. */
+typedef struct course {
+    groat__cli *cli;
+    groat__table table;
+    uint64_t seen, done, bad;
+    uint64_t total; /* 0: not known */
+} course;
+
+static void begin_object(course *c, const groat_remote_object *object)
+{
+    groat__json *json = &c->cli->json;
+
+    groat__json_object(json, NULL);
+    groat__json_string(json, "name", object->name);
+}
+
+/* One row of what was sent, fetched or checked. */
+static int on_object(void *user, const groat_remote_object *object)
+{
+    course *c = user;
+    groat__json *json = &c->cli->json;
+
+    c->seen++;
+    c->done += object->done != 0;
+    c->bad += object->problem != NULL;
+    groat__progress_step(&c->cli->progress, c->seen, c->total, "%s",
+                         object->name);
+    begin_object(c, object);
+    groat__json_string(json, "problem", object->problem);
+    groat__json_bool(json, "done", object->done != 0);
+    groat__json_string(json, "spec", object->spec);
+    groat__json_string(json, "signer", *object->signer ? object->signer : NULL);
+    groat__json_end(json);
+    if (object->problem && !c->cli->values.json) {
+        groat__table_add(&c->table, "%s", object->name);
+        groat__table_add(&c->table, "%s", object->problem);
+    }
+    return 0;
+}
+
+/* "2 of 40 objects sent, 1 not good"; 1 where any is bad. */
+static int finish(course *c, const char *what, groat_status status,
+                  groat_error *error)
+{
+    groat__cli *cli = c->cli;
+
+    groat__progress_clear(&cli->progress);
+    groat__json_end(&cli->json);
+    groat__json_uint(&cli->json, "objects", c->seen);
+    groat__json_uint(&cli->json, what, c->done);
+    groat__json_uint(&cli->json, "bad", c->bad);
+    groat__table_print(&c->table);
+    if (!cli->values.json)
+        (void)printf("%" PRIu64 " of %" PRIu64 " objects %s, %" PRIu64
+                     " not good\n",
+                     c->done, c->seen, what, c->bad);
+    if (status)
+        return groat__cli_fail(cli, error);
+    return c->bad ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
+}
+
+static int push(groat__cli *cli)
+{
+    course c = {.cli = cli, .table = {.columns = 2}};
+    groat_error error = GROAT_ERROR_INIT;
+    groat_status status;
+
+    groat__json_array(&cli->json, "list");
+    status = groat_remote_push(
+        cli->context, cli->word_count > 1 ? cli->words[1] : NULL,
+        cli->values.targets.item, cli->values.targets.count, on_object, &c,
+        &error);
+    return finish(&c, "sent", status, &error);
+}
+
+/* ---- lists ------------------------------------------------------------- */
+
+typedef struct listing {
+    groat__cli *cli;
+    groat__names *names;
+    const groat__names *roots; /* NULL: none; else what gc keeps */
+    groat__table table;
+    int64_t before_s; /* those written later are left out */
+    uint64_t bytes;
+    bool print;
+    bool failed;
+} listing;
+
+/* The folder of a target, "v1/cuda-sm_90a/". */
+static bool is_of(const char *name, const char *target)
+{
+    const char *at = strchr(name, '/');
+
+    if (!at)
+        return false;
+    for (at++; *target && *at; at++, target++)
+        if (*at != *target && !(*at == '-' && *target == ':'))
+            return false;
+    return !*target && *at == '/';
+}
+
+static bool is_wanted(const listing *l, const groat_remote_object *object)
+{
+    const groat__list *targets = &l->cli->values.targets;
+    bool of = !targets->count;
+
+    for (size_t i = 0; i < targets->count; i++)
+        of = of || is_of(object->name, targets->item[i]);
+    return of && strncmp(object->name, "v1/", 3) == 0 &&
+           object->modified_s <= l->before_s &&
+           !(l->roots && groat__names_have(l->roots, object->name));
+}
+
+static int on_listed(void *user, const groat_remote_object *object)
+{
+    listing *l = user;
+    groat__json *json = &l->cli->json;
+    struct tm t = {0};
+    time_t seconds = (time_t)object->modified_s;
+    char date[32] = "-";
+
+    if (!is_wanted(l, object))
+        return 0;
+    l->bytes += object->bytes;
+    if (!groat__names_add(l->names, object->name))
+        l->failed = true;
+    if (!l->print)
+        return l->failed;
+    if (gmtime_r(&seconds, &t))
+        (void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &t);
+    groat__json_object(json, NULL);
+    groat__json_string(json, "name", object->name);
+    groat__json_uint(json, "bytes", object->bytes);
+    groat__json_int(json, "modified_s", object->modified_s);
+    groat__json_end(json);
+    if (!l->cli->values.json) {
+        groat__table_add(&l->table, "%" PRIu64, object->bytes);
+        groat__table_add(&l->table, "%s", date);
+        groat__table_add(&l->table, "%s", object->name);
+    }
+    return l->failed;
+}
+
+static int list_objects(listing *l)
+{
+    groat__cli *cli = l->cli;
+    groat_error error = GROAT_ERROR_INIT;
+
+    if (groat_remote_list(cli->context, on_listed, l, &error))
+        return groat__cli_fail(cli, &error);
+    return l->failed ? groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory")
+                     : GROAT__EXIT_DONE;
+}
+
+static int list(groat__cli *cli)
+{
+    groat__names names = {0};
+    listing l = {.cli = cli,
+                 .names = &names,
+                 .before_s = INT64_MAX,
+                 .print = true,
+                 .table = {.columns = 3, .right = 1}};
+    int code;
+
+    groat__json_array(&cli->json, "list");
+    code = list_objects(&l);
+    groat__json_end(&cli->json);
+    groat__json_uint(&cli->json, "objects", names.count);
+    groat__json_uint(&cli->json, "bytes", l.bytes);
+    groat__table_print(&l.table);
+    if (!cli->values.json)
+        (void)printf("%zu objects of %" PRIu64 " bytes\n", names.count,
+                     l.bytes);
+    groat__names_free(&names);
+    return code;
+}
+
+/* ---- objects by name --------------------------------------------------- */
+
+/* Those of the manifests, else all that are listed. */
+static int find_names(groat__cli *cli, groat__names *names)
+{
+    listing l = {.cli = cli, .names = names, .before_s = INT64_MAX};
+
+    return cli->word_count > 1 ? groat__names_read(cli, names)
+                               : list_objects(&l);
+}
+
+static int fetch(groat__cli *cli, unsigned flags, const char *what)
+{
+    course c = {.cli = cli, .table = {.columns = 2}};
+    groat_error error = GROAT_ERROR_INIT;
+    groat__names names = {0};
+    groat_status status;
+    int code = find_names(cli, &names);
+
+    if (!code) {
+        c.total = names.count;
+        groat__json_array(&cli->json, "list");
+        status = groat_remote_fetch(cli->context, names.at, names.count, flags,
+                                    on_object, &c, &error);
+        if (!flags)
+            c.done = c.seen - c.bad;
+        code = finish(&c, what, status, &error);
+    }
+    groat__names_free(&names);
+    return code;
+}
+
+static int pull(groat__cli *cli)
+{
+    return fetch(cli, GROAT_REMOTE_KEEP, "kept");
+}
+
+static int check(groat__cli *cli)
+{
+    return fetch(cli, 0, "verified");
+}
+
+static int gc(groat__cli *cli)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat__names roots = {0};
+    groat__names names = {0};
+    listing l = {.cli = cli, .names = &names, .roots = &roots};
+    uint64_t removed = 0;
+    int code = GROAT__EXIT_DONE;
+
+    if (!cli->values.older_than)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "fleet gc needs --older-than DAYS");
+    l.before_s =
+        (int64_t)time(NULL) - (int64_t)cli->values.older_than * 24 * 3600;
+    if (cli->word_count > 1)
+        code = groat__names_read(cli, &roots);
+    groat__names_sort(&roots);
+    if (!code)
+        code = list_objects(&l);
+    if (!code && groat_remote_remove(cli->context, names.at, names.count,
+                                     &removed, &error))
+        code = groat__cli_fail(cli, &error);
+    groat__json_uint(&cli->json, "removed", removed);
+    if (!cli->values.json)
+        (void)printf("%" PRIu64 " %s removed\n", removed,
+                     removed == 1 ? "object" : "objects");
+    groat__names_free(&roots);
+    groat__names_free(&names);
+    return code;
+}
+
+static const groat__action actions[] = {
+    {"push", "BUNDLE or nothing", 0, 1, true, " target remote-key ", push},
+    {"pull", "MANIFEST...", 0, GROAT__WORDS_ANY, true, " target trust ", pull},
+    {"ls", NULL, 0, 0, false, " target ", list},
+    {"check", "MANIFEST...", 0, GROAT__WORDS_ANY, false, " target trust ",
+     check},
+    {"gc", "MANIFEST...", 0, GROAT__WORDS_ANY, false, " target older-than ",
+     gc},
+    {NULL, NULL, 0, 0, false, NULL, NULL},
+};
+
+int groat__cmd_fleet(groat__cli *cli)
+{
+    int code = GROAT__EXIT_DONE;
+    const groat__action *act = groat__action_find(
+        cli, actions, " json cache-dir share-group family-path remote help ",
+        &code);
+
+    if (act)
+        code = groat__cli_open(cli, 0);
+    return code || !act ? code : act->run(cli);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * names.c - names of objects: of manifests' kernels, and lists of them.
+ */
+#include "cli/fleet/fleet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void groat__names_free(groat__names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->at[i]);
+    free(names->at);
+    *names = (groat__names){NULL, 0, 0};
+}
+
+bool groat__names_add(groat__names *names, const char *name)
+{
+    if (names->count == names->cap) {
+        size_t cap = names->cap ? 2 * names->cap : 64;
+        char **grown = realloc(names->at, cap * sizeof(*grown));
+
+        if (!grown)
+            return false;
+        names->at = grown;
+        names->cap = cap;
+    }
+    names->at[names->count] = strdup(name);
+    return names->at[names->count] && ++names->count;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void groat__names_sort(groat__names *names)
+{
+    if (names->count)
+        qsort(names->at, names->count, sizeof(names->at[0]), compare);
+}
+
+bool groat__names_have(const groat__names *names, const char *name)
+{
+    return names->count && bsearch(&name, names->at, names->count,
+                                   sizeof(names->at[0]), compare);
+}
+
+/* ---- manifests --------------------------------------------------------- */
+
+typedef struct reading {
+    groat__cli *cli;
+    groat__names *names;
+    groat_error error;
+    groat_status status;
+} reading;
+
+static groat_status add_kernel(reading *r, const char *text, const char *target)
+{
+    groat_remote_names of = {.size = sizeof(of)};
+    groat_spec *spec = NULL;
+    groat_status status =
+        groat_spec_parse(r->cli->context, text, target, &spec, &r->error);
+
+    if (!status)
+        status = groat_remote_names_get(spec, &of, &r->error);
+    groat_spec_free(spec);
+    if (!status && (!groat__names_add(r->names, of.name) ||
+                    !groat__names_add(r->names, of.any)))
+        status = groat__cli_error(&r->error, GROAT_NO_MEMORY, "out of memory");
+    return status;
+}
+
+static int on_kernel(void *user, const groat_manifest_entry *entry)
+{
+    reading *r = user;
+    const groat__list *targets = &r->cli->values.targets;
+
+    if (entry->target || !targets->count) {
+        r->status = add_kernel(r, entry->spec, entry->target);
+        return r->status != GROAT_OK;
+    }
+    for (size_t i = 0; i < targets->count && !r->status; i++)
+        r->status = add_kernel(r, entry->spec, targets->item[i]);
+    return r->status != GROAT_OK;
+}
+
+int groat__names_read(groat__cli *cli, groat__names *names)
+{
+    reading r = {cli, names, GROAT_ERROR_INIT, GROAT_OK};
+
+    for (size_t i = 1; i < cli->word_count && !r.status; i++) {
+        groat_status status =
+            groat_manifest_read(cli->words[i], on_kernel, &r, &r.error);
+
+        r.status = r.status ? r.status : status;
+    }
+    return r.status ? groat__cli_fail(cli, &r.error) : GROAT__EXIT_DONE;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * action.c - commands whose first word says what they do: which word it is,
+ * and whether the other words and options suit it.
+ */
+#include "cli/tool/cmd.h"
+
+#include <string.h>
+
+/* Some options belong to some actions only. */
+static int check_options(groat__cli *cli, const groat__action *act,
+                         const char *always)
+{
+    const groat__option *options = cli->command->options;
+    char name[GROAT__NAME_ROOM];
+
+    for (size_t i = 0; options[i].name; i++) {
+        if (!(cli->given >> i & 1))
+            continue;
+        (void)snprintf(name, sizeof(name), " %s ", options[i].name);
+        if (!strstr(always, name) && !strstr(act->options, name))
+            return groat__cli_refuse(cli, GROAT_INVALID, "%s %s takes no --%s",
+                                     cli->command->name, act->name,
+                                     options[i].name);
+    }
+    return GROAT__EXIT_DONE;
+}
+
+static int check(groat__cli *cli, const groat__action *act, const char *always)
+{
+    const char *command = cli->command->name;
+    const char *name = cli->words[0];
+    size_t more = cli->word_count - 1;
+
+    if (!act->name)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "%s has no '%.64s'; it has %s", command, name,
+                                 cli->command->words);
+    if (more < act->min || (more > act->max && act->words))
+        return groat__cli_refuse(cli, GROAT_INVALID, "%s %s needs %s", command,
+                                 name, act->words);
+    if (more > act->max)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "%s %s takes no word "
+                                 "'%.64s'",
+                                 command, name, cli->words[1]);
+    return check_options(cli, act, always);
+}
+
+const groat__action *groat__action_find(groat__cli *cli,
+                                        const groat__action *actions,
+                                        const char *always, int *code)
+{
+    const groat__action *act = actions;
+
+    while (act->name && strcmp(act->name, cli->words[0]) != 0)
+        act++;
+    *code = check(cli, act, always);
+    return *code ? NULL : act;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * elsewhere.c asks other hosts for the binary of a build job, and sends them
+ * what was compiled here.
+ *
+ * Locking: that of the remote.
+ */
+#include "core/job.h"
+
+enum { UNKNOWN_MS = 30000 }; /* of a compile, where none was measured */
+
+/* What a compile takes here, by the longest of this compiler. */
+static unsigned expected_ms(const groat__job *job)
+{
+    double ms = -1;
+
+    if (job->context->store != NULL)
+        ms = groat__store_longest_ms(
+            job->context->store, groat__key_second_half(job->identity.data));
+    return ms < 0 || ms > UNKNOWN_MS ? UNKNOWN_MS : (unsigned)ms + 1;
+}
+
+bool groat__job_ask_remote(groat__job *job, groat__store_blob *out)
+{
+    groat__remote *remote = job->context->remote;
+    uint64_t start = groat__now_ns();
+    groat__remote_claim claim = GROAT__REMOTE_FOUND;
+    unsigned ms;
+
+    /* A binary that the driver refused may be the one that is there. */
+    if (remote == NULL || job->reason == GROAT_REASON_REFUSED)
+        return false;
+    ms = expected_ms(job);
+    groat__range_begin(&job->context->ranges, "remote",
+                       job->params->family->name);
+    if (!groat__remote_get(
+            remote, &job->key, job->identity.data,
+            ms < GROAT__REMOTE_BUDGET_MS ? ms : GROAT__REMOTE_BUDGET_MS, out))
+        claim =
+            groat__remote_lease(remote, &job->key, job->identity.data, ms, out);
+    groat__range_end(&job->context->ranges);
+    job->leased = claim == GROAT__REMOTE_HELD;
+    groat__metrics_add(&job->context->metrics, GROAT__STAGE_REMOTE, start);
+    return claim == GROAT__REMOTE_FOUND;
+}
+
+void groat__job_offer(groat__job *job)
+{
+    const groat__binary *binary = &job->made.binary;
+    const groat__entry entry = {job->key,
+                                job->identity.data,
+                                binary->log != NULL ? binary->log : "",
+                                binary->data,
+                                binary->bytes,
+                                binary->facts};
+
+    if (job->context->remote != NULL)
+        groat__remote_offer(job->context->remote, &entry,
+                            groat__key_wanted(job->identity.data), job->leased);
+    job->leased = false;
+}
+
+void groat__job_give_lease(groat__job *job)
+{
+    if (job->leased)
+        groat__remote_give(job->context->remote, &job->key);
+    job->leased = false;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * objects.c is the public face of a remote's objects, for tools: they are
+ * listed, fetched, sent and removed by their names.
+ *
+ * Locking: that of the remote; no lock is held while fn runs.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "core/core.h"
+
+static groat_status need_remote(const groat_context *context,
+                                groat_error *error)
+{
+    if (groat__is_inherited(context))
+        return groat__fail_inherited(error);
+    if (context->remote != NULL)
+        return GROAT_OK;
+    return groat__fail(error, GROAT_IO, "there is no remote: %s",
+                       context->remote_problem != NULL
+                           ? context->remote_problem
+                           : "none was named; name one with GROAT_REMOTE");
+}
+
+groat_status groat_remote_names_get(groat_spec *spec, groat_remote_names *names,
+                                    groat_error *error)
+{
+    groat_remote_names found = {0};
+    groat__str identity = {0};
+    groat__digest key;
+    groat_status status;
+
+    if (groat__is_inherited(spec->context))
+        return groat__fail_inherited(error);
+    status = groat__check_size(error, "names", "groat_remote_names", names,
+                               sizeof(*names));
+    if (status == GROAT_OK)
+        status = groat__spec_identity(spec->context, &spec->params, &identity,
+                                      &key, NULL, error);
+    if (status == GROAT_OK) {
+        groat__remote_name(identity.data, &key, found.name);
+        key = groat__hash128(identity.data, groat__key_wanted(identity.data));
+        groat__remote_name(identity.data, &key, found.any);
+        found.size = names->size;
+        memcpy(names, &found, sizeof(found));
+    }
+    groat__str_free(&identity);
+    return status;
+}
+
+/* What the callbacks of the layers below have of a caller. */
+typedef struct relay {
+    groat_context *context;
+    groat_remote_fn *fn;
+    void *user;
+    bool keep;
+    bool stopped;
+    groat__sender *sender;
+} relay;
+
+static int tell(relay *r, groat_remote_object *object)
+{
+    groat__present self;
+
+    object->size = sizeof(*object);
+    groat__callback_begin(&r->context->callbacks, &self);
+    r->stopped = r->fn(r->user, object) != 0 || r->stopped;
+    groat__callback_end(&r->context->callbacks, &self);
+    return r->stopped;
+}
+
+static int on_listed(void *user, const groat__listed *listed)
+{
+    groat_remote_object object = {.name = listed->name,
+                                  .bytes = listed->bytes,
+                                  .modified_s = listed->modified_s};
+
+    return tell(user, &object);
+}
+
+groat_status groat_remote_list(groat_context *context, groat_remote_fn *fn,
+                               void *user, groat_error *error)
+{
+    relay r = {.context = context, .fn = fn, .user = user};
+    groat_status status = need_remote(context, error);
+
+    return status == GROAT_OK
+               ? groat__remote_list(context->remote, on_listed, &r, error)
+               : status;
+}
+
+static bool keep(const relay *r, const groat__arrival *arrival)
+{
+    groat__store *store = r->context->store;
+
+    if (!r->keep || groat__store_holds(store, &arrival->key, arrival->identity))
+        return false;
+    groat__store_put(store, &arrival->key, arrival->identity,
+                     arrival->blob.data, arrival->blob.bytes, arrival->blob.log,
+                     &arrival->blob.facts);
+    return groat__store_has(store, &arrival->key, arrival->identity);
+}
+
+/* An object that lies where another's name says is that other's problem. */
+static bool is_named(const char *name, const groat__arrival *arrival)
+{
+    char by_key[GROAT__OBJECT_NAME];
+    char by_half[GROAT__OBJECT_NAME];
+    groat__digest half =
+        groat__hash128(arrival->identity, groat__key_wanted(arrival->identity));
+
+    groat__remote_name(arrival->identity, &arrival->key, by_key);
+    groat__remote_name(arrival->identity, &half, by_half);
+    return strcmp(name, by_key) == 0 || strcmp(name, by_half) == 0;
+}
+
+static groat_status on_fetched(void *user, const char *name,
+                               const groat__arrival *arrival, const char *why,
+                               groat_error *error)
+{
+    groat_remote_object object = {.name = name, .problem = why};
+    groat__str spec = {0};
+    groat__str target = {0};
+    relay *r = user;
+
+    (void)error;
+    if (r->stopped)
+        return GROAT_OK;
+    if (arrival != NULL && !is_named(name, arrival)) {
+        object.problem = "it is the entry of another kernel";
+    } else if (arrival != NULL) {
+        object.bytes = arrival->blob.bytes;
+        object.done = keep(r, arrival);
+        groat__hex(object.key, arrival->key.bytes, sizeof(arrival->key.bytes));
+        groat__hex(object.signer, arrival->signer, sizeof(arrival->signer));
+        if (groat__key_read(arrival->identity, &spec, &target) &&
+            spec.len > 0 && target.len > 0) {
+            object.spec = spec.data;
+            object.target = target.data;
+        }
+    }
+    (void)tell(r, &object);
+    groat__str_free(&spec);
+    groat__str_free(&target);
+    return GROAT_OK;
+}
+
+groat_status groat_remote_fetch(groat_context *context, char *const *names,
+                                size_t count, unsigned flags,
+                                groat_remote_fn *fn, void *user,
+                                groat_error *error)
+{
+    relay r = {.context = context,
+               .fn = fn,
+               .user = user,
+               .keep = (flags & GROAT_REMOTE_KEEP) != 0};
+    groat_status status = need_remote(context, error);
+
+    if (status == GROAT_OK && (flags & ~(unsigned)GROAT_REMOTE_KEEP) != 0)
+        status = groat__fail(error, GROAT_INVALID, "flags is 0x%x; known: 0x%x",
+                             flags, (unsigned)GROAT_REMOTE_KEEP);
+    if (status == GROAT_OK && r.keep)
+        status = groat__need_store(context, error);
+    return status == GROAT_OK
+               ? groat__remote_fetch(context->remote, names, count, on_fetched,
+                                     &r, error)
+               : status;
+}
+
+static void on_sent(void *user, const char *name, groat__outcome outcome,
+                    const char *why)
+{
+    groat_remote_object object = {.name = name};
+
+    object.done = outcome == GROAT__OBJECT_DONE;
+    if (!object.done && outcome != GROAT__OBJECT_THERE)
+        object.problem = *why != '\0' ? why : "the remote cannot be reached";
+    (void)tell(user, &object);
+}
+
+static groat_status send_one(void *user, const groat__entry *entry,
+                             groat_error *error)
+{
+    const relay *r = user;
+
+    return groat__sender_add(r->sender, entry,
+                             groat__key_wanted(entry->identity), error);
+}
+
+groat_status groat_remote_push(groat_context *context, const char *bundle,
+                               const char *const *targets, size_t count,
+                               groat_remote_fn *fn, void *user,
+                               groat_error *error)
+{
+    relay r = {.context = context, .fn = fn, .user = user};
+    groat__sender sender = {.fn = on_sent, .user = &r};
+    groat_status status = need_remote(context, error);
+    groat__bundle *from = NULL;
+    char **lines = NULL;
+
+    r.sender = &sender;
+    sender.remote = context->remote;
+    if (status == GROAT_OK)
+        status = groat__remote_need_key(context->remote, error);
+    if (status == GROAT_OK && bundle == NULL)
+        status = groat__need_store(context, error);
+    if (status == GROAT_OK && bundle != NULL)
+        status = groat__bundle_open(bundle, &context->env.log, &from, error);
+    if (status == GROAT_OK)
+        status = groat__target_lines(context, targets, count, &lines, error);
+    if (status == GROAT_OK)
+        status = from != NULL ? groat__bundle_walk(from, send_one, &r, error)
+                              : groat__store_walk(context->store,
+                                                  (const char *const *)lines,
+                                                  count, send_one, &r, error);
+    if (sender.remote != NULL)
+        status = status == GROAT_OK ? groat__sender_end(&sender, error)
+                                    : (groat__sender_drop(&sender), status);
+    groat__target_lines_free(lines, count);
+    groat__bundle_close(from);
+    return status;
+}
+
+groat_status groat_remote_remove(groat_context *context, char *const *names,
+                                 size_t count, uint64_t *removed,
+                                 groat_error *error)
+{
+    groat_status status = need_remote(context, error);
+    uint64_t sum = 0;
+
+    if (status == GROAT_OK)
+        status =
+            groat__remote_remove(context->remote, names, count, &sum, error);
+    if (removed != NULL)
+        *removed = sum;
+    return status;
+}

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * http.c carries objects over HTTP, by libcurl, which is opened at run time.
+ *
+ * Invariant: an exchange ends within its budget; an answer that is longer than
+ * an entry may be, or not whole, is none.  Certificates are checked, and a
+ * redirect leads to no other protocol than HTTP, from HTTPS to HTTPS alone.
+ * Locking: a lock around the list of idle multi handles, each of which has its
+ * connections and serves one thread at a time.
+ */
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+
+#include "fleet/http.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/dl.h"
+#include "base/error.h"
+#include "base/hold.h"
+#include "cache/cache.h"
+
+enum {
+    AT_A_TIME = 32, /* exchanges of one run           */
+    IDLE = 8,       /* multi handles that are kept    */
+    CONNECT_MS = 250,
+    REDIRECTS = 3,
+    LISTING_MAX = 16 << 20, /* bytes of one page of a listing */
+    NAP_MS = 100,
+    LEAST_VERSION = 0x074b00,
+    HTTP_OK = 200,
+    HTTP_NO_SUCH = 404,
+    HTTP_CONFLICT = 409,
+    HTTP_GONE = 410,
+    HTTP_THERE = 412
+};
+
+typedef struct curl_api {
+#define SYMBOL(need, result, name, args) result(*name) args;
+#include "fleet/curl.def"
+#undef SYMBOL
+} curl_api;
+
+enum { optional = 0, needed = 1 };
+
+static const groat__symbol symbols[] = {
+#define SYMBOL(need, result, name, args)                                       \
+    {#name, need, offsetof(curl_api, name)},
+#include "fleet/curl.def"
+#undef SYMBOL
+};
+
+struct groat__http {
+    groat__dl dl;
+    curl_api api;
+    const groat__place *place;
+    pthread_mutex_t lock;
+    CURLM *idle[IDLE];
+    size_t idle_count;
+};
+
+/* One exchange that is under way. */
+typedef struct transfer {
+    groat__http *http;
+    groat__exchange *exchange;
+    CURL *easy;
+    struct curl_slist *lines;
+    size_t sent;
+    size_t most; /* bytes of the answer */
+    bool long_answer;
+    char why[CURL_ERROR_SIZE];
+} transfer;
+
+void groat__exchange_free(groat__exchange *exchange)
+{
+    groat__str_free(&exchange->answer);
+}
+
+/* ---- open -------------------------------------------------------------- */
+
+/* An older one knows not all that is asked of it here. */
+static groat_status start_library(const groat__http *http, groat_error *error)
+{
+    const curl_version_info_data *info =
+        http->api.curl_version_info(CURLVERSION_NOW);
+
+    if (info->version_num < LEAST_VERSION)
+        return groat__fail(error, GROAT_NO_DEVICE,
+                           "%s is libcurl %s; 7.75.0 or later is needed",
+                           http->dl.path, info->version);
+    return http->api.curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK
+               ? GROAT_OK
+               : groat__fail(error, GROAT_NO_DEVICE,
+                             "libcurl cannot be started");
+}
+
+groat_status groat__http_open(const groat__place *place, groat__http **out,
+                              groat_error *error)
+{
+    static const char *const sonames[] = {"libcurl.so.4", "libcurl-gnutls.so.4",
+                                          NULL};
+    const groat__dl_search search = {.sonames = sonames};
+    groat__http *http = calloc(1, sizeof(*http));
+    groat_status status;
+
+    if (http == NULL || pthread_mutex_init(&http->lock, NULL) != 0) {
+        free(http);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a remote");
+    }
+    http->place = place;
+    status = groat__dl_open(&search, &http->dl, error);
+    if (status == GROAT_OK)
+        status = groat__dl_bind(&http->dl, symbols,
+                                sizeof(symbols) / sizeof(symbols[0]),
+                                &http->api, error);
+    if (status == GROAT_OK)
+        status = start_library(http, error);
+    if (status != GROAT_OK) {
+        groat__http_close(http);
+        return status;
+    }
+    *out = http;
+    return GROAT_OK;
+}
+
+void groat__http_close(groat__http *http)
+{
+    if (http == NULL)
+        return;
+    for (size_t i = 0; i < http->idle_count; i++)
+        (void)http->api.curl_multi_cleanup(http->idle[i]);
+    (void)pthread_mutex_destroy(&http->lock);
+    groat__dl_close(&http->dl);
+    free(http);
+}
+
+static CURLM *take_multi(groat__http *http)
+{
+    CURLM *multi = NULL;
+
+    (void)pthread_mutex_lock(&http->lock);
+    if (http->idle_count > 0)
+        multi = http->idle[--http->idle_count];
+    (void)pthread_mutex_unlock(&http->lock);
+    if (multi != NULL)
+        return multi;
+    multi = http->api.curl_multi_init();
+    if (multi != NULL)
+        (void)http->api.curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+                                          (long)AT_A_TIME);
+    return multi;
+}
+
+static void give_multi(groat__http *http, CURLM *multi)
+{
+    bool kept = false;
+
+    (void)pthread_mutex_lock(&http->lock);
+    if (http->idle_count < IDLE) {
+        http->idle[http->idle_count++] = multi;
+        kept = true;
+    }
+    (void)pthread_mutex_unlock(&http->lock);
+    if (!kept)
+        (void)http->api.curl_multi_cleanup(multi);
+}
+
+/* ---- one exchange ------------------------------------------------------ */
+
+static size_t take_answer(char *data, size_t one, size_t bytes, void *user)
+{
+    transfer *t = user;
+
+    (void)one;
+    if (bytes > t->most - t->exchange->answer.len) {
+        t->long_answer = true;
+        return 0;
+    }
+    groat__str_addn(&t->exchange->answer, data, bytes);
+    return t->exchange->answer.failed ? 0 : bytes;
+}
+
+static size_t give_body(char *to, size_t one, size_t room, void *user)
+{
+    transfer *t = user;
+    size_t left = t->exchange->bytes - t->sent;
+    size_t bytes = one * room < left ? one * room : left;
+
+    memcpy(to, (const char *)t->exchange->body + t->sent, bytes);
+    t->sent += bytes;
+    return bytes;
+}
+
+static bool add_line(transfer *t, const char *line)
+{
+    struct curl_slist *more = t->http->api.curl_slist_append(t->lines, line);
+
+    if (more != NULL)
+        t->lines = more;
+    return more != NULL;
+}
+
+/* What S3's signature covers of a body; libcurl before 8 does not send it. */
+static bool add_digest(transfer *t)
+{
+    static const char name[] = "x-amz-content-sha256: ";
+    uint8_t digest[crypto_hash_sha256_BYTES];
+    char line[sizeof(name) + 2 * sizeof(digest)];
+    const groat__exchange *x = t->exchange;
+
+    (void)crypto_hash_sha256(
+        digest, x->bytes == 0 ? (const unsigned char *)"" : x->body, x->bytes);
+    memcpy(line, name, sizeof(name) - 1);
+    groat__hex(line + sizeof(name) - 1, digest, sizeof(digest));
+    return add_line(t, line);
+}
+
+static bool add_lines(transfer *t)
+{
+    const groat__place *place = t->http->place;
+    bool put = t->exchange->verb == GROAT__OBJECT_PUT;
+
+    return (!put || (add_line(t, "If-None-Match: *") &&
+                     add_line(t, "Content-Type: application/octet-stream"))) &&
+           (place->login == NULL || add_digest(t)) &&
+           (place->token == NULL || add_line(t, place->token));
+}
+
+#define SET(option, value)                                                     \
+    (void)api->curl_easy_setopt(t->easy, CURLOPT_##option, value)
+
+static void set_verb(transfer *t)
+{
+    const curl_api *api = &t->http->api;
+
+    switch (t->exchange->verb) {
+    case GROAT__OBJECT_GET:
+        break;
+    case GROAT__OBJECT_HEAD:
+        SET(NOBODY, 1L);
+        break;
+    case GROAT__OBJECT_PUT:
+        SET(UPLOAD, 1L);
+        /* A line "Expect:" of ours would be signed and not sent. */
+        SET(EXPECT_100_TIMEOUT_MS, 1L);
+        SET(READFUNCTION, give_body);
+        SET(READDATA, t);
+        SET(INFILESIZE_LARGE, (curl_off_t)t->exchange->bytes);
+        break;
+    case GROAT__OBJECT_DELETE:
+        SET(CUSTOMREQUEST, "DELETE");
+        break;
+    }
+}
+
+/* Options that newer headers call deprecated, since older libraries have no
+ * others. */
+static void set_protocols(transfer *t)
+{
+    const curl_api *api = &t->http->api;
+    bool safe = strncmp(t->http->place->base, "https:", 6) == 0;
+    long both = CURLPROTO_HTTP | CURLPROTO_HTTPS;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    SET(PROTOCOLS, both);
+    SET(REDIR_PROTOCOLS, safe ? (long)CURLPROTO_HTTPS : both);
+#pragma GCC diagnostic pop
+    SET(FOLLOWLOCATION, 1L);
+    SET(MAXREDIRS, (long)REDIRECTS);
+}
+
+static bool set_up(transfer *t, const char *url, unsigned budget_ms)
+{
+    const curl_api *api = &t->http->api;
+    const groat__place *place = t->http->place;
+
+    if (!add_lines(t) ||
+        api->curl_easy_setopt(t->easy, CURLOPT_URL, url) != CURLE_OK ||
+        api->curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->lines) !=
+            CURLE_OK)
+        return false;
+    set_verb(t);
+    set_protocols(t);
+    SET(PRIVATE, t);
+    SET(ERRORBUFFER, t->why);
+    SET(NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* A name that nobody resolves is not waited for. */
+    SET(QUICK_EXIT, 1L);
+#endif
+    SET(CONNECTTIMEOUT_MS,
+        (long)(budget_ms < CONNECT_MS ? budget_ms : CONNECT_MS));
+    SET(TIMEOUT_MS, (long)budget_ms);
+    SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    SET(PIPEWAIT, 1L);
+    SET(WRITEFUNCTION, take_answer);
+    SET(WRITEDATA, t);
+    SET(USERAGENT, "groat/" GROAT_VERSION_STRING);
+    return place->login == NULL ||
+           (api->curl_easy_setopt(t->easy, CURLOPT_USERPWD, place->login) ==
+                CURLE_OK &&
+            api->curl_easy_setopt(t->easy, CURLOPT_AWS_SIGV4, place->sigv4) ==
+                CURLE_OK);
+}
+
+#undef SET
+
+static void say_why(groat__exchange *x, const char *text)
+{
+    (void)snprintf(x->why, sizeof(x->why), "%.*s", (int)sizeof(x->why) - 1,
+                   text);
+    groat__one_line(x->why);
+}
+
+static groat__outcome outcome_of(groat__exchange *x, long code)
+{
+    bool fetched = x->verb == GROAT__OBJECT_GET;
+
+    if (fetched ? code == HTTP_OK : code >= HTTP_OK && code < HTTP_OK + 100)
+        return GROAT__OBJECT_DONE;
+    if (code == HTTP_NO_SUCH || code == HTTP_GONE)
+        return GROAT__OBJECT_ABSENT;
+    if (x->verb == GROAT__OBJECT_PUT &&
+        (code == HTTP_THERE || code == HTTP_CONFLICT))
+        return GROAT__OBJECT_THERE;
+    (void)snprintf(x->why, sizeof(x->why), "the server answered %ld", code);
+    return GROAT__OBJECT_FAILED;
+}
+
+/* False where the next would meet the same. */
+static bool finish(transfer *t, CURLcode result)
+{
+    const curl_api *api = &t->http->api;
+    groat__exchange *x = t->exchange;
+    long code = 0;
+
+    (void)api->curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &code);
+    x->answered = code != 0;
+    if (result == CURLE_OK) {
+        x->outcome = outcome_of(x, code);
+    } else {
+        x->outcome = result == CURLE_OPERATION_TIMEDOUT ? GROAT__OBJECT_LATE
+                                                        : GROAT__OBJECT_FAILED;
+        say_why(x, t->long_answer      ? "the answer is too long"
+                   : t->why[0] != '\0' ? t->why
+                                       : api->curl_easy_strerror(result));
+    }
+    if (x->outcome != GROAT__OBJECT_DONE)
+        groat__str_free(&x->answer);
+    return x->outcome != GROAT__OBJECT_LATE &&
+           result != CURLE_COULDNT_CONNECT &&
+           result != CURLE_COULDNT_RESOLVE_HOST &&
+           result != CURLE_COULDNT_RESOLVE_PROXY &&
+           result != CURLE_PEER_FAILED_VERIFICATION;
+}
+
+/* ---- a run ------------------------------------------------------------- */
+
+typedef struct run {
+    groat__http *http;
+    CURLM *multi;
+    groat__exchange *list;
+    size_t count;
+    size_t next;
+    size_t under_way;
+    unsigned budget_ms;
+    const char *url; /* NULL: place and name of each */
+    bool stopped;
+} run;
+
+static void end_transfer(run *r, transfer *t)
+{
+    const curl_api *api = &r->http->api;
+
+    (void)api->curl_multi_remove_handle(r->multi, t->easy);
+    api->curl_easy_cleanup(t->easy);
+    api->curl_slist_free_all(t->lines);
+    free(t);
+}
+
+static void begin_transfer(run *r, groat__exchange *x)
+{
+    const curl_api *api = &r->http->api;
+    transfer *t = calloc(1, sizeof(*t));
+    groat__str url = {0};
+    bool begun = false;
+
+    if (r->url != NULL)
+        groat__str_add(&url, r->url);
+    else
+        groat__str_addf(&url, "%s/%s", r->http->place->base, x->name);
+    if (t != NULL) {
+        t->http = r->http;
+        t->exchange = x;
+        t->most = r->url != NULL ? (size_t)LISTING_MAX : GROAT__ENTRY_MAX;
+        t->easy = api->curl_easy_init();
+        begun = t->easy != NULL && !url.failed &&
+                set_up(t, url.data, r->budget_ms) &&
+                api->curl_multi_add_handle(r->multi, t->easy) == CURLM_OK;
+        if (!begun && t->easy != NULL)
+            api->curl_easy_cleanup(t->easy);
+        if (!begun)
+            api->curl_slist_free_all(t->lines);
+    }
+    groat__str_free(&url);
+    if (begun) {
+        r->under_way++;
+        return;
+    }
+    free(t);
+    x->outcome = GROAT__OBJECT_FAILED;
+    say_why(x, "no memory for an exchange");
+}
+
+static void take_results(run *r)
+{
+    const curl_api *api = &r->http->api;
+    CURLMsg *message;
+    int left = 0;
+
+    while ((message = api->curl_multi_info_read(r->multi, &left)) != NULL) {
+        CURLcode result = message->data.result;
+        void *own = NULL;
+
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        (void)api->curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE,
+                                     &own);
+        r->stopped = !finish(own, result) || r->stopped;
+        end_transfer(r, own);
+        r->under_way--;
+    }
+}
+
+static void run_all(run *r)
+{
+    const curl_api *api = &r->http->api;
+    int running = 0;
+
+    for (;;) {
+        while (!r->stopped && r->next < r->count && r->under_way < AT_A_TIME)
+            begin_transfer(r, &r->list[r->next++]);
+        if (r->under_way == 0)
+            return;
+        (void)api->curl_multi_perform(r->multi, &running);
+        take_results(r);
+        if (r->under_way > 0)
+            (void)api->curl_multi_poll(r->multi, NULL, 0, NAP_MS, NULL);
+    }
+}
+
+static void start_run(groat__http *http, const char *url, groat__exchange *list,
+                      size_t count, unsigned budget_ms)
+{
+    run r = {.http = http,
+             .list = list,
+             .count = count,
+             .budget_ms = budget_ms,
+             .url = url};
+    groat__hold hold;
+
+    r.multi = take_multi(http);
+    if (r.multi == NULL) {
+        say_why(&list[0], "no memory for an exchange");
+        list[0].outcome = GROAT__OBJECT_FAILED;
+        return;
+    }
+    groat__hold_begin(&hold, SIGPIPE);
+    run_all(&r);
+    groat__hold_end(&hold);
+    give_multi(http, r.multi);
+}
+
+void groat__http_run(groat__http *http, groat__exchange *list, size_t count,
+                     unsigned budget_ms)
+{
+    start_run(http, NULL, list, count, budget_ms);
+}
+
+/* ---- listing ----------------------------------------------------------- */
+
+/* The text of the first <name> from *at on, which is moved behind it; *len
+ * bytes.  NULL: there is none. */
+static const char *element(const char **at, const char *name, size_t *len)
+{
+    char open[32];
+    const char *text;
+    const char *end;
+
+    (void)snprintf(open, sizeof(open), "<%s>", name);
+    text = strstr(*at, open);
+    if (text == NULL)
+        return NULL;
+    text += strlen(open);
+    end = strchr(text, '<');
+    if (end == NULL)
+        return NULL;
+    *at = end;
+    *len = (size_t)(end - text);
+    return text;
+}
+
+/* "2026-11-25T09:00:00.000Z"; 0 for anything else. */
+static int64_t seconds_of(const groat__http *http, const char *text, size_t len)
+{
+    char date[48];
+    int y, mo, d, h, mi, s;
+
+    if (len >= sizeof(date))
+        return 0;
+    memcpy(date, text, len);
+    date[len] = '\0';
+    if (sscanf(date, "%4d-%2d-%2dT%2d:%2d:%2d", &y, &mo, &d, &h, &mi, &s) != 6)
+        return 0;
+    (void)snprintf(date, sizeof(date), "%04d%02d%02d %02d:%02d:%02d GMT",
+                   y % 10000, mo % 100, d % 100, h % 100, mi % 100, s % 100);
+    return (int64_t)http->api.curl_getdate(date, NULL);
+}
+
+/* One <Contents>; names that are none of ours are passed over. */
+static int tell_listed(const groat__http *http, const char *at, const char *end,
+                       groat__listed_fn *fn, void *user)
+{
+    size_t lead = strlen(http->place->prefix);
+    char name[GROAT__OBJECT_NAME];
+    groat__listed listed = {.name = name};
+    const char *cursor = at;
+    size_t len = 0;
+    const char *text = element(&cursor, "Key", &len);
+
+    lead += lead > 0;
+    if (text == NULL || cursor > end || len <= lead ||
+        len - lead >= sizeof(name) ||
+        strncmp(text, http->place->prefix, lead - (lead > 0)) != 0)
+        return 0;
+    memcpy(name, text + lead, len - lead);
+    name[len - lead] = '\0';
+    cursor = at;
+    text = element(&cursor, "LastModified", &len);
+    if (text != NULL && cursor < end)
+        listed.modified_s = seconds_of(http, text, len);
+    cursor = at;
+    text = element(&cursor, "Size", &len);
+    if (text != NULL && cursor < end)
+        listed.bytes = strtoull(text, NULL, 10);
+    return fn(user, &listed);
+}
+
+groat_status groat__http_list(groat__http *http, unsigned budget_ms,
+                              groat__listed_fn *fn, void *user,
+                              groat_error *error)
+{
+    groat__exchange x = {.verb = GROAT__OBJECT_GET};
+    groat_status status = GROAT_OK;
+    const char *at;
+    size_t len = 0;
+
+    if (http->place->kind != GROAT__PLACE_S3)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s cannot be listed: plain HTTP has no listing; "
+                           "name the kernels in a manifest",
+                           http->place->shown);
+    start_run(http, http->place->listing, &x, 1, budget_ms);
+    if (x.outcome != GROAT__OBJECT_DONE) {
+        status = groat__fail(error, GROAT_IO, "cannot list %s: %s",
+                             http->place->shown,
+                             x.why[0] != '\0' ? x.why : "there is none");
+        groat__exchange_free(&x);
+        return status;
+    }
+    at = x.answer.data != NULL ? x.answer.data : "";
+    while ((at = strstr(at, "<Contents>")) != NULL) {
+        const char *end = strstr(at, "</Contents>");
+
+        if (end == NULL || tell_listed(http, at, end, fn, user) != 0)
+            break;
+        at = end;
+    }
+    at = x.answer.data != NULL ? x.answer.data : "";
+    at = element(&at, "IsTruncated", &len);
+    if (at != NULL && len == 4 && strncmp(at, "true", 4) == 0)
+        status = groat__fail(error, GROAT_INVALID,
+                             "%s has more objects than the first page of its "
+                             "listing, which is all that was told",
+                             http->place->shown);
+    groat__exchange_free(&x);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * http.h - exchanges with an HTTP or S3 server, by libcurl.
+ */
+#ifndef GROAT_FLEET_HTTP_H
+#define GROAT_FLEET_HTTP_H
+
+#include "fleet/object.h"
+#include "fleet/place.h"
+
+typedef struct groat__http groat__http;
+
+/* Opens libcurl; connects to nothing.  place must outlive it.  Errors:
+ * NO_DEVICE (no libcurl), NO_MEMORY. */
+groat_status groat__http_open(const groat__place *place, groat__http **out,
+                              groat_error *error);
+/* No thread may be in a run.  NULL is allowed. */
+void groat__http_close(groat__http *http);
+
+/* Runs the exchanges of a list, several at a time, each within budget_ms; fills
+ * their outcomes.  After one that found no server or was late the rest stays
+ * UNTRIED.  Any thread. */
+void groat__http_run(groat__http *http, groat__exchange *list, size_t count,
+                     unsigned budget_ms);
+
+/* Calls fn for the objects of an S3 place.  Errors: IO, INVALID (not S3; more
+ * than this libcurl can list), NO_MEMORY. */
+groat_status groat__http_list(groat__http *http, unsigned budget_ms,
+                              groat__listed_fn *fn, void *user,
+                              groat_error *error);
+
+#endif

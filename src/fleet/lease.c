@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lease.c says which host of a fleet compiles a key, by leases in Redis or
+ * Valkey, through hiredis, which is opened at run time.
+ *
+ * Invariant: a lease saves work and guards nothing: whoever has none compiles.
+ * A call takes COMMAND_MS and one connect of CONNECT_MS at most, and nothing
+ * while the breaker is open.
+ * Locking: a lock around the one connection, held for a command.
+ */
+#include <hiredis/hiredis.h>
+
+#include "fleet/lease.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/dl.h"
+#include "base/error.h"
+#include "base/hold.h"
+#include "fleet/breaker.h"
+
+enum {
+    CONNECT_MS = 250,
+    COMMAND_MS = 250,
+    PORT = 6379,
+    PORT_MAX = 65535,
+    WORDS = 8,
+    OWNER = 33,
+    NAME = 48
+};
+
+typedef struct hiredis_api {
+#define SYMBOL(need, result, name, args) result(*name) args;
+#include "fleet/hiredis.def"
+#undef SYMBOL
+} hiredis_api;
+
+enum { optional = 0, needed = 1 };
+
+static const groat__symbol symbols[] = {
+#define SYMBOL(need, result, name, args)                                       \
+    {#name, need, offsetof(hiredis_api, name)},
+#include "fleet/hiredis.def"
+#undef SYMBOL
+};
+
+struct groat__lease {
+    groat__log log;
+    char *host; /* or the path of a socket */
+    char *user;
+    char *password;
+    char *shown;
+    char database[8];
+    int port; /* 0: a socket */
+    char owner[OWNER];
+    groat__breaker breaker;
+
+    pthread_mutex_t lock; /* of what follows */
+    groat__dl dl;
+    hiredis_api api;
+    bool opened; /* libhiredis, or not for good */
+    redisContext *connection;
+    groat__lease_counts counts;
+};
+
+/* ---- the URL ----------------------------------------------------------- */
+
+static bool keep(char **out, const char *text, size_t len)
+{
+    *out = strndup(text, len);
+    return *out != NULL;
+}
+
+static groat_status bad_url(const char *url, groat_error *error)
+{
+    size_t scheme = strcspn(url, ":");
+
+    /* The rest may have a password. */
+    return groat__fail(error, GROAT_INVALID,
+                       "the lease server's URL, '%.*s:...', is not one of "
+                       "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], "
+                       "unix:///SOCKET",
+                       scheme > 16 ? 16 : (int)scheme, url);
+}
+
+static bool read_number(const char *text, const char *end, long most, int *out)
+{
+    long value = 0;
+
+    if (text == end)
+        return false;
+    for (; text < end; text++) {
+        if (!groat__is_digit(*text) || value > most)
+            return false;
+        value = 10 * value + (*text - '0');
+    }
+    *out = (int)value;
+    return value <= most;
+}
+
+/* "[[USER]:PASSWORD@]": moves *at behind it. */
+static bool read_login(groat__lease *lease, const char **at, const char *end)
+{
+    const char *login = *at;
+    const char *stop = NULL;
+    const char *colon;
+
+    for (const char *c = login; c < end; c++)
+        if (*c == '@')
+            stop = c;
+    if (stop == NULL)
+        return true;
+    *at = stop + 1;
+    colon = memchr(login, ':', (size_t)(stop - login));
+    if (colon == NULL)
+        return false;
+    return keep(&lease->user, login, (size_t)(colon - login)) &&
+           keep(&lease->password, colon + 1, (size_t)(stop - colon - 1));
+}
+
+static bool read_url(groat__lease *lease, const char *url)
+{
+    const char *at = url + strlen("redis://");
+    const char *end = at + strcspn(at, "/");
+    const char *colon;
+    int database = 0;
+
+    if (strncmp(url, "unix:///", 8) == 0 && url[8] != '\0')
+        return keep(&lease->host, url + 7, strlen(url + 7)) &&
+               keep(&lease->shown, url, strlen(url));
+    if (strncmp(url, "redis://", 8) != 0 || !read_login(lease, &at, end))
+        return false;
+    lease->port = PORT;
+    for (colon = end; colon > at && *colon != ':' && colon[-1] != ']'; colon--)
+        ;
+    if (colon > at && *colon == ':') {
+        if (!read_number(colon + 1, end, PORT_MAX, &lease->port) ||
+            lease->port == 0)
+            return false;
+    } else {
+        colon = end;
+    }
+    if (*end == '/' && end[1] != '\0' &&
+        !read_number(end + 1, end + strlen(end), 9999, &database))
+        return false;
+    (void)snprintf(lease->database, sizeof(lease->database), "%d", database);
+    if (*at == '[' && colon > at + 1 && colon[-1] == ']')
+        return keep(&lease->host, at + 1, (size_t)(colon - at - 2)) &&
+               keep(&lease->shown, at, strlen(at));
+    return colon > at && keep(&lease->host, at, (size_t)(colon - at)) &&
+           keep(&lease->shown, at, strlen(at));
+}
+
+groat_status groat__lease_open(const char *url, const groat__log *log,
+                               groat__lease **out, groat_error *error)
+{
+    groat__lease *lease = calloc(1, sizeof(*lease));
+    uint8_t random[(OWNER - 1) / 2];
+
+    if (lease == NULL || !groat__breaker_init(&lease->breaker) ||
+        pthread_mutex_init(&lease->lock, NULL) != 0) {
+        free(lease);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for leases");
+    }
+    lease->log = *log;
+    randombytes_buf(random, sizeof(random));
+    groat__hex(lease->owner, random, sizeof(random));
+    if (!read_url(lease, url)) {
+        groat__lease_close(lease);
+        return bad_url(url, error);
+    }
+    groat__one_line(lease->shown);
+    *out = lease;
+    return GROAT_OK;
+}
+
+static void disconnect(groat__lease *lease)
+{
+    if (lease->connection != NULL)
+        lease->api.redisFree(lease->connection);
+    lease->connection = NULL;
+}
+
+void groat__lease_close(groat__lease *lease)
+{
+    if (lease == NULL)
+        return;
+    disconnect(lease);
+    groat__dl_close(&lease->dl);
+    groat__breaker_free(&lease->breaker);
+    (void)pthread_mutex_destroy(&lease->lock);
+    if (lease->password != NULL)
+        sodium_memzero(lease->password, strlen(lease->password));
+    free(lease->password);
+    free(lease->user);
+    free(lease->host);
+    free(lease->shown);
+    free(lease);
+}
+
+const char *groat__lease_shown(const groat__lease *lease)
+{
+    return lease->shown;
+}
+
+/* ---- one command: locked ----------------------------------------------- */
+
+#define TEXT_OF(x)    TEXT_OF_IT(x)
+#define TEXT_OF_IT(x) #x
+
+/* Structures of hiredis change from one soname to the next. */
+static bool open_library(groat__lease *lease)
+{
+    static const char *const sonames[] = {
+        "libhiredis.so." TEXT_OF(HIREDIS_SONAME), NULL};
+    const groat__dl_search search = {.sonames = sonames};
+    groat_error error = GROAT_ERROR_INIT;
+
+    if (lease->opened)
+        return lease->dl.handle != NULL;
+    lease->opened = true;
+    if (groat__dl_open(&search, &lease->dl, &error) != GROAT_OK ||
+        groat__dl_bind(&lease->dl, symbols,
+                       sizeof(symbols) / sizeof(symbols[0]), &lease->api,
+                       &error) != GROAT_OK) {
+        groat__dl_close(&lease->dl);
+        groat__log_line(&lease->log, GROAT_LOG_WARNING,
+                        "no leases are taken: %s", error.text);
+    }
+    groat_error_clear(&error);
+    return lease->dl.handle != NULL;
+}
+
+static redisReply *ask(groat__lease *lease, const char **words, int count)
+{
+    size_t lengths[WORDS];
+    redisReply *reply;
+
+    for (int i = 0; i < count; i++)
+        lengths[i] = strlen(words[i]);
+    reply =
+        lease->api.redisCommandArgv(lease->connection, count, words, lengths);
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
+        strncmp(words[0], "EVAL", 4) != 0) {
+        lease->api.freeReplyObject(reply);
+        reply = NULL;
+    }
+    return reply;
+}
+
+static bool did(groat__lease *lease, const char **words, int count)
+{
+    redisReply *reply = ask(lease, words, count);
+
+    if (reply != NULL)
+        lease->api.freeReplyObject(reply);
+    return reply != NULL;
+}
+
+static bool log_in(groat__lease *lease)
+{
+    const char *select[] = {"SELECT", lease->database};
+    const char *with_user[] = {"AUTH", lease->user, lease->password};
+    const char *without[] = {"AUTH", lease->password};
+
+    if (lease->password != NULL &&
+        (*lease->user != '\0' ? !did(lease, with_user, 3)
+                              : !did(lease, without, 2)))
+        return false;
+    return lease->port == 0 || strcmp(lease->database, "0") == 0 ||
+           did(lease, select, 2);
+}
+
+static bool connect_to(groat__lease *lease)
+{
+    const struct timeval connect = {0, CONNECT_MS * 1000};
+    const struct timeval command = {0, COMMAND_MS * 1000};
+
+    if (lease->connection != NULL)
+        return true;
+    lease->connection =
+        lease->port == 0
+            ? lease->api.redisConnectUnixWithTimeout(lease->host, connect)
+            : lease->api.redisConnectWithTimeout(lease->host, lease->port,
+                                                 connect);
+    if (lease->connection == NULL || lease->connection->err != 0)
+        return false;
+    (void)lease->api.redisSetTimeout(lease->connection, command);
+    return log_in(lease);
+}
+
+/* A connection may have ended while it was idle: it is made once more. */
+static redisReply *ask_again(groat__lease *lease, const char **words, int count)
+{
+    bool old = lease->connection != NULL;
+    redisReply *reply = connect_to(lease) ? ask(lease, words, count) : NULL;
+
+    if (reply == NULL && old) {
+        disconnect(lease);
+        reply = connect_to(lease) ? ask(lease, words, count) : NULL;
+    }
+    if (reply == NULL)
+        disconnect(lease);
+    return reply;
+}
+
+/* Gives the reply's type and number; -1: there was none. */
+static int run_command(groat__lease *lease, const char **words, int count,
+                       long long *number)
+{
+    groat__hold hold;
+    redisReply *reply = NULL;
+    int type = -1;
+    bool lost = false;
+
+    groat__hold_begin(&hold, SIGPIPE);
+    (void)pthread_mutex_lock(&lease->lock);
+    if (open_library(lease)) {
+        reply = ask_again(lease, words, count);
+        if (reply == NULL) {
+            lease->counts.errors++;
+            lost = groat__breaker_trip(&lease->breaker);
+        } else {
+            groat__breaker_mend(&lease->breaker);
+            type = reply->type;
+            *number = reply->integer;
+            lease->api.freeReplyObject(reply);
+        }
+    }
+    (void)pthread_mutex_unlock(&lease->lock);
+    groat__hold_end(&hold);
+    if (lost)
+        groat__log_line(&lease->log, GROAT_LOG_WARNING,
+                        "lease server %s gives no answer: kernels are compiled "
+                        "without leases for a while",
+                        lease->shown);
+    return type;
+}
+
+/* Nobody waits for a server that gave no answer. */
+static int command(groat__lease *lease, const char **words, int count,
+                   long long *number)
+{
+    return groat__breaker_lets(&lease->breaker)
+               ? run_command(lease, words, count, number)
+               : -1;
+}
+
+double groat__lease_wait_ms(groat__lease *lease)
+{
+    return groat__breaker_wait_ms(&lease->breaker);
+}
+
+void groat__lease_try(groat__lease *lease)
+{
+    const char *words[] = {"PING"};
+    long long number = 0;
+
+    if (run_command(lease, words, 1, &number) != -1)
+        groat__log_line(&lease->log, GROAT_LOG_INFO,
+                        "lease server %s is used again", lease->shown);
+}
+
+/* ---- leases ------------------------------------------------------------ */
+
+static void name_of(const groat__digest *key, char out[NAME])
+{
+    char hex[33];
+
+    groat__hex(hex, key->bytes, sizeof(key->bytes));
+    (void)snprintf(out, NAME, "groat:1:%s", hex);
+}
+
+static void count_one(groat__lease *lease, uint64_t *count)
+{
+    (void)pthread_mutex_lock(&lease->lock);
+    (*count)++;
+    (void)pthread_mutex_unlock(&lease->lock);
+}
+
+groat__lease_state groat__lease_take(groat__lease *lease,
+                                     const groat__digest *key, unsigned ms)
+{
+    long long number = 0;
+    char name[NAME];
+    char limit[16];
+    const char *words[] = {"SET", name, lease->owner, "NX", "PX", limit};
+    int type;
+
+    name_of(key, name);
+    (void)snprintf(limit, sizeof(limit), "%u", ms);
+    type = command(lease, words, 6, &number);
+    if (type == REDIS_REPLY_STATUS) {
+        count_one(lease, &lease->counts.held);
+        return GROAT__LEASE_HELD;
+    }
+    if (type != REDIS_REPLY_NIL)
+        return GROAT__LEASE_NONE;
+    count_one(lease, &lease->counts.taken);
+    return GROAT__LEASE_TAKEN;
+}
+
+groat__lease_state groat__lease_look(groat__lease *lease,
+                                     const groat__digest *key)
+{
+    long long number = 0;
+    char name[NAME];
+    const char *words[] = {"EXISTS", name};
+
+    name_of(key, name);
+    if (command(lease, words, 2, &number) != REDIS_REPLY_INTEGER)
+        return GROAT__LEASE_NONE;
+    return number == 0 ? GROAT__LEASE_FREE : GROAT__LEASE_TAKEN;
+}
+
+void groat__lease_give(groat__lease *lease, const groat__digest *key)
+{
+    static const char script[] =
+        "if redis.call('get', KEYS[1]) == ARGV[1] then "
+        "return redis.call('del', KEYS[1]) else return 0 end";
+    long long number = 0;
+    char name[NAME];
+    const char *words[] = {"EVAL", script, "1", name, lease->owner};
+
+    name_of(key, name);
+    (void)command(lease, words, 5, &number);
+}
+
+void groat__lease_count(groat__lease *lease, groat__lease_counts *out)
+{
+    (void)pthread_mutex_lock(&lease->lock);
+    *out = lease->counts;
+    (void)pthread_mutex_unlock(&lease->lock);
+    out->open = !groat__breaker_lets(&lease->breaker);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * link.c is the way to a remote's place: exchanges, what they say of the place,
+ * the names of objects.
+ *
+ * Locking: remote->lock around the opening of libcurl; the breaker locks
+ * itself, counts are atomics.
+ */
+#include "fleet/remote.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "fleet/folder.h"
+
+/* NULL, and the reason in *why, where libcurl cannot be had. */
+static groat__http *open_http(groat__remote *remote, const char **why)
+{
+    groat_error error = GROAT_ERROR_INIT;
+
+    (void)pthread_mutex_lock(&remote->lock);
+    if (remote->http == NULL && remote->http_problem == NULL &&
+        groat__http_open(&remote->place, &remote->http, &error) != GROAT_OK) {
+        remote->http = NULL;
+        remote->http_problem = strdup(error.text);
+    }
+    *why = remote->http_problem;
+    (void)pthread_mutex_unlock(&remote->lock);
+    groat_error_clear(&error);
+    return remote->http;
+}
+
+static void count_bytes(groat__remote *remote, const groat__exchange *list,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const groat__exchange *x = &list[i];
+
+        if (x->outcome != GROAT__OBJECT_DONE)
+            continue;
+        (void)atomic_fetch_add(&remote->bytes_in, x->answer.len);
+        if (x->verb == GROAT__OBJECT_PUT)
+            (void)atomic_fetch_add(&remote->bytes_out, x->bytes);
+    }
+}
+
+void groat__remote_run(groat__remote *remote, groat__exchange *list,
+                       size_t count, unsigned budget_ms)
+{
+    const char *why = NULL;
+    groat__http *http;
+
+    if (remote->place.kind == GROAT__PLACE_FOLDER) {
+        groat__folder_run(remote->place.base, list, count);
+    } else if ((http = open_http(remote, &why)) != NULL) {
+        groat__http_run(http, list, count, budget_ms);
+    } else {
+        list[0].outcome = GROAT__OBJECT_FAILED;
+        (void)snprintf(list[0].why, sizeof(list[0].why), "%.*s",
+                       (int)sizeof(list[0].why) - 1,
+                       why != NULL ? why : "no memory for libcurl");
+    }
+    count_bytes(remote, list, count);
+}
+
+bool groat__remote_judge(groat__remote *remote, const groat__exchange *x)
+{
+    bool opened;
+
+    if (x->outcome == GROAT__OBJECT_UNTRIED)
+        return false;
+    if (x->outcome != GROAT__OBJECT_LATE &&
+        x->outcome != GROAT__OBJECT_FAILED) {
+        groat__breaker_mend(&remote->breaker);
+        return false;
+    }
+    (void)atomic_fetch_add(
+        x->outcome == GROAT__OBJECT_LATE ? &remote->late : &remote->errors, 1);
+    opened = x->answered && x->outcome == GROAT__OBJECT_FAILED
+                 ? groat__breaker_count(&remote->breaker)
+                 : groat__breaker_trip(&remote->breaker);
+    if (opened || !atomic_exchange(&remote->said, true))
+        groat__log_line(&remote->log, GROAT_LOG_WARNING, "remote %s%s: %s: %s",
+                        remote->place.shown,
+                        opened ? " is not used for a while" : "", x->name,
+                        x->why);
+    return opened;
+}
+
+/* The text behind "\ntarget " up to the line's end. */
+static const char *target_of(const char *identity, size_t *len)
+{
+    static const char lead[] = "\ntarget ";
+    const char *at = strstr(identity, lead);
+
+    at = at == NULL ? "unknown" : at + sizeof(lead) - 1;
+    *len = strcspn(at, "\n");
+    return at;
+}
+
+void groat__remote_name(const char *identity, const groat__digest *key,
+                        char out[GROAT__OBJECT_NAME])
+{
+    size_t len;
+    const char *target = target_of(identity, &len);
+    char folder[32];
+    char hex[33];
+    size_t i;
+
+    for (i = 0; i < len && i < sizeof(folder) - 1; i++)
+        folder[i] = groat__is_word(target[i]) ? target[i] : '-';
+    folder[i] = '\0';
+    groat__hex(hex, key->bytes, sizeof(key->bytes));
+    (void)snprintf(out, GROAT__OBJECT_NAME, "v1/%s/%.2s/%s", folder, hex, hex);
+}

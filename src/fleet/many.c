@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * many.c does what tools ask of a remote: to send, fetch, list and remove many
+ * objects, several at a time.
+ *
+ * Locking: none of its own.
+ */
+#include "fleet/remote.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "fleet/folder.h"
+
+enum { FETCH_ROOM = 32, TOOL_MS = 10000 };
+
+static groat_status unreachable(const groat__remote *remote, groat_error *error)
+{
+    return groat__fail(error, GROAT_IO,
+                       "remote %s cannot be reached: the rest was left",
+                       remote->place.shown);
+}
+
+/* ---- send -------------------------------------------------------------- */
+
+groat_status groat__remote_need_key(const groat__remote *remote,
+                                    groat_error *error)
+{
+    return remote->writes
+               ? GROAT_OK
+               : groat__fail(error, GROAT_IO,
+                             "remote %s is only read here; name the secret key "
+                             "that signs with GROAT_REMOTE_KEY",
+                             remote->place.shown);
+}
+
+/* Those that are there are not sent again. */
+static void ask_first(groat__sender *sender)
+{
+    groat__exchange heads[GROAT__SENDER_ROOM];
+
+    memset(heads, 0, sizeof(heads));
+    for (size_t i = 0; i < sender->count; i++) {
+        heads[i].verb = GROAT__OBJECT_HEAD;
+        memcpy(heads[i].name, sender->at[i].name, sizeof(heads[i].name));
+    }
+    groat__remote_run(sender->remote, heads, sender->count, TOOL_MS);
+    for (size_t i = 0; i < sender->count; i++) {
+        (void)groat__remote_judge(sender->remote, &heads[i]);
+        if (heads[i].outcome == GROAT__OBJECT_ABSENT)
+            continue;
+        sender->at[i].outcome = heads[i].outcome == GROAT__OBJECT_DONE
+                                    ? GROAT__OBJECT_THERE
+                                    : heads[i].outcome;
+        memcpy(sender->at[i].why, heads[i].why, sizeof(heads[i].why));
+        sender->at[i].verb = GROAT__OBJECT_HEAD; /* nothing to put */
+    }
+}
+
+static void put_absent(groat__sender *sender)
+{
+    groat__exchange puts[GROAT__SENDER_ROOM];
+    size_t from[GROAT__SENDER_ROOM];
+    size_t count = 0;
+
+    for (size_t i = 0; i < sender->count; i++)
+        if (sender->at[i].verb == GROAT__OBJECT_PUT) {
+            from[count] = i;
+            puts[count++] = sender->at[i];
+        }
+    if (count > 0)
+        groat__remote_run(sender->remote, puts, count, TOOL_MS);
+    for (size_t i = 0; i < count; i++) {
+        (void)groat__remote_judge(sender->remote, &puts[i]);
+        sender->at[from[i]] = puts[i];
+    }
+}
+
+void groat__sender_drop(groat__sender *sender)
+{
+    for (size_t i = 0; i < sender->count; i++)
+        groat__str_free(&sender->bodies[i]);
+    memset(sender->at, 0, sizeof(sender->at));
+    memset(sender->bodies, 0, sizeof(sender->bodies));
+    sender->count = 0;
+}
+
+static groat_status flush(groat__sender *sender, groat_error *error)
+{
+    groat_status status = GROAT_OK;
+
+    if (sender->count == 0)
+        return GROAT_OK;
+    ask_first(sender);
+    put_absent(sender);
+    for (size_t i = 0; i < sender->count; i++) {
+        const groat__exchange *x = &sender->at[i];
+
+        sender->fn(sender->user, x->name, x->outcome, x->why);
+        if (status == GROAT_OK && x->outcome == GROAT__OBJECT_UNTRIED)
+            status = unreachable(sender->remote, error);
+    }
+    groat__sender_drop(sender);
+    return status;
+}
+
+static void add_object(groat__sender *sender, const groat__entry *entry,
+                       const groat__digest *key, groat__str *body)
+{
+    groat__exchange *x = &sender->at[sender->count];
+
+    x->verb = GROAT__OBJECT_PUT;
+    groat__remote_name(entry->identity, key, x->name);
+    x->body = body->data;
+    x->bytes = body->len;
+    sender->bodies[sender->count++] = *body;
+}
+
+groat_status groat__sender_add(groat__sender *sender, const groat__entry *entry,
+                               size_t wanted, groat_error *error)
+{
+    groat__digest first = groat__hash128(entry->identity, wanted);
+    groat__str bodies[2] = {{0}, {0}};
+    groat_status status = GROAT_OK;
+
+    status = groat__remote_need_key(sender->remote, error);
+    if (status != GROAT_OK)
+        return status;
+    if (sender->count + 2 > GROAT__SENDER_ROOM)
+        status = flush(sender, error);
+    for (int i = 0; i < 2 && status == GROAT_OK; i++)
+        status = groat__entry_write(entry, &sender->remote->secret, &bodies[i],
+                                    error);
+    if (status != GROAT_OK) {
+        groat__str_free(&bodies[0]);
+        groat__str_free(&bodies[1]);
+        return status;
+    }
+    add_object(sender, entry, &entry->key, &bodies[0]);
+    add_object(sender, entry, &first, &bodies[1]);
+    return GROAT_OK;
+}
+
+groat_status groat__sender_end(groat__sender *sender, groat_error *error)
+{
+    return flush(sender, error);
+}
+
+/* ---- fetch ------------------------------------------------------------- */
+
+static const char *problem_of(groat__entry_verdict verdict)
+{
+    switch (verdict) {
+    case GROAT__ENTRY_GOOD:
+        return NULL;
+    case GROAT__ENTRY_MALFORMED:
+        return "it is no entry, or not all of one";
+    case GROAT__ENTRY_REFUSED:
+        return "no trusted key has signed it as it is";
+    case GROAT__ENTRY_NO_MEMORY:
+        break;
+    }
+    return "no memory for it";
+}
+
+static groat_status tell_fetched(groat__remote *remote, groat__exchange *x,
+                                 groat__fetched_fn *fn, void *user,
+                                 groat_error *error)
+{
+    const char *why = x->outcome == GROAT__OBJECT_ABSENT ? "it is not there"
+                      : x->outcome == GROAT__OBJECT_DONE ? NULL
+                                                         : x->why;
+    groat__arrival arrival;
+    groat_status status;
+
+    memset(&arrival, 0, sizeof(arrival));
+    if (why == NULL)
+        why = problem_of(
+            groat__entry_read(x->answer.data != NULL ? x->answer.data : "",
+                              x->answer.len, remote->trust, &arrival));
+    status = fn(user, x->name, why == NULL ? &arrival : NULL, why, error);
+    groat__arrival_free(&arrival);
+    return status;
+}
+
+groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
+                                 size_t count, groat__fetched_fn *fn,
+                                 void *user, groat_error *error)
+{
+    groat__exchange list[FETCH_ROOM];
+    groat_status status = GROAT_OK;
+
+    for (size_t at = 0; at < count && status == GROAT_OK; at += FETCH_ROOM) {
+        size_t some = count - at < FETCH_ROOM ? count - at : FETCH_ROOM;
+
+        memset(list, 0, sizeof(list));
+        for (size_t i = 0; i < some; i++)
+            memccpy(list[i].name, names[at + i], '\0',
+                    sizeof(list[i].name) - 1);
+        groat__remote_run(remote, list, some, TOOL_MS);
+        for (size_t i = 0; i < some; i++) {
+            (void)groat__remote_judge(remote, &list[i]);
+            if (status == GROAT_OK)
+                status = list[i].outcome == GROAT__OBJECT_UNTRIED
+                             ? unreachable(remote, error)
+                             : tell_fetched(remote, &list[i], fn, user, error);
+            groat__exchange_free(&list[i]);
+        }
+    }
+    return status;
+}
+
+bool groat__remote_answers(groat__remote *remote, groat__str *text)
+{
+    groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
+    double start = groat__now_ms();
+    bool answers;
+
+    groat__remote_run(remote, &x, 1, GROAT__REMOTE_BUDGET_MS);
+    answers =
+        x.outcome == GROAT__OBJECT_DONE || x.outcome == GROAT__OBJECT_ABSENT;
+    groat__str_addf(text, "%s: ", remote->place.shown);
+    if (answers)
+        groat__str_addf(text, "answers in %.1f ms; %zu trusted keys; %s",
+                        groat__now_ms() - start, remote->trust->count,
+                        remote->writes ? "read and written" : "only read");
+    else
+        groat__str_add(text, x.why);
+    return answers;
+}
+
+/* ---- list, remove ------------------------------------------------------ */
+
+groat_status groat__remote_list(groat__remote *remote, groat__listed_fn *fn,
+                                void *user, groat_error *error)
+{
+    groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
+
+    if (remote->place.kind == GROAT__PLACE_FOLDER)
+        return groat__folder_list(remote->place.base, fn, user, error);
+    /* Opens libcurl, and says whether anybody is there. */
+    groat__remote_run(remote, &x, 1, TOOL_MS);
+    if (remote->http == NULL)
+        return groat__fail(error, GROAT_IO, "cannot list %s: %s",
+                           remote->place.shown, x.why);
+    return groat__http_list(remote->http, TOOL_MS, fn, user, error);
+}
+
+groat_status groat__remote_remove(groat__remote *remote, char *const *names,
+                                  size_t count, uint64_t *removed,
+                                  groat_error *error)
+{
+    groat__exchange list[FETCH_ROOM];
+    groat_status status = GROAT_OK;
+
+    for (size_t at = 0; at < count && status == GROAT_OK; at += FETCH_ROOM) {
+        size_t some = count - at < FETCH_ROOM ? count - at : FETCH_ROOM;
+
+        memset(list, 0, sizeof(list));
+        for (size_t i = 0; i < some; i++) {
+            list[i].verb = GROAT__OBJECT_DELETE;
+            memccpy(list[i].name, names[at + i], '\0',
+                    sizeof(list[i].name) - 1);
+        }
+        groat__remote_run(remote, list, some, TOOL_MS);
+        for (size_t i = 0; i < some; i++) {
+            *removed += list[i].outcome == GROAT__OBJECT_DONE;
+            if (status == GROAT_OK && list[i].outcome != GROAT__OBJECT_DONE &&
+                list[i].outcome != GROAT__OBJECT_ABSENT)
+                status = groat__fail(
+                    error, GROAT_IO, "cannot remove %s from %s: %s",
+                    list[i].name, remote->place.shown,
+                    list[i].why[0] != '\0' ? list[i].why
+                                           : "it cannot be reached");
+        }
+    }
+    return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * object.h - one exchange with a place that keeps objects.
+ */
+#ifndef GROAT_FLEET_OBJECT_H
+#define GROAT_FLEET_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum { GROAT__OBJECT_NAME = 96, GROAT__OBJECT_WHY = 192 };
+
+typedef enum groat__verb {
+    GROAT__OBJECT_GET,
+    GROAT__OBJECT_HEAD,
+    GROAT__OBJECT_PUT, /* if it is not there yet */
+    GROAT__OBJECT_DELETE
+} groat__verb;
+
+typedef enum groat__outcome {
+    GROAT__OBJECT_UNTRIED, /* one before it failed in a way that all would */
+    GROAT__OBJECT_DONE,
+    GROAT__OBJECT_ABSENT, /* there is no such object         */
+    GROAT__OBJECT_THERE,  /* a put found one                 */
+    GROAT__OBJECT_LATE,   /* nothing, or not all, in time    */
+    GROAT__OBJECT_FAILED  /* anything else                   */
+} groat__outcome;
+
+/* Zeros but for verb, name and, of a put, body; free it with
+ * groat__exchange_free(). */
+typedef struct groat__exchange {
+    groat__verb verb;
+    char name[GROAT__OBJECT_NAME]; /* below the place; letters, digits, -_./ */
+    const void *body;              /* borrowed */
+    size_t bytes;
+    groat__outcome outcome;
+    bool answered;               /* it began to answer */
+    groat__str answer;           /* of a get that is DONE            */
+    char why[GROAT__OBJECT_WHY]; /* LATE, FAILED: the reason, one line */
+} groat__exchange;
+
+void groat__exchange_free(groat__exchange *exchange);
+
+/* What is told of a listed object. */
+typedef struct groat__listed {
+    const char *name; /* below the place */
+    uint64_t bytes;
+    int64_t modified_s; /* seconds since 1970 */
+} groat__listed;
+
+/* Return non-zero to stop. */
+typedef int groat__listed_fn(void *user, const groat__listed *object);
+
+#endif

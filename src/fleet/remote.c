@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * remote.c asks a place for entries that other hosts have made.
+ *
+ * Invariant: what a get gives was signed by a trusted key and has the key and
+ * the identity that were asked for; nothing that a place does is an error of
+ * the caller's, or costs more than its budget.
+ * Locking: counts are atomics; the breaker and the list of absent keys lock
+ * themselves; remote->lock is not held during an exchange.
+ */
+#include "fleet/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* ---- open, close ------------------------------------------------------- */
+
+static bool init_locks(groat__remote *remote)
+{
+    pthread_condattr_t attributes;
+    bool good = groat__breaker_init(&remote->breaker) &&
+                groat__absent_init(&remote->absent) &&
+                pthread_mutex_init(&remote->lock, NULL) == 0 &&
+                pthread_condattr_init(&attributes) == 0;
+
+    if (!good)
+        return false;
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    good = pthread_cond_init(&remote->changed, &attributes) == 0;
+    (void)pthread_condattr_destroy(&attributes);
+    return good;
+}
+
+groat_status groat__remote_open(const groat__remote_options *options,
+                                groat__remote **out, groat_error *error)
+{
+    groat__remote *remote = calloc(1, sizeof(*remote));
+    groat_status status;
+
+    if (remote == NULL || !init_locks(remote)) {
+        free(remote);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a remote");
+    }
+    remote->log = options->log;
+    remote->trust = options->trust;
+    status =
+        groat__place_read(options->url, &options->s3, &remote->place, error);
+    if (status == GROAT_OK && options->key != NULL) {
+        status = groat__secret_read(options->key, &remote->secret, error);
+        remote->writes = status == GROAT_OK;
+    }
+    if (status == GROAT_OK && options->leases != NULL)
+        status = groat__lease_open(options->leases, &remote->log,
+                                   &remote->lease, error);
+    if (status != GROAT_OK) {
+        groat__remote_close(remote);
+        return status;
+    }
+    *out = remote;
+    return GROAT_OK;
+}
+
+void groat__remote_close(groat__remote *remote)
+{
+    if (remote == NULL)
+        return;
+    groat__behind_stop(remote);
+    groat__lease_close(remote->lease);
+    groat__http_close(remote->http);
+    free(remote->http_problem);
+    groat__secret_wipe(&remote->secret);
+    groat__place_free(&remote->place);
+    (void)pthread_cond_destroy(&remote->changed);
+    (void)pthread_mutex_destroy(&remote->lock);
+    groat__absent_free(&remote->absent);
+    groat__breaker_free(&remote->breaker);
+    free(remote);
+}
+
+/* ---- one entry --------------------------------------------------------- */
+
+/* Whether anything that it may answer would be used. */
+static bool is_trusted(groat__remote *remote)
+{
+    if (remote->trust->count == 0 && !atomic_exchange(&remote->said, true))
+        groat__log_line(&remote->log, GROAT_LOG_WARNING,
+                        "nothing of remote %s is used: no key is trusted; name "
+                        "the file of public keys with GROAT_TRUST",
+                        remote->place.shown);
+    return remote->trust->count > 0;
+}
+
+/* Whether anything is asked for. */
+static bool is_asked(groat__remote *remote, const groat__digest *key)
+{
+    if (!is_trusted(remote))
+        return false;
+    if (groat__absent_knows(&remote->absent, key)) {
+        (void)atomic_fetch_add(&remote->known, 1);
+        return false;
+    }
+    if (groat__breaker_lets(&remote->breaker))
+        return true;
+    (void)atomic_fetch_add(&remote->skipped, 1);
+    groat__behind_wake(remote);
+    return false;
+}
+
+static void count_verdict(groat__remote *remote, groat__entry_verdict verdict)
+{
+    if (verdict == GROAT__ENTRY_MALFORMED)
+        (void)atomic_fetch_add(&remote->malformed, 1);
+    else if (verdict == GROAT__ENTRY_REFUSED)
+        (void)atomic_fetch_add(&remote->refused, 1);
+}
+
+/* True: *out has an entry, of whatever key. */
+static bool fetch(groat__remote *remote, const char *identity,
+                  const groat__digest *key, unsigned budget_ms,
+                  groat__arrival *out)
+{
+    groat__entry_verdict verdict = GROAT__ENTRY_NO_MEMORY;
+    groat__exchange x = {.verb = GROAT__OBJECT_GET};
+
+    groat__remote_name(identity, key, x.name);
+    groat__remote_run(remote, &x, 1, budget_ms);
+    if (groat__remote_judge(remote, &x))
+        groat__behind_wake(remote);
+    if (x.outcome == GROAT__OBJECT_DONE) {
+        verdict = groat__entry_read(x.answer.data != NULL ? x.answer.data : "",
+                                    x.answer.len, remote->trust, out);
+        count_verdict(remote, verdict);
+    } else if (x.outcome == GROAT__OBJECT_ABSENT) {
+        (void)atomic_fetch_add(&remote->misses, 1);
+    }
+    groat__exchange_free(&x);
+    if (verdict != GROAT__ENTRY_GOOD)
+        groat__absent_note(&remote->absent, key);
+    return verdict == GROAT__ENTRY_GOOD;
+}
+
+/* Another entry than was asked for, though it is signed. */
+static bool accept(groat__remote *remote, bool wanted, const groat__digest *key,
+                   groat__arrival *arrival)
+{
+    (void)atomic_fetch_add(wanted ? &remote->hits : &remote->mistaken, 1);
+    if (wanted)
+        return true;
+    groat__absent_note(&remote->absent, key);
+    groat__arrival_free(arrival);
+    return false;
+}
+
+bool groat__remote_look(groat__remote *remote, const groat__digest *key,
+                        const char *identity, unsigned budget_ms,
+                        groat__store_blob *out)
+{
+    groat__arrival arrival;
+
+    if (remote->trust->count == 0 || !groat__breaker_lets(&remote->breaker) ||
+        !fetch(remote, identity, key, budget_ms, &arrival) ||
+        !accept(remote, strcmp(arrival.identity, identity) == 0, key, &arrival))
+        return false;
+    *out = arrival.blob;
+    memset(&arrival.blob, 0, sizeof(arrival.blob));
+    groat__arrival_free(&arrival);
+    return true;
+}
+
+bool groat__remote_get(groat__remote *remote, const groat__digest *key,
+                       const char *identity, unsigned budget_ms,
+                       groat__store_blob *out)
+{
+    return is_asked(remote, key) &&
+           groat__remote_look(remote, key, identity, budget_ms, out);
+}
+
+bool groat__remote_made(groat__remote *remote, const char *wanted,
+                        unsigned budget_ms, groat__arrival *out)
+{
+    size_t len = strlen(wanted);
+    groat__digest key = groat__hash128(wanted, len);
+
+    return is_asked(remote, &key) &&
+           fetch(remote, wanted, &key, budget_ms, out) &&
+           accept(remote, strncmp(out->identity, wanted, len) == 0, &key, out);
+}
+
+static void describe_leases(groat__remote *remote, groat_remote_info *info)
+{
+    groat__lease_counts counts;
+
+    info->lease_waits = atomic_load(&remote->lease_waits);
+    info->lease_timeouts = atomic_load(&remote->lease_timeouts);
+    if (remote->lease == NULL)
+        return;
+    groat__lease_count(remote->lease, &counts);
+    info->leases = groat__lease_shown(remote->lease);
+    info->leases_held = counts.held;
+    info->lease_errors = counts.errors;
+    info->lease_breaker_open = counts.open;
+}
+
+void groat__remote_describe(groat__remote *remote, groat_remote_info *info)
+{
+    info->url = remote->place.shown;
+    info->writes = remote->writes;
+    info->trusted_keys = remote->trust->count;
+    info->hits = atomic_load(&remote->hits);
+    info->misses = atomic_load(&remote->misses);
+    info->known_misses = atomic_load(&remote->known);
+    info->errors = atomic_load(&remote->errors);
+    info->timeouts = atomic_load(&remote->late);
+    info->refused = atomic_load(&remote->refused);
+    info->malformed = atomic_load(&remote->malformed);
+    info->mistaken = atomic_load(&remote->mistaken);
+    info->skipped = atomic_load(&remote->skipped);
+    info->puts = atomic_load(&remote->puts);
+    info->put_failures = atomic_load(&remote->put_failures);
+    info->put_drops = atomic_load(&remote->put_drops);
+    info->bytes_in = atomic_load(&remote->bytes_in);
+    info->bytes_out = atomic_load(&remote->bytes_out);
+    describe_leases(remote, info);
+    (void)pthread_mutex_lock(&remote->breaker.lock);
+    info->breaker_open = remote->breaker.open;
+    info->breaker_opens = remote->breaker.opens;
+    (void)pthread_mutex_unlock(&remote->breaker.lock);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * waits.c sees to it that one host of a fleet compiles a key and the others
+ * wait for its entry.
+ *
+ * Invariant: nobody waits longer than his own compile takes; nothing that a
+ * lease server does costs more than the dedup.
+ * Locking: none of its own.
+ */
+#include "fleet/remote.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+
+enum {
+    LEASE_MS = 30000, /* of a holder that ends without giving it back */
+    FIRST_NAP_MS = 25,
+    LAST_NAP_MS = 250
+};
+
+static void nap(unsigned ms)
+{
+    const struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+    (void)nanosleep(&t, NULL);
+}
+
+/* Between the taker's get and its lease another host may have given it back. */
+static groat__remote_claim hold(groat__remote *remote, const groat__digest *key,
+                                const char *identity, groat__store_blob *out)
+{
+    if (!groat__remote_look(remote, key, identity, GROAT__REMOTE_BUDGET_MS,
+                            out))
+        return GROAT__REMOTE_HELD;
+    groat__lease_give(remote->lease, key);
+    return GROAT__REMOTE_FOUND;
+}
+
+/* Whoever sends nothing lets others have the lease. */
+static groat__lease_state take(groat__remote *remote, const groat__digest *key)
+{
+    return remote->writes ? groat__lease_take(remote->lease, key, LEASE_MS)
+                          : groat__lease_look(remote->lease, key);
+}
+
+/* What one look says: TAKEN while there is nothing new. */
+static groat__lease_state look(groat__remote *remote, const groat__digest *key)
+{
+    groat__lease_state state = groat__lease_look(remote->lease, key);
+
+    return state == GROAT__LEASE_FREE ? take(remote, key) : state;
+}
+
+groat__remote_claim groat__remote_lease(groat__remote *remote,
+                                        const groat__digest *key,
+                                        const char *identity,
+                                        unsigned expected_ms,
+                                        groat__store_blob *out)
+{
+    double end_ms = groat__now_ms() + expected_ms;
+    unsigned ms = FIRST_NAP_MS;
+    groat__lease_state state;
+
+    if (remote->lease == NULL || remote->trust->count == 0 ||
+        !groat__breaker_lets(&remote->breaker))
+        return GROAT__REMOTE_ALONE;
+    state = take(remote, key);
+    if (state == GROAT__LEASE_FREE)
+        return GROAT__REMOTE_ALONE;
+    if (state == GROAT__LEASE_TAKEN)
+        (void)atomic_fetch_add(&remote->lease_waits, 1);
+    while (state == GROAT__LEASE_TAKEN && groat__now_ms() < end_ms) {
+        nap(ms);
+        ms = 2 * ms > LAST_NAP_MS ? LAST_NAP_MS : 2 * ms;
+        state = look(remote, key);
+    }
+    if (state == GROAT__LEASE_HELD)
+        return hold(remote, key, identity, out);
+    if (state == GROAT__LEASE_TAKEN)
+        (void)atomic_fetch_add(&remote->lease_timeouts, 1);
+    return groat__remote_look(remote, key, identity, GROAT__REMOTE_BUDGET_MS,
+                              out)
+               ? GROAT__REMOTE_FOUND
+               : GROAT__REMOTE_ALONE;
+}
+
+void groat__remote_give(groat__remote *remote, const groat__digest *key)
+{
+    groat__lease_give(remote->lease, key);
+}
