@@ -59,6 +59,7 @@ typedef struct groat_warm_result {
     size_t from_bundle;
     size_t from_memory;
     size_t failed;
+    size_t from_remote;
 } groat_warm_result;
 
 /* flags of groat_warm() and groat_warm_file() */

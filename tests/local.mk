@@ -56,6 +56,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_bundle \
 	%D%/unit/cache/test_damage \
+	%D%/unit/cache/test_entry \
 	%D%/unit/cache/test_fork \
 	%D%/unit/cache/test_claim \
 	%D%/unit/cache/test_removed \
@@ -69,6 +70,8 @@ groat_unit_tests = \
 	%D%/unit/cli/test_draw \
 	%D%/unit/cli/test_element \
 	%D%/unit/core/test_driver_maps \
+	%D%/unit/fleet/test_breaker \
+	%D%/unit/fleet/test_place \
 	%D%/unit/tensor/test_kv \
 	%D%/unit/core/test_kv_spec \
 	%D%/unit/core/test_table \
@@ -103,6 +106,7 @@ groat_pipe_tests = \
 	%D%/pipe/test_path \
 	%D%/pipe/test_processes \
 	%D%/pipe/test_race \
+	%D%/pipe/test_remote \
 	%D%/pipe/test_requests \
 	%D%/pipe/test_serving \
 	%D%/pipe/test_sizes \
@@ -388,6 +392,7 @@ groat_cli_tests = \
 	%D%/cli/draw.sh \
 	%D%/cli/example.sh \
 	%D%/cli/failures.sh \
+	%D%/cli/fleet.sh \
 	%D%/cli/judge.sh \
 	%D%/cli/json.sh \
 	%D%/cli/losses.sh \
@@ -500,6 +505,7 @@ EXTRA_DIST += \
 	%D%/soak/actors.py \
 	%D%/soak/parts.sh \
 	%D%/soak/procs.py \
+	%D%/fleet/proxy.py \
 	%D%/soak/soak.py \
 	%D%/soak/soak.sh \
 	%D%/style/lib.sh \

@@ -59,6 +59,8 @@ static void add_up(groat_warm_result *sums, groat_status status,
         sums->from_disk++;
     else if (origin == GROAT_FROM_BUNDLE)
         sums->from_bundle++;
+    else if (origin == GROAT_FROM_REMOTE)
+        sums->from_remote++;
     else
         sums->from_memory++;
 }

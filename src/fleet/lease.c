@@ -124,37 +124,43 @@ static bool read_login(groat__lease *lease, const char **at, const char *end)
            keep(&lease->password, colon + 1, (size_t)(stop - colon - 1));
 }
 
+/* "HOST", "[ADDRESS]": moves *at behind it. */
+static bool read_host(groat__lease *lease, const char **at)
+{
+    bool bracket = **at == '[';
+    const char *host = *at + bracket;
+    size_t len = strcspn(host, bracket ? "]" : ":/");
+
+    if (len == 0 || (bracket && host[len] != ']'))
+        return false;
+    *at = host + len + bracket;
+    return keep(&lease->host, host, len);
+}
+
 static bool read_url(groat__lease *lease, const char *url)
 {
     const char *at = url + strlen("redis://");
-    const char *end = at + strcspn(at, "/");
-    const char *colon;
+    const char *end;
     int database = 0;
 
     if (strncmp(url, "unix:///", 8) == 0 && url[8] != '\0')
         return keep(&lease->host, url + 7, strlen(url + 7)) &&
                keep(&lease->shown, url, strlen(url));
-    if (strncmp(url, "redis://", 8) != 0 || !read_login(lease, &at, end))
+    if (strncmp(url, "redis://", 8) != 0 ||
+        !read_login(lease, &at, at + strcspn(at, "/")) ||
+        !keep(&lease->shown, at, strlen(at)) || !read_host(lease, &at))
         return false;
+    end = at + strcspn(at, "/");
     lease->port = PORT;
-    for (colon = end; colon > at && *colon != ':' && colon[-1] != ']'; colon--)
-        ;
-    if (colon > at && *colon == ':') {
-        if (!read_number(colon + 1, end, PORT_MAX, &lease->port) ||
-            lease->port == 0)
-            return false;
-    } else {
-        colon = end;
-    }
+    if (at < end &&
+        (*at != ':' || !read_number(at + 1, end, PORT_MAX, &lease->port) ||
+         lease->port == 0))
+        return false;
     if (*end == '/' && end[1] != '\0' &&
         !read_number(end + 1, end + strlen(end), 9999, &database))
         return false;
     (void)snprintf(lease->database, sizeof(lease->database), "%d", database);
-    if (*at == '[' && colon > at + 1 && colon[-1] == ']')
-        return keep(&lease->host, at + 1, (size_t)(colon - at - 2)) &&
-               keep(&lease->shown, at, strlen(at));
-    return colon > at && keep(&lease->host, at, (size_t)(colon - at)) &&
-           keep(&lease->shown, at, strlen(at));
+    return true;
 }
 
 groat_status groat__lease_open(const char *url, const groat__log *log,

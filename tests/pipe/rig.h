@@ -55,7 +55,8 @@ static inline void rig_make(rig *r)
     static const char *const variables[] = {
         "GROAT_CACHE_DIR",   "GROAT_CACHE_MAX_BYTES", "GROAT_FAMILY_PATH",
         "GROAT_BUNDLES",     "GROAT_TRUST",           "GROAT_LOADED_MAX_BYTES",
-        "GROAT_CACHE_SHARE", "GROAT_CXX_TIMEOUT"};
+        "GROAT_CACHE_SHARE", "GROAT_CXX_TIMEOUT",     "GROAT_REMOTE",
+        "GROAT_REMOTE_KEY",  "GROAT_LEASES"};
     const groat_error none = GROAT_ERROR_INIT;
 
     memset(r, 0, sizeof(*r));

@@ -66,6 +66,16 @@ static groat_status stat_of(void *at, groat_error *error)
     return groat_cache_stat_get(context, at, error);
 }
 
+static groat_status remote_of(void *at, groat_error *error)
+{
+    return groat_remote_stat(context, at, error);
+}
+
+static groat_status names_of(void *at, groat_error *error)
+{
+    return groat_remote_names_get(spec, at, error);
+}
+
 static groat_status explain(void *at, groat_error *error)
 {
     return groat_explain(spec, at, NULL, NULL, error);
@@ -224,6 +234,8 @@ static const struct {
     {"groat_kernel_info", sizeof(groat_kernel_info), kernel_info, NULL, false},
     {"groat_kernel_info", sizeof(groat_kernel_info), build_info, NULL, true},
     {"groat_cache_stat", sizeof(groat_cache_stat), stat_of, NULL, false},
+    {"groat_remote_info", sizeof(groat_remote_info), remote_of, NULL, false},
+    {"groat_remote_names", sizeof(groat_remote_names), names_of, NULL, false},
     {"groat_explanation", sizeof(groat_explanation), explain, NULL, false},
     {"groat_bundle_info", sizeof(groat_bundle_info), bundle_info, NULL, true},
     {"groat_warm_result", sizeof(groat_warm_result), warm_result, NULL, true},

@@ -27,6 +27,8 @@ find_words 'a CR or a blank at the end' "[ 	$(printf '\r')]\$"
 public='www\.apache\.org|docs\.nvidia\.com|rocm\.docs\.amd\.com'
 public="$public|www\.amd\.com|gpuopen\.com|llvm\.org|www\.sqlite\.org"
 public="$public|github\.com|json-schema\.org|www\.w3\.org|s3\."
+# This machine, and what stands before a password.
+public="$public|localhost|user|[a-z0-9.-]*\.example"
 tr '\n' '\0' <"$scratch/files" |
     xargs -0 grep -InoE 'https?://[A-Za-z0-9._-]+' /dev/null |
     grep -vE "https?://($public)\$" >"$scratch/found"

@@ -1,0 +1,350 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Hosts of a fleet, a folder each, over real engines: nginx with DAV, S3 servers
+# that check signatures, Redis.  What one host compiles the others take; a
+# crowd of cold processes compiles each kernel once; whatever goes wrong between
+# costs a compile and nothing else.
+. "$(dirname "$0")/common.sh"
+
+if ! command -v python3 >/dev/null 2>&1; then
+    echo "SKIP: there is no python3 to make faults with"
+    exit 77
+fi
+spec=tile_loader_lds
+target=cpu:gfx950
+engines=
+unset GROAT_CACHE_DIR http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY
+unset AWS_SESSION_TOKEN AWS_REGION AWS_DEFAULT_REGION AWS_ENDPOINT_URL_S3
+trap 'for pid in $engines; do kill -9 "$pid"; done 2>/dev/null
+    chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
+
+"$groat" cache keygen "$work/key" >"$work/trust" || exit 1
+"$groat" cache keygen "$work/key2" >"$work/trust2" || exit 1
+GROAT_TRUST=$work/trust
+export GROAT_TRUST
+
+free_port() {
+    python3 -c 'import socket
+s = socket.socket()
+s.bind(("localhost", 0))
+print(s.getsockname()[1])'
+}
+
+# wait_for COMMAND...: until it succeeds, for half a minute at most.
+wait_for() {
+    tries=0
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries + 1))
+        [ $tries -lt 300 ] || return 1
+        sleep 0.1
+    done
+}
+
+answers_http() {
+    python3 -c 'import sys, http.client
+h = http.client.HTTPConnection("localhost", int(sys.argv[1]), timeout=1)
+h.request("HEAD", "/")
+h.getresponse()' "$1"
+}
+
+# origin HOST [WORDS...]: where that host has the kernel from.
+origin() {
+    host=$1
+    shift
+    run build $spec --target $target --cache-dir "$work/hosts/$host" --json "$@"
+    sed -n 's/^ *"origin": "\(.*\)".*/\1/p' "$out"
+}
+
+# from NAME HOST WANTED [WORDS...]
+from() {
+    name=$1 host=$2 wanted=$3
+    shift 3
+    found=$(origin "$host" "$@")
+    if [ "$found" = "$wanted" ]; then
+        pass "$name"
+    else
+        fail "$name" "from $found, not $wanted: $(head -c 300 "$err")"
+    fi
+}
+
+# ---- engines
+
+start_nginx() {
+    command -v nginx >/dev/null 2>&1 || return 1
+    nginx_port=$(free_port)
+    mkdir -p "$work/nginx/dav"
+    {
+        [ "$(id -u)" -ne 0 ] || echo 'user root;'
+        cat <<END
+daemon off;
+worker_processes 1;
+pid $work/nginx/pid;
+error_log $work/nginx/errors;
+events { worker_connections 512; }
+http {
+    access_log $work/nginx/log;
+    client_body_temp_path $work/nginx/body;
+    proxy_temp_path $work/nginx/proxy;
+    fastcgi_temp_path $work/nginx/fastcgi;
+    uwsgi_temp_path $work/nginx/uwsgi;
+    scgi_temp_path $work/nginx/scgi;
+    server {
+        listen localhost:$nginx_port;
+        client_max_body_size 100m;
+        location / {
+            root $work/nginx/dav;
+            dav_methods PUT DELETE;
+            create_full_put_path on;
+        }
+    }
+}
+END
+    } >"$work/nginx/conf"
+    nginx -e "$work/nginx/errors" -c "$work/nginx/conf" >/dev/null 2>&1 &
+    engines="$engines $!"
+    wait_for answers_http "$nginx_port"
+}
+
+start_rclone() {
+    command -v rclone >/dev/null 2>&1 || return 1
+    rclone_port=$(free_port)
+    mkdir -p "$work/s3/bucket"
+    rclone serve s3 --addr "localhost:$rclone_port" \
+        --auth-key ACCESSKEY0000,SECRETKEY1111 "$work/s3" >/dev/null 2>&1 &
+    engines="$engines $!"
+    wait_for answers_http "$rclone_port"
+}
+
+start_moto() {
+    command -v moto_server >/dev/null 2>&1 || return 1
+    moto_port=$(free_port)
+    moto_server -H localhost -p "$moto_port" >/dev/null 2>&1 &
+    engines="$engines $!"
+    wait_for answers_http "$moto_port" &&
+        python3 -c 'import sys, http.client
+h = http.client.HTTPConnection("localhost", int(sys.argv[1]))
+h.request("PUT", "/bucket")
+sys.exit(h.getresponse().status != 200)' "$moto_port"
+}
+
+start_redis() {
+    command -v redis-server >/dev/null 2>&1 || return 1
+    redis-server --port 0 --unixsocket "$work/redis.sock" --save '' \
+        --requirepass word --daemonize no >/dev/null 2>&1 &
+    redis=$!
+    engines="$engines $redis"
+    wait_for test -S "$work/redis.sock"
+}
+
+# start_proxy NAME [CERTIFICATE KEY]: in front of nginx; its port in $port.
+start_proxy() {
+    name=$1
+    shift
+    echo pass >"$work/mode"
+    python3 "$tree/tests/fleet/proxy.py" "localhost:$nginx_port" "$work/mode" \
+        "$work/$name" "$@" >/dev/null 2>&1 &
+    engines="$engines $!"
+    wait_for test -s "$work/$name" && port=$(cat "$work/$name")
+}
+
+# ---- each engine
+
+# use_engine NAME URL LISTS
+use_engine() {
+    engine=$1
+    GROAT_REMOTE=$2
+    export GROAT_REMOTE
+    rm -rf "$work/hosts"
+    from "$engine: the first host compiles" a compiled --remote-key "$work/key"
+    from "$engine: the second takes it" b remote
+    from "$engine: and has it" b disk
+    expect "$engine: explain" 0 explain $spec --target $target \
+        --cache-dir "$work/hosts/c"
+    answers "$engine: explain says who signed it" 'has it, signed by '
+    run doctor
+    answers "$engine: doctor" 'answers in '
+    echo "{\"spec\": \"$spec\"}" >"$work/manifest"
+    expect "$engine: check" 0 fleet check "$work/manifest" --target $target
+    answers "$engine: check: both objects" '2 of 2 objects verified'
+    expect "$engine: pull" 0 fleet pull "$work/manifest" --target $target \
+        --cache-dir "$work/hosts/d"
+    from "$engine: what was pulled is there" d disk
+    expect "$engine: push again" 0 fleet push --cache-dir "$work/hosts/d" \
+        --remote-key "$work/key"
+    answers "$engine: nothing is sent twice" '0 of 2 objects sent'
+    GROAT_TRUST=$work/trust2
+    from "$engine: another's key" e compiled
+    expect "$engine: check with another's key" 1 fleet check "$work/manifest" \
+        --target $target
+    GROAT_TRUST=$work/trust
+    if [ "$3" = lists ]; then
+        expect "$engine: ls" 0 fleet ls
+        answers "$engine: ls: both objects" '2 objects of '
+        expect "$engine: gc keeps what is young" 0 fleet gc --older-than 1
+        answers "$engine: gc: none" '0 objects removed'
+    else
+        expect "$engine: no listing" 2 fleet ls
+        says "$engine: no listing: why" 'plain HTTP has no listing'
+    fi
+}
+
+if start_nginx; then
+    use_engine nginx "http://localhost:$nginx_port/groat" ''
+else
+    skip 'there is no nginx'
+    nginx_port=
+fi
+AWS_ACCESS_KEY_ID=ACCESSKEY0000 AWS_SECRET_ACCESS_KEY=SECRETKEY1111
+export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL
+if start_rclone; then
+    AWS_ENDPOINT_URL=http://localhost:$rclone_port
+    use_engine rclone s3://bucket/some/prefix lists
+    rm -rf "$work/hosts"
+    AWS_SECRET_ACCESS_KEY=wrong
+    from 'a wrong secret costs a compile' a compiled
+    says 'a wrong secret is said' 'the server answered 403'
+    AWS_SECRET_ACCESS_KEY=SECRETKEY1111
+else
+    skip 'there is no rclone to serve S3'
+fi
+if start_moto; then
+    AWS_ENDPOINT_URL=http://localhost:$moto_port
+    use_engine moto s3://bucket/other lists
+else
+    skip 'there is no moto_server'
+fi
+unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL
+mkdir "$work/folder"
+use_engine folder "file://$work/folder" lists
+
+# ---- keys are changed, one after the other
+
+GROAT_REMOTE=file://$work/folder
+cat "$work/trust" "$work/trust2" >"$work/both"
+rm -rf "$work/hosts" "$work/folder"/*
+from 'rotation: the old key signs' a compiled --remote-key "$work/key"
+GROAT_TRUST=$work/both
+from 'rotation: both are trusted' b remote
+from 'rotation: the new key signs' c compiled --remote-key "$work/key2" \
+    --remote "file://$work/tmp"
+GROAT_TRUST=$work/trust2
+from 'rotation: the new one alone' d remote --remote "file://$work/tmp"
+from 'rotation: the old one is refused' e compiled
+GROAT_TRUST=$work/trust
+
+if [ -z "$nginx_port" ]; then
+    skip 'no faults are made without nginx'
+    finish
+fi
+
+# ---- one compile per fleet
+
+# crowd HOSTS PROCESSES KERNELS: how many compiled, took, had it.
+crowd() {
+    rm -rf "$work/hosts"
+    pids=
+    for host in $(seq "$1"); do
+        for process in $(seq "$2"); do
+            for kernel in $(seq "$3"); do
+                "$groat" build $spec:ld=$((1024 + 64 * kernel)) \
+                    --target $target --cache-dir "$work/hosts/$host" --json \
+                    --remote-key "$work/key" 2>>"$work/crowd.err" |
+                    sed -n 's/^ *"origin": "\(.*\)".*/\1/p'
+            done >"$work/crowd.$host.$process" &
+            pids="$pids $!"
+        done
+    done
+    for pid in $pids; do wait "$pid"; done
+    cat "$work"/crowd.*.* | sort | uniq -c | awk '{ print $2 "=" $1 }' |
+        tr '\n' ' '
+    rm -f "$work"/crowd.*.*
+}
+
+GROAT_REMOTE=http://localhost:$nginx_port/crowd
+if start_redis; then
+    GROAT_LEASES=unix://$work/redis.sock
+    export GROAT_LEASES
+    from 'a lease server that wants a password costs a compile' p compiled
+    says 'and is said' 'gives no answer: kernels are compiled without leases'
+    # Over TCP, by its password, and in another database.
+    port=$(free_port)
+    redis-server --port "$port" --bind localhost --save '' --requirepass word \
+        >/dev/null 2>&1 &
+    redis=$!
+    engines="$engines $redis"
+    wait_for redis-cli -p "$port" -a word ping
+    GROAT_LEASES=redis://:word@localhost:$port/3
+    found=$(crowd 3 4 4)
+    if [ "$found" = 'compiled=4 disk=36 remote=8 ' ]; then
+        pass 'a crowd compiles each kernel once'
+    else
+        fail 'a crowd compiles each kernel once' "$found $(cat "$work/crowd.err")"
+    fi
+    # Stopped, it says nothing at all.
+    kill -STOP $redis
+    GROAT_REMOTE=http://localhost:$nginx_port/stopped
+    from 'a stopped lease server costs a compile' s compiled \
+        --remote-key "$work/key"
+    from 'and the object is there' t remote
+    kill -9 $redis
+    wait $redis 2>/dev/null
+    GROAT_REMOTE=http://localhost:$nginx_port/killed
+    from 'a dead lease server costs a compile' u compiled
+    unset GROAT_LEASES
+else
+    skip 'there is no redis-server'
+fi
+
+# ---- faults
+
+if ! start_proxy port; then
+    fail 'the proxy starts'
+    finish
+fi
+through=http://localhost:$port/faults
+GROAT_REMOTE=http://localhost:$nginx_port/faults
+rm -rf "$work/hosts"
+from 'faults: one host sends' a compiled --remote-key "$work/key"
+expect 'faults: and another kernel' 0 build $spec:ld=2048 --target $target \
+    --cache-dir "$work/hosts/a" --remote-key "$work/key"
+key=$("$groat" key $spec:ld=2048 --target $target)
+GROAT_REMOTE=$through
+other=v1/cpu-gfx950/$(echo "$key" | cut -c 1-2)/$key
+
+# fault MODE WANTED [TEXT]: what a fresh host gets, and what it says.
+n=0
+fault() {
+    n=$((n + 1))
+    echo "$1" >"$work/mode"
+    from "fault: $1" "f$n" "$2" --remote-key "$work/key"
+    [ -z "${3-}" ] || says "fault: $1: is said" "$3"
+}
+fault pass remote
+fault 'latency 300' remote
+fault 'status 403' compiled 'the server answered 403'
+fault 'status 429' compiled 'the server answered 429'
+fault 'status 503' compiled 'the server answered 503'
+fault 'status 404' compiled
+fault garbage compiled
+fault half compiled
+fault lie compiled
+fault endless compiled 'remote http'
+fault drip compiled 'is not used for a while'
+fault hang compiled 'is not used for a while'
+fault "other $other" compiled
+fault 'redirect file:///etc/hostname' compiled
+fault "redirect http://localhost:$port/loop" compiled
+fault pass remote
+
+if command -v openssl >/dev/null 2>&1 &&
+    openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost \
+        -addext subjectAltName=DNS:localhost \
+        -keyout "$work/tls.key" -out "$work/tls.crt" >/dev/null 2>&1 &&
+    start_proxy tls "$work/tls.crt" "$work/tls.key"; then
+    GROAT_REMOTE=https://localhost:$port/faults
+    fault pass compiled 'certificate'
+else
+    skip 'no certificate could be made'
+fi
+finish

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_remote.c: hosts that keep each other's kernels in a folder.  What one
+ * has compiled the others take, once it is signed by whom they trust; whatever
+ * else lies there, or however it fails, is a miss and nothing more.
+ */
+#include "rig.h"
+#include "groat_serve.h"
+
+#include <unistd.h>
+
+static const char *const target = "cpu:gfx950";
+static rig fix;
+static char url[300];
+static char objects[256];
+static char key_path[256];
+static char trust_path[256];
+static char other_cache[256];
+
+static void in_root(char out[256], const char *name)
+{
+    (void)snprintf(out, 256, "%.190s/%s", fix.root, name);
+}
+
+static void make_key(const char *path, const char *trusted_by)
+{
+    char public_key[65];
+
+    ck_assert_int_eq(groat_bundle_keygen(path, public_key, &fix.error),
+                     GROAT_OK);
+    if (trusted_by != NULL)
+        rig_write(trusted_by, public_key, 0600);
+}
+
+static void setup(void)
+{
+    rig_make(&fix);
+    rig_write_adder(&fix);
+    in_root(objects, "objects");
+    in_root(key_path, "key");
+    in_root(trust_path, "trust");
+    in_root(other_cache, "other");
+    (void)snprintf(url, sizeof(url), "file://%s", objects);
+    ck_assert_int_eq(mkdir(objects, 0700), 0);
+    make_key(key_path, trust_path);
+    (void)unsetenv("GROAT_CXX");
+}
+
+static void teardown(void)
+{
+    (void)unsetenv("GROAT_CXX");
+    rig_drop(&fix);
+}
+
+/* A host that sends what it compiles. */
+static groat_options sender(void)
+{
+    groat_options options = rig_options(&fix);
+
+    options.remote = url;
+    options.remote_key = key_path;
+    options.trust = trust_path;
+    return options;
+}
+
+/* Another host, with a store of its own, that only takes. */
+static groat_options taker(void)
+{
+    groat_options options = sender();
+
+    options.remote_key = "";
+    options.cache_dir = other_cache;
+    return options;
+}
+
+static groat_remote_info info_of(groat_context *context)
+{
+    groat_remote_info info = {.size = sizeof(info)};
+
+    ck_assert_int_eq(groat_remote_stat(context, &info, NULL), GROAT_OK);
+    return info;
+}
+
+static void send_adder(unsigned step)
+{
+    groat_options options = sender();
+    groat_context *context = rig_open_with(&fix, &options);
+
+    rig_kernel(&fix, context, step, GROAT_FROM_COMPILER);
+    groat_close(context); /* which waits for what is sent */
+}
+
+/* Where its object lies; any: that for hosts without a compiler. */
+static void object_path(const char *spec, bool any, char out[500])
+{
+    groat_remote_names names = {.size = sizeof(names)};
+    groat_context *context = rig_open(&fix);
+    groat_spec *parsed = rig_parse(&fix, context, spec, target);
+
+    ck_assert_int_eq(groat_remote_names_get(parsed, &names, NULL), GROAT_OK);
+    (void)snprintf(out, 500, "%s/%s", objects, any ? names.any : names.name);
+    groat_spec_free(parsed);
+    groat_close(context);
+}
+
+START_TEST(one_compiles_another_takes)
+{
+    groat_options options = taker();
+    groat_context *context;
+    groat_remote_info info;
+
+    send_adder(3);
+    context = rig_open_with(&fix, &options);
+    rig_kernel(&fix, context, 3, GROAT_FROM_REMOTE);
+    rig_kernel(&fix, context, 3, GROAT_FROM_MEMORY);
+    rig_kernel(&fix, context, 4, GROAT_FROM_COMPILER);
+    info = info_of(context);
+    ck_assert_str_eq(info.url, url);
+    ck_assert_ptr_null(info.problem);
+    ck_assert_uint_eq(info.hits, 1);
+    ck_assert_uint_eq(info.misses, 1);
+    ck_assert_uint_eq(info.trusted_keys, 1);
+    ck_assert_int_eq(info.writes, 0);
+    ck_assert_uint_gt(info.bytes_in, 1000);
+    ck_assert_uint_eq(info.puts + info.put_drops + info.bytes_out, 0);
+    ck_assert_uint_eq(rig_stat(context).compiles, 1);
+    groat_close(context);
+    /* It is in the store now, and nobody is asked. */
+    context = rig_open_with(&fix, &options);
+    rig_kernel(&fix, context, 3, GROAT_FROM_DISK);
+    info = info_of(context);
+    ck_assert_uint_eq(info.hits + info.misses, 0);
+    groat_close(context);
+    ck_assert_int_eq(fix.warnings, 0);
+}
+END_TEST
+
+START_TEST(what_is_counted)
+{
+    groat_options options = sender();
+    groat_context *context = rig_open_with(&fix, &options);
+    groat_remote_info info;
+    char *text = NULL;
+
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    for (int i = 0; i < 500; i++) {
+        info = info_of(context);
+        if (info.puts == 2)
+            break;
+        (void)usleep(10000);
+    }
+    ck_assert_uint_eq(info.puts, 2);
+    ck_assert_uint_gt(info.bytes_out, 2000);
+    ck_assert_int_eq(
+        groat_metrics(context, GROAT_METRICS_PROMETHEUS, &text, NULL),
+        GROAT_OK);
+    ck_assert_ptr_nonnull(strstr(text, "\ngroat_remote_puts_total 2\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\ngroat_remote_misses_total 1\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\ngroat_remote_breaker_open 0\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "groat_stage_seconds_count{stage=\"remote\"} 1\n"));
+    groat_free(text);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(a_sealed_context_asks_nobody)
+{
+    groat_options options = taker();
+    groat_context *context;
+    groat_kernel *kernel = NULL;
+    groat_remote_info info;
+
+    send_adder(3);
+    context = rig_open_with(&fix, &options);
+    groat_seal(context);
+    ck_assert_int_eq(groat_kernel_get(context, "adder:step=3", target, &kernel,
+                                      NULL, &fix.error),
+                     GROAT_SEALED);
+    info = info_of(context);
+    ck_assert_uint_eq(info.hits + info.misses + info.known_misses +
+                          info.skipped + info.bytes_in,
+                      0);
+    groat_unseal(context);
+    rig_kernel(&fix, context, 3, GROAT_FROM_REMOTE);
+    groat_close(context);
+}
+END_TEST
+
+/* Signed as it should be, and nothing that a loader takes. */
+static groat__str signed_garbage(const char *path)
+{
+    static const char garbage[] = "no shared object";
+    groat__secret secret;
+    groat__arrival arrival;
+    groat__entry entry;
+    groat__trust trust;
+    groat__str text = {0};
+    size_t bytes = 0;
+    char *data = NULL;
+
+    ck_assert_int_eq(groat__secret_read(key_path, &secret, NULL), GROAT_OK);
+    ck_assert_int_eq(groat__trust_read(trust_path, &trust, NULL), GROAT_OK);
+    ck_assert_int_eq(groat__fs_read(path, (size_t)1 << 20, &data, &bytes, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat__entry_read(data, bytes, &trust, &arrival),
+                     GROAT__ENTRY_GOOD);
+    entry = (groat__entry){arrival.key, arrival.identity, "",
+                           garbage,     sizeof(garbage),  arrival.blob.facts};
+    ck_assert_int_eq(groat__entry_write(&entry, &secret, &text, NULL),
+                     GROAT_OK);
+    groat__arrival_free(&arrival);
+    groat__trust_free(&trust);
+    free(data);
+    return text;
+}
+
+static void write_bytes(const char *path, const char *data, size_t bytes)
+{
+    (void)unlink(path);
+    ck_assert_int_eq(groat__fs_write(path, data, bytes, 0600, NULL), GROAT_OK);
+}
+
+/* What lies there is no kernel: it is compiled, and counted as what it is. */
+START_TEST(wrong_objects)
+{
+    enum { CUT, CHANGED, LONGER, EMPTY, OTHER, FOLDER, GARBAGE, KINDS };
+    char path[500];
+    char other[500];
+    groat__str garbage;
+    char *data = NULL;
+    char *wrong = NULL;
+    size_t bytes = 0;
+    size_t wrong_bytes = 0;
+
+    send_adder(3);
+    send_adder(4);
+    object_path("adder:step=3", false, path);
+    object_path("adder:step=4", false, other);
+    garbage = signed_garbage(path);
+    ck_assert_int_eq(groat__fs_read(path, (size_t)1 << 20, &data, &bytes, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(
+        groat__fs_read(other, (size_t)1 << 20, &wrong, &wrong_bytes, NULL),
+        GROAT_OK);
+    for (int kind = 0; kind < KINDS; kind++) {
+        groat_options options = taker();
+        groat_context *context;
+        groat_remote_info info;
+
+        options.flags = GROAT_OPEN_NO_DISK;
+        data[bytes / 2] = (char)(data[bytes / 2] ^ (kind == CHANGED));
+        if (kind == OTHER)
+            write_bytes(path, wrong, wrong_bytes);
+        else if (kind == GARBAGE)
+            write_bytes(path, garbage.data, garbage.len);
+        else
+            write_bytes(path, data,
+                        kind == EMPTY    ? 0
+                        : kind == CUT    ? bytes - 1
+                        : kind == LONGER ? bytes + 1
+                                         : bytes);
+        data[bytes / 2] = (char)(data[bytes / 2] ^ (kind == CHANGED));
+        if (kind == FOLDER) {
+            ck_assert_int_eq(unlink(path), 0);
+            ck_assert_int_eq(mkdir(path, 0700), 0);
+        }
+        context = rig_open_with(&fix, &options);
+        rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+        info = info_of(context);
+        ck_assert_uint_eq(info.hits, kind == GARBAGE);
+        ck_assert_uint_eq(info.malformed,
+                          kind == CUT || kind == LONGER || kind == EMPTY);
+        ck_assert_uint_eq(info.refused, kind == CHANGED);
+        ck_assert_uint_eq(info.mistaken, kind == OTHER);
+        ck_assert_uint_eq(info.errors, kind == FOLDER);
+        groat_close(context);
+        if (kind == FOLDER)
+            ck_assert_int_eq(rmdir(path), 0);
+    }
+    groat__str_free(&garbage);
+    free(wrong);
+    free(data);
+}
+END_TEST
+
+/* Signed by a key that others trust, by none, and for nobody. */
+START_TEST(whom_nobody_trusts)
+{
+    groat_options options = taker();
+    groat_context *context;
+    char stranger[256];
+    char strange_trust[256];
+
+    in_root(stranger, "stranger");
+    in_root(strange_trust, "strange_trust");
+    make_key(stranger, strange_trust);
+    send_adder(3);
+    options.trust = strange_trust;
+    context = rig_open_with(&fix, &options);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    ck_assert_uint_eq(info_of(context).refused, 1);
+    groat_close(context);
+    ck_assert_int_eq(fix.warnings, 0);
+    options = taker();
+    options.trust = NULL;
+    options.flags = GROAT_OPEN_NO_DISK;
+    context = rig_open_with(&fix, &options);
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    rig_kernel(&fix, context, 5, GROAT_FROM_COMPILER);
+    ck_assert_uint_eq(info_of(context).bytes_in, 0);
+    groat_close(context);
+    ck_assert_int_eq(rig_said(&fix, "no key is trusted"), 1);
+}
+END_TEST
+
+/* A host without a compiler asks by what is wanted alone. */
+START_TEST(without_a_compiler)
+{
+    groat_options options = taker();
+    groat_kernel *kernel = NULL;
+    groat_context *context;
+    char any[500];
+
+    send_adder(3);
+    ck_assert_int_eq(setenv("GROAT_CXX", "/dev/null/none", 1), 0);
+    context = rig_open_with(&fix, &options);
+    rig_kernel(&fix, context, 3, GROAT_FROM_DISK);
+    ck_assert_uint_eq(info_of(context).hits, 1);
+    ck_fails(groat_kernel_get(context, "adder:step=4", target, &kernel, NULL,
+                              &fix.error),
+             GROAT_NO_DEVICE, &fix.error, "GROAT_CXX=/dev/null/none");
+    groat_close(context);
+    /* Another kernel under that name is none. */
+    (void)unsetenv("GROAT_CXX");
+    send_adder(5);
+    object_path("adder:step=3", true, any);
+    (void)unlink(any);
+    {
+        char other[500];
+
+        object_path("adder:step=5", true, other);
+        ck_assert_int_eq(link(other, any), 0);
+    }
+    ck_assert_int_eq(setenv("GROAT_CXX", "/dev/null/none", 1), 0);
+    options.flags = GROAT_OPEN_NO_DISK;
+    context = rig_open_with(&fix, &options);
+    ck_fails(groat_kernel_get(context, "adder:step=3", target, &kernel, NULL,
+                              &fix.error),
+             GROAT_NO_DEVICE, &fix.error, "GROAT_CXX=/dev/null/none");
+    ck_assert_uint_eq(info_of(context).mistaken, 1);
+    groat_close(context);
+}
+END_TEST
+
+/* Nobody is there: the first kernel finds out, the others do not ask. */
+START_TEST(nobody_is_there)
+{
+    groat_options options = sender();
+    groat_context *context;
+    groat_remote_info info;
+
+    options.remote = "http://localhost:1/x";
+    options.leases = "redis://localhost:1";
+    context = rig_open_with(&fix, &options);
+    for (unsigned step = 3; step < 6; step++)
+        rig_kernel(&fix, context, step, GROAT_FROM_COMPILER);
+    info = info_of(context);
+    if (strstr(fix.lines.data, "libcurl.so.4 was not found") == NULL) {
+        ck_assert_uint_eq(info.errors, 1);
+        ck_assert_uint_eq(info.skipped, 2);
+        ck_assert_int_eq(info.breaker_open, 1);
+        ck_assert_uint_eq(info.breaker_opens, 1);
+        ck_assert_uint_eq(info.put_drops, 3);
+        ck_assert_uint_eq(info.lease_errors, 0);
+    }
+    ck_assert_int_eq(fix.warnings, 1);
+    groat_close(context);
+}
+END_TEST
+
+/* What cannot be used is said, and stops nothing. */
+START_TEST(bad_options)
+{
+    static const struct {
+        const char *remote, *key, *leases, *says;
+    } bad[] = {
+        {"nonsense", NULL, NULL, "the remote is 'nonsense'"},
+        {"file:///tmp", "/dev/null/none", NULL, "/dev/null/none"},
+        {"file:///tmp", NULL, "localhost", "the lease server's URL"},
+    };
+
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        groat_options options = taker();
+        groat_context *context;
+        groat_remote_info info;
+
+        options.flags = GROAT_OPEN_NO_DISK;
+        options.remote = bad[i].remote;
+        options.remote_key = bad[i].key;
+        options.leases = bad[i].leases;
+        context = rig_open_with(&fix, &options);
+        rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+        info = info_of(context);
+        ck_assert_ptr_null(info.url);
+        ck_assert_msg(strstr(info.problem, bad[i].says) != NULL, "%s",
+                      info.problem);
+        ck_fails(groat_remote_list(context, NULL, NULL, &fix.error), GROAT_IO,
+                 &fix.error, bad[i].says);
+        groat_close(context);
+        ck_assert_int_eq(fix.warnings, (int)i + 1);
+    }
+}
+END_TEST
+
+/* ---- tools --------------------------------------------------------------- */
+
+typedef struct seen {
+    char *names[16];
+    size_t count;
+    size_t done;
+    size_t bad;
+    char spec[200];
+} seen;
+
+static int on_object(void *user, const groat_remote_object *object)
+{
+    seen *s = user;
+
+    ck_assert_uint_lt(s->count, COUNT(s->names));
+    s->names[s->count++] = strdup(object->name);
+    s->done += object->done != 0;
+    s->bad += object->problem != NULL;
+    if (object->spec != NULL)
+        (void)snprintf(s->spec, sizeof(s->spec), "%s", object->spec);
+    return 0;
+}
+
+static void forget(seen *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->names[i]);
+    memset(s, 0, sizeof(*s));
+}
+
+START_TEST(tools)
+{
+    groat_options options = taker();
+    groat_context *context;
+    uint64_t removed = 0;
+    seen s = {.count = 0};
+    seen list = {.count = 0};
+
+    send_adder(3);
+    context = rig_open_with(&fix, &options);
+    ck_assert_int_eq(groat_remote_list(context, on_object, &list, NULL),
+                     GROAT_OK);
+    ck_assert_uint_eq(list.count, 2);
+    ck_assert_int_eq(strncmp(list.names[0], "v1/cpu-gfx950/", 14), 0);
+    ck_assert_int_eq(
+        groat_remote_fetch(context, list.names, 2, 0, on_object, &s, NULL),
+        GROAT_OK);
+    ck_assert_uint_eq(s.count, 2);
+    ck_assert_uint_eq(s.done + s.bad, 0);
+    ck_assert_int_eq(strncmp(s.spec, "adder:step=3", 12), 0);
+    ck_assert_uint_eq(rig_stat(context).entries, 0);
+    forget(&s);
+    ck_assert_int_eq(groat_remote_fetch(context, list.names, 2,
+                                        GROAT_REMOTE_KEEP, on_object, &s, NULL),
+                     GROAT_OK);
+    ck_assert_uint_eq(s.done, 1);
+    ck_assert_uint_eq(rig_stat(context).entries, 1);
+    forget(&s);
+    ck_fails(groat_remote_fetch(context, list.names, 1, 6, on_object, &s,
+                                &fix.error),
+             GROAT_INVALID, &fix.error, "flags is 0x6; known: 0x1");
+    ck_fails(
+        groat_remote_push(context, NULL, NULL, 0, on_object, &s, &fix.error),
+        GROAT_IO, &fix.error, "only read here");
+    ck_assert_int_eq(
+        groat_remote_remove(context, list.names, 2, &removed, NULL), GROAT_OK);
+    ck_assert_uint_eq(removed, 2);
+    ck_assert_int_eq(
+        groat_remote_fetch(context, list.names, 1, 0, on_object, &s, NULL),
+        GROAT_OK);
+    ck_assert_uint_eq(s.bad, 1);
+    groat_close(context);
+    forget(&s);
+    forget(&list);
+}
+END_TEST
+
+/* From a store and from a bundle; what is there is not sent again. */
+START_TEST(push)
+{
+    static const char *const others[] = {"cpu:sm_90a"};
+    groat_options options = rig_options(&fix);
+    groat_context *context = rig_open_with(&fix, &options);
+    char bundle[256];
+    seen s = {.count = 0};
+
+    in_root(bundle, "bundle");
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(
+        groat_bundle_export(context, bundle, NULL, 0, NULL, NULL, NULL),
+        GROAT_OK);
+    rig_kernel(&fix, context, 4, GROAT_FROM_COMPILER);
+    groat_close(context);
+    options = sender();
+    context = rig_open_with(&fix, &options);
+    ck_assert_int_eq(
+        groat_remote_push(context, NULL, others, 1, on_object, &s, NULL),
+        GROAT_OK);
+    ck_assert_uint_eq(s.count, 0);
+    ck_assert_int_eq(
+        groat_remote_push(context, bundle, NULL, 0, on_object, &s, NULL),
+        GROAT_OK);
+    ck_assert_uint_eq(s.done, 2);
+    ck_assert_int_eq(
+        groat_remote_push(context, NULL, NULL, 0, on_object, &s, NULL),
+        GROAT_OK);
+    ck_assert_uint_eq(s.count, 6);
+    ck_assert_uint_eq(s.done, 4);
+    ck_assert_uint_eq(s.bad, 0);
+    groat_close(context);
+    forget(&s);
+    options = taker();
+    context = rig_open_with(&fix, &options);
+    rig_kernel(&fix, context, 3, GROAT_FROM_REMOTE);
+    rig_kernel(&fix, context, 4, GROAT_FROM_REMOTE);
+    groat_close(context);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("remote");
+    TCase *tests = tcase_create("remote");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, one_compiles_another_takes);
+    tcase_add_test(tests, what_is_counted);
+    tcase_add_test(tests, a_sealed_context_asks_nobody);
+    tcase_add_test(tests, wrong_objects);
+    tcase_add_test(tests, whom_nobody_trusts);
+    tcase_add_test(tests, without_a_compiler);
+    tcase_add_test(tests, nobody_is_there);
+    tcase_add_test(tests, bad_options);
+    tcase_add_test(tests, tools);
+    tcase_add_test(tests, push);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}

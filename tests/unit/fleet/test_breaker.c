@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_breaker.c: when a service is not asked, and keys that are not asked for.
+ */
+#include "../suite.h"
+
+#include "base/clock.h"
+#include "fleet/absent.h"
+#include "fleet/breaker.h"
+
+static double present_ms = 5000;
+
+static double now(void)
+{
+    return present_ms;
+}
+
+/* No answer opens it, and each further one doubles the wait, give or take a
+ * half, up to a minute. */
+START_TEST(no_answer)
+{
+    groat__breaker breaker;
+    double mean = 1000;
+
+    ck_assert(groat__breaker_init(&breaker));
+    ck_assert(groat__breaker_lets(&breaker));
+    ck_assert(groat__breaker_wait_ms(&breaker) == -1);
+    for (int i = 0; i < 12; i++) {
+        double ms;
+
+        ck_assert_int_eq(groat__breaker_trip(&breaker), i == 0);
+        ck_assert(!groat__breaker_lets(&breaker));
+        ms = breaker.retry_ms - groat__now_ms();
+        ck_assert_msg(ms > 0.49 * mean && ms < 1.51 * mean, "%g of %g", ms,
+                      mean);
+        mean = mean * 2 > 60000 ? 60000 : mean * 2;
+    }
+    ck_assert_uint_eq(breaker.opens, 1);
+    groat__breaker_mend(&breaker);
+    ck_assert(groat__breaker_lets(&breaker));
+    ck_assert(groat__breaker_trip(&breaker));
+    ck_assert(breaker.retry_ms - groat__now_ms() < 1510);
+    groat__breaker_free(&breaker);
+}
+END_TEST
+
+/* Two hosts do not come back together. */
+START_TEST(jitter)
+{
+    double seen[16];
+    double least = 1e9;
+    double most = 0;
+
+    for (size_t i = 0; i < COUNT(seen); i++) {
+        groat__breaker breaker;
+
+        ck_assert(groat__breaker_init(&breaker));
+        (void)groat__breaker_trip(&breaker);
+        seen[i] = groat__breaker_wait_ms(&breaker);
+        least = seen[i] < least ? seen[i] : least;
+        most = seen[i] > most ? seen[i] : most;
+        groat__breaker_free(&breaker);
+    }
+    ck_assert(most - least > 100);
+}
+END_TEST
+
+/* Wrong answers open it when there are some in a row. */
+START_TEST(wrong_answers)
+{
+    groat__breaker breaker;
+
+    ck_assert(groat__breaker_init(&breaker));
+    for (int round = 0; round < 2; round++) {
+        for (int i = 1; i < GROAT__BREAKER_ERRORS; i++)
+            ck_assert(!groat__breaker_count(&breaker));
+        ck_assert(groat__breaker_lets(&breaker));
+        groat__breaker_mend(&breaker);
+    }
+    for (int i = 1; i < GROAT__BREAKER_ERRORS; i++)
+        ck_assert(!groat__breaker_count(&breaker));
+    ck_assert(groat__breaker_count(&breaker));
+    ck_assert(!groat__breaker_lets(&breaker));
+    /* While it is open one is enough for a longer wait. */
+    ck_assert(!groat__breaker_count(&breaker));
+    ck_assert_uint_eq(breaker.failed, 2);
+    groat__breaker_free(&breaker);
+}
+END_TEST
+
+START_TEST(keys_for_a_minute)
+{
+    groat__absent absent;
+    groat__digest key = {{1, 2, 3}};
+    groat__digest other = {{1, 2, 4}};
+
+    ck_assert(groat__absent_init(&absent));
+    absent.now_ms = now;
+    ck_assert(!groat__absent_knows(&absent, &key));
+    groat__absent_note(&absent, &key);
+    ck_assert(groat__absent_knows(&absent, &key));
+    ck_assert(!groat__absent_knows(&absent, &other));
+    /* Of the same place: it stays with the key that has it. */
+    groat__absent_forget(&absent, &other);
+    ck_assert(groat__absent_knows(&absent, &key));
+    present_ms += GROAT__ABSENT_MS - 1;
+    ck_assert(groat__absent_knows(&absent, &key));
+    present_ms += 2;
+    ck_assert(!groat__absent_knows(&absent, &key));
+    groat__absent_note(&absent, &key);
+    groat__absent_forget(&absent, &key);
+    ck_assert(!groat__absent_knows(&absent, &key));
+    groat__absent_note(&absent, &key);
+    groat__absent_note(&absent, &other);
+    ck_assert(groat__absent_knows(&absent, &other));
+    ck_assert(!groat__absent_knows(&absent, &key));
+    groat__absent_free(&absent);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("breaker");
+    TCase *tests = tcase_create("breaker");
+
+    tcase_add_test(tests, no_answer);
+    tcase_add_test(tests, jitter);
+    tcase_add_test(tests, wrong_answers);
+    tcase_add_test(tests, keys_for_a_minute);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
