@@ -191,7 +191,7 @@ typedef void groat_compile_fn(void *user, const groat_compile_event *event);
 
 /* Begin and end a range on a profiler's timeline; ranges nest per thread.  The
  * name, valid during the call, is "groat: miss FAMILY" or a part of it: read,
- * verify, compile, put, load.  May not call groat. */
+ * verify, remote, compile, put, load.  May not call groat. */
 typedef void groat_range_push_fn(void *user, const char *name);
 typedef void groat_range_pop_fn(void *user);
 

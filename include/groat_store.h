@@ -261,6 +261,7 @@ typedef struct groat_remote_object {
     size_t size;
     const char *name;    /* "v1/TARGET/KK/KEY", in hex                       */
     const char *problem; /* why it is not used, or was not sent; or NULL     */
+    int absent;          /* 1: the problem is that it is not there           */
     int done;            /* 1: put into the store, or sent                   */
     uint64_t bytes;      /* 0: not told                                      */
     int64_t modified_s;  /* seconds since 1970; of a list                    */

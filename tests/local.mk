@@ -393,6 +393,7 @@ groat_cli_tests = \
 	%D%/cli/example.sh \
 	%D%/cli/failures.sh \
 	%D%/cli/fleet.sh \
+	%D%/cli/fleet_page.sh \
 	%D%/cli/judge.sh \
 	%D%/cli/json.sh \
 	%D%/cli/losses.sh \
@@ -505,6 +506,7 @@ EXTRA_DIST += \
 	%D%/soak/actors.py \
 	%D%/soak/parts.sh \
 	%D%/soak/procs.py \
+	%D%/fleet/engines.sh \
 	%D%/fleet/proxy.py \
 	%D%/soak/soak.py \
 	%D%/soak/soak.sh \

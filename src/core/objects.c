@@ -115,18 +115,18 @@ static bool is_named(const char *name, const groat__arrival *arrival)
     return strcmp(name, by_key) == 0 || strcmp(name, by_half) == 0;
 }
 
-static groat_status on_fetched(void *user, const char *name,
-                               const groat__arrival *arrival, const char *why,
-                               groat_error *error)
+static void on_fetched(void *user, const char *name,
+                       const groat__arrival *arrival, groat__outcome outcome,
+                       const char *why)
 {
     groat_remote_object object = {.name = name, .problem = why};
     groat__str spec = {0};
     groat__str target = {0};
     relay *r = user;
 
-    (void)error;
     if (r->stopped)
-        return GROAT_OK;
+        return;
+    object.absent = outcome == GROAT__OBJECT_ABSENT;
     if (arrival != NULL && !is_named(name, arrival)) {
         object.problem = "it is the entry of another kernel";
     } else if (arrival != NULL) {
@@ -143,7 +143,6 @@ static groat_status on_fetched(void *user, const char *name,
     (void)tell(r, &object);
     groat__str_free(&spec);
     groat__str_free(&target);
-    return GROAT_OK;
 }
 
 groat_status groat_remote_fetch(groat_context *context, char *const *names,

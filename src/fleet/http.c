@@ -523,72 +523,120 @@ static int64_t seconds_of(const groat__http *http, const char *text, size_t len)
     return (int64_t)http->api.curl_getdate(date, NULL);
 }
 
+/* A page of a listing. */
+typedef struct page {
+    groat__http *http;
+    groat__listed_fn *fn;
+    void *user;
+    char last[GROAT__OBJECT_KEY]; /* the key that was told last */
+    bool stopped;
+} page;
+
 /* One <Contents>; names that are none of ours are passed over. */
-static int tell_listed(const groat__http *http, const char *at, const char *end,
-                       groat__listed_fn *fn, void *user)
+static void tell_listed(page *p, const char *at, const char *end)
 {
-    size_t lead = strlen(http->place->prefix);
-    char name[GROAT__OBJECT_NAME];
-    groat__listed listed = {.name = name};
+    const char *prefix = p->http->place->prefix;
+    size_t lead = strlen(prefix);
+    groat__listed listed = {.name = p->last};
     const char *cursor = at;
     size_t len = 0;
     const char *text = element(&cursor, "Key", &len);
 
+    if (text == NULL || cursor > end || len >= sizeof(p->last))
+        return;
+    memcpy(p->last, text, len);
+    p->last[len] = '\0';
     lead += lead > 0;
-    if (text == NULL || cursor > end || len <= lead ||
-        len - lead >= sizeof(name) ||
-        strncmp(text, http->place->prefix, lead - (lead > 0)) != 0)
-        return 0;
-    memcpy(name, text + lead, len - lead);
-    name[len - lead] = '\0';
+    if (len <= lead || strncmp(text, prefix, lead - (lead > 0)) != 0)
+        return;
+    listed.name += lead;
     cursor = at;
     text = element(&cursor, "LastModified", &len);
     if (text != NULL && cursor < end)
-        listed.modified_s = seconds_of(http, text, len);
+        listed.modified_s = seconds_of(p->http, text, len);
     cursor = at;
     text = element(&cursor, "Size", &len);
     if (text != NULL && cursor < end)
         listed.bytes = strtoull(text, NULL, 10);
-    return fn(user, &listed);
+    p->stopped = p->fn(p->user, &listed) != 0;
+}
+
+/* True: there are more behind it. */
+static bool tell_page(page *p, const char *text)
+{
+    const char *at = text;
+    size_t len = 0;
+
+    while (!p->stopped && (at = strstr(at, "<Contents>")) != NULL) {
+        const char *end = strstr(at, "</Contents>");
+
+        if (end == NULL)
+            return false;
+        tell_listed(p, at, end);
+        at = end;
+    }
+    at = element(&text, "IsTruncated", &len);
+    return !p->stopped && at != NULL && len == 4 && strncmp(at, "true", 4) == 0;
+}
+
+/* Names need no more than this. */
+static void add_encoded(groat__str *url, const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text == '/')
+            groat__str_add(url, "%2F");
+        else
+            groat__str_addn(url, text, 1);
+}
+
+/* In the order of SigV4, which libcurl before 8 signs as it stands. */
+static void add_query(groat__str *url, const page *p)
+{
+    const char *prefix = p->http->place->prefix;
+
+    groat__str_add(url, "?marker=");
+    add_encoded(url, p->last);
+    groat__str_add(url, "&prefix=");
+    add_encoded(url, prefix);
+    groat__str_add(url, *prefix != '\0' ? "%2Fv1%2F" : "v1%2F");
 }
 
 groat_status groat__http_list(groat__http *http, unsigned budget_ms,
                               groat__listed_fn *fn, void *user,
                               groat_error *error)
 {
-    groat__exchange x = {.verb = GROAT__OBJECT_GET};
+    page p = {.http = http, .fn = fn, .user = user};
     groat_status status = GROAT_OK;
-    const char *at;
-    size_t len = 0;
+    char before[GROAT__OBJECT_KEY];
+    bool more;
 
     if (http->place->kind != GROAT__PLACE_S3)
         return groat__fail(error, GROAT_INVALID,
                            "%s cannot be listed: plain HTTP has no listing; "
                            "name the kernels in a manifest",
                            http->place->shown);
-    start_run(http, http->place->listing, &x, 1, budget_ms);
-    if (x.outcome != GROAT__OBJECT_DONE) {
-        status = groat__fail(error, GROAT_IO, "cannot list %s: %s",
-                             http->place->shown,
-                             x.why[0] != '\0' ? x.why : "there is none");
-        groat__exchange_free(&x);
-        return status;
-    }
-    at = x.answer.data != NULL ? x.answer.data : "";
-    while ((at = strstr(at, "<Contents>")) != NULL) {
-        const char *end = strstr(at, "</Contents>");
+    do {
+        groat__exchange x = {.verb = GROAT__OBJECT_GET};
+        groat__str url = {0};
 
-        if (end == NULL || tell_listed(http, at, end, fn, user) != 0)
-            break;
-        at = end;
-    }
-    at = x.answer.data != NULL ? x.answer.data : "";
-    at = element(&at, "IsTruncated", &len);
-    if (at != NULL && len == 4 && strncmp(at, "true", 4) == 0)
-        status = groat__fail(error, GROAT_INVALID,
-                             "%s has more objects than the first page of its "
-                             "listing, which is all that was told",
-                             http->place->shown);
-    groat__exchange_free(&x);
+        more = false;
+        memcpy(before, p.last, sizeof(before));
+        groat__str_add(&url, http->place->listing);
+        add_query(&url, &p);
+        if (url.failed)
+            status =
+                groat__fail(error, GROAT_NO_MEMORY, "no memory for a listing");
+        else
+            start_run(http, url.data, &x, 1, budget_ms);
+        if (x.outcome == GROAT__OBJECT_DONE && x.answer.data != NULL)
+            more = tell_page(&p, x.answer.data);
+        else if (status == GROAT_OK)
+            status = groat__fail(error, GROAT_IO, "cannot list %s: %s",
+                                 http->place->shown,
+                                 x.why[0] != '\0' ? x.why : "there is none");
+        groat__str_free(&url);
+        groat__exchange_free(&x);
+        /* A server that tells the same page for ever is told apart. */
+    } while (status == GROAT_OK && more && strcmp(before, p.last) != 0);
     return status;
 }

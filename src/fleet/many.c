@@ -164,24 +164,21 @@ static const char *problem_of(groat__entry_verdict verdict)
     return "no memory for it";
 }
 
-static groat_status tell_fetched(groat__remote *remote, groat__exchange *x,
-                                 groat__fetched_fn *fn, void *user,
-                                 groat_error *error)
+static void tell_fetched(groat__remote *remote, groat__exchange *x,
+                         groat__fetched_fn *fn, void *user)
 {
     const char *why = x->outcome == GROAT__OBJECT_ABSENT ? "it is not there"
                       : x->outcome == GROAT__OBJECT_DONE ? NULL
                                                          : x->why;
     groat__arrival arrival;
-    groat_status status;
 
     memset(&arrival, 0, sizeof(arrival));
     if (why == NULL)
         why = problem_of(
             groat__entry_read(x->answer.data != NULL ? x->answer.data : "",
                               x->answer.len, remote->trust, &arrival));
-    status = fn(user, x->name, why == NULL ? &arrival : NULL, why, error);
+    fn(user, x->name, why == NULL ? &arrival : NULL, x->outcome, why);
     groat__arrival_free(&arrival);
-    return status;
 }
 
 groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
@@ -201,10 +198,10 @@ groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
         groat__remote_run(remote, list, some, TOOL_MS);
         for (size_t i = 0; i < some; i++) {
             (void)groat__remote_judge(remote, &list[i]);
-            if (status == GROAT_OK)
-                status = list[i].outcome == GROAT__OBJECT_UNTRIED
-                             ? unreachable(remote, error)
-                             : tell_fetched(remote, &list[i], fn, user, error);
+            if (list[i].outcome == GROAT__OBJECT_UNTRIED)
+                status = unreachable(remote, error);
+            else
+                tell_fetched(remote, &list[i], fn, user);
             groat__exchange_free(&list[i]);
         }
     }

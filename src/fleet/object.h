@@ -11,7 +11,11 @@
 
 #include "base/str.h"
 
-enum { GROAT__OBJECT_NAME = 96, GROAT__OBJECT_WHY = 192 };
+enum {
+    GROAT__OBJECT_NAME = 96,
+    GROAT__OBJECT_KEY = 1024, /* of S3, prefix included */
+    GROAT__OBJECT_WHY = 192
+};
 
 typedef enum groat__verb {
     GROAT__OBJECT_GET,

@@ -130,14 +130,14 @@ groat_status groat__sender_end(groat__sender *sender, groat_error *error);
 /* Forgets what is left. */
 void groat__sender_drop(groat__sender *sender);
 
-/* Told of each object that was fetched: arrival is NULL where `why` says why
+/* Told of each object that was asked for: arrival is NULL where `why` says why
  * not. */
-typedef groat_status groat__fetched_fn(void *user, const char *name,
-                                       const groat__arrival *arrival,
-                                       const char *why, groat_error *error);
+typedef void groat__fetched_fn(void *user, const char *name,
+                               const groat__arrival *arrival,
+                               groat__outcome outcome, const char *why);
 
 /* Fetches objects by their names, several at a time, and checks each.  Errors:
- * those of fn, IO (the remote cannot be reached). */
+ * IO (the remote cannot be reached). */
 groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
                                  size_t count, groat__fetched_fn *fn,
                                  void *user, groat_error *error);

@@ -7,46 +7,15 @@
 # costs a compile and nothing else.
 . "$(dirname "$0")/common.sh"
 
-if ! command -v python3 >/dev/null 2>&1; then
-    echo "SKIP: there is no python3 to make faults with"
-    exit 77
-fi
+. "$(dirname "$0")/../fleet/engines.sh"
+
 spec=tile_loader_lds
 target=cpu:gfx950
-engines=
-unset GROAT_CACHE_DIR http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY
-unset AWS_SESSION_TOKEN AWS_REGION AWS_DEFAULT_REGION AWS_ENDPOINT_URL_S3
-trap 'for pid in $engines; do kill -9 "$pid"; done 2>/dev/null
-    chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
 
 "$groat" cache keygen "$work/key" >"$work/trust" || exit 1
 "$groat" cache keygen "$work/key2" >"$work/trust2" || exit 1
 GROAT_TRUST=$work/trust
 export GROAT_TRUST
-
-free_port() {
-    python3 -c 'import socket
-s = socket.socket()
-s.bind(("localhost", 0))
-print(s.getsockname()[1])'
-}
-
-# wait_for COMMAND...: until it succeeds, for half a minute at most.
-wait_for() {
-    tries=0
-    until "$@" >/dev/null 2>&1; do
-        tries=$((tries + 1))
-        [ $tries -lt 300 ] || return 1
-        sleep 0.1
-    done
-}
-
-answers_http() {
-    python3 -c 'import sys, http.client
-h = http.client.HTTPConnection("localhost", int(sys.argv[1]), timeout=1)
-h.request("HEAD", "/")
-h.getresponse()' "$1"
-}
 
 # origin HOST [WORDS...]: where that host has the kernel from.
 origin() {
@@ -69,73 +38,6 @@ from() {
 }
 
 # ---- engines
-
-start_nginx() {
-    command -v nginx >/dev/null 2>&1 || return 1
-    nginx_port=$(free_port)
-    mkdir -p "$work/nginx/dav"
-    {
-        [ "$(id -u)" -ne 0 ] || echo 'user root;'
-        cat <<END
-daemon off;
-worker_processes 1;
-pid $work/nginx/pid;
-error_log $work/nginx/errors;
-events { worker_connections 512; }
-http {
-    access_log $work/nginx/log;
-    client_body_temp_path $work/nginx/body;
-    proxy_temp_path $work/nginx/proxy;
-    fastcgi_temp_path $work/nginx/fastcgi;
-    uwsgi_temp_path $work/nginx/uwsgi;
-    scgi_temp_path $work/nginx/scgi;
-    server {
-        listen localhost:$nginx_port;
-        client_max_body_size 100m;
-        location / {
-            root $work/nginx/dav;
-            dav_methods PUT DELETE;
-            create_full_put_path on;
-        }
-    }
-}
-END
-    } >"$work/nginx/conf"
-    nginx -e "$work/nginx/errors" -c "$work/nginx/conf" >/dev/null 2>&1 &
-    engines="$engines $!"
-    wait_for answers_http "$nginx_port"
-}
-
-start_rclone() {
-    command -v rclone >/dev/null 2>&1 || return 1
-    rclone_port=$(free_port)
-    mkdir -p "$work/s3/bucket"
-    rclone serve s3 --addr "localhost:$rclone_port" \
-        --auth-key ACCESSKEY0000,SECRETKEY1111 "$work/s3" >/dev/null 2>&1 &
-    engines="$engines $!"
-    wait_for answers_http "$rclone_port"
-}
-
-start_moto() {
-    command -v moto_server >/dev/null 2>&1 || return 1
-    moto_port=$(free_port)
-    moto_server -H localhost -p "$moto_port" >/dev/null 2>&1 &
-    engines="$engines $!"
-    wait_for answers_http "$moto_port" &&
-        python3 -c 'import sys, http.client
-h = http.client.HTTPConnection("localhost", int(sys.argv[1]))
-h.request("PUT", "/bucket")
-sys.exit(h.getresponse().status != 200)' "$moto_port"
-}
-
-start_redis() {
-    command -v redis-server >/dev/null 2>&1 || return 1
-    redis-server --port 0 --unixsocket "$work/redis.sock" --save '' \
-        --requirepass word --daemonize no >/dev/null 2>&1 &
-    redis=$!
-    engines="$engines $redis"
-    wait_for test -S "$work/redis.sock"
-}
 
 # start_proxy NAME [CERTIFICATE KEY]: in front of nginx; its port in $port.
 start_proxy() {
@@ -197,7 +99,7 @@ else
 fi
 AWS_ACCESS_KEY_ID=ACCESSKEY0000 AWS_SECRET_ACCESS_KEY=SECRETKEY1111
 export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL
-if start_rclone; then
+if start_rclone bucket; then
     AWS_ENDPOINT_URL=http://localhost:$rclone_port
     use_engine rclone s3://bucket/some/prefix lists
     rm -rf "$work/hosts"
@@ -262,7 +164,7 @@ crowd() {
 }
 
 GROAT_REMOTE=http://localhost:$nginx_port/crowd
-if start_redis; then
+if start_redis --requirepass word; then
     GROAT_LEASES=unix://$work/redis.sock
     export GROAT_LEASES
     from 'a lease server that wants a password costs a compile' p compiled

@@ -16,8 +16,9 @@
 typedef struct course {
     groat__cli *cli;
     groat__table table;
-    uint64_t seen, done, bad;
+    uint64_t seen, done, absent, bad;
     uint64_t total; /* 0: not known */
+    bool complete;  /* what is not there is a failure, too */
 } course;
 
 static void begin_object(course *c, const groat_remote_object *object)
@@ -36,7 +37,8 @@ static int on_object(void *user, const groat_remote_object *object)
 
     c->seen++;
     c->done += object->done != 0;
-    c->bad += object->problem != NULL;
+    c->absent += object->absent != 0;
+    c->bad += object->problem && !object->absent;
     groat__progress_step(&c->cli->progress, c->seen, c->total, "%s",
                          object->name);
     begin_object(c, object);
@@ -52,7 +54,7 @@ static int on_object(void *user, const groat_remote_object *object)
     return 0;
 }
 
-/* "2 of 40 objects sent, 1 not good"; 1 where any is bad. */
+/* "2 of 40 objects sent, 0 not there, 1 not good"; 1 where any is bad. */
 static int finish(course *c, const char *what, groat_status status,
                   groat_error *error)
 {
@@ -62,15 +64,17 @@ static int finish(course *c, const char *what, groat_status status,
     groat__json_end(&cli->json);
     groat__json_uint(&cli->json, "objects", c->seen);
     groat__json_uint(&cli->json, what, c->done);
+    groat__json_uint(&cli->json, "absent", c->absent);
     groat__json_uint(&cli->json, "bad", c->bad);
     groat__table_print(&c->table);
     if (!cli->values.json)
         (void)printf("%" PRIu64 " of %" PRIu64 " objects %s, %" PRIu64
-                     " not good\n",
-                     c->done, c->seen, what, c->bad);
+                     " not there, %" PRIu64 " not good\n",
+                     c->done, c->seen, what, c->absent, c->bad);
     if (status)
         return groat__cli_fail(cli, error);
-    return c->bad ? GROAT__EXIT_FAILED : GROAT__EXIT_DONE;
+    return c->bad || (c->complete && c->absent) ? GROAT__EXIT_FAILED
+                                                : GROAT__EXIT_DONE;
 }
 
 static int push(groat__cli *cli)
@@ -213,8 +217,9 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
         groat__json_array(&cli->json, "list");
         status = groat_remote_fetch(cli->context, names.at, names.count, flags,
                                     on_object, &c, &error);
+        c.complete = !flags;
         if (!flags)
-            c.done = c.seen - c.bad;
+            c.done = c.seen - c.absent - c.bad;
         code = finish(&c, what, status, &error);
     }
     groat__names_free(&names);

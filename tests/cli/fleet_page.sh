@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The commands of doc/fleet.md, as they stand and in their order, with an S3
+# server and a Redis; and the files of doc/fleet.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../fleet/engines.sh"
+
+page=$tree/doc/fleet.md
+if python3 -c 'import json, sys
+board = json.load(open(sys.argv[1]))
+for panel in board["panels"]:
+    for target in panel["targets"]:
+        print(target["expr"])' "$tree/doc/fleet/grafana.json" >"$work/asked"
+then
+    # Each metric of the dashboard is one that groat has.
+    grep -o 'groat_[a-z_]*' "$work/asked" | sort -u >"$work/names"
+    [ -s "$work/names" ] || fail 'the dashboard asks for something'
+    while read -r name; do
+        short=${name#groat_}
+        short=${short%_bucket}
+        grep -q "\"$short\"\|groat_$short " "$tree"/src/core/metrics.c ||
+            fail "the dashboard: $name is a metric"
+    done <"$work/names"
+    pass 'the dashboard asks for metrics'
+else
+    fail 'the dashboard is JSON'
+fi
+if command -v systemd-analyze >/dev/null 2>&1; then
+    sed "s|^ExecStart=/usr/bin/groat|ExecStart=/bin/true|" \
+        "$tree/doc/fleet/groat-prewarm.service" >"$work/groat-prewarm.service"
+    systemd-analyze verify "$work/groat-prewarm.service" >"$out" 2>&1
+    grep "groat-prewarm.service:[0-9]" "$out" >"$err" && fail 'the unit' \
+        "$(head -c 300 "$err")" || pass 'the unit'
+else
+    skip 'there is no systemd-analyze for the unit'
+fi
+
+if ! start_rclone kernels; then
+    skip 'there is no rclone to serve S3: the page is not run'
+    finish
+fi
+if ! start_redis; then
+    skip 'there is no redis-server: the page is not run'
+    finish
+fi
+AWS_ACCESS_KEY_ID=ACCESSKEY0000 AWS_SECRET_ACCESS_KEY=SECRETKEY1111
+AWS_ENDPOINT_URL=http://localhost:$rclone_port
+export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL
+unset XDG_CACHE_HOME GROAT_TRUST
+mkdir "$work/bin" "$work/page"
+ln -s "$groat" "$work/bin/groat"
+PATH=$work/bin:$PATH
+cd "$work/page" || exit 1
+ln -s "$work/redis.sock" redis.sock
+for host in builder server plain one two new image; do mkdir $host; done
+{
+    echo '{"spec": "tile_loader_lds", "target": "cpu:gfx950"}'
+    echo '{"spec": "tile_loader_lds:ld=1088", "target": "cpu:gfx950"}'
+} >kernels.jsonl
+
+# Each block is a file: what it exports holds for the next ones.
+awk '/^```sh$/ { on = 1; n++; next }
+     /^```$/ { on = 0 }
+     on { print >("block" sprintf("%02d", n)) }' "$page"
+[ -f block07 ] || fail 'the page has blocks'
+for block in block*; do
+    # shellcheck disable=SC2016
+    sh -e -c '. "$1"; export -p >"$2"' sh "./$block" "$work/exported" \
+        >"$out" 2>"$err"
+    code=$?
+    name=$(head -n 1 "$block")
+    if [ $code -eq 0 ]; then
+        pass "the page: $name"
+        . "$work/exported"
+    else
+        fail "the page: $name" "exit code $code: $(cat "$out" "$err" | head -c 600)"
+    fi
+    case $block in
+    block03) [ -f builder/.cache/groat/groat.sqlite ] &&
+        grep -q ' 0 compiled' "$out" && pass 'the server compiles nothing' ||
+        fail 'the server compiles nothing' "$(cat "$out")" ;;
+    block04) answers 'the plain host takes what others made' ' disk ' ;;
+    block05) [ "$(grep -c compiled "$out")" -eq 1 ] &&
+        pass 'one of two compiles' ||
+        fail 'one of two compiles' "$(cat "$out")" ;;
+    esac
+done
+finish

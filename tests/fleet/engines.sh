@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# engines.sh - the servers that tests of a fleet start, behind cli/common.sh:
+# each function fails where its program is not there.  They end with the test.
+
+if ! command -v python3 >/dev/null 2>&1; then
+    echo "SKIP: there is no python3"
+    exit 77
+fi
+engines=
+unset GROAT_CACHE_DIR http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY
+unset AWS_SESSION_TOKEN AWS_REGION AWS_DEFAULT_REGION AWS_ENDPOINT_URL_S3
+trap 'for pid in $engines; do kill -9 "$pid"; done 2>/dev/null
+    chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
+
+free_port() {
+    python3 -c 'import socket
+s = socket.socket()
+s.bind(("localhost", 0))
+print(s.getsockname()[1])'
+}
+
+# wait_for COMMAND...: until it succeeds, for half a minute at most.
+wait_for() {
+    tries=0
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries + 1))
+        [ $tries -lt 300 ] || return 1
+        sleep 0.1
+    done
+}
+
+answers_http() {
+    python3 -c 'import sys, http.client
+h = http.client.HTTPConnection("localhost", int(sys.argv[1]), timeout=1)
+h.request("HEAD", "/")
+h.getresponse()' "$1"
+}
+
+start_nginx() {
+    command -v nginx >/dev/null 2>&1 || return 1
+    nginx_port=$(free_port)
+    mkdir -p "$work/nginx/dav"
+    {
+        [ "$(id -u)" -ne 0 ] || echo 'user root;'
+        cat <<END
+daemon off;
+worker_processes 1;
+pid $work/nginx/pid;
+error_log $work/nginx/errors;
+events { worker_connections 512; }
+http {
+    access_log $work/nginx/log;
+    client_body_temp_path $work/nginx/body;
+    proxy_temp_path $work/nginx/proxy;
+    fastcgi_temp_path $work/nginx/fastcgi;
+    uwsgi_temp_path $work/nginx/uwsgi;
+    scgi_temp_path $work/nginx/scgi;
+    server {
+        listen localhost:$nginx_port;
+        client_max_body_size 100m;
+        location / {
+            root $work/nginx/dav;
+            dav_methods PUT DELETE;
+            create_full_put_path on;
+        }
+    }
+}
+END
+    } >"$work/nginx/conf"
+    nginx -e "$work/nginx/errors" -c "$work/nginx/conf" >/dev/null 2>&1 &
+    engines="$engines $!"
+    wait_for answers_http "$nginx_port"
+}
+
+# start_rclone BUCKET: an S3 server that checks signatures.
+start_rclone() {
+    command -v rclone >/dev/null 2>&1 || return 1
+    rclone_port=$(free_port)
+    mkdir -p "$work/s3/$1"
+    rclone serve s3 --addr "localhost:$rclone_port" \
+        --auth-key ACCESSKEY0000,SECRETKEY1111 "$work/s3" >/dev/null 2>&1 &
+    engines="$engines $!"
+    wait_for answers_http "$rclone_port"
+}
+
+start_moto() {
+    command -v moto_server >/dev/null 2>&1 || return 1
+    moto_port=$(free_port)
+    moto_server -H localhost -p "$moto_port" >/dev/null 2>&1 &
+    engines="$engines $!"
+    wait_for answers_http "$moto_port" &&
+        python3 -c 'import sys, http.client
+h = http.client.HTTPConnection("localhost", int(sys.argv[1]))
+h.request("PUT", "/bucket")
+sys.exit(h.getresponse().status != 200)' "$moto_port"
+}
+
+# start_redis [OPTION...]: on the socket redis.sock.
+start_redis() {
+    command -v redis-server >/dev/null 2>&1 || return 1
+    redis-server --port 0 --unixsocket "$work/redis.sock" --save '' \
+        --daemonize no "$@" >/dev/null 2>&1 &
+    redis=$!
+    engines="$engines $redis"
+    wait_for test -S "$work/redis.sock"
+}
