@@ -43,6 +43,16 @@ typedef struct groat__store_blob {
 
 void groat__store_blob_free(groat__store_blob *blob);
 
+/* An entry that is handed on; all of it is borrowed. */
+typedef struct groat__entry {
+    groat__digest key;
+    const char *identity;
+    const char *log;
+    const void *data;
+    size_t bytes;
+    groat_facts facts;
+} groat__entry;
+
 /* Opens or makes dir/groat.sqlite (0600, WAL).
  *
  * A damaged file is renamed (the log names it once) and replaced.  A file that
@@ -121,6 +131,12 @@ void groat__store_release(groat__store *store, const groat__digest *key);
 void groat__store_put(groat__store *store, const groat__digest *key,
                       const char *identity, const void *data, size_t bytes,
                       const char *log, const groat_facts *facts);
+
+enum { GROAT__PUT_MOST = 32 };
+
+/* The same for some, GROAT__PUT_MOST in a transaction. */
+void groat__store_put_all(groat__store *store, const groat__entry *entries,
+                          size_t count);
 
 /* Counts a use of the entry that will be put next, and notes the milliseconds
  * that its compile took as the latency of its first use, if none is known. */
@@ -259,16 +275,6 @@ groat_status groat__bundle_diff(groat__bundle *a, groat__bundle *b,
 enum {
     GROAT__ENTRY_MAX = 64 << 20 /* bytes that an entry may take on the way */
 };
-
-/* An entry of a store or bundle, checked; all of it is borrowed. */
-typedef struct groat__entry {
-    groat__digest key;
-    const char *identity;
-    const char *log;
-    const void *data;
-    size_t bytes;
-    groat_facts facts;
-} groat__entry;
 
 /* Another status than OK ends the walk, which returns it. */
 typedef groat_status groat__entry_fn(void *user, const groat__entry *entry,

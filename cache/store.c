@@ -215,8 +215,8 @@ static int insert_row(groat__store *store, const groat__row *row)
                : rc;
 }
 
-/* One transaction: stamps, so that eviction sees them; the row; the bound. */
-static int write_row(groat__store *store, const groat__row *row)
+/* One transaction: stamps, so that eviction sees them; the rows; the bound. */
+static int write_rows(groat__store *store, const groat__row *rows, size_t count)
 {
     uint64_t max = store->max_bytes;
     uint64_t dropped = 0;
@@ -224,10 +224,11 @@ static int write_row(groat__store *store, const groat__row *row)
 
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
+    for (size_t i = 0; i < count && rc == SQLITE_OK; i++)
+        rc = insert_row(store, &rows[i]);
     if (rc == SQLITE_OK)
-        rc = insert_row(store, row);
-    if (rc == SQLITE_OK)
-        rc = groat__gc_trim(store, max, max / 10 * 9, &row->id, &dropped);
+        rc = groat__gc_trim(store, max, max / 10 * 9, &rows[count - 1].id,
+                            &dropped);
     if (rc == SQLITE_OK)
         rc = groat__connection_run(store, GROAT__SQL_COMMIT);
     if (rc != SQLITE_OK)
@@ -273,7 +274,7 @@ static void put_row(groat__store *store, const groat__row *row)
         return;
     }
     for (int i = 0; i < GROAT__STORE_TRIES && fits && rc != SQLITE_OK; i++) {
-        rc = write_row(store, row);
+        rc = write_rows(store, row, 1);
         if (is_oversize(rc))
             break;
         if (rc != SQLITE_OK && !groat__connection_fault(store, rc, "put")) {
@@ -294,26 +295,74 @@ static void put_row(groat__store *store, const groat__row *row)
     }
 }
 
+static void fill_row(groat__row *row, const groat__entry *entry)
+{
+    memset(row, 0, sizeof(*row));
+    row->id = groat__row_id(&entry->key);
+    row->key = entry->key;
+    row->facts = entry->facts;
+    row->identity = entry->identity;
+    row->identity_len = strlen(entry->identity);
+    row->log = entry->log;
+    row->log_len = strlen(entry->log);
+    row->data = entry->data;
+    row->bytes = entry->bytes;
+    row->checksum = groat__row_checksum(row);
+}
+
 void groat__store_put(groat__store *store, const groat__digest *key,
                       const char *identity, const void *data, size_t bytes,
                       const char *log, const groat_facts *facts)
 {
     static const groat_facts unknown = {-1, -1, -1, -1, -1, -1};
-    groat__row row = {0};
+    const groat__entry entry = {
+        *key, identity, log == NULL ? "" : log,
+        data, bytes,    facts == NULL ? unknown : *facts};
+    groat__row row;
 
-    row.id = groat__row_id(key);
-    row.key = *key;
-    row.facts = facts == NULL ? unknown : *facts;
-    row.identity = identity;
-    row.identity_len = strlen(identity);
-    row.log = log == NULL ? "" : log;
-    row.log_len = strlen(row.log);
-    row.data = data;
-    row.bytes = bytes;
-    row.checksum = groat__row_checksum(&row);
+    fill_row(&row, &entry);
     groat__store_enter(store);
     put_row(store, &row);
     groat__store_leave(store);
+}
+
+/* False where they have to be put one by one, which says what is wrong. */
+static bool put_at_once(groat__store *store, const groat__row *rows,
+                        size_t count)
+{
+    uint64_t room = 0;
+
+    for (size_t i = 0; i < count; i++)
+        room += groat__row_room(&rows[i]);
+    if (room > store->max_bytes / 2 ||
+        groat__connection_ready(store, NULL) != GROAT_OK || store->read_only ||
+        groat__store_now() < store->puts_after)
+        return false;
+    if (write_rows(store, rows, count) == SQLITE_OK)
+        return true;
+    if (sqlite3_get_autocommit(store->db) == 0)
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return false;
+}
+
+void groat__store_put_all(groat__store *store, const groat__entry *entries,
+                          size_t count)
+{
+    groat__row rows[GROAT__PUT_MOST];
+
+    while (count > 0) {
+        size_t some = count < GROAT__PUT_MOST ? count : GROAT__PUT_MOST;
+
+        for (size_t i = 0; i < some; i++)
+            fill_row(&rows[i], &entries[i]);
+        groat__store_enter(store);
+        if (!put_at_once(store, rows, some))
+            for (size_t i = 0; i < some; i++)
+                put_row(store, &rows[i]);
+        groat__store_leave(store);
+        entries += some;
+        count -= some;
+    }
 }
 
 static int evict(groat__store *store, int64_t id, const void *data,

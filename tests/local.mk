@@ -497,6 +497,8 @@ EXTRA_DIST += \
 	%D%/cli/common.sh \
 	%D%/cli/inject.c \
 	%D%/bench/NOTES.md \
+	%D%/bench/fleet.py \
+	%D%/bench/fleet_simulation.py \
 	%D%/bench/bench.h \
 	%D%/folder.h \
 	%D%/report.sh \

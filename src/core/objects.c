@@ -5,6 +5,8 @@
  *
  * Locking: that of the remote; no lock is held while fn runs.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -54,7 +56,6 @@ typedef struct relay {
     groat_context *context;
     groat_remote_fn *fn;
     void *user;
-    bool keep;
     bool stopped;
     groat__sender *sender;
 } relay;
@@ -90,18 +91,6 @@ groat_status groat_remote_list(groat_context *context, groat_remote_fn *fn,
                : status;
 }
 
-static bool keep(const relay *r, const groat__arrival *arrival)
-{
-    groat__store *store = r->context->store;
-
-    if (!r->keep || groat__store_holds(store, &arrival->key, arrival->identity))
-        return false;
-    groat__store_put(store, &arrival->key, arrival->identity,
-                     arrival->blob.data, arrival->blob.bytes, arrival->blob.log,
-                     &arrival->blob.facts);
-    return groat__store_has(store, &arrival->key, arrival->identity);
-}
-
 /* An object that lies where another's name says is that other's problem. */
 static bool is_named(const char *name, const groat__arrival *arrival)
 {
@@ -115,34 +104,103 @@ static bool is_named(const char *name, const groat__arrival *arrival)
     return strcmp(name, by_key) == 0 || strcmp(name, by_half) == 0;
 }
 
-static void on_fetched(void *user, const char *name,
-                       const groat__arrival *arrival, groat__outcome outcome,
-                       const char *why)
+/* Objects that wait to be told: those to keep are put together. */
+typedef struct fetching {
+    relay to;
+    bool keep;
+    size_t count;
+    struct {
+        char name[GROAT__OBJECT_NAME];
+        groat__arrival arrival;
+    } at[GROAT__PUT_MOST];
+} fetching;
+
+static void tell_arrival(relay *r, const char *name,
+                         const groat__arrival *arrival, bool done)
 {
-    groat_remote_object object = {.name = name, .problem = why};
+    groat_remote_object object = {
+        .name = name, .bytes = arrival->blob.bytes, .done = done};
     groat__str spec = {0};
     groat__str target = {0};
-    relay *r = user;
 
-    if (r->stopped)
-        return;
-    object.absent = outcome == GROAT__OBJECT_ABSENT;
-    if (arrival != NULL && !is_named(name, arrival)) {
-        object.problem = "it is the entry of another kernel";
-    } else if (arrival != NULL) {
-        object.bytes = arrival->blob.bytes;
-        object.done = keep(r, arrival);
-        groat__hex(object.key, arrival->key.bytes, sizeof(arrival->key.bytes));
-        groat__hex(object.signer, arrival->signer, sizeof(arrival->signer));
-        if (groat__key_read(arrival->identity, &spec, &target) &&
-            spec.len > 0 && target.len > 0) {
-            object.spec = spec.data;
-            object.target = target.data;
-        }
+    groat__hex(object.key, arrival->key.bytes, sizeof(arrival->key.bytes));
+    groat__hex(object.signer, arrival->signer, sizeof(arrival->signer));
+    if (groat__key_read(arrival->identity, &spec, &target) && spec.len > 0 &&
+        target.len > 0) {
+        object.spec = spec.data;
+        object.target = target.data;
     }
     (void)tell(r, &object);
     groat__str_free(&spec);
     groat__str_free(&target);
+}
+
+/* A kernel's two objects may both be here. */
+static bool is_first(const fetching *f, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (memcmp(&f->at[j].arrival.key, &f->at[i].arrival.key,
+                   sizeof(groat__digest)) == 0)
+            return false;
+    return true;
+}
+
+static void put_arrivals(const fetching *f, bool done[GROAT__PUT_MOST])
+{
+    groat__store *store = f->to.context->store;
+    groat__entry entries[GROAT__PUT_MOST];
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->count; i++) {
+        const groat__arrival *a = &f->at[i].arrival;
+
+        done[i] =
+            is_first(f, i) && !groat__store_holds(store, &a->key, a->identity);
+        if (done[i])
+            entries[count++] =
+                (groat__entry){a->key,       a->identity,   a->blob.log,
+                               a->blob.data, a->blob.bytes, a->blob.facts};
+    }
+    groat__store_put_all(store, entries, count);
+    for (size_t i = 0; i < f->count; i++)
+        done[i] = done[i] && groat__store_has(store, &f->at[i].arrival.key,
+                                              f->at[i].arrival.identity);
+}
+
+static void flush(fetching *f)
+{
+    bool done[GROAT__PUT_MOST] = {false};
+
+    if (f->keep)
+        put_arrivals(f, done);
+    for (size_t i = 0; i < f->count; i++) {
+        if (!f->to.stopped)
+            tell_arrival(&f->to, f->at[i].name, &f->at[i].arrival, done[i]);
+        groat__arrival_free(&f->at[i].arrival);
+    }
+    f->count = 0;
+}
+
+static void on_fetched(void *user, const char *name, groat__arrival *arrival,
+                       groat__outcome outcome, const char *why)
+{
+    groat_remote_object object = {.name = name, .problem = why};
+    fetching *f = user;
+
+    if (f->to.stopped)
+        return;
+    if (arrival != NULL && !is_named(name, arrival))
+        object.problem = "it is the entry of another kernel";
+    object.absent = outcome == GROAT__OBJECT_ABSENT;
+    if (object.problem != NULL) {
+        (void)tell(&f->to, &object);
+        return;
+    }
+    (void)snprintf(f->at[f->count].name, GROAT__OBJECT_NAME, "%s", name);
+    f->at[f->count++].arrival = *arrival;
+    memset(arrival, 0, sizeof(*arrival));
+    if (f->count == GROAT__PUT_MOST)
+        flush(f);
 }
 
 groat_status groat_remote_fetch(groat_context *context, char *const *names,
@@ -150,21 +208,26 @@ groat_status groat_remote_fetch(groat_context *context, char *const *names,
                                 groat_remote_fn *fn, void *user,
                                 groat_error *error)
 {
-    relay r = {.context = context,
-               .fn = fn,
-               .user = user,
-               .keep = (flags & GROAT_REMOTE_KEEP) != 0};
+    fetching *f;
     groat_status status = need_remote(context, error);
 
     if (status == GROAT_OK && (flags & ~(unsigned)GROAT_REMOTE_KEEP) != 0)
         status = groat__fail(error, GROAT_INVALID, "flags is 0x%x; known: 0x%x",
                              flags, (unsigned)GROAT_REMOTE_KEEP);
-    if (status == GROAT_OK && r.keep)
+    if (status == GROAT_OK && (flags & GROAT_REMOTE_KEEP) != 0)
         status = groat__need_store(context, error);
-    return status == GROAT_OK
-               ? groat__remote_fetch(context->remote, names, count, on_fetched,
-                                     &r, error)
-               : status;
+    if (status != GROAT_OK)
+        return status;
+    f = calloc(1, sizeof(*f));
+    if (f == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
+    f->to = (relay){.context = context, .fn = fn, .user = user};
+    f->keep = (flags & GROAT_REMOTE_KEEP) != 0;
+    status = groat__remote_fetch(context->remote, names, count, on_fetched, f,
+                                 error);
+    flush(f);
+    free(f);
+    return status;
 }
 
 static void on_sent(void *user, const char *name, groat__outcome outcome,

@@ -93,7 +93,7 @@ static void try_place(groat__remote *remote)
 {
     groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
 
-    groat__remote_run(remote, &x, 1, GROAT__REMOTE_BUDGET_MS);
+    groat__remote_ask(remote, &x, GROAT__REMOTE_BUDGET_MS);
     (void)groat__remote_judge(remote, &x);
     if (groat__breaker_lets(&remote->breaker))
         groat__log_line(&remote->log, GROAT_LOG_INFO, "remote %s is used again",

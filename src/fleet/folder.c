@@ -132,26 +132,32 @@ static void drop(const char *path, groat__exchange *x)
         say_errno(x);
 }
 
-void groat__folder_run(const char *folder, groat__exchange *list, size_t count)
+static void run_one(const char *folder, groat__exchange *x)
 {
-    for (size_t i = 0; i < count; i++) {
-        groat__exchange *x = &list[i];
-        groat__str path = {0};
+    groat__str path = {0};
 
-        groat__str_addf(&path, "%s/%s", folder, x->name);
-        if (path.failed) {
-            errno = ENOMEM;
-            say_errno(x);
-        } else if (x->verb == GROAT__OBJECT_GET) {
-            get(path.data, x);
-        } else if (x->verb == GROAT__OBJECT_HEAD) {
-            head(path.data, x);
-        } else if (x->verb == GROAT__OBJECT_PUT) {
-            put(path.data, strlen(folder), x);
-        } else {
-            drop(path.data, x);
-        }
-        groat__str_free(&path);
+    groat__str_addf(&path, "%s/%s", folder, x->name);
+    if (path.failed) {
+        errno = ENOMEM;
+        say_errno(x);
+    } else if (x->verb == GROAT__OBJECT_GET) {
+        get(path.data, x);
+    } else if (x->verb == GROAT__OBJECT_HEAD) {
+        head(path.data, x);
+    } else if (x->verb == GROAT__OBJECT_PUT) {
+        put(path.data, strlen(folder), x);
+    } else {
+        drop(path.data, x);
+    }
+    groat__str_free(&path);
+}
+
+void groat__folder_run(const char *folder, const groat__batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        run_one(folder, &batch->list[i]);
+        if (batch->done != NULL)
+            batch->done(batch->user, &batch->list[i]);
     }
 }
 

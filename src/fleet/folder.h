@@ -8,8 +8,8 @@
 #include "fleet/object.h"
 #include "groat.h"
 
-/* Runs the exchanges of a list with a folder; fills their outcomes. */
-void groat__folder_run(const char *folder, groat__exchange *list, size_t count);
+/* Runs the exchanges of a batch with a folder; fills their outcomes. */
+void groat__folder_run(const char *folder, const groat__batch *batch);
 
 /* Calls fn for each file below the folder.  Errors: IO, NO_MEMORY. */
 groat_status groat__folder_list(const char *folder, groat__listed_fn *fn,

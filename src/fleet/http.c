@@ -365,11 +365,9 @@ static bool finish(transfer *t, CURLcode result)
 typedef struct run {
     groat__http *http;
     CURLM *multi;
-    groat__exchange *list;
-    size_t count;
+    const groat__batch *batch;
     size_t next;
     size_t under_way;
-    unsigned budget_ms;
     const char *url; /* NULL: place and name of each */
     bool stopped;
 } run;
@@ -401,7 +399,7 @@ static void begin_transfer(run *r, groat__exchange *x)
         t->most = r->url != NULL ? (size_t)LISTING_MAX : GROAT__ENTRY_MAX;
         t->easy = api->curl_easy_init();
         begun = t->easy != NULL && !url.failed &&
-                set_up(t, url.data, r->budget_ms) &&
+                set_up(t, url.data, r->batch->budget_ms) &&
                 api->curl_multi_add_handle(r->multi, t->easy) == CURLM_OK;
         if (!begun && t->easy != NULL)
             api->curl_easy_cleanup(t->easy);
@@ -418,6 +416,17 @@ static void begin_transfer(run *r, groat__exchange *x)
     say_why(x, "no memory for an exchange");
 }
 
+static void end_one(run *r, transfer *t, CURLcode result)
+{
+    groat__exchange *x = t->exchange;
+
+    r->stopped = !finish(t, result) || r->stopped;
+    end_transfer(r, t);
+    r->under_way--;
+    if (r->batch->done != NULL)
+        r->batch->done(r->batch->user, x);
+}
+
 static void take_results(run *r)
 {
     const curl_api *api = &r->http->api;
@@ -432,9 +441,7 @@ static void take_results(run *r)
             continue;
         (void)api->curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE,
                                      &own);
-        r->stopped = !finish(own, result) || r->stopped;
-        end_transfer(r, own);
-        r->under_way--;
+        end_one(r, own, result);
     }
 }
 
@@ -444,8 +451,9 @@ static void run_all(run *r)
     int running = 0;
 
     for (;;) {
-        while (!r->stopped && r->next < r->count && r->under_way < AT_A_TIME)
-            begin_transfer(r, &r->list[r->next++]);
+        while (!r->stopped && r->next < r->batch->count &&
+               r->under_way < AT_A_TIME)
+            begin_transfer(r, &r->batch->list[r->next++]);
         if (r->under_way == 0)
             return;
         (void)api->curl_multi_perform(r->multi, &running);
@@ -455,20 +463,16 @@ static void run_all(run *r)
     }
 }
 
-static void start_run(groat__http *http, const char *url, groat__exchange *list,
-                      size_t count, unsigned budget_ms)
+static void start_run(groat__http *http, const char *url,
+                      const groat__batch *batch)
 {
-    run r = {.http = http,
-             .list = list,
-             .count = count,
-             .budget_ms = budget_ms,
-             .url = url};
+    run r = {.http = http, .batch = batch, .url = url};
     groat__hold hold;
 
     r.multi = take_multi(http);
     if (r.multi == NULL) {
-        say_why(&list[0], "no memory for an exchange");
-        list[0].outcome = GROAT__OBJECT_FAILED;
+        say_why(&batch->list[0], "no memory for an exchange");
+        batch->list[0].outcome = GROAT__OBJECT_FAILED;
         return;
     }
     groat__hold_begin(&hold, SIGPIPE);
@@ -477,10 +481,9 @@ static void start_run(groat__http *http, const char *url, groat__exchange *list,
     give_multi(http, r.multi);
 }
 
-void groat__http_run(groat__http *http, groat__exchange *list, size_t count,
-                     unsigned budget_ms)
+void groat__http_run(groat__http *http, const groat__batch *batch)
 {
-    start_run(http, NULL, list, count, budget_ms);
+    start_run(http, NULL, batch);
 }
 
 /* ---- listing ----------------------------------------------------------- */
@@ -627,7 +630,9 @@ groat_status groat__http_list(groat__http *http, unsigned budget_ms,
             status =
                 groat__fail(error, GROAT_NO_MEMORY, "no memory for a listing");
         else
-            start_run(http, url.data, &x, 1, budget_ms);
+            start_run(http, url.data,
+                      &(groat__batch){
+                          .list = &x, .count = 1, .budget_ms = budget_ms});
         if (x.outcome == GROAT__OBJECT_DONE && x.answer.data != NULL)
             more = tell_page(&p, x.answer.data);
         else if (status == GROAT_OK)

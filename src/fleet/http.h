@@ -17,11 +17,10 @@ groat_status groat__http_open(const groat__place *place, groat__http **out,
 /* No thread may be in a run.  NULL is allowed. */
 void groat__http_close(groat__http *http);
 
-/* Runs the exchanges of a list, several at a time, each within budget_ms; fills
- * their outcomes.  After one that found no server or was late the rest stays
- * UNTRIED.  Any thread. */
-void groat__http_run(groat__http *http, groat__exchange *list, size_t count,
-                     unsigned budget_ms);
+/* Runs the exchanges of a batch, several at a time; fills their outcomes. After
+ * one that found no server or was late those that were not begun stay UNTRIED.
+ * Any thread. */
+void groat__http_run(groat__http *http, const groat__batch *batch);
 
 /* Calls fn for the objects of an S3 place.  Errors: IO, INVALID (not S3; more
  * than this libcurl can list), NO_MEMORY. */

@@ -31,37 +31,54 @@ static groat__http *open_http(groat__remote *remote, const char **why)
     return remote->http;
 }
 
-static void count_bytes(groat__remote *remote, const groat__exchange *list,
-                        size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const groat__exchange *x = &list[i];
+/* Counts what an exchange carried before anybody takes it away. */
+typedef struct counting {
+    groat__remote *remote;
+    const groat__batch *batch;
+} counting;
 
-        if (x->outcome != GROAT__OBJECT_DONE)
-            continue;
-        (void)atomic_fetch_add(&remote->bytes_in, x->answer.len);
+static void count_bytes(void *user, groat__exchange *x)
+{
+    const counting *c = user;
+
+    if (x->outcome == GROAT__OBJECT_DONE) {
+        (void)atomic_fetch_add(&c->remote->bytes_in, x->answer.len);
         if (x->verb == GROAT__OBJECT_PUT)
-            (void)atomic_fetch_add(&remote->bytes_out, x->bytes);
+            (void)atomic_fetch_add(&c->remote->bytes_out, x->bytes);
     }
+    if (c->batch->done != NULL)
+        c->batch->done(c->batch->user, x);
 }
 
-void groat__remote_run(groat__remote *remote, groat__exchange *list,
-                       size_t count, unsigned budget_ms)
+void groat__remote_run(groat__remote *remote, const groat__batch *batch)
 {
+    counting c = {remote, batch};
+    groat__batch counted = *batch;
     const char *why = NULL;
     groat__http *http;
 
-    if (remote->place.kind == GROAT__PLACE_FOLDER) {
-        groat__folder_run(remote->place.base, list, count);
+    counted.done = count_bytes;
+    counted.user = &c;
+    if (batch->count == 0) {
+        return;
+    } else if (remote->place.kind == GROAT__PLACE_FOLDER) {
+        groat__folder_run(remote->place.base, &counted);
     } else if ((http = open_http(remote, &why)) != NULL) {
-        groat__http_run(http, list, count, budget_ms);
+        groat__http_run(http, &counted);
     } else {
-        list[0].outcome = GROAT__OBJECT_FAILED;
-        (void)snprintf(list[0].why, sizeof(list[0].why), "%.*s",
-                       (int)sizeof(list[0].why) - 1,
+        batch->list[0].outcome = GROAT__OBJECT_FAILED;
+        (void)snprintf(batch->list[0].why, sizeof(batch->list[0].why), "%.*s",
+                       (int)sizeof(batch->list[0].why) - 1,
                        why != NULL ? why : "no memory for libcurl");
     }
-    count_bytes(remote, list, count);
+}
+
+void groat__remote_ask(groat__remote *remote, groat__exchange *x,
+                       unsigned budget_ms)
+{
+    const groat__batch one = {.list = x, .count = 1, .budget_ms = budget_ms};
+
+    groat__remote_run(remote, &one);
 }
 
 bool groat__remote_judge(groat__remote *remote, const groat__exchange *x)

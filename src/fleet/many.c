@@ -7,13 +7,14 @@
  */
 #include "fleet/remote.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "fleet/folder.h"
 
-enum { FETCH_ROOM = 32, TOOL_MS = 10000 };
+enum { TOOL_MS = 10000 };
 
 static groat_status unreachable(const groat__remote *remote, groat_error *error)
 {
@@ -45,7 +46,9 @@ static void ask_first(groat__sender *sender)
         heads[i].verb = GROAT__OBJECT_HEAD;
         memcpy(heads[i].name, sender->at[i].name, sizeof(heads[i].name));
     }
-    groat__remote_run(sender->remote, heads, sender->count, TOOL_MS);
+    groat__remote_run(sender->remote, &(groat__batch){.list = heads,
+                                                      .count = sender->count,
+                                                      .budget_ms = TOOL_MS});
     for (size_t i = 0; i < sender->count; i++) {
         (void)groat__remote_judge(sender->remote, &heads[i]);
         if (heads[i].outcome == GROAT__OBJECT_ABSENT)
@@ -69,8 +72,9 @@ static void put_absent(groat__sender *sender)
             from[count] = i;
             puts[count++] = sender->at[i];
         }
-    if (count > 0)
-        groat__remote_run(sender->remote, puts, count, TOOL_MS);
+    groat__remote_run(
+        sender->remote,
+        &(groat__batch){.list = puts, .count = count, .budget_ms = TOOL_MS});
     for (size_t i = 0; i < count; i++) {
         (void)groat__remote_judge(sender->remote, &puts[i]);
         sender->at[from[i]] = puts[i];
@@ -164,47 +168,63 @@ static const char *problem_of(groat__entry_verdict verdict)
     return "no memory for it";
 }
 
-static void tell_fetched(groat__remote *remote, groat__exchange *x,
-                         groat__fetched_fn *fn, void *user)
+typedef struct fetching {
+    groat__remote *remote;
+    groat__fetched_fn *fn;
+    void *user;
+} fetching;
+
+static void on_fetched(void *user, groat__exchange *x)
 {
+    const fetching *f = user;
     const char *why = x->outcome == GROAT__OBJECT_ABSENT ? "it is not there"
                       : x->outcome == GROAT__OBJECT_DONE ? NULL
                                                          : x->why;
     groat__arrival arrival;
 
+    (void)groat__remote_judge(f->remote, x);
     memset(&arrival, 0, sizeof(arrival));
     if (why == NULL)
         why = problem_of(
             groat__entry_read(x->answer.data != NULL ? x->answer.data : "",
-                              x->answer.len, remote->trust, &arrival));
-    fn(user, x->name, why == NULL ? &arrival : NULL, x->outcome, why);
+                              x->answer.len, f->remote->trust, &arrival));
+    f->fn(f->user, x->name, why == NULL ? &arrival : NULL, x->outcome, why);
     groat__arrival_free(&arrival);
+    groat__exchange_free(x);
+}
+
+/* A list of exchanges; free() it. */
+static groat__exchange *list_of(char *const *names, size_t count,
+                                groat__verb verb)
+{
+    groat__exchange *list = calloc(count + 1, sizeof(*list));
+
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        list[i].verb = verb;
+        (void)memccpy(list[i].name, names[i], '\0', sizeof(list[i].name) - 1);
+    }
+    return list;
 }
 
 groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
                                  size_t count, groat__fetched_fn *fn,
                                  void *user, groat_error *error)
 {
-    groat__exchange list[FETCH_ROOM];
+    groat__exchange *list = list_of(names, count, GROAT__OBJECT_GET);
+    fetching f = {remote, fn, user};
     groat_status status = GROAT_OK;
 
-    for (size_t at = 0; at < count && status == GROAT_OK; at += FETCH_ROOM) {
-        size_t some = count - at < FETCH_ROOM ? count - at : FETCH_ROOM;
-
-        memset(list, 0, sizeof(list));
-        for (size_t i = 0; i < some; i++)
-            memccpy(list[i].name, names[at + i], '\0',
-                    sizeof(list[i].name) - 1);
-        groat__remote_run(remote, list, some, TOOL_MS);
-        for (size_t i = 0; i < some; i++) {
-            (void)groat__remote_judge(remote, &list[i]);
-            if (list[i].outcome == GROAT__OBJECT_UNTRIED)
-                status = unreachable(remote, error);
-            else
-                tell_fetched(remote, &list[i], fn, user);
-            groat__exchange_free(&list[i]);
-        }
-    }
+    if (list == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
+    groat__remote_run(remote, &(groat__batch){.list = list,
+                                              .count = count,
+                                              .budget_ms = TOOL_MS,
+                                              .done = on_fetched,
+                                              .user = &f});
+    for (size_t i = 0; i < count && status == GROAT_OK; i++)
+        if (list[i].outcome == GROAT__OBJECT_UNTRIED)
+            status = unreachable(remote, error);
+    free(list);
     return status;
 }
 
@@ -214,7 +234,7 @@ bool groat__remote_answers(groat__remote *remote, groat__str *text)
     double start = groat__now_ms();
     bool answers;
 
-    groat__remote_run(remote, &x, 1, GROAT__REMOTE_BUDGET_MS);
+    groat__remote_ask(remote, &x, GROAT__REMOTE_BUDGET_MS);
     answers =
         x.outcome == GROAT__OBJECT_DONE || x.outcome == GROAT__OBJECT_ABSENT;
     groat__str_addf(text, "%s: ", remote->place.shown);
@@ -237,7 +257,7 @@ groat_status groat__remote_list(groat__remote *remote, groat__listed_fn *fn,
     if (remote->place.kind == GROAT__PLACE_FOLDER)
         return groat__folder_list(remote->place.base, fn, user, error);
     /* Opens libcurl, and says whether anybody is there. */
-    groat__remote_run(remote, &x, 1, TOOL_MS);
+    groat__remote_ask(remote, &x, TOOL_MS);
     if (remote->http == NULL)
         return groat__fail(error, GROAT_IO, "cannot list %s: %s",
                            remote->place.shown, x.why);
@@ -248,29 +268,23 @@ groat_status groat__remote_remove(groat__remote *remote, char *const *names,
                                   size_t count, uint64_t *removed,
                                   groat_error *error)
 {
-    groat__exchange list[FETCH_ROOM];
+    groat__exchange *list = list_of(names, count, GROAT__OBJECT_DELETE);
     groat_status status = GROAT_OK;
 
-    for (size_t at = 0; at < count && status == GROAT_OK; at += FETCH_ROOM) {
-        size_t some = count - at < FETCH_ROOM ? count - at : FETCH_ROOM;
-
-        memset(list, 0, sizeof(list));
-        for (size_t i = 0; i < some; i++) {
-            list[i].verb = GROAT__OBJECT_DELETE;
-            memccpy(list[i].name, names[at + i], '\0',
-                    sizeof(list[i].name) - 1);
-        }
-        groat__remote_run(remote, list, some, TOOL_MS);
-        for (size_t i = 0; i < some; i++) {
-            *removed += list[i].outcome == GROAT__OBJECT_DONE;
-            if (status == GROAT_OK && list[i].outcome != GROAT__OBJECT_DONE &&
-                list[i].outcome != GROAT__OBJECT_ABSENT)
-                status = groat__fail(
-                    error, GROAT_IO, "cannot remove %s from %s: %s",
-                    list[i].name, remote->place.shown,
-                    list[i].why[0] != '\0' ? list[i].why
-                                           : "it cannot be reached");
-        }
+    if (list == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
+    groat__remote_run(
+        remote,
+        &(groat__batch){.list = list, .count = count, .budget_ms = TOOL_MS});
+    for (size_t i = 0; i < count; i++) {
+        *removed += list[i].outcome == GROAT__OBJECT_DONE;
+        if (status == GROAT_OK && list[i].outcome != GROAT__OBJECT_DONE &&
+            list[i].outcome != GROAT__OBJECT_ABSENT)
+            status = groat__fail(
+                error, GROAT_IO, "cannot remove %s from %s: %s", list[i].name,
+                remote->place.shown,
+                list[i].why[0] != '\0' ? list[i].why : "it cannot be reached");
     }
+    free(list);
     return status;
 }

@@ -48,6 +48,17 @@ typedef struct groat__exchange {
 
 void groat__exchange_free(groat__exchange *exchange);
 
+/* Exchanges that are run together. */
+typedef struct groat__batch {
+    groat__exchange *list;
+    size_t count;
+    unsigned budget_ms; /* of each */
+    /* NULL, or called for each as soon as it has an outcome, while others are
+     * under way; not for those that stay UNTRIED. */
+    void (*done)(void *user, groat__exchange *exchange);
+    void *user;
+} groat__batch;
+
 /* What is told of a listed object. */
 typedef struct groat__listed {
     const char *name; /* below the place */

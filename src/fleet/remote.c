@@ -126,7 +126,7 @@ static bool fetch(groat__remote *remote, const char *identity,
     groat__exchange x = {.verb = GROAT__OBJECT_GET};
 
     groat__remote_name(identity, key, x.name);
-    groat__remote_run(remote, &x, 1, budget_ms);
+    groat__remote_ask(remote, &x, budget_ms);
     if (groat__remote_judge(remote, &x))
         groat__behind_wake(remote);
     if (x.outcome == GROAT__OBJECT_DONE) {

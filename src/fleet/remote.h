@@ -30,7 +30,7 @@
 #include "groat_store.h"
 
 enum {
-    GROAT__REMOTE_BUDGET_MS = 1000, /* longest wait of a get            */
+    GROAT__REMOTE_BUDGET_MS = 950,  /* longest wait of a get            */
     GROAT__REMOTE_BEHIND_MS = 2000, /* of a write, and of those that are *
                                      * left when the remote is closed    */
     GROAT__REMOTE_QUEUE = 64,       /* entries that wait to be written  */
@@ -75,7 +75,8 @@ typedef enum groat__remote_claim {
 } groat__remote_claim;
 
 /* Takes the lease of a key; while another host has it, waits for its entry, for
- * expected_ms at most, which is what a compile takes here. */
+ * twice expected_ms at most, which is what a compile takes here, or half a
+ * second where that is more. */
 groat__remote_claim groat__remote_lease(groat__remote *remote,
                                         const groat__digest *key,
                                         const char *identity,
@@ -131,10 +132,10 @@ groat_status groat__sender_end(groat__sender *sender, groat_error *error);
 void groat__sender_drop(groat__sender *sender);
 
 /* Told of each object that was asked for: arrival is NULL where `why` says why
- * not. */
+ * not, and may be taken: zeros stay. */
 typedef void groat__fetched_fn(void *user, const char *name,
-                               const groat__arrival *arrival,
-                               groat__outcome outcome, const char *why);
+                               groat__arrival *arrival, groat__outcome outcome,
+                               const char *why);
 
 /* Fetches objects by their names, several at a time, and checks each.  Errors:
  * IO (the remote cannot be reached). */
@@ -182,8 +183,10 @@ struct groat__remote {
 };
 
 /* Runs exchanges with the place; counts bytes. */
-void groat__remote_run(groat__remote *remote, groat__exchange *list,
-                       size_t count, unsigned budget_ms);
+void groat__remote_run(groat__remote *remote, const groat__batch *batch);
+/* The same for one. */
+void groat__remote_ask(groat__remote *remote, groat__exchange *x,
+                       unsigned budget_ms);
 /* groat__remote_get() of a key that may be there by now. */
 bool groat__remote_look(groat__remote *remote, const groat__digest *key,
                         const char *identity, unsigned budget_ms,

@@ -14,15 +14,21 @@
 #include "base/clock.h"
 
 enum {
-    LEASE_MS = 30000, /* of a holder that ends without giving it back */
-    FIRST_NAP_MS = 25,
-    LAST_NAP_MS = 250
+    LEASE_MS = 30000,   /* of a holder that ends without giving it back      */
+    LEAST_WAIT_MS = 500 /* a host that has just started is slower than usual */
 };
 
-static void nap(unsigned ms)
-{
-    const struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+/* Between two looks: thousands of hosts may wait for one key, and each look is
+ * a command to one server. */
+enum { NAPS_OF_A_COMPILE = 5, LEAST_NAP_MS = 20, MOST_NAP_MS = 250 };
 
+static void nap(unsigned expected_ms)
+{
+    unsigned ms = expected_ms / NAPS_OF_A_COMPILE;
+    struct timespec t = {0, 0};
+
+    ms = ms < LEAST_NAP_MS ? LEAST_NAP_MS : ms > MOST_NAP_MS ? MOST_NAP_MS : ms;
+    t.tv_nsec = (long)ms * 1000000;
     (void)nanosleep(&t, NULL);
 }
 
@@ -58,8 +64,10 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
                                         unsigned expected_ms,
                                         groat__store_blob *out)
 {
-    double end_ms = groat__now_ms() + expected_ms;
-    unsigned ms = FIRST_NAP_MS;
+    double start_ms = groat__now_ms();
+    double waited_ms = 0;
+    double most_ms =
+        2.0 * expected_ms < LEAST_WAIT_MS ? LEAST_WAIT_MS : 2.0 * expected_ms;
     groat__lease_state state;
 
     if (remote->lease == NULL || remote->trust->count == 0 ||
@@ -70,10 +78,10 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
         return GROAT__REMOTE_ALONE;
     if (state == GROAT__LEASE_TAKEN)
         (void)atomic_fetch_add(&remote->lease_waits, 1);
-    while (state == GROAT__LEASE_TAKEN && groat__now_ms() < end_ms) {
-        nap(ms);
-        ms = 2 * ms > LAST_NAP_MS ? LAST_NAP_MS : 2 * ms;
+    while (state == GROAT__LEASE_TAKEN && waited_ms < most_ms) {
+        nap(expected_ms);
         state = look(remote, key);
+        waited_ms = groat__now_ms() - start_ms;
     }
     if (state == GROAT__LEASE_HELD)
         return hold(remote, key, identity, out);

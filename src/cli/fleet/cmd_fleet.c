@@ -196,11 +196,11 @@ static int list(groat__cli *cli)
 /* ---- objects by name --------------------------------------------------- */
 
 /* Those of the manifests, else all that are listed. */
-static int find_names(groat__cli *cli, groat__names *names)
+static int find_names(groat__cli *cli, bool both, groat__names *names)
 {
     listing l = {.cli = cli, .names = names, .before_s = INT64_MAX};
 
-    return cli->word_count > 1 ? groat__names_read(cli, names)
+    return cli->word_count > 1 ? groat__names_read(cli, both, names)
                                : list_objects(&l);
 }
 
@@ -210,7 +210,7 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
     groat_error error = GROAT_ERROR_INIT;
     groat__names names = {0};
     groat_status status;
-    int code = find_names(cli, &names);
+    int code = find_names(cli, !flags, &names);
 
     if (!code) {
         c.total = names.count;
@@ -251,7 +251,7 @@ static int gc(groat__cli *cli)
     l.before_s =
         (int64_t)time(NULL) - (int64_t)cli->values.older_than * 24 * 3600;
     if (cli->word_count > 1)
-        code = groat__names_read(cli, &roots);
+        code = groat__names_read(cli, true, &roots);
     groat__names_sort(&roots);
     if (!code)
         code = list_objects(&l);

@@ -18,9 +18,10 @@ typedef struct groat__names {
 void groat__names_free(groat__names *names);
 /* False without memory. */
 bool groat__names_add(groat__names *names, const char *name);
-/* Both names of each kernel that the manifests of cli->words, from the second
- * on, name.  Returns DONE or the exit code of a failure that it has told. */
-int groat__names_read(groat__cli *cli, groat__names *names);
+/* The name, or `both`, of each kernel that the manifests of cli->words, from
+ * the second on, name.  Returns DONE or the exit code of a failure that it has
+ * told. */
+int groat__names_read(groat__cli *cli, bool both, groat__names *names);
 /* Sorts them; then groat__names_have() tells whether one is among them. */
 void groat__names_sort(groat__names *names);
 bool groat__names_have(const groat__names *names, const char *name);

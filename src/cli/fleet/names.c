@@ -52,6 +52,7 @@ bool groat__names_have(const groat__names *names, const char *name)
 typedef struct reading {
     groat__cli *cli;
     groat__names *names;
+    bool both;
     groat_error error;
     groat_status status;
 } reading;
@@ -67,7 +68,7 @@ static groat_status add_kernel(reading *r, const char *text, const char *target)
         status = groat_remote_names_get(spec, &of, &r->error);
     groat_spec_free(spec);
     if (!status && (!groat__names_add(r->names, of.name) ||
-                    !groat__names_add(r->names, of.any)))
+                    (r->both && !groat__names_add(r->names, of.any))))
         status = groat__cli_error(&r->error, GROAT_NO_MEMORY, "out of memory");
     return status;
 }
@@ -86,9 +87,9 @@ static int on_kernel(void *user, const groat_manifest_entry *entry)
     return r->status != GROAT_OK;
 }
 
-int groat__names_read(groat__cli *cli, groat__names *names)
+int groat__names_read(groat__cli *cli, bool both, groat__names *names)
 {
-    reading r = {cli, names, GROAT_ERROR_INIT, GROAT_OK};
+    reading r = {cli, names, both, GROAT_ERROR_INIT, GROAT_OK};
 
     for (size_t i = 1; i < cli->word_count && !r.status; i++) {
         groat_status status =

@@ -274,6 +274,19 @@ static void mark_lost(groat__cli *cli, groat__jobs *jobs)
     }
 }
 
+/* Hosts that start together and go by one order all wait for one kernel; where
+ * leases say who makes which, each begins elsewhere. */
+static void shuffle(groat__cli *cli, groat__jobs *jobs)
+{
+    groat_remote_info info = {.size = sizeof(info)};
+    unsigned seed = (unsigned)getpid() ^ (unsigned)groat__now_ns();
+
+    if (groat_remote_stat(cli->context, &info, NULL) || !info.leases)
+        return;
+    for (size_t i = jobs->count; i > 1; i--)
+        swap(&jobs->item[i - 1], &jobs->item[(size_t)rand_r(&seed) % i]);
+}
+
 static int collect(groat__cli *cli, groat__jobs *jobs)
 {
     const groat__list *stores = &cli->values.from_stores;
@@ -301,6 +314,8 @@ static int collect(groat__cli *cli, groat__jobs *jobs)
         code = fetch(cli, jobs);
     if (!code)
         mark_present(cli, jobs);
+    if (!code)
+        shuffle(cli, jobs);
     return code;
 }
 
