@@ -273,7 +273,7 @@ groat_status groat__bundle_diff(groat__bundle *a, groat__bundle *b,
 /* ---- entries on their way between hosts --------------------------------- */
 
 enum {
-    GROAT__ENTRY_MAX = 64 << 20 /* bytes that an entry may take on the way */
+    GROAT__ENTRY_MAX = 16 << 20 /* bytes that an entry may take on the way */
 };
 
 /* Another status than OK ends the walk, which returns it. */

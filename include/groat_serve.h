@@ -67,7 +67,8 @@ enum {
     GROAT_WARM_BUILD = 1 /* into the store, loading nothing: needs no device */
 };
 
-/* Makes the kernels of a list, in order, on the calling thread.
+/* Makes the kernels of a list, in order, on the calling thread.  Those that the
+ * remote has are put into the store first, many at a time.
  *
  * fn      called after each; may be NULL.
  * result  may be NULL; else result->size must be set.  Also written when an

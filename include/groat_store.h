@@ -298,9 +298,9 @@ enum {
     GROAT_REMOTE_KEEP = 1 /* put into the store what it lacks */
 };
 
-/* Fetches objects by their names, several at a time, checks them, and calls fn
- * for each.  An object that is not good is no error.  Errors: INVALID (flags),
- * IO (no remote, or it cannot be reached). */
+/* Fetches objects by their names, several at a time, checks them, and calls fn,
+ * which may be NULL, for each.  An object that is not good is no error. Errors:
+ * INVALID (flags, a name), IO (no remote, or it cannot be reached). */
 GROAT_API groat_status groat_remote_fetch(groat_context *context,
                                           char *const *names, size_t count,
                                           unsigned flags, groat_remote_fn *fn,

@@ -294,6 +294,11 @@ void groat__context_open_remote(groat_context *context,
 bool groat__context_made_elsewhere(groat_context *context, const char *wanted,
                                    groat__str *identity);
 
+/* objects.c: puts what the remote has of these objects into the store, which
+ * must be there, many at a time. */
+void groat__objects_prefetch(groat_context *context, char *const *names,
+                             size_t count);
+
 /* bundle.c: the identity lines of targets.  Free them with
  * groat__target_lines_free(). */
 groat_status groat__target_lines(groat_context *context,

@@ -64,6 +64,8 @@ static int tell(relay *r, groat_remote_object *object)
 {
     groat__present self;
 
+    if (r->fn == NULL)
+        return 0;
     object->size = sizeof(*object);
     groat__callback_begin(&r->context->callbacks, &self);
     r->stopped = r->fn(r->user, object) != 0 || r->stopped;
@@ -203,12 +205,38 @@ static void on_fetched(void *user, const char *name, groat__arrival *arrival,
         flush(f);
 }
 
+static groat_status fetch_all(const relay *to, bool keep, char *const *names,
+                              size_t count, unsigned budget_ms,
+                              groat_error *error)
+{
+    fetching *f = calloc(1, sizeof(*f));
+    groat_status status;
+
+    if (f == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
+    f->to = *to;
+    f->keep = keep;
+    status = groat__remote_fetch(to->context->remote, names, count, budget_ms,
+                                 on_fetched, f, error);
+    flush(f);
+    free(f);
+    return status;
+}
+
+void groat__objects_prefetch(groat_context *context, char *const *names,
+                             size_t count)
+{
+    const relay nobody = {.context = context};
+
+    (void)fetch_all(&nobody, true, names, count, GROAT__REMOTE_BUDGET_MS, NULL);
+}
+
 groat_status groat_remote_fetch(groat_context *context, char *const *names,
                                 size_t count, unsigned flags,
                                 groat_remote_fn *fn, void *user,
                                 groat_error *error)
 {
-    fetching *f;
+    const relay to = {.context = context, .fn = fn, .user = user};
     groat_status status = need_remote(context, error);
 
     if (status == GROAT_OK && (flags & ~(unsigned)GROAT_REMOTE_KEEP) != 0)
@@ -216,18 +244,10 @@ groat_status groat_remote_fetch(groat_context *context, char *const *names,
                              flags, (unsigned)GROAT_REMOTE_KEEP);
     if (status == GROAT_OK && (flags & GROAT_REMOTE_KEEP) != 0)
         status = groat__need_store(context, error);
-    if (status != GROAT_OK)
-        return status;
-    f = calloc(1, sizeof(*f));
-    if (f == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
-    f->to = (relay){.context = context, .fn = fn, .user = user};
-    f->keep = (flags & GROAT_REMOTE_KEEP) != 0;
-    status = groat__remote_fetch(context->remote, names, count, on_fetched, f,
-                                 error);
-    flush(f);
-    free(f);
-    return status;
+    return status == GROAT_OK
+               ? fetch_all(&to, (flags & GROAT_REMOTE_KEEP) != 0, names, count,
+                           GROAT__REMOTE_TOOL_MS, error)
+               : status;
 }
 
 static void on_sent(void *user, const char *name, groat__outcome outcome,
@@ -256,7 +276,10 @@ groat_status groat_remote_push(groat_context *context, const char *bundle,
                                groat_error *error)
 {
     relay r = {.context = context, .fn = fn, .user = user};
-    groat__sender sender = {.fn = on_sent, .user = &r};
+    groat__sender sender = {.budget_ms = GROAT__REMOTE_TOOL_MS,
+                            .asks = true,
+                            .fn = on_sent,
+                            .user = &r};
     groat_status status = need_remote(context, error);
     groat__bundle *from = NULL;
     char **lines = NULL;

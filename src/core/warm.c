@@ -5,6 +5,7 @@
  * they are loaded into.  A kernel that cannot be had does not keep the others
  * from being made.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -87,6 +88,48 @@ static groat_status check(unsigned flags, const groat_warm_result *result,
                                    sizeof(*result));
 }
 
+/* The name of an item's object, malloc'd; NULL where nothing is to be had. */
+static char *wanted_object(groat_context *context, const groat_warm_item *item)
+{
+    char name[GROAT__OBJECT_NAME] = "";
+    groat__str identity = {0};
+    groat_spec *spec = NULL;
+    groat__digest key;
+
+    if (groat_spec_parse(context, item->spec, item->target, &spec, NULL) ==
+            GROAT_OK &&
+        groat__spec_identity(context, &spec->params, &identity, &key, NULL,
+                             NULL) == GROAT_OK &&
+        !groat__store_has(context->store, &key, identity.data) &&
+        !groat__layers_have(context, &key, identity.data))
+        groat__remote_name(identity.data, &key, name);
+    groat__str_free(&identity);
+    groat_spec_free(spec);
+    return *name == '\0' ? NULL : strdup(name);
+}
+
+/* What other hosts have made is asked for together. */
+static void prefetch(groat_context *context, const groat__warm_list *list)
+{
+    size_t count = 0;
+    char **names;
+
+    if (context->remote == NULL || context->store == NULL ||
+        context->layers.trust.count == 0 || list->count < 2 ||
+        groat__seal_is_on(&context->seal))
+        return;
+    names = calloc(list->count, sizeof(*names));
+    for (size_t i = 0; names != NULL && i < list->count; i++) {
+        names[count] = wanted_object(context, item_at(list->items, i));
+        count += names[count] != NULL;
+    }
+    if (count > 1)
+        groat__objects_prefetch(context, names, count);
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
 /* One item of a list; *event is filled but for its error. */
 static void warm_one(groat_context *context, const groat__warm_list *list,
                      unsigned flags, groat_warm_event *event,
@@ -120,6 +163,7 @@ static groat_status warm_list(groat_context *context,
     groat__present self;
     bool stop = false;
 
+    prefetch(context, list);
     for (size_t i = 0; i < list->count && !stop; i++) {
         groat_warm_event event = {.size = sizeof(event), .index = i};
 

@@ -80,7 +80,10 @@ static void count_sent(void *user, const char *name, groat__outcome outcome,
 
 static void write_one(groat__remote *remote, const groat__waiting *w)
 {
-    groat__sender sender = {.remote = remote, .fn = count_sent, .user = remote};
+    groat__sender sender = {.remote = remote,
+                            .budget_ms = GROAT__REMOTE_BEHIND_MS,
+                            .fn = count_sent,
+                            .user = remote};
 
     (void)groat__sender_add(&sender, &w->entry, w->wanted, NULL);
     (void)groat__sender_end(&sender, NULL);
@@ -94,7 +97,7 @@ static void try_place(groat__remote *remote)
     groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
 
     groat__remote_ask(remote, &x, GROAT__REMOTE_BUDGET_MS);
-    (void)groat__remote_judge(remote, &x);
+    (void)groat__remote_judge(remote, &x, false);
     if (groat__breaker_lets(&remote->breaker))
         groat__log_line(&remote->log, GROAT_LOG_INFO, "remote %s is used again",
                         remote->place.shown);

@@ -271,7 +271,8 @@ static void set_protocols(transfer *t)
     SET(PROTOCOLS, both);
     SET(REDIR_PROTOCOLS, safe ? (long)CURLPROTO_HTTPS : both);
 #pragma GCC diagnostic pop
-    SET(FOLLOWLOCATION, 1L);
+    /* To another host lines of ours would go, too: the token of S3. */
+    SET(FOLLOWLOCATION, t->http->place->kind == GROAT__PLACE_HTTP ? 1L : 0L);
     SET(MAXREDIRS, (long)REDIRECTS);
 }
 

@@ -81,8 +81,11 @@ void groat__remote_ask(groat__remote *remote, groat__exchange *x,
     groat__remote_run(remote, &one);
 }
 
-bool groat__remote_judge(groat__remote *remote, const groat__exchange *x)
+bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
+                         bool hasty)
 {
+    bool answers = x->answered && x->outcome == GROAT__OBJECT_FAILED;
+
     bool opened;
 
     if (x->outcome == GROAT__OBJECT_UNTRIED)
@@ -94,7 +97,7 @@ bool groat__remote_judge(groat__remote *remote, const groat__exchange *x)
     }
     (void)atomic_fetch_add(
         x->outcome == GROAT__OBJECT_LATE ? &remote->late : &remote->errors, 1);
-    opened = x->answered && x->outcome == GROAT__OBJECT_FAILED
+    opened = answers || (hasty && x->outcome == GROAT__OBJECT_LATE)
                  ? groat__breaker_count(&remote->breaker)
                  : groat__breaker_trip(&remote->breaker);
     if (opened || !atomic_exchange(&remote->said, true))
@@ -114,6 +117,22 @@ static const char *target_of(const char *identity, size_t *len)
     at = at == NULL ? "unknown" : at + sizeof(lead) - 1;
     *len = strcspn(at, "\n");
     return at;
+}
+
+bool groat__remote_is_name(const char *name)
+{
+    size_t target;
+    uint8_t key[16];
+
+    if (strncmp(name, "v1/", 3) != 0 || strlen(name) >= GROAT__OBJECT_NAME)
+        return false;
+    name += 3;
+    for (target = 0; groat__is_word(name[target]) || name[target] == '-';)
+        target++;
+    name += target;
+    return target > 0 && *name == '/' && strlen(name) == 36 && name[3] == '/' &&
+           strncmp(name + 1, name + 4, 2) == 0 &&
+           groat__unhex(key, sizeof(key), name + 4);
 }
 
 void groat__remote_name(const char *identity, const groat__digest *key,

@@ -7,14 +7,13 @@
  */
 #include "fleet/remote.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "fleet/folder.h"
-
-enum { TOOL_MS = 10000 };
 
 static groat_status unreachable(const groat__remote *remote, groat_error *error)
 {
@@ -46,11 +45,12 @@ static void ask_first(groat__sender *sender)
         heads[i].verb = GROAT__OBJECT_HEAD;
         memcpy(heads[i].name, sender->at[i].name, sizeof(heads[i].name));
     }
-    groat__remote_run(sender->remote, &(groat__batch){.list = heads,
-                                                      .count = sender->count,
-                                                      .budget_ms = TOOL_MS});
+    groat__remote_run(sender->remote,
+                      &(groat__batch){.list = heads,
+                                      .count = sender->count,
+                                      .budget_ms = sender->budget_ms});
     for (size_t i = 0; i < sender->count; i++) {
-        (void)groat__remote_judge(sender->remote, &heads[i]);
+        (void)groat__remote_judge(sender->remote, &heads[i], false);
         if (heads[i].outcome == GROAT__OBJECT_ABSENT)
             continue;
         sender->at[i].outcome = heads[i].outcome == GROAT__OBJECT_DONE
@@ -72,11 +72,12 @@ static void put_absent(groat__sender *sender)
             from[count] = i;
             puts[count++] = sender->at[i];
         }
-    groat__remote_run(
-        sender->remote,
-        &(groat__batch){.list = puts, .count = count, .budget_ms = TOOL_MS});
+    groat__remote_run(sender->remote,
+                      &(groat__batch){.list = puts,
+                                      .count = count,
+                                      .budget_ms = sender->budget_ms});
     for (size_t i = 0; i < count; i++) {
-        (void)groat__remote_judge(sender->remote, &puts[i]);
+        (void)groat__remote_judge(sender->remote, &puts[i], false);
         sender->at[from[i]] = puts[i];
     }
 }
@@ -96,7 +97,8 @@ static groat_status flush(groat__sender *sender, groat_error *error)
 
     if (sender->count == 0)
         return GROAT_OK;
-    ask_first(sender);
+    if (sender->asks)
+        ask_first(sender);
     put_absent(sender);
     for (size_t i = 0; i < sender->count; i++) {
         const groat__exchange *x = &sender->at[i];
@@ -181,8 +183,13 @@ static void on_fetched(void *user, groat__exchange *x)
                       : x->outcome == GROAT__OBJECT_DONE ? NULL
                                                          : x->why;
     groat__arrival arrival;
+    groat__digest key;
 
-    (void)groat__remote_judge(f->remote, x);
+    (void)groat__remote_judge(f->remote, x, false);
+    if (x->outcome == GROAT__OBJECT_ABSENT &&
+        groat__unhex(key.bytes, sizeof(key.bytes),
+                     x->name + strlen(x->name) - 2 * sizeof(key.bytes)))
+        groat__absent_note(&f->remote->absent, &key);
     memset(&arrival, 0, sizeof(arrival));
     if (why == NULL)
         why = problem_of(
@@ -193,32 +200,45 @@ static void on_fetched(void *user, groat__exchange *x)
     groat__exchange_free(x);
 }
 
-/* A list of exchanges; free() it. */
-static groat__exchange *list_of(char *const *names, size_t count,
-                                groat__verb verb)
+/* *out is a list of exchanges; free() it. */
+static groat_status make_list(char *const *names, size_t count,
+                              groat__verb verb, groat__exchange **out,
+                              groat_error *error)
 {
     groat__exchange *list = calloc(count + 1, sizeof(*list));
 
-    for (size_t i = 0; list != NULL && i < count; i++) {
+    if (list == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
+    for (size_t i = 0; i < count; i++) {
+        if (!groat__remote_is_name(names[i])) {
+            free(list);
+            return groat__fail(error, GROAT_INVALID,
+                               "names[%zu] is '%.100s'; allowed: "
+                               "v1/TARGET/KK/KEY",
+                               i, names[i]);
+        }
         list[i].verb = verb;
-        (void)memccpy(list[i].name, names[i], '\0', sizeof(list[i].name) - 1);
+        (void)snprintf(list[i].name, sizeof(list[i].name), "%s", names[i]);
     }
-    return list;
+    *out = list;
+    return GROAT_OK;
 }
 
 groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
-                                 size_t count, groat__fetched_fn *fn,
-                                 void *user, groat_error *error)
+                                 size_t count, unsigned budget_ms,
+                                 groat__fetched_fn *fn, void *user,
+                                 groat_error *error)
 {
-    groat__exchange *list = list_of(names, count, GROAT__OBJECT_GET);
     fetching f = {remote, fn, user};
-    groat_status status = GROAT_OK;
+    groat__exchange *list = NULL;
+    groat_status status =
+        make_list(names, count, GROAT__OBJECT_GET, &list, error);
 
-    if (list == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
+    if (status != GROAT_OK)
+        return status;
     groat__remote_run(remote, &(groat__batch){.list = list,
                                               .count = count,
-                                              .budget_ms = TOOL_MS,
+                                              .budget_ms = budget_ms,
                                               .done = on_fetched,
                                               .user = &f});
     for (size_t i = 0; i < count && status == GROAT_OK; i++)
@@ -249,33 +269,50 @@ bool groat__remote_answers(groat__remote *remote, groat__str *text)
 
 /* ---- list, remove ------------------------------------------------------ */
 
+typedef struct listing {
+    groat__listed_fn *fn;
+    void *user;
+} listing;
+
+/* Whatever else lies there is none of ours. */
+static int on_listed(void *user, const groat__listed *object)
+{
+    const listing *l = user;
+
+    return groat__remote_is_name(object->name) ? l->fn(l->user, object) : 0;
+}
+
 groat_status groat__remote_list(groat__remote *remote, groat__listed_fn *fn,
                                 void *user, groat_error *error)
 {
     groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
+    listing l = {fn, user};
 
     if (remote->place.kind == GROAT__PLACE_FOLDER)
-        return groat__folder_list(remote->place.base, fn, user, error);
+        return groat__folder_list(remote->place.base, on_listed, &l, error);
     /* Opens libcurl, and says whether anybody is there. */
-    groat__remote_ask(remote, &x, TOOL_MS);
+    groat__remote_ask(remote, &x, GROAT__REMOTE_TOOL_MS);
     if (remote->http == NULL)
         return groat__fail(error, GROAT_IO, "cannot list %s: %s",
                            remote->place.shown, x.why);
-    return groat__http_list(remote->http, TOOL_MS, fn, user, error);
+    return groat__http_list(remote->http, GROAT__REMOTE_TOOL_MS, on_listed, &l,
+                            error);
 }
 
 groat_status groat__remote_remove(groat__remote *remote, char *const *names,
                                   size_t count, uint64_t *removed,
                                   groat_error *error)
 {
-    groat__exchange *list = list_of(names, count, GROAT__OBJECT_DELETE);
-    groat_status status = GROAT_OK;
+    groat__exchange *list = NULL;
+    groat_status status =
+        make_list(names, count, GROAT__OBJECT_DELETE, &list, error);
 
-    if (list == NULL)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
-    groat__remote_run(
-        remote,
-        &(groat__batch){.list = list, .count = count, .budget_ms = TOOL_MS});
+    if (status != GROAT_OK)
+        return status;
+    groat__remote_run(remote,
+                      &(groat__batch){.list = list,
+                                      .count = count,
+                                      .budget_ms = GROAT__REMOTE_TOOL_MS});
     for (size_t i = 0; i < count; i++) {
         *removed += list[i].outcome == GROAT__OBJECT_DONE;
         if (status == GROAT_OK && list[i].outcome != GROAT__OBJECT_DONE &&

@@ -127,7 +127,7 @@ static bool fetch(groat__remote *remote, const char *identity,
 
     groat__remote_name(identity, key, x.name);
     groat__remote_ask(remote, &x, budget_ms);
-    if (groat__remote_judge(remote, &x))
+    if (groat__remote_judge(remote, &x, budget_ms < GROAT__REMOTE_BUDGET_MS))
         groat__behind_wake(remote);
     if (x.outcome == GROAT__OBJECT_DONE) {
         verdict = groat__entry_read(x.answer.data != NULL ? x.answer.data : "",

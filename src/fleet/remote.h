@@ -30,6 +30,7 @@
 #include "groat_store.h"
 
 enum {
+    GROAT__REMOTE_TOOL_MS = 10000,  /* of an exchange that a tool waits for */
     GROAT__REMOTE_BUDGET_MS = 950,  /* longest wait of a get            */
     GROAT__REMOTE_BEHIND_MS = 2000, /* of a write, and of those that are *
                                      * left when the remote is closed    */
@@ -111,10 +112,12 @@ typedef void groat__sent_fn(void *user, const char *name,
 
 enum { GROAT__SENDER_ROOM = 32 };
 
-/* Collects entries and writes them several at a time.  Zeros but for remote, fn
- * and user. */
+/* Collects entries and writes them several at a time.  Zeros but for the first
+ * five. */
 typedef struct groat__sender {
     groat__remote *remote;
+    unsigned budget_ms; /* of each exchange */
+    bool asks;          /* whether an object is there, before it is sent */
     groat__sent_fn *fn;
     void *user;
     groat__exchange at[GROAT__SENDER_ROOM];
@@ -140,8 +143,9 @@ typedef void groat__fetched_fn(void *user, const char *name,
 /* Fetches objects by their names, several at a time, and checks each.  Errors:
  * IO (the remote cannot be reached). */
 groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
-                                 size_t count, groat__fetched_fn *fn,
-                                 void *user, groat_error *error);
+                                 size_t count, unsigned budget_ms,
+                                 groat__fetched_fn *fn, void *user,
+                                 groat_error *error);
 /* Calls fn for each object.  Errors: IO, INVALID (it cannot be listed). */
 groat_status groat__remote_list(groat__remote *remote, groat__listed_fn *fn,
                                 void *user, groat_error *error);
@@ -192,8 +196,10 @@ bool groat__remote_look(groat__remote *remote, const groat__digest *key,
                         const char *identity, unsigned budget_ms,
                         groat__store_blob *out);
 /* What an exchange says of the place: to the breaker, the counts, and, once, to
- * the log.  True: the breaker opened; see groat__behind_wake(). */
-bool groat__remote_judge(groat__remote *remote, const groat__exchange *x);
+ * the log.  hasty: it had less time than a place may take.  True: the breaker
+ * opened; see groat__behind_wake(). */
+bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
+                         bool hasty);
 
 /* Sees to it that the thread runs which writes, and tries a place whose breaker
  * is open. */
@@ -201,6 +207,8 @@ void groat__behind_wake(groat__remote *remote);
 /* Ends it. */
 void groat__behind_stop(groat__remote *remote);
 
+/* Whether a text is the name of an object. */
+bool groat__remote_is_name(const char *name);
 /* The name of an object with a key, for the target that an identity names:
  * "v1/cuda-sm_90a/ab/abcd...". */
 void groat__remote_name(const char *identity, const groat__digest *key,

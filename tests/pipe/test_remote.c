@@ -135,6 +135,69 @@ START_TEST(one_compiles_another_takes)
 }
 END_TEST
 
+/* What is there is fetched together, before the first is made. */
+START_TEST(a_list)
+{
+    const groat_warm_item items[] = {
+        {sizeof(items[0]), "adder:step=3", target},
+        {sizeof(items[0]), "adder:step=4", target},
+        {sizeof(items[0]), "adder:step=5", target},
+        {sizeof(items[0]), "adder:step=666", target}};
+    groat_warm_result result = {.size = sizeof(result)};
+    groat_options options = taker();
+    groat_context *context;
+    groat_remote_info info;
+
+    send_adder(3);
+    send_adder(5);
+    context = rig_open_with(&fix, &options);
+    ck_assert_int_eq(
+        groat_warm(context, items, 4, 0, NULL, NULL, &result, NULL),
+        GROAT_INVALID);
+    ck_assert_uint_eq(result.from_disk, 2);
+    ck_assert_uint_eq(result.compiled, 1);
+    ck_assert_uint_eq(result.failed, 1);
+    info = info_of(context);
+    ck_assert_uint_eq(info.hits, 0);
+    /* What was not there is not asked for again. */
+    ck_assert_uint_eq(info.misses, 0);
+    ck_assert_uint_eq(info.known_misses, 1);
+    groat_close(context);
+}
+END_TEST
+
+START_TEST(names_of_objects)
+{
+    static const char *const bad[] = {
+        "",
+        "v1/../../etc/passwd",
+        "v1/cpu-gfx950/00/0000",
+        "v1/cpu-gfx950/01/00000000000000000000000000000000",
+        "v1/cpu/x/00/00000000000000000000000000000000",
+        "v1//00/00000000000000000000000000000000",
+        "v2/cpu/00/00000000000000000000000000000000",
+        "v1/cpu/00/00000000000000000000000000000000/",
+        "v1/c.u/00/00000000000000000000000000000000"};
+    static char good[] = "v1/cpu/00/00000000000000000000000000000000";
+    char *const one[] = {good};
+    groat_options options = taker();
+    groat_context *context = rig_open_with(&fix, &options);
+
+    ck_assert_int_eq(groat_remote_fetch(context, one, 1, 0, NULL, NULL, NULL),
+                     GROAT_OK);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char *const names[] = {good, (char *)(uintptr_t)bad[i]};
+
+        ck_fails(
+            groat_remote_fetch(context, names, 2, 0, NULL, NULL, &fix.error),
+            GROAT_INVALID, &fix.error, "names[1] is '");
+        ck_fails(groat_remote_remove(context, names, 2, NULL, &fix.error),
+                 GROAT_INVALID, &fix.error, "v1/TARGET/KK/KEY");
+    }
+    groat_close(context);
+}
+END_TEST
+
 START_TEST(what_is_counted)
 {
     groat_options options = sender();
@@ -539,6 +602,8 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, one_compiles_another_takes);
+    tcase_add_test(tests, a_list);
+    tcase_add_test(tests, names_of_objects);
     tcase_add_test(tests, what_is_counted);
     tcase_add_test(tests, a_sealed_context_asks_nobody);
     tcase_add_test(tests, wrong_objects);
