@@ -509,6 +509,7 @@ EXTRA_DIST += \
 	%D%/soak/parts.sh \
 	%D%/soak/procs.py \
 	%D%/fleet/engines.sh \
+	%D%/fleet/hostile.py \
 	%D%/fleet/proxy.py \
 	%D%/soak/soak.py \
 	%D%/soak/soak.sh \

@@ -314,6 +314,7 @@ static void open_remote(groat_context *context, const groat_options *options)
     remote.url = option_or(context, options->remote, "GROAT_REMOTE");
     remote.key = option_or(context, options->remote_key, "GROAT_REMOTE_KEY");
     remote.leases = option_or(context, options->leases, "GROAT_LEASES");
+    remote.ca = either(context, "CURL_CA_BUNDLE", "SSL_CERT_FILE");
     if (remote.key != NULL && *remote.key == '\0')
         remote.key = NULL;
     if (remote.leases != NULL && *remote.leases == '\0')

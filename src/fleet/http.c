@@ -302,6 +302,8 @@ static bool set_up(transfer *t, const char *url, unsigned budget_ms)
     SET(PIPEWAIT, 1L);
     SET(WRITEFUNCTION, take_answer);
     SET(WRITEDATA, t);
+    if (place->ca != NULL)
+        SET(CAINFO, place->ca);
     SET(USERAGENT, "groat/" GROAT_VERSION_STRING);
     return place->login == NULL ||
            (api->curl_easy_setopt(t->easy, CURLOPT_USERPWD, place->login) ==

@@ -48,6 +48,9 @@ groat_status groat__remote_open(const groat__remote_options *options,
     remote->trust = options->trust;
     status =
         groat__place_read(options->url, &options->s3, &remote->place, error);
+    if (status == GROAT_OK && options->ca != NULL &&
+        (remote->place.ca = strdup(options->ca)) == NULL)
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a remote");
     if (status == GROAT_OK && options->key != NULL) {
         status = groat__secret_read(options->key, &remote->secret, error);
         remote->writes = status == GROAT_OK;

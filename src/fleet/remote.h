@@ -45,6 +45,7 @@ typedef struct groat__remote_options {
     const char *key;    /* file of the secret key that signs; NULL: nothing is
                          * written */
     const char *leases; /* URL of the lease server; NULL: none */
+    const char *ca; /* file of certificates that are trusted; NULL: libcurl's */
     groat__s3 s3;
     groat__log log;
     const groat__trust *trust; /* must outlive the remote */

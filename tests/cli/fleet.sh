@@ -39,15 +39,13 @@ from() {
 
 # ---- engines
 
-# start_proxy NAME [CERTIFICATE KEY]: in front of nginx; its port in $port.
+# start_proxy: in front of nginx; its port in $port.
 start_proxy() {
-    name=$1
-    shift
     echo pass >"$work/mode"
     python3 "$tree/tests/fleet/proxy.py" "localhost:$nginx_port" "$work/mode" \
-        "$work/$name" "$@" >/dev/null 2>&1 &
+        "$work/port" >/dev/null 2>&1 &
     engines="$engines $!"
-    wait_for test -s "$work/$name" && port=$(cat "$work/$name")
+    wait_for test -s "$work/port" && port=$(cat "$work/port")
 }
 
 # ---- each engine
@@ -91,7 +89,20 @@ use_engine() {
     fi
 }
 
+unset SSL_CERT_FILE CURL_CA_BUNDLE
+make_certificate || skip 'no certificate could be made'
 if start_nginx; then
+    if [ -n "$nginx_tls" ]; then
+        SSL_CERT_FILE=$work/tls.crt
+        export SSL_CERT_FILE
+        use_engine https "https://localhost:$nginx_tls_port/tls" ''
+        grep -q 'HTTP/2.0" 200' "$work/nginx/log" && pass 'it was HTTP/2' ||
+            fail 'it was HTTP/2'
+        unset SSL_CERT_FILE
+        rm -rf "$work/hosts"
+        from 'a certificate that nobody trusts costs a compile' a compiled
+        says 'and is said' certificate
+    fi
     use_engine nginx "http://localhost:$nginx_port/groat" ''
 else
     skip 'there is no nginx'
@@ -134,6 +145,14 @@ GROAT_TRUST=$work/trust2
 from 'rotation: the new one alone' d remote --remote "file://$work/tmp"
 from 'rotation: the old one is refused' e compiled
 GROAT_TRUST=$work/trust
+
+# ---- a remote that changes what it answers
+
+if python3 "$tree/tests/fleet/hostile.py" "$groat" 2000 >"$out" 2>"$err"; then
+    pass 'nothing changed is ever kept'
+else
+    fail 'nothing changed is ever kept' "$(cat "$out" "$err" | head -c 500)"
+fi
 
 if [ -z "$nginx_port" ]; then
     skip 'no faults are made without nginx'
@@ -200,7 +219,7 @@ fi
 
 # ---- faults
 
-if ! start_proxy port; then
+if ! start_proxy; then
     fail 'the proxy starts'
     finish
 fi
@@ -239,14 +258,4 @@ fault 'redirect file:///etc/hostname' compiled
 fault "redirect http://localhost:$port/loop" compiled
 fault pass remote
 
-if command -v openssl >/dev/null 2>&1 &&
-    openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost \
-        -addext subjectAltName=DNS:localhost \
-        -keyout "$work/tls.key" -out "$work/tls.crt" >/dev/null 2>&1 &&
-    start_proxy tls "$work/tls.crt" "$work/tls.key"; then
-    GROAT_REMOTE=https://localhost:$port/faults
-    fault pass compiled 'certificate'
-else
-    skip 'no certificate could be made'
-fi
 finish

@@ -37,9 +37,24 @@ h.request("HEAD", "/")
 h.getresponse()' "$1"
 }
 
+# make_certificate: of this host, in tls.crt and tls.key.
+make_certificate() {
+    command -v openssl >/dev/null 2>&1 &&
+        openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost \
+            -addext subjectAltName=DNS:localhost \
+            -keyout "$work/tls.key" -out "$work/tls.crt" >/dev/null 2>&1
+}
+
+# start_nginx: with DAV; HTTP/2 on a second port where there is a certificate.
 start_nginx() {
     command -v nginx >/dev/null 2>&1 || return 1
     nginx_port=$(free_port)
+    nginx_tls=
+    if [ -f "$work/tls.crt" ]; then
+        nginx_tls_port=$(free_port)
+        nginx_tls="listen localhost:$nginx_tls_port ssl http2;
+        ssl_certificate $work/tls.crt; ssl_certificate_key $work/tls.key;"
+    fi
     mkdir -p "$work/nginx/dav"
     {
         [ "$(id -u)" -ne 0 ] || echo 'user root;'
@@ -58,6 +73,7 @@ http {
     scgi_temp_path $work/nginx/scgi;
     server {
         listen localhost:$nginx_port;
+        $nginx_tls
         client_max_body_size 100m;
         location / {
             root $work/nginx/dav;

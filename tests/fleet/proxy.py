@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""proxy.py UPSTREAM MODE-FILE PORT-FILE [CERTIFICATE KEY]
+"""proxy.py UPSTREAM MODE-FILE PORT-FILE
 
 Stands between groat and a server of objects, UPSTREAM (HOST:PORT), and makes
 the faults that MODE-FILE names at the time of a request:
@@ -17,14 +17,13 @@ the faults that MODE-FILE names at the time of a request:
     redirect URL    answers 302
     lie             answers a GET with twice the length that comes
 
-Writes its port to PORT-FILE.  With a certificate it speaks TLS.
+Writes its port to PORT-FILE.
 """
 import http.client
 import http.server
 import os
 import random
 import socketserver
-import ssl
 import sys
 import time
 
@@ -118,10 +117,6 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
 
 server = Server(("localhost", 0), Proxy)
-if len(sys.argv) > 4:
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(sys.argv[4], sys.argv[5])
-    server.socket = tls.wrap_socket(server.socket, server_side=True)
 with open(port_file + ".new", "w", encoding="utf-8") as f:
     f.write(str(server.server_address[1]))
 os.replace(port_file + ".new", port_file)
