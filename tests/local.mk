@@ -505,6 +505,7 @@ EXTRA_DIST += \
 	%D%/table.sh \
 	%D%/soak/README.md \
 	%D%/soak/ab.py \
+	%D%/soak/fleet.sh \
 	%D%/soak/actors.py \
 	%D%/soak/parts.sh \
 	%D%/soak/procs.py \
@@ -657,6 +658,7 @@ EXTRA_PROGRAMS += $(groat_soak_program)
 CLEANFILES += $(groat_soak_program)
 check-soak: all $(groat_soak_program)
 	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/%D%/soak/soak.sh
+	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/%D%/soak/fleet.sh
 
 clean-local:
 	rm -rf %D%/cache-home %D%/isa/objects

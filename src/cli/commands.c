@@ -435,7 +435,7 @@ const groat__command groat__commands[] = {
      "  check  verify the objects of MANIFEST..., else all; exits with 1 if\n"
      "         any is not good\n"
      "  gc     remove objects written before --older-than DAYS, but those of\n"
-     "         MANIFEST...\n",
+     "         MANIFEST... and those that this host's store has used since\n",
      groat__cmd_fleet},
     {"bench", "[hit|cold|disk|build|stream]... [SPEC...]", 0, GROAT__WORDS_ANY,
      false, false, bench_options,

@@ -9,8 +9,6 @@
 
 . "$(dirname "$0")/../fleet/engines.sh"
 
-spec=tile_loader_lds
-target=cpu:gfx950
 
 "$groat" cache keygen "$work/key" >"$work/trust" || exit 1
 "$groat" cache keygen "$work/key2" >"$work/trust2" || exit 1
@@ -38,15 +36,6 @@ from() {
 }
 
 # ---- engines
-
-# start_proxy: in front of nginx; its port in $port.
-start_proxy() {
-    echo pass >"$work/mode"
-    python3 "$tree/tests/fleet/proxy.py" "localhost:$nginx_port" "$work/mode" \
-        "$work/port" >/dev/null 2>&1 &
-    engines="$engines $!"
-    wait_for test -s "$work/port" && port=$(cat "$work/port")
-}
 
 # ---- each engine
 
@@ -160,27 +149,6 @@ if [ -z "$nginx_port" ]; then
 fi
 
 # ---- one compile per fleet
-
-# crowd HOSTS PROCESSES KERNELS: how many compiled, took, had it.
-crowd() {
-    rm -rf "$work/hosts"
-    pids=
-    for host in $(seq "$1"); do
-        for process in $(seq "$2"); do
-            for kernel in $(seq "$3"); do
-                "$groat" build $spec:ld=$((1024 + 64 * kernel)) \
-                    --target $target --cache-dir "$work/hosts/$host" --json \
-                    --remote-key "$work/key" 2>>"$work/crowd.err" |
-                    sed -n 's/^ *"origin": "\(.*\)".*/\1/p'
-            done >"$work/crowd.$host.$process" &
-            pids="$pids $!"
-        done
-    done
-    for pid in $pids; do wait "$pid"; done
-    cat "$work"/crowd.*.* | sort | uniq -c | awk '{ print $2 "=" $1 }' |
-        tr '\n' ' '
-    rm -f "$work"/crowd.*.*
-}
 
 GROAT_REMOTE=http://localhost:$nginx_port/crowd
 if start_redis --requirepass word; then

@@ -236,6 +236,33 @@ static int check(groat__cli *cli)
     return fetch(cli, 0, "verified");
 }
 
+typedef struct using
+{
+    groat__cli *cli;
+    groat__names *names;
+    int64_t since_s;
+}
+using;
+
+/* What this host has used since then is in use. */
+static int on_used(void *user, const groat_cache_entry *entry)
+{
+    const using *u = user;
+    groat_remote_names of = {.size = sizeof(of)};
+    groat_spec *spec = NULL;
+    bool room = true;
+
+    if (entry->used_s < u->since_s || !*entry->spec)
+        return 0;
+    if (groat_spec_parse(u->cli->context, entry->spec, entry->target, &spec,
+                         NULL) == GROAT_OK &&
+        groat_remote_names_get(spec, &of, NULL) == GROAT_OK)
+        room = groat__names_add(u->names, of.name) &&
+               groat__names_add(u->names, of.any);
+    groat_spec_free(spec);
+    return !room;
+}
+
 static int gc(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -252,6 +279,9 @@ static int gc(groat__cli *cli)
         (int64_t)time(NULL) - (int64_t)cli->values.older_than * 24 * 3600;
     if (cli->word_count > 1)
         code = groat__names_read(cli, true, &roots);
+    if (groat_cache_path(cli->context))
+        (void)groat_cache_each(cli->context, NULL, on_used,
+                               &(using){cli, &roots, l.before_s}, NULL);
     groat__names_sort(&roots);
     if (!code)
         code = list_objects(&l);
