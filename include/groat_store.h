@@ -209,6 +209,20 @@ GROAT_API groat_status groat_bundle_keygen(const char *path,
                                            char public_key[65],
                                            groat_error *error);
 
+/* Sends a bundle to a registry, as an artifact of the OCI distribution
+ * specification.
+ *
+ * url     oci://[USER:PASSWORD@]HOST/NAME[:TAG]; oci+http:// is without TLS.
+ * digest  of the artifact: "sha256:" and 64 hex digits.
+ *
+ * Errors: also NO_DEVICE (no libcurl), INVALID (the URL, more than 256 MiB). */
+GROAT_API groat_status groat_bundle_push(const char *path, const char *url,
+                                         char digest[72], groat_error *error);
+/* Fetches it back into a file, by HOST/NAME@DIGEST, or by a tag, "latest" where
+ * none is given.  Every digest is checked; the signature is not. */
+GROAT_API groat_status groat_bundle_pull(const char *url, const char *path,
+                                         groat_error *error);
+
 /* ---- remotes ----------------------------------------------------------- */
 
 /* What the remote of a context has answered, groat_options.remote.

@@ -171,6 +171,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/fleet/link.c \
 	%D%/fleet/many.c \
 	%D%/fleet/object.h \
+	%D%/fleet/oci.c \
+	%D%/fleet/oci.h \
 	%D%/fleet/place.c \
 	%D%/fleet/place.h \
 	%D%/fleet/remote.c \

@@ -405,7 +405,9 @@ const groat__command groat__commands[] = {
     {"cache",
      "path|stat|list|show KEYPREFIX|verify [BUNDLE]|gc|clear|"
      "backup FILE|export|"
-     "import BUNDLE|merge BUNDLE...|diff BUNDLE BUNDLE|sign BUNDLE|keygen FILE",
+     "import BUNDLE|merge BUNDLE...|diff BUNDLE BUNDLE|push BUNDLE URL|pull "
+     "URL|"
+     "sign BUNDLE|keygen FILE",
      1, GROAT__WORDS_ANY, false, false, cache_options,
      "look after the kernel store, make bundles of it",
      "  path    the database's path\n"
@@ -421,6 +423,9 @@ const groat__command groat__commands[] = {
      "  import  put what the store lacks into it from BUNDLE\n"
      "  merge   write what any BUNDLE has to --output\n"
      "  diff    list what differs; exits with 1 if anything does\n"
+     "  push    send BUNDLE to a registry, oci://HOST/NAME[:TAG]; print its "
+     "digest\n"
+     "  pull    fetch it from oci://HOST/NAME@DIGEST into --output\n"
      "  sign    sign BUNDLE with the secret key of --key\n"
      "  keygen  make a secret key in FILE, and print its public key\n",
      groat__cmd_cache},

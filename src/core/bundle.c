@@ -8,9 +8,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fs.h"
 #include "core/core.h"
+#include "fleet/oci.h"
 
 static const groat__log silent = {NULL, NULL};
+
+enum { BUNDLE_MOST = 1 << 28 }; /* bytes that a registry gets */
 
 static groat_status check_info(const groat_bundle_info *info,
                                groat_error *error)
@@ -221,4 +225,47 @@ groat_status groat_bundle_keygen(const char *path, char public_key[65],
                                  groat_error *error)
 {
     return groat__secret_make(path, public_key, error);
+}
+
+/* ---- registries --------------------------------------------------------- */
+
+groat_status groat_bundle_push(const char *path, const char *url,
+                               char digest[72], groat_error *error)
+{
+    groat__bundle *bundle = NULL;
+    size_t bytes = 0;
+    char *data = NULL;
+    groat_status status = groat__store_is_not(path, error);
+
+    if (status == GROAT_OK)
+        status = groat__fs_read(path, BUNDLE_MOST, &data, &bytes, error);
+    /* What is no bundle is not sent as one. */
+    if (status == GROAT_OK)
+        status = groat__bundle_open_image(data, bytes, path, &silent, &bundle,
+                                          error);
+    if (status == GROAT_OK)
+        status = groat__oci_push(url, data, bytes, digest, error);
+    groat__bundle_close(bundle);
+    free(data);
+    return status;
+}
+
+groat_status groat_bundle_pull(const char *url, const char *path,
+                               groat_error *error)
+{
+    groat__bundle *bundle = NULL;
+    size_t bytes = 0;
+    char *data = NULL;
+    groat_status status = groat__store_is_not(path, error);
+
+    if (status == GROAT_OK)
+        status = groat__oci_pull(url, &data, &bytes, error);
+    if (status == GROAT_OK)
+        status = groat__bundle_open_image(data, bytes, "of the registry",
+                                          &silent, &bundle, error);
+    groat__bundle_close(bundle);
+    if (status == GROAT_OK)
+        status = groat__fs_write(path, data, bytes, 0644, error);
+    free(data);
+    return status;
 }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <sodium.h>
 
@@ -79,6 +80,8 @@ typedef struct transfer {
 void groat__exchange_free(groat__exchange *exchange)
 {
     groat__str_free(&exchange->answer);
+    free(exchange->location);
+    exchange->location = NULL;
 }
 
 /* ---- open -------------------------------------------------------------- */
@@ -185,6 +188,27 @@ static size_t take_answer(char *data, size_t one, size_t bytes, void *user)
     return t->exchange->answer.failed ? 0 : bytes;
 }
 
+/* Of a post: keeps the line that says where to send what comes. */
+static size_t take_line(char *data, size_t one, size_t bytes, void *user)
+{
+    static const char name[] = "location:";
+    groat__exchange *x = ((transfer *)user)->exchange;
+    size_t len = bytes;
+
+    (void)one;
+    while (len > 0 && strchr("\r\n ", data[len - 1]) != NULL)
+        len--;
+    if (x->location != NULL || len <= sizeof(name) - 1 ||
+        strncasecmp(data, name, sizeof(name) - 1) != 0)
+        return bytes;
+    data += sizeof(name) - 1;
+    len -= sizeof(name) - 1;
+    for (; len > 0 && *data == ' '; len--)
+        data++;
+    x->location = strndup(data, len);
+    return x->location != NULL ? bytes : 0;
+}
+
 static size_t give_body(char *to, size_t one, size_t room, void *user)
 {
     transfer *t = user;
@@ -220,14 +244,31 @@ static bool add_digest(transfer *t)
     return add_line(t, line);
 }
 
+static bool add_type(transfer *t, const char *name)
+{
+    const char *type = t->exchange->type;
+    char line[160];
+
+    (void)snprintf(line, sizeof(line), "%s: %s", name,
+                   type != NULL ? type : "application/octet-stream");
+    return add_line(t, line);
+}
+
 static bool add_lines(transfer *t)
 {
     const groat__place *place = t->http->place;
-    bool put = t->exchange->verb == GROAT__OBJECT_PUT;
+    const groat__exchange *x = t->exchange;
+    bool put = x->verb == GROAT__OBJECT_PUT;
+    bool good = true;
 
-    return (!put || (add_line(t, "If-None-Match: *") &&
-                     add_line(t, "Content-Type: application/octet-stream"))) &&
-           (place->login == NULL || add_digest(t)) &&
+    if (put)
+        good = add_line(t, "If-None-Match: *");
+    if (good && (put || x->verb == GROAT__OBJECT_SEND))
+        good = add_type(t, "Content-Type");
+    else if (good && x->type != NULL)
+        good = add_type(t, "Accept");
+    return good &&
+           (place->login == NULL || place->sigv4 == NULL || add_digest(t)) &&
            (place->token == NULL || add_line(t, place->token));
 }
 
@@ -244,7 +285,15 @@ static void set_verb(transfer *t)
     case GROAT__OBJECT_HEAD:
         SET(NOBODY, 1L);
         break;
+    case GROAT__OBJECT_POST:
+        SET(POST, 1L);
+        SET(HEADERFUNCTION, take_line);
+        SET(HEADERDATA, t);
+        SET(POSTFIELDS, "");
+        SET(POSTFIELDSIZE, 0L);
+        break;
     case GROAT__OBJECT_PUT:
+    case GROAT__OBJECT_SEND:
         SET(UPLOAD, 1L);
         /* A line "Expect:" of ours would be signed and not sent. */
         SET(EXPECT_100_TIMEOUT_MS, 1L);
@@ -308,8 +357,9 @@ static bool set_up(transfer *t, const char *url, unsigned budget_ms)
     return place->login == NULL ||
            (api->curl_easy_setopt(t->easy, CURLOPT_USERPWD, place->login) ==
                 CURLE_OK &&
-            api->curl_easy_setopt(t->easy, CURLOPT_AWS_SIGV4, place->sigv4) ==
-                CURLE_OK);
+            (place->sigv4 == NULL ||
+             api->curl_easy_setopt(t->easy, CURLOPT_AWS_SIGV4, place->sigv4) ==
+                 CURLE_OK));
 }
 
 #undef SET
@@ -371,7 +421,6 @@ typedef struct run {
     const groat__batch *batch;
     size_t next;
     size_t under_way;
-    const char *url; /* NULL: place and name of each */
     bool stopped;
 } run;
 
@@ -392,14 +441,14 @@ static void begin_transfer(run *r, groat__exchange *x)
     groat__str url = {0};
     bool begun = false;
 
-    if (r->url != NULL)
-        groat__str_add(&url, r->url);
+    if (x->url != NULL)
+        groat__str_add(&url, x->url);
     else
         groat__str_addf(&url, "%s/%s", r->http->place->base, x->name);
     if (t != NULL) {
         t->http = r->http;
         t->exchange = x;
-        t->most = r->url != NULL ? (size_t)LISTING_MAX : GROAT__ENTRY_MAX;
+        t->most = x->most != 0 ? x->most : GROAT__ENTRY_MAX;
         t->easy = api->curl_easy_init();
         begun = t->easy != NULL && !url.failed &&
                 set_up(t, url.data, r->batch->budget_ms) &&
@@ -466,10 +515,9 @@ static void run_all(run *r)
     }
 }
 
-static void start_run(groat__http *http, const char *url,
-                      const groat__batch *batch)
+void groat__http_run(groat__http *http, const groat__batch *batch)
 {
-    run r = {.http = http, .batch = batch, .url = url};
+    run r = {.http = http, .batch = batch};
     groat__hold hold;
 
     r.multi = take_multi(http);
@@ -482,11 +530,6 @@ static void start_run(groat__http *http, const char *url,
     run_all(&r);
     groat__hold_end(&hold);
     give_multi(http, r.multi);
-}
-
-void groat__http_run(groat__http *http, const groat__batch *batch)
-{
-    start_run(http, NULL, batch);
 }
 
 /* ---- listing ----------------------------------------------------------- */
@@ -622,20 +665,21 @@ groat_status groat__http_list(groat__http *http, unsigned budget_ms,
                            "name the kernels in a manifest",
                            http->place->shown);
     do {
-        groat__exchange x = {.verb = GROAT__OBJECT_GET};
+        groat__exchange x = {.verb = GROAT__OBJECT_GET, .most = LISTING_MAX};
         groat__str url = {0};
 
         more = false;
         memcpy(before, p.last, sizeof(before));
         groat__str_add(&url, http->place->listing);
         add_query(&url, &p);
+        x.url = url.data;
         if (url.failed)
             status =
                 groat__fail(error, GROAT_NO_MEMORY, "no memory for a listing");
         else
-            start_run(http, url.data,
-                      &(groat__batch){
-                          .list = &x, .count = 1, .budget_ms = budget_ms});
+            groat__http_run(http, &(groat__batch){.list = &x,
+                                                  .count = 1,
+                                                  .budget_ms = budget_ms});
         if (x.outcome == GROAT__OBJECT_DONE && x.answer.data != NULL)
             more = tell_page(&p, x.answer.data);
         else if (status == GROAT_OK)

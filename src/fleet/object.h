@@ -20,7 +20,9 @@ enum {
 typedef enum groat__verb {
     GROAT__OBJECT_GET,
     GROAT__OBJECT_HEAD,
-    GROAT__OBJECT_PUT, /* if it is not there yet */
+    GROAT__OBJECT_PUT,  /* if it is not there yet */
+    GROAT__OBJECT_POST, /* of a registry: asks where to send something */
+    GROAT__OBJECT_SEND, /* of a registry: a PUT, whatever is there     */
     GROAT__OBJECT_DELETE
 } groat__verb;
 
@@ -40,9 +42,13 @@ typedef struct groat__exchange {
     char name[GROAT__OBJECT_NAME]; /* below the place; letters, digits, -_./ */
     const void *body;              /* borrowed */
     size_t bytes;
+    const char *url;  /* NULL: that of the place and the name; borrowed     */
+    const char *type; /* of the body, or of what is accepted; NULL: bytes   */
+    size_t most;      /* bytes of an answer; 0: those of an entry           */
     groat__outcome outcome;
     bool answered;               /* it began to answer */
     groat__str answer;           /* of a get that is DONE            */
+    char *location;              /* of a post: where to send it      */
     char why[GROAT__OBJECT_WHY]; /* LATE, FAILED: the reason, one line */
 } groat__exchange;
 

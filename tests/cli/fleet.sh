@@ -135,6 +135,46 @@ from 'rotation: the new one alone' d remote --remote "file://$work/tmp"
 from 'rotation: the old one is refused' e compiled
 GROAT_TRUST=$work/trust
 
+# ---- bundles in a registry
+
+if start_registry; then
+    where=oci+http://user:word@localhost:$registry_port/fleet/kernels
+    expect 'registry: a bundle' 0 cache export --cache-dir "$work/hosts/a" \
+        -o "$work/one.bundle" --key "$work/key"
+    expect 'registry: push' 0 cache push "$work/one.bundle" "$where:v1" --json
+    digest=$(sed -n 's/^ *"digest": "\(.*\)".*/\1/p' "$out")
+    expect 'registry: push again' 0 cache push "$work/one.bundle" "$where"
+    answers 'registry: it has the same digest' "$digest"
+    for name in "$where@$digest" "$where:v1"; do
+        rm -f "$work/two.bundle"
+        expect "registry: pull ${name#*kernels}" 0 cache pull "$name" \
+            -o "$work/two.bundle"
+        cmp -s "$work/one.bundle" "$work/two.bundle" &&
+            pass 'registry: the same bytes' || fail 'registry: the same bytes'
+    done
+    run cache pull "$where:v2" -o "$work/none"
+    says 'registry: no such tag' 'has no manifests/v2'
+    run cache pull "${where#*word@}" -o "$work/none"
+    says 'registry: a bad URL' 'oci://[USER:PASSWORD@]HOST/NAME'
+    run cache pull "oci+http://localhost:$registry_port/fleet/kernels:v1" \
+        -o "$work/none"
+    says 'registry: no login' 'the server answered 401'
+    run cache push "$work/trust" "$where"
+    says 'registry: what is no bundle' 'file is not a database'
+    run cache push "$work/one.bundle" "oci+http://user:word@localhost:1/x"
+    grep -q word "$err" && fail 'registry: no password is told' ||
+        pass 'registry: no password is told'
+    # A layer that is another is none.
+    blob=$(find "$work/registry" -path "*/blobs/*" -name data -size +8k | head -n 1)
+    printf x | dd of="$blob" conv=notrunc bs=1 seek=5000 2>/dev/null
+    expect 'registry: a changed layer' 1 cache pull "$where@$digest" \
+        -o "$work/none"
+    [ ! -e "$work/none" ] && pass 'registry: nothing is left of a failure' ||
+        fail 'registry: nothing is left of a failure'
+else
+    skip 'there is no docker-registry, or no htpasswd'
+fi
+
 # ---- a remote that changes what it answers
 
 if python3 "$tree/tests/fleet/hostile.py" "$groat" 2000 >"$out" 2>"$err"; then

@@ -112,6 +112,24 @@ h.request("PUT", "/bucket")
 sys.exit(h.getresponse().status != 200)' "$moto_port"
 }
 
+# start_registry: one that wants the login user:word.
+start_registry() {
+    command -v docker-registry >/dev/null 2>&1 &&
+        command -v htpasswd >/dev/null 2>&1 || return 1
+    registry_port=$(free_port)
+    htpasswd -Bbn user word >"$work/registry.users" 2>/dev/null
+    cat >"$work/registry.yml" <<END
+version: 0.1
+log: {level: error}
+storage: {filesystem: {rootdirectory: $work/registry}}
+auth: {htpasswd: {realm: groat, path: $work/registry.users}}
+http: {addr: "localhost:$registry_port"}
+END
+    docker-registry serve "$work/registry.yml" >/dev/null 2>&1 &
+    engines="$engines $!"
+    wait_for answers_http "$registry_port"
+}
+
 # start_redis [OPTION...]: on the socket redis.sock.
 start_redis() {
     command -v redis-server >/dev/null 2>&1 || return 1

@@ -107,6 +107,32 @@ int groat__cmd_bundle_sign(groat__cli *cli)
     return say_written(cli, cli->words[1], written);
 }
 
+int groat__cmd_bundle_push(groat__cli *cli)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    char digest[72];
+
+    if (groat_bundle_push(cli->words[1], cli->words[2], digest, &error))
+        return groat__cli_fail(cli, &error);
+    groat__json_string(&cli->json, "digest", digest);
+    if (!cli->values.json)
+        (void)printf("%s\n", digest);
+    return GROAT__EXIT_DONE;
+}
+
+int groat__cmd_bundle_pull(groat__cli *cli)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    int code = need_output(cli);
+
+    if (code)
+        return code;
+    if (groat_bundle_pull(cli->words[1], cli->values.output, &error))
+        return groat__cli_fail(cli, &error);
+    groat__json_string(&cli->json, "path", cli->values.output);
+    return GROAT__EXIT_DONE;
+}
+
 int groat__cmd_bundle_keygen(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;

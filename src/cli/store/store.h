@@ -27,6 +27,8 @@ int groat__cmd_bundle_export(groat__cli *cli);
 int groat__cmd_bundle_import(groat__cli *cli);
 int groat__cmd_bundle_keygen(groat__cli *cli);
 int groat__cmd_bundle_merge(groat__cli *cli);
+int groat__cmd_bundle_pull(groat__cli *cli);
+int groat__cmd_bundle_push(groat__cli *cli);
 int groat__cmd_bundle_sign(groat__cli *cli);
 int groat__cmd_bundle_verify(groat__cli *cli);
 
