@@ -356,12 +356,16 @@ tiny_id = 0123456789abcdeffedcba9876543210aabb
 
 groat_fuzz_programs = \
 	%D%/fuzz/fuzz_bundle.fuzz \
+	%D%/fuzz/fuzz_entry.fuzz \
 	%D%/fuzz/fuzz_manifest.fuzz \
 	%D%/fuzz/fuzz_params.fuzz \
 	%D%/fuzz/fuzz_spec.fuzz \
 	%D%/fuzz/fuzz_store.fuzz
 %C%_fuzz_fuzz_bundle_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_bundle.c \
+	%D%/fuzz/replay_main.c
+%C%_fuzz_fuzz_entry_fuzz_SOURCES = \
+	%D%/fuzz/fuzz_entry.c \
 	%D%/fuzz/replay_main.c
 %C%_fuzz_fuzz_manifest_fuzz_SOURCES = \
 	%D%/fuzz/fuzz_manifest.c \

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fuzz_entry.c: the bytes as an entry that came from another host.  As they are
+ * nobody has signed them; with key and signature put right they are read, and
+ * written again the same, or refused for what their sizes and texts say.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/bundle.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* As the table of cache/entry.c has them. */
+enum {
+    AT_SIGNER = 14,
+    AT_SIGNATURE = 46,
+    AT_KEY = 110,
+    AT_FACTS = 126,
+    AT_SIZES = 174,
+    AT_TEXTS = 186
+};
+
+static const groat__secret secret = {{3, 1, 4}};
+
+static uint64_t number(const uint8_t *at, size_t bytes)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        sum |= (uint64_t)at[i] << (8 * i);
+    return sum;
+}
+
+/* Whether the sizes add up; then key and signature are put right. */
+static bool put_right(uint8_t *data, size_t size)
+{
+    uint8_t mark[GROAT__MARK_BYTES];
+    groat__row row;
+    int64_t facts[6];
+
+    memset(&row, 0, sizeof(row));
+    row.identity_len = (size_t)number(data + AT_SIZES, 4);
+    row.log_len = (size_t)number(data + AT_SIZES + 4, 4);
+    row.bytes = (size_t)number(data + AT_SIZES + 8, 4);
+    if (row.identity_len + row.log_len + row.bytes != size - AT_TEXTS)
+        return false;
+    for (size_t i = 0; i < 6; i++)
+        facts[i] = (int64_t)number(data + AT_FACTS + 8 * i, 8);
+    row.facts = (groat_facts){facts[0], facts[1], facts[2],
+                              facts[3], facts[4], facts[5]};
+    row.identity = (const char *)data + AT_TEXTS;
+    row.log = row.identity + row.identity_len;
+    row.data = row.log + row.log_len;
+    row.key = groat__hash128(row.identity, row.identity_len);
+    memcpy(data + AT_KEY, row.key.bytes, sizeof(row.key.bytes));
+    if (!groat__sign_mark(&row, mark) ||
+        groat__sign_make(&secret, mark, sizeof(mark), data + AT_SIGNER,
+                         data + AT_SIGNATURE, NULL) != GROAT_OK)
+        abort();
+    return true;
+}
+
+static void same_again(const groat__arrival *arrival, const uint8_t *data,
+                       size_t size)
+{
+    const groat__entry entry = {arrival->key,        arrival->identity,
+                                arrival->blob.log,   arrival->blob.data,
+                                arrival->blob.bytes, arrival->blob.facts};
+    groat__str text = {0};
+
+    if (groat__entry_write(&entry, &secret, &text, NULL) != GROAT_OK ||
+        text.len != size || memcmp(text.data, data, size) != 0)
+        abort();
+    groat__str_free(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *copy = malloc(size + 1);
+    uint8_t signer[1][GROAT__SIGNER_BYTES];
+    uint8_t signature[GROAT__SIGNATURE_BYTES] = {0};
+    groat__trust trust = {signer, 1};
+    groat__arrival arrival;
+    bool whole;
+
+    if (copy == NULL || groat__sign_make(&secret, signature, 1, signer[0],
+                                         signature, NULL) != GROAT_OK)
+        abort();
+    if (size > 0)
+        memcpy(copy, data, size);
+    if (groat__entry_read(copy, size, &trust, &arrival) == GROAT__ENTRY_GOOD)
+        same_again(&arrival, data, size);
+    groat__arrival_free(&arrival);
+    if (size >= AT_TEXTS) {
+        memcpy(copy, "groat entry 1\n", AT_SIGNER);
+        whole = put_right(copy, size);
+        switch (groat__entry_read(copy, size, &trust, &arrival)) {
+        case GROAT__ENTRY_GOOD:
+            if (!whole)
+                abort();
+            same_again(&arrival, copy, size);
+            break;
+        case GROAT__ENTRY_MALFORMED:
+            /* Whole, and refused: a text has a NUL. */
+            if (whole &&
+                memchr(copy + AT_TEXTS, 0,
+                       (size_t)(number(copy + AT_SIZES, 4) +
+                                number(copy + AT_SIZES + 4, 4))) == NULL)
+                abort();
+            break;
+        case GROAT__ENTRY_REFUSED:
+        case GROAT__ENTRY_NO_MEMORY:
+            if (whole)
+                abort();
+        }
+        groat__arrival_free(&arrival);
+    }
+    free(copy);
+    return 0;
+}
