@@ -515,6 +515,7 @@ EXTRA_DIST += \
 	%D%/soak/procs.py \
 	%D%/fleet/engines.sh \
 	%D%/fleet/hostile.py \
+	%D%/fleet/lying_redis.py \
 	%D%/fleet/proxy.py \
 	%D%/soak/soak.py \
 	%D%/soak/soak.sh \

@@ -7,7 +7,10 @@
  */
 #include "core/job.h"
 
-enum { UNKNOWN_MS = 30000 }; /* of a compile, where none was measured */
+enum {
+    UNKNOWN_MS = 5000, /* of a compile, where none was measured */
+    MOST_MS = 30000
+};
 
 /* What a compile takes here, by the longest of this compiler. */
 static unsigned expected_ms(const groat__job *job)
@@ -17,7 +20,7 @@ static unsigned expected_ms(const groat__job *job)
     if (job->context->store != NULL)
         ms = groat__store_longest_ms(
             job->context->store, groat__key_second_half(job->identity.data));
-    return ms < 0 || ms > UNKNOWN_MS ? UNKNOWN_MS : (unsigned)ms + 1;
+    return ms < 0 ? UNKNOWN_MS : ms > MOST_MS ? MOST_MS : (unsigned)ms + 1;
 }
 
 bool groat__job_ask_remote(groat__job *job, groat__store_blob *out)

@@ -42,6 +42,7 @@ static void get(const char *path, groat__exchange *x)
         (void)snprintf(x->why, sizeof(x->why), "%.*s", (int)sizeof(x->why) - 1,
                        error.text);
         x->outcome = GROAT__OBJECT_FAILED;
+        x->answered = error.vendor_code == 0; /* the folder is there */
     }
     groat_error_clear(&error);
 }

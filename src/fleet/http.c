@@ -32,6 +32,7 @@ enum {
     CONNECT_MS = 250,
     REDIRECTS = 3,
     LISTING_MAX = 16 << 20, /* bytes of one page of a listing */
+    PAGES_MAX = 10000,
     NAP_MS = 100,
     LEAST_VERSION = 0x074b00,
     HTTP_OK = 200,
@@ -657,6 +658,7 @@ groat_status groat__http_list(groat__http *http, unsigned budget_ms,
     page p = {.http = http, .fn = fn, .user = user};
     groat_status status = GROAT_OK;
     char before[GROAT__OBJECT_KEY];
+    unsigned pages = 0;
     bool more;
 
     if (http->place->kind != GROAT__PLACE_S3)
@@ -688,7 +690,8 @@ groat_status groat__http_list(groat__http *http, unsigned budget_ms,
                                  x.why[0] != '\0' ? x.why : "there is none");
         groat__str_free(&url);
         groat__exchange_free(&x);
-        /* A server that tells the same page for ever is told apart. */
-    } while (status == GROAT_OK && more && strcmp(before, p.last) != 0);
+        /* Keys ascend; a server whose do not, or never end, is told apart. */
+    } while (status == GROAT_OK && more && strcmp(before, p.last) < 0 &&
+             ++pages < PAGES_MAX);
     return status;
 }

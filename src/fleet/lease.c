@@ -20,6 +20,7 @@
 
 #include <sodium.h>
 
+#include "base/clock.h"
 #include "base/dl.h"
 #include "base/error.h"
 #include "base/hold.h"
@@ -243,17 +244,57 @@ static bool open_library(groat__lease *lease)
     return lease->dl.handle != NULL;
 }
 
-static redisReply *ask(groat__lease *lease, const char **words, int count)
+/* Waits for the next bytes, until a time; false: there are none. */
+static bool set_limit(groat__lease *lease, double end_ms)
+{
+    double ms = end_ms - groat__now_ms();
+    struct timeval limit = {0, (suseconds_t)(ms * 1000)};
+
+    return ms >= 1 &&
+           lease->api.redisSetTimeout(lease->connection, limit) == REDIS_OK;
+}
+
+/* A reply that is there by then: a server that sends a byte at a time has no
+ * more time than one that sends none. */
+static redisReply *take_reply(groat__lease *lease, double end_ms)
+{
+    void *reply = NULL;
+
+    while (lease->api.redisReaderGetReply(lease->connection->reader, &reply) ==
+               REDIS_OK &&
+           reply == NULL)
+        if (!set_limit(lease, end_ms) ||
+            lease->api.redisBufferRead(lease->connection) != REDIS_OK)
+            return NULL;
+    return reply;
+}
+
+static bool send_command(groat__lease *lease, const char **words, int count,
+                         double end_ms)
 {
     size_t lengths[WORDS];
-    redisReply *reply;
+    int done = 0;
 
     for (int i = 0; i < count; i++)
         lengths[i] = strlen(words[i]);
-    reply =
-        lease->api.redisCommandArgv(lease->connection, count, words, lengths);
-    if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
-        strncmp(words[0], "EVAL", 4) != 0) {
+    if (lease->api.redisAppendCommandArgv(lease->connection, count, words,
+                                          lengths) != REDIS_OK)
+        return false;
+    while (done == 0)
+        if (!set_limit(lease, end_ms) ||
+            lease->api.redisBufferWrite(lease->connection, &done) != REDIS_OK)
+            return false;
+    return true;
+}
+
+static redisReply *ask(groat__lease *lease, const char **words, int count)
+{
+    double end_ms = groat__now_ms() + COMMAND_MS;
+    redisReply *reply = send_command(lease, words, count, end_ms)
+                            ? take_reply(lease, end_ms)
+                            : NULL;
+
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
         lease->api.freeReplyObject(reply);
         reply = NULL;
     }
@@ -286,7 +327,6 @@ static bool log_in(groat__lease *lease)
 static bool connect_to(groat__lease *lease)
 {
     const struct timeval connect = {0, CONNECT_MS * 1000};
-    const struct timeval command = {0, COMMAND_MS * 1000};
 
     if (lease->connection != NULL)
         return true;
@@ -297,7 +337,6 @@ static bool connect_to(groat__lease *lease)
                                                  connect);
     if (lease->connection == NULL || lease->connection->err != 0)
         return false;
-    (void)lease->api.redisSetTimeout(lease->connection, command);
     return log_in(lease);
 }
 

@@ -225,6 +225,20 @@ else
     skip 'there is no redis-server'
 fi
 
+# One that lies: each says what makes a fresh host compile, soon.
+GROAT_REMOTE=http://localhost:$nginx_port/lies
+export GROAT_LEASES
+for mode in drip garbage huge nested yes one nil error close; do
+    rm -f "$work/lies"
+    python3 "$tree/tests/fleet/lying_redis.py" $mode "$work/lies" &
+    engines="$engines $!"
+    wait_for test -s "$work/lies"
+    GROAT_LEASES=redis://localhost:$(cat "$work/lies")
+    from "a lease server that says $mode" "l$mode" compiled \
+        --remote "$GROAT_REMOTE/$mode" --remote-key "$work/key"
+done
+unset GROAT_LEASES
+
 # ---- faults
 
 if ! start_proxy; then
