@@ -252,6 +252,7 @@ typedef struct groat_remote_info {
     uint64_t puts;
     uint64_t put_failures;
     uint64_t put_drops; /* not sent: too many waited, or it gave no answer   */
+    uint64_t waiting;   /* kernels that are still to be sent                 */
     uint64_t bytes_in;
     uint64_t bytes_out;
     int breaker_open; /* 1: it is not asked at present                       */
@@ -309,7 +310,8 @@ GROAT_API groat_status groat_remote_list(groat_context *context,
 
 /* flags of groat_remote_fetch() */
 enum {
-    GROAT_REMOTE_KEEP = 1 /* put into the store what it lacks */
+    GROAT_REMOTE_KEEP = 1, /* put into the store what it lacks             */
+    GROAT_REMOTE_BRIEF = 2 /* an exchange takes a second at most, not ten  */
 };
 
 /* Fetches objects by their names, several at a time, checks them, and calls fn,

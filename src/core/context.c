@@ -517,6 +517,7 @@ void groat_close(groat_context *context)
                             "context; close it when that has returned");
         return;
     }
+    groat__remote_hurry(context->remote);
     groat__pool_free(&context->pool);
     groat__kernel_table_free(&context->table);
     groat__maps_free(&context->maps);

@@ -118,13 +118,17 @@ typedef struct fetching {
 } fetching;
 
 static void tell_arrival(relay *r, const char *name,
-                         const groat__arrival *arrival, bool done)
+                         const groat__arrival *arrival, bool done, bool lost)
 {
     groat_remote_object object = {
         .name = name, .bytes = arrival->blob.bytes, .done = done};
     groat__str spec = {0};
     groat__str target = {0};
 
+    if (lost)
+        object.problem =
+            "the store did not take it: it is full, locked, cannot "
+            "be written, or its bound is too small";
     groat__hex(object.key, arrival->key.bytes, sizeof(arrival->key.bytes));
     groat__hex(object.signer, arrival->signer, sizeof(arrival->signer));
     if (groat__key_read(arrival->identity, &spec, &target) && spec.len > 0 &&
@@ -147,7 +151,8 @@ static bool is_first(const fetching *f, size_t i)
     return true;
 }
 
-static void put_arrivals(const fetching *f, bool done[GROAT__PUT_MOST])
+static void put_arrivals(const fetching *f, bool done[GROAT__PUT_MOST],
+                         bool lost[GROAT__PUT_MOST])
 {
     groat__store *store = f->to.context->store;
     groat__entry entries[GROAT__PUT_MOST];
@@ -164,20 +169,24 @@ static void put_arrivals(const fetching *f, bool done[GROAT__PUT_MOST])
                                a->blob.data, a->blob.bytes, a->blob.facts};
     }
     groat__store_put_all(store, entries, count);
-    for (size_t i = 0; i < f->count; i++)
-        done[i] = done[i] && groat__store_has(store, &f->at[i].arrival.key,
-                                              f->at[i].arrival.identity);
+    for (size_t i = 0; i < f->count; i++) {
+        lost[i] = done[i] && !groat__store_has(store, &f->at[i].arrival.key,
+                                               f->at[i].arrival.identity);
+        done[i] = done[i] && !lost[i];
+    }
 }
 
 static void flush(fetching *f)
 {
     bool done[GROAT__PUT_MOST] = {false};
+    bool lost[GROAT__PUT_MOST] = {false};
 
     if (f->keep)
-        put_arrivals(f, done);
+        put_arrivals(f, done, lost);
     for (size_t i = 0; i < f->count; i++) {
         if (!f->to.stopped)
-            tell_arrival(&f->to, f->at[i].name, &f->at[i].arrival, done[i]);
+            tell_arrival(&f->to, f->at[i].name, &f->at[i].arrival, done[i],
+                         lost[i]);
         groat__arrival_free(&f->at[i].arrival);
     }
     f->count = 0;
@@ -217,7 +226,7 @@ static groat_status fetch_all(const relay *to, bool keep, char *const *names,
     f->to = *to;
     f->keep = keep;
     status = groat__remote_fetch(to->context->remote, names, count, budget_ms,
-                                 on_fetched, f, error);
+                                 &f->to.stopped, on_fetched, f, error);
     flush(f);
     free(f);
     return status;
@@ -236,17 +245,21 @@ groat_status groat_remote_fetch(groat_context *context, char *const *names,
                                 groat_remote_fn *fn, void *user,
                                 groat_error *error)
 {
+    const unsigned known = GROAT_REMOTE_KEEP | GROAT_REMOTE_BRIEF;
     const relay to = {.context = context, .fn = fn, .user = user};
     groat_status status = need_remote(context, error);
 
-    if (status == GROAT_OK && (flags & ~(unsigned)GROAT_REMOTE_KEEP) != 0)
+    if (status == GROAT_OK && (flags & ~known) != 0)
         status = groat__fail(error, GROAT_INVALID, "flags is 0x%x; known: 0x%x",
-                             flags, (unsigned)GROAT_REMOTE_KEEP);
+                             flags, known);
     if (status == GROAT_OK && (flags & GROAT_REMOTE_KEEP) != 0)
         status = groat__need_store(context, error);
     return status == GROAT_OK
                ? fetch_all(&to, (flags & GROAT_REMOTE_KEEP) != 0, names, count,
-                           GROAT__REMOTE_TOOL_MS, error)
+                           (flags & GROAT_REMOTE_BRIEF) != 0
+                               ? GROAT__REMOTE_BUDGET_MS
+                               : GROAT__REMOTE_TOOL_MS,
+                           error)
                : status;
 }
 
@@ -264,10 +277,22 @@ static void on_sent(void *user, const char *name, groat__outcome outcome,
 static groat_status send_one(void *user, const groat__entry *entry,
                              groat_error *error)
 {
-    const relay *r = user;
+    relay *r = user;
+    char name[GROAT__OBJECT_NAME];
+    groat_error own = GROAT_ERROR_INIT;
+    groat_status status = groat__sender_add(
+        r->sender, entry, groat__key_wanted(entry->identity), &own);
 
-    return groat__sender_add(r->sender, entry,
-                             groat__key_wanted(entry->identity), error);
+    /* One that is too large keeps no other from being sent. */
+    if (status == GROAT_INVALID) {
+        groat__remote_name(entry->identity, &entry->key, name);
+        on_sent(r, name, GROAT__OBJECT_FAILED, own.text);
+        status = GROAT_OK;
+    } else if (status != GROAT_OK) {
+        groat__error_copy(error, &own);
+    }
+    groat_error_clear(&own);
+    return status;
 }
 
 groat_status groat_remote_push(groat_context *context, const char *bundle,

@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 
@@ -85,7 +84,8 @@ static void write_one(groat__remote *remote, const groat__waiting *w)
                             .fn = count_sent,
                             .user = remote};
 
-    (void)groat__sender_add(&sender, &w->entry, w->wanted, NULL);
+    if (groat__sender_add(&sender, &w->entry, w->wanted, NULL) != GROAT_OK)
+        (void)atomic_fetch_add(&remote->put_failures, 1);
     (void)groat__sender_end(&sender, NULL);
     if (w->leased)
         groat__lease_give(remote->lease, &w->entry.key);
@@ -98,24 +98,12 @@ static void try_place(groat__remote *remote)
 
     groat__remote_ask(remote, &x, GROAT__REMOTE_BUDGET_MS);
     (void)groat__remote_judge(remote, &x, false);
-    if (groat__breaker_lets(&remote->breaker))
+    if (x.outcome == GROAT__OBJECT_LATE || x.outcome == GROAT__OBJECT_FAILED)
+        groat__breaker_extend(&remote->breaker);
+    else
         groat__log_line(&remote->log, GROAT_LOG_INFO, "remote %s is used again",
                         remote->place.shown);
     groat__exchange_free(&x);
-}
-
-static void sleep_ms(groat__remote *remote, double ms)
-{
-    struct timespec t = {0, 0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)(ms / 1000);
-    t.tv_nsec += (long)((ms - 1000.0 * (double)(time_t)(ms / 1000)) * 1e6);
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    (void)pthread_cond_timedwait(&remote->changed, &remote->lock, &t);
 }
 
 /* What the thread does next. */
@@ -152,6 +140,7 @@ static void do_unlocked(groat__remote *remote, task what)
 {
     groat__waiting *w = what == WRITE ? take_first(remote) : NULL;
 
+    remote->writing = w != NULL;
     (void)pthread_mutex_unlock(&remote->lock);
     if (what == WRITE)
         write_one(remote, w);
@@ -161,6 +150,7 @@ static void do_unlocked(groat__remote *remote, task what)
         groat__lease_try(remote->lease);
     free(w);
     (void)pthread_mutex_lock(&remote->lock);
+    remote->writing = 0;
 }
 
 static void *work(void *user)
@@ -173,7 +163,7 @@ static void *work(void *user)
     (void)pthread_mutex_lock(&remote->lock);
     while ((what = next_task(remote, &end_ms, &ms)) != NOTHING)
         if (what == SLEEP)
-            sleep_ms(remote, ms);
+            groat__remote_sleep(remote, ms);
         else
             do_unlocked(remote, what);
     remote->runs = false;

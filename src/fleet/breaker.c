@@ -68,12 +68,19 @@ static bool open_it(groat__breaker *breaker)
 
 bool groat__breaker_trip(groat__breaker *breaker)
 {
-    bool was_closed;
+    bool opened;
 
     (void)pthread_mutex_lock(&breaker->lock);
-    was_closed = open_it(breaker);
+    opened = !breaker->open && open_it(breaker);
     (void)pthread_mutex_unlock(&breaker->lock);
-    return was_closed;
+    return opened;
+}
+
+void groat__breaker_extend(groat__breaker *breaker)
+{
+    (void)pthread_mutex_lock(&breaker->lock);
+    (void)open_it(breaker);
+    (void)pthread_mutex_unlock(&breaker->lock);
 }
 
 bool groat__breaker_count(groat__breaker *breaker)
@@ -81,7 +88,7 @@ bool groat__breaker_count(groat__breaker *breaker)
     bool opened = false;
 
     (void)pthread_mutex_lock(&breaker->lock);
-    if (breaker->open || ++breaker->errors >= GROAT__BREAKER_ERRORS)
+    if (!breaker->open && ++breaker->errors >= GROAT__BREAKER_ERRORS)
         opened = open_it(breaker);
     (void)pthread_mutex_unlock(&breaker->lock);
     return opened;

@@ -31,10 +31,12 @@ void groat__breaker_free(groat__breaker *breaker);
 
 /* Whether the service is asked: not while the breaker is open. */
 bool groat__breaker_lets(groat__breaker *breaker);
-/* The service gave no answer: the breaker opens, or stays open for twice as
- * long, up to GROAT__BREAKER_LAST_MS, give or take a half.  True: it was
- * closed. */
+/* The service gave no answer: the breaker opens.  True: it was closed.  Others
+ * who met the same meanwhile change nothing. */
 bool groat__breaker_trip(groat__breaker *breaker);
+/* The service, tried again, gave no answer: the breaker stays open for twice as
+ * long, up to GROAT__BREAKER_LAST_MS, give or take a half. */
+void groat__breaker_extend(groat__breaker *breaker);
 /* The service gave a wrong answer: the breaker opens after some in a row.  True
  * as of groat__breaker_trip(). */
 bool groat__breaker_count(groat__breaker *breaker);

@@ -155,7 +155,8 @@ static void run_one(const char *folder, groat__exchange *x)
 
 void groat__folder_run(const char *folder, const groat__batch *batch)
 {
-    for (size_t i = 0; i < batch->count; i++) {
+    for (size_t i = 0;
+         i < batch->count && (batch->stop == NULL || !*batch->stop); i++) {
         run_one(folder, &batch->list[i]);
         if (batch->done != NULL)
             batch->done(batch->user, &batch->list[i]);
@@ -169,11 +170,17 @@ groat_status groat__folder_list(const char *folder, groat__listed_fn *fn,
     char *const paths[] = {copy, NULL};
     groat_status status = GROAT_OK;
     const FTSENT *file;
+    struct stat st;
     int stop = 0;
     FTS *walk;
 
     if (copy == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a listing");
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        free(copy);
+        return groat__fail(error, GROAT_IO, "cannot list %s: it is no folder",
+                           folder);
+    }
     walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     while (walk != NULL && stop == 0 && (file = fts_read(walk)) != NULL) {
         groat__listed listed = {.name = file->fts_path + strlen(folder) + 1};

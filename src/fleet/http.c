@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include <sodium.h>
 
@@ -83,6 +84,17 @@ void groat__exchange_free(groat__exchange *exchange)
     groat__str_free(&exchange->answer);
     free(exchange->location);
     exchange->location = NULL;
+}
+
+void groat__batch_fail(const groat__batch *batch, const char *why)
+{
+    groat__exchange *x = &batch->list[0];
+
+    x->outcome = GROAT__OBJECT_FAILED;
+    (void)snprintf(x->why, sizeof(x->why), "%.*s", (int)sizeof(x->why) - 1,
+                   why);
+    if (batch->done != NULL)
+        batch->done(batch->user, x);
 }
 
 /* ---- open -------------------------------------------------------------- */
@@ -176,6 +188,15 @@ static void give_multi(groat__http *http, CURLM *multi)
 
 /* ---- one exchange ------------------------------------------------------ */
 
+/* Compilers are children of this process. */
+static curl_socket_t open_socket(void *user, curlsocktype purpose,
+                                 struct curl_sockaddr *to)
+{
+    (void)user;
+    (void)purpose;
+    return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
 static size_t take_answer(char *data, size_t one, size_t bytes, void *user)
 {
     transfer *t = user;
@@ -199,6 +220,10 @@ static size_t take_line(char *data, size_t one, size_t bytes, void *user)
     (void)one;
     while (len > 0 && strchr("\r\n ", data[len - 1]) != NULL)
         len--;
+    if (len > 5 && strncmp(data, "HTTP/", 5) == 0) {
+        free(x->location); /* of an answer before this one */
+        x->location = NULL;
+    }
     if (x->location != NULL || len <= sizeof(name) - 1 ||
         strncasecmp(data, name, sizeof(name) - 1) != 0)
         return bytes;
@@ -321,8 +346,13 @@ static void set_protocols(transfer *t)
     SET(PROTOCOLS, both);
     SET(REDIR_PROTOCOLS, safe ? (long)CURLPROTO_HTTPS : both);
 #pragma GCC diagnostic pop
-    /* To another host lines of ours would go, too: the token of S3. */
-    SET(FOLLOWLOCATION, t->http->place->kind == GROAT__PLACE_HTTP ? 1L : 0L);
+    /* To another host lines of ours would go, too: the token of S3; and nobody
+     * else says what is written or removed where. */
+    SET(FOLLOWLOCATION, t->http->place->kind == GROAT__PLACE_HTTP &&
+                                (t->exchange->verb == GROAT__OBJECT_GET ||
+                                 t->exchange->verb == GROAT__OBJECT_HEAD)
+                            ? 1L
+                            : 0L);
     SET(MAXREDIRS, (long)REDIRECTS);
 }
 
@@ -341,6 +371,7 @@ static bool set_up(transfer *t, const char *url, unsigned budget_ms)
     SET(PRIVATE, t);
     SET(ERRORBUFFER, t->why);
     SET(NOSIGNAL, 1L);
+    SET(OPENSOCKETFUNCTION, open_socket);
 #if LIBCURL_VERSION_NUM >= 0x075700
     /* A name that nobody resolves is not waited for. */
     SET(QUICK_EXIT, 1L);
@@ -467,6 +498,8 @@ static void begin_transfer(run *r, groat__exchange *x)
     free(t);
     x->outcome = GROAT__OBJECT_FAILED;
     say_why(x, "no memory for an exchange");
+    if (r->batch->done != NULL)
+        r->batch->done(r->batch->user, x);
 }
 
 static void end_one(run *r, transfer *t, CURLcode result)
@@ -498,13 +531,18 @@ static void take_results(run *r)
     }
 }
 
+static bool is_stopped(const run *r)
+{
+    return r->batch->stop != NULL && *r->batch->stop;
+}
+
 static void run_all(run *r)
 {
     const curl_api *api = &r->http->api;
     int running = 0;
 
     for (;;) {
-        while (!r->stopped && r->next < r->batch->count &&
+        while (!r->stopped && !is_stopped(r) && r->next < r->batch->count &&
                r->under_way < AT_A_TIME)
             begin_transfer(r, &r->batch->list[r->next++]);
         if (r->under_way == 0)
@@ -523,8 +561,7 @@ void groat__http_run(groat__http *http, const groat__batch *batch)
 
     r.multi = take_multi(http);
     if (r.multi == NULL) {
-        say_why(&batch->list[0], "no memory for an exchange");
-        batch->list[0].outcome = GROAT__OBJECT_FAILED;
+        groat__batch_fail(batch, "no memory for an exchange");
         return;
     }
     groat__hold_begin(&hold, SIGPIPE);
@@ -535,24 +572,23 @@ void groat__http_run(groat__http *http, const groat__batch *batch)
 
 /* ---- listing ----------------------------------------------------------- */
 
-/* The text of the first <name> from *at on, which is moved behind it; *len
- * bytes.  NULL: there is none. */
-static const char *element(const char **at, const char *name, size_t *len)
+/* The text of the first <name> between two places; *len bytes.  NULL: there is
+ * none. */
+static const char *element(const char *at, const char *end, const char *name,
+                           size_t *len)
 {
     char open[32];
-    const char *text;
-    const char *end;
+    int lead = snprintf(open, sizeof(open), "<%s>", name);
+    const char *text = memmem(at, (size_t)(end - at), open, (size_t)lead);
+    const char *close;
 
-    (void)snprintf(open, sizeof(open), "<%s>", name);
-    text = strstr(*at, open);
     if (text == NULL)
         return NULL;
-    text += strlen(open);
-    end = strchr(text, '<');
-    if (end == NULL)
+    text += lead;
+    close = memchr(text, '<', (size_t)(end - text));
+    if (close == NULL)
         return NULL;
-    *at = end;
-    *len = (size_t)(end - text);
+    *len = (size_t)(close - text);
     return text;
 }
 
@@ -588,55 +624,57 @@ static void tell_listed(page *p, const char *at, const char *end)
     const char *prefix = p->http->place->prefix;
     size_t lead = strlen(prefix);
     groat__listed listed = {.name = p->last};
-    const char *cursor = at;
     size_t len = 0;
-    const char *text = element(&cursor, "Key", &len);
+    const char *text = element(at, end, "Key", &len);
 
-    if (text == NULL || cursor > end || len >= sizeof(p->last))
+    if (text == NULL || len >= sizeof(p->last))
         return;
     memcpy(p->last, text, len);
     p->last[len] = '\0';
-    lead += lead > 0;
-    if (len <= lead || strncmp(text, prefix, lead - (lead > 0)) != 0)
+    if (len <= lead || strncmp(text, prefix, lead) != 0 ||
+        (lead > 0 && text[lead] != '/'))
         return;
-    listed.name += lead;
-    cursor = at;
-    text = element(&cursor, "LastModified", &len);
-    if (text != NULL && cursor < end)
+    listed.name += lead + (lead > 0);
+    text = element(at, end, "LastModified", &len);
+    if (text != NULL)
         listed.modified_s = seconds_of(p->http, text, len);
-    cursor = at;
-    text = element(&cursor, "Size", &len);
-    if (text != NULL && cursor < end)
+    text = element(at, end, "Size", &len);
+    if (text != NULL)
         listed.bytes = strtoull(text, NULL, 10);
     p->stopped = p->fn(p->user, &listed) != 0;
 }
 
-/* True: there are more behind it. */
-static bool tell_page(page *p, const char *text)
+/* False: it is no listing, or not all of one.  *more: others follow. */
+static bool tell_page(page *p, const groat__str *answer, bool *more)
 {
-    const char *at = text;
+    const char *at = answer->data != NULL ? answer->data : "";
+    const char *end = strstr(at, "</ListBucketResult>");
     size_t len = 0;
+    const char *text;
 
+    if (end == NULL || strstr(at, "<ListBucketResult") == NULL)
+        return false;
+    text = element(at, end, "IsTruncated", &len);
+    *more = text != NULL && len == 4 && strncmp(text, "true", 4) == 0;
     while (!p->stopped && (at = strstr(at, "<Contents>")) != NULL) {
-        const char *end = strstr(at, "</Contents>");
+        const char *close = strstr(at, "</Contents>");
 
-        if (end == NULL)
+        if (close == NULL)
             return false;
-        tell_listed(p, at, end);
-        at = end;
+        tell_listed(p, at, close);
+        at = close;
     }
-    at = element(&text, "IsTruncated", &len);
-    return !p->stopped && at != NULL && len == 4 && strncmp(at, "true", 4) == 0;
+    *more = *more && !p->stopped;
+    return true;
 }
 
-/* Names need no more than this. */
 static void add_encoded(groat__str *url, const char *text)
 {
     for (; *text != '\0'; text++)
-        if (*text == '/')
-            groat__str_add(url, "%2F");
-        else
+        if (groat__is_word(*text) || strchr("-.~", *text) != NULL)
             groat__str_addn(url, text, 1);
+        else
+            groat__str_addf(url, "%%%02X", (unsigned)(unsigned char)*text);
 }
 
 /* In the order of SigV4, which libcurl before 8 signs as it stands. */
@@ -682,9 +720,11 @@ groat_status groat__http_list(groat__http *http, unsigned budget_ms,
             groat__http_run(http, &(groat__batch){.list = &x,
                                                   .count = 1,
                                                   .budget_ms = budget_ms});
-        if (x.outcome == GROAT__OBJECT_DONE && x.answer.data != NULL)
-            more = tell_page(&p, x.answer.data);
-        else if (status == GROAT_OK)
+        if (x.outcome == GROAT__OBJECT_DONE && !tell_page(&p, &x.answer, &more))
+            status = groat__fail(error, GROAT_IO,
+                                 "cannot list %s: the answer is no listing",
+                                 http->place->shown);
+        else if (status == GROAT_OK && x.outcome != GROAT__OBJECT_DONE)
             status = groat__fail(error, GROAT_IO, "cannot list %s: %s",
                                  http->place->shown,
                                  x.why[0] != '\0' ? x.why : "there is none");

@@ -4,14 +4,15 @@
  * Valkey, through hiredis, which is opened at run time.
  *
  * Invariant: a lease saves work and guards nothing: whoever has none compiles.
- * A call takes COMMAND_MS and one connect of CONNECT_MS at most, and nothing
- * while the breaker is open.
+ * A call takes one connect, and CONNECT_MS and COMMAND_MS for all else, and
+ * nothing while the breaker is open; the resolver of names takes its own time.
  * Locking: a lock around the one connection, held for a command.
  */
 #include <hiredis/hiredis.h>
 
 #include "fleet/lease.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -68,6 +69,7 @@ struct groat__lease {
     bool opened; /* libhiredis, or not for good */
     redisContext *connection;
     groat__lease_counts counts;
+    char reason[96]; /* what the server said of the last command, if no good */
 };
 
 /* ---- the URL ----------------------------------------------------------- */
@@ -132,7 +134,8 @@ static bool read_host(groat__lease *lease, const char **at)
     const char *host = *at + bracket;
     size_t len = strcspn(host, bracket ? "]" : ":/");
 
-    if (len == 0 || (bracket && host[len] != ']'))
+    if (len == 0 || strcspn(host, " ?#%\"\\") < len ||
+        (bracket && host[len] != ']'))
         return false;
     *at = host + len + bracket;
     return keep(&lease->host, host, len);
@@ -260,6 +263,13 @@ static redisReply *take_reply(groat__lease *lease, double end_ms)
 {
     void *reply = NULL;
 
+    /* The first byte says what comes: hiredis takes any number's word. */
+    while (lease->connection->reader->len == 0)
+        if (!set_limit(lease, end_ms) ||
+            lease->api.redisBufferRead(lease->connection) != REDIS_OK)
+            return NULL;
+    if (strchr("+-:$", lease->connection->reader->buf[0]) == NULL)
+        return NULL;
     while (lease->api.redisReaderGetReply(lease->connection->reader, &reply) ==
                REDIS_OK &&
            reply == NULL)
@@ -287,44 +297,47 @@ static bool send_command(groat__lease *lease, const char **words, int count,
     return true;
 }
 
-static redisReply *ask(groat__lease *lease, const char **words, int count)
+static redisReply *ask(groat__lease *lease, const char **words, int count,
+                       double end_ms)
 {
-    double end_ms = groat__now_ms() + COMMAND_MS;
-    redisReply *reply = send_command(lease, words, count, end_ms)
-                            ? take_reply(lease, end_ms)
-                            : NULL;
-
-    if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
-        lease->api.freeReplyObject(reply);
-        reply = NULL;
-    }
-    return reply;
+    return send_command(lease, words, count, end_ms) ? take_reply(lease, end_ms)
+                                                     : NULL;
 }
 
-static bool did(groat__lease *lease, const char **words, int count)
+static void keep_reason(groat__lease *lease, const char *text)
 {
-    redisReply *reply = ask(lease, words, count);
+    (void)snprintf(lease->reason, sizeof(lease->reason), "%.80s", text);
+    groat__one_line(lease->reason);
+}
 
+static bool did(groat__lease *lease, const char **words, int count,
+                double end_ms)
+{
+    redisReply *reply = ask(lease, words, count, end_ms);
+    bool good = reply != NULL && reply->type != REDIS_REPLY_ERROR;
+
+    if (reply != NULL && !good)
+        keep_reason(lease, reply->str);
     if (reply != NULL)
         lease->api.freeReplyObject(reply);
-    return reply != NULL;
+    return good;
 }
 
-static bool log_in(groat__lease *lease)
+static bool log_in(groat__lease *lease, double end_ms)
 {
     const char *select[] = {"SELECT", lease->database};
     const char *with_user[] = {"AUTH", lease->user, lease->password};
     const char *without[] = {"AUTH", lease->password};
 
     if (lease->password != NULL &&
-        (*lease->user != '\0' ? !did(lease, with_user, 3)
-                              : !did(lease, without, 2)))
+        (*lease->user != '\0' ? !did(lease, with_user, 3, end_ms)
+                              : !did(lease, without, 2, end_ms)))
         return false;
     return lease->port == 0 || strcmp(lease->database, "0") == 0 ||
-           did(lease, select, 2);
+           did(lease, select, 2, end_ms);
 }
 
-static bool connect_to(groat__lease *lease)
+static bool connect_to(groat__lease *lease, double end_ms)
 {
     const struct timeval connect = {0, CONNECT_MS * 1000};
 
@@ -337,55 +350,96 @@ static bool connect_to(groat__lease *lease)
                                                  connect);
     if (lease->connection == NULL || lease->connection->err != 0)
         return false;
-    return log_in(lease);
+    /* Compilers are children of this process. */
+    (void)fcntl(lease->connection->fd, F_SETFD, FD_CLOEXEC);
+    return log_in(lease, end_ms);
 }
 
 /* A connection may have ended while it was idle: it is made once more. */
 static redisReply *ask_again(groat__lease *lease, const char **words, int count)
 {
+    double end_ms = groat__now_ms() + CONNECT_MS + COMMAND_MS;
     bool old = lease->connection != NULL;
-    redisReply *reply = connect_to(lease) ? ask(lease, words, count) : NULL;
+    redisReply *reply =
+        connect_to(lease, end_ms) ? ask(lease, words, count, end_ms) : NULL;
 
     if (reply == NULL && old) {
         disconnect(lease);
-        reply = connect_to(lease) ? ask(lease, words, count) : NULL;
+        reply =
+            connect_to(lease, end_ms) ? ask(lease, words, count, end_ms) : NULL;
     }
     if (reply == NULL)
         disconnect(lease);
     return reply;
 }
 
-/* Gives the reply's type and number; -1: there was none. */
+/* Gives the reply's type and number; -1: there was none.  An error of the
+ * script is one of the script alone. */
 static int run_command(groat__lease *lease, const char **words, int count,
                        long long *number)
 {
-    groat__hold hold;
-    redisReply *reply = NULL;
+    redisReply *reply = ask_again(lease, words, count);
     int type = -1;
+
+    if (reply == NULL)
+        return -1;
+    if (reply->type == REDIS_REPLY_ERROR)
+        keep_reason(lease, reply->str);
+    if (reply->type != REDIS_REPLY_ERROR || strcmp(words[0], "EVAL") == 0)
+        type = reply->type;
+    *number = reply->integer;
+    lease->api.freeReplyObject(reply);
+    return type;
+}
+
+static void say_lost(const groat__lease *lease, const char *reason)
+{
+    groat__log_line(&lease->log, GROAT_LOG_WARNING,
+                    "lease server %s %s%s: kernels are compiled without leases "
+                    "for a while",
+                    lease->shown,
+                    *reason != '\0' ? "says: " : "gives no answer", reason);
+}
+
+/* trying: whoever finds out whether a server is back. */
+static int hold_and_run(groat__lease *lease, bool trying, const char **words,
+                        int count, long long *number)
+{
+    char reason[sizeof(lease->reason)] = "";
+    groat__hold hold;
     bool lost = false;
+    int type = -1;
 
     groat__hold_begin(&hold, SIGPIPE);
     (void)pthread_mutex_lock(&lease->lock);
-    if (open_library(lease)) {
-        reply = ask_again(lease, words, count);
-        if (reply == NULL) {
+    /* Those who waited for the lock meanwhile need not find out, too. */
+    if ((trying || groat__breaker_lets(&lease->breaker)) &&
+        open_library(lease)) {
+        lease->reason[0] = '\0';
+        type = run_command(lease, words, count, number);
+        if (type != -1) {
+            groat__breaker_mend(&lease->breaker);
+        } else {
             lease->counts.errors++;
             lost = groat__breaker_trip(&lease->breaker);
-        } else {
-            groat__breaker_mend(&lease->breaker);
-            type = reply->type;
-            *number = reply->integer;
-            lease->api.freeReplyObject(reply);
+            if (trying)
+                groat__breaker_extend(&lease->breaker);
+            memcpy(reason, lease->reason, sizeof(reason));
         }
     }
     (void)pthread_mutex_unlock(&lease->lock);
     groat__hold_end(&hold);
     if (lost)
-        groat__log_line(&lease->log, GROAT_LOG_WARNING,
-                        "lease server %s gives no answer: kernels are compiled "
-                        "without leases for a while",
-                        lease->shown);
+        say_lost(lease, reason);
     return type;
+}
+
+static void name_of(const groat__digest *key, char out[NAME])
+{
+    char hex[33];
+
+    groat__hex(hex, key->bytes, sizeof(key->bytes));
+    (void)snprintf(out, NAME, "groat:1:%s", hex);
 }
 
 /* Nobody waits for a server that gave no answer. */
@@ -393,7 +447,7 @@ static int command(groat__lease *lease, const char **words, int count,
                    long long *number)
 {
     return groat__breaker_lets(&lease->breaker)
-               ? run_command(lease, words, count, number)
+               ? hold_and_run(lease, false, words, count, number)
                : -1;
 }
 
@@ -404,23 +458,20 @@ double groat__lease_wait_ms(groat__lease *lease)
 
 void groat__lease_try(groat__lease *lease)
 {
-    const char *words[] = {"PING"};
+    static const groat__digest nobody = {{0}};
     long long number = 0;
+    char name[NAME];
+    /* What is asked for in earnest, so that a server which refuses that is not
+     * back. */
+    const char *words[] = {"SET", name, lease->owner, "NX", "PX", "1"};
 
-    if (run_command(lease, words, 1, &number) != -1)
+    name_of(&nobody, name);
+    if (hold_and_run(lease, true, words, 6, &number) != -1)
         groat__log_line(&lease->log, GROAT_LOG_INFO,
                         "lease server %s is used again", lease->shown);
 }
 
 /* ---- leases ------------------------------------------------------------ */
-
-static void name_of(const groat__digest *key, char out[NAME])
-{
-    char hex[33];
-
-    groat__hex(hex, key->bytes, sizeof(key->bytes));
-    (void)snprintf(out, NAME, "groat:1:%s", hex);
-}
 
 static void count_one(groat__lease *lease, uint64_t *count)
 {

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "fleet/folder.h"
@@ -66,10 +67,8 @@ void groat__remote_run(groat__remote *remote, const groat__batch *batch)
     } else if ((http = open_http(remote, &why)) != NULL) {
         groat__http_run(http, &counted);
     } else {
-        batch->list[0].outcome = GROAT__OBJECT_FAILED;
-        (void)snprintf(batch->list[0].why, sizeof(batch->list[0].why), "%.*s",
-                       (int)sizeof(batch->list[0].why) - 1,
-                       why != NULL ? why : "no memory for libcurl");
+        groat__batch_fail(&counted,
+                          why != NULL ? why : "no memory for libcurl");
     }
 }
 
@@ -149,4 +148,18 @@ void groat__remote_name(const char *identity, const groat__digest *key,
     folder[i] = '\0';
     groat__hex(hex, key->bytes, sizeof(key->bytes));
     (void)snprintf(out, GROAT__OBJECT_NAME, "v1/%s/%.2s/%s", folder, hex, hex);
+}
+
+void groat__remote_sleep(groat__remote *remote, double ms)
+{
+    struct timespec t = {0, 0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (time_t)(ms / 1000);
+    t.tv_nsec += (long)((ms - 1000.0 * (double)(time_t)(ms / 1000)) * 1e6);
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    (void)pthread_cond_timedwait(&remote->changed, &remote->lock, &t);
 }

@@ -226,8 +226,8 @@ static groat_status make_list(char *const *names, size_t count,
 
 groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
                                  size_t count, unsigned budget_ms,
-                                 groat__fetched_fn *fn, void *user,
-                                 groat_error *error)
+                                 const bool *stop, groat__fetched_fn *fn,
+                                 void *user, groat_error *error)
 {
     fetching f = {remote, fn, user};
     groat__exchange *list = NULL;
@@ -240,8 +240,10 @@ groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
                                               .count = count,
                                               .budget_ms = budget_ms,
                                               .done = on_fetched,
-                                              .user = &f});
-    for (size_t i = 0; i < count && status == GROAT_OK; i++)
+                                              .user = &f,
+                                              .stop = stop});
+    for (size_t i = 0;
+         i < count && status == GROAT_OK && (stop == NULL || !*stop); i++)
         if (list[i].outcome == GROAT__OBJECT_UNTRIED)
             status = unreachable(remote, error);
     free(list);

@@ -63,7 +63,11 @@ typedef struct groat__batch {
      * under way; not for those that stay UNTRIED. */
     void (*done)(void *user, groat__exchange *exchange);
     void *user;
+    const bool *stop; /* NULL, or once true no more are begun */
 } groat__batch;
+
+/* None can be begun: fails the first; count is not 0. */
+void groat__batch_fail(const groat__batch *batch, const char *why);
 
 /* What is told of a listed object. */
 typedef struct groat__listed {

@@ -58,13 +58,39 @@ static char *without_login(const char *url, size_t len)
     return groat__str_take(&shown);
 }
 
+/* How much of a URL is told: a part of it may be a password. */
+static int scheme_of(const char *url)
+{
+    size_t len = strcspn(url, ":");
+
+    return len > 16 ? 16 : (int)len + (url[len] == ':');
+}
+
+/* A login whose password has a "/" would be half in the path. */
+static bool is_authority(const char *host)
+{
+    size_t len = strcspn(host, "/");
+    const char *at = NULL;
+    const char *port;
+
+    for (const char *c = host; c < host + len; c++)
+        if (*c == '@')
+            at = c;
+    port = at != NULL ? at + 1 : host;
+    port += *port == '[' ? strcspn(port, "]") : strcspn(port, ":/");
+    port += *port == ']';
+    return *port != ':' ||
+           strspn(port + 1, "0123456789") == (size_t)(host + len - port - 1);
+}
+
 static groat_status read_http(const char *url, groat__place *out,
                               groat_error *error)
 {
     size_t len = len_without_slashes(url);
     const char *host = strstr(url, "://") + 3;
 
-    if (url + len <= host || *host == '/' || strpbrk(url, " ?#") != NULL)
+    if (url + len <= host || *host == '/' || strpbrk(url, " ?#") != NULL ||
+        !is_authority(host))
         return groat__fail(error, GROAT_INVALID,
                            "the remote is a URL without a host, or with a "
                            "blank, '?' or '#'; allowed: http[s]://HOST/PATH");
@@ -117,8 +143,14 @@ static char *endpoint_of(const groat__s3 *s3, const char *region)
 
 static bool is_endpoint(const char *text)
 {
-    return text == NULL || strncmp(text, "http://", 7) == 0 ||
-           strncmp(text, "https://", 8) == 0;
+    const char *host;
+
+    if (text == NULL)
+        return true;
+    if (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0)
+        return false;
+    host = strstr(text, "://") + 3;
+    return *host != '\0' && *host != '/' && strpbrk(host, "@ ?#") == NULL;
 }
 
 static groat_status fill_s3(const char *bucket, size_t bucket_len,
@@ -171,9 +203,8 @@ static groat_status read_s3(const char *url, const groat__s3 *s3,
 
     if (len == 0 || !is_plain(bucket, strlen(bucket)))
         return groat__fail(error, GROAT_INVALID,
-                           "the remote is '%.80s'; allowed: s3://BUCKET/PREFIX "
-                           "of letters, digits and -._~/",
-                           url);
+                           "the remote 's3://...' is not s3://BUCKET/PREFIX of "
+                           "letters, digits and -._~/");
     if ((s3->access == NULL) != (s3->secret == NULL))
         return groat__fail(error, GROAT_INVALID,
                            "of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY one "
@@ -182,9 +213,9 @@ static groat_status read_s3(const char *url, const groat__s3 *s3,
                            url);
     if (!is_endpoint(s3->endpoint))
         return groat__fail(error, GROAT_INVALID,
-                           "AWS_ENDPOINT_URL is '%.80s'; allowed: "
-                           "http[s]://HOST",
-                           s3->endpoint);
+                           "AWS_ENDPOINT_URL is '%.*s...'; allowed: "
+                           "http[s]://HOST, without a login",
+                           scheme_of(s3->endpoint), s3->endpoint);
     return fill_s3(bucket, len, prefix, s3, out) == GROAT_OK ? GROAT_OK
                                                              : no_memory(error);
 }
@@ -202,10 +233,11 @@ groat_status groat__place_read(const char *url, const groat__s3 *s3,
     else if (strncmp(url, "s3://", 5) == 0)
         status = read_s3(url, s3, out, error);
     else
+        /* The rest may have a password. */
         status = groat__fail(error, GROAT_INVALID,
-                             "the remote is '%.80s'; allowed: http://, "
+                             "the remote is '%.*s...'; allowed: http://, "
                              "https://, s3://BUCKET/PREFIX, file:///FOLDER",
-                             url);
+                             scheme_of(url), url);
     if (status != GROAT_OK)
         groat__place_free(out);
     return status;

@@ -34,6 +34,30 @@ static bool init_locks(groat__remote *remote)
     return good;
 }
 
+/* Without its key a host still reads, and without leases it compiles. */
+static void open_parts(groat__remote *remote,
+                       const groat__remote_options *options)
+{
+    groat_error error = GROAT_ERROR_INIT;
+
+    if (options->key != NULL) {
+        remote->writes = groat__secret_read(options->key, &remote->secret,
+                                            &error) == GROAT_OK;
+        if (!remote->writes)
+            groat__log_line(&remote->log, GROAT_LOG_WARNING,
+                            "nothing is sent to remote %s: %s",
+                            remote->place.shown, error.text);
+    }
+    if (options->leases != NULL &&
+        groat__lease_open(options->leases, &remote->log, &remote->lease,
+                          &error) != GROAT_OK) {
+        remote->lease = NULL;
+        groat__log_line(&remote->log, GROAT_LOG_WARNING,
+                        "no leases are taken: %s", error.text);
+    }
+    groat_error_clear(&error);
+}
+
 groat_status groat__remote_open(const groat__remote_options *options,
                                 groat__remote **out, groat_error *error)
 {
@@ -51,19 +75,24 @@ groat_status groat__remote_open(const groat__remote_options *options,
     if (status == GROAT_OK && options->ca != NULL &&
         (remote->place.ca = strdup(options->ca)) == NULL)
         status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a remote");
-    if (status == GROAT_OK && options->key != NULL) {
-        status = groat__secret_read(options->key, &remote->secret, error);
-        remote->writes = status == GROAT_OK;
-    }
-    if (status == GROAT_OK && options->leases != NULL)
-        status = groat__lease_open(options->leases, &remote->log,
-                                   &remote->lease, error);
+    if (status == GROAT_OK)
+        open_parts(remote, options);
     if (status != GROAT_OK) {
         groat__remote_close(remote);
         return status;
     }
     *out = remote;
     return GROAT_OK;
+}
+
+void groat__remote_hurry(groat__remote *remote)
+{
+    if (remote == NULL)
+        return;
+    (void)pthread_mutex_lock(&remote->lock);
+    remote->hurry = true;
+    (void)pthread_cond_broadcast(&remote->changed);
+    (void)pthread_mutex_unlock(&remote->lock);
 }
 
 void groat__remote_close(groat__remote *remote)
@@ -130,15 +159,19 @@ static bool fetch(groat__remote *remote, const char *identity,
 
     groat__remote_name(identity, key, x.name);
     groat__remote_ask(remote, &x, budget_ms);
-    if (groat__remote_judge(remote, &x, budget_ms < GROAT__REMOTE_BUDGET_MS))
-        groat__behind_wake(remote);
     if (x.outcome == GROAT__OBJECT_DONE) {
         verdict = groat__entry_read(x.answer.data != NULL ? x.answer.data : "",
                                     x.answer.len, remote->trust, out);
         count_verdict(remote, verdict);
-    } else if (x.outcome == GROAT__OBJECT_ABSENT) {
-        (void)atomic_fetch_add(&remote->misses, 1);
     }
+    if (verdict == GROAT__ENTRY_MALFORMED) {
+        x.outcome = GROAT__OBJECT_FAILED;
+        (void)snprintf(x.why, sizeof(x.why), "the answer is no entry");
+    }
+    if (groat__remote_judge(remote, &x, budget_ms < GROAT__REMOTE_BUDGET_MS))
+        groat__behind_wake(remote);
+    if (x.outcome == GROAT__OBJECT_ABSENT)
+        (void)atomic_fetch_add(&remote->misses, 1);
     groat__exchange_free(&x);
     if (verdict != GROAT__ENTRY_GOOD)
         groat__absent_note(&remote->absent, key);
@@ -224,6 +257,9 @@ void groat__remote_describe(groat__remote *remote, groat_remote_info *info)
     info->puts = atomic_load(&remote->puts);
     info->put_failures = atomic_load(&remote->put_failures);
     info->put_drops = atomic_load(&remote->put_drops);
+    (void)pthread_mutex_lock(&remote->lock);
+    info->waiting = remote->waiting + remote->writing;
+    (void)pthread_mutex_unlock(&remote->lock);
     info->bytes_in = atomic_load(&remote->bytes_in);
     info->bytes_out = atomic_load(&remote->bytes_out);
     describe_leases(remote, info);

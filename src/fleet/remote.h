@@ -55,6 +55,8 @@ typedef struct groat__remote_options {
  * key), NO_MEMORY.  Free with groat__remote_close(). */
 groat_status groat__remote_open(const groat__remote_options *options,
                                 groat__remote **out, groat_error *error);
+/* Ends the waits for other hosts: whoever waits compiles.  NULL is allowed. */
+void groat__remote_hurry(groat__remote *remote);
 /* Writes what waits, for GROAT__REMOTE_BEHIND_MS at most.  NULL is allowed. */
 void groat__remote_close(groat__remote *remote);
 
@@ -145,8 +147,8 @@ typedef void groat__fetched_fn(void *user, const char *name,
  * IO (the remote cannot be reached). */
 groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
                                  size_t count, unsigned budget_ms,
-                                 groat__fetched_fn *fn, void *user,
-                                 groat_error *error);
+                                 const bool *stop, groat__fetched_fn *fn,
+                                 void *user, groat_error *error);
 /* Calls fn for each object.  Errors: IO, INVALID (it cannot be listed). */
 groat_status groat__remote_list(groat__remote *remote, groat__listed_fn *fn,
                                 void *user, groat_error *error);
@@ -176,9 +178,11 @@ struct groat__remote {
     char *http_problem; /* why it cannot be              */
     groat__waiting *first, *last;
     size_t waiting;
+    size_t writing; /* taken from them, and under way */
     size_t waiting_bytes;
     bool closing;
-    bool runs; /* the thread */
+    bool hurry; /* nobody waits for other hosts any more */
+    bool runs;  /* the thread */
     bool joinable;
     pthread_t thread;
 
@@ -202,6 +206,8 @@ bool groat__remote_look(groat__remote *remote, const groat__digest *key,
 bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
                          bool hasty);
 
+/* Locked: sleeps, until something changes. */
+void groat__remote_sleep(groat__remote *remote, double ms);
 /* Sees to it that the thread runs which writes, and tries a place whose breaker
  * is open. */
 void groat__behind_wake(groat__remote *remote);

@@ -3,13 +3,11 @@
  * waits.c sees to it that one host of a fleet compiles a key and the others
  * wait for its entry.
  *
- * Invariant: nobody waits longer than his own compile takes; nothing that a
- * lease server does costs more than the dedup.
+ * Invariant: nobody waits longer than twice what his own compile takes, half a
+ * second at least; a close ends each wait.
  * Locking: none of its own.
  */
 #include "fleet/remote.h"
-
-#include <time.h>
 
 #include "base/clock.h"
 
@@ -22,14 +20,19 @@ enum {
  * a command to one server. */
 enum { NAPS_OF_A_COMPILE = 5, LEAST_NAP_MS = 20, MOST_NAP_MS = 250 };
 
-static void nap(unsigned expected_ms)
+/* False: the remote is being closed. */
+static bool nap(groat__remote *remote, unsigned expected_ms)
 {
     unsigned ms = expected_ms / NAPS_OF_A_COMPILE;
-    struct timespec t = {0, 0};
+    bool hurry;
 
     ms = ms < LEAST_NAP_MS ? LEAST_NAP_MS : ms > MOST_NAP_MS ? MOST_NAP_MS : ms;
-    t.tv_nsec = (long)ms * 1000000;
-    (void)nanosleep(&t, NULL);
+    (void)pthread_mutex_lock(&remote->lock);
+    if (!remote->hurry)
+        groat__remote_sleep(remote, ms);
+    hurry = remote->hurry;
+    (void)pthread_mutex_unlock(&remote->lock);
+    return !hurry;
 }
 
 /* Between the taker's get and its lease another host may have given it back. */
@@ -78,11 +81,20 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
         return GROAT__REMOTE_ALONE;
     if (state == GROAT__LEASE_TAKEN)
         (void)atomic_fetch_add(&remote->lease_waits, 1);
-    while (state == GROAT__LEASE_TAKEN && waited_ms < most_ms) {
-        nap(expected_ms);
+    for (unsigned naps = 1; state == GROAT__LEASE_TAKEN &&
+                            waited_ms < most_ms && nap(remote, expected_ms);
+         naps++) {
+        /* A lease that nobody gives back is no reason to wait for what is
+         * there. */
+        if (naps % NAPS_OF_A_COMPILE == 0 &&
+            groat__remote_look(remote, key, identity, GROAT__REMOTE_BUDGET_MS,
+                               out))
+            return GROAT__REMOTE_FOUND;
         state = look(remote, key);
         waited_ms = groat__now_ms() - start_ms;
     }
+    if (state == GROAT__LEASE_NONE)
+        groat__behind_wake(remote);
     if (state == GROAT__LEASE_HELD)
         return hold(remote, key, identity, out);
     if (state == GROAT__LEASE_TAKEN)

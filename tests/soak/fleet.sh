@@ -31,12 +31,15 @@ end=$(($(date +%s) + ${GROAT_SOAK_SECONDS:-1800}))
     done
 ) &
 engines="$engines $!"
+echo "$redis" >"$work/redis.pid"
 (
     while :; do
         sleep 1.7
-        pkill -KILL -f "unixsocket $work/redis.sock" 2>/dev/null
+        kill -KILL "$redis"
+        wait "$redis" 2>/dev/null
         rm -f "$work/redis.sock"
         start_redis
+        echo "$redis" >"$work/redis.pid"
     done
 ) &
 engines="$engines $!"
@@ -65,5 +68,5 @@ for folder in "$work"/nginx/dav/soak/*; do
     [ $code -eq 0 ] || fail 'every object is good' "$(head -c 300 "$out")"
 done
 pass 'every object is good'
-pkill -KILL -f "unixsocket $work/redis.sock" 2>/dev/null
+kill -KILL "$(cat "$work/redis.pid")" 2>/dev/null
 finish

@@ -124,6 +124,9 @@ static bool is_wanted(const listing *l, const groat_remote_object *object)
 
     for (size_t i = 0; i < targets->count; i++)
         of = of || is_of(object->name, targets->item[i]);
+    /* Of unknown age is not old. */
+    if (l->roots && object->modified_s <= 0)
+        return false;
     return of && strncmp(object->name, "v1/", 3) == 0 &&
            object->modified_s <= l->before_s &&
            !(l->roots && groat__names_have(l->roots, object->name));
@@ -250,11 +253,20 @@ static int on_used(void *user, const groat_cache_entry *entry)
     const using *u = user;
     groat_remote_names of = {.size = sizeof(of)};
     groat_spec *spec = NULL;
-    bool room = true;
+    char name[96];
+    bool room;
 
     if (entry->used_s < u->since_s || !*entry->spec)
         return 0;
-    if (groat_spec_parse(u->cli->context, entry->spec, entry->target, &spec,
+    /* Whichever compiler made it; the other name is that of today's sources. */
+    (void)snprintf(name, sizeof(name), "v1/%.40s/%.2s/%s", entry->target,
+                   entry->key, entry->key);
+    for (char *at = name; *at; at++)
+        if (*at == ':')
+            *at = '-';
+    room = groat__names_add(u->names, name);
+    if (room &&
+        groat_spec_parse(u->cli->context, entry->spec, entry->target, &spec,
                          NULL) == GROAT_OK &&
         groat_remote_names_get(spec, &of, NULL) == GROAT_OK)
         room = groat__names_add(u->names, of.name) &&
@@ -279,9 +291,10 @@ static int gc(groat__cli *cli)
         (int64_t)time(NULL) - (int64_t)cli->values.older_than * 24 * 3600;
     if (cli->word_count > 1)
         code = groat__names_read(cli, true, &roots);
-    if (groat_cache_path(cli->context))
-        (void)groat_cache_each(cli->context, NULL, on_used,
-                               &(using){cli, &roots, l.before_s}, NULL);
+    if (!code && groat_cache_path(cli->context) &&
+        groat_cache_each(cli->context, NULL, on_used,
+                         &(using){cli, &roots, l.before_s}, &error))
+        code = groat__cli_fail(cli, &error);
     groat__names_sort(&roots);
     if (!code)
         code = list_objects(&l);

@@ -234,7 +234,8 @@ static int fetch(groat__cli *cli, const groat__jobs *jobs)
             code = add_names(cli, &jobs->item[i], &names);
     if (!code)
         (void)groat_remote_fetch(cli->context, names.at, names.count,
-                                 GROAT_REMOTE_KEEP, on_fetched, cli, NULL);
+                                 GROAT_REMOTE_KEEP | GROAT_REMOTE_BRIEF,
+                                 on_fetched, cli, NULL);
     groat__progress_clear(&cli->progress);
     groat__names_free(&names);
     return code;

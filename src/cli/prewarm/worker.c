@@ -10,16 +10,22 @@
  */
 #include "cli/prewarm/prewarm.h"
 
+#include "groat_store.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
+
+enum { SENT_MS = 30000 }; /* longest wait for one kernel to be sent */
 
 static bool write_all(const char *bytes, size_t len)
 {
@@ -69,6 +75,29 @@ static json_t *failure(const groat_error *error)
                      words(error->text), "log", words(error->log));
 }
 
+/* Sends what was compiled before the next is: nobody waits for this process,
+ * and what is still in its queue when it ends is lost.  What the remote does is
+ * no failure; it is said. */
+static void wait_until_sent(groat__cli *cli)
+{
+    const struct timespec nap = {0, 20000000};
+    groat_remote_info info = {.size = sizeof(info)};
+    double end = groat__now_ms() + SENT_MS;
+
+    do
+        if (groat_remote_stat(cli->context, &info, NULL) || !info.waiting ||
+            info.breaker_open)
+            break;
+    while (nanosleep(&nap, NULL) == 0 && groat__now_ms() < end);
+    if (info.writes && (info.waiting || info.put_failures || info.put_drops))
+        groat__cli_say(cli,
+                       "warning: %" PRIu64 " of this process's kernels were "
+                       "not sent to remote %s; groat fleet push sends them",
+                       info.waiting + info.put_drops +
+                           (info.put_failures + 1) / 2,
+                       info.url);
+}
+
 static json_t *build(groat__cli *cli, const char *spec_text, const char *target)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -83,6 +112,7 @@ static json_t *build(groat__cli *cli, const char *spec_text, const char *target)
         answer = json_pack("{s:i, s:b, s:f}", "status", GROAT_OK, "compiled",
                            info.origin == GROAT_FROM_COMPILER, "compile_ms",
                            info.compile_ms);
+    wait_until_sent(cli);
     groat_spec_free(spec);
     groat_error_clear(&error);
     return answer;

@@ -77,11 +77,13 @@ START_TEST(bad_places)
         const char *says;
     } bad[] = {
         {"", &none, "allowed: http://"},
-        {"ftp://localhost/", &none, "'ftp://localhost/'; allowed: http://"},
+        {"ftp://localhost/", &none, "'ftp:...'; allowed: http://"},
         {"http://", &none, "without a host"},
         {"http:///x", &none, "without a host"},
         {"http://localhost/?a=b", &none, "'?' or '#'"},
         {"http://localhost/a b", &none, "blank"},
+        {"http://user:hid/den@localhost", &none, "without a host"},
+        {"http://localhost:8x/", &none, "without a host"},
         {"file://x", &none, "three slashes"},
         {"file:///", &none, "three slashes"},
         {"s3://", &none, "s3://BUCKET/PREFIX"},
@@ -89,7 +91,7 @@ START_TEST(bad_places)
         {"s3://bucket/a b", &none, "letters, digits"},
         {"s3://bucket/%41", &none, "letters, digits"},
         {"s3://bucket", &half, "AWS_SECRET_ACCESS_KEY one is set"},
-        {"s3://bucket", &odd, "AWS_ENDPOINT_URL is 'localhost:9000'"},
+        {"s3://bucket", &odd, "AWS_ENDPOINT_URL is 'localhost:...'"},
     };
     groat_error error = GROAT_ERROR_INIT;
     groat__place place;
