@@ -225,6 +225,17 @@ else
     skip 'there is no redis-server'
 fi
 
+# One that gives no lease back: what is there is found all the same.
+start_redis --rename-command EVAL ''
+GROAT_LEASES=unix://$work/redis.sock
+GROAT_REMOTE=http://localhost:$nginx_port/kept
+export GROAT_LEASES
+from 'a server without scripts: the first compiles' v compiled \
+    --remote-key "$work/key"
+from 'a server without scripts: the second takes it' w remote \
+    --remote-key "$work/key"
+unset GROAT_LEASES
+
 # One that lies: each says what makes a fresh host compile, soon.
 GROAT_REMOTE=http://localhost:$nginx_port/lies
 export GROAT_LEASES
@@ -238,6 +249,39 @@ for mode in drip garbage huge nested yes one nil error close; do
         --remote "$GROAT_REMOTE/$mode" --remote-key "$work/key"
 done
 unset GROAT_LEASES
+
+# ---- listings that are none, or have no dates
+
+AWS_ENDPOINT_URL=http://localhost:$nginx_port
+AWS_REGION=nowhere
+export AWS_ENDPOINT_URL AWS_REGION
+name=v1/cpu-gfx950/00/00000000000000000000000000000000
+echo '<html>log in first</html>' >"$work/nginx/dav/page"
+echo "<ListBucketResult><Contents><Key>$name</Key>" >"$work/nginx/dav/cut"
+{
+    echo '<ListBucketResult><IsTruncated>false</IsTruncated>'
+    echo "<Contents><Key>$name</Key><Size>5</Size></Contents>"
+    echo "<Contents><Key>other/$name</Key></Contents></ListBucketResult>"
+} >"$work/nginx/dav/undated"
+for bucket in page cut; do
+    expect "a listing that is none: $bucket" 1 fleet check \
+        --remote "s3://$bucket"
+    says "a listing that is none: $bucket: is said" 'the answer is no listing'
+done
+expect 'a listing without dates' 0 fleet ls --remote s3://undated
+answers 'a listing without dates: ours alone' '1 objects of 5 bytes'
+expect 'what has no date is not old' 0 fleet gc --older-than 1 \
+    --remote s3://undated
+answers 'what has no date is not old: it stays' '0 objects removed'
+unset AWS_ENDPOINT_URL AWS_REGION
+GROAT_REMOTE=http://localhost:$nginx_port/groat
+export GROAT_REMOTE
+GROAT_CACHE_MAX_BYTES=20K
+export GROAT_CACHE_MAX_BYTES
+expect 'a store that does not take it' 1 fleet pull "$work/manifest" \
+    --target $target --cache-dir "$work/hosts/small"
+answers 'a store that does not take it: is said' 'the store did not take it'
+unset GROAT_CACHE_MAX_BYTES
 
 # ---- faults
 
