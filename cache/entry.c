@@ -52,24 +52,11 @@ static uint64_t read_number(const uint8_t *at, size_t bytes)
     return number;
 }
 
-static groat__row row_of(const groat__entry *entry)
-{
-    groat__row row = {.key = entry->key, .facts = entry->facts};
-
-    row.identity = entry->identity;
-    row.identity_len = strlen(entry->identity);
-    row.log = entry->log;
-    row.log_len = strlen(entry->log);
-    row.data = entry->data;
-    row.bytes = entry->bytes;
-    return row;
-}
-
 groat_status groat__entry_write(const groat__entry *entry,
                                 const groat__secret *secret, groat__str *out,
                                 groat_error *error)
 {
-    const groat__row row = row_of(entry);
+    const groat__row row = groat__row_of(entry);
     uint8_t signature[GROAT__SIGNATURE_BYTES];
     uint8_t signer[GROAT__SIGNER_BYTES];
     uint8_t mark[GROAT__MARK_BYTES];

@@ -378,6 +378,8 @@ void groat__schema_entry(groat__str *out);
 /* The row of a key: its first half, so that ids are in the order of keys.  Two
  * keys that share it share the row; the later one replaces the other. */
 int64_t groat__row_id(const groat__digest *key);
+/* An entry as a row, without its checksum; it borrows from the entry. */
+groat__row groat__row_of(const groat__entry *entry);
 
 /* Reads a row of GROAT__ROW_COLUMNS; false when a column is not what the
  * schema says, as in a damaged file. */

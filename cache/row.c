@@ -27,6 +27,20 @@ int64_t groat__row_id(const groat__digest *key)
     return result;
 }
 
+groat__row groat__row_of(const groat__entry *entry)
+{
+    groat__row row = {.key = entry->key, .facts = entry->facts};
+
+    row.id = groat__row_id(&entry->key);
+    row.identity = entry->identity;
+    row.identity_len = strlen(entry->identity);
+    row.log = entry->log;
+    row.log_len = strlen(entry->log);
+    row.data = entry->data;
+    row.bytes = entry->bytes;
+    return row;
+}
+
 static bool read_text(sqlite3_stmt *statement, int column, const char **text,
                       size_t *len)
 {

@@ -295,19 +295,12 @@ static void put_row(groat__store *store, const groat__row *row)
     }
 }
 
-static void fill_row(groat__row *row, const groat__entry *entry)
+static groat__row checked_row(const groat__entry *entry)
 {
-    memset(row, 0, sizeof(*row));
-    row->id = groat__row_id(&entry->key);
-    row->key = entry->key;
-    row->facts = entry->facts;
-    row->identity = entry->identity;
-    row->identity_len = strlen(entry->identity);
-    row->log = entry->log;
-    row->log_len = strlen(entry->log);
-    row->data = entry->data;
-    row->bytes = entry->bytes;
-    row->checksum = groat__row_checksum(row);
+    groat__row row = groat__row_of(entry);
+
+    row.checksum = groat__row_checksum(&row);
+    return row;
 }
 
 void groat__store_put(groat__store *store, const groat__digest *key,
@@ -318,9 +311,8 @@ void groat__store_put(groat__store *store, const groat__digest *key,
     const groat__entry entry = {
         *key, identity, log == NULL ? "" : log,
         data, bytes,    facts == NULL ? unknown : *facts};
-    groat__row row;
+    const groat__row row = checked_row(&entry);
 
-    fill_row(&row, &entry);
     groat__store_enter(store);
     put_row(store, &row);
     groat__store_leave(store);
@@ -354,7 +346,7 @@ void groat__store_put_all(groat__store *store, const groat__entry *entries,
         size_t some = count < GROAT__PUT_MOST ? count : GROAT__PUT_MOST;
 
         for (size_t i = 0; i < some; i++)
-            fill_row(&rows[i], &entries[i]);
+            rows[i] = checked_row(&entries[i]);
         groat__store_enter(store);
         if (!put_at_once(store, rows, some))
             for (size_t i = 0; i < some; i++)

@@ -17,6 +17,8 @@ libgroat_text_la_SOURCES += \
 	%D%/base/near.h \
 	%D%/base/str.c \
 	%D%/base/str.h \
+	%D%/base/thread.c \
+	%D%/base/thread.h \
 	%D%/spec/code.c \
 	%D%/spec/code.h \
 	%D%/spec/code_eval.c \

@@ -14,13 +14,13 @@
 #include "core/pool.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cores.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "core/core.h"
 
 enum { STATE_NONE, STATE_RUNS, STATE_ENDED };
@@ -200,26 +200,19 @@ static void *work(void *user)
     return NULL;
 }
 
-/* As pthread_create, but the thread takes no signal. */
 static bool start_thread(groat__pool *pool, unsigned index)
 {
     worker *self = malloc(sizeof(*self));
-    sigset_t before;
-    sigset_t all;
-    int rc;
 
     if (self == NULL)
         return false;
     *self = (worker){pool, index};
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&pool->threads[index], NULL, work, self);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc != 0)
+    if (!groat__thread_start(&pool->threads[index], work, self)) {
         free(self);
-    else
-        pool->states[index] = STATE_RUNS;
-    return rc == 0;
+        return false;
+    }
+    pool->states[index] = STATE_RUNS;
+    return true;
 }
 
 /* Locked.  A thread that has ended takes no lock any more. */
@@ -359,24 +352,10 @@ groat_kernel *groat_request_kernel(const groat_request *request)
     return atomic_load_explicit(&request->now, memory_order_acquire);
 }
 
-static struct timespec after_ms(int ms)
-{
-    struct timespec t = {0, 0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    return t;
-}
-
 /* With the request's lock held: whether it is done, by then. */
 static bool wait_until_done(groat_request *request, int timeout_ms)
 {
-    struct timespec end = after_ms(timeout_ms < 0 ? 0 : timeout_ms);
+    struct timespec end = groat__after_ms(timeout_ms < 0 ? 0 : timeout_ms);
     int rc = 0;
 
     while (!request->done && rc != ETIMEDOUT && timeout_ms != 0)

@@ -10,12 +10,11 @@
  */
 #include "fleet/remote.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 /* A copy of an entry. */
 struct groat__waiting {
@@ -171,20 +170,14 @@ static void *work(void *user)
     return NULL;
 }
 
-/* Locked.  The thread takes no signal. */
+/* Locked. */
 static void start_thread(groat__remote *remote)
 {
-    sigset_t before;
-    sigset_t all;
-
     if (remote->runs || remote->closing)
         return;
     if (remote->joinable)
         (void)pthread_join(remote->thread, NULL);
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    remote->runs = pthread_create(&remote->thread, NULL, work, remote) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    remote->runs = groat__thread_start(&remote->thread, work, remote);
     remote->joinable = remote->runs;
 }
 

@@ -10,13 +10,12 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "fleet/folder.h"
 
-/* NULL, and the reason in *why, where libcurl cannot be had. */
-static groat__http *open_http(groat__remote *remote, const char **why)
+groat__http *groat__remote_http(groat__remote *remote, const char **why)
 {
     groat_error error = GROAT_ERROR_INIT;
 
@@ -26,7 +25,8 @@ static groat__http *open_http(groat__remote *remote, const char **why)
         remote->http = NULL;
         remote->http_problem = strdup(error.text);
     }
-    *why = remote->http_problem;
+    *why = remote->http_problem != NULL ? remote->http_problem
+                                        : "no memory for libcurl";
     (void)pthread_mutex_unlock(&remote->lock);
     groat_error_clear(&error);
     return remote->http;
@@ -64,11 +64,10 @@ void groat__remote_run(groat__remote *remote, const groat__batch *batch)
         return;
     } else if (remote->place.kind == GROAT__PLACE_FOLDER) {
         groat__folder_run(remote->place.base, &counted);
-    } else if ((http = open_http(remote, &why)) != NULL) {
+    } else if ((http = groat__remote_http(remote, &why)) != NULL) {
         groat__http_run(http, &counted);
     } else {
-        groat__batch_fail(&counted,
-                          why != NULL ? why : "no memory for libcurl");
+        groat__batch_fail(&counted, why);
     }
 }
 
@@ -152,14 +151,27 @@ void groat__remote_name(const char *identity, const groat__digest *key,
 
 void groat__remote_sleep(groat__remote *remote, double ms)
 {
-    struct timespec t = {0, 0};
+    const struct timespec end = groat__after_ms(ms);
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)(ms / 1000);
-    t.tv_nsec += (long)((ms - 1000.0 * (double)(time_t)(ms / 1000)) * 1e6);
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
+    (void)pthread_cond_timedwait(&remote->changed, &remote->lock, &end);
+}
+
+bool groat__remote_take(groat__remote *remote, groat__exchange *x, bool hasty,
+                        groat__entry_verdict *verdict, groat__arrival *out)
+{
+    memset(out, 0, sizeof(*out));
+    *verdict = GROAT__ENTRY_NO_MEMORY;
+    if (x->outcome == GROAT__OBJECT_DONE)
+        *verdict =
+            groat__entry_read(x->answer.data != NULL ? x->answer.data : "",
+                              x->answer.len, remote->trust, out);
+    if (*verdict == GROAT__ENTRY_REFUSED)
+        (void)atomic_fetch_add(&remote->refused, 1);
+    if (*verdict == GROAT__ENTRY_MALFORMED) {
+        (void)atomic_fetch_add(&remote->malformed, 1);
+        x->outcome = GROAT__OBJECT_FAILED;
+        (void)snprintf(x->why, sizeof(x->why),
+                       "it is no entry, or not all of one");
     }
-    (void)pthread_cond_timedwait(&remote->changed, &remote->lock, &t);
+    return groat__remote_judge(remote, x, hasty);
 }

@@ -84,7 +84,7 @@ static void put_absent(groat__sender *sender)
 
 void groat__sender_drop(groat__sender *sender)
 {
-    for (size_t i = 0; i < sender->count; i++)
+    for (size_t i = 0; i < sender->count / 2; i++)
         groat__str_free(&sender->bodies[i]);
     memset(sender->at, 0, sizeof(sender->at));
     memset(sender->bodies, 0, sizeof(sender->bodies));
@@ -111,40 +111,36 @@ static groat_status flush(groat__sender *sender, groat_error *error)
     return status;
 }
 
-static void add_object(groat__sender *sender, const groat__entry *entry,
-                       const groat__digest *key, groat__str *body)
+static void add_object(groat__sender *sender, const char *identity,
+                       const groat__digest *key, const groat__str *body)
 {
-    groat__exchange *x = &sender->at[sender->count];
+    groat__exchange *x = &sender->at[sender->count++];
 
     x->verb = GROAT__OBJECT_PUT;
-    groat__remote_name(entry->identity, key, x->name);
+    groat__remote_name(identity, key, x->name);
     x->body = body->data;
     x->bytes = body->len;
-    sender->bodies[sender->count++] = *body;
 }
 
 groat_status groat__sender_add(groat__sender *sender, const groat__entry *entry,
                                size_t wanted, groat_error *error)
 {
-    groat__digest first = groat__hash128(entry->identity, wanted);
-    groat__str bodies[2] = {{0}, {0}};
-    groat_status status = GROAT_OK;
+    groat__digest half = groat__hash128(entry->identity, wanted);
+    groat_status status = groat__remote_need_key(sender->remote, error);
+    groat__str body = {0};
 
-    status = groat__remote_need_key(sender->remote, error);
-    if (status != GROAT_OK)
-        return status;
-    if (sender->count + 2 > GROAT__SENDER_ROOM)
+    if (status == GROAT_OK && sender->count + 2 > GROAT__SENDER_ROOM)
         status = flush(sender, error);
-    for (int i = 0; i < 2 && status == GROAT_OK; i++)
-        status = groat__entry_write(entry, &sender->remote->secret, &bodies[i],
-                                    error);
+    if (status == GROAT_OK)
+        status =
+            groat__entry_write(entry, &sender->remote->secret, &body, error);
     if (status != GROAT_OK) {
-        groat__str_free(&bodies[0]);
-        groat__str_free(&bodies[1]);
+        groat__str_free(&body);
         return status;
     }
-    add_object(sender, entry, &entry->key, &bodies[0]);
-    add_object(sender, entry, &first, &bodies[1]);
+    sender->bodies[sender->count / 2] = body;
+    add_object(sender, entry->identity, &entry->key, &body);
+    add_object(sender, entry->identity, &half, &body);
     return GROAT_OK;
 }
 
@@ -160,10 +156,9 @@ static const char *problem_of(groat__entry_verdict verdict)
     switch (verdict) {
     case GROAT__ENTRY_GOOD:
         return NULL;
-    case GROAT__ENTRY_MALFORMED:
-        return "it is no entry, or not all of one";
     case GROAT__ENTRY_REFUSED:
         return "no trusted key has signed it as it is";
+    case GROAT__ENTRY_MALFORMED: /* a failure of the exchange */
     case GROAT__ENTRY_NO_MEMORY:
         break;
     }
@@ -179,22 +174,19 @@ typedef struct fetching {
 static void on_fetched(void *user, groat__exchange *x)
 {
     const fetching *f = user;
-    const char *why = x->outcome == GROAT__OBJECT_ABSENT ? "it is not there"
-                      : x->outcome == GROAT__OBJECT_DONE ? NULL
-                                                         : x->why;
+    groat__entry_verdict verdict;
     groat__arrival arrival;
     groat__digest key;
+    const char *why;
 
-    (void)groat__remote_judge(f->remote, x, false);
+    (void)groat__remote_take(f->remote, x, false, &verdict, &arrival);
+    why = x->outcome == GROAT__OBJECT_ABSENT ? "it is not there"
+          : x->outcome == GROAT__OBJECT_DONE ? problem_of(verdict)
+                                             : x->why;
     if (x->outcome == GROAT__OBJECT_ABSENT &&
         groat__unhex(key.bytes, sizeof(key.bytes),
                      x->name + strlen(x->name) - 2 * sizeof(key.bytes)))
         groat__absent_note(&f->remote->absent, &key);
-    memset(&arrival, 0, sizeof(arrival));
-    if (why == NULL)
-        why = problem_of(
-            groat__entry_read(x->answer.data != NULL ? x->answer.data : "",
-                              x->answer.len, f->remote->trust, &arrival));
     f->fn(f->user, x->name, why == NULL ? &arrival : NULL, x->outcome, why);
     groat__arrival_free(&arrival);
     groat__exchange_free(x);
@@ -287,18 +279,17 @@ static int on_listed(void *user, const groat__listed *object)
 groat_status groat__remote_list(groat__remote *remote, groat__listed_fn *fn,
                                 void *user, groat_error *error)
 {
-    groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
     listing l = {fn, user};
+    const char *why = NULL;
+    groat__http *http;
 
     if (remote->place.kind == GROAT__PLACE_FOLDER)
         return groat__folder_list(remote->place.base, on_listed, &l, error);
-    /* Opens libcurl, and says whether anybody is there. */
-    groat__remote_ask(remote, &x, GROAT__REMOTE_TOOL_MS);
-    if (remote->http == NULL)
-        return groat__fail(error, GROAT_IO, "cannot list %s: %s",
-                           remote->place.shown, x.why);
-    return groat__http_list(remote->http, GROAT__REMOTE_TOOL_MS, on_listed, &l,
-                            error);
+    http = groat__remote_http(remote, &why);
+    return http != NULL ? groat__http_list(http, GROAT__REMOTE_TOOL_MS,
+                                           on_listed, &l, error)
+                        : groat__fail(error, GROAT_IO, "cannot list %s: %s",
+                                      remote->place.shown, why);
 }
 
 groat_status groat__remote_remove(groat__remote *remote, char *const *names,

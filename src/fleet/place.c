@@ -165,19 +165,16 @@ static groat_status fill_s3(const char *bucket, size_t bucket_len,
     out->kind = GROAT__PLACE_S3;
     out->prefix = strndup(prefix, len_without_slashes(prefix));
     if (endpoint != NULL && name != NULL && out->prefix != NULL) {
+        const char *slash = *out->prefix == '\0' ? "" : "/";
+
         out->listing = join(endpoint, "/", name);
-        out->shown = join("s3://", name, "/");
         out->sigv4 = join("aws:amz:", region, ":s3");
-        if (out->listing != NULL && out->shown != NULL && out->sigv4 != NULL)
+        if (out->listing != NULL)
+            out->base = join(out->listing, slash, out->prefix);
+        if (out->base != NULL)
+            out->shown = join("s3:/", out->base + strlen(endpoint), "");
+        if (out->shown != NULL && out->sigv4 != NULL)
             status = GROAT_OK;
-    }
-    if (status == GROAT_OK) {
-        out->base = *out->prefix == '\0' ? strdup(out->listing)
-                                         : join(out->listing, "/", out->prefix);
-        free(out->shown);
-        out->shown = join("s3:/", out->base + strlen(endpoint), "");
-        if (out->base == NULL || out->shown == NULL)
-            status = GROAT_NO_MEMORY;
     }
     if (status == GROAT_OK && s3->access != NULL) {
         groat__str login = {0};

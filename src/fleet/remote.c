@@ -10,7 +10,6 @@
  */
 #include "fleet/remote.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,34 +140,18 @@ static bool is_asked(groat__remote *remote, const groat__digest *key)
     return false;
 }
 
-static void count_verdict(groat__remote *remote, groat__entry_verdict verdict)
-{
-    if (verdict == GROAT__ENTRY_MALFORMED)
-        (void)atomic_fetch_add(&remote->malformed, 1);
-    else if (verdict == GROAT__ENTRY_REFUSED)
-        (void)atomic_fetch_add(&remote->refused, 1);
-}
-
 /* True: *out has an entry, of whatever key. */
 static bool fetch(groat__remote *remote, const char *identity,
                   const groat__digest *key, unsigned budget_ms,
                   groat__arrival *out)
 {
-    groat__entry_verdict verdict = GROAT__ENTRY_NO_MEMORY;
     groat__exchange x = {.verb = GROAT__OBJECT_GET};
+    groat__entry_verdict verdict;
 
     groat__remote_name(identity, key, x.name);
     groat__remote_ask(remote, &x, budget_ms);
-    if (x.outcome == GROAT__OBJECT_DONE) {
-        verdict = groat__entry_read(x.answer.data != NULL ? x.answer.data : "",
-                                    x.answer.len, remote->trust, out);
-        count_verdict(remote, verdict);
-    }
-    if (verdict == GROAT__ENTRY_MALFORMED) {
-        x.outcome = GROAT__OBJECT_FAILED;
-        (void)snprintf(x.why, sizeof(x.why), "the answer is no entry");
-    }
-    if (groat__remote_judge(remote, &x, budget_ms < GROAT__REMOTE_BUDGET_MS))
+    if (groat__remote_take(remote, &x, budget_ms < GROAT__REMOTE_BUDGET_MS,
+                           &verdict, out))
         groat__behind_wake(remote);
     if (x.outcome == GROAT__OBJECT_ABSENT)
         (void)atomic_fetch_add(&remote->misses, 1);

@@ -51,8 +51,9 @@ typedef struct groat__remote_options {
     const groat__trust *trust; /* must outlive the remote */
 } groat__remote_options;
 
-/* Opens a remote; connects to nothing.  Errors: INVALID (the URL), IO (the
- * key), NO_MEMORY.  Free with groat__remote_close(). */
+/* Opens a remote; connects to nothing.  A key or a lease server that cannot be
+ * used is logged.  Errors: INVALID (the URL), NO_MEMORY.  Free with
+ * groat__remote_close(). */
 groat_status groat__remote_open(const groat__remote_options *options,
                                 groat__remote **out, groat_error *error);
 /* Ends the waits for other hosts: whoever waits compiles.  NULL is allowed. */
@@ -124,7 +125,7 @@ typedef struct groat__sender {
     groat__sent_fn *fn;
     void *user;
     groat__exchange at[GROAT__SENDER_ROOM];
-    groat__str bodies[GROAT__SENDER_ROOM];
+    groat__str bodies[GROAT__SENDER_ROOM / 2]; /* each of two objects */
     size_t count;
 } groat__sender;
 
@@ -205,6 +206,15 @@ bool groat__remote_look(groat__remote *remote, const groat__digest *key,
  * opened; see groat__behind_wake(). */
 bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
                          bool hasty);
+
+/* Reads what an exchange has fetched, counts what it is, and judges: *out is
+ * filled when *verdict is GOOD; what is no entry is a failure of the place.
+ * Returns what groat__remote_judge() does. */
+bool groat__remote_take(groat__remote *remote, groat__exchange *x, bool hasty,
+                        groat__entry_verdict *verdict, groat__arrival *out);
+/* The place's libcurl, opened at the first call; NULL, and why, where it cannot
+ * be had. */
+groat__http *groat__remote_http(groat__remote *remote, const char **why);
 
 /* Locked: sleeps, until something changes. */
 void groat__remote_sleep(groat__remote *remote, double ms);

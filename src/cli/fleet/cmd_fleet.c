@@ -21,14 +21,6 @@ typedef struct course {
     bool complete;  /* what is not there is a failure, too */
 } course;
 
-static void begin_object(course *c, const groat_remote_object *object)
-{
-    groat__json *json = &c->cli->json;
-
-    groat__json_object(json, NULL);
-    groat__json_string(json, "name", object->name);
-}
-
 /* One row of what was sent, fetched or checked. */
 static int on_object(void *user, const groat_remote_object *object)
 {
@@ -41,7 +33,8 @@ static int on_object(void *user, const groat_remote_object *object)
     c->bad += object->problem && !object->absent;
     groat__progress_step(&c->cli->progress, c->seen, c->total, "%s",
                          object->name);
-    begin_object(c, object);
+    groat__json_object(json, NULL);
+    groat__json_string(json, "name", object->name);
     groat__json_string(json, "problem", object->problem);
     groat__json_bool(json, "done", object->done != 0);
     groat__json_string(json, "spec", object->spec);
@@ -251,28 +244,19 @@ using;
 static int on_used(void *user, const groat_cache_entry *entry)
 {
     const using *u = user;
-    groat_remote_names of = {.size = sizeof(of)};
-    groat_spec *spec = NULL;
     char name[96];
-    bool room;
 
     if (entry->used_s < u->since_s || !*entry->spec)
         return 0;
-    /* Whichever compiler made it; the other name is that of today's sources. */
+    /* Whichever compiler made it; the others are those of today's sources. */
     (void)snprintf(name, sizeof(name), "v1/%.40s/%.2s/%s", entry->target,
                    entry->key, entry->key);
     for (char *at = name; *at; at++)
         if (*at == ':')
             *at = '-';
-    room = groat__names_add(u->names, name);
-    if (room &&
-        groat_spec_parse(u->cli->context, entry->spec, entry->target, &spec,
-                         NULL) == GROAT_OK &&
-        groat_remote_names_get(spec, &of, NULL) == GROAT_OK)
-        room = groat__names_add(u->names, of.name) &&
-               groat__names_add(u->names, of.any);
-    groat_spec_free(spec);
-    return !room;
+    return !groat__names_add(u->names, name) ||
+           groat__names_add_spec(u->cli, u->names, entry->spec, entry->target,
+                                 true, NULL) == GROAT_NO_MEMORY;
 }
 
 static int gc(groat__cli *cli)

@@ -18,6 +18,11 @@ typedef struct groat__names {
 void groat__names_free(groat__names *names);
 /* False without memory. */
 bool groat__names_add(groat__names *names, const char *name);
+/* The name, or `both`, of a spec's objects.  Errors: of groat_spec_parse() and
+ * groat_remote_names_get(). */
+groat_status groat__names_add_spec(groat__cli *cli, groat__names *names,
+                                   const char *spec, const char *target,
+                                   bool both, groat_error *error);
 /* The name, or `both`, of each kernel that the manifests of cli->words, from
  * the second on, name.  Returns DONE or the exit code of a failure that it has
  * told. */

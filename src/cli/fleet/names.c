@@ -49,6 +49,24 @@ bool groat__names_have(const groat__names *names, const char *name)
 
 /* ---- manifests --------------------------------------------------------- */
 
+groat_status groat__names_add_spec(groat__cli *cli, groat__names *names,
+                                   const char *spec, const char *target,
+                                   bool both, groat_error *error)
+{
+    groat_remote_names of = {.size = sizeof(of)};
+    groat_spec *parsed = NULL;
+    groat_status status =
+        groat_spec_parse(cli->context, spec, target, &parsed, error);
+
+    if (!status)
+        status = groat_remote_names_get(parsed, &of, error);
+    groat_spec_free(parsed);
+    if (!status && (!groat__names_add(names, of.name) ||
+                    (both && !groat__names_add(names, of.any))))
+        status = groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+    return status;
+}
+
 typedef struct reading {
     groat__cli *cli;
     groat__names *names;
@@ -57,20 +75,10 @@ typedef struct reading {
     groat_status status;
 } reading;
 
-static groat_status add_kernel(reading *r, const char *text, const char *target)
+static groat_status add_kernel(reading *r, const char *spec, const char *target)
 {
-    groat_remote_names of = {.size = sizeof(of)};
-    groat_spec *spec = NULL;
-    groat_status status =
-        groat_spec_parse(r->cli->context, text, target, &spec, &r->error);
-
-    if (!status)
-        status = groat_remote_names_get(spec, &of, &r->error);
-    groat_spec_free(spec);
-    if (!status && (!groat__names_add(r->names, of.name) ||
-                    (r->both && !groat__names_add(r->names, of.any))))
-        status = groat__cli_error(&r->error, GROAT_NO_MEMORY, "out of memory");
-    return status;
+    return groat__names_add_spec(r->cli, r->names, spec, target, r->both,
+                                 &r->error);
 }
 
 static int on_kernel(void *user, const groat_manifest_entry *entry)

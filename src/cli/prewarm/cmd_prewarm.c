@@ -191,22 +191,6 @@ static groat_origin origin_of(groat__cli *cli, const groat__job *job)
     return found.origin;
 }
 
-static int add_names(groat__cli *cli, const groat__job *job,
-                     groat__names *names)
-{
-    groat_remote_names of = {.size = sizeof(of)};
-    groat_spec *spec = NULL;
-    bool room = true;
-
-    if (groat_spec_parse(cli->context, job->spec, job->target, &spec, NULL) ==
-            GROAT_OK &&
-        groat_remote_names_get(spec, &of, NULL) == GROAT_OK)
-        room = groat__names_add(names, of.name);
-    groat_spec_free(spec);
-    return room ? GROAT__EXIT_DONE
-                : groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
-}
-
 static int on_fetched(void *user, const groat_remote_object *object)
 {
     groat__cli *cli = user;
@@ -218,27 +202,28 @@ static int on_fetched(void *user, const groat_remote_object *object)
 
 /* What the store lacks and other hosts have sent is put into it, many at a
  * time; what the remote does is no failure. */
-static int fetch(groat__cli *cli, const groat__jobs *jobs)
+static void fetch(groat__cli *cli, const groat__jobs *jobs)
 {
     groat_remote_info info = {.size = sizeof(info)};
     groat__names names = {0};
-    int code = GROAT__EXIT_DONE;
 
     if (cli->values.check ||
         groat_remote_stat(cli->context, &info, NULL) != GROAT_OK || !info.url ||
         !info.trusted_keys)
-        return GROAT__EXIT_DONE;
-    for (size_t i = 0; i < jobs->count && !code; i++)
-        if (jobs->item[i].state == GROAT__JOB_WAITING &&
-            origin_of(cli, &jobs->item[i]) == GROAT_FROM_COMPILER)
-            code = add_names(cli, &jobs->item[i], &names);
-    if (!code)
-        (void)groat_remote_fetch(cli->context, names.at, names.count,
-                                 GROAT_REMOTE_KEEP | GROAT_REMOTE_BRIEF,
-                                 on_fetched, cli, NULL);
+        return;
+    for (size_t i = 0; i < jobs->count; i++) {
+        const groat__job *job = &jobs->item[i];
+
+        if (job->state == GROAT__JOB_WAITING &&
+            origin_of(cli, job) == GROAT_FROM_COMPILER)
+            (void)groat__names_add_spec(cli, &names, job->spec, job->target,
+                                        false, NULL);
+    }
+    (void)groat_remote_fetch(cli->context, names.at, names.count,
+                             GROAT_REMOTE_KEEP | GROAT_REMOTE_BRIEF, on_fetched,
+                             cli, NULL);
     groat__progress_clear(&cli->progress);
     groat__names_free(&names);
-    return code;
 }
 
 static void mark_present(groat__cli *cli, groat__jobs *jobs)
@@ -311,13 +296,12 @@ static int collect(groat__cli *cli, groat__jobs *jobs)
                                  jobs->left_out);
     unite(jobs);
     code = keep_shard(cli, jobs);
-    if (!code)
-        code = fetch(cli, jobs);
-    if (!code)
-        mark_present(cli, jobs);
-    if (!code)
-        shuffle(cli, jobs);
-    return code;
+    if (code)
+        return code;
+    fetch(cli, jobs);
+    mark_present(cli, jobs);
+    shuffle(cli, jobs);
+    return GROAT__EXIT_DONE;
 }
 
 /* ---- what becomes of them ---------------------------------------------- */

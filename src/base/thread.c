@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * thread.c starts threads beside a program's own, and says until when they
+ * wait.  Locking: none.
+ */
+#include "base/thread.h"
+
+#include <signal.h>
+
+bool groat__thread_start(pthread_t *thread, void *(*run)(void *), void *user)
+{
+    sigset_t before;
+    sigset_t all;
+    int rc;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(thread, NULL, run, user);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc == 0;
+}
+
+struct timespec groat__after_ms(double ms)
+{
+    struct timespec t = {0, 0};
+    time_t seconds = (time_t)(ms / 1000);
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += seconds;
+    t.tv_nsec += (long)((ms - 1000.0 * (double)seconds) * 1e6);
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    return t;
+}
