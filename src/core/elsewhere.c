@@ -8,7 +8,8 @@
 #include "core/job.h"
 
 enum {
-    UNKNOWN_MS = 5000, /* of a compile, where none was measured */
+    UNKNOWN_MS = 15000, /* of a compile, where none was measured: the wait is
+                         * that for another process then                    */
     MOST_MS = 30000
 };
 
