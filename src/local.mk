@@ -15,6 +15,8 @@ libgroat_text_la_SOURCES += \
 	%D%/base/hold.h \
 	%D%/base/near.c \
 	%D%/base/near.h \
+	%D%/base/slice.c \
+	%D%/base/slice.h \
 	%D%/base/str.c \
 	%D%/base/str.h \
 	%D%/base/thread.c \

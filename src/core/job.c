@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/slice.h"
 
 enum { THREADS_MAX = 1024 };
 
@@ -150,6 +151,7 @@ static groat_status open_compiler(const groat__job *job, void **state,
 static groat_status run_compiler(groat__job *job, groat_error *error)
 {
     groat__str source = {0};
+    groat__slice before;
     void *state = NULL;
     groat_status status = open_compiler(job, &state, error);
 
@@ -160,9 +162,11 @@ static groat_status run_compiler(groat__job *job, groat_error *error)
         groat__str_free(&source);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for the source");
     }
+    groat__slice_lengthen(&before);
     status = job->backend->compiler->compile(
         state, job->params->target.arch, job->params->family->name, source.data,
         job->entry.data, &job->made.binary, error);
+    groat__slice_restore(&before);
     groat__str_free(&source);
     return status;
 }
