@@ -134,8 +134,9 @@ void groat__store_put(groat__store *store, const groat__digest *key,
 
 enum { GROAT__PUT_MOST = 32 };
 
-/* The same for some, GROAT__PUT_MOST in a transaction. */
-void groat__store_put_all(groat__store *store, const groat__entry *entries,
+/* The same for some, GROAT__PUT_MOST in a transaction.  True: all are there;
+ * false: groat__store_has() tells which. */
+bool groat__store_put_all(groat__store *store, const groat__entry *entries,
                           size_t count);
 
 /* Counts a use of the entry that will be put next, and notes the milliseconds

@@ -337,10 +337,11 @@ static bool put_at_once(groat__store *store, const groat__row *rows,
     return false;
 }
 
-void groat__store_put_all(groat__store *store, const groat__entry *entries,
+bool groat__store_put_all(groat__store *store, const groat__entry *entries,
                           size_t count)
 {
     groat__row rows[GROAT__PUT_MOST];
+    bool all = true;
 
     while (count > 0) {
         size_t some = count < GROAT__PUT_MOST ? count : GROAT__PUT_MOST;
@@ -348,13 +349,16 @@ void groat__store_put_all(groat__store *store, const groat__entry *entries,
         for (size_t i = 0; i < some; i++)
             rows[i] = checked_row(&entries[i]);
         groat__store_enter(store);
-        if (!put_at_once(store, rows, some))
+        if (!put_at_once(store, rows, some)) {
+            all = false;
             for (size_t i = 0; i < some; i++)
                 put_row(store, &rows[i]);
+        }
         groat__store_leave(store);
         entries += some;
         count -= some;
     }
+    return all;
 }
 
 static int evict(groat__store *store, int64_t id, const void *data,

@@ -161,6 +161,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/warm.c \
 	%D%/fleet/absent.c \
 	%D%/fleet/absent.h \
+	%D%/fleet/apart.c \
 	%D%/fleet/behind.c \
 	%D%/fleet/breaker.c \
 	%D%/fleet/breaker.h \

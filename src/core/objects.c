@@ -56,7 +56,7 @@ typedef struct relay {
     groat_context *context;
     groat_remote_fn *fn;
     void *user;
-    bool stopped;
+    atomic_bool stopped;
     groat__sender *sender;
 } relay;
 
@@ -68,7 +68,8 @@ static int tell(relay *r, groat_remote_object *object)
         return 0;
     object->size = sizeof(*object);
     groat__callback_begin(&r->context->callbacks, &self);
-    r->stopped = r->fn(r->user, object) != 0 || r->stopped;
+    if (r->fn(r->user, object) != 0)
+        r->stopped = true;
     groat__callback_end(&r->context->callbacks, &self);
     return r->stopped;
 }
@@ -157,6 +158,7 @@ static void put_arrivals(const fetching *f, bool done[GROAT__PUT_MOST],
     groat__store *store = f->to.context->store;
     groat__entry entries[GROAT__PUT_MOST];
     size_t count = 0;
+    bool all;
 
     for (size_t i = 0; i < f->count; i++) {
         const groat__arrival *a = &f->at[i].arrival;
@@ -168,10 +170,11 @@ static void put_arrivals(const fetching *f, bool done[GROAT__PUT_MOST],
                 (groat__entry){a->key,       a->identity,   a->blob.log,
                                a->blob.data, a->blob.bytes, a->blob.facts};
     }
-    groat__store_put_all(store, entries, count);
+    all = groat__store_put_all(store, entries, count);
     for (size_t i = 0; i < f->count; i++) {
-        lost[i] = done[i] && !groat__store_has(store, &f->at[i].arrival.key,
-                                               f->at[i].arrival.identity);
+        lost[i] = done[i] && !all &&
+                  !groat__store_has(store, &f->at[i].arrival.key,
+                                    f->at[i].arrival.identity);
         done[i] = done[i] && !lost[i];
     }
 }

@@ -165,30 +165,44 @@ static const char *problem_of(groat__entry_verdict verdict)
     return "no memory for it";
 }
 
+/* What an exchange has brought, when it is checked. */
+typedef struct brought {
+    groat__entry_verdict verdict;
+    groat__arrival arrival;
+} brought;
+
 typedef struct fetching {
     groat__remote *remote;
     groat__fetched_fn *fn;
     void *user;
+    const groat__exchange *list;
+    brought *brought; /* of each in the list */
 } fetching;
 
-static void on_fetched(void *user, groat__exchange *x)
+static void check_fetched(void *user, groat__exchange *x)
 {
     const fetching *f = user;
-    groat__entry_verdict verdict;
-    groat__arrival arrival;
+    brought *b = &f->brought[x - f->list];
+
+    (void)groat__remote_take(f->remote, x, false, &b->verdict, &b->arrival);
+}
+
+static void tell_fetched(void *user, groat__exchange *x)
+{
+    const fetching *f = user;
+    brought *b = &f->brought[x - f->list];
     groat__digest key;
     const char *why;
 
-    (void)groat__remote_take(f->remote, x, false, &verdict, &arrival);
     why = x->outcome == GROAT__OBJECT_ABSENT ? "it is not there"
-          : x->outcome == GROAT__OBJECT_DONE ? problem_of(verdict)
+          : x->outcome == GROAT__OBJECT_DONE ? problem_of(b->verdict)
                                              : x->why;
     if (x->outcome == GROAT__OBJECT_ABSENT &&
         groat__unhex(key.bytes, sizeof(key.bytes),
                      x->name + strlen(x->name) - 2 * sizeof(key.bytes)))
         groat__absent_note(&f->remote->absent, &key);
-    f->fn(f->user, x->name, why == NULL ? &arrival : NULL, x->outcome, why);
-    groat__arrival_free(&arrival);
+    f->fn(f->user, x->name, why == NULL ? &b->arrival : NULL, x->outcome, why);
+    groat__arrival_free(&b->arrival);
     groat__exchange_free(x);
 }
 
@@ -218,26 +232,35 @@ static groat_status make_list(char *const *names, size_t count,
 
 groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
                                  size_t count, unsigned budget_ms,
-                                 const bool *stop, groat__fetched_fn *fn,
+                                 const atomic_bool *stop, groat__fetched_fn *fn,
                                  void *user, groat_error *error)
 {
-    fetching f = {remote, fn, user};
+    fetching f = {.remote = remote, .fn = fn, .user = user};
     groat__exchange *list = NULL;
     groat_status status =
         make_list(names, count, GROAT__OBJECT_GET, &list, error);
 
     if (status != GROAT_OK)
         return status;
-    groat__remote_run(remote, &(groat__batch){.list = list,
-                                              .count = count,
-                                              .budget_ms = budget_ms,
-                                              .done = on_fetched,
-                                              .user = &f,
-                                              .stop = stop});
+    f.list = list;
+    f.brought = calloc(count + 1, sizeof(*f.brought));
+    if (f.brought == NULL) {
+        free(list);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
+    }
+    groat__remote_run_apart(remote,
+                            &(groat__batch){.list = list,
+                                            .count = count,
+                                            .budget_ms = budget_ms,
+                                            .done = tell_fetched,
+                                            .user = &f,
+                                            .stop = stop},
+                            check_fetched);
     for (size_t i = 0;
          i < count && status == GROAT_OK && (stop == NULL || !*stop); i++)
         if (list[i].outcome == GROAT__OBJECT_UNTRIED)
             status = unreachable(remote, error);
+    free(f.brought);
     free(list);
     return status;
 }

@@ -5,6 +5,7 @@
 #ifndef GROAT_FLEET_OBJECT_H
 #define GROAT_FLEET_OBJECT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,7 +64,7 @@ typedef struct groat__batch {
      * under way; not for those that stay UNTRIED. */
     void (*done)(void *user, groat__exchange *exchange);
     void *user;
-    const bool *stop; /* NULL, or once true no more are begun */
+    const atomic_bool *stop; /* NULL, or once true no more are begun */
 } groat__batch;
 
 /* None can be begun: fails the first; count is not 0. */

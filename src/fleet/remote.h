@@ -7,6 +7,7 @@
  * folder.c   exchanges with a folder
  * breaker.c  whether the place is asked
  * absent.c   keys that it did not have
+ * apart.c    exchanges on a thread beside the one that is told of them
  * link.c     exchanges with whichever place; names of objects
  * lease.c    which host compiles a key
  * remote.c   open, close; one entry asked for
@@ -148,7 +149,7 @@ typedef void groat__fetched_fn(void *user, const char *name,
  * IO (the remote cannot be reached). */
 groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
                                  size_t count, unsigned budget_ms,
-                                 const bool *stop, groat__fetched_fn *fn,
+                                 const atomic_bool *stop, groat__fetched_fn *fn,
                                  void *user, groat_error *error);
 /* Calls fn for each object.  Errors: IO, INVALID (it cannot be listed). */
 groat_status groat__remote_list(groat__remote *remote, groat__listed_fn *fn,
@@ -194,6 +195,11 @@ struct groat__remote {
 
 /* Runs exchanges with the place; counts bytes. */
 void groat__remote_run(groat__remote *remote, const groat__batch *batch);
+/* The same on a thread of its own; done, which is not NULL, is called on the
+ * caller's.  Before that check is called for each, on either: on the caller's
+ * while it keeps up. */
+void groat__remote_run_apart(groat__remote *remote, const groat__batch *batch,
+                             void (*check)(void *user, groat__exchange *x));
 /* The same for one. */
 void groat__remote_ask(groat__remote *remote, groat__exchange *x,
                        unsigned budget_ms);
