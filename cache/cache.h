@@ -68,6 +68,8 @@ groat_status groat__store_open(const groat__store_options *options,
  * NULL is allowed. */
 void groat__store_close(groat__store *store);
 const char *groat__store_path(const groat__store *store);
+/* Whether a folder has no store, so that everything is going to be missing. */
+bool groat__store_is_new(const char *dir);
 /* Shows verifying as a range of a profiler.  Call it before the first get;
  * ranges must outlive the store. */
 void groat__store_show(groat__store *store, const groat__ranges *ranges);

@@ -10,6 +10,7 @@
  */
 #include "cache/internal.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,17 @@ void groat__store_close(groat__store *store)
 const char *groat__store_path(const groat__store *store)
 {
     return store->path;
+}
+
+bool groat__store_is_new(const char *dir)
+{
+    groat__str path = {0};
+    bool is_new;
+
+    groat__str_addf(&path, "%s/%s", dir, GROAT__STORE_FILE);
+    is_new = !path.failed && access(path.data, F_OK) != 0 && errno == ENOENT;
+    groat__str_free(&path);
+    return is_new;
 }
 
 void groat__store_show(groat__store *store, const groat__ranges *ranges)

@@ -279,6 +279,8 @@ static void open_store(groat_context *context, const groat_options *options)
         return;
     }
     store.dir = dir;
+    if (groat__store_is_new(dir))
+        groat__remote_expect(context->remote);
     if (groat__store_open(&store, &context->store, &inner) != GROAT_OK)
         lose_store(context, inner.text);
     free(dir);
@@ -493,9 +495,9 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     context->resident.max_bytes =
         bound(context, options->loaded_max_bytes, "GROAT_LOADED_MAX_BYTES", 0,
               "there is no bound");
-    open_store(context, options);
     open_layers(context, options);
     open_remote(context, options);
+    open_store(context, options);
     show_ranges(context);
     *out = context;
     return GROAT_OK;

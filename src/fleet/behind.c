@@ -157,8 +157,11 @@ static void *work(void *user)
     groat__remote *remote = user;
     double end_ms = 0;
     double ms = 0;
+    const char *why;
     task what;
 
+    if (remote->place.kind != GROAT__PLACE_FOLDER)
+        (void)groat__remote_http(remote, &why);
     (void)pthread_mutex_lock(&remote->lock);
     while ((what = next_task(remote, &end_ms, &ms)) != NOTHING)
         if (what == SLEEP)

@@ -28,7 +28,7 @@
 #include "cache/cache.h"
 
 enum {
-    AT_A_TIME = 32, /* exchanges of one run           */
+    AT_A_TIME = 16, /* exchanges of one run           */
     IDLE = 8,       /* multi handles that are kept    */
     CONNECT_MS = 250,
     REDIRECTS = 3,

@@ -84,6 +84,12 @@ groat_status groat__remote_open(const groat__remote_options *options,
     return GROAT_OK;
 }
 
+void groat__remote_expect(groat__remote *remote)
+{
+    if (remote != NULL)
+        groat__behind_wake(remote);
+}
+
 void groat__remote_hurry(groat__remote *remote)
 {
     if (remote == NULL)

@@ -57,6 +57,9 @@ typedef struct groat__remote_options {
  * groat__remote_close(). */
 groat_status groat__remote_open(const groat__remote_options *options,
                                 groat__remote **out, groat_error *error);
+/* It is going to be asked: opens libcurl on a thread of its own.  NULL is
+ * allowed. */
+void groat__remote_expect(groat__remote *remote);
 /* Ends the waits for other hosts: whoever waits compiles.  NULL is allowed. */
 void groat__remote_hurry(groat__remote *remote);
 /* Writes what waits, for GROAT__REMOTE_BEHIND_MS at most.  NULL is allowed. */
