@@ -182,6 +182,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/fleet/place.h \
 	%D%/fleet/remote.c \
 	%D%/fleet/remote.h \
+	%D%/fleet/resolve.c \
+	%D%/fleet/resolve.h \
 	%D%/fleet/waits.c \
 	%D%/judge/atomic.c \
 	%D%/judge/atomic.h \

@@ -73,6 +73,7 @@ groat_unit_tests = \
 	%D%/unit/core/test_driver_maps \
 	%D%/unit/fleet/test_breaker \
 	%D%/unit/fleet/test_place \
+	%D%/unit/fleet/test_resolve \
 	%D%/unit/tensor/test_kv \
 	%D%/unit/core/test_kv_spec \
 	%D%/unit/core/test_table \

@@ -4,9 +4,8 @@
  * Valkey, through hiredis, which is opened at run time.
  *
  * Invariant: a lease saves work and guards nothing: whoever has none compiles.
- * A call takes one connect, and CONNECT_MS and COMMAND_MS for all else, and
- * nothing while the breaker is open; the resolver of names takes its own time.
- * Locking: a lock around the one connection, held for a command.
+ * A call takes CONNECT_MS and COMMAND_MS, and nothing while the breaker is
+ * open. Locking: a lock around the one connection, held for a command.
  */
 #include <hiredis/hiredis.h>
 
@@ -26,6 +25,7 @@
 #include "base/error.h"
 #include "base/hold.h"
 #include "fleet/breaker.h"
+#include "fleet/resolve.h"
 
 enum {
     CONNECT_MS = 250,
@@ -66,6 +66,7 @@ struct groat__lease {
     pthread_mutex_t lock; /* of what follows */
     groat__dl dl;
     hiredis_api api;
+    groat__resolver resolver;
     bool opened; /* libhiredis, or not for good */
     redisContext *connection;
     groat__lease_counts counts;
@@ -202,6 +203,7 @@ void groat__lease_close(groat__lease *lease)
     if (lease == NULL)
         return;
     disconnect(lease);
+    groat__resolver_close(&lease->resolver);
     groat__dl_close(&lease->dl);
     groat__breaker_free(&lease->breaker);
     (void)pthread_mutex_destroy(&lease->lock);
@@ -337,6 +339,46 @@ static bool log_in(groat__lease *lease, double end_ms)
            did(lease, select, 2, end_ms);
 }
 
+/* What is left until a time, CONNECT_MS at most; false: nothing is. */
+static bool time_left(double end_ms, struct timeval *left)
+{
+    double ms = end_ms - groat__now_ms();
+
+    *left = (struct timeval){
+        0, (suseconds_t)((ms > CONNECT_MS ? CONNECT_MS : ms) * 1000)};
+    return ms >= 1;
+}
+
+/* The first of the host's addresses that answers. */
+static redisContext *connect_host(groat__lease *lease, double end_ms)
+{
+    const char *why = "";
+    struct addrinfo *found =
+        groat__resolve(&lease->resolver, lease->host, CONNECT_MS, &why);
+    redisContext *connection = NULL;
+    struct timeval left;
+    char address[64];
+
+    if (found == NULL)
+        keep_reason(lease, why);
+    for (const struct addrinfo *a = found; a != NULL; a = a->ai_next) {
+        if (connection != NULL)
+            lease->api.redisFree(connection);
+        connection = NULL;
+        if (!time_left(end_ms, &left) ||
+            getnameinfo(a->ai_addr, a->ai_addrlen, address, sizeof(address),
+                        NULL, 0, NI_NUMERICHOST) != 0)
+            continue;
+        connection =
+            lease->api.redisConnectWithTimeout(address, lease->port, left);
+        if (connection != NULL && connection->err == 0)
+            break;
+    }
+    if (found != NULL)
+        freeaddrinfo(found);
+    return connection;
+}
+
 static bool connect_to(groat__lease *lease, double end_ms)
 {
     const struct timeval connect = {0, CONNECT_MS * 1000};
@@ -346,8 +388,7 @@ static bool connect_to(groat__lease *lease, double end_ms)
     lease->connection =
         lease->port == 0
             ? lease->api.redisConnectUnixWithTimeout(lease->host, connect)
-            : lease->api.redisConnectWithTimeout(lease->host, lease->port,
-                                                 connect);
+            : connect_host(lease, end_ms);
     if (lease->connection == NULL || lease->connection->err != 0)
         return false;
     /* Compilers are children of this process. */
@@ -395,10 +436,10 @@ static int run_command(groat__lease *lease, const char **words, int count,
 static void say_lost(const groat__lease *lease, const char *reason)
 {
     groat__log_line(&lease->log, GROAT_LOG_WARNING,
-                    "lease server %s %s%s: kernels are compiled without leases "
+                    "lease server %s%s%s: kernels are compiled without leases "
                     "for a while",
-                    lease->shown,
-                    *reason != '\0' ? "says: " : "gives no answer", reason);
+                    lease->shown, *reason != '\0' ? ": " : " gives no answer",
+                    reason);
 }
 
 /* trying: whoever finds out whether a server is back. */

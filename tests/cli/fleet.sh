@@ -195,7 +195,7 @@ if start_redis --requirepass word; then
     GROAT_LEASES=unix://$work/redis.sock
     export GROAT_LEASES
     from 'a lease server that wants a password costs a compile' p compiled
-    says 'and is said' 'says: NOAUTH'
+    says 'and is said' ': NOAUTH'
     # Over TCP, by its password, and in another database.
     port=$(free_port)
     redis-server --port "$port" --bind localhost --save '' --requirepass word \
