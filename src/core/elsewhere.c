@@ -8,9 +8,8 @@
 #include "core/job.h"
 
 enum {
-    UNKNOWN_MS = 15000, /* of a compile, where none was measured: the wait is
-                         * that for another process then                    */
-    MOST_MS = 30000
+    MOST_MS = 30000 /* of a compile, also where none was measured: as long as
+                     * another process of this host is waited for          */
 };
 
 /* What a compile takes here, by the longest of this compiler. */
@@ -21,7 +20,7 @@ static unsigned expected_ms(const groat__job *job)
     if (job->context->store != NULL)
         ms = groat__store_longest_ms(
             job->context->store, groat__key_second_half(job->identity.data));
-    return ms < 0 ? UNKNOWN_MS : ms > MOST_MS ? MOST_MS : (unsigned)ms + 1;
+    return ms < 0 || ms > MOST_MS ? MOST_MS : (unsigned)ms + 1;
 }
 
 bool groat__job_ask_remote(groat__job *job, groat__store_blob *out)

@@ -14,9 +14,10 @@
 
 #include "base/clock.h"
 
-bool groat__breaker_init(groat__breaker *breaker)
+bool groat__breaker_init(groat__breaker *breaker, double first_ms)
 {
     memset(breaker, 0, sizeof(*breaker));
+    breaker->first_ms = first_ms;
     return pthread_mutex_init(&breaker->lock, NULL) == 0;
 }
 
@@ -51,7 +52,7 @@ static double jitter(groat__breaker *breaker)
 static bool open_it(groat__breaker *breaker)
 {
     bool was_closed = !breaker->open;
-    double ms = GROAT__BREAKER_FIRST_MS;
+    double ms = breaker->first_ms;
 
     for (unsigned i = 0; i < breaker->failed && ms < GROAT__BREAKER_LAST_MS;
          i++)

@@ -11,22 +11,23 @@
 
 enum {
     GROAT__BREAKER_ERRORS = 8, /* in a row that open it                    */
-    GROAT__BREAKER_FIRST_MS = 1000,
+    GROAT__BREAKER_FIRST_MS = 1000, /* the usual first wait                */
     GROAT__BREAKER_LAST_MS = 60000
 };
 
-/* Starts closed.  Any thread. */
+/* Starts closed.  Any thread but for init and free. */
 typedef struct groat__breaker {
     pthread_mutex_t lock;
     bool open;
     unsigned errors; /* in a row, while it is closed       */
     unsigned failed; /* times in a row that it was opened  */
+    double first_ms; /* waited before the first try        */
     double retry_ms; /* when it may be tried again         */
     uint64_t opens;
     uint64_t random;
 } groat__breaker;
 
-bool groat__breaker_init(groat__breaker *breaker);
+bool groat__breaker_init(groat__breaker *breaker, double first_ms);
 void groat__breaker_free(groat__breaker *breaker);
 
 /* Whether the service is asked: not while the breaker is open. */

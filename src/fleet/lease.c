@@ -30,6 +30,7 @@
 enum {
     CONNECT_MS = 250,
     COMMAND_MS = 250,
+    FIRST_TRY_MS = 100, /* a server that starts again is back soon */
     PORT = 6379,
     PORT_MAX = 65535,
     WORDS = 8,
@@ -174,7 +175,7 @@ groat_status groat__lease_open(const char *url, const groat__log *log,
     groat__lease *lease = calloc(1, sizeof(*lease));
     uint8_t random[(OWNER - 1) / 2];
 
-    if (lease == NULL || !groat__breaker_init(&lease->breaker) ||
+    if (lease == NULL || !groat__breaker_init(&lease->breaker, FIRST_TRY_MS) ||
         pthread_mutex_init(&lease->lock, NULL) != 0) {
         free(lease);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for leases");

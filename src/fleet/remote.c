@@ -20,10 +20,11 @@
 static bool init_locks(groat__remote *remote)
 {
     pthread_condattr_t attributes;
-    bool good = groat__breaker_init(&remote->breaker) &&
-                groat__absent_init(&remote->absent) &&
-                pthread_mutex_init(&remote->lock, NULL) == 0 &&
-                pthread_condattr_init(&attributes) == 0;
+    bool good =
+        groat__breaker_init(&remote->breaker, GROAT__BREAKER_FIRST_MS) &&
+        groat__absent_init(&remote->absent) &&
+        pthread_mutex_init(&remote->lock, NULL) == 0 &&
+        pthread_condattr_init(&attributes) == 0;
 
     if (!good)
         return false;

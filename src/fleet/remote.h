@@ -84,8 +84,8 @@ typedef enum groat__remote_claim {
 } groat__remote_claim;
 
 /* Takes the lease of a key; while another host has it, waits for its entry, for
- * twice expected_ms at most, which is what a compile takes here, or half a
- * second where that is more. */
+ * expected_ms, which is what a compile takes here, and half a second for its
+ * way. */
 groat__remote_claim groat__remote_lease(groat__remote *remote,
                                         const groat__digest *key,
                                         const char *identity,

@@ -3,8 +3,8 @@
  * waits.c sees to it that one host of a fleet compiles a key and the others
  * wait for its entry.
  *
- * Invariant: nobody waits longer than twice what his own compile takes, half a
- * second at least; a close ends each wait.
+ * Invariant: nobody waits longer than his own compile takes, and WAY_MS for the
+ * entry's way; a close ends each wait.
  * Locking: none of its own.
  */
 #include "fleet/remote.h"
@@ -12,8 +12,8 @@
 #include "base/clock.h"
 
 enum {
-    LEASE_MS = 30000,   /* of a holder that ends without giving it back      */
-    LEAST_WAIT_MS = 500 /* a host that has just started is slower than usual */
+    LEASE_MS = 30000, /* of a holder that ends without giving it back      */
+    WAY_MS = 500      /* of an entry that is there, from host to host      */
 };
 
 /* Between two looks: thousands of hosts may wait for one key, and each look is
@@ -61,16 +61,38 @@ static groat__lease_state look(groat__remote *remote, const groat__digest *key)
     return state == GROAT__LEASE_FREE ? take(remote, key) : state;
 }
 
+/* Waits for the entry while another host makes it; true: *out has it.  *state
+ * is HELD when the lease has become the caller's.  A lease that nobody gives
+ * back, or a server that is gone, is no reason to wait for what is there. */
+static bool wait_for(groat__remote *remote, const groat__digest *key,
+                     const char *identity, unsigned expected_ms,
+                     groat__store_blob *out, groat__lease_state *state)
+{
+    double end_ms = groat__now_ms() + expected_ms + WAY_MS;
+
+    for (unsigned naps = 1;
+         *state != GROAT__LEASE_HELD && groat__now_ms() < end_ms &&
+         nap(remote, expected_ms);
+         naps++) {
+        if ((*state == GROAT__LEASE_NONE || naps % NAPS_OF_A_COMPILE == 0) &&
+            groat__remote_look(remote, key, identity, GROAT__REMOTE_BUDGET_MS,
+                               out))
+            return true;
+        *state = look(remote, key);
+        if (*state == GROAT__LEASE_FREE) /* and it only reads */
+            break;
+        if (*state == GROAT__LEASE_NONE)
+            groat__behind_wake(remote);
+    }
+    return false;
+}
+
 groat__remote_claim groat__remote_lease(groat__remote *remote,
                                         const groat__digest *key,
                                         const char *identity,
                                         unsigned expected_ms,
                                         groat__store_blob *out)
 {
-    double start_ms = groat__now_ms();
-    double waited_ms = 0;
-    double most_ms =
-        2.0 * expected_ms < LEAST_WAIT_MS ? LEAST_WAIT_MS : 2.0 * expected_ms;
     groat__lease_state state;
 
     if (remote->lease == NULL || remote->trust->count == 0 ||
@@ -79,26 +101,17 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
     state = take(remote, key);
     if (state == GROAT__LEASE_FREE)
         return GROAT__REMOTE_ALONE;
-    if (state == GROAT__LEASE_TAKEN)
-        (void)atomic_fetch_add(&remote->lease_waits, 1);
-    for (unsigned naps = 1; state == GROAT__LEASE_TAKEN &&
-                            waited_ms < most_ms && nap(remote, expected_ms);
-         naps++) {
-        /* A lease that nobody gives back is no reason to wait for what is
-         * there. */
-        if (naps % NAPS_OF_A_COMPILE == 0 &&
-            groat__remote_look(remote, key, identity, GROAT__REMOTE_BUDGET_MS,
-                               out))
-            return GROAT__REMOTE_FOUND;
-        state = look(remote, key);
-        waited_ms = groat__now_ms() - start_ms;
-    }
     if (state == GROAT__LEASE_NONE)
         groat__behind_wake(remote);
+    if (state == GROAT__LEASE_TAKEN) {
+        (void)atomic_fetch_add(&remote->lease_waits, 1);
+        if (wait_for(remote, key, identity, expected_ms, out, &state))
+            return GROAT__REMOTE_FOUND;
+        if (state == GROAT__LEASE_TAKEN)
+            (void)atomic_fetch_add(&remote->lease_timeouts, 1);
+    }
     if (state == GROAT__LEASE_HELD)
         return hold(remote, key, identity, out);
-    if (state == GROAT__LEASE_TAKEN)
-        (void)atomic_fetch_add(&remote->lease_timeouts, 1);
     return groat__remote_look(remote, key, identity, GROAT__REMOTE_BUDGET_MS,
                               out)
                ? GROAT__REMOTE_FOUND

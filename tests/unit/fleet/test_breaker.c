@@ -22,7 +22,7 @@ START_TEST(no_answer)
     groat__breaker breaker;
     double mean = 1000;
 
-    ck_assert(groat__breaker_init(&breaker));
+    ck_assert(groat__breaker_init(&breaker, GROAT__BREAKER_FIRST_MS));
     ck_assert(groat__breaker_lets(&breaker));
     ck_assert(groat__breaker_wait_ms(&breaker) == -1);
     for (int i = 0; i < 12; i++) {
@@ -56,7 +56,7 @@ START_TEST(jitter)
     for (size_t i = 0; i < COUNT(seen); i++) {
         groat__breaker breaker;
 
-        ck_assert(groat__breaker_init(&breaker));
+        ck_assert(groat__breaker_init(&breaker, GROAT__BREAKER_FIRST_MS));
         (void)groat__breaker_trip(&breaker);
         seen[i] = groat__breaker_wait_ms(&breaker);
         least = seen[i] < least ? seen[i] : least;
@@ -72,7 +72,7 @@ START_TEST(wrong_answers)
 {
     groat__breaker breaker;
 
-    ck_assert(groat__breaker_init(&breaker));
+    ck_assert(groat__breaker_init(&breaker, GROAT__BREAKER_FIRST_MS));
     for (int round = 0; round < 2; round++) {
         for (int i = 1; i < GROAT__BREAKER_ERRORS; i++)
             ck_assert(!groat__breaker_count(&breaker));
