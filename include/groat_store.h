@@ -321,17 +321,30 @@ GROAT_API groat_status groat_remote_fetch(groat_context *context,
                                           char *const *names, size_t count,
                                           unsigned flags, groat_remote_fn *fn,
                                           void *user, groat_error *error);
-/* Signs and sends the entries of the store, or of a bundle, that the remote
- * lacks, and calls fn for each of their objects; fn cannot stop it.
+/* Which entries groat_remote_push() sends. */
+typedef struct groat_remote_choice {
+    size_t size;        /* sizeof(groat_remote_choice)                     */
+    const char *bundle; /* path; NULL: the store.  Its signature is not    *
+                         * asked for: look at what you sign                */
+    const char *const *targets; /* of the store                            */
+    size_t target_count;        /* 0: all                                  */
+    const char *const *names;   /* groat_remote_names.name of each; one    *
+                                 * that is not there is passed over; NULL: *
+                                 * all                                     */
+    size_t name_count;
+} groat_remote_choice;
+
+/* Signs and sends the chosen entries that the remote lacks, and calls fn for
+ * each of their objects; fn cannot stop it.
  *
- * bundle   path; NULL: the store.  Its signature is not asked for: look at what
- *          you sign.
- * targets  of the store: which to send; count 0: all. */
+ * choice  NULL: all of the store.
+ *
+ * Errors: INVALID (size), IO (no remote, no key, no store or bundle, or the
+ * remote cannot be reached), NO_MEMORY. */
 GROAT_API groat_status groat_remote_push(groat_context *context,
-                                         const char *bundle,
-                                         const char *const *targets,
-                                         size_t count, groat_remote_fn *fn,
-                                         void *user, groat_error *error);
+                                         const groat_remote_choice *choice,
+                                         groat_remote_fn *fn, void *user,
+                                         groat_error *error);
 /* Removes objects by their names.  removed may be NULL.  Errors: IO. */
 GROAT_API groat_status groat_remote_remove(groat_context *context,
                                            char *const *names, size_t count,

@@ -258,6 +258,7 @@ static const groat__option fleet_options[] = {
     ROW_TARGETS,
     COUNT("older-than", older_than, 1, 36500,
           "gc: days since an object was written"),
+    TEXT("from", "BUNDLE", from, "push: what a bundle has, not the store"),
     ROW_JSON,
     ROW_CACHE_DIR,
     ROW_SHARE_GROUP,
@@ -430,10 +431,12 @@ const groat__command groat__commands[] = {
      "  keygen  make a secret key in FILE, and print its public key\n",
      groat__cmd_cache},
     {"fleet",
-     "push [BUNDLE]|pull [MANIFEST...]|ls|check [MANIFEST...]|gc [MANIFEST...]",
+     "push [MANIFEST...]|pull [MANIFEST...]|ls|check [MANIFEST...]|"
+     "gc [MANIFEST...]",
      1, GROAT__WORDS_ANY, false, false, fleet_options,
      "look after the place where hosts keep each other's kernels",
-     "  push   sign and send what the store, or BUNDLE, has and it lacks\n"
+     "  push   sign and send what it lacks: the kernels of MANIFEST..., else\n"
+     "         all, that the store, or the bundle of --from, has\n"
      "  pull   put what the store lacks into it: the kernels of MANIFEST...,\n"
      "         else all\n"
      "  ls     list the objects\n"

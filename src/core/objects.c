@@ -58,6 +58,7 @@ typedef struct relay {
     void *user;
     atomic_bool stopped;
     groat__sender *sender;
+    const groat_remote_choice *choice;
 } relay;
 
 static int tell(relay *r, groat_remote_object *object)
@@ -277,15 +278,30 @@ static void on_sent(void *user, const char *name, groat__outcome outcome,
     (void)tell(user, &object);
 }
 
+static bool is_chosen(const groat_remote_choice *choice,
+                      const groat__entry *entry)
+{
+    char name[GROAT__OBJECT_NAME];
+
+    groat__remote_name(entry->identity, &entry->key, name);
+    for (size_t i = 0; i < choice->name_count; i++)
+        if (strcmp(choice->names[i], name) == 0)
+            return true;
+    return choice->names == NULL;
+}
+
 static groat_status send_one(void *user, const groat__entry *entry,
                              groat_error *error)
 {
     relay *r = user;
     char name[GROAT__OBJECT_NAME];
     groat_error own = GROAT_ERROR_INIT;
-    groat_status status = groat__sender_add(
-        r->sender, entry, groat__key_wanted(entry->identity), &own);
+    groat_status status;
 
+    if (!is_chosen(r->choice, entry))
+        return GROAT_OK;
+    status = groat__sender_add(r->sender, entry,
+                               groat__key_wanted(entry->identity), &own);
     /* One that is too large keeps no other from being sent. */
     if (status == GROAT_INVALID) {
         groat__remote_name(entry->identity, &entry->key, name);
@@ -298,41 +314,60 @@ static groat_status send_one(void *user, const groat__entry *entry,
     return status;
 }
 
-groat_status groat_remote_push(groat_context *context, const char *bundle,
-                               const char *const *targets, size_t count,
+/* The entries of the store, or of the bundle, go through send_one(). */
+static groat_status send_chosen(relay *r, groat_error *error)
+{
+    const groat_remote_choice *choice = r->choice;
+    groat_context *context = r->context;
+    groat__bundle *from = NULL;
+    char **lines = NULL;
+    groat_status status =
+        choice->bundle != NULL
+            ? groat__bundle_open(choice->bundle, &context->env.log, &from,
+                                 error)
+            : groat__need_store(context, error);
+
+    if (status == GROAT_OK)
+        status = groat__target_lines(context, choice->targets,
+                                     choice->target_count, &lines, error);
+    if (status == GROAT_OK)
+        status =
+            from != NULL
+                ? groat__bundle_walk(from, send_one, r, error)
+                : groat__store_walk(context->store, (const char *const *)lines,
+                                    choice->target_count, send_one, r, error);
+    groat__target_lines_free(lines, choice->target_count);
+    groat__bundle_close(from);
+    return status;
+}
+
+groat_status groat_remote_push(groat_context *context,
+                               const groat_remote_choice *choice,
                                groat_remote_fn *fn, void *user,
                                groat_error *error)
 {
+    const groat_remote_choice all = {.size = sizeof(all)};
     relay r = {.context = context, .fn = fn, .user = user};
     groat__sender sender = {.budget_ms = GROAT__REMOTE_TOOL_MS,
                             .asks = true,
                             .fn = on_sent,
                             .user = &r};
-    groat_status status = need_remote(context, error);
-    groat__bundle *from = NULL;
-    char **lines = NULL;
+    groat_status status;
 
     r.sender = &sender;
-    sender.remote = context->remote;
+    r.choice = choice != NULL ? choice : &all;
+    status = groat__check_size(error, "choice", "groat_remote_choice", r.choice,
+                               sizeof(*r.choice));
+    if (status == GROAT_OK)
+        status = need_remote(context, error);
     if (status == GROAT_OK)
         status = groat__remote_need_key(context->remote, error);
-    if (status == GROAT_OK && bundle == NULL)
-        status = groat__need_store(context, error);
-    if (status == GROAT_OK && bundle != NULL)
-        status = groat__bundle_open(bundle, &context->env.log, &from, error);
-    if (status == GROAT_OK)
-        status = groat__target_lines(context, targets, count, &lines, error);
-    if (status == GROAT_OK)
-        status = from != NULL ? groat__bundle_walk(from, send_one, &r, error)
-                              : groat__store_walk(context->store,
-                                                  (const char *const *)lines,
-                                                  count, send_one, &r, error);
-    if (sender.remote != NULL)
-        status = status == GROAT_OK ? groat__sender_end(&sender, error)
-                                    : (groat__sender_drop(&sender), status);
-    groat__target_lines_free(lines, count);
-    groat__bundle_close(from);
-    return status;
+    if (status != GROAT_OK)
+        return status;
+    sender.remote = context->remote;
+    status = send_chosen(&r, error);
+    return status == GROAT_OK ? groat__sender_end(&sender, error)
+                              : (groat__sender_drop(&sender), status);
 }
 
 groat_status groat_remote_remove(groat_context *context, char *const *names,

@@ -62,6 +62,9 @@ use_engine() {
     expect "$engine: push again" 0 fleet push --cache-dir "$work/hosts/d" \
         --remote-key "$work/key"
     answers "$engine: nothing is sent twice" '0 of 2 objects sent'
+    expect "$engine: push of a manifest" 0 fleet push "$work/manifest" \
+        --target $target --cache-dir "$work/hosts/d" --remote-key "$work/key"
+    answers "$engine: its kernel is there" '0 of 2 objects sent, 0 not there'
     GROAT_TRUST=$work/trust2
     from "$engine: another's key" e compiled
     expect "$engine: check with another's key" 1 fleet check "$work/manifest" \
@@ -119,6 +122,39 @@ fi
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL
 mkdir "$work/folder"
 use_engine folder "file://$work/folder" lists
+
+# ---- a push of a manifest's kernels
+
+# pushed NAME CODE ANSWER [WORDS...]
+pushed() {
+    name=$1 code=$2 answer=$3
+    shift 3
+    expect "push: $name" "$code" fleet push --target $target \
+        --cache-dir "$work/hosts/pusher" --remote-key "$work/key" \
+        --remote "file://$work/pushed" "$@"
+    answers "$name: what became of it" "$answer"
+}
+mkdir "$work/pushed"
+expect 'push: three kernels' 0 build $spec tile_loader_lds:ld=1152 \
+    tile_loader_lds:ld=1216 --target $target --cache-dir "$work/hosts/pusher"
+expect 'push: a bundle of them' 0 cache export --output "$work/three.bundle" \
+    --cache-dir "$work/hosts/pusher"
+: >"$work/empty"
+pushed 'a manifest of none' 0 '0 of 0 objects sent, 0 not there' "$work/empty"
+cat "$work/manifest" "$work/manifest" >"$work/twice"
+pushed 'a kernel that is named twice' 0 '2 of 2 objects sent, 0 not there' \
+    "$work/twice"
+echo '{"spec": "tile_loader_lds:ld=4096"}' >"$work/absent"
+pushed 'a kernel that is not there' 1 '0 of 2 objects sent, 1 not there' \
+    "$work/absent" "$work/manifest"
+echo '{"spec": "tile_loader_lds:ld=1152"}' >"$work/second"
+pushed 'of a bundle' 0 '2 of 2 objects sent, 0 not there' "$work/second" \
+    --from "$work/three.bundle"
+pushed 'all' 0 '2 of 6 objects sent, 0 not there'
+expect 'push: no such manifest' 1 fleet push "$work/nothing" \
+    --remote "file://$work/pushed" --remote-key "$work/key"
+expect 'push: no such bundle' 1 fleet push --from "$work/nothing" \
+    --remote "file://$work/pushed" --remote-key "$work/key"
 
 # ---- keys are changed, one after the other
 

@@ -564,9 +564,8 @@ START_TEST(tools)
     ck_fails(groat_remote_fetch(context, list.names, 1, 4, on_object, &s,
                                 &fix.error),
              GROAT_INVALID, &fix.error, "flags is 0x4; known: 0x3");
-    ck_fails(
-        groat_remote_push(context, NULL, NULL, 0, on_object, &s, &fix.error),
-        GROAT_IO, &fix.error, "only read here");
+    ck_fails(groat_remote_push(context, NULL, on_object, &s, &fix.error),
+             GROAT_IO, &fix.error, "only read here");
     ck_assert_int_eq(
         groat_remote_remove(context, list.names, 2, &removed, NULL), GROAT_OK);
     ck_assert_uint_eq(removed, 2);
@@ -584,6 +583,8 @@ END_TEST
 START_TEST(push)
 {
     static const char *const others[] = {"cpu:sm_90a"};
+    static const char *const nobody[] = {"v1/cpu-gfx950/00/00"};
+    groat_remote_choice choice = {.size = sizeof(choice)};
     groat_options options = rig_options(&fix);
     groat_context *context = rig_open_with(&fix, &options);
     char bundle[256];
@@ -598,17 +599,22 @@ START_TEST(push)
     groat_close(context);
     options = sender();
     context = rig_open_with(&fix, &options);
-    ck_assert_int_eq(
-        groat_remote_push(context, NULL, others, 1, on_object, &s, NULL),
-        GROAT_OK);
+    choice.targets = others;
+    choice.target_count = 1;
+    ck_assert_int_eq(groat_remote_push(context, &choice, on_object, &s, NULL),
+                     GROAT_OK);
     ck_assert_uint_eq(s.count, 0);
-    ck_assert_int_eq(
-        groat_remote_push(context, bundle, NULL, 0, on_object, &s, NULL),
-        GROAT_OK);
+    choice = (groat_remote_choice){.size = sizeof(choice), .bundle = bundle};
+    ck_assert_int_eq(groat_remote_push(context, &choice, on_object, &s, NULL),
+                     GROAT_OK);
     ck_assert_uint_eq(s.done, 2);
-    ck_assert_int_eq(
-        groat_remote_push(context, NULL, NULL, 0, on_object, &s, NULL),
-        GROAT_OK);
+    choice = (groat_remote_choice){
+        .size = sizeof(choice), .names = nobody, .name_count = 1};
+    ck_assert_int_eq(groat_remote_push(context, &choice, on_object, &s, NULL),
+                     GROAT_OK);
+    ck_assert_uint_eq(s.count, 2);
+    ck_assert_int_eq(groat_remote_push(context, NULL, on_object, &s, NULL),
+                     GROAT_OK);
     ck_assert_uint_eq(s.count, 6);
     ck_assert_uint_eq(s.done, 4);
     ck_assert_uint_eq(s.bad, 0);

@@ -19,6 +19,23 @@ static groat_kernel *kernel;
 static groat_spec *spec;
 static char bundle[300];
 
+/* With a remote that can be written to. */
+static groat_context *open_sender(void)
+{
+    groat_options options = rig_options(&fix);
+    char public_key[65];
+    char key[300];
+    char url[300];
+
+    (void)snprintf(key, sizeof(key), "%s/key", fix.root);
+    (void)snprintf(url, sizeof(url), "file://%s", fix.root);
+    ck_assert_int_eq(groat_bundle_keygen(key, public_key, &fix.error),
+                     GROAT_OK);
+    options.remote = url;
+    options.remote_key = key;
+    return rig_open_with(&fix, &options);
+}
+
 static void setup(void)
 {
     uint64_t written = 0;
@@ -26,7 +43,7 @@ static void setup(void)
     rig_make(&fix);
     rig_write_adder(&fix);
     (void)snprintf(bundle, sizeof(bundle), "%s/bundle", fix.root);
-    context = rig_open(&fix);
+    context = open_sender();
     kernel =
         rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_COMPILER);
     spec = rig_parse(&fix, context, "adder:step=3", target);
@@ -69,6 +86,11 @@ static groat_status stat_of(void *at, groat_error *error)
 static groat_status remote_of(void *at, groat_error *error)
 {
     return groat_remote_stat(context, at, error);
+}
+
+static groat_status push_of(void *at, groat_error *error)
+{
+    return groat_remote_push(context, at, NULL, NULL, error);
 }
 
 static groat_status names_of(void *at, groat_error *error)
@@ -223,6 +245,8 @@ static groat_status decode_of(void *at, groat_error *error)
     return groat_decode_reference(at, &arguments, &nothing, NULL, error);
 }
 
+static const groat_remote_choice choice = {.size = sizeof(choice)};
+
 static const struct {
     const char *words; /* of the refusal */
     size_t bytes;
@@ -235,6 +259,8 @@ static const struct {
     {"groat_kernel_info", sizeof(groat_kernel_info), build_info, NULL, true},
     {"groat_cache_stat", sizeof(groat_cache_stat), stat_of, NULL, false},
     {"groat_remote_info", sizeof(groat_remote_info), remote_of, NULL, false},
+    {"groat_remote_choice", sizeof(groat_remote_choice), push_of, &choice,
+     true},
     {"groat_remote_names", sizeof(groat_remote_names), names_of, NULL, false},
     {"groat_explanation", sizeof(groat_explanation), explain, NULL, false},
     {"groat_bundle_info", sizeof(groat_bundle_info), bundle_info, NULL, true},

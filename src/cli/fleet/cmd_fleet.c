@@ -17,8 +17,10 @@ typedef struct course {
     groat__cli *cli;
     groat__table table;
     uint64_t seen, done, absent, bad;
-    uint64_t total; /* 0: not known */
-    bool complete;  /* what is not there is a failure, too */
+    uint64_t total;      /* 0: not known */
+    bool complete;       /* what is not there is a failure, too */
+    groat__names wanted; /* of a push, and how many of them were met */
+    uint64_t named;
 } course;
 
 /* One row of what was sent, fetched or checked. */
@@ -70,18 +72,41 @@ static int finish(course *c, const char *what, groat_status status,
                                                 : GROAT__EXIT_DONE;
 }
 
+/* Objects of a push: what manifests name and nothing has is told. */
+static int on_pushed(void *user, const groat_remote_object *object)
+{
+    course *c = user;
+
+    c->named += groat__names_have(&c->wanted, object->name);
+    return on_object(c, object);
+}
+
 static int push(groat__cli *cli)
 {
-    course c = {.cli = cli, .table = {.columns = 2}};
+    static const char *const none[] = {NULL};
+    course c = {.cli = cli, .table = {.columns = 2}, .complete = true};
     groat_error error = GROAT_ERROR_INIT;
+    groat_remote_choice choice = {.size = sizeof(choice),
+                                  .bundle = cli->values.from,
+                                  .targets = cli->values.targets.item,
+                                  .target_count = cli->values.targets.count};
     groat_status status;
+    int code = groat__names_read(cli, false, &c.wanted);
 
-    groat__json_array(&cli->json, "list");
-    status = groat_remote_push(
-        cli->context, cli->word_count > 1 ? cli->words[1] : NULL,
-        cli->values.targets.item, cli->values.targets.count, on_object, &c,
-        &error);
-    return finish(&c, "sent", status, &error);
+    groat__names_sort(&c.wanted);
+    if (!code) {
+        if (cli->word_count > 1)
+            choice.names =
+                c.wanted.count ? (const char *const *)c.wanted.at : none;
+        choice.name_count = c.wanted.count;
+        groat__json_array(&cli->json, "list");
+        status =
+            groat_remote_push(cli->context, &choice, on_pushed, &c, &error);
+        c.absent = c.wanted.count - c.named;
+        code = finish(&c, "sent", status, &error);
+    }
+    groat__names_free(&c.wanted);
+    return code;
 }
 
 /* ---- lists ------------------------------------------------------------- */
@@ -295,7 +320,8 @@ static int gc(groat__cli *cli)
 }
 
 static const groat__action actions[] = {
-    {"push", "BUNDLE or nothing", 0, 1, true, " target remote-key ", push},
+    {"push", "MANIFEST...", 0, GROAT__WORDS_ANY, true,
+     " target remote-key from ", push},
     {"pull", "MANIFEST...", 0, GROAT__WORDS_ANY, true, " target trust ", pull},
     {"ls", NULL, 0, 0, false, " target ", list},
     {"check", "MANIFEST...", 0, GROAT__WORDS_ANY, false, " target trust ",

@@ -27,7 +27,8 @@ groat_status groat__names_add_spec(groat__cli *cli, groat__names *names,
  * the second on, name.  Returns DONE or the exit code of a failure that it has
  * told. */
 int groat__names_read(groat__cli *cli, bool both, groat__names *names);
-/* Sorts them; then groat__names_have() tells whether one is among them. */
+/* Sorts them, each once; then groat__names_have() tells whether one is among
+ * them. */
 void groat__names_sort(groat__names *names);
 bool groat__names_have(const groat__names *names, const char *name);
 

@@ -37,8 +37,17 @@ static int compare(const void *a, const void *b)
 
 void groat__names_sort(groat__names *names)
 {
-    if (names->count)
-        qsort(names->at, names->count, sizeof(names->at[0]), compare);
+    size_t kept = 0;
+
+    if (!names->count)
+        return;
+    qsort(names->at, names->count, sizeof(names->at[0]), compare);
+    for (size_t i = 1; i < names->count; i++)
+        if (!strcmp(names->at[kept], names->at[i]))
+            free(names->at[i]);
+        else
+            names->at[++kept] = names->at[i];
+    names->count = kept + 1;
 }
 
 bool groat__names_have(const groat__names *names, const char *name)

@@ -67,7 +67,7 @@ typedef struct groat__values {
     uint64_t shared_bytes;
     bool pointers;
     const char *grid;
-    const char *from; /* these two of new */
+    const char *from; /* of new and fleet push; the next of new */
     bool refresh;
     const char *output;
     const char *picture;
