@@ -580,6 +580,56 @@ START_TEST(tools)
 END_TEST
 
 /* From a store and from a bundle; what is there is not sent again. */
+enum { LONG_LIST = 300 /* more than are under way, done and not told */ };
+
+typedef struct counting {
+    size_t told, absent, bad;
+    size_t last; /* that is told */
+} counting;
+
+static int count_object(void *user, const groat_remote_object *object)
+{
+    counting *c = user;
+
+    c->told++;
+    c->absent += object->absent != 0;
+    c->bad += object->problem != NULL && !object->absent;
+    return c->told == c->last;
+}
+
+/* Each is told once, what is there and what is not, until fn has enough. */
+START_TEST(a_long_list)
+{
+    static char absent[] = "v1/cpu-gfx950/00/00000000000000000000000000000000";
+    groat_options options = taker();
+    groat_context *context;
+    seen list = {.count = 0};
+    char *names[LONG_LIST];
+
+    send_adder(3);
+    context = rig_open_with(&fix, &options);
+    ck_assert_int_eq(groat_remote_list(context, on_object, &list, NULL),
+                     GROAT_OK);
+    for (size_t i = 0; i < LONG_LIST; i++)
+        names[i] = i % 3 == 0 ? absent : list.names[i % 2];
+    for (size_t last = 0; last <= LONG_LIST; last += LONG_LIST / 3) {
+        counting c = {.last = last};
+
+        ck_assert_int_eq(groat_remote_fetch(context, names, LONG_LIST,
+                                            GROAT_REMOTE_KEEP, count_object, &c,
+                                            &fix.error),
+                         GROAT_OK);
+        ck_assert_uint_eq(c.told, last == 0 ? LONG_LIST : last);
+        ck_assert_uint_eq(c.bad, 0);
+        if (last == 0)
+            ck_assert_uint_eq(c.absent, LONG_LIST / 3);
+    }
+    ck_assert_uint_eq(rig_stat(context).entries, 1);
+    groat_close(context);
+    forget(&list);
+}
+END_TEST
+
 START_TEST(push)
 {
     static const char *const others[] = {"cpu:sm_90a"};
@@ -646,6 +696,7 @@ int main(void)
     tcase_add_test(tests, bad_options);
     tcase_add_test(tests, bad_parts);
     tcase_add_test(tests, tools);
+    tcase_add_test(tests, a_long_list);
     tcase_add_test(tests, push);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
