@@ -35,6 +35,13 @@ if command -v systemd-analyze >/dev/null 2>&1; then
 else
     skip 'there is no systemd-analyze for the unit'
 fi
+if command -v kubernetes-validate >/dev/null 2>&1; then
+    kubernetes-validate --strict --quiet "$tree/doc/fleet/kubernetes.yaml" \
+        >"$out" 2>&1 && pass 'the Kubernetes manifests' ||
+        fail 'the Kubernetes manifests' "$(head -c 300 "$out")"
+else
+    skip 'there is no kubernetes-validate for the manifests'
+fi
 
 if ! start_rclone kernels; then
     skip 'there is no rclone to serve S3: the page is not run'
