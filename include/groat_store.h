@@ -230,10 +230,10 @@ GROAT_API groat_status groat_bundle_pull(const char *url, const char *path,
  * A remote is asked after store and bundles, on the way to a compile and
  * nowhere else: a context that is sealed, or that has the kernel, asks nobody.
  * An exchange takes a second at most, or what a compile takes where that is
- * less.  A remote that gives no answer in that time is not asked again before a
- * thread of its own has seen it answer.  What is used was signed by a key of
- * groat_options.trust and has the identity that was asked for, to the byte;
- * anything else is a miss. */
+ * less.  A remote that gives no answer in that time is not asked again, by any
+ * context of the process, before a thread of its own has seen it answer.  What
+ * is used was signed by a key of groat_options.trust and has the identity that
+ * was asked for, to the byte; anything else is a miss. */
 typedef struct groat_remote_info {
     size_t size;
     const char *url; /* without a password; NULL: there is no remote         */
@@ -255,7 +255,7 @@ typedef struct groat_remote_info {
     uint64_t waiting;   /* kernels that are still to be sent                 */
     uint64_t bytes_in;
     uint64_t bytes_out;
-    int breaker_open; /* 1: it is not asked at present                       */
+    int breaker_open; /* 1: it is not asked at present, by the whole process */
     uint64_t breaker_opens;
     /* The lease server, groat_options.leases. */
     const char *leases;      /* without a password; NULL: there is none      */

@@ -95,10 +95,12 @@ static void try_place(groat__remote *remote)
 {
     groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
 
+    if (!groat__breaker_may_try(remote->breaker))
+        return;
     groat__remote_ask(remote, &x, GROAT__REMOTE_BUDGET_MS);
     (void)groat__remote_judge(remote, &x, false);
     if (x.outcome == GROAT__OBJECT_LATE || x.outcome == GROAT__OBJECT_FAILED)
-        groat__breaker_extend(&remote->breaker);
+        groat__breaker_extend(remote->breaker);
     else
         groat__log_line(&remote->log, GROAT_LOG_INFO, "remote %s is used again",
                         remote->place.shown);
@@ -117,7 +119,7 @@ static double sooner(double a, double b)
 /* Locked. */
 static task next_task(groat__remote *remote, double *end_ms, double *sleep)
 {
-    double place = groat__breaker_wait_ms(&remote->breaker);
+    double place = groat__breaker_wait_ms(remote->breaker);
     double leases =
         remote->lease == NULL ? -1 : groat__lease_wait_ms(remote->lease);
     bool writes = remote->first != NULL && place < 0;
@@ -237,7 +239,7 @@ void groat__remote_offer(groat__remote *remote, const groat__entry *entry,
     groat__waiting *w = NULL;
     bool fits = false;
 
-    if (remote->writes && groat__breaker_lets(&remote->breaker))
+    if (remote->writes && groat__breaker_lets(remote->breaker))
         w = copy_entry(entry, wanted);
     if (w != NULL) {
         w->leased = leased;

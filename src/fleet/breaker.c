@@ -3,27 +3,70 @@
  * breaker.c says whether a service that failed is asked again.
  *
  * Invariant: while it is open nobody who needs an answer waits for the service;
- * a thread of its own tries, when the time has come.
- * Locking: a lock of its own, held for arithmetic.
+ * one thread that nobody waits for tries, when the time has come.
+ * Locking: a lock of its own, held for arithmetic; the list of services only
+ * grows, by an atomic.
  */
 #include "fleet/breaker.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sodium.h>
 
 #include "base/clock.h"
 
-bool groat__breaker_init(groat__breaker *breaker, double first_ms)
+/* Services that this process, or a parent of it, has asked; none is removed. */
+static _Atomic(groat__breaker *) services;
+
+static groat__breaker *breaker_new(const char *name, double first_ms)
 {
-    memset(breaker, 0, sizeof(*breaker));
+    size_t bytes = strlen(name) + 1;
+    groat__breaker *breaker = calloc(1, sizeof(*breaker) + bytes);
+
+    if (breaker == NULL || pthread_mutex_init(&breaker->lock, NULL) != 0) {
+        free(breaker);
+        return NULL;
+    }
+    breaker->pid = getpid();
     breaker->first_ms = first_ms;
-    return pthread_mutex_init(&breaker->lock, NULL) == 0;
+    memcpy(breaker->name, name, bytes);
+    return breaker;
 }
 
-void groat__breaker_free(groat__breaker *breaker)
+/* A lock of the parent's may be held for ever: a child has breakers of its
+ * own. */
+static groat__breaker *find(groat__breaker *first, const char *name)
 {
-    (void)pthread_mutex_destroy(&breaker->lock);
+    pid_t pid = getpid();
+
+    while (first != NULL &&
+           (first->pid != pid || strcmp(first->name, name) != 0))
+        first = first->next;
+    return first;
+}
+
+groat__breaker *groat__breaker_of(const char *name, double first_ms)
+{
+    groat__breaker *first = atomic_load(&services);
+    groat__breaker *found = find(first, name);
+    groat__breaker *made = NULL;
+
+    if (found != NULL || (made = breaker_new(name, first_ms)) == NULL)
+        return found;
+    for (;;) {
+        made->next = first;
+        if (atomic_compare_exchange_weak(&services, &first, made))
+            return made;
+        found = find(first, name);
+        if (found != NULL) {
+            (void)pthread_mutex_destroy(&made->lock);
+            free(made);
+            return found;
+        }
+    }
 }
 
 bool groat__breaker_lets(groat__breaker *breaker)
@@ -115,4 +158,17 @@ double groat__breaker_wait_ms(groat__breaker *breaker)
     }
     (void)pthread_mutex_unlock(&breaker->lock);
     return ms;
+}
+
+bool groat__breaker_may_try(groat__breaker *breaker)
+{
+    double now = groat__now_ms();
+    bool may;
+
+    (void)pthread_mutex_lock(&breaker->lock);
+    may = breaker->open && breaker->retry_ms <= now;
+    if (may)
+        breaker->retry_ms = now + GROAT__BREAKER_TRY_MS;
+    (void)pthread_mutex_unlock(&breaker->lock);
+    return may;
 }

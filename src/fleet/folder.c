@@ -36,6 +36,7 @@ static void get(const char *path, groat__exchange *x)
     if (status == GROAT_OK) {
         x->answer = (groat__str){data, bytes, bytes + 1, false};
         x->outcome = GROAT__OBJECT_DONE;
+        x->answered = true; /* whatever the file turns out to be */
     } else if (error.vendor_code == ENOENT || error.vendor_code == ENOTDIR) {
         x->outcome = GROAT__OBJECT_ABSENT;
     } else {

@@ -62,7 +62,7 @@ struct groat__lease {
     char database[8];
     int port; /* 0: a socket */
     char owner[OWNER];
-    groat__breaker breaker;
+    groat__breaker *breaker; /* the process' */
 
     pthread_mutex_t lock; /* of what follows */
     groat__dl dl;
@@ -175,8 +175,7 @@ groat_status groat__lease_open(const char *url, const groat__log *log,
     groat__lease *lease = calloc(1, sizeof(*lease));
     uint8_t random[(OWNER - 1) / 2];
 
-    if (lease == NULL || !groat__breaker_init(&lease->breaker, FIRST_TRY_MS) ||
-        pthread_mutex_init(&lease->lock, NULL) != 0) {
+    if (lease == NULL || pthread_mutex_init(&lease->lock, NULL) != 0) {
         free(lease);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for leases");
     }
@@ -188,6 +187,11 @@ groat_status groat__lease_open(const char *url, const groat__log *log,
         return bad_url(url, error);
     }
     groat__one_line(lease->shown);
+    lease->breaker = groat__breaker_of(lease->shown, FIRST_TRY_MS);
+    if (lease->breaker == NULL) {
+        groat__lease_close(lease);
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for leases");
+    }
     *out = lease;
     return GROAT_OK;
 }
@@ -206,7 +210,6 @@ void groat__lease_close(groat__lease *lease)
     disconnect(lease);
     groat__resolver_close(&lease->resolver);
     groat__dl_close(&lease->dl);
-    groat__breaker_free(&lease->breaker);
     (void)pthread_mutex_destroy(&lease->lock);
     if (lease->password != NULL)
         sodium_memzero(lease->password, strlen(lease->password));
@@ -455,17 +458,17 @@ static int hold_and_run(groat__lease *lease, bool trying, const char **words,
     groat__hold_begin(&hold, SIGPIPE);
     (void)pthread_mutex_lock(&lease->lock);
     /* Those who waited for the lock meanwhile need not find out, too. */
-    if ((trying || groat__breaker_lets(&lease->breaker)) &&
+    if ((trying || groat__breaker_lets(lease->breaker)) &&
         open_library(lease)) {
         lease->reason[0] = '\0';
         type = run_command(lease, words, count, number);
         if (type != -1) {
-            groat__breaker_mend(&lease->breaker);
+            groat__breaker_mend(lease->breaker);
         } else {
             lease->counts.errors++;
-            lost = groat__breaker_trip(&lease->breaker);
+            lost = groat__breaker_trip(lease->breaker);
             if (trying)
-                groat__breaker_extend(&lease->breaker);
+                groat__breaker_extend(lease->breaker);
             memcpy(reason, lease->reason, sizeof(reason));
         }
     }
@@ -488,14 +491,14 @@ static void name_of(const groat__digest *key, char out[NAME])
 static int command(groat__lease *lease, const char **words, int count,
                    long long *number)
 {
-    return groat__breaker_lets(&lease->breaker)
+    return groat__breaker_lets(lease->breaker)
                ? hold_and_run(lease, false, words, count, number)
                : -1;
 }
 
 double groat__lease_wait_ms(groat__lease *lease)
 {
-    return groat__breaker_wait_ms(&lease->breaker);
+    return groat__breaker_wait_ms(lease->breaker);
 }
 
 void groat__lease_try(groat__lease *lease)
@@ -508,7 +511,8 @@ void groat__lease_try(groat__lease *lease)
     const char *words[] = {"SET", name, lease->owner, "NX", "PX", "1"};
 
     name_of(&nobody, name);
-    if (hold_and_run(lease, true, words, 6, &number) != -1)
+    if (groat__breaker_may_try(lease->breaker) &&
+        hold_and_run(lease, true, words, 6, &number) != -1)
         groat__log_line(&lease->log, GROAT_LOG_INFO,
                         "lease server %s is used again", lease->shown);
 }
@@ -575,5 +579,5 @@ void groat__lease_count(groat__lease *lease, groat__lease_counts *out)
     (void)pthread_mutex_lock(&lease->lock);
     *out = lease->counts;
     (void)pthread_mutex_unlock(&lease->lock);
-    out->open = !groat__breaker_lets(&lease->breaker);
+    out->open = !groat__breaker_lets(lease->breaker);
 }

@@ -90,14 +90,14 @@ bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
         return false;
     if (x->outcome != GROAT__OBJECT_LATE &&
         x->outcome != GROAT__OBJECT_FAILED) {
-        groat__breaker_mend(&remote->breaker);
+        groat__breaker_mend(remote->breaker);
         return false;
     }
     (void)atomic_fetch_add(
         x->outcome == GROAT__OBJECT_LATE ? &remote->late : &remote->errors, 1);
     opened = answers || (hasty && x->outcome == GROAT__OBJECT_LATE)
-                 ? groat__breaker_count(&remote->breaker)
-                 : groat__breaker_trip(&remote->breaker);
+                 ? groat__breaker_count(remote->breaker)
+                 : groat__breaker_trip(remote->breaker);
     if (opened || !atomic_exchange(&remote->said, true))
         groat__log_line(&remote->log, GROAT_LOG_WARNING, "remote %s%s: %s: %s",
                         remote->place.shown,

@@ -20,11 +20,9 @@
 static bool init_locks(groat__remote *remote)
 {
     pthread_condattr_t attributes;
-    bool good =
-        groat__breaker_init(&remote->breaker, GROAT__BREAKER_FIRST_MS) &&
-        groat__absent_init(&remote->absent) &&
-        pthread_mutex_init(&remote->lock, NULL) == 0 &&
-        pthread_condattr_init(&attributes) == 0;
+    bool good = groat__absent_init(&remote->absent) &&
+                pthread_mutex_init(&remote->lock, NULL) == 0 &&
+                pthread_condattr_init(&attributes) == 0;
 
     if (!good)
         return false;
@@ -75,6 +73,10 @@ groat_status groat__remote_open(const groat__remote_options *options,
     if (status == GROAT_OK && options->ca != NULL &&
         (remote->place.ca = strdup(options->ca)) == NULL)
         status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a remote");
+    if (status == GROAT_OK &&
+        (remote->breaker = groat__breaker_of(remote->place.base,
+                                             GROAT__BREAKER_FIRST_MS)) == NULL)
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a remote");
     if (status == GROAT_OK)
         open_parts(remote, options);
     if (status != GROAT_OK) {
@@ -114,7 +116,6 @@ void groat__remote_close(groat__remote *remote)
     (void)pthread_cond_destroy(&remote->changed);
     (void)pthread_mutex_destroy(&remote->lock);
     groat__absent_free(&remote->absent);
-    groat__breaker_free(&remote->breaker);
     free(remote);
 }
 
@@ -140,7 +141,7 @@ static bool is_asked(groat__remote *remote, const groat__digest *key)
         (void)atomic_fetch_add(&remote->known, 1);
         return false;
     }
-    if (groat__breaker_lets(&remote->breaker))
+    if (groat__breaker_lets(remote->breaker))
         return true;
     (void)atomic_fetch_add(&remote->skipped, 1);
     groat__behind_wake(remote);
@@ -186,7 +187,7 @@ bool groat__remote_look(groat__remote *remote, const groat__digest *key,
 {
     groat__arrival arrival;
 
-    if (remote->trust->count == 0 || !groat__breaker_lets(&remote->breaker) ||
+    if (remote->trust->count == 0 || !groat__breaker_lets(remote->breaker) ||
         !fetch(remote, identity, key, budget_ms, &arrival) ||
         !accept(remote, strcmp(arrival.identity, identity) == 0, key, &arrival))
         return false;
@@ -253,8 +254,8 @@ void groat__remote_describe(groat__remote *remote, groat_remote_info *info)
     info->bytes_in = atomic_load(&remote->bytes_in);
     info->bytes_out = atomic_load(&remote->bytes_out);
     describe_leases(remote, info);
-    (void)pthread_mutex_lock(&remote->breaker.lock);
-    info->breaker_open = remote->breaker.open;
-    info->breaker_opens = remote->breaker.opens;
-    (void)pthread_mutex_unlock(&remote->breaker.lock);
+    (void)pthread_mutex_lock(&remote->breaker->lock);
+    info->breaker_open = remote->breaker->open;
+    info->breaker_opens = remote->breaker->opens;
+    (void)pthread_mutex_unlock(&remote->breaker->lock);
 }

@@ -171,9 +171,9 @@ struct groat__remote {
     groat__place place;
     const groat__trust *trust;
     groat__secret secret;
-    bool writes;      /* there is a secret */
-    atomic_bool said; /* an error that opened no breaker */
-    groat__breaker breaker;
+    bool writes;             /* there is a secret */
+    atomic_bool said;        /* an error that opened no breaker */
+    groat__breaker *breaker; /* the process' */
     groat__absent absent;
     groat__lease *lease; /* NULL: none */
 

@@ -96,7 +96,7 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
     groat__lease_state state;
 
     if (remote->lease == NULL || remote->trust->count == 0 ||
-        !groat__breaker_lets(&remote->breaker))
+        !groat__breaker_lets(remote->breaker))
         return GROAT__REMOTE_ALONE;
     state = take(remote, key);
     if (state == GROAT__LEASE_FREE)

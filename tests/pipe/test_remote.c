@@ -422,6 +422,7 @@ START_TEST(nobody_is_there)
 {
     groat_options options = sender();
     groat_context *context;
+    groat_context *second;
     groat_remote_info info;
 
     options.remote = "http://localhost:1/x";
@@ -439,6 +440,16 @@ START_TEST(nobody_is_there)
         ck_assert_uint_eq(info.lease_errors, 0);
     }
     ck_assert_int_eq(fix.warnings, 1);
+    /* Another context of the process need not find out. */
+    options.cache_dir = other_cache;
+    second = rig_open_with(&fix, &options);
+    rig_kernel(&fix, second, 3, GROAT_FROM_COMPILER);
+    if (info.breaker_open) {
+        info = info_of(second);
+        ck_assert_uint_eq(info.errors, 0);
+        ck_assert_uint_eq(info.skipped, 1);
+    }
+    groat_close(second);
     groat_close(context);
 }
 END_TEST

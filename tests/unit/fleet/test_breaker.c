@@ -4,6 +4,10 @@
  */
 #include "../suite.h"
 
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "fleet/absent.h"
 #include "fleet/breaker.h"
@@ -15,34 +19,41 @@ static double now(void)
     return present_ms;
 }
 
+static groat__breaker *breaker_of(const char *name)
+{
+    groat__breaker *breaker = groat__breaker_of(name, GROAT__BREAKER_FIRST_MS);
+
+    ck_assert_ptr_nonnull(breaker);
+    return breaker;
+}
+
 /* No answer opens it, and each further one doubles the wait, give or take a
  * half, up to a minute. */
 START_TEST(no_answer)
 {
-    groat__breaker breaker;
+    groat__breaker *breaker;
     double mean = 1000;
 
-    ck_assert(groat__breaker_init(&breaker, GROAT__BREAKER_FIRST_MS));
-    ck_assert(groat__breaker_lets(&breaker));
-    ck_assert(groat__breaker_wait_ms(&breaker) == -1);
+    breaker = breaker_of("no answer");
+    ck_assert(groat__breaker_lets(breaker));
+    ck_assert(groat__breaker_wait_ms(breaker) == -1);
     for (int i = 0; i < 12; i++) {
         double ms;
 
         if (i > 0)
-            groat__breaker_extend(&breaker);
-        ck_assert_int_eq(groat__breaker_trip(&breaker), i == 0);
-        ck_assert(!groat__breaker_lets(&breaker));
-        ms = breaker.retry_ms - groat__now_ms();
+            groat__breaker_extend(breaker);
+        ck_assert_int_eq(groat__breaker_trip(breaker), i == 0);
+        ck_assert(!groat__breaker_lets(breaker));
+        ms = breaker->retry_ms - groat__now_ms();
         ck_assert_msg(ms > 0.49 * mean && ms < 1.51 * mean, "%g of %g", ms,
                       mean);
         mean = mean * 2 > 60000 ? 60000 : mean * 2;
     }
-    ck_assert_uint_eq(breaker.opens, 1);
-    groat__breaker_mend(&breaker);
-    ck_assert(groat__breaker_lets(&breaker));
-    ck_assert(groat__breaker_trip(&breaker));
-    ck_assert(breaker.retry_ms - groat__now_ms() < 1510);
-    groat__breaker_free(&breaker);
+    ck_assert_uint_eq(breaker->opens, 1);
+    groat__breaker_mend(breaker);
+    ck_assert(groat__breaker_lets(breaker));
+    ck_assert(groat__breaker_trip(breaker));
+    ck_assert(breaker->retry_ms - groat__now_ms() < 1510);
 }
 END_TEST
 
@@ -54,14 +65,15 @@ START_TEST(jitter)
     double most = 0;
 
     for (size_t i = 0; i < COUNT(seen); i++) {
-        groat__breaker breaker;
+        groat__breaker *breaker;
+        char name[8];
 
-        ck_assert(groat__breaker_init(&breaker, GROAT__BREAKER_FIRST_MS));
-        (void)groat__breaker_trip(&breaker);
-        seen[i] = groat__breaker_wait_ms(&breaker);
+        (void)snprintf(name, sizeof(name), "%zu", i);
+        breaker = breaker_of(name);
+        (void)groat__breaker_trip(breaker);
+        seen[i] = groat__breaker_wait_ms(breaker);
         least = seen[i] < least ? seen[i] : least;
         most = seen[i] > most ? seen[i] : most;
-        groat__breaker_free(&breaker);
     }
     ck_assert(most - least > 100);
 }
@@ -70,26 +82,81 @@ END_TEST
 /* Wrong answers open it when there are some in a row. */
 START_TEST(wrong_answers)
 {
-    groat__breaker breaker;
+    groat__breaker *breaker;
 
-    ck_assert(groat__breaker_init(&breaker, GROAT__BREAKER_FIRST_MS));
+    breaker = breaker_of("wrong answers");
     for (int round = 0; round < 2; round++) {
         for (int i = 1; i < GROAT__BREAKER_ERRORS; i++)
-            ck_assert(!groat__breaker_count(&breaker));
-        ck_assert(groat__breaker_lets(&breaker));
-        groat__breaker_mend(&breaker);
+            ck_assert(!groat__breaker_count(breaker));
+        ck_assert(groat__breaker_lets(breaker));
+        groat__breaker_mend(breaker);
     }
     for (int i = 1; i < GROAT__BREAKER_ERRORS; i++)
-        ck_assert(!groat__breaker_count(&breaker));
-    ck_assert(groat__breaker_count(&breaker));
-    ck_assert(!groat__breaker_lets(&breaker));
+        ck_assert(!groat__breaker_count(breaker));
+    ck_assert(groat__breaker_count(breaker));
+    ck_assert(!groat__breaker_lets(breaker));
     /* While it is open what others meet says nothing new. */
     for (int i = 0; i < 2 * GROAT__BREAKER_ERRORS; i++) {
-        ck_assert(!groat__breaker_count(&breaker));
-        ck_assert(!groat__breaker_trip(&breaker));
+        ck_assert(!groat__breaker_count(breaker));
+        ck_assert(!groat__breaker_trip(breaker));
     }
-    ck_assert_uint_eq(breaker.failed, 1);
-    groat__breaker_free(&breaker);
+    ck_assert_uint_eq(breaker->failed, 1);
+}
+END_TEST
+
+static void *ask_for_it(void *user)
+{
+    (void)user;
+    return breaker_of("one of many");
+}
+
+/* A process has one of each service, and a child has its own. */
+START_TEST(one_of_a_service)
+{
+    enum { THREADS = 8 };
+    groat__breaker *mine = breaker_of("mine");
+    pthread_t threads[THREADS];
+    void *first = NULL;
+    int status = 0;
+    pid_t pid;
+
+    ck_assert_ptr_ne(mine, breaker_of("another"));
+    ck_assert_ptr_eq(mine, breaker_of("mine"));
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, ask_for_it, NULL),
+                         0);
+    for (int i = 0; i < THREADS; i++) {
+        void *got = NULL;
+
+        (void)pthread_join(threads[i], &got);
+        first = first == NULL ? got : first;
+        ck_assert_ptr_eq(got, first);
+    }
+    (void)pthread_mutex_lock(&mine->lock);
+    pid = fork();
+    if (pid == 0) {
+        groat__breaker *own = groat__breaker_of("mine", 1);
+
+        _exit(own == mine || groat__breaker_trip(own) != true);
+    }
+    (void)pthread_mutex_unlock(&mine->lock);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    ck_assert(groat__breaker_lets(mine));
+}
+END_TEST
+
+/* Of many who find that the time has come. */
+START_TEST(one_tries)
+{
+    groat__breaker *breaker = groat__breaker_of("tried", 0);
+
+    ck_assert(!groat__breaker_may_try(breaker));
+    ck_assert(groat__breaker_trip(breaker));
+    ck_assert(groat__breaker_may_try(breaker));
+    ck_assert(!groat__breaker_may_try(breaker));
+    groat__breaker_mend(breaker);
+    ck_assert(!groat__breaker_may_try(breaker));
 }
 END_TEST
 
@@ -131,6 +198,8 @@ int main(void)
     tcase_add_test(tests, no_answer);
     tcase_add_test(tests, jitter);
     tcase_add_test(tests, wrong_answers);
+    tcase_add_test(tests, one_of_a_service);
+    tcase_add_test(tests, one_tries);
     tcase_add_test(tests, keys_for_a_minute);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
