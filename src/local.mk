@@ -184,6 +184,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/fleet/remote.h \
 	%D%/fleet/resolve.c \
 	%D%/fleet/resolve.h \
+	%D%/fleet/token.c \
+	%D%/fleet/token.h \
 	%D%/fleet/waits.c \
 	%D%/judge/atomic.c \
 	%D%/judge/atomic.h \

@@ -74,6 +74,7 @@ groat_unit_tests = \
 	%D%/unit/fleet/test_breaker \
 	%D%/unit/fleet/test_place \
 	%D%/unit/fleet/test_resolve \
+	%D%/unit/fleet/test_token \
 	%D%/unit/tensor/test_kv \
 	%D%/unit/core/test_kv_spec \
 	%D%/unit/core/test_table \
@@ -519,6 +520,7 @@ EXTRA_DIST += \
 	%D%/fleet/hostile.py \
 	%D%/fleet/lying_redis.py \
 	%D%/fleet/proxy.py \
+	%D%/fleet/token.py \
 	%D%/soak/soak.py \
 	%D%/soak/soak.sh \
 	%D%/style/lib.sh \

@@ -79,11 +79,18 @@ typedef struct transfer {
     char why[CURL_ERROR_SIZE];
 } transfer;
 
+static void forget_lines(groat__exchange *exchange)
+{
+    free(exchange->location);
+    free(exchange->challenge);
+    exchange->location = NULL;
+    exchange->challenge = NULL;
+}
+
 void groat__exchange_free(groat__exchange *exchange)
 {
     groat__str_free(&exchange->answer);
-    free(exchange->location);
-    exchange->location = NULL;
+    forget_lines(exchange);
 }
 
 void groat__batch_fail(const groat__batch *batch, const char *why)
@@ -210,29 +217,35 @@ static size_t take_answer(char *data, size_t one, size_t bytes, void *user)
     return t->exchange->answer.failed ? 0 : bytes;
 }
 
-/* Of a post: keeps the line that says where to send what comes. */
+/* Keeps what a line of a head says, if it is the first that begins so. */
+static bool keep_value(const char *line, size_t len, const char *name,
+                       char **out)
+{
+    size_t lead = strlen(name);
+
+    if (*out != NULL || len <= lead || strncasecmp(line, name, lead) != 0)
+        return true;
+    for (; lead < len && line[lead] == ' '; lead++)
+        continue;
+    *out = strndup(line + lead, len - lead);
+    return *out != NULL;
+}
+
+/* Of a registry: where to send what comes, and which token it wants. */
 static size_t take_line(char *data, size_t one, size_t bytes, void *user)
 {
-    static const char name[] = "location:";
     groat__exchange *x = ((transfer *)user)->exchange;
     size_t len = bytes;
 
     (void)one;
     while (len > 0 && strchr("\r\n ", data[len - 1]) != NULL)
         len--;
-    if (len > 5 && strncmp(data, "HTTP/", 5) == 0) {
-        free(x->location); /* of an answer before this one */
-        x->location = NULL;
-    }
-    if (x->location != NULL || len <= sizeof(name) - 1 ||
-        strncasecmp(data, name, sizeof(name) - 1) != 0)
-        return bytes;
-    data += sizeof(name) - 1;
-    len -= sizeof(name) - 1;
-    for (; len > 0 && *data == ' '; len--)
-        data++;
-    x->location = strndup(data, len);
-    return x->location != NULL ? bytes : 0;
+    if (len > 5 && strncmp(data, "HTTP/", 5) == 0)
+        forget_lines(x); /* of an answer before this one */
+    return keep_value(data, len, "location:", &x->location) &&
+                   keep_value(data, len, "www-authenticate:", &x->challenge)
+               ? bytes
+               : 0;
 }
 
 static size_t give_body(char *to, size_t one, size_t room, void *user)
@@ -313,8 +326,6 @@ static void set_verb(transfer *t)
         break;
     case GROAT__OBJECT_POST:
         SET(POST, 1L);
-        SET(HEADERFUNCTION, take_line);
-        SET(HEADERDATA, t);
         SET(POSTFIELDS, "");
         SET(POSTFIELDSIZE, 0L);
         break;
@@ -381,11 +392,18 @@ static bool set_up(transfer *t, const char *url, unsigned budget_ms)
     SET(TIMEOUT_MS, (long)budget_ms);
     SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     SET(PIPEWAIT, 1L);
+    SET(HEADERFUNCTION, take_line);
+    SET(HEADERDATA, t);
     SET(WRITEFUNCTION, take_answer);
     SET(WRITEDATA, t);
     if (place->ca != NULL)
         SET(CAINFO, place->ca);
     SET(USERAGENT, "groat/" GROAT_VERSION_STRING);
+    if (place->bearer != NULL)
+        return api->curl_easy_setopt(t->easy, CURLOPT_HTTPAUTH,
+                                     (long)CURLAUTH_BEARER) == CURLE_OK &&
+               api->curl_easy_setopt(t->easy, CURLOPT_XOAUTH2_BEARER,
+                                     place->bearer) == CURLE_OK;
     return place->login == NULL ||
            (api->curl_easy_setopt(t->easy, CURLOPT_USERPWD, place->login) ==
                 CURLE_OK &&
@@ -668,9 +686,9 @@ static bool tell_page(page *p, const groat__str *answer, bool *more)
     return true;
 }
 
-static void add_encoded(groat__str *url, const char *text)
+void groat__http_encode(groat__str *url, const char *text, size_t len)
 {
-    for (; *text != '\0'; text++)
+    for (const char *end = text + len; text < end; text++)
         if (groat__is_word(*text) || strchr("-.~", *text) != NULL)
             groat__str_addn(url, text, 1);
         else
@@ -683,9 +701,9 @@ static void add_query(groat__str *url, const page *p)
     const char *prefix = p->http->place->prefix;
 
     groat__str_add(url, "?marker=");
-    add_encoded(url, p->last);
+    groat__http_encode(url, p->last, strlen(p->last));
     groat__str_add(url, "&prefix=");
-    add_encoded(url, prefix);
+    groat__http_encode(url, prefix, strlen(prefix));
     groat__str_add(url, *prefix != '\0' ? "%2Fv1%2F" : "v1%2F");
 }
 

@@ -22,6 +22,9 @@ void groat__http_close(groat__http *http);
  * Any thread. */
 void groat__http_run(groat__http *http, const groat__batch *batch);
 
+/* Appends a text as a part of a URL's query. */
+void groat__http_encode(groat__str *url, const char *text, size_t len);
+
 /* Calls fn for the objects of an S3 place.  Errors: IO, INVALID (not S3; more
  * than this libcurl can list), NO_MEMORY. */
 groat_status groat__http_list(groat__http *http, unsigned budget_ms,

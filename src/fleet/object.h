@@ -50,6 +50,7 @@ typedef struct groat__exchange {
     bool answered;               /* it began to answer */
     groat__str answer;           /* of a get that is DONE            */
     char *location;              /* of a post: where to send it      */
+    char *challenge;             /* of a refusal: how to log in      */
     char why[GROAT__OBJECT_WHY]; /* LATE, FAILED: the reason, one line */
 } groat__exchange;
 

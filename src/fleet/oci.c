@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "fleet/http.h"
+#include "fleet/token.h"
 
 #define MANIFEST_TYPE "application/vnd.oci.image.manifest.v1+json"
 #define BUNDLE_TYPE   "application/vnd.groat.bundle.v1+sqlite"
@@ -139,12 +140,39 @@ static void close_registry(registry *r)
 
 /* ---- exchanges --------------------------------------------------------- */
 
+static void run_once(registry *r, groat__exchange *x)
+{
+    groat__http_run(
+        r->http, &(groat__batch){.list = x, .count = 1, .budget_ms = CALL_MS});
+}
+
+/* A registry that wants a token, or another one, says of whom. */
+static groat_status run_logged_in(registry *r, groat__exchange *x,
+                                  groat_error *error)
+{
+    groat_status status;
+
+    run_once(r, x);
+    if (x->outcome != GROAT__OBJECT_FAILED || x->challenge == NULL ||
+        strncasecmp(x->challenge, "Bearer ", 7) != 0)
+        return GROAT_OK;
+    status = groat__token_get(r->http, &r->place, x->challenge, error);
+    if (status == GROAT_OK) {
+        groat__exchange_free(x);
+        x->outcome = GROAT__OBJECT_UNTRIED;
+        x->why[0] = '\0';
+        run_once(r, x);
+    }
+    return status;
+}
+
 /* Runs one with a URL below the repository, or, where it begins with "http",
  * any. */
 static groat_status call(registry *r, groat__exchange *x, const char *where,
                          groat_error *error)
 {
     groat__str url = {0};
+    groat_status status;
 
     if (strncmp(where, "http", 4) != 0)
         groat__str_addf(&url, "%s/", r->place.base);
@@ -152,12 +180,12 @@ static groat_status call(registry *r, groat__exchange *x, const char *where,
     if (url.failed)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a URL");
     x->url = url.data;
-    groat__http_run(
-        r->http, &(groat__batch){.list = x, .count = 1, .budget_ms = CALL_MS});
+    status = run_logged_in(r, x, error);
     x->url = NULL;
     groat__str_free(&url);
-    if (x->outcome == GROAT__OBJECT_DONE || x->outcome == GROAT__OBJECT_ABSENT)
-        return GROAT_OK;
+    if (status != GROAT_OK || x->outcome == GROAT__OBJECT_DONE ||
+        x->outcome == GROAT__OBJECT_ABSENT)
+        return status;
     return groat__fail(error, GROAT_IO, "registry %s: %s", r->place.shown,
                        x->why);
 }

@@ -244,7 +244,7 @@ void groat__place_free(groat__place *place)
 {
     char *const texts[] = {place->base,  place->listing, place->prefix,
                            place->shown, place->login,   place->sigv4,
-                           place->token, place->ca};
+                           place->token, place->ca,      place->bearer};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         free(texts[i]);

@@ -31,6 +31,7 @@ typedef struct groat__place {
     char *login;   /* S3: "access:secret", or NULL            */
     char *sigv4;   /* S3: what libcurl signs for              */
     char *token;   /* S3: a header line, or NULL              */
+    char *bearer;  /* a registry's token, instead of a login; or NULL */
     char *ca;      /* file of certificates; NULL: libcurl's   */
 } groat__place;
 

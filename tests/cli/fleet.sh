@@ -211,6 +211,29 @@ else
     skip 'there is no docker-registry, or no htpasswd'
 fi
 
+if start_token_registry; then
+    at=localhost:$tokens_port/fleet/kernels
+    where=oci+http://user:word@$at
+    expect 'tokens: a bundle' 0 cache export --cache-dir "$work/hosts/a" \
+        -o "$work/one.bundle"
+    expect 'tokens: push' 0 cache push "$work/one.bundle" "$where:v1"
+    rm -f "$work/two.bundle"
+    expect 'tokens: pull' 0 cache pull "$where:v1" -o "$work/two.bundle"
+    cmp -s "$work/one.bundle" "$work/two.bundle" &&
+        pass 'tokens: the same bytes' || fail 'tokens: the same bytes'
+    expect 'tokens: no login' 1 cache pull "oci+http://$at:v1" -o "$work/none"
+    says 'tokens: no login: why' 'no token by http://localhost'
+    for mode in refuse empty garbage; do
+        echo $mode >"$work/token.mode"
+        expect "tokens: $mode" 1 cache pull "$where:v1" -o "$work/none"
+        says "tokens: $mode: why" 'no token by http://localhost'
+        grep -q word "$err" && fail "tokens: $mode: no password is told" ||
+            pass "tokens: $mode: no password is told"
+    done
+else
+    skip 'there is no docker-registry, or no openssl'
+fi
+
 # ---- a remote that changes what it answers
 
 if python3 "$tree/tests/fleet/hostile.py" "$groat" 2000 >"$out" 2>"$err"; then

@@ -130,6 +130,36 @@ END
     wait_for answers_http "$registry_port"
 }
 
+# start_token_registry: one that wants tokens, of a server that the login
+# user:word gets them from.
+start_token_registry() {
+    command -v docker-registry >/dev/null 2>&1 || return 1
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=groat \
+        -keyout "$work/token.key" -out "$work/token.crt" 2>/dev/null || return 1
+    token_port=$(free_port)
+    echo good >"$work/token.mode"
+    python3 "$tree/tests/fleet/token.py" "$token_port" "$work/token.key" \
+        "$work/token.crt" "$work/token.mode" >/dev/null 2>&1 &
+    engines="$engines $!"
+    wait_for answers_http "$token_port" || return 1
+    tokens_port=$(free_port)
+    cat >"$work/tokens.yml" <<END
+version: 0.1
+log: {level: error}
+storage: {filesystem: {rootdirectory: $work/tokens}}
+auth:
+  token:
+    realm: http://localhost:$token_port/token
+    service: the registry
+    issuer: groat
+    rootcertbundle: $work/token.crt
+http: {addr: "localhost:$tokens_port"}
+END
+    docker-registry serve "$work/tokens.yml" >/dev/null 2>&1 &
+    engines="$engines $!"
+    wait_for answers_http "$tokens_port"
+}
+
 # start_redis [OPTION...]: on the socket redis.sock.
 start_redis() {
     command -v redis-server >/dev/null 2>&1 || return 1
