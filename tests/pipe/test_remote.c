@@ -7,7 +7,11 @@
 #include "rig.h"
 #include "groat_serve.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 static const char *const target = "cpu:gfx950";
 static rig fix;
@@ -455,6 +459,76 @@ START_TEST(nobody_is_there)
 END_TEST
 
 /* What cannot be used is said, and stops nothing. */
+/* A lease server for which another host has each lease for ever. */
+static void *never_free(void *user)
+{
+    char words[4096];
+    int listener = *(int *)user;
+    int fd;
+
+    while ((fd = accept(listener, NULL, NULL)) >= 0) {
+        ssize_t bytes;
+
+        while ((bytes = read(fd, words, sizeof(words) - 1)) > 0) {
+            const char *answer = ":1\r\n";
+
+            words[bytes] = '\0';
+            if (strstr(words, "SET") != NULL)
+                answer = "$-1\r\n";
+            (void)write(fd, answer, strlen(answer));
+        }
+        (void)close(fd);
+    }
+    return NULL;
+}
+
+static void serve_leases(int *listener, char leases[300])
+{
+    struct sockaddr_un here = {.sun_family = AF_UNIX};
+    pthread_t thread;
+
+    (void)snprintf(here.sun_path, sizeof(here.sun_path), "%.90s/leases",
+                   fix.root);
+    (void)snprintf(leases, 300, "unix://%s", here.sun_path);
+    *listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_eq(
+        bind(*listener, (const struct sockaddr *)&here, sizeof(here)), 0);
+    ck_assert_int_eq(listen(*listener, 8), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, never_free, listener), 0);
+    (void)pthread_detach(thread);
+}
+
+/* Half a minute, where no compile was measured. */
+START_TEST(a_close_ends_the_wait)
+{
+    static int listener;
+    groat_options options = sender();
+    groat_request *request = NULL;
+    groat_context *context;
+    groat_spec *spec;
+    char leases[300];
+    double start_ms;
+    bool waits = false;
+
+    serve_leases(&listener, leases);
+    options.leases = leases;
+    context = rig_open_with(&fix, &options);
+    spec = rig_parse(&fix, context, "adder:step=3", target);
+    ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, &fix.error),
+                     GROAT_OK);
+    while (!waits && groat_request_kernel(request) == NULL) {
+        (void)usleep(1000);
+        waits = info_of(context).lease_waits == 1;
+    }
+    start_ms = groat__now_ms();
+    groat_request_free(request);
+    groat_spec_free(spec);
+    groat_close(context);
+    ck_assert(groat__now_ms() - start_ms < 15000);
+    ck_assert(waits || strstr(fix.lines.data, "no leases are taken") != NULL);
+}
+END_TEST
+
 START_TEST(bad_options)
 {
     static const struct {
@@ -704,6 +778,7 @@ int main(void)
     tcase_add_test(tests, whom_nobody_trusts);
     tcase_add_test(tests, without_a_compiler);
     tcase_add_test(tests, nobody_is_there);
+    tcase_add_test(tests, a_close_ends_the_wait);
     tcase_add_test(tests, bad_options);
     tcase_add_test(tests, bad_parts);
     tcase_add_test(tests, tools);
