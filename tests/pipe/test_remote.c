@@ -665,6 +665,47 @@ START_TEST(tools)
 END_TEST
 
 /* From a store and from a bundle; what is there is not sent again. */
+/* Into the store of a context that is closed: more than an object may have. */
+static void put_large(void)
+{
+    static const char identity[] = "groat large\ntarget cpu:gfx950\n";
+    const groat__store_options options = {.dir = fix.cache,
+                                          .max_bytes = (uint64_t)1 << 30};
+    groat__digest key = groat__hash128(identity, strlen(identity));
+    size_t bytes = ((size_t)16 << 20) + 1;
+    char *data = calloc(1, bytes);
+    groat__store *store = NULL;
+
+    ck_assert_ptr_nonnull(data);
+    ck_assert_int_eq(groat__store_open(&options, &store, &fix.error), GROAT_OK);
+    groat__store_put(store, &key, identity, data, bytes, NULL, NULL);
+    ck_assert(groat__store_has(store, &key, identity));
+    groat__store_close(store);
+    free(data);
+}
+
+/* It is told, and keeps no other from being sent. */
+START_TEST(too_large_to_send)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context = rig_open_with(&fix, &options);
+    seen s = {.count = 0};
+
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    groat_close(context);
+    put_large();
+    options = sender();
+    context = rig_open_with(&fix, &options);
+    ck_assert_int_eq(groat_remote_push(context, NULL, on_object, &s, NULL),
+                     GROAT_OK);
+    ck_assert_uint_eq(s.count, 3);
+    ck_assert_uint_eq(s.bad, 1);
+    ck_assert_uint_eq(s.done, 2);
+    groat_close(context);
+    forget(&s);
+}
+END_TEST
+
 enum { LONG_LIST = 300 /* more than are under way, done and not told */ };
 
 typedef struct counting {
@@ -784,6 +825,7 @@ int main(void)
     tcase_add_test(tests, tools);
     tcase_add_test(tests, a_long_list);
     tcase_add_test(tests, push);
+    tcase_add_test(tests, too_large_to_send);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
