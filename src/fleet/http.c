@@ -392,8 +392,10 @@ static bool set_up(transfer *t, const char *url, unsigned budget_ms)
     SET(TIMEOUT_MS, (long)budget_ms);
     SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     SET(PIPEWAIT, 1L);
-    SET(HEADERFUNCTION, take_line);
-    SET(HEADERDATA, t);
+    if (t->exchange->keeps_lines) {
+        SET(HEADERFUNCTION, take_line);
+        SET(HEADERDATA, t);
+    }
     SET(WRITEFUNCTION, take_answer);
     SET(WRITEDATA, t);
     if (place->ca != NULL)

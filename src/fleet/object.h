@@ -49,6 +49,7 @@ typedef struct groat__exchange {
     groat__outcome outcome;
     bool answered;               /* it began to answer */
     groat__str answer;           /* of a get that is DONE            */
+    bool keeps_lines;            /* the next two, of a registry      */
     char *location;              /* of a post: where to send it      */
     char *challenge;             /* of a refusal: how to log in      */
     char why[GROAT__OBJECT_WHY]; /* LATE, FAILED: the reason, one line */

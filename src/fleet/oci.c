@@ -142,6 +142,7 @@ static void close_registry(registry *r)
 
 static void run_once(registry *r, groat__exchange *x)
 {
+    x->keeps_lines = true;
     groat__http_run(
         r->http, &(groat__batch){.list = x, .count = 1, .budget_ms = CALL_MS});
 }

@@ -123,9 +123,9 @@ static bool enter_network(const char *folder)
     return unshare(CLONE_NEWNS | CLONE_NEWNET |
                    (geteuid() == 0 ? 0 : CLONE_NEWUSER)) == 0 &&
            raise_loopback() &&
-           mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 &&
            write_text(names, text) &&
-           mount(names, "/etc/resolv.conf", NULL, MS_BIND, NULL) == 0;
+           mount(names, "/etc/resolv.conf", "none", MS_BIND, NULL) == 0;
 }
 
 static void setup(void)
@@ -240,13 +240,15 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("resolve");
-    TCase *tests = tcase_create("resolve");
+    Suite *suite;
+    TCase *tests;
 
     if (!may_have_networks()) {
         (void)puts("SKIP: this user may have no namespaces");
         return 77;
     }
+    suite = suite_create("resolve");
+    tests = tcase_create("resolve");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, addresses_need_no_server);
