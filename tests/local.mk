@@ -520,6 +520,7 @@ EXTRA_DIST += \
 	%D%/fleet/hostile.py \
 	%D%/fleet/lying_redis.py \
 	%D%/fleet/proxy.py \
+	%D%/fleet/thief.py \
 	%D%/fleet/token.py \
 	%D%/soak/soak.py \
 	%D%/soak/soak.sh \

@@ -443,9 +443,14 @@ static bool finish(transfer *t, CURLcode result)
 {
     const curl_api *api = &t->http->api;
     groat__exchange *x = t->exchange;
+    long redirects = 0;
     long code = 0;
 
     (void)api->curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &code);
+    (void)api->curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_COUNT, &redirects);
+    /* Nobody but the place itself says where its login goes. */
+    if (redirects > 0)
+        forget_lines(x);
     x->answered = code != 0;
     if (result == CURLE_OK) {
         x->outcome = outcome_of(x, code);

@@ -234,6 +234,18 @@ else
     skip 'there is no docker-registry, or no openssl'
 fi
 
+# A place that a registry sends on to does not say where the login goes.
+port=$(free_port)
+python3 "$tree/tests/fleet/thief.py" "$port" "$work/thief.log" >/dev/null 2>&1 &
+engines="$engines $!"
+wait_for answers_http "$port"
+expect 'a thief behind a registry' 1 cache pull \
+    "oci+http://user:word@localhost:$port/a:v1" -o "$work/none"
+says 'a thief behind a registry: why' 'the server answered 401'
+grep -q '^/blob$' "$work/thief.log" && ! grep -q token "$work/thief.log" &&
+    pass 'and it gets no login' ||
+    fail 'and it gets no login' "$(cat "$work/thief.log")"
+
 # ---- a remote that changes what it answers
 
 if python3 "$tree/tests/fleet/hostile.py" "$groat" 2000 >"$out" 2>"$err"; then
