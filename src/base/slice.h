@@ -2,7 +2,6 @@
 #ifndef GROAT_BASE_SLICE_H
 #define GROAT_BASE_SLICE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* How the kernel schedules a thread; the layout is that of sched_setattr(2). */

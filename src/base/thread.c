@@ -20,6 +20,29 @@ bool groat__thread_start(pthread_t *thread, void *(*run)(void *), void *user)
     return rc == 0;
 }
 
+bool groat__wait_init(pthread_mutex_t *lock, pthread_cond_t *changed)
+{
+    pthread_condattr_t attributes;
+    bool good = false;
+
+    if (pthread_mutex_init(lock, NULL) != 0)
+        return false;
+    if (pthread_condattr_init(&attributes) == 0) {
+        (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        good = pthread_cond_init(changed, &attributes) == 0;
+        (void)pthread_condattr_destroy(&attributes);
+    }
+    if (!good)
+        (void)pthread_mutex_destroy(lock);
+    return good;
+}
+
+void groat__wait_free(pthread_mutex_t *lock, pthread_cond_t *changed)
+{
+    (void)pthread_cond_destroy(changed);
+    (void)pthread_mutex_destroy(lock);
+}
+
 struct timespec groat__after_ms(double ms)
 {
     struct timespec t = {0, 0};

@@ -279,7 +279,7 @@ static void open_store(groat_context *context, const groat_options *options)
         return;
     }
     store.dir = dir;
-    if (groat__store_is_new(dir))
+    if (context->remote != NULL && groat__store_is_new(dir))
         groat__remote_expect(context->remote);
     if (groat__store_open(&store, &context->store, &inner) != GROAT_OK)
         lose_store(context, inner.text);

@@ -43,23 +43,6 @@ struct groat_request {
 
 /* ---- requests ---------------------------------------------------------- */
 
-static bool init_locks(groat_request *request)
-{
-    pthread_condattr_t attributes;
-    bool good = false;
-
-    if (pthread_mutex_init(&request->lock, NULL) != 0)
-        return false;
-    if (pthread_condattr_init(&attributes) == 0) {
-        (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-        good = pthread_cond_init(&request->landed, &attributes) == 0;
-        (void)pthread_condattr_destroy(&attributes);
-    }
-    if (!good)
-        (void)pthread_mutex_destroy(&request->lock);
-    return good;
-}
-
 static groat_request *new_request(const groat_spec *spec,
                                   groat_kernel *fallback)
 {
@@ -67,7 +50,7 @@ static groat_request *new_request(const groat_spec *spec,
 
     if (request == NULL)
         return NULL;
-    if (!init_locks(request)) {
+    if (!groat__wait_init(&request->lock, &request->landed)) {
         free(request);
         return NULL;
     }

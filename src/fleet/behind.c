@@ -162,6 +162,7 @@ static void *work(void *user)
     const char *why;
     task what;
 
+    /* Before anybody waits for it. */
     if (remote->place.kind != GROAT__PLACE_FOLDER)
         (void)groat__remote_http(remote, &why);
     (void)pthread_mutex_lock(&remote->lock);

@@ -17,7 +17,7 @@ enum {
     GROAT__BREAKER_TRY_MS = 2000 /* more than a try takes */
 };
 
-/* Of a service; any thread.  Its fields are for tests. */
+/* Of a service; any thread.  What changes is under its lock. */
 typedef struct groat__breaker {
     struct groat__breaker *next;
     pid_t pid; /* of the process that asks the service */

@@ -4,8 +4,10 @@
  * Valkey, through hiredis, which is opened at run time.
  *
  * Invariant: a lease saves work and guards nothing: whoever has none compiles.
- * A call takes CONNECT_MS and COMMAND_MS, and nothing while the breaker is
- * open. Locking: a lock around the one connection, held for a command.
+ * A call takes CONNECT_MS and COMMAND_MS together, and nothing while the
+ * breaker is open.
+ *
+ * Locking: a lock around the one connection, held for a command.
  */
 #include <hiredis/hiredis.h>
 

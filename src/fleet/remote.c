@@ -14,23 +14,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 
 /* ---- open, close ------------------------------------------------------- */
-
-static bool init_locks(groat__remote *remote)
-{
-    pthread_condattr_t attributes;
-    bool good = groat__absent_init(&remote->absent) &&
-                pthread_mutex_init(&remote->lock, NULL) == 0 &&
-                pthread_condattr_init(&attributes) == 0;
-
-    if (!good)
-        return false;
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    good = pthread_cond_init(&remote->changed, &attributes) == 0;
-    (void)pthread_condattr_destroy(&attributes);
-    return good;
-}
 
 /* Without its key a host still reads, and without leases it compiles. */
 static void open_parts(groat__remote *remote,
@@ -62,7 +48,8 @@ groat_status groat__remote_open(const groat__remote_options *options,
     groat__remote *remote = calloc(1, sizeof(*remote));
     groat_status status;
 
-    if (remote == NULL || !init_locks(remote)) {
+    if (remote == NULL || !groat__absent_init(&remote->absent) ||
+        !groat__wait_init(&remote->lock, &remote->changed)) {
         free(remote);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a remote");
     }
@@ -89,8 +76,7 @@ groat_status groat__remote_open(const groat__remote_options *options,
 
 void groat__remote_expect(groat__remote *remote)
 {
-    if (remote != NULL)
-        groat__behind_wake(remote);
+    groat__behind_wake(remote);
 }
 
 void groat__remote_hurry(groat__remote *remote)
@@ -113,8 +99,7 @@ void groat__remote_close(groat__remote *remote)
     free(remote->http_problem);
     groat__secret_wipe(&remote->secret);
     groat__place_free(&remote->place);
-    (void)pthread_cond_destroy(&remote->changed);
-    (void)pthread_mutex_destroy(&remote->lock);
+    groat__wait_free(&remote->lock, &remote->changed);
     groat__absent_free(&remote->absent);
     free(remote);
 }

@@ -57,8 +57,7 @@ typedef struct groat__remote_options {
  * groat__remote_close(). */
 groat_status groat__remote_open(const groat__remote_options *options,
                                 groat__remote **out, groat_error *error);
-/* It is going to be asked: opens libcurl on a thread of its own.  NULL is
- * allowed. */
+/* It is going to be asked: opens libcurl on a thread of its own. */
 void groat__remote_expect(groat__remote *remote);
 /* Ends the waits for other hosts: whoever waits compiles.  NULL is allowed. */
 void groat__remote_hurry(groat__remote *remote);

@@ -33,8 +33,7 @@ static void look_up_free(look_up *l)
 {
     if (l->found != NULL)
         freeaddrinfo(l->found);
-    (void)pthread_cond_destroy(&l->changed);
-    (void)pthread_mutex_destroy(&l->lock);
+    groat__wait_free(&l->lock, &l->changed);
     free(l);
 }
 
@@ -60,18 +59,13 @@ static void *run(void *user)
 static look_up *look_up_new(const char *host)
 {
     look_up *l = calloc(1, sizeof(*l) + strlen(host) + 1);
-    pthread_condattr_t attributes;
     pthread_t thread;
 
-    if (l == NULL || pthread_condattr_init(&attributes) != 0) {
+    if (l == NULL || !groat__wait_init(&l->lock, &l->changed)) {
         free(l);
         return NULL;
     }
     memcpy(l->host, host, strlen(host) + 1);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&l->changed, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
-    (void)pthread_mutex_init(&l->lock, NULL);
     if (!groat__thread_start(&thread, run, l)) {
         look_up_free(l);
         return NULL;
