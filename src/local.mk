@@ -115,6 +115,7 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/context.c \
 	%D%/core/core.h \
 	%D%/core/device.c \
+	%D%/core/doctor.c \
 	%D%/core/elsewhere.c \
 	%D%/core/explain.c \
 	%D%/core/failures.c \
@@ -153,10 +154,12 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/seal.h \
 	%D%/core/sealed.c \
 	%D%/core/sealed.h \
+	%D%/core/sealed_log.c \
 	%D%/core/spec.c \
 	%D%/core/stored.c \
 	%D%/core/table.c \
 	%D%/core/table.h \
+	%D%/core/target.c \
 	%D%/core/tensor_maps.c \
 	%D%/core/warm.c \
 	%D%/fleet/absent.c \

@@ -181,6 +181,11 @@ groat_status groat__machine_identity(groat_context *context,
 groat_status groat__machine_init(groat__machine *machine, groat_error *error);
 void groat__machine_close(groat__machine *machine, groat__backend_id id);
 
+/* The target of the backend's device that the context was opened for; false:
+ * there is none that could be used. */
+bool groat__device_target(groat_context *context, groat__backend_id id,
+                          char out[48]);
+
 /* Parses target, or takes the default one for NULL. */
 groat_status groat__context_target(groat_context *context, const char *text,
                                    groat__target *out, groat_error *error);
@@ -253,10 +258,11 @@ groat_status groat__seal_refuse(groat_context *context, const char *spec,
                                 size_t spec_len, const char *target,
                                 groat_kernel **out, groat_origin *origin,
                                 groat_error *error);
-/* Logs the first miss of a name with this hash, for a limited number of names.
+/* sealed_log.c: logs the first miss of a name with this hash, for a limited
+ * number of names.
  */
-void groat__seal_explain(groat_context *context, const groat__params *params,
-                         uint64_t hash);
+void groat__sealed_log(groat_context *context, const groat__params *params,
+                       uint64_t hash);
 
 /* machine.c: the identity lines of a target's compiler if a call has read them
  * before, else NULL. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * seal.c answers for a sealed context, where nothing is made any more: which
- * misses are known, what stands in for them, and the line that says which
- * kernel came nearest.
+ * misses are known, and what stands in for them.
  *
  * Invariant: a name is known to be absent only within an epoch; a kernel that
  * comes into memory begins a new one, so that it is never refused for having
  * been absent.  Known names are hashes in a few places each: one that was
- * overwritten is found out again.  What a line was written about is known in
- * all epochs of a seal.
- * Locking: none, but in the line about a new miss and in groat_fallback_set.
+ * overwritten is found out again.
+ * Locking: none, but in groat_fallback_set.  tests/litmus/seal.c runs it in
+ * every execution of the memory model.
  */
 #include "core/seal.h"
 
@@ -18,7 +17,6 @@
 
 #include "base/error.h"
 #include "core/core.h"
-#include "core/nearest.h"
 
 typedef struct groat__fallback {
     const char *target;
@@ -182,72 +180,4 @@ groat_status groat__seal_refuse(groat_context *context, const char *spec,
         *origin = GROAT_FROM_FALLBACK;
     *out = take_fallback(f);
     return GROAT_OK;
-}
-
-/* ---- the line about a miss --------------------------------------------- */
-
-static void write_line(groat_context *context, const char *spec,
-                       const char *target, const groat__nearest *s)
-{
-    const groat__log *log = &context->env.log;
-
-    if (s->distance == SIZE_MAX)
-        groat__log_line(log, GROAT_LOG_WARNING,
-                        "sealed: %.300s on %s is not in memory, nor is another "
-                        "of its family; reported once",
-                        spec, target);
-    else if (s->distance == 0)
-        groat__log_line(log, GROAT_LOG_WARNING,
-                        "sealed: %.300s on %s is not in memory; it is %s of "
-                        "the store and was not loaded; reported once",
-                        spec, target, s->label.data);
-    else
-        groat__log_line(log, GROAT_LOG_WARNING,
-                        "sealed: %.300s on %s is not in memory; nearest is %s: "
-                        "%s; reported once",
-                        spec, target, s->label.data, s->field.data);
-}
-
-/* Whether nobody was told of a name, and a line is left. */
-static bool is_news(groat__seal *seal, uint64_t hash)
-{
-    unsigned count = atomic_load(&seal->lines);
-
-    for (unsigned i = 0; i < count && i < GROAT__SEAL_LINES; i++)
-        if (atomic_load(&seal->told[i]) == hash)
-            return false;
-    if (count >= GROAT__SEAL_LINES ||
-        (count = atomic_fetch_add(&seal->lines, 1)) >= GROAT__SEAL_LINES)
-        return false;
-    atomic_store(&seal->told[count], hash);
-    return true;
-}
-
-void groat__seal_explain(groat_context *context, const groat__params *params,
-                         uint64_t hash)
-{
-    groat__seal *seal = &context->seal;
-    groat__nearest nearest;
-    groat__str wanted = {0};
-    groat__str spec = {0};
-    const char *compiler;
-
-    if (context->env.log.fn == NULL || !is_news(seal, hash))
-        return;
-    groat__params_text(params, &spec);
-    /* A compiler that nothing was asked of yet is not opened for this. */
-    compiler = groat__machine_known(context, &params->target);
-    groat__key_identity(params, compiler == NULL ? "" : compiler, &wanted);
-    if (!wanted.failed && !spec.failed) {
-        groat__nearest_start(&nearest, wanted.data);
-        groat__nearest_memory(context, &nearest);
-        /* The entry itself, if it is there; others are searched for once. */
-        groat__nearest_store(context, &nearest,
-                             !atomic_exchange(&seal->searched, true));
-        if (!groat__nearest_failed(&nearest))
-            write_line(context, spec.data, params->target.text, &nearest);
-        groat__nearest_free(&nearest);
-    }
-    groat__str_free(&wanted);
-    groat__str_free(&spec);
 }

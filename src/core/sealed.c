@@ -18,7 +18,7 @@ groat_status groat__sealed_get_values(groat_context *context,
 
     if (groat__seal_note(&context->seal,
                          groat__seal_mark(&context->seal, &name)))
-        groat__seal_explain(context, params, groat__kernel_name_hash(&name));
+        groat__sealed_log(context, params, groat__kernel_name_hash(&name));
     return groat__seal_refuse(context, params->family->name,
                               strlen(params->family->name), params->target.text,
                               out, origin, error);
