@@ -458,6 +458,9 @@ EXTRA_DIST += \
 	$(groat_fault_tests) $(groat_litmus_tests) \
 	%D%/litmus/counts.c \
 	%D%/litmus/lookup.c \
+	%D%/litmus/seal.c \
+	%D%/litmus/small.h \
+	%D%/litmus/target.c \
 	%D%/isa/README.md \
 	%D%/isa/common.sh \
 	%D%/isa/table.sh \

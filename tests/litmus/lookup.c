@@ -5,50 +5,10 @@
  * memory model allows.  A view has one slot here, so the second name makes
  * another view.  The reader finds nothing, or the whole entry of its name.
  */
-#include <assert.h>
-#include <pthread.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/litmus/small.h"
 
-#define GROAT_BASE_HASH_H
-/* Names are a byte, which is its own hash. */
-static uint64_t groat__hash64(const void *bytes, size_t count)
-{
-    return count == 0 ? 0 : *(const unsigned char *)bytes;
-}
-
-static int compare(const unsigned char *a, const unsigned char *b, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (a[i] != b[i])
-            return 1;
-    return 0;
-}
-
-static void copy(unsigned char *to, const unsigned char *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        to[i] = from[i];
-}
-
-static void *zeroed(size_t bytes);
-
-#define memcmp(a, b, n)          compare((const void *)(a), (const void *)(b), n)
-#define memcpy(to, f, n)         copy((void *)(to), (const void *)(f), n)
-#define calloc(n, bytes)         zeroed(bytes)
 #define GROAT__TABLE_FIRST_SLOTS 2
 #include "src/core/table.c"
-
-static void *zeroed(size_t bytes)
-{
-    void *at = malloc(bytes);
-
-    for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
-        ((uint64_t *)at)[i] = 0;
-    return at;
-}
 
 static groat__kernel_table table;
 static int first, second;

@@ -18,16 +18,16 @@ genmc=${GROAT_GENMC-$(command -v genmc)}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0
+# Rounds of a loop that are looked at: those of the longest one that ends.
+unroll=6
 
-# explore SOURCE LITMUS FLAG...: runs it on that source of src/core; prints what
-# was found.
+# explore FOLDER SOURCE LITMUS FLAG...: runs it on the source of that name in
+# that folder; prints what was found.
 explore() {
-    explored=$1
-    litmus=$top_srcdir/tests/litmus/$2
-    name=$(sed -n 's,^#include "\(src/core/.*\.c\)"$,\1,p' "$litmus")
-    shift 2
-    sed "s,\"$name\",\"$explored\"," "$litmus" >"$work/litmus.c"
-    "$genmc" --unroll=6 --wb -- -w -D_GNU_SOURCE -I"$top_srcdir" \
+    sed "s,\"src/core/$2\",\"$1/$2\"," "$top_srcdir/tests/litmus/$3" \
+        >"$work/litmus.c"
+    shift 3
+    "$genmc" --unroll="$unroll" --wb -- -w -D_GNU_SOURCE -I"$top_srcdir" \
         -I"$top_srcdir/src" -I"$top_srcdir/include" -I"$top_builddir/include" \
         "$@" "$work/litmus.c" 2>&1 |
         grep -E 'No errors|Error|Number of complete|BUG|error:'
@@ -35,7 +35,7 @@ explore() {
 
 # holds SOURCE LITMUS FLAG...
 holds() {
-    found=$(explore "$top_srcdir/src/core/$1" "$2" ${3+"$3"})
+    found=$(explore "$top_srcdir/src/core" "$1" "$2" ${3+"$3"})
     case $found in
     *'No errors'*) echo "ok: $1, $2 ${3-}: $found" ;;
     *) echo "FAIL: $1, $2 ${3-}: $found" && failed=1 ;;
@@ -45,6 +45,7 @@ holds() {
 # matters SOURCE LITMUS FLAG NTH BEFORE AFTER: the NTH time that BEFORE stands
 # there (counted from 1), AFTER stands there.
 matters() {
+    mkdir -p "$work/weak"
     awk -v nth="$4" -v before="$5" -v after="$6" '
         { at = index($0, before)
           if (at && ++count == nth) {
@@ -52,11 +53,11 @@ matters() {
               done = 1
           }
           print }
-        END { exit !done }' "$top_srcdir/src/core/$1" >"$work/weak.c" || {
+        END { exit !done }' "$top_srcdir/src/core/$1" >"$work/weak/$1" || {
         echo "FAIL: $1 has no $4. $5" && failed=1
         return
     }
-    found=$(explore "$work/weak.c" "$2" ${3:+"$3"})
+    found=$(explore "$work/weak" "$1" "$2" ${3:+"$3"})
     case $found in
     *Error*) echo "ok: $1 without its $4. $5: ${found%%
 *}" ;;
@@ -85,4 +86,22 @@ matters resident.c counts.c -DLOADED_AGAIN 1 \
 matters resident.c counts.c -DLOADED_AGAIN 2 \
     "atomic_fetch_and(&kernel->refs, ~gone_flag)" \
     "atomic_fetch_and_explicit(&kernel->refs, ~gone_flag, memory_order_relaxed)"
+
+unroll=10
+holds seal.c seal.c -DEPOCH
+matters seal.c seal.c -DEPOCH 1 memory_order_acquire memory_order_relaxed
+matters seal.c seal.c -DEPOCH 1 memory_order_release memory_order_relaxed
+
+holds seal.c seal.c -DLISTED
+matters seal.c seal.c -DLISTED 2 memory_order_acquire memory_order_relaxed
+matters seal.c seal.c -DLISTED 2 memory_order_release memory_order_relaxed
+
+holds seal.c seal.c
+matters seal.c seal.c '' 1 "atomic_fetch_add(&kernel->refs, 1)" \
+    "atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed)"
+
+unroll=50
+holds target.c target.c
+matters target.c target.c '' 1 memory_order_acquire memory_order_relaxed
+matters target.c target.c '' 1 memory_order_release memory_order_relaxed
 exit $failed
