@@ -277,6 +277,29 @@ uint32_t groat__cache_row(const groat__cache *c, const uint32_t *table,
     }
 }
 
+size_t groat__cache_place(const groat__cache *c, const uint32_t *table,
+                          int plane, int64_t sequence, int64_t key,
+                          int64_t head)
+{
+    uint64_t row = groat__cache_row(c, table, sequence, key);
+
+    row += (uint64_t)head * c->view[plane].head_rows;
+    return (size_t)(c->view[plane].address + row * (uint64_t)c->row_bytes +
+                    (uint64_t)(head * groat__cache_head_bytes(c)));
+}
+
+size_t groat__cache_scale(const groat__cache *c, const uint32_t *table,
+                          int64_t sequence, int64_t key, int64_t head)
+{
+    int64_t page = c->cache.page, heads = c->heads;
+    int64_t block =
+        c->page > 0 ? table[sequence * c->pitch + key / page] : sequence;
+
+    key %= page;
+    return (size_t)(block * page * heads +
+                    (c->head_page ? head * page + key : key * heads + head));
+}
+
 void groat__cache_read(const groat__cache *c, const unsigned char *data,
                        int plane, int64_t row, int64_t head, int64_t first,
                        int64_t bytes, unsigned char *to)

@@ -63,6 +63,16 @@ void groat__cache_fill_lengths(const groat__cache *c, uint32_t *lengths);
 uint32_t groat__cache_row(const groat__cache *c, const uint32_t *table,
                           int64_t sequence, int64_t key);
 
+/* Bytes from the buffer's begin to a head's key (plane 0) or value (1). */
+size_t groat__cache_place(const groat__cache *c, const uint32_t *table,
+                          int plane, int64_t sequence, int64_t key,
+                          int64_t head);
+/* The number of a key's scale of a head among [blocks, page, heads], of pages
+ * that are [heads, page, dim] among [blocks, heads, page]; paged and
+ * contiguous. */
+size_t groat__cache_scale(const groat__cache *c, const uint32_t *table,
+                          int64_t sequence, int64_t key, int64_t head);
+
 /* Bytes [first, first + bytes) of head `head` in row `row` of plane `plane`;
  * zeros outside of the cache and of the head.  In HEAD_PAGE rows count heads
  * and `head` is 0. */

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared.h"
+
 static const groat__element elements[] = {
     {"f64", "<f8", "double", GROAT__ELEMENT_FLOAT, 8, 11, 52, 1023, true,
      false},
@@ -186,6 +188,17 @@ void groat__element_store(const groat__element *e, double value, void *at)
                                                     : integer_bits(e, value);
 
     memcpy(at, &bits, (size_t)e->bytes);
+}
+
+void groat__element_fill(const groat__element *e, uint64_t seed, size_t count,
+                         double most, void *to)
+{
+    uint64_t state = groat__host_mix(seed);
+
+    for (size_t i = 0; i < count; i++)
+        groat__element_store(
+            e, most * ((double)(groat__host_draw(&state) >> 11) * 0x1p-52 - 1),
+            (unsigned char *)to + i * (size_t)e->bytes);
 }
 
 uint64_t groat__element_ulps(const groat__element *e, const void *a,

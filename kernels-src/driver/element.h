@@ -50,6 +50,10 @@ double groat__element_load(const groat__element *element, const void *at);
 void groat__element_store(const groat__element *element, double value,
                           void *at);
 
+/* Fills [count] of a float dtype with random numbers of -most to most. */
+void groat__element_fill(const groat__element *element, uint64_t seed,
+                         size_t count, double most, void *to);
+
 /* The distance of two floats in units of the last place: how many numbers of
  * the dtype lie between them.  Two NaNs: 0; one: UINT64_MAX. */
 uint64_t groat__element_ulps(const groat__element *element, const void *a,

@@ -40,7 +40,8 @@ const groat_driver_arg groat__kv_arguments[] = {
      "valid rows of the slab; later ones read as zeros (default: two key "
      "blocks "
      "and a half, more on a GPU; its stream entry 1 GiB)"},
-    {"first_row", GROAT_ARG_INT, 0, 0, INT32_MAX, "rows", "row of the first key block"},
+    {"first_row", GROAT_ARG_INT, 0, 0, INT32_MAX, "rows",
+     "row of the first key block"},
     {"first_col", GROAT_ARG_INT, 0, 0, 65536, "elements", "column of the head"},
     {"key_blocks", GROAT_ARG_INT, -1, 1, INT32_MAX, "blocks",
      "key blocks (default: all that begin in a valid row)"},
@@ -177,15 +178,6 @@ static size_t slab_bytes(const shape *s, const int64_t *v)
                : (size_t)(((v[VALID_ROWS] - 1) * s->tile.ld + s->src_cols) * 2);
 }
 
-static void add_buffer(groat_plan *p, const char *name, int64_t bytes,
-                       bool output)
-{
-    p->buffers[p->buffer_count].name = name;
-    p->buffers[p->buffer_count].bytes = (size_t)bytes;
-    p->buffers[p->buffer_count].output = output;
-    p->buffer_count++;
-}
-
 static void grid(groat_plan *p, int64_t x, int64_t y)
 {
     p->grid[0] = (unsigned)x;
@@ -206,27 +198,31 @@ static void lay_out(const shape *s, const int64_t *v, groat_plan *p)
     int64_t block_queries = s->mma_n * s->wave_rows;
     int64_t query_tiles = (v[QUERIES] + block_queries - 1) / block_queries;
 
-    add_buffer(p, s->is_v ? "V" : "K", (int64_t)slab_bytes(s, v), false);
+    groat__host_add_buffer(p, s->is_v ? "V" : "K", (int64_t)slab_bytes(s, v),
+                           false);
     switch (s->entry) {
     case IMAGE:
         grid(p, v[KEY_BLOCKS], v[TILES]);
-        add_buffer(p, "image", tiles * s->tile_bytes, true);
+        groat__host_add_buffer(p, "image", tiles * s->tile_bytes, true);
         break;
     case FRAGMENTS:
         grid(p, v[KEY_BLOCKS], v[TILES]);
-        add_buffer(p, "fragments", tiles * s->num_warps * wave_bytes(s), true);
+        groat__host_add_buffer(p, "fragments",
+                               tiles * s->num_warps * wave_bytes(s), true);
         break;
     case STREAM:
         grid(p, v[BLOCKS], v[HEADS]);
-        add_buffer(p, "sums", v[BLOCKS] * v[HEADS] * s->num_warps * 1024, true);
+        groat__host_add_buffer(
+            p, "sums", v[BLOCKS] * v[HEADS] * s->num_warps * 1024, true);
         break;
     default:
         grid(p, query_tiles, s->is_v ? 1 : v[BLOCKS]);
-        add_buffer(p, operands[s->is_v],
-                   v[QUERIES] * (s->is_v ? keys_of(s, v) : s->depth) * 2,
-                   false);
-        add_buffer(p, results[s->is_v],
-                   v[QUERIES] * (s->is_v ? s->depth : keys_of(s, v)) * 4, true);
+        groat__host_add_buffer(
+            p, operands[s->is_v],
+            v[QUERIES] * (s->is_v ? keys_of(s, v) : s->depth) * 2, false);
+        groat__host_add_buffer(
+            p, results[s->is_v],
+            v[QUERIES] * (s->is_v ? s->depth : keys_of(s, v)) * 4, true);
         break;
     }
 }

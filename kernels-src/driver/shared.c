@@ -67,6 +67,16 @@ groat_status groat__host_starve(groat_error *error, const char *family,
 
 /* ---- random input -------------------------------------------------------- */
 
+void groat__host_add_buffer(groat_plan *plan, const char *name, int64_t bytes,
+                            bool output)
+{
+    groat_buffer *buffer = &plan->buffers[plan->buffer_count++];
+
+    buffer->name = name;
+    buffer->bytes = (size_t)bytes;
+    buffer->output = output;
+}
+
 uint64_t groat__host_mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

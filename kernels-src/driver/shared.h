@@ -30,6 +30,10 @@ groat_status groat__host_check_pages(const uint32_t *row, int64_t keys,
 groat_status groat__host_starve(groat_error *error, const char *family,
                                 const char *what);
 
+/* Adds a buffer of plain bytes to a plan. */
+void groat__host_add_buffer(groat_plan *plan, const char *name, int64_t bytes,
+                            bool output);
+
 /* A well mixed function of z. */
 uint64_t groat__host_mix(uint64_t z);
 /* The next of a sequence of random numbers. */

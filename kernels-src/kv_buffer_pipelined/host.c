@@ -136,15 +136,6 @@ static groat_status check(const groat_spec *spec, const shape *s,
     return GROAT_OK;
 }
 
-static void add_buffer(groat_plan *p, const char *name, int64_t bytes,
-                       bool output)
-{
-    p->buffers[p->buffer_count].name = name;
-    p->buffers[p->buffer_count].bytes = (size_t)bytes;
-    p->buffers[p->buffer_count].output = output;
-    p->buffer_count++;
-}
-
 static void lay_out(const shape *s, const int64_t *v, groat_plan *p)
 {
     int64_t slab = v[VALID_ROWS] == 0
@@ -153,19 +144,21 @@ static void lay_out(const shape *s, const int64_t *v, groat_plan *p)
     int64_t block_queries = s->mma_n * s->num_warps;
     int64_t x = v[BLOCKS];
 
-    add_buffer(p, "K", slab, false);
-    add_buffer(p, "V", slab, false);
+    groat__host_add_buffer(p, "K", slab, false);
+    groat__host_add_buffer(p, "V", slab, false);
     switch (s->entry) {
     case IMAGE:
-        add_buffer(p, "image", v[BLOCKS] * 2 * s->stage_bytes, true);
+        groat__host_add_buffer(p, "image", v[BLOCKS] * 2 * s->stage_bytes,
+                               true);
         break;
     case STREAM:
-        add_buffer(p, "sums", v[BLOCKS] * v[HEADS] * s->num_warps * 1024, true);
+        groat__host_add_buffer(
+            p, "sums", v[BLOCKS] * v[HEADS] * s->num_warps * 1024, true);
         break;
     default:
         x = (v[QUERIES] + block_queries - 1) / block_queries;
-        add_buffer(p, "Q", v[QUERIES] * s->depth * 2, false);
-        add_buffer(p, "O", v[QUERIES] * s->depth * 4, true);
+        groat__host_add_buffer(p, "Q", v[QUERIES] * s->depth * 2, false);
+        groat__host_add_buffer(p, "O", v[QUERIES] * s->depth * 4, true);
         break;
     }
     p->grid[0] = (unsigned)x;

@@ -118,16 +118,6 @@ static int64_t output_bytes(const groat__walk_shape *s, const int64_t *v)
     return v[SEQUENCES] * v[KV_HEADS] * s->ctas * groat__walk_bytes(s, v);
 }
 
-static void add_buffer(groat_plan *p, const char *name, int64_t bytes,
-                       bool output)
-{
-    groat_buffer *b = &p->buffers[p->buffer_count++];
-
-    b->name = name;
-    b->bytes = (size_t)bytes;
-    b->output = output;
-}
-
 static groat_status check(const groat__walk_shape *s, const int64_t *v,
                           groat_error *error)
 {
@@ -159,15 +149,17 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     if (status != GROAT_OK)
         return status;
     rows = v[SEQUENCES] * query_heads(v) * v[QUERY_COUNT];
-    add_buffer(p, "cache", (int64_t)cache_bytes(&s, v), false);
-    add_buffer(p, "page_table", v[SEQUENCES] * pitch_of(&s, v) * 4, false);
-    add_buffer(p, "lengths", v[SEQUENCES] * 4, false);
+    groat__host_add_buffer(p, "cache", (int64_t)cache_bytes(&s, v), false);
+    groat__host_add_buffer(p, "page_table", v[SEQUENCES] * pitch_of(&s, v) * 4,
+                           false);
+    groat__host_add_buffer(p, "lengths", v[SEQUENCES] * 4, false);
     if (s.BM > 0)
-        add_buffer(p, "queries", rows * s.depth * s.elem_bytes, false);
+        groat__host_add_buffer(p, "queries", rows * s.depth * s.elem_bytes,
+                               false);
     if (s.entry == OUTPUT)
-        add_buffer(p, "weights", rows * tiles_of(&s, v[NUM_KEYS]) * s.BN * 2,
-                   false);
-    add_buffer(p, "output", output_bytes(&s, v), true);
+        groat__host_add_buffer(
+            p, "weights", rows * tiles_of(&s, v[NUM_KEYS]) * s.BN * 2, false);
+    groat__host_add_buffer(p, "output", output_bytes(&s, v), true);
     p->grid[0] = (unsigned)columns_of(&s, v);
     p->grid[1] =
         s.entry == STREAM

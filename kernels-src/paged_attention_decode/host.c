@@ -175,15 +175,6 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
 
 /* ---- buffers ------------------------------------------------------------- */
 
-static void add_buffer(groat_plan *p, const char *name, int64_t count,
-                       int64_t width)
-{
-    groat_buffer *buffer = &p->buffers[p->buffer_count++];
-
-    buffer->name = name;
-    buffer->bytes = (size_t)(count * width);
-}
-
 /* Parts that a launch may leave in the workspace. */
 static int64_t parts_of(const groat_spec *spec, const world *w)
 {
@@ -221,27 +212,29 @@ static void add_buffers(const groat_spec *spec, const world *w, groat_plan *p)
     const int64_t *v = w->v;
     int64_t queries = v[SEQUENCES] * w->q_len * w->heads;
 
-    add_buffer(p, "cache", 1, w->cache.bytes);
-    add_buffer(p, "queries", queries * w->head_dim, 2);
-    add_buffer(p, "page_table", w->cache.table_entries, 4);
-    add_buffer(p, "lengths", w->cache.batch, 4);
-    add_buffer(p, "sinks", w->heads, 4);
-    add_buffer(p, "slopes", w->heads, 4);
-    add_buffer(p, "tree", v[SEQUENCES] * w->q_len, 4);
-    add_buffer(p, "k_scales", scales_of(w), 4);
-    add_buffer(p, "v_scales", scales_of(w), 4);
-    add_buffer(p, "score_arrays", GROAT__CODE_ARRAYS * ELEMENTS, 4);
-    add_buffer(p, "parts", parts_of(spec, w),
-               groat__host_value(spec, "sums_bytes"));
+    groat__host_add_buffer(p, "cache", w->cache.bytes, false);
+    groat__host_add_buffer(p, "queries", queries * w->head_dim * 2, false);
+    groat__host_add_buffer(p, "page_table", w->cache.table_entries * 4, false);
+    groat__host_add_buffer(p, "lengths", w->cache.batch * 4, false);
+    groat__host_add_buffer(p, "sinks", w->heads * 4, false);
+    groat__host_add_buffer(p, "slopes", w->heads * 4, false);
+    groat__host_add_buffer(p, "tree", v[SEQUENCES] * w->q_len * 4, false);
+    groat__host_add_buffer(p, "k_scales", scales_of(w) * 4, false);
+    groat__host_add_buffer(p, "v_scales", scales_of(w) * 4, false);
+    groat__host_add_buffer(p, "score_arrays", GROAT__CODE_ARRAYS * ELEMENTS * 4,
+                           false);
+    groat__host_add_buffer(
+        p, "parts", parts_of(spec, w) * groat__host_value(spec, "sums_bytes"),
+        false);
     make_output(&p->buffers[PARTS], f32, GROAT_TOLERANCE_NONE);
-    add_buffer(p, "counters",
-               v[SEQUENCES] * v[KV_HEADS] * groat__host_value(spec, "strips"),
-               4);
-    p->buffers[COUNTERS].output = true;
+    groat__host_add_buffer(p, "counters",
+                           v[SEQUENCES] * v[KV_HEADS] *
+                               groat__host_value(spec, "strips") * 4,
+                           true);
     p->buffers[COUNTERS].filled = true;
-    add_buffer(p, "output", queries * w->head_dim, 2);
+    groat__host_add_buffer(p, "output", queries * w->head_dim * 2, false);
     make_output(&p->buffers[OUTPUT], w->element, GROAT_TOLERANCE_RELATIVE);
-    add_buffer(p, "lse", queries, 4);
+    groat__host_add_buffer(p, "lse", queries * 4, false);
     make_output(&p->buffers[LSE], f32,
                 w->lse ? GROAT_TOLERANCE_RELATIVE : GROAT_TOLERANCE_NONE);
 }
@@ -287,34 +280,10 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
 
 /* ---- input --------------------------------------------------------------- */
 
-static void fill_numbers(const groat__element *element, uint64_t seed,
-                         size_t count, double most, void *to)
-{
-    uint64_t state = groat__host_mix(seed);
-
-    for (size_t i = 0; i < count; i++)
-        groat__element_store(
-            element,
-            most * ((double)(groat__host_draw(&state) >> 11) * 0x1p-52 - 1),
-            (unsigned char *)to + i * (size_t)element->bytes);
-}
-
-/* Bytes of a head of a key or value in the cache. */
-static size_t place_of(const world *w, const uint32_t *table, int plane,
-                       int64_t sequence, int64_t key, int64_t head)
-{
-    const groat__cache *c = &w->cache;
-    uint64_t row = groat__cache_row(c, table, sequence, key);
-
-    row += (uint64_t)head * c->view[plane].head_rows;
-    return (size_t)(c->view[plane].address + row * (uint64_t)c->row_bytes +
-                    (uint64_t)(head * groat__cache_head_bytes(c)));
-}
-
 static void fill_key(const world *w, size_t at, uint64_t seed, void *to)
 {
-    fill_numbers(w->stored, seed + at, (size_t)w->head_dim, 2,
-                 (unsigned char *)to + at);
+    groat__element_fill(w->stored, seed + at, (size_t)w->head_dim, 2,
+                        (unsigned char *)to + at);
 }
 
 static void fill_scale(const world *w, size_t at, uint64_t seed, void *to)
@@ -330,17 +299,9 @@ static void fill_scale(const world *w, size_t at, uint64_t seed, void *to)
 static size_t scale_at(const world *w, const uint32_t *table, int64_t sequence,
                        int64_t key, int64_t head)
 {
-    int64_t page = w->cache.cache.page, heads = w->v[KV_HEADS];
-    int64_t block = w->cache.page > 0
-                        ? table[sequence * w->cache.pitch + key / page]
-                        : sequence;
-
-    if (w->kv_scale != OF_TOKEN)
-        return (size_t)head;
-    key %= page;
-    return (size_t)(block * page * heads + (w->cache.head_page
-                                                ? head * page + key
-                                                : key * heads + head));
+    return w->kv_scale == OF_TOKEN
+               ? groat__cache_scale(&w->cache, table, sequence, key, head)
+               : (size_t)head;
 }
 
 /* Fills what belongs to keys of sequences in the cache or in scales; all else
@@ -362,8 +323,10 @@ static void fill_keys(const world *w, size_t index, uint64_t seed, void *to,
                     fill_scale(w, scale_at(w, table, s, key, h), seed, to);
                 else
                     for (int plane = 0; plane < 2; plane++)
-                        fill_key(w, place_of(w, table, plane, s, key, h), seed,
-                                 to);
+                        fill_key(w,
+                                 groat__cache_place(&w->cache, table, plane, s,
+                                                    key, h),
+                                 seed, to);
     free(table);
 }
 
@@ -391,19 +354,19 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         groat__cache_fill_lengths(&w.cache, data);
         break;
     case QUERIES:
-        fill_numbers(w.element, seed + 1, bytes / 2, 2, data);
+        groat__element_fill(w.element, seed + 1, bytes / 2, 2, data);
         break;
     case SINKS:
-        fill_numbers(groat__element_find("f32", 3), seed + 2, bytes / 4, 4,
-                     data);
+        groat__element_fill(groat__element_find("f32", 3), seed + 2, bytes / 4,
+                            4, data);
         break;
     case ARRAYS:
-        fill_numbers(groat__element_find("f32", 3), seed + 5, bytes / 4, 2,
-                     data);
+        groat__element_fill(groat__element_find("f32", 3), seed + 5, bytes / 4,
+                            2, data);
         break;
     case SLOPES:
-        fill_numbers(groat__element_find("f32", 3), seed + 4, bytes / 4, 0.1,
-                     data);
+        groat__element_fill(groat__element_find("f32", 3), seed + 4, bytes / 4,
+                            0.1, data);
         break;
     default:
         memset(data, 0, bytes);
@@ -536,8 +499,8 @@ static double score(const world *w, const void *const *inputs, const query *q,
 
     of_query += ((q->sequence * w->q_len + q->place) * w->heads + q->head) *
                 w->head_dim * 2;
-    of_key +=
-        place_of(w, inputs[TABLE], 0, q->sequence, key, q->head / w->group);
+    of_key += groat__cache_place(&w->cache, inputs[TABLE], 0, q->sequence, key,
+                                 q->head / w->group);
     for (int64_t d = 0; d < w->head_dim; d++)
         sum += groat__element_load(w->element, of_query + 2 * d) *
                groat__element_load(w->stored, of_key + d * w->stored->bytes);
@@ -572,8 +535,8 @@ static double attend(const world *w, const void *const *inputs, const query *q,
         sum = exp(sinks[q->head] - most);
     for (int64_t key = 0; key < q->length; key++) {
         const unsigned char *value =
-            cache +
-            place_of(w, inputs[TABLE], 1, q->sequence, key, q->head / w->group);
+            cache + groat__cache_place(&w->cache, inputs[TABLE], 1, q->sequence,
+                                       key, q->head / w->group);
         double weight =
             weights[key] == -INFINITY ? 0 : exp(weights[key] - most);
         double scaled = weight * scale_of(w, inputs, 1, q, key);

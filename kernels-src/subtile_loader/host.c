@@ -194,16 +194,6 @@ static size_t output_index(const shape *s)
     return s->entry == SCORES ? 2 : 1;
 }
 
-static void add_buffer(groat_plan *p, const char *name, bool output,
-                       int64_t bytes)
-{
-    groat_buffer *buffer = &p->buffers[p->buffer_count++];
-
-    buffer->name = name;
-    buffer->output = output;
-    buffer->bytes = (size_t)bytes;
-}
-
 static groat_status plan(const groat_spec *spec, const int64_t *values,
                          groat_plan *p, groat_error *error)
 {
@@ -234,10 +224,11 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     p->grid[1] = (unsigned)v[HEADS];
     p->grid[2] = 1;
     p->buffer_count = 0;
-    add_buffer(p, "source", false, source_bytes(&s, v));
+    groat__host_add_buffer(p, "source", source_bytes(&s, v), false);
     if (s.entry == SCORES)
-        add_buffer(p, "queries", false, v[HEADS] * v[QUERIES] * s.row_bytes);
-    add_buffer(p, outputs[s.entry], true, bytes);
+        groat__host_add_buffer(p, "queries",
+                               v[HEADS] * v[QUERIES] * s.row_bytes, false);
+    groat__host_add_buffer(p, outputs[s.entry], bytes, true);
     p->args_bytes = sizeof(struct subtile_loader_args);
     /* Each block of the scores entry reads all keys. */
     p->moved_bytes =

@@ -203,16 +203,6 @@ static int64_t input_bytes(const shape *s, const int64_t *v)
     return bytes * s->elem_bytes;
 }
 
-static void add_buffer(groat_plan *p, const char *name, int64_t bytes,
-                       bool output)
-{
-    groat_buffer *buffer = &p->buffers[p->buffer_count++];
-
-    buffer->name = name;
-    buffer->bytes = (size_t)bytes;
-    buffer->output = output;
-}
-
 static groat_status plan(const groat_spec *spec, const int64_t *values,
                          groat_plan *p, groat_error *error)
 {
@@ -228,13 +218,13 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     if (status != GROAT_OK)
         return status;
     p->buffer_count = 0;
-    add_buffer(p, "source", records(&s, v), false);
+    groat__host_add_buffer(p, "source", records(&s, v), false);
     if (s.entry == OUTPUT)
-        add_buffer(p, "weights",
-                   v[COL_TILES] * v[QUERIES] * v[ROW_TILES] * s.tile_keys *
-                       s.elem_bytes,
-                   false);
-    add_buffer(p, names[s.entry], output_bytes(&s, v), true);
+        groat__host_add_buffer(p, "weights",
+                               v[COL_TILES] * v[QUERIES] * v[ROW_TILES] *
+                                   s.tile_keys * s.elem_bytes,
+                               false);
+    groat__host_add_buffer(p, names[s.entry], output_bytes(&s, v), true);
     p->grid[0] =
         (unsigned)(s.entry == STREAM   ? v[ROW_STEP]
                    : s.entry == OUTPUT ? (v[QUERIES] + block - 1) / block
