@@ -67,9 +67,13 @@ libgroat_spec_la_SOURCES += \
 	%D%/spec/render.h
 
 libgroat_internal_la_SOURCES += \
+	%D%/attention/check.c \
+	%D%/attention/check.h \
 	%D%/attention/choose.c \
 	%D%/attention/choose.h \
 	%D%/attention/decode.c \
+	%D%/attention/number.c \
+	%D%/attention/number.h \
 	%D%/attention/reference.c \
 	%D%/attention/score.c \
 	%D%/attention/score.h \

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attention/number.h"
 #include "attention/score.h"
 #include "attention/shape.h"
 #include "base/error.h"
@@ -31,39 +32,6 @@ typedef struct query {
     int64_t at;     /* the key it stands at, may be below 0 */
 } query;
 
-static const void *in_host(uint64_t address)
-{
-    return (const void *)(uintptr_t)address;
-}
-
-/* ---- numbers ------------------------------------------------------------- */
-
-static double float_of(unsigned bits, int exponent_bits, int mantissa_bits)
-{
-    int bias = (1 << (exponent_bits - 1)) - 1;
-    int exponent = (int)(bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
-    unsigned mantissa = bits & ((1u << mantissa_bits) - 1);
-    double sign = bits >> (exponent_bits + mantissa_bits) & 1 ? -1 : 1;
-
-    if (exponent == 0)
-        return sign * ldexp(mantissa, 1 - bias - mantissa_bits);
-    if (exponent == (1 << exponent_bits) - 1 && exponent_bits > 4)
-        return mantissa == 0 ? sign * INFINITY : (double)NAN;
-    return sign * ldexp(mantissa + (1u << mantissa_bits),
-                        exponent - bias - mantissa_bits);
-}
-
-static double load(groat_decode_dtype dtype, uint64_t address, uint64_t index)
-{
-    uint16_t bits;
-
-    if (dtype == GROAT_DECODE_E4M3)
-        return float_of(((const uint8_t *)in_host(address))[index], 4, 3);
-    memcpy(&bits, (const char *)in_host(address) + 2 * index, sizeof(bits));
-    return dtype == GROAT_DECODE_F16 ? float_of(bits, 5, 10)
-                                     : float_of(bits, 8, 7);
-}
-
 /* What +inf counts as. */
 static const double most_score = 1e30 * 0.6931471805599453;
 
@@ -71,7 +39,7 @@ static const double most_score = 1e30 * 0.6931471805599453;
 
 static uint64_t block_of(const reference *r, unsigned sequence, int64_t key)
 {
-    const uint32_t *table = in_host(r->a->page_table);
+    const uint32_t *table = groat__in_host(r->a->page_table);
 
     return r->s->page == 0 ? sequence
                            : table[(uint64_t)sequence * r->a->pitch +
@@ -92,7 +60,8 @@ static uint64_t vector_of(const reference *r, int plane, const query *q,
 static double scale_of(const reference *r, int plane, const query *q,
                        int64_t key)
 {
-    const float *scales = in_host(plane == 0 ? r->a->k_scales : r->a->v_scales);
+    const float *scales =
+        groat__in_host(plane == 0 ? r->a->k_scales : r->a->v_scales);
     uint64_t page = r->a->keys->page, heads = r->s->kv_heads;
     uint64_t head = q->head / r->group, in_page = (uint64_t)key % page;
 
@@ -115,7 +84,7 @@ static bool sees(const reference *r, const query *q, int64_t key)
     int64_t tail = q->length - r->s->q_len, seen = r->s->seen;
 
     if ((r->s->flags & GROAT_DECODE_TREE) != 0 && key >= tail) {
-        const uint32_t *tree = in_host(r->a->tree);
+        const uint32_t *tree = groat__in_host(r->a->tree);
 
         return tree[q->sequence * r->s->q_len + q->place] >> (key - tail) & 1;
     }
@@ -151,14 +120,14 @@ static double score(const reference *r, const query *q, int64_t key)
     double sum = 0;
 
     for (unsigned d = 0; d < r->s->head_dim; d++)
-        sum += load(r->s->dtype, r->a->queries,
-                    row_of(r, q) * r->s->head_dim + d) *
-               load(r->s->kv_dtype, vector, d);
+        sum += groat__number_load(r->s->dtype, r->a->queries,
+                                  row_of(r, q) * r->s->head_dim + d) *
+               groat__number_load(r->s->kv_dtype, vector, d);
     sum *= r->scale * scale_of(r, 0, q, key);
     if (r->s->flags & GROAT_DECODE_CAP)
         sum = r->s->cap * tanh(sum / r->s->cap);
     if (r->s->flags & GROAT_DECODE_ALIBI)
-        sum += ((const float *)in_host(r->a->slopes))[q->head] *
+        sum += ((const float *)groat__in_host(r->a->slopes))[q->head] *
                (double)(key - q->at);
     return r->s->score != NULL ? expressed(r, q, key, sum) : sum;
 }
@@ -167,7 +136,8 @@ static double score(const reference *r, const query *q, int64_t key)
 static double weigh(const reference *r, const query *q, double *sum)
 {
     bool has_sink = (r->s->flags & GROAT_DECODE_SINK) != 0;
-    double sink = has_sink ? ((const float *)in_host(r->a->sinks))[q->head] : 0;
+    double sink =
+        has_sink ? ((const float *)groat__in_host(r->a->sinks))[q->head] : 0;
     double most = has_sink ? sink : -INFINITY;
 
     for (int64_t key = 0; key < q->length; key++) {
@@ -196,7 +166,8 @@ static void attend(const reference *r, const query *q, double *out, double *lse)
         if (r->weights[key] > 0)
             for (unsigned d = 0; d < r->s->head_dim; d++)
                 out[d] += weight / sum *
-                          load(r->s->kv_dtype, vector_of(r, 1, q, key), d);
+                          groat__number_load(r->s->kv_dtype,
+                                             vector_of(r, 1, q, key), d);
     }
     if (lse != NULL)
         *lse = sum > 0 ? most / log(2) + log2(sum) : -INFINITY;
@@ -215,7 +186,7 @@ static groat_status bind_score(reference *r, groat_error *error)
     memcpy(r->values.scalars, named.scalars, sizeof(named.scalars));
     memcpy(r->values.counts, named.counts, sizeof(named.counts));
     for (size_t i = 0; i < GROAT__CODE_ARRAYS; i++)
-        r->values.arrays[i] = in_host(named.arrays[i]);
+        r->values.arrays[i] = groat__in_host(named.arrays[i]);
     return GROAT_OK;
 }
 
@@ -227,7 +198,7 @@ static groat_status bind_score(reference *r, groat_error *error)
 static groat_status check_lengths(const reference *r, uint32_t *longest,
                                   groat_error *error)
 {
-    const uint32_t *lengths = in_host(r->a->lengths);
+    const uint32_t *lengths = groat__in_host(r->a->lengths);
     uint64_t most =
         r->s->page > 0 ? (uint64_t)r->a->pitch * r->s->page : r->a->keys->page;
 
@@ -260,7 +231,8 @@ static void compute(const reference *r, double *output, double *lse)
         for (unsigned place = 0; place < r->s->q_len; place++)
             for (unsigned head = 0; head < r->s->heads; head++) {
                 query q = {i, place, head,
-                           ((const uint32_t *)in_host(r->a->lengths))[i], 0};
+                           ((const uint32_t *)groat__in_host(r->a->lengths))[i],
+                           0};
                 uint64_t row = row_of(r, &q);
 
                 q.at = q.length - r->s->q_len + place;

@@ -9,27 +9,9 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "attention/check.h"
 #include "attention/score.h"
 #include "base/error.h"
-
-/* A number, and what it may be. */
-typedef struct range {
-    const char *name;
-    unsigned seen, least, most;
-} range;
-
-static groat_status check_ranges(const range *ranges, size_t count,
-                                 groat_error *error)
-{
-    for (size_t i = 0; i < count; i++)
-        if (ranges[i].seen < ranges[i].least || ranges[i].seen > ranges[i].most)
-            return groat__fail(error, GROAT_INVALID,
-                               "%s is %u; allowed: %u to %u", ranges[i].name,
-                               ranges[i].seen, ranges[i].least, ranges[i].most);
-    return GROAT_OK;
-}
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Keys of a sequence are counted in 31 bits, strips in 32. */
 enum {
@@ -42,7 +24,7 @@ enum {
 static groat_status check_numbers(const groat_decode_shape *s,
                                   groat_error *error)
 {
-    const range ranges[] = {
+    const groat__number_range ranges[] = {
         {"shape.dtype (GROAT_DECODE_*)", s->dtype, 0, GROAT_DECODE_F16},
         {"shape.kv_scale (GROAT_DECODE_OF_*)", s->kv_scale, 0,
          GROAT_DECODE_OF_TOKEN},
@@ -59,7 +41,7 @@ static groat_status check_numbers(const groat_decode_shape *s,
          KEYS_MAX},
     };
 
-    return check_ranges(ranges, COUNT(ranges), error);
+    return groat__check_ranges(ranges, GROAT__COUNT(ranges), error);
 }
 
 groat_status groat__decode_check_shape(const groat_decode_shape *shape,
@@ -103,7 +85,7 @@ groat_status groat__decode_check_choice(const groat_decode_shape *shape,
 
     if (status != GROAT_OK)
         return status;
-    const range ranges[] = {
+    const groat__number_range ranges[] = {
         {"choice.warps", choice->warps, 0, 8},
         {"choice.stages", choice->stages, 0, 8},
         {"choice.split (of GROAT_DECODE_BATCH_INVARIANT)", choice->split, 0,
@@ -112,33 +94,10 @@ groat_status groat__decode_check_choice(const groat_decode_shape *shape,
         {"choice.least", choice->least, 0, 1 << 20},
     };
 
-    return check_ranges(ranges, COUNT(ranges), error);
+    return groat__check_ranges(ranges, GROAT__COUNT(ranges), error);
 }
 
 /* ---- arguments ----------------------------------------------------------- */
-
-/* An address, and whether it is read. */
-typedef struct place {
-    const char *name;
-    uint64_t address;
-    unsigned unit;
-    bool needed;
-} place;
-
-static groat_status check_places(const place *places, size_t count,
-                                 groat_error *error)
-{
-    for (size_t i = 0; i < count; i++)
-        if (places[i].needed &&
-            (places[i].address == 0 || places[i].address % places[i].unit != 0))
-            return groat__fail(error, GROAT_INVALID,
-                               "arguments.%s is 0x%llx; allowed: multiples of "
-                               "%u, not 0",
-                               places[i].name,
-                               (unsigned long long)places[i].address,
-                               places[i].unit);
-    return GROAT_OK;
-}
 
 groat_status groat__decode_check_inputs(const groat_decode_shape *s,
                                         const groat_decode_arguments *a,
@@ -151,11 +110,11 @@ groat_status groat__decode_check_inputs(const groat_decode_shape *s,
 
     if (status != GROAT_OK)
         return status;
-    const range ranges[] = {
+    const groat__number_range ranges[] = {
         {"arguments.sequences", a->sequences, 0, s->sequences},
         {"arguments.pitch", a->pitch, s->page > 0 ? 1 : 0, UINT32_MAX},
     };
-    const place places[] = {
+    const groat__needed_address places[] = {
         {"queries", a->queries, 8, true},
         {"lengths", a->lengths, 4, true},
         {"page_table", a->page_table, 4, s->page > 0},
@@ -170,9 +129,9 @@ groat_status groat__decode_check_inputs(const groat_decode_shape *s,
         return groat__fail(error, GROAT_INVALID,
                            "arguments.named is NULL, named_count %u",
                            a->named_count);
-    status = check_ranges(ranges, COUNT(ranges), error);
+    status = groat__check_ranges(ranges, GROAT__COUNT(ranges), error);
     if (status == GROAT_OK && a->sequences > 0)
-        status = check_places(places, COUNT(places), error);
+        status = groat__check_addresses(places, GROAT__COUNT(places), error);
     return status;
 }
 
@@ -184,43 +143,13 @@ groat_status groat__decode_check_run(const groat_decode_shape *s,
 
     if (status != GROAT_OK || a->sequences == 0)
         return status;
-    const place places[] = {
+    const groat__needed_address places[] = {
         {"output", a->output, 8, true},
         {"lse", a->lse, 4, (s->flags & GROAT_DECODE_LSE) != 0},
         {"workspace", a->workspace, 16, true},
     };
 
-    return check_places(places, COUNT(places), error);
-}
-
-static groat_status check_cache(const groat_decode_shape *s,
-                                const groat_decode_arguments *a,
-                                const groat_kv_cache *c, groat_error *error)
-{
-    unsigned bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
-    const struct {
-        const char *name;
-        unsigned seen, wanted;
-    } fields[] = {
-        {"elem_bytes", c->elem_bytes, bytes},
-        {"heads", c->heads, s->kv_heads},
-        {"dim", c->dim, s->head_dim},
-        {"layout", (unsigned)c->layout, (unsigned)s->layout},
-        {"page", c->page, s->page > 0 ? s->page : c->page},
-    };
-
-    for (size_t i = 0; i < COUNT(fields); i++)
-        if (fields[i].seen != fields[i].wanted)
-            return groat__fail(error, GROAT_INVALID,
-                               "kv cache: %s is %u; the decode's shape has %u",
-                               fields[i].name, fields[i].seen,
-                               fields[i].wanted);
-    if (s->page == 0 && c->blocks < a->sequences)
-        return groat__fail(error, GROAT_INVALID,
-                           "kv cache: blocks is %llu; allowed without pages: "
-                           "one for each of the %u sequences, or more",
-                           (unsigned long long)c->blocks, a->sequences);
-    return GROAT_OK;
+    return groat__check_addresses(places, GROAT__COUNT(places), error);
 }
 
 groat_status groat__decode_planes(const groat_decode_shape *s,
@@ -228,34 +157,14 @@ groat_status groat__decode_planes(const groat_decode_shape *s,
                                   groat__kv_plane *keys,
                                   groat__kv_plane *values, groat_error *error)
 {
-    groat_status status =
-        groat__kv_plane_get(a->keys, GROAT_KV_KEYS, a->layer, keys, error);
+    const groat__cache_shape wanted = {
+        .elem_bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2,
+        .heads = s->kv_heads,
+        .dim = s->head_dim,
+        .layout = s->layout,
+        .page = s->page,
+    };
 
-    if (status == GROAT_OK)
-        status = check_cache(s, a, a->keys, error);
-    if (status != GROAT_OK)
-        return status;
-    if (a->values == NULL) {
-        *values = *keys;
-        values->address += keys->plane;
-        return GROAT_OK;
-    }
-    status = groat__kv_plane_get(a->values, GROAT_KV_VALUES, a->layer, values,
-                                 error);
-    if (status == GROAT_OK)
-        status = check_cache(s, a, a->values, error);
-    if (status != GROAT_OK)
-        return status;
-    if (keys->block != values->block || keys->token != values->token ||
-        keys->head != values->head || a->keys->page != a->values->page)
-        return groat__fail(
-            error, GROAT_INVALID,
-            "arguments.values: blocks, keys and heads lie %llu, "
-            "%llu, %llu bytes apart; those of arguments.keys "
-            "%llu, %llu, %llu",
-            (unsigned long long)values->block,
-            (unsigned long long)values->token, (unsigned long long)values->head,
-            (unsigned long long)keys->block, (unsigned long long)keys->token,
-            (unsigned long long)keys->head);
-    return GROAT_OK;
+    return groat__check_cache(&wanted, a->keys, a->values, a->layer,
+                              a->sequences, keys, values, error);
 }

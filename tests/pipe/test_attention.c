@@ -571,7 +571,8 @@ START_TEST(bad_arguments)
     REFUSED(a.workspace = 8, "arguments.workspace is 0x8");
     REFUSED(a.keys = NULL, "cache is NULL");
     REFUSED(a.layer = 1, "kv layer is 1");
-    REFUSED(cache.dim = 128, "kv cache: dim is 128; the decode's shape has 64");
+    REFUSED(cache.dim = 128,
+            "kv cache: dim is 128; the shape that was opened has 64");
     REFUSED(cache.page = 32, "kv cache: page is 32");
     REFUSED(cache.heads = 1, "kv cache: heads is 1");
     REFUSED(cache.elem_bytes = 1, "kv cache: elem_bytes is 1");

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * check.c looks at what a call was given, and names what may not be.
+ */
+#include "attention/check.h"
+
+#include "base/error.h"
+
+groat_status groat__check_ranges(const groat__number_range *ranges,
+                                 size_t count, groat_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].seen < ranges[i].least || ranges[i].seen > ranges[i].most)
+            return groat__fail(error, GROAT_INVALID,
+                               "%s is %u; allowed: %u to %u", ranges[i].name,
+                               ranges[i].seen, ranges[i].least, ranges[i].most);
+    return GROAT_OK;
+}
+
+groat_status groat__check_addresses(const groat__needed_address *addresses,
+                                    size_t count, groat_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (addresses[i].needed &&
+            (addresses[i].address == 0 ||
+             addresses[i].address % addresses[i].unit != 0))
+            return groat__fail(error, GROAT_INVALID,
+                               "arguments.%s is 0x%llx; allowed: multiples of "
+                               "%u, not 0",
+                               addresses[i].name,
+                               (unsigned long long)addresses[i].address,
+                               addresses[i].unit);
+    return GROAT_OK;
+}
+
+static groat_status check_fields(const groat__cache_shape *s,
+                                 const groat_kv_cache *c, unsigned sequences,
+                                 groat_error *error)
+{
+    const struct {
+        const char *name;
+        unsigned seen, wanted;
+    } fields[] = {
+        {"elem_bytes", c->elem_bytes, s->elem_bytes},
+        {"heads", c->heads, s->heads},
+        {"dim", c->dim, s->dim},
+        {"layout", (unsigned)c->layout, (unsigned)s->layout},
+        {"page", c->page, s->page > 0 ? s->page : c->page},
+    };
+
+    for (size_t i = 0; i < GROAT__COUNT(fields); i++)
+        if (fields[i].seen != fields[i].wanted)
+            return groat__fail(error, GROAT_INVALID,
+                               "kv cache: %s is %u; the shape that was opened "
+                               "has %u",
+                               fields[i].name, fields[i].seen,
+                               fields[i].wanted);
+    if (s->page == 0 && c->blocks < sequences)
+        return groat__fail(error, GROAT_INVALID,
+                           "kv cache: blocks is %llu; allowed without pages: "
+                           "one for each of the %u sequences, or more",
+                           (unsigned long long)c->blocks, sequences);
+    return GROAT_OK;
+}
+
+static groat_status check_strides(const groat_kv_cache *keys,
+                                  const groat_kv_cache *values,
+                                  const groat__kv_plane *k,
+                                  const groat__kv_plane *v, groat_error *error)
+{
+    if (k->block == v->block && k->token == v->token && k->head == v->head &&
+        keys->page == values->page)
+        return GROAT_OK;
+    return groat__fail(
+        error, GROAT_INVALID,
+        "arguments.values: blocks, keys and heads lie %llu, %llu, %llu bytes "
+        "apart; those of arguments.keys %llu, %llu, %llu",
+        (unsigned long long)v->block, (unsigned long long)v->token,
+        (unsigned long long)v->head, (unsigned long long)k->block,
+        (unsigned long long)k->token, (unsigned long long)k->head);
+}
+
+groat_status groat__check_cache(const groat__cache_shape *shape,
+                                const groat_kv_cache *keys,
+                                const groat_kv_cache *values, unsigned layer,
+                                unsigned sequences, groat__kv_plane *key_plane,
+                                groat__kv_plane *value_plane,
+                                groat_error *error)
+{
+    groat_status status =
+        groat__kv_plane_get(keys, GROAT_KV_KEYS, layer, key_plane, error);
+
+    if (status == GROAT_OK)
+        status = check_fields(shape, keys, sequences, error);
+    if (status != GROAT_OK)
+        return status;
+    if (values == NULL) {
+        *value_plane = *key_plane;
+        value_plane->address += key_plane->plane;
+        return GROAT_OK;
+    }
+    status =
+        groat__kv_plane_get(values, GROAT_KV_VALUES, layer, value_plane, error);
+    if (status == GROAT_OK)
+        status = check_fields(shape, values, sequences, error);
+    return status == GROAT_OK
+               ? check_strides(keys, values, key_plane, value_plane, error)
+               : status;
+}
