@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * groat_attention.h - attention of decode steps over a KV cache, in one launch.
+ * groat_attention.h - attention of decode steps over a KV cache, in one launch,
+ * and the launch before it, which puts new keys and values into the cache.
  *
  * THE MANUAL IN SHORT
  *
@@ -9,6 +10,8 @@
  *   3. Allocate groat_decode_workspace() bytes and set them to zeros, once.
  *   4. groat_decode_run() for each layer of each step.
  *   5. groat_decode_close().
+ *
+ * and likewise groat_append_open(), groat_append_run(), groat_append_close().
  *
  * For query i of q_len of a sequence of n keys, query head h, and KV head
  * h / (heads / kv_heads), over the keys t that the query sees:
@@ -236,6 +239,121 @@ GROAT_API groat_status groat_decode_run(const groat_decode *decode,
 GROAT_API groat_status groat_decode_reference(
     const groat_decode_shape *shape, const groat_decode_arguments *arguments,
     double *output, double *lse, groat_error *error);
+
+/* ---- new keys and values --------------------------------------------------
+ */
+
+/* Whether keys are rotated by their position. */
+typedef enum groat_append_rope {
+    GROAT_APPEND_PLAIN = 0,
+    GROAT_APPEND_HALVES =
+        1,                 /* element i with i + rotary / 2: GPT-NeoX, Llama */
+    GROAT_APPEND_PAIRS = 2 /* element 2i with 2i + 1: GPT-J                  */
+} groat_append_rope;
+
+/* What is compiled for. */
+typedef struct groat_append_shape {
+    size_t size;
+    groat_decode_dtype dtype;    /* BF16 or F16: of new keys and values       */
+    groat_decode_dtype kv_dtype; /* of the cache: dtype, or E4M3              */
+    groat_decode_scale kv_scale; /* of E4M3.  Those OF_TENSOR and OF_HEAD are *
+                                  * read, those OF_TOKEN chosen and written   */
+    unsigned kv_heads;           /* 1 or more                                 */
+    unsigned head_dim;           /* 64 to 256, multiples of 16                */
+    unsigned page; /* keys of a page, 1 to 1024; 0: a sequence is the block   *
+                    * of its own number                                       */
+    groat_kv_layout layout;
+    groat_append_rope rope;
+    unsigned rotary; /* elements of a key that are rotated, the first ones:   *
+                      * 16 to head_dim, multiples of 16; 0: all               */
+} groat_append_shape;
+
+#define GROAT_APPEND_SHAPE_INIT                                                \
+    {                                                                          \
+        sizeof(groat_append_shape), GROAT_DECODE_BF16, GROAT_DECODE_BF16,      \
+            GROAT_DECODE_OF_TENSOR, 0, 0, 0, GROAT_KV_PAGE_HEAD,               \
+            GROAT_APPEND_PLAIN, 0                                              \
+    }
+
+/* What one launch reads and writes, in device memory; what the shape does not
+ * ask for is not looked at.
+ *
+ * Token t of a sequence that has the tokens [first, end) becomes its key
+ * lengths - (end - t).  Nothing is written for a token behind the last
+ * sequence's, for a key below 0 or behind the sequence's row of page_table (or
+ * its block), and for a block that the cache has not. */
+typedef struct groat_append_arguments {
+    size_t size;
+    const groat_kv_cache *keys; /* as of groat_decode_arguments             */
+    const groat_kv_cache *values;
+    unsigned layer;
+    unsigned sequences;  /* 0 launches nothing                                */
+    unsigned tokens;     /* of all sequences, at most; 0 launches nothing     */
+    unsigned each;       /* tokens of each sequence, where starts is 0        */
+    unsigned pitch;      /* entries of page_table from sequence to sequence   */
+    uint64_t new_keys;   /* [tokens, kv_heads, head_dim], at multiples of 16  */
+    uint64_t new_values; /* likewise                                          */
+    uint64_t key_stride; /* bytes from token to token of new_keys, a multiple *
+                          * of 16; 0: packed                                  */
+    uint64_t value_stride;
+    uint64_t page_table; /* [sequences, pitch] of u32: blocks                 */
+    uint64_t lengths;    /* [sequences] of u32: keys, the new ones too        */
+    uint64_t starts;     /* [sequences + 1] of u32, none below the one before *
+                          * it: first token of each sequence, and the end; 0:  *
+                          * there are `each` of every sequence                */
+    uint64_t positions;  /* [tokens] of u32: rows of rope; 0: a key's place   *
+                          * in its sequence                                   */
+    uint64_t rope; /* [rope_rows, rotary] of f32, at a multiple of 16: the    *
+                    * cosines of a position, then its sines                   */
+    unsigned rope_rows; /* positions behind them take the last row            */
+    float k_scale; /* what keys, values of E4M3 are to be multiplied with     */
+    float v_scale;
+    uint64_t k_scales; /* of f32, as of groat_decode_arguments                */
+    uint64_t v_scales;
+} groat_append_arguments;
+
+#define GROAT_APPEND_ARGUMENTS_INIT                                            \
+    {                                                                          \
+        sizeof(groat_append_arguments), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0, 0, 0, 0, 0, 1, 1, 0, 0                                       \
+    }
+
+typedef struct groat_append groat_append;
+
+/* Gets the kernel of a shape, as groat_kernel_get() does.
+ *
+ * target  NULL: groat_default_target().  Any.
+ *
+ * Errors: INVALID (a field of shape); as of groat_kernel_get().  Free with
+ * groat_append_close(). */
+GROAT_API groat_status groat_append_open(groat_context *context,
+                                         const char *target,
+                                         const groat_append_shape *shape,
+                                         groat_append **out,
+                                         groat_error *error);
+
+/* NULL is allowed. */
+GROAT_API void groat_append_close(groat_append *append);
+
+/* The kernel's handle, for tools; borrowed from the append. */
+GROAT_API groat_kernel *groat_append_kernel(const groat_append *append);
+
+/* Enqueues one launch.
+ *
+ * stream  CUstream or hipStream_t; NULL: the default stream.
+ *
+ * Allocates nothing and reads nothing of the device.  Any thread.  Errors:
+ * INVALID (a field of arguments); as of groat_kernel_launch(). */
+GROAT_API groat_status groat_append_run(const groat_append *append,
+                                        const groat_append_arguments *arguments,
+                                        void *stream, groat_error *error);
+
+/* Does the same on the host, where all addresses of arguments are, those of the
+ * caches and scales too: the same bytes, but for the bits of NaNs.  Errors:
+ * INVALID (a field of shape or arguments). */
+GROAT_API groat_status groat_append_reference(
+    const groat_append_shape *shape, const groat_append_arguments *arguments,
+    groat_error *error);
 
 #ifdef __cplusplus
 }

@@ -62,6 +62,10 @@ embedded_files = \
 	%D%/kv_buffer_reg/kv_buffer_reg.h \
 	%D%/kv_buffer_reg/params.def \
 	%D%/kv_buffer_reg/params.h \
+	%D%/kv_cache_append/args.h \
+	%D%/kv_cache_append/kv_cache_append.h \
+	%D%/kv_cache_append/params.def \
+	%D%/kv_cache_append/params.h \
 	%D%/kv_producer_pipeline/args.h \
 	%D%/kv_producer_pipeline/kv_producer_pipeline.h \
 	%D%/kv_producer_pipeline/loaders.h \
@@ -129,6 +133,7 @@ EXTRA_DIST += \
 	%D%/kv_buffer_lds/README.md \
 	%D%/kv_buffer_pipelined/README.md \
 	%D%/kv_buffer_reg/README.md \
+	%D%/kv_cache_append/README.md \
 	%D%/kv_producer_pipeline/README.md \
 	%D%/paged_attention_decode/README.md \
 	%D%/paged_row_indices/README.md \
@@ -154,6 +159,7 @@ libgroat_drivers_la_SOURCES = \
 	%D%/kv_buffer_lds/host.c \
 	%D%/kv_buffer_pipelined/host.c \
 	%D%/kv_buffer_reg/host.c \
+	%D%/kv_cache_append/host.c \
 	%D%/kv_producer_pipeline/host.c \
 	%D%/kv_producer_pipeline/walk.c \
 	%D%/kv_producer_pipeline/walk.h \

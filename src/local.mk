@@ -67,6 +67,10 @@ libgroat_spec_la_SOURCES += \
 	%D%/spec/render.h
 
 libgroat_internal_la_SOURCES += \
+	%D%/attention/append.c \
+	%D%/attention/append.h \
+	%D%/attention/append_check.c \
+	%D%/attention/append_reference.c \
 	%D%/attention/check.c \
 	%D%/attention/check.h \
 	%D%/attention/choose.c \

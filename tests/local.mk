@@ -92,6 +92,7 @@ groat_unit_tests = \
 
 # The whole path on cpu targets, and on a CUDA device where there is one.
 groat_pipe_tests = \
+	%D%/pipe/test_append \
 	%D%/pipe/test_attention \
 	%D%/pipe/test_callbacks \
 	%D%/pipe/test_compilerless \

@@ -107,3 +107,12 @@ groat_status groat__check_cache(const groat__cache_shape *shape,
                ? check_strides(keys, values, key_plane, value_plane, error)
                : status;
 }
+
+groat__scale_strides groat__scale_strides_of(groat_kv_layout layout,
+                                             unsigned page, unsigned kv_heads)
+{
+    bool head_page = layout == GROAT_KV_HEAD_PAGE;
+
+    return (groat__scale_strides){page * kv_heads, head_page ? 1 : kv_heads,
+                                  head_page ? page : 1};
+}

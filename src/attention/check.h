@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check.h - what numbers, addresses and caches of a call may be.
+ * check.h - what numbers, addresses and caches of a call may be, and how scales
+ * of a cache lie.
  */
 #ifndef GROAT_ATTENTION_CHECK_H
 #define GROAT_ATTENTION_CHECK_H
@@ -54,5 +55,13 @@ groat_status groat__check_cache(const groat__cache_shape *shape,
                                 unsigned sequences, groat__kv_plane *key_plane,
                                 groat__kv_plane *value_plane,
                                 groat_error *error);
+
+/* Numbers from scale to scale of E4M3 OF_TOKEN. */
+typedef struct groat__scale_strides {
+    unsigned block, token, head;
+} groat__scale_strides;
+
+groat__scale_strides groat__scale_strides_of(groat_kv_layout layout,
+                                             unsigned page, unsigned kv_heads);
 
 #endif

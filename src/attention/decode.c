@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attention/check.h"
 #include "attention/choose.h"
 #include "attention/score.h"
 #include "attention/shape.h"
@@ -227,15 +228,16 @@ static void bind_scales(const groat_decode_shape *s, unsigned page,
                         const groat_decode_arguments *a,
                         struct paged_attention_decode_args *args)
 {
-    bool head_page = s->layout == GROAT_KV_HEAD_PAGE;
+    groat__scale_strides strides =
+        groat__scale_strides_of(s->layout, page, s->kv_heads);
 
     args->k_scales = a->k_scales;
     args->v_scales = a->v_scales;
     args->k_scale = a->k_scale;
     args->v_scale = a->v_scale;
-    args->block_scales = page * s->kv_heads;
-    args->token_scales = head_page ? 1 : s->kv_heads;
-    args->head_scales = head_page ? page : 1;
+    args->block_scales = strides.block;
+    args->token_scales = strides.token;
+    args->head_scales = strides.head;
 }
 
 groat_status groat_decode_run(const groat_decode *decode,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * number.c reads numbers of 16 and 8 bits by their definition.  Nothing of it
- * is shared with the kernels.
+ * number.c reads and rounds numbers of 16 and 8 bits by their definition.
+ * Nothing of it is shared with the kernels.
  */
 #include "attention/number.h"
 
@@ -46,4 +46,49 @@ double groat__number_load(groat_decode_dtype dtype, uint64_t address,
     memcpy(&bits, (const char *)groat__in_host(address) + 2 * index,
            sizeof(bits));
     return value_of(format_of(dtype), bits);
+}
+
+/* The code of the number nearest to a magnitude.  A mantissa that is rounded up
+ * to the next power of two counts into the exponent. */
+static unsigned nearest(format f, double size)
+{
+    int bias = (1 << (f.exponent - 1)) - 1;
+    int exponent = size > 0 ? ilogb(size) : 1 - bias;
+    unsigned units;
+
+    if (exponent < 1 - bias)
+        exponent = 1 - bias;
+    units = (unsigned)nearbyint(ldexp(size, f.mantissa - exponent));
+    if (units < 1u << f.mantissa)
+        return units;
+    return units - (1u << f.mantissa) +
+           ((unsigned)(exponent + bias) << f.mantissa);
+}
+
+static unsigned bits_of(format f, double value)
+{
+    unsigned sign = signbit(value) ? 1u << (f.exponent + f.mantissa) : 0;
+    unsigned infinite = ((1u << f.exponent) - 1) << f.mantissa;
+    /* Of 8 bits there is no infinity, and one NaN behind the largest number. */
+    unsigned most = f.exponent > 4 ? infinite : 0x7E;
+    unsigned bits;
+
+    if (isnan(value))
+        return sign |
+               (f.exponent > 4 ? infinite | 1u << (f.mantissa - 1) : 0x7F);
+    bits = isinf(value) ? most : nearest(f, fabs(value));
+    return sign | (bits > most ? most : bits);
+}
+
+void groat__number_store(groat_decode_dtype dtype, uint64_t address,
+                         uint64_t index, float value)
+{
+    unsigned bits = bits_of(format_of(dtype), value);
+    uint16_t wide = (uint16_t)bits;
+
+    if (dtype == GROAT_DECODE_E4M3)
+        ((uint8_t *)groat__in_host(address))[index] = (uint8_t)bits;
+    else
+        memcpy((char *)groat__in_host(address) + 2 * index, &wide,
+               sizeof(wide));
 }

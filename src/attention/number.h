@@ -17,4 +17,9 @@ static inline void *groat__in_host(uint64_t address)
 double groat__number_load(groat_decode_dtype dtype, uint64_t address,
                           uint64_t index);
 
+/* Rounds to the nearest number, ties to even.  What is too large becomes
+ * infinite, of E4M3 the largest. */
+void groat__number_store(groat_decode_dtype dtype, uint64_t address,
+                         uint64_t index, float value);
+
 #endif

@@ -245,6 +245,20 @@ static groat_status decode_of(void *at, groat_error *error)
     return groat_decode_reference(at, &arguments, &nothing, NULL, error);
 }
 
+static const groat_append_shape append = {
+    .size = sizeof(groat_append_shape),
+    .kv_heads = 2,
+    .head_dim = 64,
+};
+
+static groat_status append_of(void *at, groat_error *error)
+{
+    const groat_append_arguments arguments = {.size = sizeof(arguments),
+                                              .keys = &cache};
+
+    return groat_append_reference(at, &arguments, error);
+}
+
 static const groat_remote_choice choice = {.size = sizeof(choice)};
 
 static const struct {
@@ -274,6 +288,8 @@ static const struct {
     {"groat_kv_cache", sizeof(groat_kv_cache), cache_of, &cache, false},
     {"groat_kv_box", sizeof(groat_kv_box), box_of, &box, false},
     {"groat_decode_shape", sizeof(groat_decode_shape), decode_of, &decode,
+     false},
+    {"groat_append_shape", sizeof(groat_append_shape), append_of, &append,
      false},
     {"groat_get_options", sizeof(groat_get_options), get_with, &get_options,
      true},

@@ -28,6 +28,10 @@ for def in "$top_srcdir"/kernels-src/*/params.def; do
         *:real | paged_attention_decode:keys | paged_attention_decode:varied)
             continue
             ;;
+        kv_cache_append:keys | kv_cache_append:varied | \
+            kv_cache_append:head_page | kv_cache_append:ragged)
+            continue
+            ;;
         esac
         cat "$dir/args.h" $(sed -n "s|^#include \"\(.*\)\"|$dir/\1|p" \
             "$dir/args.h") | sed 's|/\*.*||' | grep -qE "^ .*[ *]$name(\[.*\])?;" ||

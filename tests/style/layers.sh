@@ -21,6 +21,7 @@ allowed() {
     attention:attention/* | attention:base/* | attention:core/core.h) ;;
     attention:tensor/tensor.h | attention:spec/arch.h | attention:spec/code.h) ;;
     attention:kernels-src/paged_attention_decode/args.h) ;;
+    attention:kernels-src/kv_cache_append/args.h) ;;
     fleet:base/* | fleet:fleet/* | fleet:cache/cache.h | core:fleet/remote.h | core:fleet/oci.h) ;;
     core:base/* | core:spec/* | core:backend/* | core:cache/cache.h) ;;
     cli:kernels-src/driver/driver.h | cli:kernels-src/driver/shared.h) ;;

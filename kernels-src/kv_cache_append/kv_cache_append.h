@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// kv_cache_append: `head_lanes` lanes put away one KV head of a new token, 8
+// elements of its key and of its value each.  Where a token goes is read on the
+// device: the sequence from `starts`, the key from `lengths`, the block from
+// the page table.
+//
+// Arithmetic is that of floats, rounded where it says so and nowhere else, so
+// that every target writes the same bytes:
+//
+//   halves  y[i] = fma(x[i], cos[i], -(x[i + h] * sin[i]))       i < h =
+//   rotated / 2
+//           y[i + h] = fma(x[i + h], cos[i], x[i] * sin[i])
+//   pairs   the same of x[2i] and x[2i + 1]
+//   scale   the largest |y| / the largest number of 8 bits; 1 where all are 0
+//   code    of y / scale, to the nearest and ties to even, no larger than the
+//   largest
+#include "params.h"
+
+#include "../common/convert.h"
+#include "../common/lanes.h"
+#include "../common/math.h"
+#include "args.h"
+
+namespace groat
+{
+namespace kv_cache_append
+{
+
+using namespace params;
+
+constexpr bool is_narrow = kv_dtype != kv_dtype_same;
+constexpr float8 narrow = kv_dtype == kv_dtype_e4m3fnuz ? e4m3fnuz : e4m3;
+constexpr mma_number wide = dtype == dtype_f16 ? mma_f16 : mma_bf16;
+constexpr float largest_number =
+    kv_dtype == kv_dtype_e4m3fnuz ? 240.0f : 448.0f;
+constexpr u32 chunk_elements = 8;
+
+// What a lane puts away, and where; if not is_there, nothing.
+struct place {
+    bool is_there;
+    u32 token, head, chunk;
+    u32 key;      // in its sequence
+    u32 block;    // of the cache
+    u32 in_block; // its key there
+};
+
+// 8 numbers of a key or value.
+struct numbers {
+    float of[chunk_elements];
+};
+
+// ---- places
+// ------------------------------------------------------------------
+
+// The last sequence that starts at the token or before it: the one that has it.
+GROAT_DEVICE u32 find_sequence(const kv_cache_append_args &args, u32 token)
+{
+    u32 low = 0;
+    u32 high = args.sequences;
+
+    GROAT_ROLLED
+    while (high - low > 1) {
+        u32 middle = low + (high - low) / 2;
+
+        if (global_load4(args.starts + static_cast<u64>(middle) * 4) <= token)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// The key that a token becomes.  One of a sequence that is said to have fewer
+// keys than new tokens comes out behind all that there may be.
+GROAT_DEVICE void find_key(const kv_cache_append_args &args, u32 sequence,
+                           place &at)
+{
+    const u64 start = args.starts + static_cast<u64>(sequence) * 4;
+    const u32 end =
+        args.starts == 0 ? (sequence + 1) * args.each : global_load4(start + 4);
+
+    at.is_there =
+        at.token < end && (args.starts == 0 || global_load4(start) <= at.token);
+    at.key = global_load4(args.lengths + static_cast<u64>(sequence) * 4) -
+             (end - at.token);
+    at.is_there = at.is_there && at.key < args.most;
+}
+
+GROAT_DEVICE void find_block(const kv_cache_append_args &args, u32 sequence,
+                             place &at)
+{
+    constexpr u32 page = page_size > 0 ? page_size : 1;
+
+    at.block = sequence;
+    at.in_block = at.key;
+    if (page_size > 0) {
+        at.in_block = at.key % page;
+        at.block = at.is_there
+                       ? global_load4(args.page_table +
+                                      (static_cast<u64>(sequence) * args.pitch +
+                                       at.key / page) *
+                                          4)
+                       : 0u;
+    }
+    at.is_there = at.is_there && at.block < args.blocks;
+}
+
+GROAT_DEVICE place find_place(const kv_cache_append_args &args)
+{
+    const u32 item = block_index() * static_cast<u32>(block_heads) +
+                     thread_index() / static_cast<u32>(head_lanes);
+    place at = {};
+    u32 sequence;
+
+    at.token = item / args.kv_heads;
+    at.head = item % args.kv_heads;
+    at.chunk = thread_index() % static_cast<u32>(head_lanes);
+    if (at.token >= args.tokens || args.sequences == 0)
+        return at;
+    sequence = args.starts != 0 ? find_sequence(args, at.token)
+               : args.each > 0  ? at.token / args.each
+                                : args.sequences;
+    if (sequence >= args.sequences)
+        return at;
+    find_key(args, sequence, at);
+    find_block(args, sequence, at);
+    at.is_there = at.is_there && at.chunk < static_cast<u32>(chunks);
+    return at;
+}
+
+// ---- numbers
+// -----------------------------------------------------------------
+
+GROAT_DEVICE float wide_value(u32 code)
+{
+    return wide == mma_f16 ? f16_value(code) : bf16_value(code);
+}
+
+GROAT_DEVICE numbers unpack(vec4 v)
+{
+    const u32 words[4] = {v.x, v.y, v.z, v.w};
+    numbers x;
+
+    GROAT_UNROLL
+    for (u32 i = 0; i < chunk_elements; i++)
+        x.of[i] = wide_value(words[i / 2] >> i % 2 * 16 & 0xffffu);
+    return x;
+}
+
+GROAT_DEVICE vec4 pack(const numbers &x)
+{
+    return {pack16<wide>(x.of[0], x.of[1]), pack16<wide>(x.of[2], x.of[3]),
+            pack16<wide>(x.of[4], x.of[5]), pack16<wide>(x.of[6], x.of[7])};
+}
+
+GROAT_DEVICE u32 pack_narrow(const float *x, float scale)
+{
+    u32 word = 0;
+
+    GROAT_UNROLL
+    for (u32 i = 0; i < 4; i++)
+        word |= float8_of<narrow>(float_bits(x[i] / scale)) << i * 8;
+    return word;
+}
+
+// ---- rotation
+// ----------------------------------------------------------------
+
+// `count` floats, a multiple of 4.
+template <u32 count> GROAT_DEVICE void load_floats(u64 address, float *to)
+{
+    GROAT_UNROLL
+    for (u32 i = 0; i < count / 4; i++) {
+        vec4 v = global_load16(address + i * 16);
+
+        to[4 * i] = bits_float(v.x);
+        to[4 * i + 1] = bits_float(v.y);
+        to[4 * i + 2] = bits_float(v.z);
+        to[4 * i + 3] = bits_float(v.w);
+    }
+}
+
+GROAT_DEVICE u64 rope_row(const kv_cache_append_args &args, const place &at)
+{
+    const u32 position =
+        args.positions == 0
+            ? at.key
+            : global_load4(args.positions + static_cast<u64>(at.token) * 4);
+    const u32 last = args.rope_rows - 1;
+
+    return args.rope +
+           static_cast<u64>(position < last ? position : last) * rotated * 4;
+}
+
+// The chunk that this one is rotated with: all lanes of the wave take part.
+GROAT_DEVICE vec4 load_partner(vec4 v, u32 chunk)
+{
+    constexpr u32 half = rotated / 2 / chunk_elements;
+    const u32 lane = lane_index() + (chunk < half       ? half
+                                     : chunk < 2 * half ? 0u - half
+                                                        : 0u);
+
+    return {wave_shuffle(v.x, lane), wave_shuffle(v.y, lane),
+            wave_shuffle(v.z, lane), wave_shuffle(v.w, lane)};
+}
+
+GROAT_DEVICE numbers rotate_halves(u64 row, u32 chunk, const numbers &x,
+                                   const numbers &partner)
+{
+    constexpr u32 half = rotated / 2 / chunk_elements;
+    const bool is_first = chunk < half;
+    const u64 from = row + (is_first ? chunk : chunk - half) * 32;
+    float cosines[chunk_elements], sines[chunk_elements];
+    numbers y;
+
+    load_floats<chunk_elements>(from, cosines);
+    load_floats<chunk_elements>(from + rotated * 2, sines);
+    GROAT_UNROLL
+    for (u32 i = 0; i < chunk_elements; i++) {
+        float product = partner.of[i] * sines[i];
+
+        y.of[i] = fma(x.of[i], cosines[i], is_first ? -product : product);
+    }
+    return y;
+}
+
+GROAT_DEVICE numbers rotate_pairs(u64 row, u32 chunk, const numbers &x)
+{
+    constexpr u32 pairs = chunk_elements / 2;
+    const u64 from = row + chunk * pairs * 4;
+    float cosines[pairs], sines[pairs];
+    numbers y;
+
+    load_floats<pairs>(from, cosines);
+    load_floats<pairs>(from + rotated * 2, sines);
+    GROAT_UNROLL
+    for (u32 i = 0; i < pairs; i++) {
+        const float a = x.of[2 * i], b = x.of[2 * i + 1];
+
+        y.of[2 * i] = fma(a, cosines[i], -(b * sines[i]));
+        y.of[2 * i + 1] = fma(b, cosines[i], a * sines[i]);
+    }
+    return y;
+}
+
+// A key's chunk as it was computed, rotated; all lanes of the wave take part.
+GROAT_DEVICE numbers rotate(const kv_cache_append_args &args, const place &at,
+                            vec4 v)
+{
+    constexpr u32 rotated_chunks = rotated / chunk_elements;
+    const vec4 partner = rope == rope_halves ? load_partner(v, at.chunk) : v;
+    const numbers x = unpack(v);
+
+    if (!at.is_there || at.chunk >= rotated_chunks)
+        return x;
+    return rope == rope_halves
+               ? rotate_halves(rope_row(args, at), at.chunk, x, unpack(partner))
+               : rotate_pairs(rope_row(args, at), at.chunk, x);
+}
+
+// ---- the cache
+// ---------------------------------------------------------------
+
+// Of the lanes that share a head, in each of them.
+GROAT_DEVICE float largest_of(const numbers &x)
+{
+    float most = 0;
+
+    GROAT_UNROLL
+    for (u32 i = 0; i < chunk_elements; i++)
+        most = fmax(most, x.of[i] < 0 ? -x.of[i] : x.of[i]);
+    GROAT_UNROLL
+    for (u32 mask = head_lanes / 2; mask > 0; mask /= 2)
+        most = fmax(most, bits_float(wave_shuffle_xor(float_bits(most), mask)));
+    return most;
+}
+
+// The scale of a chunk; all lanes of the wave take part.
+GROAT_DEVICE float scale_of(const place &at, const numbers &x, float of_tensor,
+                            u64 scales, u64 of_token)
+{
+    if (kv_scale == kv_scale_tensor)
+        return of_tensor;
+    if (kv_scale == kv_scale_head)
+        return at.is_there ? bits_float(global_load4(
+                                 scales + static_cast<u64>(at.head) * 4))
+                           : 1.0f;
+    const float most = largest_of(x);
+    const float scale = most == 0 ? 1.0f : most / largest_number;
+
+    if (at.is_there && at.chunk == 0)
+        global_store4(scales + of_token * 4, float_bits(scale));
+    return scale;
+}
+
+GROAT_DEVICE void store_narrow(u64 address, bool is_there, const numbers &x,
+                               float scale)
+{
+    if (is_there)
+        global_store8(address,
+                      {pack_narrow(x.of, scale), pack_narrow(x.of + 4, scale)});
+}
+
+GROAT_DEVICE void store_wide(u64 address, bool is_there, vec4 v)
+{
+    if (is_there)
+        global_store16(address, v);
+}
+
+GROAT_DEVICE vec4 load_new(const place &at, u64 from, u64 token_bytes)
+{
+    return at.is_there ? global_load16(from + at.token * token_bytes +
+                                       (static_cast<u64>(at.head) * head_dim +
+                                        at.chunk * chunk_elements) *
+                                           2)
+                       : vec4{0, 0, 0, 0};
+}
+
+GROAT_DEVICE void run(const kv_cache_append_args &args)
+{
+    const place at = find_place(args);
+    const vec4 key = load_new(at, args.new_k, args.new_k_bytes);
+    const vec4 value = load_new(at, args.new_v, args.new_v_bytes);
+    const u64 to = at.block * args.block_bytes +
+                   at.in_block * args.token_bytes + at.head * args.head_bytes +
+                   at.chunk * chunk_elements * (is_narrow ? 1 : 2);
+    const u64 of_token = static_cast<u64>(at.block) * args.block_scales +
+                         static_cast<u64>(at.in_block) * args.token_scales +
+                         static_cast<u64>(at.head) * args.head_scales;
+
+    if (!is_narrow) {
+        store_wide(args.k + to, at.is_there,
+                   rope == rope_none ? key : pack(rotate(args, at, key)));
+        store_wide(args.v + to, at.is_there, value);
+        return;
+    }
+    const numbers x = rope == rope_none ? unpack(key) : rotate(args, at, key);
+    const numbers y = unpack(value);
+
+    store_narrow(args.k + to, at.is_there, x,
+                 scale_of(at, x, args.k_scale, args.k_scales, of_token));
+    store_narrow(args.v + to, at.is_there, y,
+                 scale_of(at, y, args.v_scale, args.v_scales, of_token));
+}
+
+} // namespace kv_cache_append
+} // namespace groat
+
+GROAT_KERNEL(kv_cache_append_args)
+{
+    groat::kv_cache_append::run(args);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * append.h - what shapes and arguments of appends may be.
+ */
+#ifndef GROAT_ATTENTION_APPEND_H
+#define GROAT_ATTENTION_APPEND_H
+
+#include "groat_attention.h"
+#include "tensor/tensor.h"
+
+/* Errors: INVALID, with the field, the value and what is allowed. */
+groat_status groat__append_check_shape(const groat_append_shape *shape,
+                                       groat_error *error);
+groat_status groat__append_check_run(const groat_append_shape *shape,
+                                     const groat_append_arguments *arguments,
+                                     groat_error *error);
+
+/* Of a shape and arguments that were checked.  Errors: INVALID. */
+groat_status groat__append_planes(const groat_append_shape *shape,
+                                  const groat_append_arguments *arguments,
+                                  groat__kv_plane *keys,
+                                  groat__kv_plane *values, groat_error *error);
+
+/* Elements of a key that are rotated. */
+unsigned groat__append_rotated(const groat_append_shape *shape);
+/* Keys that a sequence may have at most. */
+unsigned groat__append_most(const groat_append_shape *shape,
+                            const groat_append_arguments *arguments);
+/* Bytes from token to token: `stride`, or packed. */
+uint64_t groat__append_stride(const groat_append_shape *shape, uint64_t stride);
+
+#endif

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_append.c: appends by groat_attention.h on cpu targets against
+ * groat_append_reference(), every byte of caches and scales; what the reference
+ * itself makes of numbers that are known; and what both refuse.
+ */
+#include "rig.h"
+#include "groat_attention.h"
+
+#include <math.h>
+
+enum { SEQUENCES = 4, PITCH = 8, PADDING = 2, ROPE_ROWS = 60, GAP = 64 };
+
+static rig fix;
+static groat_context *context;
+
+static void setup(void)
+{
+    rig_make(&fix);
+    rig_write_adder(&fix); /* a family path needs a family */
+    context = rig_open(&fix);
+}
+
+static void teardown(void)
+{
+    groat_close(context);
+    rig_drop(&fix);
+}
+
+/* ---- a problem ----------------------------------------------------------- */
+
+/* The buffers of a launch. */
+enum {
+    CACHE,
+    NEW_KEYS,
+    NEW_VALUES,
+    TABLE,
+    LENGTHS,
+    STARTS,
+    POSITIONS,
+    ROPE,
+    K_SCALES,
+    V_SCALES,
+    BUFFERS
+};
+
+typedef struct problem {
+    groat_append_shape shape;
+    groat_append_arguments arguments;
+    groat_kv_cache cache;
+    unsigned char *bytes[BUFFERS];
+    size_t sizes[BUFFERS];
+} problem;
+
+/* Keys with the new ones, new ones of each, of sequences: one has more new
+ * tokens than keys, one has none. */
+static const uint32_t lengths[SEQUENCES] = {40, 3, 21, 8};
+static const uint32_t starts[SEQUENCES + 1] = {0, 9, 14, 14, 15};
+
+static void take(problem *p, int buffer, size_t bytes)
+{
+    p->bytes[buffer] = malloc(bytes);
+    ck_assert_ptr_nonnull(p->bytes[buffer]);
+    p->sizes[buffer] = bytes;
+    for (size_t i = 0; i < bytes; i++)
+        p->bytes[buffer][i] = (unsigned char)(i * 37 + (size_t)buffer * 11);
+}
+
+/* Finite numbers of 16 bits and of either sign, some of them not normal. */
+static void put_numbers(problem *p, int buffer)
+{
+    uint16_t *to = (uint16_t *)p->bytes[buffer];
+    uint32_t state = 12345u + (uint32_t)buffer;
+
+    for (size_t i = 0; i < p->sizes[buffer] / 2; i++) {
+        state = state * 1664525u + 1013904223u;
+        to[i] = p->shape.dtype == GROAT_DECODE_F16
+                    ? (uint16_t)(state >> 16 & 0xAFFF)
+                    : (uint16_t)((state >> 16 & 0x83FF) | 0x3E00);
+    }
+    memset(to, 0, p->shape.head_dim * 2ull); /* a head of zeros */
+}
+
+static void put_rope(problem *p, unsigned rotary)
+{
+    float *rows = (float *)p->bytes[ROPE];
+
+    for (unsigned i = 0; i < ROPE_ROWS * rotary; i++)
+        rows[i] = (float)(i % rotary < rotary / 2 ? cos(i) : sin(i));
+}
+
+static void make_problem(problem *p, const groat_append_shape *shape)
+{
+    unsigned page = shape->page > 0 ? shape->page : 40;
+    unsigned rotary = shape->rotary > 0 ? shape->rotary : shape->head_dim;
+    size_t tokens = starts[SEQUENCES] + PADDING, blocks = SEQUENCES * PITCH;
+    size_t stride = (size_t)shape->kv_heads * shape->head_dim * 2 + GAP;
+
+    *p = (problem){.shape = *shape,
+                   .arguments = GROAT_APPEND_ARGUMENTS_INIT,
+                   .cache = GROAT_KV_CACHE_INIT};
+    p->cache.layout = shape->layout;
+    p->cache.elem_bytes = shape->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
+    p->cache.blocks = blocks;
+    p->cache.planes = 2;
+    p->cache.layers = 2;
+    p->cache.page = page;
+    p->cache.heads = shape->kv_heads;
+    p->cache.dim = shape->head_dim;
+    p->arguments.layer = 1;
+    p->arguments.sequences = SEQUENCES;
+    p->arguments.tokens = (unsigned)tokens;
+    p->arguments.pitch = PITCH;
+    p->arguments.key_stride = p->arguments.value_stride = stride;
+    p->arguments.rope_rows = ROPE_ROWS;
+    p->arguments.k_scale = 0.37F;
+    p->arguments.v_scale = 1.9F;
+    take(p, CACHE,
+         blocks * 4 * page * shape->kv_heads * shape->head_dim *
+             p->cache.elem_bytes);
+    take(p, NEW_KEYS, tokens * stride);
+    take(p, NEW_VALUES, tokens * stride);
+    take(p, TABLE, blocks * 4);
+    take(p, LENGTHS, sizeof(lengths));
+    take(p, STARTS, sizeof(starts));
+    take(p, POSITIONS, tokens * 4);
+    take(p, ROPE, ROPE_ROWS * rotary * 4ull);
+    take(p, K_SCALES, blocks * page * shape->kv_heads * 4);
+    take(p, V_SCALES, blocks * page * shape->kv_heads * 4);
+    put_numbers(p, NEW_KEYS);
+    put_numbers(p, NEW_VALUES);
+    put_rope(p, rotary);
+    memcpy(p->bytes[LENGTHS], lengths, sizeof(lengths));
+    memcpy(p->bytes[STARTS], starts, sizeof(starts));
+    for (size_t i = 0; i < blocks; i++) /* from the last to the first; one is
+                                           not the cache's */
+        ((uint32_t *)p->bytes[TABLE])[i] =
+            (uint32_t)(i == 1 ? blocks : blocks - 1 - i);
+    for (size_t i = 0; i < tokens; i++) /* some behind the table of angles */
+        ((uint32_t *)p->bytes[POSITIONS])[i] = (uint32_t)(i * 5);
+    for (size_t i = 0; i < p->sizes[K_SCALES] / 4; i++) {
+        ((float *)p->bytes[K_SCALES])[i] = 0.5F + (float)(i % 7);
+        ((float *)p->bytes[V_SCALES])[i] = 0.25F + (float)(i % 5);
+    }
+}
+
+static void drop_problem(problem *p)
+{
+    for (int i = 0; i < BUFFERS; i++)
+        free(p->bytes[i]);
+}
+
+/* The arguments with the buffers at these addresses. */
+static groat_append_arguments arguments_at(const problem *p, const uint64_t *at,
+                                           bool ragged, groat_kv_cache *cache)
+{
+    groat_append_arguments a = p->arguments;
+
+    *cache = p->cache;
+    cache->address = at[CACHE];
+    a.keys = cache;
+    a.new_keys = at[NEW_KEYS];
+    a.new_values = at[NEW_VALUES];
+    a.page_table = at[TABLE];
+    a.lengths = at[LENGTHS];
+    a.starts = ragged ? at[STARTS] : 0;
+    a.positions = ragged ? at[POSITIONS] : 0;
+    a.each = ragged ? 0 : 4;
+    a.rope = at[ROPE];
+    a.k_scales = at[K_SCALES];
+    a.v_scales = at[V_SCALES];
+    return a;
+}
+
+static groat_append_arguments on_host(const problem *p, bool ragged,
+                                      groat_kv_cache *cache)
+{
+    uint64_t at[BUFFERS];
+
+    for (int i = 0; i < BUFFERS; i++)
+        at[i] = (uint64_t)(uintptr_t)p->bytes[i];
+    return arguments_at(p, at, ragged, cache);
+}
+
+/* Runs it on a target; out gets what the buffers hold afterwards. */
+static void run_on(const problem *p, const char *target, bool ragged,
+                   unsigned char **out)
+{
+    groat_append *append = NULL;
+    groat_append_arguments a;
+    groat_kv_cache cache;
+    uint64_t at[BUFFERS];
+
+    for (int i = 0; i < BUFFERS; i++) {
+        ck_assert_int_eq(groat_memory_alloc(context, target, p->sizes[i],
+                                            &at[i], &fix.error),
+                         GROAT_OK);
+        ck_assert_int_eq(groat_memory_write(context, target, at[i], p->bytes[i],
+                                            p->sizes[i], &fix.error),
+                         GROAT_OK);
+    }
+    a = arguments_at(p, at, ragged, &cache);
+    ck_assert_msg(
+        groat_append_open(context, target, &p->shape, &append, &fix.error) ==
+                GROAT_OK &&
+            groat_append_run(append, &a, NULL, &fix.error) == GROAT_OK,
+        "%s", fix.error.text);
+    for (int i = 0; i < BUFFERS; i++) {
+        out[i] = malloc(p->sizes[i]);
+        ck_assert_int_eq(groat_memory_read(context, target, out[i], at[i],
+                                           p->sizes[i], &fix.error),
+                         GROAT_OK);
+        groat_memory_free(context, target, at[i]);
+    }
+    groat_append_close(append);
+}
+
+/* ---- right --------------------------------------------------------------- */
+
+#define SHAPE(dim, ...)                                                        \
+    {                                                                          \
+        .size = sizeof(groat_append_shape), .head_dim = dim, __VA_ARGS__       \
+    }
+
+static const groat_append_shape shapes[] = {
+    SHAPE(128, .kv_heads = 2, .page = 16),
+    SHAPE(64, .kv_heads = 3, .page = 7, .layout = GROAT_KV_HEAD_PAGE,
+          .rope = GROAT_APPEND_HALVES),
+    SHAPE(80, .dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_F16,
+          .kv_heads = 1, .page = 0, .rope = GROAT_APPEND_PAIRS, .rotary = 32),
+    SHAPE(256, .kv_dtype = GROAT_DECODE_E4M3, .kv_heads = 2, .page = 16,
+          .rope = GROAT_APPEND_HALVES, .rotary = 48),
+    SHAPE(96, .dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_E4M3,
+          .kv_scale = GROAT_DECODE_OF_HEAD, .kv_heads = 5, .page = 5),
+    SHAPE(128, .kv_dtype = GROAT_DECODE_E4M3, .kv_scale = GROAT_DECODE_OF_TOKEN,
+          .kv_heads = 2, .page = 16, .rope = GROAT_APPEND_HALVES),
+    SHAPE(176, .dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_E4M3,
+          .kv_scale = GROAT_DECODE_OF_TOKEN, .kv_heads = 3, .page = 6,
+          .layout = GROAT_KV_HEAD_PAGE, .rope = GROAT_APPEND_PAIRS),
+};
+
+static const char *const targets[] = {"cpu:sm_90a", "cpu:gfx950"};
+
+static void compare(const problem *p, unsigned char **seen)
+{
+    static const char *const names[BUFFERS] = {
+        "cache",  "new keys",  "new values", "table",    "lengths",
+        "starts", "positions", "rope",       "k scales", "v scales"};
+
+    for (int i = 0; i < BUFFERS; i++) {
+        for (size_t b = 0; b < p->sizes[i]; b++)
+            ck_assert_msg(seen[i][b] == p->bytes[i][b],
+                          "byte %zu of %s is %u, not %u", b, names[i],
+                          seen[i][b], p->bytes[i][b]);
+        free(seen[i]);
+    }
+}
+
+START_TEST(as_the_reference)
+{
+    bool ragged = _i % 2 == 0;
+    unsigned char *seen[BUFFERS];
+    groat_append_arguments host;
+    groat_kv_cache cache;
+    unsigned char *before;
+    problem p;
+
+    make_problem(&p, &shapes[_i / 2]);
+    run_on(&p, targets[_i / 2 % 2], ragged, seen);
+    before = malloc(p.sizes[CACHE]);
+    ck_assert_ptr_nonnull(before);
+    memcpy(before, p.bytes[CACHE], p.sizes[CACHE]);
+    host = on_host(&p, ragged, &cache);
+    ck_assert_msg(groat_append_reference(&p.shape, &host, &fix.error) ==
+                      GROAT_OK,
+                  "%s", fix.error.text);
+    ck_assert_mem_ne(before, p.bytes[CACHE], p.sizes[CACHE]);
+    compare(&p, seen);
+    free(before);
+    drop_problem(&p);
+}
+END_TEST
+
+/* One token of one head at position 1, where element i has the cosine c and
+ * the sine s of its pair: numbers that can be told by hand. */
+static void append_one(const groat_append_shape *shape, const uint16_t *key,
+                       const float *rope, float k_scale, void *out,
+                       float *scale)
+{
+    static const uint32_t length = 2, start[2] = {0, 1};
+    groat_append_arguments a = GROAT_APPEND_ARGUMENTS_INIT;
+    groat_kv_cache cache = GROAT_KV_CACHE_INIT;
+    float unused[2];
+
+    cache.address = (uint64_t)(uintptr_t)out;
+    cache.elem_bytes = shape->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
+    cache.blocks = 1;
+    cache.planes = 2;
+    cache.layers = 1;
+    cache.page = 2;
+    cache.heads = 1;
+    cache.dim = shape->head_dim;
+    a.keys = &cache;
+    a.sequences = a.tokens = 1;
+    a.new_keys = a.new_values = (uint64_t)(uintptr_t)key;
+    a.lengths = (uint64_t)(uintptr_t)&length;
+    a.starts = (uint64_t)(uintptr_t)start;
+    a.rope = (uint64_t)(uintptr_t)rope;
+    a.rope_rows = 2;
+    a.k_scale = k_scale;
+    a.k_scales = (uint64_t)(uintptr_t)scale;
+    a.v_scales = (uint64_t)(uintptr_t)unused;
+    ck_assert_msg(groat_append_reference(shape, &a, &fix.error) == GROAT_OK,
+                  "%s", fix.error.text);
+}
+
+/* bf16 of 1, 2, 3 and -2. */
+enum { ONE = 0x3F80, TWO = 0x4000, THREE = 0x4040, MINUS_TWO = 0xC000 };
+
+START_TEST(rotations_are_those_of_the_header)
+{
+    _Alignas(16) uint16_t key[64] = {[0] = ONE, [1] = THREE, [8] = TWO};
+    _Alignas(16) uint16_t cache[4][64];
+    _Alignas(16) float rope[2][16] = {{0}};
+    groat_append_shape shape = GROAT_APPEND_SHAPE_INIT;
+
+    shape.kv_heads = 1;
+    shape.head_dim = 64;
+    shape.rotary = 16;
+    rope[1][0] = 0.5F;                /* a cosine */
+    rope[1][8] = -2.0F;               /* its sine */
+    shape.rope = GROAT_APPEND_HALVES; /* 0 with 8, 1 with 9, ... */
+    append_one(&shape, key, rope[0], 1, cache, NULL);
+    ck_assert_uint_eq(cache[1][0], 0x4090); /* 1 * 0.5 + 2 * 2 = 4.5 */
+    ck_assert_uint_eq(cache[1][8], 0xBF80); /* 2 * 0.5 - 1 * 2 = -1 */
+    ck_assert_uint_eq(cache[1][1], 0);      /* 3 * 0 */
+    ck_assert_uint_eq(cache[3][8], TWO);    /* values are not rotated */
+    shape.rope = GROAT_APPEND_PAIRS;        /* 0 with 1 */
+    append_one(&shape, key, rope[0], 1, cache, NULL);
+    ck_assert_uint_eq(cache[1][0], 0x40D0); /* 1 * 0.5 + 3 * 2 = 6.5 */
+    ck_assert_uint_eq(cache[1][1], 0xBF00); /* 3 * 0.5 - 1 * 2 = -0.5 */
+    ck_assert_uint_eq(cache[1][8], 0);
+}
+END_TEST
+
+START_TEST(numbers_are_those_of_the_header)
+{
+    _Alignas(16)
+        uint16_t key[64] = {[0] = ONE,    [1] = MINUS_TWO, [2] = 0x7F80,
+                            [3] = 0x7FC0, [4] = 0x3F88,    [5] = 0x3B00};
+    _Alignas(16) uint8_t cache[4][64];
+    groat_append_shape shape = GROAT_APPEND_SHAPE_INIT;
+    float scale[2] = {0, 0};
+
+    shape.kv_heads = 1;
+    shape.head_dim = 64;
+    shape.kv_dtype = GROAT_DECODE_E4M3;
+    append_one(&shape, key, NULL, 2, cache, NULL);
+    ck_assert_uint_eq(cache[1][0], 0x30); /* 0.5 */
+    ck_assert_uint_eq(cache[1][1], 0xB8); /* -1 */
+    ck_assert_uint_eq(cache[1][2], 0x7E); /* infinite: 448 */
+    ck_assert_uint_eq(cache[1][3], 0x7F); /* no number */
+    ck_assert_uint_eq(cache[1][4], 0x30); /* 0.53125, to the even one */
+    ck_assert_uint_eq(cache[1][5], 0x00); /* half the least, likewise */
+    key[2] = key[3] = 0;
+    shape.kv_scale = GROAT_DECODE_OF_TOKEN;
+    append_one(&shape, key, NULL, 0, cache, scale);
+    ck_assert_float_eq(scale[1], 2.0F / 448);
+    ck_assert_uint_eq(cache[1][1], 0xFE); /* -448 */
+    ck_assert_uint_eq(cache[1][0], 0x76); /* 224 */
+}
+END_TEST
+
+/* ---- refused ------------------------------------------------------------- */
+
+START_TEST(bad_shapes)
+{
+    groat_append *append = NULL;
+    groat_append_shape s;
+
+#define REFUSED(change, words)                                                 \
+    do {                                                                       \
+        s = shapes[0];                                                         \
+        change;                                                                \
+        ck_fails(                                                              \
+            groat_append_open(context, "cpu:sm_80", &s, &append, &fix.error),  \
+            GROAT_INVALID, &fix.error, words);                                 \
+    } while (0)
+    REFUSED(s.size--, "shape.size");
+    REFUSED(s.kv_heads = 0, "shape.kv_heads is 0; allowed: 1 to");
+    REFUSED(s.head_dim = 48, "shape.head_dim is 48; allowed: 64 to 256");
+    REFUSED(s.head_dim = 72, "head_dim");
+    REFUSED(s.page = 1025, "shape.page is 1025");
+    REFUSED(s.dtype = GROAT_DECODE_E4M3, "shape.dtype");
+    REFUSED(s.kv_dtype = GROAT_DECODE_F16, "shape.kv_dtype is 1");
+    REFUSED(s.kv_scale = (groat_decode_scale)3, "shape.kv_scale");
+    REFUSED(s.rope = (groat_append_rope)3, "shape.rope");
+    REFUSED(s.rotary = 16, "shape.rotary is 16; allowed: 0 to 0");
+    REFUSED((s.rope = GROAT_APPEND_PAIRS, s.rotary = 144),
+            "shape.rotary is 144; allowed: 0 to 128");
+    REFUSED((s.rope = GROAT_APPEND_PAIRS, s.rotary = 24), "rotary");
+#undef REFUSED
+}
+END_TEST
+
+START_TEST(bad_arguments)
+{
+    groat_append *append = NULL;
+    groat_kv_cache cache, values;
+    groat_append_arguments good, a;
+    problem p;
+
+    make_problem(&p, &shapes[3]); /* with scales of all, rotated */
+    ck_assert_int_eq(
+        groat_append_open(context, "cpu:sm_80", &p.shape, &append, &fix.error),
+        GROAT_OK);
+    good = on_host(&p, true, &cache);
+#define REFUSED(change, words)                                                 \
+    do {                                                                       \
+        (void)on_host(&p, true, &cache);                                       \
+        values = cache;                                                        \
+        a = good;                                                              \
+        change;                                                                \
+        ck_fails(groat_append_run(append, &a, NULL, &fix.error),               \
+                 GROAT_INVALID, &fix.error, words);                            \
+        ck_fails(groat_append_reference(&p.shape, &a, &fix.error),             \
+                 GROAT_INVALID, &fix.error, words);                            \
+    } while (0)
+    REFUSED(a.size--, "arguments.size");
+    REFUSED(a.sequences = 65536, "arguments.sequences is 65536");
+    REFUSED(a.tokens = 1u << 31, "arguments.tokens is 2147483648");
+    REFUSED((a.starts = 0, a.each = a.tokens + 1), "arguments.each is");
+    REFUSED(a.pitch = 0, "arguments.pitch is 0");
+    REFUSED(a.new_keys += 8, "arguments.new_keys is 0x");
+    REFUSED(a.new_values = 0, "arguments.new_values is 0x0");
+    REFUSED(a.page_table = 0, "arguments.page_table is 0x0");
+    REFUSED(a.lengths += 2, "arguments.lengths is 0x");
+    REFUSED(a.starts += 1, "arguments.starts is 0x");
+    REFUSED(a.positions += 1, "arguments.positions is 0x");
+    REFUSED(a.rope = 0, "arguments.rope is 0x0");
+    REFUSED(a.rope_rows = 0, "arguments.rope_rows is 0");
+    REFUSED(a.k_scale = 0, "arguments.k_scale is 0");
+    REFUSED(a.v_scale = (float)INFINITY, "arguments.v_scale is inf");
+    REFUSED(a.key_stride = 16, "arguments.key_stride is 16; allowed: 0");
+    REFUSED(a.value_stride += 8, "arguments.value_stride is");
+    REFUSED(a.keys = NULL, "cache is NULL");
+    REFUSED(a.layer = 2, "kv layer is 2");
+    REFUSED(cache.dim = 128, "kv cache: dim is 128");
+    REFUSED(cache.heads = 1, "kv cache: heads is 1");
+    REFUSED((a.values = &values, values.heads = 1), "kv cache: heads is 1");
+#undef REFUSED
+    a = good;
+    a.tokens = 0; /* nothing is looked at */
+    a.keys = NULL;
+    ck_assert_int_eq(groat_append_run(append, &a, NULL, &fix.error), GROAT_OK);
+    ck_assert_ptr_nonnull(groat_append_kernel(append));
+    groat_append_close(append);
+    groat_append_close(NULL);
+    drop_problem(&p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("append");
+    TCase *runs = tcase_create("runs");
+
+    tcase_add_checked_fixture(runs, setup, teardown);
+    tcase_set_timeout(runs, 300);
+    tcase_add_loop_test(runs, as_the_reference, 0, 2 * (int)COUNT(shapes));
+    tcase_add_test(runs, rotations_are_those_of_the_header);
+    tcase_add_test(runs, numbers_are_those_of_the_header);
+    tcase_add_test(runs, bad_shapes);
+    tcase_add_test(runs, bad_arguments);
+    suite_add_tcase(suite, runs);
+    return run_suite(suite);
+}
