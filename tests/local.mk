@@ -156,6 +156,7 @@ groat_kernel_tests = \
 # Each of the others against its oracle, and with waits, barriers and addresses
 # taken out.  Another compiler of groat itself changes nothing of them.
 groat_family_tests = \
+	%D%/kernels/test_append_mutants \
 	%D%/kernels/test_attention_mutants \
 	%D%/kernels/test_kv_buffer_lds \
 	%D%/kernels/test_kv_buffer_pipelined \
@@ -182,6 +183,8 @@ mutants_sources = %D%/kernels/mutants.c $(drive_sources)
 	%D%/kernels/test_families.c $(drive_sources)
 %C%_pipe_test_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc \
 	-Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup -Wl,--wrap=strndup
+%C%_kernels_test_append_mutants_SOURCES = \
+	%D%/kernels/test_append_mutants.c $(mutants_sources)
 %C%_kernels_test_attention_mutants_SOURCES = \
 	%D%/kernels/test_attention_mutants.c $(mutants_sources)
 %C%_kernels_test_kv_mutants_SOURCES = \

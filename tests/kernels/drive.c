@@ -313,12 +313,23 @@ static void expect_one(drive *d, const void *const *inputs, size_t index)
 void drive_expect(drive *d)
 {
     const void *inputs[GROAT_PLAN_BUFFERS] = {NULL};
+    void *filled[GROAT_PLAN_BUFFERS] = {NULL};
 
-    for (size_t i = 0; i < d->plan.buffer_count; i++)
-        inputs[i] = d->plan.buffers[i].output ? NULL : d->host[i];
+    for (size_t i = 0; i < d->plan.buffer_count; i++) {
+        const groat_buffer *buffer = &d->plan.buffers[i];
+
+        inputs[i] = buffer->output ? NULL : d->host[i];
+        if (!buffer->output || !buffer->filled)
+            continue;
+        /* What it held before the launch: the host's copy is read back. */
+        inputs[i] = filled[i] = take(buffer->bytes, 0);
+        d->driver->fill(d->spec, &d->plan, i, d->seed, filled[i]);
+    }
     for (size_t i = 0; i < d->plan.buffer_count; i++)
         if (d->plan.buffers[i].output && d->want[i] == NULL)
             expect_one(d, inputs, i);
+    for (size_t i = 0; i < d->plan.buffer_count; i++)
+        free(filled[i]);
 }
 
 static size_t first_difference(const void *got, const void *want, size_t bytes)
