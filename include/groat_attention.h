@@ -306,7 +306,9 @@ typedef struct groat_append_arguments {
     uint64_t rope; /* [rope_rows, rotary] of f32, at a multiple of 16: the    *
                     * cosines of a position, then its sines                   */
     unsigned rope_rows; /* positions behind them take the last row            */
-    float k_scale; /* what keys, values of E4M3 are to be multiplied with     */
+    float k_scale; /* what keys, values of E4M3 are to be multiplied with     *
+                    * when they are read; with finite reciprocals, here and   *
+                    * in k_scales                                             */
     float v_scale;
     uint64_t k_scales; /* of f32, as of groat_decode_arguments                */
     uint64_t v_scales;

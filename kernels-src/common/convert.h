@@ -104,6 +104,19 @@ template <float8 type> GROAT_DEVICE constexpr u32 float8_of(u32 bits)
     return is_fnuz(type) && code == 0 ? 0 : sign | code;
 }
 
+// Four floats, the first in the lowest byte; the sign of a NaN is not told.
+template <float8 type>
+GROAT_DEVICE u32 pack8(float a, float b, float c, float d)
+{
+    if constexpr (type == e4m3 && converts_e4m3)
+        return e4m3_pair(a, b) | e4m3_pair(c, d) << 16;
+    else
+        return float8_of<type>(float_bits(a)) |
+               float8_of<type>(float_bits(b)) << 8 |
+               float8_of<type>(float_bits(c)) << 16 |
+               float8_of<type>(float_bits(d)) << 24;
+}
+
 // The float, exactly, that a code of 8 bits stands for.
 template <float8 type> GROAT_DEVICE float float8_value(u32 code)
 {

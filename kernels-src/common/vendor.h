@@ -25,6 +25,8 @@
 //   float_bits(x)                the 32 bits of a float
 //   bits_float(x)                the float of 32 bits
 //   dot4(a, b, sum)              sum and the products of 4 signed bytes of each
+//   e4m3_pair(low, high)         (converts_e4m3) the codes of two floats, as convert.h's
+//                                float8_of<e4m3> has them
 //   cycles()                     the processor's counter of cycles; 0 on the judge
 //   async_copy<bytes>            every lane copies 4 or 16 bytes from the
 //                                buffer to shared memory, lanes side by side

@@ -286,6 +286,10 @@ GROAT_DEVICE float bits_float(u32 bits)
     return x;
 }
 
+// What NVIDIA has from sm_89 on: nowhere defined.
+constexpr bool converts_e4m3 = false;
+template <int = 0> u32 e4m3_pair(float low, float high);
+
 GROAT_DEVICE u32 dot4(u32 a, u32 b, u32 sum)
 {
     for (int shift = 0; shift < 32; shift += 8)

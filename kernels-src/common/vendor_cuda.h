@@ -327,6 +327,22 @@ GROAT_DEVICE u64 wave_ballot(bool x)
     return __ballot_sync(0xffffffffu, x);
 }
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 890
+constexpr bool converts_e4m3 = true;
+GROAT_DEVICE u32 e4m3_pair(float low, float high)
+{
+    unsigned short codes;
+
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;"
+        : "=h"(codes)
+        : "f"(high), "f"(low));
+    return codes;
+}
+#else
+constexpr bool converts_e4m3 = false;
+template <int = 0> __device__ u32 e4m3_pair(float low, float high);
+#endif
+
 // What CDNA has and NVIDIA does in other ways: declared, so that a kernel that
 // asks arch:: first can name it, and nowhere defined.
 template <int = 0> __device__ vec2 transpose_load8(u32 address);

@@ -8,6 +8,7 @@
  * shared with the kernel.  Locking: none; nothing here is written but what the
  * caller passes.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -428,7 +429,9 @@ static float scale_of(const world *w, const void *const *inputs, int plane,
         return ((const float *)inputs[K_SCALES + plane])[head];
     for (int64_t i = 0; i < w->head_dim; i++)
         most = fmaxf(most, fabsf(y[i]));
-    return most == 0 ? 1 : most / (w->kv_dtype == E4M3FNUZ ? 240.0F : 448.0F);
+    return most == 0 ? 1
+                     : fmaxf(most / (w->kv_dtype == E4M3FNUZ ? 240.0F : 448.0F),
+                             FLT_MIN);
 }
 
 /* Puts a head's numbers into the cache, or its scale among the scales. */
@@ -437,7 +440,7 @@ static void put_head(const world *w, const void *const *inputs, size_t index,
                      unsigned char *data)
 {
     const uint32_t *table = inputs[TABLE];
-    float y[256], scale;
+    float y[256], scale, by;
 
     read_head(w, inputs, plane, t, head, y);
     scale = scale_of(w, inputs, plane, head, y);
@@ -449,10 +452,11 @@ static void put_head(const world *w, const void *const *inputs, size_t index,
     }
     data +=
         groat__cache_place(&w->cache, table, plane, t->sequence, t->key, head);
+    by = 1 / scale;
     for (int64_t i = 0; i < w->head_dim; i++) {
-        float quotient = y[i] / scale;
+        float product = y[i] * by;
 
-        groat__element_store(w->stored, quotient, data + i * w->stored->bytes);
+        groat__element_store(w->stored, product, data + i * w->stored->bytes);
     }
 }
 

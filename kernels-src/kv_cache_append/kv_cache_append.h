@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // kv_cache_append: `head_lanes` lanes put away one KV head of a new token, 8
 // elements of its key and of its value each.  Where a token goes is read on the
-// device: the sequence from `starts`, the key from `lengths`, the block from
-// the page table.
+// device: the sequence from `starts`, the key from `lengths`, the block from the
+// page table.
 //
-// Arithmetic is that of floats, rounded where it says so and nowhere else, so
-// that every target writes the same bytes:
+// Arithmetic is that of floats, rounded where it says so and nowhere else, so that
+// every target writes the same bytes:
 //
-//   halves  y[i] = fma(x[i], cos[i], -(x[i + h] * sin[i]))       i < h =
-//   rotated / 2
+//   halves  y[i] = fma(x[i], cos[i], -(x[i + h] * sin[i]))     i < h, h = rotated / 2
 //           y[i + h] = fma(x[i + h], cos[i], x[i] * sin[i])
 //   pairs   the same of x[2i] and x[2i + 1]
-//   scale   the largest |y| / the largest number of 8 bits; 1 where all are 0
-//   code    of y / scale, to the nearest and ties to even, no larger than the
-//   largest
+//   scale   the largest |y| / the largest number of 8 bits, 2^-126 at least; 1 where
+//           all are 0
+//   code    of y * (1 / scale), to the nearest and ties to even, no larger than the
+//           largest
 #include "params.h"
 
 #include "../common/convert.h"
@@ -21,10 +21,8 @@
 #include "../common/math.h"
 #include "args.h"
 
-namespace groat
-{
-namespace kv_cache_append
-{
+namespace groat {
+namespace kv_cache_append {
 
 using namespace params;
 
@@ -33,15 +31,17 @@ constexpr float8 narrow = kv_dtype == kv_dtype_e4m3fnuz ? e4m3fnuz : e4m3;
 constexpr mma_number wide = dtype == dtype_f16 ? mma_f16 : mma_bf16;
 constexpr float largest_number =
     kv_dtype == kv_dtype_e4m3fnuz ? 240.0f : 448.0f;
+constexpr float least_scale = 1.17549435e-38f; // whose reciprocal is finite
 constexpr u32 chunk_elements = 8;
 
-// What a lane puts away, and where; if not is_there, nothing.
+// What a lane puts away, and where.
 struct place {
-    bool is_there;
     u32 token, head, chunk;
-    u32 key;      // in its sequence
-    u32 block;    // of the cache
-    u32 in_block; // its key there
+    bool is_read;  // it is a chunk of a token
+    bool is_there; // and is put away
+    u32 key;       // in its sequence
+    u32 block;     // of the cache
+    u32 in_block;  // its key there
 };
 
 // 8 numbers of a key or value.
@@ -49,8 +49,7 @@ struct numbers {
     float of[chunk_elements];
 };
 
-// ---- places
-// ------------------------------------------------------------------
+// ---- places ----------------------------------------------------------
 
 // The last sequence that starts at the token or before it: the one that has it.
 GROAT_DEVICE u32 find_sequence(const kv_cache_append_args &args, u32 token)
@@ -105,31 +104,36 @@ GROAT_DEVICE void find_block(const kv_cache_append_args &args, u32 sequence,
     at.is_there = at.is_there && at.block < args.blocks;
 }
 
-GROAT_DEVICE place find_place(const kv_cache_append_args &args)
+GROAT_DEVICE place take_chunk(const kv_cache_append_args &args)
 {
     const u32 item = block_index() * static_cast<u32>(block_heads) +
                      thread_index() / static_cast<u32>(head_lanes);
     place at = {};
-    u32 sequence;
 
     at.token = item / args.kv_heads;
     at.head = item % args.kv_heads;
     at.chunk = thread_index() % static_cast<u32>(head_lanes);
-    if (at.token >= args.tokens || args.sequences == 0)
-        return at;
+    at.is_read =
+        at.token < args.tokens && at.chunk < static_cast<u32>(chunks);
+    return at;
+}
+
+GROAT_DEVICE void find_place(const kv_cache_append_args &args, place &at)
+{
+    u32 sequence;
+
+    if (!at.is_read || args.sequences == 0)
+        return;
     sequence = args.starts != 0 ? find_sequence(args, at.token)
                : args.each > 0  ? at.token / args.each
                                 : args.sequences;
     if (sequence >= args.sequences)
-        return at;
+        return;
     find_key(args, sequence, at);
     find_block(args, sequence, at);
-    at.is_there = at.is_there && at.chunk < static_cast<u32>(chunks);
-    return at;
 }
 
-// ---- numbers
-// -----------------------------------------------------------------
+// ---- numbers ---------------------------------------------------------
 
 GROAT_DEVICE float wide_value(u32 code)
 {
@@ -153,18 +157,16 @@ GROAT_DEVICE vec4 pack(const numbers &x)
             pack16<wide>(x.of[4], x.of[5]), pack16<wide>(x.of[6], x.of[7])};
 }
 
-GROAT_DEVICE u32 pack_narrow(const float *x, float scale)
+// Times one over a scale.
+GROAT_DEVICE vec2 pack_narrow(const numbers &x, float by)
 {
-    u32 word = 0;
-
-    GROAT_UNROLL
-    for (u32 i = 0; i < 4; i++)
-        word |= float8_of<narrow>(float_bits(x[i] / scale)) << i * 8;
-    return word;
+    return {pack8<narrow>(x.of[0] * by, x.of[1] * by, x.of[2] * by,
+                          x.of[3] * by),
+            pack8<narrow>(x.of[4] * by, x.of[5] * by, x.of[6] * by,
+                          x.of[7] * by)};
 }
 
-// ---- rotation
-// ----------------------------------------------------------------
+// ---- rotation --------------------------------------------------------
 
 // `count` floats, a multiple of 4.
 template <u32 count> GROAT_DEVICE void load_floats(u64 address, float *to)
@@ -258,8 +260,7 @@ GROAT_DEVICE numbers rotate(const kv_cache_append_args &args, const place &at,
                : rotate_pairs(rope_row(args, at), at.chunk, x);
 }
 
-// ---- the cache
-// ---------------------------------------------------------------
+// ---- the cache -------------------------------------------------------
 
 // Of the lanes that share a head, in each of them.
 GROAT_DEVICE float largest_of(const numbers &x)
@@ -286,7 +287,8 @@ GROAT_DEVICE float scale_of(const place &at, const numbers &x, float of_tensor,
                                  scales + static_cast<u64>(at.head) * 4))
                            : 1.0f;
     const float most = largest_of(x);
-    const float scale = most == 0 ? 1.0f : most / largest_number;
+    const float scale =
+        most == 0 ? 1.0f : fmax(most / largest_number, least_scale);
 
     if (at.is_there && at.chunk == 0)
         global_store4(scales + of_token * 4, float_bits(scale));
@@ -297,8 +299,7 @@ GROAT_DEVICE void store_narrow(u64 address, bool is_there, const numbers &x,
                                float scale)
 {
     if (is_there)
-        global_store8(address,
-                      {pack_narrow(x.of, scale), pack_narrow(x.of + 4, scale)});
+        global_store8(address, pack_narrow(x, 1.0f / scale));
 }
 
 GROAT_DEVICE void store_wide(u64 address, bool is_there, vec4 v)
@@ -309,7 +310,7 @@ GROAT_DEVICE void store_wide(u64 address, bool is_there, vec4 v)
 
 GROAT_DEVICE vec4 load_new(const place &at, u64 from, u64 token_bytes)
 {
-    return at.is_there ? global_load16(from + at.token * token_bytes +
+    return at.is_read ? global_load16(from + at.token * token_bytes +
                                        (static_cast<u64>(at.head) * head_dim +
                                         at.chunk * chunk_elements) *
                                            2)
@@ -318,9 +319,13 @@ GROAT_DEVICE vec4 load_new(const place &at, u64 from, u64 token_bytes)
 
 GROAT_DEVICE void run(const kv_cache_append_args &args)
 {
-    const place at = find_place(args);
+    place at = take_chunk(args);
+    // On their way while the place is looked for.
     const vec4 key = load_new(at, args.new_k, args.new_k_bytes);
     const vec4 value = load_new(at, args.new_v, args.new_v_bytes);
+
+    find_place(args, at);
+
     const u64 to = at.block * args.block_bytes +
                    at.in_block * args.token_bytes + at.head * args.head_bytes +
                    at.chunk * chunk_elements * (is_narrow ? 1 : 2);

@@ -46,11 +46,11 @@ groat_status groat__append_check_shape(const groat_append_shape *s,
 static groat_status check_scale(const char *name, float scale,
                                 groat_error *error)
 {
-    return isfinite(scale) && scale != 0
+    return isfinite(scale) && isfinite(1 / scale)
                ? GROAT_OK
                : groat__fail(error, GROAT_INVALID,
-                             "arguments.%s is %g; allowed: finite numbers, "
-                             "not 0",
+                             "arguments.%s is %g; allowed: finite numbers "
+                             "with a finite reciprocal",
                              name, (double)scale);
 }
 

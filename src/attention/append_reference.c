@@ -4,6 +4,7 @@
  * that groat_attention.h and the family's README promise.  Nothing of it is
  * shared with the kernel.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -107,7 +108,7 @@ static float scale_of(const reference *r, int plane, const token *t,
         return scales[head];
     for (unsigned i = 0; i < s->head_dim; i++)
         most = fmaxf(most, fabsf(y[i]));
-    scale = most == 0 ? 1 : most / 448;
+    scale = most == 0 ? 1 : fmaxf(most / 448, FLT_MIN);
     scales[t->block * strides.block + t->in_block * strides.token +
            (uint64_t)head * strides.head] = scale;
     return scale;
@@ -124,7 +125,7 @@ static void put_head(const reference *r, int plane, const token *t,
                     t->number * stride + (uint64_t)head * s->head_dim * 2;
     uint64_t to = p->address + t->block * p->block + t->in_block * p->token +
                   head * p->head;
-    float x[HEAD_DIM_MAX], y[HEAD_DIM_MAX], scale = 1;
+    float x[HEAD_DIM_MAX], y[HEAD_DIM_MAX], by = 1;
 
     if (s->kv_dtype == s->dtype &&
         (plane == 1 || s->rope == GROAT_APPEND_PLAIN)) {
@@ -137,9 +138,9 @@ static void put_head(const reference *r, int plane, const token *t,
     if (plane == 0 && s->rope != GROAT_APPEND_PLAIN)
         rotate(s, rope_row(r, t), x, y);
     if (s->kv_dtype == GROAT_DECODE_E4M3)
-        scale = scale_of(r, plane, t, head, y);
+        by = 1 / scale_of(r, plane, t, head, y);
     for (unsigned i = 0; i < s->head_dim; i++)
-        groat__number_store(s->kv_dtype, to, i, y[i] / scale);
+        groat__number_store(s->kv_dtype, to, i, y[i] * by);
 }
 
 groat_status groat_append_reference(const groat_append_shape *shape,

@@ -28,7 +28,8 @@
 #define IN_SEQUENCE "u32 find_sequence("
 #define IN_KEY      "void find_key("
 #define IN_BLOCK    "void find_block("
-#define IN_PLACE    "place find_place("
+#define IN_PLACE    "void find_place("
+#define IN_CHUNK    "place take_chunk("
 #define IN_HALVES   "numbers rotate_halves("
 #define IN_PAIRS    "numbers rotate_pairs("
 #define IN_PARTNER  "vec4 load_partner("
@@ -61,9 +62,9 @@ static const mutant table[] = {
      {IN_PLACE, "at.token / args.each", 0, "at.token / (args.each + 1)"},
      0,
      ALL},
-    {PLAIN, {IN_PLACE, "item % args.kv_heads", 0, "0"}, 0, ALL},
+    {PLAIN, {IN_CHUNK, "item % args.kv_heads", 0, "0"}, 0, ALL},
     {PLAIN,
-     {IN_PLACE, "at.chunk < static_cast", 0, "at.chunk <= static_cast"},
+     {IN_CHUNK, "at.chunk < static_cast", 0, "at.chunk <= static_cast"},
      ALL,
      0},
     {PLAIN, {IN_RUN, "at.head * args.head_bytes", 0, "0"}, 0, ALL},
@@ -101,7 +102,7 @@ static const mutant table[] = {
     {FNUZ, {"", "240.0f : 448.0f", 0, "448.0f : 448.0f"}, 0, ALL},
     {HEADS, {IN_SCALE, "(at.head) * 4", 0, "(0u) * 4"}, 0, ALL},
     {ALL_OF, {IN_RUN, "y, args.v_scale", 0, "y, args.k_scale"}, 0, ALL},
-    {ALL_OF, {"u32 pack_narrow(", "x[i] / scale", 0, "x[i] * scale"}, 0, ALL},
+    {ALL_OF, {"void store_narrow(", "1.0f / scale", 0, "scale"}, 0, ALL},
 };
 
 int main(void)
