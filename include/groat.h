@@ -272,12 +272,15 @@ typedef struct groat_options {
     const char *leases; /* redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE] or *
                          * unix:///SOCKET, by which one host compiles what   *
                          * others wait for; NULL: $GROAT_LEASES; "": none    */
+    const char *record; /* a manifest that gets a line for each kernel that   *
+                         * comes into memory; added to, by any number of     *
+                         * processes; NULL: $GROAT_RECORD; "": none          */
 } groat_options;
 
 #define GROAT_OPTIONS_INIT                                                     \
     {                                                                          \
         sizeof(groat_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                           \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                        \
     }
 
 /* Opens a context.

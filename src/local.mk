@@ -153,6 +153,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/objects.c \
 	%D%/core/pool.c \
 	%D%/core/pool.h \
+	%D%/core/record.c \
+	%D%/core/record.h \
 	%D%/core/reload.c \
 	%D%/core/remote.c \
 	%D%/core/resident.c \
@@ -266,6 +268,7 @@ groat_SOURCES += \
 	%D%/cli/cmd_families.c \
 	%D%/cli/cmd_help.c \
 	%D%/cli/cmd_key.c \
+	%D%/cli/cmd_record.c \
 	%D%/cli/cmd_source.c \
 	%D%/cli/commands.c \
 	%D%/cli/commands.h \

@@ -410,6 +410,7 @@ groat_cli_tests = \
 	%D%/cli/losses.sh \
 	%D%/cli/manual.sh \
 	%D%/cli/prewarm.sh \
+	%D%/cli/record.sh \
 	%D%/cli/run.sh \
 	%D%/cli/server.sh \
 	%D%/cli/store.sh \

@@ -307,6 +307,13 @@ static const groat__option prewarm_options[] = {
     ROWS_END,
 };
 
+static const groat__option record_options[] = {
+    TEXT("output", "FILE", output, "the manifest, in the place of what it was"),
+    ROW_JSON,
+    ROW_HELP,
+    ROWS_END,
+};
+
 static const groat__option prewarm_worker_options[] = {
     {"memory", "N", GROAT__OPTION_BYTES, AT(memory), 0, UINT64_MAX,
      "address space in bytes"},
@@ -381,6 +388,14 @@ const groat__command groat__commands[] = {
      "on\n"
      "stderr as soon as it is made, unless that is a terminal.\n",
      groat__cmd_prewarm},
+    {"record", "COMMAND...", 1, ANY, false, false, record_options,
+     "run a program and write the manifest of the kernels it uses",
+     "Put -- in front of a COMMAND that has options.  Each kernel of each "
+     "target\n"
+     "is in the manifest once; `groat prewarm` makes them elsewhere.  Exits "
+     "as\n"
+     "the program did, with 128 and the signal if one ended it.\n",
+     groat__cmd_record},
     {"source", "SPEC", 1, 1, false, false, source_options,
      "print the source that the compiler gets", NULL, groat__cmd_source},
     {"key", "SPEC", 1, 1, false, false, key_options,

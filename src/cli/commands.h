@@ -18,6 +18,7 @@ int groat__cmd_explain(groat__cli *cli);
 int groat__cmd_families(groat__cli *cli);
 int groat__cmd_help(groat__cli *cli);
 int groat__cmd_key(groat__cli *cli);
+int groat__cmd_record(groat__cli *cli);
 int groat__cmd_source(groat__cli *cli);
 int groat__cmd_version(groat__cli *cli);
 

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "core/core.h"
+#include "core/record.h"
 
 static const uint64_t default_max_bytes = (uint64_t)1 << 30;
 
@@ -438,6 +439,23 @@ static groat_status init_locks(groat_context *context,
     return status;
 }
 
+static void take_options(groat_context *context, const groat_options *options)
+{
+    context->env.log = groat__callbacks_log(&context->callbacks);
+    context->callbacks.compiled = options->compiled;
+    context->callbacks.compiled_user = options->compiled_user;
+    context->env.device = options->device;
+    context->env.seed = options->seed;
+    context->env.judge_seconds = options->judge_seconds;
+    context->env.judge_jobs = options->judge_jobs;
+    context->env.progress = options->judge_progress;
+    context->env.progress_user = options->judge_progress_user;
+    context->env.trace = options->trace;
+    context->env.trace_user = options->trace_user;
+    context->env.pointers = (options->flags & GROAT_OPEN_POINTERS) != 0;
+    context->env.sanitize = (options->flags & GROAT_OPEN_SANITIZE) != 0;
+}
+
 groat_status groat_open(const groat_options *given, groat_context **out,
                         groat_error *error)
 {
@@ -459,25 +477,14 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     context = calloc(1, sizeof(*context));
     if (context == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a context");
+    context->record = -1;
     status = init_locks(context, options, error);
     if (status != GROAT_OK) {
         free(context);
         return status;
     }
     groat__process_init(&context->process);
-    context->env.log = groat__callbacks_log(&context->callbacks);
-    context->callbacks.compiled = options->compiled;
-    context->callbacks.compiled_user = options->compiled_user;
-    context->env.device = options->device;
-    context->env.seed = options->seed;
-    context->env.judge_seconds = options->judge_seconds;
-    context->env.judge_jobs = options->judge_jobs;
-    context->env.progress = options->judge_progress;
-    context->env.progress_user = options->judge_progress_user;
-    context->env.trace = options->trace;
-    context->env.trace_user = options->trace_user;
-    context->env.pointers = (options->flags & GROAT_OPEN_POINTERS) != 0;
-    context->env.sanitize = (options->flags & GROAT_OPEN_SANITIZE) != 0;
+    take_options(context, options);
     status = read_environment(context, error);
     if (status == GROAT_OK)
         status = open_ranges(context, options, error);
@@ -495,6 +502,8 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     context->resident.max_bytes =
         bound(context, options->loaded_max_bytes, "GROAT_LOADED_MAX_BYTES", 0,
               "there is no bound");
+    context->record = groat__record_open(
+        option_or(context, options->record, "GROAT_RECORD"), &context->env.log);
     open_layers(context, options);
     open_remote(context, options);
     open_store(context, options);
@@ -503,12 +512,19 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     return GROAT_OK;
 }
 
+static void close_record(groat_context *context)
+{
+    if (context->record >= 0)
+        (void)close(context->record);
+}
+
 void groat_close(groat_context *context)
 {
     if (context == NULL)
         return;
     /* Locks, threads and connections are the parent's. */
     if (groat__is_inherited(context)) {
+        close_record(context);
         groat__process_free(&context->process);
         return;
     }
@@ -533,6 +549,7 @@ void groat_close(groat_context *context)
     }
     for (size_t i = 0; i < GROAT__BACKENDS; i++)
         groat__machine_close(&context->machines[i], (groat__backend_id)i);
+    close_record(context);
     groat__remote_close(context->remote);
     groat__store_close(context->store);
     groat__layers_close(&context->layers);

@@ -103,6 +103,7 @@ struct groat_context {
     pthread_cond_t landed;
     groat__process process; /* that opened it */
     groat__callbacks callbacks;
+    int record; /* file of a manifest; -1: none */
     groat__inflight *inflight;
     groat_kernel *kernels;
     groat__kernel_table table;

@@ -56,7 +56,7 @@ static inline void rig_make(rig *r)
         "GROAT_CACHE_DIR",   "GROAT_CACHE_MAX_BYTES", "GROAT_FAMILY_PATH",
         "GROAT_BUNDLES",     "GROAT_TRUST",           "GROAT_LOADED_MAX_BYTES",
         "GROAT_CACHE_SHARE", "GROAT_CXX_TIMEOUT",     "GROAT_REMOTE",
-        "GROAT_REMOTE_KEY",  "GROAT_LEASES"};
+        "GROAT_REMOTE_KEY",  "GROAT_LEASES",          "GROAT_RECORD"};
     const groat_error none = GROAT_ERROR_INIT;
 
     memset(r, 0, sizeof(*r));

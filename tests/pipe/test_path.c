@@ -691,6 +691,53 @@ START_TEST(devices_past_the_end)
 }
 END_TEST
 
+/* A kernel is written down once for a context, another spelling of it or one
+ * that is only built is not. */
+START_TEST(what_was_used_is_recorded)
+{
+    static const char wanted[] =
+        "{\"spec\": \"adder:step=3,doubled=6\", \"target\": \"cpu:gfx950\"}\n"
+        "{\"spec\": \"adder:step=4,doubled=8\", \"target\": \"cpu:gfx950\"}\n"
+        "{\"spec\": \"adder:step=3,doubled=6\", \"target\": \"cpu:gfx950\"}\n";
+    groat_options options = GROAT_OPTIONS_INIT;
+    groat_context *context = NULL;
+    groat_spec *spec = NULL;
+    char path[300], *text = NULL;
+    size_t bytes = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/used.jsonl", fix.root);
+    options.cache_dir = fix.cache;
+    options.family_path = fix.families;
+    options.record = path;
+    for (int again = 0; again < 3; again++) {
+        if (again == 2) { /* not even what a variable says */
+            options.record = "";
+            (void)setenv("GROAT_RECORD", path, 1);
+        }
+        ck_assert_int_eq(groat_open(&options, &context, &fix.error), GROAT_OK);
+        ck_assert_int_eq(groat_spec_parse(context, "adder:step=5", "cpu:gfx950",
+                                          &spec, &fix.error),
+                         GROAT_OK);
+        ck_assert_int_eq(groat_build(spec, NULL, NULL, NULL, &fix.error),
+                         GROAT_OK);
+        groat_spec_free(spec);
+        for (int step = 3; step < 5 - again; step++)
+            (void)rig_get(&fix, context,
+                          step == 3 ? "adder:step=3" : "adder:step=4",
+                          "cpu:gfx950",
+                          again == 0 ? GROAT_FROM_COMPILER : GROAT_FROM_DISK);
+        if (again == 0)
+            (void)rig_get(&fix, context, "adder:doubled=6,step=3", "cpu:gfx950",
+                          GROAT_FROM_MEMORY);
+        groat_close(context);
+    }
+    ck_assert_int_eq(groat__fs_read(path, 4096, &text, &bytes, &fix.error),
+                     GROAT_OK);
+    ck_assert_str_eq(text, wanted);
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("path");
@@ -718,6 +765,7 @@ int main(void)
     tcase_add_test(tests, the_store_lists_kernels);
     tcase_add_test(tests, a_stat_that_fails);
     tcase_add_test(tests, devices_past_the_end);
+    tcase_add_test(tests, what_was_used_is_recorded);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

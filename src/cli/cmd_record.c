@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cmd_record.c - groat record: the manifest of what a program uses.
+ *
+ * Owns the program's process and the file that its contexts, and those of its
+ * children, add lines to (core/record.c of the library); what --output names is
+ * written once, when the program has ended.
+ * Invariant: each kernel of each target is in the manifest once, in order.
+ */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/fs.h"
+
+extern char **environ;
+
+enum { MANIFEST_MAX = 1 << 28, KILLED = 128 };
+
+/* Runs the program with this process's files; its exit code, 128 and the signal
+ * where one ended it.  What a terminal sends to both ends the program alone. */
+static groat_status run(groat__cli *cli, const char *path, int *code,
+                        groat_error *error)
+{
+    char *const *argv = (char *const *)cli->words;
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction interrupted, quit;
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    pid_t child = 0;
+    int state = 0;
+    int failed;
+
+    (void)sigemptyset(&defaults);
+    (void)sigaddset(&defaults, SIGINT);
+    (void)sigaddset(&defaults, SIGQUIT);
+    failed = setenv("GROAT_RECORD", path, 1) == 0 ? 0 : errno;
+    if (failed == 0)
+        failed = posix_spawnattr_init(&attributes);
+    if (failed != 0)
+        return groat__cli_error(error, GROAT_IO, "cannot start %s: %s", argv[0],
+                                strerror(failed));
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+    (void)sigaction(SIGINT, &ignore, &interrupted);
+    (void)sigaction(SIGQUIT, &ignore, &quit);
+    failed = posix_spawnp(&child, argv[0], NULL, &attributes, argv, environ);
+    while (failed == 0 && waitpid(child, &state, 0) != child)
+        failed = errno == EINTR ? 0 : errno;
+    (void)sigaction(SIGINT, &interrupted, NULL);
+    (void)sigaction(SIGQUIT, &quit, NULL);
+    (void)posix_spawnattr_destroy(&attributes);
+    if (failed != 0)
+        return groat__cli_error(error, GROAT_IO, "cannot start %s: %s", argv[0],
+                                strerror(failed));
+    *code = WIFSIGNALED(state) ? KILLED + WTERMSIG(state) : WEXITSTATUS(state);
+    return GROAT_OK;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Lines in order, each once; text is cut.  Errors: NO_MEMORY. */
+static groat_status sort_lines(char *text, groat__str *out, size_t *count,
+                               groat_error *error)
+{
+    size_t room = 0, lines = 0;
+    char **at;
+    char *save = NULL;
+
+    for (const char *c = text; *c != '\0'; c++)
+        room += *c == '\n';
+    at = calloc(room + 1, sizeof(*at));
+    for (char *line = strtok_r(text, "\n", &save); at != NULL && line != NULL;
+         line = strtok_r(NULL, "\n", &save))
+        at[lines++] = line;
+    if (at != NULL)
+        qsort(at, lines, sizeof(*at), by_text);
+    *count = 0;
+    for (size_t i = 0; i < lines; i++)
+        if (i == 0 || strcmp(at[i], at[i - 1]) != 0) {
+            groat__str_addf(out, "%s\n", at[i]);
+            (*count)++;
+        }
+    free((void *)at);
+    return at == NULL || out->failed
+               ? groat__cli_error(error, GROAT_NO_MEMORY, "out of memory")
+               : GROAT_OK;
+}
+
+/* What the lines say to the file that --output names. */
+static groat_status write_manifest(const char *path, groat__output *output,
+                                   size_t *count, groat_error *error)
+{
+    groat__str sorted = {0};
+    char *text = NULL;
+    size_t bytes = 0;
+    groat_status status =
+        groat__fs_read(path, MANIFEST_MAX, &text, &bytes, error);
+
+    if (status == GROAT_OK)
+        status = sort_lines(text, &sorted, count, error);
+    if (status == GROAT_OK)
+        status = groat__output_write(output, sorted.data, sorted.len, error);
+    groat__str_free(&sorted);
+    free(text);
+    return status;
+}
+
+static void tell(groat__cli *cli, size_t count, int code)
+{
+    if (cli->values.json) {
+        groat__json_string(&cli->json, "manifest", cli->values.output);
+        groat__json_uint(&cli->json, "kernels", count);
+        groat__json_uint(&cli->json, "exit", (uint64_t)code);
+    } else
+        groat__cli_say(cli, "%zu kernels are in %s%s", count,
+                       cli->values.output,
+                       count > 0 ? "" : ": the program used none of groat's");
+}
+
+int groat__cmd_record(groat__cli *cli)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat__output output = {0};
+    groat__str folder = {0}, path = {0};
+    groat_status status;
+    size_t count = 0;
+    int code = 0;
+
+    if (cli->values.output == NULL)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "record needs --output FILE, the manifest");
+    status = groat__output_open(&output, cli->values.output, &error);
+    if (status == GROAT_OK)
+        status = groat__scratch_make("record", &folder, &error);
+    groat__str_addf(&path, "%s/manifest", folder.data);
+    if (status == GROAT_OK && path.failed)
+        status = groat__cli_error(&error, GROAT_NO_MEMORY, "out of memory");
+    if (status == GROAT_OK)
+        status = groat__fs_write(path.data, "", 0, 0600, &error);
+    if (status == GROAT_OK)
+        status = run(cli, path.data, &code, &error);
+    if (status == GROAT_OK)
+        status = write_manifest(path.data, &output, &count, &error);
+    groat__output_drop(&output);
+    groat__str_free(&path);
+    groat__scratch_remove(&folder);
+    if (status != GROAT_OK)
+        return groat__cli_fail(cli, &error);
+    tell(cli, count, code);
+    return code;
+}

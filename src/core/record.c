@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * record.c writes the manifest of what a context was asked for: a line of JSON
+ * for each kernel that comes into its memory.
+ *
+ * Invariant: a line is one write to a file that is only added to, so that the
+ * lines of threads and processes do not mix.
+ * Locking: none.
+ */
+#include "core/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/str.h"
+
+enum { MODE = 0666 }; /* less the umask, as a file of the program's own */
+
+int groat__record_open(const char *path, const groat__log *log)
+{
+    int fd;
+
+    if (path == NULL || *path == '\0')
+        return -1;
+    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, MODE);
+    if (fd < 0)
+        groat__log_line(log, GROAT_LOG_WARNING,
+                        "no kernel is recorded: cannot open %s: %s", path,
+                        strerror(errno));
+    return fd;
+}
+
+/* A spec is printable; of what JSON does not take as it is, it has quotes. */
+static void add_quoted(groat__str *line, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            groat__str_add(line, "\\");
+        groat__str_addn(line, text, 1);
+    }
+}
+
+void groat__record_add(int fd, const char *spec, const char *target,
+                       const groat__log *log)
+{
+    groat__fs_limit limit;
+    groat__str line = {0};
+    int failed = ENOMEM;
+
+    if (fd < 0)
+        return;
+    groat__str_add(&line, "{\"spec\": \"");
+    add_quoted(&line, spec);
+    groat__str_addf(&line, "\", \"target\": \"%s\"}\n", target);
+    if (!line.failed) {
+        groat__fs_limit_begin(&limit);
+        failed = groat__fs_write_all(fd, line.data, line.len) == 0 ? 0 : errno;
+        groat__fs_limit_end(&limit);
+    }
+    groat__str_free(&line);
+    if (failed != 0)
+        groat__log_line(log, GROAT_LOG_WARNING, "%s on %s is not recorded: %s",
+                        spec, target, strerror(failed));
+}

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# groat record: the manifest of what a program and its children use.
+. "$(dirname "$0")/common.sh"
+
+command -v c++ >/dev/null || { skip "record: no C++ compiler"; finish; }
+manifest=$work/used.jsonl
+small=tile_loader_lds:tile_rows=32
+scored='paged_attention_decode:head_dim=64,score="score*2"'
+export GROAT="$groat" small scored
+
+expect "a program's exit code is the tool's" 3 record -o "$manifest" -- sh -c '
+    $GROAT run $small --target cpu:gfx950 >/dev/null
+    $GROAT run $small --target cpu:gfx950 >/dev/null &
+    $GROAT run $small --target cpu:gfx90a >/dev/null
+    $GROAT run "$scored" --target cpu:sm_80 >/dev/null
+    wait
+    exit 3'
+says "what was recorded is told" "3 kernels are in $manifest"
+lines=$(wc -l <"$manifest")
+if [ "$lines" -eq 3 ]; then
+    pass "each kernel is there once"
+else
+    fail "each kernel is there once" "$lines lines"
+fi
+expect "the manifest is one" 0 prewarm --check "$manifest"
+answers "all of it was made by the run" "3 were there"
+expect "another store has none of it" 1 prewarm --check "$manifest" \
+    --cache-dir "$work/empty"
+
+expect "a program without kernels" 1 record --json -o "$manifest" false
+json "its answer is JSON"
+answers "it has no kernels" '"kernels": 0'
+answers "and an exit code" '"exit": 1'
+has "the file is named" manifest
+[ -s "$manifest" ] && fail "the file holds the last run alone" "$(cat "$manifest")"
+expect "one that a signal ends" 137 record -o "$manifest" -- sh -c 'kill -9 $$'
+expect "one that is not there" 1 record -o "$work/no.jsonl" no-such-program
+says "it is named" "cannot start no-such-program: No such file"
+[ -e "$work/no.jsonl" ] && fail "no manifest is left of it" "it is there"
+expect "no --output" 2 record true
+says "what is missing is named" "record needs --output FILE"
+expect "a file that cannot be written" 1 record -o "$work/none/x" touch "$work/ran"
+[ -e "$work/ran" ] && fail "the program is not started then" "it was"
+
+# The library's own: the variable, and a file that cannot be had.
+GROAT_RECORD=$work/lines run run $small --target cpu:gfx950
+GROAT_RECORD=$work/lines run run $small --target cpu:gfx950
+if [ "$(grep -c '"target": "cpu:gfx950"}$' "$work/lines")" -eq 2 ]; then
+    pass "each process adds a line"
+else
+    fail "each process adds a line" "$(cat "$work/lines")"
+fi
+GROAT_RECORD=$work/none/x expect "a record that cannot be kept stops nothing" 0 \
+    run $small --target cpu:gfx950
+says "it is warned of" "no kernel is recorded: cannot open $work/none/x"
+head -c 20000000 /dev/zero >"$work/full"
+told=$(ulimit -f 9000 && GROAT_RECORD=$work/full "$groat" run $small \
+    --target cpu:gfx950 --no-cache 2>&1 | cat)
+case $told in
+*'is not recorded: File too large'*'verified  yes'*)
+    pass "nor does one that may not grow"
+    ;;
+*) fail "nor does one that may not grow" "$told" ;;
+esac
+GROAT_RECORD=/dev/full expect "nor does a full disk" 0 run $small \
+    --target cpu:gfx950
+says "the kernel is named" "is not recorded: No space left on device"
+finish
