@@ -60,6 +60,8 @@ constexpr int order_one_q = 2;
 constexpr int order_split = 3;
 constexpr int order = order_kv; // -: kv: K0 V0 K1 V1 ...; ahead: K0 K1 V0 K2 V1 ...; one_q: K0 K1 V0 V1 ...; split: each tile in as many slots as pieces
 static_assert(order == 0 || order == 1 || order == 2 || order == 3, "order: allowed kv|ahead|one_q|split");
+constexpr int row_bytes = 256; // bytes: of a key and head
+constexpr int streams = 0; // -: tiles and slots follow the rows: what was measured
 constexpr int swizzle = 128; // bytes: swizzle span; 16: none
 static_assert(swizzle == 16 || swizzle == 32 || swizzle == 64 || swizzle == 128, "swizzle: allowed 16|32|64|128");
 constexpr bool k_inner = false; // -: K lies row group by row group (chunk-inner), else chunk by chunk
@@ -79,6 +81,8 @@ static_assert(BM == 0 || BM == 64 || BM == 128 || BM == 192 || BM == 256, "BM: a
 constexpr int q_tiles = 1; // tiles: of query rows: the first with the first tile of K, the second on barriers of its own
 static_assert(q_tiles == 1 || q_tiles == 2, "q_tiles: allowed 1|2");
 constexpr int fa3_keys = 221; // keys: that registers and shared memory leave room for (fa3)
+constexpr int small_pages = 0; // -: boxes would be small: 16 bytes are copied at a time
+constexpr int stream_keys = 128; // keys: of a tile of 32 KiB or less
 constexpr int own_keys = 128; // keys: of a tile, where nothing is copied from a published kernel
 constexpr int tensor_keys = 128; // keys: that tensor memory has room for beside the outputs (fa4)
 constexpr int BN_most = 128; // keys: of a tile where pages are of no account

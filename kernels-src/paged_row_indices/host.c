@@ -568,10 +568,19 @@ static int64_t blocks_of(const world *w, const int64_t *v)
                               : v[TILES] * w->halves * v[BATCH] * v[HEADS];
 }
 
+/* Elements of a head that a copy brings; behind them it brings zeros. */
+static int64_t columns_inside(const copy *c)
+{
+    int64_t left = c->w->cache.dim - first_column(c);
+    int64_t cols = side_at(c)->cols;
+
+    return left < 0 ? 0 : left < cols ? left : cols;
+}
+
 /* Bytes of K and V that a launch must read: of pages that hold keys. */
 static uint64_t bytes_read(const world *w)
 {
-    int64_t rows[2] = {0, 0};
+    int64_t elements = 0;
 
     for (int64_t b = 0; b < w->cache.batch; b++)
         for (int64_t t = 0; t < w->v[TILES]; t++)
@@ -582,10 +591,10 @@ static uint64_t bytes_read(const world *w)
                 c.of.first = w->v[FIRST_KEY] + t * w->BN;
                 for (c.part = 0; c.part < s->parts; c.part++)
                     for (c.of.rank = 0; c.of.rank < w->halves; c.of.rank++)
-                        rows[plane] += valid_pages(&c) * s->page_rows;
+                        elements +=
+                            valid_pages(&c) * s->page_rows * columns_inside(&c);
             }
-    return (uint64_t)((rows[0] * w->side[0].cols + rows[1] * w->side[1].cols) *
-                      w->elem_bytes * w->cache.heads);
+    return (uint64_t)(elements * w->elem_bytes * w->cache.heads);
 }
 
 static groat_status plan(const groat_spec *spec, const int64_t *values,

@@ -35,6 +35,7 @@ static_assert(dtype == 0 || dtype == 1 || dtype == 2, "dtype: allowed bf16|f16|f
 constexpr int elem_bytes = 2; // bytes: size of one element
 constexpr int head_dim = 128; // elements: elements of a head
 static_assert((head_dim >= 8 && head_dim <= 576 && (head_dim - 8) % 8 == 0), "head_dim: allowed 8..576/8");
+constexpr int row_bytes = 256; // bytes: of a key and head
 constexpr int BN = 128; // keys: keys of a tile, of both halves of a pair
 static_assert((BN >= 8 && BN <= 256 && (BN - 8) % 8 == 0), "BN: allowed 8..256/8");
 constexpr int page_size = 16; // keys: keys of a page; 0: not paged

@@ -41,7 +41,7 @@
 #include "spec/expr.h"
 
 enum {
-    GROAT__SLOTS = 98, /* parameters, derived constants and arch fields */
+    GROAT__SLOTS = 104, /* parameters, derived constants and arch fields */
     GROAT__RULES = 64,
     GROAT__RANGES = 16,
     GROAT__ARCH_SLOTS = 14
