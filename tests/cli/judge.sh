@@ -226,6 +226,8 @@ refuses "another header" '#include <cooperative_groups.h>' \
 refuses "PTX" '__global__ void k() {
     asm volatile("bar.sync 0;");
 }' "bad.cu:2: asm: inline PTX"
+refuses "PTX behind a text" '__global__ void k() { printf("a"); asm("nop;"); }' \
+    "bad.cu:1: asm: inline PTX"
 refuses "host code" '__global__ void k() {}
 void f() { k<<<1, 32>>>(); }' "bad.cu:2: <<<: host code"
 refuses "a parameter without a name" '__global__ void k(int) {}' \

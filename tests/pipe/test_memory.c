@@ -111,6 +111,28 @@ static bool open_one(long n, groat_status *status)
     return failed;
 }
 
+/* Opening one with a remote and leases, each time others: who cannot have them
+ * works without them. */
+static bool open_with_remote(long n, groat_status *status)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context = NULL;
+    char remote[300], leases[300];
+    bool failed;
+
+    (void)snprintf(remote, sizeof(remote), "file://%s/remote-%ld", fix.root, n);
+    (void)snprintf(leases, sizeof(leases), "unix://%s/leases-%ld", fix.root, n);
+    options.flags = GROAT_OPEN_NO_DISK;
+    options.remote = remote;
+    options.leases = leases;
+    left = n;
+    *status = groat_open(&options, &context, &fix.error);
+    failed = left < 0;
+    left = -1;
+    groat_close(context);
+    return failed;
+}
+
 /* Reading a family of the program's, at its first spec. */
 static bool parse_one(long n, groat_status *status)
 {
@@ -138,6 +160,7 @@ static bool parse_one(long n, groat_status *status)
 START_TEST(families)
 {
     ck_each_allocation(open_one);
+    ck_each_allocation(open_with_remote);
     ck_each_allocation(parse_one);
 }
 END_TEST
