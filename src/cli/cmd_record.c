@@ -22,39 +22,67 @@ extern char **environ;
 
 enum { MANIFEST_MAX = 1 << 28, KILLED = 128 };
 
-/* Runs the program with this process's files; its exit code, 128 and the signal
- * where one ended it.  What a terminal sends to both ends the program alone. */
+/* What is passed on to the program; SIGCHLD says that it ended. */
+static void fill_signals(sigset_t *signals)
+{
+    static const int all[] = {SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+    (void)sigemptyset(signals);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        (void)sigaddset(signals, all[i]);
+}
+
+/* Starts it with this process's files and the mask from before.  0, or an
+ * errno. */
+static int start(char *const *argv, const sigset_t *mask, pid_t *child)
+{
+    posix_spawnattr_t attributes;
+    int failed = posix_spawnattr_init(&attributes);
+
+    if (failed != 0)
+        return failed;
+    failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    if (failed == 0)
+        failed = posix_spawnattr_setsigmask(&attributes, mask);
+    if (failed == 0)
+        failed = posix_spawnp(child, argv[0], NULL, &attributes, argv, environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+/* The state in which it ended.  What a terminal sends reaches it without us. */
+static int wait_for(pid_t child, const sigset_t *signals)
+{
+    siginfo_t info;
+    int state = 0;
+
+    while (waitpid(child, &state, WNOHANG) != child)
+        if (sigwaitinfo(signals, &info) > 0 && info.si_signo != SIGCHLD &&
+            info.si_code != SI_KERNEL)
+            (void)kill(child, info.si_signo);
+    return state;
+}
+
+/* Runs the program; its exit code, 128 and the signal where one ended it. */
 static groat_status run(groat__cli *cli, const char *path, int *code,
                         groat_error *error)
 {
     char *const *argv = (char *const *)cli->words;
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction interrupted, quit;
-    posix_spawnattr_t attributes;
-    sigset_t defaults;
+    const struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigset_t signals, before;
     pid_t child = 0;
+    int failed = setenv("GROAT_RECORD", path, 1) == 0 ? 0 : errno;
     int state = 0;
-    int failed;
 
-    (void)sigemptyset(&defaults);
-    (void)sigaddset(&defaults, SIGINT);
-    (void)sigaddset(&defaults, SIGQUIT);
-    failed = setenv("GROAT_RECORD", path, 1) == 0 ? 0 : errno;
+    fill_signals(&signals);
+    /* A parent may have had it ignored: the child could not be waited for. */
+    (void)sigaction(SIGCHLD, &plain, NULL);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
     if (failed == 0)
-        failed = posix_spawnattr_init(&attributes);
-    if (failed != 0)
-        return groat__cli_error(error, GROAT_IO, "cannot start %s: %s", argv[0],
-                                strerror(failed));
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
-    (void)sigaction(SIGINT, &ignore, &interrupted);
-    (void)sigaction(SIGQUIT, &ignore, &quit);
-    failed = posix_spawnp(&child, argv[0], NULL, &attributes, argv, environ);
-    while (failed == 0 && waitpid(child, &state, 0) != child)
-        failed = errno == EINTR ? 0 : errno;
-    (void)sigaction(SIGINT, &interrupted, NULL);
-    (void)sigaction(SIGQUIT, &quit, NULL);
-    (void)posix_spawnattr_destroy(&attributes);
+        failed = start(argv, &before, &child);
+    if (failed == 0)
+        state = wait_for(child, &signals);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed != 0)
         return groat__cli_error(error, GROAT_IO, "cannot start %s: %s", argv[0],
                                 strerror(failed));

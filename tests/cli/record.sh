@@ -35,6 +35,28 @@ answers "and an exit code" '"exit": 1'
 has "the file is named" manifest
 [ -s "$manifest" ] && fail "the file holds the last run alone" "$(cat "$manifest")"
 expect "one that a signal ends" 137 record -o "$manifest" -- sh -c 'kill -9 $$'
+# A signal is the program's, and the manifest is written after it.
+"$groat" record -o "$manifest" -- sh -c '
+    trap "kill \$!; exit 7" TERM
+    $GROAT run $small --target cpu:gfx950 >/dev/null
+    : >"$0"
+    sleep 60 & wait' "$work/served" 2>"$work/told" &
+for _ in $(seq 600); do
+    [ -e "$work/served" ] && break
+    sleep 0.1
+done
+kill -TERM $!
+code=0
+wait $! || code=$?
+if [ "$code" -eq 7 ] && [ "$(wc -l <"$manifest")" -eq 1 ]; then
+    pass "a server that is told to end"
+else
+    fail "a server that is told to end" "exit code $code: $(cat "$work/told")"
+fi
+(trap '' CHLD && exec "$groat" record -o "$manifest" -- sh -c 'exit 5') 2>&1 |
+    grep -q '^groat: 0 kernels' && pass "one whose parent ignores children" ||
+    fail "one whose parent ignores children" "it was not waited for"
+
 expect "one that is not there" 1 record -o "$work/no.jsonl" no-such-program
 says "it is named" "cannot start no-such-program: No such file"
 [ -e "$work/no.jsonl" ] && fail "no manifest is left of it" "it is there"
