@@ -390,11 +390,10 @@ const groat__command groat__commands[] = {
      groat__cmd_prewarm},
     {"record", "COMMAND...", 1, ANY, false, false, record_options,
      "run a program and write the manifest of the kernels it uses",
-     "Put -- in front of a COMMAND that has options.  Each kernel of each "
-     "target\n"
-     "is in the manifest once; `groat prewarm` makes them elsewhere.  Exits "
-     "as\n"
-     "the program did, with 128 and the signal if one ended it.\n",
+     "Put -- in front of a COMMAND that has options.  Each kernel of each\n"
+     "target is in the manifest once; `groat prewarm` makes them elsewhere.\n"
+     "A signal to end is passed on.  Exits as the program did, with 128 and\n"
+     "the signal if one ended it.\n",
      groat__cmd_record},
     {"source", "SPEC", 1, 1, false, false, source_options,
      "print the source that the compiler gets", NULL, groat__cmd_source},
