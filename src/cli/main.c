@@ -121,5 +121,7 @@ int main(int argc, char **argv)
     groat_error_clear(&cli.failure);
     groat__str_free(&cli.json.text);
     free((void *)cli.words);
+    for (size_t i = 0; i < cli.made_count; i++)
+        free(cli.made[i]);
     return code;
 }

@@ -63,6 +63,13 @@ sed -i 's/^arg    rows .*/&\narg    extra int 1..9 5 things "new"/' edited/run.d
 expect "what editors get, anew" 0 new edited/ --refresh
 grep -q "more = 7" edited/params.h || fail "params.h has the new parameter"
 grep -q "extra" edited/run.h || fail "run.h has the new argument"
+(cd my_tile && "$groat" run . ./:tile=16 ../my_tile/. --target cpu:gfx950 \
+    >"$work/dots" 2>&1)
+if [ "$(grep -c '^  verified  yes' "$work/dots")" -eq 3 ]; then
+    pass "a folder by its dots"
+else
+    fail "a folder by its dots" "$(cat "$work/dots")"
+fi
 expect "of a folder that is no family" 2 new "$work/home" --refresh
 says "says why" "has no params.def"
 expect "of no folder" 2 new none --refresh

@@ -174,6 +174,36 @@ static bool has_folder(const groat__str *path, const char *folder, size_t len)
     return false;
 }
 
+/* Whether the last part of a path of len bytes is "." or "..". */
+static bool has_no_name(const char *path, size_t len)
+{
+    size_t dots = 0;
+
+    while (dots < len && path[len - 1 - dots] == '.')
+        dots++;
+    return (dots == 1 || dots == 2) &&
+           (dots == len || path[len - 1 - dots] == '/');
+}
+
+/* The word with its folder, of len bytes, by the folder's whole path; the word
+ * itself where that is not to be had.  Freed with the tool. */
+static char *name_folder(groat__cli *cli, char *word, size_t len)
+{
+    char *folder = strndup(word, len);
+    char *whole = folder ? realpath(folder, NULL) : NULL;
+    groat__str text = {0};
+
+    groat__str_addf(&text, "%s%s", whole ? whole : "",
+                    word + strcspn(word, ":"));
+    free(folder);
+    free(whole);
+    if (!whole || text.failed || cli->made_count == GROAT__LIST_MAX) {
+        groat__str_free(&text);
+        return word;
+    }
+    return cli->made[cli->made_count++] = groat__str_take(&text);
+}
+
 /* A word "some/folder/my_family:rows=3" names a family by its folder: it
  * becomes "my_family:rows=3", and the folder is one of --family-path. */
 static bool take_folders(groat__cli *cli, groat__str *path)
@@ -191,6 +221,10 @@ static bool take_folders(groat__cli *cli, groat__str *path)
 
         while (end > 1 && word[end - 1] == '/')
             end--;
+        if (has_no_name(word, end)) {
+            word = name_folder(cli, word, end);
+            len = end = strcspn(word, ":");
+        }
         if (!memchr(word, '/', len) ||
             !groat__file_is_in(word, end, "params.def"))
             continue;

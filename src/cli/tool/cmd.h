@@ -140,6 +140,8 @@ struct groat__cli {
     groat__values values;
     const char *const *words; /* what is no option                         */
     size_t word_count;
+    char *made[GROAT__LIST_MAX]; /* words whose folder had no name of its own */
+    size_t made_count;
     uint64_t given;         /* bit i: option i of the command was said   */
     char **argv;            /* as main got them                          */
     groat_context *context; /* NULL until groat__cli_open                */
