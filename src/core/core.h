@@ -240,7 +240,8 @@ groat_status groat__spec_params(groat_context *context, const char *text,
 typedef enum groat__maker {
     GROAT__MAKER_OPEN,     /* the compiler, which was opened                 */
     GROAT__MAKER_FORESEEN, /* its file; store or bundles have the key        */
-    GROAT__MAKER_ABSENT    /* an entry: there is no compiler                 */
+    GROAT__MAKER_ABSENT,   /* an entry: there is no compiler                 */
+    GROAT__MAKER_REMOTE /* the same; another host had it, now the store has */
 } groat__maker;
 
 /* Writes the identity text of a spec on its target, and its key.  The first

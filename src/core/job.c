@@ -38,7 +38,6 @@ static groat_status check_shape(const groat__job *job, groat_error *error)
 groat_status groat__job_open(groat__job *job, groat_context *context,
                              const groat__params *params, groat_error *error)
 {
-    groat__maker maker = GROAT__MAKER_OPEN;
     groat__launch_values launch;
     groat_status status = groat__params_launch(params, &launch, error);
 
@@ -62,8 +61,8 @@ groat_status groat__job_open(groat__job *job, groat_context *context,
     if (status != GROAT_OK)
         return status;
     status = groat__spec_identity(context, params, &job->identity, &job->key,
-                                  &maker, error);
-    if (status == GROAT_OK && maker == GROAT__MAKER_ABSENT)
+                                  &job->maker, error);
+    if (status == GROAT_OK && job->maker >= GROAT__MAKER_ABSENT)
         (void)atomic_fetch_add(&context->metrics.compilerless, 1);
     return status;
 }
@@ -98,7 +97,9 @@ static bool read_stored(groat__job *job, groat__store_blob *blob)
     if (job->context->store != NULL &&
         groat__store_get(job->context->store, &job->key, job->identity.data,
                          blob))
-        take_stored(job, blob, GROAT_FROM_DISK);
+        take_stored(job, blob,
+                    job->maker == GROAT__MAKER_REMOTE ? GROAT_FROM_REMOTE
+                                                      : GROAT_FROM_DISK);
     else if ((job->bundle = groat__layers_get(
                   job->context, &job->key, job->identity.data, blob)) != NULL)
         take_stored(job, blob, GROAT_FROM_BUNDLE);

@@ -14,6 +14,7 @@ typedef struct groat__job {
     const groat__backend *backend;
     groat__str identity;
     groat__digest key;
+    groat__maker maker; /* that the identity is from */
     groat__str entry;
     groat__shape shape;
     groat__made made;

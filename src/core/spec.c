@@ -176,7 +176,7 @@ groat_status groat_spec_key(groat_spec *spec, char key[33], char **identity,
 /* What was made elsewhere, or before the compiler went: sanitized kernels are
  * for those that have compiled them. */
 static bool find_made(groat_context *context, const groat__params *params,
-                      groat__str *text)
+                      groat__str *text, groat__maker *maker)
 {
     groat__str wanted = {0};
     bool found = false;
@@ -186,11 +186,13 @@ static bool find_made(groat_context *context, const groat__params *params,
         found = (context->store != NULL &&
                  groat__store_newest(context->store, wanted.data, text)) ||
                 groat__layers_newest(context, wanted.data, text);
+    *maker = GROAT__MAKER_ABSENT;
     if (!found && !wanted.failed && !context->env.sanitize) {
         groat__str_clear(&wanted);
         groat__key_identity(params, "", &wanted);
         found = !wanted.failed &&
                 groat__context_made_elsewhere(context, wanted.data, text);
+        *maker = GROAT__MAKER_REMOTE;
     }
     groat__str_free(&wanted);
     return found;
@@ -230,8 +232,8 @@ static groat_status ask(groat_context *context, const groat__params *params,
     *maker = GROAT__MAKER_OPEN;
     if (status == GROAT_OK) {
         groat__key_identity(params, compiler, text);
-    } else if (status == GROAT_NO_DEVICE && find_made(context, params, text)) {
-        *maker = GROAT__MAKER_ABSENT;
+    } else if (status == GROAT_NO_DEVICE &&
+               find_made(context, params, text, maker)) {
         status = GROAT_OK;
     } else {
         groat__error_copy(error, &own);

@@ -393,8 +393,12 @@ START_TEST(without_a_compiler)
     send_adder(3);
     ck_assert_int_eq(setenv("GROAT_CXX", "/dev/null/none", 1), 0);
     context = rig_open_with(&fix, &options);
-    rig_kernel(&fix, context, 3, GROAT_FROM_DISK);
+    rig_kernel(&fix, context, 3, GROAT_FROM_REMOTE);
     ck_assert_uint_eq(info_of(context).hits, 1);
+    groat_close(context);
+    context = rig_open_with(&fix, &options); /* now it is this host's */
+    rig_kernel(&fix, context, 3, GROAT_FROM_DISK);
+    ck_assert_uint_eq(info_of(context).hits, 0);
     ck_fails(groat_kernel_get(context, "adder:step=4", target, &kernel, NULL,
                               &fix.error),
              GROAT_NO_DEVICE, &fix.error, "GROAT_CXX=/dev/null/none");
