@@ -153,8 +153,8 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/objects.c \
 	%D%/core/pool.c \
 	%D%/core/pool.h \
-	%D%/core/record.c \
-	%D%/core/record.h \
+	%D%/core/used.c \
+	%D%/core/used.h \
 	%D%/core/reload.c \
 	%D%/core/remote.c \
 	%D%/core/resident.c \

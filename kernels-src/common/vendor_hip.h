@@ -260,7 +260,7 @@ GROAT_DEVICE float bits_float(u32 bits)
 
 // What NVIDIA has from sm_89 on: nowhere defined.
 constexpr bool converts_e4m3 = false;
-template <int = 0> __device__ u32 e4m3_pair(float low, float high);
+template <int = 0> __attribute__((device)) u32 e4m3_pair(float low, float high);
 
 GROAT_DEVICE u32 dot4(u32 a, u32 b, u32 sum)
 {

@@ -3,7 +3,7 @@
  * cmd_record.c - groat record: the manifest of what a program uses.
  *
  * Owns the program's process and the file that its contexts, and those of its
- * children, add lines to (core/record.c of the library); what --output names is
+ * children, add lines to (core/used.c of the library); what --output names is
  * written once, when the program has ended.
  * Invariant: each kernel of each target is in the manifest once, in order.
  */

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "core/core.h"
-#include "core/record.h"
+#include "core/used.h"
 
 static const uint64_t default_max_bytes = (uint64_t)1 << 30;
 
@@ -502,7 +502,7 @@ groat_status groat_open(const groat_options *given, groat_context **out,
     context->resident.max_bytes =
         bound(context, options->loaded_max_bytes, "GROAT_LOADED_MAX_BYTES", 0,
               "there is no bound");
-    context->record = groat__record_open(
+    context->record = groat__used_open(
         option_or(context, options->record, "GROAT_RECORD"), &context->env.log);
     open_layers(context, options);
     open_remote(context, options);

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "core/load.h"
 #include "core/lookup.h"
-#include "core/record.h"
+#include "core/used.h"
 
 static groat_status find_or_make(groat_context *context,
                                  const groat__params *params, bool sealed,
@@ -41,8 +41,8 @@ static groat_status find_or_make(groat_context *context,
     } else {
         status = groat__kernel_load(&job, inflight->again, &kernel, &own);
         if (status == GROAT_OK && inflight->again == NULL)
-            groat__record_add(context->record, kernel->spec, kernel->target,
-                              &context->env.log);
+            groat__used_add(context->record, kernel->spec, kernel->target,
+                            &context->env.log);
         groat__inflight_end(context, inflight, status, &own, kernel, &job.made);
         if (status != GROAT_OK)
             groat__error_copy(error, &own);

@@ -87,7 +87,7 @@ for block in block*; do
     block03) [ -f builder/.cache/groat/groat.sqlite ] &&
         grep -q ' 0 compiled' "$out" && pass 'the server compiles nothing' ||
         fail 'the server compiles nothing' "$(cat "$out")" ;;
-    block04) answers 'the plain host takes what others made' ' disk ' ;;
+    block04) answers 'the plain host takes what others made' ' remote ' ;;
     block05) [ "$(grep -c compiled "$out")" -eq 1 ] &&
         pass 'one of two compiles' ||
         fail 'one of two compiles' "$(cat "$out")" ;;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * record.c writes the manifest of what a context was asked for: a line of JSON
+ * used.c writes the manifest of what a context was asked for: a line of JSON
  * for each kernel that comes into its memory.
  *
  * Invariant: a line is one write to a file that is only added to, so that the
  * lines of threads and processes do not mix.
  * Locking: none.
  */
-#include "core/record.h"
+#include "core/used.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 enum { MODE = 0666 }; /* less the umask, as a file of the program's own */
 
-int groat__record_open(const char *path, const groat__log *log)
+int groat__used_open(const char *path, const groat__log *log)
 {
     int fd;
 
@@ -42,8 +42,8 @@ static void add_quoted(groat__str *line, const char *text)
     }
 }
 
-void groat__record_add(int fd, const char *spec, const char *target,
-                       const groat__log *log)
+void groat__used_add(int fd, const char *spec, const char *target,
+                     const groat__log *log)
 {
     groat__fs_limit limit;
     groat__str line = {0};
