@@ -451,9 +451,9 @@ static void ck_bound(size_t count, const char *line, const char *words)
 START_TEST(test_too_many)
 {
     ck_bound(GROAT__SLOTS - GROAT__ARCH_SLOTS, "param p%d int 1 1 - \"m\"\n",
-             "more than 84");
+             "more than 90");
     ck_bound(GROAT__SLOTS - GROAT__ARCH_SLOTS, "derive d%d = 1 ; - \"m\"\n",
-             "more than 84");
+             "more than 90");
     ck_bound(GROAT__RULES, "rule 1 ; \"r%d\"\n", "64 rules at most");
 }
 END_TEST
