@@ -130,9 +130,10 @@ static groat_status write_manifest(const char *path, groat__output *output,
     groat__str sorted = {0};
     char *text = NULL;
     size_t bytes = 0;
-    groat_status status =
-        groat__fs_read(path, MANIFEST_MAX, &text, &bytes, error);
+    groat_status status;
 
+    groat__str_add(&sorted, ""); /* also of no lines there is a text */
+    status = groat__fs_read(path, MANIFEST_MAX, &text, &bytes, error);
     if (status == GROAT_OK)
         status = sort_lines(text, &sorted, count, error);
     if (status == GROAT_OK)
