@@ -277,6 +277,21 @@ uint32_t groat__cache_row(const groat__cache *c, const uint32_t *table,
     }
 }
 
+groat__cache_steps groat__cache_steps_of(const groat__cache *c)
+{
+    uint64_t row = (uint64_t)c->row_bytes;
+
+    return (groat__cache_steps){
+        .block_bytes = c->view[0].block_rows * row,
+        .token_bytes = row,
+        .head_bytes = c->head_page ? c->view[0].head_rows * row
+                                   : (uint64_t)groat__cache_head_bytes(c),
+        .block_scales = c->cache.page * c->cache.heads,
+        .token_scales = c->head_page ? 1 : c->cache.heads,
+        .head_scales = c->head_page ? c->cache.page : 1,
+    };
+}
+
 size_t groat__cache_place(const groat__cache *c, const uint32_t *table,
                           int plane, int64_t sequence, int64_t key,
                           int64_t head)

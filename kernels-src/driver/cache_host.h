@@ -63,6 +63,15 @@ void groat__cache_fill_lengths(const groat__cache *c, uint32_t *lengths);
 uint32_t groat__cache_row(const groat__cache *c, const uint32_t *table,
                           int64_t sequence, int64_t key);
 
+/* Bytes from block to block, key to key and head to head of a plane, and
+ * numbers likewise of scales that each key of a head has. */
+typedef struct groat__cache_steps {
+    uint64_t block_bytes, token_bytes, head_bytes;
+    unsigned block_scales, token_scales, head_scales;
+} groat__cache_steps;
+
+groat__cache_steps groat__cache_steps_of(const groat__cache *c);
+
 /* Bytes from the buffer's begin to a head's key (plane 0) or value (1). */
 size_t groat__cache_place(const groat__cache *c, const uint32_t *table,
                           int plane, int64_t sequence, int64_t key,

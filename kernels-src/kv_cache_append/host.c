@@ -302,7 +302,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
 {
     struct kv_cache_append_args args = {0};
     const int64_t *v = p->values;
-    const groat_kv_view *view;
+    groat__cache_steps steps;
     groat_status status;
     world w;
 
@@ -310,11 +310,11 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     status = look(spec, v, &w, error);
     if (status != GROAT_OK)
         return status;
-    view = w.cache.view;
+    steps = groat__cache_steps_of(&w.cache);
     args.new_k = addresses[NEW_K];
     args.new_v = addresses[NEW_V];
-    args.k = addresses[CACHE] + view[0].address;
-    args.v = addresses[CACHE] + view[1].address;
+    args.k = addresses[CACHE] + w.cache.view[0].address;
+    args.v = addresses[CACHE] + w.cache.view[1].address;
     args.page_table = addresses[TABLE];
     args.lengths = addresses[LENGTHS];
     args.starts = v[RAGGED] != 0 ? addresses[STARTS] : 0;
@@ -323,14 +323,12 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.k_scales = addresses[K_SCALES];
     args.v_scales = addresses[V_SCALES];
     args.new_k_bytes = args.new_v_bytes = (uint64_t)w.token_bytes;
-    args.block_bytes = view[0].block_rows * (uint64_t)w.cache.row_bytes;
-    args.token_bytes = (uint64_t)w.cache.row_bytes;
-    args.head_bytes = w.cache.head_page
-                          ? view[0].head_rows * (uint64_t)w.cache.row_bytes
-                          : (uint64_t)groat__cache_head_bytes(&w.cache);
-    args.block_scales = w.cache.cache.page * w.cache.cache.heads;
-    args.token_scales = w.cache.head_page ? 1 : w.cache.cache.heads;
-    args.head_scales = w.cache.head_page ? w.cache.cache.page : 1;
+    args.block_bytes = steps.block_bytes;
+    args.token_bytes = steps.token_bytes;
+    args.head_bytes = steps.head_bytes;
+    args.block_scales = steps.block_scales;
+    args.token_scales = steps.token_scales;
+    args.head_scales = steps.head_scales;
     args.sequences = (unsigned)v[SEQUENCES];
     args.kv_heads = (unsigned)v[KV_HEADS];
     args.tokens = (unsigned)w.tokens;

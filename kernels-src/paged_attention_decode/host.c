@@ -379,7 +379,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
 {
     struct paged_attention_decode_args args = {0};
     const int64_t *v = p->values;
-    const groat_kv_view *view;
+    groat__cache_steps steps;
     groat_status status;
     world w;
 
@@ -387,10 +387,10 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     status = look(spec, v, &w, error);
     if (status != GROAT_OK)
         return status;
-    view = w.cache.view;
+    steps = groat__cache_steps_of(&w.cache);
     args.q = addresses[QUERIES];
-    args.k = addresses[CACHE] + view[0].address;
-    args.v = addresses[CACHE] + view[1].address;
+    args.k = addresses[CACHE] + w.cache.view[0].address;
+    args.v = addresses[CACHE] + w.cache.view[1].address;
     args.page_table = addresses[TABLE];
     args.lengths = addresses[LENGTHS];
     args.output = addresses[OUTPUT];
@@ -402,14 +402,12 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.v_scales = addresses[V_SCALES];
     args.parts = addresses[PARTS];
     args.counters = addresses[COUNTERS];
-    args.block_bytes = view[0].block_rows * (uint64_t)w.cache.row_bytes;
-    args.token_bytes = (uint64_t)w.cache.row_bytes;
-    args.head_bytes = w.cache.head_page
-                          ? view[0].head_rows * (uint64_t)w.cache.row_bytes
-                          : (uint64_t)groat__cache_head_bytes(&w.cache);
-    args.block_scales = w.cache.cache.page * w.cache.cache.heads;
-    args.token_scales = w.cache.head_page ? 1 : w.cache.cache.heads;
-    args.head_scales = w.cache.head_page ? w.cache.cache.page : 1;
+    args.block_bytes = steps.block_bytes;
+    args.token_bytes = steps.token_bytes;
+    args.head_bytes = steps.head_bytes;
+    args.block_scales = steps.block_scales;
+    args.token_scales = steps.token_scales;
+    args.head_scales = steps.head_scales;
     args.sequences = (unsigned)v[SEQUENCES];
     args.kv_heads = (unsigned)v[KV_HEADS];
     args.pitch = (unsigned)w.cache.pitch;
