@@ -143,6 +143,16 @@ static groat_status write_manifest(const char *path, groat__output *output,
     return status;
 }
 
+/* The empty file in the folder that contexts add to. */
+static groat_status make_file(const groat__str *folder, groat__str *path,
+                              groat_error *error)
+{
+    groat__str_addf(path, "%s/manifest", folder->data);
+    return path->failed
+               ? groat__cli_error(error, GROAT_NO_MEMORY, "out of memory")
+               : groat__fs_write(path->data, "", 0, 0600, error);
+}
+
 static void tell(groat__cli *cli, size_t count, int code)
 {
     if (cli->values.json) {
@@ -170,11 +180,8 @@ int groat__cmd_record(groat__cli *cli)
     status = groat__output_open(&output, cli->values.output, &error);
     if (status == GROAT_OK)
         status = groat__scratch_make("record", &folder, &error);
-    groat__str_addf(&path, "%s/manifest", folder.data);
-    if (status == GROAT_OK && path.failed)
-        status = groat__cli_error(&error, GROAT_NO_MEMORY, "out of memory");
     if (status == GROAT_OK)
-        status = groat__fs_write(path.data, "", 0, 0600, &error);
+        status = make_file(&folder, &path, &error);
     if (status == GROAT_OK)
         status = run(cli, path.data, &code, &error);
     if (status == GROAT_OK)
