@@ -153,7 +153,8 @@ groat_status groat_append_reference(const groat_append_shape *shape,
 
     if (status == GROAT_OK)
         status = groat__append_check_run(shape, arguments, error);
-    if (status != GROAT_OK || arguments->sequences == 0)
+    if (status != GROAT_OK || arguments->sequences == 0 ||
+        arguments->tokens == 0)
         return status;
     status =
         groat__append_planes(shape, arguments, &r.plane[0], &r.plane[1], error);

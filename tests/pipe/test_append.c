@@ -453,6 +453,8 @@ START_TEST(bad_arguments)
     a.tokens = 0; /* nothing is looked at */
     a.keys = NULL;
     ck_assert_int_eq(groat_append_run(append, &a, NULL, &fix.error), GROAT_OK);
+    ck_assert_int_eq(groat_append_reference(&p.shape, &a, &fix.error),
+                     GROAT_OK);
     ck_assert_ptr_nonnull(groat_append_kernel(append));
     groat_append_close(append);
     groat_append_close(NULL);
