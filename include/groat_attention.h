@@ -240,15 +240,14 @@ GROAT_API groat_status groat_decode_reference(
     const groat_decode_shape *shape, const groat_decode_arguments *arguments,
     double *output, double *lse, groat_error *error);
 
-/* ---- new keys and values --------------------------------------------------
- */
+/* ---- new keys and values ------------------------------------------------ */
 
-/* Whether keys are rotated by their position. */
+/* Whether keys are rotated by their position: element i with i + rotary / 2, as
+ * GPT-NeoX and Llama do, or element 2i with 2i + 1, as GPT-J does. */
 typedef enum groat_append_rope {
     GROAT_APPEND_PLAIN = 0,
-    GROAT_APPEND_HALVES =
-        1,                 /* element i with i + rotary / 2: GPT-NeoX, Llama */
-    GROAT_APPEND_PAIRS = 2 /* element 2i with 2i + 1: GPT-J                  */
+    GROAT_APPEND_HALVES = 1,
+    GROAT_APPEND_PAIRS = 2
 } groat_append_rope;
 
 /* What is compiled for. */
@@ -284,8 +283,8 @@ typedef struct groat_append_shape {
  * its block), and for a block that the cache has not. */
 typedef struct groat_append_arguments {
     size_t size;
-    const groat_kv_cache *keys; /* as of groat_decode_arguments             */
-    const groat_kv_cache *values;
+    const groat_kv_cache *keys;   /* the caches, as those of                  */
+    const groat_kv_cache *values; /* groat_decode_arguments are               */
     unsigned layer;
     unsigned sequences;  /* 0 launches nothing                                */
     unsigned tokens;     /* of all sequences, at most; 0 launches nothing     */

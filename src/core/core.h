@@ -236,7 +236,8 @@ groat_status groat__spec_params(groat_context *context, const char *text,
                                 const groat__target *target, groat__params *out,
                                 groat_error *error);
 
-/* Where the second half of an identity is from. */
+/* Where the second half of an identity is from; from ABSENT on, no compiler is
+ * there. */
 typedef enum groat__maker {
     GROAT__MAKER_OPEN,     /* the compiler, which was opened                 */
     GROAT__MAKER_FORESEEN, /* its file; store or bundles have the key        */
