@@ -125,7 +125,8 @@ typedef struct groat_decode_shape {
             GROAT_DECODE_CAUSAL, 0, 0, 0, 0, 0, 0, NULL                        \
     }
 
-/* How a shape is run; fields that are 0 are chosen.  For tuning. */
+/* How a shape is run; fields that are 0 are chosen.  `groat tune` measures
+ * which choice is best. */
 typedef struct groat_decode_choice {
     size_t size;
     unsigned warps;  /* of a block: 1, 2, 4, 8                             */
@@ -193,7 +194,9 @@ typedef struct groat_decode groat_decode;
  *
  * target  NULL: groat_default_target().  cuda of sm_80 and later, and cpu of
  *         the same archs.
- * choice  may be NULL: all is chosen.
+ * choice  NULL: the one that was recorded for this shape and device, in the
+ *         store or in a bundle; without a record all of it is chosen, from
+ *         shape and device alone.  Else its fields that are 0 are chosen.
  *
  * Errors: INVALID (a field of shape or choice; a target without the
  * instructions); as of groat_kernel_get().  Free with groat_decode_close(). */
@@ -212,6 +215,35 @@ GROAT_API size_t groat_decode_workspace(const groat_decode *decode);
 GROAT_API groat_status groat_decode_choice_get(const groat_decode *decode,
                                                groat_decode_choice *choice,
                                                groat_error *error);
+
+/* What a decode was opened for. */
+typedef struct groat_decode_info {
+    size_t size;
+    int tuned;                /* 1: the choice was recorded, 0: it was not  */
+    unsigned multiprocessors; /* of the device                              */
+    const char *device; /* as records name it: "NVIDIA H200, 132            *
+                         * multiprocessors"; borrowed from the decode       */
+} groat_decode_info;
+
+/* info->size must be set.  Errors: INVALID (info). */
+GROAT_API groat_status groat_decode_info_get(const groat_decode *decode,
+                                             groat_decode_info *info,
+                                             groat_error *error);
+
+/* Records a measured choice in the store, in the place of an older one.
+ *
+ * target  NULL: groat_default_target().
+ * device  as of groat_decode_info_get(); NULL: the context's.
+ * choice  in full, as of groat_decode_choice_get(); split may be 0.
+ *
+ * Errors: INVALID (a field of shape or choice; a kernel that the family's rules
+ * refuse); IO (the store); of the driver, where device is NULL. */
+GROAT_API groat_status groat_decode_put_tuned(groat_context *context,
+                                              const char *target,
+                                              const char *device,
+                                              const groat_decode_shape *shape,
+                                              const groat_decode_choice *choice,
+                                              groat_error *error);
 
 /* The kernel's spec and its handle, for tools; borrowed from the decode. */
 GROAT_API const char *groat_decode_spec(const groat_decode *decode);

@@ -79,8 +79,9 @@ typedef struct groat_cache_entry {
     int64_t created_s; /* seconds since 1970                               */
     int64_t used_s;    /* last use; written in batches                     */
     groat_facts facts;
-    const char *spec; /* its canonical text; "" if this groat cannot tell  */
-    const char *target;
+    const char *spec;   /* its canonical text; "" of a tuned choice, and if   *
+                         * this groat cannot tell                             */
+    const char *target; /* "" if this groat cannot tell                     */
     uint64_t uses;   /* processes that compiled it or took it from the store; *
                       * written in batches, so some are not counted          */
     double first_ms; /* milliseconds that the first of these waited for the  *
@@ -359,6 +360,11 @@ typedef struct groat_manifest_entry {
     size_t line;        /* from 1; a line may name several targets     */
     const char *spec;   /* as it is written: not parsed yet            */
     const char *target; /* NULL: the line names none                   */
+    /* The choice that was measured for the kernel, or NULLs: */
+    const char *tuned_device; /* as groat_decode_put_tuned() has it    */
+    const char *tuned_decode; /* shape and choice, as `groat attention` *
+                               * takes them                            */
+    const char *tuned_score;  /* the shape's score; NULL: none         */
 } groat_manifest_entry;
 
 /* Return non-zero to stop. */
@@ -366,7 +372,8 @@ typedef int groat_manifest_fn(void *user, const groat_manifest_entry *entry);
 
 /* Reads a manifest ("-": stdin) and calls fn for each kernel.  Each line is an
  * object with "spec" and either "targets", "target" for one, or neither;
- * "note" is for readers, and no other member is allowed:
+ * "tuned" is an object of texts, "device", "decode" and maybe "score"; "note"
+ * is for readers, and no other member is allowed:
  *
  *     {"spec": "tile_loader_lds:dtype=fp8", "targets": ["cuda:sm_90a"]}
  *

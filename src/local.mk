@@ -83,6 +83,10 @@ libgroat_internal_la_SOURCES += \
 	%D%/attention/score.h \
 	%D%/attention/shape.c \
 	%D%/attention/shape.h \
+	%D%/attention/spec.c \
+	%D%/attention/spec.h \
+	%D%/attention/tuned.c \
+	%D%/attention/tuned.h \
 	%D%/backend/amdgpu_elf.c \
 	%D%/backend/amdgpu_elf.h \
 	%D%/backend/backend.c \

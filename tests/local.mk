@@ -115,6 +115,7 @@ groat_pipe_tests = \
 	%D%/pipe/test_serving \
 	%D%/pipe/test_sizes \
 	%D%/pipe/test_tensor_maps \
+	%D%/pipe/test_tuned \
 	%D%/pipe/test_unload
 
 # What groat does with the vendors' libraries, on stand-ins.

@@ -14,6 +14,7 @@
 typedef struct groat__decode_device {
     unsigned multiprocessors;
     unsigned shared_bytes; /* of a block, at most */
+    char name[160];        /* with its multiprocessors; of records alone */
 } groat__decode_device;
 
 /* Strips of 16 queries of a KV head, of all sequences and heads. */

@@ -13,74 +13,28 @@
 #include "attention/choose.h"
 #include "attention/score.h"
 #include "attention/shape.h"
+#include "attention/spec.h"
+#include "attention/tuned.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "core/core.h"
 #include "kernels-src/paged_attention_decode/args.h"
 
-/* Multiprocessors that a cpu target is given. */
-enum { CPU_MULTIPROCESSORS = 4, PART_UNIT = 16 };
+enum { PART_UNIT = 16 };
 
 struct groat_decode {
     groat_decode_shape shape;
     groat_decode_choice choice;
     groat_kernel *kernel;
     groat_spec *spec;
+    groat__decode_device device;
+    bool tuned;         /* the choice is a record's */
     groat__code score;  /* borrows from the spec */
     size_t count_bytes; /* of the counters in front of the workspace */
     size_t workspace;
 };
 
-/* ---- the spec ------------------------------------------------------------ */
-
-static void write_spec(const groat_decode_shape *s,
-                       const groat_decode_choice *c, groat__str *out)
-{
-    static const char *const scales[] = {"tensor", "head", "token"};
-    static const char *const masks[] = {"causal", "window", "chunk"};
-    static const struct {
-        unsigned flag;
-        const char *name;
-    } flags[] = {{GROAT_DECODE_CAP, "soft_cap"},
-                 {GROAT_DECODE_ALIBI, "alibi"},
-                 {GROAT_DECODE_SINK, "sink"},
-                 {GROAT_DECODE_LSE, "lse"},
-                 {GROAT_DECODE_TREE, "tree"}};
-    bool narrow = s->kv_dtype == GROAT_DECODE_E4M3;
-
-    groat__str_addf(out,
-                    "paged_attention_decode:dtype=%s,kv_dtype=%s,kv_scale=%s,"
-                    "head_dim=%u,group=%u,q_len=%u,page_size=%u,head_page=%d,"
-                    "mask=%s,warps=%u,stages=%u,split=%u",
-                    s->dtype == GROAT_DECODE_F16 ? "f16" : "bf16",
-                    narrow ? "e4m3" : "same",
-                    narrow ? scales[s->kv_scale] : "tensor", s->head_dim,
-                    s->heads / s->kv_heads, s->q_len, s->page,
-                    s->layout == GROAT_KV_HEAD_PAGE, masks[s->mask], c->warps,
-                    c->stages, c->split);
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-        groat__str_addf(out, ",%s=%d", flags[i].name,
-                        (s->flags & flags[i].flag) != 0);
-    if (s->score != NULL)
-        groat__str_addf(out, ",score=\"%s\"", s->score);
-}
-
-/* The device of a target, as choices see it. */
-static groat_status look_at(groat_context *context, const groat__target *target,
-                            groat__decode_device *out, groat_error *error)
-{
-    groat_device_info info = {.size = sizeof(info)};
-    groat_status status = GROAT_OK;
-
-    out->shared_bytes = (unsigned)target->arch->shared_bytes;
-    out->multiprocessors = CPU_MULTIPROCESSORS;
-    if (target->backend == GROAT__CPU)
-        return GROAT_OK;
-    status = groat__context_device(context, target, &info, error);
-    if (status == GROAT_OK)
-        out->multiprocessors = (unsigned)info.multiprocessors;
-    return status;
-}
+/* ---- the kernel ---------------------------------------------------------- */
 
 static groat_status get_kernel(groat_context *context, const char *target,
                                const groat_decode_shape *shape, groat_decode *d,
@@ -90,7 +44,7 @@ static groat_status get_kernel(groat_context *context, const char *target,
     groat__str text = {0};
     groat_status status = GROAT_NO_MEMORY;
 
-    write_spec(shape, &d->choice, &text);
+    groat__decode_write_spec(shape, &d->choice, &text);
     if (!text.failed)
         status = groat_spec_parse(context, text.data, target, &d->spec, error);
     else
@@ -147,7 +101,7 @@ groat_status groat_decode_open(groat_context *context, const char *target,
     if (status == GROAT_OK)
         status = groat__context_target(context, target, &where, error);
     if (status == GROAT_OK)
-        status = look_at(context, &where, &device, error);
+        status = groat__decode_device_of(context, &where, &device, error);
     if (status != GROAT_OK)
         return status;
     d = calloc(1, sizeof(*d));
@@ -157,7 +111,11 @@ groat_status groat_decode_open(groat_context *context, const char *target,
     d->shape.score = NULL; /* the caller's; the spec has it */
     if (d->shape.scale == 0)
         d->shape.scale = 1 / sqrtf((float)shape->head_dim);
+    d->device = device;
     d->choice = choice != NULL ? *choice : none;
+    d->tuned =
+        choice == NULL &&
+        groat__decode_find_tuned(context, &where, &device, shape, &d->choice);
     groat__decode_choose_kernel(shape, &device, &d->choice);
     status = get_kernel(context, where.text, shape, d, &registers, error);
     if (status == GROAT_OK)
@@ -200,6 +158,19 @@ groat_status groat_decode_choice_get(const groat_decode *decode,
     *choice = decode->choice;
     choice->size = size;
     return GROAT_OK;
+}
+
+groat_status groat_decode_info_get(const groat_decode *decode,
+                                   groat_decode_info *info, groat_error *error)
+{
+    groat_status status = groat__check_size(error, "info", "groat_decode_info",
+                                            info, sizeof(*info));
+
+    if (status == GROAT_OK)
+        *info = (groat_decode_info){info->size, decode->tuned,
+                                    decode->device.multiprocessors,
+                                    decode->device.name};
+    return status;
 }
 
 const char *groat_decode_spec(const groat_decode *decode)

@@ -90,6 +90,12 @@ static groat_status next_line(manifest *m, bool *more, groat_error *error)
                : GROAT_OK;
 }
 
+/* NULL: the line does not have it. */
+static const char *text_of(const groat__str *text)
+{
+    return text->len > 0 ? text->data : NULL;
+}
+
 /* Calls fn for each target of the line. */
 static groat_status tell_line(manifest *m, groat_manifest_fn *fn, void *user,
                               bool *stop, groat_error *error)
@@ -107,6 +113,9 @@ static groat_status tell_line(manifest *m, groat_manifest_fn *fn, void *user,
     if (status != GROAT_OK)
         return status;
     entry.spec = m->line.spec.data;
+    entry.tuned_device = text_of(&m->line.device);
+    entry.tuned_decode = text_of(&m->line.decode);
+    entry.tuned_score = text_of(&m->line.score);
     if (m->line.target_count == 0)
         *stop = fn(user, &entry) != 0;
     for (size_t i = 0; i < m->line.target_count && !*stop; i++) {

@@ -77,9 +77,8 @@ static int tell(void *user, const groat_cache_entry *entry)
     groat__present self;
     int stop;
 
-    if (groat__key_read(entry->identity, &spec, &target) && spec.len > 0 &&
-        target.len > 0) {
-        full.spec = spec.data;
+    if (groat__key_read(entry->identity, &spec, &target) && target.len > 0) {
+        full.spec = spec.len > 0 ? spec.data : "";
         full.target = target.data;
     }
     groat__callback_begin(r->callbacks, &self);

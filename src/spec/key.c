@@ -81,6 +81,19 @@ static const char *behind(const char *line, const char *first)
     return strncmp(line, first, len) == 0 ? line + len : NULL;
 }
 
+/* Of the line of that name, wherever it is. */
+static bool read_target(const char *identity, groat__str *target)
+{
+    static const char lead[] = "\ntarget ";
+    const char *line = strstr(identity, lead);
+
+    if (line == NULL)
+        return false;
+    line += sizeof(lead) - 1;
+    groat__str_addn(target, line, strcspn(line, "\n"));
+    return !target->failed;
+}
+
 bool groat__key_read(const char *identity, groat__str *spec, groat__str *target)
 {
     const char *line = behind(identity, "groat-identity 1\n");
@@ -88,6 +101,8 @@ bool groat__key_read(const char *identity, groat__str *spec, groat__str *target)
     const char *param;
     char lead = ':';
 
+    if (behind(identity, GROAT__TUNED_LEAD) != NULL)
+        return read_target(identity, target);
     if (family == NULL)
         return false;
     groat__str_addn(spec, family, strcspn(family, " \n"));

@@ -14,8 +14,12 @@ groat_status groat__key_prepare(groat_family *family, groat_error *error);
 void groat__key_identity(const groat__params *params, const char *compiler,
                          groat__str *out);
 
-/* Back: appends the canonical text of the spec and the target of an identity;
- * false when it is none of ours. */
+/* How the identity of a tuned choice begins; its lines are those of
+ * attention/tuned.c. */
+#define GROAT__TUNED_LEAD "groat-tuned 1\n"
+
+/* Back: appends the canonical text of the spec and the target of an identity,
+ * of a tuned choice the target alone; false when it is none of ours. */
 bool groat__key_read(const char *identity, groat__str *spec,
                      groat__str *target);
 

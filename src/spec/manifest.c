@@ -14,9 +14,9 @@
 #include "base/error.h"
 
 /* NULL, or the first member that a line may not have. */
-static const char *find_stranger(json_t *object)
+static const char *find_stranger(json_t *object, const char *const *names,
+                                 size_t count)
 {
-    static const char *const names[] = {"spec", "target", "targets", "note"};
     const char *name;
     json_t *value;
 
@@ -24,7 +24,7 @@ static const char *find_stranger(json_t *object)
     {
         bool known = false;
 
-        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        for (size_t i = 0; i < count; i++)
             known |= strcmp(name, names[i]) == 0;
         if (!known)
             return name;
@@ -55,12 +55,35 @@ static const char *read_targets(groat__manifest_line *out,
     return NULL;
 }
 
+/* NULL, or what is wrong with "tuned". */
+static const char *read_tuned(groat__manifest_line *out, json_t *tuned)
+{
+    static const char *const names[] = {"device", "decode", "score"};
+    groat__str *const texts[] = {&out->device, &out->decode, &out->score};
+
+    if (!json_is_object(tuned) ||
+        find_stranger(tuned, names, sizeof(names) / sizeof(names[0])) != NULL)
+        return "\"tuned\" is no object of device, decode and score";
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const json_t *text = json_object_get(tuned, names[i]);
+
+        if (text == NULL && texts[i] == &out->score)
+            continue;
+        if (!json_is_string(text) || json_string_length(text) == 0)
+            return "device, decode or score of \"tuned\" is no text";
+        groat__str_add(texts[i], json_string_value(text));
+    }
+    return NULL;
+}
+
 /* NULL, or what is wrong with the members of a line. */
 static const char *read_members(groat__manifest_line *out, json_t *object)
 {
     const json_t *spec = json_object_get(object, "spec");
     const json_t *target = json_object_get(object, "target");
     const json_t *targets = json_object_get(object, "targets");
+    json_t *tuned = json_object_get(object, "tuned");
+    const char *problem;
 
     if (spec == NULL)
         return "\"spec\" is missing";
@@ -73,7 +96,10 @@ static const char *read_members(groat__manifest_line *out, json_t *object)
         return "\"target\" is no text";
     if (target != NULL)
         add_target(out, target);
-    return targets == NULL ? NULL : read_targets(out, targets);
+    problem = targets == NULL ? NULL : read_targets(out, targets);
+    if (problem == NULL && tuned != NULL)
+        problem = read_tuned(out, tuned);
+    return problem;
 }
 
 static groat_status refuse_text(const json_error_t *why, groat_error *error)
@@ -98,19 +124,22 @@ static groat_status refuse_text(const json_error_t *why, groat_error *error)
 static groat_status read_object(groat__manifest_line *out, json_t *object,
                                 groat_error *error)
 {
+    static const char *const names[] = {"spec", "target", "targets", "tuned",
+                                        "note"};
     const char *stranger;
     const char *problem;
 
     if (!json_is_object(object))
         return groat__fail(error, GROAT_INVALID, "it is not a JSON object");
-    stranger = find_stranger(object);
+    stranger = find_stranger(object, names, sizeof(names) / sizeof(names[0]));
     if (stranger != NULL)
         return groat__fail(error, GROAT_INVALID,
                            "\"%.64s\" is not known; allowed: spec, target, "
-                           "targets, note",
+                           "targets, tuned, note",
                            stranger);
     problem = read_members(out, object);
-    if (out->spec.failed || out->targets.failed)
+    if (out->spec.failed || out->targets.failed || out->device.failed ||
+        out->decode.failed || out->score.failed)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a manifest");
     return problem == NULL ? GROAT_OK
                            : groat__fail(error, GROAT_INVALID, "%s", problem);
@@ -125,6 +154,9 @@ groat_status groat__manifest_parse(const char *text, groat__manifest_line *out,
 
     groat__str_clear(&out->spec);
     groat__str_clear(&out->targets);
+    groat__str_clear(&out->device);
+    groat__str_clear(&out->decode);
+    groat__str_clear(&out->score);
     out->target_count = 0;
     memset(&why, 0, sizeof(why));
     line = json_loads(text,
@@ -142,4 +174,7 @@ void groat__manifest_line_free(groat__manifest_line *line)
 {
     groat__str_free(&line->spec);
     groat__str_free(&line->targets);
+    groat__str_free(&line->device);
+    groat__str_free(&line->decode);
+    groat__str_free(&line->score);
 }

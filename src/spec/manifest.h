@@ -10,11 +10,15 @@ typedef struct groat__manifest_line {
     groat__str spec;
     groat__str targets; /* each ends with NUL */
     size_t target_count;
+    groat__str device; /* these of "tuned"; empty: it is not there */
+    groat__str decode;
+    groat__str score;
 } groat__manifest_line;
 
 /* Reads a line: a JSON object with "spec"; "target", or "targets", a list of
- * one or more, or neither; and "note", which is any value whose
- * numbers are within a double's range.  No object in it has a member twice.
+ * one or more, or neither; "tuned", an object of texts, "device", "decode" and
+ * maybe "score"; and "note", which is any value whose numbers are within a
+ * double's range.  No object in it has a member twice.
  * What the spec says is not looked at.  Errors: INVALID, without the line's
  * place; NO_MEMORY. */
 groat_status groat__manifest_parse(const char *text, groat__manifest_line *out,

@@ -271,7 +271,7 @@ static int on_used(void *user, const groat_cache_entry *entry)
     const using *u = user;
     char name[96];
 
-    if (entry->used_s < u->since_s || !*entry->spec)
+    if (entry->used_s < u->since_s || !*entry->target)
         return 0;
     /* Whichever compiler made it; the others are those of today's sources. */
     (void)snprintf(name, sizeof(name), "v1/%.40s/%.2s/%s", entry->target,
@@ -279,7 +279,9 @@ static int on_used(void *user, const groat_cache_entry *entry)
     for (char *at = name; *at; at++)
         if (*at == ':')
             *at = '-';
-    return !groat__names_add(u->names, name) ||
+    if (!groat__names_add(u->names, name))
+        return 1;
+    return *entry->spec &&
            groat__names_add_spec(u->cli, u->names, entry->spec, entry->target,
                                  true, NULL) == GROAT_NO_MEMORY;
 }

@@ -51,6 +51,8 @@ static int add_entry(void *user, const groat_cache_entry *entry)
 
     if (entry->uses < from->cli->values.min_uses)
         return 0;
+    if (!*entry->spec && *entry->target)
+        return 0; /* a tuned choice, which is no kernel */
     if (!*entry->spec || !*entry->target)
         from->code =
             groat__cli_refuse(from->cli, GROAT_INVALID,

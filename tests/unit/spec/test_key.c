@@ -284,6 +284,7 @@ START_TEST(test_identities_are_read)
         "groat-identity 1\nfamily toy closure 0\n",
         "groat-identity 1\nfamily toy closure 0\nparam x\ntarget y\n",
         "groat-identity 1\nparam x 1\ntarget y\n",
+        "groat-tuned 1\nfamily toy\n",
         "seed",
     };
     groat_family *families[FAMILIES_MAX];
@@ -315,6 +316,17 @@ START_TEST(test_identities_are_read)
         groat__str_free(&target);
         free(identity);
         groat__family_free(families[i]);
+    }
+    {
+        groat__str spec = {0};
+        groat__str target = {0};
+
+        ck_assert(groat__key_read(
+            "groat-tuned 1\nfamily toy closure 0\ntarget cpu:x\ndevice D\n",
+            &spec, &target));
+        ck_assert_uint_eq(spec.len, 0);
+        ck_assert_str_eq(target.data, "cpu:x");
+        groat__str_free(&target);
     }
     for (size_t i = 0; i < COUNT(bad); i++) {
         groat__str spec = {0};

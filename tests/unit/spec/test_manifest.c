@@ -28,10 +28,21 @@ START_TEST(what_lines_say)
     ck_assert_uint_eq(line.target_count, 3);
     ck_assert_uint_eq(line.targets.len, 11);
     ck_assert_mem_eq(line.targets.data, "one\0\0three", 11);
+    ck_assert_uint_eq(line.device.len + line.decode.len + line.score.len, 0);
+    ck_assert_int_eq(
+        groat__manifest_parse("{\"spec\": \"c\", \"tuned\": {\"decode\": "
+                              "\"keys=3\", \"device\": \"D\", \"score\": "
+                              "\"score*2\"}}",
+                              &line, NULL),
+        GROAT_OK);
+    ck_assert_str_eq(line.device.data, "D");
+    ck_assert_str_eq(line.decode.data, "keys=3");
+    ck_assert_str_eq(line.score.data, "score*2");
     ck_assert_int_eq(
         groat__manifest_parse(
             "{\"spec\": \"c\", \"note\": 99999999999999999999}", &line, NULL),
         GROAT_OK);
+    ck_assert_uint_eq(line.device.len + line.decode.len + line.score.len, 0);
     groat__manifest_line_free(&line);
 }
 END_TEST
@@ -60,6 +71,15 @@ START_TEST(what_lines_may_not_say)
          "both \"target\" and \"targets\""},
         {"{\"spec\": \"a\", \"tragets\": 1}",
          "\"tragets\" is not known; allowed: "},
+        {"{\"spec\": \"a\", \"tuned\": \"x\"}", "\"tuned\" is no object"},
+        {"{\"spec\": \"a\", \"tuned\": {\"device\": \"x\", \"decode\": "
+         "\"y\", \"sore\": \"z\"}}",
+         "\"tuned\" is no object of device, decode and score"},
+        {"{\"spec\": \"a\", \"tuned\": {\"device\": \"x\"}}",
+         "device, decode or score of \"tuned\" is no text"},
+        {"{\"spec\": \"a\", \"tuned\": {\"device\": \"\", \"decode\": "
+         "\"y\"}}",
+         "device, decode or score of \"tuned\" is no text"},
         {"{\"spec\": 7, \"note\": tru}",
          "it is not JSON: invalid token near 'tru'"},
     };
