@@ -256,6 +256,11 @@ groat_SOURCES += \
 	%D%/cli/attention/cmd_attention.c \
 	%D%/cli/attention/input.c \
 	%D%/cli/attention/named.c \
+	%D%/cli/attention/cmd_tune.c \
+	%D%/cli/attention/trial.c \
+	%D%/cli/attention/tune.c \
+	%D%/cli/attention/tune.h \
+	%D%/cli/attention/tune_worker.c \
 	%D%/cli/attention/word.c \
 	%D%/cli/bench/bench.c \
 	%D%/cli/bench/bench.h \

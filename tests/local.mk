@@ -416,6 +416,7 @@ groat_cli_tests = \
 	%D%/cli/server.sh \
 	%D%/cli/store.sh \
 	%D%/cli/streams.sh \
+	%D%/cli/tune.sh \
 	%D%/cli/usage.sh
 groat_style_tests = \
 	%D%/style/banned.sh \

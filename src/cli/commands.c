@@ -180,22 +180,46 @@ static const groat__option draw_options[] = {
     ROWS_END,
 };
 
+#define ROWS_TUNED                                                             \
+    TEXT("score", "EXPRESSION", score, "what becomes of each score"),          \
+        {"arg",                                                                \
+         "NAME=VALUE",                                                         \
+         GROAT__OPTION_LIST,                                                   \
+         AT(args),                                                             \
+         0,                                                                    \
+         0,                                                                    \
+         "a float that the score names; may be repeated"},                     \
+        {"buffer",                                                             \
+         "NAME=ELEMENTS",                                                      \
+         GROAT__OPTION_LIST,                                                   \
+         AT(buffers),                                                          \
+         0,                                                                    \
+         0,                                                                    \
+         "an array that the score names, of random numbers"},                  \
+        ROW_TARGET, ROW_JSON, ROW_SEED, ROW_CACHE_DIR, ROW_SHARE_GROUP,        \
+        ROW_FAMILIES, ROW_DEVICE, ROW_HELP
+
 static const groat__option attention_options[] = {
-    TEXT("score", "EXPRESSION", score, "what becomes of each score"),
-    {"arg", "NAME=VALUE", GROAT__OPTION_LIST, AT(args), 0, 0,
-     "a float that the score names; may be repeated"},
-    {"buffer", "NAME=ELEMENTS", GROAT__OPTION_LIST, AT(buffers), 0, 0,
-     "an array that the score names, of random numbers"},
-    ROW_TARGET,
-    ROW_JSON,
-    ROW_SEED,
-    ROW_CACHE_DIR,
-    ROW_SHARE_GROUP,
+    ROWS_TUNED,
     ROW_NO_CACHE,
     ROWS_BUNDLES,
-    ROW_FAMILIES,
-    ROW_DEVICE,
-    ROW_HELP,
+    ROWS_END,
+};
+
+#define ROW_TUNE_TIMEOUT                                                       \
+    COUNT("timeout", timeout_s, 1, 86400,                                      \
+          "seconds that a choice may take at a time (60)")
+
+static const groat__option tune_options[] = {
+    ROWS_TUNED,
+    ROW_TUNE_TIMEOUT,
+    TEXT("output", "FILE", output, "write a manifest of what was tuned there"),
+    ROWS_END,
+};
+
+static const groat__option tune_worker_options[] = {
+    ROWS_TUNED,
+    ROW_TUNE_TIMEOUT,
     ROWS_END,
 };
 
@@ -373,6 +397,17 @@ const groat__command groat__commands[] = {
      "Exits with 1 if the output differs from the library's reference in "
      "float64.\n",
      groat__cmd_attention},
+    {"tune", "SHAPE...", 1, ANY, false, false, tune_options,
+     "measure how decodes run best on this device, and record it",
+     "A SHAPE is that of `groat attention`, without a choice.  Its choices of\n"
+     "warps, stages, split, blocks and least are compared with the reference\n"
+     "and timed in processes of their own; one that hangs or crashes is noted\n"
+     "and left out.  The fastest is recorded in the store for this shape and\n"
+     "device, and groat_decode_open() takes it.  --output writes a manifest\n"
+     "from which `groat prewarm` puts records and kernels into a store.\n"
+     "Servers open a shape with the most sequences and keys that may come;\n"
+     "batch and length say what is measured: those of a usual step.\n",
+     groat__cmd_tune},
     {"build", "SPEC...", 1, ANY, false, false, build_options,
      "compile into the store; needs no GPU",
      "--target may be repeated: each SPEC is built for each target.\n",
@@ -479,6 +514,8 @@ const groat__command groat__commands[] = {
      groat__cmd_completion_data},
     {"prewarm-worker", "", 0, 0, true, false, prewarm_worker_options,
      "compile what prewarm asks for", NULL, groat__cmd_prewarm_worker},
+    {"tune-worker", "SHAPE...", 2, ANY, true, false, tune_worker_options,
+     "measure what tune asks for", NULL, groat__cmd_tune_worker},
     {"--version", "", 0, 0, true, false, plain_options, "print the version",
      NULL, groat__cmd_version},
     {"--help", "[COMMAND]", 0, 1, true, false, plain_options, "show help", NULL,

@@ -13,7 +13,9 @@
 typedef struct groat__decode_word {
     groat_decode_shape shape;
     groat_decode_choice choice;
-    bool varied; /* lengths differ; else each sequence has shape.keys */
+    bool varied;     /* lengths differ, up to `length`                    */
+    unsigned batch;  /* sequences of a launch; 0: shape.sequences     */
+    unsigned length; /* keys of each sequence; 0: shape.keys          */
 } groat__decode_word;
 
 /* Reads "heads=64,kv_heads=8,...".  Errors: INVALID. */
@@ -21,11 +23,15 @@ groat_status groat__decode_word_parse(const char *text, bool on_cpu,
                                       groat__decode_word *out,
                                       groat_error *error);
 
+/* The choice of a word; NULL: it makes none. */
+const groat_decode_choice *
+groat__decode_word_choice(const groat__decode_word *word);
+
 /* Everything that a decode reads, in host memory: random numbers, a page table
  * in random order, and NaNs in what no sequence has. */
 typedef struct groat__decode_input {
-    groat_decode_shape shape;
-    groat_kv_cache cache; /* address: of `bytes` */
+    groat_decode_shape shape; /* with the sequences and keys of the launch */
+    groat_kv_cache cache;     /* address: of `bytes` */
     unsigned pitch;
     uint32_t *lengths, *table, *tree;
     unsigned char *bytes, *queries;
@@ -61,7 +67,60 @@ void groat__decode_names_free(groat__decode_names *names);
 /* A random number of [least, most). */
 float groat__decode_draw(uint64_t *state, double least, double most);
 
-/* The command. */
+/* ---- trial.c ----------------------------------------------------------- */
+
+enum { GROAT__TRIAL_SETS = 64, GROAT__TRIAL_ROUNDS = 15 };
+
+/* A decode with everything that it reads and writes.  Start from {0} and
+ * groat__decode_trial_start(); clear it. */
+typedef struct groat__decode_trial {
+    groat__cli *cli;
+    const char *target;
+    groat_error *error;
+    groat__decode_word word;
+    groat__decode_input in;
+    groat__decode_names names;  /* of the host   */
+    groat_decode_named *placed; /* of the device */
+    groat_decode *decode;
+    groat_decode_info info;
+    groat_kv_cache cache[GROAT__TRIAL_SETS];
+    size_t sets; /* caches that are used in turn */
+    groat_decode_arguments arguments;
+    uint64_t memory[12 + 2 * GROAT__LIST_MAX]; /* of the device, to be freed */
+    size_t memories;
+    double *wanted; /* the reference of the compared sequences; NULL: not yet */
+    size_t wanted_count;
+    double norm;       /* ||output - reference|| / ||reference|| */
+    unsigned compared; /* sequences */
+} groat__decode_trial;
+
+/* Borrows cli and error; the target is that of the options. */
+void groat__decode_trial_start(groat__decode_trial *t, groat__cli *cli,
+                               groat_error *error);
+bool groat__decode_trial_on_cpu(const groat__decode_trial *t);
+/* Opens the decode of a SHAPE and places its memory.  Errors: of the word, of
+ * groat_decode_open(), NO_MEMORY. */
+groat_status groat__decode_trial_prepare(groat__decode_trial *t,
+                                         const char *text);
+/* Allocates device memory that the trial frees; data NULL: not written. */
+groat_status groat__decode_trial_give(groat__decode_trial *t, const void *data,
+                                      size_t bytes, uint64_t *address);
+groat_status groat__decode_trial_give_zeros(groat__decode_trial *t,
+                                            size_t bytes, uint64_t *address);
+/* Enqueues a launch over the cache of that number. */
+groat_status groat__decode_trial_launch(groat__decode_trial *t, size_t set);
+/* Launches once and fills norm and compared. */
+groat_status groat__decode_trial_compare(groat__decode_trial *t);
+bool groat__decode_trial_is_right(const groat__decode_trial *t);
+/* Launches of a timed round: the same number over each cache. */
+size_t groat__decode_trial_calls(const groat__decode_trial *t);
+/* Sorts. */
+double groat__decode_trial_median(double us[GROAT__TRIAL_ROUNDS]);
+void groat__decode_trial_clear(groat__decode_trial *t);
+
+/* The commands. */
 int groat__cmd_attention(groat__cli *cli);
+int groat__cmd_tune(groat__cli *cli);
+int groat__cmd_tune_worker(groat__cli *cli);
 
 #endif

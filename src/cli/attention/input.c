@@ -189,6 +189,10 @@ groat_status groat__decode_input_make(groat__decode_input *in,
 
     memset(in, 0, sizeof(*in));
     in->shape = word->shape;
+    if (word->batch > 0)
+        in->shape.sequences = word->batch;
+    if (word->length > 0)
+        in->shape.keys = word->length;
     status = measure(in, error);
     if (status == GROAT_OK)
         status = take_memory(in, error);

@@ -43,6 +43,8 @@ static const field fields[] = {
     {"batch_invariant", FLAG, 0, GROAT_DECODE_BATCH_INVARIANT, NULL},
     {"sequences", COUNT, AT(sequences), 0, NULL},
     {"keys", COUNT, AT(keys), 0, NULL},
+    {"batch", COUNT, offsetof(groat__decode_word, batch), 0, NULL},
+    {"length", COUNT, offsetof(groat__decode_word, length), 0, NULL},
     {"varied", VARIED, 0, 0, NULL},
     {"warps", COUNT, CHOICE(warps), 0, NULL},
     {"stages", COUNT, CHOICE(stages), 0, NULL},
@@ -152,6 +154,22 @@ static groat_status set_one(const char *text, size_t len,
     return set(f, value, out, error);
 }
 
+static groat_status check_load(const groat__decode_word *word,
+                               groat_error *error)
+{
+    if (word->batch > word->shape.sequences)
+        return groat__cli_error(error, GROAT_INVALID,
+                                "batch of a decode is %u; allowed: up to its "
+                                "sequences, %u",
+                                word->batch, word->shape.sequences);
+    if (word->length > word->shape.keys)
+        return groat__cli_error(error, GROAT_INVALID,
+                                "length of a decode is %u; allowed: up to its "
+                                "keys, %u",
+                                word->length, word->shape.keys);
+    return GROAT_OK;
+}
+
 groat_status groat__decode_word_parse(const char *text, bool on_cpu,
                                       groat__decode_word *out,
                                       groat_error *error)
@@ -179,5 +197,14 @@ groat_status groat__decode_word_parse(const char *text, bool on_cpu,
     }
     if (!own_kv)
         out->shape.kv_dtype = out->shape.dtype;
-    return status;
+    return status == GROAT_OK ? check_load(out, error) : status;
+}
+
+const groat_decode_choice *
+groat__decode_word_choice(const groat__decode_word *word)
+{
+    const groat_decode_choice *c = &word->choice;
+
+    return (c->warps | c->stages | c->split | c->blocks | c->least) == 0 ? NULL
+                                                                         : c;
 }

@@ -7,6 +7,7 @@
  * Invariant: a bad line is named by file and line, and nothing is made of the
  * file then; what a line does not say is not guessed.
  */
+#include "cli/attention/attention.h"
 #include "cli/prewarm/prewarm.h"
 #include "groat_store.h"
 
@@ -99,6 +100,24 @@ static groat_status add(groat__cli *cli, groat__jobs *jobs, const char *spec,
     return status;
 }
 
+/* Records the choice that a line has with its kernel. */
+static groat_status put_tuned(groat__cli *cli,
+                              const groat_manifest_entry *entry,
+                              const char *target, groat_error *error)
+{
+    bool on_cpu = strncmp(target, "cpu:", 4) == 0;
+    groat__decode_word word;
+    groat_status status =
+        groat__decode_word_parse(entry->tuned_decode, on_cpu, &word, error);
+
+    word.shape.score = entry->tuned_score;
+    return status == GROAT_OK
+               ? groat_decode_put_tuned(cli->context, target,
+                                        entry->tuned_device, &word.shape,
+                                        &word.choice, error)
+               : status;
+}
+
 int groat__jobs_add(groat__cli *cli, groat__jobs *jobs, const char *where,
                     const char *spec, const char *target)
 {
@@ -145,6 +164,21 @@ typedef struct reading {
     int code;
 } reading;
 
+/* The kernel of a line for one target. */
+static int add_for(reading *r, const char *where,
+                   const groat_manifest_entry *entry, const char *target)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    int code = groat__jobs_add(r->cli, r->jobs, where, entry->spec, target);
+
+    if (code || !entry->tuned_decode || r->cli->values.check ||
+        !is_wanted(r->cli, target))
+        return code;
+    return put_tuned(r->cli, entry, target, &error) == GROAT_OK
+               ? GROAT__EXIT_DONE
+               : refuse(r->cli, where, &error);
+}
+
 static int add_kernel(void *user, const groat_manifest_entry *entry)
 {
     reading *r = user;
@@ -155,16 +189,14 @@ static int add_kernel(void *user, const groat_manifest_entry *entry)
 
     (void)snprintf(where, sizeof(where), "%.200s:%zu", r->name, entry->line);
     if (entry->target)
-        r->code =
-            groat__jobs_add(r->cli, r->jobs, where, entry->spec, entry->target);
+        r->code = add_for(r, where, entry, entry->target);
     else if (targets->count == 0)
         r->code = groat__cli_refuse(r->cli, GROAT_INVALID,
                                     "%s: it names no target, and no --target "
                                     "is given",
                                     where);
     for (size_t i = 0; !entry->target && i < targets->count && !r->code; i++)
-        r->code = groat__jobs_add(r->cli, r->jobs, where, entry->spec,
-                                  targets->item[i]);
+        r->code = add_for(r, where, entry, targets->item[i]);
     return r->code;
 }
 

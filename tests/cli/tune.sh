@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# groat tune: what is measured on a cpu target (the judge's time, which is good
+# for nothing but trying this out), recorded and taken; choices that hang or
+# crash; manifests of what was tuned.
+. "$(dirname "$0")/common.sh"
+
+command -v c++ >/dev/null || { skip "tune: no C++ compiler"; finish; }
+shape=heads=2,kv_heads=1,head_dim=64,sequences=1,keys=40
+on="--target cpu:sm_90a"
+manifest=$work/tuned.jsonl
+
+# lacks NAME TEXT: stdout of the last run does not have it.
+lacks() {
+    if grep -F -q -e "$2" "$out"; then
+        fail "$1" "$(cat "$out")"
+    else
+        pass "$1"
+    fi
+}
+
+# A compiler that does not end for one choice, and ends the process that asks
+# for another one.
+cat >"$work/c++" <<'END'
+#!/bin/sh
+case "$* " in *"-x c++ - "*) ;; *) exec c++ "$@" ;; esac
+source=$(mktemp "$TMPDIR/source.XXXXXX")
+cat >"$source"
+has() { grep -q "constexpr int $1;" "$source"; }
+if has "warps = 2" && has "stages = 3"; then
+    echo $$ >>"$WORK/hangs"
+    exec sleep 300
+fi
+if has "warps = 4" && has "stages = 4"; then
+    kill -KILL $PPID
+    exit 1
+fi
+exec c++ "$@" <"$source"
+END
+chmod +x "$work/c++"
+export WORK="$work" GROAT_CXX="$work/c++"
+
+expect "choices that hang and crash" 0 tune "$shape" $on --json \
+    --timeout 20 --output "$manifest"
+json "its answer is JSON"
+answers "the device is named" '"device": "cpu, 4 multiprocessors"'
+answers "the one that hangs is noted" "it hung and was ended after 20 s"
+answers "the one that crashes is noted" "its process ended with exit code 137"
+[ "$(grep -c '"problem"' "$out")" -eq 2 ] && pass "no other one is out" ||
+    fail "no other one is out" "$(grep '"problem"' "$out")"
+sleep 1
+if kill -0 "$(tail -1 "$work/hangs")" 2>/dev/null; then
+    fail "its compiler is ended, too" "$(cat "$work/hangs")"
+else
+    pass "its compiler is ended, too"
+fi
+unset GROAT_CXX
+
+expect "what was tuned is taken" 0 attention "$shape" $on
+answers "it is said" "(tuned)"
+expect "not of a shape with another length" 0 attention "$shape,page=8" $on
+lacks "it is not said" "(tuned)"
+expect "the store is sound" 0 cache verify
+expect "it lists the record" 0 cache list
+key=$(awk '$2 < 100 { print $1 }' "$out")
+expect "and shows it" 0 cache show "$key"
+answers "with its device" "device cpu, 4 multiprocessors"
+expect "a store is made again for its kernels alone" 0 prewarm \
+    --from-store "$XDG_CACHE_HOME/groat/groat.sqlite" --cache-dir "$work/again"
+
+expect "another store by the manifest" 0 prewarm "$manifest" \
+    --cache-dir "$work/other"
+expect "has it" 0 attention "$shape" $on --cache-dir "$work/other"
+answers "and its choice" "(tuned)"
+expect "a check puts nothing there" 1 prewarm --check "$manifest" \
+    --cache-dir "$work/third"
+expect "so" 0 attention "$shape" $on --cache-dir "$work/third"
+lacks "there is none" "(tuned)"
+
+# refuses_line WORDS SED: a manifest whose line is changed.
+refuses_line() {
+    sed "$2" "$manifest" >"$work/bad.jsonl"
+    expect "a line with $2" 2 prewarm "$work/bad.jsonl" --cache-dir "$work/bad"
+    says "why: $2" "$1"
+}
+refuses_line "a decode has no 'hds'" 's/"heads/"hds/'
+refuses_line "none that is 0" 's/least=[0-9]*/least=0/2; s/,least=[0-9]*"/,least=0"/'
+refuses_line "device is no line of 1" 's/"cpu, 4/"cpu\\n4/'
+refuses_line '"tuned" is no object' 's/"tuned": {.*}}/"tuned": 3}/'
+
+expect "without a shape" 2 tune
+expect "a shape that chooses" 2 tune "$shape,warps=2" $on
+says "why" "allowed: a shape without"
+expect "a shape that is none" 2 tune "heads=3,kv_heads=2" $on
+expect "more than the shape has" 2 tune "$shape,batch=2" $on
+says "its words" "batch of a decode is 2; allowed: up to its sequences, 1"
+expect "a part of what it may have" 0 attention \
+    "$shape,batch=1,length=17" $on --no-cache
+expect "a manifest that cannot be written" 1 tune "$shape" $on \
+    -o "$work/no/where.jsonl"
+if [ -z "$(ls -A "$work/tmp" | grep -v source)" ]; then
+    pass "nothing is left over"
+else
+    fail "nothing is left over" "$(ls "$work/tmp")"
+fi
+finish
