@@ -67,6 +67,7 @@ groat_unit_tests = \
 	%D%/unit/cache/test_place \
 	%D%/unit/cache/test_stamps \
 	%D%/unit/cache/test_store \
+	%D%/unit/attention/test_choose \
 	%D%/unit/cli/test_banks \
 	%D%/unit/cli/test_draw \
 	%D%/unit/cli/test_element \

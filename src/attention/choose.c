@@ -15,8 +15,9 @@ enum {
     REGISTERS = 65536, /* of a multiprocessor; given out by 8 for a thread   */
     REGISTERS_MAX = 255,
     RING = 136 << 10,  /* slots of a multiprocessor: more are slower         */
-    SPLIT_SHORT = 512, /* keys of a part of BATCH_INVARIANT                  */
-    SPLIT_LONG = 2048
+    SPLIT_LEAST = 256, /* keys of a part of BATCH_INVARIANT                  */
+    SPLIT_FEW = 2048,  /* at most, of fewer strips than multiprocessors      */
+    SPLIT_MOST = 4096
 };
 
 static unsigned divided_up(unsigned a, unsigned b)
@@ -71,28 +72,70 @@ static unsigned blocks_by_memory(const groat_decode_shape *s,
     return (d->shared_bytes + RESERVE) / (used_bytes(s, c) + RESERVE);
 }
 
+/* Few strips are divided among as many warps as a block may have, unless most
+ * multiprocessors would have nothing then. */
+static unsigned choose_warps(const groat_decode_shape *s,
+                             const groat__decode_device *d,
+                             groat_decode_choice c)
+{
+    uint64_t strips = groat__decode_strips(s);
+    unsigned tile = 8 * SLOT_KEYS;
+
+    c.stages = c.stages > 0 ? c.stages : 2;
+    if (strips >= d->multiprocessors)
+        c.warps = row_bytes(s) < 256 ? 4 : 2;
+    else
+        c.warps = strips * divided_up(s->keys, tile) <= d->multiprocessors / 4
+                      ? 4
+                      : 8;
+    /* Two blocks of few warps are faster than one of more. */
+    if (strips >= d->multiprocessors && blocks_by_memory(s, d, &c) < 2)
+        c.warps = 2;
+    while (c.warps > 1 && blocks_by_memory(s, d, &c) < 1)
+        c.warps /= 2;
+    return c.warps;
+}
+
+/* One block of 8 warps with three slots each is faster than two blocks with
+ * two, where it fits; slots so small that it would be two blocks again are not.
+ */
+static unsigned choose_stages(const groat_decode_shape *s,
+                              const groat__decode_device *d,
+                              groat_decode_choice c)
+{
+    unsigned ring = 8 * 3 * slot_bytes(s);
+
+    c.stages = 3;
+    return c.warps == 8 && ring <= RING && ring > RING / 2 &&
+                   blocks_by_memory(s, d, &c) > 0
+               ? 3
+               : 2;
+}
+
+/* Keys of a part: one part for each multiprocessor if all sequences are as long
+ * as they may be. */
+static unsigned choose_part(const groat_decode_shape *s,
+                            const groat__decode_device *d)
+{
+    uint64_t strips = groat__decode_strips(s);
+    uint64_t keys = strips * s->keys / d->multiprocessors;
+    unsigned most = strips < d->multiprocessors ? SPLIT_FEW : SPLIT_MOST;
+
+    return keys < SPLIT_LEAST ? SPLIT_LEAST
+           : keys > most      ? most
+                              : (unsigned)keys;
+}
+
 void groat__decode_choose_kernel(const groat_decode_shape *s,
                                  const groat__decode_device *d,
                                  groat_decode_choice *c)
 {
+    if (c->warps == 0)
+        c->warps = choose_warps(s, d, *c);
     if (c->stages == 0)
-        c->stages = 2;
-    if (c->warps == 0) {
-        c->warps = groat__decode_strips(s) < d->multiprocessors ? 8 : 4;
-        /* Two blocks of few warps are faster than one of more. */
-        if (c->warps == 4 && blocks_by_memory(s, d, c) < 2)
-            c->warps = 2;
-        while (c->warps > 1 && blocks_by_memory(s, d, c) < 1)
-            c->warps /= 2;
-    }
-    if (s->flags & GROAT_DECODE_BATCH_INVARIANT) {
-        unsigned keys = groat__decode_strips(s) < 2 * d->multiprocessors
-                            ? SPLIT_SHORT
-                            : SPLIT_LONG;
-
-        if (c->split == 0)
-            c->split = divided_up(keys, c->warps * SLOT_KEYS);
-    }
+        c->stages = choose_stages(s, d, *c);
+    if ((s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0 && c->split == 0)
+        c->split = divided_up(choose_part(s, d), c->warps * SLOT_KEYS);
 }
 
 static unsigned blocks_of_one(const groat_decode_shape *s,
@@ -118,7 +161,10 @@ void groat__decode_choose_grid(const groat_decode_shape *s,
 
     if (c->blocks == 0)
         c->blocks = d->multiprocessors * blocks_of_one(s, d, registers, c);
-    /* Parts of one or two tiles cost more than they spare. */
+    /* Parts of one or two tiles cost more than they spare, unless most
+     * multiprocessors have nothing else. */
     if (c->least == 0)
-        c->least = c->split > 0 ? 1 : units / c->blocks >= 3 ? 4 : 2;
+        c->least = c->split > 0 || units <= d->multiprocessors / 2 ? 1
+                   : units / c->blocks >= 3                        ? 4
+                                                                   : 2;
 }

@@ -533,7 +533,7 @@ START_TEST(a_choice)
                      GROAT_OK);
     ck_assert_uint_eq(choice.warps, 2);
     ck_assert_uint_eq(choice.blocks, 3);
-    ck_assert_uint_eq(choice.split, 16);
+    ck_assert_uint_eq(choice.split, 8);
     groat_decode_close(decode);
 }
 END_TEST

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_choose.c: which kernel and grid a decode gets for its shape and device:
+ * those that were measured to be the fastest, and none that does not fit.
+ */
+#include "attention/choose.h"
+
+#include "tests/unit/suite.h"
+
+enum { H100_SHARED = 232448, REGISTERS = 128 };
+
+static const groat__decode_device h100 = {132, H100_SHARED, "H100"};
+
+static groat_decode_choice choose(const groat_decode_shape *shape,
+                                  const groat__decode_device *device)
+{
+    groat_decode_choice choice = GROAT_DECODE_CHOICE_INIT;
+
+    groat__decode_choose_kernel(shape, device, &choice);
+    groat__decode_choose_grid(shape, device, REGISTERS, &choice);
+    return choice;
+}
+
+/* Results of `groat tune` on an H100 (tests/bench/NOTES.md). */
+START_TEST(as_measured)
+{
+    static const struct {
+        groat_decode_dtype kv_dtype;
+        unsigned heads, kv_heads, head_dim, flags, sequences, keys;
+        unsigned warps, stages, split, blocks, least;
+    } rows[] = {
+        {0, 64, 8, 128, 0, 64, 4096, 2, 2, 0, 528, 4},
+        {0, 64, 8, 128, 0, 16, 8192, 8, 2, 0, 132, 4},
+        {0, 64, 8, 128, 0, 1, 32768, 8, 2, 0, 132, 4},
+        {0, 32, 4, 128, 0, 1, 4096, 8, 2, 0, 132, 2},
+        {0, 64, 8, 128, 0, 1, 1024, 8, 2, 0, 132, 1},
+        {0, 32, 8, 128, 0, 1, 512, 4, 2, 0, 264, 1},
+        {0, 64, 8, 64, 0, 64, 4096, 4, 2, 0, 528, 4},
+        {0, 64, 8, 64, 0, 16, 8192, 8, 3, 0, 132, 4},
+        {0, 64, 8, 256, 0, 64, 4096, 2, 2, 0, 264, 4},
+        {GROAT_DECODE_E4M3, 64, 8, 128, 0, 64, 4096, 4, 2, 0, 528, 4},
+        {GROAT_DECODE_E4M3, 64, 8, 128, 0, 1, 32768, 8, 3, 0, 132, 4},
+        {GROAT_DECODE_E4M3, 64, 8, 64, 0, 8, 4096, 8, 2, 0, 264, 4},
+        {0, 64, 8, 128, GROAT_DECODE_BATCH_INVARIANT, 64, 4096, 2, 2, 128, 528,
+         1},
+        {0, 64, 8, 128, GROAT_DECODE_BATCH_INVARIANT, 1, 32768, 8, 2, 16, 132,
+         1},
+        {0, 64, 8, 128, GROAT_DECODE_BATCH_INVARIANT, 1, 1024, 8, 2, 2, 132, 1},
+    };
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        groat_decode_shape s = GROAT_DECODE_SHAPE_INIT;
+        groat_decode_choice c;
+
+        s.kv_dtype = rows[i].kv_dtype;
+        s.heads = rows[i].heads;
+        s.kv_heads = rows[i].kv_heads;
+        s.head_dim = rows[i].head_dim;
+        s.flags = rows[i].flags;
+        s.sequences = rows[i].sequences;
+        s.keys = rows[i].keys;
+        c = choose(&s, &h100);
+        ck_assert_msg(c.warps == rows[i].warps && c.stages == rows[i].stages &&
+                          c.split == rows[i].split &&
+                          c.blocks == rows[i].blocks &&
+                          c.least == rows[i].least,
+                      "row %zu: warps=%u,stages=%u,split=%u,blocks=%u,least=%u",
+                      i, c.warps, c.stages, c.split, c.blocks, c.least);
+    }
+}
+END_TEST
+
+/* As params.def counts them. */
+static unsigned shared_of(const groat_decode_shape *s,
+                          const groat_decode_choice *c)
+{
+    unsigned bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
+    unsigned rows = s->heads / s->kv_heads * s->q_len;
+    unsigned slot =
+        2 * 16 *
+        (s->head_dim * bytes +
+         (bytes == 1 && s->kv_scale == GROAT_DECODE_OF_TOKEN ? 4 : 0));
+
+    return c->warps * (c->stages * slot +
+                       (rows > 8 ? 16 : 8) * (s->head_dim + 6) * 4) +
+           16;
+}
+
+START_TEST(never_more_than_fits)
+{
+    static const groat__decode_device devices[] = {
+        {132, H100_SHARED, ""}, {108, 166912, ""}, {128, 101376, ""},
+        {1, 101376, ""},        {4, 166912, ""},
+    };
+    static const unsigned dims[] = {64, 80, 96, 112, 128, 192, 256};
+    uint64_t state = 17;
+    groat_decode_choice one = {.warps = 1, .stages = 2};
+
+    for (size_t i = 0; i < 20000; i++) {
+        const groat__decode_device *d =
+            &devices[next_random(&state) % COUNT(devices)];
+        groat_decode_shape s = GROAT_DECODE_SHAPE_INIT;
+        groat_decode_choice c;
+
+        s.kv_dtype = next_random(&state) % 2 ? GROAT_DECODE_E4M3 : 0;
+        s.kv_scale = (groat_decode_scale)(next_random(&state) % 3);
+        s.kv_heads = 1 + (unsigned)(next_random(&state) % 16);
+        s.heads = s.kv_heads * (1 + (unsigned)(next_random(&state) % 64));
+        s.q_len = 1 + (unsigned)(next_random(&state) % 16);
+        s.head_dim = dims[next_random(&state) % COUNT(dims)];
+        s.sequences = 1 + (unsigned)(next_random(&state) % 600);
+        s.keys = 1u << (next_random(&state) % 20);
+        s.flags = next_random(&state) % 2 ? GROAT_DECODE_BATCH_INVARIANT : 0;
+        c = choose(&s, d);
+        ck_assert_uint_le(c.stages, 3);
+        ck_assert_uint_ge(c.least, 1);
+        ck_assert_uint_ge(c.blocks, d->multiprocessors);
+        ck_assert_uint_le(c.split, 4096);
+        ck_assert(c.warps == 1 || c.warps == 2 || c.warps == 4 || c.warps == 8);
+        if (shared_of(&s, &one) <= d->shared_bytes)
+            ck_assert_uint_le(shared_of(&s, &c), d->shared_bytes);
+    }
+}
+END_TEST
+
+/* What the caller has chosen stays. */
+START_TEST(what_is_chosen)
+{
+    groat_decode_shape s = GROAT_DECODE_SHAPE_INIT;
+    groat_decode_choice c = {sizeof(c), 1, 4, 3, 7, 9};
+
+    s.heads = 64;
+    s.kv_heads = 8;
+    s.head_dim = 128;
+    s.sequences = 64;
+    s.keys = 4096;
+    s.flags = GROAT_DECODE_BATCH_INVARIANT;
+    groat__decode_choose_kernel(&s, &h100, &c);
+    groat__decode_choose_grid(&s, &h100, REGISTERS, &c);
+    ck_assert_uint_eq(c.warps, 1);
+    ck_assert_uint_eq(c.stages, 4);
+    ck_assert_uint_eq(c.split, 3);
+    ck_assert_uint_eq(c.blocks, 7);
+    ck_assert_uint_eq(c.least, 9);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("choose");
+    TCase *tests = tcase_create("choose");
+
+    tcase_add_test(tests, as_measured);
+    tcase_add_test(tests, never_more_than_fits);
+    tcase_add_test(tests, what_is_chosen);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
