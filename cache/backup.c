@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * backup.c copies a store that is in use into one file, by SQLite's own means:
- * who copies the files by hand gets halves of a change.
- * Locking: the store is locked while it is read; nobody knows the copy.
+ * backup.c copies a store that is in use into one file with SQLite's backup
+ * API: a copy of the files by hand may hold half of a change.
+ * Locking: the store is locked while it is read; nobody else uses the copy.
  */
 #include "cache/internal.h"
 
@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-/* Locked: all pages at once, without what waits in the -wal. */
+/* Locked: copies all pages at once, including those still in the -wal. */
 static int copy_pages(groat__store *store, const char *path)
 {
     sqlite3_backup *backup;
@@ -35,7 +35,7 @@ static int copy_pages(groat__store *store, const char *path)
             rc = sqlite3_backup_finish(backup);
         }
     }
-    /* One file, which needs no other beside it. */
+    /* The copy is one file, without a -wal beside it. */
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(copy, "PRAGMA journal_mode = DELETE", NULL, NULL,
                           NULL);
@@ -66,7 +66,7 @@ static groat_status copy_to(groat__store *store, const char *temp,
     return GROAT_OK;
 }
 
-/* It appears whole, under a name that nobody has. */
+/* Syncs the copy and gives it its name, which must be free. */
 static groat_status settle(const char *temp, const char *path,
                            groat_error *error)
 {
@@ -75,7 +75,7 @@ static groat_status settle(const char *temp, const char *path,
 
     if (fd >= 0 && close(fd) != 0)
         good = false;
-    /* Not every file system has both. */
+    /* Not every file system supports both. */
     if (good &&
         (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE) == 0 ||
          link(temp, path) == 0))

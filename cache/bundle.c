@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bundle.c owns a bundle that is read: how a file or an image of one is opened
- * and judged, and what it answers.  Writing is bundle_write.c's, the meaning of
- * a signature sign.c's, whom to trust the caller's.
+ * bundle.c owns bundles that are read: it opens and judges a file or an image,
+ * and looks entries up.  bundle_write.c writes bundles, sign.c checks
+ * signatures, and the caller decides which keys to trust.
  *
- * Invariant: nothing is written and no lock of the file system is taken; what a
- * get gives has the identity asked for and its checksum, and where the bundle
- * is signed the mark that was signed: whatever becomes of the file meanwhile.
+ * Invariant: nothing is written and no file lock is taken; an entry that a get
+ * returns has the identity asked for, the right checksum and, in a signed
+ * bundle, the mark that was signed, even if the file changes meanwhile.
  * Locking: one mutex per bundle around its connection; lines are logged after
  * it is released.
  */
@@ -24,9 +24,9 @@ static const char schema[] =
 #include "cache/bundle.inc"
     ;
 
-/* As of a store: no memory mapping, for a file cut short by another process.  A
- * row is read once, and its kernel is in memory then: pages are kept in little
- * memory that is used again, which costs less than fresh memory does. */
+/* As for a store, no memory mapping, in case another process cuts the file
+ * short.  A row is read once, and its kernel is in memory then: a small page
+ * cache that is reused costs less than fresh memory does. */
 static const char settings[] = "PRAGMA mmap_size = 0;"
                                "PRAGMA cache_size = -256;"
                                "PRAGMA cell_size_check = ON;"
@@ -53,7 +53,7 @@ static groat_status fail_sqlite(const groat__bundle *bundle, int rc,
                               rc);
 }
 
-/* What the header and the schema say. */
+/* Checks the header and the schema. */
 static groat_status judge_file(const groat__bundle *bundle, groat_error *error)
 {
     groat__str steps = {0};
@@ -101,7 +101,7 @@ static bool ascends(const uint8_t *marks, size_t count)
     return true;
 }
 
-/* A column of so many bytes; 0: any multiple of a mark. */
+/* Returns a blob of so many bytes (0: any multiple of a mark), or NULL. */
 static const void *blob_of(sqlite3_stmt *row, int column, size_t bytes)
 {
     size_t have = (size_t)sqlite3_column_bytes(row, column);
@@ -112,7 +112,7 @@ static const void *blob_of(sqlite3_stmt *row, int column, size_t bytes)
     return have == 0 ? "" : sqlite3_column_blob(row, column);
 }
 
-/* Takes over the one row of table signature: IO when it is not what it says. */
+/* Takes over the one row of table signature: IO if it does not verify. */
 static groat_status take_signature(groat__bundle *bundle, sqlite3_stmt *row)
 {
     const void *signer = blob_of(row, 0, GROAT__SIGNER_BYTES);
@@ -150,7 +150,7 @@ static groat_status read_signature(groat__bundle *bundle, groat_error *error)
         status = take_signature(bundle, row);
         rc = sqlite3_step(row);
         if (rc == SQLITE_ROW && status == GROAT_OK)
-            status = GROAT_IO; /* two signatures are none */
+            status = GROAT_IO; /* there must be only one */
     }
     (void)sqlite3_finalize(row);
     if (status == GROAT_NO_MEMORY)
@@ -185,7 +185,7 @@ static groat_status prepare(groat__bundle *bundle, groat_error *error)
     return rc == SQLITE_OK ? GROAT_OK : fail_sqlite(bundle, rc, error);
 }
 
-/* Takes path, malloc'd, over, also on failure.  Enters SQLite on success. */
+/* Takes path (malloc'd) over, also on failure.  Enters SQLite on success. */
 static groat_status bundle_new(char *path, const groat__log *log,
                                groat__bundle **out, groat_error *error)
 {
@@ -214,7 +214,7 @@ static groat_status bundle_new(char *path, const groat__log *log,
     return GROAT_OK;
 }
 
-/* Ends an open, which bundle_new has begun: closes what could not be opened. */
+/* Ends an open that bundle_new began; closes the bundle on failure. */
 static groat_status open_end(groat__bundle *bundle, int rc, groat__bundle **out,
                              groat_error *error)
 {
@@ -239,7 +239,7 @@ groat_status groat__bundle_open(const char *path, const groat__log *log,
     char *real;
     int rc = SQLITE_NOMEM;
 
-    /* The open of a pipe would wait for a writer. */
+    /* Opening a pipe would wait for a writer. */
     if (stat(path, &st) != 0)
         return groat__fail(error, GROAT_IO, "cannot open bundle %s: %s", path,
                            strerror(errno));
@@ -268,7 +268,7 @@ groat_status groat__bundle_open_image(const void *image, size_t bytes,
                                       const char *name, const groat__log *log,
                                       groat__bundle **out, groat_error *error)
 {
-    /* Declared without const, and not written: READONLY. */
+    /* SQLite's parameter lacks const, but READONLY data is not written. */
     unsigned char *data = (unsigned char *)(uintptr_t)image;
     groat__bundle *bundle = NULL;
     groat_status status = bundle_new(strdup(name), log, &bundle, error);
@@ -328,7 +328,7 @@ static int compare_keys(const void *key, const void *mark)
     return memcmp(key, mark, sizeof(groat__digest));
 }
 
-/* The mark that was signed for a key; NULL: none was. */
+/* Returns the signed mark of a key; NULL: none. */
 static const uint8_t *signed_mark(const groat__bundle *bundle,
                                   const groat__digest *key)
 {
@@ -336,7 +336,7 @@ static const uint8_t *signed_mark(const groat__bundle *bundle,
                    GROAT__MARK_BYTES, compare_keys);
 }
 
-/* Whether a signature, if there is one, is of this row, too. */
+/* Returns whether the signature, if there is one, covers this row. */
 static bool is_vouched(const groat__bundle *bundle, const groat__row *row)
 {
     const uint8_t *want;
@@ -349,7 +349,7 @@ static bool is_vouched(const groat__bundle *bundle, const groat__row *row)
            memcmp(mark, want, sizeof(mark)) == 0;
 }
 
-/* Locked: what is wrong with an entry, or NULL; OK or DONE in *rc. */
+/* Locked: looks an entry up; *rc is OK on a hit.  Gives its fault, or NULL. */
 static const char *look(groat__bundle *bundle, const groat__digest *key,
                         const char *identity, groat__store_blob *out, int *rc)
 {
@@ -388,7 +388,7 @@ static const char *look(groat__bundle *bundle, const groat__digest *key,
     return wrong;
 }
 
-/* Locked: the line to log of a fault, the first time. */
+/* Locked: counts a fault; the first time, gives the line to log. */
 static void tell(groat__bundle *bundle, const groat__digest *key,
                  const char *wrong, groat__str *line)
 {
@@ -475,7 +475,7 @@ bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
     return rc == SQLITE_OK;
 }
 
-/* ---- rows that are held ------------------------------------------------ */
+/* ---- copies of rows ---------------------------------------------------- */
 
 bool groat__held_take(groat__held *held, const groat__row *row)
 {
@@ -514,7 +514,7 @@ bool groat__held_step(const groat__held *held, int64_t *from)
     return true;
 }
 
-/* ---- the whole --------------------------------------------------------- */
+/* ---- all entries ------------------------------------------------------- */
 
 groat_status groat__bundle_next(void *source, int64_t from, groat__held *out,
                                 groat_error *error)

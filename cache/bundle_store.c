@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bundle_store.c owns what goes between a store and a bundle, export and
- * import, and the walks over the entries of both.
+ * bundle_store.c owns export and import between a store and a bundle, and the
+ * walks over the entries of both.
  *
- * Invariant: what is exported has the checksum that it was put with; what the
- * store has is never replaced by what a bundle has.
+ * Invariant: an exported entry has the checksum that it was put with; a good
+ * entry of the store is never replaced by that of a bundle.
  *
  * Locking: the store is locked per row, so that gets and puts of other threads
  * go on: a row that comes or goes meanwhile may or may not be in the bundle.
@@ -46,7 +46,7 @@ static bool is_wanted(const export *x, const groat__row *row)
     return x->count == 0;
 }
 
-/* The first row of the store from an id on. */
+/* Reads the first row of the store at or after an id. */
 static groat_status read_next(groat__store *store, int64_t from,
                               groat__held *out, groat_error *error)
 {
@@ -77,7 +77,7 @@ static groat_status read_next(groat__store *store, int64_t from,
     return status;
 }
 
-/* A groat__rows_fn: those that are wanted. */
+/* A groat__rows_fn that gives only the wanted rows. */
 static groat_status next_wanted(void *source, int64_t from, groat__held *out,
                                 groat_error *error)
 {
@@ -151,7 +151,7 @@ groat_status groat__store_export(groat__store *store, const char *const *lines,
 
 /* ---- import ------------------------------------------------------------ */
 
-/* Rows that an import has put: the ids of the store's. */
+/* The ids of the rows that an import has put into the store. */
 typedef struct brought {
     groat__store *store;
     int64_t *ids;
@@ -174,11 +174,11 @@ static bool add_id(brought *rows, int64_t id)
     return true;
 }
 
-/* Of a store's own pages, and the ends of a row's. */
+/* Bytes for a store's own pages, and for the unused ends of a row's. */
 enum { STORE_ROOM = 128 << 10 };
 
-/* Puts an entry unless there is a good one of its key and identity; no use of
- * it.  One that the bound does not hold is left out. */
+/* Puts an entry unless the store has a good one of its key and identity; counts
+ * no use.  An entry that is too large for the bound is left out. */
 static groat_status import_entry(void *user, const groat__entry *entry,
                                  groat_error *error)
 {
@@ -202,8 +202,8 @@ static groat_status import_entry(void *user, const groat__entry *entry,
                : groat__fail(error, GROAT_NO_MEMORY, "no memory for an import");
 }
 
-/* Of those that were put; the bound may have dropped some for others.  What
- * cannot be looked up is where it was put. */
+/* Counts the imported rows that are left: the bound may have evicted some for
+ * others.  A row that cannot be looked up counts as left. */
 static uint64_t count_left(const brought *rows)
 {
     groat__store *store = rows->store;

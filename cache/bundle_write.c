@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bundle_write.c owns how bundles come about: the walk over many sources in the
- * order of ids, the file that is written of it, and what two bundles differ in.
+ * bundle_write.c owns the writing of bundles: the walk over many sources in the
+ * order of ids, the file that is written, and the diff of two bundles.
  *
- * Invariant: the bytes of a file follow from its rows and its key alone: rows
- * go in by ascending id, in one transaction, and what SQLite notes of itself in
- * the header is put to fixed values.  A file appears under its name when it is
+ * Invariant: the bytes of a file depend only on its rows and its key: rows are
+ * inserted by ascending id, in one transaction, and header fields that describe
+ * SQLite itself are set to fixed values.  A file gets its name only when it is
  * whole and on disk.
  * Locking: none of its own; sources lock themselves row by row.
  */
@@ -23,17 +23,17 @@
 
 /* ---- the walk ---------------------------------------------------------- */
 
-/* Rows of the least id that some source has: held[i] is empty where source i
- * has none of it. */
+/* Visits the rows of the least id that any source has: held[i] is empty if
+ * source i has none. */
 typedef groat_status visit_fn(void *user, const groat__held *held, size_t count,
                               groat_error *error);
 
-/* Every source's first row that was not visited yet. */
+/* For every source, its first row that was not visited yet. */
 typedef struct walk {
     const groat__rows *rows;
     size_t count;
     groat__held *next;  /* empty: the source is at its end    */
-    groat__held *visit; /* those of next that have one id; borrowed */
+    groat__held *visit; /* rows of next with the least id; borrowed */
 } walk;
 
 static groat_status advance(walk *w, size_t i, int64_t from, groat_error *error)
@@ -62,7 +62,7 @@ static bool gather(walk *w)
     return some;
 }
 
-/* Moves the sources that were visited on. */
+/* Advances the sources whose rows were visited. */
 static groat_status pass(walk *w, groat_error *error)
 {
     groat_status status = GROAT_OK;
@@ -110,7 +110,7 @@ static groat_status walk_rows(const groat__rows *rows, size_t count,
 
 typedef struct writer {
     const char *path;
-    groat__str temp; /* the file until it is whole */
+    groat__str temp; /* the file's name until it is whole */
     sqlite3 *db;
     sqlite3_stmt *put;
     const groat__secret *secret; /* NULL: not signed     */
@@ -118,8 +118,8 @@ typedef struct writer {
     uint64_t written;
 } writer;
 
-/* Nobody else knows the file, and one that is not whole is not used: no
- * journal, and one sync, at the end. */
+/* Nobody else uses the file, and a partial one is never used: no journal, and
+ * one sync, at the end. */
 static const char shape[] = "PRAGMA page_size = 8192;"
                             "PRAGMA auto_vacuum = NONE;"
                             "PRAGMA encoding = 'UTF-8';"
@@ -145,8 +145,8 @@ static groat_status fail_file(const writer *w, groat_error *error)
                        "cannot write bundle %s: %s", w->path, strerror(errno));
 }
 
-/* A bundle takes the place of a file, and of none that is a store: programs
- * that use it would write on to what nobody sees any more. */
+/* A bundle may replace a file, but not a store: programs that have the store
+ * open would go on writing to a file that no longer has a name. */
 static groat_status check_place(const char *path, groat_error *error)
 {
     enum { HEADER = 100, ID_AT = 68 };
@@ -188,7 +188,7 @@ static groat_status writer_open(writer *w, groat_error *error)
     if (fd < 0)
         return fail_file(w, error);
     (void)close(fd);
-    /* Some network file systems have no locks; nobody knows the file. */
+    /* Some network file systems have no locks; nobody else uses the file. */
     groat__handle_uri(&uri, w->temp.data, "nolock=1");
     groat__bundle_schema(&steps);
     if (!uri.failed && !steps.failed)
@@ -255,9 +255,9 @@ static groat_status sign(writer *w, groat_error *error)
     return rc == SQLITE_OK ? GROAT_OK : fail_write(w, rc, error);
 }
 
-/* The count of changes, the one for which the file's size in the header holds,
- * and the version of SQLite that wrote: the first two are equal, the last is
- * the least that reads bundles. */
+/* Sets the change counter, the version-valid-for number and the number of the
+ * SQLite version that wrote the file: the first two must be equal, the last is
+ * the oldest version that reads bundles. */
 static bool fix_header(int fd)
 {
     static const uint8_t one[4] = {0, 0, 0, 1};
@@ -267,7 +267,7 @@ static bool fix_header(int fd)
            pwrite(fd, least, 4, 96) == 4;
 }
 
-/* A bundle is there to be read by others. */
+/* Syncs the file, makes it readable by all, and gives it its name. */
 static groat_status settle(writer *w, groat_error *error)
 {
     int fd = open(w->temp.data, O_WRONLY | O_CLOEXEC);
@@ -315,7 +315,7 @@ static void writer_free(writer *w)
 
 /* ---- merge ------------------------------------------------------------- */
 
-/* An order of rows of one id that does not ask where they are from. */
+/* Orders rows of one id, independently of their sources. */
 static int compare_rows(const groat__row *a, const groat__row *b)
 {
     int keys = memcmp(&a->key, &b->key, sizeof(a->key));
@@ -393,7 +393,7 @@ static bool same_bytes(const void *a, size_t a_bytes, const void *b,
     return a_bytes == b_bytes && memcmp(a, b, a_bytes) == 0;
 }
 
-/* The names of the columns that two rows of one key have other values in. */
+/* Appends the names of the columns in which two rows of one key differ. */
 static void add_columns(const groat__row *a, const groat__row *b,
                         groat__str *out)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cache.h - the store: 16-byte keys, identity texts and bytes, on disk.
+ * cache.h - the store: binaries and identity texts on disk, by 16-byte key.
  *
- * The store knows no families and no GPUs.  A fault never fails a caller that
- * asks for a kernel: it is counted, logged once per kind, and answered as a
- * miss.
+ * The store knows nothing of families or GPUs.  A fault never fails a look-up:
+ * it is counted, logged once per kind, and answered as a miss.
  */
 #ifndef GROAT_CACHE_H
 #define GROAT_CACHE_H
@@ -24,10 +23,10 @@ typedef struct groat__store groat__store;
 
 typedef struct groat__store_options {
     const char *dir;    /* folder of the database; made 0700 if absent        */
-    uint64_t max_bytes; /* bound of the database file                         */
+    uint64_t max_bytes; /* upper bound on the database file's size            */
     groat__log log;
-    const char *local; /* NULL, or a folder of this host that is used instead *
-                        * if dir is on a network file system; logged          */
+    const char *local; /* NULL, or a local folder to use instead if dir is on *
+                        * a network file system; logged                       */
     bool share_group;  /* dir is a group's store: 2770, its files 0660        */
 } groat__store_options;
 
@@ -43,7 +42,7 @@ typedef struct groat__store_blob {
 
 void groat__store_blob_free(groat__store_blob *blob);
 
-/* An entry that is handed on; all of it is borrowed. */
+/* An entry that is passed to a function; all of it is borrowed. */
 typedef struct groat__entry {
     groat__digest key;
     const char *identity;
@@ -53,25 +52,25 @@ typedef struct groat__entry {
     groat_facts facts;
 } groat__entry;
 
-/* Opens or makes dir/groat.sqlite (0600, WAL).
+/* Opens or creates dir/groat.sqlite (0600, WAL).
  *
- * A damaged file is renamed (the log names it once) and replaced.  A file that
- * can only be read is read, and puts are dropped.  Faults that may pass, such
- * as a lock or a full disk, are no errors: later calls try again.
+ * A damaged file is renamed (the log names it once) and replaced.  A read-only
+ * file serves gets, and puts are dropped.  Temporary faults, such as a lock or
+ * a full disk, are not errors: later calls try again.
  *
- * Errors: IO, with path and remedy (a newer schema; a folder of another owner,
- * that others may write or replace, or that cannot be made), NO_MEMORY.  Free
- * with groat__store_close(). */
+ * Errors: IO, with path and remedy (a newer schema; a folder that another user
+ * owns, that others can write or replace, or that cannot be made), NO_MEMORY.
+ * Free with groat__store_close(). */
 groat_status groat__store_open(const groat__store_options *options,
                                groat__store **out, groat_error *error);
-/* Writes the times of last use that are kept in memory, and closes the store.
+/* Writes the times of last use that are still in memory, and closes the store.
  * NULL is allowed. */
 void groat__store_close(groat__store *store);
 const char *groat__store_path(const groat__store *store);
-/* Whether a folder has no store, so that everything is going to be missing. */
+/* Returns whether a folder has no store yet, so that every get will miss. */
 bool groat__store_is_new(const char *dir);
-/* Shows verifying as a range of a profiler.  Call it before the first get;
- * ranges must outlive the store. */
+/* Shows the verification of entries as profiler ranges.  Call it before the
+ * first get; ranges must outlive the store. */
 void groat__store_show(groat__store *store, const groat__ranges *ranges);
 
 /* Checks that this process has not opened path as a store.  Call it before a
@@ -79,35 +78,35 @@ void groat__store_show(groat__store *store, const groat__ranges *ranges);
  * locks.  Errors: IO. */
 groat_status groat__store_is_not(const char *path, groat_error *error);
 
-/* Reads the entry of a key; true on a hit: the identity is equal in full and
- * the checksum is right.  An entry that fails either is dropped, counted and a
- * miss.  A hit writes nothing: its time of use is kept in memory until a put, a
- * gc or the close. */
+/* Reads the entry of a key.  True is a hit: the whole identity is equal and the
+ * checksum matches.  An entry that fails either check is dropped, counted, and
+ * a miss.  A hit writes nothing: its time of use is kept in memory until a put,
+ * a gc or the close. */
 bool groat__store_get(groat__store *store, const groat__digest *key,
                       const char *identity, groat__store_blob *out);
 
-/* Finds the newest sound entry whose identity begins with a text and is not
- * made for a sanitizer; writes its identity to *out, which is cleared first.
- * Walks over all entries: for hosts without a compiler.  Damaged entries are
- * dropped; a fault is counted and logged. */
+/* Finds the newest good entry whose identity begins with a text and that was
+ * not built for a sanitizer; writes its identity to *out, which is cleared
+ * first.  Scans all entries; meant for hosts without a compiler.  Damaged
+ * entries are dropped; a fault is counted and logged. */
 bool groat__store_newest(groat__store *store, const char *begin,
                          groat__str *out);
 
-/* Appends the identity of one of the most recently used entries that contains
- * both texts to *out.  A fault is counted and logged. */
+/* Searches the most recently used entries for one whose identity contains both
+ * texts, and appends that identity to *out.  A fault is counted and logged. */
 bool groat__store_recent(groat__store *store, const char *one,
                          const char *other, groat__str *out);
 
-/* Whether groat__store_get() would hit.  A damaged entry is dropped; nothing is
- * counted as a use. */
+/* Returns whether groat__store_get() would hit.  A damaged entry is dropped; no
+ * use is counted. */
 bool groat__store_holds(groat__store *store, const groat__digest *key,
                         const char *identity);
 
-/* The number of damaged entries that a search for the newest passes over. */
+/* The most candidates that a search for the newest entry tries. */
 enum { GROAT__NEWEST_TRIES = 64 };
 
-/* Whether there is an entry, which may be damaged.  Not counted as a use.  A
- * fault is counted and logged. */
+/* Returns whether there is an entry, which may be damaged.  No use is counted.
+ * A fault is counted and logged. */
 bool groat__store_has(groat__store *store, const groat__digest *key,
                       const char *identity);
 
@@ -116,47 +115,48 @@ typedef enum groat__claim {
     GROAT__CLAIM_NONE, /* the caller, without a claim: there are no locks, the
                         * waits were too long, or the holder failed         */
     GROAT__CLAIM_HELD, /* the caller, which must release the key            */
-    GROAT__CLAIM_FOUND /* another one, which has put its binary: *out       */
+    GROAT__CLAIM_FOUND /* another process, whose binary is in *out          */
 } groat__claim;
 
-/* Claims a key, and waits while another process (or another store of this one)
- * holds it: until its binary is there, it fails or ends, or 30 s are over.  Of
- * all callers one gets HELD, and one more every 30 s.  At most one thread of a
- * store may be in a call for one key.  A fault is counted, logged and NONE. */
+/* Claims a key.  Waits while another process (or another store of this one)
+ * holds it, until its binary is stored, it fails or exits, or 30 s pass.  One
+ * caller gets HELD, and one more after every 30 s.  At most one thread of a
+ * store may be in a call for one key.  A fault is counted and logged, and gives
+ * NONE. */
 groat__claim groat__store_claim(groat__store *store, const groat__digest *key,
                                 const char *identity, groat__store_blob *out);
 /* Releases a claim that was HELD; call it after the put. */
 void groat__store_release(groat__store *store, const groat__digest *key);
 
-/* Stores a binary.  A failure is counted and logged and not returned.  Evicts
- * the least recently used entries if the bound is passed. */
+/* Stores a binary.  A failure is counted and logged, not returned.  Evicts the
+ * least recently used entries if the bound is exceeded. */
 void groat__store_put(groat__store *store, const groat__digest *key,
                       const char *identity, const void *data, size_t bytes,
                       const char *log, const groat_facts *facts);
 
 enum { GROAT__PUT_MOST = 32 };
 
-/* The same for some, GROAT__PUT_MOST in a transaction.  True: all are there;
- * false: groat__store_has() tells which. */
+/* Stores several binaries, GROAT__PUT_MOST per transaction.  True: all are
+ * stored; false: groat__store_has() tells which are. */
 bool groat__store_put_all(groat__store *store, const groat__entry *entries,
                           size_t count);
 
-/* Counts a use of the entry that will be put next, and notes the milliseconds
+/* Counts a use of an entry that will be put next, and records the milliseconds
  * that its compile took as the latency of its first use, if none is known. */
 void groat__store_first(groat__store *store, const groat__digest *key,
                         double ms);
 
-/* The longest of the times that groat__store_first() noted for entries whose
- * identity contains a text, in milliseconds; -1: none is known. */
+/* Returns the longest time in milliseconds that groat__store_first() recorded
+ * for entries whose identity contains a text; -1: none is known. */
 double groat__store_longest_ms(groat__store *store, const char *text);
 
 /* Drops the entry of a key if it still has this binary, which the driver
- * refused. */
+ * refused to load. */
 void groat__store_evict(groat__store *store, const groat__digest *key,
                         const void *data, size_t bytes);
 
-/* What groat_cache_*() do.  Fields of stat that are not the store's are left
- * alone; spec and target of entries are "". */
+/* Implement groat_cache_*().  Fields of stat that do not belong to the store
+ * are left unchanged; spec and target of listed entries are "". */
 groat_status groat__store_stat(groat__store *store, groat_cache_stat *stat,
                                groat_error *error);
 groat_status groat__store_each(groat__store *store, const char *key_prefix,
@@ -175,38 +175,38 @@ groat_status groat__store_backup(groat__store *store, const char *path,
 
 typedef struct groat__bundle groat__bundle;
 
-/* Opens a bundle for reading; makes no files beside it.  Errors: IO with path
- * and reason (no bundle, of a newer groat, damaged, a signature that does not
- * match), NO_MEMORY.  Free with groat__bundle_close(). */
+/* Opens a bundle for reading; creates no files beside it.  Errors: IO with path
+ * and reason (not a bundle, written by a newer groat, damaged, a signature that
+ * does not match), NO_MEMORY.  Free with groat__bundle_close(). */
 groat_status groat__bundle_open(const char *path, const groat__log *log,
                                 groat__bundle **out, groat_error *error);
-/* The same for the bytes of a bundle, which must not move or change until the
+/* Opens a bundle in memory, whose bytes must not move or change until the
  * close; name is for messages. */
 groat_status groat__bundle_open_image(const void *image, size_t bytes,
                                       const char *name, const groat__log *log,
                                       groat__bundle **out, groat_error *error);
 /* NULL is allowed. */
 void groat__bundle_close(groat__bundle *bundle);
-/* As groat__store_show.  NULL is allowed. */
+/* As groat__store_show().  NULL is allowed. */
 void groat__bundle_show(groat__bundle *bundle, const groat__ranges *ranges);
 
 /* As groat__store_get().  An entry that is damaged, has another identity or
- * does not match its signed mark is counted, logged once and a miss. */
+ * does not match its signed mark is a miss, counted and logged once. */
 bool groat__bundle_get(groat__bundle *bundle, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
 
-/* As groat__store_newest(); a bundle has no times, so the identity that is last
- * in the order of texts is taken.  Nothing is dropped, counted or logged. */
+/* As groat__store_newest(); a bundle has no times, so the identity that sorts
+ * last is taken.  Nothing is dropped, counted or logged. */
 bool groat__bundle_newest(groat__bundle *bundle, const char *begin,
                           groat__str *out);
-/* As groat__store_recent. */
+/* As groat__store_recent(); a fault is neither counted nor logged. */
 bool groat__bundle_recent(groat__bundle *bundle, const char *one,
                           const char *other, groat__str *out);
 
 /* Whether groat__bundle_get() would hit; nothing is counted or logged. */
 bool groat__bundle_has(groat__bundle *bundle, const groat__digest *key,
                        const char *identity);
-/* Counts a fault: the driver refused the binary of a get. */
+/* Counts a fault: the driver refused to load the binary of a get. */
 void groat__bundle_refused(groat__bundle *bundle);
 
 /* Counts of a bundle's gets; NULL: all 0. */
@@ -252,10 +252,10 @@ groat_status groat__trust_read(const char *path, groat__trust *out,
                                groat_error *error);
 void groat__trust_free(groat__trust *trust);
 
-/* Whether a public key is one of them. */
+/* Returns whether a public key is trusted. */
 bool groat__trust_has(const groat__trust *trust, const uint8_t signer[32]);
-/* Checks that one of the keys has signed the bundle.  Errors: IO, which says
- * that it is not signed, or by which key. */
+/* Checks that a trusted key has signed the bundle.  Errors: IO, which says that
+ * it is not signed, or names the key that signed it. */
 groat_status groat__trust_check(const groat__trust *trust,
                                 const groat__bundle *bundle,
                                 groat_error *error);
@@ -267,35 +267,35 @@ groat_status groat__bundle_merge(groat__bundle *const *bundles, size_t count,
                                  const groat__secret *secret, const char *path,
                                  uint64_t *written, groat_error *error);
 
-/* Calls fn for each entry in which two bundles differ, by key.  Errors: IO,
- * NO_MEMORY. */
+/* Calls fn for each entry in which two bundles differ, in the order of keys.
+ * Errors: IO, NO_MEMORY. */
 groat_status groat__bundle_diff(groat__bundle *a, groat__bundle *b,
                                 groat_bundle_diff_fn *fn, void *user,
                                 groat_error *error);
 
-/* ---- entries on their way between hosts --------------------------------- */
+/* ---- entries sent between hosts ----------------------------------------- */
 
 enum {
-    GROAT__ENTRY_MAX = 16 << 20 /* bytes that an entry may take on the way */
+    GROAT__ENTRY_MAX = 16 << 20 /* most bytes of an entry that is sent */
 };
 
-/* Another status than OK ends the walk, which returns it. */
+/* A status other than OK ends the walk, which returns it. */
 typedef groat_status groat__entry_fn(void *user, const groat__entry *entry,
                                      groat_error *error);
 
-/* Calls fn for each entry of a bundle, by key.  Errors: those of fn, IO (a
- * damaged entry), NO_MEMORY. */
+/* Calls fn for each entry of a bundle, in the order of keys.  Errors: those of
+ * fn, IO (a damaged entry), NO_MEMORY. */
 groat_status groat__bundle_walk(groat__bundle *bundle, groat__entry_fn *fn,
                                 void *user, groat_error *error);
-/* The same of a store, for those whose identity has one of the lines (count 0:
- * all). */
+/* The same for the entries of a store whose identity contains one of the lines
+ * (count 0: all entries). */
 groat_status groat__store_walk(groat__store *store, const char *const *lines,
                                size_t count, groat__entry_fn *fn, void *user,
                                groat_error *error);
 
-/* Appends an entry and its signature, which is that of a bundle with this one
- * entry.  Errors: INVALID (more than GROAT__ENTRY_MAX bytes), IO (libsodium),
- * NO_MEMORY. */
+/* Appends an entry in serialized form to *out, with the signature of a bundle
+ * that holds this one entry.  Errors: INVALID (more than GROAT__ENTRY_MAX
+ * bytes), IO (libsodium), NO_MEMORY. */
 groat_status groat__entry_write(const groat__entry *entry,
                                 const groat__secret *secret, groat__str *out,
                                 groat_error *error);
@@ -303,12 +303,12 @@ groat_status groat__entry_write(const groat__entry *entry,
 /* What groat__entry_read() finds. */
 typedef enum groat__entry_verdict {
     GROAT__ENTRY_GOOD,
-    GROAT__ENTRY_MALFORMED, /* no entry, or not all of one                  */
-    GROAT__ENTRY_REFUSED,   /* not signed, by no trusted key, or changed    */
+    GROAT__ENTRY_MALFORMED, /* not an entry, or cut short                   */
+    GROAT__ENTRY_REFUSED,   /* not signed by a trusted key, or changed      */
     GROAT__ENTRY_NO_MEMORY
 } groat__entry_verdict;
 
-/* An entry that came from elsewhere; free it with groat__arrival_free(). */
+/* An entry received from another host; free it with groat__arrival_free(). */
 typedef struct groat__arrival {
     groat__digest key; /* of the identity */
     char *identity;
@@ -316,15 +316,15 @@ typedef struct groat__arrival {
     uint8_t signer[32]; /* the public key that signed it */
 } groat__arrival;
 
-/* Reads what groat__entry_write() wrote, if a trusted key has signed it.  *out
- * is filled when it is GOOD, else empty. */
+/* Reads the output of groat__entry_write() if a trusted key has signed it.
+ * *out is filled on GOOD, else empty. */
 groat__entry_verdict groat__entry_read(const void *data, size_t bytes,
                                        const groat__trust *trust,
                                        groat__arrival *out);
 void groat__arrival_free(groat__arrival *arrival);
 
-/* Writes the entries of a store whose identity has one of the lines (count 0:
- * all) to a bundle.  Errors: IO, NO_MEMORY. */
+/* Writes the entries of a store whose identity contains one of the lines (count
+ * 0: all entries) to a bundle.  Errors: IO, NO_MEMORY. */
 groat_status groat__store_export(groat__store *store, const char *const *lines,
                                  size_t count, const groat__secret *secret,
                                  const char *path, uint64_t *written,

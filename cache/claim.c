@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * claim.c owns the rule that of all that miss a key one compiles it and the
- * others wait for its binary.
+ * claim.c owns the rule that one of all callers that miss a key compiles it and
+ * the others wait for its binary.
  *
- * A claim is a lock of an open file description on a byte of groat.lock, beside
- * the store: the kernel lets go of it when its holder ends, in whatever
- * container, and a process never waits for itself.  A key has LEVELS bytes.
- * Who has waited wait_ms for the first goes on to the second, and so on: one
- * of those that a stopped holder keeps waiting compiles, and the others wait
- * for it.
+ * A claim is an open-file-description lock on a byte of groat.lock, beside the
+ * store: the kernel releases it when its holder exits, in whatever container,
+ * and a store never waits for itself.  A key has LEVELS bytes.  A caller that
+ * has waited wait_ms for the first byte goes on to the second, and so on: one
+ * of the callers that a stopped holder keeps waiting compiles, and the others
+ * wait for that one.
  *
- * What is in the file says who failed: a byte for each group of keys, which
- * changes when a holder ends without an entry.  A failure is not queued for, so
- * those that waited go on by themselves; without such a sign the holder died,
- * and the first that gets the lock takes its place.
+ * The contents of the file tell of failures: a byte for each group of keys,
+ * which changes when a holder releases its claim without an entry.  After such
+ * a failure the waiters do not queue but go on without a claim; if the byte is
+ * unchanged, the holder died, and the first to get the lock takes its place.
  *
  * Invariant: a claim only saves work.  No wait is longer than LEVELS times
- * wait_ms; where locks cannot be had, each compiles its own.
+ * wait_ms; where locks are not available, every caller compiles.
  * Locking: the store is locked for each look and unlocked for each nap.
  */
 #include "cache/internal.h"
@@ -46,16 +46,16 @@ typedef struct wish {
     int64_t level_start;
     unsigned char sign; /* as it was before the wait */
     bool waited;
-    unsigned finds; /* entries that were there, and bad */
+    unsigned finds; /* bad entries found so far */
 } wish;
 
-/* What one look gives. */
+/* The result of one look. */
 typedef enum step {
     STEP_NAP,   /* another holds the key */
     STEP_AGAIN, /* something has changed meanwhile */
     STEP_HELD,
     STEP_FOUND,
-    STEP_ALONE /* nobody to wait for, no lock to be had */
+    STEP_ALONE /* compile without a claim */
 } step;
 
 static uint64_t number_of(const groat__digest *key)
@@ -71,7 +71,7 @@ static off_t place_of_sign(const groat__digest *key)
     return (off_t)(number_of(key) % SIGNS);
 }
 
-/* Locks lie behind the signs, and behind the end of the file. */
+/* The locked bytes follow the signs, beyond the end of the file. */
 static int set_lock(int fd, const groat__digest *key, int level, int count,
                     short type)
 {
@@ -93,7 +93,7 @@ static unsigned char read_sign(int fd, const groat__digest *key)
     return sign;
 }
 
-/* On a full disk it stays as it is: those that wait then stand in line. */
+/* On a full disk the sign stays as it is: the waiters then queue. */
 static void change_sign(int fd, const groat__digest *key)
 {
     unsigned char sign = (unsigned char)(read_sign(fd, key) + 1);
@@ -110,7 +110,7 @@ void groat__claims_close(groat__store *store)
     store->claims.fd = -1;
 }
 
-/* Locked: sees to it that fd is the file of the folder. */
+/* Locked: makes sure that fd is the file that is now in the folder. */
 static groat_status open_file(groat__store *store, groat_error *error)
 {
     groat__claims *claims = &store->claims;
@@ -132,7 +132,7 @@ static groat_status open_file(groat__store *store, groat_error *error)
 
 /* ---- one look ------------------------------------------------------------ */
 
-/* Whether there is a row, right or not: ROW, DONE, or what went wrong. */
+/* Looks for a row without checking it: ROW, DONE, or an error. */
 static int look_for_row(groat__store *store, const groat__digest *key)
 {
     sqlite3_stmt *get;
@@ -142,7 +142,7 @@ static int look_for_row(groat__store *store, const groat__digest *key)
     return rc;
 }
 
-/* The next level, where the wait for this one was too long. */
+/* Goes to the next level if the wait for this one was too long. */
 static step nap_or_go_on(groat__store *store, wish *w)
 {
     int64_t now = groat__store_now();
@@ -164,7 +164,7 @@ static step nap_or_go_on(groat__store *store, wish *w)
     return ++w->level < LEVELS ? STEP_AGAIN : STEP_ALONE;
 }
 
-/* With the lock: an entry that came meanwhile, or the key is ours. */
+/* With the lock held: finds an entry put meanwhile, or takes the key. */
 static step take(groat__store *store, wish *w)
 {
     int rc = look_for_row(store, w->key);
@@ -176,7 +176,7 @@ static step take(groat__store *store, wish *w)
     if (rc == SQLITE_ROW) {
         if (groat__store_find(store, w->key, w->identity, w->out))
             return STEP_FOUND;
-        /* A bad one, which is dropped now. */
+        /* The entry was bad and has been dropped. */
         return ++w->finds < FINDS_MAX ? STEP_AGAIN : STEP_ALONE;
     }
     if (w->waited && w->sign != read_sign(store->claims.fd, w->key))
@@ -223,7 +223,7 @@ static step look(groat__store *store, wish *w)
     return at;
 }
 
-/* Longer and longer, but never much of what the wait has taken already. */
+/* Sleeps for a sixteenth of the wait so far, within 1 to NAP_MAX_MS. */
 static void nap(const wish *w)
 {
     int64_t ms = (groat__store_now() - w->start) / 16;
@@ -264,7 +264,7 @@ groat__claim groat__store_claim(groat__store *store, const groat__digest *key,
                              : GROAT__CLAIM_NONE;
 }
 
-/* Locked: whether nothing came of a claim. */
+/* Locked: returns whether a claim has ended without an entry. */
 static bool has_failed(groat__store *store, const groat__digest *key)
 {
     int rc = store->db == NULL ? SQLITE_DONE : look_for_row(store, key);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * connection.c owns the one SQLite connection of a store: how a file is opened
- * and judged, the statements that it keeps, and what a failed call means. Modes
- * and names of files are place.c's, rows are store.c's.
+ * connection.c owns the one SQLite connection of a store: it opens and judges
+ * the file, caches statements, and decides what a failed call means.  place.c
+ * has modes and names of files, row.c has rows.
  *
  * Invariant: db is NULL or belongs to the file (device, inode), whose schema
  * is schema.sql to the byte; no transaction is open when the store is
- * unlocked.  A file is taken for damaged, and set aside, when two connections
+ * unlocked.  A file counts as damaged, and is set aside, when two connections
  * in turn find it so: SQLite says so, or the schema is foreign.  Any other
  * failure leaves it where it is.
  * Locking: one mutex per store around everything; lines are logged after it
@@ -23,15 +23,15 @@
 
 #include "base/error.h"
 
-/* What a look at a file gives. */
+/* The result of checking a file. */
 typedef enum verdict {
     VERDICT_GOOD,
     VERDICT_DAMAGED,
     VERDICT_UNUSABLE /* locked, unreadable, of a newer groat */
 } verdict;
 
-/* How often a file must look damaged before it is taken for that.  A read that
- * fails once, and an open for writing that does, look the same. */
+/* How often a file must look damaged before it is set aside.  A single failed
+ * read, or failed open for writing, looks the same as damage. */
 enum { LOOKS = 2 };
 
 static const char *const statements[GROAT__SQLS] = {
@@ -57,10 +57,10 @@ static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_USES] = "SELECT uses, first FROM usage WHERE id = ?1",
 };
 
-/* No memory mapping: with one, a file cut short by another process is a
- * SIGBUS here instead of an error.  The page cache holds the inner pages of
- * some 10^5 entries.  secure_delete is on in some distributions and would
- * write every page that an eviction frees. */
+/* No memory mapping: with it, a file that another process cuts short raises
+ * SIGBUS here instead of an error.  The page cache holds the interior pages of
+ * some 10^5 entries.  secure_delete is on in some distributions and would write
+ * every page that an eviction frees. */
 static const char settings[] = "PRAGMA mmap_size = 0;"
                                "PRAGMA cache_size = -8192;"
                                "PRAGMA cell_size_check = ON;"
@@ -70,7 +70,7 @@ static const char settings[] = "PRAGMA mmap_size = 0;"
                                "PRAGMA wal_autocheckpoint = 512;"
                                "PRAGMA journal_size_limit = 4194304;";
 
-/* Of an empty file only: on another one, they would write to it.  A common
+/* For an empty file only: on any other, they would write to it.  A typical
  * binary with its identity fits one page of 8 KiB: one read from the file. */
 static const char shape[] = "PRAGMA page_size = 8192;"
                             "PRAGMA auto_vacuum = INCREMENTAL;";
@@ -153,8 +153,8 @@ int groat__connection_run(groat__store *store, groat__sql which)
     return rc == SQLITE_OK ? groat__handle_run(statement) : rc;
 }
 
-/* An error that the file itself is to blame for.  ERROR is one of them: the
- * texts of the statements are fixed, so they fail only on another schema. */
+/* Errors that mean a damaged file.  ERROR is one of them: the texts of the
+ * statements are fixed, so they fail only on another schema. */
 static bool is_damage(int rc)
 {
     switch (rc & 0xff) {
@@ -177,7 +177,7 @@ static bool is_busy(int rc)
     return rc == SQLITE_BUSY || rc == SQLITE_LOCKED || rc == SQLITE_PROTOCOL;
 }
 
-/* The file's schema against that of its version. */
+/* Compares the file's schema with that of its version. */
 static int compare_schema(sqlite3 *db, bool *same)
 {
     groat__str steps = {0};
@@ -193,16 +193,16 @@ static int compare_schema(sqlite3 *db, bool *same)
     return rc;
 }
 
-/* Neither the file nor anything beside it can be written, as on a file system
- * that is mounted to be read: SQLite cannot make the memory that it shares
- * there, and needs none, since nobody writes. */
+/* Neither the file nor its folder can be written, as on a read-only mount:
+ * SQLite cannot create its shared memory there, and needs none, since nobody
+ * writes. */
 static bool is_frozen(const groat__store *store)
 {
     return !groat__place_writable(store->path) &&
            !groat__place_writable(store->dir);
 }
 
-/* As of a bundle. */
+/* Opens the file as immutable, like a bundle. */
 static int open_frozen(const groat__store *store, sqlite3 **out)
 {
     groat__str uri = {0};
@@ -231,13 +231,13 @@ static int open_handle(const groat__store *store, sqlite3 **out)
     if (rc != SQLITE_OK)
         return rc;
     groat__handle_harden(*out);
-    groat__handle_keep_wal(*out, true); /* until it is known to be good */
+    groat__handle_keep_wal(*out, true); /* until the file is known to be good */
     (void)sqlite3_busy_timeout(*out, store->busy_ms);
     return sqlite3_exec(*out, settings, NULL, NULL, NULL);
 }
 
-/* Writes the steps that the file lacks, unless another process does so first.
- */
+/* Runs the schema steps that the file lacks, unless another process does so
+ * first. */
 static int make_schema(sqlite3 *db)
 {
     int64_t version = 0;
@@ -254,15 +254,15 @@ static int make_schema(sqlite3 *db)
     return rc;
 }
 
-/* Locks that fail, though nobody has them.  SQLite finds that out by trying for
- * ten seconds. */
+/* Locking fails although no process holds a lock.  SQLite finds that out by
+ * trying for ten seconds. */
 static bool is_lockless(int rc)
 {
     return (rc & 0xff) == SQLITE_PROTOCOL;
 }
 
 /* SQLite does not always call its busy handler when it switches to WAL, and at
- * other times it does so in each try. */
+ * other times calls it in every try. */
 static int switch_to_wal(sqlite3 *db, int busy_ms)
 {
     int64_t end = groat__store_now() + busy_ms;
@@ -283,9 +283,9 @@ static verdict judge(int rc)
     return is_damage(rc) ? VERDICT_DAMAGED : VERDICT_UNUSABLE;
 }
 
-/* Whether a groat that knows more steps of the schema has written the file.
- * Each step changes a table, so a number beyond ours over tables that are ours
- * to the byte is a damaged one. */
+/* Tells whether a groat with more schema steps has written the file.  Every
+ * step changes a table, so a higher number over tables that are ours to the
+ * byte is a damaged number. */
 static int judge_version(sqlite3 *db, int64_t version, bool *newer)
 {
     bool same = false;
@@ -298,7 +298,7 @@ static int judge_version(sqlite3 *db, int64_t version, bool *newer)
     return rc;
 }
 
-/* The verdict on what the header says; an empty file gets the schema. */
+/* Judges the header; creates the schema in an empty file. */
 static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
                             groat_error *error)
 {
@@ -319,7 +319,7 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
                           "one reads %d); set GROAT_CACHE_DIR to another "
                           "folder or remove the file",
                           store->path, (long long)version, GROAT__STORE_SCHEMA);
-        groat__handle_keep_wal(db, false); /* it could be read */
+        groat__handle_keep_wal(db, false); /* the file could be read */
         return VERDICT_UNUSABLE;
     }
     if (rc == SQLITE_OK)
@@ -341,7 +341,7 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
     return judge(rc);
 }
 
-/* Whether rows wait in the -wal. */
+/* Returns whether the -wal may still have rows. */
 static bool has_journal(const groat__store *store)
 {
     groat__str path = {0};
@@ -379,7 +379,7 @@ static verdict connect_file(groat__store *store, groat_error *error)
         return result;
     }
     store->read_only = sqlite3_db_readonly(db, "main") == 1;
-    /* A damaged format number makes SQLite shy of writing, too. */
+    /* SQLite also opens a file read-only if its format number is damaged. */
     if (store->read_only && groat__place_writable(store->path))
         rc = SQLITE_NOTADB;
     else if (!store->read_only)
@@ -428,8 +428,8 @@ static groat_status set_aside(groat__store *store, groat_error *error)
     return GROAT_OK;
 }
 
-/* What was there and is empty had been cut short, or its maker was killed:
- * makers hold the lock of the folder until it is a store. */
+/* An empty file was cut short, or its maker was killed: makers hold the lock of
+ * the folder until the file is a store. */
 static bool is_hollow(groat__store *store)
 {
     struct stat st;
@@ -455,15 +455,15 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
     verdict result = VERDICT_DAMAGED;
     int lock = groat__place_lock(store->dir, store->busy_ms);
     bool hollow = is_hollow(store);
-    /* Cut short while a process has it open: what that one shares with others
-     * in the -shm is not true of the file. */
+    /* Cut short while a process has it open: the -shm, which that process
+     * shares with others, no longer describes the file. */
     bool stale = hollow && has_index(store);
     int bad = damaged || stale ? LOOKS : 0;
     bool aside = false;
 
     while (result == VERDICT_DAMAGED && (bad < LOOKS || !aside)) {
         if (bad >= LOOKS) {
-            /* Of one that a call has found, that call was counted. */
+            /* A fault that a call has found was counted there. */
             if (!damaged)
                 groat__store_faulted(store, "damage");
             status = set_aside(store, error);
@@ -492,8 +492,8 @@ groat_status groat__connection_open(groat__store *store, bool damaged,
     return status;
 }
 
-/* Whether a companion is another than the one that a connection has; what
- * cannot be told is not. */
+/* Returns whether a companion is not the one that the connection has; false if
+ * that is unknown. */
 static bool has_other(const groat__store *store, const char *suffix, ino_t own)
 {
     ino_t now;
@@ -502,7 +502,7 @@ static bool has_other(const groat__store *store, const char *suffix, ino_t own)
            now != own;
 }
 
-/* Whether the files that a connection has are no longer those at the path. */
+/* Returns whether the connection's files are no longer those at the path. */
 static bool is_replaced(const groat__store *store)
 {
     return groat__place_moved(store->path, store->device, store->inode) ||
@@ -512,7 +512,7 @@ static bool is_replaced(const groat__store *store)
 
 void groat__connection_close(groat__store *store)
 {
-    /* A -wal that others do not see is not brought into the file. */
+    /* Rows of a -wal that others do not see must not get into the file. */
     if (store->db != NULL && is_replaced(store))
         groat__handle_keep_wal(store->db, true);
     for (int i = 0; i < GROAT__SQLS; i++) {
@@ -538,8 +538,8 @@ static void rest(groat__store *store)
     store->rest_until = groat__store_now() + GROAT__STORE_REST_MS;
 }
 
-/* There is no file to use now.  Where finding that out takes long, it is not
- * tried again by the next call. */
+/* Goes on without a file.  If finding that out takes long, later calls do not
+ * try again for a while. */
 static void do_without(groat__store *store, const groat_error *why)
 {
     if (is_busy(why->vendor_code))
@@ -566,7 +566,7 @@ groat_status groat__connection_first(groat__store *store, groat_error *error)
     return status;
 }
 
-/* Another try at a file, after the one at hand was closed. */
+/* Closes the connection at hand and opens the file again. */
 static groat_status reconnect(groat__store *store, bool damaged,
                               groat_error *error)
 {
@@ -599,7 +599,7 @@ groat_status groat__connection_ready(groat__store *store, groat_error *error)
                            "seconds",
                            store->path, GROAT__STORE_REST_MS / 1000);
     }
-    /* One that could only be read may be writable by now. */
+    /* A read-only file may have become writable. */
     if (store->db != NULL && !is_replaced(store) &&
         !(store->read_only && groat__place_writable(store->path)))
         return GROAT_OK;
@@ -663,8 +663,8 @@ int groat__connection_check(groat__store *store)
     return groat__handle_check(store->db);
 }
 
-/* SQLite calls a page number beyond its limit FULL, though damage may have
- * made it.  Checked once, where the disk has room. */
+/* SQLite reports a page number beyond its limit as FULL, which damage may
+ * cause.  The pages are checked once, if the disk has room. */
 static bool hides_damage(groat__store *store, int rc)
 {
     if ((rc & 0xff) != SQLITE_FULL || store->suspected ||
@@ -698,8 +698,8 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
         rest(store);
         return false;
     }
-    /* Whoever holds the lock that long may be stopped: the next calls do not
-     * wait as long, until one succeeds. */
+    /* The holder of such a long lock may be stopped: the next calls wait less,
+     * until one succeeds. */
     if (is_busy(rc))
         groat__connection_hurry(store, true);
     return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * counters.c counts what went wrong and what was evicted, and tells who probes.
+ * counters.c counts faults and evictions, and passes them to the USDT probes.
  */
 #include "cache/internal.h"
 

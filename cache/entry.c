@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * entry.c owns an entry on its way between hosts: one row and its signature as
- * one run of bytes.
+ * entry.c owns the format in which hosts send each other an entry: one row and
+ * its signature.
  *
- *   bytes      what
+ *   bytes      contents
  *   14         "groat entry 1\n"
  *   32, 64     Ed25519 public key; signature, that of a bundle with this entry
  *   16         key: XXH3-128 of the identity
  *   6 x 8      facts, signed
  *   4, 4, 4    bytes of identity, log and binary
- *   ...        identity, log, binary, and nothing behind them
+ *   ...        identity, log, binary, and nothing after them
  *
- * Numbers have their least byte first.
+ * Numbers are little-endian.
  *
- * Invariant: what is read is, to the byte, what a trusted key has signed.
+ * Invariant: an entry that is read is byte for byte what a trusted key signed.
  * Locking: none.
  */
 #include "cache/bundle.h"
@@ -95,7 +95,7 @@ groat_status groat__entry_write(const groat__entry *entry,
                : GROAT_OK;
 }
 
-/* What the bytes say, borrowed from them; false: they are no entry. */
+/* Parses the bytes into *row, which borrows from them.  False: not an entry. */
 static bool take_apart(const uint8_t *data, size_t bytes, groat__row *row)
 {
     uint64_t sizes[3];

@@ -5,23 +5,23 @@
  * contexts refuse each call (core/context.c).
  *
  * SQLite keeps in memory which locks its process has on a file.  In a child
- * that is wrong: fork() copies the memory, not the locks.  A connection that
- * were opened beside an inherited one would believe in them and take none of
- * its own.  Closing the inherited one is safe for what that does here:
+ * that is wrong: fork() copies the memory, not the locks.  A connection opened
+ * beside an inherited one would rely on those locks and take none of its own.
+ * Closing the inherited one is safe here:
  *
- *   locks    are the process' (POSIX): what the child unlocks or closes ends
- *            locks of the child, which has none
- *   writing  there is none without a checkpoint, which is switched off; nor is
- *            the file taken for unused, which only a checkpoint would find
- *   memory   no call of the parent is half done in it: they hold the mutex
+ *   locks    POSIX locks belong to a process: an unlock or close in the child
+ *            ends only locks of the child, which has none
+ *   writing  a close writes, and removes the -wal, only with a checkpoint,
+ *            which is switched off
+ *   memory   no call of the parent was in SQLite, which guard.c tells
  *
- * and test_fork.c asks the system for each lock.  Where a thread of the parent
- * was in SQLite at the fork, what that has in memory is half of a change, and a
- * lock of it may be held for ever: such a child, and its children, do without
- * SQLite, which is what the count of guard.c is for.  They also do without a
- * file that the program has open by other means.
+ * and test_fork.c asks the system for each lock.  If a thread of the parent was
+ * in SQLite at the fork, SQLite's memory may hold half of a change, and one of
+ * its mutexes may be held for ever: such a child, and its children, do without
+ * SQLite.  A child also does without a file that the program has open by other
+ * means.
  *
- * Locking: the list's, which a child makes anew.
+ * Locking: the list has a mutex, which a child initializes anew.
  */
 #include "cache/internal.h"
 
@@ -32,16 +32,16 @@
 
 #include "base/error.h"
 
-/* The stores of this process, and those inherited ones that stay. */
+/* The stores of this process, and inherited ones that could not be closed. */
 static struct {
     pthread_mutex_t lock;
-    atomic_int pid; /* whose lock and stores these are; -pid while they are
-                     * made so; 0: nobody's yet */
+    atomic_int pid; /* owner of lock and stores; -pid while it takes them over;
+                     * 0: nobody yet */
     groat__store *first;
-    atomic_bool broken; /* one was, when this process was forked */
+    atomic_bool broken; /* SQLite was in use when this process was forked */
 } store_list = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* No store is open in this process yet. */
+/* Closes inherited stores; this process has opened none yet. */
 static void close_all(void)
 {
     groat__store **at = &store_list.first;
@@ -66,7 +66,7 @@ static void close_all(void)
     }
 }
 
-/* Sees to it that lock and stores are this process'. */
+/* Makes sure that lock and stores belong to this process. */
 static void settle(void)
 {
     int self = (int)getpid();
@@ -74,11 +74,11 @@ static void settle(void)
 
     while (seen != self) {
         if (seen == -self) {
-            (void)sched_yield(); /* another thread is at it */
+            (void)sched_yield(); /* another thread does this */
             seen = atomic_load(&store_list.pid);
         } else if (atomic_compare_exchange_weak(&store_list.pid, &seen,
                                                 -self)) {
-            /* A thread of the parent's may have held it. */
+            /* A thread of the parent may have held the lock. */
             memset(&store_list.lock, 0, sizeof(store_list.lock));
             (void)pthread_mutex_init(&store_list.lock, NULL);
             if (seen != 0)

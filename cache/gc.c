@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gc.c owns the size of the file: what is evicted when the bound is passed,
- * and how free pages go back to the file system.
+ * gc.c owns the size of the file: what is evicted beyond the bound, and
+ * how free pages go back to the file system.
  *
  * Invariant: after a put or a gc that succeeded, the pages in use are within
  * the bound.  Order of eviction: last use, oldest first.  SQLite keeps freed
- * pages for itself, and a checkpoint only copies, so a file shrinks by two
+ * pages for itself, and a checkpoint only copies, so a file shrinks in two
  * steps: incremental vacuum moves pages to the front and drops the tail, the
- * truncating checkpoint brings that to the file and empties the -wal.
+ * truncating checkpoint applies that to the file and empties the -wal.
  * Locking: the calls of internal.h are made with the store locked.
  */
 #include "cache/internal.h"
@@ -35,8 +35,8 @@ static int bytes_in_use(groat__store *store, uint64_t *out)
     return rc;
 }
 
-/* Entries that were used while the clock was ahead would never go, and those of
- * now at once: they count as used some time ago. */
+/* Entries stamped while the clock was ahead would never be evicted, and current
+ * ones at once: future stamps are set back to an hour ago. */
 static int settle_future(groat__store *store)
 {
     const int64_t ago_us = (int64_t)3600 * 1000000;
@@ -79,7 +79,7 @@ int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
             break;
         gone = 0;
         rc = groat__row_drop(store, id, &gone);
-        /* An index that lists a row the table lacks would go on for ever. */
+        /* An index that lists a row the table lacks would loop for ever. */
         if (rc == SQLITE_OK && gone == 0)
             rc = SQLITE_CORRUPT;
         *dropped += gone;
@@ -107,7 +107,7 @@ int groat__gc_shrink(groat__store *store)
     rc = sqlite3_reset(vacuum);
     if (rc != SQLITE_OK)
         return rc;
-    /* A reader elsewhere puts this off; it is not worth a wait. */
+    /* A reader in another process delays this; it is not worth a wait. */
     groat__connection_hurry(store, true);
     rc = sqlite3_wal_checkpoint_v2(store->db, "main",
                                    SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
@@ -122,7 +122,7 @@ static int collect(groat__store *store, uint64_t bound, uint64_t *dropped)
 
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
-    if (rc == SQLITE_OK) /* of entries that were never put */
+    if (rc == SQLITE_OK) /* uses of entries that were never put */
         rc = sqlite3_exec(store->db,
                           "DELETE FROM usage "
                           "WHERE id NOT IN (SELECT id FROM entry)",

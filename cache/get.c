@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * get.c looks rows up in a store.  One that is damaged, or another's, is
- * dropped and counted.
+ * get.c looks rows up in a store.  A row that is damaged, or has another
+ * identity, is dropped and counted.
  */
 #include "cache/internal.h"
 
 #include <string.h>
 
-/* An entry that is not what it should be: dropped, counted, said once. */
+/* Drops a bad entry, counts it, and reports it once. */
 static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
                      bool mistaken)
 {
@@ -30,7 +30,7 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
         (void)groat__connection_fault(store, rc, "dropping an entry");
 }
 
-/* Looks a key up with the store locked.  *again: another look may do better. */
+/* Locked: looks a key up.  *again: another try may succeed. */
 static bool lookup(groat__store *store, const groat__digest *key,
                    const char *identity, groat__store_blob *out, bool *again)
 {
@@ -56,7 +56,7 @@ static bool lookup(groat__store *store, const groat__digest *key,
     return rc == SQLITE_OK;
 }
 
-/* As often as it may do better; nothing is counted. */
+/* Looks a key up while another try may succeed; counts no hit or miss. */
 static bool try_lookup(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out)
 {
@@ -96,7 +96,7 @@ bool groat__store_get(groat__store *store, const groat__digest *key,
     return hit;
 }
 
-/* Whether there was a row; entered. */
+/* Locked: returns whether a query gave a row; handles its failure. */
 static bool take_answer(groat__store *store, int rc, const char *what)
 {
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
@@ -118,7 +118,7 @@ bool groat__store_holds(groat__store *store, const groat__digest *key,
     return holds;
 }
 
-/* Entered: the row behind `skip` others, into *out. */
+/* Locked: finds the candidate after `skip` others. */
 static bool find_newest(groat__store *store, const char *begin, unsigned skip,
                         groat__str *out)
 {
@@ -144,7 +144,7 @@ bool groat__store_newest(groat__store *store, const char *begin,
             break;
         key = groat__hash128(out->data, out->len);
         good = try_lookup(store, &key, out->data, &blob);
-        /* One that could not be dropped is there again. */
+        /* Skip an entry that could not be dropped: it would be found again. */
         if (store->read_only ||
             memcmp(key.bytes, before.bytes, sizeof(key.bytes)) == 0)
             skip++;

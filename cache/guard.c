@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * guard.c counts the threads that are in SQLite, or about to be: a child of
- * fork() that was made meanwhile cannot use it.
+ * guard.c counts the threads that are in SQLite or about to enter it: a child
+ * that is forked meanwhile cannot use SQLite.
  */
 #include "cache/internal.h"
 

@@ -2,11 +2,10 @@
  *
  * handle.c owns what every SQLite handle of the store and of bundles has in
  * common: the hardening against hostile files, the comparison of schemas, and
- * small statements.  Which file and what for is its callers'.
+ * small statements.  Its callers choose the file.
  *
- * Invariant: texts of statements are fixed; nothing here writes but
- * groat__handle_run.
- * Locking: none; a handle belongs to who holds its owner's lock.
+ * Invariant: texts of statements are fixed; only groat__handle_run writes.
+ * Locking: none; the caller holds the lock of the handle's owner.
  */
 #include "cache/internal.h"
 
@@ -34,7 +33,7 @@ void groat__handle_keep_wal(sqlite3 *db, bool keep)
                             NULL);
 }
 
-/* What SQLite says of its last failure; some codes are the caller's own. */
+/* Some codes are the caller's own: then SQLite's last message is not used. */
 const char *groat__handle_words(sqlite3 *db, int rc)
 {
     if (db != NULL && (sqlite3_errcode(db) & 0xff) == (rc & 0xff))
@@ -115,7 +114,7 @@ int groat__handle_schema(sqlite3 *db, char mark[33])
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The mark of a fresh database after steps. */
+/* Computes the mark of a fresh database after steps. */
 static int make_mark(const char *steps, char mark[33])
 {
     sqlite3 *fresh = NULL;
@@ -177,7 +176,7 @@ void groat__schema_entry(groat__str *out)
 
 void groat__handle_uri(groat__str *uri, const char *path, const char *query)
 {
-    /* Behind two slashes a host is expected, which may be empty. */
+    /* After two slashes a host is expected, which may be empty. */
     groat__str_add(uri, *path == '/' ? "file://" : "file:");
     for (const char *at = path; *at != '\0'; at++) {
         if (strchr("%?#", *at) != NULL)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * internal.h - what the files of the store share.
+ * internal.h - declarations shared by the files of the store.
  *
  * place.c       folder and file: owners, modes, setting aside; no SQLite
- * handle.c      what every SQLite handle here needs: hardening, schema
- * connection.c  file -> checked SQLite connection; statements; faults
- * fork.c        what a child process has inherited
- * row.c         what a row is: read, checksummed, judged, bound
+ * handle.c      hardening and schema of every SQLite handle
+ * connection.c  opens and checks the connection; statements; faults
+ * fork.c        connections that a child process has inherited
+ * row.c         reads, checksums, judges and binds rows
  * counters.c    faults and evictions
- * guard.c       how many threads are in SQLite
+ * guard.c       count of the threads that are in SQLite
  * get.c         looks rows up
  * store.c       open, close, put, evict
  * claim.c       one process compiles, the others wait: claim, release
- * stamps.c      times of last use, which wait in memory
+ * stamps.c      times of last use, buffered in memory
  * gc.c          byte bound, shrinking, clear
  * backup.c      a copy of a store that is in use
  * verify.c      stat, listing, checking
@@ -37,21 +37,21 @@
 #define GROAT__STORE_FILE  "groat.sqlite"
 #define GROAT__STORE_ASIDE ".damaged-" /* follows GROAT__STORE_FILE */
 #define GROAT__CLAIM_FILE  "groat.lock"
-/* Of GROAT__STORE_SCHEMA, see groat__handle_same_schema(). */
+/* Mark of GROAT__STORE_SCHEMA, see groat__handle_same_schema(). */
 #define GROAT__STORE_MARK "98da6d9102529320c39c60e8d97cd783"
 
 enum {
     GROAT__STORE_SCHEMA = 4,
     GROAT__STORE_ID = 0x67726f74, /* application_id of schema.sql       */
     GROAT__STORE_BUSY_MS = 2000,  /* longest wait for another process   */
-    GROAT__STORE_REST_MS = 60000, /* without locks, until the next try  */
-    GROAT__STORE_SLOTS = 1024,    /* stamps that wait in memory         */
+    GROAT__STORE_REST_MS = 60000, /* pause after locks have failed      */
+    GROAT__STORE_SLOTS = 1024,    /* stamps buffered in memory          */
     GROAT__FACTS = 6,             /* numbers of groat_facts             */
-    GROAT__STORE_WAYS = 8,        /* places among them for one row      */
+    GROAT__STORE_WAYS = 8,        /* slots that a row's stamp can take  */
     GROAT__CLAIM_WAIT_MS = 30000  /* longest wait for another's compile */
 };
 
-/* The statements that a connection keeps. */
+/* The prepared statements that a connection caches. */
 typedef enum groat__sql {
     GROAT__SQL_BEGIN,
     GROAT__SQL_COMMIT,
@@ -77,8 +77,8 @@ typedef enum groat__sql {
     "id, key, used, created, bytes, seal, registers, sgprs, spill_bytes, "     \
     "shared_bytes, code_bytes, max_threads, identity, log"
 
-/* The row of an id, the first from an id on, and a new one, for
- * groat__row_insert. */
+/* Statements for the row of an id, for the first row at or after an id, and the
+ * end of an INSERT for groat__row_insert. */
 #define GROAT__ROW_GET                                                         \
     "SELECT " GROAT__ROW_COLUMNS ", binary FROM entry WHERE id = ?1"
 #define GROAT__ROW_NEXT                                                        \
@@ -90,7 +90,7 @@ typedef enum groat__sql {
     "binary) VALUES "                                                          \
     "(?14, ?1, ?2, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
 
-/* What is said once per store. */
+/* Kinds of warnings; each is logged once per store. */
 typedef enum groat__note {
     GROAT__NOTE_ALWAYS, /* every time */
     GROAT__NOTE_BUSY,
@@ -111,21 +111,21 @@ typedef enum groat__note {
 typedef struct groat__stamp {
     int64_t id;
     int64_t used;     /* 0: the slot is free */
-    int64_t uses;     /* that were not yet written */
-    int64_t first_us; /* what the first took; -1: unknown */
+    int64_t uses;     /* not yet written to the file */
+    int64_t first_us; /* latency of the first use; -1: unknown */
 } groat__stamp;
 
-/* What a store needs for its claims; see claim.c. */
+/* The claims of a store; see claim.c. */
 typedef struct groat__claims {
-    int wait_ms;  /* GROAT__CLAIM_WAIT_MS, but for tests */
+    int wait_ms;  /* GROAT__CLAIM_WAIT_MS, or a test's   */
     char *path;   /* dir/groat.lock                      */
     int fd;       /* -1: not open                        */
-    dev_t device; /* the file that fd is                 */
+    dev_t device; /* identity of the open file           */
     ino_t inode;
     uint64_t waits, takeovers, timeouts;
 } groat__claims;
 
-/* Whether the members of a group share a store, and of which. */
+/* Whether a group shares the store, and which group. */
 typedef struct groat__place_share {
     bool on;
     gid_t group;
@@ -139,28 +139,28 @@ struct groat__store {
     groat__place_share share;
     uint64_t max_bytes;
     int busy_ms;
-    struct groat__store *next; /* in the list of fork.c, */
-    bool inherited;            /* which could not close it */
+    struct groat__store *next; /* in the list of fork.c */
+    bool inherited;            /* from the parent, by fork() */
 
     sqlite3 *db; /* NULL while the file cannot be used */
-    sqlite3_stmt *statements[GROAT__SQLS]; /* NULL: not used so far */
-    dev_t device;                          /* the file that db is, */
-    ino_t inode;                           /* to notice another in its place */
-    ino_t wal; /* its companions, likewise; 0: it had none */
+    sqlite3_stmt *statements[GROAT__SQLS]; /* NULL: not prepared yet */
+    dev_t device;                          /* identity of db's file, */
+    ino_t inode;                           /* to notice its replacement */
+    ino_t wal; /* inodes of its -wal and -shm; 0: none */
     ino_t shm;
     int64_t page_bytes;
     bool read_only;
-    bool suspected; /* a FULL has made us check the pages already */
-    bool doubted;   /* a call has found damage, and none done well since */
-    bool impatient; /* busy timeout cut down since another kept us waiting */
-    int busy_puts;  /* in a row that another kept from their work */
-    int64_t puts_after; /* groat__store_now() before which none is tried */
+    bool suspected;     /* the pages were checked after a FULL */
+    bool doubted;       /* a call has found damage, and none succeeded since */
+    bool impatient;     /* busy timeout is cut down after a long wait */
+    int busy_puts;      /* puts in a row that failed as busy          */
+    int64_t puts_after; /* groat__store_now() before which no put is tried */
     int64_t rest_until; /* groat__store_now() before which no file is opened */
     groat__fs_limit limit; /* while it is locked */
-    unsigned said;         /* bits of groat__note */
+    unsigned said;         /* groat__note bits already logged */
     groat__str pending;    /* lines to log once unlocked */
-    int64_t last_us;       /* newest stamp given: stamps of a store ascend */
-    bool stamped;          /* some stamp waits */
+    int64_t last_us;       /* newest stamp given; stamps of a store ascend */
+    bool stamped;          /* some stamp is not written yet */
     groat__stamp stamps[GROAT__STORE_SLOTS];
     uint64_t hits, misses, evictions, faults;
     const groat__ranges *ranges; /* NULL: none */
@@ -185,47 +185,47 @@ typedef struct groat__row {
 
 /* ---- place.c ----------------------------------------------------------- */
 
-/* Makes dir if absent, resolves it, refuses one that others own or may write,
- * or may replace.  *network names the file system if it is one of several
- * hosts, else NULL.  Free *resolved.  share->on: the folder has to be there,
- * 2770 and of a group of ours, which is given in share->group. */
+/* Makes dir if absent and resolves it.  Refuses a folder that another user
+ * owns, or that others can write or replace.  *network names its file system if
+ * that is a network's, else NULL.  Free *resolved.  share->on: the folder must
+ * exist with mode 2770 and a group of this process, given in share->group. */
 groat_status groat__place_prepare(const char *dir, groat__place_share *share,
                                   char **resolved, const char **network,
                                   groat_error *error);
 
-/* Keeps other groat processes from making or setting aside the file; waits at
- * most wait_ms and then goes on all the same.  Close the descriptor (-1: none)
- * with groat__place_unlock. */
+/* Keeps other groat processes from making or setting aside the file; after
+ * wait_ms it goes on without the lock.  Close the descriptor (-1: none) with
+ * groat__place_unlock. */
 int groat__place_lock(const char *dir, int wait_ms);
 void groat__place_unlock(int fd);
 
-/* Makes an empty 0600 file where there is none; else checks that it is a
- * regular file of ours that only we may write.  share->on: 0660, of the group,
- * which alone may write it.  What lies beside one that we may write is made so,
- * too. */
+/* Makes an empty 0600 file if there is none; else checks that it is a regular
+ * file that we own and nobody else can write.  share->on: mode 0660, and only
+ * the group can write it.  If we can write the file, its -wal and -shm are made
+ * writable, too. */
 groat_status groat__place_file(const char *path,
                                const groat__place_share *share, dev_t *device,
                                ino_t *inode, groat_error *error);
 
-/* place_path.c: refuses a resolved folder where one on the way to it belongs to
- * another than root and us, or may be written by others and has no sticky bit.
- * beyond not NULL: what is to be made in it, so that it is on the way, too. */
+/* place_path.c: refuses a resolved folder if a parent of it belongs to another
+ * user than root and us, or is writable by others without a sticky bit.  beyond
+ * not NULL: a path to be made in real, which is then checked, too. */
 groat_status groat__place_path(const char *real, const char *beyond,
                                const groat__place_share *share,
                                groat_error *error);
-/* The same for as much of dir as there is, before the rest is made. */
+/* The same for the existing part of dir, before the rest is made. */
 groat_status groat__place_path_ahead(const char *dir,
                                      const groat__place_share *share,
                                      groat_error *error);
 
-/* The inode of the -wal or -shm beside a file; 0: there is none.  False where
- * that cannot be told. */
+/* Gives the inode of the -wal or -shm beside a file; 0: there is none.  False:
+ * that is unknown. */
 bool groat__place_companion(const char *path, const char *suffix, ino_t *inode);
 
-/* True when path is no longer this file. */
+/* Returns whether path is no longer this file. */
 bool groat__place_moved(const char *path, dev_t device, ino_t inode);
-/* Whether this process has a file open, or cannot tell.  It opens nothing of
- * it, whose close would end locks. */
+/* Returns whether this process has a file open; true if that is unknown.  Does
+ * not open the file, since the close would release locks. */
 bool groat__place_is_open(dev_t device, ino_t inode);
 
 /* Renames the file with its -wal and -shm to a fresh name, given in *aside
@@ -252,145 +252,145 @@ uint64_t groat__place_bytes(const char *path);
 int64_t groat__store_now(void);
 
 void groat__store_enter(groat__store *store);
-/* Unlocks, then logs what was noted. */
+/* Unlocks, then logs the pending lines. */
 void groat__store_leave(groat__store *store);
 
 /* Locked: logs a warning after the unlock, once per kind. */
 void groat__store_say(groat__store *store, groat__note note, const char *format,
                       ...) GROAT_PRINTF(3, 4);
 
-/* Locked: from file to statements, in a folder that was looked at.  set_aside:
+/* Locked: opens and checks the file, in a folder that was checked.  set_aside:
  * the file is known to be damaged, unless another process has replaced it
  * already.  Errors: IO. */
 groat_status groat__connection_open(groat__store *store, bool set_aside,
                                     groat_error *error);
-/* The same for a store that is new.  A fault that may pass (locked, a file
- * system that fails or is full) is noted, and the file tried again by calls to
- * come: OK, without a connection. */
+/* The same for a new store.  A temporary fault (a lock, a file system that
+ * fails or is full) is noted and gives OK without a connection; later calls try
+ * again. */
 groat_status groat__connection_first(groat__store *store, groat_error *error);
 void groat__connection_close(groat__store *store);
 
-/* Locked: OK when there is a connection to the file that is at path now; makes
- * one if need be.  Errors: IO. */
+/* Locked: makes sure that there is a connection to the file that is at path
+ * now.  Errors: IO. */
 groat_status groat__connection_ready(groat__store *store, groat_error *error);
 
-/* For the calls that name the store: locks it and makes the connection ready,
+/* For calls that report errors: locks the store and makes the connection ready,
  * or fails and leaves it unlocked.  Errors: IO. */
 groat_status groat__store_begin(groat__store *store, groat_error *error);
-/* The same for those that change the file. */
+/* The same for calls that write; a read-only file is an error. */
 groat_status groat__store_begin_writing(groat__store *store,
                                         groat_error *error);
 
-/* Locked: counts a failed SQLite call, notes it, rolls back, and replaces a
- * damaged file.  True when the store is fit to try again. */
+/* Locked: counts and notes a failed SQLite call, rolls back, and reopens or
+ * replaces a damaged file.  True: the caller may try again. */
 bool groat__connection_fault(groat__store *store, int rc, const char *doing);
 
-/* The same, told to a caller: returns IO.  *again (may be NULL): whether the
- * store is fit to try again. */
+/* The same, with an error for the caller: returns IO.  *again (may be NULL):
+ * the caller may try again. */
 groat_status groat__connection_fail(groat__store *store, int rc,
                                     const char *doing, bool *again,
                                     groat_error *error);
 
-/* Locked: SQLite's own check of pages, indexes and free list: OK, CORRUPT or
- * what went wrong. */
+/* Locked: runs SQLite's check of pages, indexes and free list: OK, CORRUPT or
+ * another error. */
 int groat__connection_check(groat__store *store);
 
-/* Locked: whether to wait for another process a sixteenth as long. */
+/* Locked: cuts the busy timeout to a sixteenth (hurry) or restores it. */
 void groat__connection_hurry(groat__store *store, bool hurry);
 
-/* Prepares a fixed text, for rare work.  NULL is finalized silently. */
+/* Prepares a statement that is not cached; *out is NULL on failure. */
 int groat__connection_prepare(groat__store *store, const char *sql,
                               sqlite3_stmt **out);
 
-/* Locked: a statement that the connection keeps, prepared at its first use;
- * whoever steps it resets it.  NULL on failure: MISUSE without a connection, or
- * what SQLite said. */
+/* Locked: gives a cached statement, prepared at its first use; a caller that
+ * steps it resets it.  NULL on failure: MISUSE without a connection, or
+ * SQLite's error. */
 int groat__connection_statement(groat__store *store, groat__sql which,
                                 sqlite3_stmt **out);
-/* The same, run to its end. */
+/* The same, and runs it to its end. */
 int groat__connection_run(groat__store *store, groat__sql which);
 
 /* ---- guard.c ----------------------------------------------------------- */
 
-/* Around all that a thread does in SQLite; may be nested. */
+/* Enclose every use of SQLite by a thread; may be nested. */
 void groat__sqlite_enter(void);
 void groat__sqlite_leave(void);
-/* Whether a thread is there. */
+/* Returns whether any thread is in SQLite. */
 bool groat__sqlite_is_used(void);
 
 /* ---- fork.c ------------------------------------------------------------ */
 
-/* Before SQLite is used for something that is to be opened: closes what this
- * process has inherited, and enters.  Errors: IO where SQLite cannot be used in
+/* Call it before SQLite opens anything: closes the connections that this
+ * process has inherited, and enters.  Errors: IO if SQLite cannot be used in
  * this process. */
 groat_status groat__sqlite_begin(groat_error *error);
-/* Errors: IO where this process has inherited a connection to a file that
- * cannot be closed. */
+/* Checks that this process has no inherited connection to the file that could
+ * not be closed.  Errors: IO. */
 groat_status groat__store_may_open(const char *path, groat_error *error);
-/* A store is open, and is about to be freed. */
+/* Add a store once it is open, and remove it before it is freed. */
 void groat__store_enlist(groat__store *store);
 void groat__store_delist(groat__store *store);
 
 /* ---- handle.c ---------------------------------------------------------- */
 
-/* For a file that may be hostile: defensive mode, untrusted schema, no
- * triggers, no views, no further databases; extended result codes. */
+/* Hardens a handle against a hostile file: defensive mode, untrusted schema, no
+ * triggers, no views, no attached databases; extended result codes. */
 void groat__handle_harden(sqlite3 *db);
 
-/* Whether a close leaves the -wal as it is.  SQLite removes that of a file it
- * could not read, with all that is in it, and by its name: that of another
- * file that has come in its place, too. */
+/* Sets whether a close leaves the -wal as it is.  Otherwise SQLite deletes the
+ * -wal of a file that it could not read, with its rows, and by name: even that
+ * of another file that has taken its place. */
 void groat__handle_keep_wal(sqlite3 *db, bool keep);
 
-/* What SQLite says of a failure; db may be NULL. */
+/* Returns SQLite's message for a failure; db may be NULL. */
 const char *groat__handle_words(sqlite3 *db, int rc);
 
 /* Steps a statement without rows and resets it: SQLITE_DONE becomes OK. */
 int groat__handle_run(sqlite3_stmt *statement);
-/* The first column of a one-row statement, of a fixed text. */
+/* Read the first column of a one-row statement, prepared or as fixed SQL. */
 int groat__handle_step_number(sqlite3_stmt *statement, int64_t *out);
 int groat__handle_number(sqlite3 *db, const char *sql, int64_t *out);
 
-/* SQLite's own check of pages, indexes and free list: OK, CORRUPT or what went
- * wrong. */
+/* Runs SQLite's check of pages, indexes and free list: OK, CORRUPT or another
+ * error. */
 int groat__handle_check(sqlite3 *db);
 
-/* "file:", the path with what a URI gives a meaning to in hex, "?", query. */
+/* Appends "file:", the path with URI characters escaped, "?" and query. */
 void groat__handle_uri(groat__str *uri, const char *path, const char *query);
 
-/* All that SQLite keeps of a file's schema: the hex of its XXH3-128. */
+/* Gives a schema's mark: the XXH3-128, in hex, of all of sqlite_master. */
 int groat__handle_schema(sqlite3 *db, char mark[33]);
 
-/* A schema may carry expressions that run when rows are read or written, so a
- * file's must be ours to the byte: as a fresh database has it after `steps`.
- * The usual mark, that of what most files have, spares making that. */
+/* Checks that a file's schema is to the byte that of a fresh database after
+ * `steps`: a foreign one may carry expressions that run when rows are read or
+ * written.  A file with the usual mark passes without making that database. */
 int groat__handle_same_schema(sqlite3 *db, const char *steps, const char *usual,
                               bool *same);
 
-/* Of schema.sql: where the steps that a file of this version lacks begin;
- * appends those up to that version; appends that of table entry. */
+/* Parts of schema.sql: return the steps that a file of this version lacks;
+ * append the steps up to that version; append that of table entry. */
 const char *groat__schema_after(int64_t version);
 void groat__schema_steps(groat__str *out, int64_t version);
 void groat__schema_entry(groat__str *out);
 
 /* ---- row.c ------------------------------------------------------------- */
 
-/* The row of a key: its first half, so that ids are in the order of keys.  Two
- * keys that share it share the row; the later one replaces the other. */
+/* Returns the row id of a key: its first half, so that ids are in key order.
+ * Keys with the same first half share a row; a put replaces the other's. */
 int64_t groat__row_id(const groat__digest *key);
-/* An entry as a row, without its checksum; it borrows from the entry. */
+/* Makes a row of an entry, without its checksum; it borrows from the entry. */
 groat__row groat__row_of(const groat__entry *entry);
 
 /* Reads a row of GROAT__ROW_COLUMNS; false when a column is not what the
  * schema says, as in a damaged file. */
 bool groat__row_read(sqlite3_stmt *statement, groat__row *row);
-/* The facts in the order of their columns, which is that of checksums, too. */
+/* Gives the facts in the order of their columns, also used in checksums. */
 void groat__row_facts(const groat__row *row, int64_t out[GROAT__FACTS]);
 /* XXH3-128 over key, identity, log, facts and binary. */
 groat__digest groat__row_checksum(const groat__row *row);
 
-/* Whether a row that was read has the checksum of what is in it, and the id of
- * its key. */
+/* Returns whether a row that was read has the right checksum, and the id of its
+ * key. */
 bool groat__row_good(const groat__row *row);
 
 typedef enum groat__finding {
@@ -400,35 +400,35 @@ typedef enum groat__finding {
     GROAT__ROW_MISTAKEN /* another identity than the one asked for */
 } groat__finding;
 
-/* Reads and judges the row that a GROAT__ROW_GET stands on; judged_ns is the
- * time that the second took, which is a range. */
+/* Reads and judges the current row of a GROAT__ROW_GET.  The judging is shown
+ * as a range, and judged_ns is its time. */
 groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
                                 const char *identity,
                                 const groat__ranges *ranges, groat__row *row);
 
-/* Bytes of a row, but for its columns of fixed size. */
+/* Returns the bytes of a row without its fixed-size columns. */
 uint64_t groat__row_room(const groat__row *row);
 
-/* Copies what a get gives: OK or NOMEM. */
+/* Copies the parts of a row that a get returns: OK or NOMEM. */
 int groat__row_copy(const groat__row *row, groat__store_blob *out);
 
-/* Binds and runs "INSERT ... " GROAT__ROW_INTO; stamp is the time of making and
- * of last use. */
+/* Binds and runs "INSERT ... " GROAT__ROW_INTO; stamp is the time of creation
+ * and of last use. */
 int groat__row_insert(sqlite3_stmt *put, const groat__row *row, int64_t stamp);
 
-/* Locked: looks for the row of a key by GROAT__SQL_GET, whose statement the
- * caller resets: ROW, DONE, or what went wrong. */
+/* Locked: looks for the row of a key with GROAT__SQL_GET, which the caller
+ * resets: ROW, DONE or an error. */
 int groat__row_seek(groat__store *store, const groat__digest *key,
                     sqlite3_stmt **out);
 
-/* Locked: drops a row by id; *dropped grows by the rows that went. */
+/* Locked: drops a row by id; adds the number of rows dropped to *dropped. */
 int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped);
-/* What groat__store_newest() looks at, good or not, behind `skip` others: ROW,
- * DONE where there is none, or what went wrong. */
+/* Gives a candidate of groat__store_newest(), good or not, after skipping
+ * `skip` others: ROW, DONE if there is none, or an error. */
 int groat__row_newest(sqlite3 *db, const char *begin, unsigned skip,
                       groat__str *out);
-/* groat__store_longest_ms() on a handle, likewise; leaves *ms alone where there
- * is none. */
+/* groat__store_longest_ms() on a handle, likewise; leaves *ms unchanged if
+ * there is none. */
 int groat__row_longest(sqlite3 *db, const char *text, double *ms);
 /* groat__store_recent() and groat__store_has() on a handle, likewise. */
 int groat__row_recent(sqlite3 *db, const char *one, const char *other,
@@ -437,31 +437,31 @@ int groat__row_has(sqlite3 *db, const groat__digest *key, const char *identity);
 
 /* ---- store.c ----------------------------------------------------------- */
 
-/* open with another busy timeout, for tests. */
+/* groat__store_open() with another busy timeout, for tests. */
 groat_status groat__store_open_patient(const groat__store_options *options,
                                        int busy_ms, groat__store **out,
                                        groat_error *error);
 
 /* ---- get.c ------------------------------------------------------------- */
 
-/* Of a get or a put: on the file as it was opened, when it looked damaged on
- * another connection, and when it was set aside on the one in its place. */
+/* Tries of a get or a put (on the open connection; on a new one if the file
+ * looked damaged; on a new file); busy puts in a row until puts pause. */
 enum { GROAT__STORE_TRIES = 3, GROAT__STORE_BUSY_PUTS = 10 };
 
-/* Locked: groat__store_get but for the lock. */
+/* Locked: groat__store_get() without its locking. */
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out);
 
 /* ---- counters.c -------------------------------------------------------- */
 
-/* Locked: count, and tell who probes: entries that are gone, and why; an
- * operation that failed. */
+/* Locked: count, and pass to the probes, dropped entries with the reason, and a
+ * failed operation. */
 void groat__store_evicted(groat__store *store, const char *why, uint64_t count);
 void groat__store_faulted(groat__store *store, const char *what);
 
 /* ---- claim.c ----------------------------------------------------------- */
 
-/* Ends all claims; the next one opens the file again. */
+/* Releases all claims; the next one opens the file again. */
 void groat__claims_close(groat__store *store);
 
 /* ---- stamps.c ---------------------------------------------------------- */
@@ -472,29 +472,29 @@ int64_t groat__stamp_now(groat__store *store);
 /* Locked: notes in memory that a row is used now.  Writes nothing. */
 void groat__stamp_use(groat__store *store, int64_t id);
 
-/* Locked: the use of a row that waits in memory; 0: none. */
+/* Locked: returns the unwritten stamp of a row; 0: none. */
 int64_t groat__stamp_of(groat__store *store, int64_t id);
 
-/* Locked: how often a row was used, and what the first use took (-1: unknown):
- * what is in the file and what waits. */
+/* Locked: gives how often a row was used, and the latency of its first use (-1:
+ * unknown), from the file and from memory. */
 int groat__uses_of(groat__store *store, int64_t id, uint64_t *uses,
                    double *first_ms);
 
-/* Locked, in a transaction: writes what waits; nothing waits afterwards. */
+/* Locked, in a transaction: writes the stamps in memory and clears them. */
 int groat__stamps_write(groat__store *store);
 
-/* Locked: drops what waits. */
+/* Locked: clears the stamps in memory. */
 void groat__stamps_forget(groat__store *store);
 
 /* ---- gc.c -------------------------------------------------------------- */
 
 /* Locked, in a transaction: when more than `high` bytes of pages are in use,
  * drops the least recently used rows, but never `keep` (NULL: none), until
- * `low` are. SQLITE_TOOBIG: only `keep` is left and it is too much. */
+ * `low` are.  SQLITE_TOOBIG: only `keep` is left and exceeds `high`. */
 int groat__gc_trim(groat__store *store, uint64_t high, uint64_t low,
                    const int64_t *keep, uint64_t *dropped);
 
-/* Locked, outside: gives free pages back to the file system. */
+/* Locked, outside a transaction: gives free pages back to the file system. */
 int groat__gc_shrink(groat__store *store);
 
 #endif

@@ -4,12 +4,12 @@
  * owners, modes, links, and the renaming of a damaged file.  It knows nothing
  * of SQLite beyond the names -wal and -shm.
  *
- * A store of a group is told from that of a user by groat__place_share; what is
- * on the way to the folder is place_path.c's.
+ * groat__place_share tells a group's store from a user's; place_path.c checks
+ * the parents of the folder.
  *
  * Invariant: a file that exists is never opened here.  POSIX drops all locks
- * that a process has on a file when it closes any descriptor of it, so a look
- * through open(2) would take away SQLite's locks; the folder is ours alone, or
+ * that a process has on a file when it closes any descriptor of it, so a check
+ * through open(2) would release SQLite's locks; the folder is ours alone, or
  * our group's, which makes lstat(2) by name safe.  No state, so no locking in
  * the process; groat__place_lock keeps other processes away.
  */
@@ -30,8 +30,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 
-/* File systems that several hosts mount; WAL needs memory that all users of
- * the file share. */
+/* Network file systems; WAL needs memory that all users of the file share. */
 static const struct {
     unsigned magic;
     const char *name;
@@ -55,7 +54,7 @@ static const char *network_name(const char *dir)
     return NULL;
 }
 
-/* Ours, and nobody else may write it. */
+/* Checks that we own a file or folder and nobody else can write it. */
 static groat_status check_owner(const char *what, const char *path,
                                 const struct stat *st, unsigned want,
                                 groat_error *error)
@@ -90,7 +89,7 @@ static bool is_member(gid_t group)
     return found;
 }
 
-/* 2770, and of a group that this process is in. */
+/* Checks for mode 2770 and a group that this process is in. */
 static groat_status check_share(const char *dir, const struct stat *st,
                                 groat_error *error)
 {
@@ -133,7 +132,7 @@ static groat_status make_folder(const char *dir,
 {
     groat_status status;
 
-    /* Which group, and that it is to be trusted, is for a person to say. */
+    /* A person must choose the group and decide to trust it. */
     if (share->on)
         return groat__fail(error, GROAT_IO,
                            "folder %s of a group's store does not exist; run: "
@@ -219,9 +218,9 @@ static void remove_companion(const char *path, const char *suffix)
     groat__str_free(&name);
 }
 
-/* Makes the file; no error when another process was first.  Companions that are
- * there are of a file that was removed: the -shm of one that a process still
- * has open tells of another -wal. */
+/* Makes the file; no error when another process was first.  Companions found
+ * beside it belong to a file that was removed: the -shm, if a process still has
+ * that file open, describes another -wal. */
 static groat_status make_file(const char *path, const groat__place_share *share,
                               groat_error *error)
 {
@@ -248,8 +247,8 @@ static groat_status make_file(const char *path, const groat__place_share *share,
     return status;
 }
 
-/* Of the folder's group, and nobody else's.  What was made before the folder
- * was shared is put right by its owner. */
+/* Checks that a file is 0660 and of the folder's group.  Its owner corrects a
+ * file that was made before the folder was shared. */
 static groat_status check_shared_file(const char *path, const struct stat *st,
                                       const groat__place_share *share,
                                       groat_error *error)
@@ -288,18 +287,18 @@ static groat_status check_file(const char *path, const struct stat *st,
     status = check_owner("file", path, st, 0600, error);
     if (status != GROAT_OK)
         return status;
-    /* A copy made under a common umask is readable by others: no harm done
-     * yet, so it is put right instead of refused. */
+    /* A copy made under a usual umask is readable by others: harmless so far,
+     * so it is corrected instead of refused. */
     if ((st->st_mode & 077) != 0 && chmod(path, st->st_mode & 0700) != 0)
         return groat__fail(error, GROAT_IO, "cannot chmod 600 %s: %s", path,
                            strerror(errno));
     return GROAT_OK;
 }
 
-/* A -wal or -shm.  SQLite gives it the mode that the file has when it makes it:
- * one made beside a file that could only be read would keep that from being
- * written for good.  In a shared folder one that only its owner may open would
- * lock the others out. */
+/* Checks a -wal or -shm.  SQLite makes it with the mode that the file has then:
+ * one made beside a read-only file would keep the file from ever being written.
+ * In a shared folder, one that only its owner can open would lock the others
+ * out. */
 static groat_status check_companion(const char *path, const struct stat *file,
                                     const groat__place_share *share,
                                     groat_error *error)
@@ -324,8 +323,8 @@ static groat_status check_companions(const char *path, const struct stat *file,
     groat_status status = GROAT_OK;
     ino_t wal;
 
-    /* SQLite makes the -wal first and removes it last: it was removed by
-     * another. */
+    /* SQLite makes the -wal first and removes it last: a -shm alone is left
+     * over from a -wal that another program removed. */
     if (groat__place_companion(path, "-wal", &wal) && wal == 0)
         remove_companion(path, "-shm");
     for (size_t i = 0; i < 2 && status == GROAT_OK; i++) {
@@ -386,7 +385,7 @@ bool groat__place_is_open(dev_t device, ino_t inode)
     return found;
 }
 
-/* Appends the first free name; false after too many tries. */
+/* Writes the first free name to *name; false after too many tries. */
 static bool fresh_name(const char *path, groat__str *name)
 {
     time_t now = time(NULL);

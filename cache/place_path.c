@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * place_path.c looks at every folder on the way to the store's: who may rename
- * one of them may put another store in its place, whatever the modes of ours.
+ * place_path.c checks every parent of the store's folder: a user who can rename
+ * one of them can put another store in its place, whatever our own modes are.
  *
- * Invariant: what is looked at is a path without symbolic links, from / down;
- * a folder that passes can be changed by root, by us and, in a shared store, by
- * the group alone.  Reads file attributes only.  No state, so no locking.
+ * Invariant: the path that is checked has no symbolic links and starts at /; a
+ * folder that passes can be changed only by root, by us and, in a shared store,
+ * by the group.  Reads file attributes only.  No state, so no locking.
  */
 #include "cache/internal.h"
 
@@ -19,8 +19,8 @@
 
 #include "base/error.h"
 
-/* Within a user namespace that has no number for an owner, the kernel shows
- * another one: nobody in there can be that owner, root of the host is. */
+/* In a user namespace that does not map an owner, the kernel shows another id:
+ * no process inside can be that owner, which may be the host's root. */
 static bool is_unmapped(uid_t owner)
 {
     FILE *map = fopen("/proc/self/uid_map", "re");
@@ -37,8 +37,8 @@ static bool is_unmapped(uid_t owner)
     return !mapped;
 }
 
-/* Whose members may change a folder: root's group counts as root, a group with
- * the user's number is that user's own. */
+/* Returns whether a folder's group may change it: root's group counts as root,
+ * a group with the user's number as the user's own. */
 static bool is_good_group(const struct stat *st,
                           const groat__place_share *share)
 {
@@ -60,7 +60,7 @@ static groat_status check_owner(const char *folder, const char *dir,
                        folder);
 }
 
-/* In a folder with the sticky bit, entries are their owners' alone. */
+/* In a folder with the sticky bit, only an entry's owner can rename it. */
 static groat_status check_mode(const char *folder, const char *dir,
                                const struct stat *st,
                                const groat__place_share *share,

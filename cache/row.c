@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * row.c owns what a row of table entry is, in a store and in a bundle: how it
- * is read, checksummed, judged, copied and bound.  Files, locks and faults are
- * its callers'.
+ * row.c owns the rows of table entry, in a store and in a bundle: it reads,
+ * checksums, judges, copies and binds them.  Its callers handle files, locks
+ * and faults.
  *
  * Invariant: a row that was judged good has the key and identity that were
  * asked for, and the checksum that it was put with.
@@ -21,7 +21,7 @@ int64_t groat__row_id(const groat__digest *key)
 
     for (int i = 0; i < 8; i++)
         id = id << 8 | key->bytes[i];
-    /* Signed order is that of the bytes once the top bit is turned. */
+    /* With the top bit flipped, signed order is that of the bytes. */
     id ^= (uint64_t)1 << 63;
     memcpy(&result, &id, sizeof(result));
     return result;
@@ -158,7 +158,7 @@ groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
     groat__finding found;
     uint64_t start;
 
-    /* SQLite reads the pages of a column when it is asked for. */
+    /* SQLite reads a column's pages here; that is not part of the time. */
     if (!groat__row_read(get, row))
         return GROAT__ROW_DAMAGED;
     start = groat__now_ns();
@@ -262,7 +262,7 @@ int groat__row_drop(groat__store *store, int64_t id, uint64_t *dropped)
     return run_with_id(store, GROAT__SQL_FORGET_USES, id);
 }
 
-/* The row of a query for one identity. */
+/* Steps a query for one identity and appends that. */
 static int take_identity(sqlite3_stmt *statement, groat__str *out)
 {
     int rc = sqlite3_step(statement);

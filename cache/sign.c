@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sign.c owns who vouches for a bundle: marks of rows (BLAKE2b-256), Ed25519
- * signatures over them, secret keys and lists of trusted ones.  libsodium does
- * the arithmetic.
+ * sign.c owns the signatures of bundles: marks of rows (BLAKE2b-256), Ed25519
+ * signatures over them, secret keys and lists of trusted keys.  libsodium does
+ * the cryptography.
  *
- * Invariant: a mark covers every byte of a row that a get gives, lengths
- * included, so no two rows have one; what is signed begins with a line that
- * nothing else groat signs begins with.
+ * Invariant: a mark covers every byte of a row that a get returns, lengths
+ * included, so no two rows share one; signed text begins with a line that
+ * begins nothing else that groat signs.
  * Locking: none; libsodium's own initialisation may be run by many threads.
  */
 #include "cache/bundle.h"
@@ -77,7 +77,7 @@ bool groat__sign_mark(const groat__row *row, uint8_t mark[GROAT__MARK_BYTES])
     return true;
 }
 
-/* Head and marks in one piece, which Ed25519 reads twice; NULL: no memory. */
+/* Joins head and marks, since Ed25519 reads its text twice; NULL: no memory. */
 static uint8_t *signed_text(const uint8_t *marks, size_t bytes, size_t *len)
 {
     size_t head = sizeof(signed_head) - 1;
@@ -134,7 +134,7 @@ groat_status groat__sign_check(const uint8_t signer[GROAT__SIGNER_BYTES],
 
 /* ---- secret keys ------------------------------------------------------- */
 
-/* Writes a file that is not there yet: no key is ever written over. */
+/* Writes a new file: no key is ever overwritten. */
 static groat_status write_new(const char *path, const char *text, size_t len,
                               groat_error *error)
 {
@@ -218,7 +218,7 @@ void groat__secret_wipe(groat__secret *secret)
 
 /* ---- trust ------------------------------------------------------------- */
 
-/* Cuts a line at its comment and the blanks around. */
+/* Strips the comment and the surrounding blanks from a line. */
 static char *trim(char *line)
 {
     size_t len;
@@ -253,13 +253,13 @@ static groat_status read_keys(const char *path, char *text, groat__trust *out,
     return GROAT_OK;
 }
 
-/* Who writes it says whose code is run. */
+/* Whoever can write the file decides whose code is run. */
 static groat_status check_trust_file(const char *path, groat_error *error)
 {
     struct stat st;
 
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return GROAT_OK; /* the read says so */
+        return GROAT_OK; /* the read reports it */
     if (st.st_uid != 0 && st.st_uid != geteuid())
         return groat__fail(error, GROAT_IO,
                            "trust file %s belongs to user %u, not to user %u "
@@ -291,7 +291,7 @@ groat_status groat__trust_read(const char *path, groat__trust *out,
     if (status != GROAT_OK)
         return status;
     for (size_t i = 0; i < bytes; i++) {
-        if (text[i] == '\0') /* would hide what is behind it */
+        if (text[i] == '\0') /* would hide the text after it */
             text[i] = '?';
         lines += text[i] == '\n';
     }

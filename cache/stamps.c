@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stamps.c owns the times and counts of uses: the clock, and those that wait in
- * memory until a call that writes anyway takes them along.  When that is, is
- * the business of store.c and gc.c.
+ * stamps.c owns the times and counts of uses: the clock, and the stamps that
+ * are buffered in memory until a call of store.c or gc.c that writes anyway
+ * writes them, too.
  *
- * Invariant: a hit writes nothing, however many there are.  A row's stamp
- * lies in one of a few places; where they are all taken the oldest makes room,
- * so that a store keeps the newest stamps in a table that never grows.  Stamps
- * are hints: what is lost makes a row look older and less used than it is.
+ * Invariant: a hit writes nothing, however many there are.  A row's stamp has
+ * a few possible slots; if all are taken, it replaces the oldest stamp, so that
+ * a store keeps the newest stamps in a table that never grows.  Stamps are
+ * hints: a lost one makes a row look older and less used than it is.
  * Locking: the calls of internal.h are made with the store locked.
  */
 #include "cache/internal.h"
@@ -22,14 +22,14 @@ int64_t groat__stamp_now(groat__store *store)
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
     us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-    /* The order of uses must not depend on the clock's grain. */
+    /* The order of uses must not depend on the clock's resolution. */
     if (us <= store->last_us)
         us = store->last_us + 1;
     store->last_us = us;
     return us;
 }
 
-/* Where the stamp of a row is, else the place it would take: a free one or
+/* Returns the slot of a row's stamp, else the slot it would take: a free one or
  * the oldest. */
 static groat__stamp *place_of(groat__store *store, int64_t id)
 {
@@ -96,7 +96,7 @@ int groat__uses_of(groat__store *store, int64_t id, uint64_t *uses,
         (void)sqlite3_bind_int64(select, 1, id);
         rc = sqlite3_step(select);
     } else if (store->read_only) {
-        rc = SQLITE_DONE; /* of a schema without uses */
+        rc = SQLITE_DONE; /* an older schema, without uses */
     }
     if (rc == SQLITE_ROW) {
         written = sqlite3_column_int64(select, 0);
@@ -144,7 +144,7 @@ int groat__stamps_write(groat__store *store)
         if (at->used != 0)
             rc = write_one(store, at);
     }
-    /* Also what could not be written: the next try shall not fail of it. */
+    /* Also on failure, so that a bad stamp does not fail the next try, too. */
     groat__stamps_forget(store);
     return rc;
 }

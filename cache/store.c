@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * store.c owns the life of a store and its hot calls: get, put, evict.  The
- * file and its faults are connection.c's, what a row is row.c's, times of last
- * use stamps.c's, the byte bound gc.c's.
+ * store.c owns open, close, put and evict of a store.  connection.c has the
+ * file and its faults, get.c the look-up, row.c rows, stamps.c times of last
+ * use, gc.c the byte bound.
  *
- * Invariant: what get hands out has the identity that was asked for and the
- * checksum it was put with; anything else is dropped and is a miss.  A hit
- * writes nothing. Locking: each call locks the store once; see connection.c.
+ * Invariant: an entry that a get returns has the identity that was asked for
+ * and the checksum it was put with; any other is dropped and is a miss.  A hit
+ * writes nothing.
+ * Locking: each call locks the store once; see connection.c.
  */
 #include "cache/internal.h"
 
@@ -29,10 +30,10 @@ static void store_free(groat__store *store)
     free(store);
 }
 
-/* WAL needs memory that all users of a file share, which hosts do not have: the
- * store moves to a folder of this one if there is one to be had.  Gives the
- * folder that it has left, which the caller frees; NULL: it stays, with the
- * reason in why, if there is more to say. */
+/* WAL needs memory that all users of a file share, which hosts do not have:
+ * moves the store to a folder of this host if that can be used.  Returns the
+ * folder that it left, which the caller frees; NULL: it stays, with the reason
+ * in why, if there is more to say. */
 static char *leave_network(groat__store *store, const char *local,
                            groat_error *why)
 {
@@ -70,7 +71,7 @@ static void say_network(groat__store *store, const char *network,
                          network, *why == '\0' ? "" : "; ", why);
 }
 
-/* Everything but the connection. */
+/* Makes a store without a connection. */
 static groat_status store_new(const groat__store_options *options, int busy_ms,
                               groat__store **out, groat_error *error)
 {
@@ -163,7 +164,7 @@ groat_status groat__store_open(const groat__store_options *options,
     return groat__store_open_patient(options, GROAT__STORE_BUSY_MS, out, error);
 }
 
-/* Other processes may end at the same time: not worth a long wait. */
+/* Other processes may exit at the same time: not worth a long wait. */
 static void write_last_stamps(groat__store *store)
 {
     int rc;
@@ -227,7 +228,7 @@ static int insert_row(groat__store *store, const groat__row *row)
                : rc;
 }
 
-/* One transaction: stamps, so that eviction sees them; the rows; the bound. */
+/* One transaction: writes stamps, which eviction needs, and rows; evicts. */
 static int write_rows(groat__store *store, const groat__row *rows, size_t count)
 {
     uint64_t max = store->max_bytes;
@@ -257,7 +258,7 @@ static bool is_oversize(int rc)
 }
 
 /* A process that keeps the lock for ever costs a wait each time: after some in
- * a row none is made for a while.  Gets go on: they wait for nobody. */
+ * a row, no put is tried for a while.  Gets go on: they do not wait. */
 static void count_busy(groat__store *store, int rc)
 {
     if ((rc & 0xff) != SQLITE_BUSY)
@@ -330,7 +331,7 @@ void groat__store_put(groat__store *store, const groat__digest *key,
     groat__store_leave(store);
 }
 
-/* False where they have to be put one by one, which says what is wrong. */
+/* False: the rows must be put one by one, which reports what is wrong. */
 static bool put_at_once(groat__store *store, const groat__row *rows,
                         size_t count)
 {

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-/* Prepared for one call. */
+/* Prepared anew for each call. */
 static const char select_key[] =
     "SELECT " GROAT__ROW_COLUMNS " FROM entry WHERE id = ?1";
 
@@ -111,7 +111,7 @@ static int oldest_first(const void *a, const void *b)
     return memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
-/* A use that waits in memory counts, too. */
+/* Returns the last use, including one that is still in memory. */
 static int64_t last_use(groat__store *store, const groat__digest *key,
                         int64_t written)
 {
@@ -180,8 +180,7 @@ static int list_keys(groat__store *store, const groat__digest *low,
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Fills *entry with copies; *found is false when the entry has gone since or
- * is damaged. */
+/* Fills *entry with copies; *found is false if the entry is gone or damaged. */
 static int read_entry(groat__store *store, const groat__digest *key,
                       groat_cache_entry *entry, bool *found)
 {
@@ -210,7 +209,7 @@ static int read_entry(groat__store *store, const groat__digest *key,
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-/* One entry of a listing: read locked, told unlocked. */
+/* Lists one entry: reads it locked, calls fn unlocked. */
 static groat_status tell_entry(groat__store *store, const groat__digest *key,
                                groat_cache_fn *fn, void *user, bool *stop,
                                groat_error *error)
@@ -260,7 +259,7 @@ groat_status groat__store_each(groat__store *store, const char *key_prefix,
 
 /* ---- verify ------------------------------------------------------------ */
 
-/* Checks the first row from *id on and moves *id behind it; *more is false
+/* Checks the first row at or after *id and moves *id past it; *more is false
  * when there is none or none can follow. */
 static int check_next(groat__store *store, int64_t *id, uint64_t *checked,
                       uint64_t *dropped, bool *more)
@@ -281,7 +280,7 @@ static int check_next(groat__store *store, int64_t *id, uint64_t *checked,
     (void)sqlite3_finalize(next);
     if (rc != SQLITE_ROW)
         return rc == SQLITE_DONE ? SQLITE_OK : rc;
-    /* Ids that do not ascend would go on for ever. */
+    /* Ids that do not ascend would loop for ever. */
     if (row.id < *id)
         return SQLITE_CORRUPT;
     *more = row.id < INT64_MAX;
@@ -319,7 +318,7 @@ groat_status groat__store_verify(groat__store *store, uint64_t *checked,
         if (rc == SQLITE_OK && !more)
             rc = groat__connection_check(store);
         if (rc != SQLITE_OK) {
-            /* Whatever other calls have done well since. */
+            /* Even if other calls have succeeded since. */
             store->doubted = store->doubted || doubted;
             status = groat__connection_fail(store, rc, "verify", &again, error);
             doubted = store->doubted;
@@ -328,8 +327,8 @@ groat_status groat__store_verify(groat__store *store, uint64_t *checked,
             groat_error_clear(error);
             status = GROAT_OK;
         }
-        /* A file replaced by an empty one is the drop of all it had; one that
-         * was opened once more is looked at once more. */
+        /* A file replaced by an empty one counts as all its entries dropped;
+         * the check of a file that was only reopened goes on. */
         if (again && !doubted)
             gone = seen > gone ? seen : gone;
         more = again ? doubted : more;

@@ -64,14 +64,14 @@
  *
  * GROWTH.  Structures start with their size; set it with the matching _INIT
  * macro or to sizeof.  Fields are only ever added at the end.  A longer
- * structure is accepted, and bytes behind what the library knows are neither
- * read nor written.  One that is shorter than in 0.1.0 is INVALID.
+ * structure is accepted, and bytes after the fields that the library knows are
+ * neither read nor written.  One that is shorter than in 0.1.0 is INVALID.
  *
  * The library prints nothing, reads no environment variable after groat_open(),
  * installs no signal handler and runs no shell.  A context has 4 threads at
  * most, which serve groat_kernel_start(), and one more with a remote that is
  * written or does not answer; they block all signals, and end when nothing is
- * left to do.  libcurl reads the variables of proxies.  The C++ compiler of cpu
+ * left to do.  libcurl reads the proxy variables.  The C++ compiler of cpu
  * targets is a child process that ends with the thread that waits for it.
  */
 #ifndef GROAT_H
@@ -156,9 +156,8 @@ typedef void groat_log_fn(void *user, int level, const char *line);
 typedef struct groat_trace groat_trace;
 typedef void groat_trace_fn(void *user, const groat_trace *event);
 
-/* cpu targets: called on the launching thread as often as it begins a cluster,
- * which `done` others began before, of `total` that the launch has.  May not
- * call groat. */
+/* cpu targets: called on the launching thread each time it begins a cluster;
+ * `done` of the launch's `total` were begun before.  May not call groat. */
 typedef void groat_judge_progress_fn(void *user, uint64_t done, uint64_t total);
 
 /* Why a kernel was compiled. */
@@ -166,7 +165,7 @@ typedef enum groat_reason {
     GROAT_REASON_ABSENT = 0,   /* neither store, bundles nor remote have it;  *
                                 * see groat_explain()                         */
     GROAT_REASON_NO_STORE = 1, /* the same, and there is no store             */
-    GROAT_REASON_REFUSED = 2,  /* the driver did not load what they have      */
+    GROAT_REASON_REFUSED = 2,  /* the driver did not load their binary        */
     GROAT_REASON_ALONE = 3     /* another process took too long to compile    *
                                 * it, or the store could not tell             */
 } groat_reason;
@@ -186,7 +185,7 @@ typedef struct groat_compile_event {
     const groat_error *error; /* of a failed compile, with the log; or NULL  */
 } groat_compile_event;
 
-/* Called after each compile.  Not called without memory for the event. */
+/* Called after each compile, unless there is no memory for the event. */
 typedef void groat_compile_fn(void *user, const groat_compile_event *event);
 
 /* Begin and end a range on a profiler's timeline; ranges nest per thread.  The
@@ -254,8 +253,8 @@ typedef struct groat_options {
     groat_range_push_fn *range_push; /* both or neither; instead of `ranges` */
     groat_range_pop_fn *range_pop;
     void *range_user;
-    unsigned judge_seconds; /* cpu targets: that a launch may take, then it is *
-                             * JUDGED; 0: no bound                           */
+    unsigned judge_seconds; /* cpu targets: the most that a launch may take, *
+                             * then it is JUDGED; 0: no bound                */
     unsigned judge_jobs; /* cpu targets: host threads that run the blocks of *
                           * a launch; 0: the calling one alone                */
     groat_judge_progress_fn *judge_progress; /* or NULL                      */
@@ -358,9 +357,9 @@ GROAT_API void groat_free(void *memory);
 /* A kernel: a handle that is good until groat_close(), with a reference count.
  * Each get and retain is matched by one release.
  *
- * With groat_options.loaded_max_bytes, a load that passes the bound unloads the
- * least recently used kernels with no references and no pending launches; it
- * waits for nothing, and the bound may be passed meanwhile.  Kernels of
+ * With groat_options.loaded_max_bytes, a load that exceeds the bound unloads
+ * the least recently used kernels with no references and no pending launches;
+ * it waits for nothing, so the bound may be exceeded meanwhile.  Kernels of
  * fallbacks and requests, and kernels whose launch a graph has captured, stay.
  * Nothing is unloaded while the driver says that a graph is captured, or while
  * the context is sealed.
@@ -467,7 +466,7 @@ GROAT_API groat_status groat_kernel_get_spec(groat_spec *spec,
                                              groat_origin *origin,
                                              groat_error *error);
 
-/* Looks a kernel up by the words that groat_kernel_get() was called with; NULL:
+/* Looks a kernel up by the texts that groat_kernel_get() was called with; NULL:
  * it is not loaded.  For the request path: takes no lock, allocates nothing,
  * never compiles.  A context keeps 65,536 names.  Borrowed: valid until
  * groat_close(), though with a bound the kernel may be unloaded.  Any thread.
@@ -478,7 +477,7 @@ GROAT_API groat_kernel *groat_kernel_lookup(const groat_context *context,
 /* The same by the values of a parsed spec. */
 GROAT_API groat_kernel *groat_kernel_lookup_spec(const groat_spec *spec);
 
-/* Adds a reference and returns the kernel; drops one.  NULL is allowed. */
+/* Add a reference and return the kernel; drop a reference.  NULL is allowed. */
 GROAT_API groat_kernel *groat_kernel_retain(groat_kernel *kernel);
 GROAT_API void groat_kernel_release(groat_kernel *kernel);
 
@@ -536,9 +535,8 @@ GROAT_API groat_status groat_kernel_launch(groat_kernel *kernel,
                                            groat_error *error);
 
 /* Allocates device memory of a target; 0 bytes are allowed, and their address
- * may be 0.  The address goes
- * into launch arguments.  Free with groat_memory_free().  Errors: INVALID
- * (target), NO_DEVICE, NO_MEMORY. */
+ * may be 0.  The address goes into launch arguments.  Free with
+ * groat_memory_free().  Errors: INVALID (target), NO_DEVICE, NO_MEMORY. */
 GROAT_API groat_status groat_memory_alloc(groat_context *context,
                                           const char *target, size_t bytes,
                                           uint64_t *address,

@@ -27,26 +27,26 @@
  * mask.  One that sees nothing gets zeros and an lse of -infinity, unless there
  * is a sink.  Bytes of the cache that are no key of a sequence are not read.
  *
- * SCORES OF ONE'S OWN.  shape.score is a C expression that is compiled into the
+ * CUSTOM SCORES.  shape.score is a C expression that is compiled into the
  * kernel, in which
  *
  *     score           is s(t) so far
  *     q_pos, kv_pos   are p and t, counted from the sequence's first key
  *     head, batch     are h and the number of the sequence in the launch
  *     NAME            is a float, NAME[index] an element of an array of floats
- *                     that arguments.named has: up to 8 and 4 of them
+ *                     of arguments.named: up to 8 floats and 4 arrays
  *
  * with + - * / % < <= > >= == != && || ! ?: and parentheses over floats and
  * ints of 32 bits, numbers, inf, and min max abs int float exp exp2 log log2
- * sqrt rsqrt sin cos tanh.  All else is refused, with its column.  Ints wrap
- * around; one divided by 0, and an element that the array has not, are 0.  A
- * key whose score is -inf or no number is not seen.  255 characters at most,
- * blanks not counted.
+ * sqrt rsqrt sin cos tanh.  Anything else is refused; the error has its column.
+ * Ints wrap around; an int divided by 0, and an element outside of the array,
+ * are 0.  A key whose score is -inf or NaN is not seen.  255 characters at
+ * most, blanks not counted.
  *
  *     "kv_pos < prefix || q_pos - kv_pos < 128 ? score + bias[kv_pos] : -inf"
  *
  * Lengths and page tables are read on the device: nothing is planned on the
- * host, and a captured graph of the launch serves whatever they hold by then.
+ * host, and a captured graph of the launch uses what they hold when it runs.
  *
  * THREADS.  A groat_decode may be used from any thread at any time.  Launches
  * that may overlap need a workspace each.
@@ -61,25 +61,25 @@
 extern "C" {
 #endif
 
-/* Numbers of queries and output, and of keys and values. */
+/* Element types of queries and output, and of keys and values. */
 typedef enum groat_decode_dtype {
     GROAT_DECODE_BF16 = 0,
     GROAT_DECODE_F16 = 1,
-    GROAT_DECODE_E4M3 = 2 /* of keys and values alone; a NaN is read as 480   */
+    GROAT_DECODE_E4M3 = 2 /* only of keys and values; a NaN is read as 480    */
 } groat_decode_dtype;
 
-/* What the scale of an e4m3 key or value is of. */
+/* What one scale of e4m3 keys or values applies to. */
 typedef enum groat_decode_scale {
     GROAT_DECODE_OF_TENSOR = 0, /* all keys, all values: k_scale, v_scale     */
     GROAT_DECODE_OF_HEAD = 1,   /* k_scales, v_scales are [kv_heads]          */
-    GROAT_DECODE_OF_TOKEN = 2 /* each of a head: [blocks, page, kv_heads], of *
-                               * HEAD_PAGE [blocks, kv_heads, page]         */
+    GROAT_DECODE_OF_TOKEN = 2 /* each of a head: [blocks, page, kv_heads], in *
+                               * HEAD_PAGE [blocks, kv_heads, page]           */
 } groat_decode_scale;
 
 typedef enum groat_decode_mask {
     GROAT_DECODE_CAUSAL = 0, /* all keys up to the query's own                */
-    GROAT_DECODE_WINDOW = 1, /* of these the last `seen`                      */
-    GROAT_DECODE_CHUNK = 2 /* of these those of the own chunk of `seen` keys */
+    GROAT_DECODE_WINDOW = 1, /* of these, the last `seen`                     */
+    GROAT_DECODE_CHUNK = 2   /* of these, the query's chunk of `seen` keys   */
 } groat_decode_mask;
 
 /* groat_decode_shape.flags */
@@ -102,13 +102,13 @@ typedef struct groat_decode_shape {
     groat_decode_scale kv_scale; /* of E4M3                                   */
     unsigned heads;              /* query heads; 1 to 64 for each KV head     */
     unsigned kv_heads;           /* 1 or more                                 */
-    unsigned head_dim;           /* 64 to 256; multiples of 16, of 32 of E4M3 */
+    unsigned head_dim;           /* 64 to 256; multiples of 16, E4M3: of 32   */
     unsigned q_len;              /* queries of a sequence: 1 to 16            */
     unsigned page; /* keys of a page, 1 to 1024; 0: not paged, a sequence     *
                     * is the block of its own number                          */
     groat_kv_layout layout;
     groat_decode_mask mask;
-    unsigned seen;  /* keys of the window or chunk; 0 of CAUSAL               */
+    unsigned seen;  /* keys of the window or chunk; CAUSAL: 0                 */
     unsigned flags; /* GROAT_DECODE_*                                         */
     float scale;    /* of scores; 0: 1 / sqrt(head_dim)                       */
     float cap;      /* of GROAT_DECODE_CAP; not 0                             */
@@ -125,14 +125,14 @@ typedef struct groat_decode_shape {
             GROAT_DECODE_CAUSAL, 0, 0, 0, 0, 0, 0, NULL                        \
     }
 
-/* How a shape is run; fields that are 0 are chosen.  `groat tune` measures
- * which choice is best. */
+/* How a shape is run; groat chooses fields that are 0.  `groat tune` measures
+ * which choice is the fastest. */
 typedef struct groat_decode_choice {
     size_t size;
     unsigned warps;  /* of a block: 1, 2, 4, 8                             */
     unsigned stages; /* slots of 16 keys of a warp: 2 to 8                 */
-    unsigned split;  /* tiles (warps * 16 keys) of a part, of              *
-                      * BATCH_INVARIANT: 1 to 4096                         */
+    unsigned split;  /* tiles (warps * 16 keys) of a split's part; only    *
+                      * with BATCH_INVARIANT: 1 to 4096                    */
     unsigned blocks; /* of the grid: as many as the device holds at once   */
     unsigned least;  /* units (tiles, or parts of a split) that a block    *
                       * takes at least                                     */
@@ -143,7 +143,7 @@ typedef struct groat_decode_choice {
         sizeof(groat_decode_choice), 0, 0, 0, 0, 0                             \
     }
 
-/* What a name of shape.score stands for: a float, or an array of the device. */
+/* The value of a name of shape.score: a float, or an array in device memory. */
 typedef struct groat_decode_named {
     const char *name;
     float value;
@@ -151,8 +151,8 @@ typedef struct groat_decode_named {
     uint32_t count;
 } groat_decode_named;
 
-/* What one launch reads and writes.  Addresses are of device memory; those that
- * the shape does not ask for are not looked at. */
+/* What one launch reads and writes.  Addresses are of device memory; fields
+ * that the shape does not need are ignored. */
 typedef struct groat_decode_arguments {
     size_t size;
     const groat_kv_cache *keys; /* the cache, borrowed for the call           */
@@ -163,8 +163,8 @@ typedef struct groat_decode_arguments {
     unsigned pitch;      /* entries of page_table from sequence to sequence   */
     uint64_t queries;    /* [sequences, q_len, heads, head_dim], packed       */
     uint64_t page_table; /* [sequences, pitch] of u32: blocks                 */
-    uint64_t lengths;    /* [sequences] of u32: keys; more than the shape's,  *
-                          * or than page_table has, count as that many        */
+    uint64_t lengths;    /* [sequences] of u32: keys; clamped to the shape's  *
+                          * keys, and to those of page_table                  */
     uint64_t output;     /* as queries                                        */
     uint64_t lse;        /* [sequences, q_len, heads] of f32                  */
     uint64_t sinks;      /* [heads] of f32                                    */
@@ -186,7 +186,7 @@ typedef struct groat_decode_arguments {
             0, 0, 0, 0, 1, 1, 0, NULL, 0                                       \
     }
 
-/* A chosen kernel with what its launches share. */
+/* A chosen kernel and the state that its launches share. */
 typedef struct groat_decode groat_decode;
 
 /* Chooses the kernel of a shape for the context's device and gets it, as
@@ -207,11 +207,11 @@ GROAT_API groat_status groat_decode_open(
 /* No launch may be using its workspace's counts any more.  NULL is allowed. */
 GROAT_API void groat_decode_close(groat_decode *decode);
 
-/* Bytes of device memory, at a multiple of 16, that launches work in: zeros
- * before the first one, and not written by others. */
+/* Returns the bytes of device memory, at a multiple of 16, that launches work
+ * in: zeros before the first launch, and not written by others. */
 GROAT_API size_t groat_decode_workspace(const groat_decode *decode);
 
-/* The choice, in full.  choice->size must be set.  Errors: INVALID (choice). */
+/* The complete choice.  choice->size must be set.  Errors: INVALID (choice). */
 GROAT_API groat_status groat_decode_choice_get(const groat_decode *decode,
                                                groat_decode_choice *choice,
                                                groat_error *error);
@@ -262,7 +262,7 @@ GROAT_API groat_status groat_decode_run(const groat_decode *decode,
 /* Computes the same on the host, in float64, by the definition above.
  *
  * arguments  addresses are of host memory, also those of the caches; output,
- *            lse and workspace are not looked at
+ *            lse and workspace are ignored
  * output     [sequences, q_len, heads, head_dim]
  * lse        [sequences, q_len, heads], or NULL
  *
@@ -288,7 +288,7 @@ typedef struct groat_append_shape {
     groat_decode_dtype dtype;    /* BF16 or F16: of new keys and values       */
     groat_decode_dtype kv_dtype; /* of the cache: dtype, or E4M3              */
     groat_decode_scale kv_scale; /* of E4M3.  Those OF_TENSOR and OF_HEAD are *
-                                  * read, those OF_TOKEN chosen and written   */
+                                  * read, those OF_TOKEN computed and written */
     unsigned kv_heads;           /* 1 or more                                 */
     unsigned head_dim;           /* 64 to 256, multiples of 16                */
     unsigned page; /* keys of a page, 1 to 1024; 0: a sequence is the block   *
@@ -306,13 +306,13 @@ typedef struct groat_append_shape {
             GROAT_APPEND_PLAIN, 0                                              \
     }
 
-/* What one launch reads and writes, in device memory; what the shape does not
- * ask for is not looked at.
+/* What one launch reads and writes, in device memory; fields that the shape
+ * does not need are ignored.
  *
  * Token t of a sequence that has the tokens [first, end) becomes its key
- * lengths - (end - t).  Nothing is written for a token behind the last
- * sequence's, for a key below 0 or behind the sequence's row of page_table (or
- * its block), and for a block that the cache has not. */
+ * lengths - (end - t).  Nothing is written for a token after the last
+ * sequence's, for a key below 0 or beyond the sequence's row of page_table (or
+ * its block), or for a block that is not in the cache. */
 typedef struct groat_append_arguments {
     size_t size;
     const groat_kv_cache *keys;   /* the caches, as those of                  */
@@ -320,7 +320,7 @@ typedef struct groat_append_arguments {
     unsigned layer;
     unsigned sequences;  /* 0 launches nothing                                */
     unsigned tokens;     /* of all sequences, at most; 0 launches nothing     */
-    unsigned each;       /* tokens of each sequence, where starts is 0        */
+    unsigned each;       /* tokens of each sequence, if starts is 0           */
     unsigned pitch;      /* entries of page_table from sequence to sequence   */
     uint64_t new_keys;   /* [tokens, kv_heads, head_dim], at multiples of 16  */
     uint64_t new_values; /* likewise                                          */
@@ -329,14 +329,14 @@ typedef struct groat_append_arguments {
     uint64_t value_stride;
     uint64_t page_table; /* [sequences, pitch] of u32: blocks                 */
     uint64_t lengths;    /* [sequences] of u32: keys, the new ones too        */
-    uint64_t starts;     /* [sequences + 1] of u32, none below the one before *
-                          * it: first token of each sequence, and the end; 0:  *
-                          * there are `each` of every sequence                */
+    uint64_t starts;     /* [sequences + 1] of u32, not descending: the first *
+                          * token of each sequence, and the end; 0: each      *
+                          * sequence has `each`                               */
     uint64_t positions;  /* [tokens] of u32: rows of rope; 0: a key's place   *
                           * in its sequence                                   */
     uint64_t rope; /* [rope_rows, rotary] of f32, at a multiple of 16: the    *
                     * cosines of a position, then its sines                   */
-    unsigned rope_rows; /* positions behind them take the last row            */
+    unsigned rope_rows; /* higher positions use the last row                  */
     float k_scale; /* what keys, values of E4M3 are to be multiplied with     *
                     * when they are read; with finite reciprocals, here and   *
                     * in k_scales                                             */

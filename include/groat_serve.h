@@ -153,8 +153,8 @@ GROAT_API groat_kernel *groat_request_kernel(const groat_request *request);
  * timeout_ms   milliseconds to wait at most; 0: none; negative: no limit.
  * out, origin  may be NULL; release *out with groat_kernel_release().
  *
- * May be called any number of times.  In a callback it makes a kernel itself
- * that no thread has begun, which takes as long as it takes.  Errors:
+ * May be called any number of times.  In a callback, unless timeout_ms is
+ * 0, it makes a kernel that no thread has begun itself, however long.  Errors:
  * TIMED_OUT; INVALID (in a forked child); as of groat_kernel_get(). */
 GROAT_API groat_status groat_request_wait(groat_request *request,
                                           int timeout_ms, groat_kernel **out,

@@ -173,8 +173,8 @@ GROAT_API groat_status groat_bundle_export(
  * be one that the context would use: signed by a key it trusts, unless
  * groat_options.allow_unsigned is set.
  *
- * imported  how many of them the store has in the end; a line of the log says
- *           so if its bound dropped some for others.  May be NULL. */
+ * imported  how many of them the store has in the end; the log says if its
+ *           bound evicted some for others.  May be NULL. */
 GROAT_API groat_status groat_bundle_import(groat_context *context,
                                            const char *path, uint64_t *imported,
                                            groat_error *error);
@@ -192,14 +192,14 @@ GROAT_API groat_status groat_bundle_merge(const char *const *paths,
 typedef enum groat_bundle_side {
     GROAT_BUNDLE_FIRST = 0,
     GROAT_BUNDLE_SECOND = 1,
-    GROAT_BUNDLE_BOTH = 2 /* and the entries differ; the first's is told  */
+    GROAT_BUNDLE_BOTH = 2 /* and the entries differ; fn gets the first    */
 } groat_bundle_side;
 
 /* Return non-zero to stop.  Times of the entry are 0. */
 typedef int groat_bundle_diff_fn(void *user, groat_bundle_side side,
                                  const groat_cache_entry *entry);
 
-/* Calls fn for each entry in which two bundles differ, by key. */
+/* Calls fn for each entry in which two bundles differ, in the order of keys. */
 GROAT_API groat_status groat_bundle_diff(const char *first, const char *second,
                                          groat_bundle_diff_fn *fn, void *user,
                                          groat_error *error);
@@ -228,13 +228,13 @@ GROAT_API groat_status groat_bundle_pull(const char *url, const char *path,
 
 /* What the remote of a context has answered, groat_options.remote.
  *
- * A remote is asked after store and bundles, on the way to a compile and
- * nowhere else: a context that is sealed, or that has the kernel, asks nobody.
- * An exchange takes a second at most, or what a compile takes where that is
- * less.  A remote that gives no answer in that time is not asked again, by any
- * context of the process, before a thread of its own has seen it answer.  What
- * is used was signed by a key of groat_options.trust and has the identity that
- * was asked for, to the byte; anything else is a miss. */
+ * A remote is asked after store and bundles, before a compile and at no other
+ * time: a context that is sealed, or that has the kernel, does not ask it.  An
+ * exchange takes a second at most, or what a compile takes if that is less.  A
+ * remote that does not answer in that time is not asked again, by any context
+ * of the process, until a background thread has seen it answer.  An object is
+ * used only if a key of groat_options.trust signed it and its identity is, to
+ * the byte, the one that was asked for; any other is a miss. */
 typedef struct groat_remote_info {
     size_t size;
     const char *url; /* without a password; NULL: there is no remote         */
@@ -248,7 +248,7 @@ typedef struct groat_remote_info {
     uint64_t errors;       /* refusals and failures of any kind              */
     uint64_t timeouts;     /* exchanges that were too slow                   */
     uint64_t refused;      /* objects without a trusted signature            */
-    uint64_t malformed;    /* objects that are none, or not whole            */
+    uint64_t malformed;    /* not an object of groat, or not whole           */
     uint64_t mistaken;     /* signed objects of another kernel               */
     uint64_t puts;
     uint64_t put_failures;
@@ -296,7 +296,7 @@ typedef int groat_remote_fn(void *user, const groat_remote_object *object);
 typedef struct groat_remote_names {
     size_t size;
     char name[96];
-    char any[96]; /* of whatever compiler */
+    char any[96]; /* of any compiler */
 } groat_remote_names;
 
 /* The names of a spec's objects.  Errors: as of groat_spec_key(). */
@@ -326,12 +326,11 @@ GROAT_API groat_status groat_remote_fetch(groat_context *context,
 typedef struct groat_remote_choice {
     size_t size;        /* sizeof(groat_remote_choice)                     */
     const char *bundle; /* path; NULL: the store.  Its signature is not    *
-                         * asked for: look at what you sign                */
+                         * checked: look at what you sign                  */
     const char *const *targets; /* of the store                            */
     size_t target_count;        /* 0: all                                  */
     const char *const *names;   /* groat_remote_names.name of each; one    *
-                                 * that is not there is passed over; NULL: *
-                                 * all                                     */
+                                 * that is absent is skipped; NULL: all    */
     size_t name_count;
 } groat_remote_choice;
 

@@ -210,8 +210,8 @@ typedef struct groat_kv_box {
     }
 
 /* Returns F, the number of chunks that one folded box may take: all chunks of a
- * tile's row where tile, page and dim allow it, else 1.  box->form is not
- * looked at, and nothing else is checked. */
+ * tile's row where tile, page and dim allow it, else 1.  box->form is ignored,
+ * and nothing else is checked. */
 GROAT_API unsigned groat_kv_fold(const groat_kv_cache *cache,
                                  const groat_kv_box *box);
 
@@ -228,8 +228,8 @@ GROAT_API groat_status groat_kv_tensor(const groat_kv_cache *cache,
                                        groat_tensor *out, groat_error *error);
 
 /* Makes the map of one plane of one layer for the kernel of a spec, on the
- * spec's target.  The context keeps the last 256 maps and answers a repeated
- * question from them.
+ * spec's target.  The context keeps the last 256 maps and returns them for
+ * repeated calls.
  *
  * box  NULL: it follows from these constants of the spec, which are parameters
  *      or derived:

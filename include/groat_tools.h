@@ -140,7 +140,7 @@ typedef enum groat_access {
     GROAT_ACCESS_ARRIVE = 4,    /* arrives on an mbarrier                    */
     GROAT_ACCESS_WAIT = 5,   /* begins to wait for a phase of an mbarrier or, *
                               * where there is none, at a barrier            */
-    GROAT_ACCESS_RESUME = 6, /* goes on behind that                          */
+    GROAT_ACCESS_RESUME = 6, /* goes on after that wait                      */
     GROAT_ACCESS_LAND = 7    /* has waited for copies of its own             */
 } groat_access;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * clock.c reads the clock that all spans of time are taken from.
+ * clock.c reads the clock that measures all spans of time.
  */
 #include "base/clock.h"
 

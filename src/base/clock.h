@@ -4,8 +4,7 @@
 
 #include <stdint.h>
 
-/* Nanoseconds of a monotonic clock; no system call where the kernel maps its
- * clock into processes. */
+/* Nanoseconds of a monotonic clock; no system call if the vDSO has it. */
 uint64_t groat__now_ns(void);
 /* The same clock in milliseconds. */
 double groat__now_ms(void);

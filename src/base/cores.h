@@ -2,7 +2,7 @@
 #ifndef GROAT_BASE_CORES_H
 #define GROAT_BASE_CORES_H
 
-/* Processors of the host that are switched on; 1 where nobody knows. */
+/* Returns the number of processors that are online; 1 if it is unknown. */
 unsigned groat__cores(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dl.c finds and opens libraries at run time and says how it went.  It leaves
- * to its callers which names and places to try.  Invariant: a groat__dl with a
+ * dl.c finds and opens libraries at run time and records the tries.  Its
+ * callers choose the names and places to try.  Invariant: a groat__dl with a
  * handle has path and build_id filled; one without has a story.  No locking:
  * a groat__dl is opened once and read-only afterwards.
  */
@@ -18,10 +18,10 @@
 #include "base/hash.h"
 #include "base/loader.h"
 
-/* libnvrtc is 110 MB; nothing that we open is larger than this. */
+/* libnvrtc is 110 MB; no library that we open is larger than this. */
 #define LIBRARY_BYTES_MAX ((size_t)1 << 30)
 
-/* One try, one line, whatever the path is. */
+/* Adds one line for one try, whatever characters the path has. */
 static void tell(groat__dl *dl, const char *what, const char *why)
 {
     size_t start = dl->story.len;
@@ -68,7 +68,7 @@ static bool describe(groat__dl *dl, const char *asked)
            name_by_content(dl);
 }
 
-/* The story goes on. */
+/* Closes the library; keeps the story. */
 static void let_go(groat__dl *dl)
 {
     if (dl->handle != NULL)
@@ -103,7 +103,7 @@ static int newer_first(const void *a, const void *b)
     return strverscmp(*(char *const *)b, *(char *const *)a);
 }
 
-/* glob(3)'s status; newest version first. */
+/* Returns glob(3)'s status, and files with the newest version first. */
 static int find_files(const char *pattern, glob_t *found)
 {
     int status = glob(pattern, GLOB_TILDE, NULL, found);
@@ -163,7 +163,7 @@ groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
                        first);
 }
 
-/* One that nobody could tell from its file may be opened all the same. */
+/* A file whose build id cannot be read may still be opened: UNKNOWN. */
 static groat__loader_answer foresee_file(const char *path, char *build_id)
 {
     return groat__loader_build_id(path, build_id, GROAT__BUILD_ID_ROOM)
@@ -193,7 +193,7 @@ static groat__loader_answer foresee_soname(const char *name, char *build_id)
     return answer;
 }
 
-/* The answers of the names in turn, up to the first. */
+/* Tries the names in turn until one gives an answer other than NONE. */
 static groat__loader_answer
 foresee_first(const char *const *names,
               groat__loader_answer (*foresee)(const char *, char *),

@@ -10,18 +10,18 @@
 
 enum { GROAT__BUILD_ID_ROOM = 65 };
 
-/* One library opened at run time, and the story of the search. */
+/* A library opened at run time, and the story of the search. */
 typedef struct groat__dl {
     void *handle; /* NULL: not found                                    */
     char *path;   /* where it was loaded from, resolved                  */
     char build_id[GROAT__BUILD_ID_ROOM]; /* hex of its GNU build id; else of *
                                           * XXH3-128 of the file              */
-    groat__str story; /* one line per try: name, and why not                 */
+    groat__str story; /* one line per failed try: name and reason            */
 } groat__dl;
 
 /* How to look for one library.  Lists end with NULL. */
 typedef struct groat__dl_search {
-    const char *override;        /* a path that alone is tried, or NULL      */
+    const char *override;        /* the only path to try, or NULL            */
     const char *override_name;   /* the variable it came from, for messages  */
     const char *const *sonames;  /* "libnvrtc.so.13", tried by the loader    */
     const char *const *patterns; /* glob(3) patterns of full paths, tried after
@@ -35,8 +35,8 @@ groat_status groat__dl_open(const groat__dl_search *search, groat__dl *dl,
                             groat_error *error);
 void groat__dl_close(groat__dl *dl);
 
-/* The build id of the library that groat__dl_open() would open, read from its
- * file.  False where that cannot be told: the process has the library already,
+/* Reads, from its file, the build id of the library that groat__dl_open() would
+ * open.  False if that is unknown: the process has loaded the library already,
  * the loader has a choice among files of the name, there is none, or it has no
  * build id. */
 bool groat__dl_foresee(const groat__dl_search *search,
@@ -45,7 +45,7 @@ bool groat__dl_foresee(const groat__dl_search *search,
 /* NULL when absent. */
 void *groat__dl_symbol(const groat__dl *dl, const char *name);
 
-/* One symbol of a library: where its address goes in a structure of calls. */
+/* A symbol of a library, and where its address goes in a structure of calls. */
 typedef struct groat__symbol {
     const char *name;
     bool needed;

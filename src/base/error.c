@@ -65,7 +65,7 @@ static void fill(groat_error *error, groat_status status, const char *call,
 
     if (error == NULL)
         return;
-    /* First, for the arguments may be parts of the error. */
+    /* Format first: the arguments may point into the error. */
     (void)vsnprintf(text, sizeof(text), format, args);
     groat__one_line(text);
     groat_error_clear(error);

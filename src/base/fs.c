@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
-/* Without O_NONBLOCK the open of a pipe waits for a writer. */
+/* Without O_NONBLOCK, opening a pipe waits for a writer. */
 static int open_to_read(const char *path)
 {
     int fd;
@@ -46,8 +46,8 @@ static int read_all(int fd, char *data, size_t bytes, size_t *got)
     return 0;
 }
 
-/* What fstat said is there, and not a byte more or less: half of a file that
- * is being written would be a wrong one. */
+/* Reads exactly the size that fstat reported: a file that is being written must
+ * not be read half-done. */
 static groat_status read_file(int fd, const char *path, size_t size,
                               char **data, groat_error *error)
 {

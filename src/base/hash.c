@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hash.c owns the choice of hash: XXH3 of the xxHash library.  It is no
- * cryptographic hash: it names and checks, it does not authenticate.
+ * hash.c owns the choice of hash: XXH3 of the xxHash library.  It is not
+ * a cryptographic hash: it names and checks, it does not authenticate.
  */
 #include "base/hash.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * hold.c keeps a signal that a thread raises itself from ending the program,
- * whatever the program has set for that signal.  No locking: a thread's mask is
+ * whatever handler the program has set for it.  No locking: a thread's mask is
  * its own.
  */
 #include "base/hold.h"

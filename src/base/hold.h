@@ -5,16 +5,16 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* A thread that does what raises a signal of its own, which would end the
- * program: SIGXFSZ, SIGPIPE.  The call that fails says why all the same. */
+/* Holds back a signal that a call of the thread itself may raise and that would
+ * end the program: SIGXFSZ, SIGPIPE.  The failed call still sets errno. */
 typedef struct groat__hold {
     int signal;
     sigset_t before;
-    bool pending; /* before, too: not ours to take */
+    bool pending; /* was pending before; stays so */
 } groat__hold;
 
 void groat__hold_begin(groat__hold *hold, int signal);
-/* In the same thread; errno stays. */
+/* Call it in the same thread; errno is kept. */
 void groat__hold_end(groat__hold *hold);
 
 #endif

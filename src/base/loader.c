@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * loader.c foretells what the dynamic loader would do, without doing it: a
- * library of 100 MB takes milliseconds and megabytes to be opened.
+ * loader.c predicts which file the dynamic loader would open, without opening
+ * it: to open a library of 100 MB takes milliseconds and megabytes.
  *
- * Invariant: nothing is loaded.  Where the loader has a choice, none is made.
+ * Invariant: nothing is loaded; a choice of the loader's gives UNKNOWN.
  * Locking: none; it holds no state.
  */
 #include "base/loader.h"
@@ -34,7 +34,7 @@ static bool read_notes(const char *notes, size_t bytes, char *out,
         size_t desc = ((size_t)head->n_descsz + 3) & ~(size_t)3;
         const char *at = notes + sizeof(*head);
 
-        /* The last one's padding may be left out. */
+        /* The padding of the last note may be missing. */
         bytes -= sizeof(*head);
         if (name > bytes || head->n_descsz > bytes - name)
             return false;
@@ -55,8 +55,8 @@ static bool read_notes(const char *notes, size_t bytes, char *out,
     return false;
 }
 
-/* A note that tools have moved need not be in memory: of such a one nobody
- * knows whose it is. */
+/* Returns whether a note lies in a mapped segment.  Tools may have moved it out
+ * of them; what is in memory at its address is then something else. */
 static bool is_mapped(const ElfW(Phdr) * parts, unsigned count,
                       const ElfW(Phdr) * note)
 {
@@ -105,7 +105,7 @@ bool groat__loader_mapped_id(uintptr_t base, char *out, size_t out_bytes)
     return s.found;
 }
 
-/* The linker's name for the head of the file that this is in. */
+/* Defined by the linker: the ELF header of the file that this code is in. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 static bool is_native(const ElfW(Ehdr) * head)
@@ -133,7 +133,7 @@ static bool read_part(int fd, const ElfW(Phdr) * part, char *out,
            read_notes(notes, part->p_filesz, out, out_bytes);
 }
 
-/* Whether it is no file that this machine's loader would take: it goes on. */
+/* Whether the loader would skip the file: absent, or for another machine. */
 static bool is_another_machine(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -170,8 +170,8 @@ bool groat__loader_build_id(const char *path, char *out, size_t out_bytes)
 
 /* ---- the loader's cache ------------------------------------------------ */
 
-/* What ldconfig(8) writes, as elf/dl-cache.h of glibc has it; offsets of texts
- * are from the head. */
+/* The format that ldconfig(8) writes, from elf/dl-cache.h of glibc; offsets of
+ * texts count from the head. */
 typedef struct cache_head {
     char magic[20];
     uint32_t count;
@@ -189,7 +189,7 @@ typedef struct cache_entry {
 
 static const char cache_magic[] = "glibc-ld.so.cache1.1";
 
-/* The text at an offset, which ends in the file: it has a NUL behind it. */
+/* Returns the text at an offset; the NUL after the cache ends the last. */
 static const char *text_at(const char *cache, size_t bytes, uint32_t offset)
 {
     return offset < bytes ? cache + offset : "";
@@ -244,7 +244,7 @@ static groat__loader_answer find_in_cache(const char *name, groat__str *path)
 
 /* ---- folders ----------------------------------------------------------- */
 
-/* The loader's folders for who asks it from this file's library or program,
+/* Returns the loader's folders for the library or program that this code is in,
  * malloc'd, or NULL. */
 static Dl_serinfo *list_folders(void)
 {
@@ -267,14 +267,14 @@ static Dl_serinfo *list_folders(void)
     return list;
 }
 
-/* glibc does not say which of its folders come behind the cache: these. */
+/* glibc does not tell which of its folders come after the cache: these do. */
 static bool is_system(const char *folder)
 {
     return strncmp(folder, "/lib", 4) == 0 ||
            strncmp(folder, "/usr/lib", 8) == 0;
 }
 
-/* In the system's folders, or in those that come before the cache. */
+/* Searches the system's folders, or those that come before the cache. */
 static groat__loader_answer find_in_folders(const Dl_serinfo *list, bool system,
                                             const char *name, groat__str *path)
 {
@@ -307,8 +307,8 @@ static bool is_same_file(const char *one, const char *other)
            a.st_ino == b.st_ino;
 }
 
-/* In the cache, else in the system's folders; where both have a file of the
- * name, and not the same, a folder may have been named to come first. */
+/* Searches the cache, then the system's folders.  UNKNOWN if they have
+ * different files of the name: a folder may have been named to come first. */
 static groat__loader_answer find_in_system(const Dl_serinfo *list,
                                            const char *name, groat__str *path)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * log.c formats a line for the program's log callback.  The library never
- * prints; without a callback a line is dropped.  Like an error's text a line
- * is harmless, whatever went into it.
+ * prints; without a callback a line is dropped.  Like an error's text, a line
+ * is made harmless.
  */
 #include "base/log.h"
 

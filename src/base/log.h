@@ -4,9 +4,9 @@
 
 #include "groat.h"
 
-/* Where a context's messages go; copied by value into whoever needs it. */
+/* Where a context's messages go; copied by value. */
 typedef struct groat__log {
-    groat_log_fn *fn; /* NULL: dropped */
+    groat_log_fn *fn; /* NULL: messages are dropped */
     void *user;
 } groat__log;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * near.c finds the name that was meant, by Levenshtein's distance; names are
- * short.  "valid-rows" and "valid_rows" are one name.
+ * near.c finds the name that was meant, by Levenshtein distance; names are
+ * short.  "valid-rows" and "valid_rows" count as the same name.
  */
 #include "base/near.h"
 
@@ -39,7 +39,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t len)
 
 void groat__near_start(groat__near *near, const char *typed, size_t len)
 {
-    /* Edits that still count as a slip. */
+    /* One more than the edits that still count as a typing mistake. */
     *near = (groat__near){.typed = typed,
                           .len = len,
                           .best = len < 2              ? 1

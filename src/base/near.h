@@ -4,12 +4,12 @@
 
 #include "base/str.h"
 
-/* The word of a list that a slip of the hand has made another of.  Start with
- * groat__near_start, try every word, then look at found. */
+/* Finds the word of a list that a mistyped word was meant to be.  Call
+ * groat__near_start, try every word, then read found. */
 typedef struct groat__near {
     const char *typed;
     size_t len;
-    size_t best;       /* edits that the next word must stay below */
+    size_t best;       /* edit distance that the next word must be below */
     const char *found; /* borrowed; NULL: none is near */
     size_t found_len;
 } groat__near;

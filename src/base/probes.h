@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * probes.h - user-level statically defined probes of the provider "groat", for
- * bpftrace, SystemTap and perf.  A probe that nobody traces is a no-op of the
- * machine; in a build without sys/sdt.h (or with --disable-usdt) there is
- * none.  Texts are borrowed for the probe; doc/serving.md lists them.
+ * bpftrace, SystemTap and perf.  A probe that nobody traces is a nop
+ * instruction; a build without sys/sdt.h (or with --disable-usdt) has none.
+ * Strings are valid during the probe; doc/serving.md lists the probes.
  */
 #ifndef GROAT_BASE_PROBES_H
 #define GROAT_BASE_PROBES_H
 
 #ifdef GROAT_USDT
 
-/* Its macros give others no variable argument, which clang tells of where they
- * are used. */
+/* Macros of sys/sdt.h omit variable arguments, and clang warns of that where
+ * they are used. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif

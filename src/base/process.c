@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process.c tells a process from the child that fork() made of it, by a page
- * that the kernel gives to children empty (Linux 4.14).  No state of its own,
- * so it needs no locking.
+ * process.c tells a process from its fork() children by a page that the kernel
+ * zeroes in children (Linux 4.14).  No state of its own, so it needs no
+ * locking.
  */
 #include "base/process.h"
 

@@ -8,25 +8,25 @@
 
 #include "groat.h"
 
-/* The process that something belongs to. */
+/* The process that an object belongs to. */
 typedef struct groat__process {
-    const volatile unsigned *page; /* the kernel empties it in children; NULL:
-                                    * it cannot, and pid tells             */
+    const volatile unsigned *page; /* the kernel zeroes it in children;    *
+                                    * NULL: it cannot, compare pid         */
     pid_t pid;
 } groat__process;
 
-/* The calling process. */
+/* Fills *process for the calling process. */
 void groat__process_init(groat__process *process);
 void groat__process_free(groat__process *process);
 
-/* False in a child that fork() made since; takes a load, and no lock. */
+/* False in a child that fork() made since; costs one load, and no lock. */
 static inline bool groat__process_is_mine(const groat__process *process)
 {
     return process->page != NULL ? *process->page != 0
                                  : process->pid == getpid();
 }
 
-/* Refuses what was given a context of another process: INVALID. */
+/* Fails with INVALID, for a call with a context of another process. */
 groat_status groat__fail_inherited(groat_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ranges.c tells a profiler of spans of time: by NVTX 3, whose client is a
- * header of NVIDIA's, or by the program's own callbacks.
+ * ranges.c reports spans of time to a profiler: by NVTX 3, a header-only client
+ * from NVIDIA, or by the program's own callbacks.
  */
 #include "base/ranges.h"
 

@@ -6,8 +6,7 @@
 
 #include "groat.h"
 
-/* Spans of time, nested per thread, for a profiler's timeline.  Zeros: they are
- * off. */
+/* Spans of time, nested per thread, for a profiler's timeline.  Zeros: off. */
 typedef struct groat__ranges {
     groat_range_push_fn *push; /* NULL: off */
     groat_range_pop_fn *pop;
@@ -21,12 +20,12 @@ typedef struct groat__ranges {
 groat_status groat__ranges_named(const char *name, groat__ranges *out,
                                  groat_error *error);
 
-/* Begins "groat: WHAT NAME"; without a name "groat: WHAT". */
+/* Begins the range "groat: WHAT NAME", or "groat: WHAT" if name is NULL. */
 void groat__ranges_push(const groat__ranges *ranges, const char *what,
                         const char *name);
 
-/* One branch where ranges are off.  ranges may be NULL.  Each begin is ended on
- * its thread. */
+/* Begin and end a range: one branch if ranges are off.  ranges may be NULL.  A
+ * range must end on the thread that began it. */
 static inline void groat__range_begin(const groat__ranges *ranges,
                                       const char *what, const char *name)
 {

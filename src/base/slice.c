@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * slice.c lets a thread that computes for long be interrupted seldom.  Many
- * compiles on few processors drive each other's data out of the caches.
+ * slice.c makes preemption of a compiling thread rare.  Many compiles on few
+ * processors evict each other's data from the processor's caches.
  *
  * Locking: none; each thread asks for itself.
  */

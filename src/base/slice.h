@@ -16,11 +16,11 @@ typedef struct groat__slice {
     uint64_t period_ns;
 } groat__slice;
 
-/* Asks for long time slices for the calling thread, and for the children that
- * it starts: a compile's working set is some 60 MB, and others that are ready
- * go first.  Policy and nice value stay.  Linux before 6.12 has no such slices;
- * nothing changes there, or where the thread's policy has none.  *before is for
- * groat__slice_restore().  Errors: none. */
+/* Asks for long time slices for the calling thread and the children that it
+ * starts: a compile's working set is some 60 MB.  In return, other ready
+ * threads run first.  Policy and nice value stay.  Linux before 6.12 has no
+ * such slices; nothing changes there, or if the thread's policy has none.
+ * *before is for groat__slice_restore().  Errors: none. */
 void groat__slice_lengthen(groat__slice *before);
 void groat__slice_restore(const groat__slice *before);
 

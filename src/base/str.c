@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * str.c owns growing texts, what may stand in a line, and hex.  Invariant: cap
- * > len whenever data is not NULL, and data[len] is NUL.  No locking: a text
- * belongs to one thread.
+ * str.c owns growing texts, harmless lines, and hex.  Invariant: cap > len
+ * whenever data is not NULL, and data[len] is NUL.  No locking: a text belongs
+ * to one thread.
  */
 #include "base/str.h"
 
@@ -86,7 +86,7 @@ void groat__str_addv(groat__str *str, const char *format, va_list args)
     va_copy(again, args);
     need = vsnprintf(NULL, 0, format, again);
     va_end(again);
-    if (need < 0) /* a text with a hole is none */
+    if (need < 0) /* a text with a part missing is a failure */
         str->failed = true;
     if (need < 0 || !reserve(str, (size_t)need))
         return;
@@ -134,7 +134,7 @@ bool groat__is_word(char c)
 
 size_t groat__utf8_len(const char *text)
 {
-    /* The least number that needs so many bytes. */
+    /* The least code point that needs so many bytes. */
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const uint8_t *s = (const uint8_t *)text;
     size_t len = s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
@@ -147,7 +147,7 @@ size_t groat__utf8_len(const char *text)
     code = s[0] & (0x7fu >> len);
     for (size_t i = 1; i < len; i++) {
         if ((s[i] & 0xc0) != 0x80)
-            return 0; /* the end, too */
+            return 0; /* also at the end of text */
         code = code << 6 | (s[i] & 0x3fu);
     }
     return code < least[len] || code > 0x10ffff ||
@@ -166,7 +166,7 @@ void groat__one_line(char *text)
             *text = '?';
         else if (s[0] < 0x20 || s[0] == 0x7f)
             *text = ' ';
-        else if (s[0] == 0xc2 && s[1] < 0xa0) /* what terminals obey as well */
+        else if (s[0] == 0xc2 && s[1] < 0xa0) /* C1 controls */
             memset(text, ' ', 2);
         text += len == 0 ? 1 : len;
     }

@@ -9,9 +9,9 @@
 
 #include "groat.h"
 
-/* A growing text.  Start from {0}.  The first failed allocation makes it
- * `failed` for good and later appends do nothing, so that a caller checks
- * once, at the end.  data is NUL-terminated whenever it is not NULL. */
+/* A growing text, which starts from {0}. The first failed allocation sets
+ * `failed` for good and later appends do nothing, so that a caller checks once,
+ * at the end.  data is NUL-terminated whenever it is not NULL. */
 typedef struct groat__str {
     char *data;
     size_t len;
@@ -28,25 +28,25 @@ void groat__str_add_int(groat__str *str, int64_t value);
 void groat__str_addf(groat__str *str, const char *format, ...)
     GROAT_PRINTF(2, 3);
 void groat__str_addv(groat__str *str, const char *format, va_list args);
-/* Hands the text over, malloc'd, never NULL unless it failed; str is empty. */
+/* Returns the text, malloc'd, and empties str.  NULL only if str has failed. */
 char *groat__str_take(groat__str *str);
 
-/* Of ASCII, whatever locale the program has set. */
+/* ASCII only, whatever locale the program has set. */
 bool groat__is_digit(char c);
 bool groat__is_letter(char c);
 /* A letter, a digit or '_'. */
 bool groat__is_word(char c);
 
-/* Length of the well-formed UTF-8 sequence that text starts with; 0: none, or
- * the end. */
+/* Returns the length of the well-formed UTF-8 sequence at the start of text; 0:
+ * none, or the end. */
 size_t groat__utf8_len(const char *text);
 /* Makes a text one harmless line, in place: control characters become blanks,
- * bytes that are no UTF-8 question marks. */
+ * invalid bytes of UTF-8 question marks. */
 void groat__one_line(char *text);
 
-/* len bytes as 2*len lower-case hex digits and NUL. */
+/* Writes len bytes as 2*len lower-case hex digits and NUL. */
 void groat__hex(char *out, const uint8_t *bytes, size_t len);
-/* Back; false unless text is exactly 2*len hex digits. */
+/* Reads them back; false unless text is exactly 2*len hex digits. */
 bool groat__unhex(uint8_t *out, size_t len, const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread.c starts threads beside a program's own, and says until when they
- * wait.  Locking: none.
+ * thread.c starts the library's threads, and gives deadlines for their waits.
+ * Locking: none.
  */
 #include "base/thread.h"
 

@@ -6,15 +6,15 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* As pthread_create, but the thread takes no signal.  False: there is none. */
+/* Starts a thread that blocks all signals.  False: it could not be started. */
 bool groat__thread_start(pthread_t *thread, void *(*run)(void *), void *user);
 
-/* A mutex and a condition that goes by the monotonic clock.  False: there is
- * neither. */
+/* Makes a mutex and a condition that uses the monotonic clock.  False: neither
+ * was made. */
 bool groat__wait_init(pthread_mutex_t *lock, pthread_cond_t *changed);
 void groat__wait_free(pthread_mutex_t *lock, pthread_cond_t *changed);
 
-/* So many milliseconds from now: for waits on such a condition. */
+/* Returns the time in `ms` milliseconds, for waits on such a condition. */
 struct timespec groat__after_ms(double ms);
 
 #endif
