@@ -2,7 +2,7 @@
  *
  * append.c opens and runs appends: a shape becomes a spec of kv_cache_append, a
  * cache's description and a few addresses become its launch arguments.
- * Invariant: a groat_append is written by groat_append_open() alone.
+ * Invariant: only groat_append_open() writes to a groat_append.
  */
 #include "attention/append.h"
 #include "attention/check.h"
@@ -17,7 +17,7 @@
 struct groat_append {
     groat_append_shape shape;
     groat_kernel *kernel;
-    unsigned block_heads; /* heads of a block of the grid */
+    unsigned block_heads; /* token heads per block of the grid */
 };
 
 static void write_spec(const groat_append_shape *s, groat__str *out)

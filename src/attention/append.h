@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * append.h - what shapes and arguments of appends may be.
+ * append.h - checks shapes and arguments of appends.
  */
 #ifndef GROAT_ATTENTION_APPEND_H
 #define GROAT_ATTENTION_APPEND_H
@@ -15,18 +15,18 @@ groat_status groat__append_check_run(const groat_append_shape *shape,
                                      const groat_append_arguments *arguments,
                                      groat_error *error);
 
-/* Of a shape and arguments that were checked.  Errors: INVALID. */
+/* The planes of a checked shape and arguments.  Errors: INVALID. */
 groat_status groat__append_planes(const groat_append_shape *shape,
                                   const groat_append_arguments *arguments,
                                   groat__kv_plane *keys,
                                   groat__kv_plane *values, groat_error *error);
 
-/* Elements of a key that are rotated. */
+/* Number of elements of a key that are rotated. */
 unsigned groat__append_rotated(const groat_append_shape *shape);
-/* Keys that a sequence may have at most. */
+/* The largest number of keys that a sequence may have. */
 unsigned groat__append_most(const groat_append_shape *shape,
                             const groat_append_arguments *arguments);
-/* Bytes from token to token: `stride`, or packed. */
+/* Bytes from one token to the next: `stride`, or packed if it is 0. */
 uint64_t groat__append_stride(const groat_append_shape *shape, uint64_t stride);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * append_check.c says what shapes and arguments of appends may be, and what
- * follows from them for launch and reference alike.
+ * append_check.c checks shapes and arguments of appends, and derives values
+ * from them that launch and reference both use.
  */
 #include <math.h>
 
@@ -42,7 +42,7 @@ groat_status groat__append_check_shape(const groat_append_shape *s,
     return status;
 }
 
-/* Whether a number may be divided by. */
+/* Checks that one may divide by the scale. */
 static groat_status check_scale(const char *name, float scale,
                                 groat_error *error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * append_reference.c does an append on the host, token by token, in the floats
- * that groat_attention.h and the family's README promise.  Nothing of it is
- * shared with the kernel.
+ * append_reference.c does an append on the host, token by token, in the float
+ * arithmetic that groat_attention.h and the family's README promise.  It shares
+ * no code with the kernel.
  */
 #include <float.h>
 #include <math.h>
@@ -20,7 +20,7 @@ typedef struct reference {
     groat__kv_plane plane[2];
 } reference;
 
-/* A token, and the key of a block that it becomes. */
+/* A token, and the place in the cache where its key goes. */
 typedef struct token {
     unsigned number, sequence;
     int64_t key;
@@ -32,7 +32,7 @@ static uint32_t word_at(uint64_t address, uint64_t index)
     return ((const uint32_t *)groat__in_host(address))[index];
 }
 
-/* Whether a sequence has the token; its key if so. */
+/* Whether the token belongs to t->sequence; sets its key. */
 static bool has_token(const groat_append_arguments *a, token *t)
 {
     uint64_t each = a->each, s = t->sequence;
@@ -43,7 +43,7 @@ static bool has_token(const groat_append_arguments *a, token *t)
     return first <= t->number && t->number < end;
 }
 
-/* Whether the token is put anywhere. */
+/* Finds the token's place; false if it is not stored anywhere. */
 static bool find_token(const reference *r, token *t)
 {
     const groat_append_arguments *a = r->a;
@@ -64,7 +64,7 @@ static bool find_token(const reference *r, token *t)
     return t->block < a->keys->blocks;
 }
 
-/* y becomes x rotated by a row of the table. */
+/* Writes to y the vector x, rotated by a row of the table. */
 static void rotate(const groat_append_shape *s, const float *row,
                    const float *x, float *y)
 {
@@ -91,7 +91,8 @@ static const float *rope_row(const reference *r, const token *t)
            row * groat__append_rotated(r->s);
 }
 
-/* The scale of a head's numbers, which is written where it is chosen. */
+/* The scale of a head's vector; with one scale per token, chooses and stores
+ * it. */
 static float scale_of(const reference *r, int plane, const token *t,
                       unsigned head, const float *y)
 {

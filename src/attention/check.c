@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check.c looks at what a call was given, and names what may not be.
+ * check.c checks the arguments of a call, and names the first bad one.
  */
 #include "attention/check.h"
 

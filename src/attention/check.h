@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check.h - what numbers, addresses and caches of a call may be, and how scales
- * of a cache lie.
+ * check.h - checks of numbers, addresses and caches that a call was given, and
+ * the layout of a cache's scales.
  */
 #ifndef GROAT_ATTENTION_CHECK_H
 #define GROAT_ATTENTION_CHECK_H
@@ -13,18 +13,17 @@
 
 #define GROAT__COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A number, and what it may be. */
+/* A number and its allowed range. */
 typedef struct groat__number_range {
     const char *name;
     unsigned seen, least, most;
 } groat__number_range;
 
-/* Errors: INVALID, with name, value and range of the first that is outside. */
+/* Errors: INVALID, with name, value and range of the first bad number. */
 groat_status groat__check_ranges(const groat__number_range *ranges,
                                  size_t count, groat_error *error);
 
-/* An address of arguments, the bytes that it must be a multiple of, and whether
- * it is used. */
+/* An address in arguments, its alignment in bytes, and whether it is used. */
 typedef struct groat__needed_address {
     const char *name;
     uint64_t address;
@@ -32,20 +31,20 @@ typedef struct groat__needed_address {
     bool needed;
 } groat__needed_address;
 
-/* Errors: INVALID, likewise. */
+/* Errors: INVALID, with the first address that is 0 or misaligned. */
 groat_status groat__check_addresses(const groat__needed_address *addresses,
                                     size_t count, groat_error *error);
 
-/* What a kernel was compiled for. */
+/* The cache shape that a kernel was compiled for. */
 typedef struct groat__cache_shape {
     unsigned elem_bytes, heads, dim;
     groat_kv_layout layout;
-    unsigned page; /* 0: a sequence is a block, whatever its page is */
+    unsigned page; /* 0: each sequence is one block of any page size */
 } groat__cache_shape;
 
-/* The planes of keys and values, of which one has the other's strides.
+/* Gets the planes of keys and values, whose strides must be equal.
  *
- * values     NULL: keys, which has two planes then
+ * values     NULL: the other plane of keys
  * sequences  of the launch: without pages each has a block
  *
  * Errors: INVALID, with the field. */
@@ -56,7 +55,7 @@ groat_status groat__check_cache(const groat__cache_shape *shape,
                                 groat__kv_plane *value_plane,
                                 groat_error *error);
 
-/* Numbers from scale to scale of E4M3 OF_TOKEN. */
+/* Strides of the scales of E4M3 with GROAT_DECODE_OF_TOKEN, in floats. */
 typedef struct groat__scale_strides {
     unsigned block, token, head;
 } groat__scale_strides;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * choose.c chooses warps, slots, split and grid of a decode.  The numbers come
+ * choose.c chooses warps, stages, split and grid of a decode.  The numbers come
  * from measurements on one H200 (tests/bench/NOTES.md).
  */
 #include "attention/choose.h"
@@ -9,14 +9,14 @@
 
 enum {
     SLOT_KEYS = 16,
-    ROWS = 16,      /* of a product                                           */
-    LANES = 32,     /* of a warp                                              */
-    RESERVE = 1024, /* shared bytes that a block takes besides its own       */
-    REGISTERS = 65536, /* of a multiprocessor; given out by 8 for a thread   */
+    ROWS = 16,         /* rows of an MMA tile                               */
+    LANES = 32,        /* lanes of a warp                                   */
+    RESERVE = 1024,    /* shared bytes that a block takes on top of its own */
+    REGISTERS = 65536, /* of a multiprocessor; threads get multiples of 8 */
     REGISTERS_MAX = 255,
-    RING = 136 << 10,  /* slots of a multiprocessor: more are slower         */
-    SPLIT_LEAST = 256, /* keys of a part of BATCH_INVARIANT                  */
-    SPLIT_FEW = 2048,  /* at most, of fewer strips than multiprocessors      */
+    RING = 136 << 10,  /* slot bytes of a multiprocessor: more are slower     */
+    SPLIT_LEAST = 256, /* keys of a split with BATCH_INVARIANT, at least      */
+    SPLIT_FEW = 2048,  /* at most, with fewer strips than multiprocessors     */
     SPLIT_MOST = 4096
 };
 
@@ -64,7 +64,7 @@ static unsigned used_bytes(const groat_decode_shape *s,
     return c->warps * (c->stages * slot_bytes(s) + sums) + 16;
 }
 
-/* Blocks of which a multiprocessor has the shared memory. */
+/* Blocks that fit into a multiprocessor's shared memory. */
 static unsigned blocks_by_memory(const groat_decode_shape *s,
                                  const groat__decode_device *d,
                                  const groat_decode_choice *c)
@@ -72,8 +72,8 @@ static unsigned blocks_by_memory(const groat_decode_shape *s,
     return (d->shared_bytes + RESERVE) / (used_bytes(s, c) + RESERVE);
 }
 
-/* Few strips are divided among as many warps as a block may have, unless most
- * multiprocessors would have nothing then. */
+/* Divides few strips among as many warps as a block may have, unless that
+ * leaves most multiprocessors without work. */
 static unsigned choose_warps(const groat_decode_shape *s,
                              const groat__decode_device *d,
                              groat_decode_choice c)
@@ -96,9 +96,8 @@ static unsigned choose_warps(const groat_decode_shape *s,
     return c.warps;
 }
 
-/* One block of 8 warps with three slots each is faster than two blocks with
- * two, where it fits; slots so small that it would be two blocks again are not.
- */
+/* One block of 8 warps with three slots each is faster than two blocks with two
+ * slots each, but only if the slots are too large for two such blocks. */
 static unsigned choose_stages(const groat_decode_shape *s,
                               const groat__decode_device *d,
                               groat_decode_choice c)
@@ -112,8 +111,8 @@ static unsigned choose_stages(const groat_decode_shape *s,
                : 2;
 }
 
-/* Keys of a part: one part for each multiprocessor if all sequences are as long
- * as they may be. */
+/* Returns the keys of a split: one split for each multiprocessor if all
+ * sequences have their maximum length. */
 static unsigned choose_part(const groat_decode_shape *s,
                             const groat__decode_device *d)
 {
@@ -161,8 +160,8 @@ void groat__decode_choose_grid(const groat_decode_shape *s,
 
     if (c->blocks == 0)
         c->blocks = d->multiprocessors * blocks_of_one(s, d, registers, c);
-    /* Parts of one or two tiles cost more than they spare, unless most
-     * multiprocessors have nothing else. */
+    /* Splits of one or two tiles cost more than they save, unless most
+     * multiprocessors have no other work. */
     if (c->least == 0)
         c->least = c->split > 0 || units <= d->multiprocessors / 2 ? 1
                    : units / c->blocks >= 3                        ? 4

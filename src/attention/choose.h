@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * choose.h - how a decode is run: what follows from its shape and the device
- * alone.  Pure functions, so that choices can be looked at without a device.
+ * choose.h - chooses how a decode is run, from its shape and the device alone.
+ * Pure functions, so that choices can be inspected without a device.
  */
 #ifndef GROAT_ATTENTION_CHOOSE_H
 #define GROAT_ATTENTION_CHOOSE_H
 
 #include "groat_attention.h"
 
-/* What a choice is made for, besides the shape.  A multiprocessor has 1 KiB
- * more shared memory than a block may, and each block takes 1 KiB besides its
- * own. */
+/* The device properties that a choice depends on.  A multiprocessor has 1 KiB
+ * more shared memory than a block may use, and each block takes 1 KiB on top of
+ * its own. */
 typedef struct groat__decode_device {
     unsigned multiprocessors;
     unsigned shared_bytes; /* of a block, at most */
     char name[160];        /* with its multiprocessors; of records alone */
 } groat__decode_device;
 
-/* Strips of 16 queries of a KV head, of all sequences and heads. */
+/* Strips of 16 queries of a KV head, over all sequences and heads. */
 uint64_t groat__decode_strips(const groat_decode_shape *shape);
-/* Keys that work is shared out by. */
+/* Keys of a unit, in which work is divided among blocks. */
 unsigned groat__decode_unit_keys(const groat_decode_choice *choice);
 
-/* Fills what is 0 of warps, stages and split, of a shape whose
- * fields are in their ranges.  One that fits no block of the device gets a
- * choice that the family's rules refuse. */
+/* Fills those of warps, stages and split that are 0; the shape's fields are in
+ * range.  If nothing fits into a block of the device, the choice is one that
+ * the family's rules refuse. */
 void groat__decode_choose_kernel(const groat_decode_shape *shape,
                                  const groat__decode_device *device,
                                  groat_decode_choice *choice);
 
-/* The same of blocks and least; registers: of a thread of the kernel, 0 where
- * they are not known. */
+/* The same for blocks and least.  registers: per thread of the kernel, 0 if
+ * unknown. */
 void groat__decode_choose_grid(const groat_decode_shape *shape,
                                const groat__decode_device *device,
                                unsigned registers, groat_decode_choice *choice);

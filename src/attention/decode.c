@@ -3,7 +3,7 @@
  * decode.c opens and runs decodes: a shape becomes a spec of
  * paged_attention_decode, a cache's description and a few addresses become its
  * launch arguments.
- * Invariant: a groat_decode is written by groat_decode_open() alone.
+ * Invariant: only groat_decode_open() writes to a groat_decode.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct groat_decode {
     groat__decode_device device;
     bool tuned;         /* the choice is a record's */
     groat__code score;  /* borrows from the spec */
-    size_t count_bytes; /* of the counters in front of the workspace */
+    size_t count_bytes; /* of the counters at the workspace's start */
     size_t workspace;
 };
 
@@ -55,14 +55,14 @@ static groat_status get_kernel(groat_context *context, const char *target,
     if (status == GROAT_OK)
         status = groat_kernel_get_spec(d->spec, NULL, &d->kernel, NULL, error);
     if (status == GROAT_OK) {
-        (void)groat_spec_text(d->spec); /* written now, later only read */
+        (void)groat_spec_text(d->spec); /* written now, only read later */
         status = groat_kernel_info_get(d->kernel, &info, error);
     }
     *registers = info.facts.registers > 0 ? (unsigned)info.facts.registers : 0;
     return status;
 }
 
-/* Counters in front, parts behind them. */
+/* The workspace holds the counters, then the partial sums of the splits. */
 static groat_status plan_workspace(groat_decode *d, groat_error *error)
 {
     const groat_decode_shape *s = &d->shape;
@@ -108,7 +108,7 @@ groat_status groat_decode_open(groat_context *context, const char *target,
     if (d == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a decode");
     d->shape = *shape;
-    d->shape.score = NULL; /* the caller's; the spec has it */
+    d->shape.score = NULL; /* the caller's text; the spec has a copy */
     if (d->shape.scale == 0)
         d->shape.scale = 1 / sqrtf((float)shape->head_dim);
     d->device = device;
@@ -185,8 +185,8 @@ groat_kernel *groat_decode_kernel(const groat_decode *decode)
 
 /* ---- a launch ------------------------------------------------------------ */
 
-/* Keys that a sequence may have: those of the shape, of its row of the table,
- * of its block. */
+/* The largest number of keys that a sequence may have, by the shape and by its
+ * row of the page table or its block. */
 static unsigned most_keys(const groat_decode_shape *s,
                           const groat_decode_arguments *a)
 {

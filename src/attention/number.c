@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * number.c reads and rounds numbers of 16 and 8 bits by their definition.
- * Nothing of it is shared with the kernels.
+ * number.c loads and stores numbers of 16 and 8 bits by their definition.
+ * It shares no code with the kernels.
  */
 #include "attention/number.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Bits of a dtype. */
+/* The bits of a format's exponent and mantissa. */
 typedef struct format {
     int exponent, mantissa;
 } format;
@@ -48,8 +48,8 @@ double groat__number_load(groat_decode_dtype dtype, uint64_t address,
     return value_of(format_of(dtype), bits);
 }
 
-/* The code of the number nearest to a magnitude.  A mantissa that is rounded up
- * to the next power of two counts into the exponent. */
+/* The bits of the number nearest to a magnitude.  If rounding carries out of
+ * the mantissa, the exponent grows by one. */
 static unsigned nearest(format f, double size)
 {
     int bias = (1 << (f.exponent - 1)) - 1;
@@ -69,7 +69,7 @@ static unsigned bits_of(format f, double value)
 {
     unsigned sign = signbit(value) ? 1u << (f.exponent + f.mantissa) : 0;
     unsigned infinite = ((1u << f.exponent) - 1) << f.mantissa;
-    /* Of 8 bits there is no infinity, and one NaN behind the largest number. */
+    /* E4M3 has no infinity, and one NaN above the largest number. */
     unsigned most = f.exponent > 4 ? infinite : 0x7E;
     unsigned bits;
 

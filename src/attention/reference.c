@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * reference.c computes a decode by its definition, in float64 on the host.
- * Nothing of it is shared with the kernel.
+ * It shares no code with the kernel.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -13,26 +13,26 @@
 #include "attention/shape.h"
 #include "base/error.h"
 
-/* What a call computes from. */
+/* The inputs of a call. */
 typedef struct reference {
     const groat_decode_shape *s;
     const groat_decode_arguments *a;
     groat__kv_plane plane[2];
     unsigned group;
     double scale;
-    double *weights; /* of the keys of a sequence */
+    double *weights; /* one for each key of a sequence */
     groat__code code;
-    groat__code_values values; /* of its floats and arrays */
+    groat__code_values values; /* its floats and arrays */
 } reference;
 
 /* One query. */
 typedef struct query {
     unsigned sequence, place, head;
-    int64_t length; /* keys of the sequence               */
-    int64_t at;     /* the key it stands at, may be below 0 */
+    int64_t length; /* keys of the sequence                     */
+    int64_t at;     /* the key at its position; may be negative */
 } query;
 
-/* What +inf counts as. */
+/* The score that +inf is clamped to. */
 static const double most_score = 1e30 * 0.6931471805599453;
 
 /* ---- places -------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static uint64_t block_of(const reference *r, unsigned sequence, int64_t key)
                                    (uint64_t)key / r->s->page];
 }
 
-/* The vector of a key (0) or value (1). */
+/* The address of a key vector (plane 0) or value vector (plane 1). */
 static uint64_t vector_of(const reference *r, int plane, const query *q,
                           int64_t key)
 {
@@ -132,7 +132,7 @@ static double score(const reference *r, const query *q, int64_t key)
     return r->s->score != NULL ? expressed(r, q, key, sum) : sum;
 }
 
-/* The scores' exponentials, less the largest's; returns that score. */
+/* Fills r->weights with exp(score - most); returns the largest score, most. */
 static double weigh(const reference *r, const query *q, double *sum)
 {
     bool has_sink = (r->s->flags & GROAT_DECODE_SINK) != 0;
@@ -173,7 +173,7 @@ static void attend(const reference *r, const query *q, double *out, double *lse)
         *lse = sum > 0 ? most / log(2) + log2(sum) : -INFINITY;
 }
 
-/* The floats and arrays that the score names. */
+/* Binds the floats and arrays that the score names. */
 static groat_status bind_score(reference *r, groat_error *error)
 {
     groat__decode_named named;
@@ -192,9 +192,8 @@ static groat_status bind_score(reference *r, groat_error *error)
 
 /* ---- checks -------------------------------------------------------------- */
 
-/* The longest sequence; lengths and pages must be the cache's.  Errors:
- * INVALID.
- */
+/* Finds the longest sequence and checks lengths and pages against the cache.
+ * Errors: INVALID. */
 static groat_status check_lengths(const reference *r, uint32_t *longest,
                                   groat_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * score.c gives the names of a score's expression what a launch has for them.
+ * score.c binds the names in a score's expression to a launch's arguments.
  */
 #include "attention/score.h"
 

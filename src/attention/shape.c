@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shape.c says what shapes and arguments of decodes may be: ranges of numbers,
- * addresses that are needed, and that the cache is the shape's.  Rules between
+ * shape.c checks shapes and arguments of decodes: ranges of numbers, addresses
+ * that are needed, and that the cache matches the shape.  Rules between
  * compile-time parameters are the family's, in params.def.
  */
 #include "attention/shape.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shape.h - what shapes and arguments of decodes may be.
+ * shape.h - checks shapes and arguments of decodes.
  */
 #ifndef GROAT_ATTENTION_SHAPE_H
 #define GROAT_ATTENTION_SHAPE_H
@@ -12,22 +12,22 @@
 groat_status groat__decode_check_shape(const groat_decode_shape *shape,
                                        groat_error *error);
 
-/* What is not 0 of a choice.  Errors: INVALID. */
+/* Checks the fields of a choice that are not 0.  Errors: INVALID. */
 groat_status groat__decode_check_choice(const groat_decode_shape *shape,
                                         const groat_decode_choice *choice,
                                         groat_error *error);
 
-/* What launch and reference both read.  Errors: INVALID. */
+/* Checks the inputs of launch and reference.  Errors: INVALID. */
 groat_status groat__decode_check_inputs(const groat_decode_shape *shape,
                                         const groat_decode_arguments *arguments,
                                         groat_error *error);
 
-/* The same, and what a launch writes.  Errors: INVALID. */
+/* The same, and the addresses that a launch writes.  Errors: INVALID. */
 groat_status groat__decode_check_run(const groat_decode_shape *shape,
                                      const groat_decode_arguments *arguments,
                                      groat_error *error);
 
-/* The planes of keys and values, of which one has the other's strides.  Errors:
+/* Gets the planes of keys and values, whose strides must be equal.  Errors:
  * INVALID. */
 groat_status groat__decode_planes(const groat_decode_shape *shape,
                                   const groat_decode_arguments *arguments,

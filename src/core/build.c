@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * build.c is groat_build(): a binary that is not loaded.
+ * build.c implements groat_build(), which makes a binary and does not load it.
  */
 #include <stdlib.h>
 #include <string.h>

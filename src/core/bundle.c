@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bundle.c is the public face of bundles: what one is asked by its path, and
- * what goes between it and the store of a context.  The bundles that a context
- * uses are layers.c's.
+ * bundle.c implements the public calls on bundles: on one that is named by its
+ * path, and between bundles and the store of a context.  The bundles that a
+ * context uses are in layers.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 static const groat__log silent = {NULL, NULL};
 
-enum { BUNDLE_MOST = 1 << 28 }; /* bytes that a registry gets */
+enum { BUNDLE_MOST = 1 << 28 }; /* bytes of a bundle to push */
 
 static groat_status check_info(const groat_bundle_info *info,
                                groat_error *error)
@@ -110,7 +110,7 @@ static groat_status make_line(groat_context *context, const char *text,
                : groat__fail(error, GROAT_NO_MEMORY, "no memory for lines");
 }
 
-/* As spec.c writes them. */
+/* The lines are as spec.c writes them. */
 groat_status groat__target_lines(groat_context *context,
                                  const char *const *targets, size_t count,
                                  char ***lines, groat_error *error)
@@ -172,7 +172,7 @@ groat_status groat_bundle_import(groat_context *context, const char *path,
 
 /* ---- among themselves -------------------------------------------------- */
 
-/* Each of *out is to be closed, also on failure. */
+/* The caller closes each of *out, also on failure. */
 static groat_status open_all(const char *const *paths, size_t count,
                              groat__bundle **out, groat_error *error)
 {
@@ -239,7 +239,7 @@ groat_status groat_bundle_push(const char *path, const char *url,
 
     if (status == GROAT_OK)
         status = groat__fs_read(path, BUNDLE_MOST, &data, &bytes, error);
-    /* What is no bundle is not sent as one. */
+    /* Checks that it is a bundle before sending it. */
     if (status == GROAT_OK)
         status = groat__bundle_open_image(data, bytes, path, &silent, &bundle,
                                           error);

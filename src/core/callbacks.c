@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * callbacks.c sees to it that a callback of the program's may call the library
- * again: what is to be said, a line or a compile, while a thread has what
- * others wait for, an in-flight build, a request or a machine that is being
- * opened, waits until it has not; and a thread that is in a callback is known,
- * for groat_close() must not be called from one. Locking: one lock for the list
- * of threads; no callback runs with it.
+ * callbacks.c makes it safe for a callback of the program to call the library.
+ * While a thread owns something that other threads wait for (an in-flight
+ * build, a request, a machine that is being opened), its log lines and compile
+ * events are queued, and reported afterwards.  Threads that are in a callback
+ * are listed, since groat_close() must not be called from one.
+ * Locking: one lock for the list of threads; no callback runs with it held.
  */
 #include "core/callbacks.h"
 
@@ -47,7 +47,7 @@ static void leave(groat__callbacks *callbacks, groat__present *self)
     (void)pthread_mutex_unlock(&callbacks->lock);
 }
 
-/* With the lock: the innermost place of this thread; NULL: none. */
+/* With the lock held: the innermost entry of this thread, or NULL. */
 static groat__present *find(const groat__callbacks *callbacks, bool quiet)
 {
     groat__present *p = callbacks->first;
@@ -110,7 +110,7 @@ static void free_event(groat__compiled *event)
     free(event);
 }
 
-/* Takes the event. */
+/* Takes ownership of the event. */
 static void tell(groat__callbacks *callbacks, groat__compiled *event)
 {
     groat__present self;

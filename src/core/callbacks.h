@@ -19,14 +19,14 @@ typedef struct groat__compiled {
     struct groat__compiled *next;
 } groat__compiled;
 
-/* A thread that is in a callback, or whose log lines and events wait.  Lives on
- * the thread's stack. */
+/* A thread that is in a callback, or whose log lines and events are queued.
+ * Lives on the thread's stack. */
 typedef struct groat__present {
     pthread_t thread;
-    groat__str lines; /* a digit for the level before each */
+    groat__str lines; /* each begins with its level, a digit */
     groat__compiled *first;
     groat__compiled *last;
-    bool quiet; /* they wait, since other threads wait for this one */
+    bool quiet; /* queueing: other threads wait for this one */
     struct groat__present *next;
 } groat__present;
 
@@ -36,11 +36,11 @@ typedef struct groat__callbacks {
     groat_compile_fn *compiled; /* or NULL */
     void *compiled_user;
     pthread_mutex_t lock;
-    groat__present *first; /* the innermost of a thread comes first */
+    groat__present *first; /* a thread's innermost entry comes first */
     atomic_bool close_said;
 } groat__callbacks;
 
-/* Errors: false without memory. */
+/* Returns false if memory runs out. */
 bool groat__callbacks_init(groat__callbacks *callbacks, groat__log user);
 void groat__callbacks_free(groat__callbacks *callbacks);
 /* The log that the library's own lines go to. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * context.c opens and closes what everything hangs on: the copy of the
- * environment (made here and read nowhere else, not even by the compilers that
- * are started), the families, the store, and the places for machines, in-flight
- * builds and kernels.  A store that cannot be opened is no error: one warning,
- * and kernels live in memory.
+ * context.c opens and closes a context: the copy of the environment (made here
+ * and read nowhere else, not even by the compilers that are started), the
+ * families, the store, and the state of machines, in-flight builds and kernels.
+ * A store that cannot be opened is no error: one warning is logged, and kernels
+ * are kept in memory only.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static void free_texts(char **texts)
     free(texts);
 }
 
-/* Every variable, ended by NULL, but for the locale, which is C: what a
- * compiler says is kept with its binaries.  NULL with no memory. */
+/* Copies every variable, ended by NULL, but sets LC_ALL=C: the compiler's
+ * messages are stored with its binaries.  NULL if memory runs out. */
 static char **copy_environment(void)
 {
     extern char **environ;
@@ -63,7 +63,7 @@ static char **copy_environment(void)
     return copy;
 }
 
-/* What the copy says of a variable; NULL when that is nothing or empty. */
+/* The value of a variable in the copy; NULL if it is unset or empty. */
 static const char *variable(const groat_context *context, const char *name)
 {
     size_t len = strlen(name);
@@ -85,9 +85,9 @@ static const char *either(const groat_context *context, const char *name,
     return value != NULL ? value : variable(context, other);
 }
 
-/* A relative path, with the folder of now in front: links stay as they are, for
- * programs look at the name they are called by.  NULL where that folder is not
- * to be had. */
+/* Puts the working directory in front of a relative path.  Links are not
+ * resolved, since programs look at the name they are called by.  NULL if there
+ * is no working directory. */
 static char *whole_path(const char *path)
 {
     char *here = getcwd(NULL, 0);
@@ -100,7 +100,8 @@ static char *whole_path(const char *path)
     return groat__str_take(&whole);
 }
 
-/* Of files that are opened later, when the program may be in another folder. */
+/* For files that are opened later, after the program may have changed its
+ * working directory. */
 static void make_whole(groat_context *context)
 {
     groat__env *env = &context->env;
@@ -146,7 +147,7 @@ static groat_status read_environment(groat_context *context, groat_error *error)
     return GROAT_OK;
 }
 
-/* malloc'd; NULL with a reason when nothing says where. */
+/* malloc'd; NULL, with the reason in *why, if no folder is known. */
 static char *cache_dir(const groat_context *context,
                        const groat_options *options, bool shared,
                        const char **why)
@@ -177,8 +178,8 @@ static char *cache_dir(const groat_context *context,
     return groat__str_take(&path);
 }
 
-/* A number of bytes, with K, M or G for powers of 1024; false for anything
- * else, 0 and what does not fit. */
+/* Parses a number of bytes, with K, M or G for powers of 1024; false for
+ * anything else, for 0 and on overflow. */
 static bool parse_bytes(const char *text, uint64_t *out)
 {
     static const char units[] = "KMG";
@@ -207,8 +208,8 @@ static bool parse_bytes(const char *text, uint64_t *out)
     return true;
 }
 
-/* A bound of the options, else of a variable, else `otherwise`.  A bad variable
- * is no reason to stop a program: one warning, and the default. */
+/* A bound from the options, else from a variable, else `otherwise`.  A bad
+ * variable must not stop a program: one warning, and the default. */
 static uint64_t bound(groat_context *context, uint64_t bytes, const char *name,
                       uint64_t otherwise, const char *words)
 {
@@ -234,8 +235,8 @@ static void lose_store(groat_context *context, const char *why)
                     "kernels are kept in memory only: %s", why);
 }
 
-/* Only in so many words.  The variable is about the folder that a variable
- * names; a word that is none leaves the store the user's. */
+/* The variable must say exactly "group", and it applies only to a folder that a
+ * variable names; any other word leaves the store private. */
 static bool is_shared(groat_context *context, const groat_options *options)
 {
     const char *text = variable(context, "GROAT_CACHE_SHARE");
@@ -288,7 +289,7 @@ static void open_store(groat_context *context, const groat_options *options)
     groat_error_clear(&inner);
 }
 
-/* Who wants no kernel of the disk means those of the environment, too. */
+/* GROAT_OPEN_NO_DISK also ignores the bundles that the environment names. */
 static void open_layers(groat_context *context, const groat_options *options)
 {
     bool named =
@@ -306,7 +307,7 @@ static const char *option_or(const groat_context *context, const char *option,
     return option != NULL ? option : variable(context, name);
 }
 
-/* As of bundles. */
+/* As with bundles, GROAT_OPEN_NO_DISK ignores the environment's remote. */
 static void open_remote(groat_context *context, const groat_options *options)
 {
     groat__remote_options remote = {.log = context->env.log};
@@ -331,8 +332,8 @@ static void open_remote(groat_context *context, const groat_options *options)
     groat__context_open_remote(context, &remote);
 }
 
-/* What was asked for and is not to be had is warned of; a word that is not
- * known, too, if it is the environment's. */
+/* A profiler that is not available gives a warning; so does an unknown name
+ * from the environment. */
 static groat_status open_ranges(groat_context *context,
                                 const groat_options *options,
                                 groat_error *error)
@@ -365,7 +366,7 @@ static groat_status open_ranges(groat_context *context,
     return status;
 }
 
-/* What verifies is the store's and the bundles'. */
+/* The store and the bundles verify entries, which is a range. */
 static void show_ranges(groat_context *context)
 {
     if (context->store != NULL)
@@ -401,7 +402,7 @@ static groat_status check_options(const groat_options *options,
     return GROAT_OK;
 }
 
-/* Of a structure that is whole. */
+/* After check_options(): the whole structure may be read. */
 static groat_status check_lists(const groat_options *options,
                                 groat_error *error)
 {
@@ -522,7 +523,7 @@ void groat_close(groat_context *context)
 {
     if (context == NULL)
         return;
-    /* Locks, threads and connections are the parent's. */
+    /* In a forked child, locks, threads and connections are the parent's. */
     if (groat__is_inherited(context)) {
         close_record(context);
         groat__process_free(&context->process);

@@ -33,10 +33,10 @@
 
 enum { GROAT__ARCHS = 32, GROAT__FOUND = 6 };
 
-/* Half of a backend, opened at first need. */
+/* The compiler or the device of a backend, opened at first need. */
 typedef struct groat__half {
-    void *state;         /* NULL: not opened                                */
-    groat_error failure; /* NO_DEVICE: why not, for good; else OK           */
+    void *state;         /* NULL: not opened                            */
+    groat_error failure; /* NO_DEVICE: why it cannot be opened; else OK */
 } groat__half;
 
 typedef struct groat__machine {
@@ -44,27 +44,27 @@ typedef struct groat__machine {
     groat__half compiler;
     groat__half device;
     char *compiler_text[GROAT__ARCHS]; /* identity lines, by arch index */
-    char *foreseen[GROAT__ARCHS];      /* the same, of a compiler that was   *
-                                        * not opened when they were asked for */
+    char *foreseen[GROAT__ARCHS];      /* the same, told from the file of a *
+                                        * compiler that was not yet opened  */
 } groat__machine;
 
-/* A binary, and what it took to have it. */
+/* A binary and how it was obtained. */
 typedef struct groat__made {
     groat__binary binary;
     groat_origin origin;
     double compile_ms;
 } groat__made;
 
-/* One making of a kernel, or of its binary, that threads wait for. */
+/* A build or load in progress that threads wait for. */
 typedef struct groat__inflight {
     groat__digest key;
     unsigned users; /* leader and waiters */
     bool done;
     groat_status status;
     groat_error error;
-    groat_kernel *kernel; /* a count of it; NULL when it was only built */
-    groat_kernel *again;  /* of the key, unloaded: to be loaded again   */
-    groat__made made;     /* for those who wait; empty where nobody did */
+    groat_kernel *kernel; /* a reference; NULL after a build only */
+    groat_kernel *again;  /* unloaded kernel of the key, to load again */
+    groat__made made;     /* for the waiters; empty if there is none */
     struct groat__inflight *next;
 } groat__inflight;
 
@@ -72,11 +72,11 @@ typedef struct groat__inflight {
 typedef struct groat__layer {
     groat__bundle *bundle; /* NULL: not used */
     char *path;
-    char *problem; /* why not; NULL: it is */
+    char *problem; /* why it is not used, or NULL */
     bool trusted;
 } groat__layer;
 
-/* Asked for what the store has not; fixed once the context is open. */
+/* The bundles, searched after the store; fixed once the context is open. */
 typedef struct groat__layers {
     groat__layer *at;
     size_t count;
@@ -88,7 +88,7 @@ typedef struct groat__layers {
 struct groat_context {
     groat__env env;
     char **environment;        /* copied at groat_open; env borrows from it, */
-    char *found[GROAT__FOUND]; /* and from these: relative paths, made whole */
+    char *found[GROAT__FOUND]; /* and these: relative paths made absolute */
     groat__families families;
     groat__store *store;
     char *store_problem;
@@ -97,13 +97,12 @@ struct groat_context {
     groat__remote *remote; /* NULL: none */
     char *remote_problem;
     groat__machine machines[GROAT__BACKENDS];
-    /* Of in-flight builds, kernels, writers of the table, the default target.
-     */
+    /* Guards in-flight builds, kernels, table writes, the default target. */
     pthread_mutex_t lock;
     pthread_cond_t landed;
-    groat__process process; /* that opened it */
+    groat__process process; /* the process that opened it */
     groat__callbacks callbacks;
-    int record; /* file of a manifest; -1: none */
+    int record; /* descriptor of a manifest; -1: none */
     groat__inflight *inflight;
     groat_kernel *kernels;
     groat__kernel_table table;
@@ -121,21 +120,21 @@ struct groat_context {
 };
 
 struct groat_kernel {
-    /* What a launch touches comes first. */
+    /* The fields that a launch reads come first. */
     const groat__device *device;
     void *device_state;
-    groat__module *module; /* for who counts on it, see resident.c */
+    groat__module *module; /* may be unloaded, see resident.c */
     groat__shape shape;
     atomic_bool direct; /* launches need no more than the device */
     atomic_bool launched;
-    atomic_bool kept; /* stays loaded, whoever counts on it */
-    atomic_uint refs; /* the context's and its users', with a bound */
+    atomic_bool kept; /* never unloaded, whatever its references */
+    atomic_uint refs; /* the context's and, with a bound, its users' */
     groat_context *context;
-    atomic_uint_fast64_t used; /* after which load it was used last */
-    /* With the context's lock held. */
+    atomic_uint_fast64_t used; /* number of loads at its last use */
+    /* Guarded by the context's lock. */
     uint64_t bytes;
-    uint64_t passed; /* sweep that could not unload it */
-    bool leaving;    /* it is being unloaded, or not after all */
+    uint64_t passed; /* last sweep that tried to unload it */
+    bool leaving;    /* an unload is in progress, or given up */
     bool listed;
     /* Fixed once it is loaded. */
     char *spec;
@@ -157,22 +156,22 @@ struct groat_spec {
     groat__params params;
     groat__str text; /* canonical, when text_fresh */
     bool text_fresh;
-    groat__str entry; /* what groat_build's info borrows */
+    groat__str entry; /* borrowed by groat_build's info */
     char *log;
     char *maker;
 };
 
 /* machine.c: opens the compiler or device of a backend at the first call.
- * Errors: NO_DEVICE, found once and for all; NO_MEMORY (memory or file
- * descriptors ran out): the next call tries again. */
+ * Errors: NO_DEVICE, remembered for good; NO_MEMORY (memory or file descriptors
+ * ran out): the next call tries again. */
 groat_status groat__machine_compiler(groat_context *context,
                                      groat__backend_id id, void **state,
                                      groat_error *error);
 groat_status groat__machine_device(groat_context *context, groat__backend_id id,
                                    void **state, groat_error *error);
 /* The identity lines that a target's compiler would give, without opening it.
- * NULL: it is open, cannot be found, or its lines cannot be told beforehand.
- * Borrowed from the context. */
+ * NULL: it is open, cannot be found, or its lines cannot be foreseen.  Borrowed
+ * from the context. */
 const char *groat__machine_foresee(groat_context *context,
                                    const groat__target *target);
 /* The identity lines of a target's compiler; borrowed from the context. */
@@ -182,12 +181,12 @@ groat_status groat__machine_identity(groat_context *context,
 groat_status groat__machine_init(groat__machine *machine, groat_error *error);
 void groat__machine_close(groat__machine *machine, groat__backend_id id);
 
-/* The target of the backend's device that the context was opened for; false:
- * there is none that could be used. */
+/* The target of the backend's device that the context was opened for; false: no
+ * device is usable. */
 bool groat__device_target(groat_context *context, groat__backend_id id,
                           char out[48]);
 
-/* Parses target, or takes the default one for NULL. */
+/* Parses text; NULL is the default target. */
 groat_status groat__context_target(groat_context *context, const char *text,
                                    groat__target *out, groat_error *error);
 
@@ -205,11 +204,11 @@ groat_kernel *groat__kernel_known(const groat_context *context,
  * kernel    the kernel, retained, if it is in memory or the leader made it.
  * inflight  set if the caller is the leader of a new in-flight build: it must
  *           call groat__inflight_end().
- * made      what a groat_build() of the same key left for the leader, or empty.
+ * made      the binary that a groat_build() of the same key left, or empty.
  * sealed    whether the seal binds the caller.  A caller that it does not bind
  *           goes on by itself if the leader was refused by the seal.
  *
- * Errors: those of the leader. */
+ * Errors: the leader's. */
 groat_status groat__inflight_enter(groat_context *context,
                                    const groat__digest *key, bool sealed,
                                    groat__inflight **inflight,
@@ -217,15 +216,16 @@ groat_status groat__inflight_enter(groat_context *context,
                                    groat_error *error);
 /* The same for the binary alone.  If *inflight and *made stay empty, the leader
  * could not load its binary or ran out of memory, and the caller makes its own.
- * A source that does not compile fails all. */
+ * COMPILE_FAILED goes to all waiters. */
 groat_status groat__inflight_enter_build(groat_context *context,
                                          const groat__digest *key,
                                          groat__inflight **inflight,
                                          groat__made *made, groat_error *error);
 /* Ends an in-flight build and wakes its waiters.
  *
- * kernel  goes into the context's list, which keeps it until groat_close();
- * NULL for a build and on failure. made    copied if a thread waits for it. */
+ * kernel  joins the context's list, which keeps it until groat_close(); NULL
+ *         for a build and on failure.
+ * made    copied if a thread waits for it. */
 void groat__inflight_end(groat_context *context, groat__inflight *inflight,
                          groat_status status, const groat_error *error,
                          groat_kernel *kernel, const groat__made *made);
@@ -236,13 +236,13 @@ groat_status groat__spec_params(groat_context *context, const char *text,
                                 const groat__target *target, groat__params *out,
                                 groat_error *error);
 
-/* Where the second half of an identity is from; from ABSENT on, no compiler is
- * there. */
+/* Where the second half of an identity comes from; from ABSENT on, there is no
+ * compiler. */
 typedef enum groat__maker {
-    GROAT__MAKER_OPEN,     /* the compiler, which was opened                 */
-    GROAT__MAKER_FORESEEN, /* its file; store or bundles have the key        */
-    GROAT__MAKER_ABSENT,   /* an entry: there is no compiler                 */
-    GROAT__MAKER_REMOTE /* the same; another host had it, now the store has */
+    GROAT__MAKER_OPEN,     /* the compiler, which is open                  */
+    GROAT__MAKER_FORESEEN, /* told from the compiler's file, see foresee   */
+    GROAT__MAKER_ABSENT,   /* the newest entry of the store or the bundles */
+    GROAT__MAKER_REMOTE    /* an entry that the remote had                 */
 } groat__maker;
 
 /* Writes the identity text of a spec on its target, and its key.  The first
@@ -262,8 +262,7 @@ groat_status groat__seal_refuse(groat_context *context, const char *spec,
                                 groat_kernel **out, groat_origin *origin,
                                 groat_error *error);
 /* sealed_log.c: logs the first miss of a name with this hash, for a limited
- * number of names.
- */
+ * number of names. */
 void groat__sealed_log(groat_context *context, const groat__params *params,
                        uint64_t hash);
 
@@ -272,39 +271,40 @@ void groat__sealed_log(groat_context *context, const groat__params *params,
 const char *groat__machine_known(groat_context *context,
                                  const groat__target *target);
 /* layers.c: opens bundles and logs those that cannot be used.  names: paths,
- * separated by colons; NULL: those of options.  trust: file of public keys. */
+ * separated by colons, or NULL; bundles of options follow.  trust: file of
+ * public keys, or NULL. */
 void groat__layers_open(groat_context *context, const groat_options *options,
                         const char *names, const char *trust);
-/* Shows verifying as a range of the context's profiler. */
+/* Shows verification as a range in the context's profiler. */
 void groat__layers_show(groat_context *context);
 void groat__layers_close(groat__layers *layers);
-/* Reads an entry from the first bundle that has it; NULL: none has. */
+/* Reads an entry from the first bundle that has it; NULL: no bundle has it. */
 groat__bundle *groat__layers_get(groat_context *context,
                                  const groat__digest *key, const char *identity,
                                  groat__store_blob *out);
-/* Whether any bundle has it; nothing is counted. */
+/* Whether any bundle has the entry; counts no hit or miss. */
 bool groat__layers_have(const groat_context *context, const groat__digest *key,
                         const char *identity);
-/* groat__bundle_newest() of the first that has one. */
+/* groat__bundle_newest() of the first bundle that has a match. */
 bool groat__layers_newest(const groat_context *context, const char *begin,
                           groat__str *out);
-/* groat__bundle_recent() of the first that has one. */
+/* groat__bundle_recent() of the first bundle that has a match. */
 bool groat__layers_recent(const groat_context *context, const char *one,
                           const char *other, groat__str *out);
 /* Adds the counts of the bundles. */
 void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
 
-/* remote.c: opens the remote that options name; one that cannot be used is
- * logged. */
+/* remote.c: opens the remote that options name; logs a warning if it cannot be
+ * used. */
 void groat__context_open_remote(groat_context *context,
                                 const groat__remote_options *options);
-/* Asks the remote for an entry whose identity begins with a text, and puts it
- * into the store; appends its identity. */
+/* Asks the remote for an entry whose identity begins with `wanted`, puts it
+ * into the store and appends its identity to *identity. */
 bool groat__context_made_elsewhere(groat_context *context, const char *wanted,
                                    groat__str *identity);
 
-/* objects.c: puts what the remote has of these objects into the store, which
- * must be there, many at a time. */
+/* objects.c: fetches the named objects that the remote has into the store, many
+ * at a time.  The context must have a store. */
 void groat__objects_prefetch(groat_context *context, char *const *names,
                              size_t count);
 
@@ -315,8 +315,8 @@ groat_status groat__target_lines(groat_context *context,
                                  char ***lines, groat_error *error);
 void groat__target_lines_free(char **lines, size_t count);
 
-/* stored.c: checks that there is a store.  Errors: IO with the reason why there
- * is none, INVALID in a forked child. */
+/* stored.c: checks that there is a store.  Errors: IO with the reason for its
+ * absence, INVALID in a forked child. */
 groat_status groat__need_store(const groat_context *context,
                                groat_error *error);
 
@@ -328,20 +328,20 @@ void groat__info_fill(groat_kernel_info *info, const groat__shape *shape,
 /* handle.c */
 void groat__kernel_free(groat_kernel *kernel);
 
-/* kernel.c: groat_kernel_get_spec() for values.  sealed false: the seal does
- * not bind this call. */
+/* kernel.c: groat_kernel_get_spec() for values.  sealed: whether the seal binds
+ * this call. */
 groat_status groat__kernel_get(groat_context *context,
                                const groat__params *params, bool sealed,
                                groat_kernel **out, groat_origin *origin,
                                groat_error *error);
 
-/* reload.c: adds a user of a kernel for a launch on a stream, and loads it
+/* reload.c: adds a reference to a kernel for a launch on a stream, and loads it
  * again if it was unloaded.  Errors: CAPTURING, SEALED, as of
  * groat_kernel_get(). */
 groat_status groat__reload(groat_kernel *kernel, void *stream,
                            groat_error *error);
 
-/* Whether the context was opened before fork(): each call is refused then,
+/* Whether the context was opened before fork().  Every call is then refused
  * before it takes a lock or uses a connection or a device. */
 static inline bool groat__is_inherited(const groat_context *context)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * device.c lists the devices of this machine, of all backends in turn.
+ * device.c lists the devices of this machine, backend by backend.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ bool groat__device_target(groat_context *context, groat__backend_id id,
     void *state = NULL;
     groat_status status = groat__machine_device(context, id, &state, &error);
 
-    /* That is no answer, and a default target is looked for once. */
+    /* A passing failure, but the default target is chosen only once: warn. */
     if (status == GROAT_NO_MEMORY)
         groat__log_line(&context->env.log, GROAT_LOG_WARNING,
                         "%s devices are skipped for the default target: %s",

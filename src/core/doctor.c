@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * doctor.c reports what this machine can be used for: it asks every backend,
- * the store and the remote, and cuts what they say into lines.
+ * the store and the remote, and splits their answers into lines.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "core/core.h"
 
-/* Cuts "subject\tusable\ttext\n" lines and hands them on. */
+/* Splits "subject\tusable\ttext\n" lines and passes them to fn. */
 static void report(groat__str *lines, groat_doctor_fn *fn, void *user)
 {
     char *save = NULL;
@@ -29,7 +29,7 @@ static void report(groat__str *lines, groat_doctor_fn *fn, void *user)
     }
 }
 
-/* On one line, whatever its folder is called. */
+/* Writes the path on one line, even if it has line breaks. */
 static void tell_store(const groat_context *context, groat_doctor_fn *fn,
                        void *user)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * elsewhere.c asks other hosts for the binary of a build job, and sends them
- * what was compiled here.
+ * the binaries that were compiled here.
  *
- * Locking: that of the remote.
+ * Locking: the remote's.
  */
 #include "core/job.h"
 
 enum {
-    MOST_MS = 30000 /* of a compile, also where none was measured: as long as
-                     * another process of this host is waited for          */
+    MOST_MS = 30000 /* bound and default of the estimate: as long as the *
+                     * store waits for another process of this host        */
 };
 
-/* What a compile takes here, by the longest of this compiler. */
+/* The expected time of a compile: the longest that this compiler has taken. */
 static unsigned expected_ms(const groat__job *job)
 {
     double ms = -1;
@@ -30,7 +30,7 @@ bool groat__job_ask_remote(groat__job *job, groat__store_blob *out)
     groat__remote_claim claim = GROAT__REMOTE_FOUND;
     unsigned ms;
 
-    /* A binary that the driver refused may be the one that is there. */
+    /* A binary that the driver refused may have come from the remote. */
     if (remote == NULL || job->reason == GROAT_REASON_REFUSED)
         return false;
     ms = expected_ms(job);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * explain.c says where a kernel would come from, and why not from nearer.
+ * explain.c tells where a kernel would come from, and why from nowhere nearer.
  *
  * Invariant: nothing is compiled, loaded or counted as a use; an entry that is
- * damaged is dropped, as a get would.  What is told may have changed when the
+ * damaged is dropped, as a get would.  The answer may be outdated when the
  * caller reads it.
- * Locking: those of the layers that are asked, one after the other.
+ * Locking: that of the layers that are searched, one after the other.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static bool is_in_memory(groat_context *context, const groat__digest *key)
     return known != NULL && groat__resident_is_loaded(known);
 }
 
-/* Where a kernel is: asked as a get asks. */
+/* Where a kernel is; searches in the order of a get. */
 static groat_origin locate(groat_context *context, const groat__digest *key,
                            const char *identity)
 {
@@ -37,7 +37,7 @@ static groat_origin locate(groat_context *context, const groat__digest *key,
                                                       : GROAT_FROM_COMPILER;
 }
 
-/* Whoever made it: without a compiler that may be another than usual. */
+/* Names the maker: without a compiler it may be an unusual one. */
 static void say_hit(const char *identity, groat_explanation *out)
 {
     size_t len;

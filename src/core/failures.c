@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * failures.c remembers which keys did not compile, so that a server which is
- * asked for one of them again and again does not compile it each time.  What
- * is remembered is the compiler's answer; a lack of memory, of a device or of a
- * compiler is not, for it says nothing of the key.
+ * failures.c remembers which keys did not compile, so that a server that is
+ * asked for one of them again and again does not compile it each time.  Only
+ * the compiler's answer is remembered; a lack of memory, of a device or of a
+ * compiler is not, since it says nothing about the key.
  *
- * Invariant: the n-th failure of a key holds for 2^(n-1) s, 60 s at most, and
- * then one try is made.  When there are too many, the one that ends first is
+ * Invariant: after the n-th failure of a key, the next try is 2^(n-1) s later,
+ * 60 s at most.  When the table is full, the failure that expires first is
  * forgotten.
  * Locking: a lock of its own, held for a copy of a text at most.
  */
@@ -56,7 +56,7 @@ static failure **find(groat__failures *failures, const groat__digest *key)
     return NULL;
 }
 
-/* A free place, else that of the one that ends first. */
+/* A free slot, else the slot of the failure that expires first. */
 static failure **make_room(groat__failures *failures)
 {
     failure **first = &failures->at[0];

@@ -10,9 +10,9 @@
 #include "groat.h"
 
 enum {
-    GROAT__FAILURES = 128,        /* that are remembered            */
-    GROAT__FAILURE_MS = 1000,     /* before the second try; doubles */
-    GROAT__FAILURE_MAX_MS = 60000 /* up to this                     */
+    GROAT__FAILURES = 128,        /* failures that are remembered */
+    GROAT__FAILURE_MS = 1000,     /* before the second try; doubles each time */
+    GROAT__FAILURE_MAX_MS = 60000 /* the longest wait */
 };
 
 struct groat__failure;
@@ -25,7 +25,7 @@ typedef struct groat__failures {
     atomic_uint_fast64_t answers;
 } groat__failures;
 
-/* False with no memory for its lock. */
+/* False if memory runs out. */
 bool groat__failures_init(groat__failures *failures);
 void groat__failures_free(groat__failures *failures);
 

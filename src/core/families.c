@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * families.c lists a context's families, those of the library and those of the
- * user's folders, and reads each at its first use.  A user's family sees the
- * library's common files as "../common/NAME.h" and its own folder, nothing else
- * of the disk.
- * Invariant: a family that was given is complete and read-only; one that cannot
- * be read says why, and holds nothing else.
- * Locking: `lock` for reading a family; who has one needs none.
+ * user's folders, and reads each at its first use.  A user's family may include
+ * the library's common files as "../common/NAME.h" and files of its own folder,
+ * nothing else of the disk.
+ * Invariant: a family that was returned is complete and read-only; a broken one
+ * holds the reason and nothing else.
+ * Locking: `lock` for reading a family; a family that was read needs none.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "core/families.h"
 #include "spec/load.h"
 
-/* A family's files are those of its source, at most 64, and params.def. */
+/* A family has at most 64 source files and params.def. */
 enum { SOURCE_BYTES_MAX = 4 << 20, FOLDER_FILES = 66 };
 
 /* A user's folder while its family is read. */
@@ -30,10 +30,11 @@ typedef struct folder {
     const char *name;
     char *texts[FOLDER_FILES];
     size_t count;
-    groat_error failure; /* of the file that could not be read */
+    groat_error failure; /* reading a file */
 } folder;
 
-/* The loader is told that there is no text; why is kept for read_user. */
+/* Returns NULL if a file cannot be read; read_user() reports the reason, which
+ * is kept in f->failure. */
 static const char *read_folder(void *user, const char *path)
 {
     folder *f = user;
@@ -74,7 +75,7 @@ static groat__family_place *find(groat__families *families, const char *name,
     return NULL;
 }
 
-/* Read later, when the program may be in another folder. */
+/* Resolved now: the working directory may change before the folder is read. */
 static char *whole_path(const char *dir)
 {
     char *real = *dir == '/' ? NULL : realpath(dir, NULL);
@@ -82,7 +83,7 @@ static char *whole_path(const char *dir)
     return real != NULL ? real : strdup(dir);
 }
 
-/* dir is NULL for the library's own. */
+/* dir is NULL for the library's own families. */
 static groat_status add(groat__families *families, const char *name, size_t len,
                         const char *dir, groat_error *error)
 {
@@ -130,7 +131,7 @@ static groat_status look_for_params(const char *dir, bool *has,
                   : GROAT_OK;
 }
 
-/* dir is a family's folder; its last component is the name. */
+/* dir is a family's folder; its last component is the family's name. */
 static groat_status add_folder(groat__families *families, const char *dir,
                                groat_error *error)
 {
@@ -190,8 +191,8 @@ static groat_status add_children(groat__families *families, const char *dir,
     return status;
 }
 
-/* One item of the path without its last slashes, malloc'd, or NULL.  "." and
- * ".." are no names of families: they become the folders they stand for. */
+/* One item of the path without trailing slashes, malloc'd, or NULL.  "." and
+ * ".." are no family names, so they are resolved to real paths. */
 static char *take_folder(const char *item, size_t len)
 {
     const char *name;
@@ -213,7 +214,7 @@ static char *take_folder(const char *item, size_t len)
     return real;
 }
 
-/* A family's folder, or one of several. */
+/* Adds a family's folder, or a folder that holds families. */
 static groat_status add_item(groat__families *families, const char *dir,
                              groat_error *error)
 {
@@ -259,7 +260,7 @@ void groat__families_close(groat__families *families)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* As it was at the open: it may have passed since. */
+/* Out of file descriptors, a condition that may pass. */
 static bool is_want(int code)
 {
     return code == EMFILE || code == ENFILE;
@@ -299,8 +300,8 @@ static const groat__made_family *find_made(const char *name)
     return made;
 }
 
-/* With the lock held.  What is wrong with a family stays so, but for want of
- * memory or descriptors: NULL, and *error says so. */
+/* With the lock held.  An error in a family is final.  NULL, with *error set,
+ * if memory or descriptors ran out. */
 static groat_family *read_place(const groat__family_place *place,
                                 groat_error *error)
 {
@@ -382,7 +383,7 @@ size_t groat_family_count(const groat_context *context)
     return context->families.count;
 }
 
-/* What is read at first use is no part of what a const context says. */
+/* A const context may still read its families at first use. */
 static groat__families *families_of(const groat_context *context)
 {
     return (groat__families *)(uintptr_t)&context->families;

@@ -10,14 +10,14 @@
 
 enum { GROAT__FAMILIES = 64 };
 
-/* The place of a family, and the family after it was read. */
+/* A family's name and folder, and the family once it was read. */
 typedef struct groat__family_place {
     char *name;
     char *dir; /* of a user's family; NULL: the library's */
     _Atomic(groat_family *) family;
 } groat__family_place;
 
-/* Zeroes with a lock are an empty list. */
+/* All zeros, with an initialised lock, are an empty list. */
 typedef struct groat__families {
     pthread_mutex_t lock;
     groat__family_place at[GROAT__FAMILIES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * handle.c is what a program asks of a kernel besides launching it: the
- * vendor's function, its facts, and the names of where it came from. Locking:
- * none; nothing here changes.
+ * handle.c tells a program about a kernel: the vendor's function, its facts,
+ * and where it came from.
+ * Locking: none; nothing here changes.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * inflight.c sees to it that threads which want the same kernel, loaded or only
- * built, share one compile and its outcome, good or bad, while different
- * kernels never wait for each other.  Who waited is given a copy of the binary
- * and reads nothing.  Locking: context->lock for the list of in-flight builds
- * and of kernels; it is never held while anything is compiled, loaded or
- * copied.
+ * inflight.c lets threads that want the same kernel, loaded or only built,
+ * share one compile and its result, good or bad, while different kernels never
+ * wait for each other.  A waiter gets a copy of the binary, so it need not read
+ * the store.  Locking: context->lock for the list of in-flight builds and of
+ * kernels; it is never held while anything is compiled, loaded or copied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +30,7 @@ static groat__inflight *find_inflight(groat_context *context,
     return NULL;
 }
 
-/* With the lock held; the last user frees. */
+/* With the lock held.  Drops one user's share; the last user frees it. */
 static void leave(groat__inflight *inflight)
 {
     if (--inflight->users > 0)
@@ -53,8 +52,8 @@ static void copy_made(groat__made *to, const groat__made *from)
     to->compile_ms = from->compile_ms;
 }
 
-/* With the lock held, but while it waits and copies.  *kernel is NULL after a
- * build; kernel NULL: only the binary is wanted. */
+/* With the lock held; releases it while it waits and copies.  *kernel stays
+ * NULL after a build; kernel NULL: only the binary is wanted. */
 static groat_status wait_for(groat_context *context, groat__inflight *inflight,
                              groat_kernel **kernel, groat__made *made,
                              groat_error *error)
@@ -69,7 +68,7 @@ static groat_status wait_for(groat_context *context, groat__inflight *inflight,
         groat__error_copy(error, &inflight->error);
     else if (kernel != NULL && inflight->kernel != NULL)
         *kernel = groat_kernel_retain(inflight->kernel);
-    /* It has landed: nobody changes it, and our use of it keeps it. */
+    /* It is done: no thread changes it, and our user count keeps it alive. */
     (void)pthread_mutex_unlock(&context->lock);
     if (status == GROAT_OK && (kernel == NULL || *kernel == NULL))
         copy_made(made, &inflight->made);
@@ -78,7 +77,8 @@ static groat_status wait_for(groat_context *context, groat__inflight *inflight,
     return status;
 }
 
-/* Whom the seal does not bind goes on where it refused the leader. */
+/* If the seal refused the leader but does not bind this caller, returns OK
+ * without a kernel, and the caller goes on by itself. */
 static groat_status wait_unless_sealed(groat_context *context,
                                        groat__inflight *inflight, bool sealed,
                                        groat_kernel **kernel, groat__made *made,
@@ -122,7 +122,8 @@ groat_status groat__inflight_enter(groat_context *context,
     *inflight = NULL;
     *kernel = NULL;
     (void)pthread_mutex_lock(&context->lock);
-    /* Behind a build there is something to load, and nobody who does. */
+    /* After a build there is a binary to load but no thread that loads it:
+     * loop. */
     while (status == GROAT_OK && *inflight == NULL && *kernel == NULL) {
         groat_kernel *known = groat__kernel_known(context, key);
         groat__inflight *running = find_inflight(context, key);
@@ -161,8 +162,8 @@ groat_status groat__inflight_enter_build(groat_context *context,
     return status;
 }
 
-/* With the lock held, but while it copies: nobody may come in between who
- * would find nothing. */
+/* With the lock held; releases it while it copies.  The build stays in the list
+ * meanwhile: a thread that came after its removal would find nothing. */
 static void leave_made(groat_context *context, groat__inflight *inflight,
                        const groat__made *made)
 {
@@ -194,7 +195,7 @@ void groat__inflight_end(groat_context *context, groat__inflight *inflight,
     if (status != GROAT_OK) {
         groat__error_copy(&inflight->error, error);
     } else if (kernel != NULL) {
-        (void)groat_kernel_retain(kernel); /* until the last has taken it */
+        (void)groat_kernel_retain(kernel); /* until the last waiter has it */
         if (!kernel->listed) {
             kernel->next = context->kernels;
             context->kernels = kernel;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * job.c owns a build job: the way of one spec to its binary.  A binary is
- * looked for in the store, then in the bundles, then at the remote, then it is
- * compiled, and stored.  In-flight builds that threads share are inflight.c's,
- * loading is load.c's.
+ * job.c runs a build job: it looks for the binary of one spec in the store,
+ * then in the bundles, then at the remote; else it compiles and stores it.
+ * In-flight builds that threads share are in inflight.c, loading is in load.c.
  */
 #include "core/job.h"
 
@@ -14,7 +13,7 @@
 
 enum { THREADS_MAX = 1024 };
 
-/* What every machine of the arch would refuse: a build is told at once. */
+/* A shape that no device of the arch can launch is an error at build time. */
 static groat_status check_shape(const groat__job *job, groat_error *error)
 {
     const unsigned *b = job->shape.block;
@@ -108,7 +107,7 @@ static bool read_stored(groat__job *job, groat__store_blob *blob)
     return true;
 }
 
-/* From the store, else from a bundle beneath it. */
+/* Reads the binary from the store, else from a bundle. */
 static bool find_stored(groat__job *job)
 {
     groat__store_blob blob = {0};
@@ -127,8 +126,8 @@ static bool find_stored(groat__job *job)
     return true;
 }
 
-/* Opens the compiler.  One that was foreseen, of an entry that is lost, may
- * be another by now. */
+/* Opens the compiler.  If the identity was foreseen and its entry is lost, the
+ * compiler may have been replaced since. */
 static groat_status open_compiler(const groat__job *job, void **state,
                                   groat_error *error)
 {
@@ -148,7 +147,7 @@ static groat_status open_compiler(const groat__job *job, void **state,
     return status;
 }
 
-/* The compiler's part: source in, binary out. */
+/* Renders the source and compiles it. */
 static groat_status run_compiler(groat__job *job, groat_error *error)
 {
     groat__str source = {0};
@@ -242,7 +241,7 @@ groat_status groat__job_compile(groat__job *job, groat_error *error)
     return status;
 }
 
-/* What no other process compiles: another host may have. */
+/* No other process of this host compiles it; another host may have. */
 static groat_status fetch_or_compile(groat__job *job, groat_error *error)
 {
     groat__store_blob blob = {0};
@@ -254,7 +253,6 @@ static groat_status fetch_or_compile(groat__job *job, groat_error *error)
     return GROAT_OK;
 }
 
-/* What the store has not: compiled here, or by another process meanwhile. */
 groat_status groat__job_make_binary(groat__job *job, groat_error *error)
 {
     groat__store_blob blob = {0};
@@ -292,7 +290,6 @@ groat_status groat__job_get_binary(groat__job *job, groat_error *error)
                : groat__job_make_binary(job, error);
 }
 
-/* Who made it, of the second half of the identity; malloc'd. */
 char *groat__job_maker(const groat__job *job)
 {
     size_t len;
@@ -301,7 +298,6 @@ char *groat__job_maker(const groat__job *job)
     return strndup(maker, len);
 }
 
-/* What the driver refuses is nothing to keep. */
 void groat__job_drop_binary(groat__job *job)
 {
     if (job->bundle != NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * job.h - a build job: the way of one spec to its binary.
+ * job.h - a build job: obtains the binary of one spec.
  */
 #ifndef GROAT_CORE_JOB_H
 #define GROAT_CORE_JOB_H
@@ -14,13 +14,13 @@ typedef struct groat__job {
     const groat__backend *backend;
     groat__str identity;
     groat__digest key;
-    groat__maker maker; /* that the identity is from */
+    groat__maker maker; /* source of the identity's second half */
     groat__str entry;
     groat__shape shape;
     groat__made made;
-    groat__bundle *bundle; /* that the binary is from, or NULL */
-    groat_reason reason;   /* to compile */
-    bool leased;           /* other hosts wait for it */
+    groat__bundle *bundle; /* the bundle it was read from, or NULL */
+    groat_reason reason;   /* why it is compiled */
+    bool leased;           /* we hold the lease that other hosts wait on */
     bool sealed;           /* it began under a seal that binds its caller */
 } groat__job;
 
@@ -31,29 +31,29 @@ groat_status groat__job_open(groat__job *job, groat_context *context,
                              const groat__params *params, groat_error *error);
 void groat__job_close(groat__job *job);
 
-/* Gets the binary into job->made: from store or bundles, else compiled. Errors:
- * as of groat__job_make_binary(). */
+/* Gets the binary into job->made: from the store or a bundle, else as
+ * groat__job_make_binary().  Errors: the same. */
 groat_status groat__job_get_binary(groat__job *job, groat_error *error);
-/* Compiles a binary that store and bundles lack, or takes the one that another
- * process has compiled meanwhile.  Errors: SEALED, NO_DEVICE, COMPILE_FAILED,
- * NO_MEMORY. */
+/* Obtains a binary that is neither in the store nor in a bundle: from another
+ * process that has compiled it meanwhile, from the remote, or by compiling.
+ * Errors: SEALED, NO_DEVICE, COMPILE_FAILED, NO_MEMORY. */
 groat_status groat__job_make_binary(groat__job *job, groat_error *error);
 /* Compiles the binary without a claim, and stores it.  Errors: NO_DEVICE,
  * COMPILE_FAILED, NO_MEMORY. */
 groat_status groat__job_compile(groat__job *job, groat_error *error);
 
-/* elsewhere.c: asks the remote for the binary, and, where it has none, whether
- * another host is making it.  True: *out has it. */
+/* elsewhere.c: asks the remote for the binary, and, if it has none, takes the
+ * lease or waits for the host that holds it.  True: *out has the binary. */
 bool groat__job_ask_remote(groat__job *job, groat__store_blob *out);
-/* Sends what was compiled to the remote, later, and gives the lease back then.
- */
+/* Queues the compiled binary for the remote; the lease is given back after the
+ * upload. */
 void groat__job_offer(groat__job *job);
-/* Gives the lease back of what could not be compiled. */
+/* Gives back the lease of a binary that could not be compiled. */
 void groat__job_give_lease(groat__job *job);
 
 /* Whether the binary came from store, bundles or remote. */
 bool groat__job_is_stored(const groat__job *job);
-/* Drops a binary that the driver refused from store or bundle. */
+/* Drops a refused binary from the store, or counts a fault of its bundle. */
 void groat__job_drop_binary(groat__job *job);
 /* The compiler line of the identity's second half; malloc'd. */
 char *groat__job_maker(const groat__job *job);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kernel.c is the get of kernels: from memory (lookup.c), as a sealed context
- * answers (sealed.c), or made (miss.c, job.c, load.c).
+ * kernel.c gets kernels: from memory (lookup.c), as a sealed context answers
+ * (sealed.c), or by making them (miss.c, job.c, load.c).
  *
- * Invariant: a kernel in the context's list is immutable but for its count and
- * what resident.c needs to unload it; the list keeps it until groat_close, so a
- * borrowed pointer from groat_kernel_lookup stays good.
+ * Invariant: a kernel in the context's list is immutable except for its
+ * references and the fields with which resident.c unloads it; the list keeps it
+ * until groat_close, so a pointer from groat_kernel_lookup stays valid.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ groat_status groat_kernel_get(groat_context *context, const char *spec,
     return GROAT_OK;
 }
 
-/* Slow path: what the look-up has not. */
+/* Slow path: the name is not in the look-up table. */
 static groat_status get_missed(groat_context *context,
                                const groat__params *params, bool sealed,
                                groat_kernel **out, groat_origin *origin,
@@ -81,8 +81,8 @@ static groat_status check_options(const groat_get_options *options,
     return status;
 }
 
-/* Whether a graph is captured from the stream; a sealed context loads nothing
- * in any case. */
+/* Fails if a graph is being captured from the stream.  A sealed context loads
+ * nothing, so there is nothing to check. */
 static groat_status check_stream(const groat_spec *spec, void *stream,
                                  groat_error *error)
 {

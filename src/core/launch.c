@@ -37,7 +37,8 @@ static inline bool is_sound(const groat_kernel *kernel,
            launch->grid[1] != 0 && launch->grid[2] != 0;
 }
 
-/* Where the kernel may be unloaded at any other time. */
+/* A launch with a bound on loaded bytes: holds the kernel meanwhile, since it
+ * may be unloaded at any other time. */
 static groat_status launch_held(groat_kernel *kernel,
                                 const groat_launch *launch, const void *args,
                                 groat_error *error)
@@ -50,7 +51,7 @@ static groat_status launch_held(groat_kernel *kernel,
     status = kernel->device->launch_noted(kernel->device_state, kernel->module,
                                           &kernel->shape, launch, args,
                                           &captured, error);
-    /* Nobody says when a graph is done with it. */
+    /* No call tells when the graph is destroyed, so the kernel stays loaded. */
     if (captured)
         atomic_store(&kernel->kept, true);
     groat__resident_drop(kernel);
@@ -65,8 +66,9 @@ static groat_status launch_direct(groat_kernel *kernel,
                                   &kernel->shape, launch, args, error);
 }
 
-/* The first, where what a driver puts off until then is paid for; with a bound
- * of what is loaded, or a trace, which calls the program, every one. */
+/* The first launch, which is timed since drivers defer work to it; and every
+ * launch with a bound on loaded bytes, or with a trace, which calls the
+ * program. */
 __attribute__((noinline, cold)) static groat_status
 launch_slowly(groat_kernel *kernel, const groat_launch *launch,
               const void *args, groat_error *error)
@@ -127,14 +129,14 @@ groat_status groat_kernel_time(groat_kernel *kernel, const groat_launch *launch,
     status =
         kernel->device->time(kernel->device_state, kernel->module,
                              &kernel->shape, launch, args, repeats, us, error);
-    /* Some of the launches may run on. */
+    /* Some of the launches may still be running. */
     if (status != GROAT_OK)
         atomic_store(&kernel->kept, true);
     groat__resident_drop(kernel);
     return status;
 }
 
-/* The device of a target, opened. */
+/* Opens the device of a target. */
 static groat_status open_device(groat_context *context, const char *text,
                                 const groat__device **device, void **state,
                                 groat_error *error)

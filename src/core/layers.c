@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * layers.c owns the bundles of a context, which lie beneath its store: which
- * are opened, whom they must be signed by, and the order in which they are
- * asked.  One that cannot be used is no error: it stays in the list with its
- * problem, and one warning says so.
+ * are opened, who must have signed them, and the order in which they are
+ * searched.  A bundle that cannot be used is no error: it stays in the list
+ * with its problem, and one warning is logged.
  *
  * Invariant: a bundle that is used was signed by a trusted key, or lies in the
- * program's memory, or the caller allowed those of others.
+ * program's memory, or the caller allowed unsigned ones.
  * Locking: the list does not change once the context is open; a bundle locks
  * itself.
  */
@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "core/core.h"
 
-/* Without a list nobody is trusted; a list that cannot be read is said. */
+/* Without a list no signer is trusted; an unreadable list is logged. */
 static void read_trust(groat_context *context, const char *path)
 {
     groat_error inner = GROAT_ERROR_INIT;
@@ -29,7 +29,7 @@ static void read_trust(groat_context *context, const char *path)
     groat_error_clear(&inner);
 }
 
-/* NULL without memory. */
+/* Returns NULL if memory runs out. */
 static groat__layer *add_layer(groat__layers *layers, const char *path,
                                size_t len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * load.c makes kernels of binaries: the object that programs hold, and its
- * module on the device, which may be loaded anew when it was unloaded.
+ * load.c makes kernels from binaries: the handle that programs hold, and its
+ * module on the device, which can be loaded again after it was unloaded.
  */
 #include "core/load.h"
 
@@ -48,7 +48,8 @@ static groat_kernel *new_kernel(const groat__job *job)
     return kernel;
 }
 
-/* Into a handle: a new one's shape is completed, an old one's has to fit. */
+/* Loads the module into a handle: completes the shape of a new one; the shape
+ * of an old one has to match. */
 static groat_status load_module(const groat__job *job, groat_kernel *again,
                                 groat_kernel *kernel, groat_error *error)
 {
@@ -87,7 +88,7 @@ static groat_status load_module(const groat__job *job, groat_kernel *again,
     return GROAT_OK;
 }
 
-/* *out has a count more. */
+/* *out has one more reference. */
 static groat_status load(groat__job *job, groat_kernel *again,
                          groat_kernel **out, groat_error *error)
 {
@@ -118,10 +119,10 @@ static groat_status load(groat__job *job, groat_kernel *again,
     return GROAT_OK;
 }
 
-/* A stored binary that the driver refuses is dropped and made once more, by one
- * of the processes that it is refused to; if that one's is refused here as
- * well, by this one.  A fresh one that is refused is dropped and the caller's
- * error. */
+/* A stored binary that the driver refuses is dropped and compiled again by one
+ * of the processes that see the refusal.  If the driver here refuses that
+ * binary as well, this process compiles its own.  A refused fresh binary is
+ * dropped, and the caller gets the error. */
 groat_status groat__kernel_load(groat__job *job, groat_kernel *again,
                                 groat_kernel **out, groat_error *error)
 {

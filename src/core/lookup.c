@@ -63,7 +63,6 @@ groat__hit groat__hit_begin(groat_context *context)
     return h;
 }
 
-/* What the table has, if it is loaded. */
 bool groat__hit_give(groat_context *context, groat__hit h, groat_kernel *kernel,
                      groat_kernel **out, groat_origin *origin)
 {
@@ -78,7 +77,7 @@ bool groat__hit_give(groat_context *context, groat__hit h, groat_kernel *kernel,
     return true;
 }
 
-/* Without a bound, what the table has is loaded. */
+/* Without a bound, every kernel in the table is loaded. */
 static groat_kernel *if_loaded(const groat_context *context,
                                groat_kernel *kernel)
 {

@@ -7,7 +7,7 @@
 
 #include "core/core.h"
 
-/* The second half of a name by values: what the values belong to. */
+/* The second half of a name by values: the family and target of the values. */
 typedef struct groat__name_owner {
     const groat_family *family;
     const groat__arch *arch;

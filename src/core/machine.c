@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * machine.c opens compilers and devices at first need and remembers how that
- * went: a search through the disk for a library that is not there is made
- * once.  What failed for want of memory or file descriptors says nothing about
- * the machine and is tried again.  Each backend has a lock of its own, so that
- * a slow cuInit does not hold up a cpu target.
+ * machine.c opens compilers and devices at first need and remembers the result:
+ * the disk is searched only once for a library that is absent.  A failure for
+ * lack of memory or file descriptors says nothing about the machine and is
+ * tried again.  Each backend has a lock of its own, so that a slow cuInit does
+ * not hold up a cpu target.
  */
 #include "core/core.h"
 
@@ -65,7 +65,7 @@ static groat_status open_half(const groat__env *env, groat__half *half,
     return status;
 }
 
-/* What an open has to say waits for the unlock. */
+/* Log lines of an open are reported after the unlock. */
 static void lock(groat_context *context, groat__machine *machine,
                  groat__present *quiet)
 {
@@ -130,13 +130,13 @@ const char *groat__machine_known(groat_context *context,
     return text;
 }
 
-/* Who asks what was made for a target. */
+/* The query of find_made_by(). */
 typedef struct made_for {
     groat_context *context;
     const char *target;
 } made_for;
 
-/* A groat__made_by_fn of store and bundles. */
+/* A groat__made_by_fn: searches the store and the bundles. */
 static bool find_made_by(void *user, const char *build_id, groat__str *lines)
 {
     const made_for *asked = user;
@@ -162,8 +162,8 @@ static bool find_made_by(void *user, const char *build_id, groat__str *lines)
     return half != NULL;
 }
 
-/* Told outside of the lock: who waits for the device does not wait for the
- * store. */
+/* Foresees outside the lock: a thread that waits for the device does not wait
+ * for the store. */
 const char *groat__machine_foresee(groat_context *context,
                                    const groat__target *target)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * manifest.c reads the files that say which kernels a server will want, line by
- * line, and makes a list of one for warm.c.
+ * manifest.c reads files that list the kernels that a server will want, line by
+ * line, and collects them in a list for warm.c.
  *
- * Invariant: a bad line is named by file and line; no more than one line is in
- * memory, and none that is too long.
+ * Invariant: an error names file and line; at most one line is in memory, and
+ * its length is bounded.
  * Locking: none.
  */
 #include "core/manifest.h"
@@ -42,7 +42,7 @@ static groat_status fail_read(const char *name, groat_error *error)
                        strerror(errno));
 }
 
-/* Of a pipe, too, when a signal is handled meanwhile. */
+/* Retries if a signal interrupts the read of a pipe. */
 static int next_byte(FILE *file)
 {
     int c = getc(file);
@@ -63,7 +63,7 @@ static FILE *open_file(const char *path)
     return file;
 }
 
-/* The next line into text; *more is false behind the last one. */
+/* Reads the next line into m->text; *more is false after the last one. */
 static groat_status next_line(manifest *m, bool *more, groat_error *error)
 {
     int c = next_byte(m->file);
@@ -131,7 +131,7 @@ static bool is_stdin(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* What messages call it. */
+/* The file's name in messages. */
 static const char *name_of(const char *path)
 {
     return is_stdin(path) ? "stdin" : path;
@@ -171,7 +171,7 @@ groat_status groat_manifest_read(const char *path, groat_manifest_fn *fn,
 /* ---- as a list ------------------------------------------------------------
  */
 
-/* A list that grows, and what its lines without a target are for. */
+/* A list that grows; lines without a target are for `target`. */
 typedef struct growing {
     groat__warm_list *list;
     size_t cap;

@@ -11,7 +11,7 @@ typedef struct groat__warm_list {
     size_t count;
     /* Of a manifest: */
     const char *name;     /* its path, borrowed; NULL: the list is a caller's */
-    size_t *lines;        /* where each item stands */
+    size_t *lines;        /* the line number of each item */
     groat_warm_item *own; /* the items, with their texts */
 } groat__warm_list;
 

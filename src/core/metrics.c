@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metrics.c counts how long each stage on the way to a kernel takes, and writes
+ * metrics.c measures how long each stage of a get or launch takes, and writes
  * all of a context's figures as text: for Prometheus, or as JSON.
  *
- * Invariant: a figure never goes back.  Those of one text were read one after
- * the other, so that a sum may be a moment ahead of a count.
+ * Invariant: a counter never decreases.  The figures of one text are read one
+ * after the other, so a sum may be a moment ahead of its count.
  * Locking: none; each figure is an atomic of its own.
  */
 #include "core/metrics.h"
@@ -20,7 +20,7 @@ static const char *const stage_names[] = {"lookup", "read",        "verify",
                                           "remote", "compile",     "put",
                                           "load",   "first_launch"};
 
-/* Bucket i ends here. */
+/* The upper bound of bucket i. */
 static uint64_t bound_ns(unsigned i)
 {
     return (uint64_t)100 << 2 * i;
@@ -171,7 +171,7 @@ static groat_status add_remote_counters(groat_context *context, counter *out,
 
 enum { COUNTERS_MAX = 64 };
 
-/* With a point, whatever the locale has. */
+/* With a decimal point, whatever the locale is. */
 static void add_seconds(groat__str *out, uint64_t ns)
 {
     char digits[32];
@@ -192,7 +192,7 @@ static void add_bound(groat__str *out, unsigned i)
         add_seconds(out, bound_ns(i));
 }
 
-/* Gives the count of all up to bucket i; *sum grows from bucket to bucket. */
+/* Returns the count of buckets 0 to i; *sum accumulates over the calls. */
 static uint64_t up_to(const groat__histogram *h, unsigned i, uint64_t *sum)
 {
     *sum += atomic_load_explicit(&h->bucket[i], memory_order_relaxed);

@@ -8,26 +8,26 @@
 
 /* The stages whose times are measured. */
 typedef enum groat__stage {
-    GROAT__STAGE_LOOKUP,  /* a get that memory answers; 1 in 256           */
-    GROAT__STAGE_READ,    /* from store or bundle, without verifying        */
-    GROAT__STAGE_VERIFY,  /* comparing identity, checksum and signature     */
-    GROAT__STAGE_REMOTE,  /* asking other hosts, waiting for one included   */
-    GROAT__STAGE_COMPILE, /* rendering the source included                  */
-    GROAT__STAGE_PUT,     /* into the store                                 */
-    GROAT__STAGE_LOAD,    /* into the driver, functions resolved            */
-    GROAT__STAGE_LAUNCH,  /* the first of a kernel, as the host sees it     */
+    GROAT__STAGE_LOOKUP,  /* a get that memory answers; 1 in 256         */
+    GROAT__STAGE_READ,    /* from store or bundle, without verifying     */
+    GROAT__STAGE_VERIFY,  /* comparing identity, checksum and signature  */
+    GROAT__STAGE_REMOTE,  /* asking other hosts, or waiting for one      */
+    GROAT__STAGE_COMPILE, /* rendering the source included               */
+    GROAT__STAGE_PUT,     /* writing to the store                        */
+    GROAT__STAGE_LOAD,    /* loading the module, resolving its functions */
+    GROAT__STAGE_LAUNCH,  /* a kernel's first launch, host time          */
     GROAT__STAGES
 } groat__stage;
 
 enum { GROAT__BUCKETS = 15, GROAT__SAMPLED = 256 };
 
 typedef struct groat__histogram {
-    /* Up to 100 ns * 4^i, and above the last. */
+    /* Bucket i counts up to 100 ns * 4^i; the last one, all above. */
     atomic_uint_fast64_t bucket[GROAT__BUCKETS + 1];
     atomic_uint_fast64_t sum_ns;
 } groat__histogram;
 
-/* Of one context; starts as zeros. */
+/* The metrics of one context; start as zeros. */
 typedef struct groat__metrics {
     groat__histogram stage[GROAT__STAGES];
     atomic_uint_fast64_t compile_failures;

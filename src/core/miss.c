@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * miss.c answers a get that memory has no answer for: one thread makes the
- * kernel for all that want it.
+ * miss.c answers a get of a kernel that is not in memory: one thread makes the
+ * kernel for all threads that want it.
  */
 #include "core/miss.h"
 
@@ -24,8 +24,8 @@ static groat_status find_or_make(groat_context *context,
     groat__job job;
     groat_status status = groat__job_open(&job, context, params, error);
 
-    /* Lines and events wait while others wait for this thread: what is told may
-     * ask for the same kernel. */
+    /* Delays log lines and events while other threads wait for this one: a
+     * callback may ask for the same kernel. */
     groat__quiet_begin(&context->callbacks, &quiet);
     if (status != GROAT_OK)
         goto close_job;
@@ -52,7 +52,7 @@ static groat_status find_or_make(groat_context *context,
     if (status == GROAT_OK) {
         name = groat__lookup_name(params, &whose);
         groat__lookup_add(context, &name, kernel);
-        /* What was refused before may be this one. */
+        /* This kernel may be one that was refused before. */
         groat__seal_renew(&context->seal);
         *out = kernel;
     }

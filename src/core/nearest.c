@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * nearest.c finds, for a kernel that is not there, the one that comes nearest
- * to it, and says in what that differs: who waits for a compile, or is refused
- * one, wants to know which field of the identity is to blame.
+ * nearest.c finds the kernel that is nearest to one that is absent, and tells
+ * how they differ, so that a user who waits for a compile, or is refused one,
+ * sees which field of the identity is to blame.
  *
  * Invariant: kernels of other families are never near; lines of two identities
- * are compared in their order, as key.c writes them.
- * Locking: the context's lock for a look at its list of kernels, the store's
- * for its entries.
+ * are compared in order, as key.c writes them.
+ * Locking: the context's lock to read the head of its list of kernels, the
+ * store's for its entries.
  */
 #include "core/nearest.h"
 
@@ -31,7 +31,7 @@ static bool same_line(const char *a, const char *b)
     return line_of(b) == len && memcmp(a, b, len) == 0;
 }
 
-/* Lines of two identities that differ; SIZE_MAX for those of two families. */
+/* Counts the lines that differ; SIZE_MAX for identities of two families. */
 static size_t distance_of(const char *a, const char *b)
 {
     static const char family[] = "\nfamily ";
@@ -50,8 +50,8 @@ static size_t distance_of(const char *a, const char *b)
     return distance;
 }
 
-/* Where the values of a line begin: behind "param NAME ", "family NAME ",
- * "target " and so on; of an arch, at the first that differs. */
+/* Where the value of a line begins: after "param NAME ", "family NAME ",
+ * "target " and so on; in an "arch" line, at the first word that differs. */
 static size_t value_at(const char *mine, const char *other)
 {
     bool named =
@@ -81,7 +81,7 @@ static void add_value(groat__str *out, const char *value, const char *ends)
         groat__str_addn(out, value, len < 80 ? len : 80);
 }
 
-/* One line that is another; the field is "" where the lines share nothing. */
+/* Two lines that differ; the field is "" if they have no words in common. */
 typedef struct difference {
     groat__str field;
     groat__str wanted;
@@ -176,7 +176,7 @@ void groat__nearest_memory(groat_context *context, groat__nearest *nearest)
     (void)pthread_mutex_lock(&context->lock);
     kernel = context->kernels;
     (void)pthread_mutex_unlock(&context->lock);
-    /* Kernels come in at the front and stay until groat_close. */
+    /* Kernels are added at the front and stay until groat_close. */
     for (; kernel != NULL; kernel = kernel->next)
         if (groat__resident_is_loaded(kernel))
             try_one(nearest, kernel->identity, "", kernel->spec,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * objects.c is the public face of a remote's objects, for tools: they are
- * listed, fetched, sent and removed by their names.
+ * objects.c implements the public calls on a remote's objects, for tools: they
+ * are listed, fetched, sent and removed by their names.
  *
- * Locking: that of the remote; no lock is held while fn runs.
+ * Locking: the remote's; no lock is held while fn runs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ groat_status groat_remote_names_get(groat_spec *spec, groat_remote_names *names,
     return status;
 }
 
-/* What the callbacks of the layers below have of a caller. */
+/* The state that callbacks of the layers below need to call the caller's fn. */
 typedef struct relay {
     groat_context *context;
     groat_remote_fn *fn;
@@ -95,7 +95,8 @@ groat_status groat_remote_list(groat_context *context, groat_remote_fn *fn,
                : status;
 }
 
-/* An object that lies where another's name says is that other's problem. */
+/* Whether an object's name is one of the two that its identity gives; an object
+ * under any other name is misplaced. */
 static bool is_named(const char *name, const groat__arrival *arrival)
 {
     char by_key[GROAT__OBJECT_NAME];
@@ -108,7 +109,7 @@ static bool is_named(const char *name, const groat__arrival *arrival)
     return strcmp(name, by_key) == 0 || strcmp(name, by_half) == 0;
 }
 
-/* Objects that wait to be told: those to keep are put together. */
+/* Fetched objects not yet reported: those to keep are stored in one batch. */
 typedef struct fetching {
     relay to;
     bool keep;
@@ -143,7 +144,7 @@ static void tell_arrival(relay *r, const char *name,
     groat__str_free(&target);
 }
 
-/* A kernel's two objects may both be here. */
+/* A kernel has two objects, and both may have been fetched. */
 static bool is_first(const fetching *f, size_t i)
 {
     for (size_t j = 0; j < i; j++)
@@ -302,7 +303,7 @@ static groat_status send_one(void *user, const groat__entry *entry,
         return GROAT_OK;
     status = groat__sender_add(r->sender, entry,
                                groat__key_wanted(entry->identity), &own);
-    /* One that is too large keeps no other from being sent. */
+    /* An entry that is too large does not stop the others. */
     if (status == GROAT_INVALID) {
         groat__remote_name(entry->identity, &entry->key, name);
         on_sent(r, name, GROAT__OBJECT_FAILED, own.text);
@@ -314,7 +315,7 @@ static groat_status send_one(void *user, const groat__entry *entry,
     return status;
 }
 
-/* The entries of the store, or of the bundle, go through send_one(). */
+/* Passes the entries of the store, or of the bundle, to send_one(). */
 static groat_status send_chosen(relay *r, groat_error *error)
 {
     const groat_remote_choice *choice = r->choice;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * pool.c makes kernels on other threads: requests, and the few threads that
- * serve them in order.  Until the kernel is there, a request gives its
+ * serve them in order.  Until its kernel is ready, a request gives its
  * fallback.
  *
- * Invariant: a thread is there only while there are requests; it takes no
- * signal, and it is joined by the next start or by groat_close.  A request is
- * its caller's and, until it is done, the pool's; the last of them frees it.
- * What nobody wants any more when its turn comes is not made.
+ * Invariant: a thread runs only while there are requests; it takes no signal,
+ * and the next start or groat_close joins it.  A request belongs to its caller
+ * and, until it is done, to the pool; the last owner frees it.  A request that
+ * its caller has freed by the time its turn comes is skipped.
  * Locking: pool->lock for the queue and the threads, a lock in each request for
  * its result; neither is held while a kernel is made.
  */
@@ -26,7 +26,7 @@
 enum { STATE_NONE, STATE_RUNS, STATE_ENDED };
 
 struct groat_request {
-    _Atomic(groat_kernel *) now; /* first: a launch reads it */
+    _Atomic(groat_kernel *) now; /* first: launches read it */
     groat_context *context;
     groat_kernel *fallback; /* may be NULL */
     atomic_uint users;
@@ -75,7 +75,7 @@ static void leave(groat_request *request)
     free(request);
 }
 
-/* Takes the count of a kernel. */
+/* Takes over the caller's reference to kernel. */
 static void finish(groat_request *request, groat_status status,
                    groat_kernel *kernel, groat_origin origin,
                    const groat_error *error)
@@ -92,8 +92,8 @@ static void finish(groat_request *request, groat_status status,
     (void)pthread_mutex_unlock(&request->lock);
 }
 
-/* sealed: whether the seal binds it; not those that began before.  A request
- * with a fallback of its own does not take the context's for its kernel. */
+/* sealed: whether the seal binds the request; it does not bind requests that
+ * began before.  A request with a fallback of its own refuses the context's. */
 static void make(groat_request *request, bool sealed)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -103,7 +103,7 @@ static void make(groat_request *request, bool sealed)
     groat__present quiet;
     groat_status status;
 
-    /* What is said of the kernel is said when the request is done. */
+    /* Log lines and events about the kernel are reported once it is done. */
     groat__quiet_begin(callbacks, &quiet);
     status = groat__kernel_get(request->context, &request->params, sealed,
                                &kernel, &origin, &error);
@@ -139,7 +139,7 @@ static groat_request *take(groat__pool *pool)
     return request;
 }
 
-/* Takes this request out of the queue; false where it was begun. */
+/* Takes this request out of the queue; false if a thread has begun it. */
 static bool take_back(groat__pool *pool, groat_request *request)
 {
     groat_request *before = NULL;
@@ -198,7 +198,8 @@ static bool start_thread(groat__pool *pool, unsigned index)
     return true;
 }
 
-/* Locked.  A thread that has ended takes no lock any more. */
+/* With the lock held.  A thread that has ended does not take the lock again, so
+ * joining it cannot deadlock. */
 static void join_ended(groat__pool *pool)
 {
     for (unsigned i = 0; i < GROAT__POOL_THREADS; i++) {
@@ -209,7 +210,8 @@ static void join_ended(groat__pool *pool)
     }
 }
 
-/* Locked: one more thread if there may be; false when none runs at all. */
+/* With the lock held.  Starts one more thread if the limit allows; false if
+ * none runs. */
 static bool see_to_threads(groat__pool *pool)
 {
     unsigned cores = groat__cores();
@@ -298,7 +300,8 @@ void groat__pool_free(groat__pool *pool)
 
 /* ---- the calls --------------------------------------------------------- */
 
-/* What is there, or is refused, is so at once. */
+/* If the kernel is in memory or the seal refuses it, the request is done at
+ * once. */
 static groat_status begin(groat_request *request, const groat_spec *spec,
                           groat_error *error)
 {
@@ -335,7 +338,7 @@ groat_kernel *groat_request_kernel(const groat_request *request)
     return atomic_load_explicit(&request->now, memory_order_acquire);
 }
 
-/* With the request's lock held: whether it is done, by then. */
+/* With the request's lock held: whether it is done within the timeout. */
 static bool wait_until_done(groat_request *request, int timeout_ms)
 {
     struct timespec end = groat__after_ms(timeout_ms < 0 ? 0 : timeout_ms);
@@ -349,8 +352,8 @@ static bool wait_until_done(groat_request *request, int timeout_ms)
     return request->done;
 }
 
-/* A thread that waits in a callback may be the one that the request waits for:
- * it makes what was not begun itself. */
+/* A thread that waits inside a callback may be the one that the request waits
+ * for, so it makes a queued request itself. */
 static void help(groat_request *request)
 {
     groat_context *context = request->context;

@@ -21,7 +21,7 @@ typedef struct groat__pool {
     bool closing;
 } groat__pool;
 
-/* False with no memory for its lock. */
+/* False if memory runs out. */
 bool groat__pool_init(groat__pool *pool);
 /* Waits for kernels that are being made, fails requests that no thread has
  * begun, and ends the threads; no new one starts. */

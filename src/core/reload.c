@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reload.c loads kernels again that were unloaded, before a launch or to be a
- * fallback: it gets them as their user did.
+ * reload.c loads unloaded kernels again, before a launch or to be a fallback,
+ * by a get of their spec.
  */
 #include "base/error.h"
 #include "core/core.h"
 
-/* A get of its values gives the same handle, unless its compiler has changed
- * since and the key with it. */
+/* A get of the kernel's spec gives the same handle, unless the compiler, and so
+ * the key, has changed since. */
 static groat_status load_again(groat_kernel *kernel, groat_error *error)
 {
     groat_context *context = kernel->context;
@@ -23,7 +23,7 @@ static groat_status load_again(groat_kernel *kernel, groat_error *error)
         status = groat__kernel_get(context, &params, true, &found, NULL, error);
     if (status != GROAT_OK || found == kernel)
         return status;
-    groat_kernel_release(found); /* another, or a fallback */
+    groat_kernel_release(found); /* another kernel, or a fallback */
     if (found != NULL && !groat__seal_is_on(&context->seal))
         return groat__fail(
             error, GROAT_LOAD_FAILED,
@@ -60,7 +60,7 @@ groat_status groat_fallback_set(groat_context *context, groat_kernel *kernel,
     (void)pthread_mutex_lock(&context->lock);
     status = groat__seal_set_fallback(&context->seal, kernel, &before, error);
     (void)pthread_mutex_unlock(&context->lock);
-    /* The count stands for the fallback's staying loaded. */
+    /* The reference keeps the fallback loaded. */
     groat_kernel_release(status == GROAT_OK ? before : kernel);
     return status;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * remote.c is where a context meets its remote: how it is named, and what it
- * has answered.
+ * remote.c opens the remote of a context and asks it for entries.
  *
- * Invariant: a remote that cannot be used is no error of a get.
+ * Invariant: a remote that cannot be used does not fail a get.
  * Locking: the remote locks itself.
  */
 #include <stdlib.h>

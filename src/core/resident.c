@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * resident.c bounds the bytes of loaded modules of a context: when a load
- * passes the bound, the kernels that were not used for longest are unloaded, if
- * nobody counts as their user and all their launches are done.
+ * resident.c bounds the bytes of a context's loaded modules: when a load
+ * exceeds the bound, it evicts the least recently used kernels that have no
+ * user's reference and no pending launch.
  *
- * Invariant: the count of a kernel and whether it is gone are one number.  It
- * becomes GONE only where nobody but the context counts, in one step, so who
- * raised the count and did not see GONE has a module that stays.  Handles are
- * never freed before groat_close; one that is gone is loaded again by the next
- * get or launch.
- * Use is known by the load it came after: hits write nothing that hits of
- * others read, unless a load came in between.
+ * Invariant: a kernel's reference count and its gone flag are one atomic word.
+ * The flag is set, in one step, only while the context's own reference is the
+ * last, so a thread that added a reference and saw no flag has a module that
+ * stays.  Handles are never freed before groat_close; an unloaded kernel is
+ * loaded again by the next get or launch.
+ * Recency is the number of loads at the last use: a hit writes it only if a
+ * kernel was loaded since, so that hits do not contend for it.
  * Locking: the context's lock for the choice, for a kernel's bytes and for
  * `leaving`; it is not held while the driver is asked or unloads.
  */
@@ -18,7 +18,7 @@
 
 #include "core/core.h"
 
-/* A flag in the count: the module is not there, or about to go. */
+/* A flag in the reference count: the module is unloaded or about to be. */
 static const unsigned gone_flag = 1u << 30;
 
 bool groat__resident_counts(const groat_kernel *kernel)
@@ -31,7 +31,7 @@ bool groat__resident_is_loaded(const groat_kernel *kernel)
     return (atomic_load(&kernel->refs) & gone_flag) == 0;
 }
 
-/* But for the context nobody counts on it, and no graph has it. */
+/* Only the context has a reference, and no graph uses the kernel. */
 static bool is_free(const groat_kernel *kernel)
 {
     return atomic_load(&kernel->refs) == 1 && !atomic_load(&kernel->kept);
@@ -45,8 +45,8 @@ static bool is_over(const groat_context *context)
            !groat__seal_is_on(&context->seal);
 }
 
-/* With the lock held: the one to go next, of those that were not passed over
- * in this sweep.  The list has the newest first. */
+/* With the lock held: the next kernel to evict, of those not yet tried in this
+ * sweep.  The list has the newest first. */
 static groat_kernel *choose(const groat_context *context)
 {
     groat_kernel *oldest = NULL;
@@ -59,7 +59,7 @@ static groat_kernel *choose(const groat_context *context)
     return oldest;
 }
 
-/* With the lock held, but while the driver is asked. */
+/* With the lock held; releases it while the driver is asked. */
 static void send_away(groat_context *context, groat_kernel *kernel)
 {
     groat__resident *r = &context->resident;
@@ -71,7 +71,7 @@ static void send_away(groat_context *context, groat_kernel *kernel)
         return;
     kernel->leaving = true;
     (void)pthread_mutex_unlock(&context->lock);
-    /* A launch may have come and gone since it was chosen. */
+    /* A launch may have begun and ended since the kernel was chosen. */
     idle = !atomic_load(&kernel->kept) &&
            kernel->device->idle(kernel->device_state, kernel->module);
     if (idle)
@@ -141,7 +141,8 @@ void groat__resident_add(groat_kernel *kernel, groat__module *module,
     (void)pthread_mutex_unlock(&context->lock);
 }
 
-/* One that was gone may be on its way, or back. */
+/* Waits for an unload in progress, which may be given up.  Drops the caller's
+ * reference if the kernel is unloaded. */
 static bool settle(groat_kernel *kernel)
 {
     groat_context *context = kernel->context;
@@ -189,7 +190,7 @@ groat_kernel *groat_kernel_retain(groat_kernel *kernel)
 
 void groat_kernel_release(groat_kernel *kernel)
 {
-    /* The context's own count keeps the handle until groat_close. */
+    /* The context's own reference keeps the handle until groat_close. */
     if (kernel != NULL && groat__resident_counts(kernel) &&
         !groat__is_inherited(kernel->context) &&
         atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_release) == 2)

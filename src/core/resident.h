@@ -30,8 +30,8 @@ void groat__resident_give_back(groat_context *context, uint64_t bytes);
 void groat__resident_add(groat_kernel *kernel, groat__module *module,
                          uint64_t bytes);
 
-/* Unloads kernels that may be unloaded, if the bound is passed.  Takes the
- * context's lock for moments, and asks the driver. */
+/* Evicts kernels if the bound is exceeded.  Takes the context's lock briefly,
+ * and asks the driver whether launches are pending. */
 void groat__resident_sweep(groat_context *context);
 
 /* Whether references are counted.  Without a bound nothing is unloaded, and

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * seal.c answers for a sealed context, where nothing is made any more: which
- * misses are known, and what stands in for them.
+ * seal.c answers misses of a sealed context, which makes no kernels: it
+ * remembers which names are absent, and holds the fallbacks.
  *
  * Invariant: a name is known to be absent only within an epoch; a kernel that
- * comes into memory begins a new one, so that it is never refused for having
- * been absent.  Known names are hashes in a few places each: one that was
- * overwritten is found out again.
- * Locking: none, but in groat_fallback_set.  tests/litmus/seal.c runs it in
- * every execution of the memory model.
+ * comes into memory begins a new one, so that it is never refused as absent.
+ * Known names are hashes in a set-associative table: a name that was
+ * overwritten is looked up again.
+ * Locking: none, except in groat_fallback_set.  tests/litmus/seal.c runs this
+ * code in every execution of the memory model.
  */
 #include "core/seal.h"
 
@@ -21,7 +21,7 @@
 typedef struct groat__fallback {
     const char *target;
     size_t family_len;
-    const char *family; /* a kernel's spec, which starts with it */
+    const char *family; /* a kernel's spec, which starts with the name */
     _Atomic(groat_kernel *) kernel;
     struct groat__fallback *next;
 } fallback;
@@ -34,7 +34,7 @@ uint64_t groat__seal_mark(const groat__seal *seal,
     uint64_t epoch = atomic_load_explicit(&seal->epoch, memory_order_acquire);
     uint64_t mark = groat__kernel_name_hash(name) ^ epoch * 0xD6E8FEB86659FD93u;
 
-    return mark | 1; /* 0: the place is free */
+    return mark | 1; /* 0 marks a free slot */
 }
 
 static size_t first_place(uint64_t mark)
@@ -67,7 +67,7 @@ bool groat__seal_note(groat__seal *seal, uint64_t mark)
         if (atomic_compare_exchange_strong(&seal->known[first + i], &found,
                                            mark))
             return true;
-        if (found == mark) /* by another thread, just now */
+        if (found == mark) /* another thread was faster */
             return false;
     }
     way = atomic_fetch_add(&seal->next, 1) % GROAT__SEAL_WAYS;
@@ -122,7 +122,7 @@ groat_status groat__seal_set_fallback(groat__seal *seal, groat_kernel *kernel,
     f = calloc(1, sizeof(*f));
     if (f == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a fallback");
-    /* The context keeps the handle, and with it these texts. */
+    /* The context keeps the handle, and so these texts stay valid. */
     f->family = kernel->spec;
     f->family_len = len;
     f->target = kernel->target;
@@ -144,13 +144,14 @@ void groat__seal_free(groat__seal *seal)
     }
 }
 
-/* With a count that was taken while it was the fallback, which is loaded. */
+/* Retains the fallback, which stays loaded while it is the fallback. */
 static groat_kernel *take_fallback(fallback *f)
 {
     for (;;) {
         groat_kernel *kernel = atomic_load(&f->kernel);
 
-        /* Before the next look, for all threads: no relaxed retain. */
+        /* Seq_cst, ordered before the second load of f->kernel: no relaxed
+         * retain. */
         if (groat__resident_counts(kernel))
             (void)atomic_fetch_add(&kernel->refs, 1);
         if (atomic_load(&f->kernel) == kernel)

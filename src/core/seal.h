@@ -9,7 +9,7 @@
 
 enum {
     GROAT__SEAL_NAMES = 1024, /* misses that are remembered    */
-    GROAT__SEAL_WAYS = 8,     /* places for one name among them */
+    GROAT__SEAL_WAYS = 8,     /* slots in which a name may lie */
     GROAT__SEAL_LINES = 32    /* misses that are logged        */
 };
 
@@ -18,12 +18,12 @@ struct groat__fallback;
 /* A context's seal, and the misses it has refused. */
 typedef struct groat__seal {
     atomic_bool on;
-    atomic_bool searched; /* the store, for a line */
+    atomic_bool searched; /* the whole store, for a log line */
     atomic_uint lines;
-    atomic_uint_fast64_t told[GROAT__SEAL_LINES]; /* names, in any epoch */
-    atomic_uint next;                             /* place that makes room */
-    atomic_uint_fast64_t epoch;  /* of what is known to be absent */
-    atomic_uint_fast64_t misses; /* all, and those with a fallback */
+    atomic_uint_fast64_t told[GROAT__SEAL_LINES]; /* logged, in any epoch */
+    atomic_uint next;                             /* way to overwrite next */
+    atomic_uint_fast64_t epoch;  /* of the names known to be absent */
+    atomic_uint_fast64_t misses; /* with a fallback or without */
     atomic_uint_fast64_t fallbacks;
     atomic_uint_fast64_t known[GROAT__SEAL_NAMES];
     _Atomic(struct groat__fallback *) list;
@@ -34,16 +34,16 @@ static inline bool groat__seal_is_on(const groat__seal *seal)
     return atomic_load_explicit(&seal->on, memory_order_acquire);
 }
 
-/* The mark of a name in this epoch.  Take it before the name is looked up: a
- * kernel that is added meanwhile makes it void. */
+/* The mark of a name in this epoch.  Take it before the look-up of the name: a
+ * kernel that is added in between voids it. */
 uint64_t groat__seal_mark(const groat__seal *seal,
                           const groat__kernel_name *name);
 /* Whether the name was refused before.  Any thread, no lock. */
 bool groat__seal_has(const groat__seal *seal, uint64_t mark);
-/* Remembers a refusal; true if it is new.  Old ones may be forgotten. */
+/* Remembers a refusal; true if it is new.  May overwrite an older one. */
 bool groat__seal_note(groat__seal *seal, uint64_t mark);
 
-/* Begins a new epoch, since a kernel was added: a refused name may be its. */
+/* Begins a new epoch, since an added kernel may have a refused name. */
 void groat__seal_renew(groat__seal *seal);
 
 /* Makes a loaded kernel the fallback of its family and target; *before is the

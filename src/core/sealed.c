@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sealed.c is what a sealed context answers to a get that memory has no answer
- * for: nothing is compiled, loaded or read from disk.
+ * sealed.c answers gets of a sealed context that memory cannot: it compiles,
+ * loads and reads nothing from disk.
  */
 #include "core/sealed.h"
 
 #include <string.h>
 
-/* A sealed context's answer where the values are not in the table. */
 groat_status groat__sealed_get_values(groat_context *context,
                                       const groat__params *params,
                                       groat_kernel **out, groat_origin *origin,
@@ -24,9 +23,8 @@ groat_status groat__sealed_get_values(groat_context *context,
                               out, origin, error);
 }
 
-/* The same where the text is not: it may be another text of a kernel that is
- * in memory, an untimed hit.  A text that was refused before is not read again.
- */
+/* The text may be another spelling of a kernel in memory, which counts as an
+ * untimed hit.  A text that was refused before is not parsed again. */
 groat_status groat__sealed_get_text(groat_context *context, groat__hit untimed,
                                     const char *spec, const char *target,
                                     groat_kernel **out, groat_origin *origin,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sealed_log.c writes the line about a kernel that a sealed context refused:
- * which one came nearest.
+ * sealed_log.c logs the kernel that a sealed context refused, and the kernel
+ * that is nearest to it.
  *
- * Invariant: a line is written once for a name, in all epochs of a seal.
- * Locking: that of the kernels and of the store that are looked through.
+ * Invariant: each name is logged once, in all epochs of a seal.
+ * Locking: that of the kernels and of the store that are searched.
  */
 #include "core/core.h"
 #include "core/nearest.h"
@@ -31,7 +31,7 @@ static void write_line(groat_context *context, const char *spec,
                         spec, target, s->label.data, s->field.data);
 }
 
-/* Whether nobody was told of a name, and a line is left. */
+/* Whether the name was not logged yet, and the limit allows one more line. */
 static bool is_news(groat__seal *seal, uint64_t hash)
 {
     unsigned count = atomic_load(&seal->lines);
@@ -58,13 +58,13 @@ void groat__sealed_log(groat_context *context, const groat__params *params,
     if (context->env.log.fn == NULL || !is_news(seal, hash))
         return;
     groat__params_text(params, &spec);
-    /* A compiler that nothing was asked of yet is not opened for this. */
+    /* A compiler whose lines were never read is not opened for a log line. */
     compiler = groat__machine_known(context, &params->target);
     groat__key_identity(params, compiler == NULL ? "" : compiler, &wanted);
     if (!wanted.failed && !spec.failed) {
         groat__nearest_start(&nearest, wanted.data);
         groat__nearest_memory(context, &nearest);
-        /* The entry itself, if it is there; others are searched for once. */
+        /* Looks for the entry itself; all entries are compared only once. */
         groat__nearest_store(context, &nearest,
                              !atomic_exchange(&seal->searched, true));
         if (!groat__nearest_failed(&nearest))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spec.c is the public face of a parsed spec.  The work is src/spec's; here a
- * spec meets its context and, for its key, the target's compiler.
+ * spec.c implements the public calls on a parsed spec.  src/spec does the work;
+ * here a spec meets its context and, for its key, the target's compiler.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +61,8 @@ void groat_spec_free(groat_spec *spec)
     free(spec);
 }
 
-/* Written at the first question only: a spec that a server changes per request
- * is looked up by its values. */
+/* The text is written at the first call only: a server that changes a spec per
+ * request looks it up by its values. */
 const char *groat_spec_text(groat_spec *spec)
 {
     if (!spec->text_fresh) {
@@ -173,8 +173,9 @@ groat_status groat_spec_key(groat_spec *spec, char key[33], char **identity,
     return GROAT_OK;
 }
 
-/* What was made elsewhere, or before the compiler went: sanitized kernels are
- * for those that have compiled them. */
+/* Finds the newest entry for the same spec, whichever compiler made it: in the
+ * store, the bundles, then the remote.  Sanitized kernels are never taken from
+ * them. */
 static bool find_made(groat_context *context, const groat__params *params,
                       groat__str *text, groat__maker *maker)
 {
@@ -198,7 +199,8 @@ static bool find_made(groat_context *context, const groat__params *params,
     return found;
 }
 
-/* With the lines of a compiler that is not opened: for what was made. */
+/* The identity by the lines of a compiler that is not opened; false if neither
+ * the store nor a bundle has the entry. */
 static bool foresee(groat_context *context, const groat__params *params,
                     groat__str *text)
 {
@@ -219,7 +221,7 @@ static bool foresee(groat_context *context, const groat__params *params,
     return made;
 }
 
-/* By the compiler, which is opened for it, or without one. */
+/* Opens the compiler for its identity, or finds an entry if there is none. */
 static groat_status ask(groat_context *context, const groat__params *params,
                         groat__str *text, groat__maker *maker,
                         groat_error *error)

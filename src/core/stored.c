@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stored.c is the public face of the store.  These calls name the store, so
- * unlike groat_kernel_get they fail when there is none.
+ * stored.c implements the public calls of the store.  They are about the store,
+ * so unlike groat_kernel_get they fail when there is none.
  */
 #include <string.h>
 
@@ -67,7 +67,7 @@ typedef struct relay {
     void *user;
 } relay;
 
-/* The store does not know what its texts say. */
+/* The store does not parse identities: adds spec and target to the entry. */
 static int tell(void *user, const groat_cache_entry *entry)
 {
     const relay *r = user;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tally.h - a count that many threads add to at once: a part for each CPU, on
- * cache lines of their own, so that one core's adding does not wait for
- * another's.  No lock, no call of the system.
+ * tally.h - a counter that many threads increment at once: one part for each
+ * CPU, on cache lines of its own, so that cores do not contend.  It takes no
+ * lock and makes no system call.
  */
 #ifndef GROAT_CORE_TALLY_H
 #define GROAT_CORE_TALLY_H
@@ -11,7 +11,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Two lines: processors fetch them in pairs, and a part may begin amid one. */
+/* Two cache lines: processors fetch lines in pairs, and a part may begin in the
+ * middle of one. */
 enum { GROAT__TALLY_PARTS = 64, GROAT__TALLY_APART = 128 };
 
 /* Starts as zeros. */
@@ -23,7 +24,7 @@ typedef struct groat__tally {
 } groat__tally;
 
 /* The part of the CPU that runs the thread.  CPUs share parts if there are more
- * of them, or if they have no numbers. */
+ * CPUs than parts, or if the CPU number is unknown. */
 static inline atomic_uint_fast64_t *groat__tally_mine(groat__tally *tally)
 {
     int cpu = sched_getcpu();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * target.c chooses the default target of a context: it is found once, and read
- * without a lock afterwards.
+ * without a lock from then on.
  */
 #include <string.h>
 

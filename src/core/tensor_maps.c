@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * tensor_maps.c makes tensor maps for a context's devices: of a tensor that the
- * caller describes, and of the plane of a KV cache that a spec copies, whose
- * box is read from the spec's own constants.  What a tensor and a cache may be
- * is src/tensor's.
+ * caller describes, and of the plane of a KV cache that a spec copies, with a
+ * box from the spec's own constants.  src/tensor defines valid tensors and
+ * caches.
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,8 +38,9 @@ groat_status groat_tensor_map_make(groat_context *context, const char *target,
 
 /* ---- of a spec ---- */
 
-/* A constant of the spec as a number of a box; absent, `deflt` where it may be.
- * Errors: INVALID (no such constant; one that is no such number). */
+/* Reads a constant of the spec as a number of a box; if it is absent, takes
+ * *deflt unless that is NULL.  Errors: INVALID (no such constant; out of
+ * range). */
 static groat_status ask(const groat_spec *spec, const char *name,
                         const unsigned *deflt, unsigned *value,
                         groat_error *error)
@@ -63,7 +64,7 @@ static groat_status ask(const groat_spec *spec, const char *name,
     return GROAT_OK;
 }
 
-/* It must be what the cache has. */
+/* Checks that a constant of the spec equals the cache's field. */
 static groat_status agree(const groat_spec *spec, const char *name,
                           const char *field, unsigned has, groat_error *error)
 {
@@ -98,7 +99,7 @@ static groat_status ask_swizzle(const groat_spec *spec, groat_swizzle *swizzle,
                        spec->params.family->name, span);
 }
 
-/* A constant of keys or values, which may be absent. */
+/* Reads a constant of keys or values (k_NAME, v_NAME), which may be absent. */
 static groat_status ask_side(const groat_spec *spec, bool values,
                              const char *name, unsigned deflt, unsigned *value,
                              groat_error *error)
@@ -132,7 +133,7 @@ static groat_status ask_form(const groat_spec *spec, bool values,
     return status;
 }
 
-/* The numbers of a box, of keys or of values. */
+/* Reads the sizes of a box of keys or of values. */
 static groat_status ask_tile(const groat_spec *spec, bool values,
                              groat_kv_box *box, groat_error *error)
 {
@@ -174,7 +175,7 @@ static groat_status box_of(const groat_spec *spec, const groat_kv_cache *cache,
     return status == GROAT_OK ? ask_tile(spec, values, box, error) : status;
 }
 
-/* Of a checked tensor on a checked target. */
+/* For a checked tensor on a checked target; goes through the cache of maps. */
 static groat_status keep_map(groat_context *context,
                              const groat__target *target,
                              const groat_tensor *tensor, groat_tensor_map *out,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * used.c writes the manifest of what a context was asked for: a line of JSON
- * for each kernel that comes into its memory.
+ * used.c writes the manifest of the kernels that a context was asked for: a
+ * line of JSON for each kernel that is loaded for the first time.
  *
- * Invariant: a line is one write to a file that is only added to, so that the
- * lines of threads and processes do not mix.
+ * Invariant: each line is one write to a file opened for appending, so that
+ * the lines of threads and processes do not mix.
  * Locking: none.
  */
 #include "core/used.h"
@@ -16,7 +16,7 @@
 #include "base/fs.h"
 #include "base/str.h"
 
-enum { MODE = 0666 }; /* less the umask, as a file of the program's own */
+enum { MODE = 0666 }; /* the umask applies, as to any file of the program */
 
 int groat__used_open(const char *path, const groat__log *log)
 {
@@ -32,7 +32,8 @@ int groat__used_open(const char *path, const groat__log *log)
     return fd;
 }
 
-/* A spec is printable; of what JSON does not take as it is, it has quotes. */
+/* A spec is printable ASCII, so quotes and backslashes are all that JSON needs
+ * escaped. */
 static void add_quoted(groat__str *line, const char *text)
 {
     for (; *text != '\0'; text++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * warm.c makes a list of kernels, a program's or a manifest's, before they are
- * asked for: one after another, on the calling thread, whose device context
- * they are loaded into.  A kernel that cannot be had does not keep the others
- * from being made.
+ * warm.c gets a list of kernels, from a program or a manifest, before they are
+ * needed: one after another, on the calling thread, into whose device context
+ * they are loaded.  A kernel that fails does not stop the others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +87,8 @@ static groat_status check(unsigned flags, const groat_warm_result *result,
                                    sizeof(*result));
 }
 
-/* The name of an item's object, malloc'd; NULL where nothing is to be had. */
+/* The name of the remote object to fetch for an item, malloc'd; NULL: none is
+ * needed, or an error. */
 static char *wanted_object(groat_context *context, const groat_warm_item *item)
 {
     char name[GROAT__OBJECT_NAME] = "";
@@ -108,7 +108,7 @@ static char *wanted_object(groat_context *context, const groat_warm_item *item)
     return *name == '\0' ? NULL : strdup(name);
 }
 
-/* What other hosts have made is asked for together. */
+/* Fetches the entries that other hosts have made in one batch. */
 static void prefetch(groat_context *context, const groat__warm_list *list)
 {
     size_t count = 0;
@@ -130,7 +130,7 @@ static void prefetch(groat_context *context, const groat__warm_list *list)
     free(names);
 }
 
-/* One item of a list; *event is filled but for its error. */
+/* Warms one item; fills *event except for its error. */
 static void warm_one(groat_context *context, const groat__warm_list *list,
                      unsigned flags, groat_warm_event *event,
                      groat_error *error)
@@ -151,7 +151,7 @@ static void warm_one(groat_context *context, const groat__warm_list *list,
         groat__error_lead(error, "%s:%zu: ", list->name, event->line);
 }
 
-/* The first failure, once all were tried or fn has stopped it. */
+/* Returns the first failure, after all items were tried or fn has stopped. */
 static groat_status warm_list(groat_context *context,
                               const groat__warm_list *list, unsigned flags,
                               groat_warm_fn *fn, void *user,

@@ -3,7 +3,7 @@
  * absent.c remembers keys that a remote did not have, so that it is not asked
  * for them again at once.
  *
- * Locking: a lock of its own, held for one place.
+ * Locking: a lock of its own, held for the access to one slot.
  */
 #include "fleet/absent.h"
 
@@ -23,7 +23,7 @@ void groat__absent_free(groat__absent *absent)
     (void)pthread_mutex_destroy(&absent->lock);
 }
 
-/* Keys are hashes. */
+/* Keys are hashes, so their first bytes do. */
 static size_t place_of(const groat__digest *key)
 {
     return (key->bytes[0] | (size_t)key->bytes[1] << 8) % GROAT__ABSENT_PLACES;

@@ -12,10 +12,10 @@
 
 enum { GROAT__ABSENT_PLACES = 1024, GROAT__ABSENT_MS = 60000 };
 
-/* A key has one place; a newer key of the place takes it.  Any thread. */
+/* A key has one slot; a newer key replaces it there.  Any thread. */
 typedef struct groat__absent {
     pthread_mutex_t lock;
-    double (*now_ms)(void); /* groat__now_ms, but for tests */
+    double (*now_ms)(void); /* groat__now_ms; tests set their own */
     struct {
         groat__digest key;
         double until_ms;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * apart.c runs exchanges on a thread of their own, so that whoever checks and
- * keeps what they bring does it meanwhile; where he falls behind, that thread
- * checks.
+ * apart.c runs exchanges on a separate thread while the caller's thread checks
+ * and stores the answers; when that falls behind, the separate thread checks.
  *
  * Locking: apart->lock around the ring; not held during an exchange, nor while
- * the caller is told.
+ * the caller's done() runs.
  */
 #include "fleet/remote.h"
 
 #include "base/thread.h"
 
-enum { RING = 64 /* exchanges that are done and not told yet */ };
+enum { RING = 64 /* exchanges that are done but not yet reported */ };
 
 /* An exchange that is done. */
 typedef struct item {
@@ -40,7 +39,7 @@ static bool is_behind(apart *a)
     return behind;
 }
 
-/* On the thread of the exchanges: waits while the ring is full. */
+/* Runs on the thread of the exchanges; waits while the ring is full. */
 static void push(void *user, groat__exchange *x)
 {
     apart *a = user;
@@ -56,7 +55,7 @@ static void push(void *user, groat__exchange *x)
     (void)pthread_mutex_unlock(&a->lock);
 }
 
-/* The next exchange that is done, checked; NULL: there will be none. */
+/* Returns the next finished exchange, checked; NULL after the last one. */
 static groat__exchange *pop(apart *a)
 {
     item next = {NULL, true};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * behind.c writes entries to a remote behind their makers' backs, and tries a
- * place whose breaker is open.
+ * behind.c writes entries to a remote in the background, and tries a place
+ * whose breaker is open.
  *
- * Invariant: the thread is there while entries wait or the breaker is open; it
- * takes no signal; closing waits for it, GROAT__REMOTE_BEHIND_MS for what waits
- * and as long for what is under way.
+ * Invariant: the thread runs while entries wait or a breaker is open; it takes
+ * no signal.  Closing waits for it: GROAT__REMOTE_BEHIND_MS for queued entries
+ * and as long for the one being written.
  * Locking: remote->lock around the list; it is not held during an exchange.
  */
 #include "fleet/remote.h"
@@ -22,7 +22,7 @@ struct groat__waiting {
     groat__entry entry;
     size_t wanted;
     size_t bytes;
-    bool leased; /* the key's lease is given back when it is written */
+    bool leased; /* give back the key's lease afterwards */
     char memory[];
 };
 
@@ -90,7 +90,7 @@ static void write_one(groat__remote *remote, const groat__waiting *w)
         groat__lease_give(remote->lease, &w->entry.key);
 }
 
-/* An object that nobody writes: whatever the answer, it is one. */
+/* Probes with a name that is never written: any answer will do. */
 static void try_place(groat__remote *remote)
 {
     groat__exchange x = {.verb = GROAT__OBJECT_HEAD, .name = "v1/probe"};
@@ -107,10 +107,10 @@ static void try_place(groat__remote *remote)
     groat__exchange_free(&x);
 }
 
-/* What the thread does next. */
+/* The next task of the thread. */
 typedef enum task { NOTHING, WRITE, TRY_PLACE, TRY_LEASES, SLEEP } task;
 
-/* The less of two waits, where -1 is none. */
+/* The shorter of two waits, where -1 is none. */
 static double sooner(double a, double b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
@@ -162,7 +162,7 @@ static void *work(void *user)
     const char *why;
     task what;
 
-    /* Before anybody waits for it. */
+    /* Opens libcurl before another thread has to wait for it. */
     if (remote->place.kind != GROAT__PLACE_FOLDER)
         (void)groat__remote_http(remote, &why);
     (void)pthread_mutex_lock(&remote->lock);
@@ -217,7 +217,7 @@ void groat__behind_stop(groat__remote *remote)
 
 /* ---- offers ------------------------------------------------------------ */
 
-/* Locked: false where there is no room. */
+/* Locked.  Returns false if there is no room. */
 static bool enqueue(groat__remote *remote, groat__waiting *w)
 {
     start_thread(remote);

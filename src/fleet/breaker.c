@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * breaker.c says whether a service that failed is asked again.
+ * breaker.c decides whether a service that failed is asked again.
  *
- * Invariant: while it is open nobody who needs an answer waits for the service;
- * one thread that nobody waits for tries, when the time has come.
+ * Invariant: while the breaker is open, no thread that needs an answer waits
+ * for the service; when a try is due, one background thread makes it.
  * Locking: a lock of its own, held for arithmetic; the list of services only
  * grows, by an atomic.
  */
@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 
-/* Services that this process, or a parent of it, has asked; none is removed. */
+/* Services that this process or a parent has asked; none is ever removed. */
 static _Atomic(groat__breaker *) services;
 
 static groat__breaker *breaker_new(const char *name, double first_ms)
@@ -36,8 +36,8 @@ static groat__breaker *breaker_new(const char *name, double first_ms)
     return breaker;
 }
 
-/* A lock of the parent's may be held for ever: a child has breakers of its
- * own. */
+/* A child has breakers of its own, since the parent's locks may have been held
+ * at the fork. */
 static groat__breaker *find(groat__breaker *first, const char *name)
 {
     pid_t pid = getpid();
@@ -79,8 +79,8 @@ bool groat__breaker_lets(groat__breaker *breaker)
     return !open;
 }
 
-/* Locked.  A half to one and a half, so that hosts that failed together do not
- * come back together. */
+/* Locked.  A factor of 0.5 to 1.5, so that hosts that failed together do not
+ * retry together. */
 static double jitter(groat__breaker *breaker)
 {
     while (breaker->random == 0)

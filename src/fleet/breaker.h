@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * breaker.h - whether a service that failed is asked again.
+ * breaker.h - circuit breaker of a service that fails.
  */
 #ifndef GROAT_FLEET_BREAKER_H
 #define GROAT_FLEET_BREAKER_H
@@ -11,48 +11,48 @@
 #include <sys/types.h>
 
 enum {
-    GROAT__BREAKER_ERRORS = 8, /* in a row that open it                    */
-    GROAT__BREAKER_FIRST_MS = 1000, /* the usual first wait                */
+    GROAT__BREAKER_ERRORS = 8,      /* errors in a row that open it */
+    GROAT__BREAKER_FIRST_MS = 1000, /* the usual first wait         */
     GROAT__BREAKER_LAST_MS = 60000,
-    GROAT__BREAKER_TRY_MS = 2000 /* more than a try takes */
+    GROAT__BREAKER_TRY_MS = 2000 /* longer than a try takes */
 };
 
-/* Of a service; any thread.  What changes is under its lock. */
+/* The state of a service; any thread.  The lock guards what changes. */
 typedef struct groat__breaker {
     struct groat__breaker *next;
-    pid_t pid; /* of the process that asks the service */
+    pid_t pid; /* the process that asks the service */
     pthread_mutex_t lock;
     bool open;
-    unsigned errors; /* in a row, while it is closed       */
-    unsigned failed; /* times in a row that it was opened  */
-    double first_ms; /* waited before the first try        */
-    double retry_ms; /* when it may be tried again         */
+    unsigned errors; /* in a row, while it is closed      */
+    unsigned failed; /* times in a row that it was opened */
+    double first_ms; /* wait before the first try         */
+    double retry_ms; /* time of the next try              */
     uint64_t opens;
     uint64_t random;
-    char name[]; /* of the service */
+    char name[]; /* the service's */
 } groat__breaker;
 
-/* The breaker of a service, closed at first: the same for every context of the
- * process, so that one finds out for all, and another one in a child of fork().
- * It is never freed.  NULL: no memory. */
+/* Returns the breaker of a service, closed at first: one for all contexts of
+ * the process, and a separate one in a child of fork().  It is never freed.
+ * NULL if memory runs out. */
 groat__breaker *groat__breaker_of(const char *name, double first_ms);
 
-/* Whether the service is asked: not while the breaker is open. */
+/* Whether the service may be asked: the breaker is closed. */
 bool groat__breaker_lets(groat__breaker *breaker);
-/* The service gave no answer: the breaker opens.  True: it was closed.  Others
- * who met the same meanwhile change nothing. */
+/* The service gave no answer: opens the breaker.  Returns true if it was
+ * closed; does nothing if it is already open. */
 bool groat__breaker_trip(groat__breaker *breaker);
-/* The service, tried again, gave no answer: the breaker stays open for twice as
- * long, up to GROAT__BREAKER_LAST_MS, give or take a half. */
+/* A try gave no answer: the breaker stays open for twice as long, up to
+ * GROAT__BREAKER_LAST_MS, with a jitter of a half either way. */
 void groat__breaker_extend(groat__breaker *breaker);
-/* The service gave a wrong answer: the breaker opens after some in a row.  True
- * as of groat__breaker_trip(). */
+/* The service gave a wrong answer: opens the breaker after
+ * GROAT__BREAKER_ERRORS in a row.  Returns true if it opened. */
 bool groat__breaker_count(groat__breaker *breaker);
-/* The service gave an answer that is none of the above: it closes. */
+/* The service gave a good answer: closes the breaker. */
 void groat__breaker_mend(groat__breaker *breaker);
-/* Milliseconds until it may be tried again; 0: now; -1: it is closed. */
+/* Milliseconds until the next try; 0: now; -1: the breaker is closed. */
 double groat__breaker_wait_ms(groat__breaker *breaker);
-/* True: the time has come, and the caller is the one that tries. */
+/* Whether a try is due; if so, the caller is the one that makes it. */
 bool groat__breaker_may_try(groat__breaker *breaker);
 
 #endif

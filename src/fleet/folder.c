@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * folder.c keeps objects as files of a folder.
+ * folder.c keeps objects as files in a folder.
  *
- * Invariant: a file appears whole, and is never written over.
- * Locking: none.  A folder of a file system that hangs makes its callers hang.
+ * Invariant: a file appears whole, and is never overwritten.
+ * Locking: none.  If the folder's file system hangs, callers hang.
  */
 #include "fleet/folder.h"
 
@@ -36,7 +36,7 @@ static void get(const char *path, groat__exchange *x)
     if (status == GROAT_OK) {
         x->answer = (groat__str){data, bytes, bytes + 1, false};
         x->outcome = GROAT__OBJECT_DONE;
-        x->answered = true; /* whatever the file turns out to be */
+        x->answered = true; /* even if the file is malformed */
     } else if (error.vendor_code == ENOENT || error.vendor_code == ENOTDIR) {
         x->outcome = GROAT__OBJECT_ABSENT;
     } else {
@@ -60,7 +60,7 @@ static void head(const char *path, groat__exchange *x)
         say_errno(x);
 }
 
-/* The folders of a name, below one that is there. */
+/* Makes the parent folders of a path below the root, which exists. */
 static bool make_folders(char *path, size_t root)
 {
     for (char *at = path + root + 1; (at = strchr(at, '/')) != NULL; at++) {

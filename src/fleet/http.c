@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http.c carries objects over HTTP, by libcurl, which is opened at run time.
+ * http.c transfers objects over HTTP, by libcurl, which is opened at run time.
  *
- * Invariant: an exchange ends within its budget; an answer that is longer than
- * an entry may be, or not whole, is none.  Certificates are checked, and a
- * redirect leads to no other protocol than HTTP, from HTTPS to HTTPS alone.
+ * Invariant: an exchange ends within its budget; an answer that is too long or
+ * incomplete is dropped.  Certificates are checked, and a redirect leads only
+ * to HTTP or HTTPS, from HTTPS only to HTTPS.
  * Locking: a lock around the list of idle multi handles, each of which has its
  * connections and serves one thread at a time.
  */
@@ -67,7 +67,7 @@ struct groat__http {
     size_t idle_count;
 };
 
-/* One exchange that is under way. */
+/* One exchange in progress. */
 typedef struct transfer {
     groat__http *http;
     groat__exchange *exchange;
@@ -106,7 +106,7 @@ void groat__batch_fail(const groat__batch *batch, const char *why)
 
 /* ---- open -------------------------------------------------------------- */
 
-/* An older one knows not all that is asked of it here. */
+/* Older versions lack options that are used here. */
 static groat_status start_library(const groat__http *http, groat_error *error)
 {
     const curl_version_info_data *info =
@@ -195,7 +195,7 @@ static void give_multi(groat__http *http, CURLM *multi)
 
 /* ---- one exchange ------------------------------------------------------ */
 
-/* Compilers are children of this process. */
+/* Close-on-exec: compilers are children of this process. */
 static curl_socket_t open_socket(void *user, curlsocktype purpose,
                                  struct curl_sockaddr *to)
 {
@@ -217,7 +217,7 @@ static size_t take_answer(char *data, size_t one, size_t bytes, void *user)
     return t->exchange->answer.failed ? 0 : bytes;
 }
 
-/* Keeps what a line of a head says, if it is the first that begins so. */
+/* Keeps the value of the first header line with this name. */
 static bool keep_value(const char *line, size_t len, const char *name,
                        char **out)
 {
@@ -231,7 +231,7 @@ static bool keep_value(const char *line, size_t len, const char *name,
     return *out != NULL;
 }
 
-/* Of a registry: where to send what comes, and which token it wants. */
+/* For registries: keeps the Location and WWW-Authenticate headers. */
 static size_t take_line(char *data, size_t one, size_t bytes, void *user)
 {
     groat__exchange *x = ((transfer *)user)->exchange;
@@ -241,7 +241,7 @@ static size_t take_line(char *data, size_t one, size_t bytes, void *user)
     while (len > 0 && strchr("\r\n ", data[len - 1]) != NULL)
         len--;
     if (len > 5 && strncmp(data, "HTTP/", 5) == 0)
-        forget_lines(x); /* of an answer before this one */
+        forget_lines(x); /* from an earlier response */
     return keep_value(data, len, "location:", &x->location) &&
                    keep_value(data, len, "www-authenticate:", &x->challenge)
                ? bytes
@@ -268,7 +268,8 @@ static bool add_line(transfer *t, const char *line)
     return more != NULL;
 }
 
-/* What S3's signature covers of a body; libcurl before 8 does not send it. */
+/* The digest of the body, which S3's signature covers; libcurl before 8 does
+ * not send it. */
 static bool add_digest(transfer *t)
 {
     static const char name[] = "x-amz-content-sha256: ";
@@ -332,7 +333,7 @@ static void set_verb(transfer *t)
     case GROAT__OBJECT_PUT:
     case GROAT__OBJECT_SEND:
         SET(UPLOAD, 1L);
-        /* A line "Expect:" of ours would be signed and not sent. */
+        /* A header "Expect:" of ours would be signed and not sent. */
         SET(EXPECT_100_TIMEOUT_MS, 1L);
         SET(READFUNCTION, give_body);
         SET(READDATA, t);
@@ -344,8 +345,8 @@ static void set_verb(transfer *t)
     }
 }
 
-/* Options that newer headers call deprecated, since older libraries have no
- * others. */
+/* Uses options that newer headers call deprecated: older libraries have only
+ * these. */
 static void set_protocols(transfer *t)
 {
     const curl_api *api = &t->http->api;
@@ -357,8 +358,8 @@ static void set_protocols(transfer *t)
     SET(PROTOCOLS, both);
     SET(REDIR_PROTOCOLS, safe ? (long)CURLPROTO_HTTPS : both);
 #pragma GCC diagnostic pop
-    /* To another host lines of ours would go, too: the token of S3; and nobody
-     * else says what is written or removed where. */
+    /* A redirect would send our headers, such as the S3 token, to another host;
+     * and no other host may choose where we write or remove. */
     SET(FOLLOWLOCATION, t->http->place->kind == GROAT__PLACE_HTTP &&
                                 (t->exchange->verb == GROAT__OBJECT_GET ||
                                  t->exchange->verb == GROAT__OBJECT_HEAD)
@@ -384,7 +385,7 @@ static bool set_up(transfer *t, const char *url, unsigned budget_ms)
     SET(NOSIGNAL, 1L);
     SET(OPENSOCKETFUNCTION, open_socket);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    /* A name that nobody resolves is not waited for. */
+    /* Does not wait for a pending name look-up. */
     SET(QUICK_EXIT, 1L);
 #endif
     SET(CONNECTTIMEOUT_MS,
@@ -438,7 +439,7 @@ static groat__outcome outcome_of(groat__exchange *x, long code)
     return GROAT__OBJECT_FAILED;
 }
 
-/* False where the next would meet the same. */
+/* Returns false if the next exchange would fail in the same way. */
 static bool finish(transfer *t, CURLcode result)
 {
     const curl_api *api = &t->http->api;
@@ -448,7 +449,7 @@ static bool finish(transfer *t, CURLcode result)
 
     (void)api->curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &code);
     (void)api->curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_COUNT, &redirects);
-    /* Nobody but the place itself says where its login goes. */
+    /* Ignores another host's headers: our login would follow them. */
     if (redirects > 0)
         forget_lines(x);
     x->answered = code != 0;
@@ -597,8 +598,8 @@ void groat__http_run(groat__http *http, const groat__batch *batch)
 
 /* ---- listing ----------------------------------------------------------- */
 
-/* The text of the first <name> between two places; *len bytes.  NULL: there is
- * none. */
+/* Finds the text of the first <name> between two places; *len bytes.  NULL if
+ * there is none. */
 static const char *element(const char *at, const char *end, const char *name,
                            size_t *len)
 {
@@ -617,7 +618,7 @@ static const char *element(const char *at, const char *end, const char *name,
     return text;
 }
 
-/* "2026-11-25T09:00:00.000Z"; 0 for anything else. */
+/* Parses "2026-11-25T09:00:00.000Z"; 0 for anything else. */
 static int64_t seconds_of(const groat__http *http, const char *text, size_t len)
 {
     char date[48];
@@ -639,11 +640,11 @@ typedef struct page {
     groat__http *http;
     groat__listed_fn *fn;
     void *user;
-    char last[GROAT__OBJECT_KEY]; /* the key that was told last */
+    char last[GROAT__OBJECT_KEY]; /* the last key reported */
     bool stopped;
 } page;
 
-/* One <Contents>; names that are none of ours are passed over. */
+/* Reports one <Contents>; skips keys without our prefix. */
 static void tell_listed(page *p, const char *at, const char *end)
 {
     const char *prefix = p->http->place->prefix;
@@ -669,7 +670,7 @@ static void tell_listed(page *p, const char *at, const char *end)
     p->stopped = p->fn(p->user, &listed) != 0;
 }
 
-/* False: it is no listing, or not all of one.  *more: others follow. */
+/* False: the answer is not a complete listing.  *more: pages follow. */
 static bool tell_page(page *p, const groat__str *answer, bool *more)
 {
     const char *at = answer->data != NULL ? answer->data : "";
@@ -702,7 +703,7 @@ void groat__http_encode(groat__str *url, const char *text, size_t len)
             groat__str_addf(url, "%%%02X", (unsigned)(unsigned char)*text);
 }
 
-/* In the order of SigV4, which libcurl before 8 signs as it stands. */
+/* In the order of SigV4: libcurl before 8 signs the query as it is. */
 static void add_query(groat__str *url, const page *p)
 {
     const char *prefix = p->http->place->prefix;
@@ -755,7 +756,7 @@ groat_status groat__http_list(groat__http *http, unsigned budget_ms,
                                  x.why[0] != '\0' ? x.why : "there is none");
         groat__str_free(&url);
         groat__exchange_free(&x);
-        /* Keys ascend; a server whose do not, or never end, is told apart. */
+        /* Keys ascend.  Stops if they do not, or if the pages do not end. */
     } while (status == GROAT_OK && more && strcmp(before, p.last) < 0 &&
              ++pages < PAGES_MAX);
     return status;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lease.c says which host of a fleet compiles a key, by leases in Redis or
+ * lease.c decides which host of a fleet compiles a key, by leases in Redis or
  * Valkey, through hiredis, which is opened at run time.
  *
- * Invariant: a lease saves work and guards nothing: whoever has none compiles.
- * A call takes CONNECT_MS and COMMAND_MS together, and nothing while the
- * breaker is open.
+ * Invariant: a lease saves work and guards nothing: a host that has none may
+ * compile, too.  A call takes at most CONNECT_MS plus COMMAND_MS, and no time
+ * while the breaker is open.
  *
  * Locking: a lock around the one connection, held for a command.
  */
@@ -32,7 +32,7 @@
 enum {
     CONNECT_MS = 250,
     COMMAND_MS = 250,
-    FIRST_TRY_MS = 100, /* a server that starts again is back soon */
+    FIRST_TRY_MS = 100, /* a server that restarts is back soon */
     PORT = 6379,
     PORT_MAX = 65535,
     WORDS = 8,
@@ -64,16 +64,16 @@ struct groat__lease {
     char database[8];
     int port; /* 0: a socket */
     char owner[OWNER];
-    groat__breaker *breaker; /* the process' */
+    groat__breaker *breaker; /* the process's */
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     groat__dl dl;
     hiredis_api api;
     groat__resolver resolver;
-    bool opened; /* libhiredis, or not for good */
+    bool opened; /* opening libhiredis was tried */
     redisContext *connection;
     groat__lease_counts counts;
-    char reason[96]; /* what the server said of the last command, if no good */
+    char reason[96]; /* the server's error of the last command */
 };
 
 /* ---- the URL ----------------------------------------------------------- */
@@ -88,7 +88,7 @@ static groat_status bad_url(const char *url, groat_error *error)
 {
     size_t scheme = strcspn(url, ":");
 
-    /* The rest may have a password. */
+    /* The rest of the URL may have a password. */
     return groat__fail(error, GROAT_INVALID,
                        "the lease server's URL, '%.*s:...', is not one of "
                        "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], "
@@ -111,7 +111,7 @@ static bool read_number(const char *text, const char *end, long most, int *out)
     return value <= most;
 }
 
-/* "[[USER]:PASSWORD@]": moves *at behind it. */
+/* Reads "[[USER]:PASSWORD@]" and moves *at past it. */
 static bool read_login(groat__lease *lease, const char **at, const char *end)
 {
     const char *login = *at;
@@ -131,7 +131,7 @@ static bool read_login(groat__lease *lease, const char **at, const char *end)
            keep(&lease->password, colon + 1, (size_t)(stop - colon - 1));
 }
 
-/* "HOST", "[ADDRESS]": moves *at behind it. */
+/* Reads "HOST" or "[ADDRESS]" and moves *at past it. */
 static bool read_host(groat__lease *lease, const char **at)
 {
     bool bracket = **at == '[';
@@ -232,7 +232,7 @@ const char *groat__lease_shown(const groat__lease *lease)
 #define TEXT_OF(x)    TEXT_OF_IT(x)
 #define TEXT_OF_IT(x) #x
 
-/* Structures of hiredis change from one soname to the next. */
+/* The structures of hiredis differ between sonames. */
 static bool open_library(groat__lease *lease)
 {
     static const char *const sonames[] = {
@@ -255,7 +255,7 @@ static bool open_library(groat__lease *lease)
     return lease->dl.handle != NULL;
 }
 
-/* Waits for the next bytes, until a time; false: there are none. */
+/* Limits the next read or write to end_ms; false if the time is over. */
 static bool set_limit(groat__lease *lease, double end_ms)
 {
     double ms = end_ms - groat__now_ms();
@@ -265,13 +265,13 @@ static bool set_limit(groat__lease *lease, double end_ms)
            lease->api.redisSetTimeout(lease->connection, limit) == REDIS_OK;
 }
 
-/* A reply that is there by then: a server that sends a byte at a time has no
- * more time than one that sends none. */
+/* Takes a reply that arrives until end_ms, even from a server that sends one
+ * byte at a time. */
 static redisReply *take_reply(groat__lease *lease, double end_ms)
 {
     void *reply = NULL;
 
-    /* The first byte says what comes: hiredis takes any number's word. */
+    /* Checks the type first: hiredis would trust any length of an aggregate. */
     while (lease->connection->reader->len == 0)
         if (!set_limit(lease, end_ms) ||
             lease->api.redisBufferRead(lease->connection) != REDIS_OK)
@@ -345,7 +345,7 @@ static bool log_in(groat__lease *lease, double end_ms)
            did(lease, select, 2, end_ms);
 }
 
-/* What is left until a time, CONNECT_MS at most; false: nothing is. */
+/* The time left until end_ms, at most CONNECT_MS; false if it is over. */
 static bool time_left(double end_ms, struct timeval *left)
 {
     double ms = end_ms - groat__now_ms();
@@ -355,7 +355,7 @@ static bool time_left(double end_ms, struct timeval *left)
     return ms >= 1;
 }
 
-/* The first of the host's addresses that answers. */
+/* Connects to the first of the host's addresses that answers. */
 static redisContext *connect_host(groat__lease *lease, double end_ms)
 {
     const char *why = "";
@@ -397,12 +397,12 @@ static bool connect_to(groat__lease *lease, double end_ms)
             : connect_host(lease, end_ms);
     if (lease->connection == NULL || lease->connection->err != 0)
         return false;
-    /* Compilers are children of this process. */
+    /* Close-on-exec: compilers are children of this process. */
     (void)fcntl(lease->connection->fd, F_SETFD, FD_CLOEXEC);
     return log_in(lease, end_ms);
 }
 
-/* A connection may have ended while it was idle: it is made once more. */
+/* An idle connection may have been closed by the server: reconnects once. */
 static redisReply *ask_again(groat__lease *lease, const char **words, int count)
 {
     double end_ms = groat__now_ms() + CONNECT_MS + COMMAND_MS;
@@ -420,8 +420,8 @@ static redisReply *ask_again(groat__lease *lease, const char **words, int count)
     return reply;
 }
 
-/* Gives the reply's type and number; -1: there was none.  An error of the
- * script is one of the script alone. */
+/* Returns the reply's type and its number; -1 if there was none or it was an
+ * error.  An error of a script is a reply, since the server works. */
 static int run_command(groat__lease *lease, const char **words, int count,
                        long long *number)
 {
@@ -448,7 +448,7 @@ static void say_lost(const groat__lease *lease, const char *reason)
                     reason);
 }
 
-/* trying: whoever finds out whether a server is back. */
+/* trying: the caller finds out whether the server is back. */
 static int hold_and_run(groat__lease *lease, bool trying, const char **words,
                         int count, long long *number)
 {
@@ -459,7 +459,7 @@ static int hold_and_run(groat__lease *lease, bool trying, const char **words,
 
     groat__hold_begin(&hold, SIGPIPE);
     (void)pthread_mutex_lock(&lease->lock);
-    /* Those who waited for the lock meanwhile need not find out, too. */
+    /* The breaker may have opened while this thread waited for the lock. */
     if ((trying || groat__breaker_lets(lease->breaker)) &&
         open_library(lease)) {
         lease->reason[0] = '\0';
@@ -489,7 +489,7 @@ static void name_of(const groat__digest *key, char out[NAME])
     (void)snprintf(out, NAME, "groat:1:%s", hex);
 }
 
-/* Nobody waits for a server that gave no answer. */
+/* Does not ask a server whose breaker is open. */
 static int command(groat__lease *lease, const char **words, int count,
                    long long *number)
 {
@@ -508,8 +508,8 @@ void groat__lease_try(groat__lease *lease)
     static const groat__digest nobody = {{0}};
     long long number = 0;
     char name[NAME];
-    /* What is asked for in earnest, so that a server which refuses that is not
-     * back. */
+    /* The same command as a real lease, so that a server that refuses it does
+     * not count as back. */
     const char *words[] = {"SET", name, lease->owner, "NX", "PX", "1"};
 
     name_of(&nobody, name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * link.c is the way to a remote's place: exchanges, what they say of the place,
- * the names of objects.
+ * link.c connects a remote to its place: it runs exchanges, judges the place by
+ * them, and names objects.
  *
  * Locking: remote->lock around the opening of libcurl; the breaker locks
  * itself, counts are atomics.
@@ -32,7 +32,7 @@ groat__http *groat__remote_http(groat__remote *remote, const char **why)
     return remote->http;
 }
 
-/* Counts what an exchange carried before anybody takes it away. */
+/* Counts the bytes of an exchange before done() may take them away. */
 typedef struct counting {
     groat__remote *remote;
     const groat__batch *batch;
@@ -106,7 +106,7 @@ bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
     return opened;
 }
 
-/* The text behind "\ntarget " up to the line's end. */
+/* The text after "\ntarget " up to the end of the line. */
 static const char *target_of(const char *identity, size_t *len)
 {
     static const char lead[] = "\ntarget ";

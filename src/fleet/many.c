@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * many.c does what tools ask of a remote: to send, fetch, list and remove many
- * objects, several at a time.
+ * many.c implements what tools do with a remote: send, fetch, list and remove
+ * many objects, several at a time.
  *
  * Locking: none of its own.
  */
@@ -35,7 +35,7 @@ groat_status groat__remote_need_key(const groat__remote *remote,
                              remote->place.shown);
 }
 
-/* Those that are there are not sent again. */
+/* Asks which objects are there; those are not sent again. */
 static void ask_first(groat__sender *sender)
 {
     groat__exchange heads[GROAT__SENDER_ROOM];
@@ -158,14 +158,14 @@ static const char *problem_of(groat__entry_verdict verdict)
         return NULL;
     case GROAT__ENTRY_REFUSED:
         return "no trusted key has signed it as it is";
-    case GROAT__ENTRY_MALFORMED: /* a failure of the exchange */
+    case GROAT__ENTRY_MALFORMED: /* counts as a failed exchange */
     case GROAT__ENTRY_NO_MEMORY:
         break;
     }
     return "no memory for it";
 }
 
-/* What an exchange has brought, when it is checked. */
+/* A fetched object after its check. */
 typedef struct brought {
     groat__entry_verdict verdict;
     groat__arrival arrival;
@@ -176,7 +176,7 @@ typedef struct fetching {
     groat__fetched_fn *fn;
     void *user;
     const groat__exchange *list;
-    brought *brought; /* of each in the list */
+    brought *brought; /* one for each exchange in the list */
 } fetching;
 
 static void check_fetched(void *user, groat__exchange *x)
@@ -206,7 +206,7 @@ static void tell_fetched(void *user, groat__exchange *x)
     groat__exchange_free(x);
 }
 
-/* *out is a list of exchanges; free() it. */
+/* *out is a list of exchanges, to be freed with free(). */
 static groat_status make_list(char *const *names, size_t count,
                               groat__verb verb, groat__exchange **out,
                               groat_error *error)
@@ -291,7 +291,7 @@ typedef struct listing {
     void *user;
 } listing;
 
-/* Whatever else lies there is none of ours. */
+/* Skips files that are not objects of ours. */
 static int on_listed(void *user, const groat__listed *object)
 {
     const listing *l = user;

@@ -3,9 +3,9 @@
  * oci.c keeps a bundle in a registry of the OCI distribution specification: a
  * manifest with an empty configuration and one layer, the bundle.
  *
- * Invariant: what a pull gives has the digest that the manifest names, and
- * where a digest was asked for, so has the manifest. Locking: none; each call
- * has its own connections.
+ * Invariant: the bytes that a pull returns have the digest that the manifest
+ * names, and the manifest has the digest that was asked for, if any.
+ * Locking: none; each call has its own connections.
  */
 #include "fleet/oci.h"
 
@@ -31,7 +31,7 @@ enum {
     REFERENCE = 160
 };
 
-/* A registry's repository, and what of it. */
+/* A repository of a registry, and the artifact in it. */
 typedef struct registry {
     groat__place place; /* base: "http[s]://HOST/v2/NAME"        */
     groat__http *http;
@@ -67,7 +67,7 @@ static bool is_plain(const char *text, size_t len)
     return len > 0;
 }
 
-/* "NAME[:TAG|@DIGEST]" behind the host. */
+/* Reads "NAME[:TAG|@DIGEST]", which follows the host. */
 static bool read_name(registry *r, const char *name)
 {
     size_t len = strcspn(name, ":@");
@@ -147,7 +147,7 @@ static void run_once(registry *r, groat__exchange *x)
         r->http, &(groat__batch){.list = x, .count = 1, .budget_ms = CALL_MS});
 }
 
-/* A registry that wants a token, or another one, says of whom. */
+/* Logs in if the registry's challenge asks for a token, or for a new one. */
 static groat_status run_logged_in(registry *r, groat__exchange *x,
                                   groat_error *error)
 {
@@ -167,8 +167,8 @@ static groat_status run_logged_in(registry *r, groat__exchange *x,
     return status;
 }
 
-/* Runs one with a URL below the repository, or, where it begins with "http",
- * any. */
+/* Runs an exchange with a URL below the repository, or with a full URL, which
+ * starts with "http". */
 static groat_status call(registry *r, groat__exchange *x, const char *where,
                          groat_error *error)
 {
@@ -191,9 +191,8 @@ static groat_status call(registry *r, groat__exchange *x, const char *where,
                        x->why);
 }
 
-/* Where a registry wants a blob: below itself alone, since our login goes
- * there.
- */
+/* The URL for a blob's upload.  It must be on the registry's own host, since
+ * our login is sent to it. */
 static groat_status upload_url(const registry *r, const char *location,
                                const char *digest, groat__str *url,
                                groat_error *error)
@@ -317,7 +316,7 @@ groat_status groat__oci_push(const char *url, const void *data, size_t bytes,
 
 /* ---- pull -------------------------------------------------------------- */
 
-/* Fetches something whose digest is known; NULL: it is not. */
+/* Fetches a manifest or blob and checks its digest, unless that is NULL. */
 static groat_status fetch(registry *r, const char *where, const char *type,
                           const char *digest, size_t most, groat__exchange *x,
                           groat_error *error)
@@ -341,7 +340,7 @@ static groat_status fetch(registry *r, const char *where, const char *type,
                              r->place.shown, where);
 }
 
-/* The digest of the layer that is a bundle. */
+/* Finds the digest of the layer that is a bundle. */
 static bool read_manifest(const groat__str *text, char layer[GROAT__OCI_DIGEST])
 {
     json_t *manifest = json_loadb(text->data != NULL ? text->data : "",

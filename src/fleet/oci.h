@@ -11,16 +11,16 @@
 
 enum { GROAT__OCI_DIGEST = 72 }; /* "sha256:", 64 hex digits and NUL */
 
-/* Sends bytes as the one layer of an artifact, by oci[+http]://[USER:PASSWORD@]
- * HOST/NAME[:TAG]; gives the digest of its manifest.  Errors: INVALID (the
- * URL), IO, NO_DEVICE (no libcurl), NO_MEMORY. */
+/* Pushes bytes as the only layer of an artifact to
+ * oci[+http]://[USER:PASSWORD@]HOST/NAME[:TAG]; returns the digest of its
+ * manifest.  Errors: INVALID (the URL), IO, NO_DEVICE (no libcurl), NO_MEMORY.
+ */
 groat_status groat__oci_push(const char *url, const void *data, size_t bytes,
                              char digest[GROAT__OCI_DIGEST],
                              groat_error *error);
 
-/* Fetches them back, by HOST/NAME@DIGEST or HOST/NAME:TAG; checks every digest.
- * *data is malloc'd.  Errors: as above; INVALID (more than GROAT__OCI_MAX
- * bytes). */
+/* Pulls the bytes of HOST/NAME@DIGEST or HOST/NAME:TAG; checks every digest.
+ * *data is malloc'd.  Errors: as above; IO also if the layer is too large. */
 groat_status groat__oci_pull(const char *url, char **data, size_t *bytes,
                              groat_error *error);
 

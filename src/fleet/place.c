@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * place.c reads the URL of the place where a fleet's objects are kept.
+ * place.c parses the URL of the place where a fleet's objects are kept.
  *
- * Invariant: names that are put behind a base need no encoding, and neither
- * does a base: SigV4 of older libcurls encodes no paths.
+ * Invariant: neither a base nor the names appended to it need encoding, since
+ * SigV4 of older libcurls does not encode paths.
  * Locking: none.
  */
 #include "fleet/place.h"
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
-/* What a path may have without being encoded, and "/". */
+/* The characters that a path may have without encoding, and "/". */
 static bool is_plain(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -58,7 +58,8 @@ static char *without_login(const char *url, size_t len)
     return groat__str_take(&shown);
 }
 
-/* How much of a URL is told: a part of it may be a password. */
+/* Length of the part of a URL that messages may show: the rest may have a
+ * password. */
 static int scheme_of(const char *url)
 {
     size_t len = strcspn(url, ":");
@@ -66,7 +67,7 @@ static int scheme_of(const char *url)
     return len > 16 ? 16 : (int)len + (url[len] == ':');
 }
 
-/* A login whose password has a "/" would be half in the path. */
+/* A password with a "/" would be split between host and path. */
 static bool is_authority(const char *host)
 {
     size_t len = strcspn(host, "/");
@@ -119,7 +120,7 @@ static groat_status read_folder(const char *url, groat__place *out,
                                                    : no_memory(error);
 }
 
-/* malloc'd; NULL without memory. */
+/* malloc'd; NULL if memory runs out. */
 static char *join(const char *first, const char *second, const char *third)
 {
     groat__str text = {0};
@@ -130,7 +131,7 @@ static char *join(const char *first, const char *second, const char *third)
     return groat__str_take(&text);
 }
 
-/* The server: the environment's, else Amazon's. */
+/* The S3 server: from the environment, else Amazon's. */
 static char *endpoint_of(const groat__s3 *s3, const char *region)
 {
     groat__str text = {0};
@@ -230,7 +231,7 @@ groat_status groat__place_read(const char *url, const groat__s3 *s3,
     else if (strncmp(url, "s3://", 5) == 0)
         status = read_s3(url, s3, out, error);
     else
-        /* The rest may have a password. */
+        /* The rest of the URL may have a password. */
         status = groat__fail(error, GROAT_INVALID,
                              "the remote is '%.*s...'; allowed: http://, "
                              "https://, s3://BUCKET/PREFIX, file:///FOLDER",

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * place.h - where a fleet's objects are kept: a URL, read.
+ * place.h - where a fleet's objects are kept, parsed from a URL.
  */
 #ifndef GROAT_FLEET_PLACE_H
 #define GROAT_FLEET_PLACE_H
 
 #include "groat.h"
 
-/* What the usual variables say of an S3 server; NULL: nothing. */
+/* The usual environment variables for an S3 server; NULL: not set. */
 typedef struct groat__s3 {
     const char *access;   /* AWS_ACCESS_KEY_ID               */
     const char *secret;   /* AWS_SECRET_ACCESS_KEY           */
@@ -24,20 +24,20 @@ typedef enum groat__place_kind {
 
 typedef struct groat__place {
     groat__place_kind kind;
-    char *base;    /* URL or path before "/" and a name       */
-    char *listing; /* S3: the URL of the bucket               */
-    char *prefix;  /* S3: what keys of it begin with, or ""   */
-    char *shown;   /* for messages: no password               */
-    char *login;   /* S3: "access:secret", or NULL            */
-    char *sigv4;   /* S3: what libcurl signs for              */
-    char *token;   /* S3: a header line, or NULL              */
+    char *base;    /* URL or path before "/" and a name               */
+    char *listing; /* S3: the URL of the bucket                       */
+    char *prefix;  /* S3: prefix of the keys, or ""                   */
+    char *shown;   /* for messages, without a password                */
+    char *login;   /* S3: "access:secret", or NULL                    */
+    char *sigv4;   /* S3: libcurl's signing options                   */
+    char *token;   /* S3: a header line with the token, or NULL       */
     char *bearer;  /* a registry's token, instead of a login; or NULL */
-    char *ca;      /* file of certificates; NULL: libcurl's   */
+    char *ca;      /* file of certificates; NULL: libcurl's           */
 } groat__place;
 
-/* Reads http://, https://, s3://BUCKET/PREFIX or file:///FOLDER.  Errors:
- * INVALID, which says what is allowed; NO_MEMORY.  Free with
- * groat__place_free(). */
+/* Parses http://, https://, s3://BUCKET/PREFIX or file:///FOLDER.  Errors:
+ * INVALID, with the allowed forms; NO_MEMORY.  Free with groat__place_free().
+ */
 groat_status groat__place_read(const char *url, const groat__s3 *s3,
                                groat__place *out, groat_error *error);
 void groat__place_free(groat__place *place);

@@ -2,9 +2,9 @@
  *
  * remote.c asks a place for entries that other hosts have made.
  *
- * Invariant: what a get gives was signed by a trusted key and has the key and
- * the identity that were asked for; nothing that a place does is an error of
- * the caller's, or costs more than its budget.
+ * Invariant: an entry that a get returns was signed by a trusted key and has
+ * the key and identity that were asked for; nothing that a place does is an
+ * error for the caller, or costs more than its budget.
  * Locking: counts are atomics; the breaker and the list of absent keys lock
  * themselves; remote->lock is not held during an exchange.
  */
@@ -18,7 +18,8 @@
 
 /* ---- open, close ------------------------------------------------------- */
 
-/* Without its key a host still reads, and without leases it compiles. */
+/* Opens key and leases.  Without a key the remote is read-only, without leases
+ * every host compiles. */
 static void open_parts(groat__remote *remote,
                        const groat__remote_options *options)
 {
@@ -106,7 +107,7 @@ void groat__remote_close(groat__remote *remote)
 
 /* ---- one entry --------------------------------------------------------- */
 
-/* Whether anything that it may answer would be used. */
+/* Whether any answer would be trusted; warns once if not. */
 static bool is_trusted(groat__remote *remote)
 {
     if (remote->trust->count == 0 && !atomic_exchange(&remote->said, true))
@@ -117,7 +118,7 @@ static bool is_trusted(groat__remote *remote)
     return remote->trust->count > 0;
 }
 
-/* Whether anything is asked for. */
+/* Whether to ask for a key: not if it was absent, or the breaker is open. */
 static bool is_asked(groat__remote *remote, const groat__digest *key)
 {
     if (!is_trusted(remote))
@@ -133,7 +134,7 @@ static bool is_asked(groat__remote *remote, const groat__digest *key)
     return false;
 }
 
-/* True: *out has an entry, of whatever key. */
+/* Fetches an object; true: *out has its entry, which may be another key's. */
 static bool fetch(groat__remote *remote, const char *identity,
                   const groat__digest *key, unsigned budget_ms,
                   groat__arrival *out)
@@ -154,7 +155,7 @@ static bool fetch(groat__remote *remote, const char *identity,
     return verdict == GROAT__ENTRY_GOOD;
 }
 
-/* Another entry than was asked for, though it is signed. */
+/* Accepts an entry, or drops one that is signed but not the wanted one. */
 static bool accept(groat__remote *remote, bool wanted, const groat__digest *key,
                    groat__arrival *arrival)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * remote.h - the objects of a fleet: one per entry, signed, at one place.
+ * remote.h - the objects of a fleet: signed entries at one place.
  *
  * place.c    URL -> place
  * http.c     exchanges by HTTP and S3
  * folder.c   exchanges with a folder
- * breaker.c  whether the place is asked
- * absent.c   keys that it did not have
- * apart.c    exchanges on a thread beside the one that is told of them
- * link.c     exchanges with whichever place; names of objects
+ * breaker.c  whether the place may be asked
+ * absent.c   keys that the place did not have
+ * apart.c    exchanges on a separate thread
+ * link.c     exchanges with any place; names of objects
  * lease.c    which host compiles a key
- * remote.c   open, close; one entry asked for
+ * remote.c   open, close; asks for one entry
  * waits.c    one compile per fleet
- * behind.c   entries that wait to be written
+ * behind.c   entries written in the background
  * many.c     what tools do: send, fetch, list, remove
  */
 #ifndef GROAT_FLEET_REMOTE_H
@@ -31,10 +31,10 @@
 #include "groat_store.h"
 
 enum {
-    GROAT__REMOTE_TOOL_MS = 10000,  /* of an exchange that a tool waits for */
-    GROAT__REMOTE_BUDGET_MS = 950,  /* longest wait of a get            */
-    GROAT__REMOTE_BEHIND_MS = 2000, /* of a write, and of those that are *
-                                     * left when the remote is closed    */
+    GROAT__REMOTE_TOOL_MS = 10000,  /* limit of a tool's exchange */
+    GROAT__REMOTE_BUDGET_MS = 950,  /* longest wait of a get      */
+    GROAT__REMOTE_BEHIND_MS = 2000, /* of a write, and of all writes that *
+                                     * are left at the close              */
     GROAT__REMOTE_QUEUE = 64,       /* entries that wait to be written  */
     GROAT__REMOTE_QUEUE_BYTES = 64 << 20
 };
@@ -43,92 +43,93 @@ typedef struct groat__remote groat__remote;
 
 typedef struct groat__remote_options {
     const char *url;
-    const char *key;    /* file of the secret key that signs; NULL: nothing is
-                         * written */
+    const char *key;    /* file of the secret key that signs; NULL: the remote *
+                         * is read-only */
     const char *leases; /* URL of the lease server; NULL: none */
-    const char *ca; /* file of certificates that are trusted; NULL: libcurl's */
+    const char *ca;     /* file of trusted certificates; NULL: libcurl's */
     groat__s3 s3;
     groat__log log;
     const groat__trust *trust; /* must outlive the remote */
 } groat__remote_options;
 
-/* Opens a remote; connects to nothing.  A key or a lease server that cannot be
- * used is logged.  Errors: INVALID (the URL), NO_MEMORY.  Free with
+/* Opens a remote; connects to nothing.  Logs a key or lease server that cannot
+ * be used.  Errors: INVALID (the URL), NO_MEMORY.  Free with
  * groat__remote_close(). */
 groat_status groat__remote_open(const groat__remote_options *options,
                                 groat__remote **out, groat_error *error);
-/* It is going to be asked: opens libcurl on a thread of its own. */
+/* Opens libcurl in the background, since the remote will be asked. */
 void groat__remote_expect(groat__remote *remote);
-/* Ends the waits for other hosts: whoever waits compiles.  NULL is allowed. */
+/* Ends the waits for other hosts; the waiters compile.  NULL is allowed. */
 void groat__remote_hurry(groat__remote *remote);
-/* Writes what waits, for GROAT__REMOTE_BEHIND_MS at most.  NULL is allowed. */
+/* Writes the queued entries, for at most GROAT__REMOTE_BEHIND_MS.  NULL is
+ * allowed. */
 void groat__remote_close(groat__remote *remote);
 
 /* Asks for an entry, for budget_ms at most; true: *out has it, signed by a
- * trusted key, with this identity.  A key that was not there is not asked for
- * again for a minute; nothing is while the breaker is open. */
+ * trusted key, with this identity.  Does not ask for a key that was absent less
+ * than a minute ago, nor while the breaker is open. */
 bool groat__remote_get(groat__remote *remote, const groat__digest *key,
                        const char *identity, unsigned budget_ms,
                        groat__store_blob *out);
 
-/* Asks for an entry whose identity begins with a text, as it was offered. */
+/* Asks for an entry whose identity begins with `wanted`. */
 bool groat__remote_made(groat__remote *remote, const char *wanted,
                         unsigned budget_ms, groat__arrival *out);
 
-/* Who compiles a key that a get has missed. */
+/* The host that compiles a key that a get has missed. */
 typedef enum groat__remote_claim {
-    GROAT__REMOTE_ALONE, /* the caller, without a lease                      */
-    GROAT__REMOTE_HELD,  /* the caller, who gives the lease back             */
-    GROAT__REMOTE_FOUND  /* another host, whose entry is in *out             */
+    GROAT__REMOTE_ALONE, /* the caller, without a lease */
+    GROAT__REMOTE_HELD,  /* the caller; it gives the lease back */
+    GROAT__REMOTE_FOUND  /* another host; *out has its entry */
 } groat__remote_claim;
 
-/* Takes the lease of a key; while another host has it, waits for its entry, for
- * expected_ms, which is what a compile takes here, and half a second for its
- * way. */
+/* Takes the lease of a key.  While another host has it, waits for its entry,
+ * for at most expected_ms, the expected time of a compile here, plus half a
+ * second for the transfer. */
 groat__remote_claim groat__remote_lease(groat__remote *remote,
                                         const groat__digest *key,
                                         const char *identity,
                                         unsigned expected_ms,
                                         groat__store_blob *out);
-/* Gives back a lease that was HELD, of a key that is not offered. */
+/* Gives back a HELD lease of a key that is not offered. */
 void groat__remote_give(groat__remote *remote, const groat__digest *key);
 
-/* Copies an entry, which another thread signs and writes; the first wanted
- * bytes of its identity say what is wanted.  One that finds no room is dropped
- * and counted.  Without a key nothing is written.  leased: the caller has the
- * lease of the key, which is given back afterwards. */
+/* Copies an entry, which a background thread signs and writes; `wanted` bytes
+ * of its identity are its first half.  If the queue is full, drops the entry
+ * and counts that.  Without a key, nothing is written.  leased: the caller
+ * holds the key's lease, which is given back afterwards. */
 void groat__remote_offer(groat__remote *remote, const groat__entry *entry,
                          size_t wanted, bool leased);
 
-/* Fills *info, but for size.  Texts are borrowed from the remote. */
+/* Fills *info except for size.  Texts are borrowed from the remote. */
 void groat__remote_describe(groat__remote *remote, groat_remote_info *info);
 
 /* ---- tools: many.c ------------------------------------------------------ */
 
-/* Errors: IO: there is no key to sign with. */
+/* Errors: IO if there is no key to sign with. */
 groat_status groat__remote_need_key(const groat__remote *remote,
                                     groat_error *error);
 
-/* Whether the place answers; appends what it is, and how or why not. */
+/* Whether the place answers; appends its URL, and the time or the error. */
 bool groat__remote_answers(groat__remote *remote, groat__str *text);
 
-/* Told of each object that was sent: its name, DONE, THERE (it was there), or
- * why not. */
+/* Called for each object that was sent: its name and DONE, THERE (it existed),
+ * or an error. */
 typedef void groat__sent_fn(void *user, const char *name,
                             groat__outcome outcome, const char *why);
 
 enum { GROAT__SENDER_ROOM = 32 };
 
-/* Collects entries and writes them several at a time.  Zeros but for the first
- * five. */
+/* Collects entries and writes them several at a time.  Zeros except for the
+ * first five fields. */
 typedef struct groat__sender {
     groat__remote *remote;
     unsigned budget_ms; /* of each exchange */
-    bool asks;          /* whether an object is there, before it is sent */
+    bool asks;          /* check that an object is absent before sending it */
     groat__sent_fn *fn;
     void *user;
     groat__exchange at[GROAT__SENDER_ROOM];
-    groat__str bodies[GROAT__SENDER_ROOM / 2]; /* each of two objects */
+    groat__str bodies[GROAT__SENDER_ROOM / 2]; /* one for two objects each */
     size_t count;
 } groat__sender;
 
@@ -136,13 +137,13 @@ typedef struct groat__sender {
  * key; the remote cannot be reached), NO_MEMORY. */
 groat_status groat__sender_add(groat__sender *sender, const groat__entry *entry,
                                size_t wanted, groat_error *error);
-/* Sends what is left. */
+/* Sends the remaining entries. */
 groat_status groat__sender_end(groat__sender *sender, groat_error *error);
-/* Forgets what is left. */
+/* Drops the remaining entries. */
 void groat__sender_drop(groat__sender *sender);
 
-/* Told of each object that was asked for: arrival is NULL where `why` says why
- * not, and may be taken: zeros stay. */
+/* Called for each object that was asked for.  arrival is NULL if `why` is an
+ * error; else fn may take it over and leave zeros. */
 typedef void groat__fetched_fn(void *user, const char *name,
                                groat__arrival *arrival, groat__outcome outcome,
                                const char *why);
@@ -161,7 +162,7 @@ groat_status groat__remote_remove(groat__remote *remote, char *const *names,
                                   size_t count, uint64_t *removed,
                                   groat_error *error);
 
-/* ---- what the files share ----------------------------------------------- */
+/* ---- shared by the files of the remote ---------------------------------- */
 
 typedef struct groat__waiting groat__waiting; /* behind.c */
 
@@ -171,22 +172,22 @@ struct groat__remote {
     const groat__trust *trust;
     groat__secret secret;
     bool writes;             /* there is a secret */
-    atomic_bool said;        /* an error that opened no breaker */
-    groat__breaker *breaker; /* the process' */
+    atomic_bool said;        /* an error was logged, breaker closed */
+    groat__breaker *breaker; /* the process's */
     groat__absent absent;
     groat__lease *lease; /* NULL: none */
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     pthread_cond_t changed;
     groat__http *http;  /* NULL: not opened, or a folder */
-    char *http_problem; /* why it cannot be              */
+    char *http_problem; /* why libcurl cannot be opened */
     groat__waiting *first, *last;
     size_t waiting;
-    size_t writing; /* taken from them, and under way */
+    size_t writing; /* taken from the list, being written */
     size_t waiting_bytes;
     bool closing;
-    bool hurry; /* nobody waits for other hosts any more */
-    bool runs;  /* the thread */
+    bool hurry; /* waits for other hosts end */
+    bool runs;  /* the thread is running */
     bool joinable;
     pthread_t thread;
 
@@ -197,44 +198,44 @@ struct groat__remote {
 
 /* Runs exchanges with the place; counts bytes. */
 void groat__remote_run(groat__remote *remote, const groat__batch *batch);
-/* The same on a thread of its own; done, which is not NULL, is called on the
- * caller's.  Before that check is called for each, on either: on the caller's
- * while it keeps up. */
+/* The same on a separate thread.  done, which must not be NULL, is called on
+ * the caller's thread; check is called before it, on the caller's thread while
+ * that keeps up, else on the separate one. */
 void groat__remote_run_apart(groat__remote *remote, const groat__batch *batch,
                              void (*check)(void *user, groat__exchange *x));
-/* The same for one. */
+/* groat__remote_run() for a single exchange. */
 void groat__remote_ask(groat__remote *remote, groat__exchange *x,
                        unsigned budget_ms);
-/* groat__remote_get() of a key that may be there by now. */
+/* groat__remote_get() of a key even if it was absent a moment ago. */
 bool groat__remote_look(groat__remote *remote, const groat__digest *key,
                         const char *identity, unsigned budget_ms,
                         groat__store_blob *out);
-/* What an exchange says of the place: to the breaker, the counts, and, once, to
- * the log.  hasty: it had less time than a place may take.  True: the breaker
- * opened; see groat__behind_wake(). */
+/* Judges the place by an exchange: updates breaker and counts, and logs the
+ * first error and each opening.  hasty: the exchange had less time than a place
+ * may take.  True: the breaker opened; see groat__behind_wake(). */
 bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
                          bool hasty);
 
-/* Reads what an exchange has fetched, counts what it is, and judges: *out is
- * filled when *verdict is GOOD; what is no entry is a failure of the place.
+/* Parses and counts a fetched object, and judges the place: *out is filled if
+ * *verdict is GOOD; a malformed object counts as a failure of the place.
  * Returns what groat__remote_judge() does. */
 bool groat__remote_take(groat__remote *remote, groat__exchange *x, bool hasty,
                         groat__entry_verdict *verdict, groat__arrival *out);
-/* The place's libcurl, opened at the first call; NULL, and why, where it cannot
- * be had. */
+/* The place's libcurl, opened at the first call; NULL, with the reason in *why,
+ * if it cannot be opened. */
 groat__http *groat__remote_http(groat__remote *remote, const char **why);
 
-/* Locked: sleeps, until something changes. */
+/* Locked.  Sleeps for at most ms, or until remote->changed is signalled. */
 void groat__remote_sleep(groat__remote *remote, double ms);
-/* Sees to it that the thread runs which writes, and tries a place whose breaker
- * is open. */
+/* Starts the background thread, unless it runs, which writes entries and tries
+ * a place whose breaker is open. */
 void groat__behind_wake(groat__remote *remote);
-/* Ends it. */
+/* Ends the background thread. */
 void groat__behind_stop(groat__remote *remote);
 
-/* Whether a text is the name of an object. */
+/* Whether a text is a valid object name. */
 bool groat__remote_is_name(const char *name);
-/* The name of an object with a key, for the target that an identity names:
+/* The name of the object for a key, with the target that the identity names:
  * "v1/cuda-sm_90a/ab/abcd...". */
 void groat__remote_name(const char *identity, const groat__digest *key,
                         char out[GROAT__OBJECT_NAME]);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * resolve.c looks up hosts on threads of their own: the C library takes as long
- * as its servers of names do.
+ * resolve.c looks up hosts on separate threads, since getaddrinfo() has no
+ * timeout.
  *
- * Invariant: a look-up belongs to its thread and to a resolver; whoever is the
- * last to leave frees it.
- * Locking: the look-up's, not held meanwhile; of a resolver, the caller's.
+ * Invariant: a look-up belongs to its thread and to a resolver; the last of the
+ * two frees it.
+ * Locking: the look-up's own lock, not held during the look-up; the caller
+ * guards a resolver.
  */
 #include "fleet/resolve.h"
 
@@ -21,7 +22,7 @@ typedef struct groat__look_up {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool done;
-    bool left; /* by its resolver */
+    bool left; /* its resolver was closed */
     int error;
     struct addrinfo *found;
     char host[]; /* a copy */
@@ -74,7 +75,7 @@ static look_up *look_up_new(const char *host)
     return l;
 }
 
-/* An address needs no look-up, and no thread. */
+/* A numeric address needs no look-up and no thread. */
 static struct addrinfo *numeric(const char *host)
 {
     struct addrinfo hints = stream;
@@ -84,7 +85,7 @@ static struct addrinfo *numeric(const char *host)
     return getaddrinfo(host, NULL, &hints, &found) == 0 ? found : NULL;
 }
 
-/* False: it is not done by then. */
+/* Returns false if the look-up is not done in time. */
 static bool wait_for(look_up *l, unsigned ms)
 {
     const struct timespec end = groat__after_ms(ms);
@@ -124,7 +125,7 @@ struct addrinfo *groat__resolve(groat__resolver *resolver, const char *host,
     return found;
 }
 
-/* Code that a thread is going to return to is not unloaded any more. */
+/* Keeps our code loaded, since the thread will return to it. */
 static void keep_loaded(void)
 {
     Dl_info info;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * token.c gets a token of a registry: the registry names a server, which gives
- * one for a login.
+ * token.c gets a token for a registry: the registry names a server, which gives
+ * a token for a login.
  *
- * Invariant: a login goes to a server by TLS, unless the registry is asked
- * without.
+ * Invariant: a login is sent by TLS only, unless the registry itself is used
+ * without TLS.
  * Locking: none.
  */
 #include "fleet/token.h"
@@ -18,7 +18,7 @@
 
 enum { CALL_MS = 10000, ANSWER_MAX = 1 << 16 };
 
-/* The text of name="text" in a challenge; *len bytes.  NULL: there is none. */
+/* Finds the text of name="text" in a challenge; *len bytes.  NULL if absent. */
 static const char *value_of(const char *challenge, const char *name,
                             size_t *len)
 {
@@ -49,7 +49,7 @@ static void add_query(groat__str *url, const char *challenge, const char *name)
     groat__http_encode(url, value, len);
 }
 
-/* Where the token is to be had; false: nowhere that a login may go to. */
+/* Writes the token's URL; false if no login may be sent there. */
 static bool write_url(const groat__place *place, const char *challenge,
                       groat__str *url)
 {
@@ -69,7 +69,7 @@ static bool write_url(const groat__place *place, const char *challenge,
     return true;
 }
 
-/* NULL: the answer has none that a line of a head may have. */
+/* Returns NULL if the answer has no token that fits in a header line. */
 static char *read_token(const groat__str *answer)
 {
     json_t *json = json_loadb(answer->data != NULL ? answer->data : "",

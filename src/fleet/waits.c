@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * waits.c sees to it that one host of a fleet compiles a key and the others
- * wait for its entry.
+ * waits.c lets one host of a fleet compile a key while the others wait for its
+ * entry.
  *
- * Invariant: nobody waits longer than his own compile takes, and WAY_MS for the
- * entry's way; a close ends each wait.
+ * Invariant: no thread waits longer than its own compile would take, plus
+ * WAY_MS for the transfer of the entry; closing ends each wait.
  * Locking: none of its own.
  */
 #include "fleet/remote.h"
@@ -12,15 +12,15 @@
 #include "base/clock.h"
 
 enum {
-    LEASE_MS = 30000, /* of a holder that ends without giving it back      */
-    WAY_MS = 500      /* of an entry that is there, from host to host      */
+    LEASE_MS = 30000, /* expiry, if the holder dies without giving it back */
+    WAY_MS = 500      /* for the transfer of an entry between hosts */
 };
 
-/* Between two looks: thousands of hosts may wait for one key, and each look is
- * a command to one server. */
+/* Times between two polls: thousands of hosts may wait for one key, and each
+ * poll is a command to one server. */
 enum { NAPS_OF_A_COMPILE = 5, LEAST_NAP_MS = 20, MOST_NAP_MS = 250 };
 
-/* False: the remote is being closed. */
+/* Sleeps between polls.  Returns false if the remote is being closed. */
 static bool nap(groat__remote *remote, unsigned expected_ms)
 {
     unsigned ms = expected_ms / NAPS_OF_A_COMPILE;
@@ -35,7 +35,8 @@ static bool nap(groat__remote *remote, unsigned expected_ms)
     return !hurry;
 }
 
-/* Between the taker's get and its lease another host may have given it back. */
+/* Looks again: another host may have written the entry and given back its lease
+ * between this host's get and its lease. */
 static groat__remote_claim hold(groat__remote *remote, const groat__digest *key,
                                 const char *identity, groat__store_blob *out)
 {
@@ -46,14 +47,14 @@ static groat__remote_claim hold(groat__remote *remote, const groat__digest *key,
     return GROAT__REMOTE_FOUND;
 }
 
-/* Whoever sends nothing lets others have the lease. */
+/* A host that sends nothing does not take the lease. */
 static groat__lease_state take(groat__remote *remote, const groat__digest *key)
 {
     return remote->writes ? groat__lease_take(remote->lease, key, LEASE_MS)
                           : groat__lease_look(remote->lease, key);
 }
 
-/* What one look says: TAKEN while there is nothing new. */
+/* Polls the lease; takes it if it is free. */
 static groat__lease_state look(groat__remote *remote, const groat__digest *key)
 {
     groat__lease_state state = groat__lease_look(remote->lease, key);
@@ -62,8 +63,8 @@ static groat__lease_state look(groat__remote *remote, const groat__digest *key)
 }
 
 /* Waits for the entry while another host makes it; true: *out has it.  *state
- * is HELD when the lease has become the caller's.  A lease that nobody gives
- * back, or a server that is gone, is no reason to wait for what is there. */
+ * is HELD if the caller got the lease.  Also looks for the entry if the lease
+ * is never given back or the lease server is gone. */
 static bool wait_for(groat__remote *remote, const groat__digest *key,
                      const char *identity, unsigned expected_ms,
                      groat__store_blob *out, groat__lease_state *state)
@@ -79,7 +80,7 @@ static bool wait_for(groat__remote *remote, const groat__digest *key,
                                out))
             return true;
         *state = look(remote, key);
-        if (*state == GROAT__LEASE_FREE) /* and it only reads */
+        if (*state == GROAT__LEASE_FREE) /* and this host is read-only */
             break;
         if (*state == GROAT__LEASE_NONE)
             groat__behind_wake(remote);

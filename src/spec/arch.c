@@ -88,8 +88,8 @@ static bool find_backend(const char *name, size_t len, groat__backend_id *out)
     return false;
 }
 
-/* "; did you mean hip:gfx950 or cpu:gfx950?  Targets are" of "gfx950" and of
- * "cuda:gfx950". */
+/* Appends "; did you mean hip:gfx950 or cpu:gfx950?  Targets are" for "gfx950"
+ * or "cuda:gfx950". */
 static void add_nearest(const char *text, groat__str *out)
 {
     const char *colon = strchr(text, ':');
@@ -126,7 +126,8 @@ static groat_status unknown(const char *text, groat_error *error)
     return GROAT_INVALID;
 }
 
-/* ":sramecc+:xnack-", as the HIP runtime writes them behind an arch. */
+/* Features such as ":sramecc+:xnack-", which the HIP runtime appends to an
+ * arch. */
 static bool are_features(const char *text)
 {
     while (*text == ':') {

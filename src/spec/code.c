@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code.c reads and checks the expressions of code.h.  Nothing of a text goes
- * into a kernel as it stands: code_write.c writes anew what was understood.
- * Invariant: a node's operands stand before it.  It is pure.
+ * code.c parses and checks the expressions of code.h.  The text itself never
+ * goes into a kernel: code_write.c writes the parsed tree as C++.
+ * Invariant: a node's operands come before it.  No state.
  */
 #include "spec/code.h"
 
@@ -21,7 +21,7 @@ typedef struct parser {
 
 static const struct {
     const char *text;
-    unsigned level; /* a higher one binds closer */
+    unsigned level; /* a higher one binds tighter */
 } operators[] = {
     [GROAT__CODE_OR] = {"||", 1}, [GROAT__CODE_AND] = {"&&", 2},
     [GROAT__CODE_EQ] = {"==", 3}, [GROAT__CODE_NE] = {"!=", 3},
@@ -32,7 +32,7 @@ static const struct {
     [GROAT__CODE_MOD] = {"%", 6},
 };
 
-/* What a function makes of its operands. */
+/* The type of a function's result. */
 typedef enum kind { SAME, TO_INT, TO_REAL } kind;
 
 static const struct {
@@ -94,7 +94,7 @@ static unsigned add_pair(parser *p, groat__code_op op, unsigned which,
 
 /* ---- numbers and names --------------------------------------------------- */
 
-/* The digits at hand; false where there is none. */
+/* Reads digits; false if there is none. */
 static bool take_digits(parser *p, long double *value, int *count)
 {
     *count = 0;
@@ -103,7 +103,7 @@ static bool take_digits(parser *p, long double *value, int *count)
     return *count > 0;
 }
 
-/* "e-3", or nothing. */
+/* Reads "e-3"; 0 if there is no exponent. */
 static int take_exponent(parser *p)
 {
     long double value = 0;
@@ -165,7 +165,7 @@ static size_t find(const groat__code_name *names, size_t count,
     return i;
 }
 
-/* The number of a name of the user's, which is new at its first use. */
+/* The index of a user's name, which is added at its first use. */
 static unsigned number_of(parser *p, groat__code_name *names, size_t *count,
                           size_t most, const char *text, size_t len,
                           const char *why)
@@ -280,7 +280,8 @@ static unsigned parse_unary(parser *p)
     return node;
 }
 
-/* The operator at hand if it binds as close as a level; COUNT for none. */
+/* The operator at this place if it binds at least as tight as level, else
+ * COUNT. */
 static unsigned peek(parser *p, unsigned level)
 {
     groat__scan_blanks(&p->scan);

@@ -3,18 +3,18 @@
  * code.h - expressions of a spec that are compiled into its kernel: a parameter
  * of type `code`.
  *
- * C's operators with C's precedence over ints of 32 bits and floats: ?: || &&
+ * C's operators with C's precedence over 32-bit ints and floats: ?: || &&
  * == != < <= > >= + - * / % ! and unary -, parentheses, decimal numbers, inf,
  * and the functions
  *
  *   min(a, b) max(a, b) abs(a)      of ints and floats
  *   exp exp2 log log2 sqrt rsqrt sin cos tanh      of a float
- *   float(a) int(a)                 int() goes towards 0, of a NaN it is 0
+ *   float(a) int(a)                 int() rounds towards 0; of a NaN it is 0
  *
  * Names are the inputs that params.def lists, or the user's own: NAME is a
- * float of the launch, NAME[index] one of an array of it.  As in C an int meets
- * a float as a float.  Ints wrap around, and divided by 0 are 0, on every
- * target; an element that an array has not is 0.
+ * float argument of the launch, NAME[index] an element of an array argument.
+ * As in C, an int is converted where it meets a float.  On every target, ints
+ * wrap around, division by 0 gives 0, and an element out of bounds is 0.
  */
 #ifndef GROAT_SPEC_CODE_H
 #define GROAT_SPEC_CODE_H
@@ -27,7 +27,7 @@
 #include "groat.h"
 
 enum {
-    GROAT__CODE_BYTES = 256, /* of a text without its blanks, and NUL */
+    GROAT__CODE_BYTES = 256, /* of a text without blanks, with its NUL */
     GROAT__CODE_NODES = 128,
     GROAT__CODE_INPUTS = 8,
     GROAT__CODE_SCALARS = 8,
@@ -36,10 +36,10 @@ enum {
 
 typedef enum groat__code_op {
     GROAT__CODE_NUMBER,
-    GROAT__CODE_INPUT,   /* `which` of the inputs              */
-    GROAT__CODE_SCALAR,  /* `which` of the user's              */
-    GROAT__CODE_ELEMENT, /* of the user's array `which`, at of[0] */
-    GROAT__CODE_CALL,    /* function `which` of of[0], of[1]   */
+    GROAT__CODE_INPUT,   /* `which` of the inputs                     */
+    GROAT__CODE_SCALAR,  /* `which` of the user's floats              */
+    GROAT__CODE_ELEMENT, /* element of[0] of the user's array `which` */
+    GROAT__CODE_CALL,    /* function `which` of of[0], of[1]          */
     GROAT__CODE_NEGATE,
     GROAT__CODE_NOT,
     GROAT__CODE_BINARY, /* operator `which` of of[0], of[1]   */
@@ -50,14 +50,14 @@ typedef struct groat__code_node {
     groat__code_op op;
     bool real; /* a float, else an int */
     unsigned which;
-    unsigned of[3]; /* numbers of nodes before this */
+    unsigned of[3]; /* indices of earlier nodes */
     double number;
 } groat__code_node;
 
 typedef struct groat__code_name {
     const char *text; /* borrowed, not terminated */
     size_t len;
-    bool real; /* of an input */
+    bool real; /* for inputs: a float, else an int */
 } groat__code_name;
 
 /* A checked expression; borrows from its texts.  The last node is its value. */
@@ -66,7 +66,7 @@ typedef struct groat__code {
     size_t count;
     groat__code_name inputs[GROAT__CODE_INPUTS];
     size_t input_count;
-    groat__code_name scalars[GROAT__CODE_SCALARS]; /* by their first use */
+    groat__code_name scalars[GROAT__CODE_SCALARS]; /* in order of first use */
     size_t scalar_count;
     groat__code_name arrays[GROAT__CODE_ARRAYS];
     size_t array_count;
@@ -105,22 +105,22 @@ enum {
     GROAT__CODE_TANH
 };
 
-/* Reads "score:float|q_pos:int".  False: malformed. */
+/* Reads "score:float|q_pos:int".  Returns false if it is malformed. */
 bool groat__code_inputs(const char *inputs, groat__code *out);
 
-/* Reads text[0..len) over these inputs.  Errors: INVALID, with the column and
+/* Parses text[0..len) with these inputs.  Errors: INVALID, with the column and
  * what was expected. */
 groat_status groat__code_parse(const char *inputs, const char *text, size_t len,
                                groat__code *out, groat_error *error);
 
-/* Appends the text without blanks: the same for all that is spelled alike. */
+/* Appends the text without blanks, its canonical form. */
 void groat__code_text(const char *text, size_t len, groat__str *out);
 
-/* Appends the float as an expression of C++ over common/code.h; inputs are
+/* Appends the expression, as a float, in C++ over common/code.h; inputs are
  * members of `in`, and so are scalar(i) and element(i, index). */
 void groat__code_write(const groat__code *code, groat__str *out);
 
-/* What an evaluation reads. */
+/* The operands of an evaluation. */
 typedef struct groat__code_values {
     double inputs[GROAT__CODE_INPUTS];
     float scalars[GROAT__CODE_SCALARS];
@@ -128,7 +128,7 @@ typedef struct groat__code_values {
     uint32_t counts[GROAT__CODE_ARRAYS]; /* elements */
 } groat__code_values;
 
-/* Its value, floats in float64. */
+/* Evaluates the expression, with floats in float64. */
 double groat__code_eval(const groat__code *code,
                         const groat__code_values *values);
 

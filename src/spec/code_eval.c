@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code_eval.c computes a checked expression on the host: ints as the device
- * has them, floats in float64.  It is pure.
+ * code_eval.c evaluates a checked expression on the host: ints as on the
+ * device, floats in float64.  No state.
  */
 #include "spec/code.h"
 
 #include <math.h>
 
-/* An int's bits around 2^32. */
+/* Wraps an int to 32 bits. */
 static double wrapped(int64_t value)
 {
     return (double)(int32_t)(uint32_t)(uint64_t)value;

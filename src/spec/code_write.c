@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * code_write.c writes a checked expression as one of C++.  Arithmetic of ints
- * goes through functions of common/code.h, since C++ leaves open what comes of
- * an overflow or of a division by 0.  It is pure.
+ * code_write.c writes a checked expression as C++.  Int arithmetic goes through
+ * functions of common/code.h, since overflow and division by 0 are undefined in
+ * C++.  No state.
  */
 #include "spec/code.h"
 
@@ -11,7 +11,7 @@
 
 static void write_node(const groat__code *c, unsigned node, groat__str *out);
 
-/* The node as a float or as the int that it is. */
+/* Writes the node, converted to a float if real is set. */
 static void write_as(const groat__code *c, unsigned node, bool real,
                      groat__str *out)
 {
@@ -51,7 +51,7 @@ static void write_number(const groat__code_node *n, groat__str *out)
     }
     groat__str_addf(&digits, "%.9g", n->number);
     if (!digits.failed) {
-        char *comma = strchr(digits.data, ','); /* of a locale */
+        char *comma = strchr(digits.data, ','); /* from the locale */
 
         if (comma != NULL)
             *comma = '.';
@@ -62,7 +62,7 @@ static void write_number(const groat__code_node *n, groat__str *out)
     groat__str_free(&digits);
 }
 
-/* With blanks around an operator between two nodes. */
+/* Writes an operator, which has its own blanks, between two nodes. */
 static void write_between(const groat__code *c, const char *sign,
                           const groat__code_node *n, bool real, groat__str *out)
 {

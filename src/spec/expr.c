@@ -27,7 +27,7 @@ enum {
     OP_JUMP_FALSE, /* pops */
     OP_AND,        /* jumps, keeping 0, when the top is false; else pops */
     OP_OR,         /* jumps, keeping 1, when the top is true; else pops */
-    OP_BINARY      /* and above: two operands */
+    OP_BINARY      /* from here on: two operands */
 };
 
 enum {
@@ -52,7 +52,7 @@ enum {
     BIN_DIVUP
 };
 
-enum { SHOWN_MAX = 200 }; /* of an expression, so that the reason fits */
+enum { SHOWN_MAX = 200 }; /* bytes of an expression in messages */
 
 typedef struct parser {
     groat__scan scan;
@@ -69,7 +69,7 @@ typedef struct binary {
     int level;
 } binary;
 
-/* Longer texts first, so that "<<" is not read as "<". */
+/* Longer operators first, so that "<<" is not read as "<". */
 static const binary binaries[] = {
     {"==", BIN_EQ, 4},   {"!=", BIN_NE, 4},    {"<<", BIN_SHL, 6},
     {">>", BIN_SHR, 6},  {"<=", BIN_LE, 5},    {">=", BIN_GE, 5},
@@ -194,7 +194,7 @@ static const binary *peek_binary(parser *p, int level)
         if (p->scan.len - p->scan.at < len ||
             memcmp(p->scan.text + p->scan.at, b->text, len) != 0)
             continue;
-        /* "&&" and "||" belong to the levels above. */
+        /* parse_and() and parse_or() take "&&" and "||". */
         if (len == 1 && p->scan.len - p->scan.at > 1 &&
             (b->text[0] == '&' || b->text[0] == '|') &&
             p->scan.text[p->scan.at + 1] == b->text[0])

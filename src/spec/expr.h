@@ -25,19 +25,19 @@ typedef struct groat__step {
     int64_t value; /* constant, slot, or jump target */
 } groat__step;
 
-/* A compiled expression; steps belong to it. */
+/* A compiled expression; owns its steps. */
 typedef struct groat__expr {
     groat__step *steps;
     size_t count;
 } groat__expr;
 
-/* What a name stands for: a slot of the values array or a constant. */
+/* The meaning of a name: a slot of the values array or a constant. */
 typedef struct groat__name {
     bool is_constant;
     int64_t value;
 } groat__name;
 
-/* False when the name is unknown. */
+/* Returns false if the name is unknown. */
 typedef bool groat__name_fn(void *user, const char *name, size_t len,
                             groat__name *out);
 
@@ -48,10 +48,10 @@ groat_status groat__expr_compile(const char *text, size_t len,
                                  groat__expr *out, groat_error *error);
 void groat__expr_free(groat__expr *expr);
 
-/* True when the step reads a slot (its number is the step's value). */
+/* Whether the step reads a slot (its number is the step's value). */
 bool groat__expr_is_slot(const groat__step *step);
 
-/* False on overflow, division by zero or a bad shift; *why says which. */
+/* False on overflow, division by zero or a bad shift; *why tells which. */
 bool groat__expr_eval(const groat__expr *expr, const int64_t *values,
                       int64_t *result, const char **why);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * family.c holds what params.def says of a family: parameters with their
- * allowed values, derived constants, rules and launch shape.  Reading it is
- * params_def.c's, the whole of a family with its sources load.c's, checking a
- * spec against the tables param.c's.  Invariant: a loaded family is complete
- * and read-only, so it needs no lock.
+ * family.c holds a family's params.def in memory: parameters with their allowed
+ * values, derived constants, rules and launch shape.  params_def.c reads it,
+ * load.c adds the sources, param.c checks specs against it.
+ * Invariant: a loaded family is complete and read-only, so it needs no lock.
  */
 #include "spec/family.h"
 

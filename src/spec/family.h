@@ -17,15 +17,15 @@
  * ALLOWED of an int is "1|2|8..64/8" (values and ranges with a step), of an
  * enum "bf16|fp8" or "bf16=2|fp8=1", of a bool "-", of code its inputs,
  * "score:float|q_pos:int".  DEFAULT is a value, or an expression in parentheses
- * over what stands above it; of code one of its inputs.  Expressions see every
+ * over the names above it; of code one of its inputs.  Expressions see every
  * parameter and derived constant above them, the enumerators, and the fields
  * of the target's arch as arch_wave_lanes, arch_shared_bytes and so on.  A name
- * therefore stands for one thing: enumerators of one name have one value in
+ * therefore has one meaning: enumerators of one name have the same value in
  * all parameters, and no constant has the name of an enumerator.
  *
  * A family may have one parameter of type code: an expression (spec/code.h)
- * that its kernel gets as the macro GROAT_CODE_NAME(in).  As a value it is the
- * length of its text, 0 where it is the default.
+ * that its kernel gets as the macro GROAT_CODE_NAME(in).  Its slot's value is
+ * the length of its text, or 0 for the default.
  */
 #ifndef GROAT_SPEC_FAMILY_H
 #define GROAT_SPEC_FAMILY_H
@@ -57,7 +57,7 @@ typedef struct groat__range {
 /* One constant: a parameter, a derived constant, or a field of the arch. */
 typedef struct groat__slot {
     char *name;
-    char *allowed; /* as written; NULL for what is not a parameter */
+    char *allowed; /* as written; NULL if not a parameter */
     char *deflt;
     char *unit;
     char *meaning;
@@ -66,7 +66,7 @@ typedef struct groat__slot {
     groat__range ranges[GROAT__RANGES];
     size_t range_count;
     groat__expr expr; /* default or definition */
-    char *lead;       /* what stands before its value in an identity text */
+    char *lead;       /* text before its value in an identity */
     size_t lead_len;
 } groat__slot;
 
@@ -109,16 +109,16 @@ struct groat_family {
     groat__expr launch[GROAT__LAUNCH_VALUES];
     bool has_launch[GROAT__LAUNCH_VALUES];
     const char *before; /* source that comes before the generated constants */
-    const char *after;  /* and after them; both malloc'd, or those of made */
+    const char *after;  /* and after them; both malloc'd, or made's */
     const struct groat__made_family *made; /* NULL: read from its files */
-    groat__digest closure; /* of every byte of ours that can reach a compiler */
+    groat__digest closure; /* hash of all our bytes that can reach a compiler */
     char *head;            /* first lines of every identity text */
     size_t head_len;
     const char *folder; /* of a user's family; borrowed.  Else NULL */
-    char *problem;      /* why there is nothing but the name; else NULL */
+    char *problem;      /* error of a broken family; else NULL */
 };
 
-/* A family of the library: its files were read when that was built. */
+/* A family of the library, read when the library was built. */
 typedef struct groat__made_family {
     const char *name;
     const char *params_def;
@@ -127,18 +127,18 @@ typedef struct groat__made_family {
     groat__digest closure;
 } groat__made_family;
 
-/* NULL past the end; in the order of their names. */
+/* Returns NULL past the end; sorted by name. */
 const groat__made_family *groat__made_family_at(size_t index);
 
-/* Gives the text of "common/swizzle.h", "<family>/params.def" ..., or NULL.
+/* Returns the text of "common/swizzle.h", "<family>/params.def" ..., or NULL.
  * The text is borrowed and outlives the family's loading. */
 typedef const char *groat__file_fn(void *user, const char *path);
 
-/* One that has a name and a problem, or NULL without memory. */
+/* Makes a family with only a name and a problem; NULL if memory runs out. */
 groat_family *groat__family_broken(const char *name, const char *problem);
 void groat__family_free(groat_family *family);
 
-/* Slot of a name; GROAT__SLOTS when there is none. */
+/* Slot of a name; GROAT__SLOTS if there is none. */
 size_t groat__family_slot(const groat_family *family, const char *name,
                           size_t len);
 
@@ -148,7 +148,7 @@ extern const char *const groat__arch_names[GROAT__ARCH_SLOTS];
 /* Puts the arch's fields into values[0..GROAT__ARCH_SLOTS). */
 void groat__family_arch_values(const groat__arch *arch, int64_t *values);
 
-/* True when the slot's parameter may have this value. */
+/* Whether the slot's parameter may have this value. */
 bool groat__slot_allows(const groat__slot *slot, int64_t value);
 /* The name of an enum's value, or NULL. */
 const char *groat__slot_enumerator(const groat__slot *slot, int64_t value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flatten.c turns a family's file and all it includes into one text, so that
- * every compiler gets the same bytes and none reads a disk.  It is pure: the
+ * flatten.c turns a family's file and all its includes into one text, so that
+ * every compiler gets the same bytes and none reads a disk.  No state; the
  * files come from a callback.  Invariant: each file appears once, and every
  * line of the text is under a #line that names its file.
  */
@@ -29,7 +29,8 @@ typedef struct flattener {
 
 static groat_status flatten_file(flattener *f, const char *path);
 
-/* "a/b.h" and "../c/d.h" give "c/d.h"; nothing when it climbs out. */
+/* Resolves "../c/d.h" in "a/b.h" to "c/d.h"; adds nothing if it leaves the
+ * root. */
 static void resolve(const char *from, const char *include, groat__str *path)
 {
     const char *slash = strrchr(from, '/');
@@ -47,7 +48,7 @@ static void resolve(const char *from, const char *include, groat__str *path)
         dir = dir > 0 ? dir - 1 : 0;
         include += 3;
     }
-    /* One file has one spelling, or it could be taken twice. */
+    /* One spelling per file, or a file could be included twice. */
     if (strstr(include, "..") != NULL || strstr(include, "/./") != NULL ||
         strstr(include, "//") != NULL || include[0] == '/')
         return;
@@ -65,7 +66,7 @@ static bool is_seen(const flattener *f, const char *path)
     return false;
 }
 
-/* However it is spelled; the file itself holds the defaults, for editors. */
+/* Compares the resolved path.  The file itself has defaults, for editors. */
 static bool is_params_h(const flattener *f, const char *path)
 {
     size_t len = strlen(f->family->name);
@@ -74,7 +75,7 @@ static bool is_params_h(const flattener *f, const char *path)
            strcmp(path + len, "/params.h") == 0;
 }
 
-/* The generated constants go where the family includes its params.h. */
+/* Ends family->before: the generated constants go here. */
 static groat_status cut(flattener *f, const char *path)
 {
     if (f->family->before != NULL)
@@ -113,7 +114,7 @@ static groat_status follow(flattener *f, const char *path,
     return status;
 }
 
-/* The text between what is replaced is taken as it is. */
+/* Copies the text between the includes unchanged. */
 static groat_status flatten_text(flattener *f, const char *path,
                                  const char *text)
 {
@@ -135,7 +136,7 @@ static groat_status flatten_text(flattener *f, const char *path,
         text = reads.end;
         if (what == GROAT__READ_INCLUDE) {
             status = follow(f, path, &reads);
-            text += *text == '\n'; /* #line has counted it */
+            text += *text == '\n'; /* the #line accounts for it */
         }
     }
     groat__reads_end(&reads);

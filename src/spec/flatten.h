@@ -5,11 +5,11 @@
 #include "spec/family.h"
 
 /* Follows the quoted includes of NAME/NAME.h and fills family->before and
- * ->after: one text with #line back to the files, cut where the family
- * includes its "params.h" (there the generated constants go).  Each file is
- * taken once, be it under an #if.  Errors: INVALID for an include that cannot
- * be found, for all else that may make a compiler read a file (reads.h), and
- * for a family that does not include "params.h" once. */
+ * ->after: one text with #line directives that name the files, cut at the
+ * include of the family's "params.h", where the generated constants go.  Each
+ * file is taken once, even under an #if.  Errors: INVALID for an include that
+ * cannot be found, for anything else that may make a compiler read a file
+ * (reads.h), and for a family that does not include "params.h" exactly once. */
 groat_status groat__flatten(groat_family *family, groat__file_fn *read,
                             void *user, groat_error *error);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * key.c is the one place where keys are made: the library, the command line
- * and every later tool call it.  The text names the closure of our sources,
- * every parameter, the target with every number of its arch that a kernel can
- * see, and the compiler by version, build id and options.  It is pure.
+ * and every later tool call it.  The text has the closure of our sources, every
+ * parameter, the target with every number of its arch that a kernel can see,
+ * and the compiler by version, build id and options.  No state.
  */
 #include "spec/key.h"
 
@@ -73,7 +73,7 @@ void groat__key_identity(const groat__params *params, const char *compiler,
     groat__str_add(out, compiler);
 }
 
-/* The words of a line behind its first; NULL when that is another. */
+/* The rest of a text that starts with `first`; else NULL. */
 static const char *behind(const char *line, const char *first)
 {
     size_t len = strlen(first);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * load.c makes a family of its files, or of what was read when the library was
- * built: tables, flattened sources, closure, and the first lines of its keys.
+ * load.c builds a family from its files, or from their copy in the library:
+ * tables, flattened sources, closure, and the first lines of its keys.
  */
 #include "spec/load.h"
 
@@ -14,7 +14,7 @@
 #include "spec/params_def.h"
 #include "spec/render.h"
 
-/* Tables, texts and closure, of a family's params.def and files. */
+/* Reads tables, texts and closure from a family's params.def and files. */
 static groat_status read_files(groat_family *family, const char *name,
                                groat__file_fn *read, void *user,
                                groat_error *error)
@@ -39,7 +39,7 @@ static groat_status read_files(groat_family *family, const char *name,
     return status;
 }
 
-/* The last step of a load.  Takes family. */
+/* The last step of a load.  Takes ownership of family. */
 static groat_status give(groat_family *family, groat_status status,
                          groat_family **out, groat_error *error)
 {

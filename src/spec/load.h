@@ -4,12 +4,12 @@
 
 #include "spec/family.h"
 
-/* Reads NAME/params.def and NAME/NAME.h with all it includes.  Errors: INVALID
+/* Reads NAME/params.def and NAME/NAME.h with all its includes.  Errors: INVALID
  * with file and line.  Free with groat__family_free. */
 groat_status groat__family_load(const char *name, groat__file_fn *read,
                                 void *user, groat_family **out,
                                 groat_error *error);
-/* The same of one that was made before; it is borrowed. */
+/* The same for a family that was read at build time; borrows from made. */
 groat_status groat__family_take(const groat__made_family *made,
                                 groat_family **out, groat_error *error);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * make_families.c reads the embedded families while the library is built, and
- * prints them as one C file: what every process would else do again.
+ * prints them as one C file, so that processes need not read them again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const char *read_embedded(void *user, const char *path)
     return groat__embedded_find(path);
 }
 
-/* As numbers: no compiler has to take a string of that length. */
+/* Prints bytes as numbers: some compilers limit the length of a string. */
 static void print_text(size_t number, const char *what, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -46,7 +46,7 @@ static void print_row(size_t number, const groat_family *family)
     (void)printf("}}},\n");
 }
 
-/* The family of a params.def, or NULL where the file is another. */
+/* Loads the family of a params.def; NULL if the file is not one. */
 static groat_family *load_from(const groat__embedded_file *file,
                                groat_error *error)
 {

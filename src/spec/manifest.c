@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * manifest.c reads a line of a manifest, the list of kernels that a server will
- * want.
+ * manifest.c parses a line of a manifest, the list of kernels that a server
+ * will want.
  *
- * Invariant: what a line does not say is not guessed, and what it says twice,
- * or in a word that is not known, is refused: a slip would be missed.
+ * Invariant: nothing is guessed, and a member that is repeated or unknown is
+ * refused, since it is probably a slip.
  */
 #include "spec/manifest.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-/* NULL, or the first member that a line may not have. */
+/* Returns the first member of an object that is not in a list, or NULL. */
 static const char *find_stranger(json_t *object, const char *const *names,
                                  size_t count)
 {
@@ -39,7 +39,7 @@ static void add_target(groat__manifest_line *out, const json_t *target)
     out->target_count++;
 }
 
-/* NULL, or what is wrong with "targets". */
+/* Returns an error in "targets", or NULL. */
 static const char *read_targets(groat__manifest_line *out,
                                 const json_t *targets)
 {
@@ -55,7 +55,7 @@ static const char *read_targets(groat__manifest_line *out,
     return NULL;
 }
 
-/* NULL, or what is wrong with "tuned". */
+/* Returns an error in "tuned", or NULL. */
 static const char *read_tuned(groat__manifest_line *out, json_t *tuned)
 {
     static const char *const names[] = {"device", "decode", "score"};
@@ -76,7 +76,7 @@ static const char *read_tuned(groat__manifest_line *out, json_t *tuned)
     return NULL;
 }
 
-/* NULL, or what is wrong with the members of a line. */
+/* Returns an error in the members of a line, or NULL. */
 static const char *read_members(groat__manifest_line *out, json_t *object)
 {
     const json_t *spec = json_object_get(object, "spec");

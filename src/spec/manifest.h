@@ -4,8 +4,8 @@
 
 #include "base/str.h"
 
-/* What a line of a manifest says.  Start from {0}; lines may follow each other
- * into one; free it. */
+/* The content of a manifest line.  Start from {0}; it may be reused for further
+ * lines; free it with groat__manifest_line_free(). */
 typedef struct groat__manifest_line {
     groat__str spec;
     groat__str targets; /* each ends with NUL */
@@ -15,12 +15,11 @@ typedef struct groat__manifest_line {
     groat__str score;
 } groat__manifest_line;
 
-/* Reads a line: a JSON object with "spec"; "target", or "targets", a list of
- * one or more, or neither; "tuned", an object of texts, "device", "decode" and
- * maybe "score"; and "note", which is any value whose numbers are within a
- * double's range.  No object in it has a member twice.
- * What the spec says is not looked at.  Errors: INVALID, without the line's
- * place; NO_MEMORY. */
+/* Parses a line: a JSON object with "spec"; "target", or "targets", a list of
+ * one or more, or neither; "tuned", an object of the texts "device", "decode"
+ * and optionally "score"; and "note", any value whose numbers fit a double.  No
+ * object in it has a member twice.  The spec itself is not parsed.  Errors:
+ * INVALID, without the line's place; NO_MEMORY. */
 groat_status groat__manifest_parse(const char *text, groat__manifest_line *out,
                                    groat_error *error);
 void groat__manifest_line_free(groat__manifest_line *line);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * param.c makes a checked set of values from a spec's text.  The tables it
- * checks against are family.c's; it is pure and holds no state.  Invariant:
- * a groat__params that came out of it without error obeys every allowed set
- * and every rule of its family on its target.
+ * param.c turns a spec's text into a checked set of values.  The tables that it
+ * checks against are in family.c.  No state.  Invariant: a groat__params that
+ * was returned without error obeys every allowed set and every rule of its
+ * family on its target.
  */
 #include "spec/param.h"
 
@@ -108,7 +108,7 @@ static groat_status check_value(const groat__params *params, size_t slot,
     return status;
 }
 
-/* The parameters that a rule speaks of, with their values. */
+/* Appends the parameters that a rule reads, with their values. */
 static void add_culprits(const groat__params *params, const groat__expr *expr,
                          groat__str *out)
 {
@@ -136,7 +136,7 @@ static groat_status broken_rule(const groat__params *params,
     groat__str seen = {0};
 
     add_culprits(params, &rule->expr, &seen);
-    /* Shortened where it must be, so that the reason is there. */
+    /* The parts are shortened so that the reason fits. */
     groat__fail(error, GROAT_INVALID, "%s on %s:%.200s %s '%.160s': %s",
                 params->family->name, params->target.text,
                 seen.failed || seen.data == NULL ? "" : seen.data,
@@ -162,9 +162,9 @@ static groat_status check_rules(const groat__params *params, groat_error *error)
     return GROAT_OK;
 }
 
-/* Evaluates defaults and derived constants in file order; `check` also holds
+/* Evaluates defaults and derived constants in file order.  `check` also checks
  * each parameter against its allowed set as soon as it is known, so that the
- * first error named is the first cause. */
+ * first error reported is the first cause. */
 static groat_status complete(groat__params *params, const given *set,
                              bool check, groat_error *error)
 {
@@ -265,7 +265,7 @@ static groat_status unknown_param(const groat_family *family, const char *name,
     return GROAT_INVALID;
 }
 
-/* An expression, in quotes or without them. */
+/* Parses an expression, with quotes or without. */
 static groat_status parse_code(groat__params *params, const char *text,
                                size_t len, groat_error *error)
 {
@@ -331,7 +331,7 @@ static groat_status parse_item(groat__params *params, given *set,
     return GROAT_OK;
 }
 
-/* Up to the comma that ends "name=value"; one in quotes does not. */
+/* Length up to the comma that ends "name=value", which is not in quotes. */
 static size_t item_len(const char *text)
 {
     size_t len = 0;
@@ -344,7 +344,7 @@ static size_t item_len(const char *text)
     return len;
 }
 
-/* The length of a text without the blanks behind it. */
+/* The length of a text without trailing blanks. */
 static size_t trimmed(const char *text, size_t len)
 {
     while (len > 0 && text[len - 1] == ' ')
@@ -434,7 +434,7 @@ void groat__params_text(const groat__params *params, groat__str *out)
     }
 }
 
-/* A value as a part of an identifier: of -3 it is m3. */
+/* Appends a value as part of an identifier: -3 becomes m3. */
 static void add_identifier(const groat__params *params, size_t slot,
                            groat__str *out)
 {

@@ -8,9 +8,9 @@
 
 enum { GROAT__CODE_WORDS = GROAT__CODE_BYTES / 8 };
 
-/* A spec: a value for every slot of its family, on one target.  Behind the
- * values that the family has stands the text of its code: what makes a spec
- * lies in one piece, and all else is zeros. */
+/* A spec: a value for every slot of its family, on one target.  The text of its
+ * code follows the family's values, so that a spec's content is contiguous; the
+ * rest is zeros. */
 typedef struct groat__params {
     const groat_family *family;
     groat__target target;
@@ -24,17 +24,17 @@ typedef struct groat__launch_values {
 
 /* Parses "family:name=value,..." of that family for a target, fills defaults,
  * checks every value and rule.  Errors: INVALID with one line: family,
- * parameter, value seen, values allowed or the rule and its reason. */
+ * parameter, value and allowed values, or the rule and its reason. */
 groat_status groat__params_parse(const groat_family *family, const char *text,
                                  const groat__target *target,
                                  groat__params *out, groat_error *error);
 
-/* Gives one parameter a value, computes what follows from it and checks the
+/* Sets one parameter, recomputes the constants that depend on it and checks the
  * whole; on failure params is unchanged.  Errors: INVALID. */
 groat_status groat__params_set(groat__params *params, size_t slot,
                                int64_t value, groat_error *error);
 
-/* Fills every default, without checks: what the closure is made of. */
+/* Fills every default without checks, for the closure. */
 groat_status groat__params_defaults(const groat_family *family,
                                     const groat__target *target,
                                     groat__params *out, groat_error *error);
@@ -44,12 +44,11 @@ void groat__params_text(const groat__params *params, groat__str *out);
 /* Appends the value of one slot as it is written in a spec. */
 void groat__params_value_text(const groat__params *params, size_t slot,
                               groat__str *out);
-/* The family's expression as a text; NULL: it has none.  Borrowed. */
+/* The text of the family's expression, or NULL.  Borrowed. */
 const char *groat__params_code_text(const groat__params *params);
-/* Words behind the values that its text takes; 0 of the default. */
+/* Words that its text takes after the values; 0 for the default. */
 size_t groat__params_code_words(const groat__params *params);
-/* The family's expression, checked; borrows from params.  False: it has none.
- */
+/* Parses the family's expression; borrows from params.  False: it has none. */
 bool groat__params_code(const groat__params *params, groat__code *out);
 /* Appends the entry point's name. */
 void groat__params_entry(const groat__params *params, groat__str *out);

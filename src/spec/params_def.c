@@ -17,12 +17,12 @@
 
 typedef struct reader {
     groat_family *family;
-    const char *name; /* the family's, for messages */
+    const char *name; /* the family's name, for messages */
     int line;
     int entry_line;
     const char *at;    /* rest of the line */
-    const char *field; /* what was read last, for messages */
-    bool starved;      /* memory was wanting: what is not there says nothing */
+    const char *field; /* the last field read, for messages */
+    bool starved;      /* out of memory: a NULL field means nothing */
     groat_error *error;
 } reader;
 
@@ -57,7 +57,7 @@ static void skip_blanks(reader *r)
         r->at++;
 }
 
-/* The next field up to a blank, malloc'd; NULL at the end of the line. */
+/* Reads the next field, up to a blank, malloc'd; NULL at the line's end. */
 static char *take_word(reader *r)
 {
     size_t len;
@@ -134,7 +134,7 @@ static groat_status compile(reader *r, const char *text, size_t len,
     return status;
 }
 
-/* A decimal number of the front of text; *end behind it. */
+/* Parses a decimal number at the start of text; *end points after it. */
 static bool number(const char *text, char **end, int64_t *out)
 {
     if (!groat__is_digit(text[*text == '-']))
@@ -179,7 +179,7 @@ static bool parse_enumerator(reader *r, char *text, size_t index,
            range->low <= INT32_MAX;
 }
 
-/* An expression says "bf16" and means one value, whosever it is. */
+/* An enumerator has one value in all parameters, and no constant's name. */
 static bool is_unambiguous(const groat_family *family, const groat__slot *slot,
                            const groat__range *range)
 {
@@ -198,7 +198,7 @@ static bool is_unambiguous(const groat_family *family, const groat__slot *slot,
     return true;
 }
 
-/* Of "1||2" and "|1" strtok would not see the empty values. */
+/* strtok skips the empty items of "1||2" and "|1". */
 static bool has_empty_item(const char *list)
 {
     size_t len = strlen(list);
@@ -206,7 +206,7 @@ static bool has_empty_item(const char *list)
     return list[0] == '|' || list[len - 1] == '|' || strstr(list, "||") != NULL;
 }
 
-/* Of code: its value is the length of its text. */
+/* For type code; the slot's value is the length of the text. */
 static groat_status parse_inputs(reader *r, groat__slot *slot)
 {
     groat__code code;
@@ -313,7 +313,7 @@ static groat_status compile_default(reader *r, groat__slot *slot)
 {
     const char *text = slot->deflt;
 
-    /* true and false are the words a person writes for a bool. */
+    /* true and false are accepted for a bool. */
     if (slot->type == GROAT_PARAM_BOOL && strcmp(text, "true") == 0)
         text = "1";
     else if (slot->type == GROAT_PARAM_BOOL && strcmp(text, "false") == 0)
@@ -324,8 +324,8 @@ static groat_status compile_default(reader *r, groat__slot *slot)
     return compile(r, text, strlen(text), &slot->expr);
 }
 
-/* A default may name what stands above it only in parentheses, and a plain one
- * must be allowed. */
+/* A default that names other constants must be in parentheses; a plain one must
+ * be an allowed value. */
 static groat_status check_default(reader *r, const groat__slot *slot)
 {
     bool plain = slot->deflt[0] != '(';
@@ -391,7 +391,7 @@ static groat_status read_param(reader *r)
     return status;
 }
 
-/* What lies between two places, without its first and last blanks. */
+/* Copies the text between two places without leading and trailing blanks. */
 static char *copy_trimmed(reader *r, const char *from, const char *end)
 {
     while (from < end && (*from == ' ' || *from == '\t'))
@@ -429,8 +429,9 @@ static groat_status read_derive(reader *r)
     return GROAT_OK;
 }
 
-/* "; breaks TARGET name=value,..." or "; follows NAME ...", any number: what a
- * test takes to break the rule, or to show that allowed values imply it. */
+/* Reads any number of "; breaks TARGET name=value,..." and "; follows NAME
+ * ...", with which a test breaks the rule, or shows that allowed values imply
+ * it. */
 static groat_status read_proofs(reader *r, groat__rule *rule)
 {
     const char *at = r->at;
@@ -547,8 +548,8 @@ static groat_status read_fields(reader *r, const char *word)
     return read_once(r, &r->family->entry, take_word(r));
 }
 
-/* Texts go into the generated source as comments: a line break, or a backslash
- * in front of one, would let them eat the next constant or be one. */
+/* Texts become comments of the generated source: a line break, or a backslash
+ * before one, could swallow the next constant or inject code. */
 static bool is_plain(const char *line)
 {
     size_t len;
@@ -586,7 +587,7 @@ free_word:
     return status;
 }
 
-/* "name_{param}_x": with values in it, an identifier. */
+/* "name_{param}_x" must be an identifier once the values are filled in. */
 static groat_status check_entry(reader *r)
 {
     const groat_family *family = r->family;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * reads.c walks over a source as a compiler does in its first phases and finds
- * what would make it read another file.  What becomes of that is flatten.c's.
- * It is pure.  Invariant: what a compiler would read is found; where compilers
- * differ, it is refused.
+ * the places that would make it read another file; flatten.c acts on them.
+ * No state.  Invariant: everything that a compiler would read is found; where
+ * compilers differ, the text is refused.
  */
 #include "spec/reads.h"
 
@@ -29,7 +29,7 @@ static bool is_word(char c)
            c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* Behind the splices, if there are some, at a place. */
+/* Skips the line splices at a place, if there are any. */
 static const char *skip_splices(const char *at)
 {
     while (at[0] == '\\' && (at[1] == '\n' || (at[1] == '\r' && at[2] == '\n')))
@@ -37,7 +37,7 @@ static const char *skip_splices(const char *at)
     return at;
 }
 
-/* The character at a place, where splices are none; *next is behind it. */
+/* Returns the character at a place, after splices; *next points after it. */
 static inline char look(const char *at, const char **next)
 {
     if (__builtin_expect(*at == '\\' || *at == '\r', 0)) {
@@ -49,7 +49,7 @@ static inline char look(const char *at, const char **next)
     return *at;
 }
 
-/* Texts that compilers take apart in different ways; NULL: none. */
+/* Finds text that compilers parse in different ways, or returns NULL. */
 static const char *find_doubt(const char *text, const char **where)
 {
     static const char *const trigraphs[] = {"\?\?=", "\?\?/"};
@@ -98,7 +98,7 @@ void groat__reads_end(groat__reads *reads)
     groat__str_free(&reads->joined);
 }
 
-/* Moves on, and counts lines. */
+/* Moves to a place and counts lines. */
 static void go_to(groat__reads *r, const char *to)
 {
     for (const char *at = r->at; (at = memchr(at, '\n', (size_t)(to - at)));
@@ -113,7 +113,7 @@ static groat__read refuse(groat__reads *r, const char *why)
     return GROAT__READ_REFUSED;
 }
 
-/* Behind a comment that begins at its slash; NULL: it does not end. */
+/* Skips a comment, from its slash on; NULL if it does not end. */
 static const char *skip_comment(const char *at)
 {
     const char *next;
@@ -144,7 +144,7 @@ static bool is_comment(const char *at)
     return c == '/' || c == '*';
 }
 
-/* Behind blanks and comments; NULL: one does not end. */
+/* Skips blanks and comments; NULL if a comment does not end. */
 static const char *skip_space(const char *at)
 {
     while (at != NULL) {
@@ -162,7 +162,7 @@ static const char *skip_space(const char *at)
 
 enum { WORD_MAX = 32 };
 
-/* Reads a word without its splices; "" where it is too long to be known. */
+/* Reads a word without its splices; "" if it is longer than any known one. */
 static const char *read_word(const char *at, char word[WORD_MAX])
 {
     size_t len = 0;
@@ -198,8 +198,8 @@ static bool starts_with(const char **at, const char *word)
     return true;
 }
 
-/* A line with nothing but this directive, and a comment behind it that ends
- * with the line or before; gives what follows the name. */
+/* For a line with only this directive, and perhaps a comment that ends on it:
+ * returns the text after the name.  NULL otherwise. */
 static const char *read_plain(const groat__reads *r, const char *name)
 {
     const char *at = r->line_begin;
@@ -216,7 +216,7 @@ static const char *read_plain(const groat__reads *r, const char *name)
                : NULL;
 }
 
-/* Behind a plain directive. */
+/* Checks the rest of the line after a plain directive. */
 static bool ends_plainly(const char *at)
 {
     at += strspn(at, " \t");
@@ -254,7 +254,7 @@ static groat__read read_include(groat__reads *r)
     return found(r, GROAT__READ_INCLUDE);
 }
 
-/* At a '#'; END: it reads nothing. */
+/* Reads a directive, from its '#' on.  END: it reads no file. */
 static groat__read read_directive(groat__reads *r, const char *behind)
 {
     static const char *const reading[] = {"include_next", "import", "embed",
@@ -317,7 +317,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Behind an escape that begins behind its backslash, and what it stands for. */
+/* Reads an escape after its backslash; *out is the character. */
 static const char *read_escape(const char *at, char *out)
 {
     const char *next;
@@ -340,7 +340,7 @@ static const char *read_escape(const char *at, char *out)
         return at;
     }
     *out = c != '\0' && strchr("abefnrtv", c) != NULL ? ' ' : c;
-    /* u002e and U0000002e: letters of ASCII in another spelling. */
+    /* \u002e and \U0000002e spell ASCII characters. */
     if (c == 'u' || c == 'U') {
         at = next;
         for (int i = c == 'u' ? 4 : 8; i > 0; i--) {
@@ -357,7 +357,7 @@ static const char *read_escape(const char *at, char *out)
     return next;
 }
 
-/* What the assembler would read a file for, or put such a thing together. */
+/* Whether the assembler would read a file, or a macro could make it do so. */
 static bool is_directive_of_assembler(const char *text)
 {
     static const char *const words[] = {"incbin", "include", "macro", "irp",
@@ -378,7 +378,7 @@ static bool has_pragma(const char *text)
     return false;
 }
 
-/* At its quote; one that does not end, ends with its line. */
+/* Reads a string from its quote on; an unterminated one ends with its line. */
 static groat__read read_string(groat__reads *r)
 {
     const char *at;
@@ -418,7 +418,7 @@ static void skip_character(groat__reads *r)
     go_to(r, c == '\'' ? next : at);
 }
 
-/* A number may have quotes between its digits. */
+/* Skips a number, which may have quotes between its digits. */
 static void skip_number(groat__reads *r)
 {
     const char *at = r->at;
@@ -462,7 +462,7 @@ static void begin_line(groat__reads *r, const char *at)
     r->pragma = false;
 }
 
-/* One token, comment or newline; END: it reads nothing. */
+/* Reads a token, comment or newline.  END: it reads no file. */
 static groat__read step(groat__reads *r)
 {
     const char *next;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * render.c writes the one generated header and puts it into the family's
- * flattened source.  Nothing else is generated: kernels are files.  It is
- * pure and holds no state.
+ * flattened source.  Nothing else is generated: kernels are files.  No state.
  */
 #include "spec/render.h"
 
@@ -18,7 +17,7 @@ static bool fits_int(int64_t value)
 
 static void add_derived(const groat__slot *slot, int64_t value, groat__str *out)
 {
-    /* C++ has no literal of the least number. */
+    /* C++ has no literal for the least number. */
     bool least = value == INT64_MIN;
 
     groat__str_addf(out, "constexpr %s %s = %lld%s; // %s: %s\n",
@@ -43,7 +42,7 @@ static void add_assert(const groat__slot *slot, groat__str *out)
         groat__str_addf(out, "(%s >= %lld && %s <= %lld", slot->name,
                         (long long)range->low, slot->name,
                         (long long)range->high);
-        /* The difference of two ints is not always one. */
+        /* The difference of two ints may overflow an int. */
         if (range->step != 1)
             groat__str_addf(out, " && (%s - %lld%s) %% %lld == 0", slot->name,
                             (long long)range->low,
@@ -125,7 +124,8 @@ void groat__render_constants(const groat__params *params, groat__str *out)
             add_derived(slot, params->values[i], out);
     }
     groat__str_add(out, "} // namespace params\n} // namespace groat\n");
-    /* Out of range: no kernel is made of it, but its source can be read. */
+    /* If a launch value is out of range, no kernel is made, but the source can
+     * still be read. */
     if (groat__params_launch(params, &launch, NULL) != GROAT_OK)
         memset(&launch, 0, sizeof(launch));
     groat__str_addf(
@@ -149,8 +149,8 @@ void groat__render_source(const groat__params *params, groat__str *out)
     groat__str_add(out, params->family->after);
 }
 
-/* On the first arch where they have values: a family of one vendor may divide
- * by what is 0 on all others. */
+/* Uses the first arch on which the defaults have values: a family for one
+ * vendor may divide by a field that is 0 on all other archs. */
 static groat_status defaults_somewhere(const groat_family *family,
                                        groat__params *params,
                                        groat_error *error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * scan.c moves through the text of an expression.  It is pure.
+ * scan.c moves through the text of an expression.  No state.
  */
 #include "spec/scan.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * kv.c describes a KV cache as the tensors that kernels copy out of it: the
- * rows of a plane of a layer, and the box of each form.  Whatever a tensor may
- * not be is tensor.c's; here stand the rules of the cache, of its tiles and of
- * the slots they land in.  Holds no state.
+ * rows of a plane of a layer, and the box of each form.  tensor.c has the rules
+ * of tensors; here are the rules of the cache, of its tiles and of the slots
+ * that the tiles are copied to.  Holds no state.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,19 +14,19 @@
 #include "tensor/tensor.h"
 
 enum {
-    ROW_GROUP = 8,         /* rows that swizzling takes together           */
-    COPY_UNIT = 128,       /* where a box may land in shared memory        */
-    PHASE_BYTES = 1 << 20, /* a barrier counts fewer                       */
-    COORDINATE_BITS = 31,  /* a coordinate is signed                       */
+    ROW_GROUP = 8,         /* rows of one swizzle pattern              */
+    COPY_UNIT = 128,       /* alignment of a box in shared memory      */
+    PHASE_BYTES = 1 << 20, /* an mbarrier counts fewer bytes per phase */
+    COORDINATE_BITS = 31,  /* a coordinate is signed                   */
     STRIDE_UNIT = 16
 };
 
-/* Bytes from one to the next in each dimension, and how many there are. */
+/* Bytes from one element to the next in each dimension. */
 typedef struct strides {
     uint64_t block, plane, layer, token, head;
 } strides;
 
-/* What follows from a box: numbers of section names in groat_tensor.h. */
+/* Values derived from a box; the letters are those of groat_tensor.h. */
 typedef struct tiling {
     uint64_t span;  /* bytes */
     uint64_t chunk; /* g     */
@@ -119,7 +119,7 @@ static groat_status check_counts(const groat_kv_cache *c, groat_error *error)
     return GROAT_OK;
 }
 
-/* A dimension of a cache as its strides are checked. */
+/* A dimension of a cache, for the check of its strides. */
 typedef struct extent {
     const char *field;
     uint64_t stride;
@@ -128,7 +128,7 @@ typedef struct extent {
 
 enum { EXTENTS = 5 };
 
-/* Bytes that dimensions with smaller strides than that of e[at] reach over. */
+/* Bytes that the dimensions with smaller strides than that of e[at] span. */
 static uint64_t reach_below(const extent *e, size_t at, uint64_t vector)
 {
     uint64_t bytes = vector;
@@ -172,8 +172,8 @@ static groat_status check_strides(const groat_kv_cache *c, const strides *s,
     return GROAT_OK;
 }
 
-/* What a row coordinate needs: blocks, and heads where they are part of it, are
- * whole rows apart. */
+/* Row coordinates require that blocks, and heads if they are part of the row,
+ * lie a whole number of rows apart. */
 static groat_status check_rows(const groat_kv_cache *c, const strides *s,
                                groat_error *error)
 {
@@ -225,7 +225,7 @@ groat_status groat__kv_check(const groat_kv_cache *c, unsigned plane,
     return GROAT_OK;
 }
 
-/* The checked view of a cache, and its strides. */
+/* Gets the checked view of a cache, and its strides. */
 static groat_status look(const groat_kv_cache *c, unsigned plane,
                          unsigned layer, groat_kv_view *view, strides *s,
                          groat_error *error)
@@ -292,7 +292,7 @@ groat_status groat__kv_plane_get(const groat_kv_cache *cache, unsigned plane,
 /* ---- tiles ----------------------------------------------------------------
  */
 
-/* Of a box with a swizzle and a cache with elements. */
+/* For a box whose swizzle, and a cache whose elem_bytes, were checked. */
 static tiling tiling_of(const groat_kv_cache *c, const groat_kv_box *b)
 {
     tiling t;
@@ -421,7 +421,7 @@ static groat_status check_box_rows(const groat_kv_box *b, const tiling *t,
         b->order == GROAT_KV_CHUNK_INNER && b->form != GROAT_KV_FOLDED;
     uint64_t wanted = grouped ? ROW_GROUP : t->page_rows;
 
-    /* One chunk has no order. */
+    /* With one chunk, both orders are the same. */
     if (t->rows != wanted && !(t->chunks == 1 && t->rows == t->page_rows))
         return refuse_for("box: rows", t->rows, error,
                           "%llu, the rows of a copy",
@@ -456,8 +456,7 @@ static groat_status check_fold(const groat_kv_cache *c, const groat_kv_box *b,
     return GROAT_OK;
 }
 
-/* Forms that count rows or elements in another way than the cache's strides
- * may go. */
+/* The FOLDED and FLAT forms need strides that not every cache has. */
 static groat_status check_form(const groat_kv_cache *c, const groat_kv_box *b,
                                const groat_kv_view *v, const strides *s,
                                groat_error *error)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * maps.c keeps the tensor maps that were made for caches, so that the driver is
- * asked once for each.  The question is the whole tensor and who runs it: two
- * kernels that copy alike share a map, another address is another question.
- * Invariant: an entry's map is what the backend wrote for its tensor; one that
- * could not be made leaves nothing.  Full, the table gives up what was not
- * asked for the longest.  Locking: the table's own mutex, around everything.
+ * maps.c caches the tensor maps of KV caches, so that the driver makes each one
+ * only once.  The key is the whole tensor and the backend: two kernels that
+ * copy alike share a map, another address is another entry.
+ * Invariant: an entry's map is what the backend wrote for its tensor; a failure
+ * leaves no entry.  A full table evicts the least recently used entry.
+ * Locking: the table's own mutex, around everything.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "tensor/maps.h"
 
-/* What lies behind rank says nothing, and the size is a caller's. */
+/* Zeroes the fields beyond rank and sets our own size, for memcmp. */
 static groat_tensor tidy(const groat_tensor *from)
 {
     groat_tensor t;
@@ -44,8 +44,7 @@ static groat__map_entry *find(const groat__maps *maps, uint64_t hash,
     return NULL;
 }
 
-/* A new entry, or the one that was asked for the longest ago; NULL where there
- * is no memory for any. */
+/* A new entry, or the least recently used one; NULL if memory runs out. */
 static groat__map_entry *place(groat__maps *maps)
 {
     groat__map_entry *oldest;
@@ -85,7 +84,7 @@ groat_status groat__maps_get(groat__maps *maps, groat__backend_id backend,
         goto unlock;
     maps->made++;
     entry = place(maps);
-    if (entry == NULL) /* it is made all the same */
+    if (entry == NULL) /* the map is made, only not cached */
         goto unlock;
     entry->hash = hash;
     entry->used = ++maps->clock;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tensor.c checks the tensors that maps are made of.  The rules are those of
- * cuTensorMapEncodeTiled, and that no two elements share a byte; they hold for
- * every target alike, so that what the judge took is not refused on hardware.
- * How a map is written is the backends' (slot tensor_map), which maps are kept
- * maps.c's.  Holds no state.
+ * tensor.c checks the tensors that maps are made from.  The rules are those of
+ * cuTensorMapEncodeTiled, and that no two elements share a byte; they are the
+ * same for every target, so that hardware refuses nothing that the judge took.
+ * The backends write maps (slot tensor_map), maps.c caches them.  Holds no
+ * state.
  */
 #include <stdio.h>
 
@@ -15,7 +15,7 @@
 enum {
     ADDRESS_UNIT = 16,
     BOX_MAX = 256,
-    BOX_BYTES_MAX = 227 << 10 /* the most that a block has on any arch */
+    BOX_BYTES_MAX = 227 << 10 /* the largest shared memory of a block */
 };
 
 static const uint64_t dim_max = (uint64_t)1 << 32;
@@ -104,14 +104,14 @@ static groat_status check_box(const groat_tensor *t, groat_error *error)
     return GROAT_OK;
 }
 
-/* The stride of a dimension, of dimension 0 that of its elements. */
+/* The stride of a dimension in bytes; that of dimension 0 is elem_bytes. */
 static uint64_t stride_of(const groat_tensor *t, unsigned dim)
 {
     return dim == 0 ? t->elem_bytes : t->strides[dim - 1];
 }
 
-/* Bytes that dimensions with smaller strides than that of `dim` reach over;
- * those of one element reach nowhere, of equal strides the first is below. */
+/* Bytes that the dimensions with smaller strides than that of `dim` span; of
+ * equal strides, the dimension with the lower index counts as smaller. */
 static uint64_t reach_below(const groat_tensor *t, unsigned dim)
 {
     uint64_t bytes = t->elem_bytes;
