@@ -2,9 +2,9 @@
  *
  * cmd_build.c - groat build: compile specs for targets, with no GPU.
  *
- * Owns the walk over specs and targets; compiling and storing is the library's.
- * Invariant: one build that fails does not keep the others from being made;
- * the exit code is the first failure's.
+ * Owns the loop over specs and targets; the library compiles and stores.
+ * Invariant: a build that fails does not stop the others; the exit code is the
+ * first failure's.
  */
 #include "cli/run/trial.h"
 #include "cli/commands.h"
@@ -80,8 +80,8 @@ static int build_one(groat__cli *cli, groat__table *table,
     return code;
 }
 
-/* The first pass, without output, parses all and builds none: a slip in the
- * last word costs nothing. */
+/* Parses each spec for each target and, unless output is NULL, builds it.  The
+ * first pass only parses, so that a typo in the last word costs no compile. */
 static int walk(groat__cli *cli, groat__table *table, groat__output *output)
 {
     const groat__list *targets = &cli->values.targets;

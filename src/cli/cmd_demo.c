@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_demo.c - groat demo: kernels for the KV caches of real models, got three
- * ways: compiled, from disk in a new process, from memory.
+ * cmd_demo.c - groat demo: gets kernels for the KV caches of real models in
+ * three ways: compiled, from disk in a new process, from memory.
  *
- * Owns the table of models and the new processes.  The private store is
- * scratch.c's, a run trial.c's, a process spawn.c's.
+ * Owns the table of models and the new processes.  scratch.c makes the private
+ * store, trial.c runs a kernel, spawn.c a process.
  * Invariant: exits with 0 only when every byte of every run was right and the
- * second way really came from disk.
+ * second get really came from disk.
  */
 #include "cli/run/trial.h"
 #include "cli/commands.h"
@@ -26,8 +26,8 @@ typedef struct demo_row {
 } demo_row;
 
 /* One layer's K of each model is a matrix of kv_heads * head_dim columns
- * (DeepSeek's is the latent of 512 + 64), a row per token; a tile of it is
- * what a block loads.  Models that share a shape get loaders that differ. */
+ * (DeepSeek's is the latent of 512 + 64), with a row per token; a block loads
+ * one tile of it.  Models with the same shape get different loaders. */
 static const demo_row rows[] = {
     {"Llama 3 8B", "64x128 of 1024 bf16",
      "tile_loader_lds:dtype=bf16,tile_rows=64,tile_cols=128,src_cols=1024,"
@@ -55,10 +55,10 @@ static const demo_row rows[] = {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* What became of one row. */
+/* Measurements of one row. */
 typedef struct demo_result {
     groat__trial trial;
-    groat_error error;   /* why there is no more                          */
+    groat_error error;   /* the error that ended the row                  */
     groat_origin origin; /* of the first get                              */
     double cold_ms;
     bool cold_right;
@@ -76,7 +76,7 @@ static bool all_right(const demo_result *result)
 
 /* ---- the answer of a new process --------------------------------------- */
 
-/* Where the value of a member starts in an answer of this tool, or NULL. */
+/* Returns the value of a top-level member of this tool's JSON, or NULL. */
 static const char *member(const char *answer, const char *name)
 {
     groat__str quoted = {0};
@@ -97,7 +97,7 @@ static bool member_is(const char *answer, const char *name, const char *value)
     return at && strncmp(at, value, strlen(value)) == 0;
 }
 
-/* `groat run` of a spec in a new process; free() *answer. */
+/* Runs `groat run` on a spec in a new process; free() *answer. */
 static groat_status run_again(const char *folder, const char *spec,
                               demo_result *result, int device,
                               const char *repeat, char **answer, int *code)
@@ -114,7 +114,7 @@ static groat_status run_again(const char *folder, const char *spec,
     return groat__spawn_run(&how, answer, code, &result->error);
 }
 
-/* The same spec in a new process, which finds it on disk. */
+/* Runs the same spec in a new process, which finds the kernel on disk. */
 static groat_status from_disk(const char *folder, const demo_row *row,
                               demo_result *result, int device)
 {
@@ -135,7 +135,7 @@ static groat_status from_disk(const char *folder, const demo_row *row,
     return GROAT_OK;
 }
 
-/* The row's tile through a ring: an image is too small to time a GPU by. */
+/* Returns the row's spec with entry=stream: one tile is too small to time. */
 static groat_spec *stream_of(groat__cli *cli, const demo_row *row)
 {
     groat_spec *spec = NULL;
@@ -347,7 +347,7 @@ static int report(groat__cli *cli, demo_result *results)
     return code ? code : store;
 }
 
-/* What would spoil each row is told once, before the first. */
+/* Reports once, before the first row, an error that all rows would have. */
 static int check(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;

@@ -2,8 +2,8 @@
  *
  * cmd_devices.c - groat devices: the GPUs of this machine.
  *
- * Owns nothing but the printing.  A machine without GPU is no failure: the
- * list is empty, and cpu:ARCH targets run there.
+ * Owns nothing but the printing.  A machine without a GPU is no failure: its
+ * list is empty, and it can run cpu:ARCH targets.
  */
 #include "cli/commands.h"
 #include "groat_tools.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_doctor.c - groat doctor: what was found, where, and why not.
+ * cmd_doctor.c - groat doctor: lists compilers and drivers, found or missing.
  *
- * Owns the last word: whether a kernel could be made and run here at all.
- * The findings are the library's.
+ * Owns the verdict whether a kernel could be compiled here at all; the library
+ * makes the findings.
  * Invariant: exits with 3 only where the default target has no compiler.
  */
 #include "cli/commands.h"
@@ -33,8 +33,8 @@ static void on_finding(void *user, const char *subject, int usable,
     groat__json_end(json);
 }
 
-/* A key needs the target's compiler and no device: the plain question whether
- * anything can be made here. */
+/* Computes a key, which needs the target's compiler but no device, to find out
+ * whether anything can be compiled here. */
 static int try_default(findings *all, const char *target)
 {
     groat_error error = GROAT_ERROR_INIT;

@@ -3,8 +3,8 @@
  * cmd_explain.c - groat explain: why a kernel would be compiled.
  *
  * Owns nothing but the printing; the library compares.
- * Invariant: exits with 0 when the kernel is there, with 1 when a server that
- * wants it would compile.
+ * Invariant: exits with 0 when the kernel exists, with 1 when a get would
+ * compile it.
  */
 #include "cli/commands.h"
 #include "groat_store.h"
@@ -64,8 +64,7 @@ static int on_object(void *user, const groat_remote_object *object)
     return 0;
 }
 
-/* Whether another host has sent it; what keeps the remote from saying so is
- * told. */
+/* Returns whether the remote has the kernel, and prints why not. */
 static bool ask_remote(groat__cli *cli, groat_spec *spec)
 {
     groat_remote_info info = {.size = sizeof(info)};

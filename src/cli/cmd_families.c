@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_families.c - groat families: what can be made, and within which bounds.
+ * cmd_families.c - groat families: lists families, their parameters and rules.
  *
  * Owns the layout; every word comes from params.def through the library or
  * from the driver's table.
- * Invariant: the JSON form always tells all about each family it lists.
+ * Invariant: the JSON form has all details of each family that it lists.
  */
 #include "base/near.h"
 #include "cli/family/folder.h"
@@ -73,7 +73,7 @@ static void rules_json(groat__json *json, const groat_family *family)
     groat__json_end(json);
 }
 
-/* Its default follows from the spec. */
+/* Returns whether the argument's default is computed from the spec. */
 static bool is_derived(const groat_driver_arg *arg)
 {
     return arg->deflt == GROAT_ARG_UNSET || (arg->deflt == -1 && arg->min > -1);
@@ -296,7 +296,7 @@ static groat_status print_family(const groat_family *family, groat_error *error)
     return status;
 }
 
-/* Whether groat run feeds and checks it. */
+/* Returns whether groat run can launch the family: it has a driver. */
 static bool is_runnable(const groat_family *family)
 {
     const char *folder = groat_family_folder(family);

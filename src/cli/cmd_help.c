@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_help.c - help, and the data that completion lives on.
+ * cmd_help.c - help, and the data for shell completion.
  *
  * Owns the layout; every command, option and word comes from commands.c, the
  * drivers or the library.
- * Invariant: what the parser takes is what stands here: both read one table.
+ * Invariant: help lists what the parser accepts: both read the same table.
  */
 #include "cli/tool/cmd.h"
 #include "kernels-src/driver/driver.h"
@@ -109,7 +109,7 @@ int groat__cmd_help(groat__cli *cli)
 
 /* ---- completion-data --------------------------------------------------- */
 
-/* One line of up to four fields, or one object. */
+/* Prints one line of four fields, or one JSON object. */
 static void datum(groat__cli *cli, const char *kind, const char *of,
                   const char *name, const char *more)
 {
@@ -144,7 +144,7 @@ static void family_data(groat__cli *cli, const groat_family *family)
               driver->args[i].meaning);
 }
 
-/* The words of a command that are to be typed as they stand. */
+/* Prints the subcommands: the lower-case words of a command's usage. */
 static void subcommand_data(groat__cli *cli, const groat__command *command)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_key.c - groat key: the name a kernel has in the store.
+ * cmd_key.c - groat key: prints the key of a kernel in the store.
  *
- * Owns nothing but the printing; spec/key.c of the library makes key and
+ * Owns nothing but the printing; spec/key.c of the library computes key and
  * identity.
  * Invariant: with --identity stdout is the text that was hashed, byte for
  * byte, so that XXH3-128 of it is the key.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_record.c - groat record: the manifest of what a program uses.
+ * cmd_record.c - groat record: writes the manifest of a program's kernels.
  *
  * Owns the program's process and the file that its contexts, and those of its
- * children, add lines to (core/used.c of the library); what --output names is
+ * children, append to (core/used.c of the library).  The file of --output is
  * written once, when the program has ended.
- * Invariant: each kernel of each target is in the manifest once, in order.
+ * Invariant: each kernel of each target is in the manifest once, sorted.
  */
 #include "cli/commands.h"
 
@@ -22,7 +22,7 @@ extern char **environ;
 
 enum { MANIFEST_MAX = 1 << 28, KILLED = 128 };
 
-/* What is passed on to the program; SIGCHLD says that it ended. */
+/* The signals that are forwarded to the program, and SIGCHLD. */
 static void fill_signals(sigset_t *signals)
 {
     static const int all[] = {SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -32,8 +32,8 @@ static void fill_signals(sigset_t *signals)
         (void)sigaddset(signals, all[i]);
 }
 
-/* Starts it with this process's files and the mask from before.  0, or an
- * errno. */
+/* Starts the program with this process's files and the given signal mask.
+ * Returns 0 or an errno. */
 static int start(char *const *argv, const sigset_t *mask, pid_t *child)
 {
     posix_spawnattr_t attributes;
@@ -50,7 +50,7 @@ static int start(char *const *argv, const sigset_t *mask, pid_t *child)
     return failed;
 }
 
-/* The state in which it ended.  What a terminal sends reaches it without us. */
+/* Returns the wait status.  Forwards signals that no terminal has sent it. */
 static int wait_for(pid_t child, const sigset_t *signals)
 {
     siginfo_t info;
@@ -63,7 +63,7 @@ static int wait_for(pid_t child, const sigset_t *signals)
     return state;
 }
 
-/* Runs the program; its exit code, 128 and the signal where one ended it. */
+/* Runs the program; *code is its exit code, or 128 + the signal. */
 static groat_status run(groat__cli *cli, const char *path, int *code,
                         groat_error *error)
 {
@@ -75,7 +75,7 @@ static groat_status run(groat__cli *cli, const char *path, int *code,
     int state = 0;
 
     fill_signals(&signals);
-    /* A parent may have had it ignored: the child could not be waited for. */
+    /* With SIGCHLD ignored, as inherited, the child could not be waited for. */
     (void)sigaction(SIGCHLD, &plain, NULL);
     (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
     if (failed == 0)
@@ -95,7 +95,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Lines in order, each once; text is cut.  Errors: NO_MEMORY. */
+/* Sorts the lines and drops duplicates; modifies text.  Errors: NO_MEMORY. */
 static groat_status sort_lines(char *text, groat__str *out, size_t *count,
                                groat_error *error)
 {
@@ -123,7 +123,7 @@ static groat_status sort_lines(char *text, groat__str *out, size_t *count,
                : GROAT_OK;
 }
 
-/* What the lines say to the file that --output names. */
+/* Writes the recorded lines, sorted, to the file of --output. */
 static groat_status write_manifest(const char *path, groat__output *output,
                                    size_t *count, groat_error *error)
 {
@@ -132,7 +132,7 @@ static groat_status write_manifest(const char *path, groat__output *output,
     size_t bytes = 0;
     groat_status status;
 
-    groat__str_add(&sorted, ""); /* also of no lines there is a text */
+    groat__str_add(&sorted, ""); /* data is not NULL without lines either */
     status = groat__fs_read(path, MANIFEST_MAX, &text, &bytes, error);
     if (status == GROAT_OK)
         status = sort_lines(text, &sorted, count, error);
@@ -143,7 +143,7 @@ static groat_status write_manifest(const char *path, groat__output *output,
     return status;
 }
 
-/* The empty file in the folder that contexts add to. */
+/* Creates the empty file that contexts append to. */
 static groat_status make_file(const groat__str *folder, groat__str *path,
                               groat_error *error)
 {

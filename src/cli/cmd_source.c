@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_source.c - groat source: what the compiler gets, byte for byte.
+ * cmd_source.c - groat source: prints the source that the compiler gets.
  *
  * Owns nothing but the printing; spec/render.c of the library makes the text.
- * Invariant: stdout is the source and nothing else, so that it can be piped
- * into a compiler.
+ * Invariant: stdout is the source and nothing else, byte for byte, so that it
+ * can be piped into a compiler.
  */
 #include "cli/commands.h"
 

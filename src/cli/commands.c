@@ -2,9 +2,9 @@
  *
  * commands.c - the table of commands and, per command, the table of options.
  *
- * Owns every name that a user may type behind `groat`.  The parser (opt.c),
- * help and completion (cmd_help.c) and the test of the manual page all read
- * these rows; what a command does lies in its cmd_*.c.
+ * Owns every name that a user may type after `groat`.  The parser (opt.c), help
+ * and completion (cmd_help.c) and the test of the manual page all read these
+ * rows; a command itself is in its cmd_*.c.
  * Invariant: a row's offset names a member of groat__values of its kind.
  * Locking: none; all tables are const.
  */
@@ -351,7 +351,7 @@ static const groat__option prewarm_worker_options[] = {
     ROWS_END,
 };
 
-/* The two that make a store of their own unless told where. */
+/* demo and bench use a temporary store unless --cache-dir names one. */
 static const groat__option demo_options[] = {
     ROW_TARGET, ROW_JSON, ROW_CACHE_DIR, ROW_DEVICE, ROW_HELP, ROWS_END,
 };

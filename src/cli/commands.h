@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * commands.h - the table of commands, and those that have no room of their own.
+ * commands.h - the table of commands, and the commands without a subfolder.
  */
 #ifndef GROAT_CLI_COMMANDS_H
 #define GROAT_CLI_COMMANDS_H

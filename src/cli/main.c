@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * main.c - finds the command, runs it, and says how it went.
+ * main.c - finds the command, runs it, and returns its exit code.
  *
- * Owns the process: stdout at exit, stderr's talk, the context's life, the
- * exit code.  Commands own their answers.
+ * Owns the process: stdout at exit, the context's lifetime, the exit code.
+ * Commands own their answers.
  * Invariant: with --json exactly one JSON object goes to stdout, whatever
  * fails; nothing but answers goes to stdout; a full disk under stdout is a
  * failure.
@@ -57,7 +57,7 @@ static int dispatch(groat__cli *cli, int argc, char **argv)
     return cli->values.help ? groat__cmd_help(cli) : cli->command->run(cli);
 }
 
-/* Ends and prints the JSON answer, and looks whether stdout took it all. */
+/* Ends and prints the JSON answer, and checks that stdout took all of it. */
 static int finish(groat__cli *cli, int code)
 {
     groat__json *out = &cli->json;
@@ -78,7 +78,7 @@ static int finish(groat__cli *cli, int code)
     }
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {
-        /* What an earlier write failed with is no longer known. */
+        /* The errno of an earlier failed write is lost by now. */
         groat__cli_say(cli, "stdout did not take the answer: %s",
                        errno ? strerror(errno) : "it is full or closed");
         code = code ? code : GROAT__EXIT_FAILED;
@@ -86,9 +86,9 @@ static int finish(groat__cli *cli, int code)
     return code;
 }
 
-/* With stdout closed, the next file opened would take its number, and the
- * answer would go there; so it would in the compilers that are started.  A file
- * over the shell's limit is an error to be told, not the end. */
+/* Opens descriptors 0 to 2 if they are closed: else the next file opened would
+ * become stdout here and in compilers, and get the answer.  Ignores SIGXFSZ, so
+ * that a file over the shell's limit is a write error, not the end. */
 static void own_standard_files(void)
 {
     int fd = open("/dev/null", O_RDONLY);

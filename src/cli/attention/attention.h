@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * attention.h - groat attention: decodes by groat_attention.h, run, compared
- * with the reference, and timed beside a plain read of the same bytes.
+ * attention.h - groat attention: runs decodes of groat_attention.h, compares
+ * them with the reference, and times them beside a plain read.
  */
 #ifndef GROAT_CLI_ATTENTION_H
 #define GROAT_CLI_ATTENTION_H
@@ -9,50 +9,50 @@
 #include "cli/tool/cmd.h"
 #include "groat_attention.h"
 
-/* A shape as a word of the command line says it, and its lengths. */
+/* A shape parsed from the command line. */
 typedef struct groat__decode_word {
     groat_decode_shape shape;
     groat_decode_choice choice;
-    bool varied;     /* lengths differ, up to `length`                    */
+    bool varied;     /* sequences differ in length, up to `length`        */
     unsigned batch;  /* sequences of a launch; 0: shape.sequences     */
     unsigned length; /* keys of each sequence; 0: shape.keys          */
 } groat__decode_word;
 
-/* Reads "heads=64,kv_heads=8,...".  Errors: INVALID. */
+/* Parses "heads=64,kv_heads=8,...".  Errors: INVALID. */
 groat_status groat__decode_word_parse(const char *text, bool on_cpu,
                                       groat__decode_word *out,
                                       groat_error *error);
 
-/* The choice of a word; NULL: it makes none. */
+/* Returns the choice of a word, or NULL if it makes none. */
 const groat_decode_choice *
 groat__decode_word_choice(const groat__decode_word *word);
 
-/* Everything that a decode reads, in host memory: random numbers, a page table
- * in random order, and NaNs in what no sequence has. */
+/* The inputs of a decode in host memory: random numbers, a page table in random
+ * order, and NaNs in all keys and values that belong to no sequence. */
 typedef struct groat__decode_input {
     groat_decode_shape shape; /* with the sequences and keys of the launch */
-    groat_kv_cache cache;     /* address: of `bytes` */
+    groat_kv_cache cache;     /* cache.address is that of `bytes` */
     unsigned pitch;
     uint32_t *lengths, *table, *tree;
     unsigned char *bytes, *queries;
-    float *facts; /* sinks, slopes, scales of keys and of values */
+    float *facts; /* sinks, slopes, key scales, value scales */
     size_t cache_bytes, query_bytes, output_bytes;
-    size_t scale_count, fact_count; /* of f32 */
-    uint64_t moved_bytes;           /* of keys and values of all sequences */
+    size_t scale_count, fact_count; /* in floats */
+    uint64_t moved_bytes;           /* keys and values of all sequences */
 } groat__decode_input;
 
-/* Errors: INVALID (it does not fit), NO_MEMORY.  Free it either way. */
+/* Errors: INVALID (the cache is too large), NO_MEMORY.  Free it either way. */
 groat_status groat__decode_input_make(groat__decode_input *in,
                                       const groat__decode_word *word,
                                       uint64_t seed, groat_error *error);
 void groat__decode_input_free(groat__decode_input *in);
-/* The arguments of the first `count` sequences, on the host. */
+/* Returns arguments for the first `count` sequences, with host addresses. */
 groat_decode_arguments groat__decode_input_on_host(groat__decode_input *in,
                                                    unsigned count);
 
-/* What --arg and --buffer name for a score, in host memory. */
-enum { GROAT__NAMED_MOST = 1 << 26 };
+enum { GROAT__NAMED_MOST = 1 << 26 }; /* elements of a --buffer */
 
+/* The floats and arrays of --arg and --buffer, in host memory. */
 typedef struct groat__decode_names {
     groat_decode_named named[GROAT__LIST_MAX];
     unsigned count;
@@ -64,7 +64,7 @@ groat_status groat__decode_names_read(const groat__values *values,
                                       groat_error *error);
 void groat__decode_names_free(groat__decode_names *names);
 
-/* A random number of [least, most). */
+/* Returns a random number in [least, most). */
 float groat__decode_draw(uint64_t *state, double least, double most);
 
 /* ---- trial.c ----------------------------------------------------------- */

@@ -19,7 +19,7 @@ static const char *const plain_specs[PLAIN] = {
     "plain_read:num_warps=4,unroll=16",
 };
 
-/* A kernel that only reads. */
+/* A plain_read kernel, which only reads. */
 typedef struct plain {
     groat_spec *spec;
     groat_kernel *kernel;

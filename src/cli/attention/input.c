@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * input.c makes what a decode reads: a cache whose pages lie in random order,
- * with NaNs wherever no sequence has a key, and random numbers for the rest.
+ * input.c makes the inputs of a decode: a cache with its pages in random order
+ * and NaNs wherever no sequence has a key, and random numbers for the rest.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/attention/attention.h"
 
-/* Blocks that no sequence has; the most bytes of a cache. */
+/* Blocks that belong to no sequence; the most bytes of a cache. */
 enum { SPARE = 3, NAN_BYTE = 0xFF };
 static const uint64_t most_bytes = (uint64_t)1 << 36;
 
@@ -27,8 +27,8 @@ float groat__decode_draw(uint64_t *state, double least, double most)
                    (most - least) * (double)(draw(state) >> 11) * 0x1p-53);
 }
 
-/* Numbers of magnitude 0.5 to 2 and both signs, eight bytes of them at a time:
- * bits that vary, and those that are set. */
+/* Writes random numbers of either sign and magnitude 0.5 to 2, eight bytes at a
+ * time, from a mask of random bits and a mask of set bits per type. */
 static void put_numbers(groat_decode_dtype dtype, uint64_t *state, void *to,
                         size_t bytes)
 {
@@ -103,7 +103,7 @@ static groat_status take_memory(groat__decode_input *in, groat_error *error)
 
 /* ---- contents ------------------------------------------------------------ */
 
-/* All blocks in random order, of which sequences take the first ones. */
+/* Puts all blocks in random order; sequences take the first ones. */
 static void shuffle_blocks(groat__decode_input *in, uint64_t *state)
 {
     for (size_t i = 0; i < in->cache.blocks; i++)
@@ -117,7 +117,7 @@ static void shuffle_blocks(groat__decode_input *in, uint64_t *state)
     }
 }
 
-/* The keys [0, count) of a block, of both planes and all heads. */
+/* Fills the keys [0, count) of a block, in both planes and all heads. */
 static void fill_block(groat__decode_input *in, uint64_t block, uint32_t count,
                        uint64_t *state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * named.c reads what a score's names stand for: --arg NAME=VALUE is a float,
+ * named.c reads the values of a score's names: --arg NAME=VALUE is a float,
  * --buffer NAME=ELEMENTS an array of random numbers.
  */
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "cli/attention/attention.h"
 
-/* Adds the name of "NAME=VALUE"; *value is what stands behind it. */
+/* Adds the name of "NAME=VALUE", and points *value at VALUE. */
 static groat_status add_name(groat__decode_names *out, const char *word,
                              const char **value, groat_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * word.c reads the shape of a decode: names and values as in a spec.  What a
- * shape may be is the library's.
+ * word.c parses the shape of a decode: names and values as in a spec.  The
+ * library checks whether the shape is valid.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@ typedef enum kind { COUNT, REAL, WORD, FLAG, VARIED } kind;
 typedef struct field {
     const char *name;
     kind kind;
-    size_t offset;      /* in the word                         */
-    unsigned flag;      /* that is set where the value is not 0 */
-    const char *values; /* of WORD, by their numbers           */
+    size_t offset;      /* in groat__decode_word               */
+    unsigned flag;      /* set if the value is not 0; of REAL always */
+    const char *values; /* of WORD, in the order of their numbers */
 } field;
 
 #define AT(member)     offsetof(groat__decode_word, shape.member)
@@ -64,7 +64,7 @@ static const field *find(const char *name, size_t len)
     return NULL;
 }
 
-/* "... has no 'nam'; did you mean 'name'? names: ..." */
+/* Fails with "... has no 'nam'; did you mean 'name'? names: ..." */
 static groat_status refuse_name(const char *name, size_t len,
                                 groat_error *error)
 {
@@ -84,7 +84,7 @@ static groat_status refuse_name(const char *name, size_t len,
     return GROAT_INVALID;
 }
 
-/* The number of a word of "one|two"; -1: there is none. */
+/* Returns the index of a word in "one|two", or -1. */
 static int number_of(const char *words, const char *text)
 {
     size_t len = strlen(text);

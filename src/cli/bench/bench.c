@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench.c is what the benches share: their names, medians, what is printed of a
- * figure, and the raw side of a compile.
+ * bench.c has what the benches share: their names, the median, the output of a
+ * figure, and a compile without groat.
  */
 #include "cli/bench/bench.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench.h - what the benches share.
+ * bench.h - functions and state shared by the benches.
  */
 #ifndef GROAT_CLI_BENCH_BENCH_H
 #define GROAT_CLI_BENCH_BENCH_H
@@ -29,26 +29,26 @@ typedef struct groat__bench {
     groat_error error;
 } groat__bench;
 
-/* Sorts values. */
+/* Returns the median; sorts values. */
 double groat__bench_median(double *values, size_t count);
 
-/* One figure, with its reference of the same run; raw_name is NULL where there
- * is nothing to hold it against. */
+/* Prints a figure and the reference measured in the same run; raw_name is NULL
+ * where there is none. */
 void groat__bench_say(groat__bench *b, const char *name, const char *unit,
                       double ours, const char *raw_name, double raw);
 
-/* Whether a word of the command is a spec, not the name of a bench. */
+/* Returns whether a word of the command is a spec, not the name of a bench. */
 bool groat__bench_is_spec(const char *word);
 
-/* The raw side of a compile, each `number` anew; false where there is none. */
+/* Compiles empty kernel `number` without groat; false where it cannot. */
 bool groat__bench_compile_raw(groat__bench *b, unsigned number);
 
-/* build.c: compile times of specs against an empty kernel's; the
- * command's words that are specs, else one of its own. */
+/* build.c: measures compile times of the specs among the command's words, or of
+ * a built-in one, against an empty kernel. */
 groat_status groat__bench_build(groat__bench *b);
 
-/* stream.c: bandwidth of streaming entries against a plain read; the
- * command's words that are specs, else a list of its own. */
+/* stream.c: measures the bandwidth of the specs among the command's words, or
+ * of a built-in list, against a plain read. */
 groat_status groat__bench_stream(groat__bench *b);
 
 /* The command. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * build.c - groat bench build: what a specialisation costs to compile,
- * against a raw compile of an empty kernel in the same run.
+ * build.c - groat bench build: the compile time of a spec against that of a raw
+ * compile of an empty kernel in the same run.
  *
- * Owns the contexts without a store in which every round compiles anew.
+ * Owns the contexts without a store, one per round, so that nothing is cached.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static groat_status build_in(groat__bench *b, groat_context *context,
     return status;
 }
 
-/* Compiles the spec where nothing is cached. */
+/* Compiles the spec in a new context without a store. */
 static groat_status build_once(groat__bench *b, const char *text, double *ms)
 {
     groat_options options = GROAT_OPTIONS_INIT;
@@ -49,8 +49,8 @@ static groat_status build_one(groat__bench *b, const char *text)
     double raw[ROUNDS];
     double ours[ROUNDS];
     bool compared = true;
-    /* The bench's own context keeps the compiler loaded that it found, for the
-     * raw calls to find; a device takes no part. */
+    /* Loads the compiler into the bench's own context, where it stays for the
+     * raw calls to find.  No device is used. */
     groat_status status = build_in(b, b->context, text, &ours[0]);
 
     if (status != GROAT_OK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_bench.c - groat bench: what groat costs on top of the vendor's calls.
+ * cmd_bench.c - groat bench: measures groat against the vendor's calls.
  *
  *   hit   launch through a handle, and lookup by spec + launch, against the
  *         raw launch call; lookup alone
@@ -10,13 +10,13 @@
  *   build  compile times against an empty kernel's (bench/build.c)
  *   stream  bandwidth of the loaders against a plain read (bench/stream.c)
  *
- * Both sides of a ratio are measured in turn in one run, each is the median of
- * many, and both are printed.  Nothing here judges: a figure is no test.
- * Owns the rounds and what is printed of them; the vendor's calls are
- * bench/raw.c's, the store is scratch.c's.
- * Invariant: what cannot be measured here is said, never printed as a figure.
- * Locking: a barrier starts the threads of a round together; what they share is
- * only read.
+ * Both sides of a ratio are measured alternately in one run, each is the median
+ * of many rounds, and both are printed.  Figures never pass or fail.
+ * Owns the rounds and their output; bench/raw.c has the vendor's calls,
+ * scratch.c the store.
+ * Invariant: a figure that cannot be measured is reported as such, not printed.
+ * Locking: a barrier starts the threads of a round together; they only read the
+ * data that they share.
  */
 #include <math.h>
 #include <pthread.h>
@@ -37,13 +37,13 @@ enum {
     DISK_ROUNDS = 41
 };
 
-/* The smallest tile there is: the launch is all that counts. */
+/* The smallest tile, so that the launch dominates. */
 static const char hit_spec[] =
     "tile_loader_lds:tile_rows=16,tile_cols=32,num_loading_warps=1";
 
 typedef groat__bench bench;
 
-/* What the launches of `hit` share. */
+/* State shared by the launches of `hit`. */
 typedef struct shot {
     groat_context *context;
     const char *target;
@@ -66,9 +66,9 @@ static bool is_named(const groat__cli *cli, const char *name)
     return false;
 }
 
-/* Whether the target runs here.  Where it has no device, a bench that was asked
- * for by its name fails, and another is left out; name is NULL for one that can
- * do without. */
+/* Finds out whether the target has a device here.  Without one, a bench that
+ * was requested by name fails, and others are skipped; name is NULL for a bench
+ * that needs no device. */
 static groat_status look(bench *b, const char *name, bool *runs)
 {
     uint64_t address = 0;
@@ -108,7 +108,7 @@ static void fire(const shot *s, mode how, unsigned count)
             (void)groat_kernel_launch(kernel, &s->launch, s->plan.args,
                                       s->plan.args_bytes, NULL);
         else if (kernel == NULL)
-            abort(); /* loaded above: it cannot be absent */
+            abort(); /* it is loaded, so the look-up cannot miss */
     }
 }
 
@@ -140,7 +140,7 @@ static void *work(void *user)
     return NULL;
 }
 
-/* Microseconds per operation of one thread while all run. */
+/* Returns the microseconds per operation of a thread while all threads run. */
 static double crowd_us(const shot *s, mode how, unsigned count)
 {
     pthread_t threads[THREADS];
@@ -155,7 +155,7 @@ static double crowd_us(const shot *s, mode how, unsigned count)
            pthread_create(&threads[running], NULL, work, &w) == 0)
         running++;
     if (running < THREADS)
-        abort(); /* the others wait for a start that cannot come */
+        abort(); /* the other threads would wait at the barrier for ever */
     (void)pthread_barrier_wait(&start);
     began = groat__now_ms();
     for (size_t i = 0; i < running; i++)
@@ -215,7 +215,7 @@ static void hit_lookups(bench *b, const shot *s)
 static groat_status prepare(bench *b, shot *s)
 {
     const groat_driver *driver = groat_driver_find("tile_loader_lds");
-    /* No valid row, from the first on, one tile: nothing to move. */
+    /* No valid rows and one tile, so that no data is moved. */
     int64_t values[GROAT_DRIVER_ARGS] = {0, 0, 0, 1, 1, 1};
     uint64_t addresses[2] = {0, 0};
     groat_spec *spec = NULL;
@@ -276,7 +276,7 @@ static groat_status bench_hit(bench *b)
 
 /* ---- cold and disk ----------------------------------------------------- */
 
-/* Specs that differ in one constant and nothing else that costs time. */
+/* Writes specs that differ in one constant only, and cost the same time. */
 static void name_spec(char spec[160], unsigned number)
 {
     (void)snprintf(spec, 160,
@@ -285,7 +285,7 @@ static void name_spec(char spec[160], unsigned number)
                    2048 + 16 * number);
 }
 
-/* A figure of something else than it says would be worse than none. */
+/* Fails where a kernel came from elsewhere: the figure would be wrong. */
 static groat_status check_origin(bench *b, groat_origin seen, groat_origin want)
 {
     const char *path = groat_cache_path(b->context);
@@ -299,7 +299,7 @@ static groat_status check_origin(bench *b, groat_origin seen, groat_origin want)
                             path ? path : "not to be had");
 }
 
-/* Compiles; loads too where the target can run here. */
+/* Compiles a new kernel, and loads it if `load`. */
 static groat_status make_new(bench *b, unsigned number, bool load)
 {
     groat_kernel_info info = {.size = sizeof(info)};
@@ -357,7 +357,7 @@ static groat_status bench_cold(bench *b)
     return GROAT_OK;
 }
 
-/* Loads and resolves the same bytes by the vendor's calls. */
+/* Loads and resolves a binary by the vendor's calls; microseconds, or -1. */
 static double load_raw(bench *b, const void *binary, const char *name)
 {
     double start = groat__now_ms();
@@ -374,7 +374,7 @@ static double load_raw(bench *b, const void *binary, const char *name)
     return failed != 0 ? -1 : (end - start) * 1e3;
 }
 
-/* A kernel that is in the store and not in memory. */
+/* A kernel that is in the store but not loaded. */
 typedef struct stored {
     char spec[160];
     char name[256];
@@ -411,7 +411,7 @@ static groat_status get_one(bench *b, const stored *s, double *us)
     return status ? status : check_origin(b, origin, GROAT_FROM_DISK);
 }
 
-/* Who comes first changes from round to round: the driver may remember. */
+/* Alternates which side goes first, as the driver may cache the module. */
 static groat_status disk_rounds(bench *b, const stored *all, double *raw,
                                 double *ours)
 {
@@ -456,7 +456,7 @@ static groat_status bench_disk(bench *b)
     if (status != GROAT_OK)
         return status;
     middle = groat__bench_median(raw, DISK_ROUNDS);
-    /* raw[0] is the least of them, now: where it is a time, none failed. */
+    /* raw is sorted now: if raw[0] is positive, no raw load failed. */
     groat__bench_say(b, "get from disk", "us",
                      groat__bench_median(ours, DISK_ROUNDS),
                      raw[0] > 0 ? "raw load + resolve" : NULL, middle);
@@ -524,7 +524,7 @@ int groat__cmd_bench(groat__cli *cli)
 
     if (code != GROAT__EXIT_DONE)
         return code;
-    /* What the user has cached would spoil cold; what a disk does, the rest. */
+    /* A fresh store, so that `cold` is cold, in memory: no disk latency. */
     code = groat__scratch_open(
         cli, access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL, &folder);
     if (code == GROAT__EXIT_DONE) {

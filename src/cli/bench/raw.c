@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * raw.c opens the vendor's libraries a second time, by their names, to call
- * them without groat in between.  It leaves measuring to cmd_bench.c.
+ * raw.c opens the vendor's libraries a second time, by their sonames, to call
+ * them without groat in between.  cmd_bench.c does the measuring.
  * Invariant: a slot is NULL or a function of a library that stays open until
  * groat__raw_close.  Locking: none; filled once, read-only afterwards.
  */
@@ -21,7 +21,7 @@ typedef struct names {
     const char *const *compiler;
     const char *calls[CALLS]; /* in the order of `slots` */
     const char *arch_option;
-    const char *no_cache; /* NULL: the compiler has none of its own */
+    const char *no_cache; /* NULL: the compiler has no cache */
 } names;
 
 static const char *const cuda_runtime[] = {"libcuda.so.1", NULL};
@@ -90,7 +90,7 @@ void groat__raw_open(const char *backend, int device, groat__raw *raw)
         raw->arch_option = vendors[i].arch_option;
         raw->no_cache = vendors[i].no_cache;
         resolve(raw, &vendors[i]);
-        /* Retained for the life of the process: a bench ends with it. */
+        /* Never released: the process ends after the bench. */
         if (raw->retain != NULL && raw->retain(&raw->context, device) != 0)
             raw->context = NULL;
     }
@@ -112,7 +112,7 @@ bool groat__raw_enter(const groat__raw *raw)
     return raw->context != NULL && raw->make_current(raw->context) == 0;
 }
 
-/* 0, the compiler's own number, or -1. */
+/* Returns 0, the compiler's error code, or -1. */
 static int compile(const groat__raw *raw, const char *source,
                    const char **options, int count)
 {

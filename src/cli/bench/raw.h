@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * raw.h - the vendor's own calls, for `groat bench` to hold groat against.
+ * raw.h - the vendor's own calls, the reference of `groat bench`.
  *
- * CUDA and HIP have these calls in the same shapes under other names, so one
- * table of names per backend is all that differs.
+ * These calls have the same signatures in CUDA and HIP, so backends differ only
+ * in a table of names.
  */
 #ifndef GROAT_CLI_BENCH_RAW_H
 #define GROAT_CLI_BENCH_RAW_H
@@ -27,26 +27,25 @@ typedef struct groat__raw {
     int (*retain)(void **context, int device); /* NULL on hip */
     int (*make_current)(void *context);
     const char *arch_option; /* "--gpu-architecture=" */
-    const char *no_cache;    /* "--no-cache"; NULL: there is nothing to say */
+    const char *no_cache;    /* "--no-cache"; NULL: no such option */
     void *runtime;           /* library handles, or NULL */
     void *compiler;
     void *context;
 } groat__raw;
 
-/* Opens the libraries that groat itself has opened already; what is missing
- * stays NULL.  backend is "cuda" or "hip"; anything else opens nothing. */
+/* Opens the libraries that groat has already loaded; missing calls are NULL.
+ * backend is "cuda" or "hip"; anything else opens nothing. */
 void groat__raw_open(const char *backend, int device, groat__raw *raw);
 void groat__raw_close(groat__raw *raw);
 
-/* Makes the device's context current on this thread, as a server's thread has
- * it.  False when it cannot. */
+/* Makes the device's context current on this thread, as in a server's thread.
+ * Returns false on failure. */
 bool groat__raw_enter(const groat__raw *raw);
 
 /* Compiles an empty kernel for arch, down to the binary; false on failure.
- * Each number is another kernel, compiled past NVRTC's own cache, as groat's
- * are: kernels that it kept would be had in a third of the time.  An NVRTC that
- * refuses the option for that (below 12.9) has no such cache, and is not told
- * again. */
+ * Each number is another kernel.  NVRTC's own cache is bypassed, as groat does:
+ * a cached compile would take a third of the time.  An NVRTC that refuses the
+ * option for that (below 12.9) has no cache; the option is then dropped. */
 bool groat__raw_compile_empty(groat__raw *raw, const char *arch,
                               unsigned number);
 

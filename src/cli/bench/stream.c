@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stream.c - groat bench stream: how much of the device's bandwidth the
- * streaming entries of the loaders reach.  The reference is plain_read, a
- * kernel that only reads, at the best of a few shapes, in the same run: every
- * round times each once.  Sources are larger than any cache and random.
+ * stream.c - groat bench stream: measures the bandwidth that the streaming
+ * entries of the loaders reach.  The reference is plain_read, a kernel that
+ * only reads, at the best of a few shapes, in the same run: every round times
+ * each kernel once.  Sources are random and larger than any cache.
  *
- * Owns the buffers of the kernels it times; what the bytes mean is left to the
- * drivers, and whether they are right to groat run.
- * Invariant: all kernels are loaded and their buffers in place before the first
+ * Owns the buffers of the kernels that it times; drivers fill them, and outputs
+ * are not checked (groat run does).
+ * Invariant: all kernels are loaded and their buffers filled before the first
  * round.
  */
 #include <stdio.h>
@@ -42,7 +42,7 @@ static const char *const loaders[] = {
 
 enum { LOADERS = sizeof(loaders) / sizeof(loaders[0]) };
 
-/* One kernel in place. */
+/* One kernel and its device buffers. */
 typedef struct side {
     groat__trial trial;
     groat_launch how;
@@ -53,10 +53,10 @@ typedef struct side {
 typedef struct race {
     side sides[SIDES_MAX];
     size_t count;
-    size_t plain; /* the first of them are plain_read */
+    size_t plain; /* number of plain_read sides, which come first */
 } race;
 
-/* The driver's own input: page tables must name pages that are there. */
+/* Fills an input by the driver: random bytes would not do for page tables. */
 static groat_status fill(groat__bench *b, side *s, size_t index)
 {
     size_t bytes = s->trial.plan.buffers[index].bytes;
@@ -141,7 +141,7 @@ static groat_status add_all(groat__bench *b, race *r)
 static groat_status run_round(groat__bench *b, race *r, size_t round)
 {
     for (size_t i = 0; i < r->count; i++) {
-        /* Another one first in every round. */
+        /* Each round starts with another kernel. */
         side *s = &r->sides[(i + round) % r->count];
         groat_status status = groat_kernel_time(
             s->trial.kernel, &s->how, s->trial.plan.args,

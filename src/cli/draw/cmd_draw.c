@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_draw.c - groat draw: a picture of what a kernel does with memory.
+ * cmd_draw.c - groat draw: draws a kernel's accesses to memory.
  *
- * Owns the order of things: the file is opened first, the kernel runs on the
- * judge with somebody listening, and the picture is written when it is whole.
- * What is in it lies in draw/.
- * Invariant: a file that was not there before is left only with a whole
- * picture in it; a kernel whose bytes are wrong is drawn all the same, and the
- * command fails.
+ * Owns the order of the steps: the file is opened, the kernel runs on the judge
+ * while record.c records it, and the picture is written when it is complete.
+ * draw.c draws it.
+ * Invariant: a new file is left only with a complete picture in it; a kernel
+ * with wrong output is drawn, too, but the command fails.
  */
 #include "cli/draw/draw.h"
 #include "cli/run/trial.h"
@@ -20,7 +19,7 @@ static const char default_target[] = "cpu:gfx950";
 
 /* ---- what the run was about -------------------------------------------- */
 
-/* 0 where the spec has no such constant. */
+/* Returns a constant of the spec, or 0 if there is no such constant. */
 static int64_t value_of(const groat_spec *spec, const char *name)
 {
     int64_t value = 0;
@@ -96,7 +95,7 @@ static void figures_json(groat__json *json, const groat__record *record,
     }
 }
 
-/* -o -: the picture goes there, and the answer to stderr. */
+/* With "-o -" the picture goes to stdout, and the answer to stderr. */
 static bool is_stdout(const groat__cli *cli)
 {
     return strcmp(cli->values.picture, "-") == 0;
@@ -144,7 +143,7 @@ static void on_access(void *user, const groat_trace *event)
     groat__record_add(user, event);
 }
 
-/* Everything that can be wrong with the words. */
+/* Parses and plans the spec, to find errors of the command line. */
 static int prepare(groat__cli *cli, groat__trial *trial)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -196,10 +195,10 @@ static bool is_named(const groat__cli *cli, const char *tail)
            strcmp(cli->values.picture + len - tail_len, tail) == 0;
 }
 
-/* A name without an ending is an SVG's. */
+/* Refuses an unknown file ending; a name without one is for an SVG. */
 static int check_ending(groat__cli *cli)
 {
-    enum { LONGEST = 5 }; /* that people take for one */
+    enum { LONGEST = 5 }; /* a longer tail is not taken for an ending */
     static const char *const endings[] = {".svg", ".png", ".html"};
     const char *slash = strrchr(cli->values.picture, '/');
     const char *name = slash ? slash + 1 : cli->values.picture;
@@ -216,7 +215,7 @@ static int check_ending(groat__cli *cli)
                              dot);
 }
 
-/* Makes of the SVG what the file's name asks for. */
+/* Converts the SVG to the format of the file's ending. */
 static groat_status convert(const groat__cli *cli, const groat__record *record,
                             const groat__subject *subject, groat__str *picture,
                             groat_error *error)

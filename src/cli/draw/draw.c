@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * draw.c - the picture as a whole: what it is of, how to read it, its panels.
+ * draw.c - the picture as a whole: facts, legend, and panels.
  *
- * Owns the first page's words: spec, facts, the bank sums of block 0, legend.
+ * Owns the text of the first page: spec, facts, bank sums of block 0, legend.
  */
 #include "cli/draw/draw.h"
 
@@ -91,7 +91,7 @@ static void draw_sums(groat__sheet *sheet, const groat__banks *banks)
 
 /* ---- the legend -------------------------------------------------------- */
 
-/* A sample box with what it means. */
+/* Draws a sample box with its meaning. */
 static void draw_sample(groat__sheet *sheet, double x, const char *class,
                         const char *upper, const char *lower,
                         const char *meaning)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * figures.c - single accesses: which lane touches which bytes of shared
- * memory, and what the banks say to it.
+ * figures.c - figures of single accesses: which lane touches which bytes of
+ * shared memory, and its bank conflicts.
  *
- * Owns the figures: above, the lines of shared memory that the access touches,
- * with a box per place and the lanes that want it, outlined where another lane
- * served at once wants another dword of the same bank; below, for the lanes
- * that meet so, how many different dwords each bank is asked for.
+ * Owns the figures: at the top, the lines of shared memory that the access
+ * touches, with a box per location and the lanes that access it, outlined if a
+ * lane served at once accesses another dword of the same bank; below, for the
+ * groups of lanes with conflicts, the number of distinct dwords per bank.
  * Invariant: a box is outlined exactly when it takes part in a conflict of the
  * bank model.
  */
@@ -22,11 +22,11 @@ enum { BANK = 4, ROOM = 64, STRIPS = 4, BANKS_SIDE_BY_SIDE = 64 };
 #define TEXT_BASE   6.7
 #define MARK        34.0
 #define BANK_BYTES  4.0
-#define NARROW      12.0 /* a box that a bold outline would fill */
+#define NARROW      12.0 /* narrower boxes get a thin outline */
 #define COLUMN_GAP  12.0
-#define HEAD_HEIGHT 34.0 /* of a kind's heading, at most */
+#define HEAD_HEIGHT 34.0 /* most height of a kind's heading */
 
-/* What lanes want together: one place, whole dwords. */
+/* A location of whole dwords, and the lanes that access it. */
 typedef struct spot {
     uint32_t at;
     uint32_t bytes;
@@ -41,13 +41,13 @@ typedef struct plot {
     const groat__step *step;
     spot spots[GROAT__DRAW_LANES];
     size_t spot_count;
-    uint32_t rows[2 * GROAT__DRAW_LANES]; /* numbers of lines, rising */
+    uint32_t rows[2 * GROAT__DRAW_LANES]; /* line numbers, ascending */
     size_t row_count;
-    size_t columns;          /* of lines */
-    size_t deep;             /* lines of a column */
-    double step_x;           /* from column to column */
-    double bank;             /* points a bank is wide */
-    unsigned strips[STRIPS]; /* first lanes of groups that conflict */
+    size_t columns;          /* columns of lines */
+    size_t deep;             /* lines per column */
+    double step_x;           /* distance of columns */
+    double bank;             /* width of a bank, in points */
+    unsigned strips[STRIPS]; /* first lanes of groups with conflicts */
     size_t strip_count, all_strips;
 } plot;
 
@@ -61,8 +61,8 @@ static int compare_spots(const void *left, const void *right)
     return 0;
 }
 
-/* In its place: a spot that lies across two lines comes before others of the
- * first. */
+/* Inserts a line number in order: a spot across two lines may add the second
+ * line before later spots of the first. */
 static void add_row(plot *p, uint32_t row)
 {
     size_t at = p->row_count;
@@ -129,7 +129,7 @@ static unsigned nth_lane(uint64_t lanes, unsigned n)
     return lane;
 }
 
-/* "3", "0-3", "0,32", or "0+" or "0" where there is no room for more. */
+/* Writes "3", "0-3", "0,32" or, where that is too wide, "0+" or "0". */
 static void name_lanes(char out[ROOM], double width, uint64_t lanes)
 {
     unsigned count = count_lanes(lanes);
@@ -152,7 +152,7 @@ static void name_lanes(char out[ROOM], double width, uint64_t lanes)
         (void)snprintf(out, ROOM, "%u", first);
 }
 
-/* Where a line lies: down one column, then down the next. */
+/* Returns the position of a line: down one column, then down the next. */
 static void place_row(const plot *p, uint32_t row, double *x, double *y)
 {
     size_t at = 0;
@@ -163,7 +163,7 @@ static void place_row(const plot *p, uint32_t row, double *x, double *y)
     *y = p->sheet->y + BOX_HEIGHT + (double)(at % p->deep) * BOX_HEIGHT;
 }
 
-/* Part of a spot that lies in one line. */
+/* Draws the part of a spot in one line. */
 static void draw_part(const plot *p, const spot *s, uint32_t from, uint32_t to)
 {
     uint32_t wide = p->record->banks * BANK;
@@ -174,7 +174,7 @@ static void draw_part(const plot *p, const spot *s, uint32_t from, uint32_t to)
 
     place_row(p, from / wide, &x, &y);
     x += p->bank * (from % wide) / BANK_BYTES;
-    /* A colour per four banks, also where a spot lies across two. */
+    /* One colour per group of four banks; a spot may span several. */
     for (uint32_t at = from; at < to;) {
         uint32_t stop = at / 16 * 16 + 16 < to ? at / 16 * 16 + 16 : to;
 
@@ -211,7 +211,7 @@ static void draw_spot(const plot *p, const spot *s)
     groat__sheet_end(p->sheet);
 }
 
-/* Letters over the columns, and the byte at which each line begins. */
+/* Draws letters above the columns, and the first byte of each line. */
 static void draw_frame(const plot *p)
 {
     uint32_t wide = p->record->banks * BANK;
@@ -234,7 +234,7 @@ static void draw_frame(const plot *p)
     }
 }
 
-/* For lanes [first, first + together): dwords wanted of each bank. */
+/* Draws the distinct dwords per bank for lanes [first, first + together). */
 static void draw_strip(const plot *p, unsigned first)
 {
     groat__sheet *sheet = p->sheet;
@@ -255,7 +255,7 @@ static void draw_strip(const plot *p, unsigned first)
     sheet->y += BOX_HEIGHT;
 }
 
-/* The first lane of each group that has a conflict, at most STRIPS of them. */
+/* Finds the first lanes of groups with conflicts: STRIPS at most, of *all. */
 static size_t find_strips(const plot *p, unsigned found[STRIPS], size_t *all)
 {
     size_t count = 0;
@@ -300,7 +300,7 @@ static void draw_title(const plot *p, const groat__figure *figure)
     p->sheet->y += 4;
 }
 
-/* Fills p for a figure, and gives the points that it is high. */
+/* Fills p for a figure, and returns its height in points. */
 static double plan_figure(plot *p, groat__sheet *sheet,
                           const groat__record *record,
                           const groat__figure *figure)

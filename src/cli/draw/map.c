@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * map.c - who filled which cell of shared memory, and from where.
+ * map.c - finds which instruction filled each cell of shared memory, and from
+ * where.
  *
- * Owns two tables made of a record: cells of shared memory by place, and
- * vectors of the inputs by buffer and place.  The first instruction that wrote
- * a byte is the one that is told, so that a ring of slots shows its first
- * round.
- * A fill is a store of which a copy overwrites a byte before anybody reads it:
- * what it wrote was never wanted, so it counts as not written.
+ * Owns two tables made from a record: cells of shared memory by offset, and
+ * vectors of the inputs by buffer and offset.  The first instruction that wrote
+ * a cell is shown, so that a ring of slots shows its first round.
+ * A fill is a store with a byte that a copy overwrites before any read.  Its
+ * data is never used, so it counts as not written.
  * Invariant: cells cover all of the block's shared memory.
  */
 #include "cli/draw/draw.h"
@@ -23,8 +23,8 @@ static bool reads(const groat__step *step)
            step->access == GROAT_ACCESS_TRANSPOSE;
 }
 
-/* The bytes of a lane's access that lie in shared memory: none are missing
- * after a launch that the judge let pass. */
+/* Returns the end of a lane's access, clamped to shared memory; the judge ends
+ * a launch that goes beyond. */
 static uint32_t end_of(const groat__step *step, unsigned lane, size_t bytes)
 {
     uint64_t end = (uint64_t)step->shared[lane] + step->bytes;
@@ -32,7 +32,7 @@ static uint32_t end_of(const groat__step *step, unsigned lane, size_t bytes)
     return end > bytes ? (uint32_t)bytes : (uint32_t)end;
 }
 
-/* store[b] is the index + 1 of the store whose byte b nobody has read yet. */
+/* store[b] is the index + 1 of a store to byte b not read yet, or 0. */
 static void mark_fills(groat__record *record, uint32_t *store, size_t bytes)
 {
     for (size_t i = 0; i < record->count; i++) {
@@ -53,7 +53,7 @@ static void mark_fills(groat__record *record, uint32_t *store, size_t bytes)
     }
 }
 
-/* Bytes [from, end) of a cell, written by a lane of step `index`. */
+/* Adds to a cell the bytes, a mask, that a lane of step `index` writes. */
 static void put(groat__map *map, groat__cell *cell, size_t index, unsigned lane,
                 uint16_t bytes, bool zero, uint64_t source)
 {
@@ -132,8 +132,8 @@ static size_t buffer_at(const groat__subject *subject, uint64_t address)
     return SIZE_MAX;
 }
 
-/* The buffer that a copy reads: the one that a lane of it lies in, else the
- * one before, for a lane out of range may point anywhere. */
+/* Returns the buffer that a copy reads: that of its first lane in range or, if
+ * there is none, `before`, as a lane out of range may point anywhere. */
 static size_t buffer_of(const groat__subject *subject, const groat__step *step,
                         unsigned lanes, size_t before)
 {
@@ -157,7 +157,7 @@ static int compare_vectors(const void *left, const void *right)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* One lane's part of a copy, as a vector of its own. */
+/* Makes a vector of one lane's part of a copy. */
 static groat__vector vector_of(const groat__step *step, size_t index,
                                unsigned lane, size_t buffer, uint64_t base)
 {
@@ -175,7 +175,7 @@ static groat__vector vector_of(const groat__step *step, size_t index,
                            .zero = step->zeros >> lane & 1};
 }
 
-/* Puts the parts of each vector together. */
+/* Merges the parts of each vector. */
 static void merge_vectors(groat__map *map)
 {
     size_t kept = 0;
@@ -244,8 +244,8 @@ static bool make_vectors(groat__map *map, const groat__record *record,
     return true;
 }
 
-/* Bytes from row to row, seen from where runs of vectors begin: the distance
- * that most of them have.  0 where there is one run only. */
+/* Guesses the bytes from row to row: the distance between the starts of runs
+ * of vectors with most consecutive repeats.  0 if there is only one run. */
 static uint64_t pitch_of(const groat__map *map, size_t buffer)
 {
     uint64_t best = 0;

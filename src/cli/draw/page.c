@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * page.c - paper and pen: A4 pages below each other in one SVG, the last one as
- * long as what is on it.
+ * page.c - writes one SVG of A4 pages, one below the other; the last page is
+ * only as long as its contents.
  *
- * Owns the format: an SVG without scripts, style sheets or fonts from
- * elsewhere, in points, so that it prints at its size and no text is below
- * 6 pt.  What is drawn is the panels' matter.
- * Invariant: what is given as text is escaped; every element that is opened
- * is closed by groat__sheet_end.
+ * Owns the format: an SVG without external scripts, style sheets or fonts, in
+ * points, so that it prints at its size and no text is below 6 pt.  The panels
+ * decide what is drawn.
+ * Invariant: text is escaped; each groat__sheet_begin is closed by a
+ * groat__sheet_end.
  */
 #include "cli/draw/draw.h"
 
 #include <string.h>
 
-#define FOOT 16.0 /* of a foot line over the page's end */
+#define FOOT 16.0 /* distance of the foot line from the page's end */
 
-/* Light enough for black text; neighbours differ in hue and in lightness, and
- * each group has its letter, too. */
+/* Light enough for black text.  Neighbours differ in hue and lightness; each
+ * group also has a letter. */
 static const char *const palette[GROAT__DRAW_GROUPS] = {
     "#f7b3b3", "#ffd9c2", "#f2bd85", "#ffeeb8", "#dfd676", "#e9f7ae",
     "#b5dc86", "#ccf2c4", "#88d6a2", "#bff2e2", "#7fcfd1", "#bfe6f7",
     "#93bff0", "#cfd4fb", "#b9a6ee", "#ecc9f5",
 };
 
-/* Fewer groups take colours that lie further apart. */
+/* Returns a group's colour; fewer groups use colours further apart. */
 static const char *hue_of(unsigned group, unsigned banks)
 {
     unsigned groups = banks / 4 ? banks / 4 : 1;
@@ -60,7 +60,7 @@ static void add_formatted(groat__str *out, const char *format, va_list args)
     groat__str_free(&text);
 }
 
-/* A length with two digits behind the point at most. */
+/* Appends a length, rounded to two decimal places. */
 static void add_number(groat__str *out, const char *lead, double value)
 {
     groat__str_addf(out, "%s%.7g", lead,
@@ -102,7 +102,7 @@ void groat__sheet_text(groat__sheet *sheet, double x, double y,
 
 void groat__sheet_note(groat__sheet *sheet, const char *format, ...)
 {
-    enum { CHARACTERS = 140 }; /* of 7 pt that a line surely holds */
+    enum { CHARACTERS = 140 }; /* of 7 pt: fit a line in any case */
     groat__str text = {0};
     const char *at;
     va_list args;
@@ -118,7 +118,7 @@ void groat__sheet_note(groat__sheet *sheet, const char *format, ...)
             len = CHARACTERS;
             while (len && at[len - 1] != ' ')
                 len--;
-            /* A spec has no blanks. */
+            /* A spec has no blanks: break it at a comma. */
             for (size_t i = CHARACTERS; !len && i; i--)
                 len = at[i - 1] == ',' ? i : 0;
             len = len ? len : CHARACTERS;
@@ -176,7 +176,7 @@ double groat__label_width(const char *label)
 {
     double width = 0;
 
-    /* Of the widest of the fonts that style names. */
+    /* Widths in the widest of the fonts that style names. */
     for (; *label; label++)
         width += strchr("./-, ", *label)          ? 2.1
                  : *label >= '0' && *label <= '9' ? 3.82
@@ -203,7 +203,7 @@ static const char style[] =
     "rect.hot{fill:none;stroke:#b00020;stroke-width:1.5}\n"
     "rect.warm{fill:none;stroke:#b00020;stroke-width:.8}\n"
     "path.cut{stroke:#999;stroke-width:.5;stroke-dasharray:3 2;fill:none}\n"
-    /* Boxes stay light, and the letters in them dark. */
+    /* In dark mode boxes stay light and their labels dark. */
     "@media (prefers-color-scheme:dark){rect.paper{fill:#16181c}"
     "text{fill:#ddd}text.cell,text.loud{fill:#000}rect.free{fill:#ccc}}\n";
 
@@ -223,7 +223,7 @@ static const char patterns[] =
     "style=\"fill:#888\"/></pattern>\n"
     "</defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n";
 
-/* Where the last page ends: behind what is on it and its foot line. */
+/* Returns the end of the last page: below its contents and foot line. */
 static double end_of_last(const groat__sheet *sheet)
 {
     double end = sheet->y + 2 * FOOT;
@@ -231,7 +231,7 @@ static double end_of_last(const groat__sheet *sheet)
     return end < GROAT__PAGE_HEIGHT ? end : GROAT__PAGE_HEIGHT;
 }
 
-/* Foot lines, and where to cut. */
+/* Adds foot lines, and lines at which to cut the pages. */
 static void add_feet(groat__sheet *sheet, const char *title)
 {
     unsigned pages = sheet->pages;

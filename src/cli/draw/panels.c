@@ -2,12 +2,11 @@
  *
  * panels.c - the panels of cells: the inputs and shared memory.
  *
- * Owns their layout: lines of cells in as many columns as the page is wide
- * enough for.  A cell is 16 bytes; its colour and letter are the banks that it
- * lies on in shared memory, its label the instruction and lane that moved it,
- * the same in both panels.
- * Invariant: every cell of what is drawn has one box and, unless nobody wrote
- * it, one label; a label never leaves its box.
+ * Owns their layout: lines of cells in as many columns as fit the page.  A cell
+ * is 16 bytes; its colour and letter are its banks in shared memory, its label
+ * is the instruction and lane that moved it, the same in both panels.
+ * Invariant: every cell drawn has one box and, if it was written, one label; a
+ * label never exceeds its box.
  */
 #include "cli/draw/draw.h"
 
@@ -24,16 +23,16 @@ enum { CELL = GROAT__DRAW_CELL, LINE_CELLS = 16, ROOM = 64 };
 #define MARK_ROW      24.0
 #define MARK_BOTH     42.0
 #define HEAD_HEIGHT   11.0
-#define UPPER_BASE    6.4 /* of a label below the top of its box */
+#define UPPER_BASE    6.4 /* a label's base line below the top of its box */
 #define LOWER_BASE    13.0
 #define MIDDLE_BASE   9.7
-#define LINES_AT_ONCE 3 /* on a page, at the least */
+#define LINES_AT_ONCE 3 /* least lines on a page */
 
 typedef struct line {
-    size_t first; /* vector */
+    size_t first; /* index of the first vector */
     size_t count;
     int64_t row;
-    int64_t col; /* byte */
+    int64_t col; /* byte offset in the row */
 } line;
 
 /* A panel while it is drawn. */
@@ -46,16 +45,16 @@ typedef struct grid {
     size_t buffer;
     size_t line_count;
     size_t per_line;
-    double mark;   /* points for what stands before a line */
-    bool same_col; /* all lines of the source begin in one column */
+    double mark;   /* width of the mark in front of a line, in points */
+    bool same_col; /* all lines of the source start at the same col */
     void (*draw_head)(const struct grid *grid, size_t at, double x, double y);
     void (*draw_mark)(const struct grid *grid, size_t at, double x, double y);
     void (*draw_line)(const struct grid *grid, size_t at, double x, double y,
                       double width);
 } grid;
 
-/* How many rows of lines go onto this page; a few are left for the next one
- * rather than one or two. */
+/* Returns how many rows of lines go onto this page; leaves at least
+ * LINES_AT_ONCE for the next page, if any. */
 static size_t rows_here(const grid *g, size_t columns, size_t lines)
 {
     size_t rows = (lines + columns - 1) / columns;
@@ -71,7 +70,7 @@ static size_t rows_here(const grid *g, size_t columns, size_t lines)
     return fit;
 }
 
-/* Columns of lines side by side, page after page. */
+/* Draws columns of lines side by side, page after page. */
 static void draw_grid(const grid *g)
 {
     const double wide = GROAT__PAGE_RIGHT - GROAT__PAGE_LEFT;
@@ -109,9 +108,9 @@ static void draw_grid(const grid *g)
 
 /* ---- labels ------------------------------------------------------------ */
 
-/* Forms of the upper label, from the fullest to the shortest: the instruction
- * as wave/number, the lane or lanes, "=0" for zeros; "+" says that there is
- * more to it. */
+/* Forms of the upper label, from the longest to the shortest: the instruction
+ * as wave/number, the lane or lanes, "=0" for zeros; "+" means that more lanes
+ * or instructions are involved. */
 enum { FULL, NO_ZERO, ONE_LANE, BARE, NO_LANE, FORMS };
 
 static void form_label(char label[ROOM], int form, const groat__step *step,
@@ -134,7 +133,7 @@ static void form_label(char label[ROOM], int form, const groat__step *step,
                    more, zero);
 }
 
-/* The fullest form that fits. */
+/* Writes the longest form that fits. */
 static void make_label(char label[ROOM], double width, const groat__step *step,
                        const groat__cell *cell)
 {
@@ -145,7 +144,7 @@ static void make_label(char label[ROOM], double width, const groat__step *step,
     }
 }
 
-/* Two lines of text in a box: who moved it, and its other end. */
+/* Writes two lines into a box: the instruction and lane, and the other end. */
 static void label_box(const grid *g, double x, double y, double width,
                       const groat__step *step, const groat__cell *cell,
                       const char *end)
@@ -165,7 +164,7 @@ static const char *verb_of(const groat__step *step)
     return step->access == GROAT_ACCESS_COPY ? "copy" : "write";
 }
 
-/* "wave 0, copy 1, lane 5" or "lanes 4-7". */
+/* Writes "wave 0, copy 1, lane 5" or "..., lanes 4-7". */
 static void say_who(char out[ROOM], const groat__step *step,
                     const groat__cell *cell)
 {
@@ -253,8 +252,8 @@ static void draw_source_line(const grid *g, size_t at, double x, double y,
                     width);
 }
 
-/* Cuts vectors [first, end) of one buffer into lines: a new one for each row
- * and behind each gap. */
+/* Splits vectors [first, end) of one buffer into lines: a new line starts at
+ * each row, after each gap, and after LINE_CELLS cells. */
 static size_t cut_lines(const grid *g, size_t first, size_t end, line *lines)
 {
     int64_t pitch = (int64_t)g->map->pitch[g->buffer];
@@ -293,7 +292,7 @@ static void say_input(const grid *g, size_t drawn, size_t all)
                           drawn * CELL, all * CELL);
 }
 
-/* Draws vectors [first, end); from `shown` on they find no room. */
+/* Draws vectors [first, shown); those up to `end` are only counted. */
 static void draw_input(grid *g, size_t first, size_t shown, size_t end,
                        line *lines)
 {
@@ -311,7 +310,7 @@ static void draw_input(grid *g, size_t first, size_t shown, size_t end,
     draw_grid(g);
 }
 
-/* How many inputs the copies read. */
+/* Returns how many inputs the copies read. */
 static size_t count_inputs(const groat__map *map)
 {
     size_t count = 0;
@@ -370,8 +369,8 @@ static void mark_shared(const grid *g, size_t at, double x, double y)
     groat__sheet_text(g->sheet, x, y, "mark", "%zu", at * g->per_line * CELL);
 }
 
-/* The input that a cell's first byte came from, and where in it; SIZE_MAX:
- * from none. */
+/* Returns the input that a cell's first byte came from, and its offset there in
+ * *at, or SIZE_MAX. */
 static size_t origin_of(const grid *g, const groat__cell *cell, int64_t *at)
 {
     for (size_t i = 0; cell->source && i < g->subject->buffer_count; i++) {
@@ -385,7 +384,7 @@ static size_t origin_of(const grid *g, const groat__cell *cell, int64_t *at)
     return SIZE_MAX;
 }
 
-/* The lower label: what the cell holds. */
+/* Writes the lower label: the contents of the cell. */
 static void say_content(const grid *g, const groat__cell *cell, double width,
                         char out[ROOM])
 {
@@ -406,7 +405,7 @@ static void say_content(const grid *g, const groat__cell *cell, double width,
         (void)snprintf(out, ROOM, "%" PRId64 "+", at / pitch);
 }
 
-/* Hatches the bytes that nobody wrote. */
+/* Hatches the bytes that were never written. */
 static void draw_gaps(const grid *g, const groat__cell *cell, double x,
                       double y, double width)
 {

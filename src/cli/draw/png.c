@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * png.c makes a PNG of a picture by rsvg-convert, the tool of librsvg, where it
+ * png.c converts a picture to PNG by rsvg-convert, the tool of librsvg, if it
  * is installed.
  */
 #include "cli/draw/draw.h"
@@ -13,7 +13,7 @@
 
 enum { SAID_MAX = 4096, SECONDS = 60, PNG_MAX = 256 << 20, OWN_FILE = 0600 };
 
-/* Makes a PNG of the picture, by librsvg's tool in a folder of its own. */
+/* Converts the picture to PNG, with temporary files in `folder`. */
 static groat_status convert_in(const char *folder, groat__str *picture,
                                groat_error *error)
 {

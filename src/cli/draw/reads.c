@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reads.c - picks the accesses that are worth a figure of their own.
+ * reads.c - picks the accesses that get a figure.
  *
- * Owns the choice: of each kind of access one wave, the one with the worst
- * conflicts, and of it each pattern once.  Two accesses have one pattern when
- * they differ by their base only; by a whole number of dwords that turns the
- * banks round and changes no conflict.
- * Copies lie side by side by their nature and are shown where they conflict
- * only; fills are not shown at all.
- * Invariant: the figures of a kind are in falling order of their reuse.
+ * Owns the choice: for each kind of access the wave with the worst conflicts,
+ * and each of its patterns once.  Two accesses have the same pattern if only
+ * their bases differ, by a whole number of dwords: that rotates the banks and
+ * changes no conflict.
+ * Copies are usually contiguous, and are shown only where they conflict; fills
+ * are not shown at all.
+ * Invariant: the figures of a kind are in descending order of their reuse.
  */
 #include "cli/draw/draw.h"
 
@@ -53,7 +53,7 @@ static bool alike(const groat__step *a, const groat__step *b)
 
 /* ---- conflicts --------------------------------------------------------- */
 
-/* The dword of a bank that a lane wants, if it wants one. */
+/* Returns whether a lane accesses a bank, and which dword of the bank. */
 static bool wants(const groat__step *step, unsigned lane, unsigned banks,
                   unsigned bank, uint32_t *dword)
 {
@@ -134,7 +134,7 @@ static bool comes_before(const groat__kind *a, const groat__kind *b)
     return a->bytes > b->bytes;
 }
 
-/* Few kinds: each is put in its place. */
+/* Insertion sort, as there are few kinds. */
 static void sort_kinds(groat__reads *reads)
 {
     for (size_t i = 1; i < reads->kind_count; i++)
@@ -147,7 +147,7 @@ static void sort_kinds(groat__reads *reads)
         }
 }
 
-/* The wave of each kind: the lowest of those with the worst access. */
+/* Finds the kinds, and for each the lowest wave with the worst conflict. */
 static void find_kinds(groat__reads *reads, const groat__record *record)
 {
     uint64_t waves[GROAT__DRAW_KINDS] = {0};
@@ -171,7 +171,7 @@ static void find_kinds(groat__reads *reads, const groat__record *record)
     sort_kinds(reads);
 }
 
-/* Puts a pattern in its place; the least bad one may fall off the end. */
+/* Inserts a pattern in order; may drop the one with the least reuse. */
 static void keep(groat__kind *kind, const groat__figure *figure,
                  const groat__record *record)
 {
@@ -189,8 +189,8 @@ static void keep(groat__kind *kind, const groat__figure *figure,
     kind->figures[at] = *figure;
 }
 
-/* Where a new pattern goes: behind the others, or, where there are too many to
- * be told apart, over a less bad one.  NULL: it is not worth it. */
+/* Returns the place of a new pattern: after the others or, if the table is
+ * full, that of a pattern with less reuse; NULL if there is none. */
 static groat__figure *place_for(groat__figure *all, size_t *count,
                                 const groat__step *step,
                                 const groat__record *record)

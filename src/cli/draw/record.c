@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * record.c - listens to a launch and keeps what block 0 did.
+ * record.c - records the events of block 0 during a launch.
  *
- * Owns the copies of the events, whose arrays are lent for the call only.
- * Leaves to map.c and reads.c what they mean.
- * Invariant: the n-th step of an access of a wave has nth == n, and what is
- * not kept is counted.
+ * Owns copies of the events, whose arrays are valid during the call only.
+ * map.c and reads.c interpret them.
+ * Invariant: the n-th step of an access of a wave has nth == n, and dropped
+ * steps are counted.
  * Locking: none; events come on the thread that launches.
  */
 #include "cli/draw/draw.h"
@@ -18,8 +18,8 @@ bool groat__step_has(const groat__step *step, unsigned lane)
     return step->active >> lane & 1;
 }
 
-/* An array with room for one more; NULL, and the record has failed, where there
- * is no memory. */
+/* Returns an array with room for one more item; on failure sets record->failed
+ * and returns NULL. */
 static void *grow(groat__record *record, void *items, size_t count, size_t *cap,
                   size_t bytes)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * steps.c - a page of HTML in which a slider steps through what block 0 did,
- * with the whole picture below it.
+ * steps.c - an HTML page with a slider that steps through the accesses of block
+ * 0, and the whole picture below it.
  *
- * Owns the data of the page; how it is shown is steps.html, which the build
- * puts into the tool, and which needs nothing from elsewhere.
- * Invariant: nothing that a spec or a family names can end the script.
+ * Owns the data of the page; steps.html, which the build embeds, displays it
+ * and loads nothing from elsewhere.
+ * Invariant: no name of a spec or a family can end the script.
  */
 #include "cli/draw/draw.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of shared memory, from..to. */
+/* Bytes [from, to) of shared memory. */
 typedef struct span {
     uint32_t from, to;
 } span;
@@ -26,8 +26,8 @@ static int compare_spans(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* ,"[from,to,...]" of instructions [first, end): what lies side by side is one.
- * False: no memory. */
+/* Appends ,[from,to,...] of instructions [first, end), with adjacent spans
+ * merged.  False: out of memory. */
 static bool add_spans(groat__str *out, const groat__record *record,
                       size_t first, size_t end)
 {
@@ -61,7 +61,7 @@ static bool add_spans(groat__str *out, const groat__record *record,
     return true;
 }
 
-/* The input that the first lane of a copy asked for, and the byte of it. */
+/* Appends the input that the first lane of a copy reads, and its offset. */
 static void add_source(groat__str *out, const groat__record *record,
                        const groat__subject *subject,
                        const groat__moment *moment)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * timeline.c - who does what when: moments in columns, a row for each wave and
- * for each mbarrier.
+ * timeline.c - the order of accesses and waits: moments in columns, a row for
+ * each wave and each mbarrier.
  *
- * Owns the layout: strips of columns below each other.  A column is a moment of
- * one wave, of no length; what is between two moments of a wave that waits is
- * hatched, and a phase reaches from its first arrival or copy to the first wave
- * that goes on behind it.
+ * Owns the layout: strips of columns, one below the other.  A column is a
+ * moment of one wave and has no duration; the time in which a wave waits is
+ * hatched, and a phase spans from its first arrival or copy to the first wave
+ * that resumes after it.
  */
 #include "cli/draw/draw.h"
 
@@ -28,7 +28,7 @@ static const char letters[] = {
     [GROAT_ACCESS_ARRIVE] = 'A', [GROAT_ACCESS_WAIT] = 'w',
     [GROAT_ACCESS_RESUME] = 'g', [GROAT_ACCESS_LAND] = 'L'};
 
-/* By their bytes in shared memory, ascending. */
+/* Offsets of mbarriers in shared memory, ascending. */
 typedef struct mbarriers {
     unsigned at[MBARRIERS];
     size_t count;
@@ -65,7 +65,7 @@ static double column(const strip *s, size_t moment)
     return GROAT__PAGE_LEFT + NAME_WIDTH + (double)(moment - s->first) * STEP;
 }
 
-/* A box over moments [from, to), as far as they lie in the strip. */
+/* Draws a box over the moments [from, to) that are in the strip. */
 static void draw_span(const strip *s, size_t from, size_t to, double y,
                       const char *class)
 {
@@ -76,7 +76,7 @@ static void draw_span(const strip *s, size_t from, size_t to, double y,
                          (double)(to - from) * STEP, ROW - 1, class);
 }
 
-/* The first moment from `from` on in which the wave goes on. */
+/* Returns the next moment of the same wave after `from`. */
 static size_t end_of_wait(const groat__record *record, size_t from)
 {
     unsigned wave = record->moments[from].wave;
@@ -110,7 +110,7 @@ static void draw_wave(const strip *s, unsigned wave, double y)
     }
 }
 
-/* From its first arrival or copy to whoever goes on behind it first. */
+/* Draws a phase, from its first arrival or copy to the first resuming wave. */
 static void draw_phase(const strip *s, size_t from, double y)
 {
     const groat__moment *begin = &s->record->moments[from];
@@ -131,7 +131,7 @@ static void draw_phase(const strip *s, size_t from, double y)
 
 static void draw_mbarrier(const strip *s, unsigned at, double y)
 {
-    unsigned next = 0; /* phase that has not begun yet */
+    unsigned next = 0; /* the next phase to draw */
 
     groat__sheet_text(s->sheet, GROAT__PAGE_LEFT, y + LABEL_BASE, "row",
                       "byte %u", at);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * args_struct.c reads the structure of args.h, so that run.def names its fields
- * and nobody writes their offsets down: they follow from the types, by the
- * rules that host and device compilers share.
+ * args_struct.c reads the structure of args.h, so that run.def can name its
+ * fields.  Their offsets follow from the types, by the layout rules that host
+ * and device compilers share.
  */
 #include "cli/family/args_struct.h"
 
@@ -19,7 +19,7 @@ static const struct {
     const char *name;
     groat__field_kind kind;
     size_t bytes;
-    size_t align; /* 0: as many */
+    size_t align; /* 0: same as bytes */
 } types[] = {
     {"unsigned long long", GROAT__FIELD_UNSIGNED, 8, 0},
     {"unsigned long", GROAT__FIELD_UNSIGNED, 8, 0},
@@ -57,7 +57,7 @@ typedef struct reader {
     const char *family;
     const char *at;
     int line;
-    char word[TYPE_MAX]; /* what was taken last; "" at the end */
+    char word[TYPE_MAX]; /* the current token; "" at the end */
     groat_error *error;
 } reader;
 
@@ -68,7 +68,7 @@ static groat_status bad(const reader *r, const char *what)
                        r->line, what, r->word);
 }
 
-/* Blanks, comments and lines of the preprocessor. */
+/* Skips blanks, comments and preprocessor lines. */
 static void skip(reader *r)
 {
     for (; *r->at != '\0'; r->at++) {
@@ -92,7 +92,7 @@ static void skip(reader *r)
     }
 }
 
-/* The next word, or the next sign of one byte. */
+/* Reads the next token: a word, or a punctuator of one byte. */
 static void take(reader *r)
 {
     size_t len = 0;
@@ -114,7 +114,7 @@ static bool is(const reader *r, const char *word)
     return strcmp(r->word, word) == 0;
 }
 
-/* Adds a field with the name that was taken last. */
+/* Adds a field whose name is the current token. */
 static groat_status add(reader *r, size_t type, groat__args_struct *out)
 {
     groat__field *field = &out->fields[out->count];
@@ -133,8 +133,8 @@ static groat_status add(reader *r, size_t type, groat__args_struct *out)
     return GROAT_OK;
 }
 
-/* The type that the words from the last one taken name; what is taken last
- * then is the field's name. */
+/* Reads a type of one or more words, from the current token on.  The current
+ * token is then the field's name. */
 static groat_status take_type(reader *r, size_t *type)
 {
     size_t count = sizeof(types) / sizeof(types[0]);
@@ -194,7 +194,7 @@ static groat_status read_fields(reader *r, groat__args_struct *out)
     return GROAT_OK;
 }
 
-/* Takes "struct FAMILY_args {", or of any name where family is NULL. */
+/* Reads past "struct FAMILY_args {", or "struct ANY {" where family is NULL. */
 static bool find_struct(reader *r, const char *family)
 {
     size_t len = family == NULL ? 0 : strlen(family);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * args_struct.h - the fields of a family's launch arguments, as args.h has
- * them.
+ * args_struct.h - the fields of a family's launch arguments, read from args.h.
  */
 #ifndef GROAT_CLI_FAMILY_ARGS_STRUCT_H
 #define GROAT_CLI_FAMILY_ARGS_STRUCT_H
@@ -21,7 +20,7 @@ typedef struct groat__field {
     char name[GROAT__FIELD_NAME];
     groat__field_kind kind;
     size_t bytes;
-    size_t at; /* bytes from the structure's start */
+    size_t at; /* byte offset in the structure */
 } groat__field;
 
 typedef struct groat__args_struct {
@@ -30,10 +29,10 @@ typedef struct groat__args_struct {
     size_t bytes; /* of the structure, its padding included */
 } groat__args_struct;
 
-/* Reads struct FAMILY_args of a text of C, or the first one: fields of
- * integers, float, double and struct groat_tensor_map, one or several to a
- * declaration.  Errors:
- * INVALID, "FAMILY/args.h line N: what was expected, at '...'". */
+/* Reads struct FAMILY_args from C source, or else its first struct.  Fields are
+ * integers, float, double or struct groat_tensor_map, one or more per
+ * declaration.  Errors: INVALID,
+ * "FAMILY/args.h line N: what was expected, at '...'". */
 groat_status groat__args_struct_read(const char *family, const char *text,
                                      groat__args_struct *out,
                                      groat_error *error);

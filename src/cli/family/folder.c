@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * folder.c makes a driver of run.def: it computes shapes, fills buffers, and
+ * folder.c makes a driver from run.def: it computes shapes, fills buffers, and
  * binds the fields of args.h.
  */
 #include "cli/family/folder.h"
@@ -53,7 +53,7 @@ static groat_status refuse(const groat__folder *f, int line, groat_error *error,
 typedef struct scope {
     const groat__folder *folder;
     const groat_spec *spec;
-    const int64_t *values; /* of the arguments; those so far are set */
+    const int64_t *values; /* of the first arg_count arguments */
     size_t arg_count;
 } scope;
 
@@ -116,7 +116,7 @@ static groat_status evaluate(const scope *s, const char *text, int line,
     return status;
 }
 
-/* The dtype of "bf16" or of "{dtype}". */
+/* Returns the element type of "bf16" or "{PARAMETER}", or NULL. */
 static const groat__element *
 element_of(const groat__folder *f, const groat_spec *spec, const char *word)
 {
@@ -303,7 +303,7 @@ static double number_for(const groat__run_buffer *from,
                          const groat__element *element, size_t index,
                          uint64_t *state)
 {
-    /* As far as every number is its own. */
+    /* Below this, whole numbers are exact in the type and a ramp is too. */
     uint64_t period = element->kind == GROAT__ELEMENT_FLOAT
                           ? (uint64_t)2 << element->mantissa
                           : (uint64_t)1 << 53;
@@ -319,7 +319,7 @@ static double number_for(const groat__run_buffer *from,
     return floor(from->low + part * (from->high - from->low + 1));
 }
 
-/* A ramp of integers wraps, as they do. */
+/* Stores element `index` of an integer ramp, modulo the type's range. */
 static void store_ramp(const groat__element *element, size_t index, void *at)
 {
     uint64_t value = index;
@@ -408,13 +408,13 @@ static groat_status put_address(const groat__folder *f, int line,
     return GROAT_OK;
 }
 
-/* The one part of a folder that launches change. */
+/* Casts const away: the reference is the only part that a launch changes. */
 static groat__reference *reference_of(const groat__folder *f)
 {
     return (groat__reference *)(uintptr_t)&f->reference;
 }
 
-/* The buffer of that name, or as many as there are. */
+/* Returns the index of the buffer of that name, or buffer_count. */
 static size_t buffer_of(const groat__run_def *def, const char *name)
 {
     size_t i = 0;
@@ -424,7 +424,7 @@ static size_t buffer_of(const groat__run_def *def, const char *name)
     return i;
 }
 
-/* Gives a field what `value` stands for: a buffer, an argument, or an
+/* Sets a field from `value`: the name of a buffer or an argument, or an
  * expression. */
 static groat_status put(const scope *s, const char *value, int line,
                         const groat__field *field, const uint64_t *addresses,
@@ -456,7 +456,7 @@ static const groat__run_map *map_of(const groat__run_def *def,
     return NULL;
 }
 
-/* The whole buffer, packed, its last dimension first, as tensors have it. */
+/* The whole buffer; a groat_tensor lists the innermost dimension first. */
 static groat_status describe(const scope *s, const groat__run_map *map,
                              const groat_buffer *buffer, groat_tensor *out,
                              groat_error *error)
@@ -542,7 +542,7 @@ static const groat__run_bind *bind_of(const groat__run_def *def,
     return NULL;
 }
 
-/* Of the buffer or argument of that name; 0: there is none. */
+/* Returns the line of the buffer or argument of that name, or 0. */
 static int line_of(const groat__run_def *def, const char *name)
 {
     for (size_t i = 0; i < def->buffer_count; i++)
@@ -602,7 +602,7 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* The whole text of a file of the folder; NULL where there is none. */
+/* Reads a text file of the folder; *out is NULL where there is none. */
 static groat_status read_text(const groat__folder *f, const char *name,
                               char **out, groat_error *error)
 {
@@ -624,7 +624,7 @@ static groat_status read_text(const groat__folder *f, const char *name,
     return status;
 }
 
-/* A field of that name that is, or is no tensor map. */
+/* Checks that args.h has the field, and that it is a tensor map iff `map`. */
 static groat_status check_field(const groat__folder *f, const char *name,
                                 bool map, int line, groat_error *error)
 {
@@ -641,7 +641,7 @@ static groat_status check_field(const groat__folder *f, const char *name,
     return refuse(f, line, error, "args.h has no field %.64s", name);
 }
 
-/* A name stands for one thing. */
+/* Checks that no buffer or argument has the name of a parameter. */
 static groat_status check_names(const groat__folder *f, groat_error *error)
 {
     const groat__run_def *def = &f->def;
@@ -662,7 +662,7 @@ static groat_status check_names(const groat__folder *f, groat_error *error)
     return status;
 }
 
-/* Every bind and map names a field, so that none is a slip of the hand. */
+/* Checks that each bind and map names an existing field and buffer. */
 static groat_status check_binds(const groat__folder *f, groat_error *error)
 {
     const groat__run_def *def = &f->def;
@@ -708,7 +708,7 @@ static groat_status read_files(groat__folder *f, groat_error *error)
     return status == GROAT_OK ? check_binds(f, error) : status;
 }
 
-/* The tables that the rest of the tool sees. */
+/* Fills f->driver, the interface that the rest of the tool uses. */
 static void make_driver(groat__folder *f)
 {
     for (size_t i = 0; i < f->def.arg_count; i++)

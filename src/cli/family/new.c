@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * new.c - groat new: a family's folder that runs at once.
+ * new.c - groat new: makes a family's folder that `groat run` can run at once.
  *
- * Owns the folder until the command ends well: it is made new, and what fails
- * takes it away again; one to refresh is left as far as it came.
+ * Owns a new folder until the command succeeds: a failure removes it.  With
+ * --refresh a failure leaves the folder partly updated.
  */
 #include "cli/family/new.h"
 
@@ -22,9 +22,9 @@ static const char token[] = "FAMILY";
 typedef struct work {
     groat__cli *cli;
     const char *name; /* of the family */
-    const char *word; /* the folder, as it was named */
-    const char *from; /* of the template */
-    bool refresh;     /* the folder is there: what editors want, anew */
+    const char *word; /* the folder, as given on the command line */
+    const char *from; /* name of the template */
+    bool refresh;     /* rewrite the editor files of an existing folder */
     groat__str folder;
     groat_error error;
 } work;
@@ -32,7 +32,7 @@ typedef struct work {
 /* ---- texts -----------------------------------------------------------------
  */
 
-/* Appends text with the family's name in the place of FAMILY. */
+/* Appends text with FAMILY replaced by the family's name. */
 static void add_named(const char *text, const char *name, groat__str *out)
 {
     const char *at;
@@ -60,7 +60,7 @@ static groat_status write_file(work *w, const char *name, groat__str *text)
     return status;
 }
 
-/* The files of the template. */
+/* Writes the files of the template. */
 static groat_status copy_template(work *w)
 {
     size_t len = strlen(w->from);
@@ -88,7 +88,7 @@ static groat_status copy_template(work *w)
 /* ---- what editors want ----------------------------------------------------
  */
 
-/* The constants of the defaults, cut from a source. */
+/* Writes params.h: the constants of the default spec, cut from its source. */
 static groat_status write_params(work *w, groat_spec *spec)
 {
     groat__str text = {0};
@@ -145,8 +145,8 @@ static groat_status write_run_header(work *w, const groat_family *family,
     return status;
 }
 
-/* Includes of the kernel are "../common/NAME.h": beside a folder of the
- * library's kernels. */
+/* A kernel includes "../common/NAME.h", which editors find relative to the
+ * library's folder of kernels. */
 static groat_status write_editor_files(work *w)
 {
     static const char *const flags[] = {"-xc++", "-std=c++17",
@@ -219,17 +219,17 @@ static groat_status write_readme(work *w)
     return write_file(w, "README.md", &text);
 }
 
-/* A context that sees the folder tells what editors are given. */
+/* Opens a context that sees the folder, and writes the generated files. */
 static int write_made(work *w)
 {
-    /* Of either vendor, for who needs its own. */
+    /* Both vendors: a family may need a feature that only one has. */
     static const char *const targets[] = {"cpu:sm_90a", "cpu:gfx950"};
     groat_spec *spec = NULL;
     const groat_family *family;
     groat_status status = GROAT_OK;
     int code;
 
-    /* As the command line has it: a word with a slash is a folder to it. */
+    /* As if given by --family-path: a path of one folder, the family's own. */
     w->cli->values.family_path = w->word;
     code = groat__cli_open(w->cli, GROAT_OPEN_NO_DISK);
     if (code)
@@ -264,7 +264,7 @@ static int check_name(groat__cli *cli, const char *name)
 
     for (size_t i = 0; i < len; i++)
         fits = fits && groat__is_word(name[i]);
-    /* Their kernels would be files that are there already. */
+    /* The kernel NAME.h would collide with args.h, params.h or run.h. */
     for (size_t i = 0; fits && i < sizeof(taken) / sizeof(taken[0]); i++)
         if (strcmp(name, taken[i]) == 0)
             return groat__cli_refuse(cli, GROAT_INVALID,
@@ -279,7 +279,7 @@ static int check_name(groat__cli *cli, const char *name)
     return GROAT__EXIT_DONE;
 }
 
-/* Its name, and a list of all. */
+/* Returns whether there is such a template, and lists all templates. */
 static bool is_template(const char *name, groat__str *all)
 {
     const char *last = "";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * npy.c reads and writes headers of .npy files.  The format is numpy's, of its
- * manual's page numpy.lib.format: 0x93 "NUMPY", two bytes of version, the
+ * npy.c reads and writes headers of .npy files.  The page numpy.lib.format of
+ * numpy's manual describes the format: 0x93 "NUMPY", two bytes of version, the
  * header's length in 2 bytes (version 1) or 4, then a dictionary of 'descr',
  * 'fortran_order' and 'shape', padded with blanks to a multiple of 64.
- * A file may be anybody's: nothing in it is believed before it is checked.
+ * Files are untrusted: everything is checked before it is used.
  */
 #include "cli/family/npy.h"
 
@@ -26,14 +26,14 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \n");
 }
 
-/* Behind `token`, if at starts with it; else NULL. */
+/* Skips blanks and `token`; returns NULL if the text is another. */
 static const char *take(const char *at, const char *token)
 {
     at = skip_blanks(at);
     return strncmp(at, token, strlen(token)) == 0 ? at + strlen(token) : NULL;
 }
 
-/* A text in quotes of at most `room` - 1 bytes. */
+/* Reads a quoted text of at most `room` - 1 bytes; NULL if there is none. */
 static const char *take_text(const char *at, char *out, size_t room)
 {
     char quote = *(at = skip_blanks(at));
@@ -71,7 +71,7 @@ static const char *take_shape(const char *at, groat__npy *out)
     return at == NULL ? NULL : at + 1;
 }
 
-/* The dictionary; its keys come in any order. */
+/* Reads the dictionary, whose keys may come in any order. */
 static const char *read_dictionary(const char *at, groat__npy *out)
 {
     static const char malformed[] = "its header is malformed";

@@ -10,24 +10,24 @@
 
 enum {
     GROAT__NPY_RANK = 8,
-    GROAT__NPY_HEADER_MAX = 65536 /* bytes of a header that is read */
+    GROAT__NPY_HEADER_MAX = 65536 /* longest header that is accepted, bytes */
 };
 
 typedef struct groat__npy {
     char type[16]; /* "<f4" */
     size_t rank;
     uint64_t shape[GROAT__NPY_RANK];
-    size_t data_at; /* bytes in front of the numbers */
+    size_t data_at; /* byte offset of the numbers */
 } groat__npy;
 
-/* True for "x.npy". */
+/* Returns whether the path ends in ".npy". */
 bool groat__npy_is_named(const char *path);
 
-/* Reads the header of a file's first bytes; a text that says what is wrong
- * with it, or NULL. */
+/* Reads the header from a file's first bytes.  Returns NULL, or a text that
+ * says what is wrong with it. */
 const char *groat__npy_read(const void *data, size_t bytes, groat__npy *out);
 
-/* Appends the header that numpy writes for such an array. */
+/* Appends the header, as numpy writes it, of an array of that shape. */
 void groat__npy_head(const char *type, const int64_t *shape, size_t rank,
                      groat__str *out);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * reference.c compiles and runs reference.c of a family's folder.  The program
- * is its own process: it may crash or hang without harm.  Beside reference.c it
- * has run.h, which both sides include, and a main that maps one file with all
- * buffers.  Floats of 32 bits and fewer are floats in it, so that a reference
+ * is its own process: it may crash or hang without harm.  Besides reference.c
+ * it consists of a generated run.h and a main() that maps one file with all
+ * buffers.  Floats of 32 bits and fewer become `float`, so that a reference
  * needs no conversions.
- * Invariant: outputs hold NaN (integers: other bytes than the kernel's outputs)
- * before the reference runs, so that what it forgets is seen.
+ * Invariant: outputs hold NaN (integers: another pattern than the kernel's
+ * poison) before the reference runs, so that unwritten elements are noticed.
  */
 #include "cli/family/reference.h"
 
@@ -47,7 +47,7 @@ static void add_constant(const groat_spec *spec, const char *name,
     groat__str_addf(out, " /* %s: %s */\n", unit, meaning);
 }
 
-/* "enum { dtype_bf16 = 0, dtype_f16 = 1 };" of "bf16|f16". */
+/* Appends "enum { dtype_bf16 = 0, dtype_f16 = 1 };" for "bf16|f16". */
 static void add_enumerators(const groat_param_info *info, groat__str *out)
 {
     const char *list = info->allowed;
@@ -188,7 +188,7 @@ static groat_status write_text(const char *path, const groat__str *text,
                : groat__fs_write(path, text->data, text->len, 0600, error);
 }
 
-/* The path of a file of the program's folder, malloc'd or NULL. */
+/* Returns the path of a file in the program's folder, malloc'd, or NULL. */
 static char *path_in(const groat__reference *r, const char *name)
 {
     groat__str path = {0};
@@ -197,8 +197,8 @@ static char *path_in(const groat__reference *r, const char *name)
     return groat__str_take(&path);
 }
 
-/* names: of run.h, main.c and the program.  One unit: a C++ compiler takes -x c
- * for its first file alone. */
+/* names: paths of run.h, main.c and the program.  reference.c is -include'd, so
+ * that there is one translation unit to compile as C. */
 static groat_status compile(const groat__reference *r, char *const names[3],
                             groat_error *error)
 {
@@ -239,7 +239,7 @@ static groat_status compile(const groat__reference *r, char *const names[3],
     return status;
 }
 
-/* The header of the spec and plan, main, and the program, in a fresh folder. */
+/* Writes run.h and main.c into a fresh folder, and compiles the program. */
 static groat_status make(groat__reference *r, const groat_family *family,
                          const groat_spec *spec, const groat_plan *plan,
                          groat_error *error)
@@ -279,7 +279,7 @@ static bool is_narrow(const groat__element *element)
     return element->kind == GROAT__ELEMENT_FLOAT && element->bytes < 4;
 }
 
-/* A buffer as the reference has it. */
+/* Writes a buffer in the reference's type; from is NULL for outputs. */
 static void widen(const groat_buffer *buffer, const void *from, void *to)
 {
     const unsigned char *in = from;
@@ -289,7 +289,7 @@ static void widen(const groat_buffer *buffer, const void *from, void *to)
     if (from == NULL && buffer->element->kind != GROAT__ELEMENT_FLOAT)
         memset(to, UNWRITTEN, buffer->bytes);
     else if (from == NULL)
-        memset(to, 0xFF, bytes_in_file(buffer)); /* a NaN, of 4 and 8 bytes */
+        memset(to, 0xFF, bytes_in_file(buffer)); /* NaN, as float or double */
     else if (!is_narrow(buffer->element))
         memcpy(to, from, buffer->bytes);
     else
@@ -348,7 +348,7 @@ static groat_status start(const groat__reference *r, const char *file,
     return status;
 }
 
-/* Runs it over a file with all buffers, which stays mapped. */
+/* Runs the program on a file with all buffers, which stays mapped. */
 static groat_status run(groat__reference *r, const groat_plan *plan,
                         const void *const *inputs, int file, const char *path,
                         groat_error *error)

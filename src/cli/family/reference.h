@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reference.h - reference.c of a family's folder: a function of C that computes
- * what a kernel should write.
+ * reference.h - reference.c of a family's folder: a C function that computes
+ * the expected output of a kernel.
  */
 #ifndef GROAT_CLI_FAMILY_REFERENCE_H
 #define GROAT_CLI_FAMILY_REFERENCE_H
@@ -13,8 +13,8 @@
 /* Start from {0} with source and seconds set. */
 typedef struct groat__reference {
     groat__str source;  /* path of reference.c */
-    unsigned seconds;   /* that it may take */
-    groat__str folder;  /* of its program, once there is one */
+    unsigned seconds;   /* time limit */
+    groat__str folder;  /* of its program, once compiled */
     unsigned char *map; /* its buffers, once it ran for this launch; or NULL */
     size_t map_bytes;
 } groat__reference;
@@ -24,18 +24,18 @@ typedef struct groat__reference {
 void groat__reference_header(const groat_family *family, const groat_spec *spec,
                              const groat_plan *plan, groat__str *out);
 
-/* Compiles reference.c at the first call, runs it at the first of a launch, in
- * a process of its own, and writes what it computed for output buffer `index`
- * to data, in the buffer's dtype.  inputs[i] is NULL for what is no input.
- * Errors: INVALID (it does not compile, crashes, takes too long), NO_DEVICE (no
- * compiler), IO, NO_MEMORY. */
+/* Writes the reference's output buffer `index` to data, in the buffer's dtype.
+ * The first call compiles reference.c; the first call of a launch runs it, in a
+ * process of its own.  inputs[i] is NULL for a buffer that is no input.
+ * Errors: INVALID (it does not compile, crashes, takes too long), IO (or no
+ * compiler), TIMED_OUT (compiling), NO_MEMORY. */
 groat_status groat__reference_run(groat__reference *reference,
                                   const groat_family *family,
                                   const groat_spec *spec,
                                   const groat_plan *plan,
                                   const void *const *inputs, size_t index,
                                   void *data, groat_error *error);
-/* The next launch has other inputs. */
+/* Drops the outputs, so that the next launch runs the reference again. */
 void groat__reference_forget(groat__reference *reference);
 void groat__reference_close(groat__reference *reference);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * run_def.c reads run.def into tables.  The text may be anybody's: everything
- * in it is checked, and errors name file and line.  What its expressions are
- * worth is run_plan.c's.
+ * run_def.c parses run.def into tables.  The text is untrusted: everything in
+ * it is checked, and errors name file and line.  folder.c evaluates the
+ * expressions.
  */
 #include "cli/family/run_def.h"
 
@@ -18,7 +18,7 @@
 typedef struct reader {
     groat__run_def *def;
     char *at;          /* rest of the line */
-    const char *field; /* what was read last, for messages */
+    const char *field; /* the field read last, for messages */
     int line;
     groat_error *error;
 } reader;
@@ -42,8 +42,8 @@ static void skip_blanks(reader *r)
     r->at += strspn(r->at, " \t");
 }
 
-/* The next field up to a blank, or NULL at the end of the line.  Blanks inside
- * of parentheses belong to it. */
+/* Returns the next field, up to a blank outside of parentheses, or NULL at the
+ * end of the line. */
 static char *take_word(reader *r)
 {
     char *word;
@@ -124,7 +124,7 @@ static bool real(const char *text, char **end, double *out)
     return *end != text && *out <= 1.7e308 && *out >= -1.7e308;
 }
 
-/* Cuts a list at its commas that are in no parentheses. */
+/* Splits a list at its commas outside of parentheses; room + 1: too many. */
 static size_t cut_list(char *list, const char **items, size_t room)
 {
     size_t count = 0;
@@ -231,7 +231,7 @@ static groat_status read_arg(reader *r)
     return take_end(r);
 }
 
-/* "[a, b]" of a line. */
+/* Parses a shape "[a, b]". */
 static groat_status read_shape(reader *r, const char *shape[GROAT_RANK],
                                size_t *rank)
 {
@@ -251,7 +251,7 @@ static groat_status read_shape(reader *r, const char *shape[GROAT_RANK],
                                : bad(r, "more than %d dimensions", GROAT_RANK);
 }
 
-/* The text in "word(...)", cut off; NULL: it is another word. */
+/* Returns the text within "word(...)"; NULL if text is something else. */
 static char *inside(char *text, const char *word)
 {
     size_t len = strlen(word);
@@ -361,7 +361,7 @@ static groat_status read_buffer(reader *r)
     return take_end(r);
 }
 
-/* "FIELD =" of a line, of a field that has no value yet. */
+/* Parses "FIELD =", and refuses a field that is bound already. */
 static groat_status read_field(reader *r, const char **out)
 {
     const groat__run_def *def = r->def;

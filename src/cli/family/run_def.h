@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * run_def.h - run.def, which says how a family's kernel is fed and checked.
+ * run_def.h - run.def: the arguments, buffers and grid of a family's kernel.
  *
  * run.def is UTF-8, read line by line; '#' starts a comment line.  A line is
- * one of (blanks separate fields, meanings stand in double quotes):
+ * one of (blanks separate fields, meanings are in double quotes):
  *
  *   arg    NAME int LOW..HIGH DEFAULT UNIT "meaning"
  *   arg    NAME float - DEFAULT UNIT "meaning"
@@ -15,14 +15,14 @@
  *   grid   EXPRESSION, EXPRESSION, EXPRESSION
  *   moved  EXPRESSION
  *
- * DEFAULT is a number or, of an int, an expression in parentheses.  DTYPE is
- * one of element.h, or {PARAMETER}: the word that an enum parameter has in the
- * spec; fp8 is then e4m3, on gfx942 e4m3fnuz.  FILL is random(LOW,HIGH), ramp,
- * zeros, poison or file(PATH), a path in the family's folder.  A map is a
+ * DEFAULT is a number or, for an int, an expression in parentheses.  DTYPE is
+ * one of element.h, or {PARAMETER}: the value of an enum parameter in the
+ * spec, where fp8 means e4m3, or e4m3fnuz on gfx942.  FILL is random(LOW,HIGH),
+ * ramp, zeros, poison or file(PATH), a path in the family's folder.  A map is a
  * tensor map of a buffer: the box of one copy, in the order of the buffer's
- * shape, and the bytes of the swizzle's span, an expression: 0, 32, 64 or 128.
+ * shape, and the swizzle's span in bytes, an expression: 0, 32, 64 or 128.
  * TOLERANCE is exact, ulp(N), relative(X) or none.  Expressions are those of
- * params.def, over its names and the arguments that are whole numbers.
+ * params.def, over its names and the int arguments.
  */
 #ifndef GROAT_CLI_FAMILY_RUN_DEF_H
 #define GROAT_CLI_FAMILY_RUN_DEF_H
@@ -40,7 +40,7 @@ typedef enum groat__fill {
     GROAT__FILL_FILE
 } groat__fill;
 
-/* All texts lie in the text that was read. */
+/* All strings point into the text that was read. */
 typedef struct groat__run_buffer {
     const char *name;
     const char *dtype;
@@ -91,12 +91,12 @@ typedef struct groat__run_def {
     int moved_line;
 } groat__run_def;
 
-/* Takes the index-th item of "bf16=2|fp8=1", an enum's allowed values, from the
- * front of *list: its name and its value.  False at the end. */
+/* Removes the first item of *list, an enum's allowed values "bf16=2|fp8=1", and
+ * stores its name and value, `index` if it has none.  False at the end. */
 bool groat__enumerator_next(const char **list, size_t index, const char **name,
                             size_t *len, int64_t *value);
 
-/* Reads text, which is written to and must outlive *out.  Errors: INVALID,
+/* Parses text in place; it must outlive *out.  Errors: INVALID,
  * "FAMILY/run.def line N: what was expected, at '...'". */
 groat_status groat__run_def_read(const char *family, char *text,
                                  groat__run_def *out, groat_error *error);

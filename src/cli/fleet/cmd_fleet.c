@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_fleet.c - groat fleet: looks after a remote.
+ * cmd_fleet.c - groat fleet: maintains a remote.
  *
  * Owns the table of subcommands and their printing; the library does the work.
- * Invariant: an object that is not good is told and exits with 1; it is never
- * put into a store.
+ * Invariant: a bad object is reported, with exit code 1, and never put into a
+ * store.
  */
 #include "cli/fleet/fleet.h"
 
@@ -12,18 +12,18 @@
 #include <string.h>
 #include <time.h>
 
-/* What became of the objects of one command. */
+/* Progress and results of one command. */
 typedef struct course {
     groat__cli *cli;
     groat__table table;
     uint64_t seen, done, absent, bad;
-    uint64_t total;      /* 0: not known */
-    bool complete;       /* what is not there is a failure, too */
-    groat__names wanted; /* of a push, and how many of them were met */
-    uint64_t named;
+    uint64_t total;      /* 0: unknown */
+    bool complete;       /* an absent object is a failure, too */
+    groat__names wanted; /* of a push: the names in its manifests */
+    uint64_t named;      /* and how many of these were pushed */
 } course;
 
-/* One row of what was sent, fetched or checked. */
+/* Counts and reports an object that was sent, fetched or checked. */
 static int on_object(void *user, const groat_remote_object *object)
 {
     course *c = user;
@@ -49,7 +49,7 @@ static int on_object(void *user, const groat_remote_object *object)
     return 0;
 }
 
-/* "2 of 40 objects sent, 0 not there, 1 not good"; 1 where any is bad. */
+/* Prints "2 of 40 objects sent, 0 not there, ..."; returns an exit code. */
 static int finish(course *c, const char *what, groat_status status,
                   groat_error *error)
 {
@@ -72,7 +72,7 @@ static int finish(course *c, const char *what, groat_status status,
                                                 : GROAT__EXIT_DONE;
 }
 
-/* Objects of a push: what manifests name and nothing has is told. */
+/* Also counts the names of the manifests, to find those that no object has. */
 static int on_pushed(void *user, const groat_remote_object *object)
 {
     course *c = user;
@@ -114,15 +114,15 @@ static int push(groat__cli *cli)
 typedef struct listing {
     groat__cli *cli;
     groat__names *names;
-    const groat__names *roots; /* NULL: none; else what gc keeps */
+    const groat__names *roots; /* of gc: the objects to keep; else NULL */
     groat__table table;
-    int64_t before_s; /* those written later are left out */
+    int64_t before_s; /* leave out objects written later */
     uint64_t bytes;
     bool print;
     bool failed;
 } listing;
 
-/* The folder of a target, "v1/cuda-sm_90a/". */
+/* Returns whether the name is in the target's folder, "v1/cuda-sm_90a/". */
 static bool is_of(const char *name, const char *target)
 {
     const char *at = strchr(name, '/');
@@ -142,7 +142,7 @@ static bool is_wanted(const listing *l, const groat_remote_object *object)
 
     for (size_t i = 0; i < targets->count; i++)
         of = of || is_of(object->name, targets->item[i]);
-    /* Of unknown age is not old. */
+    /* gc keeps an object of unknown age. */
     if (l->roots && object->modified_s <= 0)
         return false;
     return of && strncmp(object->name, "v1/", 3) == 0 &&
@@ -216,7 +216,7 @@ static int list(groat__cli *cli)
 
 /* ---- objects by name --------------------------------------------------- */
 
-/* Those of the manifests, else all that are listed. */
+/* Adds the names in the manifests or, without one, of all objects. */
 static int find_names(groat__cli *cli, bool both, groat__names *names)
 {
     listing l = {.cli = cli, .names = names, .before_s = INT64_MAX};
@@ -265,7 +265,7 @@ typedef struct using
 }
 using;
 
-/* What this host has used since then is in use. */
+/* Keeps the objects of an entry that this host has used since then. */
 static int on_used(void *user, const groat_cache_entry *entry)
 {
     const using *u = user;
@@ -273,7 +273,7 @@ static int on_used(void *user, const groat_cache_entry *entry)
 
     if (entry->used_s < u->since_s || !*entry->target)
         return 0;
-    /* Whichever compiler made it; the others are those of today's sources. */
+    /* The entry's own key; add_spec adds those of today's compiler. */
     (void)snprintf(name, sizeof(name), "v1/%.40s/%.2s/%s", entry->target,
                    entry->key, entry->key);
     for (char *at = name; *at; at++)

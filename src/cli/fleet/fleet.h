@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fleet.h - groat fleet, and what other commands ask of a remote.
+ * fleet.h - groat fleet, and lists of names of a remote's objects.
  */
 #ifndef GROAT_CLI_FLEET_FLEET_H
 #define GROAT_CLI_FLEET_FLEET_H
@@ -8,7 +8,7 @@
 #include "cli/tool/cmd.h"
 #include "groat_store.h"
 
-/* Names of objects; start from {0}. */
+/* Names of a remote's objects; start from {0}. */
 typedef struct groat__names {
     char **at;
     size_t count;
@@ -16,19 +16,17 @@ typedef struct groat__names {
 } groat__names;
 
 void groat__names_free(groat__names *names);
-/* False without memory. */
+/* Returns false when out of memory. */
 bool groat__names_add(groat__names *names, const char *name);
-/* The name, or `both`, of a spec's objects.  Errors: of groat_spec_parse() and
- * groat_remote_names_get(). */
+/* Adds the name, or `both` names, of a spec's objects (see groat_remote_names).
+ * Errors: of groat_spec_parse() and groat_remote_names_get(). */
 groat_status groat__names_add_spec(groat__cli *cli, groat__names *names,
                                    const char *spec, const char *target,
                                    bool both, groat_error *error);
-/* The name, or `both`, of each kernel that the manifests of cli->words, from
- * the second on, name.  Returns DONE or the exit code of a failure that it has
- * told. */
+/* Adds the names of the kernels in the manifests that cli->words list from the
+ * second word on.  Returns DONE, or an exit code after reporting the error. */
 int groat__names_read(groat__cli *cli, bool both, groat__names *names);
-/* Sorts them, each once; then groat__names_have() tells whether one is among
- * them. */
+/* Sorts the names and drops duplicates, as groat__names_have() requires. */
 void groat__names_sort(groat__names *names);
 bool groat__names_have(const groat__names *names, const char *name);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * names.c - names of objects: of manifests' kernels, and lists of them.
+ * names.c - lists of object names, also of the kernels of manifests.
  */
 #include "cli/fleet/fleet.h"
 

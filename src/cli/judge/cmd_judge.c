@@ -2,8 +2,8 @@
  *
  * cmd_judge.c - groat judge: runs a kernel of a file of CUDA C++ on the judge.
  *
- * Makes a family's folder of the file and of what the command line says about
- * its launch, and runs that as groat run does.  Owns the folder until then.
+ * Makes a family's folder from the file and the command line's launch options,
+ * and runs it as groat run does.  Owns the folder.
  */
 #include "cli/judge/judge.h"
 
@@ -25,22 +25,22 @@ enum {
     SHARED_MAX = 228 << 10
 };
 
-/* What one option NAME=VALUE said. */
+/* The value of an option NAME=VALUE. */
 typedef struct given {
-    const char *value; /* NULL: nothing */
+    const char *value; /* NULL: not given */
 } given;
 
 typedef struct work {
     groat__cli *cli;
     const char *file;
-    const char *shown; /* what findings call it */
+    const char *shown; /* the file's name in findings */
     const char *entry;
-    char name[ENTRY_BYTES_MAX + 1]; /* of it, without template arguments */
+    char name[ENTRY_BYTES_MAX + 1]; /* entry's, no template arguments */
     unsigned block[3];
     groat__cuda_source source;
     given given[GROAT__CUDA_PARAMS];
-    groat__str folder; /* of the family's folder */
-    groat__str path;   /* of the family, as a word of groat run */
+    groat__str folder; /* temporary folder that holds the family's */
+    groat__str path;   /* the family's folder, as a word of groat run */
     groat_error error;
 } work;
 
@@ -108,7 +108,7 @@ static int check_target(const work *w)
                              target);
 }
 
-/* All "name: type" of the kernel. */
+/* Lists the kernel's parameters as "type name, ...". */
 static void list_params(const work *w, groat__str *out)
 {
     for (size_t i = 0; i < w->source.param_count; i++)
@@ -117,7 +117,7 @@ static void list_params(const work *w, groat__str *out)
                         w->source.params[i].name.data);
 }
 
-/* Notes NAME=VALUE of an option that is for pointers, or for values. */
+/* Records NAME=VALUE of --buffer (`pointer`) or --arg. */
 static int take_given(work *w, const char *option, bool pointer,
                       const char *text)
 {
@@ -136,7 +136,7 @@ static int take_given(work *w, const char *option, bool pointer,
                                      "--%s %s is there twice", option,
                                      param->name.data);
         w->given[i].value = text + len + 1;
-        param->pointer = pointer; /* by another name, too */
+        param->pointer = pointer; /* its type may be a typedef of one */
         return GROAT__EXIT_DONE;
     }
     list_params(w, &all);
@@ -176,7 +176,7 @@ static int take_all(work *w)
 /* ---- the family's files ---------------------------------------------------
  */
 
-/* By its type, or, of a type of the file's own, by what is given. */
+/* Whether it is a float: by its type or, of a type unknown here, its value. */
 static bool is_real(const work *w, size_t i)
 {
     const char *dtype = w->source.params[i].dtype;
@@ -276,7 +276,7 @@ static groat_status write_kernel(work *w)
     return write_file(w, "code.h", &text);
 }
 
-/* A line of run.def of "SHAPE[:[DTYPE ]WORDS]". */
+/* Appends a line of run.def from "SHAPE[:[DTYPE ]WORDS]". */
 static groat_status add_buffer(work *w, size_t i, groat__str *out)
 {
     const groat__cuda_param *param = &w->source.params[i];
@@ -410,7 +410,7 @@ int groat__cmd_judge(groat__cli *cli)
     int code = check_entry(&w);
 
     cli->scratch = &w.folder;
-    /* Compilers put a relative name below "/", which findings leave out. */
+    /* Compilers place a relative name below "/", which findings leave out. */
     w.shown = *w.file == '/' ? slash + 1 : w.file;
     if (!code)
         code = read_block(&w);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda_source.c finds a kernel in a file of CUDA C++ and makes of the file what
- * the host's compiler takes behind common/cuda_compat.h.  It knows words, not
- * grammar: what it lets pass wrongly, the compiler refuses.
- * Invariant: the text made has the lines of the file.
+ * cuda_source.c finds a kernel in a file of CUDA C++ and rewrites the file so
+ * that the host's compiler accepts it after common/cuda_compat.h.  It works on
+ * tokens without a grammar, and leaves other errors to the compiler.
+ * Invariant: the output has the same lines as the file.
  */
 #include "cli/judge/cuda_source.h"
 
@@ -22,10 +22,10 @@ typedef struct reader {
     const char *file;
     const char *entry;
     size_t entry_len;
-    const char *at;   /* what comes next */
-    const char *done; /* what was copied to the text made */
+    const char *at;   /* next byte to read */
+    const char *done; /* end of the input copied to the output */
     int line;
-    bool fresh; /* nothing but blanks in front, in this line */
+    bool fresh; /* only blanks so far in this line */
     groat__cuda_source *out;
     groat_error *error;
 } reader;
@@ -54,7 +54,7 @@ static const char *skip_comment(const char *at)
     return end == NULL ? at + strlen(at) : end + 2;
 }
 
-/* Blanks and comments. */
+/* Skips blanks and comments. */
 static void skip(reader *r)
 {
     const char *end;
@@ -100,7 +100,7 @@ static token take(reader *r)
     return t;
 }
 
-/* Takes from behind a bracket up to the one that closes it. */
+/* Reads from after an opening bracket up to the matching closing one. */
 static token take_to(reader *r, char open, char close)
 {
     token all = {r->at, 0, r->line};
@@ -121,8 +121,8 @@ static token take_to(reader *r, char open, char close)
 /* ---- the text made --------------------------------------------------------
  */
 
-/* Puts text in the place of what lies from `from` to where the reader is; the
- * lines stay. */
+/* Replaces the input from `from` to the reader's position by text, and keeps
+ * its line breaks. */
 static void replace(reader *r, const char *from, const char *text)
 {
     groat__str_addn(&r->out->text, r->done, (size_t)(from - r->done));
@@ -133,7 +133,7 @@ static void replace(reader *r, const char *from, const char *text)
     r->done = r->at;
 }
 
-/* #include: of headers that name nothing but what cuda_compat.h has. */
+/* Removes an #include that cuda_compat.h stands in for; refuses others. */
 static groat_status read_include(reader *r, const token *sign)
 {
     static const char *const known[] = {"cuda.h",
@@ -176,7 +176,7 @@ static groat_status read_include(reader *r, const token *sign)
                   &name);
 }
 
-/* To the #else or #endif of an #if 0, which stays in the text. */
+/* Skips to the #else or #endif of an #if 0; the text is kept. */
 static void skip_dead(reader *r)
 {
     int depth = 1;
@@ -219,7 +219,7 @@ static groat_status read_directive(reader *r, const token *sign)
     return GROAT_OK;
 }
 
-/* extern __shared__ TYPE NAME[]; becomes a pointer to the dynamic part. */
+/* Makes extern __shared__ TYPE NAME[] a pointer to dynamic shared memory. */
 static groat_status read_dynamic(reader *r, const token *first)
 {
     groat__str type = {0};
@@ -253,7 +253,7 @@ static groat_status read_dynamic(reader *r, const token *first)
     return GROAT_OK;
 }
 
-/* "static __shared__" says static twice, and alignas() behind it is not C++. */
+/* Rewrites "static __shared__", a double static, and "__shared__ alignas". */
 static void read_static(reader *r, const token *first)
 {
     reader ahead = *r;
@@ -305,12 +305,12 @@ static const char *dtype_of(const char *type)
     return NULL;
 }
 
-/* A parameter while its tokens come by. */
+/* State while reading a parameter. */
 typedef struct seen {
     const char *start;
     token name;      /* the last word */
-    groat__str base; /* the words in front of it that make the type */
-    bool over;       /* behind '=' */
+    groat__str base; /* the words before it: the type without qualifiers */
+    bool over;       /* in a default argument, after '=' */
 } seen;
 
 static bool is_dressing(const token *t)
@@ -338,7 +338,7 @@ static void see(groat__cuda_param *param, seen *s, const token *t)
     s->name = *t;
 }
 
-/* False without a name. */
+/* Ends a parameter; returns false if it has no name. */
 static bool finish(groat__cuda_param *param, seen *s)
 {
     bool named = s->base.len > 0;
@@ -386,7 +386,7 @@ static groat_status read_params(reader *r, const token *kernel)
     return GROAT_OK;
 }
 
-/* Behind __global__: "void __launch_bounds__(256) NAME(". */
+/* Reads "void __launch_bounds__(256) NAME(" and so on, after __global__. */
 static groat_status read_kernel(reader *r)
 {
     token name = {"", 0, 0};
@@ -414,7 +414,7 @@ static groat_status read_kernel(reader *r)
 /* ---- words that cannot be judged ------------------------------------------
  */
 
-/* asm volatile("" ...): a barrier for the compiler.  `r` is a copy. */
+/* Returns whether an asm is empty, a compiler barrier.  `r` is a copy. */
 static bool is_empty_asm(reader r)
 {
     token t = take(&r);

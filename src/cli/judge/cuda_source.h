@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda_source.h - a file of CUDA C++ as groat judge takes it.
+ * cuda_source.h - prepares a file of CUDA C++ for groat judge.
  */
 #ifndef GROAT_CLI_JUDGE_CUDA_SOURCE_H
 #define GROAT_CLI_JUDGE_CUDA_SOURCE_H
@@ -13,11 +13,11 @@
 enum { GROAT__CUDA_PARAMS = 32 };
 
 typedef struct groat__cuda_param {
-    groat__str type; /* as it is written, "const float *" */
+    groat__str type; /* as written, "const float *" */
     groat__str name;
     bool pointer;
-    bool constant;     /* what it points to */
-    const char *dtype; /* of that, one of element.h; NULL: it has none      */
+    bool constant;     /* points to const */
+    const char *dtype; /* of the value or pointee, as in element.h, or NULL  */
 } groat__cuda_param;
 
 typedef struct groat__cuda_source {
@@ -25,17 +25,17 @@ typedef struct groat__cuda_source {
                       * shared arrays replaced                             */
     groat__cuda_param params[GROAT__CUDA_PARAMS]; /* of the entry           */
     size_t param_count;
-    bool dynamic;       /* an extern shared array is there                  */
-    bool found;         /* the entry                                        */
-    int line;           /* of its name                                      */
-    groat__str kernels; /* all names of __global__ functions, by commas     */
+    bool dynamic;       /* there is an extern shared array                  */
+    bool found;         /* the entry was found                              */
+    int line;           /* of the entry's name                              */
+    groat__str kernels; /* names of all __global__ functions, for messages  */
 } groat__cuda_source;
 
-/* What is behind the namespaces of a kernel's name. */
+/* Returns a kernel's name without its namespaces. */
 const char *groat__cuda_name(const char *entry);
 
-/* Reads text, of a file called `file` in errors, for the kernel `entry`, which
- * may end in template arguments.  *out starts from {0}; groat__cuda_free() it
+/* Reads text and finds the kernel `entry`, which may have template arguments.
+ * Errors call the text `file`.  *out starts from {0}; groat__cuda_free() it
  * either way.  Errors: INVALID ("FILE:LINE: what cannot be judged"),
  * NO_MEMORY. */
 groat_status groat__cuda_read(const char *file, const char *text,

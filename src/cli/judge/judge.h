@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * judge.h - groat judge: a kernel in CUDA C++ that is nobody's family.
+ * judge.h - groat judge: runs a CUDA C++ kernel without a family.
  */
 #ifndef GROAT_CLI_JUDGE_JUDGE_H
 #define GROAT_CLI_JUDGE_JUDGE_H

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * cmd_prewarm.c - groat prewarm: fills the store with the kernels that servers
- * will want, before they do.
+ * will need, in advance.
  *
- * Owns the list of jobs from manifests and other stores to the report.  Reading
- * manifests is prewarm/manifest.c's, the processes that compile are
- * prewarm/pool.c's.
- * Invariant: what is in the store already is not compiled; a run that was
- * killed goes on where it ended, since the store is all that it keeps.
+ * Owns the list of jobs from manifests and other stores to the report.
+ * manifest.c reads manifests, pool.c runs the processes that compile.
+ * Invariant: a kernel in the store is not compiled again; a killed run resumes
+ * where it ended, since the store is its only state.
  */
 #include "cli/fleet/fleet.h"
 #include "cli/prewarm/prewarm.h"
@@ -25,19 +24,19 @@
 
 #define STORE_FILE "groat.sqlite"
 
-/* What has become of all jobs so far. */
+/* Jobs by state. */
 typedef struct tally {
     size_t present;
-    size_t bundled; /* of these, in a bundle alone */
+    size_t bundled; /* those of `present` that only a bundle has */
     size_t made;
     size_t failed;
-    size_t open; /* with --check: not there */
+    size_t open; /* missing, with --check */
 } tally;
 
 /* ---- which kernels ----------------------------------------------------------
  */
 
-/* A store whose kernels are wanted. */
+/* A store of --from-store. */
 typedef struct source {
     groat__cli *cli;
     groat__jobs *jobs;
@@ -72,7 +71,7 @@ static int refuse_store(groat__cli *cli, const char *path)
                              path);
 }
 
-/* The kernels of another store: made again for what is here now. */
+/* Adds the kernels of another store, to be made for the compiler here. */
 static int add_store(groat__cli *cli, groat__jobs *jobs, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -120,7 +119,7 @@ static void swap(groat__job *a, groat__job *b)
     *b = kept;
 }
 
-/* Sorted, each kernel once: what another order of lines would give, too. */
+/* Sorts the jobs by key and drops duplicates, whatever the input order. */
 static void unite(groat__jobs *jobs)
 {
     size_t kept = 0;
@@ -139,7 +138,7 @@ static void unite(groat__jobs *jobs)
     groat__jobs_cut(jobs, kept);
 }
 
-/* "2/4" -> the second of four parts. */
+/* Parses "2/4", the second of four parts. */
 static bool read_shard(const char *text, uint64_t *part, uint64_t *parts)
 {
     char *end = NULL;
@@ -153,8 +152,8 @@ static bool read_shard(const char *text, uint64_t *part, uint64_t *parts)
     return !*end && *part >= 1 && *part <= *parts && *parts <= 1000000;
 }
 
-/* Kernels go to parts by their key: machines need not talk to each other.
- * Those without one are told by the first part. */
+/* Keeps the jobs of one part, chosen by key, so that machines need no
+ * coordination.  Jobs without a key belong to the first part. */
 static int keep_shard(groat__cli *cli, groat__jobs *jobs)
 {
     uint64_t part = 1, parts = 1;
@@ -179,7 +178,7 @@ static int keep_shard(groat__cli *cli, groat__jobs *jobs)
     return GROAT__EXIT_DONE;
 }
 
-/* Where a server with this store and these bundles would have it from. */
+/* Returns where a get with this store and these bundles would take it from. */
 static groat_origin origin_of(groat__cli *cli, const groat__job *job)
 {
     groat_explanation found = {.size = sizeof(found),
@@ -202,8 +201,8 @@ static int on_fetched(void *user, const groat_remote_object *object)
     return 0;
 }
 
-/* What the store lacks and other hosts have sent is put into it, many at a
- * time; what the remote does is no failure. */
+/* Fetches the kernels that the store lacks from the remote, many at a time.
+ * Errors of the remote are ignored. */
 static void fetch(groat__cli *cli, const groat__jobs *jobs)
 {
     groat_remote_info info = {.size = sizeof(info)};
@@ -242,8 +241,8 @@ static void mark_present(groat__cli *cli, groat__jobs *jobs)
     }
 }
 
-/* What was compiled for nothing: a store that is full, read-only or bounded
- * keeps it from the next process. */
+/* Fails jobs that were compiled but are not in the store, since it is full,
+ * read-only or bounded: the next process would compile them again. */
 static void mark_lost(groat__cli *cli, groat__jobs *jobs)
 {
     for (size_t i = 0; i < jobs->count; i++) {
@@ -262,8 +261,8 @@ static void mark_lost(groat__cli *cli, groat__jobs *jobs)
     }
 }
 
-/* Hosts that start together and go by one order all wait for one kernel; where
- * leases say who makes which, each begins elsewhere. */
+/* Shuffles the jobs where leases are used: hosts that start together in the
+ * same order would all wait for the same kernel. */
 static void shuffle(groat__cli *cli, groat__jobs *jobs)
 {
     groat_remote_info info = {.size = sizeof(info)};
@@ -316,7 +315,7 @@ static const char *state_name(groat__job_state state)
     return names[state];
 }
 
-/* One line of JSON for programs that watch. */
+/* Prints a line of JSON to stderr for programs that watch the run. */
 static void tell_event(const groat__job *job, size_t done, size_t total,
                        double eta_s)
 {
@@ -332,7 +331,7 @@ static void tell_event(const groat__job *job, size_t done, size_t total,
     json_decref(event);
 }
 
-/* Of the jobs that are to be compiled. */
+/* Progress of the jobs to be compiled. */
 typedef struct course {
     groat__cli *cli;
     double start_ms;

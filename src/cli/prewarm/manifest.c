@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * manifest.c - makes jobs of the files that say which kernels a server will
- * want.
+ * manifest.c - makes jobs from manifests, the lists of kernels that servers
+ * will need.
  *
- * Owns the list of jobs; manifests and specs are the library's.
- * Invariant: a bad line is named by file and line, and nothing is made of the
- * file then; what a line does not say is not guessed.
+ * Owns the list of jobs; the library parses manifests and specs.
+ * Invariant: a bad line is reported by file and line, and then nothing is
+ * compiled; what a line omits is not guessed.
  */
 #include "cli/attention/attention.h"
 #include "cli/prewarm/prewarm.h"
@@ -92,7 +92,7 @@ static groat_status add(groat__cli *cli, groat__jobs *jobs, const char *spec,
     if (!job) {
         status = groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
     } else if (groat_spec_key(parsed, job->key, NULL, &job->error)) {
-        /* One compiler that is not there keeps no other from its work. */
+        /* A missing compiler does not stop jobs for other targets. */
         job->state = GROAT__JOB_FAILED;
         job->key[0] = '\0';
     }
@@ -156,7 +156,7 @@ int groat__jobs_add_stored(groat__cli *cli, groat__jobs *jobs,
 
 /* ---- one file ------------------------------------------------------------ */
 
-/* A manifest whose kernels become jobs. */
+/* State while reading a manifest. */
 typedef struct reading {
     groat__cli *cli;
     groat__jobs *jobs;

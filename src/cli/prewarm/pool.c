@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pool.c - processes that compile side by side, so that compilers which
- * take one program at a time use all cores, and one that crashes, hangs or eats
- * all memory takes one kernel with it, not the run.
+ * pool.c - worker processes that compile in parallel, so that compilers which
+ * handle one program at a time use all cores, and one that crashes, hangs or
+ * exhausts memory fails one kernel, not the run.
  *
- * Owns the processes from start to wait, and a socket to each; who runs in one
- * is worker.c.  A process belongs to one job at a time, or to none.
- * Invariant: on return no process and no socket is left.  One that is killed
- * takes the compiler that it has started with it.
- * Locking: none; the tool is single-threaded, poll() is where it waits.
+ * Owns the processes from start to wait, and a socket to each; worker.c runs in
+ * them.  A process has one job at a time, or none.
+ * Invariant: on return no process and no socket is left.  Killing a process
+ * kills the compiler that it has started, too.
+ * Locking: none; the tool is single-threaded and waits in poll().
  */
 #include "cli/prewarm/prewarm.h"
 
@@ -33,8 +33,8 @@ typedef struct worker {
     pid_t pid; /* 0: none */
     int fd;
     groat__job *job;  /* NULL: idle */
-    double deadline;  /* ms, of groat__now_ms */
-    groat__str heard; /* of an answer */
+    double deadline;  /* on the clock of groat__now_ms */
+    groat__str heard; /* the answer so far */
 } worker;
 
 typedef struct pool {
@@ -42,7 +42,7 @@ typedef struct pool {
     groat__jobs *jobs;
     groat__job_fn *ended;
     void *user;
-    size_t next; /* no job before it waits for its first process */
+    size_t next; /* index: no earlier job is waiting */
     worker *workers;
     size_t count;
 } pool;
@@ -57,8 +57,8 @@ static int cannot(pool *p, const char *what, int code)
                              strerror(code));
 }
 
-/* stdin is the socket; what a compiler prints goes where talk goes.  A group of
- * its own, so that compilers that it starts can be killed with it. */
+/* stdin is the socket, stdout is stderr (compilers may print).  The process has
+ * its own group, so that the compilers that it starts are killed with it. */
 static int spawn(char *const *argv, int fd, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
@@ -127,7 +127,7 @@ static int start(pool *p, worker *w)
     return GROAT__EXIT_DONE;
 }
 
-/* Waits for the process to end, and gives its wait status. */
+/* Waits for the process to end, and returns its wait status. */
 static int reap(worker *w)
 {
     int state = 0;
@@ -152,7 +152,7 @@ static void end_job(pool *p, worker *w, groat__job_state state)
     p->ended(p->user, job);
 }
 
-/* Its process is no more: once more in another, or that was that. */
+/* Retries a job whose process has died in another one, or fails it. */
 static void give_up(pool *p, worker *w, const char *why)
 {
     groat__job *job = w->job;
@@ -171,7 +171,7 @@ static void give_up(pool *p, worker *w, const char *why)
     p->ended(p->user, job);
 }
 
-/* What a wait status says. */
+/* Describes a wait status. */
 static void describe(int state, char *out, size_t size)
 {
     if (WIFSIGNALED(state))
@@ -213,7 +213,7 @@ static bool ask(worker *w, const groat__job *job)
     bool sent = false;
 
     if (text) {
-        text[len] = '\n'; /* in the place of its end: it is sent by length */
+        text[len] = '\n'; /* replaces the NUL: the text is sent by length */
         sent = send(w->fd, text, len + 1, MSG_NOSIGNAL) == (ssize_t)len + 1;
     }
     free(text);
@@ -229,7 +229,7 @@ static groat__job *next_job(pool *p)
     return p->next < p->jobs->count ? &p->jobs->item[p->next] : NULL;
 }
 
-/* Gives each idle process a job, and starts those that are missing. */
+/* Gives each idle process a job, and starts missing processes. */
 static int hand_out(pool *p)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -277,7 +277,7 @@ static void take_answer(pool *p, worker *w, const char *line, size_t len)
     json_decref(answer);
 }
 
-/* Something has come from the process, or it has gone. */
+/* Reads from a process that has sent something or ended. */
 static void hear(pool *p, worker *w)
 {
     char piece[4096];
@@ -343,9 +343,8 @@ static void listen_once(pool *p, struct pollfd *polled)
             stop_late(p, &p->workers[i]);
 }
 
-/* Those without a job end when their socket does; others are stopped.  All are
- * told before one is waited for: each takes milliseconds to unload a compiler.
- */
+/* Kills busy processes, and ends idle ones by closing their sockets.  All are
+ * told before any is waited for, as unloading a compiler takes milliseconds. */
 static void dismiss(pool *p)
 {
     for (size_t i = 0; i < p->count; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * prewarm.h - the kernels that `groat prewarm` is to make, and who makes them.
+ * prewarm.h - the jobs of `groat prewarm`, and the processes that compile them.
  *
- * manifest.c         files that list them -> jobs
- * ../cmd_prewarm.c   which of them are there; the report
- * pool.c             helper processes that make the others
- * worker.c           what such a process does
+ * manifest.c      turns manifests into jobs
+ * cmd_prewarm.c   the command: finds the jobs to compile; the report
+ * pool.c          runs worker processes that compile them
+ * worker.c        the worker process
  */
 #ifndef GROAT_CLI_PREWARM_PREWARM_H
 #define GROAT_CLI_PREWARM_PREWARM_H
@@ -15,8 +15,8 @@
 typedef enum groat__job_state {
     GROAT__JOB_WAITING,
     GROAT__JOB_RUNNING,
-    GROAT__JOB_PRESENT, /* the store or a bundle had it, or another process
-                         * made it */
+    GROAT__JOB_PRESENT, /* in the store or a bundle, or made meanwhile by
+                         * another process */
     GROAT__JOB_MADE,
     GROAT__JOB_FAILED
 } groat__job_state;
@@ -25,53 +25,52 @@ typedef enum groat__job_state {
 typedef struct groat__job {
     char *spec; /* canonical */
     char *target;
-    char key[33]; /* "" where the target's compiler is not there */
+    char key[33]; /* "" without the target's compiler */
     groat__job_state state;
-    unsigned starts; /* processes that have tried */
+    unsigned starts; /* attempts so far, each in a worker process */
     double compile_ms;
-    groat_error error; /* of a failed one */
-    bool bundled;      /* a bundle has it, and the store has not */
+    groat_error error; /* of a failed job */
+    bool bundled;      /* in a bundle, but not in the store */
 } groat__job;
 
 typedef struct groat__jobs {
     groat__job *item;
     size_t count;
     size_t cap;
-    size_t left_out; /* for targets that --only-target does not name */
+    size_t left_out; /* kernels whose target is not among --only-target */
 } groat__jobs;
 
 void groat__jobs_free(groat__jobs *jobs);
-/* Keeps the first `kept` ones. */
+/* Drops all but the first `kept` jobs. */
 void groat__jobs_cut(groat__jobs *jobs, size_t kept);
-/* Adds a spec on a target that is wanted.  where ("FILE:LINE") begins what is
- * told of a bad one.  Returns DONE or the exit code of a failure that it has
- * told. */
+/* Adds a job, unless --only-target leaves its target out.  Errors start with
+ * `where` ("FILE:LINE").  Returns DONE, or an exit code after reporting the
+ * error. */
 int groat__jobs_add(groat__cli *cli, groat__jobs *jobs, const char *where,
                     const char *spec, const char *target);
 
-/* The same for an entry of a store; one that is no kernel here, because its
- * family or a value is unknown, is a job that has failed. */
+/* Adds a job for an entry of a store.  An entry that is invalid here, because
+ * its family or a value is unknown, becomes a failed job. */
 int groat__jobs_add_stored(groat__cli *cli, groat__jobs *jobs,
                            const char *where, const char *spec,
                            const char *target);
 
-/* Adds what a manifest says: JSON Lines, each {"spec": S, "targets": [T...]};
- * "target": T for one, "note": anything for readers.  Lines that name no target
- * are for each --target.  path "-": stdin.  Nothing is compiled.  Returns as
- * groat__jobs_add does. */
+/* Adds the kernels of a manifest: JSON Lines, each {"spec": S, "targets":
+ * [T...]}, or "target": T for one; "note" is ignored.  A line without a target
+ * is for each --target.  path "-": stdin.  Returns as groat__jobs_add does. */
 int groat__manifest_read(groat__cli *cli, const char *path, groat__jobs *jobs);
 
-/* Told of each job that has come to its end. */
+/* Called for each job that was made or failed. */
 typedef void groat__job_fn(void *user, const groat__job *job);
 
-/* Makes all jobs that wait, on values.jobs processes at once.  A process that
- * dies or takes longer than values.timeout_s is replaced, and its job tried
- * once more.  Jobs that fail say so in their error.  Returns DONE, or the exit
- * code of a failure, which it has told, to run processes at all. */
+/* Makes all waiting jobs in values.jobs worker processes.  A process that dies
+ * or takes longer than values.timeout_s is replaced, and its job tried once
+ * more.  A failed job holds its error.  Returns DONE, or an exit code after
+ * reporting why no processes can be run. */
 int groat__pool_run(groat__cli *cli, groat__jobs *jobs, groat__job_fn *ended,
                     void *user);
 
-/* The command, and that of a process that it starts. */
+/* The command, and the hidden one of its worker processes. */
 int groat__cmd_prewarm(groat__cli *cli);
 int groat__cmd_prewarm_worker(groat__cli *cli);
 

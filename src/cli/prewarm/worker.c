@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * worker.c - groat prewarm-worker: compiles what pool.c asks
- * for, in a process that may crash.
+ * worker.c - groat prewarm-worker: compiles kernels for pool.c in a process
+ * that may crash.
  *
- * Owns its context for as long as it is asked.  Questions and answers are one
- * line of JSON each, both over stdin, which is a socket.
- * Invariant: it ends when the other side has gone; what it has made until then
- * is in the store.
+ * Owns its context.  Requests and answers are one line of JSON each, both over
+ * stdin, which is a socket.
+ * Invariant: it ends when the other side closes the socket; the kernels that it
+ * has made by then are in the store.
  */
 #include "cli/prewarm/prewarm.h"
 
@@ -25,7 +25,7 @@
 
 #include <jansson.h>
 
-enum { SENT_MS = 30000 }; /* longest wait for one kernel to be sent */
+enum { SENT_MS = 30000 }; /* time limit for sending one kernel */
 
 static bool write_all(const char *bytes, size_t len)
 {
@@ -42,7 +42,7 @@ static bool write_all(const char *bytes, size_t len)
     return true;
 }
 
-/* Takes answer. */
+/* Takes the reference to answer. */
 static bool send_answer(json_t *answer)
 {
     char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
@@ -53,8 +53,8 @@ static bool send_answer(json_t *answer)
     return sent;
 }
 
-/* Compilers' words are not ours: where they are no UTF-8, what is no ASCII
- * becomes a question mark, as Jansson takes nothing else. */
+/* Makes a JSON string of a compiler's text.  Jansson refuses invalid UTF-8:
+ * then each non-ASCII byte becomes a question mark. */
 static json_t *words(const char *text)
 {
     json_t *value = text ? json_string(text) : json_null();
@@ -75,9 +75,8 @@ static json_t *failure(const groat_error *error)
                      words(error->text), "log", words(error->log));
 }
 
-/* Sends what was compiled before the next is: nobody waits for this process,
- * and what is still in its queue when it ends is lost.  What the remote does is
- * no failure; it is said. */
+/* Waits until the compiled kernel is sent to the remote: what is still queued
+ * when this process ends is lost.  Errors of the remote are warnings. */
 static void wait_until_sent(groat__cli *cli)
 {
     const struct timespec nap = {0, 20000000};
@@ -140,8 +139,8 @@ static int limit_memory(groat__cli *cli)
         (unsigned long long)cli->values.memory, strerror(errno));
 }
 
-/* It ends with its parent, whatever it is about, and so does a compiler that it
- * waits for; also where the parent has ended before it could ask for that. */
+/* Has this process killed when its parent ends, and so the compilers that it
+ * runs.  Returns false where the parent has ended already. */
 static bool end_with_parent(void)
 {
     struct pollfd parent = {.fd = STDIN_FILENO, .events = POLLRDHUP};

@@ -2,10 +2,10 @@
  *
  * banks.c - the bank report: passes over shared memory by kind of access.
  *
- * Owns the sums and how they are told.  The bank model is the judge's, which
- * gives passes with each instruction; nothing is computed again here.
- * Invariant: a kind is told when an instruction of it was seen, and apart from
- * all others: a thousand stores that fill memory hide no read's conflicts.
+ * Owns the sums and their output.  The judge has the bank model and reports the
+ * passes of each instruction; they are only added up here.
+ * Invariant: each kind that was seen has its own row, so that many stores
+ * without conflicts do not hide the conflicts of a read.
  */
 #include "cli/run/banks.h"
 
@@ -80,7 +80,7 @@ double groat__bank_mean(const groat__bank_sum *sum)
     return sum->passes_min ? (double)sum->passes / (double)sum->passes_min : 1;
 }
 
-/* What all rows end with. */
+/* Adds the last cells of a row. */
 static void add_cells(groat__table *table, const groat__bank_sum *sum)
 {
     groat__table_add(table, "%" PRIu64, sum->instructions);

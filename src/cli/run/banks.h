@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * banks.h - what a kernel's accesses cost in passes over the banks of shared
- * memory, added up by kind of access.
+ * banks.h - the bank report: the passes over the banks of shared memory that a
+ * kernel's accesses take, summed by kind of access.
  */
 #ifndef GROAT_CLI_BANKS_H
 #define GROAT_CLI_BANKS_H
@@ -19,9 +19,9 @@ enum {
 typedef struct groat__bank_sum {
     uint64_t instructions; /* of a wave */
     uint64_t passes;
-    uint64_t passes_min; /* were there no conflicts */
-    unsigned reuse;      /* the worst: 1 is free of conflicts */
-    unsigned together;   /* lanes that are served at once */
+    uint64_t passes_min; /* passes without conflicts */
+    unsigned reuse;      /* worst conflict, n-way; 1: none */
+    unsigned together;   /* lanes served at once */
 } groat__bank_sum;
 
 /* Start from {0}. */
@@ -30,19 +30,19 @@ typedef struct groat__banks {
     unsigned banks; /* 0: no access was seen */
 } groat__banks;
 
-/* "copy", "write", "read", "transpose read", and those of waits. */
+/* Returns "copy", "write", "read", "transpose read", "wait" and so on. */
 const char *groat__access_name(groat_access access);
-/* The order in which accesses are told; at is below GROAT__ACCESSES. */
+/* Returns the at-th kind of access in a report; at < GROAT__ACCESSES. */
 groat_access groat__access_at(size_t at);
 
 void groat__banks_add(groat__banks *banks, const groat_trace *event);
 groat__bank_sum groat__banks_total(const groat__banks *banks);
-/* Passes for each that would do without conflicts; 1 where there were none. */
+/* Returns passes / passes_min, or 1 if there were no passes. */
 double groat__bank_mean(const groat__bank_sum *sum);
-/* A table on stdout, indented like the rest of what `run` says. */
+/* Prints a table to stdout, indented like the rest of `groat run`. */
 void groat__banks_print(const groat__banks *banks);
-/* "banks": [...], with an element per kind, and "banks_total": {...}; banks
- * NULL: both are null. */
+/* Writes "banks": [...], with an element per kind, and "banks_total": {...};
+ * both are null if banks is NULL. */
 void groat__banks_json(groat__json *json, const groat__banks *banks);
 
 #endif

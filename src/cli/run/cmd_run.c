@@ -2,9 +2,9 @@
  *
  * cmd_run.c - groat run: make kernels, launch them, compare every byte.
  *
- * Owns the order of things: all specs are parsed and planned before the first
- * is compiled, so that a slip in the last one costs nothing.  What a run is
- * lies in trial.c.
+ * Owns the order of the steps: all specs are parsed and planned before the
+ * first is compiled, so that a mistake in the last one costs nothing.  trial.c
+ * runs a kernel.
  * Invariant: each spec gets a report, also when an earlier one failed; the
  * exit code is the first failure's.
  */
@@ -84,7 +84,7 @@ static void print_trial(const groat__trial *trial, const groat_error *error)
         groat__banks_print(trial->banks);
 }
 
-/* target may be NULL: the default one, which is not known yet. */
+/* A NULL target is the default one, which is not known yet, and passes. */
 static int check_sanitize(groat__cli *cli, const char *target)
 {
     if (!cli->values.sanitize || target == NULL ||
@@ -95,7 +95,7 @@ static int check_sanitize(groat__cli *cli, const char *target)
                              target);
 }
 
-/* Likewise. */
+/* As check_sanitize(). */
 static int check_report(groat__cli *cli, const char *target)
 {
     const char *report = cli->values.report;
@@ -112,7 +112,7 @@ static int check_report(groat__cli *cli, const char *target)
                              target);
 }
 
-/* Everything that can be wrong with the words, for all specs. */
+/* Parses and plans all specs, to find all errors of the command line. */
 static int prepare(groat__cli *cli, groat__trial *trials)
 {
     groat_error error = GROAT_ERROR_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * compare.c - compares what a kernel wrote with what was expected: byte by
- * byte, or number by number within a tolerance.
+ * compare.c - compares outputs with the expected ones: byte by byte, or element
+ * by element within a tolerance.
  */
 #include "cli/run/compare.h"
 
@@ -42,7 +42,7 @@ static void compare_floats(groat__comparison *sum, const groat_buffer *buffer,
                            const float *got)
 {
     for (size_t i = 0; i < buffer->bytes / sizeof(*want); i++) {
-        /* Written so that a NaN is a mismatch. */
+        /* The comparison is false, hence a mismatch, if either is a NaN. */
         if (fabsf(want[i] - got[i]) <= allowed[i])
             continue;
         if (!sum->mismatches)
@@ -52,7 +52,7 @@ static void compare_floats(groat__comparison *sum, const groat_buffer *buffer,
     }
 }
 
-/* The root mean square of the finite numbers. */
+/* Returns the root mean square of the finite elements. */
 static double mean_size(const groat_buffer *buffer, const unsigned char *want)
 {
     size_t width = (size_t)buffer->element->bytes;

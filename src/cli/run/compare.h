@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * compare.h - what a kernel wrote against what was expected.
+ * compare.h - compares a kernel's outputs with the expected ones.
  */
 #ifndef GROAT_CLI_COMPARE_H
 #define GROAT_CLI_COMPARE_H
@@ -8,32 +8,32 @@
 #include "kernels-src/driver/element.h"
 #include "kernels-src/driver/driver.h"
 
-/* What the comparison of all outputs of a launch came to.  Start from {0}. */
+/* The result of comparing all outputs of a launch.  Start from {0}. */
 typedef struct groat__comparison {
-    uint64_t bytes;      /* compared                                          */
-    uint64_t mismatches; /* of them, wrong                                    */
+    uint64_t bytes;      /* bytes compared                                    */
+    uint64_t mismatches; /* wrong bytes among them                            */
     const groat_buffer *first; /* the buffer of the first wrong byte, or NULL */
     uint64_t first_offset;
-    unsigned first_expected; /* that byte */
+    unsigned first_expected; /* the expected byte there */
     unsigned first_got;
-    char first_want[GROAT__ELEMENT_TEXT]; /* the element that it lies in,    */
-    char first_have[GROAT__ELEMENT_TEXT]; /* where there are some            */
-    long double norm_error; /* sums of squares over all floats of run.def, in */
-    long double norm_want;  /* a type that holds the square of any double     */
+    char first_want[GROAT__ELEMENT_TEXT]; /* the element of that byte, if    */
+    char first_have[GROAT__ELEMENT_TEXT]; /* the buffer has an element type  */
+    long double norm_error; /* sums of squares over all float elements; long */
+    long double norm_want;  /* double holds the square of any double         */
     bool has_norm;
-    uint64_t ulps; /* the largest distance, of outputs with that tolerance */
+    uint64_t ulps; /* largest error of outputs with a tolerance in ulps */
     bool has_ulps;
 } groat__comparison;
 
-/* Compares an output with what was expected: by the buffer's tolerance, or,
- * where allowed is not NULL, floats that may differ by so much. */
+/* Compares an output with the expected one: by the buffer's tolerance, or, if
+ * allowed is not NULL, as floats that may differ by allowed[i]. */
 void groat__compare(groat__comparison *sum, const groat_buffer *buffer,
                     const float *allowed, const void *want, const void *got);
 
-/* ||got - want|| / ||want||, of all floats. */
+/* Returns ||got - want|| / ||want|| over all float elements. */
 double groat__compare_norm(const groat__comparison *sum);
 
-/* "y[3, 1020]", or "image[17]" of a buffer of bytes. */
+/* Writes "y[3, 1020]", or "image[17]" for a buffer of bytes. */
 void groat__compare_place(const groat_buffer *buffer, uint64_t offset,
                           char *out, size_t room);
 

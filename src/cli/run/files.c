@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * files.c - files that buffers come from and go to: raw bytes, or .npy.
+ * files.c - the input and output files of buffers: raw bytes, or .npy.
  *
- * What can be wrong with a file's name, size or header is told before anything
- * is compiled.
+ * Errors in a file's name, size or header are reported before anything is
+ * compiled.
  */
 #include "cli/run/files.h"
 
@@ -28,7 +28,7 @@ static void list_buffers(const groat_plan *plan, bool outputs, groat__str *out)
     }
 }
 
-/* The buffer of "NAME=FILE", or of "FILE", which is the first, and the path. */
+/* Finds the buffer and the path of "NAME=FILE"; "FILE" is for the first one. */
 static groat_status find_buffer(const char *option, const char *word,
                                 bool outputs, const groat_plan *plan,
                                 size_t *index, const char **path,
@@ -61,7 +61,7 @@ static groat_status find_buffer(const char *option, const char *word,
     return status;
 }
 
-/* A dtype that numpy has no name for comes as its bits. */
+/* A float type that numpy lacks, such as bf16, may also be raw bits: "V2". */
 static bool is_type(const char *type, const groat__element *element)
 {
     char bits[8];
@@ -124,7 +124,7 @@ static groat_status say_size(const char *option, const char *path,
                             option, path, bytes, buffer->name, buffer->bytes);
 }
 
-/* The header of a .npy file, and where its numbers start; 0 of a raw one. */
+/* Checks the header of a .npy file; *at is the offset of its data, else 0. */
 static groat_status look_into(const char *option, const char *path, FILE *file,
                               const groat_buffer *buffer, size_t *at,
                               groat_error *error)
@@ -198,7 +198,7 @@ static groat_status take_list(const char *option, const groat__list *words,
     return status;
 }
 
-/* What a file says is compared, also where run.def expects nothing. */
+/* Outputs with a file of --expect are compared even if run.def says "none". */
 static void expect_more(groat__trial *trial)
 {
     for (size_t i = 0; i < trial->plan.buffer_count; i++)
@@ -207,7 +207,7 @@ static void expect_more(groat__trial *trial)
             trial->plan.buffers[i].tolerance = GROAT_TOLERANCE_EXACT;
 }
 
-/* Files that run.def names, where the command line names none. */
+/* Takes input files from run.def where the command line names none. */
 static groat_status take_own(groat__trial *trial, groat_error *error)
 {
     groat_status status = GROAT_OK;

@@ -7,18 +7,18 @@
 
 #include "cli/run/trial.h"
 
-/* Finds the buffer of each --input and --expect, looks at their files, and
- * opens that of --output.  Errors: INVALID, IO, NO_MEMORY. */
+/* Finds the buffer of each --input and --expect, checks their files, and opens
+ * the file of --output.  Errors: INVALID, IO, NO_MEMORY. */
 groat_status groat__files_take(const groat__values *options,
                                groat__trial *trial, groat_error *error);
 
-/* Reads a file, raw or .npy, into a buffer; `option` is named in messages.
+/* Reads a file, raw or .npy, into data; messages name `option`.
  * Errors: INVALID, IO. */
 groat_status groat__files_read(const char *option, const char *path,
                                const groat_buffer *buffer, void *data,
                                groat_error *error);
 
-/* Writes the buffer of --output, if there is one, from data[i] of all buffers.
+/* Writes the buffer of --output, if given; data has the bytes of all buffers.
  * Errors: IO, NO_MEMORY. */
 groat_status groat__files_write(groat__trial *trial, void *const *data,
                                 groat_error *error);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * places.c - lines of source and elements of buffers, for findings: the library
- * knows files, lines and addresses, the tool the spec's source and what lies
- * where.
+ * places.c - adds source lines and buffer elements to findings: the library
+ * knows files, lines and addresses; the tool knows the source and the buffers.
  */
 #include "cli/run/places.h"
 
@@ -16,8 +15,8 @@
 /* ---- lines -----------------------------------------------------------------
  */
 
-/* The text of a line of a file in a source with #line directives; *len without
- * its blanks.  NULL: it has none. */
+/* Finds a line of a file in a source with #line directives; returns its text
+ * without leading blanks, and its length, or NULL. */
 static const char *find_line(const char *source, const char *file,
                              size_t file_len, long wanted, size_t *len)
 {
@@ -45,8 +44,7 @@ static const char *find_line(const char *source, const char *file,
     return NULL;
 }
 
-/* The same log, with the text of each line under "  file:number in function".
- */
+/* Copies log, with the source line's text below each "  file:line in ...". */
 static void add_sources(const char *source, const char *log, groat__str *out)
 {
     for (const char *at = log; *at; at += strcspn(at, "\n"), at += *at != 0) {
@@ -86,7 +84,7 @@ static void add_shape(const groat_buffer *buffer, groat__str *out)
     groat__str_add(out, "]");
 }
 
-/* "y[3, 1024] of y[4, 1024]", or how far an address is from it. */
+/* Appends "y[3, 1020] of y[4, 1024]", or the address's distance from it. */
 static void add_element(const groat_buffer *buffer, uint64_t start,
                         uint64_t address, groat__str *out)
 {
@@ -160,8 +158,8 @@ void groat__places_tell(groat__trial *trial, groat_error *error)
 /* ---- JSON ------------------------------------------------------------------
  */
 
-/* "FILE:LINE in FUNCTION", which is written to, and the text of the line behind
- * it, or NULL. */
+/* Writes a call, "FILE:LINE in FUNCTION", which is modified, and the text of
+ * that line, or NULL. */
 static void call_json(groat__json *json, char *call, const char *text)
 {
     char *in = strstr(call, " in ");
@@ -181,8 +179,8 @@ static void call_json(groat__json *json, char *call, const char *text)
     groat__json_end(json);
 }
 
-/* The places of a log, which is written to: "WHAT:", then its calls, each with
- * the text of its line. */
+/* Writes the places of a log, which is modified: "WHAT:", then its calls, each
+ * with the text of its line. */
 static void places_json(groat__json *json, char *log)
 {
     static const char lead[] = "      | ";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * report.c - what is said of a trial, in JSON, and of a binary.
+ * report.c - the JSON of a trial, and the facts about a binary.
  *
- * Owns the names of the members; docs and tests rely on them, so they are
- * added to and never renamed while "format" is 1.
- * Invariant: every member is there in every run; what is not known is null.
- * For people it is left out.
+ * Owns the names of the members; docs and tests rely on them, so they may be
+ * added but never renamed while "format" is 1.
+ * Invariant: every run has every member; an unknown value is null.  In text,
+ * unknown values are left out.
  */
 #include "cli/run/places.h"
 #include "cli/run/trial.h"
@@ -159,7 +159,7 @@ void groat__trial_json(groat__json *json, const groat__trial *trial,
         groat__json_null(json, "verified");
     else
         groat__json_bool(json, "verified", trial->verdict == GROAT__RIGHT);
-    /* A launch that was stopped was not counted whole. */
+    /* The counts of a launch that was stopped are incomplete. */
     groat__banks_json(json, trial->launch_us > 0 ? trial->banks : NULL);
     groat__places_json(json, trial, error);
 }

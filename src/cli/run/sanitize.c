@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sanitize.c - makes this process one that can load kernels built with ASan.
+ * sanitize.c - restarts the tool so that it can load kernels built with ASan.
  *
- * ASan's runtime must come before all other libraries, so the tool asks the
- * C++ compiler where that runtime lies and starts itself again with it in
- * LD_PRELOAD.  Owns the two variables while it does so.
- * Invariant: at most one new start; GROAT_SANITIZED marks it and carries the
- * LD_PRELOAD there was, which is put back so that compilers started later run
- * as they always do.
+ * ASan's runtime must be loaded before all other libraries, so the tool asks
+ * the C++ compiler for its path and runs itself again with it in LD_PRELOAD.
+ * Owns LD_PRELOAD and GROAT_SANITIZED meanwhile.
+ * Invariant: at most one restart; GROAT_SANITIZED marks it and holds the old
+ * LD_PRELOAD, which is restored so that compilers started later run as usual.
  */
 #include "cli/tool/cmd.h"
 #include "cli/run/trial.h"
@@ -22,7 +21,8 @@
 
 static const char mark[] = "GROAT_SANITIZED";
 
-/* The first path in a linker script such as "INPUT ( /usr/lib64/x.so.8 )". */
+/* Replaces a linker script, "INPUT ( /usr/lib64/x.so.8 )", by its first path.
+ */
 static void follow_script(char *path)
 {
     char head[1024];
@@ -50,8 +50,8 @@ static void follow_script(char *path)
     }
 }
 
-/* Asks the compiler for a file of its own; false when it has none.  path has
- * room for PATH_MAX. */
+/* Asks the compiler for the path of one of its files; false if it has none.
+ * path has room for PATH_MAX. */
 static bool ask(const char *cxx, const char *file, char *path)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -80,8 +80,8 @@ static bool ask(const char *cxx, const char *file, char *path)
     return found;
 }
 
-/* Clang's runtime has a name of its own, which GCC does not know; GCC's name
- * may be found by both. */
+/* Clang's names come first: GCC does not know them, but Clang may also find
+ * GCC's libasan.so. */
 static bool find_runtime(const char *cxx, char *path)
 {
     struct utsname host;
@@ -97,8 +97,8 @@ static bool find_runtime(const char *cxx, char *path)
            ask(cxx, "libasan.so", path);
 }
 
-/* The compiler that the library will use: the same names in the same order.
- * *cxx says afterwards who was asked. */
+/* Asks the compiler that the library will use: the same names in the same
+ * order.  *cxx is then the compiler asked, for messages. */
 static bool find_any_runtime(const char **cxx, char *path)
 {
     static const char *const names[] = {"c++", "g++", "clang++"};

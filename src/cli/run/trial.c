@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trial.c - plans, feeds, launches and judges one kernel.
+ * trial.c - plans, launches and verifies one kernel.
  *
  * Owns the host and device buffers of a launch, from allocation to release.
- * Leaves to the family's driver what the bytes mean, to files.c the files that
- * they come from and go to, to compare.c what is right, to cmd_run.c and
- * cmd_demo.c what is said about them, to report.c the JSON.
- * Invariant: output memory is poisoned on both sides before the launch and so
+ * The family's driver fills them and computes the expected outputs; files.c
+ * reads and writes files, compare.c compares, cmd_run.c and cmd_demo.c print,
+ * report.c writes the JSON.
+ * Invariant: output memory is poisoned on both sides before the launch, and so
  * is the expected copy, so that a byte which must stay untouched is compared
  * like any other.
  */
@@ -31,7 +31,7 @@ typedef struct buffers {
     bool placed[GROAT_PLAN_BUFFERS];
 } buffers;
 
-/* malloc(0) may be NULL, and a plan may have an empty buffer. */
+/* Never calls malloc(0), which may return NULL: a buffer may be empty. */
 static void *take(size_t bytes, const char *what, groat_error *error)
 {
     void *data = malloc(bytes ? bytes : 1);
@@ -47,7 +47,7 @@ void *groat__trials_take(size_t count, size_t bytes)
 {
     void *all = NULL;
 
-    /* Whole units of the alignment: each object has one. */
+    /* Each object contains a trial, so bytes is a multiple of its alignment. */
     if (bytes > 0 && count <= SIZE_MAX / bytes)
         all = aligned_alloc(_Alignof(groat__trial), count * bytes);
     if (all)
@@ -77,7 +77,7 @@ static bool same_word(const char *name, const char *typed, size_t len)
     return name[len] == '\0';
 }
 
-/* Gives the argument `name`, of len bytes, the value that text says. */
+/* Sets the argument `name`, of len bytes, to the value in text. */
 static groat_status set_argument(const groat_driver *driver, const char *name,
                                  size_t len, const char *text, bool *set,
                                  int64_t *values, groat_error *error)
@@ -133,7 +133,7 @@ static groat_status set_arguments(const groat_driver *driver,
     return status;
 }
 
-/* --grid "3,1,1" in the place of the driver's grid. */
+/* Replaces the driver's grid by that of --grid, "3,1,1". */
 static groat_status set_grid(const char *text, groat__trial *trial,
                              groat_error *error)
 {
@@ -169,7 +169,7 @@ static groat_status set_grid(const char *text, groat__trial *trial,
         text);
 }
 
-/* That of the library, or one that is made of the family's run.def. */
+/* Finds the library's driver, or makes one from the family's run.def. */
 static groat_status find_driver(groat__cli *cli, groat__trial *trial,
                                 groat_error *error)
 {
@@ -221,7 +221,7 @@ groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
     return status ? status : groat__files_take(options, trial, error);
 }
 
-/* What cannot run here can still be compiled, and its facts told. */
+/* Compiles a kernel that cannot run here, to report its facts. */
 static void build_only(groat__trial *trial)
 {
     double start = groat__now_ms();
@@ -276,7 +276,7 @@ groat_status groat__trial_fill(const groat__cli *cli, const groat__trial *trial,
     return GROAT_OK;
 }
 
-/* NULL in the place of what is an output alone. */
+/* Fills inputs[]: the host copies, NULL for buffers that are only outputs. */
 static void name_inputs(const groat__trial *trial, const buffers *at,
                         const void *inputs[GROAT_PLAN_BUFFERS])
 {
@@ -287,7 +287,7 @@ static void name_inputs(const groat__trial *trial, const buffers *at,
                         : NULL;
 }
 
-/* Fills the host copies; what files say is looked at by the family. */
+/* Fills the host copies; the driver checks the contents of input files. */
 static groat_status fill_all(const groat__cli *cli, const groat__trial *trial,
                              buffers *at, groat_error *error)
 {
@@ -308,7 +308,7 @@ static groat_status fill_all(const groat__cli *cli, const groat__trial *trial,
     return trial->driver->check(trial->spec, &trial->plan, inputs, error);
 }
 
-/* Fills the host copies, and puts them on the device. */
+/* Fills the host copies, and copies them to the device. */
 static groat_status place(groat__cli *cli, groat__trial *trial, buffers *at,
                           groat_error *error)
 {
@@ -329,7 +329,7 @@ static groat_status place(groat__cli *cli, groat__trial *trial, buffers *at,
     return status;
 }
 
-/* What is expected of an output: of --expect's file, or of the driver. */
+/* Gets the expected output: the file of --expect, or from the driver. */
 static groat_status expect(const groat__trial *trial, const void *const *inputs,
                            size_t index, void *want, groat_error *error)
 {
@@ -343,7 +343,7 @@ static groat_status expect(const groat__trial *trial, const void *const *inputs,
                                  error);
 }
 
-/* Compares one output buffer with what is expected of it. */
+/* Compares one output buffer with the expected one. */
 static groat_status judge_one(groat__trial *trial, const void *const *inputs,
                               size_t index, const void *got, groat_error *error)
 {
@@ -368,7 +368,7 @@ out:
     return status;
 }
 
-/* Reads all outputs back, into buffers of their own: inputs are needed yet. */
+/* Reads all outputs back, into new buffers: the inputs are still needed. */
 static groat_status read_back(groat__cli *cli, const groat__trial *trial,
                               const buffers *at, void **got, groat_error *error)
 {
@@ -415,7 +415,7 @@ static groat_status judge(groat__cli *cli, groat__trial *trial,
     return status;
 }
 
-/* Whose launches the host's clock times. */
+/* Returns whether launches are timed by the host's clock. */
 static bool is_cpu(const groat__trial *trial)
 {
     return strncmp(groat_spec_target(trial->spec), "cpu:", 4) == 0;
@@ -437,7 +437,7 @@ static groat_status launch(groat__cli *cli, groat__trial *trial, buffers *at,
         groat__watch_start(&watch, cli, trial);
     cli->tracing = true;
     cli->launching = trial->info.name;
-    cli->progress.shown_ms = 0; /* its first step is shown at once */
+    cli->progress.shown_ms = 0; /* show the first step at once */
     status = groat_kernel_launch(trial->kernel, &how, plan->args,
                                  plan->args_bytes, error);
     cli->tracing = false;

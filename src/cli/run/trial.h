@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trial.h - one kernel got, launched, and compared byte by byte.
+ * trial.h - gets one kernel, launches it, and compares its outputs.
  */
 #ifndef GROAT_CLI_TRIAL_H
 #define GROAT_CLI_TRIAL_H
@@ -12,7 +12,7 @@
 #include "kernels-src/driver/driver.h"
 
 typedef enum groat__verdict {
-    GROAT__UNKNOWN = 0, /* no driver, or it did not come to a launch */
+    GROAT__UNKNOWN = 0, /* not launched, or nothing to compare with */
     GROAT__RIGHT,
     GROAT__WRONG
 } groat__verdict;
@@ -22,73 +22,73 @@ typedef struct groat__trial {
     groat_spec *spec;
     groat_kernel *kernel;
     groat_kernel_info info;
-    bool made; /* info is filled: there is a binary, loaded or not       */
+    bool made; /* info is valid: there is a binary, loaded or not        */
     groat_origin origin;
     const groat_driver *driver; /* NULL: the family has none              */
-    groat__folder *folder;      /* that made it, or NULL                  */
+    groat__folder *folder;      /* the driver's folder of run.def, or NULL */
     groat_plan plan;
-    const char *inputs[GROAT_PLAN_BUFFERS];   /* files of --input, or NULL  */
+    const char *inputs[GROAT_PLAN_BUFFERS];   /* input files, or NULL       */
     const char *expected[GROAT_PLAN_BUFFERS]; /* of --expect, or NULL       */
-    char *own_path[GROAT_PLAN_BUFFERS];       /* inputs that run.def names  */
+    char *own_path[GROAT_PLAN_BUFFERS];       /* input paths of run.def     */
     uint64_t address[GROAT_PLAN_BUFFERS];     /* of the last launch's buffers */
-    const char *near;     /* the buffer that a finding is about; or NULL      */
-    char near_place[256]; /* "y[3] of y[4]", or how far from it               */
-    const groat__banks *banks; /* to be told; NULL: nobody counted        */
+    const char *near;     /* name of the buffer of a finding, or NULL         */
+    char near_place[256]; /* "y[3] of y[4]", or the distance from it          */
+    const groat__banks *banks; /* for the bank report, or NULL            */
     groat__output output; /* of --output, open from the plan on           */
-    size_t written;       /* the buffer that goes there                   */
-    double get_ms;        /* the whole of groat_kernel_get                   */
+    size_t written;       /* index of the buffer of --output              */
+    double get_ms;        /* time of groat_kernel_get                        */
     double launch_us;     /* of one launch; 0: there was none                */
-    bool device_clock;    /* launch_us is by device events, not by the host  */
+    bool device_clock;    /* launch_us is from device events, not the host   */
     groat__verdict verdict;
     groat__comparison sum;
 } groat__trial;
 
-/* Sets what a launch on a cpu target, and a family's reference, may take: the
- * seconds of --timeout, else 60; and the host threads of the former, those of
- * --jobs, else one for each processor.  Before groat__cli_open. */
+/* Sets the time limit of a launch on a cpu target and of a family's reference:
+ * --timeout, else 60 s; and the host threads of the launch: --jobs, else one
+ * per processor.  Call it before groat__cli_open. */
 void groat__trial_limit(groat__cli *cli);
 
-/* Gets the kernel.  The device is opened first, so that get_ms has no vendor's
- * start-up in it.  Where there is no device it answers NO_DEVICE, but the
- * binary is built all the same, so that info says what there is to say. */
+/* Gets the kernel.  The device is opened first, so that get_ms excludes the
+ * vendor's start-up.  Returns NO_DEVICE where there is no device, but still
+ * builds the binary to fill info. */
 groat_status groat__trial_get(groat__cli *cli, groat__trial *trial,
                               groat_error *error);
 
-/* The driver of the spec's family and the values of its run-time arguments as
- * the command line set them, planned; --input looked at and --output opened.
- * Errors: INVALID, IO. */
+/* Finds the driver of the spec's family, plans a launch with the run-time
+ * arguments of the command line, checks the input files and opens --output.
+ * Errors: INVALID, IO, NO_MEMORY. */
 groat_status groat__trial_plan(groat__cli *cli, groat__trial *trial,
                                groat_error *error);
 
-/* Fills buffer `index` on the host: from a file, by the driver, or, for what is
- * an output alone, with poison.  Errors: INVALID, IO. */
+/* Fills buffer `index` on the host: from a file, by the driver, or, if it is
+ * only an output, with poison.  Errors: INVALID, IO. */
 groat_status groat__trial_fill(const groat__cli *cli, const groat__trial *trial,
                                size_t index, void *data, groat_error *error);
 
 /* Launches with the options' seed, input, output and repeat, and compares all
- * output.  Wrong bytes are no error but a verdict.  Does nothing where there
- * is no driver.  May be called again. */
+ * outputs.  Wrong bytes are a verdict, not an error.  Does nothing without a
+ * driver.  May be called again. */
 groat_status groat__trial_launch(groat__cli *cli, groat__trial *trial,
                                  groat_error *error);
 
-/* `count` objects of `bytes` each, all zeros, at the alignment of a trial,
- * which calloc does not give; NULL where there is no memory.  free() them. */
+/* Allocates `count` objects of `bytes` each, zeroed, with the alignment of a
+ * trial, which calloc() does not guarantee; NULL on failure.  free() them. */
 void *groat__trials_take(size_t count, size_t bytes);
 
 double groat__trial_gb_per_s(const groat__trial *trial);
-/* Puts all members into the innermost JSON object; error is the trial's, OK
- * where there was none. */
+/* Adds all members to the innermost JSON object; error is the trial's, with
+ * status OK if there was none. */
 void groat__trial_json(groat__json *json, const groat__trial *trial,
                        const groat_error *error);
-/* lead and what is known, in one line; nothing when nothing is known. */
+/* Prints lead and the known facts in one line; nothing if none is known. */
 void groat__facts_print(const char *lead, const groat_facts *facts);
-/* "facts": {...}, -1 as null. */
+/* Writes "facts": {...}, with -1 as null. */
 void groat__facts_json(groat__json *json, const groat_facts *facts);
 void groat__trial_free(groat__trial *trial);
 
-/* Makes this process one that can load kernels built with ASan: starts the
- * tool again with the runtime in front of all other libraries.  Returns DONE
- * when it already is one, else an exit code; does not return on success. */
+/* Restarts the tool with ASan's runtime in front of all other libraries, so
+ * that it can load kernels built with ASan, and does not return.  Returns DONE
+ * in the restarted tool, or an exit code on failure. */
 int groat__sanitize(groat__cli *cli);
 
 /* The command. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * watch.c - a thread that waits while a kernel runs on the main thread, and
- * ends the tool with an answer where the kernel cannot be ended: in a loop that
- * calls no hook of the judge, or in a fault of the processor. Locking: none;
- * the semaphore is posted by the end of the launch or by the handler, behind
- * which the main thread touches nothing any more.
+ * ends the tool with an answer where the kernel cannot be stopped: in a loop
+ * that calls no hook of the judge, or after a fault such as SIGSEGV.
+ * Locking: none; the end of the launch or the signal handler posts the
+ * semaphore, and after the handler the main thread touches nothing.
  */
 #include "cli/run/watch.h"
 #include "cli/run/trial.h"
@@ -20,7 +20,7 @@
 
 enum { GRACE_SECONDS = 3, STACK_BYTES = 64 << 10 };
 
-/* A handler gets no argument of ours. */
+/* Global, as a signal handler has no user argument. */
 static groat__watch *_Atomic watched;
 
 static const int faults[] = {SIGFPE, SIGSEGV, SIGBUS, SIGILL};
@@ -77,7 +77,7 @@ static void *run(void *user)
     return NULL;
 }
 
-/* The process ends in the other thread, which may call what it likes. */
+/* Lets the watch thread end the process, as it may call any function. */
 static void on_fault(int signal)
 {
     groat__watch *watch = atomic_load(&watched);
@@ -88,7 +88,7 @@ static void on_fault(int signal)
         (void)pause();
 }
 
-/* On a stack of its own: the kernel's may be full. */
+/* Installs handlers on their own stack: the kernel's may have overflowed. */
 static void catch_faults(groat__watch *watch)
 {
     struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK};
@@ -122,7 +122,7 @@ void groat__watch_start(groat__watch *watch, groat__cli *cli,
     if (cli->judge_seconds == 0 || sem_init(&watch->over, 0, 0) != 0)
         return;
     watch->on = pthread_create(&watch->thread, NULL, run, watch) == 0;
-    /* ASan tells more of a fault than this does. */
+    /* ASan's own report of a fault says more. */
     if (watch->on && !cli->values.sanitize)
         catch_faults(watch);
 }

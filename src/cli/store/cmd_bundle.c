@@ -2,8 +2,8 @@
  *
  * cmd_bundle.c - the subcommands of groat cache that make and check bundles.
  *
- * Owns their printing; the library does the work.  cmd_cache.c has checked
- * words and options.
+ * Owns their printing; the library does the work.  cmd_cache.c checks their
+ * words and options first.
  */
 #include "cli/tool/cmd.h"
 #include "cli/store/store.h"
@@ -25,7 +25,7 @@ void groat__cmd_bundle_json(groat__json *json, const groat_bundle_info *info)
     groat__json_uint(json, "faults", info->faults);
 }
 
-/* "3 kernels in FILE", and the same in JSON. */
+/* Prints "3 kernels in FILE", or the same as JSON. */
 static int say_written(groat__cli *cli, const char *path, uint64_t written)
 {
     groat__json_string(&cli->json, "path", path);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_cache.c - groat cache: looks after the store.
+ * cmd_cache.c - groat cache: maintains the store.
  *
  * Owns the table of subcommands and their printing; the store does the work.
- * Invariant: where there is no store each subcommand fails with the reason,
- * and nothing is made up.
+ * Invariant: without a store each subcommand that needs it fails with the
+ * reason.
  */
 #include "cli/run/trial.h"
 #include "cli/store/store.h"
@@ -30,7 +30,7 @@ static int show_path(groat__cli *cli)
     return GROAT__EXIT_DONE;
 }
 
-/* The bundles beneath the store: members of an array, or rows. */
+/* Reports the bundles beneath the store: an array, or rows of the table. */
 static void stat_bundles(groat__cli *cli, groat__table *table)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -43,7 +43,7 @@ static void stat_bundles(groat__cli *cli, groat__table *table)
         status = groat_bundle_at(cli->context, i, &info, &error);
         if (status == GROAT_INVALID) /* past the end */
             break;
-        if (status) /* it cannot be read any more */
+        if (status) /* it can no longer be read */
             info.problem = error.text;
         groat__json_object(&cli->json, NULL);
         groat__cmd_bundle_json(&cli->json, &info);
@@ -109,7 +109,7 @@ static void stamp(char out[32], int64_t seconds)
         (void)snprintf(out, 32, "%" PRId64, seconds);
 }
 
-/* The rest of the line of an identity that starts with "name ". */
+/* Appends the rest of each line of an identity that starts with "name ". */
 static void identity_line(const char *identity, const char *name,
                           groat__str *out)
 {
@@ -248,7 +248,7 @@ static int show_entries(groat__cli *cli)
     return GROAT__EXIT_DONE;
 }
 
-/* "3 entries dropped", and the same in JSON. */
+/* Prints "3 entries dropped", or the same as JSON. */
 static void say_count(groat__cli *cli, const char *name, uint64_t count)
 {
     if (cli->values.json)
@@ -348,7 +348,7 @@ int groat__cmd_cache(groat__cli *cli)
 
     if (!act)
         return code;
-    /* A bundle is verified without a store. */
+    /* Verifying a bundle needs no store. */
     if (act->store && (act->run != verify || cli->word_count == 1)) {
         code = groat__cli_open(cli, 0);
         if (!code)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * store.c - whether a command's store is there, and sound.
+ * store.c - checks that a command's store exists, and that it had no faults.
  */
 #include "cli/store/store.h"
 

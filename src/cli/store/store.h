@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * store.h - groat cache, and what other commands ask of it.
+ * store.h - groat cache, and its functions for other commands.
  */
 #ifndef GROAT_CLI_STORE_STORE_H
 #define GROAT_CLI_STORE_STORE_H
@@ -8,20 +8,20 @@
 #include "cli/tool/cmd.h"
 #include "groat_store.h"
 
-/* DONE, or, where the open context has no store, the exit code after the reason
- * has been told. */
+/* Returns DONE, or, where the open context has no store, an exit code after
+ * reporting the reason. */
 int groat__cache_needed(groat__cli *cli);
-/* DONE, or, where opening the context's store or what was done since met with
- * faults, the exit code after `what` has been told. */
+/* Returns DONE, or, if the store had faults since it was opened, an exit code
+ * after reporting that and `what`. */
 int groat__cache_sound(groat__cli *cli, const char *what);
-/* What `groat cache stat` answers, of the open context's store: members of the
- * innermost JSON object, or a table.  Returns an exit code. */
+/* Prints the answer of `groat cache stat` for the open context's store: members
+ * of the innermost JSON object, or a table.  Returns an exit code. */
 int groat__cache_stat(groat__cli *cli);
 
-/* All about a bundle: members of the innermost JSON object. */
+/* Adds all facts about a bundle to the innermost JSON object. */
 void groat__cmd_bundle_json(groat__json *json, const groat_bundle_info *info);
 
-/* The subcommands of groat cache; the words are as many as they want. */
+/* Subcommands of groat cache; the number of words has been checked. */
 int groat__cmd_bundle_diff(groat__cli *cli);
 int groat__cmd_bundle_export(groat__cli *cli);
 int groat__cmd_bundle_import(groat__cli *cli);

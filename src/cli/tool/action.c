@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * action.c - commands whose first word says what they do: which word it is,
- * and whether the other words and options suit it.
+ * action.c - subcommands: finds the one that the first word names, and checks
+ * the other words and the options against it.
  */
 #include "cli/tool/cmd.h"
 
 #include <string.h>
 
-/* Some options belong to some actions only. */
+/* Refuses an option that the action does not take. */
 static int check_options(groat__cli *cli, const groat__action *act,
                          const char *always)
 {

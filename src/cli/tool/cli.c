@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cli.c - what every command of the tool needs: how it fails and says so, the
- * context it works in, the time.
+ * cli.c - what every command of the tool needs: error reporting, exit codes,
+ * and the context.
  */
 #include "cli/tool/cmd.h"
 #include "groat_tools.h"
@@ -159,7 +159,7 @@ bool groat__file_is_in(const char *folder, size_t len, const char *name)
     return is;
 }
 
-/* Whether a path of folders, colon-separated, has this one. */
+/* Returns whether a colon-separated list of folders has this one. */
 static bool has_folder(const groat__str *path, const char *folder, size_t len)
 {
     const char *at = path->data;
@@ -174,7 +174,7 @@ static bool has_folder(const groat__str *path, const char *folder, size_t len)
     return false;
 }
 
-/* Whether the last part of a path of len bytes is "." or "..". */
+/* Returns whether the last component of a path of len bytes is "." or "..". */
 static bool has_no_name(const char *path, size_t len)
 {
     size_t dots = 0;
@@ -185,8 +185,8 @@ static bool has_no_name(const char *path, size_t len)
            (dots == len || path[len - 1 - dots] == '/');
 }
 
-/* The word with its folder, of len bytes, by the folder's whole path; the word
- * itself where that is not to be had.  Freed with the tool. */
+/* Returns the word with its folder, the first len bytes, replaced by the
+ * folder's real path, or the word itself on failure.  main() frees it. */
 static char *name_folder(groat__cli *cli, char *word, size_t len)
 {
     char *folder = strndup(word, len);
@@ -205,7 +205,7 @@ static char *name_folder(groat__cli *cli, char *word, size_t len)
 }
 
 /* A word "some/folder/my_family:rows=3" names a family by its folder: it
- * becomes "my_family:rows=3", and the folder is one of --family-path. */
+ * becomes "my_family:rows=3", and the folder joins those of --family-path. */
 static bool take_folders(groat__cli *cli, groat__str *path)
 {
     const char *given = cli->values.family_path;

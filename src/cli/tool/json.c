@@ -2,9 +2,9 @@
  *
  * json.c - writes the one JSON object that --json answers with.
  *
- * Owns quoting, commas and indentation; what goes in is the commands' matter.
- * Invariant: whatever is put in, the text is well-formed JSON as soon as each
- * open level has been ended, so that a command may stop anywhere.
+ * Owns quoting, commas and indentation; commands choose the members.
+ * Invariant: whatever is added, the text is well-formed JSON once each open
+ * level has been ended, so that a command may stop anywhere.
  */
 #include "cli/tool/out.h"
 
@@ -42,7 +42,7 @@ static void add_indent(groat__json *json)
     groat__str_addf(&json->text, "\n%*s", (int)(json->depth * 2), "");
 }
 
-/* What stands before every value: comma, line, name. */
+/* Adds what precedes a value: comma, line break, indentation and name. */
 static void add_name(groat__json *json, const char *name)
 {
     if (json->depth) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * opt.c - reads the words behind a command by the command's option table.
+ * opt.c - parses a command's arguments by its option table.
  *
  * Owns the syntax: --name VALUE, --name=VALUE, flags, "--" before words that
- * start with a dash, and the run-time arguments of the drivers.  What options
- * there are is commands.c's matter, what they mean the commands'.
+ * start with a dash, and the run-time arguments of the drivers.  commands.c
+ * lists the options; the commands give them their meaning.
  * Invariant: values are checked for form and range here, so that no command
  * sees a number outside its row.
  */
@@ -20,7 +20,7 @@
 
 enum { NAME_MAX_LEN = 64 };
 
-/* "valid-rows" and "valid_rows" are one name. */
+/* "valid-rows" and "valid_rows" are the same name. */
 static bool same_char(char typed, char known)
 {
     return typed == known || (typed == '-' && known == '_');
@@ -90,7 +90,7 @@ static int unknown_option(groat__cli *cli, const char *name)
                              command->name, name, command->name);
 }
 
-/* Decimal or 0x digits and nothing else; with a K, M or G where allowed. */
+/* Parses decimal or 0x digits and nothing else, but a K, M or G if `units`. */
 static bool read_count(const char *text, bool units, uint64_t *out)
 {
     bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -103,7 +103,7 @@ static bool read_count(const char *text, bool units, uint64_t *out)
         !(hex && strchr("abcdefABCDEF", *digits) && *digits))
         return false;
     if (hex && (digits[1] == 'x' || digits[1] == 'X'))
-        return false; /* strtoull() takes a prefix of its own */
+        return false; /* strtoull() would accept a second 0x prefix */
     errno = 0;
     *out = strtoull(digits, &end, hex ? 16 : 10);
     if (errno)
@@ -143,7 +143,7 @@ bool groat__opt_real(const char *text, double *out)
     return end != text && !*end && isfinite(*out);
 }
 
-/* Two values of one option are a slip, whichever of them was meant. */
+/* An option given twice is a mistake: neither value is preferred. */
 static int refuse_twice(groat__cli *cli, const char *name)
 {
     char spelled[GROAT__NAME_ROOM];
@@ -223,8 +223,8 @@ static int set_driver_arg(groat__cli *cli, const groat_driver_arg *arg,
     return GROAT__EXIT_DONE;
 }
 
-/* Handles `typed`, an option without its dashes, from argv[*at]; moves *at onto
- * its value if that is apart. */
+/* Handles `typed`, an option without its dashes, from argv[*at]; advances *at
+ * if its value is the next word. */
 static int parse_option(groat__cli *cli, const char *typed, int argc,
                         char **argv, int *at)
 {
@@ -262,7 +262,7 @@ static int parse_option(groat__cli *cli, const char *typed, int argc,
                   : set_driver_arg(cli, arg, value);
 }
 
-/* Whether the word behind this one is its value. */
+/* Returns whether `word` is an option that takes the next word as its value. */
 static bool takes_next(const groat__command *command, const char *word)
 {
     const groat__option *option;

@@ -2,10 +2,10 @@
  *
  * out.c - tables of aligned columns.
  *
- * Owns the memory of what the tool is about to say.  JSON lies in json.c, the
- * talk on stderr in main.c.
- * Invariant: after a failed allocation an object stays failed and holds what
- * it held before; the caller asks once, when it prints.
+ * Owns the cells until they are printed.  JSON is in json.c, messages on stderr
+ * are in cli.c.
+ * Invariant: after a failed allocation a table stays failed and keeps its
+ * earlier cells; the failure is reported once, when it is printed.
  */
 #include "cli/tool/out.h"
 
@@ -69,7 +69,7 @@ static size_t column_width(const groat__table *table, size_t column)
     return width;
 }
 
-/* Columns of a wide table share what a line has: the widest give way. */
+/* Fits a wide table into a line by narrowing its widest columns. */
 static void fit_columns(const groat__table *table, size_t *width)
 {
     size_t sum = 2 * (table->columns - 1);
@@ -89,8 +89,8 @@ static void fit_columns(const groat__table *table, size_t *width)
     }
 }
 
-/* Bytes of text that a line of `width` takes: up to a blank, where there is
- * one. */
+/* Returns how many bytes of text fit a line of `width`, breaking at a blank if
+ * there is one. */
 static size_t line_of(const char *text, size_t width)
 {
     size_t len = strlen(text);
@@ -103,7 +103,7 @@ static size_t line_of(const char *text, size_t width)
     if (end > 0)
         return end;
     for (end = width; end > 1 && (text[end] & 0xC0) == 0x80;)
-        end--; /* not amid a character */
+        end--; /* do not split a UTF-8 character */
     return end;
 }
 
@@ -134,8 +134,7 @@ static void print_cell(const char *text, size_t len, size_t width, bool right,
         (void)fputs("  ", stdout);
 }
 
-/* Prints a line of each cell of a row from where the last one ended, as long as
- * any has more. */
+/* Prints a row as one or more lines, until all of its cells are printed. */
 static void print_row(const groat__table *table, size_t first,
                       const size_t *width)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * out.h - what the tool says: JSON, and tables.
+ * out.h - output of the tool: JSON, and tables.
  *
- * stdout is the answer; see cmd.h for the talk on stderr.
+ * stdout carries the answer; messages on stderr are in cmd.h.
  */
 #ifndef GROAT_CLI_OUT_H
 #define GROAT_CLI_OUT_H
@@ -16,14 +16,14 @@
 #include "base/str.h"
 #include "groat.h"
 
-/* Writes bytes to file with control characters (but newline and tab) spelled
- * \xNN, so that no input can drive a terminal. */
+/* Writes bytes to file with control characters other than newline and tab as
+ * \xNN, so that no input can control a terminal. */
 void groat__print_plain(FILE *file, const char *bytes, size_t len);
 
 enum { GROAT__JSON_DEPTH = 16 };
 
-/* One JSON value being written, indented.  name is NULL inside arrays and for
- * the outermost value. */
+/* A JSON writer with indentation.  Its functions take name NULL inside arrays
+ * and for the outermost value. */
 typedef struct groat__json {
     groat__str text;
     unsigned depth;
@@ -35,11 +35,11 @@ void groat__json_object(groat__json *json, const char *name);
 void groat__json_array(groat__json *json, const char *name);
 /* Ends the innermost object or array. */
 void groat__json_end(groat__json *json);
-/* value NULL is written as null; broken UTF-8 as U+FFFD. */
+/* Writes NULL as null, and invalid UTF-8 as U+FFFD. */
 void groat__json_string(groat__json *json, const char *name, const char *value);
 void groat__json_int(groat__json *json, const char *name, int64_t value);
 void groat__json_uint(groat__json *json, const char *name, uint64_t value);
-/* Six significant digits at least; what is not finite is null. */
+/* Writes nine significant digits; NaN and infinities become null. */
 void groat__json_real(groat__json *json, const char *name, double value);
 void groat__json_bool(groat__json *json, const char *name, bool value);
 void groat__json_null(groat__json *json, const char *name);
@@ -51,18 +51,18 @@ typedef struct groat__table {
     size_t cells;
     size_t cap;
     char **cell;
-    uint32_t right; /* bit c: column c is a number and goes to the right */
-    bool fold;      /* cells go on in the next line where a row exceeds 80 */
+    uint32_t right; /* bit c: column c is right-aligned */
+    bool fold;      /* wrap cells where a row exceeds 80 columns */
     bool failed;
 } groat__table;
 
 /* Adds one cell; the row is full after `columns` of them. */
 void groat__table_add(groat__table *table, const char *format, ...)
     GROAT_PRINTF(2, 3);
-/* Prints a text to stdout in lines of 80 columns at most, where its words allow
- * it, each behind `indent`. */
+/* Prints a text to stdout, wrapped at blanks to 80 columns, with `indent` in
+ * front of each line. */
 void groat__print_folded(const char *indent, const char *text);
-/* Prints the rows to stdout, two spaces between columns, and empties it. */
+/* Prints the rows to stdout, two spaces between columns; empties the table. */
 void groat__table_print(groat__table *table);
 
 #endif

@@ -2,10 +2,10 @@
  *
  * output.c - the file that --output names.
  *
- * Owns the file from before the work, so that a path that cannot be written
- * costs no compile, until the bytes are in it.
- * Invariant: nothing that was there is lost before there is room for what
- * replaces it; a file that was made for nothing is taken away again.
+ * Owns the file from before the work, so that an unwritable path is found
+ * before a compile, until the bytes are in it.
+ * Invariant: old contents are kept until there is room for the new ones; a file
+ * that was created but not written is removed.
  */
 #include "cli/tool/cmd.h"
 
@@ -53,13 +53,13 @@ groat_status groat__output_stdout(groat__output *output, groat_error *error)
     return fail(output, fd < 0 ? errno : ENOMEM, error);
 }
 
-/* Room for so many bytes in a file of `held`, which stay as they are.  errno
- * says why not. */
+/* Reserves `bytes` in a file of `held` bytes without changing its contents.
+ * Sets errno on failure. */
 static bool reserve(int fd, off_t held, size_t bytes)
 {
     int code;
 
-    /* The call of the system: the C library's stand-in reads the file. */
+    /* Not posix_fallocate(), whose fallback reads and rewrites the file. */
     while (bytes && fallocate(fd, 0, 0, (off_t)bytes) != 0) {
         code = errno;
         if (code == EINTR)
@@ -82,13 +82,13 @@ groat_status groat__output_write(groat__output *output, const void *data,
     bool whole;
     int code;
 
-    /* What is no plain file, such as a pipe, has no length. */
+    /* Only a regular file has a length: not a pipe, for example. */
     whole = fstat(fileno(file), &facts) == 0;
     plain = whole && S_ISREG(facts.st_mode) && !output->stream;
     whole = whole && (!plain || reserve(fileno(file), facts.st_size, bytes)) &&
             fwrite(data, 1, bytes, file) == bytes && fflush(file) == 0 &&
             (!plain || ftruncate(fileno(file), (off_t)bytes) == 0);
-    code = errno; /* the first failure's reason is the one to tell */
+    code = errno; /* of the first failure */
     if (!whole) {
         groat__output_drop(output);
         return fail(output, code, error);

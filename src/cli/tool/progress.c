@@ -2,9 +2,9 @@
  *
  * progress.c - the progress line.
  *
- * Owns the last line of the terminal while it is shown; whoever else writes to
- * the terminal clears it first (main.c does so for all talk).
- * Invariant: where stderr is no terminal not one byte is written.
+ * Owns the last line of the terminal while it is shown; other code clears it
+ * before it writes to the terminal (cli.c does so for all messages).
+ * Invariant: nothing is written where stderr is not a terminal.
  */
 #include "cli/tool/progress.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * progress.h - one line on a terminal that says what is being waited for.
+ * progress.h - the progress line on a terminal.
  */
 #ifndef GROAT_CLI_PROGRESS_H
 #define GROAT_CLI_PROGRESS_H
@@ -12,13 +12,13 @@
 
 /* Start from {.wanted = isatty(2)}. */
 typedef struct groat__progress {
-    bool wanted;     /* stderr is a terminal           */
-    bool shown;      /* a line stands there and is ours */
-    double shown_ms; /* when it was written last */
+    bool wanted;     /* stderr is a terminal            */
+    bool shown;      /* the progress line is on screen  */
+    double shown_ms; /* time of the last write          */
 } groat__progress;
 
-/* Replaces the line by "[done/total] ...", cut to 78 columns; does nothing
- * where it is not wanted. */
+/* Replaces the line by "[done/total] ...", the text cut to 63 bytes; does
+ * nothing where it is not wanted. */
 void groat__progress_show(groat__progress *progress, uint64_t done,
                           uint64_t total, const char *format, ...)
     GROAT_PRINTF(4, 5);
@@ -26,7 +26,7 @@ void groat__progress_show(groat__progress *progress, uint64_t done,
 void groat__progress_step(groat__progress *progress, uint64_t done,
                           uint64_t total, const char *format, ...)
     GROAT_PRINTF(4, 5);
-/* Takes the line away, before anything else goes to the terminal. */
+/* Erases the line; to be called before other output to the terminal. */
 void groat__progress_clear(groat__progress *progress);
 
 #endif

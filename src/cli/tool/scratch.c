@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * scratch.c - folders of the tool's own, and stores in them, for commands that
- * measure or show how kernels come into one.
+ * scratch.c - temporary folders, and stores in them for commands that measure
+ * or show how a store is filled.
  *
- * Owns the folder from its making to its removal, and the context over it.
- * Invariant: where --cache-dir says which store to use, no folder is made and
- * none is removed; else the user's store is neither read nor written.
+ * Owns the folder from its creation to its removal, and the context over it.
+ * Invariant: where --cache-dir names the store, no folder is made and none is
+ * removed; else the user's store is neither read nor written.
  */
 #include "cli/tool/cmd.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spawn.c - runs a program and reads what it prints.
+ * spawn.c - runs a program and reads its output.
  *
- * Owns the child from start to wait.  No shell is in between: words reach the
- * program as they are.  The child's stderr is this process's.
+ * Owns the child from start to wait.  There is no shell in between: the program
+ * gets the words as they are.  Its stderr is inherited unless captured.
  * Invariant: on return there is no child and no open pipe left.
  */
 #include "cli/tool/cmd.h"
@@ -28,7 +28,7 @@ static groat_status fail(groat_error *error, const char *what, const char *who,
                             strerror(code));
 }
 
-/* Milliseconds until `end`, for poll(); -1: without end. */
+/* Returns the milliseconds until `end` for poll(); -1 if end is 0: no limit. */
 static int left_ms(double end)
 {
     double left = end - groat__now_ms();
@@ -41,7 +41,7 @@ static int left_ms(double end)
 
 enum { SLICE_MS = 20 };
 
-/* Whether a child has ended; it can still be waited for. */
+/* Returns whether a child has ended, without reaping it. */
 static bool is_gone(pid_t child)
 {
     siginfo_t told = {0};
@@ -51,8 +51,8 @@ static bool is_gone(pid_t child)
            told.si_pid == child;
 }
 
-/* Reads to the end, or until it is late; what is beyond max is read and
- * dropped, so that the child never blocks.  0, or an errno. */
+/* Reads to the end of file or the time limit.  Bytes beyond max are read and
+ * dropped, so that the child never blocks.  Returns 0 or an errno. */
 static int drain(int fd, pid_t child, size_t max, double end, groat__str *text)
 {
     char piece[4096];
@@ -71,7 +71,7 @@ static int drain(int fd, pid_t child, size_t max, double end, groat__str *text)
         if (ready < 0 && errno != EINTR)
             return errno;
         if (ready == 0 && gone)
-            return 0; /* who else has the pipe is not waited for */
+            return 0; /* do not wait for others that hold the pipe open */
         if (ready == 0 && left == 0)
             return ETIMEDOUT;
         if (ready <= 0)
@@ -101,7 +101,7 @@ static bool start(const groat__spawn *how, int writer, pid_t *child, int *code)
         (void)posix_spawn_file_actions_destroy(&actions);
         return false;
     }
-    /* A group of its own, all of which can be ended. */
+    /* Its own process group, so that its children can be killed with it. */
     if (how->seconds)
         *code = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     if (!*code)
@@ -118,7 +118,7 @@ static bool start(const groat__spawn *how, int writer, pid_t *child, int *code)
     return *code == 0;
 }
 
-/* A child that closed its output may still run: until it is late. */
+/* Waits for a child that closed its output, until the time limit. */
 static bool has_ended(pid_t child, int *state, double end)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
@@ -140,7 +140,7 @@ static groat_status finish(const groat__spawn *how, pid_t child, double end,
     bool late = reason == ETIMEDOUT || (!reason && !ended && end > 0);
 
     if (late || end > 0)
-        (void)kill(-child, SIGKILL); /* what it has started, too */
+        (void)kill(-child, SIGKILL); /* and the processes that it started */
     while (!ended && waitpid(child, state, 0) < 0)
         if (errno != EINTR)
             return fail(error, "waiting for", how->argv[0], errno);
