@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * amdgpu_elf.c reads AMDGPU code objects: is one whole, and what do its notes
- * (NT_AMDGPU_METADATA, MessagePack) say of a kernel.  It leaves code and
- * relocations to the driver.  It is pure: no allocation, no recursion, no
+ * amdgpu_elf.c reads AMDGPU code objects: whether one is whole, and what its
+ * notes (NT_AMDGPU_METADATA, MessagePack) say about a kernel.  It leaves code
+ * and relocations to the driver.  It is pure: no allocation, no recursion, no
  * state, so it needs no locking.
  *
  * Invariant: nothing is read before it was checked to lie inside the bytes,
- * and every turn of a loop eats at least one byte of them; hostile input
+ * and every turn of a loop consumes at least one byte of them; hostile input
  * costs time linear in its size and is answered with "no notes".
  */
 #include "backend/amdgpu_elf.h"
@@ -31,7 +31,7 @@ typedef enum item_kind {
     ITEM_MAP
 } item_kind;
 
-/* One MessagePack item; of arrays and maps only the head. */
+/* One MessagePack item; of an array or a map, only the head. */
 typedef struct item {
     item_kind kind;
     int64_t value;
@@ -85,7 +85,7 @@ static bool take_int(span *in, unsigned bytes, bool is_signed, item *out)
         return false;
     out->kind = ITEM_INT;
     out->value = is_signed ? (int64_t)(raw << shift) >> shift : (int64_t)raw;
-    /* A count beyond 63 bits is nothing that we could state. */
+    /* A count beyond 63 bits does not fit `value`. */
     if (!is_signed && raw > INT64_MAX)
         out->kind = ITEM_OTHER;
     return true;
@@ -105,7 +105,7 @@ static bool take_opaque(span *in, uint64_t bytes)
     return take(in, bytes, &ignored);
 }
 
-/* The tags 0xc0 to 0xdf, which have a byte each. */
+/* Reads an item with one of the tags 0xc0 to 0xdf. */
 static bool take_tagged(span *in, unsigned tag, item *out)
 {
     static const unsigned char ext_bytes[] = {1, 2, 4, 8, 16};
@@ -172,7 +172,7 @@ static uint64_t children(const item *head)
     return head->kind == ITEM_ARRAY ? head->count : 0;
 }
 
-/* Passes over all that hangs below head. */
+/* Skips all items below head. */
 static bool skip_below(span *in, const item *head)
 {
     uint64_t due = children(head);
@@ -213,7 +213,7 @@ static void keep_fact(const item *key, int64_t value, groat__amdgpu_kernel *out)
             *fields[i].to = value;
 }
 
-/* One element of amdhsa.kernels; *match says whether it is entry. */
+/* Reads one element of amdhsa.kernels; *match: whether it is entry. */
 static bool take_kernel(span *in, const char *entry, groat__amdgpu_kernel *out,
                         bool *match)
 {
@@ -272,7 +272,7 @@ static groat__amdgpu_finding read_metadata(span in, const char *entry,
     return GROAT__AMDGPU_NO_NOTES;
 }
 
-/* The metadata note among the notes, if it is there. */
+/* Finds the metadata note; false if there is none. */
 static bool find_metadata(groat__elf_notes notes, span *out)
 {
     static const char owner[] = "AMDGPU";

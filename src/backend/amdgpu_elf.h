@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the notes of a code object say of one kernel; -1 where they are
- * silent. */
+/* Facts about one kernel from the notes of a code object; -1: not stated. */
 typedef struct groat__amdgpu_kernel {
     int64_t vgprs;       /* .vgpr_count, per lane                            */
     int64_t agprs;       /* .agpr_count, per lane                            */
@@ -21,12 +20,12 @@ typedef struct groat__amdgpu_kernel {
 
 typedef enum groat__amdgpu_finding {
     GROAT__AMDGPU_FOUND = 0,
-    GROAT__AMDGPU_NO_NOTES = 1, /* nothing readable: no statement            */
+    GROAT__AMDGPU_NO_NOTES = 1, /* no readable notes: nothing is known       */
     GROAT__AMDGPU_NO_KERNEL = 2 /* the notes list kernels, but not this one  */
 } groat__amdgpu_finding;
 
-/* True when the bytes are one AMDGPU ELF whose every header, segment and
- * section lies inside them: a driver that is told no size can then read it. */
+/* Whether the bytes are one AMDGPU ELF whose every header, segment and section
+ * lies inside them: a driver, which is told no size, can then read it. */
 bool groat__amdgpu_elf_whole(const void *data, size_t bytes);
 
 /* Looks up the kernel `entry` in the metadata notes.  Any bytes are allowed.

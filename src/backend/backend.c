@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * backend.c owns the table of backends.  A new one is a row here and a pair of
- * tables in files of its own.
+ * backend.c owns the table of backends.  A new backend is a row here and a pair
+ * of tables in files of its own.
  */
 #include "backend/backend.h"
 

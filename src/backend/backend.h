@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * backend.h - the two tables behind which a vendor stands.
+ * backend.h - the two function tables that a vendor's backend consists of.
  *
  * A compiler turns source into bytes; a device turns bytes into running
- * kernels.  They are two machines: a build host has no GPU, and a serving
- * host may have no compiler.  No slot is NULL.  A table is const; all state
- * hangs on the handle that open gave.  Handles may be used from any thread
- * unless a slot says otherwise.
+ * kernels.  They are separate because a build host may have no GPU, and a
+ * serving host no compiler.  No slot is NULL.  A table is const; all state is
+ * in the handle that open returns.  Handles may be used from any thread unless
+ * a slot says otherwise.
  */
 #ifndef GROAT_BACKEND_H
 #define GROAT_BACKEND_H
@@ -22,8 +22,8 @@
 #include "groat_tools.h"
 #include "spec/arch.h"
 
-/* What the environment said at groat_open; NULL, and never "", where it said
- * nothing.  All strings outlive every handle. */
+/* The environment at groat_open; an unset variable is NULL, never "".  All
+ * strings outlive every handle. */
 typedef struct groat__env {
     const char *home;         /* $HOME                                      */
     const char *nvrtc;        /* $GROAT_NVRTC: path of libnvrtc              */
@@ -39,15 +39,15 @@ typedef struct groat__env {
     const char *conda_prefix; /* $CONDA_PREFIX                               */
     const char *path;         /* $PATH, for the C++ compiler               */
     const char *tmpdir;       /* $TMPDIR                                     */
-    char *const *all;         /* every variable, for the C++ compiler; NULL  *
-                               * ends them, and LC_ALL is C                  */
+    char *const *all;         /* all variables, for the C++ compiler, with   *
+                               * LC_ALL=C; NULL-terminated                   */
     int device;               /* ordinal wanted                              */
     bool sanitize;            /* cpu: compile with ASan + UBSan              */
-    bool pointers;            /* cpu: compile so that accesses are told      */
-    uint64_t seed;            /* cpu: order of legal choices                 */
-    unsigned judge_seconds;   /* cpu: that a launch may take; 0: no bound    */
+    bool pointers;            /* cpu: kernels report their pointer accesses  */
+    uint64_t seed;            /* cpu: seed of the order of threads           */
+    unsigned judge_seconds;   /* cpu: time limit of a launch; 0: none        */
     unsigned judge_jobs;      /* cpu: host threads of a launch; 0: 1         */
-    groat_trace_fn *trace;    /* cpu: told each access to shared memory      */
+    groat_trace_fn *trace;    /* cpu: called for each shared access, or NULL */
     void *trace_user;
     groat_judge_progress_fn *progress; /* cpu: or NULL */
     void *progress_user;
@@ -66,8 +66,8 @@ void groat__binary_free(groat__binary *binary);
 /* False without memory; *to is empty then. */
 bool groat__binary_copy(groat__binary *to, const groat__binary *from);
 
-/* Appends the compiler's lines of something that a compiler of this build has
- * made for the target; false: nothing is known. */
+/* Appends the compiler's identity lines of a binary that this compiler build
+ * has made for the target before; false if no such binary is known. */
 typedef bool groat__made_by_fn(void *user, const char *build_id,
                                groat__str *lines);
 
@@ -92,9 +92,9 @@ typedef struct groat__compiler {
     groat_status (*identify)(void *state, const groat__arch *arch,
                              groat__str *who, groat_error *error);
 
-    /* Appends what identify() would append, without opening the compiler: of
-     * what `made` knows of the build that open() would find.  False where that
-     * cannot be told; *who may then have anything in it. */
+    /* Appends what identify() would append, without opening the compiler, from
+     * what `made` knows of the build that open() would find.  False if that
+     * is unknown; the text appended to *who is then unspecified. */
     bool (*foresee)(const groat__env *env, const groat__arch *arch,
                     groat__made_by_fn *made, void *user, groat__str *who);
 
@@ -118,7 +118,7 @@ typedef struct groat__shape {
     unsigned block[3];
     unsigned cluster[3];
     unsigned shared_bytes;  /* total per block                               */
-    unsigned dynamic_bytes; /* shared_bytes less what the binary has static   */
+    unsigned dynamic_bytes; /* shared_bytes minus the binary's static part    */
     unsigned args_bytes;
 } groat__shape;
 
@@ -131,8 +131,8 @@ typedef struct groat__device {
     /* Opens the driver.  Errors: NO_DEVICE.  Free with close. */
     groat_status (*open)(const groat__env *env, void **state,
                          groat_error *error);
-    /* All modules unloaded, all launches done.  A context of the caller's is
-     * left alone; one that was retained is released.  NULL is allowed. */
+    /* All modules must be unloaded and all launches done.  Releases a context
+     * that was retained; the caller's is left alone.  NULL is allowed. */
     void (*close)(void *state);
 
     /* Number of devices; 0 is no error. */
@@ -143,7 +143,7 @@ typedef struct groat__device {
     groat_status (*facts)(void *state, size_t index, groat_device_info *info,
                           groat_error *error);
 
-    /* Loads a binary, resolves entry eagerly (nothing is left to the first
+    /* Loads a binary, resolves entry eagerly (no lazy loading at the first
      * launch), raises the dynamic shared memory limit, fills
      * shape->dynamic_bytes from shape->shared_bytes and the function's static
      * size.  The current context of the calling thread is the same before and
@@ -152,9 +152,9 @@ typedef struct groat__device {
     groat_status (*load)(void *state, const groat__arch *arch, const void *data,
                          size_t bytes, const char *entry, groat__shape *shape,
                          groat__module **out, groat_error *error);
-    /* Whether a kernel for this stream may be loaded now: OK where the driver
-     * cannot say.  Errors: CAPTURING (a graph is captured from it),
-     * LAUNCH_FAILED (what the driver said instead), NO_DEVICE, NO_MEMORY. */
+    /* Whether a kernel for this stream may be loaded now: OK if the driver
+     * cannot tell.  Errors: CAPTURING (a graph is captured from it),
+     * LAUNCH_FAILED (the query or the capture failed), NO_DEVICE, NO_MEMORY. */
     groat_status (*may_load)(void *state, void *stream, groat_error *error);
     /* No launch of the module may be running. */
     void (*unload)(void *state, groat__module *module);
@@ -173,21 +173,20 @@ typedef struct groat__device {
                            const groat_launch *launch, const void *args,
                            groat_error *error);
 
-    /* The same for a module that is to be unloaded before its device is
-     * closed: idle() knows of it afterwards.  *captured is set where a graph
-     * is captured from the stream, or may be: of that idle() knows nothing, and
-     * the module must stay. */
+    /* The same for a module that may be unloaded before its device is closed:
+     * idle() takes the launch into account.  *captured is set if a graph is,
+     * or may be, captured from the stream: idle() does not see such a launch,
+     * and the module must stay loaded. */
     groat_status (*launch_noted)(void *state, groat__module *module,
                                  const groat__shape *shape,
                                  const groat_launch *launch, const void *args,
                                  bool *captured, groat_error *error);
-    /* Whether all launches that were noted are done.  Does not wait; false also
-     * where the driver cannot say, and while it says that a graph is captured.
-     */
+    /* Whether all launches by launch_noted() are done.  Does not wait; false
+     * also if the driver cannot tell, and while a graph is captured. */
     bool (*idle)(void *state, groat__module *module);
 
-    /* Mean time of one of `repeats` launches, in microseconds; by events.  No
-     * more than these are made.  Errors: as of launch. */
+    /* Mean time of one of `repeats` launches, in microseconds, by events; makes
+     * no other launch.  Errors: as of launch. */
     groat_status (*time)(void *state, groat__module *module,
                          const groat__shape *shape, const groat_launch *launch,
                          const void *args, unsigned repeats, double *us,
@@ -210,9 +209,9 @@ typedef struct groat__device {
     groat_status (*read)(void *state, void *to, uint64_t from, size_t bytes,
                          groat_error *error);
 
-    /* Writes the map of a tensor that core has checked.  Errors: INVALID (hip;
-     * a driver that refuses it all the same), NO_DEVICE (a driver without such
-     * maps), NO_MEMORY. */
+    /* Writes the map of a tensor that core has checked.  Errors: INVALID (hip,
+     * or the driver refuses it nevertheless), NO_DEVICE (a driver without
+     * tensor maps), NO_MEMORY. */
     groat_status (*tensor_map)(void *state, const groat_tensor *tensor,
                                groat_tensor_map *out, groat_error *error);
 

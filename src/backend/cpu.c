@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu.c is the device of cpu targets: it loads what cxx.c compiled into this
+ * cpu.c is the device of cpu targets: it loads binaries of cxx.c into this
  * process, keeps the list of "device" buffers that a kernel may touch, and
  * hands launches to judge.c.  Invariant: an address in the list is a live
- * allocation of its size.  The list has a mutex; a launch works on a copy, so
- * launches run side by side.
+ * allocation of its size.  Locking: the list has a mutex; a launch works on a
+ * copy, so launches run in parallel, except those that take `plain`.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,15 +34,15 @@ typedef struct cpu {
     size_t count;
     size_t cap;
     uint64_t seed;
-    unsigned seconds; /* that a launch may take; 0: no bound */
+    unsigned seconds; /* time limit of a launch; 0: none */
     unsigned jobs;
     bool sanitize;
     groat_trace_fn *trace;
     void *trace_user;
     groat_judge_progress_fn *progress;
     void *progress_user;
-    pthread_mutex_t plain; /* held by a launch of code that has one shared  *
-                            * memory                                        */
+    pthread_mutex_t plain; /* held by a launch of code that reports its     *
+                            * pointer accesses                              */
 } cpu;
 
 struct groat__module {
@@ -50,7 +50,7 @@ struct groat__module {
     int fd; /* open as long as the code is loaded, see open_code */
     void (*entry)(const void *args);
     unsigned (*bind)(struct groat_cpu_env *env);
-    void (*plain)(struct groat_cpu_plain *out); /* NULL: it tells nothing */
+    void (*plain)(struct groat_cpu_plain *out); /* NULL: reports no pointers */
     const groat__arch *arch;
     char *name;
 };
@@ -128,7 +128,7 @@ static void name_code(int fd, char path[32])
     (void)snprintf(path, 32, "/proc/self/fd/%d", fd);
 }
 
-/* What the loader has mapped for a handle. */
+/* The library that the loader has mapped for a handle, and its build id. */
 typedef struct mapped {
     const struct link_map *map;
     const unsigned char *id;
@@ -155,8 +155,8 @@ static int find_id(struct dl_phdr_info *info, size_t size, void *user)
     return 1;
 }
 
-/* The loader knows a library by its name: an older one that it could not
- * unload would be taken for this one. */
+/* Whether the handle is the library with this build id.  The loader identifies
+ * libraries by name, so it may return an older one that it could not unload. */
 static bool is_loaded(void *handle, const unsigned char *id, size_t bytes)
 {
     struct link_map *map = NULL;
@@ -169,8 +169,8 @@ static bool is_loaded(void *handle, const unsigned char *id, size_t bytes)
     return m.id != NULL && m.id_bytes == bytes && memcmp(m.id, id, bytes) == 0;
 }
 
-/* Where the loader keeps the code all the same, the number is not used again:
- * the file stays open as long as the process lives. */
+/* If the loader keeps the code nevertheless, the descriptor stays open as long
+ * as the process lives, so that its number is not used again. */
 static void close_code(void *handle, int fd)
 {
     char path[32];
@@ -185,8 +185,8 @@ static void close_code(void *handle, int fd)
         (void)dlclose(kept);
 }
 
-/* Whether the loader could not have had a descriptor, or room for the code:
- * that says nothing about the code. */
+/* Whether there is no descriptor or no address space for the loader: its
+ * failure then says nothing about the code. */
 static bool is_wanting(size_t bytes)
 {
     size_t room = 2 * bytes + ((size_t)1 << 20);
@@ -213,16 +213,16 @@ static groat_status open_code(groat__module *m, const void *data, size_t bytes,
                            "the kernel's binary of %zu bytes is not a complete "
                            "library with a build id",
                            bytes);
-    /* A file of its own for each load: dlopen gives two loads of one file one
-     * handle, and with it one set of static state. */
+    /* Each load has a file of its own: dlopen returns one handle, with one set
+     * of static state, for two loads of the same file. */
     fd = groat__memory_file("groat-kernel", data, bytes);
     if (fd < 0)
         return groat__fail(error, GROAT_NO_MEMORY,
                            "cannot make a memory file for the kernel's binary "
                            "of %zu bytes: %s",
                            bytes, strerror(errno));
-    /* The loader takes a second library of the same name for the first one:
-     * the number may not be used again while this one is loaded. */
+    /* The loader takes a second library of the same name for the first one, so
+     * the descriptor's number may not be reused while this one is loaded. */
     name_code(fd, path);
     m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     m->fd = fd;
@@ -256,7 +256,7 @@ static groat_status cpu_load(void *state, const groat__arch *arch,
     groat__module *m;
     groat_status status;
 
-    /* Loading such code without the run time ends the process. */
+    /* Loading such code without ASan's run-time library ends the process. */
     if (c->sanitize && dlsym(RTLD_DEFAULT, "__asan_init") == NULL)
         return groat__fail(error, GROAT_NO_DEVICE,
                            "a kernel compiled with ASan needs libasan loaded "
@@ -318,8 +318,8 @@ static groat_status copy_ranges(cpu *c, groat__judge_range **out, size_t *count,
     return status;
 }
 
-/* Arguments are passed by value: where the caller's lie, and how aligned, is
- * not the kernel's business.  Of the exact size, as buffers are. */
+/* Arguments are passed by value, so the kernel sees an aligned copy.  It has
+ * the exact size, as buffers have, for ASan. */
 static void *copy_args(const void *args, size_t bytes, groat_error *error)
 {
     void *copy = NULL;
@@ -334,7 +334,7 @@ static void *copy_args(const void *args, size_t bytes, groat_error *error)
     return copy;
 }
 
-/* The lines of a finding, read from the code's own file. */
+/* Adds the source lines of a finding, read from the code's own file. */
 static void tell_lines(const groat__module *module,
                        const groat__judge_places *places, groat_error *error)
 {
@@ -352,7 +352,7 @@ static void tell_lines(const groat__module *module,
     groat__lines_tell(path, lines, places->count, error);
 }
 
-/* A thread-local variable, as compilers name it to the loader. */
+/* A thread-local variable, as __tls_get_addr() takes it. */
 typedef struct tls {
     unsigned long module;
     unsigned long offset;
@@ -381,8 +381,8 @@ static int find_tls(struct dl_phdr_info *info, size_t size, void *user)
     return 1;
 }
 
-/* A launch of code that tells of its pointers, one at a time: its shared memory
- * is what it has of this thread's own. */
+/* Launches code that reports its pointer accesses, one launch at a time.  Its
+ * shared memory is its thread-local variables in this thread. */
 static groat_status run_plain(cpu *c, const groat__module *module,
                               groat__judge_launch *launch, groat_error *error)
 {
@@ -567,8 +567,8 @@ static bool is_inside(cpu *c, uint64_t address, size_t bytes)
     return inside;
 }
 
-/* The copies run outside of the lock: a buffer is given back by who owns it,
- * when no copy of it is under way. */
+/* Copies run outside of the lock: the owner of a buffer may not release it
+ * while a copy is under way. */
 static groat_status cpu_write(void *state, uint64_t to, const void *from,
                               size_t bytes, groat_error *error)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * cuda.c runs kernels through the CUDA driver.  It owns modules and launches;
- * it leaves the driver and its contexts to cuda_driver.c, what runs alike on
- * every GPU to gpu.c, compiling to nvrtc.c and the keeping of kernels to core.
+ * it leaves the driver and its contexts to cuda_driver.c, the common part of
+ * the GPU backends to gpu.c, compiling to nvrtc.c and caching kernels to core.
  *
  * A module stays with the context it was loaded in.  Invariant: the calling
- * thread's context stack is the same before and after every slot.  Nothing
- * here is written after load but marks, see marks.c.
+ * thread's context stack is the same before and after every slot.  After load
+ * only a module's marks are written, see marks.c.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -21,9 +21,8 @@
 #include "base/error.h"
 
 enum {
-    /* What a kernel gets without asking. */
+    /* More shared memory or larger clusters need a function attribute. */
     SHARED_BYTES_PLAIN = 48 << 10,
-    /* Larger clusters must be asked for. */
     CLUSTER_PLAIN = 8,
     JIT_LOG_BYTES = 8192
 };
@@ -193,7 +192,7 @@ static groat_status find_function(const cuda_state *state, const char *entry,
     groat__called call = CU(state, cuModuleGetFunction,
                             (&module->function, module->module, entry));
 
-    /* A lazy load at the first launch would wait for kernels that run. */
+    /* A lazy load at the first launch would wait for running kernels. */
     if (call.code == CUDA_SUCCESS && state->cu.cuFuncLoad != NULL)
         call = CU(state, cuFuncLoad, (module->function));
     if (call.code != CUDA_SUCCESS)
@@ -220,7 +219,7 @@ static uint64_t cluster_blocks(const groat__shape *shape)
     return (uint64_t)shape->cluster[0] * shape->cluster[1] * shape->cluster[2];
 }
 
-/* What a launch of this shape needs set on the function beforehand. */
+/* Sets the function attributes that a launch of this shape needs. */
 static groat_status raise_limits(const cuda_state *state, const char *entry,
                                  const groat__module *module,
                                  const groat__shape *shape, unsigned dynamic,
@@ -240,7 +239,7 @@ static groat_status raise_limits(const cuda_state *state, const char *entry,
             CU(state, cuFuncSetAttribute,
                (module->function,
                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)dynamic));
-        /* The bytes are good, the device is too small for them. */
+        /* The binary is valid; the device has too little shared memory. */
         if (call.code != CUDA_SUCCESS)
             return groat__gpu_failed(
                 state, GROAT_NO_DEVICE, call, error,
@@ -333,8 +332,8 @@ static void cuda_unload(void *handle, groat__module *module)
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     groat__visit stay;
 
-    /* The owner of the context may have destroyed it, and the module with it;
-     * there is then nothing left to unload. */
+    /* If the owner of the context has destroyed it, the module is gone with it
+     * and nothing is left to unload. */
     if (groat__cuda_enter(state, module->common.context, &stay, NULL) ==
         GROAT_OK) {
         groat__cuda_exchange_mode(state, &mode);
@@ -412,8 +411,8 @@ static groat__called enqueue(const void *handle, const groat__module *module,
                NULL));
 }
 
-/* Asking for the current context costs some 15 ns of the launch's 2.7 us; a
- * server's thread has the right one. */
+/* Querying the current context costs some 15 ns of a launch's 2.7 us.  A
+ * server's thread normally has the right one. */
 static groat_status cuda_launch(void *handle, groat__module *module,
                                 const groat__shape *shape,
                                 const groat_launch *launch, const void *args,
@@ -437,8 +436,7 @@ static groat_status cuda_launch(void *handle, groat__module *module,
                : groat__gpu_launch_failed(state, call, shape, launch, error);
 }
 
-/* ---- the calls of gpu.c --------------------------------------------------
- */
+/* ---- the calls of gpu.c ------------------------------------------------- */
 
 static const char *error_name(const void *handle, int code)
 {
@@ -462,7 +460,7 @@ static groat_status sort_code(int code, groat_status otherwise)
     return code == CUDA_ERROR_OUT_OF_MEMORY ? GROAT_NO_MEMORY : otherwise;
 }
 
-/* The owner of a context may have destroyed it, and all in it with it. */
+/* The owner of a context may have destroyed it and everything in it. */
 static bool enter_to_free(void *state, void *context, groat__visit *visit)
 {
     return groat__cuda_enter(state, context, visit, NULL) == GROAT_OK;
@@ -486,7 +484,7 @@ static groat__called capture_of(const void *handle, void *stream,
     if (state->cu.cuStreamIsCapturing != NULL)
         call = CU(state, cuStreamIsCapturing, (stream, &found));
     *capture = (groat__capture)found;
-    /* The default stream cannot be captured; others of its context are. */
+    /* The default stream cannot be captured, but another of its context is. */
     if (call.code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
         *capture = GROAT__CAPTURE_ACTIVE;
         call.code = CUDA_SUCCESS;
@@ -531,7 +529,7 @@ ADAPT(event_destroy, (const void *state, void *event), cuEventDestroy, (event))
 /* CU_STREAM_LEGACY, another name of the default stream. */
 static const uintptr_t legacy_stream = 1;
 
-/* The default stream is its context's. */
+/* The number of a default stream is its context. */
 static uint64_t stream_number(const void *handle, void *context, void *stream)
 {
     const cuda_state *state = handle;

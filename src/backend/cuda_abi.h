@@ -38,7 +38,7 @@ typedef int CUtensorMapSwizzle;
 typedef int CUtensorMapL2promotion;
 typedef int CUtensorMapFloatOOBfill;
 
-/* The call wants 64, the headers of CUDA 13 say 128. */
+/* Alignment: the call needs 64, the headers of CUDA 13 declare 128. */
 typedef struct CUtensorMap {
     _Alignas(128) uint64_t opaque[16];
 } CUtensorMap;
@@ -127,7 +127,7 @@ typedef struct CUlaunchConfig {
     X(CU_GET_PROC_ADDRESS_LEGACY_STREAM, 1)                                    \
     X(CU_GET_PROC_ADDRESS_SUCCESS, 0)
 
-/* The check includes the vendor's headers first, which have these names. */
+/* The test includes the vendor's headers first, which define these names. */
 #ifndef CUDA_VERSION
 #define GROAT__CUDA_ENUM(name, value) name = value,
 enum { GROAT__CUDA_CONSTANTS(GROAT__CUDA_ENUM) };

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda_driver.c opens the CUDA driver and owns its entry points and the rule
- * of which context is used.  What is done with it is
- * cuda.c's.
+ * cuda_driver.c opens the CUDA driver and owns its entry points and the choice
+ * of the context; cuda.c uses it to run kernels.
  *
- * Contexts: a thread's current context is used where it has one; else the
- * primary context of the wanted device, retained at the first need, released
- * in close and never destroyed.  Invariant: a visit leaves the thread's context
- * stack as it found it.  Locking: `lock` guards the retaining of the primary
- * context; everything else is read-only after open.
+ * Contexts: a thread's current context is used if it has one, else the primary
+ * context of the wanted device, retained when first needed, released in close
+ * and never destroyed.  Invariant: a visit leaves the thread's context stack as
+ * it found it.  Locking: `lock` guards the retaining of the primary context;
+ * everything else is read-only after open.
  */
 #include "backend/cuda_driver.h"
 
@@ -81,8 +80,8 @@ int groat__cuda_driver_version(const groat__env *env)
     return version;
 }
 
-/* A driver that knows cuGetProcAddress gives each entry point in the version
- * asked for, whatever its plain name has come to mean. */
+/* cuGetProcAddress, if the driver has it, returns an entry point in the wanted
+ * version, whatever its plain name means by now. */
 static void *find_symbol(const cuda_state *state, const cuda_symbol *wanted)
 {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
@@ -119,8 +118,8 @@ static groat_status resolve(cuda_state *state, groat_error *error)
 
 /* ---- errors ------------------------------------------------------------- */
 
-/* LOAD_FAILED makes core compile again; that is of use when the bytes were
- * refused, not when the context is broken or the device gone. */
+/* LOAD_FAILED makes core compile again, which helps if the bytes were refused,
+ * but not if the context is broken or the device is gone. */
 groat_status groat__cuda_load_status(CUresult code)
 {
     if (code == CUDA_ERROR_OUT_OF_MEMORY)
@@ -157,7 +156,7 @@ static groat_status initialize(cuda_state *state, groat_error *error)
 
     if (call.code == CUDA_SUCCESS) {
         call = CU(state, cuInit, (0));
-        /* A driver without a device is a driver: count says 0. */
+        /* A driver without a device is no error: the count is 0. */
         if (call.code == CUDA_ERROR_NO_DEVICE)
             return GROAT_OK;
     }

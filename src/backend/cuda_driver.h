@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda_driver.h - the CUDA driver, opened: its entry points, and which
- * context a call runs in.  Private to the cuda backend.
+ * cuda_driver.h - the CUDA driver: opening it, its entry points, and the
+ * context that a call runs in.  Private to the cuda backend.
  */
 #ifndef GROAT_BACKEND_CUDA_DRIVER_H
 #define GROAT_BACKEND_CUDA_DRIVER_H
@@ -33,8 +33,8 @@ typedef struct cuda_state {
 /* Makes a call of the driver and notes its name. */
 #define CU(state, function, args) GROAT__CALL((state)->cu, function, args)
 
-/* Opens the driver.  The state is handed out, as far as it came, on failure
- * too (NULL with no memory): groat__cuda_close() frees it.  Errors: NO_DEVICE,
+/* Opens the driver.  On failure, too, *out is the state as far as it was set up
+ * (NULL without memory), which groat__cuda_close() frees.  Errors: NO_DEVICE,
  * NO_MEMORY. */
 groat_status groat__cuda_open(const groat__env *env,
                               const groat__gpu_calls *calls, cuda_state **out,
@@ -47,15 +47,14 @@ groat_status groat__cuda_no_such_device(const cuda_state *state,
                                         groat_status status, int wanted,
                                         groat_error *error);
 
-/* groat__gpu_calls.enter: makes `wanted` current; NULL: keeps the thread's own,
- * else the primary one. */
+/* groat__gpu_calls.enter: makes `wanted` current; NULL: keeps the thread's own
+ * context, or else makes the primary one current. */
 groat_status groat__cuda_enter(void *state, void *wanted, groat__visit *visit,
                                groat_error *error);
 void groat__cuda_leave(const void *state, const groat__visit *visit);
 
-/* Gives the thread another mode of capture, and tells the one it had: in the
- * strict ones, a load, an unload or a look at an event would break what other
- * threads capture. */
+/* Exchanges the thread's stream capture mode with *mode: in the strict modes, a
+ * load, an unload or an event query would break captures of other threads. */
 void groat__cuda_exchange_mode(const cuda_state *state,
                                CUstreamCaptureMode *mode);
 
@@ -63,8 +62,8 @@ void groat__cuda_exchange_mode(const cuda_state *state,
 groat_status groat__cuda_tensor_map(void *handle, const groat_tensor *tensor,
                                     groat_tensor_map *out, groat_error *error);
 
-/* Whether these are all the bytes of machine code (an ELF file), or of PTX (a
- * text that ends with NUL): the driver is told no size. */
+/* Whether the bytes are a complete ELF file (machine code), or a text that ends
+ * with NUL (PTX): the driver is told no size. */
 bool groat__cuda_is_image(const void *data, size_t bytes);
 
 /* cuDriverGetVersion without initializing the driver: 13000 for 13.0; 0 when

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuda_tensor.c has the CUDA driver write tensor maps.  What a map may be was
- * checked by core; what a driver refuses all the same is told in full.  No
- * state, so no locking.
+ * cuda_tensor.c encodes tensor maps with the CUDA driver.  core has checked the
+ * tensor; if the driver refuses it nevertheless, the error lists all values.
+ * No state, so no locking.
  */
 #include <string.h>
 
 #include "backend/cuda_driver.h"
 #include "base/error.h"
 
-/* Only the size matters: what is outside of a tensor is zeros of any type. */
+/* Only the size matters: elements outside of a tensor are zeros in any type. */
 static CUtensorMapDataType type_of(unsigned elem_bytes)
 {
     switch (elem_bytes) {
@@ -43,7 +43,7 @@ static CUresult encode(const cuda_state *state, const groat_tensor *tensor,
         CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
-/* The driver says no more than that a value is invalid, so all are told. */
+/* The driver only says that some value is invalid, so the error lists all. */
 static groat_status encode_failed(const cuda_state *state,
                                   const groat_tensor *t, CUresult code,
                                   groat_error *error)

@@ -2,13 +2,13 @@
  *
  * cxx.c is the compiler of cpu targets: the system's C++ compiler, started
  * with an argument vector (never a shell) and the environment of groat_open.
- * The source goes to it, and its words and the binary come back, in files
- * without a name: whoever is killed leaves none.  It ends with the thread that
- * waits for it, and when its time is over.  Running what comes out is cpu.c's.
+ * The source, the log and the binary are in unnamed files, so that a process
+ * that is killed leaves none behind.  The compiler ends with the thread that
+ * waits for it, and when its time is over.  cpu.c runs the binaries.
  * Invariants: the options that identify names are those that compile uses; both
- * read options_of().  A binary is believed when it is whole, whatever the exit
- * code says, and when the compiler read nothing but the source.  The state is
- * read-only after open, so it needs no lock.
+ * read options_of().  A binary is accepted only if it is whole, even when the
+ * exit code is 0, and if the compiler read nothing but the source.  The state
+ * is read-only after open, so it needs no lock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +35,10 @@
 
 enum {
     OPTIONS_MAX = 24,
-    /* What comes of a run, besides exit codes and signals. */
+    /* Results of a run besides exit codes and signals. */
     NOT_TOLD = 1 << 16,
     LATE,
-    NOT_STARTED = 1 << 17, /* and the reason, of errno */
+    NOT_STARTED = 1 << 17, /* plus errno */
     WAIT_PIDFD = 3,        /* P_PIDFD, which older C libraries do not declare */
     SECONDS = 120,
     CPU_SLACK_S = 2,
@@ -54,7 +54,7 @@ typedef struct cxx {
     char *version; /* first line of --version */
     char build[33];
     char *const *environment;
-    unsigned seconds; /* that a run may take */
+    unsigned seconds; /* time limit of a run */
     bool gcc;         /* else clang */
     bool sanitize;
     bool pointers;
@@ -62,8 +62,8 @@ typedef struct cxx {
 
 static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
 {
-    /* Who is told of an element that an array has not is the judge, see
-     * common/vendor_cpu.h: the compiler's own run-time is left out. */
+    /* The judge is told of array indices out of bounds (common/vendor_cpu.h),
+     * so the sanitizer's run-time library is left out. */
     static const char *const plain[] = {"-O1",
                                         "-g1",
                                         "-fsanitize=bounds",
@@ -75,7 +75,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     static const char *const sanitize[] = {
         "-O1", "-g1", "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"};
-    /* A local that is surely read before it is set does not compile. */
+    /* Reading a local that is certainly unset is an error. */
     static const char *const common[] = {"-std=c++17",
                                          "-fPIC",
                                          "-shared",
@@ -93,10 +93,10 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
 
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
         options[count++] = common[i];
-    /* A library with such symbols is never unloaded. */
+    /* A library with GNU unique symbols is never unloaded. */
     if (c->gcc)
         options[count++] = "-fno-gnu-unique";
-    /* Both take the error for what only may be unset, too. */
+    /* In both compilers that error would include locals that may be unset. */
     options[count++] = c->gcc ? "-Wno-error=maybe-uninitialized"
                               : "-Wno-error=sometimes-uninitialized";
     if (c->pointers)
@@ -108,7 +108,7 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     return count;
 }
 
-/* Gives nothing where there is none.  Errors: NO_MEMORY. */
+/* Finds a program; leaves *out alone if there is none.  Errors: NO_MEMORY. */
 static groat_status find_in_path(const char *path, const char *name, char **out,
                                  groat_error *error)
 {
@@ -139,8 +139,8 @@ static groat_status find_in_path(const char *path, const char *name, char **out,
 
 /* ---- running it --------------------------------------------------------- */
 
-/* The files of a run, none of which has a name: what the compiler reads, its
- * words, the binary, and the list of files that it read besides. */
+/* The unnamed files of a run: the source, the compiler's output text, the
+ * binary, and the list of other files that the compiler read. */
 typedef struct files {
     int source;
     int log;
@@ -148,8 +148,8 @@ typedef struct files {
     int list;
 } files;
 
-/* Of itself and of what it starts, which inherits the limit: a driver that is
- * killed leaves its compiler behind, and nobody waits for that one. */
+/* Limits the CPU time of the compiler driver and of its children, which inherit
+ * the limit: a driver that is killed leaves children that nothing waits for. */
 static bool limit_cpu(const cxx *c)
 {
     struct rlimit limit;
@@ -162,11 +162,11 @@ static bool limit_cpu(const cxx *c)
     return setrlimit(RLIMIT_CPU, &limit) == 0;
 }
 
-/* What a child does between vfork() and exec: it has the parent's memory, so
- * it calls the kernel and nothing else.  Handlers of the parent's must not run
- * here.  The compiler ends with the thread that waits for it, also where that
- * ended just now.  Its folder is the root: a line table names it.  What failed
- * goes into the file of the binary. */
+/* Runs in the child between vfork() and exec.  It shares the parent's memory,
+ * so it only makes system calls, and resets signal handlers, which must not run
+ * here.  The compiler ends with the thread that waits for it, even if that has
+ * ended already (getppid).  Its folder is the root, as the line table names it.
+ * On failure, errno is written to the file of the binary. */
 static _Noreturn void become(const cxx *c, const char *const *argv,
                              const files *f, pid_t parent, const sigset_t *mask)
 {
@@ -192,7 +192,7 @@ static _Noreturn void become(const cxx *c, const char *const *argv,
     _exit(127);
 }
 
-/* The child's number, or less than 0. */
+/* Returns the child's process id, or less than 0. */
 static pid_t start(const cxx *c, const char *const *argv, const files *f)
 {
     pid_t parent = getpid();
@@ -204,7 +204,7 @@ static pid_t start(const cxx *c, const char *const *argv, const files *f)
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     its = before;
-    (void)sigdelset(&its, SIGTERM); /* or it would not end with this thread */
+    (void)sigdelset(&its, SIGTERM); /* sent when this thread ends */
     pid = vfork();
     if (pid == 0)
         become(c, argv, f, parent, &its);
@@ -212,7 +212,8 @@ static pid_t start(const cxx *c, const char *const *argv, const files *f)
     return pid;
 }
 
-/* False when the time was over first; fd -1: without end. */
+/* Waits until the process ends; false if the time is over first.  fd -1: does
+ * not wait, there is no time limit. */
 static bool ends_in_time(const cxx *c, int fd)
 {
     uint64_t end = groat__now_ns() + (uint64_t)c->seconds * 1000000000;
@@ -229,8 +230,8 @@ static bool ends_in_time(const cxx *c, int fd)
     return true;
 }
 
-/* Ends all that a process has started, which is stopped: it starts nothing more
- * and none of their numbers is another's. */
+/* Kills all descendants of a stopped process.  As it is stopped, it starts no
+ * more of them and reaps none, so no process id is reused. */
 static void kill_children(pid_t pid)
 {
     char path[64];
@@ -249,9 +250,9 @@ static void kill_children(pid_t pid)
         (void)fclose(list);
 }
 
-/* The exit code, less than 0 for a signal, LATE, or NOT_TOLD: a program that
- * ignores SIGCHLD, or waits for every child, takes the answer away.  Through a
- * descriptor, no other process is meant that has the number by then. */
+/* Returns the exit code, less than 0 for a signal, LATE, or NOT_TOLD: the code
+ * is lost if the program ignores SIGCHLD or waits for every child.  A pidfd
+ * cannot mean another process that has reused the process id. */
 static int wait_for(const cxx *c, pid_t pid)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -278,7 +279,7 @@ static int wait_for(const cxx *c, pid_t pid)
     return told.si_code == CLD_EXITED ? told.si_status : -told.si_status;
 }
 
-/* As wait_for, or NOT_STARTED and more. */
+/* Returns what wait_for() does, or NOT_STARTED plus errno. */
 static int run(const cxx *c, const char *const *argv, const files *f)
 {
     pid_t pid = start(c, argv, f);
@@ -289,14 +290,14 @@ static int run(const cxx *c, const char *const *argv, const files *f)
     if (pid < 0)
         return NOT_STARTED + errno;
     code = wait_for(c, pid);
-    /* No binary is that small. */
+    /* Written by become(): no binary is that small. */
     if (fstat(f->binary, &st) == 0 && st.st_size == sizeof(reason) &&
         pread(f->binary, &reason, sizeof(reason), 0) == sizeof(reason))
         return NOT_STARTED + reason;
     return code;
 }
 
-/* For a run that is NOT_STARTED. */
+/* The error of a run that is NOT_STARTED plus errno. */
 static groat_status fail_start(const cxx *c, groat_status status, int code,
                                groat_error *error)
 {
@@ -322,7 +323,7 @@ static void name_file(int fd, char path[32])
     (void)snprintf(path, 32, "/proc/self/fd/%d", fd);
 }
 
-/* What was written to a file of groat__memory_file(), malloc'd. */
+/* Reads all of a file of groat__memory_file(); *text is malloc'd. */
 static groat_status read_back(int fd, size_t most, char **text, size_t *bytes,
                               groat_error *error)
 {
@@ -332,7 +333,7 @@ static groat_status read_back(int fd, size_t most, char **text, size_t *bytes,
     return groat__fs_read(path, most, text, bytes, error);
 }
 
-/* The same for words; NULL without memory. */
+/* Reads the compiler's output text, without times; NULL without memory. */
 static char *read_words(int fd)
 {
     char *text = NULL;
@@ -428,7 +429,7 @@ static void cxx_close(void *state)
     free(c);
 }
 
-/* A bad number is no reason to stop a program. */
+/* An invalid number is a warning, not an error. */
 static unsigned read_seconds(const groat__env *env)
 {
     const char *text = env->cxx_timeout;
@@ -535,8 +536,8 @@ static groat_status fail_compile(const cxx *c, int code, size_t bytes,
                        "%s refused the source (exit %d)", c->path, code);
 }
 
-/* The list is a rule of make: what follows the colon was read, and is in no
- * key. */
+/* The list is a rule of make: files behind the colon were read, but the key
+ * does not cover them. */
 static groat_status check_list(const cxx *c, const char *list,
                                groat_error *error)
 {
@@ -557,8 +558,8 @@ static groat_status check_list(const cxx *c, const char *list,
                        list + skipped);
 }
 
-/* Believed is what is whole.  How the compiler ended may not be known: then it
- * must have been silent about errors, too. */
+/* Accepts a binary only if it is whole.  If the exit status is unknown, the log
+ * must not mention an error either. */
 static groat_status collect(const cxx *c, const files *f, int code,
                             groat__binary *out, groat_error *error)
 {

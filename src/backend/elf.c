@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * elf.c reads ELF files of 64 bits: whether one is whole, its segments and its
- * notes.  What stands in the notes of AMDGPU code is amdgpu_elf.c's.  It is
- * pure: no allocation and no state, so it needs no locking.
+ * notes.  The contents of AMDGPU notes are amdgpu_elf.c's.  It is pure: no
+ * allocation and no state, so it needs no locking.
  */
 #include "backend/elf.h"
 
@@ -90,7 +90,7 @@ bool groat__elf_next_note(groat__elf_notes *notes, groat__elf_note *out)
     out->name_bytes = head.n_namesz;
     out->desc_bytes = head.n_descsz;
     out->type = head.n_type;
-    /* The last note may go without its padding. */
+    /* The last note may lack its padding. */
     if (!take(notes, ((uint64_t)head.n_descsz + 3) & ~3ull, &at))
         notes->left = 0;
     return true;

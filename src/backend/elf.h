@@ -9,10 +9,10 @@
 /* Readers of 64-bit little-endian ELF files.  Any bytes are allowed: nothing
  * is read before it was checked to lie inside of them. */
 
-/* False for what is no such file. */
+/* Reads the ELF header; false if this is no such file. */
 bool groat__elf_header(const void *data, size_t bytes, Elf64_Ehdr *head);
 
-/* Program header `index`; false when it, or what it names, is not inside. */
+/* Reads program header `index`; false if it or its segment is not inside. */
 bool groat__elf_segment(const void *data, size_t bytes, const Elf64_Ehdr *head,
                         size_t index, Elf64_Phdr *out);
 
@@ -20,7 +20,7 @@ bool groat__elf_segment(const void *data, size_t bytes, const Elf64_Ehdr *head,
  * that is told no size can then read it. */
 bool groat__elf_whole(const void *data, size_t bytes);
 
-/* Bytes that a walk over notes has not read yet. */
+/* The bytes that a walk over notes has not read yet. */
 typedef struct groat__elf_notes {
     const unsigned char *at;
     size_t left;
@@ -34,15 +34,14 @@ typedef struct groat__elf_note {
     unsigned type;
 } groat__elf_note;
 
-/* The next note; false at the end, and where the notes are broken. */
+/* Reads the next note; false at the end, and if the notes are malformed. */
 bool groat__elf_next_note(groat__elf_notes *notes, groat__elf_note *out);
 
 /* The GNU build id among the notes, borrowed from them; NULL: none. */
 const unsigned char *groat__elf_build_id(groat__elf_notes notes, size_t *bytes);
 
-/* The build id of a whole file, borrowed from it; NULL where the file is not
- * whole, or has no build id but zeros: linkers fill it in when all else is
- * written. */
+/* The build id of a file, borrowed from it; NULL if the file is not whole, or
+ * its build id is missing or all zeros (linkers write it last). */
 const unsigned char *groat__elf_file_id(const void *data, size_t bytes,
                                         size_t *id_bytes);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpu.c runs what is alike on every GPU: launches that are noted, timing,
- * waiting, memory, captures.  The calls are a vendor's, through a table; what
- * differs (opening, loading, the launch of the hot path) is cuda.c's and
- * hip.c's.
+ * gpu.c is the common part of the GPU backends: noted launches, timing,
+ * waiting, memory, captures.  It calls the vendor through a table; the parts
+ * that differ (opening, loading, the launch of the hot path) are in cuda.c and
+ * hip.c.
  *
  * Invariant: the calling thread's context and device are the same before and
  * after every slot.  Locking: none but marks.c's.
@@ -55,7 +55,7 @@ groat_status groat__gpu_launch_failed(const void *state, groat__called call,
         shape->cluster[2], shape->dynamic_bytes);
 }
 
-/* ---- what a module waits for -------------------------------------------- */
+/* ---- streams ------------------------------------------------------------ */
 
 static void drop_event(void *state, void *context, void *event)
 {
@@ -115,7 +115,7 @@ groat_status groat__gpu_may_load(void *state, void *stream, groat_error *error)
     return status;
 }
 
-/* Whether nothing is captured from the stream, and the driver says so. */
+/* Whether the driver confirms that the stream is not captured. */
 static bool is_free(const groat__gpu *gpu, void *stream)
 {
     groat__capture capture = GROAT__CAPTURE_NONE;
@@ -161,8 +161,7 @@ bool groat__gpu_idle(void *state, groat__module *module)
 
     if (gpu->calls->enter(state, common->context, &visit, NULL) != GROAT_OK)
         return false;
-    /* The default stream cannot be looked at while others of its context are
-     * captured. */
+    /* The default stream counts as captured while another of its context is. */
     idle =
         is_free(gpu, NULL) && groat__marks_done(&common->marks, &gpu->streams,
                                                 &gpu->calls->events, state);
@@ -170,7 +169,7 @@ bool groat__gpu_idle(void *state, groat__module *module)
     return idle;
 }
 
-/* Between the two events are launches alone, and no other launch is made. */
+/* Only launches are between the two events, and no other launch is made. */
 static groat_status time_between(const groat__gpu *gpu,
                                  const groat__module *module,
                                  const groat__shape *shape,
@@ -258,7 +257,7 @@ groat_status groat__gpu_sync(void *state, groat_error *error)
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* 0 bytes are at address 0, which is nothing to release. */
+/* 0 bytes get address 0, which release ignores. */
 groat_status groat__gpu_alloc(void *state, size_t bytes, uint64_t *address,
                               groat_error *error)
 {
@@ -324,7 +323,7 @@ static groat_status copy(void *state, bool to_host, uint64_t address,
 groat_status groat__gpu_write(void *state, uint64_t to, const void *from,
                               size_t bytes, groat_error *error)
 {
-    /* Nothing is written there. */
+    /* copy() only reads from the host in this direction. */
     return copy(state, false, to, (void *)(uintptr_t)from, bytes, error);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpu.h - what runs alike on every GPU, over a table of a vendor's calls:
- * launches that are noted, timing, waiting, memory, captures, errors in words.
+ * gpu.h - the common part of the GPU backends, over a table of a vendor's
+ * calls: noted launches, timing, waiting, memory, captures, error texts.
  * Private to the backends.
  */
 #ifndef GROAT_BACKEND_GPU_H
@@ -14,42 +14,42 @@
 #define GROAT__CALL(api, function, args)                                       \
     ((groat__called){#function, (int)(api).function args})
 
-/* Defines a call of the table below that is just one call of the vendor's; its
- * first parameter is named `state`. */
+/* Defines a call of the table below that makes just one vendor call; its first
+ * parameter is named `state`. */
 #define GROAT__ADAPT(type, api, name, parameters, function, args)              \
     static groat__called name parameters                                       \
     {                                                                          \
         return GROAT__CALL(((const type *)state)->api, function, args);        \
     }
 
-/* A visit to a device: what the thread has to be given back. */
+/* A visit to a device, with what leave() restores for the thread. */
 typedef struct groat__visit {
     void *context; /* that is current during the visit (cuda)                */
     int home;      /* the device before it (hip)                             */
     bool moved;
 } groat__visit;
 
-/* Both vendors number it so. */
+/* State of a capture; both vendors use these values. */
 typedef enum groat__capture {
     GROAT__CAPTURE_NONE = 0,
     GROAT__CAPTURE_ACTIVE = 1,
     GROAT__CAPTURE_INVALIDATED = 2
 } groat__capture;
 
-/* A vendor.  state is the backend's; during a visit each call is about the
- * visited device. */
+/* The calls of a vendor.  state is the backend's; during a visit each call
+ * refers to the visited device. */
 typedef struct groat__gpu_calls {
     const char *units; /* "SMs" */
 
-    /* Makes the device, or the context of a module, the thread's; NULL: the
-     * thread's own or the primary one.  Errors: NO_DEVICE, as of failed. */
+    /* Makes the device, or the context of a module, current; NULL: the thread's
+     * own or the primary one.  Errors: NO_DEVICE, as of groat__gpu_failed. */
     groat_status (*enter)(void *state, void *context, groat__visit *visit,
                           groat_error *error);
-    /* The same to free something; false: it went with its context. */
+    /* The same to free something; false: it is gone with its context. */
     bool (*enter_to_free)(void *state, void *context, groat__visit *visit);
     void (*leave)(const void *state, const groat__visit *visit);
 
-    /* A code in words, or NULL; what it makes of a status. */
+    /* A code's name and text, or NULL; its status, else `otherwise`. */
     const char *(*error_name)(const void *state, int code);
     const char *(*error_text)(const void *state, int code);
     groat_status (*sort_code)(int code, groat_status otherwise);
@@ -58,9 +58,9 @@ typedef struct groat__gpu_calls {
     groat__called (*enqueue)(const void *state, const groat__module *module,
                              const groat__shape *shape,
                              const groat_launch *launch, const void *args);
-    /* Whether the driver can say what is captured. */
+    /* Whether the driver can tell if a stream is captured. */
     bool (*can_capture)(const void *state);
-    /* ACTIVE also where it is implied, NONE where the driver cannot say. */
+    /* ACTIVE also for an implicit capture, NONE if the driver cannot tell. */
     groat__called (*capture_of)(const void *state, void *stream,
                                 groat__capture *capture);
 
@@ -79,13 +79,13 @@ typedef struct groat__gpu {
     const groat__gpu_calls *calls;
     groat__log log;
     int count;              /* of GPUs */
-    groat__streams streams; /* of launches that were noted */
+    groat__streams streams; /* of noted launches */
 } groat__gpu;
 
 /* The first member of a backend's groat__module. */
 typedef struct groat__gpu_module {
-    void *context;      /* that it was loaded in; NULL where there is none  */
-    groat__marks marks; /* of launches that were noted                      */
+    void *context;      /* in which it was loaded; NULL: none (hip)         */
+    groat__marks marks; /* of noted launches                                */
 } groat__gpu_module;
 
 void groat__gpu_init(groat__gpu *gpu, const groat__gpu_calls *calls,
@@ -93,13 +93,13 @@ void groat__gpu_init(groat__gpu *gpu, const groat__gpu_calls *calls,
 /* Before the driver is closed. */
 void groat__gpu_close(groat__gpu *gpu);
 
-/* "cuMemAlloc said 2 (CUDA_ERROR_OUT_OF_MEMORY, out of memory) for 8 bytes";
- * codes that say something of the device have its status. */
+/* Writes an error such as "cuMemAlloc said 2 (CUDA_ERROR_OUT_OF_MEMORY, out of
+ * memory) for 8 bytes"; sort_code() may replace the status. */
 groat_status groat__gpu_failed(const void *state, groat_status status,
                                groat__called call, groat_error *error,
                                const char *format, ...) GROAT_PRINTF(5, 6);
 
-/* The same of a launch, with its grid, block, cluster and memory. */
+/* The same for a launch, with its grid, block, cluster and shared memory. */
 groat_status groat__gpu_launch_failed(const void *state, groat__called call,
                                       const groat__shape *shape,
                                       const groat_launch *launch,

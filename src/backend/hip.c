@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hip.c owns running code objects through the HIP module API: devices, loading,
- * launching.  What runs alike on every GPU is gpu.c's, compiling hiprtc.c's,
- * finding the library rocm.c's.
- * One file serves ROCm 5, 6 and 7: what changed between them (the structure of
- * device properties) is asked for by symbol, everything else by attributes.
+ * hip.c runs code objects through the HIP module API: devices, loading,
+ * launching.  The common part of the GPU backends is gpu.c's, compiling
+ * hiprtc.c's, opening the runtime hip_driver.c's.
+ * One file serves ROCm 5, 6 and 7: the one structure that changed (device
+ * properties) is told apart by symbol, everything else is read by attributes.
  *
  * Invariant: the calling thread's current device is the same before and after
- * every slot, and return codes alone are believed (since 7.0 hipGetLastError
- * is sticky and belongs to the caller).  The state is read-only once open, but
- * for its list of streams, and the runtime locks for itself: there is no lock
- * here but marks.c's.
+ * every slot, and errors are taken from return codes only (since 7.0
+ * hipGetLastError is sticky and belongs to the caller).  The state is read-only
+ * once open, except for its list of streams, and the runtime has its own locks:
+ * the only lock here is that of marks.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #include "backend/shared.h"
 #include "base/error.h"
 
-/* Dynamic LDS up to here needs no leave. */
+/* More dynamic LDS may need a function attribute. */
 #define LDS_WITHOUT_LEAVE (64u << 10)
 
 struct groat__module {
@@ -30,7 +30,7 @@ struct groat__module {
     groat__hip_module module;
     groat__hip_function function;
     size_t bytes;
-    /* The runtime keeps reading the image as long as the module lives. */
+    /* The runtime reads the image as long as the module lives. */
     unsigned char image[];
 };
 
@@ -55,7 +55,7 @@ static void close_state(void *user)
     groat__hip_close(user);
 }
 
-/* "gfx942" of "gfx942:sramecc+:xnack-". */
+/* Reads the arch of a device: "gfx942" of "gfx942:sramecc+:xnack-". */
 static groat_status read_arch(const hip_state *state, int device, char *out,
                               size_t out_bytes, groat_error *error)
 {
@@ -105,7 +105,7 @@ static groat_status read_attributes(const hip_state *state, int device,
                                      "for attribute %d of device %d",
                                      wanted[i].attribute, device);
     }
-    /* Not every release answers this one. */
+    /* Not every release supports this attribute. */
     if (state->call.hipDeviceGetAttribute(&more,
                                           GROAT__HIP_SHARED_PER_BLOCK_OPTIN,
                                           device) == GROAT__HIP_SUCCESS &&
@@ -181,7 +181,7 @@ static groat_status check_device(const hip_state *state,
     return status;
 }
 
-/* Fits the launch to the function's static LDS. */
+/* Computes the dynamic LDS of a launch from the function's static LDS. */
 static groat_status fit_shared(const hip_state *state,
                                const groat__module *module,
                                const groat__shape *shape, unsigned *dynamic,
@@ -199,8 +199,8 @@ static groat_status fit_shared(const hip_state *state,
     *dynamic = fixed < 0 || (unsigned)fixed < shape->shared_bytes
                    ? shape->shared_bytes - (unsigned)(fixed < 0 ? 0 : fixed)
                    : 0;
-    /* Runtimes differ in whether they ask for this leave; a launch that would
-     * have needed it says so itself. */
+    /* Not every runtime requires this attribute; if it was needed and could not
+     * be set, the launch fails. */
     if (*dynamic > LDS_WITHOUT_LEAVE && state->call.hipFuncSetAttribute != NULL)
         (void)state->call.hipFuncSetAttribute(
             module->function, GROAT__HIP_MAX_DYNAMIC_SHARED, (int)*dynamic);
@@ -246,7 +246,7 @@ static groat_status hip_load(void *user, const groat__arch *arch,
 
     if (status != GROAT_OK)
         return status;
-    /* The runtime is told no size: what it would read has to be there. */
+    /* The runtime is told no size: all that it would read has to be there. */
     if (!groat__amdgpu_elf_whole(data, bytes))
         return groat__fail(error, GROAT_LOAD_FAILED,
                            "%zu bytes for %s are not a complete AMDGPU ELF",
@@ -322,7 +322,7 @@ static groat__called enqueue(const void *user, const groat__module *module,
                              const groat__shape *shape,
                              const groat_launch *launch, const void *args)
 {
-    /* The runtime copies from the arguments and writes nothing there. */
+    /* The runtime only reads the arguments. */
     void *parameters[] = {(void *)(uintptr_t)args};
 
     return HIP_CALL((const hip_state *)user, hipModuleLaunchKernel,
@@ -350,10 +350,9 @@ static groat_status hip_launch(void *user, groat__module *module,
                : groat__gpu_launch_failed(user, call, shape, launch, error);
 }
 
-/* ---- the calls of gpu.c --------------------------------------------------
- */
+/* ---- the calls of gpu.c ------------------------------------------------- */
 
-/* Codes that say something of the device, and not of what was asked. */
+/* Maps codes that concern the device or its memory, not the request. */
 static groat_status sort_code(int code, groat_status otherwise)
 {
     switch (code) {
@@ -365,7 +364,7 @@ static groat_status sort_code(int code, groat_status otherwise)
     case GROAT__HIP_INVALID_DEVICE:
     case GROAT__HIP_INVALID_CONTEXT:
         return GROAT_NO_DEVICE;
-    /* Left behind by an earlier kernel: the bytes at hand are not to blame. */
+    /* Left behind by an earlier kernel: this binary is not to blame. */
     case GROAT__HIP_ILLEGAL_ADDRESS:
     case GROAT__HIP_CONTEXT_DESTROYED:
     case GROAT__HIP_ASSERT:
@@ -438,7 +437,7 @@ ADAPT(event_elapsed, (const void *state, float *ms, void *from, void *to),
       hipEventElapsedTime, (ms, from, to))
 ADAPT(event_destroy, (const void *state, void *event), hipEventDestroy, (event))
 
-/* Streams have none that all runtimes tell. */
+/* Not all runtimes can tell a stream's number. */
 static uint64_t stream_number(const void *user, void *context, void *stream)
 {
     (void)user;

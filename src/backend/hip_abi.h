@@ -75,9 +75,9 @@ enum {
     GROAT__HIP_DEVICE_TO_HOST = 2
 };
 
-/* hipDeviceProp_t: the structure of 6.0 is another one under a symbol of its
- * own, and the plain symbol keeps the old one to this day.  Only the arch name
- * is read from either; the buffer leaves room for both to grow. */
+/* hipDeviceProp_t: 6.0 has a new structure, filled by a symbol of its own; the
+ * plain symbol still fills the old one.  Only the arch name is read from
+ * either; the buffer leaves room for both to grow. */
 enum {
     GROAT__HIP_PROP_BYTES = 4096,
     GROAT__HIP_PROP5_SIZE = 792,

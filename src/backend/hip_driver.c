@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hip_driver.c opens the HIP runtime; what is done with it is hip.c's.
+ * hip_driver.c opens the HIP runtime; hip.c uses it to run kernels.
  *
- * Invariant: return codes alone are believed (since 7.0 hipGetLastError is
- * sticky and belongs to the caller).
+ * Invariant: errors are taken from return codes only (since 7.0 hipGetLastError
+ * is sticky and belongs to the caller).
  * Locking: none; the state is read-only once it is open.
  */
 #include "backend/hip_driver.h"
@@ -74,7 +74,7 @@ void groat__hip_leave(const void *user, const groat__visit *visit)
         (void)state->call.hipSetDevice(visit->home);
 }
 
-/* No GPU is no error: HIP 5 says 101 to hipInit, later ones 100. */
+/* No GPU is no error: hipInit returns 101 in HIP 5, 100 in later ones. */
 static groat_status count_devices(hip_state *state, groat_error *error)
 {
     groat__called call = HIP_CALL(state, hipInit, (0));

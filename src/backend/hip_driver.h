@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hip_driver.h - the HIP runtime, opened: its entry points, and the
- * device that a call is about.  Private to the hip backend.
+ * hip_driver.h - the HIP runtime: opening it, its entry points, and the device
+ * that a call uses.  Private to the hip backend.
  */
 #ifndef GROAT_BACKEND_HIP_DRIVER_H
 #define GROAT_BACKEND_HIP_DRIVER_H
@@ -21,26 +21,26 @@ typedef struct hip_state {
     hip_calls call;
     char version[48];
     int ordinal; /* of the device that this context uses                     */
-    groat__called no_device; /* why there is none, if there is none           */
+    groat__called no_device; /* the call that found no device, if count is 0  */
 } hip_state;
 
 /* Makes a call of the runtime and notes its name. */
 #define HIP_CALL(state, function, args)                                        \
     GROAT__CALL((state)->call, function, args)
 
-/* Opens the runtime.  The state is handed out, as far as it came, on failure
- * too (NULL with no memory): groat__hip_close() frees it.  Errors: NO_DEVICE,
+/* Opens the runtime.  On failure, too, *out is the state as far as it was set
+ * up (NULL without memory), which groat__hip_close() frees.  Errors: NO_DEVICE,
  * NO_MEMORY. */
 groat_status groat__hip_open(const groat__env *env,
                              const groat__gpu_calls *calls, hip_state **out,
                              groat_error *error);
 void groat__hip_close(hip_state *state);
 
-/* NO_DEVICE: there is none, or not the one that is wanted. */
+/* Fails with NO_DEVICE: there is no device, or not the wanted one. */
 groat_status groat__hip_no_device(const hip_state *state, groat_error *error);
 
-/* groat__gpu_calls.enter: makes the state's device the thread's; there are no
- * contexts. */
+/* groat__gpu_calls.enter: makes the state's device the thread's current one;
+ * HIP has no contexts. */
 groat_status groat__hip_enter(void *state, void *context, groat__visit *visit,
                               groat_error *error);
 /* The same to free something: a lost device is no reason to leak. */

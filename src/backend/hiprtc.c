@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * hiprtc.c owns hipRTC: finding it, naming it for the identity, compiling with
- * it and reading what the result says of itself.  Loading and launching are
- * hip.c's.  Real compiling is done by comgr and the LLVM below it, so both
- * are part of the identity, and comgr's list of targets is asked before each
- * compile: older releases abort the process on an arch they do not know.
+ * it and reading facts from the result's notes.  Loading and launching are
+ * hip.c's.  comgr and its LLVM do the actual compiling, so both are part of the
+ * identity, and comgr's list of targets is checked before each compile: older
+ * releases abort the process on an arch they do not know.
  *
- * Invariant: a program is destroyed on every path that made one.  comgr's cache
- * of its own ($AMD_COMGR_CACHE) can be switched off by the environment only,
- * which a library must not change.
- * Locking: one compile at a time.  hipRTC makes them one after the other in any
- * case, but release 5.2 crashes now and then when several threads ask for one.
- * All else of the state is read-only once open.
+ * Invariant: a program is destroyed on every path that made one.  comgr's own
+ * cache ($AMD_COMGR_CACHE) can only be switched off by the environment, which a
+ * library must not change.
+ * Locking: one compile at a time.  hipRTC serializes them anyway, but release
+ * 5.2 sometimes crashes when several threads compile.  All else of the state is
+ * read-only once open.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@
 #include "backend/shared.h"
 #include "base/error.h"
 
-/* Largest code object or log that is believed. */
+/* Largest code object or log that is accepted. */
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 
 typedef struct rtc_calls {
@@ -67,7 +67,7 @@ typedef struct rtc_state {
     groat__env env;
     groat__dl rtc_dl;
     groat__dl comgr_dl;
-    groat__dl llvm_dl; /* no handle: comgr has LLVM inside                    */
+    groat__dl llvm_dl; /* no handle: LLVM is linked into comgr                */
     rtc_calls rtc;
     comgr_calls comgr;
     groat__str
@@ -114,8 +114,8 @@ static groat_status open_rtc(rtc_state *state, groat_error *error)
     return GROAT_OK;
 }
 
-/* hipRTC opens its comgr at the first program.  Asked first, it shows which of
- * several it takes. */
+/* hipRTC opens its comgr at the first program.  Making one here shows which of
+ * several it uses. */
 static const char *comgr_in_use(rtc_state *state)
 {
     groat__hiprtc_program program = NULL;
@@ -129,7 +129,8 @@ static const char *comgr_in_use(rtc_state *state)
     return NULL;
 }
 
-/* comgr beside the hipRTC that was found; malloc'd, NULL if there is none. */
+/* Returns the path of the comgr beside hipRTC, malloc'd; NULL: there is none.
+ */
 static char *comgr_beside(const rtc_state *state)
 {
     const char *path = state->rtc_dl.path;
@@ -178,7 +179,7 @@ static groat_status open_comgr(rtc_state *state, groat_error *error)
     return status;
 }
 
-/* "amdgcn-amd-amdhsa--gfx90a:sramecc+" tells of gfx90a. */
+/* Adds the arch of an ISA: gfx90a of "amdgcn-amd-amdhsa--gfx90a:sramecc+". */
 static void add_known(rtc_state *state, const char *isa)
 {
     const char *dashes = strstr(isa, "--");
@@ -239,7 +240,7 @@ static void rtc_close(void *user)
     free(state);
 }
 
-/* As open, but the state is handed out, as far as it came, on failure too. */
+/* As open, but on failure, too, *out is the state as far as it was set up. */
 static groat_status search(const groat__env *env, rtc_state **out,
                            groat_error *error)
 {
@@ -326,7 +327,7 @@ static groat_status fail_rtc(const rtc_state *state, const char *call, int code,
                               text != NULL ? text : "no text", source_name);
 }
 
-/* The log, malloc'd; NULL when it is empty or cannot be had. */
+/* Returns the log, malloc'd; NULL if it is empty or cannot be read. */
 static char *read_log(const rtc_state *state, groat__hiprtc_program program)
 {
     size_t bytes = 0;
@@ -348,13 +349,14 @@ static char *read_log(const rtc_state *state, groat__hiprtc_program program)
     return log;
 }
 
-/* comgr works in a folder below $TMPDIR and says nothing when it cannot. */
+/* comgr works in a folder below $TMPDIR and fails without a log if it cannot.
+ */
 static const char *temp_dir(const rtc_state *state)
 {
     return state->env.tmpdir != NULL ? state->env.tmpdir : "/tmp";
 }
 
-/* NULL when the folder for temporary files is fit for use. */
+/* Returns why the folder for temporary files cannot be used; NULL: it can. */
 static const char *temp_dir_problem(const rtc_state *state)
 {
     struct statvfs space;
@@ -449,7 +451,7 @@ static groat_status read_facts(groat__binary *out, const char *entry,
         return groat__fail(error, GROAT_COMPILE_FAILED,
                            "%s: the source has no kernel named %s", source_name,
                            entry);
-    case GROAT__AMDGPU_NO_NOTES: /* a format to come: no facts, no failure */
+    case GROAT__AMDGPU_NO_NOTES: /* a future format: no facts, no failure */
         break;
     case GROAT__AMDGPU_FOUND:
         facts.registers = kernel.vgprs;
@@ -514,7 +516,7 @@ static groat_status rtc_compile(void *user, const groat__arch *arch,
     return status;
 }
 
-/* A runtime of another major version refuses what this hipRTC makes. */
+/* Reports a runtime of another major version: it may refuse hipRTC's code. */
 static void doctor_match(const rtc_state *state, const groat__env *env,
                          groat__str *out)
 {

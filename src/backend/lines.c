@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lines.c says in which lines of a kernel's source a finding is: the judge
- * knows the addresses of the calls, and the code has a line table with what was
- * inlined where (-g1), which addr2line of binutils, or of LLVM, reads.
+ * lines.c finds the source lines of a finding.  The judge knows the addresses
+ * of the calls, and the code has a line table with its inlined calls (-g1),
+ * which addr2line of binutils or LLVM reads.
  */
 #include "backend/lines.h"
 
@@ -22,13 +22,13 @@ extern char **environ;
 
 enum { FRAMES = 16, WORD = 256, SHOWN = 3 };
 
-/* A call: the function that it is in, and where. */
+/* A call: the function that contains it, and its place. */
 typedef struct frame {
     char function[WORD];
     char place[WORD]; /* "my_reduce/my_reduce.h:22" */
 } frame;
 
-/* "void groat::rows<8>::copy<int>(my_args const&) const" is copy. */
+/* Writes "copy" for "void groat::rows<8>::copy<int>(my_args const&) const". */
 static void take_function(const char *text, char out[WORD])
 {
     static const char nameless[] = "(anonymous namespace)";
@@ -52,7 +52,7 @@ static void take_function(const char *text, char out[WORD])
     (void)snprintf(out, WORD, "%.*s", (int)((end ? end : text) - start), start);
 }
 
-/* "/common/lanes.h:99 (discriminator 3)" is common/lanes.h:99. */
+/* Writes common/lanes.h:99 for "/common/lanes.h:99 (discriminator 3)". */
 static void take_place(const char *text, char out[WORD])
 {
     const char *end;
@@ -64,7 +64,7 @@ static void take_place(const char *text, char out[WORD])
                    text);
 }
 
-/* The library's own primitives are where every call ends. */
+/* Whether a place is in the library's own primitives, where every call ends. */
 static bool is_primitive(const char *place)
 {
     static const char *const files[] = {
@@ -76,13 +76,15 @@ static bool is_primitive(const char *place)
     return strncmp(place, "<stdin>", 7) == 0 || place[0] == '?';
 }
 
-/* What GROAT_KERNEL makes of a kernel's body; around it is its entry. */
+/* Whether this is the function that GROAT_KERNEL makes of a kernel's body; its
+ * callers are the entry's. */
 static bool is_body(const frame *f)
 {
     return strcmp(f->function, "groat_cpu_body") == 0;
 }
 
-/* What calls a kernel of CUDA C++; around it is what groat judge makes. */
+/* Whether this is the function that calls a kernel of CUDA C++; its callers are
+ * code that groat judge generates. */
 static bool is_call(const frame *f)
 {
     static const char file[] = "common/cuda_compat.h:";
@@ -91,8 +93,8 @@ static bool is_call(const frame *f)
            strcmp(f->function, "call") == 0;
 }
 
-/* Starts a tool that prints two lines for each frame at an offset; what it
- * prints can be read from the descriptor.  -1: there is no such tool. */
+/* Starts a tool that prints two lines for each frame at an offset.  Returns a
+ * descriptor of its output; -1: there is no such tool. */
 static int start_tool(const char *tool, const char *path, uint64_t offset,
                       pid_t *child)
 {
@@ -123,7 +125,7 @@ static int start_tool(const char *tool, const char *path, uint64_t offset,
     return -1;
 }
 
-/* What groat's primitives and the entry's wrapper add is left out. */
+/* Reads frames, leaving out those of groat's primitives and the entry. */
 static size_t take_frames(FILE *out, frame *frames)
 {
     size_t count = 0;
@@ -145,7 +147,7 @@ static size_t take_frames(FILE *out, frame *frames)
     return count;
 }
 
-/* The frames of one offset, innermost first. */
+/* Reads the frames of one offset, innermost first. */
 static size_t read_frames(const char *path, uint64_t offset, frame *frames)
 {
     static const char *const tools[] = {"addr2line", "llvm-addr2line"};
@@ -169,8 +171,8 @@ static size_t read_frames(const char *path, uint64_t offset, frame *frames)
     return count;
 }
 
-/* The innermost frame in the family's own files; the innermost where all are in
- * common/. */
+/* Returns the innermost frame in the family's own files; if all are in common/,
+ * the innermost one. */
 static size_t own_frame(const frame *frames, size_t count)
 {
     for (size_t i = 0; i < count; i++)

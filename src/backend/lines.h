@@ -7,16 +7,16 @@
 
 #include "groat.h"
 
-/* A place in a kernel's code, of which a finding speaks. */
+/* A place in a kernel's code that a finding names. */
 typedef struct groat__line {
     const char *what; /* "here", "the write of thread 3" */
-    uint64_t offset;  /* of the call behind which it is, in the file */
+    uint64_t offset;  /* address of the call there, relative to the file */
 } groat__line;
 
-/* Appends the lines of places of a finding to *error: the first ones to its
- * text, all with the calls that led there to its log.  path is the file of the
- * code, as another process sees it.  Asks addr2line; does nothing where there
- * is none, or where the code has no line table. */
+/* Appends the source lines of a finding's places to *error: the first few to
+ * its text, all with their inlined call stacks to its log.  path names the
+ * code's file for another process.  Runs addr2line; does nothing if there is
+ * none, or if the code has no line table. */
 void groat__lines_tell(const char *path, const groat__line *lines, size_t count,
                        groat_error *error);
 

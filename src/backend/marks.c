@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * marks.c knows of each stream of a device what it was given and what of that
- * is done, so that one can ask whether a module still runs without waiting for
- * anything.  An event is recorded behind the first launch of each tick of a
- * coarse clock, unless the last one is not done yet: a launch costs an
- * increment and no event, a thousand times out of a thousand and one.
+ * marks.c counts the launches on each stream of a device and how many of them
+ * are known to be done, to tell without waiting whether a module still runs.
+ * An event is recorded after the first launch in each tick of a coarse clock,
+ * unless the last one is still pending: almost every launch costs only an
+ * increment.
  *
- * Invariant: an event stands for the launches that were noted before it was
- * recorded, and all work of a stream that comes before them.  A module's launch
- * is noted before its user lets go of it.  A place is one stream's for good:
- * what is launched on streams that find none stays loaded.
- * Streams are told apart by the vendor's numbers.  Where there are none, a
- * handle may be that of a destroyed stream whose work goes on: each launch is
- * recorded then, and the stream is made to wait for the event first; on the
- * same stream that changes nothing.
- * Locking: `lock` of the list for a new place; that of a stream for its event,
- * with which the vendor is called.
+ * Invariant: an event covers the launches noted before it was recorded, and all
+ * earlier work of the stream.  A module's launch is noted before its user
+ * releases it.  A place in the list is one stream's for good: modules launched
+ * on a stream that finds no place stay loaded.
+ * Streams are identified by the vendor's numbers.  Without one, a handle may be
+ * a reused one of a destroyed stream that still has work: then the event is
+ * recorded at each launch, after the stream was made to wait for the last one;
+ * on the same stream that wait changes nothing.
+ * Locking: the list's `lock` guards new places; a stream's guards its event and
+ * is held while the vendor is called.
  */
 #include "backend/marks.h"
 
 #include <time.h>
 
-/* CU_STREAM_PER_THREAD and hipStreamPerThread: another stream in each thread.
- */
+/* CU_STREAM_PER_THREAD and hipStreamPerThread: each thread has its own. */
 static const uintptr_t per_thread = 2;
 
 void groat__streams_init(groat__streams *streams)
@@ -45,8 +44,8 @@ void groat__streams_close(groat__streams *streams, groat__event_drop_fn *drop,
     (void)pthread_mutex_destroy(&streams->lock);
 }
 
-/* In ticks of some milliseconds: reading it costs less than a launch does
- * otherwise. */
+/* The time in ns, in ticks of some milliseconds; a read costs much less than a
+ * launch. */
 static int_fast64_t now(void)
 {
     struct timespec t = {0, 0};
@@ -57,25 +56,25 @@ static int_fast64_t now(void)
 
 /* ---- one stream ---------------------------------------------------------- */
 
-/* Locked. */
+/* Notes whether the event is done.  With the stream's lock held. */
 static void look(groat__stream *s, const groat__event_calls *calls,
                  const void *state)
 {
     if (!s->pending || calls->query(state, s->event).code != 0)
         return;
     s->pending = false;
-    if (s->done < s->covered) /* a wait may have come before */
+    if (s->done < s->covered) /* groat__wait_end() may have set more */
         s->done = s->covered;
     s->clean = s->since;
 }
 
-/* Locked. */
+/* With the stream's lock held. */
 static bool is_done(const groat__stream *s)
 {
     return !s->lost && s->done == atomic_load(&s->given);
 }
 
-/* Behind a launch of this time. */
+/* After a launch at this time: records the event if it is due. */
 static void cover(groat__stream *s, const groat__event_calls *calls,
                   const void *state, void *stream, bool numbered,
                   int_fast64_t time)
@@ -115,7 +114,8 @@ static size_t find(const groat__streams *streams, const void *stream,
     return i < count ? i : GROAT__STREAMS;
 }
 
-/* A place for a stream that has none; GROAT__STREAMS: none is left. */
+/* Returns the place of a stream, a new one if needed; GROAT__STREAMS: none is
+ * left. */
 static size_t add(groat__streams *streams, void *context, void *stream,
                   uint_fast64_t number)
 {
@@ -135,8 +135,7 @@ static size_t add(groat__streams *streams, void *context, void *stream,
     return i;
 }
 
-/* ---- modules ---------------------------------------------------------------
- */
+/* ---- modules ------------------------------------------------------------- */
 
 static void set_last(groat__marks *marks, int_fast64_t time)
 {
@@ -148,8 +147,8 @@ static void set_last(groat__marks *marks, int_fast64_t time)
         continue;
 }
 
-/* Where there is no number: of a context, and of the stream that each thread
- * has of its own there. */
+/* A substitute for a missing number: one for each context and, for the
+ * per-thread stream, thread. */
 static uint_fast64_t stand_in(const void *context, const void *stream)
 {
     uint_fast64_t thread =
@@ -210,8 +209,7 @@ bool groat__marks_done(const groat__marks *marks, groat__streams *streams,
     return done;
 }
 
-/* ---- waits -----------------------------------------------------------------
- */
+/* ---- waits --------------------------------------------------------------- */
 
 void groat__wait_begin(groat__streams *streams, groat__wait *wait)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * marks.h - what must be done before a module may be unloaded: the launches of
- * it, on each stream that it was launched on.
+ * marks.h - tracks the launches of a module on each stream, to tell when all
+ * are done and it may be unloaded.
  */
 #ifndef GROAT_BACKEND_MARKS_H
 #define GROAT_BACKEND_MARKS_H
@@ -14,83 +14,83 @@
 
 enum { GROAT__STREAMS = 64 };
 
-/* A vendor's call that was made: its name, and 0 or the vendor's code. */
+/* The result of a vendor's call: its name, and 0 or the vendor's code. */
 typedef struct groat__called {
     const char *name;
     int code;
 } groat__called;
 
-/* The vendor's events.  The context of the stream is the current one. */
+/* The vendor's calls for events.  The stream's context is current. */
 typedef struct groat__event_calls {
     groat__called (*create)(const void *state, void **event, bool timed);
     groat__called (*record)(const void *state, void *event, void *stream);
-    /* What follows on the stream comes after the event. */
+    /* Makes later work on the stream wait for the event. */
     groat__called (*wait)(const void *state, void *stream, void *event);
-    /* 0: it is done, or was never recorded. */
+    /* Code 0: the event is done, or was never recorded. */
     groat__called (*query)(const void *state, void *event);
     groat__called (*sync)(const void *state, void *event);
     groat__called (*elapsed)(const void *state, float *ms, void *from,
                              void *to);
     groat__called (*destroy)(const void *state, void *event);
-    /* A number that no other stream of that handle has or had; 0: there is
-     * none, and the handle may be that of a destroyed stream. */
+    /* A number that no other stream of that handle has or had; 0: unknown, and
+     * the handle may be a reused one of a destroyed stream. */
     uint64_t (*number)(const void *state, void *context, void *stream);
 } groat__event_calls;
 
-/* Destroys an event of a context, which is not the current one. */
+/* Destroys an event of a context, which need not be current. */
 typedef void groat__event_drop_fn(void *state, void *context, void *event);
 
-/* A stream, and what it was given. */
+/* A stream and its noted launches. */
 typedef struct groat__stream {
-    atomic_uint_fast64_t given; /* launches that were noted */
-    atomic_int_fast64_t looked; /* when its event was seen to last */
-    pthread_mutex_t lock;       /* for what follows */
+    atomic_uint_fast64_t given; /* noted launches */
+    atomic_int_fast64_t looked; /* time of the last check of its event */
+    pthread_mutex_t lock;       /* guards the fields below */
     void *context;
     void *event;
-    bool pending;          /* it is recorded, not known to be done, */
-    uint_fast64_t covered; /* and stands for so many launches, */
-    int_fast64_t since;    /* for all that were noted before this time */
-    uint_fast64_t done;    /* launches that are known to be, */
-    int_fast64_t clean;    /* and all that were noted before this time */
-    bool lost;             /* work that no event stands for */
+    bool pending;          /* the event is recorded, not known to be done */
+    uint_fast64_t covered; /* launches that the event covers: */
+    int_fast64_t since;    /* all that were noted before this time */
+    uint_fast64_t done;    /* launches known to be done: */
+    int_fast64_t clean;    /* all that were noted before this time */
+    bool lost;             /* some launch is covered by no event */
 } groat__stream;
 
-/* The streams of a device.  A place is found by handle and number. */
+/* The streams of a device.  A stream is found by handle and number. */
 typedef struct groat__streams {
-    pthread_mutex_t lock; /* for new places */
+    pthread_mutex_t lock; /* guards adding a stream */
     atomic_size_t count;
     _Atomic(void *) handles[GROAT__STREAMS];
     atomic_uint_fast64_t numbers[GROAT__STREAMS];
     groat__stream at[GROAT__STREAMS];
 } groat__streams;
 
-/* Of a module; zeroes are one that was never launched. */
+/* The launches of a module; all zeros before the first one. */
 typedef struct groat__marks {
     atomic_uint_fast64_t places; /* a bit for each stream it was launched on */
     atomic_int_fast64_t last;    /* time of the last launch */
-    atomic_bool lost;            /* it was launched on a stream without one */
+    atomic_bool lost;            /* launched on a stream that has no place */
 } groat__marks;
 
-/* Of zeroes. */
+/* Initializes zeroed memory. */
 void groat__streams_init(groat__streams *streams);
 void groat__streams_close(groat__streams *streams, groat__event_drop_fn *drop,
                           void *state);
 
-/* Behind a launch, before it is told to have been made.  Where the vendor
- * refuses, the marks are never done.  Any thread. */
+/* Notes a launch; call it after the launch and before its caller returns.  If a
+ * vendor's call fails, the marks are never done.  Any thread. */
 void groat__marks_note(groat__marks *marks, groat__streams *streams,
                        const groat__event_calls *calls, const void *state,
                        void *context, void *stream);
 
-/* Whether all that was noted of a module is known to be done; asks, and does
- * not wait.  The last launches on a stream are known to be done when another
- * has followed there, a few milliseconds later or more, or all work of the
- * context was waited for. */
+/* Whether all noted launches of a module are known to be done; does not wait.
+ * The last launches on a stream become known to be done only after another
+ * launch there, a few milliseconds later or more, or after a wait for all work
+ * of the context. */
 bool groat__marks_done(const groat__marks *marks, groat__streams *streams,
                        const groat__event_calls *calls, const void *state);
 
-/* Around a wait for all work of a context: what was given before is done
- * after it. */
+/* Begin and end a wait for all work of a context: launches noted before the
+ * begin are done at the end. */
 typedef struct groat__wait {
     uint_fast64_t given[GROAT__STREAMS];
     size_t count;

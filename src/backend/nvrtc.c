@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * nvrtc.c compiles CUDA C++ with NVRTC 12 or newer, found at run time.  It owns
- * the search for libnvrtc and its builtins, the ordered options of an arch,
- * and the reading of ptxas' words into facts.  It asks the driver for nothing
- * but its version, and only where PTX is what gets stored.  Invariant: a plan
- * is never changed once it is on the list, and identify prints exactly the
- * options that compile passes because both read the same plan.  Locking: the
- * list of plans is guarded by `lock`; everything else is read-only after open;
- * NVRTC itself may be called from any thread.
+ * the search for libnvrtc and its builtins, the ordered options of an arch, and
+ * parses the output of ptxas into facts.  It asks the driver only for its
+ * version, if PTX is stored and in the doctor.  Invariant: a plan is never
+ * changed once it is on the list, and identify prints exactly the options that
+ * compile passes because both read the same plan.  Locking: the list of plans
+ * is guarded by `lock`; everything else is read-only after open; NVRTC itself
+ * may be called from any thread.
  */
 #include <ctype.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ enum {
     PATTERNS = 64,
     LINE_MAX_SHOWN = 300,
     MAJOR_MIN = 12,
-    /* From here on NVRTC keeps a cache of its own, whose hits have no log. */
+    /* Since this release NVRTC has its own cache, whose hits have no log. */
     OWN_CACHE_MAJOR = 12,
     OWN_CACHE_MINOR = 9
 };
@@ -47,14 +47,14 @@ static const groat__symbol symbols[] = {
 #undef SYMBOL
 };
 
-/* How one arch is compiled. */
+/* How to compile for one arch. */
 typedef struct nvrtc_plan {
     struct nvrtc_plan *next;
     char *arch;
     char *identity; /* the lines of identify() */
     char *options[PLAN_OPTIONS];
     int option_count;
-    bool ptx; /* NVRTC knows no such arch: the driver finishes the job */
+    bool ptx; /* NVRTC does not know the arch: the driver compiles its PTX */
 } nvrtc_plan;
 
 typedef struct nvrtc_state {
@@ -77,7 +77,7 @@ typedef enum root { NONE, HOME, CUDA_HOME, VIRTUAL_ENV, CONDA } root;
 typedef struct place {
     root from;
     const char *folder;
-    bool wheels; /* a folder of Python packages: NVRTC is in a wheel's below */
+    bool wheels; /* a folder of Python packages, with NVRTC in a wheel */
 } place;
 
 static const place places[] = {
@@ -203,7 +203,7 @@ static groat_status find_library(const groat__env *env, groat__dl *dl,
     return status;
 }
 
-/* Without opening it. */
+/* Finds the build id of the library that find_library() would open. */
 static bool foresee_library(const groat__env *env,
                             char build_id[GROAT__BUILD_ID_ROOM])
 {
@@ -216,8 +216,8 @@ static bool foresee_library(const groat__env *env,
     return known;
 }
 
-/* NVRTC opens its builtins by bare name at the first compile; having loaded
- * the ones beside it, that name finds them wherever the folder is. */
+/* NVRTC opens its builtins by bare name at the first compile.  If those beside
+ * it are loaded already, the name finds them, wherever the folder is. */
 static void find_builtins(nvrtc_state *state)
 {
     static const char *const nothing[] = {NULL};
@@ -256,7 +256,7 @@ free_names:
 
 /* ---- open and close ----------------------------------------------------- */
 
-/* For calls that give no log: open, and the fetching of results. */
+/* For calls without a log: those of open, and those that fetch results. */
 static groat_status call_failed(const nvrtc_state *state, groat_status status,
                                 const char *call, nvrtcResult code,
                                 groat_error *error)
@@ -326,7 +326,7 @@ static void nvrtc_close(void *handle)
     free(state);
 }
 
-/* As open, but the state is handed out, as far as it came, on failure too. */
+/* As open, but on failure, too, *out is the state as far as it was set up. */
 static groat_status search(const groat__env *env, nvrtc_state **out,
                            groat_error *error)
 {
@@ -381,7 +381,7 @@ static groat_status unknown_arch(const nvrtc_state *state, const char *arch,
     return GROAT_NO_DEVICE;
 }
 
-/* The 90 of "sm_90a"; 0 when the name is of another kind. */
+/* Returns the 90 of "sm_90a"; 0 for a name of another form. */
 static int arch_number(const char *arch)
 {
     int number = 0;
@@ -395,7 +395,7 @@ static int arch_number(const char *arch)
     return *arch == '\0' ? number : 0;
 }
 
-/* The listed arch that is nearest below or equal; 0 when there is none. */
+/* Returns the highest listed arch up to `number`; 0 if there is none. */
 static int nearest_arch(const nvrtc_state *state, int number)
 {
     int best = 0;
@@ -424,7 +424,7 @@ static bool add_option(nvrtc_plan *plan, const char *format, ...)
     return true;
 }
 
-/* What calls itself NVRTC. */
+/* A release of NVRTC. */
 typedef struct release {
     int major;
     int minor;
@@ -447,7 +447,8 @@ static bool add_options(const release *from, const char *arch, int nearest,
     return whole;
 }
 
-/* The lines of identify(), but for what depends on the driver. */
+/* Appends the lines of identify(), except the one that depends on the driver.
+ */
 static void write_lines(const release *from, const nvrtc_plan *plan,
                         groat__str *who)
 {
@@ -499,8 +500,8 @@ static const nvrtc_plan *known_plan(nvrtc_state *state, const char *arch)
     return plan;
 }
 
-/* Made outside of the lock: it may open the driver.  Of two threads that make
- * the same plan, one throws its own away. */
+/* A plan is made outside of the lock, as that may open the driver.  If two
+ * threads make the same plan, one of them discards its own. */
 static groat_status get_plan(nvrtc_state *state, const char *arch,
                              const nvrtc_plan **out, groat_error *error)
 {
@@ -542,8 +543,8 @@ static groat_status nvrtc_identify(void *state, const groat__arch *arch,
     return status;
 }
 
-/* Whether these are the lines of the release that they name, for machine code:
- * PTX has the driver's version in them. */
+/* Whether the release that the lines name would have these lines.  False for
+ * PTX, whose lines contain the driver's version. */
 static bool are_own(const char *arch, const char *build_id, const char *lines)
 {
     nvrtc_plan *plan = calloc(1, sizeof(*plan));
@@ -574,9 +575,9 @@ static bool nvrtc_foresee(const groat__env *env, const groat__arch *arch,
            !who->failed && are_own(arch->name, build_id, who->data + from);
 }
 
-/* ---- what ptxas said ---------------------------------------------------- */
+/* ---- the output of ptxas ------------------------------------------------ */
 
-/* The number that stands right before `words` in [text, end); -1 if none. */
+/* Returns the number right before `words` in [text, end); -1 if none. */
 static int64_t number_before(const char *text, const char *end,
                              const char *words)
 {
@@ -595,7 +596,7 @@ static int64_t number_before(const char *text, const char *end,
     return number;
 }
 
-/* The part of the log that is about entry; false when there is none. */
+/* Finds the part of the log about entry; false if there is none. */
 static bool find_entry(const char *log, const char *entry, const char **begin,
                        const char **end)
 {
@@ -647,7 +648,8 @@ static void read_facts(const char *log, const char *entry, groat_facts *facts)
 
 /* ---- compile ------------------------------------------------------------ */
 
-/* Malloc'd, or NULL when there is none: a kernel is worth more than its log. */
+/* Returns the log, malloc'd; NULL if there is none or it cannot be read, which
+ * is no reason to lose the kernel. */
 static char *take_log(const nvrtc_state *state, nvrtcProgram program)
 {
     size_t bytes = 0;
@@ -667,7 +669,7 @@ static char *take_log(const nvrtc_state *state, nvrtcProgram program)
     return log;
 }
 
-/* Length and start of the first line that tells of an error. */
+/* Finds the first line with an error in the log; returns its length. */
 static int first_error(const char *log, const char **line)
 {
     const char *at = log == NULL ? NULL : strstr(log, "error");
@@ -699,7 +701,7 @@ static groat_status builtins_failed(const nvrtc_state *state, nvrtcResult code,
         found != NULL ? found : (story != NULL ? story : "not looked for"));
 }
 
-/* Takes log. */
+/* Takes ownership of log. */
 static groat_status compile_failed(const nvrtc_state *state,
                                    const char *source_name, nvrtcResult code,
                                    char *log, groat_error *error)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rocm.c owns where the libraries of ROCm lie and how their versions are told.
- * It leaves opening to base/dl.c and the meaning of calls to hiprtc.c and
- * hip.c.  Invariant: all libraries are looked for in the same order of places,
+ * rocm.c finds the libraries of ROCm and their versions.  It leaves opening to
+ * base/dl.c and calls to hiprtc.c and hip.c.
+ * Invariant: all libraries are looked for in the same order of places,
  * newest file name first, so that a compiler and the runtime that loads its
  * output come from one release.  No state, no locking.
  */
@@ -20,7 +20,7 @@
 
 enum { FILES_MAX = 6, PLACES_MAX = 24, NAMES_MAX = FILES_MAX * PLACES_MAX + 1 };
 
-/* Paths and patterns in the making; the lists end with NULL. */
+/* A NULL-terminated list of paths, names or patterns. */
 typedef struct name_list {
     char *list[NAMES_MAX];
     size_t count;
@@ -33,8 +33,8 @@ static void names_free(name_list *names)
         free(names->list[i]);
 }
 
-/* Adds DIR/FILE for each file.  root, if not NULL, stands before dir; for a
- * list of patterns it is quoted. */
+/* Adds DIR/FILE for each file, after root if that is not NULL; in a list of
+ * patterns root is quoted. */
 static void add_place(name_list *names, const char *root, bool quote,
                       const char *dir, const char *const *files)
 {
@@ -70,7 +70,7 @@ static void add_wheels(name_list *names, const char *root, const char *dir,
     }
 }
 
-/* What the loader is asked for: $ROCM_PATH was said for a reason. */
+/* Adds names for the loader; $ROCM_PATH comes first, as the user set it. */
 static void add_loader_names(name_list *names, const groat__env *env,
                              const char *const *files)
 {
@@ -162,7 +162,7 @@ const char *groat__rocm_needed(const groat__dl *dl, const char *prefix)
     for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
         ElfW(Addr) at = d->d_un.d_ptr;
 
-        /* Some C libraries leave the address as it is in the file. */
+        /* Some C libraries do not relocate the address in memory. */
         if (d->d_tag == DT_STRTAB)
             texts = (const char *)(at < map->l_addr ? map->l_addr + at : at);
     }

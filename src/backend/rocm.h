@@ -7,8 +7,8 @@
 
 /* One library of ROCm: the file names it goes by, the preferred one first. */
 typedef struct groat__rocm_library {
-    const char *override;      /* a path from the user that alone counts      */
-    const char *override_name; /* the variable it came from                   */
+    const char *override;      /* if not NULL, the only path that is tried    */
+    const char *override_name; /* where it came from, e.g. a variable         */
     const char *const *files;  /* "libamdhip64.so.7" ..., ended by NULL       */
 } groat__rocm_library;
 
@@ -32,8 +32,8 @@ bool groat__rocm_loaded(const char *file);
  * starts with prefix, or NULL.  Borrowed from the mapped library. */
 const char *groat__rocm_needed(const groat__dl *dl, const char *prefix);
 
-/* Version of a library: what it says itself (HIP's packed number, 0 if it says
- * nothing), else the digits of its file name, else "unknown". */
+/* Writes the version of a library: from HIP's packed number (0: unknown), else
+ * from the digits of its file name, else "unknown". */
 void groat__rocm_version(const groat__dl *dl, int packed, char *out,
                          size_t out_bytes);
 

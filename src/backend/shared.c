@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shared.c owns what compilers and devices of several vendors need alike: files
- * without a name, symbols of a library, quoted paths, lines of the doctor.  It
- * leaves finding and opening libraries to base/dl.c.  No state, no locking.
+ * shared.c has helpers for compilers and devices of several vendors: unnamed
+ * files, quoted paths, doctor lines, errors of captures, logs without times.
+ * It leaves finding and opening libraries to base/dl.c.  No state, no locking.
  */
 #include "backend/shared.h"
 
@@ -22,7 +22,8 @@ int groat__memory_file(const char *name, const void *data, size_t bytes)
     groat__fs_limit limit;
     size_t done = 0;
 
-    /* In a program that closed its own, those are for a child. */
+    /* If the program closed 0, 1 or 2, keep clear of them: a child uses them.
+     */
     if (fd >= 0 && fd <= STDERR_FILENO) {
         int low = fd;
 
@@ -88,7 +89,7 @@ const char *groat__library_problem(const groat__dl *dl,
     const char *story = dl->story.data;
     const char *first = story == NULL ? NULL : strchr(story, '\n');
 
-    /* A story of one line, as of a path by the user, is in the error. */
+    /* A story of one line, such as that of a user's path, is in the error. */
     return dl->handle == NULL && first != NULL && first[1] != '\0'
                ? story
                : error->text;

@@ -10,16 +10,16 @@
 #include "base/str.h"
 #include "groat.h"
 
-/* A file without a name that holds these bytes and is read from its start: a
- * descriptor that is closed on exec and is none of 0, 1 and 2.  -1, and errno,
- * when there is none to be had. */
+/* Returns the descriptor of an unnamed file with these bytes, to be read from
+ * its start; close-on-exec and none of 0, 1 and 2.  -1 with errno on failure.
+ */
 int groat__memory_file(const char *name, const void *data, size_t bytes);
 
-/* Appends a path to a glob(3) pattern, where it stands for itself alone: the
+/* Appends a path to a glob(3) pattern, with special characters escaped: the
  * environment gives paths, not patterns. */
 void groat__add_quoted(groat__str *pattern, const char *path);
 
-/* A foresee slot of compilers that nobody can tell beforehand. */
+/* The foresee slot of compilers that must be opened to identify them. */
 bool groat__foresee_nothing(const groat__env *env, const groat__arch *arch,
                             groat__made_by_fn *made, void *user,
                             groat__str *who);
@@ -29,18 +29,18 @@ bool groat__foresee_nothing(const groat__env *env, const groat__arch *arch,
 void groat__finding(groat__str *out, const char *subject, bool usable,
                     const char *format, ...) GROAT_PRINTF(4, 5);
 
-/* What a doctor says of a library that did not serve: every place that was
- * tried, when none had it, else the error.  Borrowed from the two. */
+/* What a doctor reports about an unusable library: all places that were tried
+ * if it was not found, else the error.  Borrowed from dl or error. */
 const char *groat__library_problem(const groat__dl *dl,
                                    const groat_error *error);
 
-/* CAPTURING: a kernel's stream is captured from. */
+/* Fails with CAPTURING: a graph is captured from the kernel's stream. */
 groat_status groat__capturing(groat_error *error);
-/* LAUNCH_FAILED: it was, and that has failed. */
+/* Fails with LAUNCH_FAILED: such a capture failed and has not been ended. */
 groat_status groat__capture_failed(groat_error *error);
 
-/* Takes lines that tell how long a compile took out of a log: of two compiles
- * of one source, both shall be kept as the same bytes. */
+/* Removes lines with compile times from a log, so that two compiles of one
+ * source give equal bytes. */
 void groat__drop_times(char *log);
 
 #endif

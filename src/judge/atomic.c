@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * atomic.c does atomic operations.  They order nothing, and may meet on a word;
- * what else accesses it needs a barrier between.
+ * atomic.c executes atomic operations.  They order no other access.  Two
+ * atomics may hit the same word; a plain access to it needs a barrier between.
  *
- * Blocks may meet in device memory by them alone: one waits there until those
- * before it have ended, so that what it finds does not depend on how many host
- * threads there are.
+ * Blocks may communicate in device memory only through atomics: a global atomic
+ * waits until all earlier clusters have ended, so that its result does not
+ * depend on the number of host threads.
  */
 #include "judge/atomic.h"
 

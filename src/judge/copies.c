@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * copies.c knows the copies of NVIDIA's engine: what each covers in shared and
- * in device memory, those that are in flight, and the last that have landed,
- * whom findings name.  Issue and arrival are tma.c's, when they land is
- * mbarrier.c's.
+ * copies.c keeps the copies of NVIDIA's copy engine: what each covers in shared
+ * and in device memory, those in flight, and the last that have landed, which
+ * findings name.  tma.c issues copies and lets their bytes arrive; mbarrier.c
+ * lands them.
  *
  * Formulas: PTX ISA, tensor copies (box, coordinates, out-of-bounds fill,
  * swizzling modes); the bytes of elements out of range are zeros and count.
@@ -28,8 +28,8 @@ uint32_t groat__judge_chunk_at(const groat__engine_copy *copy, uint32_t index)
     return at ^ ((at >> 7 & masks[copy->map.swizzle]) << 4);
 }
 
-/* The part of a run of `count` elements from coordinate `at` on that lies
- * inside 0 .. size. */
+/* Clips `count` elements from coordinate `at` to [0, size): elements [*first,
+ * *end) of them are inside. */
 static void clip(int64_t at, int64_t count, int64_t size, int64_t *first,
                  int64_t *end)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * deadlock.c says who waits for what when no thread of a cluster can go
- * on: threads that wait for the same are named together, with what their
- * mbarrier lacks and what that hints at.
+ * deadlock.c reports which threads wait for what when no thread of a cluster
+ * can continue.  Threads that wait for the same thing are named together, with
+ * what their mbarrier lacks and the likely cause.
  */
 #include "judge/deadlock.h"
 
@@ -24,7 +24,8 @@ static bool waits_like(const groat__judge *j, size_t a, size_t b)
            groat__judge_meeting_of(j, a) == groat__judge_meeting_of(j, b);
 }
 
-/* "threads 0-127, 160" of those that wait like this one; how many. */
+/* Appends "thread 0-127, 160", all that wait like this one; returns how many
+ * they are. */
 static size_t add_threads(const groat__judge *j, size_t like, groat__str *out)
 {
     size_t rank = groat__judge_rank_of(j, like);
@@ -51,7 +52,7 @@ static size_t add_threads(const groat__judge *j, size_t like, groat__str *out)
     return count;
 }
 
-/* What is most likely wrong. */
+/* Appends the most likely cause. */
 static void add_hint(const groat__judge *j, size_t fiber, groat__str *out)
 {
     const groat__mbarrier *bar = &j->barriers[j->fibers[fiber].awaited];

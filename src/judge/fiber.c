@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fiber.c owns the fibers of a cluster's threads: their stacks, switching
- * to one and back, how one is left for good, and the finding that says why.
- * Who runs when is schedule.c's.  Invariant: one fiber or the scheduler
+ * to one and back, leaving one for good, and the finding that says why.
+ * schedule.c decides which runs.  Invariant: one fiber or the scheduler
  * ("home") runs; `current` is the fiber that runs or ran last.
  */
-/* The checked longjmp() knows one stack alone. */
+/* The fortified longjmp() aborts when it jumps to another stack. */
 #undef _FORTIFY_SOURCE
 
 #include "judge/fiber.h"
@@ -43,9 +43,8 @@ uint64_t groat__judge_random(groat__judge *j)
 
 /* ---- switching --------------------------------------------------------- */
 
-/* swapcontext() asks the kernel for the mask of signals each time, which takes
- * longer than all else; a jump does not.  Sanitizers follow the former alone.
- */
+/* swapcontext() makes a system call for the signal mask, the largest cost of a
+ * switch; longjmp() does not.  Sanitizers only support swapcontext(). */
 static bool jumps(void)
 {
     return !__sanitizer_start_switch_fiber && !__tsan_switch_to_fiber;
@@ -117,8 +116,8 @@ static void fiber_main(unsigned high, unsigned low)
     groat__judge_stop(j, GROAT__DONE);
 }
 
-/* Below each stack lies memory that cannot be touched: a kernel that needs more
- * ends there instead of in its neighbour's stack. */
+/* A guard region lies below each stack: an overflow faults there instead of
+ * overwriting the neighbouring stack. */
 static uint8_t *stack_of(const groat__judge *j, size_t fiber)
 {
     return j->stacks + fiber * (j->launch->stack_bytes + GUARD_BYTES) +
@@ -203,7 +202,7 @@ void groat__judge_add_place(groat__judge *j, int32_t site, const char *format,
     va_end(args);
 }
 
-/* The place of the thread that is reported comes first. */
+/* Adds the place of the reported thread, in front of the others. */
 static void add_own_place(groat__judge *j, size_t fiber)
 {
     groat__judge_places *places = &j->finding.places;
@@ -294,10 +293,9 @@ void *groat__judge_grow(groat__judge *j, void *items, size_t count, size_t *cap,
     return grown;
 }
 
-/* ---- time -----------------------------------------------------------------
- */
+/* ---- time -------------------------------------------------------------- */
 
-/* Whether a thread before this one is at the same place. */
+/* Whether a lower-numbered thread is at the same place. */
 static bool is_placed(const groat__judge *j, size_t fiber)
 {
     for (size_t t = 0; t < fiber; t++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * grid.c hands the clusters of a launch to host threads, in order.  Invariant:
- * a cluster below `next` has ended or stands in `taken`, so the lowest one of
- * `taken` waits for nobody.  The lock guards everything but what
- * groat__judge_grid_open() sets for good.
+ * a cluster below `next` has ended or is in `taken`, so the lowest one in
+ * `taken` waits for no other.  The lock guards every field that changes after
+ * groat__judge_grid_open().
  */
 #include "judge/grid.h"
 

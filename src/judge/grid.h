@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * grid.h - the clusters of a launch, which host threads take in order, and the
- * finding of the launch: that of the first cluster that has one, whichever
- * thread came upon which first.
+ * finding of the launch: that of the lowest-numbered cluster with one, no
+ * matter which host thread found one first.
  *
- * Threads: every function but the first two may be called by all of them.
+ * Threads: every function but the first two may be called from any of them.
  */
 #ifndef GROAT_JUDGE_GRID_H
 #define GROAT_JUDGE_GRID_H
@@ -14,7 +14,7 @@
 
 #include "judge/judge.h"
 
-/* What a cluster was found to do. */
+/* The finding of a cluster. */
 typedef struct groat__judge_finding {
     groat_status status; /* OK: nothing */
     char text[GROAT_ERROR_TEXT];
@@ -23,14 +23,14 @@ typedef struct groat__judge_finding {
 
 typedef struct groat__judge_grid {
     pthread_mutex_t lock;
-    pthread_cond_t ended; /* a cluster has */
+    pthread_cond_t ended; /* a cluster has ended */
     const groat__judge_launch *launch;
     uint64_t clusters;
-    uint64_t next;   /* the first that nobody took */
-    uint64_t failed; /* the first with a finding, or `clusters` */
+    uint64_t next;   /* first cluster not yet taken */
+    uint64_t failed; /* first cluster with a finding, or `clusters` */
     uint64_t *taken; /* by thread: its cluster, or `clusters` */
     size_t threads;
-    groat__judge_finding finding; /* of `failed` */
+    groat__judge_finding finding; /* of cluster `failed` */
 } groat__judge_grid;
 
 /* threads  host threads that will take clusters, at least 1.
@@ -40,13 +40,13 @@ bool groat__judge_grid_open(groat__judge_grid *grid,
 void groat__judge_grid_close(groat__judge_grid *grid);
 
 /* Ends the cluster that the thread took before and takes the next one; false
- * when there is none, or when a finding makes all further ones vain. */
+ * when there is none left, or when an earlier cluster has a finding. */
 bool groat__judge_grid_take(groat__judge_grid *grid, size_t thread,
                             uint64_t *number);
-/* The blocks of a cluster, from its first one on. */
+/* Writes the coordinates of a cluster's first block. */
 void groat__judge_grid_corner(const groat__judge_grid *grid, uint64_t number,
                               unsigned corner[3]);
-/* Keeps the finding of a cluster unless one before it has one. */
+/* Keeps the finding of a cluster unless an earlier cluster has one. */
 void groat__judge_grid_find(groat__judge_grid *grid, uint64_t number,
                             const groat__judge_finding *finding);
 /* Waits until every cluster before this one has ended; false when one of them

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * judge.c executes a kernel that was compiled for a cpu target and holds it
- * against the memory model of the arch it stands for.  It owns the launch: what
- * a cluster of blocks needs, and the host threads that run one cluster after
- * the other, handed out by grid.c.  Threads are
- * fiber.c's, who runs when schedule.c's, where threads come together meet.c's,
- * what comes before what order.c's, memory memory.c's, what an AMD wave does as
- * one wave.c's and uniform.c's, NVIDIA's mbarriers, copy engine and wgmma
- * mbarrier.c's, tma.c's, copies.c's and wgmma.c's, the report of
- * accesses trace.c's, and
- * reads of what nobody wrote unwritten.c's; compiling and loading are cxx.c's
- * and cpu.c's.
+ * judge.c executes a kernel that was compiled for a cpu target and checks it
+ * against the memory model of the arch that it stands for.  It owns the launch:
+ * the state of a cluster, and the host threads that run one cluster after the
+ * other, handed out by grid.c.  The parts: fiber.c (threads), schedule.c (which
+ * runs next), meet.c (threads that wait for each other), order.c (happens
+ * before), memory.c, plain.c and atomic.c (accesses), wave.c, warp_mma.c and
+ * uniform.c (wave-wide operations), mbarrier.c, tma.c, copies.c and wgmma.c
+ * (NVIDIA's mbarriers, copy engine and wgmma), trace.c (trace of accesses),
+ * unwritten.c (reads of unwritten bytes), deadlock.c.  cxx.c and cpu.c compile
+ * and load kernels.
  */
 #include "judge/judge.h"
 
@@ -36,7 +35,7 @@
 #include "judge/warp_mma.h"
 #include "judge/wgmma.h"
 
-/* Between the seeds of two clusters; odd, and as good as any. */
+/* Difference between the seeds of two clusters; any odd number would do. */
 #define RANDOM_STEP 0xD1342543DE82EF95u
 
 static const struct groat_cpu_ops hooks = {
@@ -104,7 +103,7 @@ static void start_block(groat__judge *j, size_t rank, const unsigned corner[3])
            j->launch->shared_bytes * sizeof(*block->shadows));
 }
 
-/* What a thread does: a groat__judge's body. */
+/* The body of a fiber: runs one thread of the kernel. */
 static void run_thread(groat__judge *j)
 {
     j->launch->entry(j->launch->args);
@@ -158,7 +157,7 @@ static bool make_blocks(groat__judge *j)
 
     j->blocks = calloc(j->block_count, sizeof(*j->blocks));
     for (size_t b = 0; j->blocks != NULL && b < j->block_count; b++) {
-        /* Exactly as large as the block's: ASan then sees stray pointers. */
+        /* Of exactly the block's size, so that ASan sees stray pointers. */
         j->blocks[b].shared = j->launch->plain.shared != NULL
                                   ? j->launch->plain.shared
                                   : malloc(bytes + (bytes == 0));
@@ -247,12 +246,12 @@ static groat_status check_clusters(const groat__judge_launch *t,
     return GROAT_OK;
 }
 
-/* What one host thread does for a launch. */
+/* One host thread of a launch. */
 typedef struct worker {
     groat__judge_grid *grid;
     size_t number;
     uint64_t end_ns;
-    size_t stack_bytes; /* for signals, as the launching thread has; 0: none */
+    size_t stack_bytes; /* of the signal stack, as the caller's; 0: none */
     pthread_t thread;
 } worker;
 
@@ -307,7 +306,7 @@ static groat_status work(worker *w, groat_error *error)
     return status;
 }
 
-/* A fault of a full stack needs another one to be told on. */
+/* A stack overflow can be reported only on an alternate signal stack. */
 static void *run_worker(void *user)
 {
     worker *w = user;
@@ -324,8 +323,8 @@ static void *run_worker(void *user)
     return NULL;
 }
 
-/* The calling thread is the first of them.  One that cannot be started or has
- * no memory takes no cluster; the others take its share. */
+/* The calling thread is worker 0.  A worker that cannot be started or has no
+ * memory takes no cluster; the others take its share. */
 static groat_status run_workers(groat__judge_grid *grid, worker *workers,
                                 groat_error *error)
 {
@@ -353,8 +352,8 @@ static groat_status run_workers(groat__judge_grid *grid, worker *workers,
     return status;
 }
 
-/* Events are told in order, and code that tells its pointers has one shared
- * memory: such launches have one thread. */
+/* Trace events are delivered in order, and a kernel that reports its pointer
+ * accesses has one shared memory: such launches use one host thread. */
 static size_t count_threads(const groat__judge_launch *t)
 {
     size_t threads = t->jobs == 0 ? 1 : t->jobs;

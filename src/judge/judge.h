@@ -15,8 +15,8 @@ typedef struct groat__judge_range {
     size_t bytes;
 } groat__judge_range;
 
-/* Places in the kernel's code that a finding speaks of, as addresses behind the
- * calls there. */
+/* Places in the kernel's code that a finding names, as return addresses of the
+ * hook calls there. */
 enum { GROAT__JUDGE_PLACES = 6, GROAT__JUDGE_PLACE_WORDS = 64 };
 
 typedef struct groat__judge_places {
@@ -39,42 +39,42 @@ typedef struct groat__judge_launch {
     unsigned cluster[3]; /* blocks; the grid is a multiple of it */
     unsigned shared_bytes;
     size_t args_bytes;
-    struct groat_cpu_plain plain; /* of a kernel that tells of its pointers */
+    struct groat_cpu_plain plain; /* of a kernel that reports its accesses */
     const groat__judge_range *ranges;
     size_t range_count;
     uint64_t seed;
-    unsigned seconds;      /* that the launch may take; 0: no bound */
-    unsigned jobs;         /* host threads at most; 0: 1 */
+    unsigned seconds;      /* time limit of the launch; 0: none */
+    unsigned jobs;         /* maximum of host threads; 0: 1 */
     size_t stack_bytes;    /* per thread */
-    groat_trace_fn *trace; /* NULL: nobody listens */
+    groat_trace_fn *trace; /* or NULL */
     void *trace_user;
     groat_judge_progress_fn *progress; /* or NULL */
     void *progress_user;
-    groat__judge_places *places; /* of the finding; NULL: nobody asks */
+    groat__judge_places *places; /* receives the finding's places, or NULL */
 } groat__judge_launch;
 
-/* Runs the whole grid, cluster after cluster, every thread a fiber, and stops
+/* Runs the whole grid, cluster after cluster, one fiber per thread, and stops
  * at the first broken rule:
  *   - shared or device memory accessed out of bounds or misaligned,
- *   - shared memory read that nobody wrote, where the value matters to what the
- *     kernel writes or where it goes; shared memory read while a copy into it
- * is in flight, or that another wave (thread on NVIDIA) wrote with no barrier,
- *     and no phase of an mbarrier, between; shared memory written or copied
- *     into in such a way,
+ *   - unwritten shared memory read, where the value affects the kernel's output
+ *     or control flow; shared memory read while a copy into it is in flight, or
+ *     after another wave (NVIDIA: thread) wrote it, with no barrier or mbarrier
+ *     phase in between; shared memory written or copied into in such a way,
  *   - copies in flight when a thread ends, counts past the hardware's,
  *   - values that must be equal in a wave and are not,
- *   - mbarriers used before they are made, their counts left, copies of the
- *     engine that no phase expects, boxes that do not fit,
- *   - operands of wgmma that no fence gave it or that are overwritten before
- *     its wait, registers touched before it,
+ *   - mbarriers used before they are made, arrivals or counts beyond their
+ *     range, engine copies that no phase expects, boxes that do not fit,
+ *   - wgmma operands that were not fenced or are overwritten before its wait,
+ *     accumulator registers touched before the wait,
  *   - threads that wait for ever, and launches that do not end in time.
  * Copies land when a wait forces them to, never earlier.  seed 0 runs threads
- * in order; others permute what may be permuted.
- * Clusters run on several host threads where nobody traces and the code tells
- * no pointers; what is found does not depend on their number, as long as blocks
- * meet in device memory by atomic operations alone.
+ * in order; other seeds permute what the arch leaves open.
+ * Clusters run on several host threads unless there is a trace callback or the
+ * kernel reports its pointer accesses.  Findings do not depend on the number
+ * of host threads if blocks communicate through atomics only.
  * Errors: JUDGED (the finding: kernel, block, thread, byte), NO_MEMORY,
- * INVALID (clusters that the grid or the arch does not take). */
+ * LAUNCH_FAILED (the kernel was compiled for another version of the judge),
+ * INVALID (a cluster shape that does not fit the grid or the arch). */
 groat_status groat__judge_run(const groat__judge_launch *launch,
                               groat_error *error);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mbarrier.c models NVIDIA's mbarriers: phases, arrivals, bytes that are
- * expected and bytes that arrive.  A phase completes when no arrival is lacking
- * and expected and arrived bytes are even; then the copies that were issued in
- * it land, and threads that wait for it go on.
+ * mbarrier.c models NVIDIA's mbarriers: phases, arrivals, and the tx-count of
+ * expected and arrived bytes.  A phase completes when no arrival is missing and
+ * all expected bytes have arrived; then the copies that were issued in it land,
+ * and threads that wait for it resume.
  *
  * Invariant: the 8 bytes of an mbarrier are BARRIER in their block's shadows,
- * with its number in `readers`; it lives until its block ends.
+ * with its index in `readers`; it lives until its block ends.
  *
  * Rules: PTX ISA, mbarrier (counts, tx-count range, phases) and
  * fence.mbarrier_init.
@@ -132,8 +132,8 @@ void groat__judge_mbarrier_init_fence(struct groat_cpu_env *env)
             j->barriers[b].fenced = groat__judge_now(j, j->current);
 }
 
-/* Everything known here was fenced, others' stores too: the fence may stand
- * anywhere between a store and the asynchronous access. */
+/* Fences all stores that the thread knows, also those of other threads: the
+ * fence may stand anywhere between a store and the asynchronous access. */
 void groat__judge_async_proxy_fence(struct groat_cpu_env *env)
 {
     groat__judge *j = groat__judge_enter(env);
@@ -151,8 +151,8 @@ void groat__judge_async_proxy_fence(struct groat_cpu_env *env)
 
 /* ---- finding one ------------------------------------------------------- */
 
-/* One's own is there at once, but the engine and other blocks need the fence
- * of whoever made it, and others need to know that it was made. */
+/* The maker sees its mbarrier at once; other threads must know that it was
+ * made, and for the engine or another block the maker must have fenced it. */
 static bool is_visible(groat__judge *j, const groat__mbarrier *bar, bool far)
 {
     uint32_t since = far ? bar->fenced : bar->made;
@@ -201,7 +201,8 @@ groat__mbarrier *groat__judge_mbarrier_at(groat__judge *j, uint32_t bar,
 
 /* ---- phases ------------------------------------------------------------ */
 
-/* A phase may not leave copies behind that were issued in it. */
+/* Blames `who` and returns true if a copy on the mbarrier has not arrived: its
+ * phase may not complete without it. */
 static bool is_left_behind(groat__judge *j, uint32_t number, size_t who)
 {
     const groat__mbarrier *bar = &j->barriers[number];
@@ -224,7 +225,7 @@ static bool is_left_behind(groat__judge *j, uint32_t number, size_t who)
     return false;
 }
 
-/* Completes the phase if nothing is lacking; false with a finding about `who`.
+/* Completes the phase if nothing is missing; false with a finding about `who`.
  */
 static bool complete(groat__judge *j, uint32_t number, size_t who)
 {
@@ -318,7 +319,7 @@ void groat__judge_mbarrier_wait(struct groat_cpu_env *env, unsigned bar,
         groat__judge_stop(j, GROAT__WAITING);
     }
     at = &j->barriers[number];
-    /* A phase before the first one has always been. */
+    /* The phase before the first one counts as completed. */
     if (at->phase > 0)
         groat__judge_note_wait(j, GROAT_ACCESS_RESUME, bar, at->phase - 1);
     at->last_waits[j->current] = at->phase;
@@ -332,14 +333,14 @@ void groat__judge_mbarrier_count(groat__judge *j, groat__engine_copy *copy)
     size_t issuer = copy->issuer;
 
     copy->counted = true;
-    /* Not below what the engine counts: shared memory has fewer bytes. */
+    /* Cannot leave the tx-count's range: shared memory has fewer bytes. */
     bar->tx -= copy->bytes;
     bar->arrived += copy->bytes;
     (void)complete(j, number, issuer);
 }
 
-/* Nobody may arrive in a block that has ended: what other blocks did here one
- * of its threads must know of. */
+/* No thread may arrive in a block that has ended, so one of the block's threads
+ * must know of each arrival that another block made here. */
 void groat__judge_mbarrier_check_end(groat__judge *j)
 {
     size_t rank = groat__judge_rank_of(j, j->current);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * meet.c is where threads come together: AMD's waves at waits and fences,
+ * meet.c makes threads wait for each other: AMD's waves at waits and fences,
  * NVIDIA's warps and warpgroups at the instructions that need all of their
- * lanes, blocks and clusters at their barriers.  Who runs meanwhile, and when a
- * barrier opens, is schedule.c's.
+ * lanes, blocks and clusters at their barriers.  schedule.c decides which
+ * threads run meanwhile, and when a barrier opens.
  */
 #include "judge/meet.h"
 
@@ -15,7 +15,7 @@
 
 static const struct {
     const char *name;
-    size_t waves; /* that take part; 1 a warp, else a warpgroup */
+    size_t waves; /* that take part: 1 is a warp, 4 a warpgroup */
 } joints[] = {
     [GROAT__ELECT] = {"elect", 1},
     [GROAT__SHUFFLE] = {"a shuffle or vote", 1},
@@ -28,7 +28,7 @@ static const struct {
 
 /* ---- waves that meet --------------------------------------------------- */
 
-/* No lane of an AMD wave goes on before all have come. */
+/* No lane of an AMD wave continues before all have arrived. */
 void groat__judge_meet(groat__judge *j, groat__fiber_state where)
 {
     if (groat__judge_is_amd(j))
@@ -50,8 +50,8 @@ const char *groat__judge_joint_name(groat__joint joint)
     return joints[joint].name;
 }
 
-/* The fibers [first, end) of which some take part: bit n is that of first + n;
- * 0: all. */
+/* The fibers of [first, end) that take part: those with bit n of mask for fiber
+ * first + n, or all if mask is 0. */
 typedef struct party {
     size_t first, end;
     uint64_t mask;
@@ -64,8 +64,8 @@ static bool is_in(const party *p, size_t fiber)
     return p->mask == 0 || (p->mask >> (fiber - p->first) & 1) != 0;
 }
 
-/* The fiber that came first to the meeting of a mask: one that waits there, or
- * the one at hand. */
+/* Returns the fiber that arrived first at the meeting of a mask: one that waits
+ * there, or `fiber` if none does. */
 static size_t host_of(const groat__judge *j, const party *p, size_t fiber)
 {
     for (size_t t = p->first; t < p->end; t++)
@@ -75,7 +75,7 @@ static size_t host_of(const groat__judge *j, const party *p, size_t fiber)
     return fiber;
 }
 
-/* Those that take part with a fiber. */
+/* Returns the fibers that must join with this one, and their meeting. */
 static party partners(const groat__judge *j, groat__joint joint, size_t fiber)
 {
     size_t waves = joints[joint].waves;
@@ -179,7 +179,8 @@ bool groat__judge_join(groat__judge *j, groat__joint joint,
     return true;
 }
 
-/* The same lane each time, which one no kernel may know. */
+/* Elects the same lane of a wave each time; the seed chooses it, because no
+ * kernel may rely on which one it is. */
 unsigned groat__judge_elect(struct groat_cpu_env *env)
 {
     static const uint64_t nothing[4] = {0};

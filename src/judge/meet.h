@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * meet.h - where threads come together.
+ * meet.h - where threads wait for each other.
  * Hooks are documented in cpu_hooks.h.
  */
 #ifndef GROAT_JUDGE_MEET_H
@@ -8,15 +8,15 @@
 
 #include "judge/model.h"
 
-/* Gives way to the other lanes; returns when the whole wave has come.  For AMD:
- * NVIDIA's lanes go on. */
+/* AMD: yields to the other lanes and returns when the whole wave has arrived.
+ * NVIDIA: returns at once. */
 void groat__judge_meet(groat__judge *j, groat__fiber_state where);
-/* NVIDIA: returns true in the last lane of the wave (of the warpgroup) to come
- * to this instruction, at once; in the others, later, false.  All must bring
- * the same detail. */
+/* NVIDIA: waits until all lanes of the wave (or warpgroup) have arrived.
+ * Returns true in the last lane to arrive, at once, and false in the others,
+ * later.  `detail` must be equal in all lanes. */
 bool groat__judge_join(groat__judge *j, groat__joint joint,
                        const uint64_t detail[4]);
-/* What a fiber that is JOINED waits in. */
+/* The meeting that a JOINED fiber waits in. */
 const groat__meeting *groat__judge_meeting_of(const groat__judge *j,
                                               size_t fiber);
 void groat__judge_take_lanes(struct groat_cpu_env *env,

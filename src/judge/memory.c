@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memory.c models shared and device memory: every byte of shared memory
- * has a shadow that says who wrote and read it, and a copy in flight lands when
- * a wait of the thread that issued it forces it to, never earlier.  Who runs
- * when is schedule.c's, what comes before what order.c's, the
- * copies of NVIDIA's engine are tma.c's.
+ * memory.c models shared and device memory.  Every byte of shared memory has a
+ * shadow that records its writer and its readers.  A copy in flight lands when
+ * a wait of the thread that issued it forces it to, never earlier.  Scheduling
+ * is in schedule.c, the order of accesses in order.c, NVIDIA's copy engine in
+ * tma.c.
  *
- * Invariant: a byte of shared memory changes only in land(), in shared_store()
- * and where the engine lands, and each looks at the byte's shadow first.
+ * Invariant: a store, an atomic or a pointer access is checked against the
+ * shadows of its bytes before these change; a copy is when it is issued.
  *
- * Lanes of an AMD wave meet at every wait and fence, so what one wrote before
- * it the others see after it: the wave is one agent.
+ * Lanes of an AMD wave meet at every wait and fence, so what one lane wrote
+ * before it, the others see after it: the wave is one agent.
  */
 #include "judge/memory.h"
 
@@ -27,7 +27,7 @@
 enum {
     VMCNT_MAX = 63,
     NULL_BYTES = 64 << 10,
-    FAR_BYTES = 1 << 30 /* from a buffer, that no index is meant to go */
+    FAR_BYTES = 1 << 30 /* from every buffer: no index, but a wild pointer */
 };
 
 /* ---- shared memory ----------------------------------------------------- */
@@ -55,7 +55,7 @@ static void check_shared(groat__judge *j, uint32_t address, uint32_t bytes,
             bytes, address);
 }
 
-/* Where the engine writes, in words, and the phase that it writes in. */
+/* Reports an access to a byte that a copy of the engine fills or has filled. */
 static void report_copy(groat__judge *j, const groat__judge_block *block,
                         uint32_t at, const char *verb)
 {
@@ -81,8 +81,8 @@ static void report_copy(groat__judge *j, const groat__judge_block *block,
                         (s->write_clock - 1) % 2, bar->address);
 }
 
-/* A byte that is not there to be read or written: in flight or an mbarrier's.
- */
+/* Reports an access to a byte of an mbarrier, or to one that the engine has in
+ * flight. */
 static void check_state(groat__judge *j, const groat__judge_block *block,
                         uint32_t at, const char *verb)
 {
@@ -291,7 +291,7 @@ void groat__judge_shared_store(struct groat_cpu_env *env, unsigned address,
 
 /* ---- device memory ----------------------------------------------------- */
 
-/* Bytes between the address and the buffer; 0 inside and right behind it. */
+/* Bytes between the address and the buffer; 0 inside and right after it. */
 static uint64_t distance(const groat__judge_range *r, uint64_t address)
 {
     if (address < r->address)
@@ -368,9 +368,9 @@ static groat__flown *new_flight(groat__judge *j)
     return &f->flights[f->flight_count++];
 }
 
-/* Loads and stores of device memory share the counter of the copies on AMD.
- * The compiler waits for a loaded value where it is used; where that is nobody
- * can say here, so the load counts until a wait of the kernel's own. */
+/* On AMD, loads and stores of device memory count in vmcnt, as copies do.  The
+ * compiler waits for a loaded value where it is used; the judge cannot see that
+ * point, so the load counts until the kernel itself waits. */
 static void count_one(groat__judge *j)
 {
     if (groat__judge_is_amd(j))
@@ -420,15 +420,15 @@ static void check_copy(groat__judge *j, uint32_t shared, uint32_t lane,
                             bytes, arch->name, arch->lds_dma_bytes);
     if (!groat__judge_is_amd(j) && !arch->cp_async)
         groat__judge_report(j, "copies asynchronously; %s cannot", arch->name);
-    /* NVIDIA's lane only says where it copies to: a loader counts those of two
-     * warps as one wave of 64. */
+    /* On NVIDIA, lane only selects the destination: a loader may number the
+     * lanes of two warps as one wave of 64. */
     if (lane % wave != thread % wave || lane >= 64)
         groat__judge_report(j, "calls itself lane %u; it is lane %zu of %zu",
                             lane, thread % wave, wave);
     check_shared(j, shared, bytes, "copies");
 }
 
-/* One lane's part of a view of device memory. */
+/* One lane's access to a buffer of device memory. */
 typedef struct view {
     uint64_t source;
     uint32_t inside; /* bytes before num_records, whole dwords */
@@ -447,7 +447,7 @@ static view look(groat__judge *j, uint64_t base, uint32_t num_records,
         groat__judge_uniform(j, base, "a buffer at");
         groat__judge_uniform(j, num_records, "num_records");
     }
-    /* The machines add 32-bit offsets, each in its own way. */
+    /* Archs differ in how they add 32-bit offsets that overflow. */
     if (offset > UINT32_MAX)
         groat__judge_report(j, "%s from voffset %u + soffset %u, past 32 bits",
                             verb, voffset, soffset);

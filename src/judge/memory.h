@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memory.h - shared and device memory, and copies of threads.
+ * memory.h - shared and device memory, and asynchronous copies by threads.
  * Hooks are documented in cpu_hooks.h.
  */
 #ifndef GROAT_JUDGE_MEMORY_H
@@ -9,7 +9,7 @@
 #include "judge/model.h"
 #include "groat_tools.h"
 
-/* Of an array in a thread's own memory. */
+/* Reports an index outside of an array in a thread's own memory. */
 void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
                                 unsigned line, long long index);
 void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
@@ -33,14 +33,14 @@ void groat__judge_async_copy(struct groat_cpu_env *env, unsigned long long base,
 void groat__judge_async_commit(struct groat_cpu_env *env);
 void groat__judge_async_wait(struct groat_cpu_env *env, unsigned ops,
                              unsigned groups);
-/* Reads `bytes` at `address` with all checks, as `access`. */
+/* Reads shared memory with all checks; `access` is what the trace calls it. */
 void groat__judge_read(groat__judge *j, uint32_t address, void *to,
                        uint32_t bytes, groat_access access);
-/* Reports where a byte of a block may not be written by this fiber. */
+/* Reports if the current fiber may not write a byte of the block. */
 void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
                               uint32_t at, const char *verb);
-/* An access through a pointer, of a GROAT_CPU_ kind, which the kernel makes
- * itself. */
+/* Check an access that the kernel itself makes through a pointer; kind is
+ * GROAT_CPU_READ, _WRITE or _ATOMIC. */
 void groat__judge_touch_shared(groat__judge *j, uint32_t address,
                                uint32_t bytes, unsigned kind);
 void groat__judge_touch_device(groat__judge *j, uint64_t address,
@@ -49,7 +49,7 @@ void groat__judge_check_inside(groat__judge *j, uint32_t address,
                                uint64_t bytes, const char *verb);
 void groat__judge_check_device(groat__judge *j, uint64_t address,
                                uint64_t bytes, const char *verb);
-/* A thread may not end with copies in flight. */
+/* Reports if the thread ends with copies in flight. */
 void groat__judge_memory_check_end(groat__judge *j);
 
 #endif

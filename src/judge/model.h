@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * model.h - the state of the cluster that runs, which the files of the judge
- * share.  A judge belongs to one host thread of one launch; there is nothing to
- * lock but in grid.h.
+ * model.h - the state of the running cluster, shared by the files of the
+ * judge.  A groat__judge belongs to one host thread of one launch, so only
+ * grid.h needs a lock.
  *
- * A host thread runs cluster after cluster, a cluster's blocks side by side.
- * Fibers, waves and blocks are numbered through the cluster; findings count
- * threads in their block.
+ * A host thread runs one cluster after the other and interleaves its blocks.
+ * Fibers, waves and blocks are numbered within the cluster; findings number
+ * threads within their block.
  */
 #ifndef GROAT_JUDGE_MODEL_H
 #define GROAT_JUDGE_MODEL_H
@@ -22,12 +22,12 @@
 #include "groat_tools.h"
 
 enum {
-    GROAT__JUDGE_UNWRITTEN = 32, /* places that read what nobody wrote      */
-    GROAT__JUDGE_LANES = 64,     /* of the widest wave                     */
+    GROAT__JUDGE_UNWRITTEN = 32, /* places that read unwritten bytes         */
+    GROAT__JUDGE_LANES = 64,     /* of the widest wave                       */
     GROAT__JUDGE_OPERAND = 32,   /* bytes of a lane in a wave-wide operation */
-    GROAT__JUDGE_WARPGROUP = 4,  /* waves that wgmma takes together         */
-    GROAT__JUDGE_CHUNK = 16,     /* bytes that swizzling keeps together     */
-    GROAT__JUDGE_SAID = 96       /* bytes of a name in a finding             */
+    GROAT__JUDGE_WARPGROUP = 4,  /* waves of a warpgroup                     */
+    GROAT__JUDGE_CHUNK = 16,     /* bytes that swizzling keeps together      */
+    GROAT__JUDGE_SAID = 96       /* size of a copy's name in a finding       */
 };
 
 /* IN_FLIGHT: a copy will land there; BARRIER: part of an mbarrier. */
@@ -38,29 +38,29 @@ typedef enum groat__byte_state {
     GROAT__BARRIER
 } groat__byte_state;
 
-/* What is known of one byte of shared memory. */
+/* The judge's record of one byte of shared memory. */
 typedef struct groat__shadow {
     uint32_t writer; /* agent that wrote it or has a copy in flight */
     uint32_t write_clock;
-    uint32_t readers; /* list of order.c; of a BARRIER its number */
-    int32_t site;     /* where it was written or the copy issued */
+    uint32_t readers; /* list of order.c; of a BARRIER: the mbarrier's index */
+    int32_t site;     /* where it was written or the copy was issued */
     uint8_t state;
     bool atomic; /* WRITTEN by an atomic operation */
 } groat__shadow;
 
 /* One vector-memory operation that has not retired. */
 typedef struct groat__flown {
-    uint64_t source; /* device address; dwords from `inside` on are zero */
+    uint64_t source; /* device address; bytes from `inside` on become zero */
     uint32_t shared;
     uint32_t group;
-    uint16_t bytes; /* 0: one that only counts */
+    uint16_t bytes; /* 0: no copy, but it counts in vmcnt */
     uint16_t inside;
     int32_t site;
 } groat__flown;
 
 /* MEETING: stopped at a wait or a fence until its whole wave is there;
- * JOINED: at an operation that all lanes of a wave or warpgroup must take part
- * in; WAITING: for a phase of an mbarrier. */
+ * JOINED: stopped at an operation that needs all lanes of a wave or warpgroup;
+ * WAITING: for a phase of an mbarrier. */
 typedef enum groat__fiber_state {
     GROAT__READY,
     GROAT__MEETING,
@@ -71,26 +71,26 @@ typedef enum groat__fiber_state {
     GROAT__DONE
 } groat__fiber_state;
 
-/* What a lane brings to a wave-wide operation. */
+/* A lane's operands of a wave-wide operation. */
 typedef struct groat__brought {
     unsigned char a[GROAT__JUDGE_OPERAND];
     unsigned char b[GROAT__JUDGE_OPERAND];
     uint32_t kind; /* operation and shape, to be equal in all lanes */
 } groat__brought;
 
-/* A thread's registers that wgmma adds to. */
+/* A thread's accumulator registers of wgmma. */
 typedef struct groat__product {
     float *registers;
-    float *values; /* what they will hold, or held when last waited for */
+    float *values; /* their result to come, or that of the last wait */
     uint32_t count;
-    uint32_t group; /* youngest that adds to them */
+    uint32_t group; /* youngest group that adds to them */
     bool in_flight;
 } groat__product;
 
-/* Where a fiber, or the scheduler, goes on; see fiber.c. */
+/* Where a fiber, or the scheduler, resumes; see fiber.c. */
 typedef struct groat__stand {
-    ucontext_t context; /* begins a fiber, and holds its stack */
-    jmp_buf jump;       /* where it has been left, once it has */
+    ucontext_t context; /* starts a fiber, and holds its stack */
+    jmp_buf jump;       /* where it resumes; valid once `left` is set */
     bool left;
 } groat__stand;
 
@@ -102,36 +102,36 @@ typedef struct groat__fiber {
     size_t flight_cap;
     uint32_t group;    /* number of the group being filled */
     uint32_t uniforms; /* wave-uniform values since the last barrier */
-    uint32_t accesses; /* traced, since the wave last met */
-    bool unfenced;     /* shared-memory stores that no fence covered */
-    int32_t site;      /* of the hook that it called last, see below */
-    /* Two, in turn: a lane may bring for its next operation while others still
-     * read what it brought for this one. */
+    uint32_t accesses; /* traced since the wave last met */
+    bool unfenced;     /* has shared-memory stores that no fence covered */
+    int32_t site;      /* call site of the last hook, see groat__judge_at() */
+    /* Double-buffered: a lane may write the operands of its next operation
+     * while others still read those of this one. */
     groat__brought brought[2];
     unsigned turn;
-    uint64_t mask;  /* lanes of the shuffle, vote or barrier to come or at
-                     * hand; 0: all.  NVIDIA                               */
-    uint32_t given; /* to a shuffle or vote of those */
-    uint32_t asked; /* the lane of a shuffle */
+    uint64_t mask;  /* NVIDIA: lanes of the current or next shuffle, vote or
+                     * warp barrier; 0: all                                */
+    uint32_t given; /* value for that shuffle or vote */
+    uint32_t asked; /* source lane of a shuffle */
     uint64_t answer;
-    uint32_t awaited; /* WAITING: number of the mbarrier */
+    uint32_t awaited; /* WAITING: index of the mbarrier */
     uint32_t parity;
     groat__product *products;
     size_t product_count;
-    size_t target; /* product that the wgmma at hand adds to */
+    size_t target; /* product that the current wgmma adds to */
     bool wgmma_fenced;
     void *asan_fake;
     void *tsan;
 } groat__fiber;
 
-/* Values that the first lane to come laid down for the others. */
+/* Wave-uniform values as the first lane gave them; the others must agree. */
 typedef struct groat__wave_log {
     uint64_t *values;
     size_t count;
     size_t cap;
 } groat__wave_log;
 
-/* One instruction of a wave while its lanes come by. */
+/* One instruction of a wave, gathered lane by lane. */
 typedef struct groat__traced {
     groat_access access;
     unsigned bytes;
@@ -147,7 +147,7 @@ typedef struct groat__wave_trace {
     groat__traced *items;
     size_t count;
     size_t cap;
-    unsigned told; /* instructions of the wave that were reported */
+    unsigned told; /* accesses of the wave reported so far */
 } groat__wave_trace;
 
 /* Lanes that come together at one instruction (NVIDIA). */
@@ -163,12 +163,12 @@ typedef enum groat__joint {
 
 typedef struct groat__meeting {
     groat__joint joint;
-    uint64_t detail[4]; /* what must be equal in all lanes */
-    size_t came;
-    size_t first; /* fiber that came first */
+    uint64_t detail[4]; /* operands that must be equal in all lanes */
+    size_t came;        /* lanes that have arrived */
+    size_t first;       /* fiber that arrived first */
 } groat__meeting;
 
-/* wgmma of one wave. */
+/* The wgmma groups of one wave. */
 typedef struct groat__wgmma_wave {
     uint32_t group;   /* being filled, from 1 */
     uint32_t retired; /* youngest that was waited for */
@@ -178,30 +178,30 @@ typedef struct groat__mbarrier {
     uint32_t address;
     uint32_t rank; /* of its block */
     uint32_t count;
-    uint32_t pending;  /* arrivals that the phase lacks */
-    int64_t tx;        /* bytes expected less bytes arrived */
-    uint64_t expected; /* in this phase, as `arrived` and `issued` */
+    uint32_t pending;  /* arrivals still missing in this phase */
+    int64_t tx;        /* tx-count: bytes expected minus bytes arrived */
+    uint64_t expected; /* bytes in this phase; so `arrived` and `issued` */
     uint64_t arrived;
     uint64_t issued;
     uint32_t phase;       /* phases completed */
-    uint32_t maker;       /* thread that made it */
-    uint32_t made;        /* its clock then */
+    uint32_t maker;       /* fiber that initialized it */
+    uint32_t made;        /* the maker's clock then */
     uint32_t fenced;      /* its clock at its mbarrier_init_fence, or NEVER */
-    uint32_t *gathering;  /* clock of what arrived in this phase */
-    uint32_t *done;       /* of what the completed phases bring */
-    uint32_t *last_waits; /* by fiber: phases completed when it last passed */
-    uint32_t *last_arrivals; /* by fiber: its clock when it last arrived */
+    uint32_t *gathering;  /* vector clock: arrivals of this phase */
+    uint32_t *done;       /* vector clock: completed phases */
+    uint32_t *last_waits; /* by fiber: phases completed at its last wait */
+    uint32_t *last_arrivals; /* by fiber: its clock at its last arrival */
 } groat__mbarrier;
 
-/* A copy of the engine.  It counts when its bytes have arrived, lands when its
- * phase completes. */
+/* A copy by NVIDIA's copy engine.  It is counted when its bytes arrive; its
+ * data lands when its phase completes. */
 typedef struct groat__engine_copy {
-    struct groat_cpu_tensor_map map; /* rank 0: bytes side by side at address */
+    struct groat_cpu_tensor_map map; /* rank 0: contiguous bytes at address */
     int at[GROAT_CPU_TENSOR_MAP_RANK];
     uint32_t to;
     uint32_t bytes;
     uint32_t rank;    /* block that receives */
-    uint32_t barrier; /* number */
+    uint32_t barrier; /* index */
     uint32_t phase;   /* of the barrier when it was issued */
     uint32_t issuer;  /* fiber */
     bool counted;
@@ -213,20 +213,20 @@ typedef struct groat__copies {
     size_t cap;
 } groat__copies;
 
-/* One block of the cluster that runs. */
+/* One block of the running cluster. */
 typedef struct groat__judge_block {
     unsigned at[3]; /* in the grid */
     uint8_t *shared;
     groat__shadow *shadows;
-    uint8_t *unwritten; /* by byte: the place that read it so first; 0: none */
+    uint8_t *unwritten; /* by byte: first place that read it unwritten, or 0 */
     uint32_t epoch;     /* barriers passed, from 1 */
     unsigned votes[2];  /* at barriers, by the parity of their epoch */
-    size_t ended;       /* threads */
+    size_t ended;       /* threads that have ended */
 } groat__judge_block;
 
-/* Lists of who read a byte since it was written, see order.c. */
+/* A list of the agents that read a byte since it was written, see order.c. */
 typedef struct groat__reader {
-    uint32_t before; /* the rest of the list; 0 ends it */
+    uint32_t before; /* index of the rest of the list; 0 ends it */
     uint32_t agent;
     uint32_t clock;
     uint32_t length;
@@ -239,14 +239,14 @@ typedef struct groat__readers {
     size_t cap;
     uint32_t *buckets;
     size_t bucket_count;
-    uint64_t *met; /* by agent: the walk over a list that met it last */
+    uint64_t *met; /* by agent: the last walk over a list that met it */
     size_t met_cap;
     uint64_t walk;
-    groat__reader last; /* the list that was added to last, and by whom */
-    uint32_t result;    /* what became of it; 0: there is none */
+    groat__reader last; /* arguments of the last groat__judge_add_reader() */
+    uint32_t result;    /* its result; 0: none */
 } groat__readers;
 
-/* Device memory at one of a cluster's writes, in their order. */
+/* An undo record: what device memory held before one write of the cluster. */
 typedef struct groat__judge_kept {
     uint64_t address;
     uint32_t bytes;
@@ -259,15 +259,15 @@ typedef struct groat__judge_log {
     size_t cap;
 } groat__judge_log;
 
-/* Reads of shared memory that nobody wrote, see unwritten.c. */
+/* Reads of unwritten shared memory, see unwritten.c. */
 typedef struct groat__judge_unwritten {
     struct {
         int32_t site;
-        groat__judge_finding finding; /* should it matter */
+        groat__judge_finding finding; /* reported if the value matters */
     } places[GROAT__JUDGE_UNWRITTEN];
     size_t count;
     groat__judge_log log;
-    size_t tried; /* place whose bytes begin with `value`; 0: none */
+    size_t tried; /* place whose bytes are filled with `value`; 0: none */
     uint8_t value;
 } groat__judge_unwritten;
 
@@ -275,8 +275,8 @@ typedef struct groat__judge {
     struct groat_cpu_env env; /* first: hooks get a pointer to it */
     const groat__judge_launch *launch;
     groat__judge_grid *grid;              /* of the launch */
-    uint64_t number;                      /* of the cluster, in the grid */
-    void (*body)(struct groat__judge *j); /* of each thread */
+    uint64_t number;                      /* of the cluster in the grid */
+    void (*body)(struct groat__judge *j); /* runs on each fiber */
     groat__judge_block *blocks;
     size_t block_count; /* of a cluster */
     groat__judge_block *block;
@@ -287,7 +287,7 @@ typedef struct groat__judge {
     groat__wave_log *waves;
     groat__wave_trace *traces;
     groat__meeting *meetings; /* of each wave, then of each warpgroup, then of
-                               * lanes that a mask names, by who came first   */
+                               * the lanes of a mask, by the first to arrive  */
     groat__wgmma_wave *wgmma;
     size_t wave_count;  /* of the cluster */
     size_t block_waves; /* of a block */
@@ -297,9 +297,9 @@ typedef struct groat__judge {
     groat__copies copies; /* in flight, oldest first */
     groat__copies landed; /* a ring of the last ones, for findings */
     groat__readers readers;
-    uint32_t *clocks; /* NULL: barriers alone order, see order.c */
-    uint32_t *meet;   /* what all lanes of a warpgroup know */
-    float *operands;  /* of the product that is made */
+    uint32_t *clocks; /* vector clocks, or NULL; in use while clocks_on */
+    uint32_t *meet;   /* scratch: a warpgroup's or a block's combined clock */
+    float *operands;  /* scratch: A and B of a wgmma */
     size_t clock_width;
     uint8_t *stacks;
     groat__stand home;
@@ -310,11 +310,11 @@ typedef struct groat__judge {
     uint64_t random;
     uint64_t end_ns; /* of a launch with a bound on its time */
     uint32_t calls;  /* of hooks */
-    uint64_t path;   /* a hash of them, and of the addresses given to them */
+    uint64_t path;   /* hash of the hook calls and their addresses */
     groat__judge_unwritten unwritten;
     bool clocks_on;
-    bool late;   /* failed as the launch is over its time */
-    bool failed; /* with the finding, or in vain: see grid.h */
+    bool late;   /* failed because the launch exceeded its time */
+    bool failed; /* with the finding, or because an earlier cluster failed */
     groat__judge_finding finding;
 } groat__judge;
 
@@ -323,7 +323,8 @@ static inline groat__judge *groat__judge_of(struct groat_cpu_env *env)
     return (groat__judge *)(void *)env;
 }
 
-/* Ends a launch that is over its time, or that has a finding; fiber.c's. */
+/* Leaves the fiber if the launch exceeded its time or an earlier cluster has a
+ * finding.  In fiber.c. */
 void groat__judge_check_time(groat__judge *j);
 
 static inline void groat__judge_follow(groat__judge *j, uint64_t step)
@@ -333,14 +334,14 @@ static inline void groat__judge_follow(groat__judge *j, uint64_t step)
     j->path = (j->path ^ step ^ step >> HALF) * 0x9E3779B97F4A7C15u;
 }
 
-/* Whether accesses are told of: not those of a cluster that runs again. */
+/* Whether accesses are traced; those of a cluster that runs again are not. */
 static inline bool groat__judge_tells(const groat__judge *j)
 {
     return j->launch->trace != NULL && !j->env.again;
 }
 
-/* A hook's first step: notes where the kernel called it, as the distance of the
- * return address from the entry. */
+/* A hook's first step: records its call site in the kernel, as the distance of
+ * the return address from the kernel's entry. */
 static inline groat__judge *groat__judge_at(struct groat_cpu_env *env,
                                             const void *from)
 {
@@ -368,7 +369,8 @@ static inline groat__fiber *groat__judge_fiber(const groat__judge *j)
     return &j->fibers[j->current];
 }
 
-/* Of a fiber: its block's rank, its thread there, its wave in the cluster. */
+/* Map a fiber to its block's rank, its thread there, its wave in the cluster.
+ */
 static inline size_t groat__judge_rank_of(const groat__judge *j, size_t fiber)
 {
     return fiber / j->threads;
@@ -392,7 +394,7 @@ static inline size_t groat__judge_lane(const groat__judge *j)
            (size_t)j->launch->arch->wave_lanes;
 }
 
-/* The fibers of `count` waves from `wave` on: [*first, end). */
+/* Returns the end of the fibers [*first, end) of `count` waves from `wave`. */
 static inline size_t groat__judge_lanes(const groat__judge *j, size_t wave,
                                         size_t count, size_t *first)
 {

@@ -7,7 +7,8 @@
 
 #include "judge/model.h"
 
-/* Number `index` of an operand: GROAT_CPU_BF16 ... */
+/* Returns element `index` of an operand; `number` is its type, GROAT_CPU_BF16,
+ * _F16 or _FP8. */
 float groat__judge_number(unsigned number, bool fnuz,
                           const unsigned char *operand, unsigned index);
 

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * order.c knows what comes before what.  It owns clocks and the lists of
- * readers.
+ * order.c keeps the happens-before order of accesses.  It owns the clocks and
+ * the lists of readers.
  *
- * Whoever reads and writes in an order of its own is an agent.  An AMD wave is
- * one (its lanes run in lock step), a thread on NVIDIA is one; and once there
- * are mbarriers so are wgmma of a wave, and the copy engine on behalf of each
- * mbarrier.  An access is named by its agent and that agent's clock at the
- * time.
+ * An agent makes accesses in an order of its own.  An AMD wave is an agent (its
+ * lanes run in lock step), and so is an NVIDIA thread; with vector clocks, so
+ * are the wgmma of a wave, and the copy engine on behalf of each mbarrier.  An
+ * access is identified by its agent and that agent's clock at the time.
  *
- * Where barriers of the block are all there is, the clock is the number of the
- * barriers passed, and what lies before the last one is known to all.  From the
- * first mbarrier (or fence, or warp barrier) on each thread has a vector clock:
- * for each agent, up to when it knows what that one did.  Arrivals hand it to
- * an mbarrier, waits take it from there, barriers share it among all.  A second
- * entry for each thread says up to when its stores were fenced for the
- * asynchronous proxy.
+ * While there are block barriers only, the clock is the block's epoch (barriers
+ * passed), and all threads know what lies before the last barrier.  From the
+ * first mbarrier (or fence, or warp barrier) on, each thread has a vector
+ * clock: for each agent, the time up to which it knows that agent's accesses.
+ * Arrivals join it into the mbarrier's, waits join the mbarrier's into it,
+ * barriers join those of all threads.  A second entry for each thread says up
+ * to when its stores were fenced for the asynchronous proxy.
  *
- * Readers of a byte are a list that is never changed, only added to in front,
- * and each list exists once: the bytes of a tile that the same threads read
- * share theirs.
+ * The readers of a byte are an immutable list; a new reader is put in front.
+ * Equal lists exist once: the bytes of a tile that the same threads read share
+ * one.
  */
 #include "judge/order.h"
 
@@ -85,7 +84,7 @@ bool groat__judge_knows(const groat__judge *j, uint32_t agent, uint32_t clock)
            groat__judge_agent(j, agent) == groat__judge_agent(j, j->current);
 }
 
-/* The same clocks in rows of another width. */
+/* Returns a copy of the clocks with wider rows. */
 static uint32_t *widened(groat__judge *j, const uint32_t *old, size_t rows,
                          size_t width)
 {
@@ -126,8 +125,8 @@ void groat__judge_clocks_widen(groat__judge *j)
     j->clock_width = width;
 }
 
-/* Each thread's present is its block's epoch, and what lay before the last
- * barrier it knows of its block. */
+/* Each thread starts at its block's epoch and knows what its block did before
+ * the last barrier. */
 void groat__judge_clocks_on(groat__judge *j)
 {
     size_t agents = 2 * j->fiber_count + j->wave_count;
@@ -212,7 +211,7 @@ static void enter(groat__readers *r, uint32_t item)
     r->buckets[at] = item;
 }
 
-/* Room for one more, in buckets that are at most half full. */
+/* Makes room for one more list; the hash table stays at most half full. */
 static void make_room(groat__judge *j)
 {
     groat__readers *r = &j->readers;
@@ -281,8 +280,9 @@ static bool is_first(groat__judge *j, uint32_t agent)
     return true;
 }
 
-/* The list less those whose reads are known here, for whoever comes after this
- * reader comes after them, and less what an agent read before its last. */
+/* Returns the list without reads that the current fiber knows (what comes after
+ * this fiber comes after them) and without all but the last read of an agent.
+ */
 static uint32_t shortened(groat__judge *j, uint32_t list)
 {
     uint32_t kept = 0;
@@ -309,14 +309,14 @@ static uint32_t added_to(groat__judge *j, uint32_t list, uint32_t agent,
         return list;
     if (list != 0 && head.agent == agent)
         list = head.before;
-    /* At powers of two alone: a byte that many threads read costs each of them
-     * the same. */
+    /* Only at powers of two: the cost per reader is then constant, amortized,
+     * even if many threads read a byte. */
     else if (head.length >= LONG_LIST && (head.length & (head.length - 1)) == 0)
         list = shortened(j, list);
     return list_of(j, list, agent, clock, site);
 }
 
-/* The bytes of one access, and of a row that many read, have the same list. */
+/* Caches the last result: the bytes of one access often have the same list. */
 uint32_t groat__judge_add_reader(groat__judge *j, uint32_t list, uint32_t agent,
                                  uint32_t clock, int32_t site)
 {

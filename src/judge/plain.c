@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * plain.c judges accesses through pointers, of which a kernel tells: it says
- * what lies where an address points to.  A thread's own memory, the arguments
- * and the kernel's constants are not judged.
+ * plain.c judges the accesses through pointers that a kernel reports: it finds
+ * the memory that an address lies in.  The thread's stack, the arguments and
+ * the kernel's image (code and constants) are not judged.
  */
 #include "judge/plain.h"
 
@@ -10,7 +10,7 @@
 #include "judge/memory.h"
 #include "judge/unwritten.h"
 
-enum { NEAR = 64 << 10 }; /* bytes that an index may be off */
+enum { NEAR = 64 << 10 }; /* bytes; how far a wrong index may miss */
 
 /* Whether [address, address + bytes) begins in an object. */
 static bool is_in(uint64_t address, const void *object, uint64_t bytes)
@@ -26,7 +26,7 @@ static uint64_t gap(uint64_t address, uint64_t object, uint64_t bytes)
     return address - object < bytes ? 0 : address - object - bytes + 1;
 }
 
-/* Near shared memory, and nearer to it than to any buffer. */
+/* Whether the address is near shared memory, and nearer than to any buffer. */
 static bool is_near_shared(const groat__judge *j, uint64_t address)
 {
     const struct groat_cpu_plain *plain = &j->launch->plain;
@@ -42,7 +42,7 @@ static bool is_near_shared(const groat__judge *j, uint64_t address)
     return true;
 }
 
-/* The address is outside of shared memory, at `offset` from its begin. */
+/* Reports an address outside of shared memory, at `offset` from its start. */
 _Noreturn static void report_shared(groat__judge *j, int64_t offset,
                                     unsigned long bytes, const char *verb)
 {

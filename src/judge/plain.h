@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * plain.h - kernels that access memory through pointers.
+ * plain.h - memory accesses through plain pointers.
  * Hooks are documented in cpu_hooks.h.
  */
 #ifndef GROAT_JUDGE_PLAIN_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * schedule.c says which thread of a cluster runs next, and opens what threads
- * have come to: see meet.c.  Everything else waits in vain: deadlock.c.
+ * schedule.c decides which thread of a cluster runs next, and opens the
+ * barriers where threads wait (meet.c).  If nothing opens, deadlock.c reports.
  *
- * Threads run as far as they can.  When none can, barriers that all have
- * reached open; when there is none, bytes of a copy of the engine arrive.
+ * Threads run as far as they can.  When none can continue, the barriers that
+ * all threads have reached open; if there is none, one copy's bytes arrive.
  */
 #include "judge/schedule.h"
 
@@ -17,8 +17,8 @@
 
 /* ---- waves that meet --------------------------------------------------- */
 
-/* Lanes of a wave must have come the same way: copies and uniform values are
- * instructions of the wave, not of the lane. */
+/* Lanes of an AMD wave must have taken the same path: copies and uniform values
+ * are instructions of the wave, not of the lane. */
 static void check_wave(groat__judge *j, size_t wave)
 {
     size_t first;
@@ -66,7 +66,7 @@ static void check_joined(groat__judge *j, size_t first, size_t end)
                            end - first);
 }
 
-/* Lets the lanes of an AMD wave that met go on. */
+/* Lets the lanes of an AMD wave that met continue. */
 static void part(groat__judge *j, size_t first, size_t end)
 {
     check_joined(j, first, end);
@@ -84,7 +84,7 @@ static bool is_ready(const groat__judge *j, size_t first, size_t end)
     return false;
 }
 
-/* Runs the lanes of a wave that can; false when none can go on. */
+/* Runs the ready lanes of a wave; false when none is ready afterwards. */
 static bool run_lanes(groat__judge *j, size_t wave)
 {
     size_t lanes = (size_t)j->launch->arch->wave_lanes;
@@ -119,8 +119,8 @@ static void run_wave(groat__judge *j, size_t wave)
 
 /* ---- barriers ---------------------------------------------------------- */
 
-/* All threads of a block pass the same barriers: who has ended is missing, even
- * where the hardware counts it as there. */
+/* All threads of a block must pass the same barriers: one that has ended is
+ * missing, even where the hardware counts it as arrived. */
 static void check_barrier(groat__judge *j, size_t first, size_t end,
                           groat__fiber_state where)
 {
@@ -142,8 +142,8 @@ static void check_barrier(groat__judge *j, size_t first, size_t end,
                        groat__judge_thread_of(j, ended));
 }
 
-/* Opens a barrier of fibers [first, end) that all have reached or ended before;
- * false when there is none. */
+/* Opens the barrier of fibers [first, end) if each fiber has reached it or has
+ * ended; false if it stays closed or no fiber waits. */
 static bool open_barrier(groat__judge *j, size_t first, size_t end,
                          groat__fiber_state where)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tma.c models NVIDIA's copy engine: boxes of tensors of rank 1 to 5 and
- * plain runs of bytes, into one block or several, each with an mbarrier of the
- * block that receives it.
+ * tma.c models NVIDIA's copy engine: copies of tensor boxes of rank 1 to 5 and
+ * of contiguous bytes, into one block or several, each counted on an mbarrier
+ * of the receiving block (or of the even block of its pair).
  *
- * What a copy writes is in flight from its issue until its mbarrier's phase
- * completes.  Its bytes arrive (are counted) when no thread can go on, one copy
- * after the other, in the order of the seed; its data lands with the phase:
- * copies.c.
+ * The bytes that a copy writes are in flight from its issue until its
+ * mbarrier's phase completes.  They arrive (are counted) only when no thread
+ * can continue, one copy after the other, in the order of the seed; the data
+ * lands when the phase completes: copies.c.
  *
  * Rules: PTX ISA, tensor copies (boxes, coordinates, alignments).
  */
@@ -27,7 +27,7 @@ enum { TO_ALIGN = 128, BOX_MAX = 256 };
 
 /* ---- issue ------------------------------------------------------------- */
 
-/* The engine writes where threads wrote: their stores must have been fenced. */
+/* Reports if the engine overwrites a thread's store that was not fenced. */
 static void check_fenced(groat__judge *j, const groat__judge_block *block,
                          uint32_t at)
 {
@@ -116,7 +116,7 @@ static void check_to(groat__judge *j, uint32_t to, uint64_t bytes,
     groat__judge_check_inside(j, to, bytes, "copies a box of");
 }
 
-/* The copy's barrier in the block that counts its bytes. */
+/* Sets the copy's mbarrier; `rank` is the block that counts its bytes. */
 static void aim(groat__judge *j, groat__engine_copy *copy, uint32_t bar,
                 size_t rank)
 {
@@ -142,7 +142,7 @@ static bool is_map(const struct groat_cpu_tensor_map *map)
     return good && map->box[0] * map->elem_bytes % GROAT__JUDGE_CHUNK == 0;
 }
 
-/* A map that the library made for this target. */
+/* Reads a tensor map and checks that the library made it for a cpu target. */
 static struct groat_cpu_tensor_map decode(groat__judge *j, const void *at,
                                           const char *verb)
 {
@@ -173,8 +173,8 @@ static uint64_t box_bytes(const struct groat_cpu_tensor_map *map)
     return bytes;
 }
 
-/* Seen on an H200: any other box ends the context, as an illegal instruction.
- */
+/* Observed on an H200: any other box is an illegal instruction, which destroys
+ * the context. */
 static void check_columns(groat__judge *j, const groat__engine_copy *copy)
 {
     int64_t byte = (int64_t)copy->at[0] * copy->map.elem_bytes;
@@ -196,7 +196,7 @@ static void check_mask(groat__judge *j, uint32_t ctas)
             j->block_count);
 }
 
-/* Whom the copy reaches, block after block. */
+/* Issues the copy to each block that it reaches. */
 static void send(groat__judge *j, groat__engine_copy *copy, uint32_t bar,
                  uint32_t reach, uint32_t ctas)
 {
@@ -282,7 +282,8 @@ static bool is_awaited(const groat__judge *j, uint32_t barrier)
     return false;
 }
 
-/* Without a seed the oldest copy that somebody waits for, else the oldest. */
+/* Chooses the next copy to arrive: with seed 0 the oldest that a thread waits
+ * for, else the oldest; with other seeds at random. */
 static groat__engine_copy *choose(groat__judge *j)
 {
     groat__engine_copy *chosen = NULL;

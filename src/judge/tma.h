@@ -15,9 +15,9 @@ void groat__judge_tma_prefetch(struct groat_cpu_env *env, const void *map);
 void groat__judge_bulk_load(struct groat_cpu_env *env, unsigned to,
                             unsigned long long from, unsigned bytes,
                             unsigned bar);
-/* Lets the bytes of one copy arrive; false when there is none. */
+/* Lets the bytes of one copy arrive; false when no copy is outstanding. */
 bool groat__judge_engine_step(groat__judge *j);
-/* Reports when copies into this block are in flight. */
+/* Reports if the block's last thread ends with copies into it in flight. */
 void groat__judge_engine_check_end(groat__judge *j);
 
 #endif

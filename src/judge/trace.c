@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * trace.c reports what a kernel does with shared memory, and how its waves
- * wait: one event for each instruction of a wave, its lanes put together again,
- * with the conflicts that the banks would have.  Nothing is noted where nobody
- * listens.
+ * trace.c reports a kernel's accesses to shared memory and its waits: one event
+ * for each instruction of a wave, gathered from its lanes, with the bank
+ * conflicts that it would have.  Nothing is noted without a trace callback.
  *
  * Lanes run one after the other, so the n-th access of each lane since the wave
- * last met belongs to the n-th instruction; where lanes went different ways, an
- * access is put with the next one that is like it.
+ * last met belongs to the n-th instruction; where lanes diverged, an access
+ * joins the next instruction of the same kind.
  *
  * The bank model.  Shared memory has shared_banks banks of 4 bytes.  The lanes
- * of an instruction are served in groups of neighbours, as many as can take one
- * round of all banks (16 for a transpose read, which exchanges among 16).  A
- * group takes as many passes as there are different dwords on its busiest bank.
+ * of an instruction are served in groups of neighbours, as many as access one
+ * row of all banks together (16 for a transpose read, which exchanges among
+ * 16).  A group takes as many passes as its busiest bank has distinct dwords.
  */
 #include "judge/trace.h"
 
@@ -22,7 +21,7 @@
 
 enum { BANK_BYTES = 4, TRANSPOSE_LANES = 16, DWORDS_MAX = 64 };
 
-/* The instruction of the wave that this lane's is one with. */
+/* Finds or adds the wave's instruction that this lane's access belongs to. */
 static groat__traced *item_of(groat__judge *j, const groat__traced *like,
                               uint64_t bit)
 {
@@ -73,7 +72,8 @@ void groat__judge_note_wait(groat__judge *j, groat_access access,
         item_of(j, &like, bit)->active |= bit;
 }
 
-/* Most different dwords that lanes [first, end) want of one bank. */
+/* Returns the most distinct dwords that lanes [first, end) access on one bank.
+ */
 static unsigned reuse_of(const groat__traced *item, unsigned banks,
                          size_t first, size_t end)
 {
@@ -128,7 +128,7 @@ static void rate(const groat__traced *item, const groat__arch *arch,
     }
 }
 
-/* Tells of one instruction of a wave. */
+/* Reports one instruction of a wave to the trace callback. */
 static void tell(groat__judge *j, size_t wave, const groat__traced *item)
 {
     const groat__judge_launch *launch = j->launch;
@@ -167,7 +167,7 @@ void groat__judge_tell(groat__judge *j, size_t wave)
         j->fibers[t].accesses = 0;
 }
 
-/* Behind what the lane did before, in front of what it does next. */
+/* Goes after the lane's earlier accesses and before its later ones. */
 void groat__judge_note_copy(groat__judge *j, const groat__traced *item)
 {
     groat__wave_trace *trace = &j->traces[groat__judge_wave_of(j, j->current)];

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * uniform.c holds the lanes of a wave to values that must be equal in all of
- * them.
+ * uniform.c checks values that must be equal in all lanes of a wave.
  */
 #include "judge/uniform.h"
 
 #include "judge/fiber.h"
 
-/* Lanes run one after the other: the first to come says what the value is. */
+/* Lanes run one after the other: the first lane to arrive sets the value. */
 void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what)
 {
     groat__fiber *f = groat__judge_fiber(j);

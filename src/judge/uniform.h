@@ -9,7 +9,7 @@
 
 /* The hook of cpu_hooks.h with this name. */
 unsigned groat__judge_wave_uniform(struct groat_cpu_env *env, unsigned value);
-/* Reports where another lane of the wave brought another value here. */
+/* Reports if another lane of the wave has a different value here. */
 void groat__judge_uniform(groat__judge *j, uint64_t value, const char *what);
 
 #endif

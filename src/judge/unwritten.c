@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * unwritten.c finds out whether shared memory that was read before anybody
- * wrote it matters, by running the cluster again.
+ * unwritten.c decides whether reads of unwritten shared memory matter, by
+ * running the cluster again.
  *
- * Shared memory begins with random bytes.  The cluster runs again with zeros,
- * then with bytes that are a NaN in every format, where such bytes were read;
- * the schedule stays the same.  What goes on in registers is not seen, but a
- * value that reaches a branch or an address changes the sequence of hooks and
- * addresses, of which path is a hash, and one that reaches an output changes
- * what the cluster leaves in device memory.  A run that ends with another
- * finding is compared like one that ends well.  Only then the places that read
- * such bytes are tried one after the other: the first that matters alone is
- * the finding.
+ * Shared memory starts with random bytes.  The cluster runs again with zeros,
+ * then with bytes that are a NaN in every format, in place of the unwritten
+ * bytes that were read; the schedule stays the same.  The judge does not see
+ * registers, but a value that reaches a branch or an address changes the
+ * sequence of hooks and addresses, of which path is a hash, and one that
+ * reaches an output changes what the cluster leaves in device memory.  Runs
+ * that end with a finding are compared in the same way.  If a run differs, the
+ * places that read such bytes are tried one by one: the first that makes a
+ * difference alone is the finding.
  */
 #include "judge/unwritten.h"
 
@@ -23,15 +23,16 @@
 #include "judge/fiber.h"
 
 enum {
-    ALL = GROAT__JUDGE_UNWRITTEN + 1, /* places, not one of them */
-    KEPT_MAX = 1 << 21 /* writes; what has more is not run again */
+    ALL = GROAT__JUDGE_UNWRITTEN + 1, /* tries all places at once */
+    KEPT_MAX = 1 << 21 /* writes; a cluster with more is not run again */
 };
 
 static const uint8_t values[] = {0x00, 0xff};
 
 /* ---- what was read ----------------------------------------------------- */
 
-/* The number of the place, from 1; places past the last share its number. */
+/* Returns the place's number, from 1; when the table is full, new places share
+ * the last number. */
 static size_t place_of(groat__judge *j, int32_t site)
 {
     groat__judge_unwritten *u = &j->unwritten;
@@ -139,8 +140,8 @@ void groat__judge_unwritten_keep(groat__judge *j, uint64_t address,
     }
 }
 
-/* Puts back what device memory held before the cluster, and keeps in its stead
- * what the cluster left. */
+/* Undoes the cluster's writes to device memory; the log then holds what they
+ * wrote. */
 static void take_back(groat__judge_log *log)
 {
     for (size_t i = log->count; i-- > 0;) {
@@ -154,7 +155,7 @@ static void take_back(groat__judge_log *log)
     }
 }
 
-/* After take_back(): what the cluster left, again. */
+/* Repeats the writes that take_back() undid. */
 static void put_back(const groat__judge_log *log)
 {
     for (size_t i = 0; i < log->count; i++)
@@ -162,7 +163,7 @@ static void put_back(const groat__judge_log *log)
                log->items[i].bytes);
 }
 
-/* Of two logs that take_back() went over. */
+/* Compares two logs after take_back(). */
 static bool are_equal(const groat__judge_log *a, const groat__judge_log *b)
 {
     bool equal = a->count == b->count;
@@ -182,21 +183,22 @@ typedef struct trial {
     void (*run)(groat__judge *j, const unsigned corner[3], uint32_t *order);
     const unsigned *corner;
     uint32_t *order;
-    /* Of the run that is compared with: */
+    /* Of the first run, which the others are compared with: */
     groat__judge_log first;
     groat__judge_finding finding;
     bool failed;
     uint64_t path;
 } trial;
 
-/* A run that ended for a reason that has nothing to do with the bytes. */
+/* Whether the run ended for a reason other than the bytes: time, host memory or
+ * a finding of an earlier cluster. */
 static bool is_over(const groat__judge *j)
 {
     return j->failed && (j->late || j->finding.status != GROAT_JUDGED);
 }
 
-/* Whether the cluster does anything else with other bytes at a place; device
- * memory is then as it was before the cluster. */
+/* Whether the cluster behaves differently with other bytes at a place.  Leaves
+ * device memory as it was before the cluster. */
 static bool matters(trial *t, size_t place)
 {
     groat__judge *j = t->j;
@@ -219,7 +221,7 @@ static bool matters(trial *t, size_t place)
     return !same;
 }
 
-/* Of a launch that is over its time: the cause may be what was read. */
+/* Adds an unwritten read to the finding of a timeout: it may be the cause. */
 static void add_place(groat__judge *j)
 {
     j->failed = false;

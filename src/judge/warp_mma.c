@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * warp_mma.c is what a warp of NVIDIA multiplies in registers, and how it loads
- * the operands: ldmatrix and mma.sync.
+ * warp_mma.c models the matrix product of an NVIDIA warp on operands in
+ * registers, and how it loads them: mma.sync and ldmatrix.
  *
  * Formulas: PTX ISA, fragments of ldmatrix, mma.m16n8k16 and mma.m16n8k32; they
  * are written down in common/mma_sync.h.
@@ -16,11 +16,11 @@
 #include "judge/number.h"
 #include "judge/wave.h"
 
-/* Kinds of what a lane brings; products bring the number, too. */
+/* Kinds of operation; that of a product has the element type added. */
 enum { ROWS = 0x10000100, COLUMNS, PRODUCT = 0x10000200 };
 
 enum {
-    SM_COPIES = 80, /* of ldmatrix and products of 16-bit numbers */
+    SM_COPIES = 80, /* least sm_ for ldmatrix and 16-bit products */
     SM_FP8 = 89,
     ROW_BYTES = 16,
     WORD_BYTES = 4
@@ -64,8 +64,8 @@ void groat__judge_matrix_load(struct groat_cpu_env *env, unsigned address,
     }
 }
 
-/* Where number k of a row of A, or column of B, is: the lane among the four of
- * the row, and the place in its words, of which A has two rows. */
+/* Returns element k of a row of A, or of a column of B.  Four lanes hold a row;
+ * the words of a lane hold two rows of A, row % 8 and that + 8. */
 static float number_of(const groat__judge *j, unsigned number, bool of_a,
                        size_t row, size_t k)
 {

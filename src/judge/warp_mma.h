@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * warp_mma.h - products of a warp.  Hooks are documented in cpu_hooks.h.
+ * warp_mma.h - ldmatrix and mma.sync.  Hooks are documented in cpu_hooks.h.
  */
 #ifndef GROAT_JUDGE_WARP_MMA_H
 #define GROAT_JUDGE_WARP_MMA_H

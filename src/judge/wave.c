@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wave.c is what a wave does as one: shuffles and ballots, and on AMD transpose
- * reads of shared memory (ds_read_b64_tr) and matrix multiply-accumulate (MFMA)
- * with the operand and accumulator layouts of CDNA.
- * Each lane brings its part and meets the others; then each computes what it
- * receives.  What a lane brought stays until the wave has met once more, so a
+ * wave.c models wave-wide operations: shuffles and ballots, and on AMD
+ * transpose reads of shared memory (ds_read_b64_tr) and matrix
+ * multiply-accumulate (MFMA) with the operand and accumulator layouts of CDNA.
+ * Each lane stores its operands and meets the others; then each computes its
+ * own result.  A lane's operands stay until the wave has met once more, so a
  * lane that runs ahead cannot change what others still read.
  *
  * Formulas: CDNA3 and CDNA4 ISA guides, matrix operand layouts and transpose
@@ -20,12 +20,12 @@
 #include "judge/number.h"
 #include "judge/uniform.h"
 
-/* Kinds of what a lane brings; transpose reads bring their width, MFMA its
- * shape. */
+/* Kinds of operation; that of a transpose read is its width, that of MFMA its
+ * type and shape. */
 enum { SHUFFLED = 0x10000001, VOTED };
 
-/* What a lane receives of one that its mask leaves out: nothing of use, as a
- * float no number. */
+/* Result of a shuffle from a lane that the mask leaves out: an arbitrary value
+ * that is a NaN as a float. */
 enum { NOTHING = 0x7FC5A5A5 };
 
 /* ---- operations of all lanes ------------------------------------------- */
@@ -34,7 +34,7 @@ const groat__brought *groat__judge_brought(const groat__judge *j, size_t lane)
 {
     size_t first = j->current - groat__judge_lane(j);
 
-    /* All have met as often as this lane has. */
+    /* All lanes have met equally often, so this lane's turn selects. */
     return &j->fibers[first + lane].brought[groat__judge_fiber(j)->turn ^ 1];
 }
 
@@ -69,8 +69,8 @@ static size_t lanes_here(const groat__judge *j)
     return end - first;
 }
 
-/* NVIDIA's lanes, all or those of a mask: the last to come says what each
- * receives.  Returns what this one does. */
+/* Shuffle or vote of NVIDIA's lanes, all or those of a mask: the last lane to
+ * arrive computes the results of all.  Returns this lane's result. */
 static uint64_t exchange(groat__judge *j, uint32_t kind, uint32_t value,
                          uint32_t lane)
 {

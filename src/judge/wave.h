@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wave.h - what a wave does as one.
+ * wave.h - wave-wide operations.
  * Hooks are documented in cpu_hooks.h.
  */
 #ifndef GROAT_JUDGE_WAVE_H
@@ -8,12 +8,13 @@
 
 #include "judge/model.h"
 
-/* Begins an operation of the whole wave: what this lane brings, a kind that is
- * alike in all lanes. */
+/* Begins an operation of the whole wave, of a kind that must be equal in all
+ * lanes.  Returns the place for this lane's operands. */
 groat__brought *groat__judge_bring(groat__judge *j, uint32_t kind);
 /* Waits for all lanes, in either vendor's way. */
 void groat__judge_come_together(groat__judge *j);
-/* What a lane of the wave brought, valid until the next but one. */
+/* A lane's operands, valid until that lane begins its next but one operation.
+ */
 const groat__brought *groat__judge_brought(const groat__judge *j, size_t lane);
 void groat__judge_transpose_load(struct groat_cpu_env *env, unsigned address,
                                  void *to, unsigned width);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wgmma.c models products of a warpgroup on matrices in shared memory,
+ * wgmma.c models matrix products of a warpgroup on operands in shared memory,
  * which matrix descriptors name.  Operands are read when the product is issued;
- * nobody may write them until each wave has waited for its group.  Registers
- * hold nothing of use until then, and the wait fills them.
+ * no thread may write them until each wave has waited for its group.  The
+ * accumulator registers are poisoned until then; the wait fills them.
  *
  * Formulas: PTX ISA, wgmma: matrix descriptor, shared-memory layouts of
  * operands (k-major and mn-major, leading and stride dimension byte offsets,
- * swizzling modes), layout of the accumulator.  Of mn-major operands without
- * swizzling the two offsets change their meaning, as the machine has it.
+ * swizzling modes), layout of the accumulator.  For mn-major operands without
+ * swizzling, hardware exchanges the meaning of the two offsets.
  */
 #include "judge/wgmma.h"
 
@@ -29,10 +29,10 @@ enum {
     K_BYTES = 32,   /* of one product */
     K_NUMBERS = 32, /* at most */
     THREADS = 128,
-    POISON = 0x7fa0dead /* a NaN that arithmetic changes */
+    POISON = 0x7fa0dead /* a signalling NaN, which arithmetic changes */
 };
 
-/* A matrix descriptor taken apart; `span` is 16 without swizzling. */
+/* A decoded matrix descriptor; `span` is 16 without swizzling. */
 typedef struct operand {
     uint32_t start;
     uint32_t leading;
@@ -84,8 +84,8 @@ static operand take_apart(groat__judge *j, uint64_t descriptor, bool mn_major,
     return o;
 }
 
-/* Where byte `at` of k of row `row` of A (column of B) lies; `size` is that of
- * a number. */
+/* Returns where byte `at` along k of row `row` of A (column of B) lies; an
+ * element has `size` bytes. */
 static uint32_t byte_of(const operand *o, uint32_t row, uint32_t at,
                         uint32_t size)
 {
@@ -107,7 +107,7 @@ static uint32_t byte_of(const operand *o, uint32_t row, uint32_t at,
     return address ^ ((address >> 7 & o->mask) << 4);
 }
 
-/* Of the warpgroup's fibers from `first` on, one that does not know. */
+/* Returns a fiber of the warpgroup that does not know what the agent did. */
 static size_t ignorant(const groat__judge *j, size_t first, uint32_t agent,
                        uint32_t clock)
 {
@@ -167,7 +167,8 @@ static void report_operand(groat__judge *j, size_t first, uint32_t at,
     groat__judge_leave(j);
 }
 
-/* All waves of the warpgroup read the byte, until each has waited. */
+/* Checks one byte of an operand and makes every wave of the warpgroup a reader
+ * of it until that wave has waited. */
 static void read_operand(groat__judge *j, size_t first, uint32_t at,
                          const char *name)
 {
@@ -191,7 +192,7 @@ static void read_operand(groat__judge *j, size_t first, uint32_t at,
     }
 }
 
-/* The operand's numbers, row after row of K_NUMBERS. */
+/* Reads the operand's elements into rows of K_NUMBERS. */
 static void read_matrix(groat__judge *j, size_t first, const operand *o,
                         unsigned number, uint32_t rows, const char *name,
                         float *out)
@@ -213,7 +214,8 @@ static void read_matrix(groat__judge *j, size_t first, const operand *o,
         }
 }
 
-/* What every lane of the warpgroup knows. */
+/* Sets j->meet to what all lanes of the warpgroup know: the minimum of their
+ * clocks. */
 static void meet_clocks(groat__judge *j, size_t first)
 {
     memcpy(j->meet, groat__judge_clock(j, first),
@@ -270,7 +272,7 @@ static groat__product *product_at(groat__judge *j, float *registers,
     return more;
 }
 
-/* This lane's registers, poisoned, with what they hold in `values`. */
+/* Saves this lane's registers (or zeros) in `values` and poisons them. */
 static groat__product *begin(groat__judge *j, float *acc, uint32_t count,
                              bool accumulate)
 {
@@ -308,8 +310,8 @@ void groat__judge_drop_products(groat__fiber *fiber)
 
 /* ---- products ---------------------------------------------------------- */
 
-/* Adds to what register i of thread t holds, for all of them: row and column as
- * in wgmma_layout.h. */
+/* Adds A x B to all values of one thread; rows and columns of its registers are
+ * as in wgmma_layout.h. */
 static void multiply(const float *a, const float *b, uint32_t numbers,
                      uint32_t thread, groat__product *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wgmma.h - NVIDIA's products of a warpgroup.
+ * wgmma.h - NVIDIA's matrix multiplication by a warpgroup.
  * Hooks are documented in cpu_hooks.h.
  */
 #ifndef GROAT_JUDGE_WGMMA_H
