@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode.c [TARGET]: attention of one query over a paged KV cache, and the same
- * on the host.
+ * decode.c [TARGET]: attention of one query over a paged KV cache, checked
+ * against the reference on the host.
  *   cc decode.c $(pkg-config --cflags --libs groat) -lm && ./a.out cpu:sm_90a
  */
 #include <groat_attention.h>
@@ -29,7 +29,7 @@ static void bind(groat_decode_arguments *a, groat_kv_cache *kv, uint64_t at)
     a->lengths = at + offsetof(struct memory, length);
 }
 
-/* The norm of output's distance from what is wanted, to that of the latter. */
+/* Returns the norm of the output's error relative to the norm of `wanted`. */
 static double compare(double (*wanted)[DIM])
 {
     double off = 0, all = 0;
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
         m.query[i / DIM][i % DIM] = (i * 40503u >> 4 & 0x807F) | 0x3F00;
     a.keys = &kv;
     a.sequences = 1;
-    a.pitch = 8; /* entries of the table for a sequence */
+    a.pitch = 8; /* table entries per sequence */
     bind(&a, &kv, (uint64_t)(uintptr_t)&m);
     TRY(groat_decode_reference(&shape, &a, &wanted[0][0], NULL, &error));
     TRY(groat_open(NULL, &g, &error));
@@ -100,6 +100,6 @@ int main(int argc, char **argv)
     printf("decode: the error is %.1e of the output\n", error_of_output);
     free(zeros);
     groat_decode_close(decode);
-    groat_close(g); /* and all its memory with it */
+    groat_close(g); /* frees its memory, too */
     return !(error_of_output < 4e-3);
 }

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     groat_spec *spec;
     uint64_t at;
 
-    for (int i = 0; i < DIM * PAGES * PAGE; i++) /* row r has r ones */
+    for (int i = 0; i < DIM * PAGES * PAGE; i++) /* row r holds r ones */
         m.cache[i / DIM / PAGE][0][i / DIM % PAGE][i % DIM] =
             i % DIM < i / DIM ? ONE : 0;
     for (int i = 0; i < DIM; i++)
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
         .lengths = at + offsetof(struct memory, length),
         .output = at + offsetof(struct memory, scores),
         .num_keys = PAGES * PAGE,
-        .pitch = 8,         /* entries of the table for a sequence */
+        .pitch = 8,         /* table entries per sequence */
         .stride = 2 * PAGE, /* rows of K and V in a block */
         .sequences = 1,
         .kv_heads = 1,
@@ -73,6 +73,6 @@ int main(int argc, char **argv)
     printf("paged_scores: all %d scores are right\n", KEYS);
     groat_kernel_release(kernel);
     groat_spec_free(spec);
-    groat_close(g); /* and all its memory with it */
+    groat_close(g); /* frees its memory, too */
     return 0;
 }

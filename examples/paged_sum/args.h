@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launch arguments of paged_sum.  Comes behind groat_tensor.h on the host,
- * behind common/vendor.h in the kernel: both know groat_tensor_map.
+ * Launch arguments of paged_sum.  Include it after groat_tensor.h on the host,
+ * after common/vendor.h in the kernel: both define groat_tensor_map.
  *
  * Grid: heads x sequences; block (h, s) writes 2 * depth floats, the sum of K's
- * rows and that of V's, at output + (s * heads + h) * 2 * depth.
+ * rows, then that of V's, at output + (s * heads + h) * 2 * depth.
  */
 #pragma once
 

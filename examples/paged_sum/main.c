@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * main.c sums a paged KV cache with the family beside it, and checks the sums:
- * sum.c does both.
+ * main.c sums a paged KV cache with the kernel family in this folder and checks
+ * the sums; sum.c does both.
  *
  *     paged_sum FAMILIES [TARGET [CONSTANTS]]
  *
- * FAMILIES is the folder that holds paged_sum/; without TARGET the best one of
- * the machine runs it; CONSTANTS are the family's, as in "depth=64,slots=2".
- * Needs the public headers and the library, nothing else.
+ * FAMILIES is the folder that holds paged_sum/; the default TARGET is the
+ * machine's best; CONSTANTS are the family's, as in "depth=64,slots=2".  Needs
+ * only the public headers and the library.
  */
 #include <groat.h>
 #include <stdio.h>
@@ -51,6 +51,6 @@ int main(int argc, char **argv)
     paged_sum_free(&cache);
     groat_kernel_release(kernel);
     groat_spec_free(spec);
-    groat_close(g); /* and all its memory with it */
+    groat_close(g); /* frees its memory, too */
     return fflush(stdout) == 0 ? code : 1;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// paged_sum: a kernel of one's own on the library's ring and paged rows.  Warp
-// `readers` fetches tiles of K and V of one head into a ring of slots, K and V
-// in turn; the other warps add up what is in them.  README.md goes through it
-// step by step.
+// paged_sum: a kernel of your own on the library's ring and paged rows.  Warp
+// `readers` copies tiles of K and V of one head into a ring of slots, K and V
+// in turn; the other warps add up their rows.  README.md explains it step by
+// step.
 #include "params.h"
 
 #include "../common/vendor.h"
@@ -17,7 +17,7 @@ namespace paged_sum
 
 using namespace params;
 
-// 1. What tiles are, and what one copy brings: all of a slot.
+// 1. The shape of tiles and of a copy, which fills a whole slot.
 struct tiles : kv_shape {
     static constexpr int BN = params::BN;
     static constexpr int page = page_size;
@@ -29,13 +29,13 @@ struct tiles : kv_shape {
 struct copy : kv_copy {
     static constexpr int cols = padded_depth;
     static constexpr int slot_rows = BN;
-    static constexpr bool partial = true; // the last tile
-    static constexpr bool fill = true;    // has zeros where no page is
+    static constexpr bool partial = true; // pages past the last key
+    static constexpr bool fill = true;    // become zeros
 };
 
 typedef kv_ring<slots, 1, slot_bytes> ring;
 
-// 2. The producer: rows of a tile from the page table, then two slots.
+// 2. The producer: reads a tile's rows from the page table, fills two slots.
 GROAT_DEVICE void produce(const paged_sum_args &args, const ring &slots_of,
                           u32 keys)
 {
@@ -77,8 +77,8 @@ GROAT_DEVICE float float_of(u32 bits)
     return x.value;
 }
 
-// 3. A consumer's thread: the same 16 bytes of every rows_at_once-th row, eight
-// sums.
+// 3. A consumer thread adds up the same 16 bytes, eight numbers, of every
+// rows_at_once-th row.
 constexpr u32 cells = depth * elem_bytes / 16;
 constexpr u32 rows_at_once = readers * 32 / cells;
 
@@ -97,7 +97,7 @@ GROAT_DEVICE void add_cell(eight &sum, vec4 v)
     }
 }
 
-// Rows behind the last key are whatever the page holds there: not added.
+// Rows past the last key hold whatever is in the page: they are not added.
 GROAT_DEVICE void add_slot(eight &sum, u32 slot, u32 rows)
 {
     u32 cell = thread_index() % cells;
@@ -123,7 +123,7 @@ GROAT_DEVICE void consume(const ring &slots_of, u32 keys, eight (&sums)[2])
             at.wait();
             if (adds)
                 add_slot(sums[v], at.slot_ptr(), rows);
-            // All lanes have read before one of them gives the slot back.
+            // All lanes have read before one of them releases the slot.
             warp_barrier();
             at.release(at.index, elect());
             at.step();
@@ -142,7 +142,7 @@ GROAT_DEVICE void hand_over(u32 to, const eight &sum)
                                  float_bits(f[6]), float_bits(f[7])});
 }
 
-// Four columns to a thread.
+// Each thread writes four columns.
 GROAT_DEVICE void write_sums(u32 from, u64 to)
 {
     const u32 column = thread_index() * 4;
@@ -176,7 +176,7 @@ GROAT_DEVICE void run(const paged_sum_args &args)
     eight sums[2] = {};
 
     if (thread_index() == 0)
-        slots_of.init(1, readers); // one expect; one arrival of each warp
+        slots_of.init(1, readers); // one producer; a reader per warp
     block_barrier();
     if (is_reader)
         consume(slots_of, keys, sums);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sum.c makes a paged KV cache, sums it by the family beside it, and by itself.
+ * sum.c makes a paged KV cache, and sums it on the device and on the host.
  */
 #include "sum.h"
 
@@ -14,7 +14,7 @@ enum { SEQUENCES = 3, HEADS = 2, LAYERS = 2, LAYER = 1, PLANES = 2 };
 static const unsigned lengths[SEQUENCES] = {300, 0, 77};
 enum { LONGEST = 300 };
 
-/* Whole numbers of -3 .. 3, so that sums are exact. */
+/* Fills with integers of -3 .. 3, so that sums are exact. */
 static void fill(struct paged_sum *c)
 {
     static const unsigned short numbers[7] = {0xc040, 0xc000, 0xbf80, 0x0000,
@@ -25,13 +25,13 @@ static void fill(struct paged_sum *c)
         random = random * 1664525u + 1013904223u;
         c->bf16[i] = numbers[(random >> 16) % 7];
     }
-    /* Pages lie in no order: the last block comes first. */
+    /* Pages are not in order: the last block comes first. */
     for (unsigned s = 0; s < SEQUENCES; s++)
         for (unsigned i = 0; i < c->pages; i++)
             c->table[s * c->pitch + i] = c->blocks - 1 - (i * SEQUENCES + s);
 }
 
-/* The numbers and the table, on the host. */
+/* Makes the numbers and the page table, on the host. */
 static int make(struct paged_sum *c, const groat_spec *spec, groat_error *error)
 {
     int64_t depth;
@@ -67,7 +67,7 @@ static float value_of(unsigned short bits)
     return value;
 }
 
-/* The sum of column d, from the table and the cache alone. */
+/* Sums column d from the page table and the cache alone. */
 static float expected(const struct paged_sum *c, unsigned s, unsigned h,
                       unsigned plane, unsigned d)
 {
@@ -97,8 +97,8 @@ unsigned paged_sum_wrong(const struct paged_sum *c)
     return wrong;
 }
 
-/* Where K and V of the layer are, and how copies cut them: the boxes follow
- * from the spec's constants BN, page_size, head_dim, elem_bytes and swizzle. */
+/* Describes K and V of the layer.  The boxes that copies take follow from the
+ * spec's constants BN, page_size, head_dim, elem_bytes and swizzle. */
 static groat_status describe(const struct paged_sum *c, groat_spec *spec,
                              uint64_t address, struct paged_sum_args *args,
                              groat_error *error)
@@ -138,7 +138,7 @@ static groat_status upload(groat_context *g, const char *target,
     return groat_memory_write(g, target, *address, data, bytes, error);
 }
 
-/* Everything that the kernel is told. */
+/* Uploads all buffers and sets the launch arguments. */
 static groat_status bind(const struct paged_sum *c, groat_context *g,
                          const char *target, groat_spec *spec,
                          struct paged_sum_args *args, groat_error *error)
@@ -176,7 +176,7 @@ groat_status paged_sum_make(struct paged_sum *c, groat_context *g,
     return bind(c, g, c->target, spec, &c->args, error);
 }
 
-/* A block for each head and sequence. */
+/* Launches one block for each head and sequence. */
 groat_status paged_sum_run(struct paged_sum *c, groat_kernel *kernel,
                            groat_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sum.h - a paged KV cache, and its sums by the family beside it.
+ * sum.h - a paged KV cache, and its sums by the family in this folder.
  */
 #ifndef PAGED_SUM_H
 #define PAGED_SUM_H
@@ -10,31 +10,31 @@
 #include "args.h"
 
 /* A cache as a server has it: blocks of [planes, layers, page, heads, depth],
- * and a page table that says which of them a sequence has. */
+ * and a page table that lists the blocks of each sequence. */
 struct paged_sum {
     unsigned depth, page; /* constants of the spec                        */
     unsigned pages;       /* of the longest sequence                      */
     unsigned blocks;
-    unsigned pitch;       /* entries of the table from sequence to sequence */
-    size_t count;         /* of numbers                                     */
-    unsigned short *bf16; /* the numbers                                    */
-    unsigned *table;      /* a row of pitch entries for each sequence      */
-    float *sums;          /* what the kernel found, and how many            */
+    unsigned pitch;       /* table entries from sequence to sequence        */
+    size_t count;         /* number of elements in the cache                */
+    unsigned short *bf16; /* the cache's elements                           */
+    unsigned *table;      /* `pitch` entries per sequence                 */
+    float *sums;          /* the kernel's results, sum_count of them        */
     size_t sum_count;
-    const char *target; /* of the kernel, borrowed                          */
+    const char *target; /* the kernel's, borrowed                           */
     groat_context *g;
     struct paged_sum_args args;
 };
 
-/* A cache for a spec of the family, in the memory of its target.  c starts as
- * zeros; free it either way, before the context is closed. */
+/* Makes a cache for a spec of the family, in its target's memory.  c must be
+ * zeros; free it even after an error, before the context is closed. */
 groat_status paged_sum_make(struct paged_sum *c, groat_context *g,
                             groat_spec *spec, groat_error *error);
-/* Launches a kernel of that spec and waits for its sums.  One thread at a time
- * for one cache. */
+/* Launches a kernel of that spec and waits for its sums.  A cache may be used
+ * by one thread at a time. */
 groat_status paged_sum_run(struct paged_sum *c, groat_kernel *kernel,
                            groat_error *error);
-/* How many of the sums are not those of the table and the cache. */
+/* Returns how many sums differ from those computed on the host. */
 unsigned paged_sum_wrong(const struct paged_sum *c);
 void paged_sum_free(struct paged_sum *c);
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * server.c: a small HTTP service that launches a kernel for each request, as an
- * inference server does.
+ * server.c - a small HTTP service that launches a kernel for each request, as
+ * an inference server does.
  *
  *     server FAMILIES MANIFEST [PORT [TARGET]]
  *
  * FAMILIES is the folder that holds paged_sum/; MANIFEST has a line of JSON for
- * each kernel, {"spec": "paged_sum:depth=64"}; PORT 0 takes a free one, which
- * is printed; without TARGET the best one of the machine serves.
+ * each kernel, {"spec": "paged_sum:depth=64"}; with PORT 0 a free port is taken
+ * and printed; the default TARGET is the machine's best.
  *
- *     /healthz   200 when all kernels are loaded, 503 until then
- *     /metrics   the figures of groat and of the requests, for Prometheus
- *     /sum?spec= launches that kernel and checks what it gives: 200; 404 for a
+ *     /healthz   200 once all kernels are loaded, 503 until then
+ *     /metrics   metrics of groat and of the requests, for Prometheus
+ *     /sum?spec= launches that kernel and checks its result: 200; 404 for a
  *                spec that is not in the manifest
  *
- * It warms the manifest, seals its context, and then nothing is compiled on the
- * path of a request, whatever is asked for.  SIGTERM ends it; what is under way
- * is finished.
+ * It warms the manifest and seals its context; after that no request, whatever
+ * it asks for, makes it compile.  SIGTERM ends it; requests in progress are
+ * completed.
  */
 #include <errno.h>
 #include <groat_serve.h>
@@ -47,10 +47,10 @@ struct server {
     groat_context *g;
     const char *target;
     struct served kernels[KERNELS_MAX];
-    bool bad; /* a kernel of the manifest */
+    bool bad; /* the manifest has a bad kernel */
     size_t count;
     atomic_bool ready;
-    atomic_ulong answers[6]; /* by hundreds of the HTTP status */
+    atomic_ulong answers[6]; /* by the first digit of the HTTP status */
 };
 
 static void say(const char *what, const groat_error *error)
@@ -68,7 +68,7 @@ static void on_log(void *user, int level, const char *line)
 /* ---- the manifest ----------------------------------------------------------
  */
 
-/* What a path asks for is compared with the text as the manifest has it. */
+/* A request's spec is compared with the manifest's text. */
 static int add_kernel(void *user, const groat_manifest_entry *entry)
 {
     struct server *s = user;
@@ -114,7 +114,7 @@ static int on_warm(void *user, const groat_warm_event *event)
     return 0;
 }
 
-/* Loads every kernel, makes its cache, and seals. */
+/* Loads every kernel, makes its cache, and seals the context. */
 static bool warm(struct server *s)
 {
     groat_warm_item items[KERNELS_MAX];
@@ -185,7 +185,7 @@ static enum MHD_Result answer_metrics(struct server *s,
     return result;
 }
 
-/* The launch of a request: the kernel is found by its text, in memory. */
+/* Serves a request: finds the kernel by its text in memory and launches it. */
 static enum MHD_Result answer_sum(struct server *s, struct MHD_Connection *to,
                                   const char *text)
 {
@@ -256,9 +256,9 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *to,
 /* ---- life ------------------------------------------------------------------
  */
 
-/* As many as there may be descriptors, less those of the store and of
- * kernels: a request that comes in halves holds its connection until it is
- * whole, or its time is over. */
+/* Returns half of the allowed descriptors, at most CONNECTIONS; the rest is for
+ * the store and kernels.  A request that comes in parts holds its connection
+ * until it is complete or times out. */
 static unsigned connection_limit(void)
 {
     struct rlimit limit;
@@ -274,7 +274,7 @@ static unsigned connection_limit(void)
                                             : CONNECTIONS;
 }
 
-/* Serves from the first moment on, so that /healthz can say no. */
+/* Serves from the start, so that /healthz can report that it is not ready. */
 static int serve(struct server *s, const char *manifest, unsigned short port)
 {
     struct MHD_Daemon *daemon;
@@ -310,7 +310,7 @@ static int serve(struct server *s, const char *manifest, unsigned short port)
 
 int main(int argc, char **argv)
 {
-    static struct server s; /* large, and lives as long as the program */
+    static struct server s; /* large, so not on the stack */
     groat_options options = GROAT_OPTIONS_INIT;
     groat_error error = GROAT_ERROR_INIT;
     unsigned long port = argc > 3 ? strtoul(argv[3], NULL, 10) : 8080;

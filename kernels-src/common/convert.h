@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floats rounded to 16-bit and 8-bit numbers, to the nearest and ties to even, and
-// back, by integer arithmetic alone: the same bits from every compiler.  A NaN stays
-// one and is made quiet.  What is too large becomes infinite of 16 bits, and the
-// largest number of 8 bits.
+// Rounds floats to 16-bit and 8-bit numbers, to nearest even, and converts them
+// back, with integer arithmetic alone: every compiler gives the same bits.  A
+// NaN stays a NaN and is made quiet.  A value out of range becomes infinity in
+// 16 bits, and the largest number in 8 bits.
 #pragma once
 
 #include "vendor.h"
 
 namespace groat {
 
-// The 16 bits of the bf16 number nearest to the float with these bits.
+// Returns the 16 bits of the bf16 number nearest to the float with these bits.
 GROAT_DEVICE constexpr u32 bf16_of(u32 bits)
 {
     return (bits & 0x7fffffffu) > 0x7f800000u
@@ -17,7 +17,7 @@ GROAT_DEVICE constexpr u32 bf16_of(u32 bits)
                : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
 }
 
-// x / 2^shift, to the nearest and ties to even; shift is 1 .. 31.
+// x / 2^shift, rounded to nearest even; shift is 1 .. 31.
 GROAT_DEVICE constexpr u32 shift_rounded(u32 x, u32 shift)
 {
     return (x + ((1u << (shift - 1)) - 1u) + (x >> shift & 1u)) >> shift;
@@ -47,14 +47,14 @@ template <mma_number type> GROAT_DEVICE u32 round16(float x)
     return type == mma_f16 ? f16_of(float_bits(x)) : bf16_of(float_bits(x));
 }
 
-// Two floats, the first in the low half.
+// Packs two floats, the first in the low half.
 template <mma_number type> GROAT_DEVICE u32 pack16(float low, float high)
 {
     return round16<type>(low) | round16<type>(high) << 16;
 }
 
-// ---- numbers of 8 bits: e4m3 and e5m2 as OCP defines them; the fnuz ones have a
-// bias larger by one, no infinity, no -0, and 0x80 is their NaN.
+// ---- 8-bit numbers: e4m3 and e5m2 as OCP defines them.  The fnuz types have a
+// larger bias (by 1), no infinity and no -0; 0x80 is their NaN.
 
 enum float8 { e4m3, e5m2, e4m3fnuz, e5m2fnuz };
 
@@ -104,7 +104,7 @@ template <float8 type> GROAT_DEVICE constexpr u32 float8_of(u32 bits)
     return is_fnuz(type) && code == 0 ? 0 : sign | code;
 }
 
-// Four floats, the first in the lowest byte; the sign of a NaN is not told.
+// Packs four floats, the first in the lowest byte; a NaN's sign may differ.
 template <float8 type>
 GROAT_DEVICE u32 pack8(float a, float b, float c, float d)
 {
@@ -117,7 +117,7 @@ GROAT_DEVICE u32 pack8(float a, float b, float c, float d)
                float8_of<type>(float_bits(d)) << 24;
 }
 
-// The float, exactly, that a code of 8 bits stands for.
+// Returns the exact value of an 8-bit code.
 template <float8 type> GROAT_DEVICE float float8_value(u32 code)
 {
     const u32 mantissa = mantissa_bits(type);
@@ -140,7 +140,7 @@ template <float8 type> GROAT_DEVICE float float8_value(u32 code)
                                  ((127 - bias_of(type)) << 23));
 }
 
-// Likewise of 16 bits.
+// Likewise for 16-bit codes.
 GROAT_DEVICE float bf16_value(u32 code)
 {
     return bits_float(code << 16);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_hooks.h - what a kernel compiled for a cpu target asks of the judge that
- * runs it.  C and C++; shared by common/vendor_cpu.h and the judge.  One
- * environment serves one launch on one OS thread; the judge rewrites its
- * coordinates whenever it switches to another GPU thread's fiber.
+ * cpu_hooks.h - the interface between a kernel compiled for a cpu target and
+ * the judge that runs it.  C and C++; shared by common/vendor_cpu.h and the
+ * judge.  One environment serves one launch on one OS thread; the judge
+ * rewrites its coordinates whenever it switches to another GPU thread's fiber.
  */
 #pragma once
 
 enum { GROAT_CPU_HOOKS_VERSION = 8 };
 
-/* Numbers that mfma multiplies. */
+/* Element types of mfma. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8 };
 
-/* Whom a tensor copy reaches. */
+/* The blocks that a tensor copy reaches. */
 enum {
     GROAT_CPU_TMA_ONE,       /* the issuer's block                       */
     GROAT_CPU_TMA_MULTICAST, /* the blocks of a mask                     */
@@ -20,7 +20,7 @@ enum {
                              /* the barrier of the even block of its pair */
 };
 
-/* What an atomic operation makes of a word `old` and an operand x. */
+/* The result of an atomic operation on a word `old` and an operand x. */
 enum {
     GROAT_CPU_ATOMIC_ADD,
     GROAT_CPU_ATOMIC_MIN,
@@ -28,25 +28,25 @@ enum {
     GROAT_CPU_ATOMIC_MIN_SIGNED,
     GROAT_CPU_ATOMIC_MAX_SIGNED,
     GROAT_CPU_ATOMIC_EXCHANGE,
-    GROAT_CPU_ATOMIC_CAS, /* x, if old is what was expected */
+    GROAT_CPU_ATOMIC_CAS, /* x if old equals `expected` */
     GROAT_CPU_ATOMIC_ADD_FLOAT
 };
 
-/* What a plain access does. */
+/* Kinds of plain access. */
 enum { GROAT_CPU_READ, GROAT_CPU_WRITE, GROAT_CPU_ATOMIC };
 
 struct groat_cpu_env;
 
-/* Where a kernel that accesses memory through pointers has what. */
+/* Memory areas of a kernel that accesses memory through pointers. */
 struct groat_cpu_plain {
-    unsigned char *shared; /* of a block, all its arrays: the thread-local  */
-    unsigned long shared_bytes; /* variables, which the loader knows        */
-    const unsigned char *image; /* its code and constants */
+    unsigned char *shared; /* all arrays of a block: the thread-local       */
+    unsigned long shared_bytes; /* variables, whose place the loader knows  */
+    const unsigned char *image; /* the kernel's code and constants */
     unsigned long image_bytes;
 };
 
-/* Every function may not return: the judge leaves a fiber for good once a rule
- * is broken. */
+/* None of these functions is sure to return: once a rule is broken, the judge
+ * leaves the fiber for good. */
 struct groat_cpu_ops {
     void (*shared_load)(struct groat_cpu_env *env, unsigned address, void *to,
                         unsigned bytes);
@@ -66,16 +66,16 @@ struct groat_cpu_ops {
     void (*shared_fence)(struct groat_cpu_env *env);
     void (*block_barrier)(struct groat_cpu_env *env);
     unsigned (*wave_uniform)(struct groat_cpu_env *env, unsigned value);
-    /* Bytes of a buffer into registers, zeros past num_records. */
+    /* Loads bytes of a buffer into registers, zeros past num_records. */
     void (*buffer_load)(struct groat_cpu_env *env, unsigned long long base,
                         unsigned num_records, unsigned voffset,
                         unsigned soffset, void *to, unsigned bytes);
-    /* ds_read_b64_tr: 8 bytes at `address`, elements of `width` bytes exchanged
-     * among 16 lanes. */
+    /* ds_read_b64_tr: reads 8 bytes at `address`; 16 lanes exchange elements of
+     * `width` bytes. */
     void (*transpose_load)(struct groat_cpu_env *env, unsigned address,
                            void *to, unsigned width);
-    /* acc += A * B, m x m x k; a lane's k * m / 64 numbers of A and B and its
-     * m * m / 64 floats of acc. */
+    /* acc += A * B, m x m x k.  A lane has k * m / 64 numbers each of A and B,
+     * and m * m / 64 floats of acc. */
     void (*mfma)(struct groat_cpu_env *env, unsigned number, unsigned m,
                  unsigned k, const void *a, const void *b, float *acc);
     /* NVIDIA, sm_90 and up.  `bar` is the shared-memory address of an mbarrier,
@@ -105,22 +105,22 @@ struct groat_cpu_ops {
     void (*wgmma_fence)(struct groat_cpu_env *env);
     void (*wgmma_commit)(struct groat_cpu_env *env);
     void (*wgmma_wait)(struct groat_cpu_env *env, unsigned groups);
-    /* acc = A * B, or added to acc; 64 x n x 32 bytes, a thread's n / 2 floats.
-     * `acc` holds nothing of use until the wait, which fills it. */
+    /* acc = A * B, or acc += A * B; 64 x n x 32 bytes, n / 2 floats per thread.
+     * `acc` is undefined until the wait, which fills it. */
     void (*wgmma)(struct groat_cpu_env *env, unsigned number, unsigned n,
                   unsigned a_mn_major, unsigned b_mn_major,
                   unsigned long long desc_a, unsigned long long desc_b,
                   unsigned accumulate, float *acc);
-    /* An array that has no such element, in a line of the kernel's source. */
+    /* Reports an index outside of an array, at a line of the source. */
     void (*out_of_bounds)(struct groat_cpu_env *env, const char *file,
                           unsigned line, long long index);
-    /* What lane `lane` of the wave brings; all lanes take part. */
+    /* Returns the value of lane `lane` of the wave; all lanes take part. */
     unsigned (*shuffle)(struct groat_cpu_env *env, unsigned value,
                         unsigned lane);
-    /* A bit per lane of the wave: whether it brings something but 0. */
+    /* Returns a bit per lane of the wave: whether its predicate is not 0. */
     unsigned long long (*ballot)(struct groat_cpu_env *env,
                                  unsigned predicate);
-    /* Atomic operations on words of 4 bytes; the word before. */
+    /* Atomic operations on 4-byte words; they return the old value. */
     unsigned (*shared_atomic)(struct groat_cpu_env *env, unsigned address,
                               unsigned op, unsigned x, unsigned expected);
     unsigned (*global_atomic)(struct groat_cpu_env *env,
@@ -131,17 +131,17 @@ struct groat_cpu_ops {
                         unsigned transposed);
     void (*mma_16x8)(struct groat_cpu_env *env, unsigned number, const void *a,
                      const void *b, float *acc);
-    /* An access through a pointer, which the kernel makes itself when this
-     * returns; `from` is the address behind it in the code. */
+    /* Reports an access through a pointer, which the kernel makes itself once
+     * this returns; `from` is the return address in the kernel's code. */
     void (*touch)(struct groat_cpu_env *env, const void *address,
                   unsigned long bytes, unsigned kind, const void *from);
     /* Ends the launch with a finding in the kernel's own words. */
     void (*refuse)(struct groat_cpu_env *env, const char *why,
                    const void *from);
-    /* NVIDIA: the lanes that take part in this lane's next shuffle, ballot or
-     * warp barrier, which is all of them where nothing is said. */
+    /* NVIDIA: sets the lanes that take part in this lane's next shuffle, ballot
+     * or warp barrier.  Without a call all lanes of the warp do. */
     void (*take_lanes)(struct groat_cpu_env *env, unsigned long long mask);
-    /* The block's barrier; how many of its threads brought something but 0. */
+    /* A block barrier; returns how many threads' predicates are not 0. */
     unsigned (*block_vote)(struct groat_cpu_env *env, unsigned predicate);
 };
 
@@ -151,7 +151,7 @@ struct groat_cpu_env {
     unsigned block[3];
     unsigned grid[3];
     unsigned cluster_rank;
-    unsigned again; /* the cluster has run before: what it prints is known */
+    unsigned again; /* the cluster runs again; it already printed its output */
     const struct groat_cpu_ops *ops;
-    const unsigned char *shared; /* of a kernel that tells of its pointers */
+    const unsigned char *shared; /* of a kernel that reports its accesses  */
 };

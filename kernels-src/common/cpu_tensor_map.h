@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cpu_tensor_map.h - what lies in the 128 bytes of a tensor map for a cpu
- * target: the description itself, checked by whoever encodes it and decoded by
- * the judge.  C and C++.
+ * cpu_tensor_map.h - the contents of a 128-byte tensor map for a cpu target:
+ * the description itself, validated by the encoder and decoded by the judge.  C
+ * and C++.
  */
 #pragma once
 
@@ -19,11 +19,11 @@ enum {
     GROAT_CPU_SWIZZLE_128B
 };
 
-/* Dimensions fastest first; those from `rank` on are 1, their strides 0. */
+/* Dimensions are fastest first; those from `rank` on are 1, with strides 0. */
 struct groat_cpu_tensor_map {
     unsigned long long magic;
-    unsigned long long address;    /* device, of element 0              */
-    unsigned long long strides[4]; /* bytes, of dimensions 1 and up     */
+    unsigned long long address;    /* device address of element 0       */
+    unsigned long long strides[4]; /* bytes; of dimensions 1 and up     */
     unsigned long long dims[5];    /* elements                          */
     unsigned rank;                 /* 1..5                              */
     unsigned elem_bytes;           /* 1, 2, 4 or 8                      */

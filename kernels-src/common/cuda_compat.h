@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel written in CUDA C++ names without including anything, for the
-// judge: groat judge puts it in front of such a kernel.  Only for cpu targets.
+// Names that a CUDA C++ kernel uses without including anything: groat judge
+// puts this file in front of such a kernel.  Only for cpu targets.
 #pragma once
 
 #include "vendor.h"
@@ -9,7 +9,7 @@
 #define __device__ __attribute__((unused))
 #define __host__
 #define __constant__       static
-// `used`: what no code stores to is no constant.
+// `used`: else a variable without stores would become a constant.
 #define __shared__         __attribute__((used)) static thread_local
 #define __forceinline__    inline __attribute__((always_inline))
 #define __noinline__       __attribute__((noinline))
@@ -32,7 +32,7 @@
 #define assert(x)                                                              \
     ((x) ? (void)0 : groat::refuse("breaks its assertion: " #x))
 #define __trap() groat::refuse("calls __trap()")
-// Of the kernel, on stderr: stdout has the tool's answer.
+// The kernel's output goes to stderr: stdout has the tool's answer.
 #define printf(...) GROAT_PRINT(__VA_ARGS__)
 #define GROAT_LANES static __attribute__((always_inline, unused)) inline
 
@@ -154,15 +154,15 @@ GROAT_UNTOLD static uint3 blocks()
     return three(cpu_env->grid);
 }
 
-// A compiler that knows how large an array is makes of a wrong index what it
-// likes, for that has no meaning in C++.
+// Hides the size of an array from the compiler, which might otherwise exploit
+// that an index out of bounds is undefined behaviour.
 GROAT_UNTOLD static unsigned char *hide_size(unsigned char *array)
 {
     asm volatile("" : "+r"(array));
     return array;
 }
 
-// Not inlined: the address behind the call tells the line.
+// Not inlined: the return address tells the line.
 GROAT_UNTOLD static void refuse(const char *why)
 {
     cpu_env->ops->refuse(cpu_env, why, __builtin_return_address(0));
@@ -181,7 +181,7 @@ GROAT_LANES unsigned lane()
     return (at.x + GROAT_BLOCK_X * (at.y + GROAT_BLOCK_Y * at.z)) % 32;
 }
 
-// Lanes of this warp: a block's last one may be short.
+// Number of lanes in this warp: a block's last warp may be short.
 GROAT_LANES unsigned lanes_here()
 {
     const uint3 at = thread_at();
@@ -193,7 +193,7 @@ GROAT_LANES unsigned lanes_here()
     return left < 32 ? left : 32;
 }
 
-// A lane's value of 1 to 8 bytes; of a lane that there is not, nothing of use.
+// Returns the value, of 1 to 8 bytes, of lane `from`; garbage if there is none.
 template <class T>
 GROAT_LANES T from_lane(unsigned mask, T value, unsigned from)
 {
@@ -233,7 +233,7 @@ template <class T> struct same {
     typedef T type;
 };
 
-// The pointers and numbers of a launch as the kernel's parameters have them.
+// Converts a launch's pointers and numbers to the kernel's parameter types.
 template <class P> struct convert {
     static_assert(!__is_class(P),
                   "groat judge passes pointers and numbers to a kernel, no "
@@ -365,7 +365,7 @@ GROAT_LANES int __all_sync(unsigned mask, int predicate)
 
 // ---- atomic operations
 
-// Not inlined: the address behind the call tells the line.
+// Not inlined: the return address tells the line.
 #define GROAT_ATOMIC(name, expression)                                      \
     template <class T>                                                         \
     GROAT_UNTOLD static T name(T *address, typename groat::same<T>::type value) \
@@ -397,7 +397,7 @@ GROAT_UNTOLD static T atomicCAS(T *address,
 
 // ---- asynchronous copies
 
-// cp.async, and its groups.
+// cp.async and its groups.
 GROAT_LANES void __pipeline_memcpy_async(void *to, const void *from,
                                          size_t bytes, size_t zeros = 0)
 {
@@ -433,7 +433,7 @@ GROAT_LANES auto max(A a, B b) -> decltype(true ? a : b)
     return a < b ? b : a;
 }
 
-// The number where the other is none.
+// If one operand is a NaN, the other is returned.
 GROAT_LANES float min(float a, float b)
 {
     return fminf(a, b);
@@ -629,7 +629,7 @@ GROAT_LANES float cospif(float x)
     return (float)cos((double)x * 3.14159265358979323846);
 }
 
-// What <cmath> and <algorithm> have there.
+// Names that <cmath> and <algorithm> put in std.
 namespace std {
 
 using ::ceil;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fragments: what a lane holds of a matrix operand, read from shared memory.
+// Fragments: a lane's part of a matrix operand, read from shared memory.
 //
-// transpose_read16/8: each lane l of the wave names, through address(l), 8
-// consecutive bytes; 16 neighbouring lanes address a 4 x 16 matrix of 16-bit
-// (8 x 16 of 8-bit) elements row by row, row n by 4 (2) neighbouring lanes, and
-// lane l receives column l % 16.  gfx950 has an instruction for it
-// (ds_read_b64_tr); elsewhere every lane gathers its elements one by one, with
-// the same result.  address is a function object: u32 operator()(u32 lane) const.
+// transpose_read16/8: each lane l of the wave addresses 8 consecutive bytes by
+// address(l); 16 neighbouring lanes address a 4 x 16 matrix of 16-bit (8 x 16
+// of 8-bit) elements row by row, row n by 4 (2) neighbouring lanes, and lane l
+// receives column l % 16.  gfx950 has an instruction for it (ds_read_b64_tr);
+// elsewhere every lane gathers its elements one by one, with the same result.
+// address is a function object: u32 operator()(u32 lane) const.
 #pragma once
 
 #include "vendor.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block's shared memory as an output: poisoned before the copies, written out
-// or summed up after them.  What is done once is rolled up: unrolled it is a good
-// part of what a compiler has to do.
+// or summed up after them.  Loops that run once per launch stay rolled:
+// unrolled they would be a good part of the compile time.
 #pragma once
 
 #include "vendor.h"
 
 namespace groat {
 
-// Fills `bytes` from `shared` on with one byte, so that what no copy wrote
-// shows; `bytes` is a multiple of 16.  All threads of the block.
+// Fills `bytes` from `shared` on with one byte value, to show bytes that no
+// copy wrote; `bytes` is a multiple of 16.  Called by all threads of the block.
 template <u32 byte = 0xEE> GROAT_DEVICE void poison(u32 shared, u32 bytes)
 {
     constexpr u32 word = byte * 0x01010101u;
@@ -37,8 +37,8 @@ GROAT_DEVICE void add(vec4 &sum, vec4 v)
     sum.w ^= v.w;
 }
 
-// XORs `bytes` of the slot onto the 16 bytes that the thread keeps; behind each
-// KiB of them lie `gap` bytes that are none of the tile's.
+// XORs `bytes` of the slot onto the 16 bytes that the thread keeps; after each
+// KiB of the tile it skips `gap` bytes of padding.
 template <u32 gap = 0> GROAT_DEVICE void fold(u32 shared, u32 bytes, vec4 &sum)
 {
     for (u32 o = thread_index() * 16; o < bytes; o += GROAT_BLOCK_THREADS * 16)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entries of a kv buffer: what is done with each tile that the buffer
-// brings into shared memory.  A family gives `buffer_type`, whose
+// The entries of a kv buffer family: what a kernel does with each tile that the
+// buffer copies into shared memory.  A family defines `buffer_type`, with
 //
 //     template <typename consumer> void run(consumer &use, u32 count)
 //
-// brings the consumer's tiles 0 .. count - 1 by its own protocol: for each it
-// calls use.fetch(n) before the tile may be read (loads of the other operand
-// go there), places it where use.place(n) says it comes from, and calls
-// use.take(n, shared) when all of it can be read.
+// which brings the consumer's tiles 0 .. count - 1 by its own protocol.  For
+// each tile it calls use.fetch(n) before the tile may be read (for loads of the
+// other operand), copies it from use.place(n), and calls use.take(n, shared)
+// once all of it can be read.
 //
-// Constants are those of the family's params.def, by their names there.
+// Constants are those of the family's params.def, with the same names.
 #pragma once
 
 #include "vendor.h"
@@ -35,10 +35,10 @@ constexpr mma_number number = dtype == dtype_f16 ? mma_f16 : mma_bf16;
 constexpr u32 strip = strip_numbers<mma_n>;
 static_assert(strip == mma_k * group, "params.def and kv_fragments.h disagree");
 
-// Where a tile comes from.
+// The source of a tile.
 struct tile_place {
     buffer source; // the head's rows of the tile's key block
-    u32 soffset;   // the tile's first number in it, bytes
+    u32 soffset;   // byte offset of the tile's first number in it
 };
 
 GROAT_DEVICE tile_place place_tile(const kv_args &args, u32 key_block, u32 step,
@@ -50,13 +50,13 @@ GROAT_DEVICE tile_place place_tile(const kv_args &args, u32 key_block, u32 step,
                       is_keys ? step * (BK * 2) : step * (BK * ld * 2)};
 }
 
-// Place of the block in the output, counted in blocks.
+// The block's index in the output.
 GROAT_DEVICE u64 block_number(u32 blocks_y)
 {
     return static_cast<u64>(block_index()) * blocks_y + block_index_y();
 }
 
-// A wave of the block: wave columns share the tile, wave rows the queries.
+// A wave of the block: waves of a row share queries, columns split the tile.
 struct wave_place {
     u32 lane, wave, column;
 
@@ -67,7 +67,7 @@ struct wave_place {
     {
     }
 
-    // First query of the wave; a block has wave_rows * mma_n of them.
+    // First query of the wave; a block has wave_rows * mma_n queries.
     GROAT_DEVICE u32 query() const
     {
         return (block_index() * wave_rows + wave / warps_n) * mma_n;
@@ -155,7 +155,7 @@ template <int m> struct product {
     const kv_args &args;
     wave_place w;
     buffer operand;             // the wave's m rows of Q or P
-    vec4 columns[num_k_tiles];  // their strips along the tile at hand
+    vec4 columns[num_k_tiles];  // its strips for the current tile
     accumulator<m> acc[num_mmas];
 
     GROAT_DEVICE explicit product(const kv_args &a) : args(a)
@@ -205,9 +205,9 @@ template <int m> struct product {
                                                       first + k * strip, w.lane);
     }
 
-    // Where a lane reads a strip.  V that is gathered has two registers for each
-    // four bytes and an address for each row of a fragment; those of many strips
-    // at once are more than a lane has.
+    // Returns where a lane reads a strip.  Gathered V takes two registers for
+    // every four bytes and an address for every row of a fragment; a lane has
+    // too few registers for many strips at once.
     GROAT_DEVICE wave_place reader() const
     {
         wave_place r = w;
@@ -236,8 +236,8 @@ template <int m> struct product {
         }
     }
 
-    // The wave's rows of the result, which has `width` of them for each query,
-    // of a tile that begins at row `first`.
+    // Stores the wave's rows of the result of a tile whose first row is
+    // `first`; the result has `width` rows for each query.
     GROAT_DEVICE void store(u32 width, u32 first) const
     {
         u32 query = w.query() + w.lane % m;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lane of a wave holds of K, V, Q and P: 16 bytes, 8 numbers, for an
-// m x m multiply-accumulate (m is 32 or 16; common/mma.h).  A fragment covers a
-// strip of 512 / m numbers along k.  K and V are operand A and give the rows of
-// the result, Q and P are operand B and give its columns, so scores stand as
-// S^T (rows keys) and outputs as O^T (rows the head's columns).
+// A lane's part of K, V, Q and P, 16 bytes or 8 numbers, for an m x m
+// multiply-accumulate (m is 32 or 16; common/mma.h).  A fragment covers a strip
+// of 512 / m numbers along k.  K and V are operand A and give the rows of the
+// result, Q and P are operand B and give its columns, so scores are stored as
+// S^T (rows are keys) and outputs as O^T (rows are the head's columns).
 //
 //   K and Q   k is the head: lane l holds key (query) l % m and, of a strip,
 //             numbers l / m * 8 .. + 7
-//   V and P   k are the keys: lane l holds column (query) l % m and, of a strip,
-//             keys (256 / m) h + 4 (l / m) + f as number 4 h + f, h 0 or 1: the
-//             order in which an accumulator of scores holds its rows, so that
+//   V and P   k are the keys: lane l holds column (query) l % m and, as
+//             number 4 h + f of a strip, key (256 / m) h + 4 (l / m) + f,
+//             h 0 or 1: the order of rows in an accumulator of scores, so that
 //             scores become P without a shuffle
 #pragma once
 
@@ -21,7 +21,7 @@ namespace groat {
 
 template <int m> constexpr u32 strip_numbers = 512 / m;
 
-// K, m keys from row0 on, the strip that begins at column col0.
+// K: m keys from row0 on, the strip that begins at column col0.
 template <typename tile, int m>
 GROAT_DEVICE vec4 key_fragment(u32 shared, u32 row0, u32 col0, u32 lane)
 {
@@ -29,8 +29,8 @@ GROAT_DEVICE vec4 key_fragment(u32 shared, u32 row0, u32 col0, u32 lane)
                          tile::address(row0 + lane % m, col0 + lane / m * 8));
 }
 
-// What a lane addresses for a transpose read of half a strip: 16 lanes a
-// 4 x 16 matrix, 4 lanes a row.
+// The address that a lane passes to a transposing read of half a strip: 16
+// lanes cover a 4 x 16 matrix, 4 lanes each row.
 template <typename tile, int m> struct value_address {
     u32 shared, row0, col0;
 
@@ -43,7 +43,7 @@ template <typename tile, int m> struct value_address {
     }
 };
 
-// V, the strip of keys that begins at row0, m columns from col0 on.
+// V: the strip of keys that begins at row0, m columns from col0 on.
 template <typename tile, int m>
 GROAT_DEVICE vec4 value_fragment(u32 shared, u32 row0, u32 col0, u32 lane)
 {
@@ -54,14 +54,14 @@ GROAT_DEVICE vec4 value_fragment(u32 shared, u32 row0, u32 col0, u32 lane)
     return vec4{low.x, low.y, high.x, high.y};
 }
 
-// Q, m rows of `row_bytes` each, the strip that begins at column col0.
+// Q: m rows of `row_bytes` each, the strip that begins at column col0.
 template <int m>
 GROAT_DEVICE vec4 query_fragment(buffer q, u32 row_bytes, u32 col0, u32 lane)
 {
     return buffer_load16(q, lane % m * row_bytes + lane / m * 16, col0 * 2);
 }
 
-// P, m rows of `row_bytes` each, the strip of keys that begins at col0.
+// P: m rows of `row_bytes` each, the strip of keys that begins at col0.
 template <int m>
 GROAT_DEVICE vec4 weight_fragment(buffer p, u32 row_bytes, u32 col0, u32 lane)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kv_layout.h - where the bytes of a K or V tile lie in shared memory, and what
- * a matrix descriptor says of them.  C and C++, host and device.
+ * kv_layout.h - where the bytes of a K or V tile lie in shared memory, and the
+ * matrix descriptor that describes it.  C and C++, host and device.
  *
- * A tile has `rows` keys of `width` bytes, width a multiple of the swizzle span
- * (16: no swizzle, 32, 64 or 128 bytes).  A chunk is one span of the depth; an
- * atom is 8 rows x one span.  Offsets are relative to a base aligned to 8 spans
- * (128 bytes where nothing is swizzled), which the copy engine's swizzle of
- * address bits needs.
+ * A tile has `rows` keys of `width` bytes; width is a multiple of the swizzle
+ * span (16, which is no swizzle, 32, 64 or 128 bytes).  A chunk is one span of
+ * the depth; an atom is 8 rows x one span.  Offsets are relative to a base
+ * aligned to 8 spans (128 bytes without a swizzle), as the copy engine swizzles
+ * address bits.
  */
 #pragma once
 
@@ -21,25 +21,25 @@ namespace groat {
 
 enum kv_layout {
     chunk_outer, /* all rows of chunk 0, then all rows of chunk 1 ...      */
-    chunk_inner  /* atoms row group by row group, those of one group side by
-                  * side; 8 rows are one piece of memory                   */
+    chunk_inner  /* atoms, row group by row group, those of a group side by
+                  * side, so that 8 rows are contiguous                    */
 };
 
-/* Bytes of whole chunks that hold `bytes` of a row. */
+/* Size of the whole chunks that hold `bytes` of a row. */
 GROAT_LAYOUT unsigned kv_width(unsigned bytes, unsigned span)
 {
     return (bytes + span - 1) / span * span;
 }
 
-/* The physical place of logical byte `byte`; its own inverse. */
+/* Maps a logical byte to its physical place; its own inverse. */
 GROAT_LAYOUT unsigned kv_swizzle(unsigned byte, unsigned span)
 {
     return byte ^ (((byte >> 7) & (span / 16 - 1)) << 4);
 }
 
-/* Byte `col` of row `row` before the swizzle.  The offset of (0, b) is also how
- * far a k-major operand's start moves to contraction byte b, that of (k, 0) how
- * far an mn-major one's moves to key k, a multiple of 8. */
+/* The offset of byte `col` of row `row` before the swizzle.  A k-major operand
+ * starts at contraction byte b if its address moves by the offset of (0, b), an
+ * mn-major one at key k, a multiple of 8, if it moves by that of (k, 0). */
 GROAT_LAYOUT unsigned kv_plain_offset(int layout, unsigned row, unsigned col,
                                       unsigned rows, unsigned width,
                                       unsigned span)
@@ -59,7 +59,7 @@ GROAT_LAYOUT unsigned kv_offset(int layout, unsigned row, unsigned col,
 
 /* ---- matrix descriptors ------------------------------------------------- */
 
-/* The two strides of a matrix descriptor, bytes. */
+/* The two strides of a matrix descriptor, in bytes. */
 struct kv_strides {
     unsigned lbo, sbo;
 };
@@ -78,7 +78,7 @@ GROAT_LAYOUT struct kv_strides kv_strides_k_major(int layout, unsigned rows,
 }
 
 /* The tile as an operand whose contraction runs along the keys (V).  Without a
- * swizzle the two strides change places. */
+ * swizzle the two strides swap roles. */
 GROAT_LAYOUT struct kv_strides
 kv_strides_mn_major(int layout, unsigned rows, unsigned width, unsigned span)
 {
@@ -99,7 +99,7 @@ GROAT_LAYOUT unsigned long long kv_matrix_fields(unsigned address,
            (unsigned long long)((s.sbo & 0x3ffff) >> 4) << 32;
 }
 
-/* Of wgmma (sm_90) and of tcgen05 (sm_100, where its shape was never run). */
+/* For wgmma (sm_90) and tcgen05 (sm_100, where its shape was never run). */
 GROAT_LAYOUT unsigned long long
 kv_matrix_word_90(unsigned address, struct kv_strides s, unsigned span)
 {

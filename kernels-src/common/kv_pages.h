@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kv_pages.h - how pages of a KV cache cut tiles of keys: the arithmetic of
- * row_indices.h.  C and C++, host and device.  A page of 0 keys means that
- * there are none: the keys of a sequence lie one behind the other.
+ * kv_pages.h - how pages of a KV cache divide tiles of keys: the arithmetic of
+ * row_indices.h.  C and C++, host and device.  A page size of 0 means no
+ * paging: the keys of a sequence are contiguous.
  */
 #pragma once
 
@@ -12,14 +12,14 @@
 namespace groat {
 #endif
 
-/* Keys of `tile` that one box can bring: those of one page. */
+/* Keys of a `tile` that one box can copy: at most those of one page. */
 GROAT_LAYOUT int kv_box_rows(int tile, int page)
 {
     return page <= 0 || page >= tile ? tile : page;
 }
 
-/* Entries of the page table that are read at once, 0: one by one.  Tiles begin
- * at multiples of `alignment` keys. */
+/* Page-table entries per load; 0: one by one.  Tiles begin at multiples of
+ * `alignment` keys. */
 GROAT_LAYOUT int kv_table_vector(int num_pages, int page, int alignment)
 {
     int pages = page > 0 ? alignment / page : 0;
@@ -30,23 +30,23 @@ GROAT_LAYOUT int kv_table_vector(int num_pages, int page, int alignment)
     return num_pages == 1 || page <= 0 ? 0 : least < 8 ? least : 8;
 }
 
-/* Columns that a page table must have for sequences of `pages` pages: what a
- * tile reads behind the last one is there, whatever it holds. */
+/* Columns that a page table must have for sequences of `pages` pages: a tile
+ * reads entries past the last page, so they must exist, whatever they hold. */
 GROAT_LAYOUT int kv_table_columns(int pages)
 {
     return (pages + 7) / 8 * 8 + 16;
 }
 
-/* What one copy takes of a tile of BN keys. */
+/* The part of a tile of BN keys that one copy takes. */
 struct kv_part {
     int tile;  /* keys                                           */
-    int box;   /* keys of one page of it                         */
-    int pages; /* so many boxes below each other                 */
-    int first; /* index of the tile's page that comes first      */
-    int intra; /* keys of that page that are not in the part     */
+    int box;   /* keys of it that one box copies                 */
+    int pages; /* boxes, one below the other                     */
+    int first; /* index in the tile of its first page            */
+    int intra; /* keys of that page before the part              */
 };
 
-/* K: all keys, or of a pair of blocks one half each. */
+/* K: all keys, or one half for each block of a pair. */
 GROAT_LAYOUT struct kv_part kv_part_k(int BN, int page, int pair, int peer)
 {
     int num_pages = BN / kv_box_rows(BN, page);
@@ -72,9 +72,9 @@ GROAT_LAYOUT struct kv_part kv_part_v(int BN, int page, int sub_tiles, int sub)
     return p;
 }
 
-/* Boxes of a part, whose first key is `first_key`, in which a key of a sequence
- * of num_keys lies: what a partial copy may bring.  0 where the part begins
- * behind the last key. */
+/* Number of boxes, of a part that begins at `first_key`, that hold a key of a
+ * sequence of num_keys: what a partial copy may bring.  0 if the part begins
+ * past the last key. */
 GROAT_LAYOUT int kv_valid_pages(long long num_keys, long long first_key,
                                 int pages, int box)
 {
@@ -85,8 +85,8 @@ GROAT_LAYOUT int kv_valid_pages(long long num_keys, long long first_key,
                                            : (int)((left + box - 1) / box);
 }
 
-/* Chunks that one box brings, 1 or `cols` / chunk, both in elements.
- * Chunk-outer boxes are folded where one page fills the slot; chunk-inner ones
+/* Number of chunks that one box brings: 1 or cols / chunk (both in elements).
+ * Chunk-outer boxes are folded if one page fills the slot; chunk-inner ones
  * need pages of whole row groups. */
 GROAT_LAYOUT int kv_fold_chunks(int cols, int chunk, int head_dim, int box,
                                 int slot_rows, int page, int inner)
@@ -98,8 +98,8 @@ GROAT_LAYOUT int kv_fold_chunks(int cols, int chunk, int head_dim, int box,
     return base && shape ? cols / chunk : 1;
 }
 
-/* Keys [first, end) of partition `index` of `partitions` of a sequence, whole
- * tiles each but the last. */
+/* The keys [first, end) of partition `index` of `partitions` of a sequence:
+ * whole tiles, except for the last. */
 struct kv_window {
     int first, end;
 };

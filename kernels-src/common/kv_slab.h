@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of what lies in device memory: the key blocks of one head in a slab of a
-// KV cache, and the rows of Q or P that a wave has.
+// Views of device memory: the key blocks of one head in a slab of a KV cache,
+// and a wave's rows of Q or P.
 #pragma once
 
 #include "vendor.h"
@@ -8,8 +8,8 @@
 
 namespace groat {
 
-// `depth` columns from first_col on of the BN rows of a key block, of which those
-// below `rows` are valid; 16-bit numbers, rows `ld` apart.
+// A view of a key block: its BN rows, `depth` columns from first_col on.  Rows
+// below `rows` are valid.  Numbers are 16-bit, rows are `ld` apart.
 template <u32 BN, u32 depth, u32 ld>
 GROAT_DEVICE buffer key_block_rows(u64 slab, i64 rows, i64 first_row,
                                    u32 key_block, u32 first_col)
@@ -23,8 +23,8 @@ GROAT_DEVICE buffer key_block_rows(u64 slab, i64 rows, i64 first_row,
         slab + (static_cast<u64>(row) * ld + first_col) * 2, left, BN);
 }
 
-// m rows of `row_bytes` from row `first` on, of which those below `rows` are
-// there.
+// A view of m rows of `row_bytes` from row `first` on, of which those below
+// `rows` exist.
 template <u32 m>
 GROAT_DEVICE buffer operand_rows(u64 matrix, u32 rows, u32 first, u32 row_bytes)
 {
@@ -35,7 +35,7 @@ GROAT_DEVICE buffer operand_rows(u64 matrix, u32 rows, u32 first, u32 row_bytes)
                        (left < m ? left : m) * row_bytes);
 }
 
-// How many of n things every step-th is, from `first` on.
+// Returns how many of first, first + step ... are below n.
 GROAT_DEVICE u32 every(u32 first, u32 n, u32 step)
 {
     return first < n ? (n - first + step - 1) / step : 0;

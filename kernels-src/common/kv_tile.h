@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile of K or V in shared memory: 16-bit numbers, cut into squares of 32 x 32
-// that lie one behind the other, 2 KiB each.  A square is 128 vectors of 8
-// numbers, four to a row; vector v of the source lies at place swizzle(v) of its
-// square.  Writers and readers alike count from the square's first vector.
+// A tile of K or V in shared memory: 16-bit numbers in consecutive squares of
+// 32 x 32, 2 KiB each.  A square is 128 vectors of 8 numbers, four to a row;
+// vector v of the source lies at place swizzle(v) of its square.  Both writers
+// and readers count vectors from the square's first one.
 //
-// Squares are numbered along the rows of a panel of `panel` columns, panel after
-// panel: with panel == cols that is row-major, with panel < cols the tile is
-// cols / panel tiles of rows x panel one behind the other.
+// Squares are numbered along the rows of a panel of `panel` columns, panel
+// after panel.  With panel == cols that is row-major; with panel < cols the
+// tile is cols / panel consecutive tiles of rows x panel.
 #pragma once
 
 #include "vendor.h"
@@ -15,8 +15,8 @@
 
 namespace groat {
 
-// `ld` is the row stride of the source in numbers; the swizzle's unit is the
-// vector.
+// `ld` is the row stride of the source in numbers; the swizzle permutes
+// vectors.
 template <int rows, int cols, int panel, int ld, int bits, int base, int shift>
 struct kv_tile {
     static_assert(rows % 32 == 0 && cols % panel == 0 && panel % 32 == 0,
@@ -34,7 +34,7 @@ struct kv_tile {
         return swizzle<bits, base, shift>(vector);
     }
 
-    // Shared-memory byte of a number, from the tile's first byte.
+    // Byte offset of a number in shared memory, from the tile's first byte.
     static GROAT_DEVICE constexpr u32 address(u32 row, u32 col)
     {
         u32 square = col / panel * in_panel + row / 32 * across + col % panel / 32;
@@ -43,7 +43,7 @@ struct kv_tile {
                permute(row % 32 * 4 + col % 32 / 8) * 16 + col % 8 * 2;
     }
 
-    // Source byte of a square, from the tile's first number.
+    // Byte offset of a square in the source, from the tile's first number.
     static GROAT_DEVICE constexpr u32 square_source(u32 square)
     {
         u32 row = square % in_panel / across * 32;
@@ -52,20 +52,20 @@ struct kv_tile {
         return (row * ld + col) * 2;
     }
 
-    // Source byte of a vector, from its square's or its half square's first.
+    // Byte offset of a vector in the source, from its square or half square.
     static GROAT_DEVICE constexpr u32 vector_source(u32 vector)
     {
         return (vector / 4 * ld + vector % 4 * 8) * 2;
     }
 
-    // ---- by asynchronous copies: two bursts a square
+    // ---- by asynchronous copies: two bursts per square
 
     template <int waves>
     static constexpr int copies = 2 * (squares / waves) *
                                   vectors::copies_per_chunk;
 
-    // Which vector of a half square lands at a place of it: the swizzle does
-    // not leave the half, so the rows above it are the burst's soffset.
+    // Maps a place in a half square to the vector that lands there.  The
+    // swizzle stays inside the half, so soffset skips the rows above it.
     struct half_source {
         u32 half;
 
@@ -75,8 +75,8 @@ struct kv_tile {
         }
     };
 
-    // Enqueues this wave's part of the tile; all `waves` waves must call.
-    // soffset is the tile's first number, in bytes from the view's.
+    // Enqueues this wave's part of the tile; all `waves` waves must call it.
+    // soffset is the byte offset of the tile's first number in the view.
     template <int waves>
     static GROAT_DEVICE void copy(buffer source, u32 soffset, u32 wave,
                                   u32 lane, u32 shared)

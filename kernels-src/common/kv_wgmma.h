@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles in shared memory as operands of wgmma: where a block of rows, keys or
-// columns begins and what its matrix descriptor says (kv_layout.h), and the two
-// products of attention made of them.  Their loops stay loops: an instruction
-// names every accumulator, and a compiler takes long for many of those.
+// Tiles in shared memory as operands of wgmma: the place and matrix descriptor
+// (kv_layout.h) of a block of rows, keys or columns, and attention's two
+// products built on them.  Their loops stay rolled: each instruction names
+// every accumulator register, and many of them compile slowly.
 #pragma once
 
 #include "kv_layout.h"
@@ -26,8 +26,8 @@ struct kv_operand {
         return kv_plain_offset(tile_layout, row, byte, rows, width, span);
     }
 
-    // Rows from `row` on, a multiple of 8, contracted along their bytes from
-    // `byte` on, a multiple of 32.
+    // Rows from `row` on (a multiple of 8), contracted along their bytes from
+    // `byte` on (a multiple of 32).
     GROAT_DEVICE static u64 along_rows(u32 tile, u32 row, u32 byte)
     {
         constexpr kv_strides s =
@@ -36,8 +36,8 @@ struct kv_operand {
         return matrix_descriptor(tile + offset(row, byte), s.lbo, s.sbo, code);
     }
 
-    // Columns from `byte` on, whole chunks, contracted along the rows from
-    // `row` on, a multiple of 8.
+    // Columns from `byte` on (whole chunks), contracted along the rows from
+    // `row` on (a multiple of 8).
     GROAT_DEVICE static u64 across_rows(u32 tile, u32 row, u32 byte)
     {
         constexpr kv_strides s =

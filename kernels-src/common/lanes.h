@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is built on shuffles: neighbours, votes, and reductions of a wave and of
-// a block.  All lanes of a wave take part in each, all threads of a block in
-// those of the block.
+// Functions built on shuffles: neighbours, votes, and reductions over a wave
+// and over a block.  All lanes of the wave must call them; all threads of the
+// block must call those of the block.
 #pragma once
 
 #include "vendor.h"
@@ -24,7 +24,7 @@ GROAT_DEVICE u32 wave_shuffle_xor(u32 x, u32 mask)
     return wave_shuffle(x, lane_index() ^ mask);
 }
 
-// x of lane l - by; a lane's own where there is none.
+// x of lane l - by; the lane's own x if there is no such lane.
 GROAT_DEVICE u32 wave_shuffle_up(u32 x, u32 by)
 {
     u32 lane = lane_index();
@@ -32,7 +32,7 @@ GROAT_DEVICE u32 wave_shuffle_up(u32 x, u32 by)
     return wave_shuffle(x, lane >= by ? lane - by : lane);
 }
 
-// x of lane l + by; a lane's own where there is none.
+// x of lane l + by; the lane's own x if there is no such lane.
 GROAT_DEVICE u32 wave_shuffle_down(u32 x, u32 by)
 {
     u32 lane = lane_index();
@@ -72,8 +72,8 @@ struct min_floats {
     }
 };
 
-// op of x over all lanes, in every lane: the same bits in each, for the tree is
-// the same.
+// Reduces x over all lanes by op.  Every lane gets the same bits, as all have
+// the same tree.
 template <typename op> GROAT_DEVICE float wave_reduce(float x)
 {
     GROAT_UNROLL
@@ -87,8 +87,8 @@ template <typename op> GROAT_DEVICE float wave_reduce(float x)
 constexpr int block_reduce_bytes =
     4 * ((GROAT_BLOCK_THREADS + arch::wave_lanes - 1) / arch::wave_lanes);
 
-// The same over all threads of the block, which are whole waves.  It begins and
-// ends with a block_barrier(): shared memory at `room` is free before and after.
+// Likewise over all threads of the block (whole waves).  Begins and ends with a
+// block_barrier(), so shared memory at `room` is free before and after.
 template <typename op> GROAT_DEVICE float block_reduce(float x, u32 room)
 {
     constexpr int waves = GROAT_BLOCK_THREADS / arch::wave_lanes;

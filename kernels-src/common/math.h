@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of floats, by the device's own instructions where it has them.  The
-// names are in namespace groat and alike for all vendors; doc/functions.md has a
-// table of how far each is from the exact value.
+// Float functions, which use the device's own instructions where it has them.
+// All vendors have the same names, in namespace groat; doc/functions.md lists
+// how far each is from the exact value.
 //
 //   sqrt rsqrt rcp
-//   exp2 log2        of base 2; log2 of a number above 0
-//   sin cos          of radians, for |x| <= 100
+//   exp2 log2        base 2; log2 takes a number above 0
+//   sin cos          radians, |x| <= 100
 //   tanh
 //   fma(a, b, c)     a * b + c, rounded once
 //   fmin fmax        of two floats; the other one where one is a NaN
@@ -23,13 +23,13 @@
 
 namespace groat {
 
-// By exp2: 1 - 2 / (e^2x + 1), and x itself where that loses its digits.
+// Computes 1 - 2 / (e^2|x| + 1) with exp2, and a series where |x| is small.
 GROAT_DEVICE float tanh(float x)
 {
     float size = x < 0 ? -x : x;
     float y = 1.0f - 2.0f * rcp(exp2(size * 2.885390082f) + 1.0f);
 
-    // The series where the difference would lose digits.
+    // For small |x| the difference would cancel, so use the Taylor series.
     if (size < 0.125f) {
         float s = size * size;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // common/math.h for hipRTC and clang, by CDNA's instructions: v_sqrt_f32,
-// v_rsq_f32, v_rcp_f32, v_sin_f32 and v_cos_f32 (of turns, of which v_fract_f32
-// takes the part); exp2 and log2 are the compiler's, of v_exp_f32 and v_log_f32,
-// whose builtins are younger than the oldest hipRTC.
+// v_rsq_f32, v_rcp_f32, v_sin_f32 and v_cos_f32 (in turns, reduced by
+// v_fract_f32).  exp2 and log2 leave v_exp_f32 and v_log_f32 to the compiler,
+// as their builtins are younger than the oldest hipRTC.
 #pragma once
 
 namespace groat {

@@ -21,9 +21,9 @@ template <int m> GROAT_DEVICE constexpr u32 accumulator_row(u32 lane, u32 p)
     return m == 32 ? 8 * (p / 4) + 4 * (lane / 32) + p % 4 : 4 * (lane / 16) + p;
 }
 
-// Stores a lane's column of the m rows: `column` is the device address of the
-// float of row 0.  Four registers side by side are rows side by side, so where
-// those are next to each other, as in a product of transposed operands, 16 bytes.
+// Stores a lane's column of the m rows; `column` is the device address of row
+// 0.  Four consecutive registers hold four consecutive rows, which lie side by
+// side in the output (the product is transposed): 16 bytes per store.
 template <int m>
 GROAT_DEVICE void store_accumulator(const accumulator<m> &acc, u32 lane,
                                     u64 column)
@@ -47,7 +47,7 @@ template <int m> GROAT_DEVICE constexpr int mfma_k8(int bytes)
     return bytes * 64 / m;
 }
 
-// 16 bytes of 16-bit numbers per lane by instructions of `bytes` (8 or 16) each.
+// 16 bytes of 16-bit numbers per lane, by instructions of `bytes` (8 or 16).
 template <mma_number type, int m, int bytes>
 GROAT_DEVICE void mma16(accumulator<m> &acc, vec4 a, vec4 b)
 {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products by a warp of NVIDIA (sm_80 and up), in registers; AMD's are in mma.h.
+// Warp-level matrix products on NVIDIA (sm_80 and up); AMD's are in mma.h.
 //
 //   matrix_load(address)         four matrices of 8 rows of 16 bytes of shared
-//                                memory: lane l names row l % 8 of matrix l / 8.
+//                                memory; lane l names row l % 8 of matrix l/8.
 //                                Word i has the 4 bytes l % 4 of row l / 4 of
 //                                matrix i.
-//   matrix_load_transposed       likewise of 16-bit numbers: word i has numbers
-//                                2 (l % 4) and 2 (l % 4) + 1 of column l / 4
-//   matrix_transpose(word)       a matrix of 8 rows of 8 16-bit numbers, of which
-//                                lane l has numbers 2 (l % 4) and 2 (l % 4) + 1
-//                                of row l / 4: the same of its transpose
+//   matrix_load_transposed       likewise, for 16-bit numbers; word i has
+//                                numbers 2 (l % 4) and next of column l / 4
+//   matrix_transpose(word)       transposes 8 rows of 8 16-bit numbers; before
+//                                and after, lane l has numbers 2 (l % 4) and
+//                                2 (l % 4) + 1 of row l / 4
 //   mma_16x8<number>(acc, a, b)  acc += A * B: 16 x 8 floats, 32 bytes deep: 16
-//                                numbers of 16 bits or 32 of e4m3 (sm_89 and up)
-//   pack_operand<number>(a, b)   two floats as numbers of 16 bits, a in the low
-//                                half, to the nearest and ties to even; a NaN is
-//                                any NaN
+//                                16-bit numbers or 32 of e4m3 (sm_89 and up)
+//   pack_operand<number>(a, b)   packs two floats as 16-bit numbers, a in the
+//                                low half, rounded to nearest even; a NaN
+//                                stays a NaN, with any payload
 //
 // With g = lane / 4, t = lane % 4, and e numbers to a word: word r of A is row
 // g + 8 (r % 2), its numbers e t + 4 e (r / 2) and up; word r of B is column g,
-// its numbers e t + 4 e r and up; acc[p] is row g + 8 (p / 2), column 2 t + p % 2.
+// numbers e t + 4 e r and up; acc[p] is row g + 8 (p / 2), column 2 t + p % 2.
 // (PTX ISA, matrix fragments of mma.m16n8k16 and m16n8k32.)
 #pragma once
 

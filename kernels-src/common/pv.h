@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product O^T += V^T P^T of attention by a wave of 64 lanes: V in shared
+// The product O^T += V^T P^T of attention by a 64-lane wave.  V is in shared
 // memory, key by key, read transposed.  A fragment of V is a strip of keys x 32
 // columns; lane l holds column l % 32 of
 //   16 bits  16 keys: number 4 h + f is key 8 h + 4 (l / 32) + f, h = 0..1
 //    8 bits  64 keys: number 8 r + f is key 16 r + f % 4 + 8 (f / 4) +
 //            4 (l / 32), r = 0..3
-// which is the order of keys in which a lane holds the accumulator of S^T, so a
-// kernel that made P by matrix instructions needs no shuffle, and one that reads
+// This is the order of keys in which a lane holds the accumulator of S^T, so a
+// kernel that made P by matrix instructions needs no shuffle; one that reads
 // P from memory picks the same keys.
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace groat {
 
-// Key of the strip and byte column of the 32 whose 8 bytes a lane names for the
-// first transposing read; each further read is pv_step keys on.
+// Key of the strip and byte column (of 32 columns) at which a lane addresses 8
+// bytes for the first transposing read; each further read is pv_step keys on.
 template <int elem_bytes> GROAT_DEVICE constexpr u32 pv_key(u32 lane)
 {
     return elem_bytes == 2 ? 4 * (lane / 32) + lane % 16 / 4
@@ -32,9 +32,9 @@ template <int elem_bytes> GROAT_DEVICE constexpr u32 pv_col_byte(u32 lane)
 
 template <int elem_bytes> constexpr u32 pv_step = 16 / elem_bytes;
 
-// Address of read `part`.  place is a function object: u32 operator()(u32 first,
-// u32 key, u32 col_byte) const, the shared-memory address of a byte of key
-// first + key of the fragment; first, a multiple of pv_step, is a constant.
+// Address for read `part`.  place is a function object: u32 operator()(u32
+// first, u32 key, u32 col_byte) const, the shared-memory address of a byte of
+// key first + key of the fragment; first, a multiple of pv_step, is a constant.
 template <int elem_bytes, u32 part, typename function> struct pv_address {
     const function &place;
 
@@ -65,8 +65,8 @@ GROAT_DEVICE vec8 pv_read8(u32 lane, const function &place)
     return vec8{vec4{v0.x, v0.y, v1.x, v1.y}, vec4{v2.x, v2.y, v3.x, v3.y}};
 }
 
-// A lane's numbers of P's row for a strip, from the whole strip in memory: of 8
-// (16) neighbouring keys of 16 (8) bits each lane takes half.
+// Picks a lane's weights of P's row for a strip: of 8 (16) consecutive keys
+// with 16-bit (8-bit) weights, each half of the wave takes one half.
 GROAT_DEVICE vec2 pv_pick16(u32 lane, vec4 keys)
 {
     return lane / 32 == 0 ? vec2{keys.x, keys.y} : vec2{keys.z, keys.w};

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a paged KV cache: once per tile of keys the page table is read, and
-// the cache rows at which the tile's pages begin stay in registers; the tiles
-// of K and V are then copied from them, page by page, packed into one slot
-// each.
+// Rows of a paged KV cache: the page table is read once per tile of keys, and
+// the cache rows at which the tile's pages begin stay in registers.  The tiles
+// of K and V are then copied from these rows, page by page, each packed into
+// one slot.
 //
 // Three forms hold the same rows:
 //   row_indices   every lane holds all of them; one elected lane copies, in a
 //                 straight line without a branch
-//   lane_rows     each lane holds one page's; all lanes of the warp copy
-//   key_rows      each thread holds those of the keys that it copies, 16 bytes
-//                 at a time: for pages of so few keys that boxes would be small
+//   lane_rows     each lane holds one page's row; all lanes of the warp copy
+//   key_rows      each thread holds the rows of the keys that it copies, 16
+//                 bytes at a time: for pages too small for efficient boxes
 //
-// A row is a coordinate of the tensor map: of pages [page, heads, dim] those of
-// (block, token), of pages [heads, page, dim] those of (block, head, token).
+// A row is a coordinate of the tensor map: for pages [page, heads, dim] that of
+// (block, token), for pages [heads, page, dim] that of (block, head, token).
 // Rows multiply and add modulo 2^32; a map has less than 2^31 of them.
 //
 //     struct tiles : kv_shape { static constexpr int BN = 64, page = 32; };
@@ -29,7 +29,7 @@
 
 namespace groat {
 
-// Where the rows of a sequence come from; `first` of a tile is a key.
+// How the row of a key is found; `key` counts from the sequence's first.
 enum kv_rows_from {
     kv_paged,      // entries[batch * pitch + key / page] * stride + key % page
     kv_contiguous, // batch * stride + key
@@ -37,7 +37,7 @@ enum kv_rows_from {
     kv_continuous  // entries[batch] * stride + key
 };
 
-// What the tiles of a kernel are.  A struct derived from it names what differs.
+// The tiles of a kernel.  A derived struct overrides what differs.
 struct kv_shape {
     static constexpr int BN = 128;  // keys of a tile, both halves of a pair
     static constexpr int page = 16; // keys of a page; 0: not paged
@@ -48,11 +48,11 @@ struct kv_shape {
     static constexpr kv_rows_from from = kv_paged;
 };
 
-// What one copy of K or V is.
+// One copy of K or V.
 struct kv_copy {
     static constexpr int cols = 128;      // elements of a row
     static constexpr int slot_rows = 128; // rows of the slot
-    static constexpr int slot_cols = 0;   // elements of them; 0: cols
+    static constexpr int slot_cols = 0;   // elements of a slot's row; 0: cols
     static constexpr int layout = chunk_outer;
     static constexpr bool fold = false;    // a box brings all chunks of a page
     static constexpr bool partial = false; // only `valid` pages are copied
@@ -63,7 +63,7 @@ struct kv_copy {
 struct page_table {
     u64 entries; // device address of u32
     u32 pitch;   // entries from sequence to sequence: a multiple of 8, and
-                 // kv_table_columns() of the longest sequence at least
+                 // at least kv_table_columns() of the longest sequence
     u32 stride;  // rows from block to block
 };
 
@@ -72,7 +72,7 @@ template <typename shape> struct kv_pages {
     static constexpr int rows = kv_box_rows(shape::BN, shape::page);
     static constexpr int count = shape::BN / rows;
 
-    // Whether tiles that begin at multiples of `alignment` keys begin a page.
+    // Whether tiles at multiples of `alignment` keys begin on a page.
     GROAT_DEVICE static constexpr bool begin(int alignment)
     {
         return shape::page > 0 && alignment % shape::page == 0;
@@ -87,8 +87,8 @@ template <typename shape> struct kv_pages {
                   "page is 0 where rows are not paged");
 };
 
-// The row of key `key` of sequence `batch`; with `begins` it is the first of a
-// page.
+// Returns the row of key `key` of sequence `batch`; with `begins` the key is
+// the first of a page.
 template <typename shape, bool begins = false>
 GROAT_DEVICE u32 kv_row_of(const page_table &table, u32 batch, u32 key)
 {
@@ -109,9 +109,9 @@ GROAT_DEVICE u32 kv_row_of(const page_table &table, u32 batch, u32 key)
 
 // ---- boxes ------------------------------------------------------------------
 
-// How a copy of `tile` rows is made of boxes.  Each page has as many; box x of
-// a page is chunk x % chunks of row group x / chunks, where a row group is what
-// lies together in the slot: all rows, or 8.
+// How a copy of `tile` rows is made of boxes, `count` for each page.  Box x of
+// a page is chunk x % chunks of row group x / chunks, where a row group is
+// contiguous in the slot: all rows, or 8.
 template <typename shape, typename copy, int tile> struct kv_boxes {
     static constexpr bool inner = copy::layout == chunk_inner;
     static constexpr int chunk = shape::span / shape::elem_bytes;
@@ -130,8 +130,8 @@ template <typename shape, typename copy, int tile> struct kv_boxes {
     static_assert(tile <= copy::slot_rows && chunks <= slot_chunks,
                   "the slot has the rows and the columns");
 
-    // Bytes from the slot's begin to a row, a multiple of 8 in chunk_inner, and
-    // chunk.
+    // Bytes from the start of the slot to a row and chunk; in chunk_inner the
+    // row is a multiple of 8.
     GROAT_DEVICE static constexpr u32 place(u32 row, u32 column)
     {
         return inner ? (row / 8 * slot_chunks + column) * (8u * shape::span)
@@ -174,7 +174,7 @@ template <typename shape, typename copy, int tile> struct kv_boxes {
         }
     }
 
-    // Where a page that is not there comes from: a row so far before the cache
+    // The source row of a page that does not exist: so far before the cache
     // that the engine writes zeros.
     GROAT_DEVICE static constexpr u32 row_or_none(u32 row, bool there)
     {
@@ -187,8 +187,8 @@ template <typename shape, typename copy, int tile> struct kv_boxes {
         return !copy::partial || copy::fill || there;
     }
 
-    // The pages that a copy of `valid` pages writes, and the bytes that its
-    // barrier must expect.
+    // The pages that a copy of `valid` pages writes; expected() is the number
+    // of bytes that its barrier must expect.
     GROAT_DEVICE static constexpr u32 written(u32 valid)
     {
         return !copy::partial || copy::fill || valid > static_cast<u32>(pages)
@@ -212,8 +212,8 @@ using kv_v_boxes =
     kv_boxes<shape, copy,
              kv_part_v(shape::BN, shape::page, copy::sub_tiles, 0).tile>;
 
-// Pages that hold a key, of a tile that begins at key `first` of a sequence of
-// num_keys: of its K, in block `rank` of a pair, and of part `sub` of its V.
+// Number of pages that hold a key, of a tile from key `first` of a sequence of
+// num_keys: for its K in block `rank` of a pair, for part `sub` of its V.
 template <typename shape, typename copy>
 GROAT_DEVICE u32 kv_valid_k(u32 num_keys, u32 first, u32 rank = 0)
 {
@@ -248,8 +248,8 @@ template <cache_policy policy> struct tma_copy {
     }
 };
 
-// Into the same place of all blocks of the mask `ctas`, each of which counts
-// the bytes on its own barrier at `bar`.
+// Copies into the same place of all blocks of the mask `ctas`; each counts the
+// bytes on its own barrier at `bar`.
 template <cache_policy policy> struct tma_copy_multicast {
     const tensor_map &map;
     u32 slot;
@@ -265,7 +265,7 @@ template <cache_policy policy> struct tma_copy_multicast {
     }
 };
 
-// Into the block's own slot; the bytes count on the leader's barrier (sm_100).
+// Copies into the block's own slot; bytes count at the leader (sm_100).
 template <cache_policy policy> struct tma_copy_pair {
     const tensor_map &map;
     u32 slot;
@@ -287,9 +287,9 @@ template <typename shape> struct row_indices {
     u32 rows[pages::count];
 
     // Reads the rows of the tile that begins at key `first` of sequence
-    // `batch`. `first` is a multiple of `alignment`, which where pages cut the
-    // tile is a multiple of the page.  `more` is added to each row: the head's
-    // first, of pages [heads, page, dim].
+    // `batch`.  `first` is a multiple of `alignment`, itself a multiple of the
+    // page if the tile has several pages.  `more` is added to each row: the
+    // head's first row, for pages [heads, page, dim].
     template <int alignment>
     GROAT_DEVICE void populate(const page_table &table, u32 batch, u32 first,
                                u32 more = 0)
@@ -302,15 +302,15 @@ template <typename shape> struct row_indices {
             populate_pages<alignment>(table, batch, first, more);
     }
 
-    // The row of key `key` of the tile; `key` is known at compile time, or the
-    // rows move to local memory.
+    // Returns the row of key `key` of the tile.  `key` must be known at compile
+    // time, else the rows move to local memory.
     GROAT_DEVICE u32 get_row(u32 key) const
     {
         return rows[key / pages::rows] + key % pages::rows;
     }
 
-    // Issues the boxes of the tile's K, or of the half that is block `rank`'s
-    // of a pair, where `issue` is true: in one lane.
+    // Issues the boxes of the tile's K, or of the half of block `rank` of a
+    // pair.  `issue` is true in one lane.
     template <typename copy, typename issuer>
     GROAT_DEVICE void tma_copy_k(const issuer &to, u32 head, u32 depth,
                                  u32 valid, bool issue, u32 rank = 0) const
@@ -331,12 +331,12 @@ template <typename shape> struct row_indices {
         }
     }
 
-    // The same of part `sub` of the tile's V; `sub` is known at compile time.
+    // Likewise for part `sub` of the tile's V; `sub` is known at compile time.
     template <typename copy, typename issuer>
     GROAT_DEVICE void tma_copy_v(const issuer &to, u32 head, u32 depth,
                                  u32 valid, bool issue, int sub = 0) const
     {
-        // Parts follow each other at the same distance.
+        // The parts are equally spaced.
         constexpr kv_part next =
             kv_part_v(shape::BN, shape::page, copy::sub_tiles, 1);
         typedef kv_v_boxes<shape, copy> boxes;
@@ -358,7 +358,7 @@ template <typename shape> struct row_indices {
                       "a tile that pages cut begins with a page");
         constexpr int vector =
             kv_table_vector(pages::count, shape::page, alignment);
-        // Two loads of 16 bytes where 32 are aligned.
+        // Where 32 bytes are aligned, two loads of 16 bytes.
         constexpr int step = vector > 4 ? 4 : vector;
         u64 from =
             table.entries +
@@ -417,7 +417,7 @@ template <typename shape> struct row_indices {
 
 template <typename shape> struct lane_rows {
     typedef kv_pages<shape> pages;
-    // Lanes that share a page's boxes: a power of two.
+    // Number of lanes that share a page's boxes: a power of two.
     static constexpr u32 lanes = pages::count > 16  ? 1
                                  : pages::count > 8 ? 2
                                  : pages::count > 4 ? 4
@@ -427,7 +427,7 @@ template <typename shape> struct lane_rows {
 
     u32 row;
 
-    // See row_indices.  One load of the page table per lane, all at once.
+    // See row_indices.  Each lane loads one page-table entry, all at once.
     template <int alignment>
     GROAT_DEVICE void populate(const page_table &table, u32 batch, u32 first,
                                u32 more = 0)
@@ -437,7 +437,7 @@ template <typename shape> struct lane_rows {
                       "a tile that pages cut begins with a page");
         u32 q = lane_index() / lanes;
 
-        // The last lanes have no page of their own.
+        // Lanes without a page of their own take the last one's.
         if (q >= pages::count)
             q = pages::count - 1;
         row = kv_row_of<shape, pages::begin(alignment)>(
@@ -445,7 +445,7 @@ template <typename shape> struct lane_rows {
               more;
     }
 
-    // See row_indices; all lanes of the warp, all with the same arguments.
+    // See row_indices; called by all lanes of the warp with the same arguments.
     template <typename copy, typename issuer>
     GROAT_DEVICE void tma_copy_k(const issuer &to, u32 head, u32 depth,
                                  u32 valid, bool issue, u32 rank = 0) const
@@ -479,7 +479,7 @@ template <typename shape> struct lane_rows {
                                 u32 head, u32 depth, u32 valid,
                                 bool issue) const
     {
-        // Lanes before the first page wrap behind the last.
+        // Lanes of pages before `first` wrap around to a q past all pages.
         u32 q = lane_index() / lanes - first;
         bool there = q < valid;
         u32 from = boxes::row_or_none(row + intra, there);
@@ -498,19 +498,19 @@ template <typename shape> struct lane_rows {
 
 // ---- every thread holds the rows of the keys that it copies -----------------
 
-// The cache as 16-byte copies see it.
+// The layout of the cache for 16-byte copies.
 struct kv_bytes {
-    u64 base;       // of the plane and layer
-    u32 row_bytes;  // from row to row
-    u32 head_bytes; // from head to head of a row
-    u32 rows = ~0u; // of the tensor map that boxes would have
+    u64 base;       // address of the plane and layer
+    u32 row_bytes;  // bytes from row to row
+    u32 head_bytes; // bytes from head to head in a row
+    u32 rows = ~0u; // rows of the tensor map that boxes would use
 };
 
 template <typename shape, int threads> struct key_rows {
     static constexpr u32 span = shape::span;
     static constexpr u32 row_bytes = shape::head_dim * shape::elem_bytes;
-    // Neighbouring lanes copy a line of 128 bytes at a time, or whole spans of
-    // less.
+    // Neighbouring lanes copy a line of 128 bytes at a time, or of the largest
+    // power of two that fits the width.
     static constexpr u32 width = kv_width(row_bytes, span);
     static constexpr u32 lanes = width >= 128  ? 8
                                  : width >= 64 ? 4
@@ -524,8 +524,8 @@ template <typename shape, int threads> struct key_rows {
 
     u32 rows[keys];
 
-    // See row_indices; thread `thread` of `threads`.  A thread that has one key
-    // less than others reads the last one's row.
+    // See row_indices; called by thread `thread` of `threads`.  A thread with
+    // one key less than the others reads the row of the tile's last key.
     GROAT_DEVICE void populate(const page_table &table, u32 batch, u32 first,
                                u32 thread, u32 more = 0)
     {
@@ -540,15 +540,15 @@ template <typename shape, int threads> struct key_rows {
     }
 
     // Enqueues the 16-byte copies of keys [begin, begin + tile) of the tile and
-    // columns [depth, depth + cols); the caller commits them.  Columns behind
-    // the head's last become zeros, and rows outside of the cache, as in a box.
-    // Of a partial copy `valid` keys are there.
+    // columns [depth, depth + cols); the caller commits them.  As in a box,
+    // columns past the head's last and rows outside of the cache become zeros.
+    // Only the first `valid` keys of a partial copy exist.
     template <typename copy, u32 tile>
     GROAT_DEVICE void copy_rows(const kv_bytes &cache, u32 slot, u32 head,
                                 u32 depth, u32 begin, u32 valid,
                                 u32 thread) const
     {
-        // Bytes that a row has for sure where no column is behind the last.
+        // The bound of a row: none if no span reaches past the last column.
         constexpr u32 all = row_bytes % span == 0 ? 1u << 30 : 0;
         constexpr u32 slot_width = slot_bytes_of_row<copy>();
         const u32 lane = thread % lanes;
@@ -556,7 +556,7 @@ template <typename shape, int threads> struct key_rows {
         const u64 base = cache.base + depth * shape::elem_bytes +
                          static_cast<u64>(head) * cache.head_bytes;
         const u32 first = thread / lanes - begin;
-        // Row groups lie alike, so the swizzle is that of the first key.
+        // All row groups have one layout, so the first key's swizzle serves.
         const u32 to = slot + kv_offset(copy::layout, first % 8, lane * 16,
                                         copy::slot_rows, slot_width, span);
 
@@ -590,13 +590,13 @@ template <typename shape, int threads> struct key_rows {
                         span);
     }
 
-    // Lane `lane`'s pieces of a row, the first to `to`.
+    // Copies lane `lane`'s pieces of a row, the first to `to`.
     template <typename copy>
     GROAT_DEVICE static void copy_row(buffer from, u32 to, u32 lane)
     {
         constexpr u32 bytes = kv_width(copy::cols * shape::elem_bytes, span);
         constexpr u32 line = lanes * 16;
-        const u32 wave_lane = thread_index() % 64; // as async_copy counts
+        const u32 wave_lane = thread_index() % 64; // async_copy's lane
 
         GROAT_UNROLL
         for (u32 at = 0; at < bytes; at += line)

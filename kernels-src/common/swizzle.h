@@ -2,8 +2,8 @@
 // XOR swizzles of addresses.  Swizzle(bits, base, shift) reads a field of
 // `bits` bits at base + max(shift, 0) and XORs it, shifted, onto the field at
 // base + max(-shift, 0).  With |shift| >= bits the fields do not overlap, so a
-// swizzle is its own inverse.  The unit (byte, 16-byte vector, element) is the
-// caller's and part of its contract.
+// swizzle is its own inverse.  The caller chooses the unit of x (byte, 16-byte
+// vector, element) and documents it.
 #pragma once
 
 #include "vendor.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tensor_map.h - a TMA descriptor as an argument of a launch: 128 bytes at a
- * multiple of 64, which groat_tensor_map_make() fills.  C and C++, for hosts
+ * tensor_map.h - a TMA descriptor as a launch argument: 128 bytes aligned to
+ * 64, which groat_tensor_map_make() fills.  C and C++, for hosts
  * and kernels.  groat_tensor.h has the same structure; either header may come
  * first.
  */

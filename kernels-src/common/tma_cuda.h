@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives of common/tma.h for NVIDIA's copy engine (TMA), mbarriers and
-// clusters, sm_90 and up.  An operation that takes `issue` is predicated: it
-// stands in straight-line code whatever the value.  PTX ISA: mbarrier,
+// clusters, sm_90 and up.  An operation that takes `issue` is predicated, so
+// the code is straight-line whatever its value.  PTX ISA: mbarrier,
 // cp.async.bulk, cp.async.bulk.tensor, elect.sync, barrier.cluster,
 // fence.proxy.async.
 #pragma once
@@ -122,7 +122,7 @@ GROAT_DEVICE void async_proxy_fence()
 
 enum cache_policy { evict_normal, evict_first, evict_last };
 
-// What createpolicy makes of a fraction of 1.
+// The policy words that createpolicy makes for a fraction of 1.
 template <cache_policy policy> GROAT_DEVICE constexpr u64 policy_word()
 {
     return policy == evict_first  ? 0x12F0000000000000ull
@@ -148,7 +148,7 @@ GROAT_DEVICE void bulk_load(u32 to, u64 from, u32 bytes, u32 bar,
                  : "memory");
 }
 
-// One instruction of each rank, in three kinds with and without a hint to L2.
+// One instruction per rank, in three kinds, with and without an L2 cache hint.
 // Operands %0-%5: to, map, bar, issue, mask, policy; from %6 the coordinates.
 #define GROAT_TMA(rank, kind, coordinates, more, ...)                          \
     asm volatile("{\n\t"                                                       \
@@ -218,8 +218,8 @@ GROAT_DEVICE void tma_load_multicast(const tensor_map &map, u32 to, u32 bar,
                                                    issue);
 }
 
-// The rank of a block in its cluster stands in bit 24 and up of an address:
-// without it the barrier is the leader's.
+// Bits 24 and up of a shared-memory address hold the rank of a block in its
+// cluster; with bit 24 cleared the barrier is that of the pair's even block.
 template <cache_policy policy, int rank>
 GROAT_DEVICE void tma_load_pair(const tensor_map &map, u32 to, u32 bar,
                                 const int (&at)[rank], bool issue = true)

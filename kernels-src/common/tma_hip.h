@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVIDIA has and CDNA does in other ways: declared, so that a kernel that
-// asks arch:: first can name it, and nowhere defined.
+// NVIDIA features that CDNA has in other forms: declared, so that a kernel can
+// name them behind a check of arch::, but never defined.
 #pragma once
 
 #define GROAT_ABSENT __attribute__((device))

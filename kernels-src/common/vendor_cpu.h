@@ -6,8 +6,8 @@
 
 #include "cpu_hooks.h"
 
-// Inlined as on GPUs: the address of a call of the judge then tells, by the
-// line table, every call that led there.
+// Always inlined, as on GPUs: the line table then maps the return address of a
+// call into the judge to the whole chain of calls in the kernel.
 #define GROAT_DEVICE inline __attribute__((always_inline))
 #define GROAT_PRINT(...) ((void)(groat::cpu_env->again != 0 || dprintf(2, __VA_ARGS__)))
 #define GROAT_UNROLL
@@ -28,9 +28,9 @@ extern "C" int dprintf(int file, const char *format, ...)
     }                                                                          \
     static void groat_cpu_body(const args_type &args)
 
-// A kernel compiled with -fsanitize=thread tells of each access that it makes
-// through a pointer.  The names are those of a race detector's run-time, which
-// is not linked.
+// A kernel compiled with -fsanitize=thread reports each access that it makes
+// through a pointer.  The functions have the names of ThreadSanitizer's
+// run-time, which is not linked.
 #if defined(__SANITIZE_THREAD__)
 #define GROAT_CPU_TOLD 1
 #elif defined(__has_feature)
@@ -59,11 +59,11 @@ struct alignas(16) vec8 {
 };
 
 #ifdef GROAT_CPU_TOLD
-// One launch at a time: what is thread-local is the block's shared memory.
+// Not thread-local, as TLS is a block's shared memory; launches run one by one.
 static groat_cpu_env *cpu_env;
 #else
-// Aligned, for ASan takes the 16 bytes before a TLS block that starts 16 bytes
-// into a page for a header of glibc's, and its leak check then reads anywhere.
+// Aligned because ASan mistakes the 16 bytes before a TLS block that starts 16
+// bytes into a page for a glibc header, and its leak check then reads anywhere.
 alignas(64) static thread_local groat_cpu_env *cpu_env;
 #endif
 
@@ -286,7 +286,7 @@ GROAT_DEVICE float bits_float(u32 bits)
     return x;
 }
 
-// What NVIDIA has from sm_89 on: nowhere defined.
+// NVIDIA has it from sm_89 on; declared here but not defined.
 constexpr bool converts_e4m3 = false;
 template <int = 0> u32 e4m3_pair(float low, float high);
 
@@ -340,7 +340,7 @@ GROAT_DEVICE void block_barrier()
     cpu_env->ops->block_barrier(cpu_env);
 }
 
-// All lanes of the wave must take part in the two.
+// All lanes of the wave must call both functions.
 GROAT_DEVICE u32 wave_shuffle(u32 x, u32 lane)
 {
     return cpu_env->ops->shuffle(cpu_env, x, lane);
@@ -382,9 +382,9 @@ GROAT_DEVICE void mfma(accumulator<m> &acc, operand a, operand b)
 
 } // namespace groat
 
-// What -fsanitize=bounds calls where an array has no such element; the first
-// member of what it is given is the place in the source.  A name of the C++
-// compiler's own run-time, which is not linked then.
+// -fsanitize=bounds calls this for an index outside of an array; the data that
+// `place` points to begins with the source location.  The C++ compiler's own
+// run-time has the same name and is not linked.
 struct groat_cpu_place {
     const char *file;
     unsigned line;
@@ -415,8 +415,8 @@ extern "C" const unsigned char _end[] __attribute__((visibility("hidden")));
 
 namespace groat {
 
-// The primitives' own accesses to the environment are not the kernel's; before
-// groat_cpu_bind() there is none.
+// Skips the primitives' own accesses to the environment, which are not the
+// kernel's.  Before groat_cpu_bind() there is no environment.
 GROAT_UNTOLD static void touch(const void *address, unsigned long bytes,
                                unsigned kind, const void *from)
 {
@@ -455,7 +455,7 @@ GROAT_TOLD_BYTES(16)
 GROAT_TOLD_RANGE(__tsan_read_range, GROAT_CPU_READ)
 GROAT_TOLD_RANGE(__tsan_write_range, GROAT_CPU_WRITE)
 
-// What -fsanitize=alignment calls, likewise.
+// -fsanitize=alignment calls this; see __ubsan_handle_out_of_bounds().
 extern "C" GROAT_UNTOLD void __ubsan_handle_type_mismatch_v1(void *, void *)
 {
     groat_cpu_env *env = groat::cpu_env;

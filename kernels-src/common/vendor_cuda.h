@@ -197,8 +197,8 @@ GROAT_DEVICE buffer make_buffer(u64 base, u32 num_records)
     return buffer{base, num_records};
 }
 
-// Bytes of an access at `offset` that lie inside, whole dwords only: what an
-// AMD buffer descriptor would let through.
+// Number of bytes of an access at `offset` that lie inside the buffer, in whole
+// dwords: what an AMD buffer descriptor lets through.
 GROAT_DEVICE u32 bytes_inside(buffer b, u32 offset, u32 bytes)
 {
     u32 left = offset < b.num_records ? b.num_records - offset : 0;
@@ -275,7 +275,7 @@ GROAT_DEVICE void async_copy(buffer b, u32 shared_chunk, u32 lane, u32 voffset,
     u32 offset = voffset + soffset;
     u32 inside = bytes_inside(b, offset, bytes);
     u32 to = shared_chunk + lane * bytes;
-    // A lane with nothing inside reads nothing, but its address must be valid.
+    // A lane with no byte inside reads nothing, but its address must be valid.
     u64 from = b.base + (inside != 0 ? offset : 0);
 
     if constexpr (bytes == 16)
@@ -343,8 +343,8 @@ constexpr bool converts_e4m3 = false;
 template <int = 0> __device__ u32 e4m3_pair(float low, float high);
 #endif
 
-// What CDNA has and NVIDIA does in other ways: declared, so that a kernel that
-// asks arch:: first can name it, and nowhere defined.
+// CDNA features that NVIDIA has in other forms: declared, so that a kernel can
+// name them behind a check of arch::, but never defined.
 template <int = 0> __device__ vec2 transpose_load8(u32 address);
 template <int = 0> __device__ vec2 transpose_load16(u32 address);
 

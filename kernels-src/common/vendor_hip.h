@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives of common/vendor.h for hipRTC and clang, CDNA2 and later.  Copies
-// and waits are assembly, so that no release of the compiler adds a wait of its
-// own between them (with builtins some drain the whole queue).  ISA guide:
+// and waits are assembly, so that no compiler release adds waits of its own
+// between them (with builtins some releases drain the whole queue).  ISA guide:
 // buffer_load_dword{,x4} ... lds, s_waitcnt, s_barrier.  The compiler does not
-// look for hazards inside assembly: one wait state stands between a write of
+// resolve hazards inside assembly: one wait state is needed between a write of
 // M0 and the copy that uses it, and five between a vector instruction that
 // writes a scalar register (v_readfirstlane) and the copy that reads it.
 #pragma once
@@ -62,9 +62,9 @@ GROAT_DEVICE u32 wave_uniform(u32 x)
     return __builtin_amdgcn_readfirstlane(x);
 }
 
-// The array is static, so that the compiler holds it against the arch's limit
-// and the code object names its size.  A kernel without shared memory compiles
-// this too; LLVM 22 refuses arrays of nothing.
+// The array is static, so that the compiler checks it against the arch's limit
+// and the code object records its size.  A kernel without shared memory
+// compiles this too, and LLVM 22 rejects zero-length arrays.
 GROAT_DEVICE u32 shared_base()
 {
     static __attribute__((shared))
@@ -129,7 +129,7 @@ GROAT_DEVICE void shared_store8(u32 address, vec2 v)
     *(GROAT_LDS u32x2 *)address = u32x2{v.x, v.y};
 }
 
-// All lanes of the wave must take part.  Defined where the arch has them.
+// All lanes of the wave must take part.  Defined only if the arch has them.
 template <int = 0> __attribute__((device)) vec2 transpose_load8(u32 address);
 template <int = 0> __attribute__((device)) vec2 transpose_load16(u32 address);
 
@@ -219,8 +219,8 @@ GROAT_DEVICE buffer make_buffer(u64 base, u32 num_records)
                         wave_uniform(num_records), 0x00020000u}};
 }
 
-// The intrinsic by its name: its builtin is younger than the oldest hipRTC.  The
-// compiler waits for the value where it is used.
+// Calls the intrinsic by name, as its builtin is younger than the oldest
+// hipRTC.  The compiler waits for the value before its first use.
 extern __attribute__((device)) u32x2
 llvm_buffer_load2(u32x4 words, u32 voffset, u32 soffset,
                   u32 aux) __asm("llvm.amdgcn.raw.buffer.load.v2i32");
@@ -240,9 +240,9 @@ GROAT_DEVICE vec4 buffer_load16(buffer b, u32 voffset, u32 soffset)
         vec4, llvm_buffer_load(b.words, voffset, wave_uniform(soffset), 0));
 }
 
-// The compiler waits for a loaded value in front of whatever uses it, as this
-// does.  Copies and waits are unseen by it: a use inside a loop would cost a
-// wait for everything in each round.
+// The compiler inserts a wait before the first use of a loaded value; this is
+// such a use.  It does not see the copies and waits in assembly, so a first use
+// inside a loop would wait for everything in each iteration.
 GROAT_DEVICE void settle(vec4 &v)
 {
     asm volatile("" : "+v"(v.x), "+v"(v.y), "+v"(v.z), "+v"(v.w));
@@ -258,7 +258,7 @@ GROAT_DEVICE float bits_float(u32 bits)
     return __builtin_bit_cast(float, bits);
 }
 
-// What NVIDIA has from sm_89 on: nowhere defined.
+// NVIDIA has it from sm_89 on; declared here but not defined.
 constexpr bool converts_e4m3 = false;
 template <int = 0> __attribute__((device)) u32 e4m3_pair(float low, float high);
 
@@ -280,7 +280,7 @@ GROAT_DEVICE void async_copy(buffer b, u32 shared_chunk, u32 lane, u32 voffset,
     u32 m0 = wave_uniform(shared_chunk);
     u32 so = wave_uniform(soffset);
 
-    // The engine adds lane * bytes to M0 by itself.
+    // The hardware adds lane * bytes to M0 itself.
     (void)lane;
     if constexpr (bytes == 16)
         asm volatile("s_mov_b32 m0, %0\n\ts_nop 3\n\t"
@@ -355,7 +355,7 @@ template <int m> GROAT_DEVICE accumulator<m> zero_accumulator()
     return acc;
 }
 
-// One overload per instruction: A and B as the instruction takes them.
+// One specialisation per instruction; A and B have the types that it takes.
 template <mma_number type, int m, int k> struct mfma_of;
 
 #define GROAT_MFMA(type, m, k, words, vector, call)                            \

@@ -26,8 +26,8 @@ GROAT_DEVICE void wgmma_commit()
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-// The compiler knows nothing of registers that are written later: without this
-// it may use them above the wait.
+// The compiler does not know that registers are written asynchronously: without
+// this it may move uses of them above the wait.
 template <int n> GROAT_DEVICE void wgmma_settle(wgmma_accumulator<n> &acc)
 {
     GROAT_UNROLL
@@ -42,7 +42,7 @@ GROAT_DEVICE void wgmma_wait(wgmma_accumulator<n> &...accs)
     (wgmma_settle(accs), ...);
 }
 
-// Two pairs at a time: a statement of its own for each takes longer to compile.
+// Stores two pairs per statement: one statement for each compiles slower.
 template <bool cut, int n>
 GROAT_DEVICE void wgmma_store(const wgmma_accumulator<n> &acc, int half,
                               u64 address, u32 cols)
@@ -80,7 +80,7 @@ GROAT_DEVICE void wgmma_store(const wgmma_accumulator<n> &acc, int half,
 
 template <int n> struct wgmma_of;
 
-// Long to read: only for the arch that has them.
+// Slow to parse, so only for the arch that has them.
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define GROAT_F8(i)                                                            \
@@ -114,8 +114,8 @@ template <int n> struct wgmma_of;
     "%113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, "       \
     "%124, %125, %126, %127"
 
-// Operands behind the registers: descriptors a and b, whether to add, and for
-// 16-bit numbers which operand is mn-major.
+// Operands after the registers: descriptors a and b, whether to accumulate, and
+// for 16-bit numbers which operands are mn-major.
 #define GROAT_WGMMA(n, shape, registers, a, b, add, more, ...)                 \
     asm volatile("{\n\t"                                                       \
                  ".reg .pred p;\n\t"                                           \

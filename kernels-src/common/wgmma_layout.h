@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What wgmma's operands and results look like, the same for every compiler.
+// The layout of wgmma's operands and results, the same for every compiler.
 //
 // A matrix descriptor names an operand in shared memory: the address of its
 // first byte, two distances in bytes (leading and stride, "LBO" and "SBO") and

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cache_host.c makes KV caches for drivers: cache, page table and lengths, and
- * the row and bytes of a key.  What tiles are made of them is a family's own
- * host.c.
+ * cache_host.c makes KV caches for drivers: cache, page table and lengths,
+ * and finds the row and bytes of a key.  A family's own host.c knows its
+ * tiles.
  * Invariant: nothing here is shared with the kernels, and all three buffers
- * follow from the description and a seed, whichever is made first.
+ * follow from the description and a seed, in whatever order they are made.
  * Locking: none, no state.
  */
 #include "cache_host.h"
 
 #include <string.h>
 
-/* Unused blocks of a cache; columns of a page table behind the last page. */
+/* Unused blocks of a cache; page-table columns past the last page. */
 enum { SPARE = 3, TABLE_GROUP = 8, TABLE_TAIL = 16 };
 
-/* Not 0, which is no address; nothing is there. */
+/* A placeholder that is never accessed: 0 is no valid address. */
 enum { BASE = 4096 };
 
 static int64_t round_up(int64_t n, int64_t unit)
@@ -37,10 +37,10 @@ static int64_t pages_of(const groat__cache *c, int64_t sequence)
     return round_up(groat__cache_length(c, sequence), c->page) / c->page;
 }
 
-/* Tokens of a block of the cache, and the blocks that sequences take. */
+/* Computes the tokens per block of the cache, and the blocks in use. */
 static void measure(groat__cache *c, int64_t *tokens)
 {
-    /* Tiles reach over the end of the last sequence, and of the cache. */
+    /* Tiles reach past the end of the last sequence and of the cache. */
     *tokens = c->keys;
     c->used = c->batch;
     if (c->from == GROAT__CACHE_PAGED) {
@@ -54,7 +54,7 @@ static void measure(groat__cache *c, int64_t *tokens)
             *tokens += groat__cache_length(c, b);
         c->used = 1;
     }
-    if (*tokens == 0) /* a block has one */
+    if (*tokens == 0) /* a block has at least one */
         *tokens = 1;
     c->blocks =
         c->from == GROAT__CACHE_PAGED || c->from == GROAT__CACHE_CONTINUOUS
@@ -92,13 +92,13 @@ static groat_status plan_table(groat__cache *c, const char *family,
     return GROAT_OK;
 }
 
-/* Rows of a block that is packed. */
+/* Rows of a packed block. */
 static int64_t packed_rows(const groat__cache *c, int64_t tokens)
 {
     return c->planes * c->layers * tokens * (c->head_page ? c->heads : 1);
 }
 
-/* Of one block the library asks for no pitch; its bytes are the buffer's. */
+/* The library checks no pitch of a single block, but it sizes the buffer. */
 static groat_status check_stride(const groat__cache *c, int64_t tokens,
                                  const char *family, groat_error *error)
 {
@@ -155,7 +155,7 @@ groat_status groat__cache_plan(groat__cache *c, const char *family,
         if (status != GROAT_OK)
             return status;
         c->view[plane].address -= BASE;
-        /* One block: its pitch is nowhere needed, and not known. */
+        /* A single block: the view has no pitch, and none is needed. */
         if (c->blocks == 1)
             c->view[plane].block_rows = (uint64_t)c->stride;
     }
@@ -171,8 +171,8 @@ int64_t groat__cache_head_bytes(const groat__cache *c)
 
 /* ---- input --------------------------------------------------------------- */
 
-/* Number n of a random order of all blocks: steps that can each be taken back,
- * repeated until they end below the number of blocks. */
+/* Returns element n of a random permutation of all blocks: invertible steps on
+ * the next power of two, repeated until the result is below the block count. */
 static int64_t block_at(const groat__cache *c, int64_t n)
 {
     uint64_t mask = 1;
@@ -203,7 +203,7 @@ void groat__cache_fill(const groat__cache *c, uint64_t seed, void *data)
         memset(bytes + block_at(c, n) * block, 0xFF, (size_t)block);
 }
 
-/* What stands behind a sequence's last page. */
+/* Returns a page-table entry for past a sequence's last page. */
 static uint32_t trap(const groat__cache *c, uint64_t *state)
 {
     uint64_t random = groat__host_draw(state);
@@ -257,7 +257,7 @@ void groat__cache_fill_lengths(const groat__cache *c, uint32_t *lengths)
         lengths[b] = (uint32_t)groat__cache_length(c, b);
 }
 
-/* ---- what a kernel should find ------------------------------------------- */
+/* ---- expected cache contents --------------------------------------------- */
 
 uint32_t groat__cache_row(const groat__cache *c, const uint32_t *table,
                           int64_t sequence, int64_t key)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * driver.c finds the driver of a family in the list that list.sh makes, keeps
- * floats in values of arguments, and tells inputs from outputs.
+ * driver.c finds a family's driver in the list that list.sh generates, stores
+ * floats in argument values, and tells inputs from outputs.
  */
 #include "driver.h"
 

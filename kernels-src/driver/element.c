@@ -133,7 +133,7 @@ void groat__element_text(const groat__element *e, const void *at,
                        float_of(e, bits));
 }
 
-/* value is neither NaN nor negative. */
+/* Rounds a value that is neither NaN nor negative; returns its magnitude. */
 static uint64_t round_size(const groat__element *e, double value)
 {
     uint64_t most = largest(e);
@@ -146,10 +146,10 @@ static uint64_t round_size(const groat__element *e, double value)
     if (isinf(value))
         return e->infinite ? most + 1 : most;
     (void)frexp(value, &exponent);
-    exponent += e->bias - 1; /* as it is stored */
+    exponent += e->bias - 1; /* biased, as it is stored */
     if (exponent < 1)
-        exponent = 1; /* subnormal: steps of the least exponent */
-    /* A tie goes to even in rint(); a carry moves into the exponent. */
+        exponent = 1; /* subnormal: the step of the least exponent */
+    /* rint() rounds ties to even; a carry goes into the exponent. */
     steps = rint(ldexp(value, e->mantissa - (exponent - e->bias)));
     bits = ((uint64_t)(exponent - 1) << e->mantissa) + (uint64_t)steps;
     return bits <= most ? bits : e->infinite ? most + 1 : most;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kv_driver.c feeds and checks the families with the arguments of kv_args.h
- * for `groat run`.  The slab is valid_rows tokens of src_cols numbers in rows
- * of ld.  Images come from kv_host.c's closed form, fragments from what a lane
- * holds of the slab, products from float64 sums over it.
+ * kv_driver.c feeds and checks the families with the arguments of kv_args.h for
+ * `groat run`.  The slab is valid_rows tokens of src_cols numbers in rows of
+ * ld.  Images come from kv_host.c's closed form, fragments from each lane's
+ * part of the slab, products from float64 sums over it.
  * Invariant: nothing here is shared with the kernels.  Locking: none, no state.
  */
 #include <math.h>
@@ -61,7 +61,7 @@ const groat_driver_arg groat__kv_arguments[] = {
     {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
-/* The constants that the host needs. */
+/* The constants of a spec that the host needs. */
 typedef struct shape {
     int64_t entry, is_v, f16, BN, depth, src_cols, steps, tile_bytes;
     int64_t num_warps, warps_n, wave_rows, wave_size, mma_n, num_mmas;
@@ -234,7 +234,7 @@ static int64_t valid_in(const shape *s, const int64_t *v, int64_t key_block)
     return left < 0 ? 0 : left < s->BN ? left : s->BN;
 }
 
-/* Bytes that must be moved: what is valid once, and the other buffers. */
+/* Bytes that must be moved: valid rows once, and the other buffers. */
 static uint64_t moved_bytes(const shape *s, const int64_t *v,
                             const groat_plan *p)
 {
@@ -306,7 +306,7 @@ groat_status groat__kv_bind(groat_context *context, const groat_spec *spec,
     return GROAT_OK;
 }
 
-/* ---- what is expected --------------------------------------------------- */
+/* ---- expected output ---------------------------------------------------- */
 
 /* A tile: its first number in the slab and its valid rows. */
 typedef struct spot {
@@ -336,8 +336,8 @@ static void expect_images(const shape *s, const int64_t *v, const void *slab,
     }
 }
 
-/* Number e of a lane's fragment i of strip k, as its row and column in the
- * tile. */
+/* Finds the row and column in the tile of number e of a lane's fragment i of
+ * strip k. */
 static void hold(const shape *s, int64_t wave, int64_t k, int64_t i,
                  int64_t lane, int64_t e, int64_t *row, int64_t *col)
 {
@@ -404,7 +404,7 @@ static groat_status expect_sums(const shape *s, const int64_t *v,
 
 /* ---- products ----------------------------------------------------------- */
 
-/* One number of the result, and the sum of the sizes of what it is made of. */
+/* A number of the result, and the sum of its terms' absolute values. */
 typedef struct dot {
     double sum;
     double total;
@@ -422,7 +422,7 @@ static double slab_number(const shape *s, const int64_t *v,
                             slab[row * s->tile.ld + v[FIRST_COL] + col]);
 }
 
-/* Number n of S or O. */
+/* Computes number n of S or O. */
 static dot product_at(const shape *s, const int64_t *v,
                       const void *const *inputs, int64_t n)
 {

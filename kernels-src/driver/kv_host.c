@@ -2,8 +2,8 @@
  *
  * kv_host.c is the part of the kv drivers that knows tiles and numbers: the
  * closed form of a tile's image, input that shows mistakes, 16-bit numbers and
- * the error that a sum of their products may have.  The driver of the families
- * with one slab is kv_driver.c.
+ * the error bound of a sum of their products.  The driver of the families with
+ * one slab is kv_driver.c.
  * Invariant: nothing here is shared with the kernels.  Locking: none, no state.
  */
 #include "kv_host.h"
@@ -22,7 +22,7 @@ groat_status groat__kv_refuse(const groat_spec *spec, const char *what,
 
 /* ---- images ------------------------------------------------------------- */
 
-/* Which number of the tile begins the 16 bytes at byte b. */
+/* Finds the number of the tile at which the 16 bytes at byte b begin. */
 static void locate(const groat__kv_tile *t, int64_t b, int64_t *row,
                    int64_t *col)
 {
@@ -54,7 +54,7 @@ void groat__kv_expect_tile(const groat__kv_tile *t, const uint16_t *source,
 
 /* ---- input -------------------------------------------------------------- */
 
-/* Sign, one of six exponents below that of 1, any mantissa. */
+/* A random sign and mantissa, and one of six exponents below that of 1. */
 static uint16_t real_number(uint64_t random, bool f16)
 {
     unsigned low = (unsigned)(random & 0xffff);
@@ -87,7 +87,7 @@ double groat__kv_number(bool f16, uint16_t bits)
     return groat__host_number(&format, bits);
 }
 
-/* x as a count of units of its last place, rounded. */
+/* Rounds |x| to a count of units in the last place. */
 uint16_t groat__kv_round(bool f16, double x)
 {
     int mantissa_bits = f16 ? 10 : 7;
@@ -110,7 +110,7 @@ uint16_t groat__kv_round(bool f16, double x)
     units -= (double)bits;
     if (units > 0.5 || (units == 0.5 && bits % 2 != 0))
         bits++;
-    /* A carry out of the mantissa counts the exponent up, as it should. */
+    /* A carry out of the mantissa correctly increments the exponent. */
     bits += (int64_t)(exponent + bias - 1) << mantissa_bits;
     return (uint16_t)(sign | (bits < infinite ? bits : infinite));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kv_host.h - what the drivers of the kv families share: how `groat run` feeds
+ * kv_host.h - shared by the drivers of the kv families: how `groat run` makes
  * and checks tiles of K and V and the products made of them.
  *
  * Expected images come from the closed form of the layout (which number of the
@@ -12,33 +12,33 @@
 
 #include "shared.h"
 
-/* Squares of 32 x 32 numbers, see kv_tile.h; the swizzle is the spec's. */
+/* Squares of 32 x 32 numbers, see kv_tile.h; the spec has the swizzle. */
 typedef struct groat__kv_tile {
     int64_t rows, cols, panel, ld;
     int64_t bits, base, shift;
 } groat__kv_tile;
 
-/* INVALID: "FAMILY: WHAT is SEEN; RULE". */
+/* Returns INVALID with the text "FAMILY: WHAT is SEEN; RULE". */
 groat_status groat__kv_refuse(const groat_spec *spec, const char *what,
                               int64_t seen, const char *rule,
                               groat_error *error);
 
-/* The tile whose first number is source[first], `valid` rows of it, as it lies
- * in shared memory. */
+/* Writes the image in shared memory of the tile whose first number is
+ * source[first] and of which `valid` rows are valid. */
 void groat__kv_expect_tile(const groat__kv_tile *tile, const uint16_t *source,
                            int64_t first, int64_t valid, unsigned char *image);
 
-/* 16-bit numbers: whole ones from -3 to 3, whose products and sums are exact in
- * every order, or real ones of many magnitudes. */
+/* Fills with 16-bit numbers: integers from -3 to 3, whose products and sums are
+ * exact in every order, or real numbers of many magnitudes. */
 void groat__kv_fill_numbers(uint64_t seed, bool f16, bool real, void *data,
                             size_t count);
 
-/* A 16-bit number, and the one nearest to x, ties to even. */
+/* The value of a 16-bit number; the number nearest to x, ties to even. */
 double groat__kv_number(bool f16, uint16_t bits);
 uint16_t groat__kv_round(bool f16, double x);
 
-/* How far a sum of `terms` products may be from the true one when each addition
- * loses up to a unit of its last place; `total` is the sum of their sizes. */
+/* Bounds the error of a sum of `terms` products if each addition is off by up
+ * to a unit in the last place; `total` is the sum of their absolute values. */
 double groat__kv_slack(int64_t terms, double total);
 
 /* The driver of the families with the arguments of kv_args.h. */

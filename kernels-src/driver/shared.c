@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * host.c is what every driver of `groat run` needs and none should write again;
- * what a family's bytes mean is its own host.c's.
+ * shared.c has the helpers that every driver of `groat run` needs; what a
+ * family's bytes mean is the business of its own host.c.
  * Invariant: nothing here is shared with the kernels.  Locking: none, no state.
  */
 #include "shared.h"
@@ -112,7 +112,7 @@ void groat__host_fill(uint64_t seed, void *data, size_t bytes)
     }
 }
 
-/* ---- what is expected ---------------------------------------------------- */
+/* ---- expected output ----------------------------------------------------- */
 
 int64_t groat__host_swizzle(int64_t bits, int64_t base, int64_t shift,
                             int64_t x)

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shared.h - what the drivers of the families share: asking a spec, refusing
- * arguments, random input, numbers, and the arithmetic of expected outputs.
- * Nothing of it is shared with the kernels.
+ * shared.h - shared by the families' drivers: queries of a spec, errors, random
+ * input, numbers, and the arithmetic of expected outputs.
+ * Nothing here is shared with the kernels.
  */
 #ifndef GROAT_KERNELS_SHARED_H
 #define GROAT_KERNELS_SHARED_H
 
 #include "driver.h"
 
-/* A parameter or derived constant that the family has. */
+/* Returns a parameter or derived constant, which the family must have. */
 int64_t groat__host_value(const groat_spec *spec, const char *name);
 
-/* What `groat run` does by default differs where time is dear. */
+/* Whether the target is the judge: `groat run` then has smaller defaults. */
 bool groat__host_on_cpu(const groat_spec *spec);
 
-/* INVALID: "FAMILY: WHAT is SEEN; RULE". */
+/* Returns INVALID with the text "FAMILY: WHAT is SEEN; RULE". */
 groat_status groat__host_refuse(groat_error *error, const char *family,
                                 const char *what, int64_t seen,
                                 const char *rule, ...) GROAT_PRINTF(5, 6);
 
-/* That the pages of a sequence of `keys` keys, `page` keys to a page, are among
- * the cache's blocks; row: its row of the page table.  Errors: INVALID. */
+/* Checks that the pages of a sequence of `keys` keys, `page` keys per page, are
+ * blocks of the cache; row: its row of the page table.  Errors: INVALID. */
 groat_status groat__host_check_pages(const uint32_t *row, int64_t keys,
                                      int64_t page, int64_t blocks,
                                      const char *family, groat_error *error);
 
-/* NO_MEMORY: "FAMILY: no memory for WHAT". */
+/* Returns NO_MEMORY with the text "FAMILY: no memory for WHAT". */
 groat_status groat__host_starve(groat_error *error, const char *family,
                                 const char *what);
 
@@ -34,11 +34,11 @@ groat_status groat__host_starve(groat_error *error, const char *family,
 void groat__host_add_buffer(groat_plan *plan, const char *name, int64_t bytes,
                             bool output);
 
-/* A well mixed function of z. */
+/* Returns a well-mixed hash of z. */
 uint64_t groat__host_mix(uint64_t z);
-/* The next of a sequence of random numbers. */
+/* Returns the next of a sequence of random numbers. */
 uint64_t groat__host_draw(uint64_t *state);
-/* Random bytes, none of them 0, so that a zero fill always shows. */
+/* Fills with random bytes other than 0, so that a zero fill always shows. */
 void groat__host_fill(uint64_t seed, void *data, size_t bytes);
 
 /* Swizzle(bits, base, shift): the field at base + max(shift, 0) XORed onto the
@@ -50,18 +50,18 @@ int64_t groat__host_swizzle(int64_t bits, int64_t base, int64_t shift,
 void groat__host_fold(const unsigned char *image, int64_t bytes,
                       int64_t threads, unsigned char *sums);
 
-/* A float of 1 + exponent + mantissa bits; those of 16 bits have infinities and
- * NaNs, of smaller ones only finite numbers may be asked for. */
+/* A float of 1 + exponent + mantissa bits.  16-bit formats have infinities and
+ * NaNs; of smaller ones only finite numbers may be converted. */
 typedef struct groat__host_format {
     int bytes, exponent, mantissa, bias;
 } groat__host_format;
 
-/* Of the dtypes bf16, f16, fp8, in the order in which every family has them;
- * fnuz: of the two encodings of fp8 that of CDNA3. */
+/* The format of dtype bf16, f16 or fp8, numbered as in every family; fnuz:
+ * CDNA3's encoding of fp8 instead of OCP's. */
 groat__host_format groat__host_format_of(int64_t dtype, bool fnuz);
 
 double groat__host_number(const groat__host_format *format, unsigned bits);
-/* The same of the bytes at `at`, the least first. */
+/* The same for the bytes at `at`, little-endian. */
 double groat__host_number_at(const groat__host_format *format,
                              const unsigned char *at);
 

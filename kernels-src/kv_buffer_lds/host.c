@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * host.c feeds and checks kv_buffer_lds for `groat run`: the driver of
- * driver/kv_driver.c, whose buffers and expectations these entries have.
+ * host.c feeds and checks kv_buffer_lds for `groat run` with the shared driver
+ * driver/kv_driver.c, as its entries have the same buffers and results.
  */
 #include "../driver/kv_host.h"
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // kv_buffer_lds: one tile of K or V in shared memory, filled by asynchronous
-// copies, one tile after the other and nothing at the same time: the simplest
-// protocol there is, to hold others against.
+// copies, one tile after the other without overlap: the simplest protocol, as a
+// reference for the others.
 //
 //   load_from_dram      every wave enqueues its bursts of the next tile
 //   copy_to_shared      waits until they have landed; moves nothing
-//   barrier             the tile can be read by all
+//   barrier             all threads may read the tile
 //   load_from_shared    fragments, strip by strip, for the multiply-accumulate
-//   barrier             all have read; the tile may be overwritten
+//   barrier             all have read, so the tile may be overwritten
 //
-// Layout and readers: common/kv_tile.h, common/kv_fragments.h; what is done with
-// the tiles: common/kv_entries.h.
+// Layout and readers: common/kv_tile.h, common/kv_fragments.h.  Uses of the
+// tiles: common/kv_entries.h.
 #include "params.h"
 
 #include "../common/vendor.h"

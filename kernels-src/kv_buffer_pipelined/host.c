@@ -56,7 +56,7 @@ static const groat_driver_arg arguments[] = {
     {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
-/* The constants that the host needs. */
+/* The constants of a spec that the host needs. */
 typedef struct shape {
     int64_t entry, f16, BN, depth, src_cols, ld, num_warps, mma_n;
     int64_t slot_bytes, stage_bytes;
@@ -232,7 +232,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
 
 /* ---- images and sums ---------------------------------------------------- */
 
-/* K and V of a key block as a stage holds them. */
+/* Writes K and V of a key block as a stage holds them. */
 static void expect_stage(const shape *s, const int64_t *v,
                          const void *const *slabs, int64_t key_block,
                          int64_t head, unsigned char *stage)
@@ -246,7 +246,7 @@ static void expect_stage(const shape *s, const int64_t *v,
                           stage + s->slot_bytes);
 }
 
-/* Each stage keeps the last key block that it was given. */
+/* Each stage keeps the last key block that was copied into it. */
 static void expect_images(const shape *s, const int64_t *v,
                           const void *const *slabs, unsigned char *data)
 {
@@ -284,14 +284,14 @@ static groat_status expect_sums(const shape *s, const int64_t *v,
 
 /* ---- attention ---------------------------------------------------------- */
 
-/* Sums over one query: K.q of each key, and O with what it may be off. */
+/* State of one query: K.q of each key, and the error bound of each. */
 typedef struct attention {
     const shape *s;
     const int64_t *v;
     const void *const *inputs;
-    int64_t keys;    /* that are valid */
+    int64_t keys;    /* valid ones */
     double *weights; /* of each key, rounded */
-    double *off;     /* how far each may be from that, or NULL */
+    double *off;     /* error bound of each weight, or NULL */
 } attention;
 
 static double number_of(const attention *a, int input, int64_t row, int64_t col)
@@ -331,14 +331,14 @@ static void weigh(const attention *a, int64_t query)
         a->weights[key] = rounded(a, sum);
         if (a->off == NULL)
             continue;
-        /* Rounding keeps the order: it can only go as far as the ends do. */
+        /* Rounding is monotonic, so the interval's ends bound the error. */
         slack = groat__kv_slack(a->s->depth, total);
         a->off[key] = larger(rounded(a, sum + slack) - a->weights[key],
                              a->weights[key] - rounded(a, sum - slack));
     }
 }
 
-/* Column `col` of O, and how far it may be off. */
+/* Computes column `col` of O and its error bound. */
 static double output_of(const attention *a, int64_t col, double *slack)
 {
     double sum = 0;
@@ -358,7 +358,7 @@ static double output_of(const attention *a, int64_t col, double *slack)
     return sum;
 }
 
-/* O, and where allowed is not NULL how far each number may be off. */
+/* Computes O, and if `allowed` is not NULL each number's error bound. */
 static bool attend(const shape *s, const int64_t *v, const void *const *inputs,
                    float *out, float *allowed)
 {

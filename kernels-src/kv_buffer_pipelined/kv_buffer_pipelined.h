@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // kv_buffer_pipelined: K and V of a key block in one of two stages of shared
-// memory.  While a key block is multiplied, the next one is on its way into the
-// other stage; a wait counts the copies that may stay in flight, and nothing in
-// the loop ever waits for all of them.  vm is vm_instrs_per_load.
+// memory.  While one key block is multiplied, the next is copied into the other
+// stage.  Waits count the copies that may stay in flight; before the last round
+// none waits for all of them.  vm is vm_instrs_per_load.
 //
-//   wait            all but the youngest vm have landed: K is there, V may not be
-//                   (in the last round: all)
-//   barrier         K of all waves; and all have read V of the stage before
+//   wait            for all but the last vm copies: K is there, V may not be
+//                   (in the last round for all)
+//   barrier         K of all waves has landed; all have read the previous V
 //   K fragments     S = K.Q^T
 //   load            K and V of the next key block, into the other stage
-//   P               S rounded to 16 bits: no softmax, so that all stays exact
-//   wait            all but the youngest 2 vm: V is there
-//   barrier         V of all waves
+//   P               S rounded to 16 bits; no softmax, so all stays exact
+//   wait            for all but the last 2 vm copies: V is there
+//   barrier         V of all waves has landed
 //   V fragments     O += P.V
 //
-// The accumulators of S hold S^T: keys are their rows, in the order in which V's
-// fragments hold theirs, so they become P without a shuffle.
+// The accumulators of S hold S^T: their rows are keys, in the order in which
+// V's fragments hold keys, so they become P without a shuffle.
 //
 // Layout and readers: common/kv_tile.h, common/kv_fragments.h.
 #include "params.h"
@@ -49,7 +49,7 @@ constexpr mma_number number = dtype == dtype_f16 ? mma_f16 : mma_bf16;
 constexpr u32 strip = strip_numbers<mma_n>;
 static_assert(strip == mma_k * group, "params.def and kv_fragments.h disagree");
 
-// The head's rows of one key block, in both slabs.
+// The head's rows of one key block in both slabs.
 struct block_place {
     buffer keys, values;
 };
@@ -87,7 +87,7 @@ struct pipeline {
         async_commit();
     }
 
-    // The consumer's key blocks 0 .. count - 1, which lie where place(n) says.
+    // Runs over key blocks 0 .. count - 1 of the consumer, found by place(n).
     template <typename consumer>
     GROAT_DEVICE void run(consumer &use, u32 count) const
     {
@@ -113,7 +113,7 @@ struct pipeline {
     }
 };
 
-// ---- shared memory as it is left
+// ---- the final contents of shared memory
 
 struct image_of {
     const kv_buffer_pipelined_args &args;
@@ -212,7 +212,7 @@ template <int m> struct attention {
         }
     }
 
-    // Register n of all accumulators, one behind the other.
+    // Register n of all accumulators in sequence.
     GROAT_DEVICE float score(u32 n) const
     {
         return scores[n / registers].get(n % registers);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv_buffer_reg: one tile of K or V in shared memory, filled through registers
-// that hold two tiles in turn: while one is multiplied, the next is on its way
-// from device memory.  The image, the fragments and the entries are those of
+// kv_buffer_reg: one tile of K or V in shared memory, filled through two sets
+// of registers in turn: while one tile is multiplied, the next is loaded from
+// device memory.  The image, the fragments and the entries are those of
 // kv_buffer_lds.
 //
-//   load_from_dram      every thread asks for its vectors of the next tile
-//   copy_to_shared      stores those of this tile, each when it has arrived (the
+//   load_from_dram      every thread issues its loads of the next tile
+//   copy_to_shared      stores the vectors of this tile as they arrive (the
 //                       compiler waits), at their swizzled places
-//   barrier             the tile can be read by all
+//   barrier             all threads may read the tile
 //   load_from_shared    fragments, strip by strip, for the multiply-accumulate
-//   barrier             all have read; the tile may be overwritten
+//   barrier             all have read, so the tile may be overwritten
 //
-// Layout and readers: common/kv_tile.h, common/kv_fragments.h; what is done with
-// the tiles: common/kv_entries.h.
+// Layout and readers: common/kv_tile.h, common/kv_fragments.h.  Uses of the
+// tiles: common/kv_entries.h.
 #include "params.h"
 
 #include "../common/vendor.h"
@@ -54,7 +54,7 @@ struct register_buffer {
         shared_fence();
     }
 
-    // Tile n, which `from` holds or will hold.
+    // Stores and uses tile n, which `from` holds or will hold.
     template <typename consumer>
     GROAT_DEVICE void use_tile(consumer &use, u32 n, const staged &from) const
     {
@@ -65,7 +65,7 @@ struct register_buffer {
         block_barrier();
     }
 
-    // The same, with tile n + 1 on its way into `next`.  Its loads are the
+    // Likewise, while tile n + 1 is loaded into `next`.  These loads are the
     // youngest: waiting for this tile or its operand leaves them in flight.
     template <typename consumer>
     GROAT_DEVICE void use_and_load(consumer &use, u32 n, const staged &from,
@@ -84,8 +84,8 @@ struct register_buffer {
         use_tile(use, n, from);
     }
 
-    // Two tiles a round, so that each stage keeps its registers.  The last tile
-    // has code of its own: where paths with and without a load met, the
+    // Two tiles per round, so that each stage keeps its registers.  The last
+    // tile has its own code: where paths with and without a load join, the
     // compiler would have to wait for all loads.
     template <typename consumer>
     GROAT_DEVICE void run(consumer &use, u32 count) const

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * host.c feeds and checks kv_cache_append for `groat run`: caches and page
- * tables are driver/cache_host.c's, and the whole cache is compared, so that a
- * byte which no new key has stays what it was.  What is expected is computed
- * token by token, in floats where the kernel's README says floats.
+ * host.c feeds and checks kv_cache_append for `groat run`.  Caches and page
+ * tables come from driver/cache_host.c.  The whole cache is compared, so a byte
+ * of no new key must stay unchanged.  The expected output is computed token by
+ * token, in floats where the kernel's README says floats.
  * Invariant: each run-time argument is named in `arguments`; nothing here is
- * shared with the kernel.  Locking: none; nothing here is written but what the
- * caller passes.
+ * shared with the kernel.  Locking: none; writes only to what the caller
+ * passes.
  */
 #include <float.h>
 #include <math.h>
@@ -51,8 +51,8 @@ enum { SAME, E4M3, E4M3FNUZ };
 enum { OF_TENSOR, OF_HEAD, OF_TOKEN };
 enum { NONE, HALVES, PAIRS };
 
-/* Bytes between the keys of tokens, as of one matrix for queries, keys and
- * values; tokens behind those of the sequences; positions behind the table. */
+/* Bytes between tokens' keys, as if queries, keys and values were one matrix;
+ * tokens past those of all sequences; positions past the rope table. */
 enum { GAP = 48, PADDING = 3, BEHIND = 2 };
 
 /* The bits of 0.5 and 0.25. */
@@ -85,19 +85,19 @@ static const groat_driver_arg arguments[] = {
     {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
-/* The constants and arguments that the host needs. */
+/* Constants of a spec and arguments that the host needs. */
 typedef struct world {
     const groat__element *element; /* of new keys and values */
     const groat__element *stored;  /* of the cache           */
     int64_t kv_dtype, kv_scale, head_dim, rope, rotated;
-    int64_t token_bytes; /* from new token to new token        */
-    int64_t tokens;      /* of the launch, the padding's too   */
+    int64_t token_bytes; /* bytes from new token to new token  */
+    int64_t tokens;      /* of the launch, with padding        */
     int64_t rope_rows;
     groat__cache cache;
     const int64_t *v;
 } world;
 
-/* New tokens of a sequence. */
+/* Returns the number of new tokens of a sequence. */
 static int64_t added_to(const world *w, int64_t sequence)
 {
     uint64_t drawn = groat__host_mix((uint64_t)sequence + 77);
@@ -117,7 +117,7 @@ static void plan_cache(const groat_spec *spec, world *w)
 
     c->page = groat__host_value(spec, "page_size");
     c->from = c->page > 0 ? GROAT__CACHE_PAGED : GROAT__CACHE_CONTIGUOUS;
-    /* A cache has a sequence; none of it is written where there are none. */
+    /* A cache has at least one sequence; without sequences it stays unused. */
     c->batch = w->v[SEQUENCES] > 0 ? w->v[SEQUENCES] : 1;
     c->keys = w->v[KEYS];
     c->varied = w->v[VARIED] != 0;
@@ -173,7 +173,7 @@ static int64_t scales_of(const world *w)
                : w->v[KV_HEADS];
 }
 
-/* A buffer that a launch writes in parts. */
+/* Adds a buffer of which a launch writes only parts. */
 static void add_kept(groat_plan *p, const char *name, int64_t bytes)
 {
     groat__host_add_buffer(p, name, bytes, true);
@@ -237,7 +237,7 @@ static void fill_starts(const world *w, uint32_t *starts)
     starts[w->cache.batch] = at;
 }
 
-/* Cosines and sines of any angle. */
+/* Fills with cosines and sines of random angles. */
 static void fill_rope(const world *w, uint64_t seed, float *to)
 {
     uint64_t state = groat__host_mix(seed);
@@ -268,7 +268,7 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
     case NEW_K:
     case NEW_V:
         groat__element_fill(w.element, seed + index, bytes / 2, 8, data);
-        /* A head of zeros has a scale, too. */
+        /* A head of zeros must get a scale, too. */
         memset(data, 0, (size_t)w.head_dim * 2);
         break;
     case TABLE:
@@ -343,14 +343,14 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     return GROAT_OK;
 }
 
-/* ---- what is expected ---------------------------------------------------- */
+/* ---- expected output ----------------------------------------------------- */
 
-/* A new token, and the key that it becomes. */
+/* A new token and the key that it becomes. */
 typedef struct token {
     int64_t number, sequence, key;
 } token;
 
-/* Whether the token is put anywhere. */
+/* Finds the token's sequence and key; false if it is not stored. */
 static bool find_token(const world *w, const void *const *inputs,
                        int64_t number, token *t)
 {
@@ -378,7 +378,7 @@ static bool find_token(const world *w, const void *const *inputs,
                w->cache.blocks;
 }
 
-/* Element e of a key is rotated with another, by row `row` of the table. */
+/* Rotates element e of a key with its partner, by row `row` of the table. */
 static float rotated(const world *w, const float *x, const float *row,
                      int64_t e)
 {
@@ -392,7 +392,7 @@ static float rotated(const world *w, const float *x, const float *row,
                           : x[e];
 }
 
-/* The numbers of a token's head that are put away, of keys rotated. */
+/* Computes the numbers of a token's head to store; keys are rotated. */
 static void read_head(const world *w, const void *const *inputs, int plane,
                       const token *t, int64_t head, float *y)
 {
@@ -432,7 +432,7 @@ static float scale_of(const world *w, const void *const *inputs, int plane,
                              FLT_MIN);
 }
 
-/* Puts a head's numbers into the cache, or its scale among the scales. */
+/* Stores a head's numbers in the cache, or its scale among the scales. */
 static void put_head(const world *w, const void *const *inputs, size_t index,
                      int plane, const token *t, int64_t head,
                      unsigned char *data)

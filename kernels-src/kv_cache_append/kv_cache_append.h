@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv_cache_append: `head_lanes` lanes put away one KV head of a new token, 8
-// elements of its key and of its value each.  Where a token goes is read on the
-// device: the sequence from `starts`, the key from `lengths`, the block from the
-// page table.
+// kv_cache_append: `head_lanes` lanes store one KV head of a new token, each 8
+// elements of its key and of its value.  The destination is found on the
+// device: the sequence from `starts`, the key from `lengths`, the block from
+// the page table.
 //
-// Arithmetic is that of floats, rounded where it says so and nowhere else, so that
-// every target writes the same bytes:
+// Arithmetic is in floats and rounds only where stated below, so that every
+// target writes the same bytes:
 //
-//   halves  y[i] = fma(x[i], cos[i], -(x[i + h] * sin[i]))     i < h, h = rotated / 2
+//   halves  y[i] = fma(x[i], cos[i], -(x[i + h] * sin[i])), i < h = rotated / 2
 //           y[i + h] = fma(x[i + h], cos[i], x[i] * sin[i])
 //   pairs   the same of x[2i] and x[2i + 1]
-//   scale   the largest |y| / the largest number of 8 bits, 2^-126 at least; 1 where
+//   scale   max |y| / the largest 8-bit number, at least 2^-126; 1 if
 //           all are 0
-//   code    of y * (1 / scale), to the nearest and ties to even, no larger than the
-//           largest
+//   code    y * (1 / scale), rounded to nearest even and clamped to
+//           the largest number
 #include "params.h"
 
 #include "../common/convert.h"
@@ -34,24 +34,24 @@ constexpr float largest_number =
 constexpr float least_scale = 1.17549435e-38f; // whose reciprocal is finite
 constexpr u32 chunk_elements = 8;
 
-// What a lane puts away, and where.
+// A lane's chunk, and its destination.
 struct place {
     u32 token, head, chunk;
-    bool is_read;  // it is a chunk of a token
-    bool is_there; // and is put away
-    u32 key;       // in its sequence
+    bool is_read;  // the chunk belongs to a token
+    bool is_there; // and is stored
+    u32 key;       // index in its sequence
     u32 block;     // of the cache
-    u32 in_block;  // its key there
+    u32 in_block;  // index of the key in it
 };
 
-// 8 numbers of a key or value.
+// Eight numbers of a key or value.
 struct numbers {
     float of[chunk_elements];
 };
 
 // ---- places ----------------------------------------------------------
 
-// The last sequence that starts at the token or before it: the one that has it.
+// Returns the last sequence that starts at or before the token: its owner.
 GROAT_DEVICE u32 find_sequence(const kv_cache_append_args &args, u32 token)
 {
     u32 low = 0;
@@ -69,8 +69,8 @@ GROAT_DEVICE u32 find_sequence(const kv_cache_append_args &args, u32 token)
     return low;
 }
 
-// The key that a token becomes.  One of a sequence that is said to have fewer
-// keys than new tokens comes out behind all that there may be.
+// Finds the key that a token becomes.  If `lengths` has fewer keys for the
+// sequence than it has new tokens, the subtraction wraps to past `most`.
 GROAT_DEVICE void find_key(const kv_cache_append_args &args, u32 sequence,
                            place &at)
 {
@@ -157,7 +157,7 @@ GROAT_DEVICE vec4 pack(const numbers &x)
             pack16<wide>(x.of[4], x.of[5]), pack16<wide>(x.of[6], x.of[7])};
 }
 
-// Times one over a scale.
+// Converts numbers times `by`, the reciprocal of a scale.
 GROAT_DEVICE vec2 pack_narrow(const numbers &x, float by)
 {
     return {pack8<narrow>(x.of[0] * by, x.of[1] * by, x.of[2] * by,
@@ -168,7 +168,7 @@ GROAT_DEVICE vec2 pack_narrow(const numbers &x, float by)
 
 // ---- rotation --------------------------------------------------------
 
-// `count` floats, a multiple of 4.
+// Loads `count` floats, a multiple of 4.
 template <u32 count> GROAT_DEVICE void load_floats(u64 address, float *to)
 {
     GROAT_UNROLL
@@ -194,7 +194,7 @@ GROAT_DEVICE u64 rope_row(const kv_cache_append_args &args, const place &at)
            static_cast<u64>(position < last ? position : last) * rotated * 4;
 }
 
-// The chunk that this one is rotated with: all lanes of the wave take part.
+// Returns the chunk to rotate with; all lanes of the wave take part.
 GROAT_DEVICE vec4 load_partner(vec4 v, u32 chunk)
 {
     constexpr u32 half = rotated / 2 / chunk_elements;
@@ -245,7 +245,7 @@ GROAT_DEVICE numbers rotate_pairs(u64 row, u32 chunk, const numbers &x)
     return y;
 }
 
-// A key's chunk as it was computed, rotated; all lanes of the wave take part.
+// Returns a key's chunk, rotated; all lanes of the wave take part.
 GROAT_DEVICE numbers rotate(const kv_cache_append_args &args, const place &at,
                             vec4 v)
 {
@@ -262,7 +262,7 @@ GROAT_DEVICE numbers rotate(const kv_cache_append_args &args, const place &at,
 
 // ---- the cache -------------------------------------------------------
 
-// Of the lanes that share a head, in each of them.
+// Returns the largest |x| over the lanes that share a head, to all of them.
 GROAT_DEVICE float largest_of(const numbers &x)
 {
     float most = 0;
@@ -276,7 +276,7 @@ GROAT_DEVICE float largest_of(const numbers &x)
     return most;
 }
 
-// The scale of a chunk; all lanes of the wave take part.
+// Returns the scale of a chunk; all lanes of the wave take part.
 GROAT_DEVICE float scale_of(const place &at, const numbers &x, float of_tensor,
                             u64 scales, u64 of_token)
 {
@@ -320,7 +320,7 @@ GROAT_DEVICE vec4 load_new(const place &at, u64 from, u64 token_bytes)
 GROAT_DEVICE void run(const kv_cache_append_args &args)
 {
     place at = take_chunk(args);
-    // On their way while the place is looked for.
+    // Issued early: the loads are in flight while the place is looked up.
     const vec4 key = load_new(at, args.new_k, args.new_k_bytes);
     const vec4 value = load_new(at, args.new_v, args.new_v_bytes);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launch arguments of kv_producer_pipeline; the same bytes on host and device.
+ * Launch arguments of kv_producer_pipeline, the same on host and device.
  *
- * Sequence s has lengths[s] keys, num_keys at most.  Its pages are the blocks
- * page_table[s * pitch ...] of the cache; row 0 of a block is row `stride` times
- * its number of the maps.  Without pages sequence s begins at row s * stride.
+ * Sequence s has lengths[s] keys, at most num_keys.  Its pages are the cache
+ * blocks page_table[s * pitch ...]; block b begins at row b * stride of the
+ * maps.  Without pages, sequence s begins at row s * stride.
  *
- * Grids, for `sequences` sequences; with n blocks to a cluster:
+ * Grids, for `sequences` sequences and n blocks per cluster:
  *   image, trace, issues  n x sequences * kv_heads: all tiles of one head
- *   scores, output  query tiles x sequences * query_heads; in mode
- *           pair_multicast each block of a cluster has a tile of its own, in the
- *           other pair modes both have the same
+ *   scores, output  query tiles x sequences * query_heads; the blocks
+ *           of a cluster have a query tile each, but share one in mode
+ *           pair_local
  *   stream  n * teams x 1; team b takes tiles b, b + teams ... of all heads
  */
 #pragma once
@@ -21,12 +21,12 @@ struct kv_producer_pipeline_args {
     groat_tensor_map keys;
     groat_tensor_map values;
     groat_tensor_map queries;      /* [sequences, query_count, query_heads,
-                                    * depth]; none where BM is 0              */
-    unsigned long long key_rows;   /* K and V of the layer, for copies = cells */
-    unsigned long long value_rows;
+                                    * depth]; unused if BM is 0               */
+    unsigned long long key_rows;   /* for copies = cells: the layer's K       */
+    unsigned long long value_rows; /* and V                                   */
     unsigned long long page_table; /* u32, 16-byte aligned                    */
     unsigned long long lengths;    /* u32 per sequence                        */
-    unsigned long long weights;    /* output: P, 16-bit, [sequences, query_heads,
+    unsigned long long weights;    /* output: 16-bit [sequences, query_heads,
                                     * query_count, weight_pitch], 0 from
                                     * lengths[s] on                           */
     unsigned long long output;     /* 16-byte aligned;
@@ -41,13 +41,13 @@ struct kv_producer_pipeline_args {
     unsigned num_keys;             /* of the longest sequence                 */
     unsigned pitch;                /* entries from sequence to sequence       */
     unsigned stride;               /* rows from block to block of the cache   */
-    unsigned row_bytes;            /* from row to row, and from head to head, */
-    unsigned head_bytes;           /* for copies = cells                      */
+    unsigned row_bytes;            /* for copies = cells: from row to row     */
+    unsigned head_bytes;           /* and from head to head                   */
     unsigned sequences;
     unsigned kv_heads;
-    unsigned group;                /* query heads that share a head of K and V */
+    unsigned group;                /* query heads to each head of K and V     */
     unsigned query_count;          /* queries of each sequence and head       */
     unsigned weight_pitch;
-    unsigned teams;                /* stream: of ctas blocks each              */
+    unsigned teams;                /* stream: of ctas blocks each             */
     unsigned reserved[9];
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * host.c feeds and checks kv_producer_pipeline for `groat run`.  The cache has
- * two planes, K and V, its pages lie in random order, and entries of the page
- * table behind a sequence's last page name no block.  What lands in slots is
- * walk.c's to say; products are computed from the cache alone.
+ * two planes, K and V, its pages lie in random order, and page-table entries
+ * past a sequence's last page name no existing block.  walk.c computes what
+ * lands in slots; products are computed from the cache alone.
  * Owns what the bytes mean; buffers and launches are the tool's
- * (cli/run/trial.c). Invariant: each run-time argument is the field of args.h
- * with its name. Locking: none; nothing here is written but what the caller
- * passes.
+ * (cli/run/trial.c).
+ * Invariant: each run-time argument is the field of args.h with its name.
+ * Locking: none; writes only to what the caller passes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 enum { TEAMS_MAX = 264 };
 
-/* Entries behind a sequence's last page: no block has this number. */
+/* Entries past a sequence's last page: no block has this number. */
 static const uint32_t no_block = 0xF0F0F0F0;
 
 static const groat_driver_arg arguments[] = {
@@ -93,7 +93,7 @@ static void derive(const groat_spec *spec, const groat__walk_shape *s,
     }
 }
 
-/* Blocks in x. */
+/* Number of blocks in x. */
 static int64_t columns_of(const groat__walk_shape *s, const int64_t *v)
 {
     int64_t tiles = s->BM > 0 ? divup(v[QUERY_COUNT], s->BM) : 1;
@@ -185,7 +185,7 @@ static uint32_t length_of(const groat__walk_shape *s, const int64_t *v,
                       (uint64_t)(v[NUM_KEYS] + 1));
 }
 
-/* A block for each page, none twice; behind the last page what is no block. */
+/* Gives each page a block of its own; entries past the last name no block. */
 static void fill_table(const groat__walk_shape *s, const int64_t *v,
                        uint64_t seed, uint32_t *to)
 {
@@ -216,7 +216,7 @@ static void fill_table(const groat__walk_shape *s, const int64_t *v,
     free(deck);
 }
 
-/* Whole numbers of -3 .. 3. */
+/* Fills with whole numbers of -3 .. 3. */
 static void fill_whole(const groat__walk_shape *s, uint64_t seed, void *data,
                        size_t count)
 {
@@ -232,7 +232,7 @@ static void fill_whole(const groat__walk_shape *s, uint64_t seed, void *data,
         to[i] = fp8[(groat__host_draw(&state) >> 32) % 7];
 }
 
-/* P, of which what belongs to no key is 0. */
+/* Fills P; weights past a sequence's last key are 0. */
 static void fill_weights(const groat__walk_shape *s, const int64_t *v,
                          uint64_t seed, uint16_t *to)
 {
@@ -341,7 +341,7 @@ static double number_at(const groat__walk_shape *s, const void *at)
     return groat__host_number_at(&format, at);
 }
 
-/* The rows of K or V of one sequence and head as numbers, keys x depth. */
+/* Loads K or V of one sequence and head as numbers, keys x depth. */
 static void load_numbers(const groat__walk_scene *c, int64_t sequence,
                          int64_t head, bool values, double *to)
 {
@@ -458,7 +458,7 @@ static groat_status check_weights(const groat__walk_scene *c,
     return GROAT_OK;
 }
 
-/* Lengths of at most num_keys, blocks that there are, weights of keys. */
+/* Checks that lengths are at most num_keys, blocks exist and weights are 0. */
 static groat_status check_inputs(const groat_spec *spec, const groat_plan *p,
                                  const void *const *inputs, groat_error *error)
 {

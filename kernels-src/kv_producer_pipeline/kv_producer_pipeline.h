@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv_producer_pipeline: tiles of K and V of a paged cache go in turn through one
-// ring of slots in shared memory.  Producers acquire slots, say what their
-// barriers expect and copy (loaders.h); consumer warps wait, read and release
+// kv_producer_pipeline: tiles of K and V of a paged cache pass through one ring
+// of slots in shared memory.  Producers acquire slots, set what their barriers
+// expect and copy (loaders.h); consumer warps wait, read and release
 // (readers.h, products.h).  The ring is common/kv_ring.h, rows and copies are
 // common/row_indices.h.
 //
-// Both sides visit the same tiles in one order (shapes.h), so slot and parity of
-// each follow from its number alone.
+// Both sides visit the same tiles in the same order (shapes.h), so a tile's
+// number alone determines its slot and parity.
 #include "params.h"
 
 #include "loaders.h"
@@ -83,7 +83,7 @@ template <int which> GROAT_DEVICE void run(const arguments &args)
 {
     job j(args);
 
-    // What no copy writes shows in images and sums.
+    // Makes bytes that no copy writes visible in images and sums.
     if constexpr (which == entry_image || which == entry_stream) {
         poison(j.base + ring_at, slots * slot_bytes);
         async_proxy_fence();
@@ -94,7 +94,7 @@ template <int which> GROAT_DEVICE void run(const arguments &args)
         produce<copies>(j);
     else
         consume_all<which>(j);
-    // What the other block still sends may not outlive this one.
+    // The other block's arrivals and copies must land before this one exits.
     if constexpr (ctas == 2)
         cluster_barrier();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The producers of kv_producer_pipeline: boxes by the copy engine, issued by one
-// warp, or 16 bytes at a time by several.
+// The producers of kv_producer_pipeline: boxes copied by the copy engine and
+// issued by one warp, or 16-byte copies by several warps.
 #pragma once
 
 #include "shapes.h"
@@ -8,11 +8,11 @@
 namespace groat {
 namespace kv_producer_pipeline {
 
-// What both kinds share: where rows come from, and the queries.
+// Common to both kinds: where rows come from, and the queries.
 struct some_loader {
     const job &j;
     kv_producer<ring> at;
-    u32 tile;    // of the ring
+    u32 tile;    // tiles put into the ring
     bool chosen; // the thread that arrives and copies queries
 
     GROAT_DEVICE some_loader(const job &of, bool thread)
@@ -25,7 +25,7 @@ struct some_loader {
         return page_table{j.args.page_table, j.args.pitch, j.args.stride};
     }
 
-    // Where pages are [heads, page, depth] the head is part of the row.
+    // The head is part of the row if pages are [heads, page, depth].
     GROAT_DEVICE static u32 map_head(const place &p)
     {
         return head_page ? 0 : p.head;
@@ -36,14 +36,14 @@ struct some_loader {
         return head_page ? p.head * page_size : 0;
     }
 
-    // Whether they come with a piece of the tile at hand.
+    // Whether the current tile brings queries along.
     GROAT_DEVICE bool has_queries() const
     {
         return with_queries && tile == 0;
     }
 
-    // Columns of piece `n` of the queries, rows [first, first + q_rows); with
-    // `pair` their bytes count in the even block.
+    // Copies the columns of piece `n` of the queries, rows [first, first +
+    // q_rows).  With `pair` the bytes count at the even block.
     template <bool pair>
     GROAT_DEVICE void copy_queries(int n, u32 to, u32 bar, u32 first) const
     {
@@ -66,8 +66,8 @@ struct some_loader {
         }
     }
 
-    // The first tile of them on the barrier of the piece at hand, the second on
-    // one of its own.
+    // Copies the first tile of queries on the current piece's barrier, the
+    // second on a barrier of its own.
     template <int n> GROAT_DEVICE void bring_queries() const
     {
         copy_queries<leader_counts>(n, j.base, at.template full<n>(),
@@ -94,11 +94,11 @@ template <> struct box_rows<32> {
     typedef lane_rows<tiles> type;
 };
 
-// Records what would be issued: 32 bytes for each box.
+// Records the boxes that would be issued: 32 bytes each.
 struct note_boxes {
     u64 output;
-    u32 slot; // bytes from the ring's begin
-    u32 bar;  // number of the barrier
+    u32 slot; // bytes from the ring's start
+    u32 bar;  // index of the barrier
 
     template <int rank>
     GROAT_DEVICE void put(u32 index, u32 offset, const int (&at)[rank],
@@ -180,7 +180,7 @@ struct box_loader : some_loader, by_pieces<box_loader<lane_count>> {
         return which % v_copy::sub_tiles;
     }
 
-    // Acquires the piece and says what its barrier expects; queries follow.
+    // Acquires the piece, sets what its barrier expects, and brings queries.
     template <int kind, int which, int n>
     GROAT_DEVICE void arrive(const looked &l)
     {
@@ -197,7 +197,7 @@ struct box_loader : some_loader, by_pieces<box_loader<lane_count>> {
                 bring_queries<n>();
     }
 
-    // What all blocks copy that count on one barrier.
+    // Bytes that all blocks together copy onto one barrier.
     template <int kind, int which>
     GROAT_DEVICE u32 expected(const place &p) const
     {
@@ -217,7 +217,7 @@ struct box_loader : some_loader, by_pieces<box_loader<lane_count>> {
                 kv_valid_k<tiles, k_copy>(p.keys, p.first, j.rank));
     }
 
-    // Where in a piece that both blocks have this one's half begins.
+    // Where this block's half begins in a piece that both blocks hold.
     template <int kind> GROAT_DEVICE u32 own_bytes() const
     {
         return kind == of_keys
@@ -249,7 +249,7 @@ struct box_loader : some_loader, by_pieces<box_loader<lane_count>> {
                   ? k_boxes::pages * k_boxes::count
                   : v_boxes::pages * v_boxes::count);
 
-    // Where the record of a piece lies, `bytes` for each of the block.
+    // Address of a piece's record, `bytes` for each piece of the block.
     template <u32 bytes> GROAT_DEVICE u64 note(u32 n) const
     {
         return j.output(static_cast<u64>(j.tiles_most()) *
@@ -273,13 +273,13 @@ struct box_loader : some_loader, by_pieces<box_loader<lane_count>> {
 
 // ---- cells ------------------------------------------------------------------
 
-// The tiles of the last `ahead` slots are in flight; a slot is full when all
+// The tiles of the last `ahead` slots are in flight; a slot is full once all
 // threads have seen their copies land.
 template <int threads>
 struct cell_loader : some_loader, by_pieces<cell_loader<threads>> {
     typedef key_rows<tiles, threads> rows_type;
-    // With a slot that is held and one that is wanted next, more would wait for
-    // each other.
+    // One slot may be held and one is wanted next; with more in flight, the two
+    // sides would wait for each other.
     static constexpr int ahead = slots - 2;
 
     struct looked {
@@ -352,8 +352,8 @@ struct cell_loader : some_loader, by_pieces<cell_loader<threads>> {
         return groat::kv_bytes{rows, j.args.row_bytes, j.args.head_bytes};
     }
 
-    // Of `most` rows from row `begin` of the tile on: none is read behind the
-    // last key, where there may be no memory.
+    // Valid rows among `most` rows from row `begin` of the tile on: nothing
+    // past the last key is read, as there may be no memory.
     GROAT_DEVICE static u32 valid_rows(const place &p, u32 begin, u32 most)
     {
         u32 first = p.first + begin;
@@ -362,7 +362,7 @@ struct cell_loader : some_loader, by_pieces<cell_loader<threads>> {
         return left < most ? left : most;
     }
 
-    // The oldest tile in flight has landed.
+    // Signals that the oldest tile in flight has landed.
     GROAT_DEVICE void land()
     {
         bool queries = with_queries && landed == 0 && chosen;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consumers of kv_producer_pipeline that multiply by wgmma what is in the slots:
-// S = Q K^T, and O = P V with a P that is read from memory.
+// Consumers of kv_producer_pipeline that multiply tiles in slots by wgmma: S =
+// Q K^T, and O = P V with P read from memory.
 #pragma once
 
 #include "shapes.h"
@@ -15,9 +15,9 @@ constexpr mma_number number = dtype == dtype_fp8   ? mma_fp8
 // A warpgroup's share: 64 query rows, one of col_groups groups of columns.
 struct share {
     const job &j;
-    u32 thread; // of the warpgroup
-    u32 row;    // of the block's queries
-    u32 group;  // of columns
+    u32 thread; // index in the warpgroup
+    u32 row;    // first row among the block's queries
+    u32 group;  // group of columns
 
     GROAT_DEVICE explicit share(const job &of)
         : j(of), thread(thread_index() % 128),
@@ -26,7 +26,7 @@ struct share {
     {
     }
 
-    // The row of S, P and O of a query of the block; false behind the last.
+    // Finds the row of a block's query in S, P and O; false past the last.
     GROAT_DEVICE bool find(u32 in_block, u64 &at) const
     {
         u32 query = j.first_query() + in_block;
@@ -35,8 +35,8 @@ struct share {
         return query < j.args.query_count;
     }
 
-    // Columns [col, col + n) of rows of `pitch` floats, `cols` of them valid; all
-    // are where `cut` is false.
+    // Stores columns [col, col + n) of rows of `pitch` floats, `cols` of them
+    // valid; without `cut` all are valid.
     template <bool cut, int n>
     GROAT_DEVICE void store(const wgmma_accumulator<n> &acc, u32 col, u64 pitch,
                             u32 cols) const
@@ -54,7 +54,7 @@ struct share {
     }
 };
 
-// Entries without a product have a shape too, which may have no room for one.
+// Other entries instantiate these types too, maybe without room for a block.
 GROAT_DEVICE constexpr int block_count(int columns, int n)
 {
     return columns < n ? 1 : columns / n;
@@ -106,7 +106,7 @@ template <int> struct scores_of : share {
     }
 };
 
-// P of a tile of keys, read by the consumers, unswizzled.
+// P of a tile of keys, which the consumers load, unswizzled.
 typedef kv_operand<chunk_outer, BM == 0 ? 64 : BM, BN * 2, 16> p_tile;
 
 template <int> struct output_of : share {
@@ -116,9 +116,9 @@ template <int> struct output_of : share {
     static constexpr int groups = padded_depth / halves / v_cols;
 
     wgmma_accumulator<n> sums[groups][blocks];
-    u32 parity; // of the consumers' meetings
+    u32 parity; // of the consumers' barrier
 
-    // Without keys the output is 0.
+    // Starts at 0: the output of no keys is 0.
     GROAT_DEVICE explicit output_of(const job &of)
         : share(of), sums{}, parity(0)
     {
@@ -174,7 +174,7 @@ template <int> struct output_of : share {
         parity ^= 1;
     }
 
-    // P of tile i; rows behind the last query are 0.
+    // Loads P of tile i; rows past the last query are 0.
     GROAT_DEVICE void load_weights(u32 i) const
     {
         constexpr u32 cells = BM * BN / 8;
@@ -194,8 +194,8 @@ template <int> struct output_of : share {
         }
     }
 
-    // Rows of V behind the last key are whatever the cache holds there, and 0
-    // times that need not be 0.
+    // Zeroes rows of V past the last key: they hold whatever the cache has
+    // there, and 0 times a NaN or infinity is not 0.
     GROAT_DEVICE void clear_tail(u32 piece, u32 first) const
     {
         constexpr u32 cells = v_cols * 2 / 16;

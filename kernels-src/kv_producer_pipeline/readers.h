@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The consumers of kv_producer_pipeline, and what those without products do with
-// the slots.
+// The consumers of kv_producer_pipeline, and the entries without products that
+// read its slots.
 #pragma once
 
 #include "../common/image.h"
@@ -9,14 +9,14 @@
 namespace groat {
 namespace kv_producer_pipeline {
 
-// Waits for each piece, lets `user` read it, releases its slot.  K and V are alike
-// to it; a user to whom they are not asks tile_of_turn.
+// Waits for each piece, lets `user` read it, and releases its slot.  It treats
+// K and V alike; a user that must tell them apart asks tile_of_turn.
 template <typename user> struct consumer : by_pieces<consumer<user>> {
     const job &j;
     user &use;
     kv_consumer<ring> at;
-    u32 tile; // of the ring
-    u32 held; // slot, one behind the other
+    u32 tile; // tiles taken from the ring
+    u32 held; // the slot before, if it is held
 
     GROAT_DEVICE consumer(const job &of, user &u)
         : j(of), use(u), at(of.all_slots()), tile(0), held(0)
@@ -26,7 +26,7 @@ template <typename user> struct consumer : by_pieces<consumer<user>> {
     template <int, int which, int n> GROAT_DEVICE void piece(u32 turn)
     {
         at.template wait<n>();
-        // The barriers of the other block know nothing of its bytes.
+        // The other block's barriers do not count the bytes that land there.
         if constexpr (leader_counts)
             mbarrier_arrive_peer(at.in.full(at.index, n), 1,
                                  j.rank == 0 && thread_index() == 0);
@@ -36,7 +36,7 @@ template <typename user> struct consumer : by_pieces<consumer<user>> {
         use.template take<which, n>(at.template slot_ptr<n>(), turn, tile);
     }
 
-    // All lanes have read.
+    // All lanes have read the slot.
     GROAT_DEVICE void done()
     {
         warp_barrier();
@@ -56,7 +56,7 @@ template <typename user> struct consumer : by_pieces<consumer<user>> {
     }
 
   private:
-    // The arrivals of a warp.
+    // Arrives for a warp on all pieces of a slot.
     GROAT_DEVICE void release(u32 slot) const
     {
         release_pieces<0>(slot, lanes_release || elect());
@@ -71,14 +71,14 @@ template <typename user> struct consumer : by_pieces<consumer<user>> {
     }
 };
 
-// trace: the tiles come and go.
+// trace: reads nothing.
 struct look_on {
     template <int which, int n> GROAT_DEVICE void take(u32, u32, u32)
     {
     }
 };
 
-// image: each slot as it came, behind the queries.
+// image: writes out each slot as it came, after the queries.
 struct write_slots {
     const job &j;
     u64 output;
@@ -117,7 +117,7 @@ struct write_slots {
     }
 };
 
-// stream: XORs every byte onto the 16 that the thread keeps.
+// stream: XORs every byte onto the thread's 16 bytes.
 struct sum_slots {
     vec4 sum;
 

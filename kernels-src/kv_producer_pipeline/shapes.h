@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What producers and consumers of kv_producer_pipeline agree on: the shapes of
-// tiles, which tiles a block has, and their order.  Stands behind params.h.
+// The shapes of tiles, a block's tiles and their order, shared by producers and
+// consumers of kv_producer_pipeline.  Needs params.h before it.
 #pragma once
 
 #include "../common/vendor.h"
@@ -19,13 +19,13 @@ typedef kv_producer_pipeline_args arguments;
 constexpr bool multicast = mode == mode_pair_multicast;
 constexpr bool leader_counts = mode == mode_pair_sm100;
 constexpr bool with_products = entry == entry_scores || entry == entry_output;
-// Of P V they are not needed.
+// P V needs no queries.
 constexpr bool with_queries = BM > 0 && entry != entry_output;
 constexpr u32 consumer_threads = 32 * consumers;
-// Who arrives when a slot has been read: a lane of each warp, behind the warp's
-// barrier.  Where threads store the slots, all lanes do: racecheck of NVIDIA's
-// compute-sanitizer sees those stores, but not that a warp's barrier orders the
-// other lanes' reads before them.
+// The arrivals that release a slot: one lane of each warp, after the warp's
+// barrier.  Where threads store the slots, all lanes arrive: racecheck of
+// NVIDIA's compute-sanitizer sees those stores, but not that a warp's barrier
+// orders the other lanes' reads before them.
 constexpr bool lanes_release = copies == copies_cells;
 constexpr u32 readers = lanes_release ? consumer_threads : consumers;
 constexpr u32 producer_threads = 32 * producers;
@@ -36,7 +36,7 @@ static_assert(ring::piece_bytes == params::kv_bytes,
 static_assert(2 * (params::kv_bytes + q_bytes) < 1 << 20,
               "an mbarrier counts less than 2^20 bytes");
 
-// of_either: where it is all the same.
+// of_either: for code that treats K and V alike.
 enum kind { of_keys, of_values, of_either };
 
 struct tiles : kv_shape {
@@ -56,7 +56,7 @@ struct some_copy : kv_copy {
     static constexpr bool fill = tail == tail_zeros;
 };
 
-// What one block copies of a piece.
+// One block's copy of a piece.
 struct k_copy : some_copy {
     static constexpr int cols = k_cols;
     static constexpr int slot_rows = k_rows;
@@ -74,7 +74,7 @@ struct v_copy : some_copy {
 typedef kv_k_boxes<tiles, k_copy> k_boxes;
 typedef kv_v_boxes<tiles, v_copy> v_boxes;
 
-// Pieces as they lie in a slot, and queries.
+// Operands of wgmma: pieces as they lie in a slot, and queries.
 typedef kv_operand<k_copy::layout, k_rows, k_cols * elem_bytes, swizzle> k_tile;
 typedef kv_operand<v_copy::layout, v_rows, v_cols * elem_bytes, swizzle> v_tile;
 typedef kv_operand<chunk_outer, q_rows == 0 ? 64 : q_rows,
@@ -90,9 +90,9 @@ struct place {
 
 struct job {
     const arguments &args;
-    u32 base;                 // of shared memory
+    u32 base;                 // of the block's shared memory
     u32 rank;                 // in the cluster
-    u32 sequence, head, keys; // all but stream; the head is that of Q
+    u32 sequence, head, keys; // not for stream; the head is that of Q
     u32 count;                // tiles of K, and as many of V
 
     GROAT_DEVICE explicit job(const arguments &a)
@@ -128,8 +128,8 @@ struct job {
         return global_load4(args.lengths + of * 4ull);
     }
 
-    // Tile i of the block.  Of a stream heads follow each other first: blocks
-    // that run side by side read what lies side by side.
+    // Returns tile i of the block.  In a stream consecutive tiles are of
+    // consecutive heads, so that blocks that run together read adjacent memory.
     GROAT_DEVICE place at(u32 i) const
     {
         if constexpr (entry == entry_stream) {
@@ -151,7 +151,7 @@ struct job {
                BM;
     }
 
-    // Of the grids without products: in order of head, then of rank.
+    // Block's output in grids without products: ordered by head, then by rank.
     GROAT_DEVICE u64 output(u64 bytes_per_block) const
     {
         return args.output +
@@ -164,21 +164,21 @@ struct job {
         return ring{base + ring_at, base + full_at};
     }
 
-    // Full once a piece of the second tile of queries is there.
+    // Completes once a piece of the second tile of queries has landed.
     GROAT_DEVICE u32 q1_bar(u32 piece) const
     {
         return base + after_at + 8 * piece;
     }
 
-    // Where all consumers meet.
+    // The barrier at which all consumers meet.
     GROAT_DEVICE u32 meeting() const
     {
         return base + after_at + 8 * ring_pieces;
     }
 };
 
-// Whose turn it is: tile `turn` of the ring, K and V counted alike, of `count` of
-// each.  What in_order() does, for those who have no tiles to look ahead for.
+// The tile at place `turn` in the ring, K and V counted together, of `count`
+// each, for sides that need not look tiles ahead.  Must match in_order().
 struct tile_of_turn {
     bool values; // V, else K
     u32 i;
@@ -189,7 +189,7 @@ struct tile_of_turn {
         if constexpr (order == order_ahead) { // K0, then K and V by turns
             values = turn > 0 && (turn % 2 == 0 || turn + 1 == 2 * count);
             i = values ? (turn - 1) / 2 : (turn + 1) / 2;
-        } else if constexpr (order == order_one_q) { // in fours, the last in two
+        } else if constexpr (order == order_one_q) { // K K V V
             if (turn / 4 * 2 + 1 < count) {
                 values = turn % 4 >= 2;
                 i = turn / 4 * 2 + turn % 2;
@@ -198,10 +198,10 @@ struct tile_of_turn {
     }
 };
 
-// The order of tiles, for producers; `count` of K, and as many of V.  look(i)
-// makes what keys() and values() of tile i want; a producer reads the page table
-// there, so it comes a tile or two before them.  Each is called in one place, for
-// they are most of the kernel.
+// Visits the tiles in order, for producers: `count` of K and as many of V.
+// look(i) returns the argument of keys() and values() for tile i; it reads the
+// page table, so it is called a tile or two ahead.  Each is called from one
+// place only, as they are most of the kernel's code.
 template <typename side> GROAT_DEVICE void in_order(side &s, u32 count)
 {
     constexpr bool pairs = order == order_one_q;
@@ -242,8 +242,8 @@ template <typename side> GROAT_DEVICE void in_order(side &s, u32 count)
     s.finish();
 }
 
-// A tile as its parts and their pieces: piece<kind, which, n> of piece n of a
-// slot, number `which` of the tile, and done() behind each slot.
+// Visits a tile part by part and piece by piece: piece<kind, which, n>() for
+// piece n of a slot, number `which` of the tile, and done() after each slot.
 template <typename side> struct by_pieces {
     template <typename what> GROAT_DEVICE void keys(const what &l)
     {
@@ -255,7 +255,7 @@ template <typename side> struct by_pieces {
         each<of_values, 0, 0>(l);
     }
 
-    // `count` tiles, K and V counted together, as they come: half of the code of
+    // Visits `count` tiles, K and V together, in ring order: half the code of
     // in_order(), which must visit as many on the other side.
     GROAT_DEVICE void in_turn(u32 count)
     {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * walk.c does by hand what a block of kv_producer_pipeline does: it steps
+ * walk.c reimplements what a block of kv_producer_pipeline does: it steps
  * through the ring, slot by slot and phase by phase, and copies the boxes of
  * each piece, page by page and chunk by chunk, to where the swizzle of address
  * bits puts them.
- * Owns the order of tiles and boxes; what buffers there are is host.c's.
+ * Owns the order of tiles and boxes; host.c owns the buffers.
  * Invariant: nothing here is shared with the kernel.  Locking: none, no state.
  */
 #include "walk.h"
@@ -58,7 +58,7 @@ groat__walk_shape groat__walk_shape_of(const groat_spec *spec)
     return s;
 }
 
-/* 32-byte records of a piece: one, or one for each box of it. */
+/* 32-byte records per piece: one, or one for each of its boxes. */
 static int64_t records_of(const groat__walk_shape *s)
 {
     int64_t k_tile = s->ctas == 2 ? s->BN / 2 : s->BN;
@@ -103,18 +103,18 @@ typedef struct place {
 typedef struct box {
     int64_t index;
     int64_t offset; /* in the piece, before the swizzle */
-    int64_t row;    /* of the view; negative: none      */
+    int64_t row;    /* of the view; negative: zeros     */
     int64_t col;
     int64_t rows, chunks;
 } box;
 
-/* What a piece is cut from, as one block of the cluster copies it. */
+/* The source and place of a piece, as one block of the cluster copies it. */
 typedef struct cut {
     bool inner;
     int64_t first; /* key of the tile */
     int64_t tile, page, cols, col;
     int64_t slot_rows, slot_cols;
-    int64_t down, right; /* where its part of the slot begins */
+    int64_t down, right; /* start of its part of the slot */
 } cut;
 
 static cut cut_of(const groat__walk_shape *s, bool values, int64_t which,
@@ -144,7 +144,7 @@ static cut cut_of(const groat__walk_shape *s, bool values, int64_t which,
         p.right = shared ? rank * p.cols : 0;
     }
     p.page = s->page_size > 0 && s->page_size < p.tile ? s->page_size : p.tile;
-    if (s->cells) /* each key by itself */
+    if (s->cells) /* each key is a page */
         p.page = 1;
     return p;
 }
@@ -175,8 +175,8 @@ static int64_t offset_of(const groat__walk_shape *s, const cut *p, int64_t row,
     return (chunk * p->slot_rows + row) * s->swizzle;
 }
 
-/* Calls back for each box of a piece that is issued; returns the bytes that
- * they bring. */
+/* Calls take() for each box of a piece that is issued; returns the total of
+ * their bytes. */
 static int64_t each_box(const groat__walk_scene *c, const cut *p,
                         const place *at, void (*take)(void *user, const box *b),
                         void *user)
@@ -210,7 +210,7 @@ static int64_t each_box(const groat__walk_scene *c, const cut *p,
     return bytes;
 }
 
-/* Copies boxes as the engine does: what lies outside of the view is zeros. */
+/* Copies boxes as the engine does: zeros for rows and columns out of bounds. */
 typedef struct painter {
     const groat__walk_scene *c;
     const cut *p;
@@ -224,7 +224,7 @@ static int64_t swizzled(const groat__walk_shape *s, int64_t byte)
     return byte ^ ((byte >> 7 & (s->swizzle / 16 - 1)) << 4);
 }
 
-/* The row of one head, or NULL where there is none. */
+/* Returns a row of the head, or NULL if it is outside of the view. */
 static const unsigned char *find_row(const painter *w, int64_t row)
 {
     const groat__walk_shape *s = &w->c->s;
@@ -270,7 +270,7 @@ static void paint(void *user, const box *b)
 {
     const painter *w = user;
     const groat__walk_shape *s = &w->c->s;
-    /* From chunk to chunk and from row to row of the box. */
+    /* Distances from chunk to chunk and from row group to row group. */
     int64_t next = w->p->inner ? 8 * s->swizzle : w->p->slot_rows * s->swizzle;
     int64_t groups = w->p->slot_cols / s->granule * 8 * s->swizzle;
 
@@ -297,7 +297,7 @@ static void put(const groat__walk_shape *s, bool values, int64_t tile,
         turns[(*n)++] = (turn){values, tile, part};
 }
 
-/* The tiles of a block in the order of its ring; returns how many. */
+/* Lists the tiles of a block in the order of its ring; returns how many. */
 static int64_t order_of(const groat__walk_shape *s, int64_t count, turn *turns)
 {
     int64_t n = 0;
@@ -316,7 +316,7 @@ static int64_t order_of(const groat__walk_shape *s, int64_t count, turn *turns)
     return n;
 }
 
-/* A ring as it stands, and what to do with each piece that came. */
+/* The state of a ring. */
 typedef struct ring {
     const groat__walk_scene *c;
     int64_t rank, slot, parity, step;
@@ -336,13 +336,13 @@ static void next_slot(ring *r)
     }
 }
 
-/* Where a piece of the slot at hand lies in the ring. */
+/* Place in the ring of a piece of the current slot. */
 static int64_t piece_at(const ring *r, int64_t piece)
 {
     return r->slot * r->c->s.slot_bytes + piece * r->c->s.kv_bytes;
 }
 
-/* All blocks that copy into this one. */
+/* Paints the boxes of all blocks that copy into this one. */
 static void paint_piece(ring *r, const turn *t, const place *at, int64_t piece)
 {
     const groat__walk_shape *s = &r->c->s;
@@ -357,7 +357,7 @@ static void paint_piece(ring *r, const turn *t, const place *at, int64_t piece)
     }
 }
 
-/* Tile i of a block. */
+/* Returns tile i of a block. */
 static place place_of(const groat__walk_scene *c, int64_t x, int64_t y,
                       int64_t i)
 {
@@ -417,7 +417,7 @@ static bool walk_block(const groat__walk_scene *c, int64_t x, int64_t y,
 
 /* ---- images, sums and records ------------------------------------------- */
 
-/* The block's queries, one tile behind the other. */
+/* Paints the block's queries, one tile after the other. */
 static void paint_queries(ring *r, const place *at)
 {
     const groat__walk_shape *s = &r->c->s;

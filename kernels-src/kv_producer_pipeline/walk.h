@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * walk.h - what kv_producer_pipeline must make of its input: the tiles of a
- * block in the order of its ring, the boxes of each piece, and where the bytes
- * of each box go.
+ * walk.h - the expected output of kv_producer_pipeline: the tiles of a block in
+ * the order of its ring, the boxes of each piece, and where the bytes of each
+ * box go.
  */
 #ifndef GROAT_KERNELS_KV_PRODUCER_PIPELINE_WALK_H
 #define GROAT_KERNELS_KV_PRODUCER_PIPELINE_WALK_H
@@ -19,7 +19,7 @@ enum { IMAGE, TRACE, ISSUES, STREAM, SCORES, OUTPUT };
 enum { SINGLE, PAIR_LOCAL, PAIR_MULTICAST, PAIR_SM100 };
 enum { IN_TURN, AHEAD, ONE_Q, SPLIT };
 
-/* Input buffers; behind these the queries and P, as far as there are any. */
+/* Input buffers; the queries and P follow, if there are any. */
 enum { CACHE, TABLE, LENGTHS, INPUTS };
 
 enum { SPARE_BLOCKS = 3 };
@@ -33,7 +33,7 @@ typedef struct groat__walk_shape {
     int64_t cells, zeros, consumers, ring_at;
 } groat__walk_shape;
 
-/* What an expectation is made from. */
+/* The inputs from which an expectation is made. */
 typedef struct groat__walk_scene {
     groat__walk_shape s;
     const int64_t *v;
@@ -45,15 +45,15 @@ typedef struct groat__walk_scene {
 
 groat__walk_shape groat__walk_shape_of(const groat_spec *spec);
 
-/* Output of one block of the entries without products. */
+/* Output bytes of one block, for the entries without products. */
 int64_t groat__walk_bytes(const groat__walk_shape *s, const int64_t *v);
 
-/* The elements of a key's row of K, or of V. */
+/* Returns the elements of a key's row of K or of V. */
 const unsigned char *groat__walk_key(const groat__walk_scene *c,
                                      int64_t sequence, int64_t head,
                                      bool values, int64_t key);
 
-/* What the blocks of an entry without products write.  Errors: NO_MEMORY. */
+/* Computes the blocks' output, entries without products.  Errors: NO_MEMORY. */
 groat_status groat__walk_expect(const groat__walk_scene *c, const groat_plan *p,
                                 unsigned char *data, groat_error *error);
 
@@ -67,7 +67,7 @@ static inline int64_t divup(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Two planes; of a stream one layer, else the second of two. */
+/* The layer in use: a stream's cache has one layer, other caches two. */
 static inline unsigned layer_of(const groat__walk_shape *s)
 {
     return s->entry == STREAM ? 0 : 1;
@@ -96,8 +96,8 @@ static inline int64_t tiles_of(const groat__walk_shape *s, int64_t keys)
     return divup(keys, s->BN);
 }
 
-/* Entries from sequence to sequence: whole tiles may be read, and what the
- * contract of row_indices.h wants. */
+/* Entries from sequence to sequence: room for whole tiles, and what
+ * row_indices.h requires. */
 static inline int64_t pitch_of(const groat__walk_shape *s, const int64_t *v)
 {
     int64_t pages = pages_of(s, v);

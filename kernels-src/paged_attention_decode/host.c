@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * host.c feeds and checks paged_attention_decode for `groat run`: caches and
- * page tables are driver/cache_host.c's, but that every byte which is no key or
- * value of a sequence is a NaN; what is expected is attention by its
- * definition, in double.  The floats that a score names are 0.5, 0.75, 1 and so
- * on, its arrays random.  Invariant: each run-time argument is named in
- * `arguments`; nothing here is shared with the kernel.  Locking: none; nothing
- * here is written but what the caller passes.
+ * host.c feeds and checks paged_attention_decode for `groat run`.  Caches and
+ * page tables come from driver/cache_host.c, except that every byte that is no
+ * key or value of a sequence is a NaN.  The expected output is attention by its
+ * definition, in double.  The floats that a score names are 0.5, 0.75, 1 ...,
+ * its arrays are random.  Invariant: each run-time argument is named in
+ * `arguments`; nothing here is shared with the kernel.  Locking: none; writes
+ * only to what the caller passes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -57,10 +57,10 @@ enum {
 enum { CAUSAL, WINDOW, CHUNK };
 enum { OF_TENSOR, OF_HEAD, OF_TOKEN };
 
-/* Blocks of a grid on a device of 132 multiprocessors, two each. */
+/* Two blocks for each of a device's 132 multiprocessors. */
 enum { DEVICE_BLOCKS = 264, CPU_BLOCKS = 5, POISON_BYTE = 0xFF };
 
-/* Of each array that a score names; the score's inputs. */
+/* Elements of each array that a score names; the score's inputs. */
 enum { ELEMENTS = 64 };
 #define INPUTS "score:float|q_pos:int|kv_pos:int|head:int|batch:int"
 
@@ -69,7 +69,7 @@ enum { ELEMENTS = 64 };
 #define QUARTER INT64_C(0x3FD0000000000000)
 #define FOUR    INT64_C(0x4010000000000000)
 
-/* Of outputs, of the root mean square of all: numbers of 8 bits and more. */
+/* Allowed error of outputs, relative to the root mean square of all. */
 static const double allowed = 0.03;
 
 static const groat_driver_arg arguments[] = {
@@ -98,19 +98,19 @@ static const groat_driver_arg arguments[] = {
     {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
-/* The constants and arguments that the host needs. */
+/* Constants of a spec and arguments that the host needs. */
 typedef struct world {
     const groat__element *element; /* of queries and output  */
     const groat__element *stored;  /* of keys and values     */
-    int64_t kv_scale;              /* -1 where there is none */
+    int64_t kv_scale;              /* -1: no scales          */
     int64_t group, q_len, head_dim, heads;
     int64_t mask, tree, alibi, soft_cap, sink, lse;
-    groat__code score; /* of no nodes: there is none */
+    groat__code score; /* no nodes: there is no expression */
     groat__cache cache;
     const int64_t *v;
 } world;
 
-/* The floats that a score names. */
+/* Returns the value of a float that a score names. */
 static float float_at(size_t index)
 {
     return 0.5F + 0.25F * (float)index;
@@ -156,7 +156,7 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
     w->v = v;
     c->page = groat__host_value(spec, "page_size");
     c->from = c->page > 0 ? GROAT__CACHE_PAGED : GROAT__CACHE_CONTIGUOUS;
-    /* A cache has a sequence; none of it is read where there are none. */
+    /* A cache has at least one sequence; without sequences none is read. */
     c->batch = v[SEQUENCES] > 0 ? v[SEQUENCES] : 1;
     c->keys = v[KEYS];
     c->varied = v[VARIED] != 0;
@@ -175,7 +175,7 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
 
 /* ---- buffers ------------------------------------------------------------- */
 
-/* Parts that a launch may leave in the workspace. */
+/* Number of parts that a launch may leave in the workspace. */
 static int64_t parts_of(const groat_spec *spec, const world *w)
 {
     int64_t unit = groat__host_value(spec, "unit_keys");
@@ -186,7 +186,7 @@ static int64_t parts_of(const groat_spec *spec, const world *w)
            groat__host_value(spec, "strips") * ((w->v[KEYS] + unit - 1) / unit);
 }
 
-/* Scales of keys, and of values. */
+/* Number of the keys' scales, and of the values'. */
 static int64_t scales_of(const world *w)
 {
     if (w->kv_scale == OF_TOKEN)
@@ -194,7 +194,7 @@ static int64_t scales_of(const world *w)
     return w->v[KV_HEADS];
 }
 
-/* A buffer of numbers that is compared, or only written. */
+/* Makes a buffer an output of numbers, compared or only written. */
 static void make_output(groat_buffer *buffer, const groat__element *element,
                         groat_tolerance tolerance)
 {
@@ -244,7 +244,7 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
 {
     bool on_cpu = groat__host_on_cpu(spec);
     int64_t rows = groat__host_value(spec, "rows");
-    int64_t many = rows > 16; /* what is expected takes as long */
+    int64_t many = rows > 16; /* the host's computation would take long */
     const int64_t defaults[] = {on_cpu      ? 3 - many
                                 : rows == 1 ? 64
                                             : 2 + 128 / rows,
@@ -295,7 +295,7 @@ static void fill_scale(const world *w, size_t at, uint64_t seed, void *to)
         (float)(0.25 + (double)(groat__host_draw(&state) >> 11) * 0x1p-54);
 }
 
-/* The place of a scale among those of its kind. */
+/* Index of a scale in the buffer of keys' or values' scales. */
 static size_t scale_at(const world *w, const uint32_t *table, int64_t sequence,
                        int64_t key, int64_t head)
 {
@@ -304,8 +304,8 @@ static size_t scale_at(const world *w, const uint32_t *table, int64_t sequence,
                : (size_t)head;
 }
 
-/* Fills what belongs to keys of sequences in the cache or in scales; all else
- * is NaNs. */
+/* Fills the keys and values of sequences in the cache, or their scales; all
+ * other bytes are NaNs. */
 static void fill_keys(const world *w, size_t index, uint64_t seed, void *to,
                       size_t bytes)
 {
@@ -429,9 +429,9 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     return GROAT_OK;
 }
 
-/* ---- what is expected ---------------------------------------------------- */
+/* ---- expected output ----------------------------------------------------- */
 
-/* A query: of which sequence, in which place there, of which head. */
+/* A query: its sequence, its place there, and its head. */
 typedef struct query {
     int64_t sequence, place, head;
     int64_t length; /* of the sequence */
@@ -441,7 +441,7 @@ static bool sees(const world *w, const void *const *inputs, const query *q,
                  int64_t key)
 {
     int64_t first = q->length - w->q_len;
-    int64_t own = first + q->place; /* its own key */
+    int64_t own = first + q->place; /* the query's own key */
     const uint32_t *tree = inputs[TREE];
 
     if (w->tree && key >= first)
@@ -453,7 +453,7 @@ static bool sees(const world *w, const void *const *inputs, const query *q,
                               : key / w->v[SEEN] == own / w->v[SEEN]);
 }
 
-/* What a key (0) or value (1) is to be multiplied with. */
+/* Returns the scale of a key (plane 0) or value (1). */
 static double scale_of(const world *w, const void *const *inputs, int plane,
                        const query *q, int64_t key)
 {
@@ -467,7 +467,7 @@ static double scale_of(const world *w, const void *const *inputs, int plane,
                            q->head / w->group)];
 }
 
-/* What becomes of a score. */
+/* Applies the spec's expression to a score. */
 static double expressed(const world *w, const void *const *inputs,
                         const query *q, int64_t key, double sum)
 {
@@ -513,8 +513,8 @@ static double score(const world *w, const void *const *inputs, const query *q,
     return sum;
 }
 
-/* Attention of one query; weights has room for the keys.  Returns the logarithm
- * of the sum of the weights, of base 2. */
+/* Computes attention of one query; `weights` has room for its keys.  Returns
+ * log2 of the sum of the weights. */
 static double attend(const world *w, const void *const *inputs, const query *q,
                      double *weights, double *out)
 {
@@ -586,7 +586,7 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
     return GROAT_OK;
 }
 
-/* Of files: lengths that fit, and pages that there are. */
+/* Checks inputs from files: lengths fit, and pages exist. */
 static groat_status check(const groat_spec *spec, const groat_plan *p,
                           const void *const *inputs, groat_error *error)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decode attention over a KV cache in one launch.  The units of keys of all
-// sequences and KV heads stand in a row, which blocks share out evenly by
-// lengths that they read themselves; a block that has but a part of a sequence
-// leaves its sums in the workspace, and the last one to do so adds them up.
-// With `split` parts are always of so many tiles: the same sums in any batch.
+// sequences and KV heads form one row, which blocks divide evenly by lengths
+// that they read themselves.  A block that has only a part of a strip leaves
+// its sums in the workspace (split-KV); the last one to do so adds them up.
+// With `split` all parts have one size, so any batch gives the same sums.
 //
-// A warp has every fourth (warps) slot of keys of its block's tiles, in a ring
-// of its own that nobody else touches and that never runs dry between
-// sequences.  Keys and values come by 16-byte copies.  Keys, and columns of
-// values, are the rows of mma.m16n8k16, queries its columns: 8 or 16 of them,
-// and more in strips of 16, each of which reads the keys.  Scores go from one
-// product into the next in registers.
+// A warp has every warps-th slot of keys of its block's tiles, in a ring of
+// its own that is not drained between sequences.  Keys and values come by
+// 16-byte copies.  Keys, and columns of values, are the rows of mma.m16n8k16
+// and queries its columns: 8 or 16 of them, or more in strips of 16, each of
+// which reads the keys again.  Scores go from one product into the next in
+// registers.
 #include "params.h"
 
 #include "../common/atomics.h"
@@ -29,23 +29,23 @@ namespace paged_attention_decode
 
 constexpr bool narrow = kv_dtype == kv_dtype_e4m3;
 constexpr mma_number number = dtype == dtype_f16 ? mma_f16 : mma_bf16;
-// Of products; e4m3 numbers meet f16 ones, 256 times too small.
+// The type of products; e4m3 becomes f16 numbers, 256 times too small.
 constexpr mma_number operand = narrow ? mma_f16 : number;
 constexpr float too_small = narrow ? 256.0f : 1.0f;
 constexpr u32 threads = GROAT_BLOCK_THREADS;
-constexpr u32 keys_of_slot = 16;       // the rows of a product
-constexpr u32 columns = kept_rows / 8; // of 8 queries
-constexpr u32 pieces = row_bytes / 16; // of a row
+constexpr u32 keys_of_slot = 16;       // rows of a product
+constexpr u32 columns = kept_rows / 8; // of 8 queries each
+constexpr u32 pieces = row_bytes / 16; // 16-byte pieces of a row
 constexpr u32 depth = head_dim / 16;   // steps of a product over a head
 constexpr u32 copies = keys_of_slot * pieces / 32;
 constexpr bool paged = page_size > 0;
 constexpr u32 page = paged ? page_size : 1;
 constexpr bool one_page = page_size % static_cast<int>(keys_of_slot) == 0;
 constexpr u32 values_at = keys_of_slot * row_bytes; // in a slot
-constexpr u32 scales_at = 2 * values_at;            // of keys, then of values
+constexpr u32 scales_at = 2 * values_at;            // scales: keys, then values
 
-// What a row's pieces are XORed with, so that 8 rows lie on all banks: rows
-// that are a multiple of 128 bytes apart get different pieces.
+// Swizzles a row's pieces so that 8 rows cover all banks: rows a multiple of
+// 128 bytes apart get different pieces.
 GROAT_DEVICE u32 mixed(u32 row, u32 piece)
 {
     constexpr u32 common = pieces % 8 == 0   ? 8
@@ -70,7 +70,7 @@ GROAT_DEVICE u32 first_key(const segment &seg)
     return seg.first + warp_index() * keys_of_slot;
 }
 
-// Steps of this warp in a segment.
+// Number of this warp's steps in a segment.
 GROAT_DEVICE u32 steps_of(const segment &seg)
 {
     const u32 first = first_key(seg);
@@ -78,18 +78,18 @@ GROAT_DEVICE u32 steps_of(const segment &seg)
     return seg.keys > first ? divided_up(seg.keys - first, tile_keys) : 0;
 }
 
-// Copies what its warp reads, some steps ahead of it and from segment to
-// segment.
+// Copies what its warp reads, several steps ahead of it and across
+// segments.
 struct producer {
     walk ahead;
-    u32 step, steps; // of the segment, done and in all
-    u32 key, end;    // to come, and of the segment
-    u32 count;       // of steps that were copied
-    u32 groups;      // of copies, those of nothing too
+    u32 step, steps; // of the segment: done, and in total
+    u32 key, end;    // next key, and the segment's end
+    u32 count;       // of steps copied so far
+    u32 groups;      // of copies committed, with empty ones
     u64 k, v;        // of the KV head in block 0
     u64 table;       // of the sequence
-    u32 last;        // key of the sequence
-    u32 entry;       // of the table, for the keys to come
+    u32 last;        // last key of the sequence
+    u32 entry;       // page-table entry of the next keys
     u32 scales;      // of the KV head in block 0
 
     GROAT_DEVICE u32 slot(u32 step_of_ring) const
@@ -98,7 +98,7 @@ struct producer {
                step_of_ring % stages * slot_bytes;
     }
 
-    // Asks for the entry of the lane's key to come, which may be past the end.
+    // Loads the table entry of the lane's next key, maybe past the end.
     GROAT_DEVICE void ask()
     {
         const u32 mine = one_page ? key : key + lane_index() % keys_of_slot;
@@ -109,7 +109,7 @@ struct producer {
                     global_load4(table + least_of(mine, last) / page * 4ull);
     }
 
-    // Goes to the next segment in which this warp has keys.
+    // Moves to the next segment in which this warp has keys.
     GROAT_DEVICE void enter(const launch_args &args)
     {
         GROAT_ROLLED
@@ -140,7 +140,7 @@ struct producer {
         enter(args);
     }
 
-    // The place in its block of the slot's first key, or of the lane's.
+    // The place in its block of the slot's first key, or of the lane's key.
     GROAT_DEVICE u32 in_block() const
     {
         const u32 mine = one_page ? key : key + lane_index() % keys_of_slot;
@@ -148,7 +148,7 @@ struct producer {
         return paged ? mine % page : mine;
     }
 
-    // The scales of 16 keys, and of 16 values.
+    // Copies the scales of 16 keys and of 16 values.
     GROAT_DEVICE void copy_scales(const launch_args &args) const
     {
         const u32 lane = lane_index();
@@ -164,7 +164,7 @@ struct producer {
                       slot(count) + scales_at, lane, 0, 0);
     }
 
-    // Copies keys and values; of those past the end, zeros.
+    // Copies keys and values; zeros for keys past the end.
     GROAT_DEVICE void copy(const launch_args &args) const
     {
         const u32 lane = lane_index();
@@ -190,7 +190,7 @@ struct producer {
             copy_scales(args);
     }
 
-    // One step, or none where there is none left; a group of copies either way.
+    // Copies one step, if one is left; commits a group of copies in any case.
     GROAT_DEVICE void produce(const launch_args &args)
     {
         if (step < steps) {
@@ -210,15 +210,15 @@ struct producer {
 
 // ---- products
 
-// Four e4m3 numbers as two pairs of f16 ones, 256 times too small: the first
-// and the third, the second and the fourth.  A NaN is one of 480.
+// Widens four e4m3 numbers to two pairs of f16 numbers, 256 times too small:
+// the first and third, the second and fourth.  A NaN widens like 480.
 GROAT_DEVICE vec2 widened(u32 x)
 {
     return vec2{(x << 8 & 0x80008000u) | (x << 7 & 0x3f803f80u),
                 (x & 0x80008000u) | (x >> 1 & 0x3f803f80u)};
 }
 
-// Two 16-bit numbers of the queries, as the operand has them.
+// Converts two 16-bit numbers of the queries to the operand's type.
 GROAT_DEVICE u32 as_operand(u32 low, u32 high)
 {
     if constexpr (operand != number)
@@ -226,17 +226,17 @@ GROAT_DEVICE u32 as_operand(u32 low, u32 high)
     return low | high << 16;
 }
 
-// A strip's queries as the second operand, and what they see.
+// A strip's queries as the second operand, and the keys that they see.
 struct queries {
     vec2 word[columns][depth];
-    int first[columns][2], end[columns][2]; // keys that a lane's queries see
+    int first[columns][2], end[columns][2]; // keys that the lane's queries see
     u32 bits[columns][2];                   // of tree
     float slope[columns][2];                // of alibi, times log2 e
-    int head[columns][2], sequence;         // of an expression
+    int head[columns][2], sequence;         // for an expression
     float scale;                            // of scores
     int all_first, all_end;                 // keys that all queries see
 
-    // Of [sequences, q_len, heads].
+    // Row of a query in [sequences, q_len, heads].
     static GROAT_DEVICE u64 row_of(const launch_args &args, const segment &seg,
                                    u32 row)
     {
@@ -245,7 +245,7 @@ struct queries {
                seg.head * group + row % group;
     }
 
-    // The words of a row for 16 numbers of the head.
+    // Loads the words of a row for 16 numbers of the head.
     static GROAT_DEVICE vec2 words(u64 row, u32 k)
     {
         const u32 t = lane_index() % 4;
@@ -260,7 +260,7 @@ struct queries {
                     global_load4(row + k * 32 + t * 4 + 16)};
     }
 
-    // What the query of a row sees, and how.
+    // Loads the mask and bias of the query of a row.
     GROAT_DEVICE void load_sight(const launch_args &args, const segment &seg,
                                  u32 n, u32 j)
     {
@@ -310,16 +310,16 @@ struct queries {
     }
 };
 
-// Of a slot's keys and a strip's queries: number p of a lane is of key
+// Scores of a slot's keys for a strip's queries: number p of a lane is of key
 // lane / 4 + 8 (p / 2) and of query 2 (lane % 4) + p % 2 of 8.
 typedef float scores[columns][4];
 
 // A warp's sums over its keys.  Number p of a lane is of column lane / 4 + 8 (p
-// / 2) of 16, of narrow values 2 (lane / 4) + p / 2, and of a query as above.
+// / 2) of 16, for narrow values 2 (lane / 4) + p / 2, and of a query as above.
 struct sums {
     float value[depth][columns][4];
-    float most[columns][2]; // of the queries' scores, times log2 e
-    float sum[columns][2];  // of this lane's weights
+    float most[columns][2]; // maximum of a query's scores, times log2 e
+    float sum[columns][2];  // sum of this lane's weights
 
     GROAT_DEVICE void clear()
     {
@@ -339,7 +339,7 @@ struct sums {
     }
 };
 
-// Over the eight lanes that have a query.
+// Reduces over the eight lanes that share a query.
 template <typename op> GROAT_DEVICE float over_keys(float x)
 {
     x = op::of(x, bits_float(wave_shuffle_xor(float_bits(x), 4)));
@@ -347,7 +347,7 @@ template <typename op> GROAT_DEVICE float over_keys(float x)
     return op::of(x, bits_float(wave_shuffle_xor(float_bits(x), 16)));
 }
 
-// A score, times log2 e.
+// Scales and caps a score, and multiplies it by log2 e.
 GROAT_DEVICE float bent(const launch_args &args, float score, float scale)
 {
     if constexpr (soft_cap)
@@ -398,7 +398,7 @@ GROAT_DEVICE void score(const queries &q, u32 slot, scores &s)
     }
 }
 
-// Multiplies what a slot's keys are to by the scales at an address.
+// Multiplies a slot's scores, or weights, by the keys' scales at an address.
 GROAT_DEVICE void scale_keys(u32 scales, float by, scores &s)
 {
     GROAT_UNROLL
@@ -415,8 +415,8 @@ GROAT_DEVICE void scale_keys(u32 scales, float by, scores &s)
     }
 }
 
-// Scores become weights; what was summed so far is scaled to the new maximum.
-// Of keys that all queries see nobody asks.
+// Turns scores into weights and rescales the sums so far to the new maximum.
+// Keys that all queries see are not tested.
 template <bool asked>
 GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
                         u32 slot_key, scores &s, sums &o)
@@ -472,7 +472,7 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
     }
 }
 
-// Weights of 16 keys as the second operand.
+// Packs the weights of 16 keys as the second operand.
 GROAT_DEVICE vec2 as_columns(const float (&s)[4])
 {
     return vec2{matrix_transpose(pack_operand<operand>(s[0], s[1])),
@@ -513,8 +513,8 @@ GROAT_DEVICE void add_values(const scores &s, u32 slot, sums &o)
 
 // ---- sums of warps and of blocks
 
-// Sums lie as rows of floats, behind them a maximum and a sum of weights for
-// each row.
+// Sums are stored as rows of floats, followed by a maximum and a sum of weights
+// for each row.
 constexpr u32 facts_at = kept_rows * sums_row_bytes;
 constexpr u32 quads = head_dim / 4; // columns, four at a time
 
@@ -523,7 +523,7 @@ GROAT_DEVICE u32 sums_at(u32 warp)
     return shared_base() + ring_bytes + warp * sums_bytes;
 }
 
-// Columns 16 j and up of a query; i: the first or second of a lane's.
+// Stores columns 16 j and up of a query; i: the lane's first or second query.
 GROAT_DEVICE void lay_down_columns(u32 to, u32 i, const float (&value)[4])
 {
     const u32 g = lane_index() / 4;
@@ -558,7 +558,7 @@ GROAT_DEVICE void lay_down(const sums &o)
     }
 }
 
-// What some parts come to, of four columns of a row.
+// The merged sums of several parts, for four columns of a row.
 struct merged {
     float most, sum;
     float value[4];
@@ -567,7 +567,7 @@ struct merged {
     {
     }
 
-    // Adds up to `some` parts at once; those of no weight may hold anything.
+    // Adds up to `some` parts; values of parts of no weight may be garbage.
     template <u32 some>
     GROAT_DEVICE void add(const vec2 (&facts)[some], const vec4 (&values)[some])
     {
@@ -598,7 +598,7 @@ struct merged {
     }
 };
 
-// The final numbers of four columns of a row.
+// Writes the final numbers of four columns of a row.
 GROAT_DEVICE void write_out(const launch_args &args, const segment &seg,
                             u32 row, u32 column, merged m)
 {
@@ -648,9 +648,9 @@ GROAT_DEVICE merged of_warps(u32 row, u32 column)
     return m;
 }
 
-// The parts of a strip, in the order of its keys: of each unit one, or of each
-// block, which has two: of the strip that it begins with in the middle, and of
-// that which it starts.
+// The parts of a strip, in the order of its keys.  With `split` each unit has
+// one part; else each block has two: for the strip that it continues at its
+// start, and for the strip that it starts.
 struct parts_of {
     u32 first, count;
 
@@ -673,7 +673,7 @@ struct parts_of {
     }
 };
 
-// Adds up the parts of a strip, in their order.
+// Adds up the parts of a strip in order.
 GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
                           const parts_of &parts)
 {
@@ -710,7 +710,7 @@ GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
     }
 }
 
-// True in all threads of the block that is the last of `count` to leave a part.
+// Returns true in all threads of the last of `count` blocks to leave a part.
 GROAT_DEVICE bool is_last(const launch_args &args, const segment &seg,
                           u32 count)
 {
@@ -764,7 +764,7 @@ GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
 
 // ---- a block
 
-// A warp's sums over its keys of a segment; count is of the steps that it read.
+// Computes a warp's sums over its keys of a segment; count: steps read so far.
 GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
                                const queries &q, producer &copied, u32 &count,
                                sums &o)
@@ -779,7 +779,7 @@ GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
         const u32 slot = copied.slot(count);
         scores s;
 
-        // The lanes' copies are there, and the last slot is read.
+        // Waits until all lanes' copies have landed and the last slot is read.
         if (reads) {
             async_wait<stages - 2, stages - 2>();
             warp_barrier();
@@ -840,7 +840,7 @@ GROAT_DEVICE void run(const launch_args &args)
             seg = ahead.next(args);
             q.load(args, seg);
         }
-        block_barrier(); // the sums of the segment before are read
+        block_barrier(); // the previous segment's sums are read
         lay_down(o);
         block_barrier();
         end_segment(args, done, shared);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expression of a spec that makes a score of a score, over the query's and
-// the key's places and over floats and arrays of the launch.
+// A spec's expression that computes a score from a score, the positions of the
+// query and the key, and floats and arrays of the launch.
 #pragma once
 
 #include "../common/code.h"
@@ -13,12 +13,12 @@ namespace paged_attention_decode
 
 constexpr float log2e = 1.4426950408889634f;
 constexpr float ln2 = 0.6931471805599453f;
-constexpr float nothing = -1e30f; // a score that nothing comes of
+constexpr float nothing = -1e30f; // the score of a masked key: its weight is 0
 
-// What the expression reads.
+// The inputs of the expression.
 struct score_inputs {
     const launch_args &args;
-    float score; // times log2 e no longer
+    float score; // without the factor log2 e
     int q_pos, kv_pos, head, batch;
 
     GROAT_DEVICE float scalar(u32 i) const
@@ -26,7 +26,7 @@ struct score_inputs {
         return args.score_scalars[i];
     }
 
-    // Of what an array has not, 0.
+    // An element of an array; 0 outside of it.
     GROAT_DEVICE float element(u32 i, int at) const
     {
         const u32 place = static_cast<u32>(at);
@@ -38,7 +38,7 @@ struct score_inputs {
     }
 };
 
-// The expression's value, times log2 e.  A NaN and -inf are nothing.
+// The expression's value, times log2 e.  A NaN or -inf masks the key.
 GROAT_DEVICE float expressed(const score_inputs &in)
 {
     const float x = GROAT_CODE_score(in);

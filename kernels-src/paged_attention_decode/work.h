@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who does what in a decode: the units of keys of all sequences and strips in a
-// row, the share of each block, and the segments that it goes through.
+// The division of work in a decode: the units of keys of all sequences and
+// strips in one row, each block's share, and the segments of a share.
 #pragma once
 
 #include "../common/vendor.h"
@@ -25,8 +25,8 @@ GROAT_DEVICE u32 least_of(u32 a, u32 b)
     return a < b ? a : b;
 }
 
-// Keys of a sequence, which are none behind the last one.  A length beyond what
-// table and workspace are for is no reason to leave them.
+// Number of keys of a sequence; 0 past the last sequence.  Longer lengths are
+// clamped to what the page table and the workspace have room for.
 GROAT_DEVICE u32 length_of(const launch_args &args, u32 sequence)
 {
     return sequence < args.sequences
@@ -35,8 +35,8 @@ GROAT_DEVICE u32 length_of(const launch_args &args, u32 sequence)
                : 0;
 }
 
-// A query's keys are [first, end) of its sequence's.  Of a sequence of fewer
-// keys than queries the first queries' ends are below 1.
+// A query sees keys [first, end) of its sequence.  If a sequence has fewer keys
+// than queries, `end` is below 1 for the first queries.
 struct sight {
     int first, end;
 
@@ -54,20 +54,20 @@ struct sight {
     }
 };
 
-// Units of a sequence that none of its queries sees anything of, in front.
+// Units at the start of a sequence that none of its queries sees.
 GROAT_DEVICE u32 skipped(const launch_args &args, u32 length)
 {
     return static_cast<u32>(sight(args, length, 0).first) / unit_keys;
 }
 
-// Units of a sequence and strip; one without keys has one, that writes zeros.
+// Units of a sequence and strip; without keys one unit, which writes zeros.
 GROAT_DEVICE u32 units_of(const launch_args &args, u32 length)
 {
     return length == 0 ? 1u
                        : divided_up(length, unit_keys) - skipped(args, length);
 }
 
-// The sum of a lane's value and those of the lanes before.
+// Inclusive prefix sum over the lanes of a warp.
 GROAT_DEVICE u32 summed_up(u32 x)
 {
     const u32 lane = lane_index();
@@ -81,25 +81,25 @@ GROAT_DEVICE u32 summed_up(u32 x)
     return x;
 }
 
-// All strips of a sequence.
+// Number of strips of a sequence.
 GROAT_DEVICE u32 strips_of(const launch_args &args)
 {
     return args.kv_heads * strips;
 }
 
-// A sequence, and where its units begin.
+// A sequence, and its first unit.
 struct place {
     u32 sequence;
     u32 length;
     u32 first; // unit of its strip 0
 };
 
-// The units of 128 sequences from `from` on, four to a lane.
+// Counts the units of 128 sequences from `from` on, four per lane.
 struct census {
     static constexpr u32 each = 4;
     u32 from;
     u32 length[each];
-    u32 mine, up_to; // units of the lane's, and with those of lanes before
+    u32 mine, up_to; // units of this lane, and of all lanes up to it
 
     GROAT_DEVICE census(const launch_args &args, u32 begin)
         : from(begin + lane_index() * each), mine(0)
@@ -125,11 +125,11 @@ struct census {
         return wave_shuffle(up_to, 31);
     }
 
-    // The place of unit `wanted`, which is one of these.
+    // Finds the place of unit `wanted`, which is one of these.
     GROAT_DEVICE place find(const launch_args &args, u32 wanted) const
     {
         const u64 here = wave_ballot(wanted >= up_to);
-        u32 lane = 0; // as many lanes' units lie before it
+        u32 lane = 0; // number of lanes whose units lie before it
         u32 first = up_to - mine;
         place at = {from, length[0], first};
 
@@ -151,7 +151,7 @@ struct census {
 
 constexpr u32 counted = 32 * census::each;
 
-// All units of sequences from `from` on.
+// Counts the units of all sequences from `from` on.
 GROAT_DEVICE u32 count_from(const launch_args &args, u32 from)
 {
     u32 units = 0;
@@ -162,7 +162,7 @@ GROAT_DEVICE u32 count_from(const launch_args &args, u32 from)
     return units;
 }
 
-// The place of a unit.
+// Finds the place of a unit.
 GROAT_DEVICE place find(const launch_args &args, const census &first,
                         u32 wanted)
 {
@@ -185,8 +185,8 @@ GROAT_DEVICE place find(const launch_args &args, const census &first,
     }
 }
 
-// Blocks to which whole strips fall where these are equally long,
-// if that leaves few idle: parts cost more than some blocks do.
+// Returns a number of blocks that get whole strips if all are equally long,
+// unless that idles many blocks: parts cost more than a few idle blocks.
 GROAT_DEVICE u32 even_blocks(u32 blocks, u32 all)
 {
     const u32 even =
@@ -195,7 +195,7 @@ GROAT_DEVICE u32 even_blocks(u32 blocks, u32 all)
     return 16ull * even >= 15ull * blocks ? even : blocks;
 }
 
-// How units are shared out: the first `more` blocks have one more than `each`.
+// The division of units: the first `more` blocks have one more than `each`.
 struct share {
     u32 each, more;
 
@@ -219,16 +219,16 @@ struct share {
 // A block's part of one strip of a sequence.
 struct segment {
     u32 sequence;
-    u32 head;              // of the cache
-    u32 row;               // the strip's first, of the queries of the head
+    u32 head;              // KV head
+    u32 row;               // the strip's first row among the head's queries
     u32 length;            // keys of the sequence
     u32 first, keys;       // keys [first, keys) are the block's
     u32 begins, ends;      // the units of the strip, [begins, ends)
-    u32 unit;              // the first of the block's
-    bool starts, finishes; // its first unit is the block's, its last one
+    u32 unit;              // the block's first unit
+    bool starts, finishes; // the block has the strip's first, its last unit
 };
 
-// Goes through a block's segments.
+// Iterates over a block's segments.
 struct walk {
     place at;
     u32 unit, end; // units [unit, end) are to come
@@ -243,7 +243,7 @@ struct walk {
         const u32 units = units_of(args, at.length);
         const u32 strip = (unit - at.first) / units;
         segment seg;
-        u32 to; // the unit that keys are counted from
+        u32 to; // the unit of key 0
 
         seg.sequence = at.sequence;
         seg.length = at.length;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * host.c feeds and checks paged_row_indices for `groat run`.  What is expected
- * comes from a walk over boxes: each part of a tile is listed as the boxes that
- * bring it, and each box is put into an image as the engine would, row by row,
- * with the swizzle and with zeros outside of the cache.  Caches and page tables
- * are driver/cache_host.c's.
+ * host.c feeds and checks paged_row_indices for `groat run`.  The expected
+ * output comes from a walk over boxes: each part of a tile is listed as the
+ * boxes that bring it, and each box is put into an image as the engine would,
+ * row by row, with the swizzle and with zeros outside of the cache.
+ * Caches and page tables come from driver/cache_host.c.
  * Invariant: each run-time argument is the field of args.h with its name;
  * nothing here is shared with the kernel.
- * Locking: none; nothing here is written but what the caller passes.
+ * Locking: none; writes only to what the caller passes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,19 +81,19 @@ static const groat_driver_arg arguments[] = {
     {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
-/* K, or V. */
+/* The copies of K, or of V. */
 typedef struct side {
     int64_t cols, slot_cols; /* columns of a copy, of the slot        */
     int64_t rows, slot_rows; /* of a copy, of the slot                */
     int64_t inner, fold;     /* layout of the slot                    */
-    int64_t fill;            /* zeros where no page is                */
-    int64_t page_rows;       /* of a page in one copy                 */
+    int64_t fill;            /* zeros for missing pages               */
+    int64_t page_rows;       /* rows of a page in one copy            */
     int64_t parts;           /* copies of a tile by one block         */
     int64_t part_bytes;      /* of the slot                           */
     int64_t depth;           /* first column                          */
 } side;
 
-/* The constants and arguments that the host needs. */
+/* Constants of a spec and arguments that the host needs. */
 typedef struct world {
     int64_t entry, pair, issue, BN, alignment, span, elem_bytes, halves;
     int64_t partial, num_warps, slot_bytes;
@@ -152,14 +152,14 @@ static void constants(const groat_spec *spec, world *w)
 /* ---- boxes ---------------------------------------------------------------
  */
 
-/* One of an issue list: where in the slot, from where, how much. */
+/* An entry of an issue list: place in the slot, source, size. */
 typedef struct box {
     int64_t offset, bytes;
     int64_t at[5];
 } box;
 
-/* A tile of a block: of head `head` of sequence `sequence`, from key `first`,
- * in block `rank` of a pair. */
+/* A block's tile: of head `head` of sequence `sequence`, from key `first`, in
+ * block `rank` of a pair. */
 typedef struct tile {
     int64_t sequence, head, first, rank;
 } tile;
@@ -188,7 +188,7 @@ static int64_t chunks_of(const world *w, int64_t cols)
     return (cols + elements_of_span(w) - 1) / elements_of_span(w);
 }
 
-/* The first key that a copy takes. */
+/* Returns the first key that a copy takes. */
 static int64_t first_key_of(const copy *c)
 {
     if (c->plane == 0)
@@ -196,7 +196,7 @@ static int64_t first_key_of(const copy *c)
     return c->of.first + c->part * side_at(c)->rows;
 }
 
-/* Rows and chunks of the slot ahead of what a copy fills. */
+/* Rows and chunks of the slot before the part that a copy fills. */
 static int64_t rows_ahead(const copy *c)
 {
     return c->plane == 0 && c->w->pair == MULTICAST
@@ -224,7 +224,7 @@ static int64_t pages_of(const side *s)
     return s->rows / s->page_rows;
 }
 
-/* Pages of a copy in which a key of the sequence lies. */
+/* Pages of a copy that hold a key of the sequence. */
 static int64_t valid_pages(const copy *c)
 {
     int64_t left =
@@ -244,7 +244,7 @@ static int64_t written_pages(const copy *c)
                                              : valid_pages(c);
 }
 
-/* Rows of one box, and boxes of a page. */
+/* Rows of one box; boxes_of_page() is the number of boxes of a page. */
 static int64_t rows_of_box(const copy *c)
 {
     const side *s = side_at(c);
@@ -262,7 +262,7 @@ static int64_t boxes_of_page(const copy *c)
                    : s->page_rows / rows_of_box(c) * chunks_of(c->w, s->cols);
 }
 
-/* The place of row `row` and chunk `chunk` in the slot, not swizzled. */
+/* Place of row `row` and chunk `chunk` in the slot, before the swizzle. */
 static int64_t place_of(const copy *c, int64_t row, int64_t chunk)
 {
     const side *s = side_at(c);
@@ -276,7 +276,7 @@ static int64_t place_of(const copy *c, int64_t row, int64_t chunk)
     return (chunk * s->slot_rows + row) * c->w->span;
 }
 
-/* Box x of page q. */
+/* Returns box x of page q. */
 static box box_of(const copy *c, int64_t q, int64_t x)
 {
     const world *w = c->w;
@@ -314,7 +314,7 @@ static box box_of(const copy *c, int64_t q, int64_t x)
     return b;
 }
 
-/* Puts one span of a row into the image, whose byte 0 is the slot's. */
+/* Puts one span of a row into the slot's image. */
 static void land_row(const copy *c, const unsigned char *data, int64_t row,
                      int64_t head, int64_t column, int64_t to,
                      unsigned char *image)
@@ -325,8 +325,8 @@ static void land_row(const copy *c, const unsigned char *data, int64_t row,
                           image + groat__cache_swizzle(to + i, c->w->span));
 }
 
-/* Puts a box into the image: its elements lie one behind the other, the first
- * dimension fastest. */
+/* Puts a box into the image: its elements are contiguous, the first dimension
+ * fastest. */
 static void land(const copy *c, const unsigned char *data, const box *b,
                  unsigned char *image)
 {
@@ -353,7 +353,7 @@ static void land(const copy *c, const unsigned char *data, const box *b,
         }
 }
 
-/* All that one copy brings. */
+/* Puts all boxes of one copy into the image. */
 static void land_copy(const copy *c, const unsigned char *data,
                       unsigned char *image)
 {
@@ -367,8 +367,8 @@ static void land_copy(const copy *c, const unsigned char *data,
         }
 }
 
-/* What a block's slot of a side has in the end, and how many rows of each part
- * were written. */
+/* Makes the final image of a block's slot of one side, and counts the rows of
+ * each part that were written. */
 static void land_tile(const world *w, const uint32_t *table,
                       const unsigned char *data, int plane, const tile *t,
                       unsigned char *image, int64_t *rows)
@@ -397,7 +397,7 @@ static int64_t readers_of(const world *w)
     return 32 * (w->num_warps - (w->issue == THREADS ? 0 : 1));
 }
 
-/* Bytes of an issue list: of K's boxes, V's and the rows of all keys. */
+/* Number of boxes of one side in an issue list. */
 static int64_t list_boxes(const world *w, int plane)
 {
     copy c = {w, NULL, plane, 0, {0, 0, 0, 0}};
@@ -417,7 +417,7 @@ static int64_t block_output(const world *w)
     }
 }
 
-/* Tiles that make up what a device's stream should read. */
+/* Tiles per sequence that fill a device's stream. */
 static int64_t stream_tiles(const world *w, const int64_t *v)
 {
     int64_t tile_bytes = w->BN * w->cache.dim * w->elem_bytes * v[PLANES];
@@ -523,7 +523,7 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
     return groat__cache_plan(&w->cache, FAMILY, error);
 }
 
-/* The box of one side's tensor map. */
+/* Returns the box of one side's tensor map. */
 static groat_kv_box map_box(const world *w, int plane)
 {
     static const groat_swizzle swizzles[] = {
@@ -542,8 +542,8 @@ static groat_kv_box map_box(const world *w, int plane)
     return b;
 }
 
-/* Strides that no tensor map of this form can have, before there is memory to
- * make one of. */
+/* Refuses strides that no tensor map of this form can have, before there is
+ * memory to make a map of. */
 static groat_status check_maps(const world *w, groat_error *error)
 {
     groat_kv_cache cache = w->cache.cache;
@@ -568,7 +568,7 @@ static int64_t blocks_of(const world *w, const int64_t *v)
                               : v[TILES] * w->halves * v[BATCH] * v[HEADS];
 }
 
-/* Elements of a head that a copy brings; behind them it brings zeros. */
+/* Elements of a head that a copy brings; the columns past them are zeros. */
 static int64_t columns_inside(const copy *c)
 {
     int64_t left = c->w->cache.dim - first_column(c);
@@ -577,7 +577,7 @@ static int64_t columns_inside(const copy *c)
     return left < 0 ? 0 : left < cols ? left : cols;
 }
 
-/* Bytes of K and V that a launch must read: of pages that hold keys. */
+/* Bytes of K and V that a launch must read: pages that hold keys. */
 static uint64_t bytes_read(const world *w)
 {
     int64_t elements = 0;
@@ -703,7 +703,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     return GROAT_OK;
 }
 
-/* ---- what is expected ---------------------------------------------------- */
+/* ---- expected output ----------------------------------------------------- */
 
 static void put32(unsigned char *to, int64_t value)
 {
@@ -712,8 +712,8 @@ static void put32(unsigned char *to, int64_t value)
     memcpy(to, &word, 4);
 }
 
-/* The list of a block: boxes that are issued, zeros for the others, and the row
- * of each key. */
+/* Writes a block's list: issued boxes, zeros for the others, and the row of
+ * each key. */
 static void expect_list(const world *w, const uint32_t *table, const tile *t,
                         unsigned char *to)
 {
@@ -765,7 +765,7 @@ static void expect_blocks(const world *w, const void *const *inputs,
         }
 }
 
-/* XORs what a tile's copies wrote onto the sums of a block. */
+/* XORs the bytes that a tile's copies wrote onto the sums of a block. */
 static void fold_tile(const world *w, int plane, const unsigned char *image,
                       const int64_t *rows, unsigned char *sums)
 {
@@ -829,7 +829,7 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
     return GROAT_OK;
 }
 
-/* Lengths are those that were planned for, blocks are there. */
+/* Checks that lengths are as planned and that blocks exist. */
 static groat_status check_inputs(const groat_spec *spec, const groat_plan *p,
                                  const void *const *inputs, groat_error *error)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// paged_row_indices: rows of a paged KV cache, and the copies of K and V tiles
-// that they make, see common/row_indices.h.
+// paged_row_indices: rows of a paged KV cache and the copies of K and V tiles
+// made with them, see common/row_indices.h.
 //
-// A block's slots: K's tile, then the parts of V's, one behind the other; in a
-// ring K and V take turns.  Bytes that no copy writes keep what was there: 0xCD
-// in an image.
+// A block's slots: K's tile, then the parts of V's tile, contiguous; in a ring
+// K and V alternate.  Bytes that no copy writes keep their value: 0xCD in an
+// image.
 #include "params.h"
 
 #include "../common/vendor.h"
@@ -82,7 +82,7 @@ GROAT_DEVICE page_table table_of(const paged_row_indices_args &args)
     return page_table{args.page_table, args.pitch, args.stride};
 }
 
-// The head as a coordinate, and as rows.
+// The head as a coordinate; 0 if the head is part of the row.
 GROAT_DEVICE u32 head_at(const paged_row_indices_args &args, const place &p)
 {
     return args.head_page != 0 ? 0 : p.head;
@@ -106,7 +106,7 @@ template <> struct rows_held<issue_one> {
     typedef row_indices<tiles> type;
 };
 
-// Who makes an issuer for a slot at `slot` bytes and a barrier.
+// Makes an issuer for a slot at `slot` bytes, with a map and a barrier.
 template <cache_policy policy, int which> struct engine {
     const tensor_map &map;
     u32 shared;
@@ -143,7 +143,7 @@ template <cache_policy policy> struct engine<policy, pair_sm100> {
 typedef engine<k_policy, pair> k_engine;
 typedef engine<v_policy, pair> v_engine;
 
-// The rows of a tile and what is copied from them by one warp.
+// The rows of a tile, and the copies from them by one warp.
 template <int by> struct loader {
     typename rows_held<by>::type rows;
     place at;
@@ -189,7 +189,7 @@ template <int by> struct loader {
     }
 };
 
-// Rows of a tile's K that block `rank` copies, and of part `sub` of its V.
+// Rows of a tile's K that block `rank` copies, and rows of part `sub` of V.
 GROAT_DEVICE u32 k_copied(const place &p, u32 rank)
 {
     return k_boxes::written(kv_valid_k<tiles, k_copy>(p.keys, p.first, rank)) *
@@ -202,7 +202,7 @@ GROAT_DEVICE u32 v_copied(const place &p, int sub)
            v_page_rows;
 }
 
-// Whether a block's barriers count what both blocks of its pair copy.
+// Whether a block's barriers count the copies of both blocks of its pair.
 constexpr bool counts_both = shared_slots || pair == pair_sm100;
 
 GROAT_DEVICE u32 k_expected(const place &p, u32 rank)
@@ -237,7 +237,7 @@ template <int threads> struct thread_loader {
                       p.head * args.head_rows);
     }
 
-    // Keys of pages that are there, of K and of a part of V.
+    // Keys of existing pages, of K and of a part of V.
     GROAT_DEVICE u32 k_valid() const
     {
         return kv_valid_k<tiles, k_copy>(at.keys, at.first) * k_page_rows;
@@ -264,14 +264,14 @@ template <int threads> struct thread_loader {
                 sub * v_tile_rows, v_valid(sub), thread_index());
     }
 
-    // K's or V's cache, whose row 0 is at `base`.
+    // K's or V's cache; its row 0 is at `base`.
     GROAT_DEVICE static kv_bytes bytes_at(const paged_row_indices_args &args,
                                           u64 base)
     {
         return kv_bytes{base, args.row_bytes, args.head_bytes, args.rows};
     }
 
-    // K or V; where they are of one shape, by the same instructions.
+    // Copies K or V; if they have the same shape, by the same instructions.
     GROAT_DEVICE void copy(const paged_row_indices_args &args, bool values,
                            u32 slot) const
     {
@@ -293,7 +293,7 @@ template <int threads> struct thread_loader {
 
 constexpr u32 block_bytes = k_slot_bytes + v_slot_bytes;
 
-// All threads of the block, or of the pair.
+// Syncs all threads of the block, or of the pair.
 GROAT_DEVICE void meet()
 {
     if constexpr (paired)
@@ -302,8 +302,8 @@ GROAT_DEVICE void meet()
         block_barrier();
 }
 
-// One barrier for K and one for V, ready for the engine and the other block;
-// the slots too, whatever was stored in them.
+// Makes barriers ready for the engine and the other block, one for K and one
+// for V, and orders earlier stores to the slots before the copies.
 GROAT_DEVICE void prepare(u32 barriers, u32 count)
 {
     if (thread_index() == 0) {
@@ -321,7 +321,7 @@ GROAT_DEVICE void image_of_engine(const paged_row_indices_args &args,
 {
     u32 k_bar = shared + ring_bytes;
     u32 v_bar = k_bar + 8;
-    // A pair of sm_100 counts on the leader's barriers.
+    // A pair of sm_100 counts on the leader's barriers only.
     bool counts = pair != pair_sm100 || rank_of_block() == 0;
 
     prepare(k_bar, 2);
@@ -341,7 +341,7 @@ GROAT_DEVICE void image_of_engine(const paged_row_indices_args &args,
         mbarrier_wait(k_bar, 0);
         mbarrier_wait(v_bar, 0);
     }
-    // Neither block reads before both are full, nor ends before the other.
+    // Neither block reads before both are full, nor exits before the other.
     if constexpr (paired)
         cluster_barrier();
 }
@@ -407,7 +407,7 @@ struct recorder {
     }
 };
 
-// The list of a slot whose parts are `part` bytes and `list` issues.
+// The lists of a slot's parts: `part` bytes and `list` issues each.
 template <u32 part, u32 list> struct listing {
     u64 output;
 
@@ -417,7 +417,7 @@ template <u32 part, u32 list> struct listing {
     }
 };
 
-// What get_row says of each key of the tile.
+// Writes get_row() of each key of the tile.
 GROAT_DEVICE void list_rows(const row_indices<tiles> &rows, u64 output)
 {
     GROAT_UNROLL
@@ -461,7 +461,7 @@ template <int> GROAT_DEVICE void issues(const paged_row_indices_args &args)
 
 // ---- stream -----------------------------------------------------------------
 
-// Items are taken one after the other, each in two turns: K, then V.
+// Items are taken one by one, each in two turns: K, then V.
 constexpr u32 readers = GROAT_BLOCK_THREADS - (issue == issue_threads ? 0 : 32);
 
 // Item i of all sequences, tiles and heads.
@@ -473,7 +473,7 @@ GROAT_DEVICE place item_place(const paged_row_indices_args &args, u32 item)
                       tile % args.tiles);
 }
 
-// The share of one thread of those that read: what it XORed, and of which item.
+// One reading thread's state: its XOR, and the item that it reads.
 template <int> struct reader {
     const paged_row_indices_args &args;
     u32 thread;
@@ -481,8 +481,8 @@ template <int> struct reader {
     place at;
     vec4 sum;
 
-    // XORs `rows` rows of a copy, of chunk_outer chunk by chunk.  Rolled up:
-    // unrolled it is most of the kernel.
+    // XORs `rows` rows of a copy, for chunk_outer chunk by chunk.  Rolled:
+    // unrolled it would be most of the kernel's code.
     template <typename copy, u32 chunks>
     GROAT_DEVICE void fold_rows(u32 slot, u32 rows)
     {
@@ -496,13 +496,13 @@ template <int> struct reader {
             add(sum, shared_load16(slot + j * (copy::slot_rows * swizzle) + o));
     }
 
-    // Turn `turn`, whose tile is in the slot.
+    // Reads the slot of turn `turn`.
     GROAT_DEVICE void read(u32 item, u32 turn, u32 slot)
     {
         if (turn % 2 == 0) {
             at = item_place(args, item);
-            // Of a slot that two blocks fill the second half begins where the
-            // first is full.
+            // In a slot that two blocks fill, the second half begins where the
+            // first ends.
             fold_rows<k_copy, k_boxes::chunks>(
                 slot, shared_slots ? k_copied(at, 0) + k_copied(at, 1)
                                    : k_copied(at, rank));
@@ -524,8 +524,8 @@ template <int> struct reader {
 
 typedef kv_ring<stages, 1, slot_bytes, shared_slots ? 2 : 1> ring;
 
-// The first warp: reads the page table of an item while those before it are
-// still to be read.
+// The first warp: it reads an item's page table while the consumers still have
+// earlier items to read.
 template <int by>
 GROAT_DEVICE void produce(const paged_row_indices_args &args, const ring &slots,
                           u32 first, u32 items)
@@ -534,7 +534,7 @@ GROAT_DEVICE void produce(const paged_row_indices_args &args, const ring &slots,
     loader<by> load;
     bool elected = elect();
 
-    // Ahead of the first item there is one without copies.
+    // The first round has no copies: it only populates the first item.
     for (u32 item = first - args.blocks;; item += args.blocks) {
         if (item != first - args.blocks) {
             to.acquire();
@@ -592,8 +592,8 @@ GROAT_DEVICE void stream_of_engine(const paged_row_indices_args &args)
         cluster_barrier();
 }
 
-// All threads copy and read.  One place of the loop copies, for its code is
-// long; where K and V are of one shape, both by the same.
+// All threads copy and read.  The loop has one place that copies, as the code
+// is long; if K and V have the same shape, it serves both.
 template <int threads>
 GROAT_DEVICE void stream_of_threads(const paged_row_indices_args &args)
 {
@@ -609,7 +609,7 @@ GROAT_DEVICE void stream_of_threads(const paged_row_indices_args &args)
     u32 fill = 0;
     u32 full = 0;
 
-    // Ahead of the first turn there is one that only reads the page table.
+    // The first turn only reads the page table.
     for (u32 turn = 0; turn < turns + ahead + 1; turn++) {
         if (turn > 0 && turn <= turns)
             load.copy(args, turn % 2 == 0, shared_base() + fill * slot_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launch arguments of plain_read; the same bytes on host and device.  Block x
- * of a grid of one dimension reads steps x, x + blocks ... of step_bytes.
+ * Launch arguments of plain_read, the same on host and device.  Block x of a
+ * one-dimensional grid reads steps x, x + blocks ... of step_bytes.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * host.c feeds and checks plain_read for `groat run`: random bytes, and their
- * XOR per thread.
+ * host.c feeds and checks plain_read for `groat run`: random bytes as input,
+ * and their XOR per thread as output.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 /* In the order of `arguments`. */
 enum { STEPS, BLOCKS };
 
-/* Two blocks on each multiprocessor of a large device. */
+/* On a large device, two blocks per multiprocessor. */
 enum { DEVICE_BLOCKS = 264, CPU_STEPS = 5, CPU_BLOCKS = 2 };
 
 static const int64_t device_bytes = (int64_t)1 << 30;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// plain_read: every thread loads 16 bytes at a time, `unroll` loads in flight,
-// neighbours next to each other, and XORs what it read.  It uses no shared
-// memory and waits for nothing but its own loads.
+// plain_read: every thread loads 16 bytes at a time, adjacent to its
+// neighbours' and with `unroll` loads in flight, and XORs them.  It uses no
+// shared memory and waits for nothing but its own loads.
 #include "params.h"
 
 #include "../common/vendor.h"

@@ -3,12 +3,12 @@
  * host.c feeds and checks subtile_loader for `groat run`.  The source is the
  * key half of a slab of a KV cache: valid_rows tokens, each with src_cols
  * elements in a row of ld.  Expected images come from the closed form of the
- * layout (where a key's vector lies), fragments from the keys themselves, and
+ * layout (the place of a key's vector), fragments from the keys themselves, and
  * scores from sums of doubles: none shares arithmetic with the kernel.
  * Owns what the bytes mean; buffers and launches are the tool's
- * (cli/run/trial.c). Invariant: each run-time argument is the field of args.h
- * with its name. Locking: none; nothing here is written but what the caller
- * passes.
+ * (cli/run/trial.c).
+ * Invariant: each run-time argument is the field of args.h with its name.
+ * Locking: none; writes only to what the caller passes.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -72,7 +72,7 @@ static const groat_driver_arg arguments[] = {
     {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
-/* The constants that the host needs. */
+/* The constants of a spec that the host needs. */
 typedef struct shape {
     int64_t entry, dtype, elem_bytes, bn, depth, src_cols, ld, num_warps;
     int64_t swizzle, mma_m, row_bytes, tile_bytes, subtiles_per_row;
@@ -140,7 +140,7 @@ static groat_status refuse(groat_error *error, const char *what, int64_t seen,
 
 static groat_status check(const shape *s, const int64_t *v, groat_error *error)
 {
-    /* What a tile and the row that a scalar_offset may end in need. */
+    /* The bytes that a tile spans, with the row in which scalar_offset ends. */
     int64_t span = (s->bn + 2) * s->ld * s->elem_bytes;
 
     if (v[FIRST_COL] * s->elem_bytes % VECTOR != 0)
@@ -188,7 +188,7 @@ static uint64_t bytes_read(const shape *s, const int64_t *v)
     return (uint64_t)(rows * v[HEADS] * s->row_bytes);
 }
 
-/* Where the output and the queries are; the source comes first. */
+/* Index of the output buffer; the source is first, then queries if any. */
 static size_t output_index(const shape *s)
 {
     return s->entry == SCORES ? 2 : 1;
@@ -265,7 +265,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
 
 /* ---- input -------------------------------------------------------------- */
 
-/* A whole number from -8 to 8 but 0: sums of their products are exact. */
+/* An integer from -8 to 8 other than 0: sums of their products are exact. */
 static unsigned whole_number(const groat__host_format *f, uint64_t random)
 {
     unsigned value = 1 + (unsigned)(random % 8);
@@ -277,8 +277,8 @@ static unsigned whole_number(const groat__host_format *f, uint64_t random)
            ((value << f->mantissa >> log2) & ((1u << f->mantissa) - 1));
 }
 
-/* 1/8 to 2, either sign, every mantissa: never a subnormal, which some of the
- * machines take for 0. */
+/* A number of 1/8 to 2, either sign, any mantissa: never a subnormal, which
+ * some devices flush to 0. */
 static unsigned real_number(const groat__host_format *f, uint64_t random)
 {
     unsigned exponent = (unsigned)f->bias - 3 + (unsigned)(random >> 40 & 3);
@@ -288,8 +288,8 @@ static unsigned real_number(const groat__host_format *f, uint64_t random)
            ((unsigned)random & ((1u << f->mantissa) - 1));
 }
 
-/* Numbers for the scores entry: whole ones from even seeds, others from odd
- * ones.  For the rest random bytes, none of them 0, so that a zero fill always
+/* For the scores entry, integers with even seeds and real numbers with odd
+ * ones; for the others random bytes other than 0, so that a zero fill always
  * shows. */
 static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
                  uint64_t seed, void *data)
@@ -318,14 +318,14 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
 
 /* ---- the tile ----------------------------------------------------------- */
 
-/* What is launched, and where the source lies. */
+/* The launch, and the source. */
 typedef struct work {
     shape s;
     const int64_t *v;
     const unsigned char *source;
 } work;
 
-/* Vector `c` of a row of a tile; NULL where it reads as zeros. */
+/* Returns vector `c` of a row of a tile; NULL if it reads as zeros. */
 static const unsigned char *key_vector(const work *w, int64_t row_tile,
                                        int64_t head, int64_t row, int64_t c)
 {
@@ -337,7 +337,7 @@ static const unsigned char *key_vector(const work *w, int64_t row_tile,
     return at + VECTOR <= source_bytes(&w->s, w->v) ? w->source + at : NULL;
 }
 
-/* Where that vector lies in the image. */
+/* Returns the place of that vector in the image. */
 static int64_t place(const shape *s, int64_t row, int64_t c)
 {
     int64_t subtile = row / SUBTILE_ROWS * s->subtiles_per_row + c / 4;
@@ -365,8 +365,8 @@ static void expect_image(const work *w, int64_t row_tile, int64_t head,
                 key_vector(w, row_tile, head, row, c));
 }
 
-/* Lane l has row l % mma_m; the wave's lanes cut the columns of a fragment into
- * 64 / mma_m parts, l / mma_m of them before its own. */
+/* Lane l has row l % mma_m; the lanes divide the columns of a fragment into 64
+ * / mma_m parts, and lane l has part l / mma_m. */
 static void expect_fragments(const work *w, int64_t row_tile, int64_t head,
                              unsigned char *out)
 {
@@ -409,7 +409,7 @@ static groat_status expect_sums(const work *w, unsigned char *sums,
 
 /* ---- scores ------------------------------------------------------------- */
 
-/* One row of keys or queries as doubles. */
+/* Decodes one vector of a row of keys or queries to doubles. */
 static void decode(const work *w, const unsigned char *vector, double *row)
 {
     groat__host_format f = groat__host_format_of(w->s.dtype, w->s.fnuz);
@@ -420,7 +420,7 @@ static void decode(const work *w, const unsigned char *vector, double *row)
                      : groat__host_number_at(&f, vector + i * f.bytes);
 }
 
-/* Keys of a head, all tiles. */
+/* Decodes the keys of a head, all tiles. */
 static void decode_keys(const work *w, int64_t head, double *keys)
 {
     int64_t per_vector = VECTOR / w->s.elem_bytes;
@@ -431,10 +431,10 @@ static void decode_keys(const work *w, int64_t head, double *keys)
                    keys + key * w->s.depth + c * per_vector);
 }
 
-/* What one score is, and how far a sum of floats may be from it: each of depth
- * additions, and the last rounding, may lose one unit in the last place of what
- * is at most the sum of magnitudes.  Sums of whole numbers below 2^24 lose
- * nothing, in any order. */
+/* Computes one score and the error bound of a sum of floats: each of depth
+ * additions, and the last rounding, may be off by one unit in the last place
+ * of the sum of magnitudes.  Sums of integers below 2^24 are exact in any
+ * order. */
 static void one_score(const double *key, const double *query, int64_t depth,
                       float *value, float *allowed)
 {
@@ -455,7 +455,7 @@ static void one_score(const double *key, const double *query, int64_t depth,
                    : (float)((double)(depth + 1) * 0x1p-23 * magnitude);
 }
 
-/* Scores of all heads, and how far each may be off; either may be NULL. */
+/* Computes the scores of all heads and their bounds; either may be NULL. */
 static groat_status score_all(const work *w, const unsigned char *queries,
                               float *values, float *allowed)
 {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// subtile_loader: the keys of an attention kernel.
+// subtile_loader: the loader of an attention kernel's keys.
 //
-// All waves copy a BN x depth tile of a row-major matrix into shared memory, one
-// burst of 1 KiB per wave and iteration.  Burst (i, w) fills chunk i * num_warps
-// + w.  A subtile is 32 rows of 64 bytes, two chunks; subtiles lie row by row:
+// All waves copy a BN x depth tile of a row-major matrix into shared memory, a
+// 1 KiB burst per wave and iteration.  Burst (i, w) fills chunk i * num_warps +
+// w.  A subtile is 32 rows of 64 bytes, two chunks; subtiles lie row by row:
 //
 //   byte b of the tile, subtile t = b / 2048, vector v = b % 2048 / 16,
 //   s = chain(v)
 //   row           t / subtiles_per_row * 32 + s / 4
-//   column bytes  t % subtiles_per_row * 64 + s % 4 * 16 + b % 16
+//   column byte   t % subtiles_per_row * 64 + s % 4 * 16 + b % 16
 //
-// chain XORs bits of the row onto the two bits of the column, so it stays in its
-// row and is its own inverse:
+// chain XORs bits of the row onto the two bits of the column, so a vector stays
+// in its row and chain is its own inverse:
 //   chained     (1, 0, 4) then (1, 1, 4): column ^= row / 4 % 4
 //   hipkittens  (1, 1, 4) then (1, 0, 6): column ^= row / 8 % 2 * 2 + row / 16
 //
-// A fragment is what the wave holds of an operand: lane l has row l % mma_m, and
-// of the row's columns the l / mma_m-th part of fragment_bytes.
+// A fragment is the wave's part of an operand: lane l has row l % mma_m, and of
+// that row's columns the l / mma_m-th part of fragment_bytes.
 #include "params.h"
 
 #include "../common/vendor.h"
@@ -46,7 +46,7 @@ static_assert(tile_burst::copies_per_chunk == copies_per_chunk,
               "params.def and burst.h disagree");
 static_assert(chunks % num_warps == 0, "all waves load the same");
 
-// Index in its subtile of the vector that belongs at index `vector`.
+// Index in its subtile of the vector that lands at place `vector`.
 template <int kind> GROAT_DEVICE constexpr u32 chain(u32 vector)
 {
     return kind == swizzle_chained
@@ -56,7 +56,7 @@ template <int kind> GROAT_DEVICE constexpr u32 chain(u32 vector)
 
 // ---- the loader -----------------------------------------------------------
 
-// Source offset in bytes, from the tile's first element, of a vector of a chunk.
+// Source offset in bytes, from the tile's first element, of a chunk's vector.
 struct offset_in_tile {
     u32 chunk;
 
@@ -82,8 +82,8 @@ struct loader {
     {
     }
 
-    // Enqueues the wave's bursts of one tile; waits for nothing.  soffset is the
-    // tile's distance from the start of `source`, in bytes.
+    // Enqueues the wave's bursts of one tile, without waiting.  soffset is the
+    // tile's distance from the start of `source` in bytes.
     GROAT_DEVICE void load(buffer source, u32 soffset, u32 shared) const
     {
         GROAT_UNROLL
@@ -96,8 +96,8 @@ struct loader {
     }
 };
 
-// The matrix from row tile `row_tile` on, cut to what a tile can reach: a
-// scalar_offset away, and a row more where it is no whole number of them.
+// A view of the matrix from row tile `row_tile` on, cut to what a tile can
+// reach: its rows plus those that scalar_offset spans, rounded up.
 GROAT_DEVICE buffer tile_source(const subtile_loader_args &args, u32 row_tile)
 {
     i64 row = args.first_row + static_cast<i64>(row_tile) * BN;
@@ -116,7 +116,7 @@ GROAT_DEVICE u32 tile_offset(const subtile_loader_args &args)
            (args.first_col + block_index_y() * depth) * elem_bytes;
 }
 
-// Place of the block in the output, counted in blocks.
+// The block's index in the output.
 GROAT_DEVICE u64 output_index(const subtile_loader_args &args)
 {
     return static_cast<u64>(block_index()) * args.heads + block_index_y();
@@ -133,7 +133,7 @@ struct load_row_tile {
     }
 };
 
-// One tile, for all threads to read.
+// Loads one tile for all threads to read, and waits for it.
 GROAT_DEVICE void load_one(const subtile_loader_args &args, const loader &load,
                            u32 row_tile, u32 shared)
 {
@@ -147,7 +147,7 @@ GROAT_DEVICE void load_one(const subtile_loader_args &args, const loader &load,
 
 constexpr u32 fragment_vectors = fragment_bytes / 16;
 
-// Byte of the tile where the `part`-th vector of a lane's fragment lies.
+// Byte offset in the tile of vector `part` of a lane's fragment.
 GROAT_DEVICE constexpr u32 fragment_address(u32 lane, u32 row_block, u32 k_step,
                                             u32 part)
 {
@@ -163,11 +163,11 @@ GROAT_DEVICE constexpr u32 fragment_address(u32 lane, u32 row_block, u32 k_step,
                16;
 }
 
-// What a lane holds: 16 bytes of 16-bit elements or 32 of 8-bit ones.
+// A lane's fragment: 16 bytes of 16-bit elements or 32 of 8-bit ones.
 template <int bytes> struct fragment {
     vec4 v;
 
-    // load(part) gives the part-th vector.
+    // load(part) returns vector `part`.
     template <typename function>
     static GROAT_DEVICE fragment read(const function &load)
     {
@@ -210,8 +210,8 @@ struct key_vectors {
     }
 };
 
-// A row of queries as the instruction's other operand; rows behind the last
-// query are zeros.
+// A row of queries as the instruction's other operand; rows past the last query
+// are zeros.
 struct query_vectors {
     buffer source;
     u32 lane;
@@ -240,8 +240,8 @@ template <int> GROAT_DEVICE void image(const subtile_loader_args &args)
     write_out(shared, tile_bytes, args.output + output_index(args) * tile_bytes);
 }
 
-// Fragment f = row block * k_steps + k step, one wave each: 64 lanes of
-// fragment_bytes.
+// Fragment f = row block * k_steps + k step is 64 lanes of fragment_bytes; the
+// waves take turns.
 template <int> GROAT_DEVICE void read_fragments(const subtile_loader_args &args)
 {
     u32 shared = shared_base();
@@ -259,7 +259,7 @@ template <int> GROAT_DEVICE void read_fragments(const subtile_loader_args &args)
     }
 }
 
-// The head's tiles, every row_step-th, through a ring of `stages` slots.
+// Streams every row_step-th of the head's tiles through a ring of slots.
 template <int> GROAT_DEVICE void stream(const subtile_loader_args &args)
 {
     loader load;
@@ -275,8 +275,8 @@ template <int> GROAT_DEVICE void stream(const subtile_loader_args &args)
 }
 
 // A wave keeps mma_m queries in registers; all waves of a block go through the
-// keys tile by tile, and nothing overlaps.  Keys are the rows of the product and
-// a lane's query is its column, so keys lie side by side in a row of S.
+// keys tile by tile, without overlap.  Keys are the rows of the product and a
+// lane's query is its column, so keys are adjacent in a row of S.
 template <int> GROAT_DEVICE void scores(const subtile_loader_args &args)
 {
     typedef fragment<fragment_bytes> operand;
@@ -307,7 +307,7 @@ template <int> GROAT_DEVICE void scores(const subtile_loader_args &args)
                 store_accumulator(acc, load.lane, row + block * mma_m * 4);
         }
         row += BN * 4;
-        // The next tile overwrites what other waves may still read.
+        // Other waves may still read what the next tile overwrites.
         shared_fence();
         block_barrier();
     }

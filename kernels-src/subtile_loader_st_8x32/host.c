@@ -3,13 +3,13 @@
  * host.c feeds and checks subtile_loader_st_8x32 for `groat run`.  The source
  * is the V half of a slab of a KV cache: valid_rows keys, each with src_cols
  * elements in a row of ld.  Images come from the closed form of the placements
- * (where a byte of V lies), fragments from what a lane must hold of V, whatever
- * the placement, and the output from sums of doubles; none of them shares
- * arithmetic with the kernel.
+ * (the place of a byte of V), fragments from the part of V that each lane must
+ * hold, whatever the placement, and the output from sums of doubles; none
+ * shares arithmetic with the kernel.
  * Owns what the bytes mean; buffers and launches are the tool's
- * (cli/run/trial.c). Invariant: each run-time argument is the field of args.h
- * with its name. Locking: none; nothing here is written but what the caller
- * passes.
+ * (cli/run/trial.c).
+ * Invariant: each run-time argument is the field of args.h with its name.
+ * Locking: none; writes only to what the caller passes.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -64,7 +64,7 @@ static const groat_driver_arg arguments[] = {
     {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
-/* The constants that the host needs. */
+/* The constants of a spec that the host needs. */
 typedef struct shape {
     int64_t entry, dtype, elem_bytes, tile_keys, depth, src_cols, row_bytes;
     int64_t num_warps, v227, slot_bytes, tile_bytes, strip_keys, strips;
@@ -165,7 +165,7 @@ static groat_status check(const shape *s, const int64_t *v, groat_error *error)
     return GROAT_OK;
 }
 
-/* Bytes of the matrix, as its view counts them. */
+/* Size of the matrix in bytes, as its view counts them. */
 static int64_t records(const shape *s, const int64_t *v)
 {
     return v[VALID_ROWS] == 0 ? 0
@@ -189,7 +189,7 @@ static int64_t output_bytes(const shape *s, const int64_t *v)
     }
 }
 
-/* Of V, once, and of P. */
+/* Bytes of V, read once, and of P. */
 static int64_t input_bytes(const shape *s, const int64_t *v)
 {
     int64_t first = v[SOFFSET] / s->row_bytes;
@@ -260,7 +260,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
 
 /* ---- input -------------------------------------------------------------- */
 
-/* Random bytes, none of them 0, so that a zero fill always shows. */
+/* Fills with random bytes other than 0, so that a zero fill always shows. */
 static void fill_bytes(uint64_t state, unsigned char *bytes, size_t count)
 {
     uint64_t word = 0;
@@ -272,8 +272,8 @@ static void fill_bytes(uint64_t state, unsigned char *bytes, size_t count)
     }
 }
 
-/* Random numbers of eight binades around 1 and below, the weights positive:
- * their products and sums lose nothing to range, only to rounding. */
+/* Fills with random numbers of eight binades around 1 and below; weights are
+ * positive.  Their products and sums suffer no overflow, only rounding. */
 static void fill_numbers(const shape *s, uint64_t state, bool positive,
                          unsigned char *bytes, size_t count)
 {
@@ -307,7 +307,7 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         fill_bytes(state, data, p->buffers[index].bytes);
 }
 
-/* ---- what is expected --------------------------------------------------- */
+/* ---- expected output ---------------------------------------------------- */
 
 /* Offset in the matrix of a byte of tile (row, col). */
 static int64_t offset_of(const shape *s, const int64_t *v, int64_t row,
@@ -317,7 +317,7 @@ static int64_t offset_of(const shape *s, const int64_t *v, int64_t row,
            col * s->depth * s->elem_bytes + col_byte;
 }
 
-/* Byte of the slot at which a byte of the tile lies. */
+/* Place in the slot of a byte of the tile. */
 static int64_t place(const shape *s, int64_t key, int64_t col_byte)
 {
     int64_t cell = key >> 2 & 1;
@@ -358,7 +358,7 @@ static void expect_images(const shape *s, const int64_t *v,
     }
 }
 
-/* One tile of V, element by element in the order of lanes and registers. */
+/* Writes one tile of V, element by element in order of lanes and registers. */
 static void expect_fragments_of(const shape *s, const int64_t *v,
                                 const unsigned char *source, int64_t tile,
                                 unsigned char *out)
@@ -374,7 +374,7 @@ static void expect_fragments_of(const shape *s, const int64_t *v,
         int64_t col = f % s->depth_tiles * 32 + lane % 32;
         int64_t from;
 
-        /* Four keys, and four more eight keys on. */
+        /* Four keys, then the four that are eight keys on. */
         key += e / 8 * 16 + e / 4 % 2 * 8 + e % 4;
         from = offset_of(s, v, tile / v[COL_TILES], tile % v[COL_TILES], key,
                          col * s->elem_bytes);
@@ -392,7 +392,7 @@ static void expect_fragments(const shape *s, const int64_t *v,
         expect_fragments_of(s, v, source, t, out + t * s->tile_bytes);
 }
 
-/* XORs a tile onto the 16 bytes that each thread of its block keeps. */
+/* XORs a tile onto the 16 bytes of each thread of its block. */
 static void fold_tile(const shape *s, const int64_t *v,
                       const unsigned char *source, int64_t tile,
                       unsigned char *sums)
@@ -434,7 +434,7 @@ static double number_at(const shape *s, const unsigned char *at)
     return groat__host_number_at(&format, at);
 }
 
-/* A row of O, and the sums of the products' magnitudes. */
+/* A row of O, and the sums of its products' magnitudes. */
 typedef struct product {
     double sum[DEPTH_MAX];
     double magnitude[DEPTH_MAX];
@@ -464,10 +464,10 @@ static void multiply_row(const shape *s, const int64_t *v,
     }
 }
 
-/* A product of two such numbers is exact in a float; what is left are the
- * roundings of a sum of `keys` floats in any order, by half a unit of the last
- * place or a whole one where the adder truncates, and that of the expected
- * value: |error| <= (keys + 2) 2^-23 sum |p v|. */
+/* A product of two such numbers is exact in a float.  What remains is the
+ * rounding of a sum of `keys` floats in any order, by half a unit in the last
+ * place or a whole one if the adder truncates, and that of the expected value:
+ * |error| <= (keys + 2) 2^-23 sum |p v|. */
 static void expect_output(const shape *s, const int64_t *v,
                           const void *const *inputs, float *values,
                           float *allowed)

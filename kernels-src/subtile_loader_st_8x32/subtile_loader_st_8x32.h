@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // subtile_loader_st_8x32: the cooperative loader of the V operand.
 //
-// All waves copy a tile of tile_keys x depth elements of a row-major matrix into
-// a slot of shared memory, 1 KiB per wave and burst.  V stays key by key there,
-// and transposing reads give the matrix instructions its columns.
+// All waves copy a tile of tile_keys x depth elements of a row-major matrix
+// into a slot of shared memory, 1 KiB per wave and burst.  V stays key by key
+// there, and transposing reads give the matrix instructions its columns.
 //
 // Placements (key, byte column cb -> byte of the slot):
 //   default  subtiles of 8 keys x 64 bytes, those of 8 keys side by side:
-//            ((key / 8) subtiles_per_row + cb / 64) 512 + key % 8 * 64 + cb % 64
-//   v227     16 cells of 8 rows of 128 bytes, 16 bytes unused behind each; of
-//            the key's bits k0..k6, k2 k1 k3 k6 choose the cell, k0 k4 k5 the row:
-//            (k2 + 2 k1 + 4 k3 + 8 k6) 1040 + (k0 + 2 k4 + 4 k5) 128 + cb
-// Both take disjoint bits of key and column to disjoint parts of the sum, so a
+//            (key/8 * subtiles_per_row + cb/64) * 512 + key % 8 * 64 + cb % 64
+//   v227     16 cells of 8 rows of 128 bytes, 16 unused bytes after each; of
+//            key bits k0..k6, k2 k1 k3 k6 choose the cell, k0 k4 k5 the row:
+//            (k2 + 2 k1 + 4 k3 + 8 k6) * 1040 + (k0 + 2 k4 + 4 k5) * 128 + cb
+// Both map disjoint bits of key and column to disjoint parts of the sum, so a
 // place is the sum of the places of its parts.
 //
-// Burst i of wave w fills chunk i * num_warps + w, of v227 cell w * iterations + i.
+// Burst i of wave w fills chunk i * num_warps + w (v227: w * iterations + i).
 #include "params.h"
 
 #include "../common/vendor.h"
@@ -55,9 +55,9 @@ template <int which> GROAT_DEVICE constexpr u32 place(u32 key, u32 col_byte)
            key % 8 * 64 + col_byte % 64;
 }
 
-// The way back: source offset, from the tile's first byte, of vector `vector` of
-// a chunk.  It is a sum of disjoint parts as well, so a lane's part is the same
-// in every burst and the chunk's part is the wave's.
+// The inverse: source offset, from the tile's first byte, of vector `vector` of
+// a chunk.  It is a sum of disjoint parts, too, so the lane's part is the same
+// in every burst and the chunk's part is uniform in the wave.
 template <int which> GROAT_DEVICE constexpr u32 source_of(u32 chunk, u32 vector)
 {
     if (which == placement_v227) {
@@ -92,8 +92,8 @@ struct loader {
                 source_of<placement>(0, tile_burst::vector_of(lane, q));
     }
 
-    // Enqueues the wave's bursts of one tile, which starts soffset bytes behind
-    // `source`; waits for nothing.
+    // Enqueues the wave's bursts of one tile, which starts soffset bytes after
+    // `source`, without waiting.
     GROAT_DEVICE void load(buffer source, u32 soffset, u32 slot) const
     {
         constexpr bool by_wave = placement == placement_v227;
@@ -112,8 +112,8 @@ struct loader {
     }
 };
 
-// The matrix from row tile `row_tile` on, cut to what a tile can reach: the rows
-// that are valid, and none where there are none.
+// A view of the matrix from row tile `row_tile` on, cut to the valid rows that
+// the tile can reach, if any.
 GROAT_DEVICE buffer tile_source(const subtile_loader_st_8x32_args &args,
                                 u32 row_tile)
 {
@@ -132,7 +132,7 @@ GROAT_DEVICE u32 tile_soffset(const subtile_loader_st_8x32_args &args)
     return args.soffset + block_index_y() * (depth * elem_bytes);
 }
 
-// Place of the block in the output, counted in blocks.
+// The block's index in the output.
 GROAT_DEVICE u64 output_index(const subtile_loader_st_8x32_args &args)
 {
     return static_cast<u64>(block_index()) * args.col_tiles + block_index_y();
@@ -163,8 +163,8 @@ struct load_row_tile {
     }
 };
 
-// The block's column of tiles, every row_step-th, through a ring of `stages`
-// slots.
+// Streams every row_step-th tile of the block's column of tiles through a ring
+// of `stages` slots.
 template <int> GROAT_DEVICE void stream(const subtile_loader_st_8x32_args &args)
 {
     constexpr u32 gap = placement == placement_v227 ? cell_gap : 0;
@@ -182,9 +182,9 @@ template <int> GROAT_DEVICE void stream(const subtile_loader_st_8x32_args &args)
 
 // ---- fragments
 
-// Where strip i, depth tile j of the tile at `slot` lies for the reader.  The
-// lane's part stands alone: it is the same in every read, the others are added
-// by the instruction.
+// Where the reader finds strip i, depth tile j of the tile at `slot`.  The
+// lane's part is a term of its own: it is the same in every read, and the
+// others are added by the instruction.
 struct fragment_place {
     u32 slot;
     u32 i;
@@ -198,7 +198,7 @@ struct fragment_place {
     }
 };
 
-// A reader of another placement also looks where no copy wrote.
+// A reader of another placement also reads bytes that no copy wrote.
 template <int> GROAT_DEVICE void poison_for_reader(u32 shared)
 {
     if constexpr (reader != placement)
@@ -218,7 +218,7 @@ GROAT_DEVICE void store_fragment(u32 lane, const fragment_place &from, u64 to)
     }
 }
 
-// Fragment (i, j) is i * depth_tiles + j; the waves take turns.
+// Fragment (i, j) is number i * depth_tiles + j; the waves take turns.
 template <int which>
 GROAT_DEVICE void fragments(const subtile_loader_st_8x32_args &args)
 {
@@ -262,7 +262,7 @@ struct product {
         weights = make_buffer(
             args.weights + static_cast<u64>(block_index_y()) * head_bytes,
             head_bytes);
-        // Behind the last query there are zeros.
+        // Rows past the last query read as zeros.
         voffset = (query < args.queries ? query : args.queries) * weight_row;
         GROAT_UNROLL
         for (int j = 0; j < depth_tiles; j++)
@@ -303,7 +303,7 @@ struct product {
     }
 };
 
-// One slot: a tile is loaded, read by every wave, and only then the next one is.
+// One slot: every wave reads a tile before the next one is loaded.
 template <int which>
 GROAT_DEVICE void output(const subtile_loader_st_8x32_args &args)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launch arguments of tile_loader_lds; the same bytes on host and device.
+ * Launch arguments of tile_loader_lds, the same on host and device.
  *
  * The source is a row-major matrix of `valid_rows` rows, `src_cols` columns and
  * a row stride of `ld` elements (both compile-time).  Tile (r, c) starts at row
@@ -8,19 +8,19 @@
  * valid_rows on read as zeros.
  *
  * Grids.  image: row_tiles x col_tiles blocks, one tile each.  stream: row_step
- * x col_tiles blocks; block (x, c) takes the tiles (x, c), (x + row_step, c) ...
+ * x col_tiles blocks; block (x, c) takes tiles (x, c), (x + row_step, c) ...
  */
 #pragma once
 
 struct tile_loader_lds_args {
-    unsigned long long source; /* device address of the matrix, 16-byte aligned */
+    unsigned long long source; /* address of the matrix, 16-byte aligned      */
     unsigned long long output; /* image: tile (r, c) at (r * col_tiles + c) *
-                                * tile_bytes; stream: 16 bytes per thread, block
-                                * (x, c) at (x * col_tiles + c) * block_threads */
-    long long valid_rows;      /* rows of the matrix                            */
-    long long first_row;       /* row of tile (0, 0)                            */
-    unsigned first_col;        /* its column, elements                          */
-    unsigned row_tiles;        /* tiles below each other                        */
-    unsigned col_tiles;        /* tiles side by side                            */
-    unsigned row_step;         /* stream: blocks below each other, 1 or more    */
+                                * tile_bytes; stream: 16 bytes per thread,
+                                * block (x, c) at index x * col_tiles + c     */
+    long long valid_rows;      /* rows of the matrix                          */
+    long long first_row;       /* row of tile (0, 0)                          */
+    unsigned first_col;        /* its column, elements                        */
+    unsigned row_tiles;        /* tiles one below the other                   */
+    unsigned col_tiles;        /* tiles side by side                          */
+    unsigned row_step;         /* stream: blocks in x, at least 1             */
 };

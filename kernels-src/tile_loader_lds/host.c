@@ -2,13 +2,13 @@
  *
  * host.c feeds and checks tile_loader_lds for `groat run`.  The source is a
  * slab of a KV cache: valid_rows tokens, each with src_cols elements in a row
- * of ld.  The expected image comes from the closed form of the layout (which
- * source byte lies at byte b of a tile), not from a walk over bursts, so it
- * shares no arithmetic with the kernel.
+ * of ld.  The expected image comes from the closed form of the layout (the
+ * source byte at byte b of a tile), not from a walk over bursts, so it shares
+ * no arithmetic with the kernel.
  * Owns what the bytes mean; buffers and launches are the tool's
- * (cli/run/trial.c). Invariant: each run-time argument is the field of args.h
- * with its name. Locking: none; nothing here is written but what the caller
- * passes.
+ * (cli/run/trial.c).
+ * Invariant: each run-time argument is the field of args.h with its name.
+ * Locking: none; writes only to what the caller passes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static const groat_driver_arg arguments[] = {
     {NULL, GROAT_ARG_INT, 0, 0, 0, NULL, NULL},
 };
 
-/* The constants that the host needs. */
+/* The constants of a spec that the host needs. */
 typedef struct shape {
     int64_t elem_bytes, tile_rows, tile_cols, full_width, src_cols, ld;
     int64_t swizzle_bits, swizzle_base, swizzle_shift;
@@ -210,7 +210,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     return GROAT_OK;
 }
 
-/* Which byte of the source tile lies at byte b of the image. */
+/* Finds the byte of the source tile that lies at byte b of the image. */
 static void locate(const shape *s, int64_t b, int64_t *row, int64_t *col_byte)
 {
     int64_t chunk = b / s->chunk_bytes;
@@ -237,7 +237,7 @@ static void expect_tile(const shape *s, const int64_t *v,
     int64_t first_byte =
         (v[FIRST_COL] + tile % v[COL_TILES] * s->tile_cols) * s->elem_bytes;
 
-    /* A lane's bytes stay together in every layout. */
+    /* Every layout keeps a lane's bytes together. */
     for (int64_t b = 0; b < s->tile_bytes; b += s->lane_bytes) {
         int64_t row;
         int64_t col;

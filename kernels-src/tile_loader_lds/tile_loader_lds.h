@@ -2,16 +2,16 @@
 // tile_loader_lds: the cooperative tile loader.
 //
 // num_loading_warps waves of 64 lanes copy a tile_rows x tile_cols tile of a
-// row-major matrix into shared memory, one burst of 64 * lane_bytes per wave and
-// iteration.  Burst (i, w) fills chunk i * num_loading_warps + w.
+// row-major matrix into shared memory, one burst of 64 * lane_bytes per wave
+// and iteration.  Burst (i, w) fills chunk i * num_loading_warps + w.
 //
-// Layouts (bytes b of the tile, chunk C = b / chunk_bytes, o = b % chunk_bytes):
+// Layouts (byte b of the tile, chunk C = b / chunk_bytes, o = b % chunk_bytes):
 //   interleaved  row C / warp_cols * thread_rows + s / (32 e),
-//                column bytes (C % warp_cols) * 32 e + s % (32 e), s = swizzle(o)
-//   full width   row s / row_bytes, column bytes s % row_bytes, s = swizzle(b)
+//                column byte C % warp_cols * 32 e + s % (32 e), s = swizzle(o)
+//   full width   row s / row_bytes, column byte s % row_bytes, s = swizzle(b)
 //
-// Surplus waves are gated, wave-uniformly, so a tile need not be a multiple of
-// what all waves load at once.
+// Surplus waves do nothing (a wave-uniform test), so a tile need not be a
+// multiple of what all waves load at once.
 #include "params.h"
 
 #include "../common/vendor.h"
@@ -30,8 +30,8 @@ using namespace params;
 typedef burst<lane_bytes> tile_burst;
 
 constexpr bool swizzled = swizzle_bits > 0;
-// The pattern of an interleaved tile is the same in every burst; that of a full
-// width tile may reach from one burst into another.
+// An interleaved tile has the same pattern in every burst; the pattern of a
+// full width tile may cross bursts.
 constexpr bool invert_per_iteration = swizzled && full_width;
 constexpr int copies = tile_burst::copies_per_chunk;
 static_assert(copies == copies_per_chunk, "params.def and burst.h disagree");
@@ -42,7 +42,7 @@ GROAT_DEVICE constexpr u32 unswizzle(u32 byte)
 }
 
 // Source offset in bytes, from the tile's first element, of vector `vector` of
-// a chunk that wave `wave` loads; the iteration adds whole rows.
+// a chunk that wave `wave` loads; each iteration adds whole rows.
 GROAT_DEVICE constexpr u32 offset_in_chunk(u32 wave, u32 vector)
 {
     u32 v = unswizzle(vector * lane_bytes) / lane_bytes;
@@ -52,7 +52,7 @@ GROAT_DEVICE constexpr u32 offset_in_chunk(u32 wave, u32 vector)
     return (row * ld + col) * elem_bytes;
 }
 
-// The same for a full width tile with a swizzle, from the byte of the tile at
+// The same for a swizzled full width tile; `begin` is the byte of the tile at
 // which the chunk begins.
 struct offset_in_tile {
     u32 begin;
@@ -82,8 +82,8 @@ struct loader {
             offsets[q] = offset_in_chunk(wave, tile_burst::vector_of(lane, q));
     }
 
-    // Enqueues the wave's bursts of one tile; waits for nothing.  `source`
-    // starts at the tile's first row, `first_col` is in elements.
+    // Enqueues the wave's bursts of one tile, without waiting.  `source` starts
+    // at the tile's first row, `first_col` is in elements.
     GROAT_DEVICE void load(buffer source, u32 first_col, u32 shared) const
     {
         if (wave >= num_loading_warps)
@@ -118,8 +118,8 @@ struct loader {
     }
 };
 
-// The matrix from row tile `row_tile` on, cut to what a tile can reach: whole
-// rows that are valid, and none where there are none.
+// A view of the matrix from row tile `row_tile` on, cut to the valid rows that
+// the tile can reach, if any.
 GROAT_DEVICE buffer tile_source(const tile_loader_lds_args &args, u32 row_tile)
 {
     i64 row = args.first_row + static_cast<i64>(row_tile) * tile_rows;
@@ -137,7 +137,7 @@ GROAT_DEVICE u32 tile_first_col(const tile_loader_lds_args &args)
     return args.first_col + block_index_y() * tile_cols;
 }
 
-// Place of the block in the output, counted in blocks.
+// The block's index in the output.
 GROAT_DEVICE u64 output_index(const tile_loader_lds_args &args)
 {
     return static_cast<u64>(block_index()) * args.col_tiles + block_index_y();
@@ -167,8 +167,8 @@ struct load_row_tile {
     }
 };
 
-// The block's column of tiles, every row_step-th, through a ring of `stages`
-// slots.
+// Streams every row_step-th tile of the block's column of tiles through a ring
+// of `stages` slots.
 template <int> GROAT_DEVICE void stream(const tile_loader_lds_args &args)
 {
     loader load;
