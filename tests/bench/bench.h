@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench.h - what the programs of this folder share: clocks, an end with words,
- * medians, and a folder of their own.
+ * bench.h - shared by the programs of this folder: clocks, exit with a message,
+ * medians, and a temporary folder.
  */
 #ifndef GROAT_BENCH_H
 #define GROAT_BENCH_H
@@ -23,7 +23,7 @@ static inline double now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* Of this thread, of a processor: what other load does not make longer. */
+/* Processor time of this thread, which other load does not lengthen. */
 static inline double spent_ns(void)
 {
     struct timespec now;
@@ -46,7 +46,7 @@ static inline int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* That this process may use. */
+/* Returns the number of cores that this process may use. */
 static inline unsigned count_cores(void)
 {
     cpu_set_t set;
@@ -56,7 +56,7 @@ static inline unsigned count_cores(void)
     return (unsigned)CPU_COUNT(&set);
 }
 
-/* Sorts them. */
+/* Returns the median; sorts the values. */
 static inline double median(double *values, size_t count)
 {
     qsort(values, count, sizeof(*values), compare);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_cold.c [TARGET]: prints, as one JSON object, what a cold start of 8
- * processes costs that want the same 10 keys, against one process of 8 threads
- * (default target: cpu:gfx950).  The sides take turns, each with an empty store
- * of its own, and go first in every other round.  Each thread, and each
- * process, begins with another key, so that both sides compile as much at a
- * time.  More than 10 compiles on a side is an error.
+ * bench_cold.c [TARGET]: prints, as one JSON object, the cost of a cold start
+ * of 8 processes that get the same 10 keys, against one process of 8 threads
+ * (default target: cpu:gfx950).  The sides take turns, each with its own empty
+ * store, and alternate in going first.  Each thread, and each process, begins
+ * with another key, so that both sides compile equally many at a time.  More
+ * than 10 compiles on a side is an error.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void *build_all(void *user)
     return NULL;
 }
 
-/* Gives the number of compiles. */
+/* Returns the number of compiles. */
 static unsigned start_up(const char *dir, const char *target, unsigned threads,
                          unsigned first)
 {
@@ -73,7 +73,7 @@ static unsigned start_up(const char *dir, const char *target, unsigned threads,
     return (unsigned)stat.compiles;
 }
 
-/* The sum of what the children say by their exit status. */
+/* Returns the sum of the children's exit statuses. */
 static unsigned start_processes(const char *dir, const char *target,
                                 unsigned processes, unsigned threads)
 {
@@ -102,7 +102,7 @@ static unsigned start_processes(const char *dir, const char *target,
     return compiles;
 }
 
-/* Milliseconds until all have all keys, from an empty store on. */
+/* Milliseconds until all workers have all keys, from an empty store. */
 static double cold_start(const char *target, unsigned processes,
                          unsigned threads)
 {
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
             one[i] = cold_start(target, 1, WORKERS);
         ratios[i] = many[i] / one[i];
     }
-    (void)median(ratios, ROUNDS); /* sorted: the range */
+    (void)median(ratios, ROUNDS); /* sorted, so the ends are the range */
     printf("{\n  \"format\": 1,\n"
            "  \"target\": \"%s\", \"keys\": %d, \"rounds\": %d,\n"
            "  \"processes\": {\"count\": %d, \"compiles\": %d, \"ms\": %.1f},\n"

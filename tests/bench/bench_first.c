@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_first.c [SPEC [TARGET]]: prints, as one JSON object, what the first
- * kernel of a process costs whose binary the store has: opening groat, a get
+ * bench_first.c [SPEC [TARGET]]: prints, as one JSON object, the cost of a
+ * process's first kernel when the store has its binary: opening groat, a get
  * and a launch, against reading the same binary from a file, loading and
- * launching it by the CUDA driver's own calls (default: tile_loader_lds for
- * cuda:sm_90a).  A third side takes that binary from the same store by SQLite's
- * own calls, and checks nothing: what is left over is groat's.  Each is done
- * once, in a process of its own, whose context is made beforehand; the sides
- * take turns.  Resident memory is what a side adds to that of the process with
- * its context.
+ * launching it with plain CUDA driver calls (default: tile_loader_lds for
+ * cuda:sm_90a).  A third side reads that binary from the same store with plain
+ * SQLite calls, without checks: the rest is groat's share.  Each side runs once
+ * per process, whose CUDA context is made beforehand; the sides take turns.
+ * Resident memory is what a side adds to the process with its context.
  */
 #include <dlfcn.h>
 #include <sqlite3.h>
@@ -39,7 +38,7 @@ typedef struct driver {
     int (*sync)(void);
 } driver;
 
-/* What a process tells its parent. */
+/* The figures that a child process sends to its parent. */
 typedef struct told {
     double open_us;
     double all_us;
@@ -62,7 +61,7 @@ static void check(int code, const char *call)
         die(call);
 }
 
-/* False without a driver. */
+/* Returns false without a driver. */
 static bool make_context(driver *cu)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -113,7 +112,7 @@ static void *read_file(const char *path)
     return data;
 }
 
-/* The binary of a store's one row. */
+/* Returns the binary of a store's only row. */
 static void *read_row(const char *path)
 {
     sqlite3_stmt *get = NULL;
@@ -136,7 +135,7 @@ static void *read_row(const char *path)
     return data;
 }
 
-/* Of a binary that is in a file or a store, beside what launches it. */
+/* Loads a binary from a file or a store, and launches it. */
 static told driver_side(const driver *cu, bool of_file, const char *path,
                         const char *name, const unsigned *shape)
 {
@@ -201,7 +200,7 @@ static int be_a_side(char **argv)
     t = strcmp(argv[1], side_names[SIDE_GROAT]) == 0
             ? groat_side(argv[2], argv[3], argv[4])
             : driver_side(&cu, of_file, path, argv[5], shape);
-    /* Nothing ran past its end: the arguments are of no tile. */
+    /* Waits; the result is ignored, as the arguments describe no tile. */
     (void)cu.sync();
     return write(STDOUT_FILENO, &t, sizeof(t)) == (ssize_t)sizeof(t) ? 0 : 1;
 }
@@ -234,7 +233,7 @@ static told run_side(char *const *argv)
     return t;
 }
 
-/* Compiles the kernel into the store, and its binary into a file. */
+/* Compiles the kernel into the store, and writes its binary to a file. */
 static groat_kernel_info prepare(const char *dir, const char *spec,
                                  const char *target, char *name, size_t room)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_key.c measures what lies between a spec and its key: parsing a text,
- * changing a parameter, rendering the source, and the key itself.  One JSON
+ * bench_key.c measures the steps from a spec to its key: parsing a text,
+ * changing a parameter, rendering the source, and computing the key.  One JSON
  * object; each figure is the median of many batches, in nanoseconds.
  */
 #include <stdio.h>

@@ -4,10 +4,10 @@
  * much faster `groat prewarm` is with 2, 4, 8 ... processes, up to the cores,
  * than with one (default: 64 kernels for cpu:gfx950, by ./groat), and how many
  * files and bytes the store has afterwards.  The numbers of processes take
- * turns, each with an empty store of its own; times are medians.  Of a cuda
- * target also what the machine gives at most: as many processes that do nothing
- * but compile the same sources, by NVRTC's own calls (12.9 or later, where the
- * loader finds it).
+ * turns, each with its own empty store; times are medians.  For a cuda target
+ * it also measures the machine's limit: as many processes that only compile the
+ * same sources with plain NVRTC calls (12.9 or later, where the loader finds
+ * it).
  */
 #include <dlfcn.h>
 #include <spawn.h>
@@ -32,10 +32,10 @@ typedef struct bench {
     const char *groat;
     char dir[256];
     char manifest[300];
-    char **sources; /* NULL: nothing to hold it against */
+    char **sources; /* NULL: no comparison with NVRTC alone */
 } bench;
 
-/* What one store came to. */
+/* The state of one store after a prewarm. */
 typedef struct store {
     groat_cache_stat stat;
     unsigned files;
@@ -83,7 +83,7 @@ static store look(const bench *b, const char *dir)
     return s;
 }
 
-/* Seconds of one prewarm, with that many processes, into an empty store. */
+/* Seconds of a prewarm with so many processes into an empty store. */
 static double prewarm(const bench *b, unsigned processes, store *s)
 {
     posix_spawn_file_actions_t quiet;
@@ -160,7 +160,7 @@ static void *open_nvrtc(void)
                          : dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL);
 }
 
-/* Asked in a process of its own, as the compiles are: all begin without it. */
+/* Asks in a child process, so that every compile starts without NVRTC. */
 static bool has_nvrtc(void)
 {
     int status = 1;
@@ -171,8 +171,7 @@ static bool has_nvrtc(void)
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-/* In a process of its own: the kernels that are number `first` of each `step`.
- */
+/* Runs in a child process: compiles every `step`-th kernel from `first` on. */
 static void compile_raw(const bench *b, unsigned first, unsigned step)
 {
     void *nvrtc = open_nvrtc();
@@ -202,7 +201,7 @@ static void compile_raw(const bench *b, unsigned first, unsigned step)
     }
 }
 
-/* Seconds of so many processes. */
+/* Seconds that so many processes take. */
 static double raw(const bench *b, unsigned processes)
 {
     double start = now_ns();
@@ -230,7 +229,7 @@ static double raw(const bench *b, unsigned processes)
 
 /* ---- the figures -------------------------------------------------------- */
 
-/* 1, 2, 4 ... and the cores. */
+/* Lists 1, 2, 4 ... and the number of cores. */
 static unsigned list_sides(unsigned sides[SIDES_MAX], unsigned *cores)
 {
     unsigned count = 0;
@@ -242,7 +241,7 @@ static unsigned list_sides(unsigned sides[SIDES_MAX], unsigned *cores)
     return count;
 }
 
-/* How the times of one kind become fewer with more processes. */
+/* Prints how the times of one kind shrink with more processes. */
 static void print_sides(const char *name, double seconds[][ROUNDS],
                         const unsigned *sides, unsigned count)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_serving.c [THREADS]: prints, as one JSON object, what a server sees of
- * groat on a cpu target:
+ * bench_serving.c [THREADS]: prints, as one JSON object, what groat costs a
+ * server on a cpu target:
  *
  *   hit      a get from memory, alone and while another thread compiles
- *   threads  look-ups a second of one kernel by its spec's text, of THREADS
- * (16, or the cores if these are less) together, against as many times those of
- * one; gets and releases, too, which count in a counter of the context and one
- * of the kernel
+ *   threads  look-ups per second of one kernel by its spec's text, of THREADS
+ * threads (16, or the cores if fewer) against THREADS times those of one; also
+ * gets and releases, which change a counter of the context and one of the
+ * kernel
  *
- * Both sides of a ratio are taken in turn.  A rate in processor time leaves out
- * when other load has run instead.
+ * Both sides of a ratio take turns.  A rate in processor time excludes the time
+ * in which other load ran.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -25,7 +25,7 @@
 enum {
     TURNS = 7,
     GETS = 100000,
-    LOOKUPS = 2000000, /* of each thread */
+    LOOKUPS = 2000000, /* per thread */
     THREADS = 16,
     THREADS_MAX = 1024
 };
@@ -50,8 +50,7 @@ static groat_context *open_in(const char *dir)
     return context;
 }
 
-/* ---- hits ------------------------------------------------------------------
- */
+/* ---- hits ---------------------------------------------------------------- */
 
 typedef struct builder {
     groat_context *context;
@@ -59,7 +58,7 @@ typedef struct builder {
     unsigned built;
 } builder;
 
-/* Each time another kernel. */
+/* Builds another kernel each time. */
 static void *build_on(void *user)
 {
     builder *b = user;
@@ -137,15 +136,14 @@ static void bench_hits(void)
     free(times);
 }
 
-/* ---- threads ---------------------------------------------------------------
- */
+/* ---- threads ------------------------------------------------------------- */
 
 typedef struct seeker {
     pthread_t thread;
     groat_context *context;
     pthread_barrier_t *start;
-    bool get;    /* and release, instead of a look-up */
-    double rate; /* a microsecond, as is the other */
+    bool get;    /* get and release, instead of a look-up */
+    double rate; /* per microsecond, as is spent_rate */
     double spent_rate;
 } seeker;
 
@@ -181,7 +179,7 @@ static void *seek_on(void *user)
     return NULL;
 }
 
-/* Of so many threads at once, the sums of their rates. */
+/* Runs so many threads at once and returns the sums of their rates. */
 static seeker crowd(groat_context *context, unsigned threads, bool get)
 {
     seeker *s = calloc(threads, sizeof(*s));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_store.c [ENTRIES]: prints, as one JSON object, what a hit on disk
- * costs in a small and in a large store (default 100000 entries), and how many
- * bytes of file a byte of payload takes.  The stores take turns, so that other
- * load falls on all of them.  Times hold for the machine that they were taken
- * on; the ratio, of each turn by itself, is the figure to compare.
+ * bench_store.c [ENTRIES]: prints, as one JSON object, the cost of a hit on
+ * disk in a small and in a large store (default 100000 entries), and the file
+ * size per byte of payload.  The stores take turns, so that other load affects
+ * all of them.  Times are valid for the machine that they were measured on
+ * only; the ratio, computed for each turn, is the figure to compare.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 enum { TURNS = 25, WARM_TURNS = 3, GETS = 2000 };
 
-/* A store and what was measured of it. */
+/* A store and its measurements. */
 typedef struct side {
     const char *name;
     unsigned entries;
@@ -34,7 +34,7 @@ typedef struct side {
     unsigned files; /* with the store open */
 } side;
 
-/* As long as a real identity is. */
+/* Makes an identity as long as real ones. */
 static groat__digest kernel(unsigned n, char *identity, size_t size)
 {
     int len = snprintf(identity, size, "groat-identity 1\nparam n %u\n", n);
@@ -80,7 +80,7 @@ static double timed_get(groat__store *store, unsigned n)
     return start;
 }
 
-/* One turn; gives the median, and the 99th percentile in *p99. */
+/* Runs one turn; returns the median, with the 99th percentile in *p99. */
 static double turn(side *s, double *p99)
 {
     static double times[GETS];
@@ -105,7 +105,7 @@ static void open_store(side *s)
         die(error.text);
 }
 
-/* Else the kernel writes pages while they are read again. */
+/* Else the kernel would write back pages while they are read. */
 static void write_back(const char *dir)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -124,7 +124,7 @@ static void make_side(side *s)
     fill(s);
     groat__store_close(s->store);
     write_back(s->dir);
-    /* As the next process finds it. */
+    /* Reopened, as the next process finds it. */
     open_store(s);
     memset(&stat, 0, sizeof(stat));
     if (groat__store_stat(s->store, &stat, NULL) != GROAT_OK ||

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_warm.c [KERNELS [TARGET]]: prints, as one JSON object, what it costs a
+ * bench_warm.c [KERNELS [TARGET]]: prints, as one JSON object, the cost for a
  * server to start from a bundle (default: 100 kernels for cpu:gfx950):
  *
- *   put         what a store takes of the caller's time, of that of a compile
+ *   put         the caller's time for a put, as a share of a compile
  *   warm_start  a get of each kernel from a bundle, against a raw load of the
  *               same binaries, which are in memory, and the look-up of their
  *               functions: cuModuleLoadData or hipModuleLoadData; for a cpu
  *               target a file in memory and dlopen, and dlopen alone of files
  *
  * The first kernel of a start, which opens the compiler and the device, is
- * apart on both sides.  The sides take turns, and go first in every other turn.
- * A compile, or a process that is started behind the first kernel, is an error.
+ * listed separately.  The sides take turns and alternate in going first.  A
+ * compile, or a process that is started after the first kernel, is an error.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -77,8 +77,7 @@ static bool is_cpu(const bench *b)
     return strcmp(b->backend, "cpu") == 0;
 }
 
-/* ---- what there is to load -------------------------------------------------
- */
+/* ---- binaries to load ---------------------------------------------------- */
 
 static double stage_sum_s(groat_context *context, const char *stage)
 {
@@ -100,7 +99,7 @@ static double stage_sum_s(groat_context *context, const char *stage)
     return sum;
 }
 
-/* Compiles it, and writes its file. */
+/* Compiles kernel i and writes its file. */
 static void make_kernel(bench *b, groat_context *context, unsigned i)
 {
     groat_kernel_info info = {.size = sizeof(info)};
@@ -143,10 +142,9 @@ static void fill(bench *b)
     groat_close(context);
 }
 
-/* ---- the two sides ---------------------------------------------------------
- */
+/* ---- the two sides ------------------------------------------------------- */
 
-/* Whether the process has waited for children: each has faulted pages in. */
+/* Nonzero if the process has waited for children: each has page faults. */
 static long children(void)
 {
     struct rusage use;
@@ -156,10 +154,10 @@ static long children(void)
 }
 
 typedef struct figures {
-    double first; /* us, as all */
+    double first; /* us, like the others */
     double others;
     double spent; /* of the others: processor time */
-    double read;  /* of the others: stages of groat's own */
+    double read;  /* of the others: groat's own stages */
     double load;
     bool first_starts; /* processes */
 } figures;
@@ -178,7 +176,7 @@ static void get(const bench *b, groat_context *context, unsigned i)
     groat_kernel_release(got);
 }
 
-/* All kernels from the bundle, of a server that has just started. */
+/* Gets all kernels from the bundle, like a server that has just started. */
 static figures start_warm(const bench *b)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -272,8 +270,8 @@ static figures start_raw(const bench *b, bool file)
     return f;
 }
 
-/* The vendor's library is found once groat has opened it: a context of ours
- * keeps it open, and the device's with it. */
+/* The vendor's library is found once groat has opened it: this context keeps
+ * the library and the device open. */
 static groat_context *open_raw(bench *b, char dir[256])
 {
     groat_context *context;
@@ -290,7 +288,7 @@ static groat_context *open_raw(bench *b, char dir[256])
 
 enum { OURS, RAW, FILES, SPENT, RAW_SPENT, RATIO, FIRST, READ, LOAD, COLUMNS };
 
-/* Those of all turns, in ms, sorted. */
+/* Collects the times of all turns, in ms, sorted. */
 static void take_turns(const bench *b, double of[COLUMNS][TURNS],
                        bool *first_starts)
 {

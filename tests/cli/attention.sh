@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# groat attention: shapes that are run and verified, and what is refused.
+# groat attention: shapes that run and are verified, and refusals.
 . "$(dirname "$0")/common.sh"
 
 command -v "${GROAT_CXX:-c++}" >/dev/null 2>&1 || {

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A family of one's own: groat new, run.def, reference.c, files of buffers.  Each
-# template runs on every arch of the judge; what is wrong in a folder is told
-# with file and line, and nothing is lost by it.
+# Families outside the library: groat new, run.def, reference.c, files of
+# buffers.  Each template runs on every arch of the judge; errors in a folder
+# are reported with file and line, and nothing is lost because of them.
 . "$(dirname "$0")/common.sh"
 
 cd "$work" || exit 1
@@ -54,7 +54,7 @@ answers "its arguments" "--arg rows"
 expect "and in JSON" 0 families ./my_tile --json
 answers "with what is derived" '"expression": "tile + pad"'
 
-# What editors get, after an edit, and in an editor's own words.
+# The files for editors, refreshed after an edit.
 cp -r my_tile edited
 sed -i 's/my_tile/edited/g' edited/*.h edited/*.def edited/*.c
 mv edited/my_tile.h edited/edited.h
@@ -122,7 +122,7 @@ answers "nothing is compared" "neither a reference.c nor --expect"
 
 # ---- findings ---------------------------------------------------------------------
 
-# find WORDS...: ./wrong is found, and stderr has each of the words.
+# find NAME WORDS...: ./wrong has a finding, and stderr has each of WORDS.
 find() {
     name=$1
     shift
@@ -155,7 +155,7 @@ if command -v addr2line >/dev/null 2>&1; then
 else
     skip "lines of findings: there is no addr2line"
 fi
-# Two reads in one epoch: the one that is raced with is named.
+# Two reads since the last barrier: the one that races is named.
 if command -v addr2line >/dev/null 2>&1; then
     rm -r wrong
     cp -r my_tile wrong
@@ -165,7 +165,7 @@ if command -v addr2line >/dev/null 2>&1; then
     other=$(grep -n "// other" wrong/wrong.h | cut -d: -f1)
     find "the other thread's read" "the read at wrong/wrong.h:$other)"
 fi
-# A loop without end, with accesses and without.
+# An endless loop, with accesses and without.
 rm -r wrong
 cp -r my_tile wrong
 sed -i 's/my_tile/wrong/g' wrong/*.h wrong/*.def wrong/*.c
@@ -186,7 +186,7 @@ for member in spec target key finding verified error; do
     grep -q "\"$member\"" "$out" || fail "which has $member"
 done
 
-# A family may follow pointers of its own: --pointers judges these, too.
+# A family may follow pointers of its own: --pointers judges these as well.
 sed 's/    shared_fence();/    *(volatile u32 *)64 = 1;\n&/' whole.h >wrong/wrong.h
 expect "a pointer to nowhere" 1 run ./wrong --target cpu:sm_90a
 says "is told" "it follows a pointer to nowhere"
@@ -226,7 +226,7 @@ head -c 20 /dev/zero >zeros
 expect "expected otherwise" 1 run ./my_reduce $on --expect zeros
 expect "another seed is other input" 1 run ./my_reduce $on --seed 7 \
     --expect y=y.npy
-# numpy may be the system's, python3 another.
+# numpy may belong to the system's python3 and not to the first in $PATH.
 for python in python3 /usr/bin/python3; do
     [ -s x.npy ] || "$python" - <<'END' 2>/dev/null || :
 import numpy
@@ -238,7 +238,7 @@ if [ -s x.npy ]; then
 else
     skip "x.npy by numpy: there is none"
 fi
-# lie WORD WITH NAME CODE TEXT: y.npy with a header that lies.
+# lie WORD WITH NAME CODE TEXT: changes WORD in y.npy's header to WITH.
 lie() {
     sed "s/$1/$2/" y.npy >lie.npy
     expect "$3" "$4" run ./my_reduce $on --expect y=lie.npy
@@ -278,7 +278,7 @@ expect "a grid of the library's" 2 run plain_read $on --grid 2
 
 # ---- run.def ---------------------------------------------------------------------
 
-# refuses NAME LINE TEXT: a line of run.def, in the place of its arg, is refused.
+# refuses NAME LINE TEXT: a LINE instead of the arg of run.def is refused.
 cp -r my_reduce bad
 sed -i 's/my_reduce/bad/g' bad/*.h bad/*.def bad/*.c
 mv bad/my_reduce.h bad/bad.h
@@ -344,7 +344,7 @@ says "its line" "bad/args.h line 6: a type expected"
 cp -r "$tree/tests/kernels/boxes" boxes
 chmod -R u+w boxes
 cp boxes/run.def boxes.def
-# maps NAME CODE LINE TEXT: a line in the place of the map is refused.
+# maps NAME CODE LINE TEXT: asserts that LINE instead of the map is refused.
 maps() {
     sed "s|^map .*|$3|" boxes.def >boxes/run.def
     expect "a map $1" "$2" run ./boxes $on
@@ -405,7 +405,7 @@ printf '#include "run.h"\nvoid reference(const struct run *r) { (void)r; }\n' \
 expect "a reference that writes nothing" 1 run ./bad $on
 answers "its output is no number" "expected nan"
 
-# What both forget is no agreement; what a reference leaves running is ended.
+# Bytes that neither side wrote differ; leftover processes are killed.
 cat >bad/run.def <<'END'
 buffer x [64] i32 out exact "of which nothing is written"
 buffer y [4]  f64 out relative(1e-9) "large numbers"

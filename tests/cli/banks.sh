@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# groat run --report banks: what it counts, and where there is nothing to count.
+# groat run --report banks: the counts, and launches without anything to count.
 . "$(dirname "$0")/common.sh"
 
 loader=tile_loader_lds
@@ -43,7 +43,7 @@ counts() {
     counts "twice as many" copy 16 \
         '"instructions": 16, "lanes_at_once": 8, "passes": 64,'
 
-    # The timed launches behind the first are not counted.
+    # The timed launches after the first are not counted.
     expect "repeat" 0 run $loader --target cpu:gfx950 $one --report banks \
         --repeat 3 --json
     counts "counts one launch" read 16 '"instructions": 8,'

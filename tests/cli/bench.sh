@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# groat bench: each figure is there where it can be measured, and a bench that
-# cannot be is said.  What the figures are is no test.
+# groat bench: each figure is there where it can be measured; otherwise the
+# reason is reported.  The values themselves are not tested.
 . "$(dirname "$0")/common.sh"
 
 expect "bench" 0 bench --target cpu:gfx950 --json
@@ -42,7 +42,7 @@ says "the families are named" plain_read
 expect "the compile time of what there is not" 2 bench build plain_read:unrol=1 \
     --target cpu:gfx950
 
-# NVRTC compiles where there is no device, groat's sources and the empty one.
+# NVRTC compiles without a device: groat's sources and the empty one.
 run build plain_read: --target cuda:sm_90a --no-cache
 if [ "$code" -eq 0 ]; then
     expect "the compile time of a GPU's spec" 0 bench build plain_read: \
@@ -53,7 +53,7 @@ else
     skip "the compile time of a GPU's spec: no NVRTC"
 fi
 
-# A figure is of what it says.
+# A figure measures what its name says.
 expect "cold in a store of one's own" 0 bench cold --target cpu:gfx950 \
     --cache-dir "$work/own"
 expect "cold in a store that has the kernels" 1 bench cold --target cpu:gfx950 \
@@ -78,7 +78,7 @@ else
     says "of all, those without a device are left out" "hit is not measured"
 fi
 
-# The raw compiler of cpu targets may be absent where the library's is not.
+# The raw compiler of cpu targets may be missing even if the library has one.
 if [ -x /usr/bin/g++ ]; then
     mkdir "$work/bin"
     ln -s /usr/bin/* "$work/bin" 2>/dev/null

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Bundles from the command line: made, signed, compared, used, refused.
+# Bundles on the command line: making, signing, comparing, using, refusing.
 . "$(dirname "$0")/common.sh"
 
 loader=tile_loader_lds
 expect "two kernels in the store" 0 build $loader --target cpu:gfx950 \
     --target cpu:sm_90a
 
-# ---- made, compared
+# ---- making and comparing
 expect "export all" 0 cache export --output "$work/all"
 answers "says how many" "2 kernels in $work/all"
 expect "export one target" 0 cache export --output "$work/a" \
@@ -70,7 +70,7 @@ expect "sign twice is the same" 0 cache export --output "$work/again" \
 cmp -s "$work/signed" "$work/again" && pass "byte for byte" ||
     fail "byte for byte"
 
-# ---- used
+# ---- using
 origin() {
     grep -q "\"origin\": \"$2\"" "$out" && pass "$1" ||
         fail "$1" "$(grep origin "$out")"
@@ -116,7 +116,7 @@ answers "none" "0 entries imported"
 expect "run from the store" 0 run $loader --target cpu:gfx950 --json
 origin "from disk" disk
 
-# ---- what is no bundle
+# ---- files that are no bundles
 head -c 20000 "$work/signed" >"$work/cut"
 printf 'plain text' >"$work/text"
 : >"$work/empty"

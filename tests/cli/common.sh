@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# common.sh - what the scripts of this folder share.
+# common.sh - shared by the scripts of this folder.
 #
 # Each script runs the tool named by $GROAT in a private home, prints "ok NAME"
-# or "FAIL NAME" per check, and leaves through `finish`.  A check that cannot be
-# made here prints "SKIP: NAME: reason".
+# or "FAIL NAME" per check, and ends with `finish`.  A check that is not
+# possible on this machine prints "SKIP: NAME: reason".
 
 set -u
 LC_ALL=C
@@ -65,11 +65,11 @@ err=$work/err
 run() {
     code=0
     "$groat" "$@" >"$out" 2>"$err.all" </dev/null || code=$?
-    # A build with ASan says so once where fibers are used.
+    # A build with ASan prints this once where fibers are used.
     grep -v "WARNING: ASan doesn't fully support" "$err.all" >"$err" || :
 }
 
-# expect NAME CODE WORDS...: the exit code, with the talk shown when it is not.
+# expect NAME CODE WORDS...: checks the exit code; on failure shows the output.
 expect() {
     name=$1
     want=$2
@@ -82,7 +82,7 @@ expect() {
     fi
 }
 
-# says NAME TEXT: stderr of the last run has the text.
+# says NAME TEXT: checks that stderr of the last run contains the text.
 says() {
     if grep -F -q -e "$2" "$err"; then
         pass "$1"
@@ -91,7 +91,7 @@ says() {
     fi
 }
 
-# answers NAME TEXT: stdout of the last run has the text.
+# answers NAME TEXT: checks that stdout of the last run contains the text.
 answers() {
     if grep -F -q -e "$2" "$out"; then
         pass "$1"
@@ -100,7 +100,7 @@ answers() {
     fi
 }
 
-# is_json FILE: one JSON object and nothing else.
+# is_json FILE: checks for one JSON object and nothing else.
 if command -v python3 >/dev/null 2>&1; then
     is_json() {
         python3 -c '
@@ -109,7 +109,7 @@ with open(sys.argv[1], encoding="utf-8") as f:
     sys.exit(0 if json.load(f)["format"] == 1 else 1)' "$1" 2>/dev/null
     }
 else
-    # Without an interpreter: brackets outside strings pair up, and end once.
+    # Without python3: brackets outside of strings must match and end once.
     is_json() {
         awk '
         { text = text $0 "\n" }
@@ -134,7 +134,7 @@ else
     }
 fi
 
-# json NAME: stdout of the last run is one object of format 1.
+# json NAME: checks that stdout of the last run is one object of format 1.
 json() {
     if is_json "$out"; then
         pass "$1"
@@ -143,7 +143,7 @@ json() {
     fi
 }
 
-# has NAME MEMBER: stdout of the last run has the member, anywhere.
+# has NAME MEMBER: checks that stdout of the last run has the member anywhere.
 has() {
     answers "$1" "\"$2\": "
 }

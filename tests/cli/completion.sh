@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# completion-data is complete, and bash offers what stands in it.
+# completion-data is complete, and bash offers the words in it.
 . "$(dirname "$0")/common.sh"
 
 "$groat" completion-data >"$work/data" || fail "completion-data"
@@ -27,7 +27,7 @@ if ! command -v bash >/dev/null 2>&1; then
     finish
 fi
 
-# Splits a line as Readline does, completes its end, prints the offers.
+# Splits a line as Readline does, completes its end and prints the offers.
 cat >"$work/complete.bash" <<'END'
 . "$1"
 groat=$2

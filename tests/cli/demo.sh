@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# groat demo: each kernel compiled, from disk in a new process, from memory.
+# groat demo: each kernel compiled, from disk in a new process, and from memory.
 . "$(dirname "$0")/common.sh"
 
 expect "demo" 0 demo --target cpu:gfx950 --json
@@ -28,8 +28,8 @@ else
     pass "the user's store is left alone"
 fi
 
-# It ends with what cache stat prints; a store that is closed has no journal,
-# and what a process has asked for is its own.
+# The output ends with that of cache stat.  A closed store has no journal, and
+# each process counts its own hits and misses.
 same() {
     sed -e 's/\(file_bytes\|hits\|misses\)[": ]*[0-9]*/\1/' -e 's/^ *//' \
         -e 's/  */ /g' "$1" >"$1.plain"
@@ -41,7 +41,7 @@ for form in "" --json; do
     mv "$out" "$work/demo"
     # shellcheck disable=SC2086
     expect "its cache stat $form" 0 cache stat --cache-dir "$work/own" $form
-    # Without the first lines and the last of the object around it.
+    # Without the first lines and the last of the enclosing object.
     case $form in
     --json) sed -n '/"path"/,$p' "$out" | sed '/^ *}/d' ;;
     *) cat "$out" ;;
@@ -63,7 +63,7 @@ done
 [ -f "$work/own/groat.sqlite" ] && pass "that store is kept" ||
     fail "that store is kept"
 
-# What would spoil every row is told once and costs nothing.
+# An error that affects every row is reported once, before any work.
 : >"$work/file"
 expect "a word too many" 2 demo some --target cpu:gfx950
 expect "an unknown target" 2 demo --target tpu:v5

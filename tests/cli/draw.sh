@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# groat draw: what stands in the picture, and bad input.
+# groat draw: the contents of the picture, and bad input.
 . "$(dirname "$0")/common.sh"
 
 loader=tile_loader_lds
@@ -40,7 +40,7 @@ refused "a folder" 1 "$work" $loader -o "$work"
 refused "another kind of picture" 2 "'.pdf'" $loader -o "$work/x.pdf"
 refused "no shared memory" 2 "touches no shared memory" plain_read -o "$svg"
 
-# ---- the picture of README.md is what this program draws
+# ---- the picture of README.md is up to date
 
 expect "the picture of README.md" 0 draw --target cpu:gfx950 -o "$svg" \
     $loader:tile_rows=16,tile_cols=64,src_cols=64,num_loading_warps=2,num_warps=2
@@ -104,7 +104,7 @@ fi
 
 # ---- the page with a slider
 
-# page.py PAGE: data of the script that a person steps through.
+# page.py PAGE KINDS BYTES: checks the data of the page's script.
 cat >"$work/page.py" <<'END'
 import json
 import re
@@ -141,8 +141,8 @@ print("\n".join(sorted(set(bad))))
 sys.exit(1 if bad else 0)
 END
 
-# has_page NAME KINDS BYTES SPEC OPTION...: steps of these kinds, and copies of so
-# many bytes of shared memory.
+# has_page NAME KINDS BYTES SPEC OPTION...: checks for steps of these kinds, and
+# copies of so many bytes of shared memory.
 has_page() {
     of=$1 kinds=$2 bytes=$3
     shift 3
@@ -171,8 +171,8 @@ else
 fi
 
 # check.py PICTURE ANSWER REPORT [BYTE:ROW,COLUMN|BYTE:zero|
-# BYTE:WAVE/COPY.LANE|gaps:N|worst:N]...: all that must hold of any picture, and
-# what lies at bytes of shared memory.
+# BYTE:WAVE/COPY.LANE|gaps:N|worst:N]...: checks what must hold of any picture,
+# and which data is at bytes of shared memory.
 cat >"$work/check.py" <<'END'
 import json
 import re
@@ -192,7 +192,7 @@ def check(good, words):
         bad.append(words)
 
 
-# Drawn by itself: no script, nothing from elsewhere; A4 wide; no small text.
+# Self-contained: no script, no external resources; A4 wide; no small text.
 check(root.tag == NS + "svg", "the root is an svg")
 check(root.get("width") == "210mm", "it is as wide as A4")
 box = [float(x) for x in root.get("viewBox").split()]
@@ -214,7 +214,7 @@ for size in re.findall(r"font-size:([\d.]+)px", style):
     check(float(size) >= 6, "text of %s pt" % size)
 check(len(text) < 2 << 20 and len(text) == answer["output_bytes"], "its size")
 
-# Every label lies on the paper, and in its box.
+# Every label is on the page, and inside its box.
 for at in root.iter(NS + "text"):
     check(0 < float(at.get("x")) < box[2], "text beside the page")
     check(0 < float(at.get("y")) < box[3], "text off the pages")
@@ -242,8 +242,8 @@ for group in groups("shared") + groups("source"):
         check(0 < float(label.get("y")) - float(rect.get("y")) <
               float(rect.get("height")), "%s lies outside" % label.text)
 
-# Shared memory: each cell once, labelled unless nobody wrote it, and with the
-# colour of its banks.
+# Shared memory: each cell once, with a label unless it was never written, and
+# in the colour of its banks.
 banks = answer["shared_banks"]
 cells = {}
 for group in groups("shared"):
@@ -280,7 +280,7 @@ check(sum("zero" in fills(g) for g in source) == answer["source_zero_cells"],
       "zero vectors as answered")
 
 # Conflicts are marked where the figures have some, and figures have some where
-# the report has.
+# the report does.
 marked = len(groups("conflict"))
 check(marked == sum(f["in_conflict"] for f in answer["figures"]),
       "%d boxes are marked" % marked)
@@ -302,7 +302,7 @@ if len(answer["figures"]) < 12:
         key = k["access"], k["bytes"]
         check(worst.get(key, 1) == k["worst"], "the worst %s of %d" % key)
 
-# What lies where.
+# The data at the given bytes.
 for words in sys.argv[4:]:
     at, what = words.split(":")
     if at == "gaps":
@@ -357,7 +357,7 @@ drawn() {
     fi
 }
 
-# Bytes of the layouts' oracles: row and byte of the source.
+# Bytes from the oracles of the layouts: row and byte of the source.
 one="--row-tiles 1 --col-tiles 1"
 interleaved=$loader:tile_rows=128,src_cols=4096,num_loading_warps=8
 interleaved=$interleaved,swizzle_bits=1,swizzle_base=5,swizzle_shift=4
@@ -385,7 +385,7 @@ drawn "a ring of slots" "$loader:entry=stream,stages=3" cpu:sm_90a \
 drawn "more than is drawn" "$loader:tile_rows=512" cpu:gfx950 "$one" 0:0,0
 
 # Subtiles of a V operand: two placements of 8-bit elements, the second without
-# bank conflicts and with a hole behind each KiB; and 16-bit ones.
+# bank conflicts and with a hole after each KiB; and 16-bit ones.
 subtiles=subtile_loader_st_8x32
 v227=$subtiles:dtype=fp8,placement=v227
 drawn "v227" "$v227,entry=fragments" cpu:gfx950 "--valid-rows 128 $one" \
@@ -402,8 +402,8 @@ drawn "16-bit elements" "$subtiles:entry=fragments" cpu:gfx950 \
     "--valid-rows 64 $one" 0:0,0 1024:0,128 8192:32,0 16383:63,255 gaps:0 \
     worst:1
 
-# The timeline: each of 8 waves of a loader by counted waits comes to each of its
-# barriers, goes on behind it, and lands its copies; a ring has phases.
+# The timeline: each of 8 waves of a loader with counted waits arrives at each
+# of its barriers, continues, and has its copies land; a ring has phases.
 count() {
     grep -c ">$1</text>" "$svg"
 }
@@ -419,12 +419,12 @@ grep -q 'class="strip"><title>steps 0 to' "$svg" &&
     grep -q '>byte [0-9]*</text>' "$svg" && [ "$(count A)" -gt 8 ] &&
     pass "phases of mbarriers" || fail "phases of mbarriers" "$(count A) arrivals"
 
-# Every family that can be run, whatever it does.
+# Every family that can be run.
 for family in $("$groat" completion-data |
     sed -n 's/^argument	\([^	]*\)	.*/\1/p' | sort -u); do
     code=0
     run draw "$family" -o "$work/any.svg" --json
-    # Those that are NVIDIA's alone.
+    # Families for NVIDIA only.
     if [ "$code" -eq 2 ] && grep -qE "breaks the rule '(arch_tma'|!arch_is_amd)" "$err"; then
         code=0
         run draw "$family" --target cpu:sm_90a -o "$work/any.svg" --json
@@ -437,7 +437,7 @@ for family in $("$groat" completion-data |
         fail "$family is drawn" "exit code $code: $(head -c 200 "$err")"
         continue
     }
-    # Block 0 alone is drawn, all of them are reported: no comparison there.
+    # Only block 0 is drawn but all blocks are reported: no comparison here.
     if python3 "$work/check.py" "$work/any.svg" "$out" "$out" \
         >"$work/said" 2>&1; then
         pass "$family: stands as it must"

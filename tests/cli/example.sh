@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# examples/paged_sum: a family outside the library and a program that includes
-# the public headers alone, in a folder of a user's own.  The sums must be right wherever it
-# runs, vendors' compilers take it, and the judge finds what is taken out of it.
+# examples/paged_sum: a family outside the library, and a program that includes
+# only public headers, in a user's folder.  The sums must be right on every
+# target, the vendors' compilers accept it, and the judge detects removed calls.
 . "$(dirname "$0")/common.sh"
 build=$(cd "${top_builddir:-$tree/build}" && pwd)
 example=$tree/examples/paged_sum
@@ -28,7 +28,7 @@ else
     finish
 fi
 
-# examples/paged_scores.c: a kernel of the library, fed by its public headers.
+# examples/paged_scores.c: a kernel of the library, used by its public headers.
 if ${CC:-cc} -std=c11 -Wall -Wextra -Werror ${GROAT_SANITIZE_FLAGS-} \
     -I"$work/include" -I"$tree/kernels-src" "$tree/examples/paged_scores.c" \
     -L"$build/.libs" -lgroat -o "$work/scores" 2>"$err" &&
@@ -39,7 +39,7 @@ else
     fail 'scores out of a paged cache' "$(head -c 600 "$err" "$out")"
 fi
 
-# examples/decode.c: attention, and the same on the host.
+# examples/decode.c: attention, compared with the host.
 if ${CC:-cc} -std=c11 -Wall -Wextra -Werror ${GROAT_SANITIZE_FLAGS-} \
     -I"$work/include" "$tree/examples/decode.c" -L"$build/.libs" -lgroat -lm \
     -o "$work/decode" 2>"$err" &&
@@ -50,7 +50,7 @@ else
     fail 'attention of one query' "$(head -c 600 "$err" "$out")"
 fi
 
-# sums TARGET CONSTANTS COUNT: so many sums, all of them right.
+# sums TARGET CONSTANTS COUNT: checks that COUNT sums are all right.
 sums() {
     "$work/sum" "$work/mine" "$1" "$2" >"$out" 2>&1 </dev/null
     if grep -qx "paged_sum: 0 of $3 sums are wrong" "$out"; then
@@ -60,8 +60,8 @@ sums() {
     fi
 }
 
-# Heads of whole chunks, of a part of one and of less than one; pages smaller
-# and larger than tiles; few slots.
+# Heads of several chunks, of a partial chunk and of less than one; pages
+# smaller and larger than tiles; few slots.
 for target in cpu:sm_90a ${GROAT_TEST_TARGET-}; do
     sums "$target" depth=128 1536
     sums "$target" depth=256,page_size=8,BN=128,slots=2 3072
@@ -83,7 +83,7 @@ expect 'a rule of its own' 2 build paged_sum:BN=64,page_size=24 \
     --target cpu:sm_90a --family-path "$work/mine"
 says 'a rule of its own says which' 'BN=64 page_size=24 breaks the rule'
 
-# without CALL WORDS: what is said when its first one is taken out.
+# without CALL WORDS: checks the finding when the first CALL is removed.
 without() {
     awk -v call="$1" '
     { at = index($0, call) }

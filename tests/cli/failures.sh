@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What run, build and demo say and return when the library fails under them.
+# Messages and exit codes of run, build and demo when library calls fail.
 . "$(dirname "$0")/common.sh"
 
 loader=tile_loader_lds

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Hosts of a fleet, a folder each, over real engines: nginx with DAV, S3 servers
-# that check signatures, Redis.  What one host compiles the others take; a
-# crowd of cold processes compiles each kernel once; whatever goes wrong between
+# Hosts of a fleet, a folder each, with real servers: nginx with DAV, S3 servers
+# that check signatures, Redis.  What one host compiles the others fetch; a
+# crowd of cold processes compiles each kernel once; any failure in between
 # costs a compile and nothing else.
 . "$(dirname "$0")/common.sh"
 
@@ -15,7 +15,7 @@
 GROAT_TRUST=$work/trust
 export GROAT_TRUST
 
-# origin HOST [WORDS...]: where that host has the kernel from.
+# origin HOST [WORDS...]: prints where the host gets the kernel from.
 origin() {
     host=$1
     shift
@@ -123,7 +123,7 @@ unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL
 mkdir "$work/folder"
 use_engine folder "file://$work/folder" lists
 
-# ---- a push of a manifest's kernels
+# ---- pushing a manifest's kernels
 
 # pushed NAME CODE ANSWER [WORDS...]
 pushed() {
@@ -156,7 +156,7 @@ expect 'push: no such manifest' 1 fleet push "$work/nothing" \
 expect 'push: no such bundle' 1 fleet push --from "$work/nothing" \
     --remote "file://$work/pushed" --remote-key "$work/key"
 
-# ---- keys are changed, one after the other
+# ---- key rotation
 
 GROAT_REMOTE=file://$work/folder
 cat "$work/trust" "$work/trust2" >"$work/both"
@@ -200,7 +200,7 @@ if start_registry; then
     run cache push "$work/one.bundle" "oci+http://user:word@localhost:1/x"
     grep -q word "$err" && fail 'registry: no password is told' ||
         pass 'registry: no password is told'
-    # A layer that is another is none.
+    # A changed layer is refused.
     blob=$(find "$work/registry" -path "*/blobs/*" -name data -size +8k | head -n 1)
     printf x | dd of="$blob" conv=notrunc bs=1 seek=5000 2>/dev/null
     expect 'registry: a changed layer' 1 cache pull "$where@$digest" \
@@ -234,7 +234,7 @@ else
     skip 'there is no docker-registry, or no openssl'
 fi
 
-# A place that a registry sends on to does not say where the login goes.
+# A server that the registry redirects to cannot choose where the login is sent.
 port=$(free_port)
 python3 "$tree/tests/fleet/thief.py" "$port" "$work/thief.log" >/dev/null 2>&1 &
 engines="$engines $!"
@@ -246,7 +246,7 @@ grep -q '^/blob$' "$work/thief.log" && ! grep -q token "$work/thief.log" &&
     pass 'and it gets no login' ||
     fail 'and it gets no login' "$(cat "$work/thief.log")"
 
-# ---- a remote that changes what it answers
+# ---- a remote whose answers are corrupted
 
 if python3 "$tree/tests/fleet/hostile.py" "$groat" 2000 >"$out" 2>"$err"; then
     pass 'nothing changed is ever kept'
@@ -267,7 +267,7 @@ if start_redis --requirepass word; then
     export GROAT_LEASES
     from 'a lease server that wants a password costs a compile' p compiled
     says 'and is said' ': NOAUTH'
-    # Over TCP, by its password, and in another database.
+    # Over TCP, with a password, and in another database.
     port=$(free_port)
     redis-server --port "$port" --bind localhost --save '' --requirepass word \
         >/dev/null 2>&1 &
@@ -281,7 +281,7 @@ if start_redis --requirepass word; then
     else
         fail 'a crowd compiles each kernel once' "$found $(cat "$work/crowd.err")"
     fi
-    # Stopped, it says nothing at all.
+    # A stopped server does not answer at all.
     kill -STOP $redis
     GROAT_REMOTE=http://localhost:$nginx_port/stopped
     from 'a stopped lease server costs a compile' s compiled \
@@ -296,7 +296,7 @@ else
     skip 'there is no redis-server'
 fi
 
-# One that gives no lease back: what is there is found all the same.
+# A server that cannot release leases: existing objects are found anyway.
 start_redis --rename-command EVAL ''
 GROAT_LEASES=unix://$work/redis.sock
 GROAT_REMOTE=http://localhost:$nginx_port/kept
@@ -307,7 +307,7 @@ from 'a server without scripts: the second takes it' w remote \
     --remote-key "$work/key"
 unset GROAT_LEASES
 
-# One that lies: each says what makes a fresh host compile, soon.
+# A lying server: each mode makes a fresh host compile soon.
 GROAT_REMOTE=http://localhost:$nginx_port/lies
 export GROAT_LEASES
 for mode in drip garbage huge nested yes one nil error close; do
@@ -321,7 +321,7 @@ for mode in drip garbage huge nested yes one nil error close; do
 done
 unset GROAT_LEASES
 
-# ---- listings that are none, or have no dates
+# ---- listings that are invalid, or without dates
 
 AWS_ENDPOINT_URL=http://localhost:$nginx_port
 AWS_REGION=nowhere
@@ -370,7 +370,7 @@ key=$("$groat" key $spec:ld=2048 --target $target)
 GROAT_REMOTE=$through
 other=v1/cpu-gfx950/$(echo "$key" | cut -c 1-2)/$key
 
-# fault MODE WANTED [TEXT]: what a fresh host gets, and what it says.
+# fault MODE WANTED [TEXT]: checks what a fresh host gets and reports.
 n=0
 fault() {
     n=$((n + 1))

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The commands of doc/fleet.md, as they stand and in their order, with an S3
-# server and a Redis; and the files of doc/fleet.
+# The commands of doc/fleet.md, verbatim and in order, with an S3 server and a
+# Redis; and the files of doc/fleet.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/../fleet/engines.sh"
 
@@ -13,7 +13,7 @@ for panel in board["panels"]:
     for target in panel["targets"]:
         print(target["expr"])' "$tree/doc/fleet/grafana.json" >"$work/asked"
 then
-    # Each metric of the dashboard is one that groat has.
+    # Each metric of the dashboard must be one of groat's.
     grep -o 'groat_[a-z_]*' "$work/asked" | sort -u >"$work/names"
     [ -s "$work/names" ] || fail 'the dashboard asks for something'
     while read -r name; do
@@ -66,7 +66,7 @@ for host in builder server plain one two new image; do mkdir $host; done
     echo '{"spec": "tile_loader_lds:ld=1088", "target": "cpu:gfx950"}'
 } >kernels.jsonl
 
-# Each block is a file: what it exports holds for the next ones.
+# Each block becomes a file; its exported variables apply to later blocks.
 awk '/^```sh$/ { on = 1; n++; next }
      /^```$/ { on = 0 }
      on { print >("block" sprintf("%02d", n)) }' "$page"

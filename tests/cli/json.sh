@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# --json: exactly one object with "format": 1 on stdout, whatever happens.
+# --json: exactly one object with "format": 1 on stdout, in every case.
 . "$(dirname "$0")/common.sh"
 
 loader=tile_loader_lds
@@ -78,7 +78,7 @@ expect "devices" 0 devices --json
 json "devices is JSON"
 has "devices has devices" devices
 has "devices has the default target" default_target
-# The vendors' libraries that doctor opens keep memory of their own.
+# The vendors' libraries that doctor opens keep allocated memory.
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export ASAN_OPTIONS
 run doctor --json

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # groat judge, on kernels of plain CUDA C++ (tests/kernels/cuda): each fault is
-# found at its line with its cause, what is right runs in silence and writes what
-# it should, and what cannot be judged is refused by name and line.
+# found at its line with its cause, correct kernels run silently and write the
+# right output, and unsupported code is refused by name and line.
 . "$(dirname "$0")/common.sh"
 
 cd "$work" || exit 1
@@ -15,8 +15,8 @@ for tool in "${GROAT_CXX:-c++}" addr2line; do
 done
 kernels=$top_srcdir/tests/kernels/cuda/kernels.cu
 
-# finds KERNEL WORDS OPTION...: a fault, in the first line behind the kernel's name
-# that is marked.
+# finds KERNEL WORDS OPTION...: checks for a finding at the first marked line
+# after the kernel's name.
 finds() {
     kernel=$1 words=$2
     shift 2
@@ -162,7 +162,7 @@ expect "an array of a thread's own" 1 judge "$kernels" --entry wrong_stack \
     --block 64 --buffer x=64 --buffer y=64
 says "has no such element" "of an array that has none such"
 
-# What it writes: twice reversed is what it was.
+# Output data: reversing twice restores the input.
 reverse() {
     expect "$1" "$2" judge "$kernels" --entry 'right_reverse<64>' --block 64 \
         --grid 2 --buffer "in=128:i32 in ramp" --buffer "out=128:out exact" \
@@ -176,7 +176,7 @@ reverse "once is not twice" 1 --expect out=twice.npy --seed 1
 answers "the first wrong one" "out[0], expected 0, got 127"
 [ -z "$(ls "$TMPDIR")" ] || fail "no folder is left" "$(ls "$TMPDIR")"
 
-# What the processor ends, in an answer all the same.
+# Faults that the processor raises are still reported in an answer.
 finds wrong_null "address 0x0, a null pointer" --block 32 --buffer y=32
 expect "a division by 0" 1 judge "$kernels" --entry wrong_division --block 32 \
     --buffer y=32 --arg z=0

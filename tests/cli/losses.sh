@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What is lost is told, and no command says that it has done what it has not.
+# Losses are reported, and no command claims work that it has not done.
 . "$(dirname "$0")/common.sh"
 
 loader=tile_loader_lds
 export GROAT_CACHE_DIR="$work/store"
 store=$GROAT_CACHE_DIR/groat.sqlite
 
-# A store that is no store is set aside: nothing in it was checked.
+# A file that is no store is set aside; its contents were not checked.
 expect "build" 0 build $loader --target cpu:gfx950
 expect "export" 0 cache export --output "$work/good.bundle"
 cp "$work/good.bundle" "$work/kept"
@@ -36,7 +36,7 @@ for damage in "junk" "cut" "empty"; do
     fi
 done
 
-# What was compiled and is not kept.
+# Kernels that were compiled but are not kept.
 for rows in 16 32 48 64 80 96 112 128; do
     printf '{"spec": "%s:tile_rows=%s", "target": "cpu:gfx950"}\n' $loader $rows
 done >"$work/manifest"
@@ -56,7 +56,7 @@ expect "prewarm from a store that is junk" 1 prewarm --cache-dir "$work/new" \
     --from-store "$work/other/groat.sqlite"
 says "names it" "other/groat.sqlite"
 
-# A compiler's words that are no UTF-8 are told all the same.
+# A compiler's message that is not UTF-8 is reported anyway.
 printf '#!/bin/sh\n[ "$1" = --version ] && exec echo latin\nprintf "caf\\351 is shut\\n" >&2\nexit 1\n' >"$work/latin"
 chmod +x "$work/latin"
 head -n 1 "$work/manifest" >"$work/one"
@@ -67,7 +67,7 @@ expect "prewarm with a compiler in another code" 4 prewarm "$work/one" \
 says "its words are told" "caf? is shut"
 unset GROAT_CXX
 
-# A file that cannot be written leaves what it held; one that was made goes.
+# A file that cannot be written keeps its content; one just created is removed.
 echo "what was there" >"$work/held"
 limited() {
     name=$1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# groat(1) has every command and option of the tables and no other, every member
-# of each JSON answer and no other, and its examples do what they say.
+# groat(1) lists every command and option of the tables and no other, every
+# member of each JSON answer and no other, and its examples work.
 . "$(dirname "$0")/common.sh"
 
 page=$tree/man/groat.1
@@ -35,8 +35,8 @@ for list in commands options subs; do
         fail "the page has no other $list" "unknown: $extra"
 done
 
-# Help shows what the parser takes: each option of each command is accepted
-# by name, that is, refused only for its value.
+# Help shows what the parser accepts: each option of each command is accepted by
+# name, that is, refused only for its value.
 cut -f 1,2,3,4 "$work/data" | grep '^option' |
     while IFS='	' read -r _ command option value; do
         [ -n "$value" ] || continue
@@ -55,8 +55,8 @@ else
     pass "the parser takes what help shows"
 fi
 
-# The members that JSON ANSWERS has of a command: what is bold below its tag.
-# Those "of run" and "of cache stat" stand there.
+# members NAME: the members that JSON ANSWERS lists for a command, which are
+# bold below its tag.  Members "of run" and "of cache stat" are listed there.
 members() {
     awk -v want="$1" '
         /^\.SH / { on = $0 == ".SH JSON ANSWERS" }
@@ -141,7 +141,7 @@ answer bench bench hit --target cpu:gfx950
 answer demo demo --target cpu:gfx950
 answer help help
 answer --version --version
-# Of a GPU, or of wrong bytes: at least the tool knows such names.
+# Members for GPUs or wrong bytes: at least the tool's source has such names.
 for name in $(members devices) $(members run); do
     grep -q "\"$name\"" "$tree"/src/cli/*.c "$tree"/src/cli/*/*.c ||
         fail "the page has no other members" "unknown: $name"
@@ -151,7 +151,7 @@ for command in $(cat "$work/commands"); do
         fail "JSON ANSWERS has $command"
 done
 
-# Examples that need no vendor's compiler, as written.
+# Examples that need no vendor's compiler, verbatim.
 awk '/^\.SH EXAMPLES/ { on = 1 } /^\.SH SEE/ { on = 0 }
     on && /^groat / { print }' "$work/plain" >"$work/examples"
 [ "$(grep -c . "$work/examples")" -ge 3 ] && pass "there are examples" ||

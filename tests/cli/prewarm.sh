@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# groat prewarm: manifests, parts, what is there already, compilers that crash
-# or hang, a run that is killed.
+# groat prewarm: manifests, shards, kernels that exist already, compilers that
+# crash or hang, a run that is killed.
 . "$(dirname "$0")/common.sh"
 
 cxx=$(command -v c++) || { skip "prewarm: no C++ compiler"; finish; }
 loader=tile_loader_lds
 
-# figure NAME: a number of the last JSON answer.
+# figure NAME: prints a number of the last JSON answer.
 figure() {
     sed -n "s/^  \"$1\": \([0-9]*\),*\$/\1/p" "$out"
 }
 
-# counts NAME FIGURE=N...: figures of the last JSON answer.
+# counts NAME FIGURE=N...: checks figures of the last JSON answer.
 counts() {
     counts_name=$1
     shift
@@ -25,7 +25,7 @@ counts() {
     done
 }
 
-# ---- what is refused
+# ---- refusals
 expect "no manifest" 2 prewarm
 says "the way to help is named" "groat help prewarm"
 expect "a manifest that is not there" 1 prewarm "$work/none.jsonl"
@@ -67,7 +67,7 @@ expect "--from-store of a file with another name" 2 \
 expect "a store that cannot be" 1 \
     prewarm "$work/one.jsonl" --cache-dir "$work/one.jsonl"
 
-# ---- what is shipped: legal specs, whatever compilers are here
+# ---- shipped manifests: legal specs, whatever compilers are installed
 for manifest in "$tree"/cache/manifests/*.jsonl; do
     run prewarm "$manifest" --check --json --cache-dir "$work/s0"
     name=$(basename "$manifest")
@@ -77,7 +77,7 @@ for manifest in "$tree"/cache/manifests/*.jsonl; do
     esac
 done
 
-# ---- what is made, and what is there already
+# ---- compiled kernels, and kernels that exist already
 rows="16 32 48 64 96 128"
 for n in $rows; do
     printf '{"spec": "%s:tile_rows=%s", "note": "%s rows"}\n' $loader "$n" "$n"
@@ -118,7 +118,7 @@ expect "those that were used twice" 0 prewarm --json --min-uses 2 \
     --from-store "$work/s1/groat.sqlite" --cache-dir "$work/s2"
 counts "those that were used twice" kernels=1 present=1
 
-# ---- what a bundle has
+# ---- kernels of a bundle
 expect "a bundle of the six" 0 cache export --cache-dir "$work/s1" \
     --output "$work/six"
 bundled() {
@@ -145,7 +145,7 @@ bundled "check what a bundle lacks" 1 --cache-dir "$work/s6" --check \
 counts "check what a bundle lacks" kernels=7 present=6 bundled=6 missing=1
 sed -i '$d' "$work/many.jsonl"
 
-# ---- parts
+# ---- shards
 sum=0
 for part in 1/3 2/3 3/3; do
     many "part $part" 0 --cache-dir "$work/s3" --shard $part
@@ -155,7 +155,7 @@ done
 many "all parts are there" 0 --cache-dir "$work/s3" --check
 
 # ---- compilers that crash, hang, or refuse
-# A compiler that does what the file says with 64 rows, and compiles the rest.
+# A compiler that runs $work/deed for 64 rows, and compiles the rest.
 cat >"$work/c++" <<END
 #!/bin/sh
 case " \$* " in
@@ -190,7 +190,7 @@ says "the time is named" "gave no answer within 1 s"
 hostile "a compiler that refuses" 'echo "tile too odd" >&2; exit 1' 60 1
 says "its words are shown" "tile too odd"
 
-# ---- killed, and begun again
+# ---- killed and restarted
 echo 'while [ ! -e "'$work/go'" ]; do sleep 0.1; done' >"$work/deed"
 rm -f "$work/tries"
 GROAT_CXX=$work/c++
@@ -229,7 +229,7 @@ expect "--only-target of none, one left out" 2 prewarm "$work/one.jsonl" \
     --only-target hip:gfx950 --cache-dir "$work/s7"
 says "one is left out" "1 are for other targets"
 
-# ---- whoever ends it, its processes and their compilers end with it
+# ---- when it is ended, its processes and their compilers end as well
 children_of() {
     cat /proc/[0-9]*/stat 2>/dev/null |
         sed -n "s/^\([0-9]*\) (.*) [A-Z] $1 .*/\1/p"
@@ -238,7 +238,7 @@ echo 'echo $$ >>"'$work/pids'"; exec sleep 600' >"$work/deed"
 sed -i 's/tile_rows = 64/tile_rows = /' "$work/c++"
 for signal in TERM INT KILL; do
     rm -f "$work/pids"
-    # A shell's background jobs ignore SIGINT: env gives it back.
+    # A shell's background jobs ignore SIGINT: env restores the default.
     env --default-signal=INT "$groat" prewarm "$work/many.jsonl" \
         --target cpu:gfx950 --cache-dir "$work/s6" -j 2 >/dev/null 2>&1 &
     waited=0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# groat record: the manifest of what a program and its children use.
+# groat record: the manifest of the kernels that a program and its children use.
 . "$(dirname "$0")/common.sh"
 
 command -v c++ >/dev/null || { skip "record: no C++ compiler"; finish; }
@@ -35,7 +35,7 @@ answers "and an exit code" '"exit": 1'
 has "the file is named" manifest
 [ -s "$manifest" ] && fail "the file holds the last run alone" "$(cat "$manifest")"
 expect "one that a signal ends" 137 record -o "$manifest" -- sh -c 'kill -9 $$'
-# A signal is the program's, and the manifest is written after it.
+# A signal reaches the program, and the manifest is written afterwards.
 "$groat" record -o "$manifest" -- sh -c '
     trap "kill \$!; exit 7" TERM
     $GROAT run $small --target cpu:gfx950 >/dev/null
@@ -65,7 +65,7 @@ says "what is missing is named" "record needs --output FILE"
 expect "a file that cannot be written" 1 record -o "$work/none/x" touch "$work/ran"
 [ -e "$work/ran" ] && fail "the program is not started then" "it was"
 
-# The library's own: the variable, and a file that cannot be had.
+# The library itself: the variable, and a file that cannot be created.
 GROAT_RECORD=$work/lines run run $small --target cpu:gfx950
 GROAT_RECORD=$work/lines run run $small --target cpu:gfx950
 if [ "$(grep -c '"target": "cpu:gfx950"}$' "$work/lines")" -eq 2 ]; then

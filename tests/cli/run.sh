@@ -82,7 +82,7 @@ start at is 960"
         run $loader $on --output /dev/full
 }
 
-# What is wrong with a file is told before anything is compiled or printed.
+# An unusable file is reported before anything is compiled or printed.
 early() {
     name=$1
     file=$2
@@ -107,7 +107,7 @@ early "a folder as the binary" "$work" build $new $on --output "$work"
 early "the binary into no folder" "$work/no/o" build $new $on \
     --output "$work/no/o"
 
-# A run that fails takes no file away and leaves none.
+# A run that fails neither removes a file nor leaves one.
 echo keep >"$work/keep"
 cp "$work/keep" "$work/kept"
 for file in keep fresh; do
@@ -129,7 +129,7 @@ expect "output through a link" 0 run $loader $on --output "$work/link"
 [ -s "$work/dangling" ] && pass "the link's file is written" ||
     fail "the link's file is written"
 
-# A kernel with the sanitizers, in this process started again.
+# A kernel with the sanitizers: the tool restarts itself for them.
 run run $loader --target cpu:gfx950 --sanitize --json
 case $code in
 0)
@@ -153,7 +153,7 @@ if [ "${GROAT_SANITIZE:-no}" = no ]; then
     says "the compiler is named" "by asking $work/none;"
 fi
 
-# A family of the user's own: built and loaded, since it has no driver.
+# A user's family: built and loaded only, since it has no driver.
 mkdir -p "$work/own/mine"
 sed "s/$loader/mine/g" "$tree/kernels-src/$loader/args.h" \
     >"$work/own/mine/args.h"

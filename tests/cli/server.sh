@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # examples/server under requests from many threads, while other processes fill
-# the same store and one of them is killed again and again: every answer is
-# right, and nothing is compiled on the path of a request.  Then some seconds of
-# what make check-soak does for longer.
+# the same store and one of them is repeatedly killed: every answer is right,
+# and no request waits for a compile.  Then make check-soak's work for some
+# seconds.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/../soak/parts.sh"
 
@@ -48,7 +48,7 @@ says 'a bad manifest: the value is named' 'depth=17'
 server=$!
 trap 'kill -9 $server 2>/dev/null; chmod -R u+rwX "$work"; rm -rf "$work"' EXIT
 
-# Two others at the store all along; one is killed wherever it is.
+# Two other processes use the store all the time; one is killed anywhere.
 prewarm() {
     "$groat" prewarm "$work/others.jsonl" --family-path "$work/families" -j 1 \
         >/dev/null 2>&1
@@ -136,7 +136,7 @@ done <"$out"
 [ "$(grep -c True "$out")" -eq 10 ] && pass 'everything was asked' ||
     fail 'everything was asked' "$(tail -n 3 "$out")$(tail -n 3 "$work/talk")"
 
-# Halves of requests hold no other up, and do not stay.
+# Partial requests do not block other requests, and are ended.
 cat >"$work/halves.py" <<'END'
 import http.client
 import resource

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# stdout is the answer and stderr the talk; no progress without a terminal.
+# stdout has the answer, stderr the messages; no progress without a terminal.
 . "$(dirname "$0")/common.sh"
 
 loader=tile_loader_lds
@@ -38,7 +38,7 @@ for words in frobnicate "run" "run no_such" "key $loader:dtype=f7" \
     fi
 done
 
-# What is piped on must be usable as it is.
+# Piped output must be usable as it is.
 expect "source" 0 source $loader
 if head -n 40 "$out" | grep -q '#line\|constexpr'; then
     pass "source is source"
@@ -52,7 +52,7 @@ else
     fail "identity is the text alone" "$(head -n 1 "$out")"
 fi
 
-# A warning of the library is talk, and the answer still comes.
+# A warning of the library goes to stderr, and the answer still comes.
 mkdir "$work/ro" && chmod 500 "$work/ro"
 if [ -w "$work/ro" ]; then
     : >"$work/file"
@@ -66,7 +66,7 @@ says "is a warning" "groat: warning: "
 answers "and no failure" "verified  yes"
 expect "cache path without a store" 1 cache path --cache-dir "$place"
 
-# An answer that is lost is a failure, short or long, and its reason is told.
+# An answer that cannot be written is a failure, and its cause is reported.
 lost() {
     [ "$code" -eq 1 ] && pass "$1" || fail "$1" "exit code $code"
     says "$1: says so" "stdout did not take the answer"
@@ -94,7 +94,7 @@ code=0
 [ "$code" -eq 0 ] && pass "run without stdin and stderr" ||
     fail "run without stdin and stderr" "exit code $code"
 
-# One object, also where a word looks like the option.
+# One object, even if a word looks like the option.
 cd "$work" || exit 1
 expect "a file called --json" 0 run $loader --target cpu:gfx950 --output --json
 json "a file called --json: one answer"

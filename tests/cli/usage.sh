@@ -68,8 +68,8 @@ for command in devices doctor demo; do
     expect "$command: a word too many" 2 "$command" word
 done
 
-# A list of a megabyte is one word of a command line only up to 128 KiB, so the
-# long spec is as long as the system lets a word be.
+# Linux limits one word of a command line to 128 KiB, so the long spec stays
+# below that.
 long=$(head -c 120000 /dev/zero | tr '\0' a)
 for command in run build source key families; do
     expect "$command: a very long word" 2 "$command" "$long"
@@ -143,7 +143,7 @@ expect "--sanitize on a GPU target" 2 run $loader --sanitize \
     --target cuda:sm_90a
 expect "words behind --" 2 run -- --json
 says "words behind -- are no options" "--json"
-# What is no list is reported once, whichever of two values was meant.
+# An option that is no list and given twice is reported once.
 for twice in "--seed 1 --seed 1" "--target cpu:gfx950 --target cpu:gfx90a" \
     "--repeat 1 --repeat=2" "--json --json" "--cache-dir a --cache-dir a" \
     "--output a --output b" "--first-row 0 --first_row 0"; do
@@ -164,7 +164,7 @@ expect "build: one bad target of two" 2 build $loader --target cpu:gfx950 \
 expect "--version" 0 --version
 answers "--version prints name and number" "groat "
 expect "an unknown bench" 2 bench frobnicate
-# A -- that is an option's value ends no options.
+# A -- that is an option's value does not end the options.
 expect "a value that is two dashes" 2 build tile_loader_lds --target -- --json
 json "is answered in JSON"
 expect "cache verify of two bundles" 2 cache verify one two

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * compiler.c - the C++ compiler of these tests: gives each source the binary
- * that the real one, $GROAT_TEST_CXX, made of it when it was first asked for.
- * They lie in $GROAT_TEST_MADE, by the adders' step, which is all that they
- * differ by.
+ * compiler.c - the C++ compiler of these tests: returns for each source the
+ * binary that the real one, $GROAT_TEST_CXX, made at the first request.  The
+ * binaries are in $GROAT_TEST_MADE, named by the adder's step, the only
+ * difference between the sources.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "base/fs.h"
 #include "base/str.h"
 
-/* The source, as stdin has it. */
+/* Reads the source from stdin. */
 static void read_source(groat__str *source)
 {
     char part[8192];
@@ -24,7 +24,7 @@ static void read_source(groat__str *source)
         groat__str_addn(source, part, len);
 }
 
-/* The real one, with the same arguments and source. */
+/* Runs the real compiler with the same arguments and source. */
 static bool compile(char **argv, const char *path, const groat__str *source)
 {
     int status = 0;
@@ -45,7 +45,7 @@ static bool compile(char **argv, const char *path, const groat__str *source)
     return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-/* A file of groat's has no name that another could take. */
+/* Writes in place: groat's output file has no name that could be replaced. */
 static void copy(const char *from, const char *to)
 {
     FILE *file = fopen(to, "wb");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * faulty.c - libfaulty.so, put in front of the C library by LD_PRELOAD: makes
- * the n-th call on some files fail, kills the program there, or sets its clock.
- * faulty.h says how it is told.
+ * faulty.c - libfaulty.so, loaded before the C library by LD_PRELOAD: makes the
+ * n-th call on some files fail, kills the program there, or shifts its clock.
+ * faulty.h lists the variables that control it.
  *
- * Which files: calls by path go by the path, calls by descriptor by the path it
- * was opened with.  A fault is counted in the report before it is made, so
- * that whoever looks for one that never happened finds that out.
+ * Calls by path match by the path, calls by descriptor by the path that it was
+ * opened with.  A fault is counted in the report before it happens, so that a
+ * test knows whether it happened at all.
  * Locking: none; counters are atomic.
  */
 #undef _FILE_OFFSET_BITS
@@ -38,12 +38,12 @@ static struct {
     const char *files;
     size_t files_len;
     bool wanted[FAULTY_KINDS];
-    unsigned at; /* 0: nothing is wanted */
+    unsigned at; /* 0: no fault is wanted */
     bool on;
     deed what;
     int error;
-    long long set; /* seconds that the wall clock is set by, */
-    unsigned look; /* from this look on; 0: it is not        */
+    long long set; /* seconds by which the wall clock is shifted */
+    unsigned look; /* from this look on; 0: not at all */
     bool skip;
     atomic_uint seen;
     atomic_bool ours[DESCRIPTORS];
@@ -69,7 +69,7 @@ static void refuse(const char *variable)
     abort();
 }
 
-/* ---- what is wanted ---------------------------------------------------- */
+/* ---- reading the variables ----------------------------------------------- */
 
 static const char *text_of(const char *variable)
 {
@@ -164,7 +164,7 @@ __attribute__((constructor)) static void begin(void)
         (void)unsetenv(variables[i]);
 }
 
-/* ---- whether, and what ------------------------------------------------- */
+/* ---- whether a call is struck -------------------------------------------- */
 
 static bool is_our_path(const char *path)
 {
@@ -176,7 +176,7 @@ static bool is_ours(int fd)
     return fd >= 0 && fd < DESCRIPTORS && atomic_load(&f.ours[fd]);
 }
 
-/* A name in a folder that was opened by other means than open(). */
+/* A name relative to a folder that was not opened with open(). */
 static bool is_ours_at(int folder, const char *path)
 {
     char link[64];
@@ -200,7 +200,7 @@ static void die(void)
         (void)pause();
 }
 
-/* Whether this call is struck; a strike before it is not survived. */
+/* Tells whether this call is struck; a kill before the call happens here. */
 static bool is_struck(faulty_kind kind, bool ours)
 {
     unsigned n;
@@ -219,7 +219,7 @@ static bool is_struck(faulty_kind kind, bool ours)
     return true;
 }
 
-/* CALL unless it is struck: then it fails, or is the last. */
+/* Makes CALL; if it is struck it fails instead, or the process dies. */
 #define STRIKE(kind, ours, failed, call)                                       \
     do {                                                                       \
         bool struck = is_struck(kind, ours);                                   \
@@ -255,7 +255,7 @@ static mode_t mode_of(int flags, va_list args)
     return (flags & O_CREAT) != 0 ? (mode_t)va_arg(args, unsigned) : 0;
 }
 
-/* The path and how it is given: behind a folder or not. */
+/* Defines a function that opens a path, with or without a folder. */
 #define OPENS(name, is_ours, parameters, ...)                                  \
     int name parameters                                                        \
     {                                                                          \
@@ -307,7 +307,7 @@ ssize_t pread64(int fd, void *data, size_t bytes, off64_t at)
     STRIKE(FAULTY_READ, is_ours(fd), -1, REAL(pread64)(fd, data, bytes, at));
 }
 
-/* How much of a write is made before the end. */
+/* How many bytes of a write are written before a kill amid it. */
 static size_t part(size_t bytes)
 {
     bool last = f.what == DEED_AMID && f.wanted[FAULTY_WRITE] && f.at != 0 &&
@@ -383,7 +383,7 @@ int fallocate64(int fd, int mode, off64_t at, off64_t bytes)
            REAL(fallocate64)(fd, mode, at, bytes));
 }
 
-/* These return the error. */
+/* These return the error instead of setting errno. */
 int posix_fallocate(int fd, off_t at, off_t bytes)
 {
     STRIKE(FAULTY_TRUNCATE, is_ours(fd), f.error,
@@ -408,7 +408,7 @@ void *mmap64(void *to, size_t bytes, int access, int flags, int fd, off64_t at)
            REAL(mmap64)(to, bytes, access, flags, fd, at));
 }
 
-/* Whether a call of fcntl takes a lock. */
+/* Tells whether a call of fcntl takes a lock. */
 static bool is_lock(int command, const void *arg)
 {
     return (command == F_SETLK || command == F_SETLKW ||
@@ -457,7 +457,7 @@ STAT(lstat64, stat64)
 FSTAT(fstat, stat)
 FSTAT(fstat64, stat64)
 
-/* A file system that cannot be written says so to whoever asks, too. */
+/* A read-only file system also denies write access to faccessat(). */
 int faccessat(int folder, const char *path, int mode, int flags)
 {
     if (f.report != NULL && f.error == EROFS && (mode & W_OK) != 0 &&
@@ -470,7 +470,7 @@ int faccessat(int folder, const char *path, int mode, int flags)
 
 /* ---- time -------------------------------------------------------------- */
 
-/* What a look at the wall clock adds to it. */
+/* Returns the shift for a look at the wall clock, and counts the look. */
 static time_t set_by(void)
 {
     if (f.report == NULL ||

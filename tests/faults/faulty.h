@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * faulty.h - what a program under libfaulty.so and who started it have in
- * common: the variables that say what is to go wrong, and what it tells.
+ * faulty.h - the interface of libfaulty.so: the environment variables that
+ * describe a fault, and the report.
  *
- * FAULTY_FILES   only calls on these are counted: a path, and all that begins
- *                with it
+ * FAULTY_FILES   counts only calls on paths that begin with this
  * FAULTY_CALLS   which calls: names of faulty_kinds between commas, or "any"
  * FAULTY_AT      N: the N-th of them; N+: that and all that follow
- * FAULTY_DO      what becomes of it: the name of an errno; "kill-before",
- *                "kill-after", or "kill-amid" (a write, of which half is made)
- * FAULTY_CLOCK   SECONDS@N: from its N-th look at the wall clock on, a program
- *                sees it set by that much
+ * FAULTY_DO      the fault: the name of an errno; "kill-before",
+ *                "kill-after", or "kill-amid" (half of a write is made)
+ * FAULTY_CLOCK   SECONDS@N: shifts the wall clock by SECONDS from the program's
+ *                N-th look at it on
  * FAULTY_NAPS    "skip": naps take no time, but the monotonic clock counts them
- * FAULTY_REPORT  the file of a faulty_report, which is kept up to date there
+ * FAULTY_REPORT  the file of a faulty_report, which is updated continuously
  *
- * Nothing is handed down to programs that are started.
+ * Child programs do not inherit these variables.
  */
 #ifndef GROAT_TEST_FAULTY_H
 #define GROAT_TEST_FAULTY_H
@@ -23,17 +22,17 @@
 #include <stdint.h>
 
 typedef enum faulty_kind {
-    FAULTY_OPEN,    /* of what is there, to read it, */
-    FAULTY_OPEN_RW, /* or to write to it             */
+    FAULTY_OPEN,    /* of an existing file, to read it */
+    FAULTY_OPEN_RW, /* or to write to it */
     FAULTY_CREATE,  /* open with O_CREAT; mkdir */
     FAULTY_READ,
     FAULTY_WRITE,
-    FAULTY_SYNC, /* never made: nothing here cuts the power */
+    FAULTY_SYNC, /* never made: no test cuts the power */
     FAULTY_RENAME,
     FAULTY_UNLINK,
-    FAULTY_TRUNCATE, /* and the making of room */
+    FAULTY_TRUNCATE, /* and fallocate */
     FAULTY_MAP,
-    FAULTY_LOCK, /* not the giving back of one */
+    FAULTY_LOCK, /* not unlocking */
     FAULTY_STAT,
     FAULTY_KINDS
 } faulty_kind;
@@ -44,10 +43,10 @@ static const char *const faulty_kinds[FAULTY_KINDS] = {
 
 typedef struct faulty_report {
     atomic_uint calls[FAULTY_KINDS];
-    atomic_uint fired;  /* faults that were made                    */
-    atomic_uint looks;  /* at the wall clock                        */
-    atomic_uint moved;  /* of these, at one that was set            */
-    atomic_ullong naps; /* microseconds of naps that were not taken */
+    atomic_uint fired;  /* faults that were made */
+    atomic_uint looks;  /* at the wall clock */
+    atomic_uint moved;  /* looks at a shifted clock */
+    atomic_ullong naps; /* microseconds of naps that were skipped */
 } faulty_report;
 
 #endif

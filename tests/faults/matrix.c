@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * matrix.c owns the table of faults.  Tests run in processes of their own, so
- * it lies in memory that they share.  Locking: none; one test runs at a time.
+ * the table is in shared memory.  Locking: none; one test runs at a time.
  */
 #include "matrix.h"
 

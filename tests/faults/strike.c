@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * strike.c owns the world that faults are made in, and what must hold in it:
- * each request gets its kernel and none a wrong one; what the store has
- * promised is there afterwards; nothing takes for ever; a loss is said, and
- * said once; the folder has no file that doc/store.md does not name.
+ * strike.c owns the world in which faults are made, and what must hold in it:
+ * each get returns its kernel and never a wrong one; what the store promised to
+ * keep is there afterwards; nothing hangs; each loss is logged exactly once;
+ * the folder has no file that doc/store.md does not name.
  *
- * What compiles here is compiler.c.
+ * compiler.c is the compiler.
  */
 #include "strike.h"
 
@@ -29,7 +29,7 @@ static void use_compiler(const world *w)
     ck_assert_int_eq(setenv("GROAT_CXX", w->compiler, 1), 0);
 }
 
-/* What a build gives for a step, which the compiler keeps. */
+/* Builds a step and keeps its binary, as the compiler does. */
 static void learn(world *w, groat_context *context, unsigned step)
 {
     known *k = &w->kernels[step];
@@ -48,7 +48,7 @@ static void learn(world *w, groat_context *context, unsigned step)
     groat_spec_free(spec);
 }
 
-/* A bundle of one kernel, which goes out of the store again. */
+/* Exports a bundle of one kernel, and clears the store. */
 static void export_one(world *w, groat_context *context, unsigned step,
                        const char *path)
 {
@@ -70,7 +70,7 @@ void world_copy(const char *from, const char *to)
     free(data);
 }
 
-/* Nothing here cuts the power. */
+/* No test cuts the power. */
 static void make_hasty(groat__store *store)
 {
     (void)sqlite3_exec(store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
@@ -91,8 +91,8 @@ static size_t filler_bytes(unsigned n)
     return 1 + n * n * 2000;
 }
 
-/* Fillers older than IN_STORE; the -wal stays when the process does not end
- * the store. */
+/* Fillers are older than IN_STORE; the -wal stays if the store is not
+ * closed. */
 static void fill(const world *w, bool closes)
 {
     const known *k = &w->kernels[IN_STORE];
@@ -125,7 +125,7 @@ static void make_killed(world *w)
     remove_folder(w->rig.cache);
 }
 
-/* Next to this program, wherever libtool has put it. */
+/* Finds the programs next to this one, wherever libtool has put it. */
 static void find_parts(world *w)
 {
     char self[256];
@@ -146,8 +146,8 @@ static void find_parts(world *w)
     ck_assert_int_eq(access(w->preload, R_OK), 0);
 }
 
-/* An adder most of whose bytes are numbers that it sums up first: with a bit of
- * them turned it adds something else. */
+/* Writes an adder that mostly consists of numbers, which it sums up first: with
+ * one of their bits flipped it adds something else. */
 static void write_touchy_adder(const world *w)
 {
     enum { NUMBERS = 2000 };
@@ -276,7 +276,7 @@ void world_flip(const char *path, uint64_t bit)
 
 /* ---- the worker -------------------------------------------------------- */
 
-/* In the child: what faulty.h says of the strike. */
+/* In the child: sets the variables of faulty.h for the strike. */
 static void set_strike(const world *w, const strike *s)
 {
     char at[32];
@@ -375,7 +375,7 @@ void world_run(world *w, const strike *s, sight *out)
     free(text);
 }
 
-/* ---- what is left ------------------------------------------------------ */
+/* ---- what is left -------------------------------------------------------- */
 
 static void note_line(void *user, int level, const char *line)
 {
@@ -399,7 +399,7 @@ static answer ask(groat__store *store, const known *k)
     return result;
 }
 
-/* What another wanted and did not get is there to be had at once. */
+/* Tells whether a key that the worker failed to get can be claimed at once. */
 static bool is_claimable(groat__store *store, const known *k)
 {
     groat__store_blob blob = {0};
@@ -456,7 +456,7 @@ static bool ends_with(const char *name, const char *end)
     return len > strlen(end) && strcmp(name + len - strlen(end), end) == 0;
 }
 
-/* Everything is closed: there is the file, and what was set aside. */
+/* The store is closed: only its file and files set aside may be there. */
 static void look_at_folder(const world *w, found *out)
 {
     DIR *folder = opendir(w->rig.cache);
@@ -500,7 +500,7 @@ void world_look(world *w, found *out)
 
 /* ---- what must hold ---------------------------------------------------- */
 
-/* What is judged, for who must be told. */
+/* The strike that is judged, for messages. */
 static struct {
     char strike[300];
     const sight *did;
@@ -563,7 +563,7 @@ static const struct {
     {"has ended without it", "takeover"},
 };
 
-/* NULL: a word that says more of the machine than of the fault. */
+/* Returns the matrix's word for a log line; any other line is a failure. */
 static const char *tag_of(const char *line)
 {
     for (size_t i = 0; i < COUNT(tags); i++)
@@ -573,8 +573,8 @@ static const char *tag_of(const char *line)
     return NULL;
 }
 
-/* Notes what was said, and that nothing was said twice; gives the number of
- * files that were said to be set aside. */
+/* Notes what was logged, and that no line was logged twice; returns the number
+ * of files that the lines report as set aside. */
 static unsigned judge_lines(const strike *s, const char *said)
 {
     unsigned asides = 0;
@@ -600,13 +600,13 @@ static bool had_store(const strike *s)
     return s->at != SCENE_FRESH && s->at != SCENE_DAMAGED;
 }
 
-/* The first answer that shows what becomes of what is struck. */
+/* Index of the first get that shows the effect on what is struck. */
 static unsigned watched(const strike *s)
 {
     return s->watched == 0 ? 0 : s->watched - 1;
 }
 
-/* Where the kernels should come from but for the strike. */
+/* Where each get's kernel comes from without a strike. */
 static const char *origin_of(const strike *s, unsigned index)
 {
     static const char *const origins[GETS] = {"disk",     "bundle",   "bundle",

@@ -2,11 +2,11 @@
  *
  * test_sweeps.c: each kind of call on the files of a store and of a bundle
  * fails in turn, the first, the second and so on until there is no such call
- * any more; and a worker is killed at each of them.  What must hold is
- * strike.c's; what was seen goes into the matrix.
+ * left; and a worker is killed at each of them.  strike.c checks the outcome;
+ * observations go into the matrix.
  *
- * A run takes some of the calls, all of them with GROAT_TEST_ALL set.  $MATRIX
- * is where the matrix is written to.
+ * A run takes some of the calls, or all of them with GROAT_TEST_ALL set.  The
+ * matrix is written to $MATRIX.
  */
 #include "strike.h"
 
@@ -33,8 +33,8 @@ static bool takes_all(void)
     return getenv("GROAT_TEST_ALL") != NULL;
 }
 
-/* Strikes every step-th call, until there is none; another first one in each
- * sweep.  Gives the number of strikes. */
+/* Strikes every step-th call until there are no more; each sweep begins with
+ * another call.  Returns the number of strikes. */
 static unsigned sweep(strike s, unsigned step)
 {
     unsigned first = 1 + taken++ % step;
@@ -82,7 +82,7 @@ static const failing kinds[] = {
     {"`stat` fails", "stat", 29, {"EIO", "EACCES"}},
 };
 
-/* The same calls struck in each healthy scene. */
+/* Strikes the same calls in each healthy scene. */
 static void sweep_healthy(strike s, unsigned step)
 {
     for (size_t i = 0; i < COUNT(healthy); i++) {
@@ -91,8 +91,8 @@ static void sweep_healthy(strike s, unsigned step)
     }
 }
 
-/* Each error, once and from then on; in a short run one that depends on the
- * scene. */
+/* Makes each error once and from then on; a short run takes one that depends on
+ * the scene. */
 static unsigned sweep_errors(const failing *kind, strike s)
 {
     unsigned strikes = 0;
@@ -119,7 +119,7 @@ START_TEST(calls_on_a_store)
         strikes += sweep_errors(
             &kinds[_i],
             (strike){.layer = "store", .at = healthy[i], .files = w.rig.cache});
-    /* Nothing of a sound store is renamed. */
+    /* No call renames files of a sound store. */
     ck_assert_msg(strikes > 0 || strcmp(kinds[_i].calls, "rename") == 0,
                   "%s: nothing to strike", kinds[_i].fault);
 }
@@ -137,7 +137,7 @@ START_TEST(calls_on_a_damaged_store)
 }
 END_TEST
 
-/* Each read of a bundle; what it had is compiled and kept in the store. */
+/* Strikes each read of a bundle; its kernel is compiled and kept instead. */
 START_TEST(calls_on_a_bundle)
 {
     static const char *const calls[] = {"open,open-rw", "read", "stat"};
@@ -151,7 +151,7 @@ START_TEST(calls_on_a_bundle)
 }
 END_TEST
 
-/* ---- calls that nobody survives ---------------------------------------- */
+/* ---- kills --------------------------------------------------------------- */
 
 START_TEST(killed_at_each_call)
 {
@@ -176,7 +176,7 @@ START_TEST(killed_at_each_call)
 }
 END_TEST
 
-/* ---- a file system that takes nothing ---------------------------------- */
+/* ---- full and read-only file systems ------------------------------------- */
 
 START_TEST(a_full_disk)
 {
@@ -188,15 +188,15 @@ START_TEST(a_full_disk)
                 .deed = "ENOSPC"};
 
     sweep_healthy(s, 41);
-    /* The calls that open a -wal, and what keeps its index. */
+    /* The calls that open a -wal and build its index. */
     s.at = SCENE_KILLED;
     for (s.n = 1; s.n <= 6; s.n++)
         ck_assert(world_strike(&w, &s));
 }
 END_TEST
 
-/* A real one: a tmpfs with so much room beside the store, until it is mended.
- */
+/* A real full disk: a tmpfs with so much room beside the store, until
+ * mended. */
 static void mount_small(world *at, unsigned room)
 {
     char options[64];
@@ -245,7 +245,7 @@ START_TEST(a_read_only_remount)
 }
 END_TEST
 
-/* ---- files that are not as they were ----------------------------------- */
+/* ---- damaged files ------------------------------------------------------- */
 
 enum { PAGE = 8192 };
 
@@ -254,10 +254,10 @@ static unsigned per_page(unsigned few)
     return takes_all() ? 12 * few : few;
 }
 
-static uint64_t seed = 22; /* of the bits that are turned */
+static uint64_t seed = 22; /* of the flipped bits */
 
-/* Turns some bits of each page, one at a time; in a short run of pages that are
- * so far apart. */
+/* Flips some bits of each page, one at a time; a short run takes every
+ * `apart`-th page. */
 static void flip_pages(strike s, const char *path, unsigned few, unsigned apart)
 {
     uint64_t bytes = file_size(path);
@@ -275,7 +275,7 @@ static void flip_pages(strike s, const char *path, unsigned few, unsigned apart)
         }
 }
 
-/* Cuts a file at each page, and in the middle of it. */
+/* Cuts a file at each page and in the middle of it. */
 static void cut_pages(strike s, const char *path)
 {
     uint64_t bytes = file_size(path);
@@ -329,7 +329,7 @@ static const char cut[] = "cut short at each page, and amid it";
 
 START_TEST(bits_and_ends_of_a_store)
 {
-    /* An entry whose id is another is not there, and nobody can know of it. */
+    /* A flipped id hides an entry, and nothing can detect that. */
     strike s = {.fault = flipped,
                 .layer = "store",
                 .hurt = flip_store,
@@ -374,7 +374,7 @@ START_TEST(bits_and_ends_of_bundles)
 }
 END_TEST
 
-/* ---- entries that are not what was asked for --------------------------- */
+/* ---- wrong entries ------------------------------------------------------- */
 
 static const char *another_identity(const known *k)
 {
@@ -407,7 +407,7 @@ static void refuse(world *at, unsigned step)
     plant(at, step, at->kernels[step].identity);
 }
 
-/* Makes bundle and image of what a store has, and puts that back. */
+/* Puts hurt entries into bundle and image, and restores the store. */
 static void hurt_bundles(world *at, void (*hurt)(world *, unsigned))
 {
     groat__store *store;
@@ -464,9 +464,9 @@ START_TEST(entries_of_another)
 }
 END_TEST
 
-/* ---- a store that others have ------------------------------------------ */
+/* ---- a store in use by others -------------------------------------------- */
 
-/* A process that does something with the store, and then waits for its end. */
+/* Runs a process that does something with the store and waits to be ended. */
 static pid_t beside(const world *at, void (*work)(const world *))
 {
     int ends[2];
@@ -584,9 +584,9 @@ START_TEST(foreign_owned)
 }
 END_TEST
 
-/* ---- what ends a process ----------------------------------------------- */
+/* ---- fatal faults -------------------------------------------------------- */
 
-/* Who has it mapped reads on; its answer is its exit. */
+/* Reads again after the `-shm` was cut; the exit status tells the answer. */
 static void read_on(const world *at, const int ends[2])
 {
     const known *k = &at->kernels[IN_STORE];
@@ -602,9 +602,9 @@ static void read_on(const world *at, const int ends[2])
     _exit(right ? 0 : 1);
 }
 
-/* The one fault that a process does not live through: files of a store that is
- * in use are overwritten, as by a backup that is copied back.  The next process
- * finds all. */
+/* The one fault that a process does not survive: files of a store in use are
+ * overwritten, as by restoring a backup in place.  The next process finds all
+ * entries. */
 START_TEST(overwritten_by_hand)
 {
     static const char fault[] = "the `-shm` is cut under who uses the store";
@@ -652,9 +652,9 @@ START_TEST(overwritten_by_hand)
 }
 END_TEST
 
-/* ---- clocks and claims ------------------------------------------------- */
+/* ---- clocks and claims --------------------------------------------------- */
 
-/* Whoever wants NEW now waits. */
+/* Claims NEW: other processes that want it wait. */
 static groat__store *claim_new(const world *at)
 {
     const known *k = &at->kernels[NEW];
@@ -680,7 +680,7 @@ static void claim_and_die(world *at, unsigned arg)
     (void)child_status(pid);
 }
 
-/* Claims NEW, and puts it while the worker waits. */
+/* Claims NEW and puts it while the worker waits. */
 static pid_t compile_slowly(world *at)
 {
     const struct timespec nap = {0, 200000000};
@@ -709,7 +709,7 @@ static pid_t compile_slowly(world *at)
     return pid;
 }
 
-/* Forwards and back by ten years, at each look in turn. */
+/* Shifts the clock by ten years in both directions, at each look in turn. */
 static void set_clocks(strike s, unsigned step)
 {
     static const char *const sets[] = {"315360000", "-315360000"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * worker.c - the program that faults are made in: opens a context, asks for
- * kernels, runs each of them, and tells line by line what it got and what it
- * was told, so that what it says before it is killed counts.
+ * worker.c - the program in which faults are made: opens a context, gets
+ * kernels, runs each of them, and reports line by line what it got and what was
+ * logged, so that output before a kill is not lost.
  *
  * worker CACHE FAMILIES BUNDLE IMAGE BOUND STEP...
  *
@@ -12,7 +12,7 @@
  *   log TEXT
  *   counts FAULTS EVICTIONS TAKEOVERS BUNDLE-FAULTS UNUSED
  *   end
- * "kept": the store took it and had nothing to say; that is a promise.
+ * "kept": the store accepted it without a fault, which promises to keep it.
  */
 #include "tests/pipe/rig.h"
 
@@ -26,7 +26,7 @@ static void tell_line(void *user, int level, const char *line)
     (void)printf("log %s\n", line);
 }
 
-/* Whether the store can have promised anything since it had so many faults. */
+/* Tells whether the store works and has had no fault since that number. */
 static bool is_kept(const groat__store *store, uint64_t faults)
 {
     return store != NULL && store->db != NULL && !store->read_only &&

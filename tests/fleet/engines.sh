@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# engines.sh - the servers that tests of a fleet start, behind cli/common.sh:
-# each function fails where its program is not there.  They end with the test.
+# engines.sh - the servers that fleet tests start, for use after cli/common.sh:
+# each function fails if its program is not installed.  They end with the test.
 
 if ! command -v python3 >/dev/null 2>&1; then
     echo "SKIP: there is no python3"
@@ -20,7 +20,7 @@ s.bind(("localhost", 0))
 print(s.getsockname()[1])'
 }
 
-# wait_for COMMAND...: until it succeeds, for half a minute at most.
+# wait_for COMMAND...: retries until it succeeds, for at most half a minute.
 wait_for() {
     tries=0
     until "$@" >/dev/null 2>&1; do
@@ -37,7 +37,7 @@ h.request("HEAD", "/")
 h.getresponse()' "$1"
 }
 
-# make_certificate: of this host, in tls.crt and tls.key.
+# make_certificate: creates one for this host, in tls.crt and tls.key.
 make_certificate() {
     command -v openssl >/dev/null 2>&1 &&
         openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost \
@@ -45,7 +45,7 @@ make_certificate() {
             -keyout "$work/tls.key" -out "$work/tls.crt" >/dev/null 2>&1
 }
 
-# start_nginx: with DAV; HTTP/2 on a second port where there is a certificate.
+# start_nginx: with DAV, and HTTP/2 on a second port if there is a certificate.
 start_nginx() {
     command -v nginx >/dev/null 2>&1 || return 1
     nginx_port=$(free_port)
@@ -89,7 +89,7 @@ END
     wait_for answers_http "$nginx_port"
 }
 
-# start_rclone BUCKET: an S3 server that checks signatures.
+# start_rclone BUCKET: starts an S3 server that checks signatures.
 start_rclone() {
     command -v rclone >/dev/null 2>&1 || return 1
     rclone_port=$(free_port)
@@ -112,7 +112,7 @@ h.request("PUT", "/bucket")
 sys.exit(h.getresponse().status != 200)' "$moto_port"
 }
 
-# start_registry: one that wants the login user:word.
+# start_registry: starts one that requires the login user:word.
 start_registry() {
     command -v docker-registry >/dev/null 2>&1 &&
         command -v htpasswd >/dev/null 2>&1 || return 1
@@ -130,8 +130,8 @@ END
     wait_for answers_http "$registry_port"
 }
 
-# start_token_registry: one that wants tokens, of a server that the login
-# user:word gets them from.
+# start_token_registry: starts one that requires tokens from a server, which
+# grants them for the login user:word.
 start_token_registry() {
     command -v docker-registry >/dev/null 2>&1 || return 1
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=groat \
@@ -160,7 +160,7 @@ END
     wait_for answers_http "$tokens_port"
 }
 
-# start_redis [OPTION...]: on the socket redis.sock.
+# start_redis [OPTION...]: starts one on the socket redis.sock.
 start_redis() {
     command -v redis-server >/dev/null 2>&1 || return 1
     redis-server --port 0 --unixsocket "$work/redis.sock" --save '' \
@@ -170,7 +170,7 @@ start_redis() {
     wait_for test -S "$work/redis.sock"
 }
 
-# start_proxy: in front of nginx; its port in $port.
+# start_proxy: starts a proxy before nginx; sets $port.
 start_proxy() {
     echo pass >"$work/mode"
     python3 "$tree/tests/fleet/proxy.py" "localhost:$nginx_port" "$work/mode" \
@@ -182,7 +182,7 @@ start_proxy() {
 spec=tile_loader_lds
 target=cpu:gfx950
 
-# crowd HOSTS PROCESSES KERNELS: how many compiled, took, had it.
+# crowd HOSTS PROCESSES KERNELS: prints how many compiled, fetched, and had it.
 crowd() {
     rm -rf "$work/hosts"
     pids=

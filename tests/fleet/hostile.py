@@ -42,7 +42,7 @@ def change(answer, names):
     data = bytearray(answer)
     for _ in range(rng.randint(1, 3)):
         head = data.find(b"\r\n\r\n") + 4
-        # Half of them in the lines before the body.
+        # Half of the changes are in the lines before the body.
         at = rng.randrange(max(1, head if rng.random() < 0.5 else len(data)))
         kind = rng.randrange(6)
         if kind == 0:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_bundle.c: the bytes as a bundle, of a file and of an image.  Whatever
- * they are, an open, gets, a verify, a diff and a merge neither crash nor give
- * anything that has not the seal and the identity asked for; and what a merge
- * made of them is a bundle, and merged again the same bytes.
+ * fuzz_bundle.c: the input as a bundle, as a file and as an image.  Whatever it
+ * is, an open, gets, a verify, a diff and a merge neither crash nor give data
+ * without a valid checksum and the identity asked for; a merge of it writes a
+ * bundle, and merging that one again gives the same bytes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void ask(groat__bundle *bundle)
     }
 }
 
-/* Whether all rows were good: then a file of them was made at path. */
+/* Returns true if all rows were good; then a file of them is at path. */
 static bool merge(groat__bundle *bundle, const char *path)
 {
     const groat__secret secret = {{7}};
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         GROAT_OK)
         ask(bundle);
     groat__bundle_close(bundle);
-    /* Nothing was left beside it. */
+    /* No other file was left behind. */
     (void)unlink(path);
     if (rmdir(dir) != 0)
         abort();

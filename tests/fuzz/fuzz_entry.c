@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_entry.c: the bytes as an entry that came from another host.  As they are
- * nobody has signed them; with key and signature put right they are read, and
- * written again the same, or refused for what their sizes and texts say.
+ * fuzz_entry.c: the input as an entry from another host.  As it is, it has no
+ * valid signature; with key and signature corrected it is read and written back
+ * unchanged, or refused because of its sizes and texts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As the table of cache/entry.c has them. */
+/* Offsets from the table in cache/entry.c. */
 enum {
     AT_SIGNER = 14,
     AT_SIGNATURE = 46,
@@ -32,7 +32,7 @@ static uint64_t number(const uint8_t *at, size_t bytes)
     return sum;
 }
 
-/* Whether the sizes add up; then key and signature are put right. */
+/* Returns true if the sizes add up; then corrects key and signature. */
 static bool put_right(uint8_t *data, size_t size)
 {
     uint8_t mark[GROAT__MARK_BYTES];
@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             same_again(&arrival, copy, size);
             break;
         case GROAT__ENTRY_MALFORMED:
-            /* Whole, and refused: a text has a NUL. */
+            /* A complete entry is refused only if a text has a NUL. */
             if (whole &&
                 memchr(copy + AT_TEXTS, 0,
                        (size_t)(number(copy + AT_SIZES, 4) +

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_file.h - the input of a fuzzer as a file in a folder of its own.
+ * fuzz_file.h - writes a fuzzer's input to a file in a new folder.
  */
 #ifndef GROAT_FUZZ_FILE_H
 #define GROAT_FUZZ_FILE_H
@@ -14,7 +14,7 @@
 
 enum { FUZZ_DIR = 256, FUZZ_PATH = 300 };
 
-/* Makes the folder, and the file in it; remove both. */
+/* Makes the folder and the file in it; the caller removes both. */
 static inline void fuzz_file(char dir[FUZZ_DIR], char path[FUZZ_PATH],
                              const char *name, const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_manifest.c: a text as a line of a manifest, which is taken, or refused
- * in one line.
+ * fuzz_manifest.c: the input as a line of a manifest, which is accepted, or
+ * refused in one line.
  */
 #include "spec/manifest.h"
 #include "spec_checks.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_params.c: the bytes as params.def of a family, and what stands behind a
- * line "----" as its kernel.  The family is refused in one line, or its specs
- * hold what spec_checks.h says, at the ends of every parameter's values.
+ * fuzz_params.c: the input as params.def of a family, and the text after a line
+ * "----" as its kernel.  The family is refused in one line, or its specs pass
+ * the checks of spec_checks.h at the limits of every parameter.
  */
 #include "spec_checks.h"
 #include "spec/load.h"
@@ -28,7 +28,7 @@ static const char *read_input(void *user, const char *path)
                                               : NULL;
 }
 
-/* The ends of a parameter's values, and one behind each. */
+/* Tries the limits of a parameter's ranges, and one value beyond each. */
 static void try_values(const groat__params *params, size_t slot)
 {
     const groat__slot *s = &params->family->slots[slot];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fuzz_spec.c: the first line as a target, the rest as a spec of one of the
- * embedded families.  Both are refused in one line, or hold what spec_checks.h
- * says.
+ * embedded families.  Both are refused in one line, or pass the checks of
+ * spec_checks.h.
  */
 #include "spec_checks.h"
 #include "spec/load.h"
@@ -22,7 +22,7 @@ static const char *read_embedded(void *user, const char *path)
     return groat__embedded_find(path);
 }
 
-/* Read once: they are constants of the process. */
+/* Loaded once: they are constants of the process. */
 static const embedded *all_families(void)
 {
     static embedded all;
@@ -45,7 +45,7 @@ static const embedded *all_families(void)
     return &all;
 }
 
-/* The family that a spec names, else the first. */
+/* Returns the family that a spec names, or else the first. */
 static const groat_family *family_of(const char *spec)
 {
     const embedded *all = all_families();

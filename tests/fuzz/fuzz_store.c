@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_store.c: the bytes as the database of a store.  Whatever they are, an
- * open, gets, a listing and a verify neither crash nor give anything that was
- * not put; and a store that opened takes a put and gives it back.
+ * fuzz_store.c: the input as the database of a store.  Whatever it is, an open,
+ * gets, a listing and a verify neither crash nor give data that was not put; a
+ * store that opens accepts a put and returns it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int count_entry(void *user, const groat_cache_entry *entry)
     return 0;
 }
 
-/* The key of the seeds' entries. */
+/* The key of a seed's entry. */
 static groat__digest seed_key(unsigned n)
 {
     groat__digest key;
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (groat__store_open(&options, &store, NULL) == GROAT_OK)
         use_store(store);
     groat__store_close(store);
-    /* A newer schema is refused and stays; clear took what was set aside. */
+    /* A newer schema is refused and left; clear removed files set aside. */
     (void)unlink(path);
     if (rmdir(dir) != 0)
         abort();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * replay_main.c runs one fuzz target over the files and folders that are
- * named, in the order of their names: the corpus as a regression test, without
- * a fuzzing compiler.
+ * replay_main.c runs one fuzz target on the given files and folders, sorted by
+ * name: the corpus as a regression test, without a fuzzing compiler.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -30,7 +29,7 @@ static int replay_file(const char *path, unsigned long *runs)
         groat_error_clear(&error);
         return 1;
     }
-    /* Named before the run: after a crash it is too late. */
+    /* Printed before the run: after a crash it is too late. */
     fprintf(stderr, "%s (%zu bytes)\n", path, bytes);
     (void)LLVMFuzzerTestOneInput((const uint8_t *)data, bytes);
     free(data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spec_checks.h - what holds of every spec that was accepted and of every one
- * that was not, for the fuzz targets of src/spec.  A breach aborts.
+ * spec_checks.h - checks for the fuzz targets of src/spec: what must hold for
+ * every accepted spec and for every refused one.  A violation aborts.
  */
 #ifndef GROAT_FUZZ_SPEC_CHECKS_H
 #define GROAT_FUZZ_SPEC_CHECKS_H
@@ -22,7 +22,7 @@
         }                                                                      \
     } while (0)
 
-/* The bytes as a text; free it. */
+/* Returns the bytes as a text; the caller frees it. */
 static inline char *text_of(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
@@ -34,7 +34,7 @@ static inline char *text_of(const uint8_t *data, size_t size)
     return text;
 }
 
-/* A refusal is one line of UTF-8 that says something. */
+/* Checks that a refusal is one line of UTF-8 and not empty. */
 static inline void check_refusal(groat_status status, groat_error *error)
 {
     MUST(status == GROAT_INVALID && error->status == status);
@@ -46,7 +46,7 @@ static inline void check_refusal(groat_status status, groat_error *error)
     groat_error_clear(error);
 }
 
-/* Every value is allowed and every rule holds. */
+/* Checks that every value is allowed and every rule holds. */
 static inline void check_values(const groat__params *params)
 {
     const groat_family *family = params->family;
@@ -64,7 +64,7 @@ static inline void check_values(const groat__params *params)
     }
 }
 
-/* The canonical text is the same spec, and the same key. */
+/* Checks that the canonical text gives the same spec and the same key. */
 static inline void check_round_trip(const groat__params *params)
 {
     groat__params again;
@@ -88,7 +88,7 @@ static inline void check_round_trip(const groat__params *params)
     groat__str_free(&second);
 }
 
-/* The entry is an identifier, and it is in the source. */
+/* Checks that the entry is an identifier and occurs in the source. */
 static inline void check_source(const groat__params *params)
 {
     static const char letters[] =

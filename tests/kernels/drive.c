@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * drive.c runs specs by the drivers of their families and compares what they
- * leave.  It is the one place of the tests in which a driver's bind is called.
+ * drive.c runs specs by the drivers of their families and compares their
+ * outputs.  It is the only place of the tests that calls a driver's bind.
  */
 #include "tests/kernels/drive.h"
 
@@ -102,8 +102,8 @@ void drive_read(groat_spec *spec, const char *names, int64_t *values)
 
 /* ---- run-time arguments ------------------------------------------------- */
 
-/* The argument that a name of so many characters names; the driver's end where
- * there is none. */
+/* Returns the index of the argument with this name of `len` characters, or that
+ * of the list's end. */
 static size_t find_argument(const groat_driver *driver, const char *name,
                             size_t len)
 {
@@ -291,7 +291,7 @@ void drive_run(drive *d)
     groat_kernel_release(kernel);
 }
 
-/* ---- what is expected --------------------------------------------------- */
+/* ---- expected outputs -------------------------------------------------- */
 
 static void expect_one(drive *d, const void *const *inputs, size_t index)
 {
@@ -321,7 +321,7 @@ void drive_expect(drive *d)
         inputs[i] = buffer->output ? NULL : d->host[i];
         if (!buffer->output || !buffer->filled)
             continue;
-        /* What it held before the launch: the host's copy is read back. */
+        /* The contents before the launch: the host's copy is overwritten. */
         inputs[i] = filled[i] = take(buffer->bytes, 0);
         d->driver->fill(d->spec, &d->plan, i, d->seed, filled[i]);
     }
@@ -364,14 +364,14 @@ size_t drive_wrong(drive *d, size_t index)
     }
     if (d->allowed[index] == NULL)
         return first_difference(got, want, bytes);
-    /* Written so that a NaN is wrong. */
+    /* The condition makes a NaN wrong. */
     for (size_t i = 0; i < bytes / sizeof(float); i++)
         if (!(fabsf(got[i] - want[i]) <= d->allowed[index][i]))
             return i * sizeof(float);
     return SIZE_MAX;
 }
 
-/* Where the launch was and what is there, then fails. */
+/* Fails with the launch's arguments and the first differing byte. */
 static void fail_at(const drive *d, const char *what, const void *got,
                     const void *want, size_t at, size_t bytes)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * grid.h - specs of a family, drawn from its params.def through the public API.
+ * grid.h - specs of a family, drawn from its params.def through the public
+ * API.
  *
- * A grid knows every value that each parameter is allowed, or a spread of those
- * of a long range.  grid_next() makes specs until each value was in one that
- * the rules accept; the other parameters of such a spec are companions, found
- * by search.  grid_random() draws by rejection.  Everything follows from the
- * seed, which the test prints.
+ * A grid knows every value of each parameter, or a sample of a long range.
+ * grid_next() makes specs until each value was in one that the rules accept;
+ * the spec's other parameters are found by search.  grid_random() draws by
+ * rejection.  All choices follow from the seed, which the test prints.
  *
  * The search climbs: where the rules refuse a spec, the error names the first
- * one that it breaks, and a change that gets further down the list is kept.
+ * rule that it breaks, and a change that gets further down the list is kept.
  */
 #ifndef GROAT_TEST_GRID_H
 #define GROAT_TEST_GRID_H
@@ -19,39 +19,39 @@
 
 enum {
     GRID_PARAMS = 48,
-    GRID_LONG = 64,   /* a range of more values is taken by a spread */
-    GRID_SPREAD = 16, /* values of it, both ends among them           */
+    GRID_LONG = 64,   /* of a longer range only a sample is used      */
+    GRID_SPREAD = 16, /* size of the sample, with both ends           */
     GRID_TEXT = 2048,
     GRID_TRIES = 20000,
     GRID_STUCK = 300, /* changes without progress before a new start  */
     GRID_CANDIDATES = 4,
-    GRID_DEFAULT = -1 /* of a choice: the parameter is not named      */
+    GRID_DEFAULT = -1 /* in a choice: the parameter is not named      */
 };
 
 typedef struct grid_value {
-    char text[32]; /* as a spec has it */
+    char text[32]; /* as a spec spells it */
     bool ran;
-    char *refused; /* why no spec was found with it, or NULL */
+    char *refused; /* why no spec was found for it, or NULL */
 } grid_value;
 
 typedef struct grid_param {
     const char *name;
     grid_value *values;
     size_t count;
-    bool spread; /* values are not all that are allowed */
+    bool spread; /* values are a sample */
 } grid_param;
 
 typedef struct grid {
     groat_context *context;
     const groat_family *family;
-    bool (*fits)(groat_spec *); /* more than the rules ask, or NULL */
+    bool (*fits)(groat_spec *); /* a limit besides the rules, or NULL */
     grid_param param[GRID_PARAMS];
     size_t count;
     uint64_t state; /* of the random numbers */
-    size_t specs;   /* that grid_ran() was told of */
+    size_t specs;   /* number of grid_ran() calls */
 } grid;
 
-/* For each parameter an index into its values, or GRID_DEFAULT. */
+/* For each parameter, an index into its values or GRID_DEFAULT. */
 typedef struct grid_choice {
     int at[GRID_PARAMS];
 } grid_choice;
@@ -74,7 +74,7 @@ static inline void grid_add(grid_param *p, const char *text, size_t len)
     p->count++;
 }
 
-/* The default alone, as it stands in a spec's text. */
+/* Adds the default as the only value, quoted as in a spec's text. */
 static inline void grid_add_code(grid_param *p, const char *deflt)
 {
     char text[32];
@@ -83,7 +83,7 @@ static inline void grid_add_code(grid_param *p, const char *deflt)
     grid_add(p, text, (size_t)len);
 }
 
-/* "7" or "8..512/8" of an int. */
+/* Adds the ints of an item "7" or "8..512/8". */
 static inline void grid_add_range(grid_param *p, const char *item)
 {
     char *end;
@@ -112,7 +112,7 @@ static inline void grid_add_range(grid_param *p, const char *item)
     }
 }
 
-/* All of `allowed`: items between "|"; of an enumerator "name=2" the name. */
+/* Adds all values of `allowed`: items between "|"; for "name=2" the name. */
 static inline void grid_add_allowed(grid_param *p, groat_param_type type,
                                     const char *allowed)
 {
@@ -182,7 +182,7 @@ static inline void grid_text(const grid *g, const grid_choice *c,
     }
 }
 
-/* How many rules hold before the first that is broken. */
+/* Returns how many rules hold before the broken one that `text` names. */
 static inline size_t grid_score(const grid *g, const char *text)
 {
     size_t count = groat_family_rule_count(g->family);
@@ -201,7 +201,7 @@ static inline size_t grid_score(const grid *g, const char *text)
     return 0;
 }
 
-/* The spec of a choice, or NULL with how far it got and why no further. */
+/* Returns the spec of a choice; or NULL with its score and the error. */
 static inline groat_spec *grid_try(const grid *g, const grid_choice *c,
                                    const char *target, size_t *score,
                                    groat_error *error)
@@ -211,7 +211,7 @@ static inline groat_spec *grid_try(const grid *g, const grid_choice *c,
 
     grid_text(g, c, text);
     if (groat_spec_parse(g->context, text, target, &spec, error) != GROAT_OK) {
-        if (error->status != GROAT_INVALID) /* an assert here would cost */
+        if (error->status != GROAT_INVALID) /* ck_assert is too slow here */
             ck_abort_msg("%s on %s: %s", text, target, error->text);
         *score = grid_score(g, error->text);
         return NULL;
@@ -230,7 +230,7 @@ static inline bool grid_is_pending(const grid_value *v)
     return !v->ran && v->refused == NULL;
 }
 
-/* Another value for one parameter: its default, one that is still wanted, or
+/* Returns another value for one parameter: its default, a pending one, or
  * any. */
 static inline int grid_draw(grid *g, size_t param)
 {
@@ -246,7 +246,7 @@ static inline int grid_draw(grid *g, size_t param)
     return (int)from;
 }
 
-/* Draws `most` parameters anew, or all. */
+/* Draws `most` of the parameters anew, with g->count all of them. */
 static inline void grid_change(grid *g, grid_choice *c, size_t most)
 {
     for (size_t n = 0; n < most; n++) {
@@ -256,9 +256,9 @@ static inline void grid_change(grid *g, grid_choice *c, size_t most)
     }
 }
 
-/* A legal spec in which `param` has its `value`-th value; c is then its choice.
- * NULL: none was found; reason says what was in the way at the end of the list
- * of rules. */
+/* Returns a legal spec in which `param` has its `value`-th value, with its
+ * choice in c; or NULL when the search finds none, with the error of the spec
+ * that got furthest down the list of rules. */
 static inline groat_spec *grid_find(grid *g, const char *target, size_t param,
                                     size_t value, grid_choice *c,
                                     groat_error *reason)
@@ -292,9 +292,9 @@ static inline groat_spec *grid_find(grid *g, const char *target, size_t param,
     return NULL;
 }
 
-/* ---- what a spec has --------------------------------------------------- */
+/* ---- the values of a spec ---------------------------------------------- */
 
-/* Counts the pending values that the spec has; with mark they ran. */
+/* Counts the pending values of the spec; with mark, records that they ran. */
 static inline size_t grid_count(grid *g, groat_spec *spec, bool mark)
 {
     const char *text = groat_spec_text(spec);
@@ -320,7 +320,7 @@ static inline size_t grid_count(grid *g, groat_spec *spec, bool mark)
     return pending;
 }
 
-/* The spec ran and was right. */
+/* Records that the spec ran and was right. */
 static inline void grid_ran(grid *g, groat_spec *spec)
 {
     (void)grid_count(g, spec, true);
@@ -329,7 +329,7 @@ static inline void grid_ran(grid *g, groat_spec *spec)
 
 /* ---- the walk over all values ------------------------------------------ */
 
-/* Puts further pending values into a legal choice, one by one. */
+/* Adds further pending values to a legal choice, one by one. */
 static inline groat_spec *grid_pack(grid *g, const char *target, size_t param,
                                     grid_choice *c, groat_spec *spec)
 {
@@ -360,8 +360,8 @@ static inline groat_spec *grid_pack(grid *g, const char *target, size_t param,
     return spec;
 }
 
-/* The parameter with the most values that are pending, and the first of them;
- * false when none is. */
+/* Finds the parameter with the most pending values, and the first of them;
+ * returns false when no value is pending. */
 static inline bool grid_pending(const grid *g, size_t *param, size_t *value)
 {
     size_t most = 0;
@@ -384,9 +384,9 @@ static inline bool grid_pending(const grid *g, size_t *param, size_t *value)
     return most > 0;
 }
 
-/* A legal spec with as many pending values as the search finds, for the first
- * of `targets` (in turn) on which there is one; NULL when none is pending.  The
- * caller runs it and calls grid_ran(), and frees it. */
+/* Returns a legal spec with as many pending values as the search finds, for the
+ * first of `targets` (in turn) that has one; NULL when no value is pending.
+ * The caller runs it, calls grid_ran() and frees it. */
 static inline groat_spec *grid_next(grid *g, const char *const *targets,
                                     size_t target_count)
 {
@@ -427,8 +427,8 @@ static inline groat_spec *grid_next(grid *g, const char *const *targets,
     return NULL;
 }
 
-/* A legal spec by rejection: each parameter has its default or, as likely, any
- * value; free it.  rejected counts the draws that the rules refused. */
+/* Draws a legal spec by rejection: each parameter has its default or, as
+ * likely, any value; free it.  rejected counts the refused draws. */
 static inline groat_spec *grid_random(grid *g, const char *target,
                                       size_t *rejected)
 {
@@ -452,7 +452,7 @@ static inline groat_spec *grid_random(grid *g, const char *target,
     return spec;
 }
 
-/* Prints the totals and every value that never ran; returns how many. */
+/* Prints the totals and every value that never ran; returns their number. */
 static inline size_t grid_report(const grid *g)
 {
     size_t total = 0;
@@ -483,10 +483,10 @@ static inline size_t grid_report(const grid *g)
 
 /* ---- running specs ------------------------------------------------------ */
 
-/* Runs a spec; how many launches that took. */
+/* Runs a spec; returns the number of launches. */
 typedef size_t grid_run(groat_spec *spec, void *user);
 
-/* Every value of every parameter, on the targets in turn; launches. */
+/* Runs every value of every parameter, targets in turn; returns launches. */
 static inline size_t grid_run_values(grid *g, const char *const *targets,
                                      size_t count, grid_run *run, void *user)
 {
@@ -502,7 +502,7 @@ static inline size_t grid_run_values(grid *g, const char *const *targets,
     return launches;
 }
 
-/* So many random specs, each on any of the targets. */
+/* Runs `specs` random specs, each on a random target. */
 static inline void grid_run_random(grid *g, const char *const *targets,
                                    size_t count, uint64_t specs, grid_run *run,
                                    void *user)

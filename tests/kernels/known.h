@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * known.h - what the known images of the layouts' definitions are given in: the
- * bytes of their source, their swizzle, and digests.
+ * known.h - the source bytes, the swizzle and the digests in which the
+ * layouts' definitions give their known images.
  */
 #ifndef GROAT_TESTS_KNOWN_H
 #define GROAT_TESTS_KNOWN_H
@@ -15,13 +15,13 @@ static inline uint32_t source_hash(int64_t row, int64_t col)
            0xC2B2AE35u;
 }
 
-/* 1..255, never 0: a zero fill always shows. */
+/* 1..255, never 0, so that a zero fill always shows. */
 static inline unsigned char source_byte(int64_t row, int64_t col_byte)
 {
     return (unsigned char)(1 + (source_hash(row, col_byte) >> 24) % 255);
 }
 
-/* Rows of row_bytes from row `first` on. */
+/* Writes rows of row_bytes from row `first` on. */
 static inline void source_bytes(unsigned char *to, size_t bytes,
                                 int64_t row_bytes, int64_t first)
 {

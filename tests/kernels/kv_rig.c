@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * kv_rig.c is the oracle of the kv tests, written from the layout's definition
- * burst by burst, and what they all check.  The oracle shares nothing with the
- * kernels nor with the drivers, whose closed forms are a third computation.
+ * burst by burst, and holds their common checks.  It shares nothing with the
+ * kernels or the drivers, whose closed forms are a third computation.
  */
 #include "tests/kernels/kv_rig.h"
 
@@ -68,7 +68,7 @@ static void fill_vector(const kv_case *t, unsigned char *lds, int *hits,
                         int64_t to, int64_t offset)
 {
     for (int64_t b = 0; b < 16; b++) {
-        /* A dword that does not end inside is zero. */
+        /* A dword that does not end inside the view is zero. */
         bool inside = offset + b / 4 * 4 + 4 <= records(t);
         int64_t at = offset + b;
 
@@ -156,7 +156,7 @@ int64_t kv_value_address(const kv_case *t, int64_t wave, int64_t k, int64_t i,
            kv_swizzle(t, o / 16) * 16 + o % 16;
 }
 
-/* What the transpose read gives to a lane: halfword n of four. */
+/* Bytes that the transposing read gives to a lane: four halfwords. */
 static void transposed(const kv_case *t, const unsigned char *lds, int64_t wave,
                        int64_t k, int64_t i, int64_t half, int64_t lane,
                        unsigned char *out)
@@ -301,7 +301,7 @@ int kv_whole(bool f16, uint16_t bits)
     return 0;
 }
 
-/* ---- what was seen ------------------------------------------------------ */
+/* ---- recorded accesses -------------------------------------------------- */
 
 static void keep(void *user, const groat_trace *event)
 {
@@ -330,8 +330,8 @@ groat_context *kv_record(kv_tape *tape, unsigned kinds)
 
 /* ---- checks ------------------------------------------------------------- */
 
-/* What the definition says: two fields that do not overlap, the one that is
- * changed in the six bits of a half square. */
+/* The definition: two fields that do not overlap, the changed one inside the
+ * six bits of a half square. */
 static bool is_swizzle(int64_t bits, int64_t base, int64_t shift)
 {
     int64_t to = base + (shift < 0 ? -shift : 0) + bits;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kv_suite.c holds kv_buffer_lds and kv_buffer_reg against the walk of
- * kv_rig.c: known images, every value of every parameter, every swizzle there
- * is, partial and empty key blocks, random legal specs, the addresses at which
+ * kv_suite.c checks kv_buffer_lds and kv_buffer_reg against the walk of
+ * kv_rig.c: known images, every value of every parameter, every legal swizzle,
+ * partial and empty key blocks, random legal specs, the addresses at which
  * fragments are read, and products against integers and against float64.
  *
- * Cases run on cpu targets always and on the device of GROAT_TEST_TARGET when
+ * Cases always run on cpu targets, and on the device of GROAT_TEST_TARGET when
  * that is set.
  */
 #include "tests/kernels/kv_suite.h"
@@ -45,8 +45,8 @@ static const uint64_t known_fnv[KV_KNOWN] = {
     0xd195d8db19c6051a, 0x0b8041273eea914e, 0xf7b17e09eae3f176,
     0xb22a0a660bb78e25};
 
-/* Of three bursts, the first two and the last, soffset and the voffset of
- * known_lanes. */
+/* soffset, and voffset for known_lanes, of three bursts: the first two and the
+ * last. */
 static const int known_last[KV_KNOWN] = {7, 7, 3, 7};
 static const int known_soffset[KV_KNOWN][3] = {{0, 4096, 28672},
                                                {128, 32896, 229504},
@@ -58,11 +58,11 @@ static const int known_voffset[KV_KNOWN][8] = {
     {0, 16, 2064, 7680, 512, 5152, 32, 7680},
     {0, 16, 2048, 7680, 16, 5664, 544, 7168}};
 
-/* Which of the three, and lane. */
+/* Which of the three bursts, and the lane. */
 static const int known_lanes[8][2] = {{0, 0}, {0, 1},  {0, 17}, {0, 63},
                                       {1, 5}, {1, 40}, {2, 2},  {2, 63}};
 
-/* The walk of a known tile. */
+/* Checks the walk of a known tile. */
 static void check_walk(int index, unsigned char *image)
 {
     kv_burst bursts[8];
@@ -105,8 +105,8 @@ END_TEST
 
 /* ---- images and fragments of whole slabs -------------------------------- */
 
-/* Image or fragments of all tiles of all key blocks against the walk; the last
- * key block holds few rows or none. */
+/* Checks image or fragments of all tiles of all key blocks against the walk;
+ * the last key block holds few rows or none. */
 static void check_entry(const kv_case *t, const char *target, bool image)
 {
     const char *entry = image ? "image" : "fragments";
@@ -144,7 +144,7 @@ static void check_slab(const kv_case *t, const char *target)
     check_entry(t, target, false);
 }
 
-/* No row, one less than a key block, and what ends inside a later one. */
+/* No row, one less than a key block, and counts that end inside a later one. */
 static void check_edges(kv_case t, const char *target)
 {
     const int64_t rows[] = {0, t.BN - 1, t.BN + 1, 2 * t.BN + t.BN / 2 + 1};
@@ -157,8 +157,8 @@ static void check_edges(kv_case t, const char *target)
     }
 }
 
-/* Each parameter takes each of its values, or the least, the largest and odd
- * ones of many. */
+/* Each parameter takes each of its values; of a long range the least, the
+ * largest and some odd ones. */
 static const kv_case grid[] = {
     /* role K: BN, BK, WN */
     {0, 128, 32, 32, 128, 128, 128, 4, 32, 16, 0, 0, 0, 0, 0, 0, 0},
@@ -199,8 +199,8 @@ static void check_closed_form(const kv_case *t, const char *entry,
     drive_close(&d);
 }
 
-/* The closed forms of the driver against what kernels make of random bytes;
- * sums over one head and over all, blocks that share tiles unevenly. */
+/* Checks the driver's closed forms against the kernels' outputs on random
+ * bytes; sums over one head and over all, blocks that share tiles unevenly. */
 static void check_driver(kv_case t, const char *target, bool all)
 {
     t.rows = 2 * t.BN + t.BN / 2 + 1;
@@ -251,7 +251,7 @@ END_TEST
 
 /* ---- where fragments are read ------------------------------------------- */
 
-/* Reads of one launch of the fragments entry on gfx950, in order. */
+/* Records the reads of a launch of the fragments entry on gfx950, in order. */
 static void record(const kv_case *t, kv_tape *to)
 {
     groat_context *traced =
@@ -265,7 +265,7 @@ static void record(const kv_case *t, kv_tape *to)
     groat_close(traced);
 }
 
-/* The n-th read of a wave. */
+/* Returns the n-th read of a wave. */
 static const uint32_t *read_of(const kv_tape *from, unsigned wave, size_t n)
 {
     for (size_t i = 0; i < from->count; i++)
@@ -327,7 +327,7 @@ END_TEST
 
 /* ---- products ----------------------------------------------------------- */
 
-/* S or O from the driver's input, in integers. */
+/* Checks S or O against the driver's input, in integers. */
 static void check_integers(const kv_case *t, const drive *d, bool f16)
 {
     const uint16_t *slab = d->host[0];
@@ -374,7 +374,7 @@ static void check_product(const kv_case *t, const char *target, bool f16,
     drive_close(&d);
 }
 
-/* Products cost more than copies: the smaller cases, each number type. */
+/* Products cost more than copies: only the smaller cases, each number type. */
 START_TEST(products)
 {
     if (is_left_out(_i))
@@ -421,7 +421,7 @@ static kv_case random_case(uint64_t *random)
     return t;
 }
 
-/* Results may want more registers than a lane has. */
+/* Results may need more registers than a lane has. */
 static bool allows_product(const kv_case *t, const char *target)
 {
     char text[400];
@@ -449,7 +449,7 @@ END_TEST
 
 /* ---- plans -------------------------------------------------------------- */
 
-/* What a plan refuses: a tile past the head or the key block above all. */
+/* Above all a tile past the head or the key block. */
 START_TEST(plans_are_checked)
 {
     static const kv_refusal bad[] = {
@@ -474,7 +474,7 @@ START_TEST(grid_on_device)
     const char *target = getenv("GROAT_TEST_TARGET");
 
     if (target == NULL)
-        return; /* kv_add_tests leaves this test out then */
+        return; /* kv_add_tests() leaves this test out then */
     check_edges(kv_on(&grid[_i], target), target);
 }
 END_TEST

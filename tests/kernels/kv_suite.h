@@ -14,7 +14,7 @@ enum { KV_KNOWN = 4 };
 extern const kv_case kv_known_tiles[KV_KNOWN];
 
 /* Adds the tests to a suite; they open and close contexts themselves.  Without
- * `readers`, fewer of those of what all families have in common. */
+ * `readers`, fewer of the tests that all families share. */
 void kv_add_tests(Suite *suite, bool readers);
 
 #endif

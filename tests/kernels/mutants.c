@@ -2,8 +2,8 @@
  *
  * mutants.c writes the families of a suite's table into folders of its own and
  * runs them.  The files that a family includes, its own and those of common/,
- * are put in place, so a mutant may change those too; the vendor's primitives
- * are what they are.
+ * are inlined, so a mutant may change those too; the vendor's primitives stay
+ * as they are.
  */
 #include "tests/kernels/mutants.h"
 
@@ -11,9 +11,9 @@
 #include "tests/kernels/drive.h"
 #include "tests/pipe/rig.h"
 
-/* A context knows 64 families, the library's own among them: each rig has a
- * part of the table.  Input is that of whole numbers where a driver's seeds
- * make a difference. */
+/* A context knows 64 families, the library's own among them: so each rig gets a
+ * part of the table.  Input is of whole numbers where a driver's seed chooses
+ * the kind. */
 enum { BATCH = 48, INPUT_SEED = 2 };
 
 const char *const mutants_calls[] = {"async_wait<", BARRIER, FENCE, COMMIT,
@@ -21,7 +21,7 @@ const char *const mutants_calls[] = {"async_wait<", BARRIER, FENCE, COMMIT,
 const char *const mutants_targets[] = {"cpu:gfx950", "cpu:gfx90a", "cpu:sm_90a",
                                        NULL};
 
-/* What main was called with, and a rig for each batch. */
+/* The suite that main passed in, and a rig for each batch. */
 static mutants_suite suite;
 static rig *rigs;
 
@@ -76,7 +76,7 @@ static bool is_as_it_is(const mutant *m)
 
 /* ---- sources ------------------------------------------------------------ */
 
-/* The instructions of each vendor, which are not a family's to change. */
+/* Whether a file is a vendor's instructions, which mutants may not change. */
 static bool is_vendor(const char *name, size_t len)
 {
     static const char *const files[] = {"vendor", "cpu_hooks", "tma", "wgmma",
@@ -89,9 +89,9 @@ static bool is_vendor(const char *name, size_t len)
     return is;
 }
 
-/* The file that a line includes, with its name's length, and its folder: the
- * one that the line stands in, or common/.  NULL for other lines, and for what
- * the mutant has of its own. */
+/* Returns the file that a line includes, with its name's length, and sets its
+ * folder if it is common/ instead of the line's own.  Returns NULL for other
+ * lines, and for files that the mutant has of its own. */
 static const char *included(const char *line, const char **folder, size_t *len)
 {
     const char *name = NULL;
@@ -120,7 +120,7 @@ static const char *embedded(const char *folder, const char *file, size_t len)
     return text;
 }
 
-/* Puts the files that a text of this folder includes in place, each once. */
+/* Inlines the files that a text of this folder includes, each once. */
 static void put_in_place(const char *text, const char *folder, groat__str *seen,
                          groat__str *out)
 {
@@ -149,7 +149,7 @@ static void put_in_place(const char *text, const char *folder, groat__str *seen,
     }
 }
 
-/* The source of a family as mutations see it; free it. */
+/* Returns the source of a family as mutations see it; free it. */
 static char *source_of(const char *family)
 {
     groat__str seen = {0};
@@ -162,7 +162,7 @@ static char *source_of(const char *family)
     return groat__str_take(&out);
 }
 
-/* Row i as the family "mutant<i>". */
+/* Writes row i as the family "mutant<i>". */
 static void write_family(int i)
 {
     const mutant *m = &suite.table[i];
@@ -201,7 +201,7 @@ static void once_after(void)
 
 /* ---- mutants ------------------------------------------------------------ */
 
-/* Launches row i as d is; notes in `wrong` what it did that it should not. */
+/* Launches row i with d's arguments; notes unexpected outcomes in `wrong`. */
 static void try_one(drive *d, int i, groat__str *wrong)
 {
     const mutant *m = &suite.table[i];
@@ -241,7 +241,7 @@ static void try_one(drive *d, int i, groat__str *wrong)
     groat_error_clear(&error);
 }
 
-/* Whether a spec runs on this target. */
+/* Returns whether a spec runs on this target. */
 static bool is_run(groat_context *context, const char *spec, const char *target)
 {
     if (!drive_allows(context, spec, target))
@@ -253,8 +253,8 @@ static bool is_run(groat_context *context, const char *spec, const char *target)
     return true;
 }
 
-/* The rows from `first` to `end` that have the command of the former; what the
- * driver makes for it is made once. */
+/* Tries all rows from `first` to `end` with the command of row `first`; the
+ * driver's input and expected output are made once. */
 static void try_command(groat_context *context, const char *target, int first,
                         int end, groat__str *wrong)
 {
@@ -275,7 +275,7 @@ static void try_command(groat_context *context, const char *target, int first,
     drive_close(&d);
 }
 
-/* Whether no row from `first` to i has the command of row i. */
+/* Returns whether no row from `first` to i has the command of row i. */
 static bool is_new_command(int first, int i)
 {
     for (int n = first; n < i; n++)
@@ -308,7 +308,7 @@ END_TEST
 
 /* ---- the table ---------------------------------------------------------- */
 
-/* Whether row i takes out the call at this place of its family's source. */
+/* Returns whether row i takes out the call at this place of its source. */
 static bool takes_out(int i, const char *source, const char *at,
                       const char *call)
 {
@@ -318,7 +318,7 @@ static bool takes_out(int i, const char *source, const char *at,
            m->to[strspn(m->to, " ;")] == '\0' && mutation_find(source, m) == at;
 }
 
-/* The call behind `at`, comments passed over. */
+/* Returns the next call at or behind `at`, outside comments. */
 static const char *next_call(const char *source, const char *at,
                              const char *call)
 {
@@ -336,8 +336,8 @@ static const char *next_call(const char *source, const char *at,
     return NULL;
 }
 
-/* Notes the calls of a family that no row takes out; returns how many it has.
- */
+/* Notes the calls of a family that no row takes out; returns how many calls it
+ * has. */
 static int look_for(const char *family, const char *call, groat__str *missing)
 {
     char *source = source_of(family);
@@ -362,7 +362,7 @@ static int look_for(const char *family, const char *call, groat__str *missing)
     return count;
 }
 
-/* No wait, barrier, fence or commit is left without a mutant. */
+/* Each wait, barrier, fence and commit has a mutant. */
 START_TEST(the_table_is_complete)
 {
     groat__str missing = {0};
@@ -387,8 +387,8 @@ START_TEST(the_table_is_complete)
 }
 END_TEST
 
-/* A row runs on a target of each vendor on which it says it is found, at least
- * on one, and so does the family as it is. */
+/* A row runs on at least one target, and on one of each vendor on which it is
+ * said to be found; so does the family as it is. */
 START_TEST(every_row_runs)
 {
     groat_context *context = drive_open_context(NULL, NULL);

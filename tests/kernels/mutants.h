@@ -3,8 +3,8 @@
  * mutants.h - suites of mutants: families of the library under other names,
  * each with one thing changed in its source - a wait, a barrier, a count, an
  * address - and launched by the driver of the family itself (driver/driver.h).
- * The judge must find what is missing where the arch needs it, or the output
- * must be wrong; what is not needed must leave the right one.
+ * Where the arch needs what was changed, the judge must report it or the
+ * output must be wrong; where it does not, the output must be right.
  *
  * A suite is a table and a main:
  *
@@ -28,32 +28,32 @@
  *
  * In local.mk its sources are the suite's own file and $(mutants_sources); the
  * family is found by its driver (driver/driver.c).  A suite for a family of
- * another vendor differs by its calls, which stand for all of the common ones,
- * and its targets alone:
+ * another vendor differs only by its calls, which replace the common ones, and
+ * its targets:
  *
  *     .calls = calls, (say BARRIER, "mbarrier_wait(", "mbarrier_arrive(", NULL)
  *     .targets = targets, (say "cpu:sm_90a", "cpu:sm_100a", NULL)
  *
- * Besides the mutants, a suite checks its table.  Each of `calls` that stands
- * in a family's source (its own files and those of common/, the vendor's
- * primitives left out) has a row that takes it out: its `from` begins with the
- * call and its `to` is nothing.  One row is enough where several entries show
- * it.  Each row runs on some target, of each vendor on which it says that it is
- * found, and so does its command for the family as it is.
+ * Besides the mutants, a suite checks its table.  Each of `calls` that occurs
+ * in a family's source (its own files and those of common/, without the
+ * vendor's primitives) has a row that takes it out: its `from` begins with the
+ * call and its `to` is empty.  One row is enough where several entries show
+ * it.  Each row runs on at least one target, and on one of each vendor on
+ * which it is said to be found; so does its command for the family as it is.
  */
 #ifndef GROAT_TESTS_MUTANTS_H
 #define GROAT_TESTS_MUTANTS_H
 
 #include "tests/kernels/mutation.h"
 
-/* What most families have, as a row names it. */
+/* Texts that most families contain, for use in rows. */
 #define BARRIER   "block_barrier();"
 #define FENCE     "shared_fence();"
 #define COMMIT    "async_commit();"
 #define WAIT_ALL  "async_wait<0, 0>();"
 #define WAIT_ONE  "async_wait<1, 1>();"
 #define IN_POISON "void poison("
-/* What common/stream.h has; MORE: with one more left in flight. */
+/* Texts of common/stream.h; MORE: with one more left in flight. */
 #define IN_STREAM  "vec4 stream_tiles("
 #define WAIT_AHEAD "async_wait<ahead * copies, ahead>();"
 #define WAIT_MORE  "async_wait<ahead * copies + 1, ahead + 1>();"
@@ -61,34 +61,34 @@
 #define NEXT_FILL  "fill = fill + 1 == slots ? 0 : fill + 1;"
 #define NEXT_USE   "use = use + 1 == slots ? 0 : use + 1;"
 
-/* Vendors, by the arch of the target. */
+/* Vendors, as derived from the arch of the target. */
 enum { AMD = 1, NV = 2, ALL = AMD | NV };
 
 typedef struct mutant {
-    /* What shows it: the family's spec, then run-time arguments of its driver
-     * by name.  A target whose rules refuse the spec is passed over. */
+    /* The launch that shows it: the family's spec, then run-time arguments of
+     * its driver by name.  A target whose rules refuse the spec is skipped. */
     const char *command;
     mutation change;
-    int judged; /* vendors on whose archs the judge finds it */
-    int wrong;  /* those where it does not, and the output is wrong */
+    int judged; /* vendors on whose archs the judge reports it */
+    int wrong;  /* vendors where the judge does not and the output is wrong */
 } mutant;
 
 typedef struct mutants_suite {
     const char *name;
     const mutant *table;
     int count;
-    int seeds;                  /* of the judge's order of fibers */
+    int seeds;                  /* for the judge's order of fibers */
     const char *const *calls;   /* ended by NULL; NULL: mutants_calls */
-    const char *const *targets; /* the same; NULL: mutants_targets */
-    bool once; /* a row runs on the first target of a vendor that takes it */
+    const char *const *targets; /* ended by NULL; NULL: mutants_targets */
+    bool once; /* a row runs on the first target of a vendor that accepts it */
 } mutants_suite;
 
-/* "async_wait<", BARRIER, FENCE, COMMIT: what orders asynchronous copies. */
+/* "async_wait<", BARRIER, FENCE, COMMIT: they order asynchronous copies. */
 extern const char *const mutants_calls[];
-/* One of each kind of arch. */
+/* One target of each kind of arch. */
 extern const char *const mutants_targets[];
 
-/* Runs the suite; what main returns. */
+/* Runs the suite; returns main's exit status. */
 int mutants_main(const mutants_suite *suite);
 
 #endif

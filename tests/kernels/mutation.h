@@ -10,8 +10,8 @@
 
 #include "tests/pipe/rig.h"
 
-/* The n-th `from` behind the first `behind` becomes `to`.  A call is taken out
- * when it becomes nothing, or ";". */
+/* Replaces the n-th `from` behind the first `behind` by `to`.  A call is taken
+ * out when `to` is empty, or ";". */
 typedef struct mutation {
     const char *behind;
     const char *from;
@@ -19,7 +19,7 @@ typedef struct mutation {
     const char *to;
 } mutation;
 
-/* Where a text is changed. */
+/* Returns the place that the mutation changes. */
 static inline const char *mutation_find(const char *text, const mutation *m)
 {
     const char *at = strstr(text, m->behind);
@@ -33,7 +33,7 @@ static inline const char *mutation_find(const char *text, const mutation *m)
     return at;
 }
 
-/* A text after one change; free it. */
+/* Returns the text after one change; the caller frees it. */
 static inline char *mutation_text(const char *text, const mutation *m)
 {
     const char *at = mutation_find(text, m);
@@ -45,7 +45,7 @@ static inline char *mutation_text(const char *text, const mutation *m)
     return groat__str_take(&out);
 }
 
-/* Writes a file of family `name`: a text after one change. */
+/* Writes a file of family `name` with a text after one change. */
 static inline void mutation_write(rig *r, const char *name, const char *file,
                                   const char *text, const mutation *m)
 {

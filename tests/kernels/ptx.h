@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ptx.h - the PTX of a spec of a cuda target, made by the NVRTC that groat
- * found, for tests of what instructions a source becomes.  No GPU.
+ * found, for tests of the instructions in it.  Needs no GPU.
  */
 #ifndef GROAT_TESTS_PTX_H
 #define GROAT_TESTS_PTX_H
@@ -22,7 +22,7 @@ typedef struct ptx_nvrtc {
     int (*destroy)(void **program);
 } ptx_nvrtc;
 
-/* "libnvrtc" and "PATH, version 13.0, ..." */
+/* Takes the path from "libnvrtc" and "PATH, version 13.0, ...". */
 static inline void ptx_note_path(void *user, const char *subject, int usable,
                                  const char *line)
 {
@@ -32,7 +32,7 @@ static inline void ptx_note_path(void *user, const char *subject, int usable,
         (void)snprintf(path, 1024, "%.*s", (int)strcspn(line, ","), line);
 }
 
-/* ISO C has no way from an object's address to a function's. */
+/* ISO C cannot convert an object pointer to a function pointer. */
 static inline void ptx_symbol(void *library, const char *name, void *to)
 {
     void *symbol = dlsym(library, name);
@@ -41,7 +41,7 @@ static inline void ptx_symbol(void *library, const char *name, void *to)
     memcpy(to, &symbol, sizeof(symbol));
 }
 
-/* False where there is no NVRTC. */
+/* Returns false where NVRTC is not found. */
 static inline bool ptx_open(groat_context *context, ptx_nvrtc *n)
 {
     char path[1024] = "";
@@ -58,7 +58,7 @@ static inline bool ptx_open(groat_context *context, ptx_nvrtc *n)
     return true;
 }
 
-/* Of "cuda:sm_100a"; free it. */
+/* Returns the PTX for the spec's arch, e.g. sm_100a; the caller frees it. */
 static inline char *ptx_of(const ptx_nvrtc *n, groat_spec *spec)
 {
     char arch[64];
@@ -84,7 +84,7 @@ static inline char *ptx_of(const ptx_nvrtc *n, groat_spec *spec)
     return ptx;
 }
 
-/* How often an instruction stands there. */
+/* Returns how often an instruction occurs. */
 static inline int ptx_count(const char *ptx, const char *instruction)
 {
     int count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ring_oracle.c: what ring_rig.h says of tiles, slots, barriers and bytes, each
- * from its number alone.
+ * ring_oracle.c: the tiles, slots, barriers and bytes of ring_rig.h, each
+ * computed from its number alone.
  */
 #include "tests/kernels/ring_rig.h"
 
@@ -117,7 +117,7 @@ ring_tile ring_tile_at(const ring_case *c, int64_t count, int64_t t)
 
 /* ---- the cache ---------------------------------------------------------- */
 
-/* Tokens of a block. */
+/* Tokens per block. */
 static int64_t block_tokens(const ring_case *c)
 {
     return c->page > 0 ? c->page : ring_longest(c) + 1;
@@ -133,7 +133,7 @@ static int64_t block_count(const ring_case *c)
     return c->sequences * ring_pages_of(c) + c->spare;
 }
 
-/* Block of a page of a sequence: any, but no two the same. */
+/* The block of a sequence's page: arbitrary, but distinct. */
 int64_t ring_block_of(const ring_case *c, int64_t sequence, int64_t page)
 {
     int64_t all = block_count(c);
@@ -209,7 +209,7 @@ unsigned char ring_byte_at(int64_t address)
     return (unsigned char)(1 + hash((uint64_t)address) % 255);
 }
 
-/* A number of -2 .. 2; `what` tells the buffers apart. */
+/* A number from -2 to 2; `what` tells the buffers apart. */
 int ring_number_at(uint64_t what, int64_t index)
 {
     return (int)(hash(what * 0x1000003 + (uint64_t)index) % 5) - 2;
@@ -217,7 +217,7 @@ int ring_number_at(uint64_t what, int64_t index)
 
 /* ---- bytes of a slot ---------------------------------------------------- */
 
-/* Row and column of the piece whose element begins 16 bytes at byte b. */
+/* Row and column in the piece of the element at byte b, a multiple of 16. */
 static void locate(const ring_case *c, bool values, int64_t b, int64_t *row,
                    int64_t *col)
 {
@@ -225,7 +225,7 @@ static void locate(const ring_case *c, bool values, int64_t b, int64_t *row,
     int64_t chunks = (values ? c->v_cols : c->k_cols) / c->g;
     int64_t bits = c->span / 16 - 1;
     int64_t plain = b ^ (b >> 7 & bits) << 4;
-    int64_t line = plain / c->span; /* of a chunk */
+    int64_t line = plain / c->span; /* within a chunk */
     int64_t chunk;
 
     if (values ? c->v_inner : c->k_inner) {
@@ -238,7 +238,7 @@ static void locate(const ring_case *c, bool values, int64_t b, int64_t *row,
     *col = chunk * c->g + plain % c->span / c->elem;
 }
 
-/* What piece n of a tile holds at that place: key and column of the head. */
+/* Key and column of the head that piece n of a tile holds there. */
 static void source_of(const ring_case *c, const ring_tile *t, int64_t n,
                       int64_t rank, int64_t *key, int64_t *col)
 {
@@ -263,7 +263,7 @@ static int64_t box_keys(const ring_case *c, bool values)
     return c->page > 0 && c->page < tile ? c->page : tile;
 }
 
-/* Whether the box with this key of the tile was copied from the cache. */
+/* Returns whether the box with this key of the tile was copied. */
 static bool is_there(const ring_case *c, bool values, const ring_spot *at,
                      int64_t key)
 {
@@ -272,8 +272,8 @@ static bool is_there(const ring_case *c, bool values, const ring_spot *at,
     return at->first + key / box * box < c->lengths[at->sequence];
 }
 
-/* The address of the 16 bytes at byte b of piece n, -1 for zeros, -2 for what
- * was there before. */
+/* Returns the address of the 16 bytes at byte b of piece n; -1 for zeros, -2
+ * for bytes that no copy overwrites. */
 static int64_t address_at(const ring_case *c, const ring_tile *t,
                           const ring_spot *at, int64_t n, int64_t rank,
                           int64_t b)
@@ -290,7 +290,7 @@ static int64_t address_at(const ring_case *c, const ring_tile *t,
         at->head, col);
 }
 
-/* ---- expectations ------------------------------------------------------- */
+/* ---- expected outputs -------------------------------------------------- */
 
 /* Block (x, y) of a grid without products. */
 typedef struct block {
@@ -311,7 +311,7 @@ static ring_spot spot_of(const block *b, int64_t tile)
                        n / c->heads % most * c->BN};
 }
 
-/* 16 bytes of slot `t % slots` after tile t: the last that any tile wrote. */
+/* 16 bytes of slot `t % slots` after tile t: the last that were written. */
 static void cell_after(const block *b, int64_t t, int64_t n, int64_t byte,
                        unsigned char *to)
 {
@@ -329,7 +329,7 @@ static void cell_after(const block *b, int64_t t, int64_t n, int64_t byte,
     memset(to, RING_POISON, 16);
 }
 
-/* Each 16 bytes of the piece that a box brings to this block. */
+/* Counts the piece's bytes that boxes bring to this block. */
 static int64_t brought(const ring_case *c, const ring_tile *t,
                        const ring_spot *at, int64_t n, int64_t rank)
 {
@@ -354,7 +354,7 @@ static int64_t query_bytes(const ring_case *c)
     return c->BM * c->wide * c->elem;
 }
 
-/* Queries as they lie in shared memory, all tiles of them. */
+/* Writes all tiles of queries as they lie in shared memory. */
 static void expect_queries(const block *b)
 {
     const ring_case *c = b->c;
@@ -463,7 +463,7 @@ ring_boxes ring_boxes_of(const ring_case *c, const ring_tile *t, int64_t n,
     return x;
 }
 
-/* Boxes that a piece has room for in the list. */
+/* Boxes per piece that the list has room for. */
 static int64_t list_room(const ring_case *c)
 {
     int64_t room = 0;
@@ -556,7 +556,7 @@ static int64_t key_number(const ring_case *c, bool values, int64_t sequence,
                            col));
 }
 
-/* Q of row (sequence, head, query). */
+/* Element of Q in row (sequence, head, query). */
 static int64_t query_at(const ring_case *c, int64_t row, int64_t col)
 {
     int64_t heads = c->heads * c->group;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ring_rig.c: input and launches of ring_rig.h.  Bytes of the cache are a hash
- * of their address; of products they are numbers of -2 .. 2.  Tensor maps
- * follow the table of the layouts, dimension by dimension.
+ * of their address; numbers of products are integers from -2 to 2.  Tensor
+ * maps follow the table of the layouts, dimension by dimension.
  */
 #include "tests/kernels/ring_rig.h"
 #include "groat_tensor.h"
@@ -35,7 +35,7 @@ static unsigned char *make_cache(const ring_case *c)
         put_number(c, ring_number_at(1, i), cache + i);
     if (!c->nan)
         return cache;
-    /* Behind the last key of each sequence, in its own pages. */
+    /* Values behind the last key of each sequence, in its own pages. */
     for (int64_t s = 0; s < c->sequences; s++)
         for (int64_t h = 0; h < c->heads; h++)
             for (int64_t k = c->lengths[s];
@@ -153,8 +153,8 @@ static uint64_t upload_cache(memory *m, const ring_case *c)
     return address;
 }
 
-/* Whole tiles of entries may be read; what is behind a sequence's last page
- * names no block. */
+/* Entries of whole tiles may be read; those behind a sequence's last page name
+ * no block. */
 static int64_t pitch_of(const ring_case *c)
 {
     int64_t in_tile = c->page > 0 ? ring_divup(c->BN, c->page) : 1;

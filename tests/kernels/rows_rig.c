@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rows_rig.c runs specs of paged_row_indices and has the closed forms of what
- * they leave: for every byte of a slot where it comes from, key by key from the
- * page table.  The driver of `groat run` walks over boxes instead, so each
- * image is computed three ways.
+ * rows_rig.c runs specs of paged_row_indices and has the closed forms of their
+ * output: the source of every byte of a slot, key by key from the page table.
+ * The driver of `groat run` walks over boxes instead, so each image is
+ * computed three ways.
  */
 #include "tests/kernels/rows_rig.h"
 
@@ -90,7 +90,7 @@ void rows_run_on(const char *target, const char *constants,
     char spec[ROWS_SPEC];
 
     (void)snprintf(spec, sizeof(spec), ROWS_FAMILY ":%s", constants);
-    /* What cpu targets have by themselves: a device would take much more. */
+    /* Sizes of cpu targets: a device's defaults are much larger. */
     drive_values(rows_driver(), values, "batch=2 heads=2 tiles=2 blocks=2 %s",
                  arguments);
     drive_open(d, rows_context, rows_driver(), spec, target, values);
@@ -115,7 +115,7 @@ const int32_t *rows_words(const drive *d, int64_t x, int64_t y)
                              (size_t)(x * blocks_y + y) * bytes);
 }
 
-/* Boxes of K, or of V (all parts), as the list has room for them. */
+/* Room in the list for the boxes of K, or of V (all parts). */
 int64_t rows_boxes(const drive *d, bool v)
 {
     int64_t rows = rows_constant(d, v ? "v_tile_rows" : "k_tile_rows");
@@ -130,7 +130,7 @@ int64_t rows_boxes(const drive *d, bool v)
            (rows_constant(d, v ? "v_fold" : "k_fold") ? 1 : chunks) * parts;
 }
 
-/* Rows of all keys, at the end of a block's list. */
+/* The rows of all keys, at the end of a block's list. */
 const uint32_t *rows_of_keys(const drive *d, int64_t x, int64_t y)
 {
     return (const uint32_t *)(rows_words(d, x, y) +
@@ -140,7 +140,7 @@ const uint32_t *rows_of_keys(const drive *d, int64_t x, int64_t y)
 
 /* ---- closed forms -------------------------------------------------------- */
 
-/* Byte `col` of row `row` in a slot of `rows` rows and `width` bytes. */
+/* Offset of byte `col` of a row in a slot of `rows` rows and `width` bytes. */
 static int64_t place_of(int64_t inner, int64_t span, int64_t row, int64_t col,
                         int64_t rows, int64_t width)
 {
@@ -161,15 +161,15 @@ static int64_t place_of(int64_t inner, int64_t span, int64_t row, int64_t col,
     }
 }
 
-/* A plane of the cache, in rows: looked up once for a slot, for names are
- * looked up slowly and bytes are many. */
+/* A plane of the cache, in rows.  Filled once per slot, because look-ups by
+ * name are slow and bytes are many. */
 typedef struct source {
     const unsigned char *bytes;
     const uint32_t *table;
     int64_t page, from, dim_bytes;
     int64_t heads, pitch, stride, row_bytes;
-    int64_t tokens;     /* of a block */
-    int64_t layer_rows; /* of a block, a plane and a layer */
+    int64_t tokens;     /* per block */
+    int64_t layer_rows; /* per block, plane and layer */
     int64_t ahead;      /* rows of a block before the plane's layer */
     int64_t end;        /* rows of the cache's first layer and plane */
     bool head_page;
@@ -179,7 +179,7 @@ static int64_t tokens_of_block(const drive *d, const source *s)
 {
     if (s->page > 0)
         return s->page;
-    /* Packed but for the stride, which these tests leave alone then. */
+    /* Packed but for the stride, which these tests then leave alone. */
     return s->stride /
            (rows_argument(d, "planes") * rows_argument(d, "layers") *
             (s->head_page ? s->heads : 1));
@@ -209,8 +209,8 @@ static source source_of(const drive *d, int64_t plane)
     return s;
 }
 
-/* A row of `head` of key `key`; NULL where the cache has ended: the last row is
- * the last token of the last block's. */
+/* Returns the row of `head` of key `key`, or NULL behind the cache's end: its
+ * last row is the last token of the last block. */
 static const unsigned char *source_row(const source *s, int64_t sequence,
                                        int64_t head, int64_t key)
 {
@@ -231,8 +231,8 @@ static const unsigned char *source_row(const source *s, int64_t sequence,
            (s->head_page ? 0 : head * s->dim_bytes);
 }
 
-/* One slot of a block: keys [first, first + rows) of a sequence, `ahead` rows
- * into the slot. */
+/* One slot of a block: keys [first, first + rows) of a sequence, placed `ahead`
+ * rows into the slot. */
 typedef struct slot {
     bool v;
     int64_t sequence, head, first, rows, ahead;
@@ -244,8 +244,8 @@ static int64_t length_of(const drive *d, int64_t sequence)
     return ((const uint32_t *)d->host[LENGTHS])[sequence];
 }
 
-/* Keys of the slot that are copied, in whole pages, and those that are zeros.
- */
+/* Returns how many of the slot's keys are copied, in whole
+ * pages. */
 static int64_t copied(const drive *d, const slot *s)
 {
     int64_t page = rows_constant(d, "page_size");
@@ -286,7 +286,7 @@ static void fill_slot(const drive *d, const slot *s, unsigned char *image)
     }
 }
 
-/* K's slot of a block, or part `part` of V's. */
+/* Writes the expected slot of K, or of part `part` of V, of a block. */
 static void expect_slot(const drive *d, bool v, int64_t part, int64_t tile,
                         int64_t rank, int64_t y, int blank,
                         unsigned char *image)
@@ -352,9 +352,9 @@ static void check_images(const drive *d)
     free(image);
 }
 
-/* What the readers of a tile's slots XORed is every byte that was copied, once:
- * in groups of 16, in whatever order.  Of two blocks that have the same tiles
- * one is enough. */
+/* Checks that the XORs over a tile's slots cover every copied byte once, in
+ * groups of 16, in any order.  Of two blocks that have the same tiles one is
+ * enough. */
 static void check_sums(const drive *d)
 {
     const unsigned char *got = d->host[OUTPUT];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rows_rig.h - what tests of paged_row_indices share: launches on cpu:sm_90a or
+ * rows_rig.h - shared by tests of paged_row_indices: launches on cpu:sm_90a or
  * on the device that GROAT_TEST_TARGET names, the lists that `issues` writes,
  * and the closed forms of slots.
  */
@@ -23,7 +23,7 @@ enum { ALONE, LOCAL, MULTICAST, SM100 };
 
 extern groat_context *rows_context;
 
-/* Once, around all tests: they share what is compiled. */
+/* Unchecked fixture around all tests: they share compiled kernels. */
 void rows_share(void);
 void rows_unshare(void);
 void rows_open(void);
@@ -37,16 +37,16 @@ uint64_t rows_seed(void);
 int64_t rows_constant(const drive *d, const char *name);
 int64_t rows_argument(const drive *d, const char *name);
 
-/* The input of a launch: the driver's, and what a test makes of it. */
+/* The input of a launch: the driver's, with a test's changes. */
 typedef struct rows_how {
     uint64_t seed;
-    /* Changes an input that was filled; NULL: none. */
+    /* Changes an input that was filled, or NULL. */
     void (*alter)(void *user, const drive *d, size_t index, void *data);
     void *user;
 } rows_how;
 
-/* Launches a spec, constants without the family's name and arguments as
- * "name=value name=value".  The driver must find every byte right. */
+/* Launches a spec, given as constants without the family's name and arguments
+ * as "name=value name=value".  The driver must find every byte right. */
 void rows_run(const char *constants, const char *arguments, const rows_how *how,
               drive *d);
 void rows_run_on(const char *target, const char *constants,
@@ -54,12 +54,12 @@ void rows_run_on(const char *target, const char *constants,
 
 /* The words of block (x, y) of an output. */
 const int32_t *rows_words(const drive *d, int64_t x, int64_t y);
-/* Boxes that a list has room for: of K, or of all parts of V. */
+/* The number of boxes in a list: of K, or of all parts of V. */
 int64_t rows_boxes(const drive *d, bool v);
 /* The row of each key, at the end of a block's list. */
 const uint32_t *rows_of_keys(const drive *d, int64_t x, int64_t y);
 
-/* The output, of image or stream, against the closed forms. */
+/* Checks the output of image or stream against the closed forms. */
 void rows_check(const drive *d);
 
 #endif

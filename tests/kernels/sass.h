@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sass.h - counts tensor copies in the machine code of a cubin.  An instruction
- * is 16 bytes; the encodings are those that nvdisasm 13.0 names.
+ * sass.h - counts tensor copies in the machine code of a cubin.  An
+ * instruction is 16 bytes; the encodings were taken from nvdisasm 13.0.
  */
 #ifndef GROAT_TESTS_SASS_H
 #define GROAT_TESTS_SASS_H
@@ -12,7 +12,7 @@
 
 typedef struct sass_copies {
     int all;       /* UTMALDG                           */
-    int rank[6];   /* of these of each rank             */
+    int rank[6];   /* by rank                           */
     int multicast; /* .MULTICAST                        */
     int pair;      /* .2CTA: the form of cta_group::2   */
     int hint;      /* with a policy for L2              */
@@ -29,7 +29,7 @@ static inline void sass_look(uint64_t low, uint64_t high, sass_copies *c)
     c->pair += (high >> 21 & 1) != 0;
 }
 
-/* All executable sections; 0 instructions where this is no ELF. */
+/* Counts over all executable sections; all 0 if this is no ELF file. */
 static inline sass_copies sass_count(const void *cubin, size_t bytes)
 {
     const unsigned char *data = cubin;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * st_8x32_oracle.h - what subtile_loader_st_8x32 must do, walked: each wave,
- * iteration and lane of the loader with its M0 and offset, the bounds dword by
- * dword, and the readers' addresses with the exchange among lanes.  It shares
- * nothing with the kernel and nothing with the closed forms of host.c.
+ * st_8x32_oracle.h - an oracle of subtile_loader_st_8x32: loops over each
+ * wave, iteration and lane of the loader with its M0 and offset, the bounds
+ * dword by dword, and the readers' addresses with the exchange among lanes.
+ * It shares nothing with the kernel and the closed forms of host.c.
  */
 #ifndef GROAT_TESTS_ST_8X32_ORACLE_H
 #define GROAT_TESTS_ST_8X32_ORACLE_H
@@ -29,8 +29,8 @@ typedef struct st_case {
     int64_t valid, soffset, row_tiles, col_tiles, step, queries;
 } st_case;
 
-/* Two tiles and a half below each other, two heads side by side in rows with
- * something behind them. */
+/* Two and a half tiles below each other, two heads side by side in rows that
+ * are longer than both. */
 static inline st_case base(int64_t entry, int64_t dtype, int64_t v227)
 {
     st_case t = {0};
@@ -99,7 +99,7 @@ static inline int64_t tile_at(const st_case *t, int64_t row, int64_t col)
 
 /* ---- numbers ------------------------------------------------------------- */
 
-/* -8..8, exact in every format; the weights 0..3. */
+/* -8..8, exact in every format; weights 0..3. */
 static inline int small_integer(bool weight, int64_t row, int64_t col)
 {
     uint32_t h = source_hash(row, col) >> 20;
@@ -172,7 +172,7 @@ static inline unsigned char *make_weights(const st_case *t, bool fnuz,
 
 /* ---- the walk of the loader ---------------------------------------------- */
 
-/* Source offset from the tile's first byte and LDS byte of a lane's vector. */
+/* Offset from the tile's first source byte, and LDS byte, of a vector. */
 static inline void burst_of(const st_case *t, int64_t wave, int64_t i,
                             int64_t lane, int64_t *voffset, int64_t *lds)
 {
@@ -198,8 +198,8 @@ static inline void burst_of(const st_case *t, int64_t wave, int64_t i,
     *lds = m0 + lane * 16;
 }
 
-/* What the waves leave of tile (row, col) in its slot; every byte of the tile
- * must be hit once and no other. */
+/* Writes tile (row, col) to its slot as the waves place it; checks that every
+ * byte of the tile is hit once and no other byte is. */
 static inline void walk(const st_case *t, const unsigned char *source,
                         int64_t row, int64_t col, unsigned char *slot)
 {
@@ -221,7 +221,7 @@ static inline void walk(const st_case *t, const unsigned char *source,
             hits[lds + k]++;
         }
     }
-    /* Asserted once: each assertion that holds is a message of its own. */
+    /* A single assertion: Check sends a message for each that holds. */
     for (int64_t b = 0; b < slot_bytes(t); b++) {
         bool hole = t->v227 && (b % CELL >= 1024 || b >= V227_BYTES);
 
@@ -245,7 +245,7 @@ static inline int64_t strip_keys(const st_case *t)
     return t->dtype == FP8 ? 64 : 16;
 }
 
-/* LDS byte that a lane names for read `part` of fragment (i, j). */
+/* LDS byte that a lane addresses in read `part` of fragment (i, j). */
 static inline int64_t read_address(const st_case *t, int64_t i, int64_t j,
                                    int64_t part, int64_t l)
 {
@@ -265,12 +265,12 @@ static inline int64_t read_address(const st_case *t, int64_t i, int64_t j,
            (64 * i + 16 * part) / 8 * spr * 512 + d / 64 * 512 + d % 64;
 }
 
-/* A lane's registers after read `part`, from what its 16 lanes named. */
+/* A lane's registers after read `part`, from the addresses of its 16 lanes. */
 static inline void exchange(const st_case *t, const unsigned char *slot,
                             int64_t i, int64_t j, int64_t part, int64_t l,
                             unsigned char *to)
 {
-    int64_t of_row = 8 / elem(t); /* elements that one lane names */
+    int64_t of_row = 8 / elem(t); /* elements at one lane's address */
     int64_t first = l / 16 * 16 + l / of_row % (16 / of_row);
 
     for (int64_t n = 0; n < of_row; n++)
@@ -293,7 +293,7 @@ static inline void read_back(const st_case *t, const unsigned char *slot,
                          part, l, to);
 }
 
-/* The same from V itself, whatever the placement. */
+/* The same fragments from V itself, whatever the placement. */
 static inline void fragments_of(const st_case *t, const unsigned char *source,
                                 int64_t row, int64_t col, unsigned char *to)
 {
@@ -317,7 +317,7 @@ static inline void fragments_of(const st_case *t, const unsigned char *source,
     }
 }
 
-/* ---- what a launch must write -------------------------------------------- */
+/* ---- expected output --------------------------------------------------- */
 
 static inline size_t output_size(const st_case *t)
 {
@@ -349,7 +349,7 @@ static inline void multiply(const st_case *t, float *out)
     int64_t row_bytes = t->ld * elem(t);
 
     for (int64_t n = 0; n < t->col_tiles * t->queries * t->depth; n++) {
-        int64_t query = n / t->depth; /* of all heads */
+        int64_t query = n / t->depth; /* over all heads */
         int64_t head = query / t->queries;
         int sum = 0;
 
@@ -366,7 +366,7 @@ static inline void multiply(const st_case *t, float *out)
     }
 }
 
-/* Free it. */
+/* Returns the expected output; the caller frees it. */
 static inline unsigned char *expected(const st_case *t,
                                       const unsigned char *source)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * st_8x32_rig.h - runs cases of subtile_loader_st_8x32 on a target, compares
- * them with the oracle, and keeps what the trace told of one block.
+ * them with the oracle, and keeps the trace of one block.
  */
 #ifndef GROAT_TESTS_ST_8X32_RIG_H
 #define GROAT_TESTS_ST_8X32_RIG_H
@@ -18,14 +18,14 @@ static const char *const cpu_targets[] = {"cpu:gfx950", "cpu:gfx90a",
 
 enum { TARGETS = sizeof(cpu_targets) / sizeof(cpu_targets[0]) };
 
-/* Of the accesses of one block, what the tests look at. */
+/* The parts of one block's access trace that the tests look at. */
 typedef struct trace_log {
     bool on;
     groat_access access;
     size_t count[16]; /* per wave */
     uint32_t shared[16][64][LANES];
     uint64_t source[16][64][LANES];
-    unsigned reuse; /* the most */
+    unsigned reuse; /* the largest seen */
     uint64_t base;  /* device address of the source */
 } trace_log;
 
@@ -67,7 +67,7 @@ static inline void st_values(const st_case *t,
                  (int)t->col_tiles, (int)t->step, (int)t->queries);
 }
 
-/* A launch of the case by the driver. */
+/* Opens a launch of the case by the driver. */
 static inline void st_open(drive *d, const st_case *t, const char *target)
 {
     int64_t values[GROAT_DRIVER_ARGS];
@@ -82,7 +82,7 @@ static inline void st_open(drive *d, const st_case *t, const char *target)
     ck_assert_uint_eq(d->plan.buffers[d->output].bytes, output_size(t));
 }
 
-/* What the kernel must be given. */
+/* The arguments that the kernel must get. */
 static inline struct subtile_loader_st_8x32_args args_of(const st_case *t,
                                                          const drive *d)
 {
@@ -100,14 +100,14 @@ static inline struct subtile_loader_st_8x32_args args_of(const st_case *t,
     return args;
 }
 
-/* A driver plans no tiles that end in the next key; kernels must bring them. */
+/* A driver plans no tiles that end in the next key; kernels must load them. */
 static inline bool runs_over(const st_case *t)
 {
     return t->soffset % (t->ld * elem(t)) / elem(t) + t->col_tiles * t->depth >
            t->cols;
 }
 
-/* What the kernel of `target` writes; free it. */
+/* Returns the output of the kernel of `target`; the caller frees it. */
 static inline unsigned char *run_with(const st_case *t, const char *target,
                                       const unsigned char *source,
                                       const unsigned char *weights)

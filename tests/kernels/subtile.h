@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * subtile.h - an oracle for subtile_loader, and what it takes to run it.
+ * subtile.h - an oracle for subtile_loader, and helpers to run the kernel.
  *
- * The oracle walks: over waves, iterations and lanes, forming M0, soffset and
- * voffset of each burst, with the bounds of the buffer descriptor dword by
- * dword, the image's XORs written in bytes.  It reads the image back lane by
- * lane with the XORs of the reader, written in vectors.  The driver of `groat
- * run` has the closed form instead, so every image is computed three ways.
+ * The oracle loops over waves, iterations and lanes.  It forms M0, soffset and
+ * voffset of each burst, applies the descriptor's bounds dword by dword, and
+ * computes the image's XORs on bytes.  It reads the image back lane by lane,
+ * with the reader's XORs on vectors.  The driver of `groat run` has the closed
+ * form, so every image is computed three ways.
  */
 #ifndef GROAT_TEST_KERNELS_SUBTILE_H
 #define GROAT_TEST_KERNELS_SUBTILE_H
@@ -32,7 +32,7 @@ static const char *const k_swizzles[] = {"chained", "hipkittens"};
 /* A spec and the arguments of a launch. */
 typedef struct k_case {
     int entry, dtype, bn, depth, src_cols, ld, warps, swizzle;
-    int reader; /* -1: that of the image */
+    int reader; /* -1: the image's swizzle */
     int mma_m;
     int mma_k; /* 0: the arch's widest */
     int stages;
@@ -117,7 +117,7 @@ static inline void k_spec(const k_case *t, char *text, size_t room)
 
 /* ---- the writer --------------------------------------------------------- */
 
-/* A burst of 16 bytes per lane: what one lane writes. */
+/* What one lane writes in a burst of 16 bytes per lane. */
 static inline void k_copy(const unsigned char *source, int64_t records,
                           int64_t offset, unsigned char *to)
 {
@@ -126,7 +126,7 @@ static inline void k_copy(const unsigned char *source, int64_t records,
             to[d + k] = offset + d + 4 <= records ? source[offset + d + k] : 0;
 }
 
-/* Byte of its subtile that belongs at byte b. */
+/* Maps byte b of an image to the byte of its subtile that is stored there. */
 static inline int64_t k_unswizzle(const k_case *t, int64_t b)
 {
     if (t->swizzle == K_CHAINED)
@@ -135,7 +135,7 @@ static inline int64_t k_unswizzle(const k_case *t, int64_t b)
     return b ^ b % 2048 >> 10 << 4;
 }
 
-/* What the waves leave of tile (row_tile, head) in shared memory. */
+/* Writes tile (row_tile, head) to shared memory as the waves place it. */
 static inline void k_walk(const k_case *t, const unsigned char *source,
                           int row_tile, int head, unsigned char *lds)
 {
@@ -172,7 +172,7 @@ static inline int k_reader(const k_case *t)
     return t->reader < 0 ? t->swizzle : t->reader;
 }
 
-/* Where 16 bytes of a key lie, for a reader of this kind. */
+/* Address of 16 bytes of a key, for a reader of this kind. */
 static inline int64_t k_address(const k_case *t, int reader, int64_t row,
                                 int64_t col_byte)
 {
@@ -189,7 +189,7 @@ static inline int64_t k_fragment_bytes(const k_case *t)
     return t->dtype == K_FP8 ? 32 : 16;
 }
 
-/* Key and byte of it that a lane's fragment (row block, k step) begins with. */
+/* Key, and byte of it, where a lane's fragment (row block, k step) begins. */
 static inline void k_lane(const k_case *t, int64_t block, int64_t step,
                           int64_t lane, int64_t *row, int64_t *col_byte)
 {
@@ -198,7 +198,7 @@ static inline void k_lane(const k_case *t, int64_t block, int64_t step,
         (step * (K_LANES / t->mma_m) + lane / t->mma_m) * k_fragment_bytes(t);
 }
 
-/* All fragments of an image, as the kernel writes them out. */
+/* Reads all fragments of an image, in the kernel's output order. */
 static inline void k_read_all(const k_case *t, const unsigned char *lds,
                               unsigned char *out)
 {
@@ -220,7 +220,7 @@ static inline void k_read_all(const k_case *t, const unsigned char *lds,
 
 /* ---- numbers ------------------------------------------------------------ */
 
-/* Whole numbers and numbers with all mantissas, no subnormals. */
+/* Decodes whole numbers and numbers with all mantissas, no subnormals. */
 static inline double k_number(int dtype, bool fnuz, unsigned bits)
 {
     int mantissa_bits = dtype == K_BF16 ? 7 : dtype == K_F16 ? 10 : 3;
@@ -236,7 +236,7 @@ static inline double k_number(int dtype, bool fnuz, unsigned bits)
 }
 
 /* Random bytes, none 0; for the scores entry whole numbers 1 to 8 or real ones
- * 1/8 to 2, either sign, found by looking at all there are. */
+ * 1/8 to 2, either sign, picked from all bit patterns in that range. */
 static inline void k_fill(const k_case *t, bool fnuz, bool whole,
                           unsigned char *data, size_t bytes, uint64_t *state)
 {
@@ -258,7 +258,7 @@ static inline void k_fill(const k_case *t, bool fnuz, bool whole,
         memcpy(data + at, &fitting[next_random(state) % count], e);
 }
 
-/* 16 bytes as doubles. */
+/* Decodes 16 bytes to doubles. */
 static inline void k_decode(const k_case *t, bool fnuz,
                             const unsigned char *vector, double *out)
 {
@@ -274,7 +274,7 @@ static inline void k_decode(const k_case *t, bool fnuz,
 
 /* ---- outputs ------------------------------------------------------------ */
 
-/* A tile's score, and what a sum of floats may be off. */
+/* One score, and the allowed error of a sum of floats. */
 static inline void k_score(int depth, const double *key, const double *query,
                            float *value, float *allowed)
 {
@@ -320,8 +320,8 @@ static inline void k_score_tile(const k_case *t, bool fnuz,
     free(keys);
 }
 
-/* What the kernel must write; allowed, where floats are compared, is as long
- * as out. */
+/* Writes the expected output; allowed, where floats are compared, is as long as
+ * out. */
 static inline void k_expect(const k_case *t, bool fnuz,
                             const unsigned char *source,
                             const unsigned char *queries, unsigned char *out,
@@ -368,7 +368,7 @@ static inline void k_values(const k_case *t, int64_t values[GROAT_DRIVER_ARGS])
                  t->queries);
 }
 
-/* A launch of the case by the driver. */
+/* Opens a launch of the case by the driver. */
 static inline void k_open(drive *d, groat_context *context, const k_case *t,
                           const char *target)
 {
@@ -383,7 +383,7 @@ static inline void k_open(drive *d, groat_context *context, const k_case *t,
     ck_assert_uint_eq(d->plan.buffers[d->output].bytes, k_output_bytes(t));
 }
 
-/* Its inputs; queries may be NULL where there are none. */
+/* Copies the inputs in; queries may be NULL where there are none. */
 static inline void k_put(const drive *d, const k_case *t,
                          const unsigned char *source,
                          const unsigned char *queries)
@@ -405,7 +405,7 @@ static inline void k_grid(const k_case *t, unsigned grid[3])
     grid[2] = 1;
 }
 
-/* What the kernel was given is what the case says. */
+/* Checks that the kernel was given the arguments of the case. */
 static inline void k_ck_given(const k_case *t, const drive *d)
 {
     struct subtile_loader_args args = {.valid_rows = t->valid_rows,
@@ -427,7 +427,7 @@ static inline void k_ck_given(const k_case *t, const drive *d)
     ck_assert_mem_eq(d->plan.grid, grid, sizeof(grid));
 }
 
-/* The output of the kernel of `target`. */
+/* Runs the case on `target` and copies its output. */
 static inline void k_run(groat_context *context, const char *target,
                          const k_case *t, const unsigned char *source,
                          const unsigned char *queries, unsigned char *out)

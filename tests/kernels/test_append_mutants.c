@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_append_mutants.c: the source of kv_cache_append with faults in where
- * tokens go, in its rotations, and in its scales and codes; each must show.
+ * test_append_mutants.c: the source of kv_cache_append with faults in token
+ * placement, rotations, scales and codes; each must be found.
  */
 #include "tests/kernels/mutants.h"
 #include "tests/unit/suite.h"
 
 #define FAMILY "kv_cache_append:"
-/* Ragged, with pages that are not full and tokens that no sequence has. */
+/* Ragged, with partial pages and tokens that belong to no sequence. */
 #define PLAIN FAMILY "head_dim=80,page_size=5 sequences=6 keys=30 kv_heads=3"
 #define EVEN                                                                   \
     FAMILY "head_dim=64,page_size=7 sequences=5 keys=12 each=4 ragged=0"       \

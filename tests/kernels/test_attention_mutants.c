@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_attention_mutants.c: the source of paged_attention_decode with each
- * wait, barrier and commit taken out in turn, or counting one too much, and
- * with faults in its arithmetic and in how tiles are shared out.
+ * wait, barrier and commit taken out in turn, or with a count that is one too
+ * large, and with faults in its arithmetic and in how tiles are shared out.
  */
 #include "tests/kernels/mutants.h"
 #include "tests/unit/suite.h"
 
-/* Several segments to a block, parts of sequences, last pages that are not
- * full, a sequence without keys. */
+/* Several segments per block, parts of sequences, partial last pages, a
+ * sequence without keys. */
 #define FAMILY "paged_attention_decode:"
 #define ONE    FAMILY "head_dim=64,stages=3 sequences=5 keys=300 blocks=4"
 #define MANY                                                                   \
@@ -18,7 +18,7 @@
 #define LARGE                                                                  \
     FAMILY "head_dim=80,group=16,warps=2 sequences=3 keys=200 blocks=9"
 
-/* Blocks that begin with a sequence; three parts of each; no keys; a key less
+/* Blocks that begin with a sequence; three parts of each; no keys; one key less
  * than whole slots. */
 #define EVEN                                                                   \
     FAMILY "head_dim=64 sequences=8 kv_heads=1 keys=128 varied=0 blocks=8"
@@ -97,18 +97,18 @@ static const mutant table[] = {
     {ONE, {IN_RUN, BARRIER, 0, ""}, NV, 0},
     {ONE, {IN_RUN, BARRIER, 1, ""}, NV, 0},
     {ONE, {IN_LAST, BARRIER, 1, ""}, NV, 0},
-    /* Blocks come to atomic operations in their order here, and all of a block
-     * at once: the hardware needs it. */
+    /* On the judge blocks do atomic operations in order, with all threads at
+     * one place; only the hardware needs the barrier. */
     {ONE, {IN_LAST, BARRIER, 0, ""}, 0, 0},
-    /* Nothing is on its way any more. */
+    /* No copy is in flight any more. */
     {ONE, {IN_RUN, WAIT_ALL, 0, ""}, 0, 0},
-    /* who does what */
-    /* Other shares of the same sums. */
+    /* distribution of the work */
+    /* The same sums, shared out differently. */
     {EVEN, {"u32 even_blocks(", "16ull", 0, "0ull"}, 0, 0},
     {EVEN, {"place find(", "wanted >= up_to", 0, "wanted > up_to"}, 0, NV},
     {EVEN, {"place find(", "wanted >= first", 0, "wanted > first"}, NV, 0},
     {ONE, {"u32 begin(", "least_of(block, more)", 0, "0"}, 0, NV},
-    /* A part of its own: the same sums. */
+    /* An additional part: the same sums. */
     {EVEN, {"segment next(", "unit == seg.ends", 0, "unit > seg.ends"}, 0, 0},
     {TINY, {"parts_of(const segment", "ends - 1)", 0, "ends)"}, 0, NV},
     {SPLIT, {"parts_of(const segment", "ends - 1 :", 0, "ends :"}, 0, NV},
@@ -120,7 +120,7 @@ static const mutant table[] = {
     {NONE, {"u32 units_of(", "length == 0", 0, "false"}, 0, NV},
     /* keys */
     {ONE, {"void copy(", "key + mine < end", 0, "true"}, 0, NV},
-    /* Entries behind the last key are there, and not used. */
+    /* Entries behind the last key exist, and are not used. */
     {MANY, {"void ask(", "least_of(mine, last)", 0, "mine"}, 0, 0},
     {ONE, {"void copy(", "mixed(mine, at % pieces)", 0, "at % pieces"}, 0, NV},
     {ONE, {"void score(", "lane % 16", 0, "lane % 8"}, 0, NV},
@@ -135,7 +135,7 @@ static const mutant table[] = {
     {MANY, {"sight(const", "group + 1)", 0, "group)"}, 0, NV},
     {MANY, {IN_SEEN, "at >= q.end[n][j] ||", 0, ""}, 0, NV},
     {MANY, {"sight(const", "end - seen", 0, "end - seen - 1"}, 0, NV},
-    /* Another seen - 1 keys, where there are none. */
+    /* Where end == seen, first is 0 either way. */
     {MANY, {"sight(const", "end > seen", 0, "end >= seen"}, 0, 0},
     {ODD, {IN_SEEN, "at >= q.end[n][j] || key >= length", 0, "false"}, 0, NV},
     {CHUNKS, {"sight(const", "(end - 1) /", 0, "end /"}, 0, NV},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_code.c compiles random expressions into a kernel and holds what that
- * gives against the same expressions as trees of C, made beside their texts.
- * Numbers are multiples of 1/8 that stay small, so that all is exact; ints wrap
- * around.  On cpu targets, and on the device of GROAT_TEST_TARGET.
+ * test_code.c compiles random expressions into a kernel and compares its
+ * results with values that C computes while the texts are made.  Numbers are
+ * small multiples of 1/8, so that all is exact; ints wrap around.  Runs on cpu
+ * targets, and on the device of GROAT_TEST_TARGET.
  */
 #include <math.h>
 
@@ -112,7 +112,7 @@ static void teardown(void)
 
 /* ---- random expressions -------------------------------------------------- */
 
-/* A value for each point; of an int, its own. */
+/* A value for each point; a double holds an int exactly. */
 typedef struct column {
     double at[POINTS];
 } column;
@@ -125,7 +125,7 @@ static int32_t wrap(int64_t value)
     return (int32_t)(uint32_t)(uint64_t)value;
 }
 
-/* One of the inputs, or the float of the launch. */
+/* Makes one of the inputs, or the float of the launch. */
 static void make_leaf(groat__str *text, column *out)
 {
     static const char *const names[] = {"x", "y", "by"};
@@ -138,7 +138,7 @@ static void make_leaf(groat__str *text, column *out)
                                   : 1.25;
 }
 
-/* Two floats: their sum, difference, least and largest. */
+/* Combines two floats: sum, difference, minimum or maximum. */
 static void make_pair(groat__str *text, int depth, column *out)
 {
     static const char *const forms[][3] = {{"", " + (", ")"},
@@ -175,7 +175,7 @@ static void make_choice(groat__str *text, int depth, column *out)
         out->at[p] = asked.at[p] != 0 ? a.at[p] : b.at[p];
 }
 
-/* A float of an int: its remainder, or the element there. */
+/* Makes a float from an int: its remainder, or the element at that index. */
 static void make_of_int(groat__str *text, int depth, column *out)
 {
     bool element = draw(2) == 0;
@@ -216,7 +216,7 @@ static void make_real(groat__str *text, int depth, column *out)
     }
 }
 
-/* Two ints in brackets, and an operator between them. */
+/* Makes two ints in brackets, and an operator between them. */
 static void make_binary(groat__str *text, int depth, column *out)
 {
     static const char *const signs[] = {"+",  "-",  "*",  "/",  "%",  "<", ">",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_convert.c holds common/convert.h against rounding in float64, by a
+ * test_convert.c checks common/convert.h against rounding in float64, by a
  * division into units of the last place: every pattern of a float's upper half
  * with lower halves around each tie.  The kernel runs on a cpu target; the
- * arithmetic is of integers, so all targets have the same.
+ * arithmetic is on integers, so it is the same on all targets.
  */
 #include <math.h>
 
@@ -113,7 +113,7 @@ START_TEST(every_upper_half)
 }
 END_TEST
 
-/* What the reference itself makes of known numbers. */
+/* The reference itself on known numbers. */
 START_TEST(known_numbers)
 {
     static const struct {

@@ -2,14 +2,14 @@
  *
  * test_families.c runs every family that has a driver over its params.def:
  * each value of each parameter in some spec, and random legal specs, each with
- * the driver's own run-time arguments and with random ones, every output
- * compared with what the driver expects.  A family's own test holds the driver
- * itself against another oracle and known images.
+ * the driver's own run-time arguments and with random ones; outputs must be
+ * those that the driver expects.  A family's own test checks the driver itself
+ * against another oracle and known images.
  *
- * cpu targets always; the device of GROAT_TEST_TARGET too when that is set.
- * GROAT_TEST_SPECS says how many random specs, GROAT_TEST_SEED how they are
- * drawn, GROAT_TEST_FAMILY which family alone; CK_RUN_CASE=random leaves the
- * other specs out, and random_on_device takes those of the device alone.
+ * Runs on cpu targets, and on the device of GROAT_TEST_TARGET when that is
+ * set.  GROAT_TEST_SPECS is the number of random specs, GROAT_TEST_SEED their
+ * seed, GROAT_TEST_FAMILY the only family to test; CK_RUN_CASE=random leaves
+ * the other specs out, and random_on_device runs those of the device alone.
  */
 #include "cli/tool/cmd.h"
 #include "tests/kernels/drive.h"
@@ -17,7 +17,7 @@
 
 enum {
     TARGETS = 2 * 32,
-    /* What a spec may cost on the judge. */
+    /* Limits for a spec on the judge. */
     BYTES_MAX = 8 << 20,
     THREADS_MAX = 40000
 };
@@ -63,7 +63,7 @@ static bool plan_like(const groat_driver *driver, groat_spec *spec,
     return planned;
 }
 
-/* The driver's own arguments, or one tile where those are much work. */
+/* Plans the driver's own arguments, or one tile if they are too much work. */
 static bool plan_default(const groat_driver *driver, groat_spec *spec,
                          groat_plan *plan)
 {
@@ -84,8 +84,8 @@ static bool plan_default(const groat_driver *driver, groat_spec *spec,
     return plan_like(driver, spec, values, plan);
 }
 
-/* One or two arguments somewhere between their least and a little more than the
- * driver's choice; false when the driver refuses them or they are much work. */
+/* Draws one or two arguments from their minimum to a little over the driver's
+ * choice; false when the driver refuses them or they are too much work. */
 static bool values_random(const groat_driver *driver, groat_spec *spec,
                           const groat_plan *base, uint64_t *random,
                           int64_t *values)
@@ -112,8 +112,8 @@ static const groat_driver *driver_of(groat_spec *spec)
     return groat_driver_find(groat_spec_family(spec));
 }
 
-/* The same spec on the cpu target of its arch: a driver's own arguments are
- * small there.  Free it. */
+/* Returns the same spec on the cpu target of its arch, where a driver's own
+ * arguments are small.  Free it. */
 static groat_spec *cpu_twin(groat_spec *spec)
 {
     char target[64];
@@ -131,8 +131,8 @@ static bool fits(groat_spec *spec)
     groat_spec *twin;
     bool fit;
 
-    /* A reader of another layout than the writer's reads rubbish, by intent:
-     * the family's own test says which. */
+    /* A reader of another layout than the writer's reads other data on purpose:
+     * the family's own test checks which. */
     if (groat_spec_get(spec, "reader", &reader, NULL) == GROAT_OK &&
         (groat_spec_get(spec, "placement", &writer, NULL) == GROAT_OK ||
          groat_spec_get(spec, "swizzle", &writer, NULL) == GROAT_OK) &&
@@ -159,13 +159,13 @@ static void run_once(const groat_driver *driver, groat_spec *spec,
     drive_close(&d);
 }
 
-/* What draws run-time arguments, and how often it does for a spec. */
+/* State of the random arguments, and the number of draws per spec. */
 typedef struct draws {
     uint64_t random;
     int more;
 } draws;
 
-/* The driver's own arguments, and as many random ones as were asked for. */
+/* Runs the driver's own arguments and `more` random ones. */
 static size_t check_spec(groat_spec *spec, void *user)
 {
     draws *from = user;
@@ -203,7 +203,7 @@ static bool is_wanted(const groat_driver *driver)
     return only == NULL || strcmp(only, driver->family) == 0;
 }
 
-/* Every value of every parameter, on the targets in turn. */
+/* Runs every value of every parameter, on the targets in turn. */
 static void check_values(const groat_driver *driver, const char *const *targets,
                          size_t count)
 {
@@ -217,14 +217,14 @@ static void check_values(const groat_driver *driver, const char *const *targets,
     missing = grid_report(&g);
     for (size_t i = 0; i < g.count; i++)
         values += g.param[i].count;
-    /* What the search did not find a legal spec for is printed; it may not be
-     * more than a few of the ends of long ranges. */
+    /* Values for which the search found no legal spec are printed; they may be
+     * at most a fifth: the ends of long ranges. */
     ck_assert_uint_le(5 * missing, values);
     grid_close(&g);
 }
 
-/* Those on which the family's defaults are legal, one of each kind of arch:
- * their sources differ. */
+/* Lists the targets on which the family's defaults are legal, one for each kind
+ * of arch: their sources differ. */
 static size_t cpu_targets(const groat_driver *driver, char text[TARGETS][48],
                           const char **targets)
 {
@@ -263,10 +263,10 @@ START_TEST(every_value_on_device)
     draws from = {seed(), 3};
     grid g;
 
-    ck_assert_ptr_nonnull(target); /* left out without */
+    ck_assert_ptr_nonnull(target); /* not added without it */
     if (!is_wanted(driver))
         return;
-    /* Values that only other archs allow are reported and left. */
+    /* Values that only other archs allow are reported, not failed. */
     open_grid(&g, driver);
     ck_assert_uint_gt(grid_run_values(&g, &target, 1, check_spec, &from), 0);
     (void)grid_report(&g);
@@ -305,7 +305,7 @@ START_TEST(random_specs_on_device)
     const groat_driver *driver = groat_drivers[_i];
     const char *target = getenv("GROAT_TEST_TARGET");
 
-    ck_assert_ptr_nonnull(target); /* left out without */
+    ck_assert_ptr_nonnull(target); /* not added without it */
     if (is_wanted(driver))
         check_random(driver, &target, 1);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_kv_buffer_lds.c: the tests of kv_suite.c for kv_buffer_lds, and that its
- * copies are the bursts of the definition: how many a wave issues, where each
- * begins in shared memory and what each lane reads.
+ * test_kv_buffer_lds.c: the tests of kv_suite.c for kv_buffer_lds, and a test
+ * that its copies are the bursts of the definition: how many a wave issues,
+ * where each begins in shared memory and what each lane reads.
  */
 #include "tests/kernels/kv_suite.h"
 
@@ -12,8 +12,8 @@ const groat_driver *const kv_driver = &groat_driver_kv_buffer_lds;
 
 /* ---- bursts ------------------------------------------------------------- */
 
-/* Where a lane of copy q of a burst reads, from the first byte of the slab, or
- * -1 where that is past the view. */
+/* Where a lane of copy q of a burst reads, from the first byte of the slab; -1
+ * where that is past the view. */
 static int64_t source_of(const kv_case *t, const kv_burst *b, int64_t q,
                          int64_t lane, int64_t bytes)
 {
@@ -47,7 +47,7 @@ START_TEST(bursts_are_the_known_ones)
     ck_assert_uint_eq(seen.count, count * parts);
     for (size_t n = 0; n < seen.count; n++) {
         unsigned wave = seen.events[n].wave;
-        size_t nth = next[wave]++; /* of the wave's copies */
+        size_t nth = next[wave]++; /* number in the wave's copies */
         const kv_burst *b =
             &bursts[wave * (count / (size_t)t.warps) + nth / parts];
 
@@ -74,7 +74,7 @@ START_TEST(bursts_are_the_known_ones)
 }
 END_TEST
 
-/* The number of bursts that params.def promises to those who count waits. */
+/* The number of bursts that params.def promises to code that counts waits. */
 START_TEST(copies_are_as_many_as_said)
 {
     static const struct {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_kv_buffer_pipelined.c holds kv_buffer_pipelined against the walk of
+ * test_kv_buffer_pipelined.c checks kv_buffer_pipelined against the walk of
  * kv_rig.c, panel by panel of K and all of V, in both stages; its copies
  * against the order that the counts rely on; sums against the driver's closed
- * form; and attention against integers and against float64 with a bound.
+ * form; and attention against integers and float64 with a bound.
  *
- * Cases run on cpu targets always and on the device of GROAT_TEST_TARGET when
+ * Cases always run on cpu targets, and on the device of GROAT_TEST_TARGET when
  * that is set.
  */
 #include "tests/kernels/kv_rig.h"
@@ -14,12 +14,12 @@ extern const groat_driver groat_driver_kv_buffer_pipelined;
 
 const groat_driver *const kv_driver = &groat_driver_kv_buffer_pipelined;
 
-/* V's slab is that of K from this row on. */
+/* V's slab has the bytes of K's from this row on. */
 enum { VALUE_ROWS = 100000 };
 
 /* ---- images ------------------------------------------------------------- */
 
-/* What a stage holds of the key block that begins at row first_row: K panel by
+/* Writes a stage with the key block that begins at row first_row: K panel by
  * panel, then V as one tile. */
 static void walk_stage(const kv_case *t, unsigned char *stage)
 {
@@ -40,7 +40,7 @@ static void walk_stage(const kv_case *t, unsigned char *stage)
     kv_walk(&v, stage + slot, NULL);
 }
 
-/* Both stages after `tiles` key blocks. */
+/* Checks both stages after `tiles` key blocks. */
 static void check_image(const kv_case *t, const char *target, int64_t tiles)
 {
     size_t stage = (size_t)(t->BN * t->depth * 4);
@@ -70,8 +70,8 @@ static void check_image(const kv_case *t, const char *target, int64_t tiles)
     free(want);
 }
 
-/* Each parameter takes each of its values, or the least, the largest and odd
- * ones of many. */
+/* Each parameter takes each of its values; of a long range the least, the
+ * largest and some odd ones. */
 static const kv_case grid[] = {
     {0, 64, 32, 0, 128, 128, 128, 4, 32, 16, 0, 0, 0, 0, 0, 0, 0},
     {0, 32, 32, 0, 32, 32, 32, 1, 32, 16, 3, 0, 4, 0, 0, 0, 0},
@@ -127,8 +127,8 @@ END_TEST
 static const kv_case small = {0,  32, 32, 0, 64, 64, 64, 2, 32,
                               16, 0,  0,  0, -1, 0,  0,  0};
 
-/* K of a key block before its V, both of the next one after the reads of this
- * one's K and before those of its V: what the counts of the waits say. */
+/* K of a key block before its V; both of the next block after the reads of this
+ * one's K and before those of its V.  The wait counts rely on it. */
 START_TEST(the_next_block_is_on_its_way)
 {
     enum { SLOT = 32 * 64 * 2, STAGE = 2 * SLOT, BLOCKS = 3, PER_SLOT = 2 };
@@ -169,7 +169,7 @@ END_TEST
 
 /* ---- sums --------------------------------------------------------------- */
 
-/* Sums, and the driver's image: three key blocks and fewer rows than those. */
+/* Sums, and the driver's image: three key blocks per block, one partial. */
 START_TEST(sums_agree)
 {
     static const char *const entries[] = {"stream", "image"};
@@ -197,7 +197,7 @@ END_TEST
 
 /* ---- attention ---------------------------------------------------------- */
 
-/* A whole number to 8 (bf16) or 11 (f16) binary digits, ties to even. */
+/* Rounds a whole number to 8 (bf16) or 11 (f16) binary digits, ties to even. */
 static int64_t to_digits(bool f16, int64_t x)
 {
     int64_t size = x < 0 ? -x : x;
@@ -255,8 +255,8 @@ static void check_attention(const kv_case *t, const char *target, bool f16,
     drive_close(&d);
 }
 
-/* _i: case and number type.  One key block, an odd and an even number of them,
- * the last of them partial; no key at all; waves without a query. */
+/* _i: case and number type.  One key block, an odd and an even number of
+ * blocks, the last of them partial; no key at all; waves without a query. */
 START_TEST(attention_is_exact)
 {
     bool f16 = _i % 2 != 0;
@@ -281,7 +281,7 @@ START_TEST(attention_is_exact)
 }
 END_TEST
 
-/* Scores beyond 8 digits are rounded, so rounding is seen. */
+/* Scores with more than 8 digits, so that their rounding is visible. */
 START_TEST(scores_are_rounded)
 {
     kv_case t = {0, 32, 64, 0, 448, 448, 448, 2, 16, 16, 3, 0, 4, 0, 0, 0, 0};

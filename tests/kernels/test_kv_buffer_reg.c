@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_kv_buffer_reg.c: the tests of kv_suite.c for kv_buffer_reg, whose images
- * are those of kv_buffer_lds, and that each thread moves the vectors that are
- * its own: row t / 4 and then every num_threads / 4-th, columns t % 4 * 8.
+ * test_kv_buffer_reg.c: the tests of kv_suite.c for kv_buffer_reg, whose
+ * images are those of kv_buffer_lds, and a test that each thread moves its own
+ * vectors: row t / 4 and then every num_threads / 4-th, columns t % 4 * 8.
  */
 #include "tests/kernels/kv_suite.h"
 
@@ -10,15 +10,15 @@ extern const groat_driver groat_driver_kv_buffer_reg;
 
 const groat_driver *const kv_driver = &groat_driver_kv_buffer_reg;
 
-/* ---- who stores what ---------------------------------------------------- */
+/* ---- stores per thread ------------------------------------------------ */
 
-/* Byte of a number of a tile with one column of squares. */
+/* Byte offset of a number in a tile with one column of squares. */
 static int64_t place_of(const kv_case *t, int64_t row, int64_t col)
 {
     return row / 32 * SQUARE + kv_swizzle(t, row % 32 * 4 + col / 8) * 16;
 }
 
-/* _i: the known K tiles, whose rows are 32 numbers. */
+/* _i: the known K tiles, whose rows have 32 numbers. */
 START_TEST(threads_store_their_rows)
 {
     const kv_case *t = &kv_known_tiles[_i];
@@ -34,10 +34,10 @@ START_TEST(threads_store_their_rows)
     kv_run(context, "image", "cpu:gfx950", t, 1, 1, image, bytes);
     for (size_t n = 0; n < seen.count; n++) {
         unsigned wave = seen.events[n].wave;
-        size_t nth = next[wave]++; /* of the wave's stores */
+        size_t nth = next[wave]++; /* number in the wave's stores */
 
         ck_assert_uint_eq(seen.events[n].bytes, 16);
-        /* The poison comes first: as many stores again. */
+        /* The poison is stored first, with as many stores. */
         for (int64_t lane = 0; lane < LANES && nth >= each; lane++) {
             int64_t thread = wave * LANES + lane;
             int64_t row = (int64_t)(nth - each) * (threads / 4) + thread / 4;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_kv_layout.c: layouts of K and V tiles, matrix descriptors, and how pages
- * cut tiles, against tables of known figures.  Tables were worked out from
- * the formulas of the layouts by other means and checked on an H200.
+ * test_kv_layout.c: layouts of K and V tiles, matrix descriptors, and how
+ * pages cut tiles, against tables of known figures.  The tables were computed
+ * independently from the formulas of the layouts and checked on an H200.
  */
 #include "kernels-src/common/kv_layout.h"
 #include "kernels-src/common/kv_pages.h"
@@ -12,7 +12,7 @@ enum { KEYS = 128, POINTS = 10 };
 
 /* ---- layouts ------------------------------------------------------------ */
 
-/* A layout of 128 rows, elements of `bytes` bytes. */
+/* A layout of 128 rows, with elements of `bytes` bytes. */
 typedef struct form {
     int layout;
     unsigned bytes, span, columns;
@@ -20,7 +20,7 @@ typedef struct form {
 
 typedef struct point {
     unsigned row, column;
-    unsigned at[7]; /* of each form */
+    unsigned at[7]; /* in each form */
 } point;
 
 static unsigned place(const form *f, unsigned row, unsigned column)
@@ -90,7 +90,7 @@ START_TEST(values)
 }
 END_TEST
 
-/* _i: layout and span.  Every byte of a tile has a place of its own. */
+/* _i: layout and span.  No two bytes of a tile have the same offset. */
 START_TEST(no_two_bytes_share_a_place)
 {
     enum { ROWS = 64, WIDTH = 512 };
@@ -110,7 +110,7 @@ START_TEST(no_two_bytes_share_a_place)
 }
 END_TEST
 
-/* A head of one chunk lies the same in both. */
+/* A head of one chunk has the same offsets in both layouts. */
 START_TEST(layouts_of_one_chunk_agree)
 {
     for (unsigned row = 0; row < KEYS; row++)
@@ -122,7 +122,7 @@ END_TEST
 
 /* ---- matrix descriptors ------------------------------------------------- */
 
-/* A tile as an operand: along the depth (K) or along the keys (V). */
+/* A tile as an operand: k-major along the depth (K), mn-major (V). */
 typedef struct operand {
     bool mn;
     form f;
@@ -153,7 +153,7 @@ START_TEST(strides_of_operands)
         {{true, {chunk_outer, 2, 128, 256}, 64}, 8192, 1024},
         {{true, {chunk_inner, 2, 128, 256}, 64}, 1024, 4096},
         {{true, {chunk_outer, 2, 128, 64}, 256}, 32768, 1024},
-        /* Without a swizzle the two change places. */
+        /* Without a swizzle the two strides change places. */
         {{true, {chunk_outer, 2, 16, 128}, 128}, 128, 2048},
         {{true, {chunk_outer, 2, 16, 64}, 64}, 128, 1024},
     };
@@ -223,7 +223,7 @@ static void check_part(struct kv_part got, const int want[5], const char *what)
                   got.first, got.intra);
 }
 
-/* Of K alone, of a pair's leader and peer; of V whole and in two parts. */
+/* Parts of K: whole, of a pair's leader and peer; of V: whole, in two parts. */
 static const struct {
     int BN, page;
     int part[6][5];
@@ -405,8 +405,8 @@ START_TEST(pages_that_hold_keys)
         {192, 128, 64, 1, 16384},
         {128, 128, 64, 0, 0},
         {300, 256, 32, 2, 16384},
-        /* Where a tile begins behind the last key there is no page, and no
-         * count that wraps. */
+        /* A tile that begins behind the last key has no page: the count must
+         * not wrap. */
         {0, 0, 16, 0, 0},
         {100, 256, 16, 0, 0},
         {1 << 30, 0, 16, 8, 32768},

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_kv_mutants.c: the kv families' own sources, with each wait, barrier,
- * fence and commit taken out in turn, or counting one too much, and with
- * addresses changed.
+ * fence and commit taken out in turn, or with a count that is one too large,
+ * and with addresses changed.
  */
 #include "tests/kernels/mutants.h"
 #include "tests/unit/suite.h"
 
-/* Two waves, each of which reads what the other one brought; a few key blocks
- * and a part of one. */
+/* Two waves, each of which reads what the other one copied; a few key blocks
+ * and a partial one. */
 #define SHAPE  "depth=64,num_warps=2,swizzle_bits=3,swizzle_shift=4"
 #define TILES  ",BN=64,WN=64," SHAPE " valid_rows=300"
 #define STAGES ",BN=32," SHAPE " valid_rows=230"
@@ -54,22 +54,22 @@ static const mutant table[] = {
     {LDS_IMAGE, {LDS_RUN, BARRIER, 0, " ;"}, ALL, 0},
     {LDS_SCORES, {LDS_RUN, BARRIER, 1, ""}, AMD, 0},
     {LDS_STREAM, {LDS_RUN, BARRIER, 1, " ;"}, ALL, 0},
-    /* The values that were read have been used: only stores would need it. */
+    /* The values that were read have been used: only stores need the fence. */
     {LDS_STREAM, {LDS_RUN, FENCE, 0, ""}, 0, 0},
-    /* ---- addresses, shown by this family */
+    /* ---- addresses, tested with this family only */
     {LDS_IMAGE,
      {"half_source", "permute(64 * half + place) % 64", 0, "place"},
      0,
      ALL},
     {LDS_IMAGE, {"void copy(buffer", "half * (16 * ld * 2)", 0, "0"}, 0, ALL},
-    /* Whichever wave brings a square, it comes to lie at the same place. */
+    /* Whichever wave copies a square, its place is the same. */
     {LDS_IMAGE,
      {"void copy(buffer", "square = t * waves + wave", 0,
       "square = t * waves + waves - 1 - wave"},
      0,
      0},
     {LDS_IMAGE, {"vector_source(", "vector % 4 * 8", 0, "vector % 4"}, ALL, 0},
-    /* The swizzle counted from the strip instead of the square. */
+    /* The swizzle computed from the strip instead of the square. */
     {LDS_PIECES,
      {"key_fragment(", "tile::address(row0 + lane % m, col0 + lane / m * 8)", 0,
       "tile::address(row0 + lane % m, lane / m * 8) + col0 * 2"},
@@ -91,7 +91,7 @@ static const mutant table[] = {
     {REG_OUTPUT, {"", "", 0, ""}, 0, 0},
     {REG_STREAM, {"", "", 0, ""}, 0, 0},
     {REG_IMAGE, {IN_POISON, FENCE, 0, ""}, AMD, 0},
-    /* A wave poisons and stores, stores and folds the same places. */
+    /* The same wave poisons and stores, or stores and folds, a place. */
     {REG_IMAGE, {IN_POISON, BARRIER, 0, ""}, NV, 0},
     {REG_STREAM, {"void copy_to_shared(", FENCE, 0, ""}, AMD, 0},
     {REG_STREAM, {USE, BARRIER, 0, ""}, NV, 0},
@@ -146,7 +146,7 @@ static const mutant table[] = {
     {PIPE_ATTENTION, {RUN, BARRIER, 1, ";"}, AMD, 0},
     /* As above. */
     {PIPE_STREAM, {RUN, FENCE, 0, ""}, 0, 0},
-    /* Waits for more than is needed are no faults. */
+    /* A wait for more than is needed is no fault. */
     {PIPE_STREAM, {RUN, WAIT_KEYS, 0, "async_wait<vm - 1, 0>();"}, 0, 0},
     {PIPE_STREAM, {RUN, WAIT_VALS, 0, "async_wait<vm, 1>();"}, 0, 0},
     {PIPE_STREAM, {"u32 stage(u32 n)", "n % 2", 0, "0"}, ALL, 0},

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_kv_producer_pipeline.c holds every entry against the closed forms of
- * ring_rig.h, over shapes that between them have each layout, mode, order, page
- * and way to copy, with sequences of no key, of one, of whole tiles and of
- * parts.  What the driver of `groat run` expects is compared by
- * test_families.c, over the grid of params.def; the figures of published
- * configurations, ring traces and deadlocks are test_kv_ring.c's.
+ * test_kv_producer_pipeline.c checks every entry against the closed forms of
+ * ring_rig.h, over shapes that together cover each layout, mode, order, page
+ * size and kind of copy, with sequences of no key, of one, of whole tiles and
+ * of partial ones.  test_families.c checks the driver of `groat run` over the
+ * grid of params.def; test_kv_ring.c checks the figures of published
+ * configurations, ring traces and deadlocks.
  *
  * Runs on cpu:sm_90a, and on the device of GROAT_TEST_TARGET.
  */
@@ -33,7 +33,7 @@ static void teardown(void)
 
 /* ---- one spec ----------------------------------------------------------- */
 
-/* Two tiles and a part, none, one key, one tile exactly. */
+/* Two tiles and a partial one, no key, one key, exactly one tile. */
 static void give_lengths(ring_case *c)
 {
     const int64_t lengths[RING_SEQUENCES] = {2 * c->BN + c->BN / 2 + 3, 0, 1,
@@ -62,7 +62,7 @@ static void compare(const ring_case *c, groat_spec *spec,
                          bytes, got[b], want[b]);
 }
 
-/* Launches the spec and compares; what nobody writes must stay. */
+/* Launches the spec and compares; bytes that nothing writes must stay. */
 static void check_launch(groat_spec *spec, const ring_case *c)
 {
     size_t bytes = ring_output_bytes(c);
@@ -162,8 +162,8 @@ static const char *const shapes[] = {
     "BN=32,depth=64,page_size=1,copies=boxes",
 };
 
-/* Those that the producer's threads copy by 16 bytes, of which nothing is
- * recorded. */
+/* Shapes that the producer's threads copy by 16 bytes; nothing of these copies
+ * is recorded. */
 static const char *const cells[] = {
     "BN=64,depth=64,page_size=1",
     "BN=64,depth=128,page_size=2,tail=count",
@@ -176,7 +176,7 @@ static const char *const cells[] = {
     "BN=64,depth=128,page_size=1,order=split,dtype=f16",
 };
 
-/* With queries. */
+/* Shapes with queries. */
 static const char *const queries[] = {
     "BN=64,depth=64,BM=64",
     "BN=64,depth=128,BM=128,q_tiles=2,consumers=4",
@@ -216,7 +216,7 @@ static const char *const products[] = {
     "BN=64,depth=64,head_page=1,page_size=128,hold=0",
 };
 
-/* Scores alone. */
+/* Shapes for scores only. */
 static const char *const scores8[] = {
     "BN=64,depth=128,dtype=fp8",
     "BN=64,depth=64,dtype=fp8,swizzle=64",
@@ -224,8 +224,8 @@ static const char *const scores8[] = {
     "BN=64,depth=64,dtype=fp8,swizzle=16,mode=pair_multicast",
 };
 
-/* Of pairs whose bytes count in one block: sm_100a.  The other entries take the
- * first OTHERS of them. */
+/* Pairs whose bytes count in one block: sm_100a.  Entries other than the first
+ * two take only the first OTHERS of them. */
 enum { OTHERS = 3 };
 static const char *const pair_entries[] = {"image", "trace", "issues",
                                            "stream"};
@@ -281,7 +281,7 @@ START_TEST(every_shape_on_cpu)
 }
 END_TEST
 
-/* No device of ours is one, but the judge is. */
+/* There is no sm_100a device to test on; the judge runs them. */
 START_TEST(pairs_of_sm_100a)
 {
     for (size_t i = 0; i < (_i < 2 ? COUNT(pairs) : OTHERS); i++)
@@ -293,14 +293,14 @@ START_TEST(every_shape_on_device)
 {
     const char *target = getenv("GROAT_TEST_TARGET");
 
-    ck_assert_ptr_nonnull(target); /* left out without */
+    ck_assert_ptr_nonnull(target); /* not added without it */
     check_plan(_i, target);
 }
 END_TEST
 
 /* ---- lengths ------------------------------------------------------------ */
 
-/* A sequence of every number of keys around the edges of pages and tiles. */
+/* Sequences of every number of keys around the edges of pages and tiles. */
 static void check_lengths(const char *target)
 {
     static const char *const entries[] = {"image", "trace", "output"};
@@ -343,7 +343,7 @@ static void check_groups(const char *target)
         }
 }
 
-/* Blocks of a stream: one, as many as there are tiles, and more. */
+/* Blocks of a stream: one, and up to more than there are tiles. */
 static void check_teams(const char *target)
 {
     static const char *const shapes_of[] = {
@@ -362,8 +362,8 @@ static void check_teams(const char *target)
         }
 }
 
-/* What the cache holds behind a sequence's last key is multiplied by 0, and
- * would not be 0 then. */
+/* Values behind a sequence's last key are NaN: their weight is 0, but 0 * NaN
+ * is NaN. */
 static void check_nan(const char *target)
 {
     static const char *const shapes_of[] = {
@@ -398,12 +398,12 @@ START_TEST(launches_on_device)
 {
     const char *target = getenv("GROAT_TEST_TARGET");
 
-    ck_assert_ptr_nonnull(target); /* left out without */
+    ck_assert_ptr_nonnull(target); /* not added without it */
     checks[_i](target);
 }
 END_TEST
 
-/* ---- what it compiles to ------------------------------------------------- */
+/* ---- compiled code ------------------------------------------------------- */
 
 #define PAIR                                                                   \
     ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group"
@@ -411,13 +411,13 @@ END_TEST
 #define BOX   "cp.async.bulk.tensor."
 #define WGMMA "wgmma.mma_async"
 
-/* Boxes of K and of V stand once each in the source's loop: a page and chunk to
- * a lane, or one behind the other. */
+/* Boxes of K and of V each occur once in the source's loop: a page and chunk
+ * per lane, or one after the other. */
 static const struct {
     const char *target, *shape, *instruction;
     int count;
 } compiled[] = {
-    /* 32 boxes of a tile of K and V and 16 pages, two for each lane */
+    /* 32 boxes for a tile of K and V with 16 pages, two per lane */
     {"cuda:sm_90a", "image,page_size=16", BOX "3d", 2},
     {"cuda:sm_90a", "image,page_size=16,lanes=1", BOX "3d", 32},
     {"cuda:sm_90a", "image,page_size=16,lanes=1,k_inner=1,v_inner=1,fold=1",
@@ -430,7 +430,7 @@ static const struct {
     {"cuda:sm_90a", "scores,consumers=4", WGMMA ".sync.aligned.m64n64k16", 1},
     {"cuda:sm_90a", "output", WGMMA ".sync.aligned.m64n64k16", 1},
     {"cuda:sm_90a", "scores,dtype=fp8", WGMMA ".sync.aligned.m64n16k32", 1},
-    /* These run nowhere that we have. */
+    /* These run on no device that we have. */
     {"cuda:sm_100a", "image,mode=pair_sm100,lanes=1,page_size=64", PAIR "::2",
      4},
     {"cuda:sm_100a", "stream,mode=pair_sm100,policy=last,lanes=1,page_size=64",
@@ -470,7 +470,7 @@ START_TEST(instructions)
 }
 END_TEST
 
-/* Its compiler takes them, too. */
+/* NVRTC accepts them, too. */
 START_TEST(pairs_compile)
 {
     groat_error error = GROAT_ERROR_INIT;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_kv_ring.c: figures of the ring that were worked out by other means: the
+ * test_kv_ring.c: figures of the ring that were computed independently: the
  * shapes and memory maps of published configurations, slots and parities of
- * tiles, numbers of barriers, places of pieces, bytes that are expected, and
- * how many slots a ring must have.
+ * tiles, numbers of barriers, places of pieces, expected bytes, and the least
+ * number of slots of a ring.
  *
- * Configurations are params.def's; traces and places are what the kernel
- * records, on cpu:sm_90a and on the device of GROAT_TEST_TARGET; a ring too
- * short is run by the judge.
+ * Configurations come from params.def; traces and places are recorded by the
+ * kernel, on cpu:sm_90a and on the device of GROAT_TEST_TARGET; a ring that is
+ * too short runs on the judge.
  */
 #include "spec/family.h"
 #include "tests/kernels/drive.h"
@@ -32,7 +32,7 @@ static groat_spec *spec_of(const char *text, const char *target)
 
 /* ---- configurations ----------------------------------------------------- */
 
-/* A spec, constants of it, and what they must be. */
+/* A spec, and the expected values of constants of it. */
 typedef struct figures {
     const char *spec;
     int64_t want[12];
@@ -81,8 +81,8 @@ START_TEST(two_tiles_of_queries)
 }
 END_TEST
 
-/* Where each thing is; behind the ring's barriers 32 bytes for those of the
- * outputs, 88 for others and 4 for an address follow in that kernel. */
+/* Offsets; in that kernel 32 bytes of output barriers, 88 bytes of others and 4
+ * bytes of an address follow the ring's barriers. */
 START_TEST(memory_maps)
 {
     static const char *const names[] = {"q1_at",    "ring_at",  "full_at",
@@ -150,7 +150,7 @@ START_TEST(paged_kernels)
 }
 END_TEST
 
-/* Four warps to a warpgroup, which takes 64 rows of queries. */
+/* Four warps per warpgroup, which takes 64 rows of queries. */
 START_TEST(outputs_in_registers)
 {
     static const char *const names[] = {"BM", "BN", "slots", "consumers",
@@ -171,7 +171,7 @@ START_TEST(outputs_in_registers)
 }
 END_TEST
 
-/* Rows above 128 columns are split, and one slot is left. */
+/* Rows of more than 128 columns are split, and only one slot is left. */
 START_TEST(configurations_that_are_refused)
 {
     static const char *const specs[] = {
@@ -192,7 +192,7 @@ END_TEST
 
 /* ---- records ------------------------------------------------------------ */
 
-/* One sequence of so many keys, one head. */
+/* One sequence of `keys` keys, one head. */
 static ring_case case_of(groat_spec *spec, int64_t keys)
 {
     ring_case c = ring_case_of(spec);
@@ -202,7 +202,7 @@ static ring_case case_of(groat_spec *spec, int64_t keys)
     return c;
 }
 
-/* What the kernel records of it; free it. */
+/* Returns what the kernel records of it; free it. */
 static uint32_t *record(const char *text, const char *target, int64_t keys)
 {
     groat_spec *spec = spec_of(text, target);
@@ -298,10 +298,10 @@ START_TEST(numbers_of_barriers)
 }
 END_TEST
 
-/* Elements from the ring's begin to piece m of slot i.  A published consumer
- * reads at i * padded_depth * BN + m * BN * BK0, which is the place; its
- * producer copies to m * padded_depth * BN + i * kv_elements: with two pieces
- * they are the same where i and m are. */
+/* Offsets in elements, from the ring's begin, of piece m of slot i.  A
+ * published consumer reads the right place, i * padded_depth * BN + m * BN *
+ * BK0; its producer copies to m * padded_depth * BN + i * kv_elements: with two
+ * pieces these are equal only where i and m are. */
 START_TEST(places_of_pieces)
 {
     static const struct {
@@ -343,7 +343,7 @@ START_TEST(places_of_pieces)
 }
 END_TEST
 
-/* Tiles of 128 keys of 128 numbers; a page has 256 bytes for each key. */
+/* Tiles of 128 keys with 128 numbers each: 256 bytes per key of a page. */
 START_TEST(expected_bytes)
 {
     static const struct {
@@ -377,7 +377,7 @@ START_TEST(expected_bytes)
 }
 END_TEST
 
-/* Queries come with the first tile, and count with it. */
+/* Queries come with the first tile, and their bytes count with it. */
 START_TEST(bytes_of_queries)
 {
     static const struct {
@@ -406,7 +406,7 @@ END_TEST
 
 /* ---- how many slots ----------------------------------------------------- */
 
-/* Family "any_ring": the same without the rule for slots. */
+/* Writes the family "any_ring": the same without the rule for slots. */
 static void write_any_ring(rig *r)
 {
     const mutation rename = {"family ", FAMILY, 0, "any_ring"};
@@ -432,8 +432,8 @@ static void write_any_ring(rig *r)
     }
 }
 
-/* Eight tiles through a ring of so many slots: OK, and the trace is right, or
- * what the judge says. */
+/* Passes eight tiles through a ring of `slots` slots; returns OK if the trace
+ * is right, or the judge's status. */
 static groat_status pass_eight(groat_context *context, int slots,
                                const char *order, groat_error *error)
 {
@@ -467,7 +467,7 @@ static groat_status pass_eight(groat_context *context, int slots,
     return status;
 }
 
-/* A V is held until the next K has come: with one slot it never comes. */
+/* A V is held until the next K has come: with one slot, it never comes. */
 START_TEST(two_slots_are_enough)
 {
     static const char *const orders[] = {"kv", "ahead"};

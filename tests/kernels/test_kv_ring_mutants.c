@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_kv_ring_mutants.c: kv_producer_pipeline's own sources, with each wait,
- * arrival, fence and barrier taken out in turn or said wrong, and with defects
- * of published pipelines of this kind put in, under families of other names.
+ * arrival, fence and barrier taken out in turn or given a wrong operand, and
+ * with defects of published pipelines of this kind, under other family names.
  * Pairs whose bytes count in one block run on sm_100a, all else on sm_90a.
  */
 #include "tests/kernels/mutants.h"
@@ -10,13 +10,13 @@
 
 #define FAMILY "kv_producer_pipeline:"
 
-/* What becomes of a mutant. */
+/* The expected outcome of a mutant. */
 #define RIGHT  0, 0
 #define JUDGED NV, 0
 #define WRONG  0, NV
 
-/* Launches that show it: more tiles than slots, and a part of one; of LOCAL the
- * last half tile has no key. */
+/* Launches that show it: more tiles than slots, and a partial tile; in LOCAL
+ * the last half tile has no key. */
 #define KEYS   " num_keys=97 sequences=1 kv_heads=1 group=1"
 #define IMAGE  FAMILY "entry=image,BN=32,depth=64,slots=3" KEYS
 #define PIECES FAMILY "entry=image,BN=32,depth=128,slots=3,pieces=2" KEYS
@@ -34,12 +34,12 @@
 #define SCORES FAMILY "entry=scores,BN=32,depth=64,slots=3" KEYS
 #define OUTPUT FAMILY "entry=output,BN=32,depth=64,slots=4,BM=128" KEYS
 #define AHEAD  FAMILY "entry=output,BN=32,depth=64,slots=4,order=ahead" KEYS
-/* Three tiles: the last has none beside it. */
+/* Three tiles: the last has no partner. */
 #define LONE                                                                   \
     FAMILY "entry=output,BN=32,depth=64,slots=4,order=one_q"                   \
            " num_keys=65 sequences=1 kv_heads=1 group=1"
 
-/* Where: the first text behind which the change is looked for. */
+/* The first text behind which the change is looked for. */
 #define PRODUCER "struct kv_producer"
 #define CONSUMER "struct kv_consumer"
 #define STATE    "struct ring_place"
@@ -71,7 +71,7 @@ static const mutant table[] = {
     {OUTPUT, {"", "", 0, ""}, RIGHT},
     {AHEAD, {"", "", 0, ""}, RIGHT},
     {LONE, {"", "", 0, ""}, RIGHT},
-    /* parities, and where barriers are */
+    /* parities, and places of barriers */
     {IMAGE, {PRODUCER, "{in, 0, 1}", 0, "{in, 0, 0}"}, JUDGED},
     {IMAGE, {CONSUMER, "{in, 0, 0}", 0, "{in, 0, 1}"}, JUDGED},
     {IMAGE, {STATE, "parity ^= 1;", 0, ""}, JUDGED},
@@ -98,7 +98,7 @@ static const mutant table[] = {
     {PIECES,
      {READER, "if constexpr (n + 1 < ring_pieces)", 0, "if constexpr (false)"},
      JUDGED},
-    /* barriers as they are made */
+    /* initialisation of barriers */
     {IMAGE, {RING, "mbarrier_init_fence();", 0, ""}, JUDGED},
     {IMAGE, {RUN, "async_proxy_fence();", 0, ""}, JUDGED},
     {IMAGE, {RUN, "meet_all();", 0, ""}, JUDGED},
@@ -149,8 +149,8 @@ static const mutant table[] = {
     {OUTPUT, {SUMS, "wgmma_commit();", 0, ""}, JUDGED},
     {OUTPUT, {SUMS, "wgmma_wait<0>(sums[part][b]);", 0, ";"}, JUDGED},
     /* defects of published pipelines: the producer's place of a piece is not
-     * its consumer's; the slot is given back before the product has read it;
-     * the number of pages of a tile behind the last key wraps */
+     * its consumer's; the slot is released before the product has read it; the
+     * number of pages of a tile behind the last key wraps */
     {PIECES,
      {PRODUCER, "return this->in.slot_ptr(this->index, piece);", 0,
       "return this->in.memory + (this->index * ring::piece_bytes + piece * "
@@ -162,8 +162,8 @@ static const mutant table[] = {
     {LOCAL, {"int kv_valid_pages(", "left <= 0 ", 0, "false "}, WRONG},
 };
 
-/* What the ring, its users and the loaders wait with; boxes and rows have their
- * mutants in test_paged_row_mutants.c. */
+/* The waits and signals of the ring, its users and the loaders; boxes and rows
+ * have their mutants in test_paged_row_mutants.c. */
 static const char *const calls[] = {"at.template acquire<n>();",
                                     "at.template wait<n>();",
                                     "at.step();",

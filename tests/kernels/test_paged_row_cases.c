@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_paged_row_cases.c: what loaders of this kind are known to get wrong,
- * each with a launch that would show it; what is refused, and in which words;
- * and what the compiler makes of the copies, where there is an NVRTC.
+ * test_paged_row_cases.c: known mistakes of loaders of this kind, each with a
+ * launch that would show it; refusals and their messages; and the machine code
+ * of the copies, where NVRTC is found.
  */
 #include "kernels-src/common/kv_pages.h"
 #include "tests/kernels/grid.h"
@@ -30,7 +30,7 @@ static bool all_are(const unsigned char *bytes, int64_t count, int value)
     return true;
 }
 
-/* _i: by whom.  A sequence without keys: nothing of K is issued nor expected,
+/* _i: the issuer.  A sequence without keys: nothing of K is issued or expected,
  * V is zeros, and no barrier waits for ever. */
 START_TEST(no_keys)
 {
@@ -53,7 +53,7 @@ START_TEST(no_keys)
 END_TEST
 
 /* Tiles that begin behind the last key have no page: a count that wrapped would
- * bring them all. */
+ * copy all of their pages. */
 START_TEST(tiles_behind_the_last_key)
 {
     drive d;
@@ -70,7 +70,7 @@ START_TEST(tiles_behind_the_last_key)
 }
 END_TEST
 
-/* A page that is not there leaves zeros in V, not what an earlier tile left. */
+/* A missing page leaves zeros in V, not the data of an earlier tile. */
 START_TEST(missing_pages_become_zeros)
 {
     drive d;
@@ -85,8 +85,8 @@ START_TEST(missing_pages_become_zeros)
 }
 END_TEST
 
-/* _i: part of a pair or of V.  One page that all parts lie in: each part has
- * its boxes, and counts of its own. */
+/* _i: part of a pair or of V.  All parts lie in one page: each part has its own
+ * boxes and counts. */
 START_TEST(parts_of_one_page)
 {
     const char *spec =
@@ -100,7 +100,7 @@ START_TEST(parts_of_one_page)
              n++)
             ck_assert_int_eq(rows_words(&d, x, 0)[n * ROWS_LISTED + 7], 1);
     drive_close(&d);
-    /* The second half has no key: its boxes alone are left out. */
+    /* The second half has no key: only its boxes are left out. */
     rows_run(spec, "batch=1 heads=1 tiles=1 keys=64", &plain, &d);
     for (int64_t x = 0; x < d.plan.grid[0]; x++)
         ck_assert_int_eq(rows_words(&d, x, 0)[7], x == 0);
@@ -116,7 +116,7 @@ START_TEST(parts_of_one_page)
 }
 END_TEST
 
-/* Puts one value behind every sequence's pages, or in place of page 1. */
+/* Puts one value into the entries behind the sequences' pages, or in page 1. */
 typedef struct other_entries {
     uint32_t value;
     bool tails;
@@ -135,8 +135,8 @@ static void put_entries(void *user, const drive *d, size_t index, void *data)
             table[i] = other->value;
 }
 
-/* Pages 0 to 7 are used; whatever stands behind them, the outcome is the same.
- * The table has the columns of the contract and no more. */
+/* Pages 0 to 7 are used; the entries behind them must not change the output.
+ * The table has just the columns that the contract asks for. */
 START_TEST(tails_of_page_tables)
 {
     static const uint32_t tails[] = {0, 1, 0x7fffffff, 0xffffffff};
@@ -163,8 +163,8 @@ START_TEST(tails_of_page_tables)
 }
 END_TEST
 
-/* _i: by whom.  A block that the cache has not: zeros, no fault.  With 4 rows
- * to a block of 16 times as many the product stays below 2^31. */
+/* _i: the issuer.  A block outside of the cache: zeros, no fault.  The product
+ * of block and stride stays below 2^31. */
 START_TEST(blocks_out_of_range)
 {
     static const char *const by[] = {"one", "lanes", "threads"};
@@ -183,8 +183,8 @@ START_TEST(blocks_out_of_range)
 }
 END_TEST
 
-/* _i: by whom, of the last plane of the last layer.  The cache ends with the
- * last key of the last sequence, the tiles do not: zeros from there on. */
+/* _i: the issuer, for the last plane of the last layer.  The cache ends with
+ * the last key of the last sequence, inside a tile: zeros from there on. */
 START_TEST(caches_that_end_inside_a_tile)
 {
     static const char *const by[] = {"one", "lanes", "threads"};
@@ -200,7 +200,7 @@ START_TEST(caches_that_end_inside_a_tile)
         rows_run(spec, "batch=1 heads=1 tiles=2 keys=70 layers=1 layer=0",
                  &plain, &d);
         rows_check(&d);
-        /* Keys 70 and on of V; continuous blocks have others behind them. */
+        /* Keys 70 and up of V; with continuous blocks other data follows. */
         if (!stream && _i % 3 < 2)
             for (int64_t at = 0; at < 16384; at += 8192)
                 ck_assert(all_are(bytes_of(&d, 1, 0) + 16384 + at + 6 * 128,
@@ -210,7 +210,7 @@ START_TEST(caches_that_end_inside_a_tile)
 }
 END_TEST
 
-/* Rows multiply modulo 2^32. */
+/* Row numbers are products modulo 2^32. */
 START_TEST(products_wrap)
 {
     other_entries other = {0x80000001, false};
@@ -228,8 +228,8 @@ START_TEST(products_wrap)
 }
 END_TEST
 
-/* Whatever the page, every key is its own: pages below the tile were once read
- * as if the first one went on. */
+/* Each key has its own page, of any size: pages smaller than the tile were once
+ * read as if the first one went on. */
 START_TEST(tiles_of_small_pages)
 {
     drive d;
@@ -245,7 +245,7 @@ START_TEST(tiles_of_small_pages)
 }
 END_TEST
 
-/* ---- what is refused ------------------------------------------------------
+/* ---- refusals -------------------------------------------------------------
  */
 
 START_TEST(specs_that_are_refused)
@@ -334,7 +334,7 @@ END_TEST
 /* ---- instructions ---------------------------------------------------------
  */
 
-/* A spec and the copies of its code; -1: any number. */
+/* A spec and the numbers of copies in its code; -1: any number. */
 typedef struct built {
     const char *spec, *target;
     int all, rank, multicast, pair, hint;
@@ -361,7 +361,7 @@ static const built builds[] = {
     {"entry=issues", "cuda:sm_100a", 0, 3, 0, 0, 0},
 };
 
-/* False where there is no NVRTC. */
+/* Returns false where NVRTC is not found. */
 static bool build(groat_spec *spec, sass_copies *seen)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -414,8 +414,8 @@ static bool is_sm_100(groat_spec *spec)
     return pair == SM100;
 }
 
-/* _i: target.  Random specs are built; on sm_100a pairs of it, all of whose
- * copies are of cta_group::2. */
+/* _i: target.  Builds random specs; on sm_100a pairs, all of whose copies use
+ * cta_group::2. */
 START_TEST(random_builds)
 {
     static const char *const targets[] = {"cuda:sm_90a", "cuda:sm_100a"};

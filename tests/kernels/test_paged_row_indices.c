@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_paged_row_indices.c holds the family against known lists of rows and of
- * boxes, and its slots against the closed forms of rows_rig.c, over specs of
- * every mode and over random ones.
+ * test_paged_row_indices.c checks the family against known lists of rows and
+ * of boxes, and its slots against the closed forms of rows_rig.c, over specs
+ * of every mode and over random ones.
  *
- * On cpu:sm_90a, or on the device that GROAT_TEST_TARGET names.
- * GROAT_TEST_SPECS (default 2) random legal specs are run, drawn by
- * GROAT_TEST_SEED.
+ * Runs on cpu:sm_90a, or on the device that GROAT_TEST_TARGET names.
+ * GROAT_TEST_SPECS (default 2) is the number of random legal specs,
+ * GROAT_TEST_SEED their seed.
  */
 #include "tests/kernels/grid.h"
 #include "tests/kernels/rows_rig.h"
@@ -48,7 +48,7 @@ START_TEST(known_rows)
         {64, 64, 256, 64, {640}},
         {64, 128, 256, 64, {7936}},
         {192, 64, 192, 64, {1536, 640, 3584}},
-        /* Another promise of where tiles begin, other loads: the same rows. */
+        /* Other alignments of tiles, so other loads, but the same rows. */
         {128, 16, 256, 16, {0, 128, 256, 320, 416, 448, 480, 544}},
         {128, 16, 256, 32, {0, 128, 256, 320, 416, 448, 480, 544}},
         {128, 16, 256, 64, {0, 128, 256, 320, 416, 448, 480, 544}},
@@ -97,7 +97,7 @@ START_TEST(known_rows_of_keys)
 }
 END_TEST
 
-/* Boxes of a list as a line: how many, their bytes, and the first 12. */
+/* Writes the boxes of a list as a line: how many, their bytes, the first 12. */
 static void write_list(const int32_t *list, int64_t room, char *out,
                        size_t size)
 {
@@ -125,7 +125,7 @@ static void write_list(const int32_t *list, int64_t room, char *out,
 /* A list of K, or of part `part` of V, of block `block` of a cluster. */
 typedef struct known_list {
     const char *constants, *arguments;
-    int head, block, part; /* part -1: of K */
+    int head, block, part; /* part -1: K */
     const char *line;
 } known_list;
 
@@ -152,7 +152,7 @@ static const known_list lists[] = {
      "2 issues, 32768 B: @0 (0, 3, 1536) 16384B; @16384 (64, 3, 1536) 16384B"},
     {"entry=issues,page_size=64,partial=1,v_fill=0", AT " keys=320", 3, 0, 0,
      "2 issues, 16384 B: @0 (0, 3, 640) 8192B; @16384 (64, 3, 640) 8192B"},
-    /* The page that is not there: a row just before the cache. */
+    /* The missing page: a row just before the cache. */
     {"entry=issues,page_size=64,partial=1", AT " keys=320", 3, 0, 0,
      "4 issues, 32768 B: @0 (0, 3, 640) 8192B; @16384 (64, 3, 640) 8192B; "
      "@8192 (0, 3, -64) 8192B; @24576 (64, 3, -64) 8192B"},
@@ -214,7 +214,7 @@ static const known_list lists[] = {
     {PAIR_128, AT, 2, 1, 0, "1 issues, 16384 B: @0 (64, 2, 7936) 16384B"},
 };
 
-/* _i: list, by one lane and by all. */
+/* _i: list, issued by one lane and by all. */
 START_TEST(known_boxes)
 {
     const known_list *k = &lists[_i / 2];
@@ -234,7 +234,7 @@ START_TEST(known_boxes)
     }
     write_list(rows_words(&d, k->block, k->head) + first * ROWS_LISTED, room,
                line, sizeof(line));
-    /* Lists of V's parts count from the part's own begin. */
+    /* Lists of V's parts count from the start of the part. */
     if (k->part > 0) {
         const int32_t *box =
             rows_words(&d, k->block, k->head) + first * ROWS_LISTED;
@@ -251,7 +251,7 @@ START_TEST(known_boxes)
 END_TEST
 
 /* Issues per tile of K, and of V: plain, folded chunk by chunk, folded row
- * group by row group; 0: it cannot be folded. */
+ * group by row group; 0: folding is impossible. */
 START_TEST(counts_of_boxes)
 {
     static const struct {
@@ -299,7 +299,7 @@ END_TEST
 
 /* ---- slots --------------------------------------------------------------- */
 
-/* Constants, and arguments for one more launch beside the driver's own. */
+/* Constants, and arguments for a launch besides the driver's own. */
 typedef struct slots {
     const char *constants, *arguments;
 } slots;
@@ -384,7 +384,7 @@ static const slots modes[] = {
      "k_depth=192 v_depth=64"},
 };
 
-/* Pairs of cta_group::2: no device of sm_90 has them. */
+/* Pairs with cta_group::2, which no device of sm_90 has. */
 static const slots pairs[] = {
     {"pair=sm100", "batch=1"},
     {"pair=sm100,issue=one,page_size=64,partial=1,v_fill=0", "keys=165"},
@@ -407,7 +407,7 @@ START_TEST(pairs_of_sm_100)
 }
 END_TEST
 
-/* A launch with few tiles, and one with other arguments. */
+/* Runs a launch with few tiles, and one with other arguments. */
 static void check_slots(const char *constants, const char *arguments)
 {
     rows_how how = {rows_seed(), NULL, NULL};
@@ -480,7 +480,7 @@ static bool is_small(groat_spec *spec)
     return planned && bytes < 8 << 20;
 }
 
-/* The driver's arguments, a few of them drawn. */
+/* Writes the driver's arguments, a few of them random. */
 static void draw_arguments(uint64_t *random, groat_spec *spec, char *text,
                            size_t size)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_paged_row_mutants.c: the family's own sources, with each barrier, wait,
- * fence, arrival and step taken out in turn or counting wrongly, and with
- * addresses changed, under families of other names.  The judge must say what is
- * wrong, or bytes must differ; what is not needed must pass with the right
- * ones.
+ * fence, arrival and step taken out in turn or with a wrong count, and with
+ * addresses changed, under families of other names.  The judge must report the
+ * fault, or bytes must differ; a mutant without something that is not needed
+ * must pass with the right bytes.
  */
 #include "tests/kernels/mutants.h"
 #include "tests/unit/suite.h"
 
 #define FAMILY "paged_row_indices:"
 
-/* What becomes of a mutant. */
+/* The expected outcome of a mutant. */
 #define RIGHT  0, 0
 #define JUDGED NV, 0
 #define WRONG  0, NV
@@ -114,7 +114,7 @@ static const mutant table[] = {
      JUDGED},
     {SMALL, {OF_THREADS, "block_barrier();", 0, ""}, JUDGED},
     {LIST, {"void issues(", "block_barrier();", 0, ""}, WRONG},
-    /* of the ring */
+    /* the ring */
     {STREAM, {PRODUCE, "to.acquire();", 0, ""}, JUDGED},
     {STREAM, {PRODUCE, "to.acquire();", 1, ""}, JUDGED},
     {STREAM, {PRODUCE, "to.step();", 0, ""}, JUDGED},
@@ -138,7 +138,7 @@ static const mutant table[] = {
     {RING,
      {"kv_ring<stages, 1, slot_bytes", "shared_slots ? 2 : 1", 0, "1"},
      JUDGED},
-    /* of the turns */
+    /* the turns */
     {TURNS, {IN_TURN, "async_commit();", 0, ""}, JUDGED},
     {TURNS, {IN_TURN, "async_wait<ahead, ahead>();", 0, ""}, JUDGED},
     {TURNS,
@@ -199,7 +199,7 @@ static const mutant table[] = {
     {WIDE, {"kv_part kv_part_v(", "sub * tile", 0, "0"}, WRONG},
 };
 
-/* Of the family's own file; what it includes has its mutants elsewhere. */
+/* Calls of the family's own file; other files have their mutants elsewhere. */
 static const char *const calls[] = {"meet();",       "async_commit();",
                                     "async_wait<",   "from.wait();",
                                     "to.acquire();", NULL};

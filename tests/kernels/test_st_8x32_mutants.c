@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_st_8x32_mutants.c: the source of subtile_loader_st_8x32 with each wait,
- * barrier, fence and commit taken out in turn, or counting one too much, and
- * with faults in its arithmetic.
+ * barrier, fence and commit taken out in turn, or with a count that is one too
+ * large, and with faults in its arithmetic.
  */
 #include "tests/kernels/mutants.h"
 #include "tests/unit/suite.h"
 
-/* Five tiles of one head from the third key on, the last of them not full. */
+/* Five tiles of one head from the third key on, the last of them partial. */
 #define FAMILY "subtile_loader_st_8x32:"
 #define LAUNCH " soffset=384 row_tiles=5 col_tiles=1 row_step=1 queries=70"
 #define SMALL                                                                  \
@@ -39,7 +39,7 @@ static const mutant table[] = {
     {PRODUCT8, {"", "", 0, ""}, 0, 0},
     /* waits, barriers, fences, commits */
     {IMAGE, {IN_POISON, FENCE, 0, ""}, AMD, 0},
-    /* By default a thread finds its own bytes again: only v227 tells. */
+    /* By default a thread reads back its own bytes: only v227 shows it. */
     {IMAGE7, {IN_POISON, BARRIER, 0, ""}, ALL, 0},
     {IMAGE, {IN_IMAGE, COMMIT, 0, ""}, NV, 0},
     {IMAGE, {IN_IMAGE, WAIT_ALL, 0, ""}, ALL, 0},
@@ -59,15 +59,15 @@ static const mutant table[] = {
     {STREAM, {IN_STREAM, WAIT_ALL, 0, TAIL_MORE}, ALL, 0},
     {STREAM7, {IN_STREAM, BARRIER, 0, ""}, ALL, 0},
     {STREAM7, {IN_STREAM, BARRIER, 1, ""}, ALL, 0},
-    /* The loads' values were used, so only stores would need this one. */
+    /* The loaded values have been used, so only stores would need this one. */
     {STREAM, {IN_STREAM, FENCE, 0, ""}, 0, 0},
-    /* AMD counts copies, not groups, and nobody else multiplies. */
+    /* AMD counts copies, not groups, and only AMD multiplies. */
     {PRODUCT, {IN_OUTPUT, COMMIT, 0, ""}, 0, 0},
     {PRODUCT, {IN_OUTPUT, WAIT_ALL, 0, ""}, AMD, 0},
     {PRODUCT, {IN_OUTPUT, WAIT_ALL, 0, WAIT_ONE}, AMD, 0},
     {PRODUCT, {IN_OUTPUT, BARRIER, 0, ""}, AMD, 0},
     {PRODUCT, {IN_OUTPUT, BARRIER, 1, ""}, AMD, 0},
-    /* For the judge a read is over when it returns. */
+    /* For the judge a read is complete when it returns. */
     {PRODUCT, {IN_OUTPUT, FENCE, 0, ""}, 0, 0},
     /* holes and slots */
     {STREAM7, {"", "fold<gap>", 0, "fold<0>"}, ALL, 0},
@@ -81,14 +81,14 @@ static const mutant table[] = {
     {IMAGE, {"void load(", "i * num_warps + wave", 0, "wave"}, AMD | NV, 0},
     {IMAGE, {"tile_source(", "+ args.soffset / row_bytes + 1", 0, ""}, 0, ALL},
     {IMAGE, {"tile_soffset(", "args.soffset +", 0, ""}, 0, ALL},
-    /* the readers' */
+    /* arithmetic of the readers */
     {PIECES7, {"u32 place(", "4 * (key >> 3 & 1)", 0, "0"}, 0, ALL},
     {PIECES, {"u32 place(", "key % 8 * 64", 0, "key % 4 * 64"}, 0, ALL},
     {PIECES, {"pv_key(", "4 * (lane / 32)", 0, "0"}, 0, ALL},
     {PIECES7, {"pv_key(", "lane % 16 / 8 * 8", 0, "0"}, 0, ALL},
     {PIECES, {"pv_col_byte(", "16 * (lane / 16 % 2)", 0, "0"}, 0, ALL},
     {PIECES, {IN_PIECES, "f += num_warps", 0, "f += 2 * num_warps"}, 0, ALL},
-    /* the product's */
+    /* arithmetic of the product */
     {PRODUCT, {"pv_pick16(", "== 0", 0, "!= 0"}, 0, AMD},
     {PRODUCT8, {"pv_pick8(", "== 0", 0, "!= 0"}, 0, AMD},
     {PRODUCT, {"pv_weights16(", "voffset + 16", 0, "voffset"}, 0, AMD},

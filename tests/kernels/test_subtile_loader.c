@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_subtile_loader.c holds the loader of keys against the walk of subtile.h
- * and against known images, every parameter's values, random legal specs, edges
- * of the matrix, and the driver's closed form; scores against sums of doubles.
- * A reader that does not match its writer must be seen to scramble.
+ * test_subtile_loader.c checks the loader of keys against the walk of
+ * subtile.h, known images and the driver's closed form, over every parameter's
+ * values, random legal specs and matrix edges; scores against sums of doubles.
+ * A reader that does not match its writer must be seen to read other data.
  *
- * Cases run on cpu targets always and on the device of GROAT_TEST_TARGET when
+ * Cases always run on cpu targets, and on the device of GROAT_TEST_TARGET when
  * that is set.
  */
 #include "tests/kernels/subtile.h"
@@ -58,7 +58,7 @@ static void free_bench(bench *b)
     free(b->allowed);
 }
 
-/* Outputs that are off: bytes, or scores by more than allowed. */
+/* Counts wrong outputs: bytes, or scores that are off by more than allowed. */
 static size_t wrong_in(const k_case *t, const bench *b, size_t *first)
 {
     const float *want = (const float *)(const void *)b->expected;
@@ -104,10 +104,10 @@ static void check_case(const k_case *t, const char *target)
 
 /* ---- known images ------------------------------------------------------- */
 
-/* Images of source_byte that an instruction-level model of the bursts made in
+/* Images of source_byte by an instruction-level model of the bursts, written in
  * another language (M0, soffset, voffset, range check per dword), with the
- * chains Swizzle(1,0,4), (1,1,4) and (1,1,4), (1,0,6) on the vector's index in
- * its subtile; each equal to what its 4-byte bursts leave.  soffset is
+ * chains Swizzle(1,0,4), (1,1,4) and (1,1,4), (1,0,6) on a vector's index in
+ * its subtile; each equals the image of its 4-byte bursts.  soffset is
  * scalar_offset + first_col * element size, num_records that of valid_rows x
  * src_cols.  The parameters are those of the row. */
 #define KNOWN(...)                                                             \
@@ -191,7 +191,7 @@ END_TEST
 
 /* ---- readers and writers ------------------------------------------------ */
 
-/* Vectors of a full tile's fragments that are not the key's. */
+/* Counts the vectors of a full tile's fragments that differ from the keys'. */
 static size_t scrambled(const k_case *t, const unsigned char *source,
                         const unsigned char *read)
 {
@@ -231,9 +231,9 @@ static bool pairing(int i, k_case *t)
 
 enum { PAIRINGS = 72 };
 
-/* A reader undoes its writer.  With the other's they differ in each key of
- * which bits 2 and 4 differ: exactly half of the vectors are scrambled, on the
- * machine as in the walk. */
+/* A reader undoes its writer's swizzle.  The two swizzles differ in each key of
+ * which bits 2 and 4 differ: with the other reader exactly half of the vectors
+ * are wrong, in the kernel as in the walk. */
 START_TEST(readers_undo_their_writers)
 {
     k_case t;
@@ -255,7 +255,7 @@ START_TEST(readers_undo_their_writers)
 }
 END_TEST
 
-/* Both readers touch every vector of a tile once. */
+/* Both readers read every vector of a tile exactly once. */
 START_TEST(readers_are_bijections)
 {
     unsigned char *seen;
@@ -278,7 +278,7 @@ END_TEST
 
 /* ---- edges -------------------------------------------------------------- */
 
-/* The grid: every dtype, depth and chain, odd shapes, counts of waves that are
+/* The grid: every dtype, depth and chain, odd shapes, numbers of waves that are
  * no power of two, wider strides, several heads. */
 static const k_case grid[] = {
     {.bn = 64, .depth = 128, .src_cols = 256, .ld = 256, .warps = 8},
@@ -317,7 +317,7 @@ static const k_case grid[] = {
     {.bn = 96, .depth = 64, .src_cols = 64, .ld = 80, .warps = 3, .dtype = 2},
 };
 
-/* The grid's row with what it leaves out. */
+/* A row of the grid, with defaults for the fields that it leaves out. */
 static k_case grid_case(int index, int entry)
 {
     k_case t = grid[index];
@@ -329,7 +329,7 @@ static k_case grid_case(int index, int entry)
         t.mma_m = 32;
     t.stages = 1;
     t.row_tiles = t.heads = t.row_step = t.queries = 1;
-    /* As many as the counter of the narrowest copies holds. */
+    /* As many as the counter of the narrowest copies can count. */
     if (entry == K_STREAM && k_tile_bytes(&t) <= 20480 &&
         k_tile_bytes(&t) / 1024 <= 7 * t.warps)
         t.stages = 3;
@@ -357,7 +357,7 @@ static void check_edges(const char *target, int index, int entry)
         t.row_tiles = 2;
         t.row_step = 1;
         t.first_col = t.src_cols - t.depth;
-        /* Whole rows, then into what lies beside. */
+        /* Whole rows, then into the neighbouring columns. */
         t.scalar_offset = (int)k * row_bytes;
         check_case(&t, target);
         t.scalar_offset += 16 * (1 + pick(row_bytes / 16 - 1));
@@ -371,7 +371,7 @@ START_TEST(grid_on_cpu)
 {
     if (is_left_out(_i))
         return;
-    /* To a loader gfx90a and gfx942 are alike: one of them. */
+    /* To a loader gfx90a and gfx942 are the same: run one of them. */
     for (size_t k = 0; k < TARGETS; k++)
         if (k != 1 + (size_t)_i % 2)
             check_edges(targets[k], _i % GRID, _i / GRID);
@@ -411,7 +411,7 @@ static k_case random_case(void)
     return t;
 }
 
-/* Something to run the spec with. */
+/* Draws the launch arguments of a spec. */
 static void random_launch(k_case *t)
 {
     int heads = t->src_cols / t->depth;
@@ -424,12 +424,12 @@ static void random_launch(k_case *t)
     t->row_tiles = 1 + pick(3);
     t->row_step = 1 + pick(t->row_tiles);
     t->queries = 1 + pick(t->warps * t->mma_m / 2 + 40);
-    /* A judge's multiplications are dear. */
+    /* Multiplications are slow on the judge. */
     if (t->entry == K_SCORES && t->queries > 40)
         t->queries = 40;
 }
 
-/* Runs the case if the rules allow it on a target picked. */
+/* Runs the case if the rules allow it on a random target. */
 static bool try_case(k_case *t)
 {
     const char *target = targets[pick(TARGETS)];
@@ -443,7 +443,7 @@ static bool try_case(k_case *t)
     return true;
 }
 
-/* A spec that the rules accept must be loaded, read and multiplied right. */
+/* A spec that the rules accept must load, read and multiply correctly. */
 START_TEST(random_specs)
 {
     if (is_left_out(_i))
@@ -458,7 +458,7 @@ START_TEST(random_specs)
 }
 END_TEST
 
-/* What a field of k_case may be: from, to, step; of several when step is 0. */
+/* Values of a field of k_case: from, to, step; step 0 doubles the value. */
 static const struct {
     size_t field;
     int from, to, step;
@@ -477,7 +477,7 @@ static const struct {
     {offsetof(k_case, stages), 1, 8, 1},
 };
 
-/* Each value, with whatever else makes it legal; step 0 doubles. */
+/* Runs each value, with other fields drawn until the spec is legal. */
 START_TEST(every_value)
 {
     if (is_left_out(_i))
@@ -532,8 +532,8 @@ static bool multiplies(const k_case *t, const char *target)
     return t->dtype != K_FP8 || strstr(target, "gfx90a") == NULL;
 }
 
-/* Whole numbers exactly, others within the bound; zeros where no key is.  With
- * the wrong reader most scores are off. */
+/* Whole numbers exactly, others within the bound; zeros where there is no key.
+ * With the wrong reader most scores are wrong. */
 START_TEST(scores_on_cpu)
 {
     if (is_left_out(_i))
@@ -547,7 +547,7 @@ START_TEST(scores_on_cpu)
             continue;
         check_case(&t, targets[k]);
         if (k == 0) {
-            /* The narrow instruction, where there is a wider one. */
+            /* The narrow instruction, where a wider one exists. */
             t.mma_k = (t.dtype == K_FP8 ? 512 : 256) / t.mma_m;
             check_case(&t, targets[k]);
             t.mma_k = 0;
@@ -566,7 +566,7 @@ END_TEST
 
 /* ---- the driver of groat run -------------------------------------------- */
 
-/* The driver's closed form and bounds are those of the walk. */
+/* The driver's closed form and bounds must equal those of the walk. */
 static void check_driver(const k_case *t, const char *target, bool whole)
 {
     bench b = make_bench(t, target, whole);
@@ -606,8 +606,8 @@ START_TEST(closed_form_agrees)
 }
 END_TEST
 
-/* Whether all numbers of an input are what a driver's even or odd seed makes.
- */
+/* Returns whether all numbers are of the kind that the driver's seed
+ * selects. */
 static bool are_drivers(const k_case *t, bool fnuz, bool whole,
                         const unsigned char *data, size_t bytes)
 {
@@ -624,7 +624,7 @@ static bool are_drivers(const k_case *t, bool fnuz, bool whole,
     return true;
 }
 
-/* The driver's own numbers are those that the bound is 0 for, or not. */
+/* An even seed gives numbers with a bound of 0, an odd one does not. */
 START_TEST(drivers_numbers)
 {
     k_case t = score_case(_i % 18);
@@ -643,7 +643,7 @@ START_TEST(drivers_numbers)
         ck_assert_ptr_nonnull(d.allowed[2]);
         for (size_t i = 0; i < k_output_bytes(&t) / sizeof(float); i++)
             zeros += d.allowed[2][i] == 0;
-        /* No key, nothing to be off by. */
+        /* Without a key there is no error. */
         ck_assert_uint_eq(zeros,
                           (size_t)(t.heads * t.queries) *
                               (size_t)(seed == 0 ? 2 * t.bn : t.bn - 37));
@@ -691,7 +691,7 @@ START_TEST(the_driver_refuses)
 }
 END_TEST
 
-/* ---- what the judge traces ------------------------------------------------
+/* ---- traces of the judge --------------------------------------------------
  */
 
 typedef struct traced {
@@ -714,7 +714,7 @@ static const struct {
     int swizzle, mma_m;
     unsigned copies, reuse;
 } traces[] = {
-    /* 16 neighbouring lanes at a time on 64 banks, 8 on 32. */
+    /* 64 banks serve 16 neighbouring lanes at a time, 32 banks serve 8. */
     {"cpu:gfx950", K_CHAINED, 32, 4, 1},
     {"cpu:gfx950", K_CHAINED, 16, 4, 1},
     {"cpu:gfx950", K_HIPKITTENS, 32, 4, 2},
@@ -725,8 +725,8 @@ static const struct {
     {"cpu:gfx90a", K_HIPKITTENS, 16, 16, 4},
 };
 
-/* Copies per wave are what params.def counts, and how often neighbours that
- * read a fragment want the same bank. */
+/* Copies per wave are as params.def counts them; reuse is how often neighbours
+ * that read a fragment use the same bank. */
 START_TEST(copies_and_banks)
 {
     traced seen = {0};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_subtile_loader_st_8x32.c holds the loader of V against the walk of
+ * test_subtile_loader_st_8x32.c checks the loader of V against the walk of
  * st_8x32_oracle.h.  Known images (CRC-32, FNV-1a), bursts and read addresses
- * pin the walk; the driver of `groat run` computes the same by closed forms, so
- * everything is known three ways.  Products are of small integers, exact in any
- * order, and of random numbers within the driver's bound.  Every value of a
- * list is run, of ranges sixteen, and specs drawn from params.def (grid.h).
+ * pin the walk; the driver of `groat run` has closed forms, so all is computed
+ * three ways.  Products are of small integers, exact in any order, and of
+ * random numbers within the driver's bound.  Runs every value of a list,
+ * sixteen of a range, and specs drawn from params.def (grid.h).
  *
- * Cases run on cpu targets always and on the device of GROAT_TEST_TARGET when
+ * Cases always run on cpu targets, and on the device of GROAT_TEST_TARGET when
  * that is set.
  */
 #include <math.h>
@@ -106,7 +106,7 @@ static st_case known_case(int index)
     return t;
 }
 
-/* Where the first two lines of the table say that copies of 16 bytes go. */
+/* Checks the bursts in the first two rows of the table, for 16-byte copies. */
 static void check_bursts(const st_case *t, int index)
 {
     int64_t iterations = tile_bytes(t) / (1024 * t->warps);
@@ -161,7 +161,7 @@ END_TEST
 /* ---- reads ----------------------------------------------------------------
  */
 
-/* Addresses of reads of a tile of depth 128; -1: there is no v227 of it. */
+/* Addresses of reads of a tile of depth 128; -1: v227 does not exist for it. */
 static const struct {
     int i, j, part, lane, plain, v227, key, col;
 } reads[] = {
@@ -193,8 +193,8 @@ static const struct {
 
 enum { READS = sizeof(reads) / sizeof(reads[0]) };
 
-/* The table against the formulas: the address, and which element of V it gives
- * the lane first. */
+/* Checks the table against the formulas: the address, and the element of V that
+ * the lane gets first. */
 START_TEST(known_reads)
 {
     bool wide = reads[_i].v227 < 0;
@@ -227,7 +227,7 @@ END_TEST
 
 static const struct {
     int dtype, v227;
-    unsigned reuse; /* different dwords that a bank is asked for at once */
+    unsigned reuse; /* different dwords in one bank at a time */
 } layouts[] = {{BF16, 0, 1}, {F16, 0, 1}, {FP8, 0, 2}, {FP8, 1, 1}};
 
 enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
@@ -259,8 +259,8 @@ START_TEST(transposing_reads)
 }
 END_TEST
 
-/* Written by one placement and read by another: what the oracle says of all
- * four, and that each target's kernel agrees.  Returns the wrong bytes. */
+/* Writes in one placement and reads in another.  Checks that each target's
+ * kernel agrees with the oracle; returns the number of wrong bytes. */
 static size_t wrong_bytes(int64_t v227, int64_t reader)
 {
     st_case t = base(FRAGMENTS, FP8, v227);
@@ -295,7 +295,7 @@ START_TEST(readers_must_follow_the_placement)
 }
 END_TEST
 
-/* Fragments are V's columns for every shape, and on every target the same. */
+/* Fragments are V's columns for every shape, and the same on every target. */
 START_TEST(fragments_are_columns)
 {
     static const int64_t depths[] = {64, 128, 256};
@@ -334,7 +334,7 @@ END_TEST
 static void check_edges(st_case t, const char *target)
 {
     const int64_t row = t.ld * elem(&t);
-    /* soffset: none, keys, a column, both, and columns into the next key. */
+    /* soffset: none, keys, a column, both, and columns of the next key. */
     const int64_t edge[][2] = {{0, 0},
                                {1, 0},
                                {t.keys / 2 + 1, 5 * row},
@@ -415,7 +415,7 @@ END_TEST
 /* ---- the driver of groat run ----------------------------------------------
  */
 
-/* The closed forms against the walk.  _i: layout, entry. */
+/* Closed forms against the walk.  _i: layout, entry. */
 START_TEST(closed_forms_agree)
 {
     if (is_left_out(_i))
@@ -449,7 +449,7 @@ START_TEST(closed_forms_agree)
 }
 END_TEST
 
-/* How many of the random products of one spec are out of the driver's bound,
+/* Counts the random products of a spec that are outside the driver's bound,
  * which itself must be small. */
 static size_t out_of_bound(const st_case *t, const char *target)
 {
@@ -497,7 +497,7 @@ START_TEST(random_products)
     ck_assert_uint_eq(out_of_bound(&t, target), 0);
     if (t.dtype != FP8)
         return;
-    t.reader = !t.v227; /* nothing of V is where it is looked for */
+    t.reader = !t.v227; /* no element of V is where the reader expects it */
     ck_assert_uint_gt(out_of_bound(&t, target), output_size(&t) / 8);
 }
 END_TEST
@@ -557,8 +557,8 @@ static st_case case_of(groat_spec *spec)
     return t;
 }
 
-/* What the host can make and check in little time, and what the oracle knows:
- * no product of what another placement's reader finds. */
+/* Cases that take little time and that the oracle can compute: no product with
+ * a reader of another placement. */
 static bool fits(groat_spec *spec)
 {
     st_case t = case_of(spec);
@@ -569,8 +569,8 @@ static bool fits(groat_spec *spec)
     return (t.row_tiles + 1) * t.keys * t.ld * elem(&t) <= 16 << 20;
 }
 
-/* Three launches: two tiles below each other, the last columns from another
- * key on, and nothing valid. */
+/* Three launches: two tiles below each other, the last columns from another key
+ * on, and no valid key. */
 static size_t check_spec(groat_spec *spec, void *user)
 {
     const char *target = groat_spec_target(spec);
@@ -594,7 +594,7 @@ static void open_grid(grid *g)
     g->fits = fits;
 }
 
-/* Runs what the rules accept. */
+/* Runs the case if the rules accept it. */
 static bool check_if_legal(const st_case *t, const char *target)
 {
     char text[400];
@@ -644,7 +644,7 @@ START_TEST(every_number_of_stages)
 }
 END_TEST
 
-/* Sixteen values of each range from end to end: keys and slots of one tile, and
+/* Sixteen values of each range from end to end: keys and slots of one tile,
  * columns and strides of another. */
 START_TEST(ranges)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_subtile_mutants.c: subtile_loader's own source, with each wait, barrier,
- * fence and commit taken out in turn, or counting one too much, and with a few
- * wrong addresses.
+ * test_subtile_mutants.c: subtile_loader's own source, with each wait,
+ * barrier, fence and commit taken out in turn, or with a count that is one too
+ * large, and with a few wrong addresses.
  */
 #include "tests/kernels/mutants.h"
 #include "tests/unit/suite.h"
 
-/* Eight tiles of one head, from a row and 32 bytes on: no whole number of rows.
- * Of a block's waves two have queries, two only load. */
+/* Eight tiles of one head, at an offset of a row and 32 bytes: no whole number
+ * of rows.  Two of a block's waves have queries, two only load. */
 #define SHAPE "BN=64,depth=64,src_cols=64,ld=80,num_warps=4"
 #define LAUNCH                                                                 \
     " valid_rows=576 scalar_offset=192 row_tiles=8 heads=1 row_step=2"         \
@@ -28,7 +28,7 @@ static const mutant table[] = {
     {STREAM, {"", "", 0, ""}, 0, 0},
     {SCORES, {"", "", 0, ""}, 0, 0},
     {IMAGE, {IN_POISON, FENCE, 0, ""}, AMD, 0},
-    /* A wave poisons the chunks that it loads. */
+    /* A wave poisons only the chunks that it loads. */
     {IMAGE, {IN_POISON, BARRIER, 0, ""}, 0, 0},
     {IMAGE, {IN_LOAD, COMMIT, 0, ""}, NV, 0},
     {IMAGE, {IN_LOAD, WAIT_ALL, 0, ""}, ALL, 0},
@@ -37,7 +37,7 @@ static const mutant table[] = {
     {PIECES, {IN_LOAD, WAIT_ALL, 0, ";"}, ALL, 0},
     {SCORES, {IN_LOAD, BARRIER, 0, ";"}, AMD, 0},
     {SCORES, {IN_LOAD, WAIT_ALL, 0, WAIT_ONE}, AMD, 0},
-    /* The loads' values were used, so only stores would need this one. */
+    /* The loaded values have been used, so only stores would need this one. */
     {SCORES, {IN_SCORES, FENCE, 0, ""}, 0, 0},
     {SCORES, {IN_SCORES, BARRIER, 0, ""}, AMD, 0},
     {STREAM, {IN_STREAM, COMMIT, 0, ""}, NV, 0},

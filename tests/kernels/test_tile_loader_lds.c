@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_tile_loader_lds.c holds the loader against an oracle of its own: it
- * walks over waves, iterations and lanes, forms M0, soffset and voffset of each
- * burst, and applies the bounds of the buffer descriptor dword by dword.  The
- * driver of `groat run` has the closed form instead, so each output is computed
+ * test_tile_loader_lds.c checks the loader against an oracle of its own, which
+ * loops over waves, iterations and lanes, forms M0, soffset and voffset of
+ * each burst, and applies the bounds of the buffer descriptor dword by dword.
+ * The driver of `groat run` has the closed form, so each output is computed
  * three ways: kernel, closed form, walk.  Known images (CRC-32 and FNV-1a) pin
  * the walk itself.
  *
@@ -60,7 +60,7 @@ static void burst(const tile_case *t, unsigned char *lds, int *hits, int64_t m0,
         }
 }
 
-/* What the waves leave in shared memory; every byte must be hit once. */
+/* Fills shared memory as the waves do; checks that every byte is hit once. */
 static void walk(const tile_case *t, unsigned char *lds)
 {
     int64_t bytes = t->rows * t->cols * t->elem;
@@ -107,7 +107,7 @@ static void walk(const tile_case *t, unsigned char *lds)
             }
         }
     for (int64_t b = 0; b < bytes; b++)
-        if (hits[b] != 1) /* an assert for each byte would cost */
+        if (hits[b] != 1) /* ck_assert is too slow per byte */
             ck_abort_msg("the walk hits byte %d %d times", (int)b, hits[b]);
     free(hits);
 }
@@ -121,14 +121,14 @@ typedef struct shot {
     int64_t valid_rows, first_row, first_col, row_tiles, col_tiles, row_step;
 } shot;
 
-/* A spec and what its launches share. */
+/* A spec and the data that its launches share. */
 typedef struct subject {
     groat_spec *spec;
     tile_case t;
     int64_t threads;
     int64_t stages;
     bool stream;
-    unsigned char *source; /* of max_rows rows */
+    unsigned char *source; /* has max_rows rows */
     int64_t max_rows;
 } subject;
 
@@ -173,7 +173,7 @@ static size_t output_bytes(const subject *s, const shot *at)
     return (size_t)(at->row_tiles * at->col_tiles) * tile_bytes(&s->t);
 }
 
-/* What the walk makes of a launch. */
+/* Computes the expected output of a launch by the walk. */
 static void walk_all(const subject *s, const shot *at, unsigned char *out)
 {
     tile_case t = s->t;
@@ -203,7 +203,7 @@ static void walk_all(const subject *s, const shot *at, unsigned char *out)
     free(image);
 }
 
-/* What the kernel must have been given. */
+/* The arguments that the kernel must get. */
 static struct tile_loader_lds_args args_of(const shot *at,
                                            const uint64_t *addresses)
 {
@@ -221,7 +221,7 @@ static struct tile_loader_lds_args args_of(const shot *at,
 }
 
 /* Launches the kernel; the source buffer ends with the last valid row, so that
- * a read behind it is found. */
+ * the judge reports a read behind it. */
 static void run_shot(const subject *s, const shot *at, drive *d)
 {
     struct tile_loader_lds_args args;
@@ -246,7 +246,7 @@ static void run_shot(const subject *s, const shot *at, drive *d)
     ck_assert_mem_eq(d->plan.args, &args, sizeof(args));
 }
 
-/* The closed form of `groat run` and the kernel against the walk. */
+/* Checks the closed form of `groat run` and the kernel against the walk. */
 static void check_shot(const subject *s, const shot *at)
 {
     size_t bytes = output_bytes(s, at);
@@ -263,7 +263,7 @@ static void check_shot(const subject *s, const shot *at)
     free(want);
 }
 
-/* No row, one row, odd counts, parts of tiles, the last column of tiles; of a
+/* No row, one row, odd counts, partial tiles, the last column of tiles; for a
  * stream, rings that are used up and blocks without a tile. */
 static size_t shots_of(const subject *s, shot *out)
 {
@@ -305,7 +305,7 @@ static int64_t max_rows_of(groat_spec *spec)
     return 2 * (drive_value(spec, "stages") + 1) * rows + 2;
 }
 
-/* What the host can make and check in little time. */
+/* A limit on the time that the host needs. */
 static bool fits(groat_spec *spec)
 {
     return max_rows_of(spec) * drive_value(spec, "ld") *
@@ -426,7 +426,7 @@ static void open_grid(grid *g)
     g->fits = fits;
 }
 
-/* Every value of every parameter, on the targets in turn. */
+/* Runs every value of every parameter, on the targets in turn. */
 static void check_values(const char *const *targets, size_t count)
 {
     grid g;
@@ -438,8 +438,8 @@ static void check_values(const char *const *targets, size_t count)
     grid_close(&g);
 }
 
-/* "cpu:ARCH" of each arch that groat knows, those of AMD as often as those of
- * NVIDIA; returns how many. */
+/* Writes "cpu:ARCH" of each arch that groat knows, AMD's as often as NVIDIA's;
+ * returns the number of targets. */
 static size_t cpu_targets(char text[TARGETS][48], const char **targets)
 {
     const char *arch[2][TARGETS]; /* AMD's and NVIDIA's */
@@ -475,7 +475,7 @@ START_TEST(every_value_on_device)
 {
     const char *target = getenv("GROAT_TEST_TARGET");
 
-    ck_assert_ptr_nonnull(target); /* make_suite leaves it out without */
+    ck_assert_ptr_nonnull(target); /* not added without it */
     check_values(&target, 1);
 }
 END_TEST

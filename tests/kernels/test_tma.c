@@ -2,13 +2,13 @@
  *
  * test_tma.c runs NVIDIA's copy engine, mbarriers, clusters and wgmma through
  * kernels of a few lines (tma_probe) and the library's tensor maps: images of
- * boxes of every rank and swizzling, runs of bytes, a ring of slots, a pair of
+ * boxes of every rank and swizzle, runs of bytes, a ring of slots, a pair of
  * blocks that share their loads, products of integers over every layout of the
- * operands.  What is expected comes from tma_forms.h.
+ * operands.  Expected bytes come from tma_forms.h.
  *
- * They run on cpu:sm_90a and, with GROAT_TEST_TARGET=cuda:sm_90a, on a device
- * instead; the same kernels are compiled for sm_90a and sm_100a where NVRTC is
- * found.
+ * The tests run on cpu:sm_90a or, with GROAT_TEST_TARGET=cuda:sm_90a, on a
+ * device instead; the same kernels are compiled for sm_90a and sm_100a where
+ * NVRTC is found.
  */
 #include "tests/kernels/tma_rig.h"
 
@@ -25,7 +25,7 @@ static void setup(void)
 /* ---- images ----------------------------------------------------------------
  */
 
-/* A cache of rows of heads of `depth` numbers. */
+/* A cache of rows of heads with `depth` numbers each. */
 typedef struct cache {
     unsigned rows, heads, depth, size;
 } cache;
@@ -59,8 +59,8 @@ static unsigned char cache_byte(const cache *c, int row, unsigned head,
         .source[((unsigned)row * c->heads + head) * c->depth * c->size + byte];
 }
 
-/* Rows from `first` on of one head; `dense` has the chunks of 8 rows side by
- * side. */
+/* Checks rows from `first` on of one head; `dense` has the chunks of 8 rows
+ * side by side. */
 static void ck_tile(const cache *c, unsigned swizzle, unsigned rows, int first,
                     unsigned head, bool dense)
 {
@@ -162,8 +162,8 @@ START_TEST(test_folded)
 }
 END_TEST
 
-/* Rank 1 at the end of its tensor, rank 2 at a base that is a multiple of 128
- * only: swizzling goes by the bits of the address. */
+/* Rank 1 at the end of its tensor, rank 2 at a base that is only a multiple of
+ * 128: the swizzle depends on the bits of the address. */
 START_TEST(test_low_ranks)
 {
     groat_tensor t = GROAT_TENSOR_INIT;
@@ -198,7 +198,7 @@ START_TEST(test_low_ranks)
     run("tma_probe:rank=2", 1);
     for (unsigned row = 0; row < 8; row++)
         for (unsigned cc = 0; cc < 128; cc++) {
-            unsigned line = 3 + row; /* of the slot, 128 bytes each */
+            unsigned line = 3 + row; /* in the slot, 128 bytes each */
             unsigned at =
                 128 * line + (((cc >> 4) ^ (line & 7)) << 4) + (cc & 15);
 
@@ -250,7 +250,7 @@ START_TEST(test_ring)
 }
 END_TEST
 
-/* Both blocks have every tile, of which each loaded half. */
+/* Both blocks get every tile, of which each loaded half. */
 START_TEST(test_pair)
 {
     unsigned bytes;
@@ -266,7 +266,7 @@ START_TEST(test_pair)
 }
 END_TEST
 
-/* Each block has its half, which the even one waited for. */
+/* Each block gets its half; the even one waits for both. */
 START_TEST(test_duo)
 {
     /* Devices of sm_90 have no such copies. */
@@ -334,7 +334,7 @@ END_TEST
 /* ---- the vendor's compiler
  * -------------------------------------------------------- */
 
-/* Compiles where NVRTC is; nothing runs. */
+/* Compiles where NVRTC is found; nothing runs. */
 START_TEST(test_nvrtc)
 {
     static const struct {

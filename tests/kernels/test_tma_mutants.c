@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_tma_mutants.c: tma_probe's own source, with each wait, arrival, expected
- * byte, fence and barrier taken out in turn, or said wrong, under families of
- * other names.  The judge must find each under every seed, and say what it is.
+ * byte, fence and barrier taken out in turn, or given a wrong operand, under
+ * other family names.  The judge must find and describe each under every seed.
  */
 #include "tests/kernels/mutation.h"
 #include "tests/kernels/tma_rig.h"
@@ -18,7 +18,7 @@ enum { BOXES, RING, PAIR, PRODUCT };
 typedef struct mutant {
     int kernel;
     mutation change;
-    const char *words; /* any of them, parted by '|'; NULL: it is sound */
+    const char *words; /* any of them, separated by '|'; NULL: no fault */
 } mutant;
 
 #define AGAIN "has had all of its 1 arrivals"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tma_forms.h - what lies where in shared memory, in closed forms that no
- * kernel and no part of the judge uses: tiles that the copy engine leaves
- * behind, and operands of wgmma with what their matrix descriptors must say.
- * Swizzlings are numbered as in groat_swizzle: none, 32, 64, 128 bytes.
+ * tma_forms.h - closed forms of shared memory that no kernel and no part of
+ * the judge uses: tiles as the copy engine writes them, and operands of wgmma
+ * with the fields of their matrix descriptors.  Swizzles are numbered as in
+ * groat_swizzle: none, 32, 64, 128 bytes.
  */
 #ifndef GROAT_TEST_TMA_FORMS_H
 #define GROAT_TEST_TMA_FORMS_H
@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Byte `cc` of chunk `ch` of a row of a tile of `rows` rows, all rows of a
- * chunk side by side. */
+/* Offset of byte `cc` of chunk `ch` of a row in a tile of `rows` rows, with all
+ * rows of a chunk side by side. */
 static inline unsigned tile_byte(unsigned swizzle, unsigned rows, unsigned row,
                                  unsigned ch, unsigned cc)
 {
@@ -31,7 +31,7 @@ static inline unsigned tile_byte(unsigned swizzle, unsigned rows, unsigned row,
     }
 }
 
-/* The same with the chunks of 8 rows side by side, 128-byte swizzling. */
+/* The same with the chunks of 8 rows side by side, 128-byte swizzle. */
 static inline unsigned dense_byte(unsigned row_bytes, unsigned row, unsigned ch,
                                   unsigned cc)
 {
@@ -49,7 +49,7 @@ static inline unsigned number_bytes(unsigned number)
     return number == FORM_FP8 ? 1 : 2;
 }
 
-/* Small integers in each format. */
+/* Encodes small integers in each format. */
 static inline unsigned number_bits(unsigned number, int x)
 {
     unsigned sign = x < 0;
@@ -81,7 +81,7 @@ typedef struct operand_form {
     unsigned form;
     unsigned swizzle;
     unsigned rows; /* of A, or columns of B */
-    unsigned k;    /* numbers of the whole sum */
+    unsigned k;    /* length of the whole sum */
     unsigned number;
 } operand_form;
 
@@ -106,7 +106,7 @@ static inline unsigned operand_byte(const operand_form *o, unsigned row,
                      byte % span);
 }
 
-/* What a descriptor says of the numbers from k on. */
+/* The descriptor of the numbers from k on. */
 typedef struct operand_words {
     unsigned start; /* bytes from the tile's first */
     unsigned lbo;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * tma_rig.h - launches of tma_probe, or of a family made of it: device memory,
- * tensor maps, operands of products and what comes out.
+ * tensor maps, operands of products and outputs.
  */
 #ifndef GROAT_TEST_TMA_RIG_H
 #define GROAT_TEST_TMA_RIG_H
@@ -20,7 +20,7 @@ enum {
     SENTINEL = 0xCD
 };
 
-/* One context, its device memory and what goes in and came out. */
+/* One context, its device memory, inputs and outputs. */
 static struct {
     rig fix;
     groat_context *context;
@@ -42,7 +42,7 @@ static inline void probe_path(char *path, size_t size, const char *file)
     (void)snprintf(path, size, "%s/tests/kernels/tma_probe%s", top, file);
 }
 
-/* The folder of the test, still without a context. */
+/* Makes the test's folder, without a context yet. */
 static inline void bench_make(const char *target, uint64_t seed)
 {
     memset(&bench, 0, sizeof(bench));
@@ -57,7 +57,7 @@ static inline void bench_make(const char *target, uint64_t seed)
     }
 }
 
-/* Families of `path`; NULL: those of the test's folder. */
+/* Opens a context with families from `path`; NULL: from the test's folder. */
 static inline void bench_open(const char *path)
 {
     groat_options options = rig_options(&bench.fix);
@@ -83,7 +83,7 @@ static inline void upload(void)
         rig_upload(bench.context, bench.target, bench.output, OUTPUT);
 }
 
-/* Frees the memory again. */
+/* Launches a spec, reads the output and frees the memory. */
 static inline groat_status launch(const char *spec, unsigned blocks)
 {
     groat_launch shape = GROAT_LAUNCH_INIT;
@@ -108,7 +108,7 @@ static inline groat_status launch(const char *spec, unsigned blocks)
     return status;
 }
 
-/* A launch that must do. */
+/* A launch that must succeed. */
 static inline void run(const char *spec, unsigned blocks)
 {
     ck_assert_msg(launch(spec, blocks) == GROAT_OK, "%s: %s", spec,
@@ -160,7 +160,7 @@ static inline void put_image(unsigned char *image, const operand_form *o,
         }
 }
 
-/* swizzle_span of the device has the same numbers. */
+/* swizzle_span in device code has the same values. */
 static inline void put_shape(const operand_form *o, unsigned shape[3],
                              unsigned step[TMA_PROBE_STEPS])
 {
@@ -175,7 +175,7 @@ static inline void put_shape(const operand_form *o, unsigned shape[3],
     shape[2] = o->swizzle;
 }
 
-/* Operands of random integers in device memory, 64 x n x k. */
+/* Puts operands of random integers, 64 x n x k, into device memory. */
 static inline void put_operands(operand_form *a, operand_form *b,
                                 unsigned number, unsigned n, unsigned k)
 {
@@ -195,7 +195,7 @@ static inline void put_operands(operand_form *a, operand_form *b,
     upload();
 }
 
-/* The first number of the output that is wrong, or 64 x n. */
+/* Returns the first wrong number of the output, or 64 x n. */
 static inline unsigned wrong_product(unsigned n, unsigned k)
 {
     for (unsigned i = 0; i < 64 * n; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * counts.c: the counts of core/resident.c itself, two threads that launch a
- * kernel beside one that unloads what nobody counts on, and another kernel that
- * is loaded again, in every execution that C11's memory model allows.  Who has
- * a count finds the module there, and who unloads it has seen every launch of
- * those that gave theirs back.
+ * counts.c: the reference counts of core/resident.c, in every execution that
+ * C11's memory model allows: two threads launch a kernel while one unloads
+ * unreferenced kernels; with LOADED_AGAIN one thread launches it while another
+ * loads it again.  A thread with a reference finds the module loaded, and the
+ * thread that unloads it has seen every launch of those that dropped theirs.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -13,15 +13,15 @@
 void __VERIFIER_assume(int);
 typedef int pthread_cond_t;
 
-/* Conditions are not modelled: an execution in which one would be waited for
- * is not looked at further. */
+/* Conditions are not modelled: an execution that would wait for one is not
+ * explored further. */
 #define pthread_cond_wait(cond, mutex) ((void)(cond), __VERIFIER_assume(0), 0)
 #define pthread_cond_broadcast(cond)   ((void)(cond), 0)
 #include "src/core/resident.c"
 
 static groat_context context;
 static groat_kernel kernel;
-static int there, launches; /* plain: a race is an error */
+static int there, launches; /* not atomic: a race is an error */
 
 static bool is_idle(void *state, groat__module *module)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lookup.c: the wait-free look-up of core/table.c itself, a writer that adds
- * two names beside a reader that looks for them, in every execution that C11's
- * memory model allows.  A view has one slot here, so the second name makes
- * another view.  The reader finds nothing, or the whole entry of its name.
+ * lookup.c: the wait-free look-up of core/table.c, in every execution that
+ * C11's memory model allows: a writer adds two names while a reader looks for
+ * them.  A view has one slot here, so the second name needs another view.  The
+ * reader finds nothing, or the complete entry of its name.
  */
 #include "tests/litmus/small.h"
 
@@ -36,7 +36,7 @@ static void *read_two(void *unused)
 
     assert(found == NULL || found == (groat_kernel *)&first);
     assert(later == NULL || later == (groat_kernel *)&second);
-    /* Who has seen the second name sees the first. */
+    /* A reader that sees the second name also sees the first. */
     assert(later == NULL || found != NULL);
     return unused;
 }

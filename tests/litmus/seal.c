@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * seal.c: core/seal.c itself, in every execution that C11's memory model
- * allows.  With EPOCH a kernel comes into the table beside a reader that notes
- * the name as absent: once it is there, nobody refuses it for that note.
- * Otherwise a fallback is replaced, and the one before it unloaded, beside a
- * reader that takes it: the kernel that the reader has stays loaded.  With
- * LISTED it is the first of its family, which the reader finds or not.
+ * seal.c: core/seal.c, in every execution that C11's memory model allows.  With
+ * EPOCH a kernel is added to the table while a reader notes its name as absent:
+ * once it is there, this note refuses no get.  Otherwise a fallback is
+ * replaced, and the previous one unloaded, while a reader takes it: the
+ * reader's kernel stays loaded.  With LISTED it is the first of its family,
+ * which the reader finds or not.
  */
 #include "tests/litmus/small.h"
 
@@ -15,7 +15,7 @@ typedef int pthread_cond_t;
 /* Conditions are not modelled, see counts.c. */
 #define pthread_cond_wait(cond, mutex) ((void)(cond), __VERIFIER_assume(0), 0)
 #define pthread_cond_broadcast(cond)   ((void)(cond), 0)
-/* Families and targets have names of one byte, or none. */
+/* Names of families and targets have one byte or none. */
 #define strcspn(text, ends)      ((size_t)((text)[0] != 0))
 #define strcmp(a, b)             ((a)[0] - (b)[0])
 #define GROAT__TABLE_FIRST_SLOTS 2
@@ -25,7 +25,7 @@ typedef int pthread_cond_t;
 
 static groat_context context;
 static groat_kernel kernels[2];
-static int there[2]; /* plain: a race is an error */
+static int there[2]; /* not atomic: a race is an error */
 static volatile unsigned process = 1;
 
 #ifdef EPOCH
@@ -114,7 +114,7 @@ static void make_kernels(void)
         kernel->target = "t";
         kernel->module = (groat__module *)&there[i];
         kernel->bytes = 2;
-        atomic_init(&kernel->refs, 2); /* the context's, and its fallback's */
+        atomic_init(&kernel->refs, 2); /* the context's and the fallback's */
 #ifndef EPOCH
         kernel->device = &device;
 #endif

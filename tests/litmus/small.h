@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * small.h: what a model checker executes instead of the C library and of
- * base/hash.h, before a source of src/core is included: names are a byte, which
- * is its own hash, and memory is cleared by words.
+ * small.h: replaces the C library and base/hash.h for a model checker; include
+ * it before a source of src/core.  Names are one byte, which is its own hash,
+ * and memory is cleared by words.
  */
 #ifndef GROAT_TESTS_LITMUS_SMALL_H
 #define GROAT_TESTS_LITMUS_SMALL_H

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * target.c: the default target of core/target.c itself, which two threads look
- * for beside a third that reads it as a look-up does, in every execution that
- * C11's memory model allows.  Who has its text has all of it.
+ * target.c: the default target of core/target.c, in every execution that C11's
+ * memory model allows: two threads determine it while a third reads it as a
+ * look-up does.  A thread that sees its text sees all of it.
  */
 #include "tests/litmus/small.h"
 
 typedef int pthread_cond_t;
 #include "src/core/target.c"
 
-/* No device is there: the target that needs none is taken. */
+/* There is no device: the target that needs none is chosen. */
 bool groat__device_target(groat_context *context, groat__backend_id id,
                           char out[48])
 {

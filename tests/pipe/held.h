@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * held.h - a compiler that notes each run of it and, where a test wants to hold
- * it, waits for a line from a pipe.
+ * held.h - a compiler that records each of its runs and, where a test wants to
+ * hold it, waits for a line from a pipe.
  */
 #ifndef GROAT_TEST_PIPE_HELD_H
 #define GROAT_TEST_PIPE_HELD_H
@@ -11,17 +11,16 @@
 #include "rig.h"
 
 static char held_list[300]; /* the compiler adds a line per compile */
-static char held_mark[300]; /* while this is there, */
-static char held_gate[300]; /* it reads a line of this first */
+static char held_mark[300]; /* while this file exists, ... */
+static char held_gate[300]; /* ... a compile first reads a line from this */
 
-/* Compiles wait from now on. */
+/* From now on compiles wait. */
 static inline void held_close(void)
 {
     rig_write(held_mark, "", 0600);
 }
 
-/* The machine's own compiler, whatever tests have set since; "": the default.
- */
+/* The compiler named before tests set another; "": the default. */
 static inline const char *held_own(void)
 {
     static char own[300];
@@ -33,7 +32,7 @@ static inline const char *held_own(void)
     return own;
 }
 
-/* Tests of one process follow each other. */
+/* Later tests may run in the same process. */
 static inline void held_restore(void)
 {
     if (held_own()[0] != '\0')
@@ -67,20 +66,20 @@ static inline void held_write(const rig *r)
     ck_assert_int_eq(setenv("GROAT_CXX", path, 1), 0);
 }
 
-/* How many compiles were begun. */
+/* Returns how many compiles were begun. */
 static inline int held_runs(void)
 {
     char *text = NULL;
     size_t bytes = 0;
 
-    /* One that grows meanwhile is refused. */
+    /* The read fails if the file grows meanwhile. */
     while (groat__fs_read(held_list, 1 << 20, &text, &bytes, NULL) != GROAT_OK)
         continue;
     free(text);
     return (int)(bytes / strlen("run\n"));
 }
 
-/* Lets the compile that waits go on, and all that follow. */
+/* Lets the waiting compile and all later ones go on. */
 static inline void held_open(void)
 {
     int fd = open(held_gate, O_WRONLY);
@@ -91,7 +90,7 @@ static inline void held_open(void)
     (void)close(fd);
 }
 
-/* The same for any number of them; close what it gives once they are done. */
+/* The same for any number of compiles; close the result once they are done. */
 static inline int held_open_all(void)
 {
     int fd = open(held_gate, O_RDWR | O_CLOEXEC);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rig.h - what tests of the whole path share: a folder of their own with a
- * cache and families in it, the lines that were logged, contexts, kernels, and
- * files written from outside.
+ * rig.h - shared by tests of the whole path: a folder of their own with a cache
+ * and families in it, the lines that were logged, contexts, kernels, and files
+ * written from outside.
  */
 #ifndef GROAT_TEST_PIPE_RIG_H
 #define GROAT_TEST_PIPE_RIG_H
@@ -33,8 +33,8 @@ static const char *const rig_targets[] = {"cpu:gfx950", "cpu:gfx90a",
 
 enum { RIG_TARGETS = 3 };
 
-/* Fibers are dear where threads are sanitized, and one seed shows as much
- * there: what is looked for is races. */
+/* Fibers are slow under the thread sanitizer, and one seed finds as many races
+ * there. */
 static inline int rig_seeds(void)
 {
     return is_tsan() ? 1 : 6;
@@ -71,8 +71,8 @@ static inline void rig_make(rig *r)
     ck_assert_int_eq(mkdir(r->families, 0700), 0);
 }
 
-/* For tests of modes: root, whom none binds, becomes nobody, and the folder for
- * temporary files is root/tmp. */
+/* For tests of file modes: root, whom no mode restricts, becomes nobody, and
+ * the folder for temporary files is root/tmp. */
 static inline void rig_make_as_nobody(rig *r)
 {
     enum { NOBODY = 65534 };
@@ -101,7 +101,7 @@ static inline void rig_drop(rig *r)
     (void)pthread_mutex_destroy(&r->mutex);
 }
 
-/* How many logged lines contain words. */
+/* Returns how many logged lines contain words. */
 static inline int rig_said(rig *r, const char *words)
 {
     const char *at = r->lines.data;
@@ -122,7 +122,7 @@ static inline void rig_write(const char *path, const char *text, unsigned mode)
                      GROAT_OK);
 }
 
-/* families/NAME/FILE */
+/* Writes families/NAME/FILE. */
 static inline void rig_write_source(const rig *r, const char *family,
                                     const char *file, const char *text)
 {
@@ -136,7 +136,7 @@ static inline void rig_write_source(const rig *r, const char *family,
 
 /* ---- a family ---------------------------------------------------------- */
 
-/* Adds `step` to each of four numbers per thread. */
+/* The adder's arguments: it adds `step` to each of four numbers per thread. */
 struct adder_args {
     uint64_t input;
     uint64_t output;
@@ -185,7 +185,7 @@ static inline void rig_write_adder(const rig *r)
 
 /* ---- contexts ---------------------------------------------------------- */
 
-/* options with the rig's folders; change what a test wants otherwise. */
+/* Options with the rig's folders; a test changes what it needs. */
 static inline groat_options rig_options(rig *r)
 {
     groat_options options = GROAT_OPTIONS_INIT;
@@ -223,7 +223,7 @@ static inline groat_cache_stat rig_stat(groat_context *context)
     return stat;
 }
 
-/* A spec that is legal there; free it. */
+/* Parses a spec that must be legal; free it. */
 static inline groat_spec *rig_parse(rig *r, groat_context *context,
                                     const char *text, const char *target)
 {
@@ -235,7 +235,7 @@ static inline groat_spec *rig_parse(rig *r, groat_context *context,
     return spec;
 }
 
-/* Where a get would have the kernel from. */
+/* Returns where a get would take the kernel from. */
 static inline groat_origin rig_origin(rig *r, groat_spec *spec)
 {
     groat_explanation found = {.size = sizeof(found)};
@@ -274,7 +274,7 @@ static inline uint64_t rig_upload(groat_context *context, const char *target,
     return address;
 }
 
-/* Puts bytes under a spec's key, through a store of its own: the seal is
+/* Puts bytes under a spec's key, through a store of its own: the checksum is
  * right, and only the loader can tell. */
 static inline void rig_plant(rig *r, const char *text, const void *data,
                              size_t bytes)
@@ -301,7 +301,7 @@ static inline void rig_plant(rig *r, const char *text, const void *data,
     groat_close(context);
 }
 
-/* True when an adder's kernel adds step on this target; any thread. */
+/* Returns whether an adder's kernel adds step on this target; any thread. */
 static inline bool rig_adds(groat_context *context, const char *target,
                             groat_kernel *kernel, uint32_t step)
 {
@@ -340,7 +340,7 @@ static inline bool rig_adds(groat_context *context, const char *target,
     return right;
 }
 
-/* An adder's kernel comes from where it should, and adds. */
+/* Checks that an adder's kernel has the expected origin, and adds. */
 static inline void rig_kernel(rig *r, groat_context *context, unsigned step,
                               groat_origin expected)
 {

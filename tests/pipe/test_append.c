@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_append.c: appends by groat_attention.h on cpu targets against
- * groat_append_reference(), every byte of caches and scales; what the reference
- * itself makes of numbers that are known; and what both refuse.
+ * groat_append_reference(), every byte of caches and scales; the reference
+ * itself against known numbers; and the calls that both refuse.
  */
 #include "rig.h"
 #include "groat_attention.h"
@@ -52,8 +52,8 @@ typedef struct problem {
     size_t sizes[BUFFERS];
 } problem;
 
-/* Keys with the new ones, new ones of each, of sequences: one has more new
- * tokens than keys, one has none. */
+/* Keys including the new ones, and new tokens, of each sequence: one has more
+ * new tokens than keys, one has none. */
 static const uint32_t lengths[SEQUENCES] = {40, 3, 21, 8};
 static const uint32_t starts[SEQUENCES + 1] = {0, 9, 14, 14, 15};
 
@@ -66,7 +66,7 @@ static void take(problem *p, int buffer, size_t bytes)
         p->bytes[buffer][i] = (unsigned char)(i * 37 + (size_t)buffer * 11);
 }
 
-/* Finite numbers of 16 bits and of either sign, some of them not normal. */
+/* Finite numbers of 16 bits and of either sign, some of them subnormal. */
 static void put_numbers(problem *p, int buffer)
 {
     uint16_t *to = (uint16_t *)p->bytes[buffer];
@@ -133,10 +133,10 @@ static void make_problem(problem *p, const groat_append_shape *shape)
     memcpy(p->bytes[LENGTHS], lengths, sizeof(lengths));
     memcpy(p->bytes[STARTS], starts, sizeof(starts));
     for (size_t i = 0; i < blocks; i++) /* from the last to the first; one is
-                                           not the cache's */
+                                           outside of the cache */
         ((uint32_t *)p->bytes[TABLE])[i] =
             (uint32_t)(i == 1 ? blocks : blocks - 1 - i);
-    for (size_t i = 0; i < tokens; i++) /* some behind the table of angles */
+    for (size_t i = 0; i < tokens; i++) /* some past the table of angles */
         ((uint32_t *)p->bytes[POSITIONS])[i] = (uint32_t)(i * 5);
     for (size_t i = 0; i < p->sizes[K_SCALES] / 4; i++) {
         ((float *)p->bytes[K_SCALES])[i] = 0.5F + (float)(i % 7);
@@ -150,7 +150,7 @@ static void drop_problem(problem *p)
         free(p->bytes[i]);
 }
 
-/* The arguments with the buffers at these addresses. */
+/* Returns the arguments with the buffers at these addresses. */
 static groat_append_arguments arguments_at(const problem *p, const uint64_t *at,
                                            bool ragged, groat_kv_cache *cache)
 {
@@ -182,7 +182,7 @@ static groat_append_arguments on_host(const problem *p, bool ragged,
     return arguments_at(p, at, ragged, cache);
 }
 
-/* Runs it on a target; out gets what the buffers hold afterwards. */
+/* Runs the append on a target; copies the buffers to out afterwards. */
 static void run_on(const problem *p, const char *target, bool ragged,
                    unsigned char **out)
 {
@@ -215,7 +215,7 @@ static void run_on(const problem *p, const char *target, bool ragged,
     groat_append_close(append);
 }
 
-/* ---- right --------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------ */
 
 #define SHAPE(dim, ...)                                                        \
     {                                                                          \
@@ -281,8 +281,8 @@ START_TEST(as_the_reference)
 }
 END_TEST
 
-/* One token of one head at position 1, where element i has the cosine c and
- * the sine s of its pair: numbers that can be told by hand. */
+/* Appends one token of one head at position 1.  `rope` has the cosine c and the
+ * sine s of element i's pair: numbers that can be checked by hand. */
 static void append_one(const groat_append_shape *shape, const uint16_t *key,
                        const float *rope, float k_scale, void *out,
                        float *scale)
@@ -358,10 +358,10 @@ START_TEST(numbers_are_those_of_the_header)
     append_one(&shape, key, NULL, 2, cache, NULL);
     ck_assert_uint_eq(cache[1][0], 0x30); /* 0.5 */
     ck_assert_uint_eq(cache[1][1], 0xB8); /* -1 */
-    ck_assert_uint_eq(cache[1][2], 0x7E); /* infinite: 448 */
-    ck_assert_uint_eq(cache[1][3], 0x7F); /* no number */
-    ck_assert_uint_eq(cache[1][4], 0x30); /* 0.53125, to the even one */
-    ck_assert_uint_eq(cache[1][5], 0x00); /* half the least, likewise */
+    ck_assert_uint_eq(cache[1][2], 0x7E); /* infinity: 448 */
+    ck_assert_uint_eq(cache[1][3], 0x7F); /* NaN */
+    ck_assert_uint_eq(cache[1][4], 0x30); /* 0.53125, ties to even    */
+    ck_assert_uint_eq(cache[1][5], 0x00); /* half the smallest, likewise */
     key[2] = key[3] = 0;
     shape.kv_scale = GROAT_DECODE_OF_TOKEN;
     append_one(&shape, key, NULL, 0, cache, scale);
@@ -371,7 +371,7 @@ START_TEST(numbers_are_those_of_the_header)
 }
 END_TEST
 
-/* ---- refused ------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------- */
 
 START_TEST(bad_shapes)
 {
@@ -410,7 +410,7 @@ START_TEST(bad_arguments)
     groat_append_arguments good, a;
     problem p;
 
-    make_problem(&p, &shapes[3]); /* with scales of all, rotated */
+    make_problem(&p, &shapes[3]); /* with a scale per cache, rotated */
     ck_assert_int_eq(
         groat_append_open(context, "cpu:sm_80", &p.shape, &append, &fix.error),
         GROAT_OK);
@@ -450,7 +450,7 @@ START_TEST(bad_arguments)
     REFUSED((a.values = &values, values.heads = 1), "kv cache: heads is 1");
 #undef REFUSED
     a = good;
-    a.tokens = 0; /* nothing is looked at */
+    a.tokens = 0; /* nothing is checked */
     a.keys = NULL;
     ck_assert_int_eq(groat_append_run(append, &a, NULL, &fix.error), GROAT_OK);
     ck_assert_int_eq(groat_append_reference(&p.shape, &a, &fix.error),

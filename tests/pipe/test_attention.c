@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_attention.c: decodes by groat_attention.h on cpu targets against
- * groat_decode_reference(); what they refuse; and that BATCH_INVARIANT gives a
- * sequence the same bits in every batch.
+ * groat_decode_reference(); calls that are refused; and that BATCH_INVARIANT
+ * gives a sequence the same bits in every batch.
  */
 #include "rig.h"
 #include "groat_attention.h"
@@ -47,7 +47,7 @@ static uint32_t draw(problem *p)
     return (uint32_t)(p->state >> 33);
 }
 
-/* A float of 0.25 to 2 with a random sign, as a number of a dtype. */
+/* Returns a random float from 0.25 to 2 with a random sign in a dtype. */
 static unsigned number(problem *p, groat_decode_dtype dtype)
 {
     unsigned sign = draw(p) % 2, exponent = draw(p) % 3, mantissa = draw(p);
@@ -72,7 +72,7 @@ static void put_numbers(problem *p, groat_decode_dtype dtype, void *to,
     }
 }
 
-/* Keys of sequences; all else of the cache is NaNs. */
+/* Fills in the keys of the sequences; the rest of the cache is NaNs. */
 static void fill_cache(problem *p)
 {
     const groat_decode_shape *s = &p->shape;
@@ -105,7 +105,7 @@ static void *take(size_t count, size_t size)
     return at;
 }
 
-/* Sequences of these lengths. */
+/* Makes sequences of these lengths. */
 static void make_problem(problem *p, const groat_decode_shape *shape,
                          const uint32_t *lengths, unsigned count)
 {
@@ -166,9 +166,9 @@ static void drop_problem(problem *p)
     free(p->facts);
 }
 
-/* ---- running it ---------------------------------------------------------- */
+/* ---- running the decode -------------------------------------------------- */
 
-/* What the scores name; all facts are the array. */
+/* The names in score expressions; the array holds all facts. */
 static void give_named(const problem *p, uint64_t facts,
                        groat_decode_arguments *a)
 {
@@ -182,7 +182,7 @@ static void give_named(const problem *p, uint64_t facts,
     a->named_count = COUNT(named);
 }
 
-/* The arguments with addresses of host memory. */
+/* Returns the arguments with addresses of host memory. */
 static groat_decode_arguments on_host(const problem *p, groat_kv_cache *cache)
 {
     groat_decode_arguments a = p->arguments;
@@ -214,7 +214,7 @@ static uint64_t give(const char *target, const void *data, size_t bytes)
     return at;
 }
 
-/* Runs it on a target; output and lse have room. */
+/* Runs the decode on a target; output and lse have room. */
 static void run_on(const problem *p, const char *target, uint16_t *output,
                    float *lse)
 {
@@ -246,7 +246,7 @@ static void run_on(const problem *p, const char *target, uint16_t *output,
     a.output = give(target, output, p->query_bytes);
     a.lse = give(target, lse, rows * sizeof(*lse));
     a.workspace = give(target, zeros, bytes);
-    for (int again = 0; again < 2; again++) /* counters are zeros again */
+    for (int again = 0; again < 2; again++) /* the kernel resets its counters */
         ck_assert_msg(groat_decode_run(decode, &a, NULL, &fix.error) ==
                           GROAT_OK,
                       "%s: %s", groat_decode_spec(decode), fix.error.text);
@@ -278,10 +278,10 @@ static double value_of(groat_decode_dtype dtype, uint16_t bits)
     return bits >> 15 ? -value : value;
 }
 
-/* ---- right --------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
-/* A shape of heads of so many numbers, so many queries of a sequence, and
- * sequences of so many keys. */
+/* A shape with heads of `dim` numbers, `queries` queries per sequence, and
+ * sequences of at most `most` keys. */
 #define SHAPE(dim, queries, most, ...)                                         \
     {                                                                          \
         .size = sizeof(groat_decode_shape), .head_dim = dim, .q_len = queries, \
@@ -313,7 +313,7 @@ static const groat_decode_shape shapes[] = {
           .kv_scale = GROAT_DECODE_OF_TOKEN, .heads = 20, .kv_heads = 1,
           .page = 48, .layout = GROAT_KV_HEAD_PAGE,
           .flags = GROAT_DECODE_BATCH_INVARIANT),
-    /* Scores of +-1e4 and more: one key is all. */
+    /* Scores of +-1e4 and more: one key gets all the weight. */
     SHAPE(64, 1, 150, .heads = 4, .kv_heads = 2, .page = 16, .scale = 500,
           .flags = GROAT_DECODE_LSE),
     SHAPE(64, 2, 150, .heads = 4, .kv_heads = 2, .page = 16, .cap = 5,
@@ -333,7 +333,7 @@ static const groat_decode_shape shapes[] = {
 
 static const uint32_t lengths[] = {150, 0, 1, 97};
 
-/* ||out - reference|| / ||reference||, and lse to 2^-8. */
+/* Bounds ||out - reference|| / ||reference||, and lse to 2^-8. */
 START_TEST(as_the_reference)
 {
     problem p;
@@ -411,7 +411,7 @@ START_TEST(same_bits_in_every_batch)
 }
 END_TEST
 
-/* Lengths lie on the device: too large ones count as the most there may be. */
+/* Lengths lie on the device: too large ones count as the shape's maximum. */
 START_TEST(lengths_beyond_the_shape)
 {
     static const groat_decode_shape shape =
@@ -437,7 +437,7 @@ START_TEST(lengths_beyond_the_shape)
 }
 END_TEST
 
-/* ---- refused ------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 static const struct {
     groat_decode_shape shape;
@@ -493,7 +493,7 @@ START_TEST(a_bad_shape)
 }
 END_TEST
 
-/* Each field of a choice that is wrong alone, and a choice that is used. */
+/* A choice with each field wrong in turn, and a choice that is used. */
 START_TEST(a_choice)
 {
     static const struct {
@@ -538,7 +538,7 @@ START_TEST(a_choice)
 }
 END_TEST
 
-/* Each field of the arguments that is wrong alone. */
+/* Arguments with each field wrong in turn. */
 START_TEST(bad_arguments)
 {
     groat_decode *decode = NULL;
@@ -588,7 +588,7 @@ START_TEST(bad_arguments)
 }
 END_TEST
 
-/* Each name of a score is looked for, and its address looked at. */
+/* Each name of a score expression is looked up, and its address checked. */
 START_TEST(bad_names)
 {
     groat_decode_shape shape = shapes[0];
@@ -627,7 +627,7 @@ START_TEST(bad_names)
 }
 END_TEST
 
-/* The reference looks at what the host has. */
+/* The reference checks data that lies on the host. */
 START_TEST(bad_lengths_and_pages)
 {
     groat_kv_cache cache;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_callbacks.c: every callback calls the library again, for the kernel that
- * it is told about and for another's, and closes its context, which is refused.
- * A call that would wait for the thread that it is in ends by the alarm.
+ * it is told about and for another, and closes its context, which is refused.
+ * A call that would wait for its own thread is ended by the alarm.
  */
 #include "rig.h"
 #include "groat_serve.h"
@@ -15,7 +15,7 @@ enum { PATIENCE_S = 100 };
 static const char *const target = "cpu:gfx950";
 static rig fix;
 
-/* What callbacks work with. */
+/* The state of the callbacks. */
 static struct {
     groat_context *context;
     const char *other; /* a spec */
@@ -39,7 +39,7 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-/* All that a callback may do, once. */
+/* Makes all calls that a callback may make, once. */
 static void call_again(const char *spec_text)
 {
     groat_context *context = at.context;
@@ -126,7 +126,7 @@ static groat_context *open_with(groat_log_fn *log, groat_compile_fn *compiled)
     return rig_open_with(&fix, &options);
 }
 
-/* It is there, and was not closed. */
+/* Checks that the context is still open and works. */
 static void ck_alive(groat_context *context)
 {
     ck_assert_int_ge(at.calls, 1);
@@ -146,7 +146,7 @@ START_TEST(the_compile_callback)
 }
 END_TEST
 
-/* Of a compile that fails, and of a thread of the pool. */
+/* The callback of a build that fails, and of a thread of the pool. */
 START_TEST(the_compile_callback_elsewhere)
 {
     groat_context *context;
@@ -175,7 +175,7 @@ START_TEST(the_compile_callback_elsewhere)
 }
 END_TEST
 
-/* Two threads, each told of its kernel while the other asks for it. */
+/* Two threads, each in the callback for its kernel while the other gets it. */
 typedef struct half {
     pthread_t thread;
     const char *mine;
@@ -202,7 +202,7 @@ static void *get_mine(void *user)
     half *h = user;
 
     own = h;
-    h->status = GROAT_IO; /* until its callback says otherwise */
+    h->status = GROAT_IO; /* until its callback changes it */
     (void)groat_kernel_get(at.context, h->mine, target, &kernel, NULL, NULL);
     return NULL;
 }
@@ -232,7 +232,7 @@ END_TEST
 
 enum { CROWD = 6 };
 
-/* Threads of the callbacks that wait, and what they saw. */
+/* Callbacks that wait on the threads of requests, and their results. */
 static struct {
     groat_context *context;
     groat_request *asked[CROWD];
@@ -255,7 +255,7 @@ static groat_request *ask_for(unsigned step, groat_status *status)
     return request;
 }
 
-/* Waits for its own kernel and for one that nobody has begun: as many
+/* Finds its own kernel and waits for one that nobody has begun: as many
  * callbacks as there are threads may do so at a time. */
 static void wait_for_others(void *user, const groat_compile_event *event)
 {
@@ -267,7 +267,7 @@ static void wait_for_others(void *user, const groat_compile_event *event)
 
     (void)user;
     if (number >= CROWD)
-        return; /* of a kernel that a callback asked for */
+        return; /* the kernel was requested by a callback */
     if (groat_spec_parse(crowd.context, event->spec, target, &told, NULL) ==
             GROAT_OK &&
         groat_kernel_lookup_spec(told) != NULL)
@@ -302,12 +302,12 @@ START_TEST(callbacks_that_wait_for_requests)
 }
 END_TEST
 
-/* Waits for the request whose kernel it is told of. */
+/* Waits for the request whose kernel the callback is for. */
 static void wait_for_mine(void *user, const groat_compile_event *event)
 {
     (void)user;
     (void)event;
-    /* Who asked has its request by then. */
+    /* The thread that made the request has stored it by then. */
     while (atomic_load(&crowd.calls) == 0)
         (void)usleep(1000);
     if (groat_request_wait(crowd.asked[0], -1, NULL, NULL, NULL) == GROAT_OK)
@@ -343,7 +343,7 @@ static void ask_while_closing(void *user, const groat_compile_event *event)
     (void)event;
     while (!atomic_load(&crowd.closing))
         (void)usleep(1000);
-    /* What is asked for before the close has begun is had. */
+    /* Requests made before the close has begun are served. */
     while ((request = ask_for(number++, &status)) != NULL) {
         (void)groat_request_wait(request, -1, NULL, NULL, NULL);
         groat_request_free(request);
@@ -375,7 +375,7 @@ END_TEST
 
 /* ---- other callbacks ----------------------------------------------------- */
 
-/* A line about a stored binary that no loader takes, and those of the store. */
+/* Log lines about a stored binary that no loader takes, and of the store. */
 START_TEST(the_log)
 {
     groat_context *context;
@@ -432,7 +432,7 @@ START_TEST(lists)
 }
 END_TEST
 
-/* Another context's callback is no reason to stay open. */
+/* A callback of another context does not keep this one from closing. */
 START_TEST(another_context)
 {
     groat_context *context = open_with(rig_log, on_compile);

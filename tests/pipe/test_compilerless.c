@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_compilerless.c: a host without a compiler serves what was made
- * elsewhere: the newest entry of its store, else of a trusted bundle, whose
- * family, parameters and target are those asked for.  Who made it is told.
+ * test_compilerless.c: a host without a compiler serves binaries made
+ * elsewhere: the newest entry of its store, else of a trusted bundle, with the
+ * family, parameters and target of the spec.  The maker is reported.
  */
 #include "rig.h"
 #include "groat_serve.h"
@@ -30,7 +30,7 @@ static void take_compiler_away(void)
     ck_assert_int_eq(setenv("GROAT_CXX", "/dev/null/none", 1), 0);
 }
 
-/* The compiler under another name. */
+/* Uses the compiler under another name. */
 static void use_compiler(const char *name, const char *more)
 {
     char path[300];
@@ -54,7 +54,7 @@ static void make(const char *spec)
     groat_close(context);
 }
 
-/* A kernel that adds step, and the first word of its maker. */
+/* Checks a kernel that adds step, and the first word of its maker. */
 static void ck_kernel(groat_context *context, unsigned step,
                       groat_origin origin, const char *maker)
 {
@@ -107,7 +107,7 @@ START_TEST(a_store)
 }
 END_TEST
 
-/* Of several makers' the last one; what a sanitizer is in, is for its own. */
+/* Of several makers' entries the newest; sanitized ones only on request. */
 START_TEST(the_newest)
 {
     groat_context *context;
@@ -157,8 +157,8 @@ static void damage(const char *path, const char *maker)
     ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
 }
 
-/* The newest is damaged: another is used, at the first request, also of a
- * bundle, from which nothing is dropped. */
+/* The newest entry is damaged: another one is used at the first request, also
+ * from a bundle, from which nothing is dropped. */
 START_TEST(a_damaged_newest)
 {
     groat_options options = rig_options(&fix);
@@ -183,7 +183,7 @@ START_TEST(a_damaged_newest)
     context = rig_open(&fix);
     ck_kernel(context, 5, GROAT_FROM_DISK, "c++ two");
     groat_close(context);
-    /* The last in the order of texts. */
+    /* In a bundle the last identity in text order counts as the newest. */
     damage(bundle, "c++ two");
     remove_folder(fix.cache);
     options.bundles = paths;
@@ -195,7 +195,7 @@ START_TEST(a_damaged_newest)
 }
 END_TEST
 
-/* With its compiler both halves must match. */
+/* With a compiler both halves of the identity must match. */
 START_TEST(with_a_compiler)
 {
     groat_context *context;
@@ -209,7 +209,7 @@ START_TEST(with_a_compiler)
 }
 END_TEST
 
-/* The sources, or the parameters, are other ones. */
+/* The sources or the parameters differ. */
 START_TEST(another_kernel)
 {
     groat_context *context;
@@ -232,7 +232,7 @@ START_TEST(another_kernel)
 }
 END_TEST
 
-/* Made and signed on one host, served on another, which has the public key. */
+/* Made and signed on one host, served on another that has the public key. */
 START_TEST(a_bundle)
 {
     const char *paths[1];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_compilers.c: what goes wrong with the C++ compiler of cpu targets.  That
- * there is none, that it dies or leaves nothing, that it refuses a source or
- * makes what no loader takes: each is an error that names it, and none of them
- * leaves a file behind.
+ * test_compilers.c: failures of the C++ compiler of cpu targets.  It is
+ * missing, it dies or writes nothing, it refuses a source or writes a file that
+ * no loader takes: each is an error that names it, and none leaves a file
+ * behind.
  */
 #include "rig.h"
 
@@ -27,7 +27,7 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-/* The compiler of the next context is this script; its path is borrowed. */
+/* Makes this script the compiler of the next context; the path is static. */
 static const char *use_script(const char *lines)
 {
     static char path[256];
@@ -38,7 +38,7 @@ static const char *use_script(const char *lines)
     return path;
 }
 
-/* The adder with more lines behind its kernel. */
+/* Writes the adder with more lines behind its kernel. */
 static void write_adder_with(const char *lines)
 {
     groat__str text = {0};
@@ -49,7 +49,7 @@ static void write_adder_with(const char *lines)
     groat__str_free(&text);
 }
 
-/* There is no kernel, and fix.error says why. */
+/* Checks that there is no kernel, and that fix.error says why. */
 static void ck_no_kernel(groat_context *context, const char *spec,
                          groat_status status, const char *words)
 {
@@ -66,7 +66,7 @@ static void ck_no_kernel(groat_context *context, const char *spec,
 
 /* ---- no compiler -------------------------------------------------------- */
 
-/* The same words each time: a search is made once. */
+/* The words are the same each time: the search is made once. */
 static void ck_no_compiler(const char *words)
 {
     groat_context *context = rig_open(&fix);
@@ -110,9 +110,9 @@ START_TEST(no_compiler)
 }
 END_TEST
 
-/* ---- nothing to look with ----------------------------------------------- */
+/* ---- no descriptors ------------------------------------------------------ */
 
-/* Lets no descriptor be opened any more, or as many as before. */
+/* Lets no more descriptors be opened, or as many as before. */
 static void allow_descriptors(bool allow)
 {
     static rlim_t before;
@@ -125,7 +125,7 @@ static void allow_descriptors(bool allow)
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* It says nothing about the compiler: the next call looks again. */
+/* That says nothing about the compiler: the next call searches again. */
 START_TEST(no_descriptors)
 {
     groat_context *context = rig_open(&fix);
@@ -141,7 +141,7 @@ START_TEST(no_descriptors)
 }
 END_TEST
 
-/* A default target is found once; that it was found in need is told. */
+/* A default target is found once; devices that were skipped are logged. */
 START_TEST(no_descriptors_for_the_default_target)
 {
     groat_context *context;
@@ -160,9 +160,9 @@ START_TEST(no_descriptors_for_the_default_target)
 }
 END_TEST
 
-/* ---- compilers that are none -------------------------------------------- */
+/* ---- broken compilers --------------------------------------------------- */
 
-/* What says 0 and leaves nothing, and what dies by a signal. */
+/* One exits with 0 and writes nothing, one dies by a signal. */
 START_TEST(a_compiler_without_a_binary)
 {
     static const struct {
@@ -197,7 +197,7 @@ START_TEST(a_compiler_that_is_removed)
     ck_assert_int_eq(unlink(path), 0);
     ck_no_kernel(context, "adder:step=4", GROAT_COMPILE_FAILED,
                  "could not be started: No such file");
-    /* What was made serves on. */
+    /* A kernel that was made before still works. */
     rig_kernel(&fix, context, 3, GROAT_FROM_MEMORY);
     groat_close(context);
 }
@@ -205,7 +205,7 @@ END_TEST
 
 /* ---- its environment ---------------------------------------------------- */
 
-/* As it was at groat_open, but in English. */
+/* The environment is that of groat_open, but in English. */
 START_TEST(the_environment_of_a_compiler)
 {
     groat_context *context;
@@ -237,7 +237,7 @@ START_TEST(the_environment_of_a_compiler)
 }
 END_TEST
 
-/* Whatever the program has done to its descriptors and its children. */
+/* Whatever the program has done to its standard streams and children. */
 START_TEST(a_program_without_streams)
 {
     groat_context *context = rig_open(&fix);
@@ -273,14 +273,14 @@ END_TEST
 
 /* ---- temporary files ---------------------------------------------------- */
 
-/* The folder of the next context's compiler. */
+/* Sets the temporary folder of the next context's compiler. */
 static void use_folder(char path[256])
 {
     (void)snprintf(path, 256, "%s/tmp", fix.root);
     ck_assert_int_eq(setenv("TMPDIR", path, 1), 0);
 }
 
-/* Nothing is left in the temporary folder, whether it worked or not. */
+/* A build leaves no file in the temporary folder, even if it fails. */
 START_TEST(temporary_files_are_removed)
 {
     groat_context *context;
@@ -302,7 +302,7 @@ END_TEST
 
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGKILL};
 
-/* A program of one thread that compiles; its compiler tells gate, and waits. */
+/* Starts a program that compiles; its compiler writes to gate, and waits. */
 static pid_t start_program(const char *gate)
 {
     char script[400];
@@ -331,7 +331,7 @@ static pid_t start_program(const char *gate)
     return pid;
 }
 
-/* Nobody writes to it any more: a read ends. */
+/* Checks that no process writes to it any more: a read ends. */
 static void ck_ends(int fd)
 {
     char byte;
@@ -339,7 +339,7 @@ static void ck_ends(int fd)
     ck_assert_int_eq(read(fd, &byte, 1), 0);
 }
 
-/* Whoever ends the program ends its compiler, which held the gate open, and no
+/* Any end of the program ends its compiler, which held the gate open, and no
  * file is left. */
 START_TEST(an_ended_program_leaves_nothing)
 {
@@ -367,7 +367,7 @@ START_TEST(an_ended_program_leaves_nothing)
 }
 END_TEST
 
-/* Signals are as they were, for the caller and for the compiler. */
+/* Signal masks stay as they were, for the caller and for the compiler. */
 START_TEST(signal_masks)
 {
     groat_context *context = rig_open(&fix);
@@ -386,14 +386,14 @@ START_TEST(signal_masks)
 }
 END_TEST
 
-/* ---- binaries that are not whole ---------------------------------------- */
+/* ---- incomplete binaries ------------------------------------------------ */
 
-/* Where a linker that is killed has left its file, in bytes; -1: a byte from
- * the end. */
+/* Sizes at which a killed linker may leave its file, in bytes; -1: one byte is
+ * missing. */
 static const int cuts[] = {0,    1,    63,   64,    1000,  4095,
                            4096, 8192, 9000, 12000, 15000, -1};
 
-/* Compiles, and leaves a part of what came out. */
+/* A compiler that compiles and writes only part of the binary. */
 static void use_cutting_compiler(int bytes)
 {
     char script[500];
@@ -408,7 +408,7 @@ static void use_cutting_compiler(int bytes)
     (void)use_script(script);
 }
 
-/* Whether the compiler says 0, or its word is not heard. */
+/* Whether the compiler exits with 0, or its exit status is lost. */
 START_TEST(a_cut_binary)
 {
     groat_context *context;
@@ -425,7 +425,7 @@ START_TEST(a_cut_binary)
 }
 END_TEST
 
-/* What comes from elsewhere is dropped, and compiled. */
+/* A cut binary from the store is dropped, and compiled again. */
 START_TEST(a_cut_binary_is_not_loaded)
 {
     groat_context *context = rig_open(&fix);
@@ -447,7 +447,7 @@ START_TEST(a_cut_binary_is_not_loaded)
 }
 END_TEST
 
-/* A variable that is empty says nothing. */
+/* An empty variable counts as unset. */
 START_TEST(a_compiler_of_no_name)
 {
     groat_context *context;
@@ -460,7 +460,7 @@ START_TEST(a_compiler_of_no_name)
 }
 END_TEST
 
-/* Where it is, is settled when the context is opened. */
+/* A relative path is resolved when the context is opened. */
 START_TEST(a_compiler_of_a_relative_path)
 {
     groat_context *context;
@@ -500,7 +500,7 @@ START_TEST(a_compiler_that_hangs)
 }
 END_TEST
 
-/* Whether a process runs: one that has ended may wait for its parent. */
+/* Whether a process runs: one that has ended may still wait for its parent. */
 static bool runs(long pid)
 {
     char path[64];
@@ -517,7 +517,7 @@ static bool runs(long pid)
     return state != 'Z' && state != 'X';
 }
 
-/* What the compiler has started ends with it. */
+/* Child processes of the compiler end with it. */
 START_TEST(a_compiler_whose_child_hangs)
 {
     groat_context *context;
@@ -554,8 +554,8 @@ END_TEST
 
 static const rlim_t limits[] = {0, 1, 512, 4096, 16384, 65536, 1 << 20};
 
-/* The signal that ends a program by default is kept from it, and its own is
- * left to it.  What is asked for under the limit, comes after it. */
+/* SIGXFSZ, which ends a program by default, is neither delivered nor left
+ * pending.  A kernel that failed under the limit can be had after it. */
 START_TEST(files_that_may_not_grow)
 {
     groat_context *context = rig_open(&fix);
@@ -594,10 +594,10 @@ START_TEST(files_that_may_not_grow)
 }
 END_TEST
 
-/* ---- symbols that stay --------------------------------------------------- */
+/* ---- unique symbols ------------------------------------------------------ */
 
-/* A library with such a symbol is never unloaded, and the next one would be
- * taken for it. */
+/* A library with a unique symbol is never unloaded, and the loader would take
+ * the next one for it. */
 START_TEST(unique_symbols)
 {
     groat_context *context;
@@ -612,7 +612,7 @@ START_TEST(unique_symbols)
                      "{\n"
                      "    return &kept<int>::value;\n"
                      "}\n");
-    if (_i == 1) /* from a groat that allowed them */
+    if (_i == 1) /* as compiled by a groat that allowed them */
         (void)use_script("#!/bin/sh\n"
                          "[ \"$1\" = --version ] && exec c++ --version\n"
                          "exec c++ \"$@\" -fgnu-unique\n");
@@ -677,7 +677,7 @@ START_TEST(a_compile_error)
     ck_assert_uint_eq(rig_stat(context).compiles, 0);
     ck_assert_int_eq(fix.warnings, 0);
     groat_close(context);
-    /* Put right, it is another key: what failed is in nobody's way. */
+    /* The corrected source has another key, which has not failed. */
     rig_write_adder(&fix);
     context = rig_open(&fix);
     rig_kernel(&fix, context, 1, GROAT_FROM_COMPILER);
@@ -703,9 +703,9 @@ START_TEST(a_compile_warning)
 }
 END_TEST
 
-/* Compiles, but has not the entry point that it should: a fresh binary that
- * is refused is the caller's error, is not compiled a second time, and is not
- * kept for the next one to stumble over. */
+/* The binary lacks the entry point that it should have.  A fresh binary that is
+ * refused is the caller's error, is not compiled a second time, and is not kept
+ * in the store. */
 START_TEST(a_fresh_binary_that_the_loader_refuses)
 {
     groat_context *context;
@@ -720,7 +720,7 @@ START_TEST(a_fresh_binary_that_the_loader_refuses)
     ck_assert_uint_eq(rig_stat(context).entries, 0);
     groat_close(context);
     ck_assert_int_eq(fix.warnings, 0);
-    /* Built ahead without a look, it is found, dropped, and compiled once. */
+    /* Built ahead without loading, it is found, dropped, and compiled once. */
     context = rig_open(&fix);
     ck_assert_int_eq(groat_spec_parse(context, "adder", target, &spec, NULL),
                      GROAT_OK);

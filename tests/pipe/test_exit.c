@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_exit.c: programs that end with a context open, kernels loaded and a
- * compile under way on a thread of the library's, in each way that there is to
- * end.  Each is a process of its own: this program, started again with the name
- * of the way.  None crashes, none waits for the compile, and none calls the
- * driver on its way out, where that may be gone.
+ * build under way on a thread of the library, in each way a process can end.
+ * Each is a process of its own: this program, started again with the name of
+ * the way.  None crashes, none waits for the build, and none calls the driver
+ * at exit, when it may already be gone.
  */
 #include "held.h"
 
@@ -23,7 +23,7 @@ static const char target[] = "cpu:gfx950";
 
 /* ---- the programs ------------------------------------------------------- */
 
-/* Held by the program to its end, as a program's globals are. */
+/* Open until the program ends, as a program's globals are. */
 static groat_context *context;
 static groat_request *request;
 
@@ -40,7 +40,7 @@ static groat_options own_options(const char *root)
     return options;
 }
 
-/* One kernel loaded and run, another one being compiled. */
+/* Loads and runs one kernel, and lets another one be compiled. */
 static bool begin(const char *root)
 {
     groat_options options = own_options(root);
@@ -69,7 +69,7 @@ static void *get_same(void *user)
     return NULL;
 }
 
-/* Started by the test, which has told the compiler to wait. */
+/* Runs as the program; the test has told the compiler to wait. */
 static int run_child(char **argv)
 {
     const char *way = argv[2];
@@ -80,7 +80,7 @@ static int run_child(char **argv)
         return 1;
     if (pthread_create(&thread, NULL, get_same, NULL) != 0)
         return 2;
-    /* The test has seen the compile begin. */
+    /* The test has seen the build begin. */
     if (read(STDIN_FILENO, &line, 1) != 1)
         return 3;
     if (strcmp(way, "exit") == 0)
@@ -94,7 +94,7 @@ static int run_child(char **argv)
 
 static shim_cuda_control *cuda;
 
-/* The assertions of a test are not for a program of its own. */
+/* A program of its own cannot use a test's assertions. */
 static void *control_of(const char *variable, const char *symbol)
 {
     void *handle = dlopen(getenv(variable), RTLD_NOW);
@@ -110,7 +110,7 @@ static void driver_is_gone(void)
     cuda->gone = true;
 }
 
-/* With modules of a driver loaded, and events of launches on it. */
+/* Runs with modules of a driver loaded, and events of launches recorded. */
 static int run_with_driver(char **argv)
 {
     groat_options options = own_options(argv[3]);
@@ -145,7 +145,7 @@ static void setup(void)
     (void)snprintf(tmp, sizeof(tmp), "%s/tmp", fix.root);
     ck_assert_int_eq(mkdir(tmp, 0700), 0);
     ck_assert_int_eq(setenv("TMPDIR", tmp, 1), 0);
-    /* What a child leaves running becomes this process', to wait for. */
+    /* This process inherits the orphans of a child, and waits for them. */
     ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 }
 
@@ -158,7 +158,7 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-/* In: a pipe that it reads from. */
+/* Starts a program; in: a pipe that it reads from. */
 static pid_t start(const char *kind, const char *way, int in[2])
 {
     char *argv[] = {"test_exit", (char *)(uintptr_t)kind,
@@ -169,7 +169,7 @@ static pid_t start(const char *kind, const char *way, int in[2])
     pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
-        /* Threads that run on are what this is about. */
+        /* Threads that still run at exit are what is tested. */
         (void)setenv("TSAN_OPTIONS", "report_thread_leaks=0", 1);
         (void)dup2(in[0], STDIN_FILENO);
         (void)close(in[0]);
@@ -210,7 +210,7 @@ START_TEST(ends_while_a_kernel_is_compiled)
     check_end(pid, in[1]);
     /* Its compiler, which waits at the gate, ends with it. */
     ck_assert_int_eq(unlink(held_mark), 0);
-    /* Nor does the next who wants the kernel wait for the one that is gone. */
+    /* Nor does the next process that wants the kernel wait for the dead one. */
     (void)rig_get(&fix, own, "adder:step=2", target, GROAT_FROM_COMPILER);
     groat_close(own);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_families.c looks at the list of a context's families: which folders it
- * is made of, in which order, and what becomes of one that cannot be read.
+ * test_families.c tests the list of a context's families: which folders it is
+ * read from, in which order, and what happens to one that cannot be read.
  */
 #include "rig.h"
 
@@ -29,7 +29,7 @@ START_TEST(family_paths)
     groat_context *context = NULL;
     char path[800];
 
-    /* A family's own folder will do, and empty items are none. */
+    /* A family's own folder is accepted, and empty items are ignored. */
     (void)snprintf(path, sizeof(path), ":%s/adder/:", fix.families);
     options.family_path = path;
     context = rig_open_with(&fix, &options);
@@ -55,7 +55,7 @@ START_TEST(family_paths)
     groat_close(context);
     ck_assert_int_eq(chdir("/"), 0);
     context = NULL;
-    /* What the environment names serves where the caller names nothing. */
+    /* Without the caller's path, that of the environment is used. */
     options.family_path = NULL;
     ck_assert_int_eq(setenv("GROAT_FAMILY_PATH", fix.families, 1), 0);
     context = rig_open_with(&fix, &options);
@@ -64,7 +64,7 @@ START_TEST(family_paths)
 }
 END_TEST
 
-/* Of folders that were named from where the program was then. */
+/* Folders that are named relative to an earlier working directory. */
 START_TEST(families_of_another_folder)
 {
     groat_options options = rig_options(&fix);
@@ -83,7 +83,7 @@ START_TEST(families_of_another_folder)
 }
 END_TEST
 
-/* In the order of their names, whatever the file system says. */
+/* In the order of their names, whatever order the file system has. */
 START_TEST(families_in_order)
 {
     static const char *const names[] = {"zebra", "Adder", "bee", "ant", "cow"};
@@ -112,8 +112,8 @@ START_TEST(families_in_order)
 }
 END_TEST
 
-/* The file and the reason, as the system has it; other families are none the
- * worse for it. */
+/* The problem names the file and the system's reason; other families still
+ * work. */
 static void check_problem(const char *words)
 {
     groat_context *context = rig_open(&fix);
@@ -157,7 +157,7 @@ START_TEST(families_that_cannot_be_read)
 }
 END_TEST
 
-/* The first that asks reads it; all get the same. */
+/* The first thread that asks reads it; all get the same. */
 static void *find_the_adder(void *user)
 {
     return (void *)(uintptr_t)groat_family_find(user, "adder");
@@ -182,7 +182,7 @@ START_TEST(families_at_first_use)
 }
 END_TEST
 
-/* ---- descriptors that come and go ---------------------------------------- */
+/* ---- a lack of descriptors that passes ----------------------------------- */
 
 static atomic_bool over;
 
@@ -202,7 +202,7 @@ static void *squeeze(void *unused)
     return unused;
 }
 
-/* A family that could not be read for want of one is no broken family. */
+/* A family that could not be read for lack of a descriptor is not broken. */
 START_TEST(want_that_passes)
 {
     for (int round = 0; round < 200; round++) {

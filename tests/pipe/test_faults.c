@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_faults.c: what goes wrong with the places of a context.  A store that is
- * damaged, locked, full, foreign or read-only costs a compile and one line,
+ * test_faults.c: failures of the files and folders of a context.  A store that
+ * is damaged, locked, full, foreign or read-only costs a compile and one line,
  * never the kernel; a source that cannot be read is an error that names it.
- * What goes wrong with compilers is test_compilers.c.
+ * Failures of compilers are in test_compilers.c.
  */
 #include "rig.h"
 
@@ -32,14 +32,14 @@ static void ck_kernel(groat_context *context, unsigned step,
     rig_kernel(&fix, context, step, expected);
 }
 
-/* Compiled, and in memory from then on. */
+/* Checks that a kernel is compiled, and in memory from then on. */
 static void ck_made(groat_context *context, unsigned step)
 {
     ck_kernel(context, step, GROAT_FROM_COMPILER);
     ck_kernel(context, step, GROAT_FROM_MEMORY);
 }
 
-/* One warning since the start of the test, and it says this. */
+/* Checks that there is just one warning, with these words. */
 static void ck_warned(const char *words)
 {
     ck_assert_int_eq(fix.warnings, 1);
@@ -55,7 +55,7 @@ static void fill_store(unsigned step)
     groat_close(context);
 }
 
-/* The next context finds it there again. */
+/* Checks that the next context finds it in the store. */
 static void ck_stored(unsigned step)
 {
     groat_context *context = rig_open(&fix);
@@ -74,7 +74,7 @@ static void change_store(const char *sql)
     ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
 }
 
-/* ---- entries that are not what they should be --------------------------- */
+/* ---- damaged entries ---------------------------------------------------- */
 
 START_TEST(a_damaged_entry)
 {
@@ -125,7 +125,7 @@ static void note_reason(void *user, const groat_compile_event *event)
     *(groat_reason *)user = event->reason;
 }
 
-/* Who asks beforehand is told what a get would do. */
+/* groat_explain() reports what a get would do. */
 START_TEST(a_damaged_entry_is_foretold)
 {
     groat_context *context;
@@ -194,7 +194,7 @@ START_TEST(a_binary_that_the_loader_refuses)
         rig_plant(&fix, "adder:step=3", "\177ELF\002\001\001", 7);
         break;
     default:
-        /* A library, but without the entry point. */
+        /* A library that lacks the entry point. */
         plant_another_kernel();
         break;
     }
@@ -255,7 +255,7 @@ START_TEST(a_read_only_file)
 }
 END_TEST
 
-/* Two things at once: nothing can be dropped, the kernel is there still. */
+/* Two faults at once: the entry cannot be dropped, and the kernel is served. */
 START_TEST(a_damaged_entry_in_a_read_only_file)
 {
     groat_context *context;
@@ -277,7 +277,7 @@ START_TEST(a_damaged_entry_in_a_read_only_file)
 }
 END_TEST
 
-/* Without a file in it, and with one. */
+/* Without a store file in it, and with one. */
 START_TEST(a_read_only_folder)
 {
     groat_context *context;
@@ -335,7 +335,7 @@ START_TEST(an_unwritable_parent)
 }
 END_TEST
 
-/* ---- no place at all --------------------------------------------------- */
+/* ---- no place for a store ---------------------------------------------- */
 
 START_TEST(no_home)
 {
@@ -359,7 +359,7 @@ START_TEST(no_home)
 }
 END_TEST
 
-/* The places that the environment names, in their order. */
+/* The places that the environment names, in their order of precedence. */
 START_TEST(places_of_the_environment)
 {
     static const struct {
@@ -391,7 +391,7 @@ START_TEST(places_of_the_environment)
 }
 END_TEST
 
-/* Shared by a group in so many words alone, and where a folder is named. */
+/* A group shares a folder only on explicit request, and only a named one. */
 START_TEST(a_folder_of_a_group)
 {
     groat_options options = rig_options(&fix);
@@ -493,7 +493,7 @@ START_TEST(bounds_that_are_no_numbers)
 }
 END_TEST
 
-/* ---- stores that take nothing at the moment ----------------------------- */
+/* ---- stores that cannot be written for a while -------------------------- */
 
 START_TEST(a_locked_store)
 {
@@ -506,7 +506,7 @@ START_TEST(a_locked_store)
                      SQLITE_OK);
     ck_kernel(context, 4, GROAT_FROM_COMPILER);
     ck_kernel(context, 5, GROAT_FROM_COMPILER);
-    /* Each could neither be claimed nor kept. */
+    /* The key could neither be claimed nor stored. */
     ck_assert_uint_eq(rig_stat(context).faults, 2);
     ck_warned("locked");
     ck_assert_int_eq(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
@@ -519,7 +519,7 @@ START_TEST(a_locked_store)
 }
 END_TEST
 
-/* A kernel of this many bytes and more; most of them are zeros. */
+/* Writes a kernel of at least this many bytes; most of them are zeros. */
 static void write_large_adder(unsigned bytes)
 {
     groat__str text = {0};
@@ -533,7 +533,7 @@ static void write_large_adder(unsigned bytes)
     groat__str_free(&text);
 }
 
-/* Files may not grow beyond what one kernel takes in the journal. */
+/* Files may not grow beyond the size of one kernel in the journal. */
 START_TEST(a_full_disk)
 {
     const unsigned bytes = 400 << 10;
@@ -583,7 +583,7 @@ START_TEST(a_store_too_small)
 }
 END_TEST
 
-/* The folder goes away under an open context. */
+/* The folder is removed under an open context. */
 START_TEST(a_store_that_is_removed)
 {
     groat_context *context = rig_open(&fix);

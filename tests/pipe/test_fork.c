@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_fork.c: what a child of fork() has of its parent's context: nothing.
- * Each call is refused, whoever held which lock at the time, and a context of
- * the child's own works.  A child that waits for a lock is ended by its alarm,
- * and its parent sees that.
+ * test_fork.c: a child of fork() cannot use its parent's context.  Each call is
+ * refused, whichever thread held which lock at the time, and a context of the
+ * child's own works.  A child that waits for a lock is ended by its alarm, and
+ * its parent sees that.
  */
 #include "rig.h"
 
@@ -15,7 +15,7 @@
 #include "core/core.h"
 
 enum {
-    PATIENCE_S = 100, /* of a child: more than any call takes */
+    PATIENCE_S = 100, /* a child's time limit: more than any call takes */
     FORKS = 100,
     FORKS_OF_ALL = 10000,
     THREADS = 3
@@ -35,7 +35,7 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-/* A child has no more than this to say. */
+/* Forks; the child's exit status is all that it reports. */
 static pid_t start_child(void)
 {
     pid_t pid;
@@ -62,7 +62,7 @@ static void ck_child(pid_t pid)
 /* ---- every call ------------------------------------------------------------
  */
 
-/* What a parent has. */
+/* Objects of a parent. */
 typedef struct things {
     groat_context *context;
     groat_kernel *kernel;
@@ -88,7 +88,7 @@ static void refuse_finding(void *user, const char *subject, int usable,
     _exit(98);
 }
 
-/* The number of the first call that did something else, or 0. */
+/* Returns the number of the first call that was not refused, or 0. */
 static int try_kernels(const things *t)
 {
     const groat_get_options on_stream = {sizeof(on_stream), GROAT_GET_ON_STREAM,
@@ -181,7 +181,7 @@ static int try_context(const things *t)
     return 0;
 }
 
-/* A context of the child's own; where its kernel came from. */
+/* Tests a context of the child's own, and the origin of its kernel. */
 static int try_own(groat_origin expected)
 {
     groat_options options = rig_options(&fix);
@@ -245,14 +245,14 @@ START_TEST(every_call_is_refused)
     if (pid == 0)
         _exit(try_all(&t, GROAT_FROM_DISK));
     ck_child(pid);
-    /* The parent's goes on. */
+    /* The parent's context still works. */
     rig_kernel(&fix, t.context, 2, GROAT_FROM_COMPILER);
     free_things(&t);
 }
 END_TEST
 
-/* Threads of the parent may hold any lock at that moment.  A child of one that
- * is in the store does without it. */
+/* Threads of the parent may hold any lock at that moment.  While one of them is
+ * inside the store, the child works without it. */
 START_TEST(every_lock_is_held)
 {
     things t = make_things();
@@ -281,7 +281,7 @@ END_TEST
 
 static atomic_bool ended;
 
-/* Asks for kernels in every way until it is over. */
+/* Gets kernels in every way until the test is over. */
 static void *keep_busy(void *user)
 {
     groat_context *context = user;
@@ -305,7 +305,7 @@ static void *keep_busy(void *user)
     return NULL;
 }
 
-/* It loads nothing: the loader itself does not survive a fork amid its work. */
+/* The child loads nothing: a fork during dlopen() breaks the loader itself. */
 static int child_of_a_busy_parent(groat_context *context)
 {
     groat_options options = rig_options(&fix);
@@ -367,7 +367,7 @@ int main(void)
     tcase_set_timeout(tests, 3600);
     tcase_add_test(tests, every_call_is_refused);
     tcase_add_test(tests, every_lock_is_held);
-    /* Sanitizers have locks and threads of their own, which no child gets. */
+    /* Locks and threads of sanitizers do not survive a fork. */
     if (!is_tsan() && !sanitizes("address"))
         tcase_add_test(tests, forks_under_load);
     suite_add_tcase(suite, tests);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_hits.c counts what a get costs besides time, over a million of each kind
- * that memory answers: allocations, locks and system calls.  There are none.
+ * test_hits.c counts the allocations, locks and system calls of a get, over a
+ * million gets of each kind that memory answers.  There are none.
  *
- * This program's own malloc and pthread functions stand before those of libc
- * for everything in the process.  Calls of the system are trapped by a filter
- * of the child that counts, which lets only the end of a handler and of the
+ * This program's own malloc and pthread functions replace those of libc for
+ * everything in the process.  System calls are trapped by a filter in the child
+ * that counts, which lets only the return of a handler and the exit of the
  * process through.
  */
 #include "rig.h"
@@ -32,13 +32,13 @@ typedef struct counts {
     uint64_t allocations;
     uint64_t locks;
     uint64_t calls;
-    int first_call; /* which it was */
+    int first_call; /* number of the first one */
 } counts;
 
 static counts now;
 static volatile bool counting;
 
-/* Sanitizers have functions of their own there, and calls. */
+/* Sanitizers replace the same functions, and make system calls. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -52,7 +52,7 @@ static volatile bool counting;
 
 #ifndef SANITIZED
 
-/* What glibc's malloc and so on are beneath. */
+/* The functions beneath glibc's malloc and its relatives. */
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
@@ -99,8 +99,8 @@ GROAT_API void free(void *memory)
     __libc_free(memory);
 }
 
-/* GROAT_API: for SQLite and libc, too.  Defines a function of pthread.h that
- * counts and goes on to libc's. */
+/* GROAT_API exports it, so that SQLite and libc call it, too.  Defines a
+ * function of pthread.h that counts and then calls libc's. */
 #define LOCK(name, type)                                                       \
     GROAT_API int name(type *lock)                                             \
     {                                                                          \
@@ -131,8 +131,8 @@ static void on_call(int signal, siginfo_t *info, void *context)
         now.first_call = info->si_syscall;
 }
 
-/* From here on each call of the system is one of on_call() instead.  False
- * where that may not be asked for. */
+/* From here on each system call becomes a call of on_call().  Returns false
+ * where the system forbids that. */
 static bool trap_calls(void)
 {
     struct sock_filter filter[] = {
@@ -158,12 +158,12 @@ static rig fix;
 static const char target[] = "cpu:gfx950";
 static const char text[] = "adder:step=3";
 
-/* What is asked for. */
+/* The object of a get. */
 typedef struct question {
     groat_context *context;
     groat_spec *spec;
     groat_request *request;
-    groat_kernel *kernel; /* the answer */
+    groat_kernel *kernel; /* the expected answer */
 } question;
 
 static bool by_text(const question *q)
@@ -190,7 +190,7 @@ static bool by_spec(const question *q)
            origin == GROAT_FROM_MEMORY;
 }
 
-/* What holds a kernel already. */
+/* A handle of a kernel. */
 static bool by_handle(const question *q)
 {
     groat_kernel *kernel =
@@ -206,7 +206,7 @@ static bool by_lookup(const question *q)
            groat_kernel_lookup_spec(q->spec) == q->kernel;
 }
 
-/* What a sealed context has refused before. */
+/* A get that the sealed context has refused before. */
 static bool by_refusal(const question *q)
 {
     groat_kernel *kernel = NULL;
@@ -220,7 +220,7 @@ typedef struct kind {
     const char *name;
     bool (*ask)(const question *q);
     int times;
-    bool is_sampled; /* one of GROAT__SAMPLED reads the clock, twice */
+    bool is_sampled; /* one of GROAT__SAMPLED gets reads the clock, twice */
 } kind;
 
 static const kind kinds[] = {
@@ -231,12 +231,12 @@ static const kind kinds[] = {
     {"refusals of a sealed context", by_refusal, HITS / 10, false},
 };
 
-/* What a child has counted. */
+/* Counts of a child. */
 typedef struct report {
     bool traps;
-    counts control; /* of an allocation, its end, a lock and a call */
-    uint64_t clock; /* calls for reading the clock once: 0, or 1 where the
-                     * system does not map it */
+    counts control; /* for one allocation, free, lock and call */
+    uint64_t clock; /* calls to read the clock once: 0, or 1 where
+                     * the vDSO lacks it */
     uint64_t wrong; /* answers */
     counts of[COUNT(kinds)];
 } report;
@@ -280,13 +280,13 @@ static void count_kind(const kind *k, const question *q, report *out,
     out->wrong += wrong;
 }
 
-/* With a context of the process' own. */
+/* Counts with a context of the process's own. */
 static void count_all(report *out)
 {
     groat_options options = rig_options(&fix);
     groat_context *context;
 
-    /* A remote costs a hit nothing: it is not asked. */
+    /* A remote is not asked for a hit. */
     options.remote = "file:///dev/null";
     context = rig_open_with(&fix, &options);
     question own = {.context = context};
@@ -297,9 +297,9 @@ static void count_all(report *out)
     ck_assert_int_eq(
         groat_kernel_start(own.spec, NULL, &own.request, &fix.error), GROAT_OK);
     groat_seal(context);
-    (void)count_of(do_one_of_each); /* the functions of libc are found */
-    /* What is done once, as a line for a first refusal, takes memory of the
-     * system, which malloc does not survive being refused like this. */
+    (void)count_of(do_one_of_each); /* resolves the functions of libc */
+    /* One-time work, as the log line of a first refusal, allocates from the
+     * system; malloc cannot cope when such a call is trapped. */
     for (size_t i = 0; i < COUNT(kinds); i++)
         (void)kinds[i].ask(q);
     out->traps = trap_calls();
@@ -309,7 +309,7 @@ static void count_all(report *out)
         count_kind(&kinds[i], q, out, &out->of[i]);
 }
 
-/* In a child, whose filter ends with it. */
+/* In a child, because the filter lasts as long as the process. */
 static void count_in_child(report *out)
 {
     int status = 0;

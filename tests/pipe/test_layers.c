@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_layers.c: the way of a get through memory, store, bundles and images,
- * and that none of them can make it fail.
+ * test_layers.c: the path of a get through memory, store, bundles and images,
+ * and that a failure of any of them cannot make the get fail.
  */
 #include "rig.h"
 
@@ -15,7 +15,7 @@ static void in_root(char out[300], const char *name)
     (void)snprintf(out, 300, "%s/%s", fix.root, name);
 }
 
-/* A bundle with the adder of step 3, signed; then the store is emptied. */
+/* Makes a signed bundle with the adder of step 3, then empties the store. */
 static void make_bundle(const char *path, const char *key)
 {
     groat_context *context = rig_open(&fix);
@@ -71,8 +71,8 @@ static groat_bundle_info info_of(groat_context *context, size_t index)
     return info;
 }
 
-/* Memory, store, bundle, compiler: each is asked only for what those before it
- * lack, and what a bundle has is not copied. */
+/* Memory, store, bundle, compiler: each is asked only for kernels that the
+ * layers before it lack, and kernels of a bundle are not copied. */
 START_TEST(the_order_of_layers)
 {
     const char *const paths[] = {bundle_path};
@@ -119,7 +119,7 @@ static void skip(void *user, const char *field, const char *wanted,
     (void)found;
 }
 
-/* Who asks where a kernel is uses nothing and counts nothing. */
+/* groat_explain() uses nothing and counts nothing. */
 START_TEST(asking_counts_nothing)
 {
     const char *const paths[] = {bundle_path};
@@ -159,7 +159,7 @@ START_TEST(asking_counts_nothing)
 }
 END_TEST
 
-/* A bundle serves where there is no store, too. */
+/* A bundle also works without a store. */
 START_TEST(a_bundle_without_a_store)
 {
     const char *const paths[] = {bundle_path};
@@ -173,7 +173,7 @@ START_TEST(a_bundle_without_a_store)
 }
 END_TEST
 
-/* Each is told once, stays in the list, and fails nothing. */
+/* Each problem is logged once, stays in the list, and fails nothing. */
 START_TEST(what_is_refused)
 {
     char plain[300], none[300], text[300];
@@ -216,7 +216,7 @@ START_TEST(what_is_refused)
 }
 END_TEST
 
-/* Without keys, or with a list that cannot be read, nobody is trusted. */
+/* Without keys, or with a list that cannot be read, no signer is trusted. */
 START_TEST(whom_to_trust)
 {
     const char *const paths[] = {bundle_path};
@@ -239,7 +239,7 @@ START_TEST(whom_to_trust)
 }
 END_TEST
 
-/* Who may write the list could add a key to it. */
+/* A user who may write the list could add a key to it. */
 START_TEST(whose_list)
 {
     const char *const paths[] = {bundle_path};
@@ -300,7 +300,7 @@ START_TEST(the_environment)
 }
 END_TEST
 
-/* A kernel of the program's own memory, unasked. */
+/* A bundle in the program's own memory is trusted without a key. */
 START_TEST(an_image)
 {
     groat_options options = rig_options(&fix);
@@ -325,8 +325,8 @@ START_TEST(an_image)
 }
 END_TEST
 
-/* A binary that cannot be loaded is compiled, into the store: the next process
- * finds that one first. */
+/* A binary that cannot be loaded is compiled again, into the store: the next
+ * process finds that one first. */
 START_TEST(a_binary_that_is_refused)
 {
     const char *const paths[] = {bundle_path};
@@ -352,7 +352,7 @@ START_TEST(a_binary_that_is_refused)
 }
 END_TEST
 
-/* Threads of a context ask one bundle at the same time. */
+/* Threads of a context use one bundle at the same time. */
 static void *get_and_add(void *user)
 {
     groat_kernel *kernel = NULL;

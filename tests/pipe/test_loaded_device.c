@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_loaded_device.c: the bound of loaded binaries on a real CUDA device,
- * with kernels that take their time: what runs is not unloaded, what is
- * unloaded comes back and computes the same, a graph keeps the kernels that it
- * captured.
+ * with kernels that run for a while: a running kernel is not unloaded, an
+ * unloaded one is loaded again and computes the same, and a graph keeps the
+ * kernels that it captured.
  */
 #include <dlfcn.h>
 
@@ -11,8 +11,8 @@
 
 enum { KERNELS = 40, MS = 1000000, CAPTURE_GLOBAL = 0 };
 
-/* What the tests ask of the driver besides the library; handles are pointers.
- */
+/* The driver's functions that the tests call themselves; handles are
+ * pointers. */
 #define CALLS(X)                                                               \
     X(retain, "cuDevicePrimaryCtxRetain", (void **, int))                      \
     X(release, "cuDevicePrimaryCtxRelease_v2", (int))                          \
@@ -43,7 +43,7 @@ static char target[64];
 static void *stream;
 static uint64_t output;
 
-/* Waits, then writes its number. */
+/* The kernel waits, then writes its number. */
 struct waiter_args {
     uint64_t output; /* u32 */
     uint64_t ns;
@@ -86,7 +86,7 @@ static void setup(void)
     rig_make(&fix);
     write_waiter(&fix);
     options = rig_options(&fix);
-    options.loaded_max_bytes = 1; /* what nobody needs goes */
+    options.loaded_max_bytes = 1; /* unused kernels are unloaded */
     context = rig_open_with(&fix, &options);
     ck_assert_int_eq(cuda.make_current(cuda.context), 0);
     ck_assert_int_eq(cuda.stream_create(&stream, 0), 0);
@@ -138,7 +138,7 @@ static void poison(void)
                      GROAT_OK);
 }
 
-/* What kernel `number` left at `place`. */
+/* Checks what kernel `number` wrote at `place`. */
 static void check(unsigned place, unsigned number)
 {
     uint32_t words[KERNELS];
@@ -150,8 +150,8 @@ static void check(unsigned place, unsigned number)
     ck_assert_uint_eq(words[place], number);
 }
 
-/* The driver may itself wait for what runs when a module comes or goes, so that
- * much can be said: whatever still runs is there. */
+/* The driver may itself wait for running kernels when a module is loaded or
+ * unloaded, so only this is certain: a kernel that still runs is loaded. */
 static void check_running(unsigned number)
 {
     bool runs = cuda.stream_query(stream) != 0;
@@ -179,7 +179,7 @@ START_TEST(what_runs_stays)
     check(0, 1);
     ck_assert_int_eq(groat_synchronize(context, target, &fix.error), GROAT_OK);
     ck_assert(!is_there(1));
-    /* The handle loads it again, from the store. */
+    /* A launch of the handle loads it again, from the store. */
     poison();
     ck_assert_int_eq(launch(first, 5, 0), GROAT_OK);
     check(5, 1);
@@ -237,7 +237,7 @@ START_TEST(a_graph_keeps_its_kernels)
 }
 END_TEST
 
-/* Says why not, where there is no device to ask. */
+/* Returns false and says why where there is no device. */
 static bool is_runnable(void)
 {
     groat_options options = GROAT_OPTIONS_INIT;
@@ -245,7 +245,7 @@ static bool is_runnable(void)
 
     options.flags = GROAT_OPEN_NO_DISK;
     if (groat_open(&options, &probe, NULL) != GROAT_OK)
-        return true; /* and fails */
+        return true; /* the tests then fail */
     (void)snprintf(target, sizeof(target), "%s", groat_default_target(probe));
     groat_close(probe);
     if (strncmp(target, "cuda:", 5) != 0)
@@ -253,7 +253,7 @@ static bool is_runnable(void)
     return strncmp(target, "cuda:", 5) == 0;
 }
 
-/* What is missing, or NULL. */
+/* Returns what is missing, or NULL. */
 static const char *resolve(void)
 {
     cuda.handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -280,7 +280,7 @@ int main(void)
     TCase *tests;
     int code;
 
-    /* A driver that was initialized does not outlive a fork. */
+    /* An initialized driver does not work in a child of fork(). */
     (void)setenv("CK_FORK", "no", 1);
     if (!is_runnable())
         return 77;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_loaded_race.c: threads that get, look up, launch and release kernels
- * while others of them are unloaded for the bound.  Every launch adds what it
- * should; what somebody has a count of stays where it is; the bound holds once
- * all have let go, in bytes, in mapped files and in descriptors.
+ * while other kernels are unloaded to keep the bound.  Every launch adds what
+ * it should; a kernel with a reference stays where it is; the bound holds once
+ * all references are dropped, in bytes, in mapped files and in descriptors.
  */
 #include "rig.h"
 
@@ -15,12 +15,12 @@ enum { KERNELS = 5, THREADS = 4, ROUNDS = 60 };
 static rig fix;
 static const char target[] = "cpu:gfx950";
 
-/* What the threads share. */
+/* State that the threads share. */
 typedef struct yard {
     groat_context *context;
-    groat_kernel *pinned; /* adds 1, and is held all the time */
+    groat_kernel *pinned; /* adds 1; a reference is held all the time */
     atomic_int wrong;
-    atomic_int unloaded; /* seen of kernels that were held */
+    atomic_int unloaded; /* times that a held kernel was not in memory */
 } yard;
 
 typedef struct hand {
@@ -34,8 +34,8 @@ static void spec_of(char spec[32], unsigned step)
     (void)snprintf(spec, 32, "adder:step=%u", step);
 }
 
-/* With a count, or as a look-up gives it: that one may be unloaded before it is
- * launched, and is loaded again. */
+/* Uses a kernel with a reference, or as a look-up returns it: that one may be
+ * unloaded before it is launched, and is loaded again. */
 static void work_once(hand *h)
 {
     yard *y = h->yard;
@@ -74,7 +74,7 @@ static void *work(void *user)
     return NULL;
 }
 
-/* Open files of loaded kernels. */
+/* Counts the open files of loaded kernels. */
 static unsigned open_kernels(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -93,7 +93,7 @@ static unsigned open_kernels(void)
     return count;
 }
 
-/* The largest of the kernels' binaries, all compiled into the store. */
+/* Compiles all kernels into the store; returns the size of the largest. */
 static uint64_t compile_all(void)
 {
     groat_context *context = rig_open(&fix);
@@ -145,8 +145,8 @@ START_TEST(threads_and_a_bound)
     ck_assert_uint_gt(stat.unloads, 0);
     ck_assert_uint_eq(stat.compiles, 0);
     ck_assert_uint_eq(stat.loads - stat.unloads, open_kernels());
-    /* A look-up's launch ends without a sweep: the next wait makes up for it.
-     */
+    /* A launch after a look-up ends without a sweep: the next wait makes up for
+     * it. */
     ck_assert_int_eq(groat_synchronize(y.context, target, &fix.error),
                      GROAT_OK);
     stat = rig_stat(y.context);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_memory.c: one allocation of the library after the other fails, once.
- * The call succeeds, or fails for want of memory and changes nothing that it
- * gives back; the same call does what it should as soon as there is memory.
+ * test_memory.c: each allocation of the library fails in turn, once.  The call
+ * succeeds, or fails for lack of memory and changes none of its outputs; the
+ * same call succeeds as soon as there is memory.
  */
 #include "rig.h"
 #include "groat_serve.h"
@@ -12,7 +12,7 @@
 static const char *const target = "cpu:gfx950";
 static rig fix;
 
-/* Allocations until the one that fails; less than 0: none does. */
+/* Allocations until the one that fails; negative: none fails. */
 static _Thread_local long left = -1;
 
 static bool fails(void)
@@ -23,7 +23,7 @@ static bool fails(void)
     return true;
 }
 
-/* The linker puts these in the places of the functions that they call. */
+/* The linker (--wrap) redirects calls of the originals to these. */
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
@@ -72,7 +72,7 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-/* Whether the n-th allocation of a call was one; *status of the call. */
+/* Makes a call whose n-th allocation fails; false: it made fewer. */
 typedef bool step(long n, groat_status *status);
 
 static void ck_each_allocation(step *one)
@@ -91,7 +91,7 @@ static void ck_each_allocation(step *one)
     ck_assert_int_gt(n, 10);
 }
 
-/* Opening a context, which lists its families. */
+/* Opens a context, which lists its families. */
 static bool open_one(long n, groat_status *status)
 {
     groat_options options = rig_options(&fix);
@@ -111,8 +111,8 @@ static bool open_one(long n, groat_status *status)
     return failed;
 }
 
-/* Opening one with a remote and leases, each time others: who cannot have them
- * works without them. */
+/* Opens a context with a remote and leases, new ones each time: without them it
+ * still works. */
 static bool open_with_remote(long n, groat_status *status)
 {
     groat_options options = rig_options(&fix);
@@ -133,7 +133,7 @@ static bool open_with_remote(long n, groat_status *status)
     return failed;
 }
 
-/* Reading a family of the program's, at its first spec. */
+/* Parses the first spec of a program's family, which reads the family. */
 static bool parse_one(long n, groat_status *status)
 {
     groat_options options = rig_options(&fix);
@@ -184,7 +184,7 @@ static bool write_metrics(long n, groat_status *status)
     return failed;
 }
 
-/* The text of a spec is there again at the next question. */
+/* The text of a spec can be made again by the next call. */
 static bool write_text(long n, groat_status *status)
 {
     groat_spec *spec = rig_parse(&fix, one_context, "adder:step=3", target);

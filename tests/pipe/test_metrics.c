@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_metrics.c: what a context counts and times on the way to a kernel, as
- * text; and what it tells of each compile.
+ * test_metrics.c: the counters and times that a context keeps on the way to a
+ * kernel, as text; and what it reports of each compile.
  */
 #include "rig.h"
 
@@ -15,14 +15,14 @@
 static rig fix;
 static const char target[] = "cpu:gfx950";
 
-/* The last compile that was told, and how many. */
+/* The last compile event, and the number of events. */
 typedef struct told {
     unsigned count;
     groat_reason reason;
     groat_status status;
     char spec[64];
     char key[33];
-    bool failed; /* with words */
+    bool failed; /* with a message */
     double ms;
 } told;
 
@@ -74,7 +74,7 @@ static char *metrics(groat_context *context, groat_metrics_format format)
     return text;
 }
 
-/* The value of a sample; -1: there is none. */
+/* Returns the value of a sample; -1: there is none. */
 static double sample(groat_context *context, const char *name)
 {
     char *text = metrics(context, GROAT_METRICS_PROMETHEUS);
@@ -97,13 +97,13 @@ static double stage(groat_context *context, const char *name)
     return sample(context, text);
 }
 
-/* One of 256 hits on each CPU that the thread was on is timed. */
+/* One of 256 hits is timed on each CPU that the thread ran on. */
 static bool is_sampled(groat_context *context, int hits)
 {
     double timed = stage(context, "lookup");
     int least = (hits + GROAT__SAMPLED - 1) / GROAT__SAMPLED;
 
-    /* The first on each, too. */
+    /* Including the first on each. */
     return timed >= least && timed <= least + GROAT__TALLY_PARTS;
 }
 
@@ -140,8 +140,7 @@ START_TEST(counts_follow_the_path)
 }
 END_TEST
 
-/* A get by spec is timed as one by text is: one of 256 hits, whichever it is.
- */
+/* A get by spec is timed like one by text: one of 256 hits, of either kind. */
 START_TEST(lookups_of_both_kinds)
 {
     groat_context *context = rig_open(&fix);
@@ -161,7 +160,7 @@ START_TEST(lookups_of_both_kinds)
 }
 END_TEST
 
-/* The least time of a few to verify an entry, in ns. */
+/* Returns the least of several times to verify an entry, in ns. */
 static uint64_t verify_ns(groat__store *store, const char *identity,
                           const void *data, size_t bytes)
 {
@@ -180,7 +179,7 @@ static uint64_t verify_ns(groat__store *store, const char *identity,
     return least;
 }
 
-/* What is verified is the whole of an entry. */
+/* Verifying covers the whole of an entry. */
 START_TEST(verifying_is_timed_apart)
 {
     enum { BYTES = 4 << 20 };
@@ -197,7 +196,7 @@ START_TEST(verifying_is_timed_apart)
 }
 END_TEST
 
-/* Bounds and counts of a histogram only go up; the last count is all. */
+/* Bounds and counts of a histogram increase; the last count is the total. */
 START_TEST(histograms_add_up)
 {
     static const char bucket[] = "groat_stage_seconds_bucket{stage=\"";
@@ -239,7 +238,7 @@ START_TEST(histograms_add_up)
 }
 END_TEST
 
-/* Every sample is announced by a line that says its kind. */
+/* Every sample has a TYPE line before it. */
 START_TEST(samples_have_types)
 {
     groat_context *context = rig_open(&fix);
@@ -264,7 +263,7 @@ START_TEST(samples_have_types)
 }
 END_TEST
 
-/* Each counter of the one text is in the other. */
+/* Checks that each counter of one text is in the other. */
 static void ck_each_counter(groat_context *context, const char *json)
 {
     char *lines = metrics(context, GROAT_METRICS_PROMETHEUS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_path.c walks the whole path on cpu targets through the public API:
- * spec, key, compile, store, memory, launch.  What goes wrong on the way is
- * test_faults.c, what many threads do is test_race.c.
+ * test_path.c walks the whole path on cpu targets through the public API: spec,
+ * key, compile, store, memory, launch.  Failures on the way are in
+ * test_faults.c, many threads in test_race.c.
  */
 #include "rig.h"
 
@@ -14,7 +14,7 @@ static void setup(void)
 {
     rig_make(&fix);
     rig_write_adder(&fix);
-    /* Nothing here is about a device of the machine. */
+    /* No test here needs a device of the machine. */
     (void)setenv("GROAT_CUDA", "/dev/null/none", 1);
     (void)setenv("GROAT_HIP", "/dev/null/none", 1);
 }
@@ -46,7 +46,7 @@ START_TEST(compiled_then_memory_then_disk)
     ck_assert_ptr_eq(
         rig_get(&fix, context, "adder:step=3", target, GROAT_FROM_MEMORY),
         first);
-    /* Another text of the same spec. */
+    /* Another spelling of the same spec. */
     ck_assert_ptr_eq(rig_get(&fix, context, "adder:doubled=6,step=3", target,
                              GROAT_FROM_MEMORY),
                      first);
@@ -115,7 +115,7 @@ START_TEST(info_of_a_kernel)
     ck_assert_ptr_null(groat_kernel_native(kernel));
     ck_assert_int_eq(groat_kernel_info_get(kernel, &bad, NULL), GROAT_INVALID);
 
-    /* From the store the same is said, but for the compile's time. */
+    /* A kernel from the store has the same facts, but for the compile time. */
     other = rig_open(&fix);
     stored = info_of(
         rig_get(&fix, other, "adder:step=7", "cpu:sm_90a", GROAT_FROM_DISK));
@@ -225,7 +225,7 @@ START_TEST(kernels_side_by_side)
 }
 END_TEST
 
-/* What was unloaded may not come back in the place of another kernel. */
+/* An unloaded library must not come back in the place of another kernel. */
 START_TEST(loads_after_unloads)
 {
     for (unsigned round = 0; round < 30; round++) {
@@ -282,7 +282,7 @@ START_TEST(lookup_by_text)
     ck_assert_ptr_null(groat_kernel_lookup(context, "adder", ""));
     ck_assert_ptr_null(groat_kernel_lookup(context, "", "adder"));
     ck_assert_ptr_null(groat_kernel_lookup(context, NULL, "cpu:gfx950"));
-    /* A text that was never asked for is unknown, if its kernel is not. */
+    /* A new spelling is not found, though its kernel is loaded. */
     ck_assert_ptr_null(
         groat_kernel_lookup(context, "adder:step=1", "cpu:gfx950"));
     ck_assert_ptr_eq(
@@ -305,7 +305,7 @@ START_TEST(lookup_by_values)
 
     ck_assert_str_eq(groat_spec_text(spec), "adder:step=1,doubled=2");
     ck_assert_int_eq(groat_spec_set(spec, "step", 2, &fix.error), GROAT_OK);
-    /* A default that followed step keeps its value. */
+    /* A default derived from step keeps its value. */
     ck_assert_str_eq(groat_spec_text(spec), "adder:step=2,doubled=2");
     ck_assert_int_eq(groat_spec_set(spec, "doubled", 4, &fix.error), GROAT_OK);
     ck_assert_ptr_null(groat_kernel_lookup_spec(spec));
@@ -325,7 +325,7 @@ START_TEST(lookup_by_values)
     ck_assert_int_eq(
         groat_kernel_get_spec(spec, NULL, &two, &origin, &fix.error), GROAT_OK);
     ck_assert_int_eq(origin, GROAT_FROM_MEMORY);
-    /* Texts and values name the same kernel; another arch is another one. */
+    /* Texts and set values name one kernel; another arch is another kernel. */
     ck_assert_ptr_eq(
         rig_get(&fix, context, "adder:step=2", "cpu:gfx950", GROAT_FROM_MEMORY),
         two);
@@ -338,7 +338,7 @@ START_TEST(lookup_by_values)
 }
 END_TEST
 
-/* What is refused leaves the spec as it was. */
+/* A refused value leaves the spec as it was. */
 START_TEST(refused_values)
 {
     static const struct {
@@ -513,7 +513,7 @@ START_TEST(memory_of_a_target)
 }
 END_TEST
 
-/* A buffer that was freed is no longer a kernel's to read. */
+/* A kernel may not read a freed buffer. */
 START_TEST(freed_memory_is_judged)
 {
     groat_context *context = rig_open(&fix);
@@ -568,7 +568,7 @@ START_TEST(a_changed_source_is_another_kernel)
         groat_close(context);
         rig_write_source(&fix, "adder", files[i], texts[i]);
     }
-    /* What no compiler sees changes nothing. */
+    /* A file that no compiler reads changes nothing. */
     rig_write_source(&fix, "adder", "notes.txt", "a word");
     context = rig_open(&fix);
     (void)rig_get(&fix, context, "adder", "cpu:gfx950", GROAT_FROM_DISK);
@@ -577,7 +577,7 @@ START_TEST(a_changed_source_is_another_kernel)
 }
 END_TEST
 
-/* A block that no machine has is refused before anything runs. */
+/* A block too large for any machine is refused before anything runs. */
 START_TEST(blocks_too_large)
 {
     static const struct {
@@ -665,7 +665,7 @@ START_TEST(a_stat_that_fails)
     memset(&stat, 0x5a, sizeof(stat));
     stat.size = sizeof(stat);
     before = stat;
-    /* A file stands where the store's folder was. */
+    /* A file has taken the place of the store's folder. */
     remove_folder(fix.cache);
     rig_write(fix.cache, "", 0600);
     ck_fails(groat_cache_stat_get(context, &stat, &fix.error), GROAT_IO,
@@ -691,8 +691,8 @@ START_TEST(devices_past_the_end)
 }
 END_TEST
 
-/* A kernel is written down once for a context, another spelling of it or one
- * that is only built is not. */
+/* A kernel is recorded once per context; another spelling of it, or a kernel
+ * that is only built, is not recorded. */
 START_TEST(what_was_used_is_recorded)
 {
     static const char wanted[] =
@@ -710,7 +710,7 @@ START_TEST(what_was_used_is_recorded)
     options.family_path = fix.families;
     options.record = path;
     for (int again = 0; again < 3; again++) {
-        if (again == 2) { /* not even what a variable says */
+        if (again == 2) { /* "" overrides even the variable */
             options.record = "";
             (void)setenv("GROAT_RECORD", path, 1);
         }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_processes.c: many processes, many threads in each, and one cold store.
- * Each key is compiled once; keys do not hold each other up; and a process that
- * is killed or stopped in the middle, wherever that is, costs the others no
- * more than what it had begun.
+ * Each key is compiled once; keys do not block each other; and a process that
+ * is killed or stopped at any point costs the others no more than the work that
+ * it had begun.
  *
- * The compiler is a script that notes the key of each run and gives a library
- * that has the key in it, so that a binary is right when it names its spec.
- * Points to strike at are counted, in SQL statements or in compiles, and drawn
- * from a seed.  Who strikes is the victim itself.
+ * The compiler is a script that records the key of each run and writes a
+ * library that has the key in it, so that a binary is right when it names its
+ * spec.  Points to strike at are counted, in SQL statements or in compiles, and
+ * drawn from a seed.  The victim strikes itself.
  */
 #include "rig.h"
 
@@ -28,39 +28,39 @@ enum {
     AGES_MS = 1000000 /* longer than any test takes */
 };
 
-/* What a process did, in memory that all share. */
+/* The results of a process, in memory that all share. */
 typedef struct outcome {
     bool done;
     unsigned wrong; /* builds that failed, or gave another binary */
     groat_cache_stat stat;
     bool untold; /* it could not read the store for its stat */
     bool opened; /* it has opened the store */
-    bool locked; /* it was struck before that, or within a transaction */
+    bool locked; /* it was struck before that, or in a transaction */
 } outcome;
 
-/* How a process is to go about it. */
+/* Instructions for a process. */
 typedef struct orders {
     unsigned index;
     unsigned threads;
-    int wait_ms;     /* for whom is not gone */
+    int wait_ms;     /* how long to wait for a live holder */
     const int *ends; /* NULL, or a pipe, */
-    bool waits;      /* and it starts when nobody can write there */
+    bool waits;      /* if set, it starts when the pipe has no writer */
     int strike;      /* 0, or the signal it sends itself, */
     unsigned event;  /* at this statement, */
     unsigned run;    /* or at this compile */
 } orders;
 
 static rig fix;
-static char runs[300];    /* the compiler adds its key, one to a line */
-static char hold[300];    /* while this is there and has a key in its name, */
-static char gate[300];    /* it reads a line of this first */
-static char strikes[300]; /* the runs of a process that is to be struck */
+static char runs[300];    /* the compiler adds a line with its key */
+static char hold[300];    /* while a file of this name and a key exists, ... */
+static char gate[300];    /* ... the compiler first reads a line from this */
+static char strikes[300]; /* the runs of the process to strike */
 static outcome *outcomes;
 
 /* ---- the compiler ---------------------------------------------------------
  */
 
-/* What the system's compiler makes of a name, once for all keys. */
+/* Compiles a library that has a name in it, once for all keys. */
 static void write_library(const char *path)
 {
     groat__str out = {0};
@@ -130,12 +130,12 @@ static void setup(void)
     char tmp[256];
 
     rig_make(&fix);
-    /* Who is killed leaves what it compiled behind. */
+    /* A killed process leaves the files of its build behind. */
     (void)snprintf(tmp, sizeof(tmp), "%s/tmp", fix.root);
     ck_assert_int_eq(mkdir(tmp, 0700), 0);
     ck_assert_int_eq(setenv("TMPDIR", tmp, 1), 0);
     rig_write_adder(&fix);
-    /* Nobody runs it: a source without the judge's headers is short. */
+    /* No kernel is run: without the judge's headers the source is short. */
     rig_write_source(&fix, "adder", "adder.h", "#include \"params.h\"\n");
     write_compiler();
     outcomes = mmap(NULL, PROCESSES * sizeof(*outcomes), PROT_READ | PROT_WRITE,
@@ -149,7 +149,7 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-/* How often each key was compiled, and all together. */
+/* Returns how often each key was compiled, and the total. */
 static unsigned count_runs(unsigned each[KEYS])
 {
     char *text = NULL;
@@ -157,7 +157,7 @@ static unsigned count_runs(unsigned each[KEYS])
     unsigned sum = 0;
 
     memset(each, 0, KEYS * sizeof(*each));
-    /* One that grows meanwhile is refused. */
+    /* The read fails if the file grows meanwhile. */
     while (groat__fs_read(runs, 1 << 20, &text, &bytes, &fix.error) != GROAT_OK)
         groat_error_clear(&fix.error);
     for (char *at = text; *at != '\0'; sum++) {
@@ -212,12 +212,12 @@ static int on_event(unsigned type, void *user, void *statement, void *more)
     strike.own->locked =
         !strike.own->opened ||
         sqlite3_get_autocommit(sqlite3_db_handle(statement)) == 0;
-    /* Not kill(): it might reach another thread first. */
+    /* Not kill(): it might stop another thread first. */
     (void)raise(strike.signal);
     return 0;
 }
 
-/* Before and after each statement of each connection. */
+/* Traces the start and end of each statement of each connection. */
 static int watch(sqlite3 *db, const char **message, const void *api)
 {
     (void)message;
@@ -244,7 +244,7 @@ static void obey(const orders *o)
     }
 }
 
-/* True when the binary of a key has its name. */
+/* Builds a key; returns whether the binary has the key's name. */
 static bool build_key(groat_context *context, unsigned step)
 {
     groat_spec *spec = NULL;
@@ -272,7 +272,7 @@ typedef struct worker {
     unsigned wrong;
 } worker;
 
-/* Every key, in an order that differs among threads and processes. */
+/* Builds every key, in an order that differs among threads and processes. */
 static void *build_all(void *user)
 {
     worker *w = user;
@@ -308,7 +308,7 @@ static groat_context *open_context(const orders *o)
         return NULL;
     if (context->store == NULL)
         return context;
-    /* Nothing in a test is a matter of time, but how long a stop lasts. */
+    /* No result depends on time, except on how long a stop lasts. */
     context->store->claims.wait_ms = o->wait_ms;
     return context;
 }
@@ -361,7 +361,7 @@ static void ck_ended_well(pid_t pid, unsigned index)
                   index, outcomes[index].wrong);
 }
 
-/* Sums over processes from `first` on. */
+/* Adds up the counts of processes from `first` on. */
 static groat_cache_stat sum_up(unsigned first, unsigned count)
 {
     groat_cache_stat sum = {.size = sizeof(sum)};
@@ -380,7 +380,7 @@ static groat_cache_stat sum_up(unsigned first, unsigned count)
     return sum;
 }
 
-/* What a store holds in the end: keys, all of them or not, and whole. */
+/* Checks the store: whole entries of keys, of all keys or of some. */
 static void ck_store(bool all)
 {
     groat_context *context = rig_open(&fix);
@@ -427,8 +427,8 @@ START_TEST(each_key_is_compiled_once)
         ck_assert_uint_eq(each[i], 1);
     sum = sum_up(0, PROCESSES);
     ck_assert_uint_eq(sum.compiles, KEYS);
-    /* Who has compiled reads nothing, every other process reads once; threads
-     * that ask together share what one of them has. */
+    /* The process that has compiled reads nothing, every other process reads
+     * once; threads that ask together share one result. */
     if (thread_counts[_i] == 1)
         ck_assert_uint_eq(sum.hits, PROCESSES * KEYS - KEYS);
     ck_assert_uint_ge(sum.hits, PROCESSES * KEYS - KEYS);
@@ -440,7 +440,7 @@ START_TEST(each_key_is_compiled_once)
 }
 END_TEST
 
-/* One key is being compiled by another process, until the rest is done. */
+/* Another process compiles one key until all others are done. */
 START_TEST(keys_do_not_hold_each_other_up)
 {
     const orders o = {.index = 0, .threads = 1, .wait_ms = AGES_MS};
@@ -448,7 +448,7 @@ START_TEST(keys_do_not_hold_each_other_up)
     unsigned each[KEYS];
     pid_t pid;
 
-    /* The process begins with it. */
+    /* The process starts with that key. */
     hold_key(1, true);
     pid = start_process(&o);
     while (count_runs(each) == 0)
@@ -476,9 +476,8 @@ END_TEST
 
 static const int strike_signals[] = {SIGKILL, SIGSTOP};
 
-/* How long others wait for who is stopped.  On a machine that is slow enough,
- * they do not wait for those that are not, either: a full run takes the time to
- * be sure. */
+/* How long others wait for a stopped process.  On a very slow machine they give
+ * up on running ones, too: only a full run takes the time to rule that out. */
 static int stop_ms(void)
 {
     return getenv("GROAT_TEST_ALL") == NULL ? 300 : 4000;
@@ -492,7 +491,7 @@ static void ck_bound(unsigned total, unsigned most, const groat_cache_stat *sum)
                   most, (unsigned)sum->takeovers);
 }
 
-/* Lets a process that a signal has ended, or stopped, end. */
+/* Ends a process that a signal has killed or stopped. */
 static void ck_struck(pid_t pid, unsigned index, int how)
 {
     int status = 0;
@@ -506,8 +505,8 @@ static void ck_struck(pid_t pid, unsigned index, int how)
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* Struck while it compiles, with others that wait for it or come later: one of
- * them does it again. */
+/* Struck while it compiles, while others wait for it or come later: one of them
+ * compiles again. */
 START_TEST(a_holder_is_lost)
 {
     const int how = strike_signals[_i % 2];
@@ -531,7 +530,7 @@ START_TEST(a_holder_is_lost)
     }
     for (unsigned i = 1; i <= others; i++)
         ck_ended_well(pids[i], i);
-    if (how == SIGSTOP) /* else its compiler has ended with it */
+    if (how == SIGSTOP) /* SIGKILL has ended its compiler, too */
         ck_assert(open_gate());
     ck_struck(pids[0], 0, how);
     sum = sum_up(1, others);
@@ -549,8 +548,8 @@ START_TEST(a_holder_is_lost)
 }
 END_TEST
 
-/* One of four is struck, somewhere.  What that costs is counted: what it was
- * about to compile is compiled by one of the others. */
+/* One of four is struck, at a random point.  The cost is counted: the key that
+ * it was about to compile is compiled by one of the others. */
 static void strike_somewhere(uint64_t seed, int how)
 {
     const unsigned others = 3;
@@ -580,7 +579,7 @@ static void strike_somewhere(uint64_t seed, int how)
         pids[o.index] = start_process(&o);
         o.strike = 0;
     }
-    /* The others come with it, or find what it has left. */
+    /* The others start together with it, or after it was struck. */
     if (together)
         (void)close(ends[1]);
     ck_assert_int_eq(waitpid(pids[0], &status, WUNTRACED), pids[0]);
@@ -596,8 +595,8 @@ static void strike_somewhere(uint64_t seed, int how)
     total = count_runs(each);
     for (unsigned i = 0; i < KEYS; i++)
         ck_assert_uint_ge(each[i], 1);
-    /* Stopped with the file locked, it leaves the others on their own.  When
-     * a compile ends, other threads may have locked it. */
+    /* Stopped with the file locked, it forces the others to work without the
+     * store.  When a compile ends, other threads may have locked the file. */
     if (how == SIGSTOP && (outcomes[0].locked || (!in_sql && o.threads > 1))) {
         ck_store(false);
         return;
@@ -606,7 +605,7 @@ static void strike_somewhere(uint64_t seed, int how)
     if (how == SIGKILL)
         ck_assert_uint_eq(sum.timeouts, 0);
     ck_bound(total, KEYS + (struck ? o.threads : 0), &sum);
-    /* Killed while it made the store, it has left an empty file. */
+    /* Killed while it created the store, it has left an empty file. */
     ck_assert_uint_le(sum.faults, killed > 0 && !outcomes[0].opened);
     ck_store(true);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_race.c: many threads and one context.  A kernel is compiled once,
- * however many ask for it; a failure is everyone's; launches and look-ups run
- * side by side.
+ * however many threads ask for it; all of them get a failure; launches and
+ * look-ups run side by side.
  */
 #include "held.h"
 
@@ -102,7 +102,7 @@ START_TEST(each_key_is_compiled_once)
 
     if (_i == 1)
         options.flags = GROAT_OPEN_NO_DISK;
-    options.loaded_max_bytes = UINT64_MAX; /* users are counted */
+    options.loaded_max_bytes = UINT64_MAX; /* references are counted */
     context = rig_open_with(&fix, &options);
     run_workers(context, workers, THREADS, get_all, NULL, NULL);
     for (unsigned i = 0; i < THREADS; i++) {
@@ -117,7 +117,7 @@ START_TEST(each_key_is_compiled_once)
         groat_kernel *kernel = workers[0].kernels[key];
 
         ck_assert(rig_adds(context, "cpu:gfx950", kernel, key + 1));
-        /* One count for each get, and the context's own. */
+        /* One reference for each get, and the context's own. */
         ck_assert_uint_eq(atomic_load(&kernel->refs), THREADS + 1);
         for (unsigned i = 0; i < THREADS; i++)
             groat_kernel_release(kernel);
@@ -171,7 +171,7 @@ static void *get_one(void *user)
     return NULL;
 }
 
-/* Wants the same, but not loaded. */
+/* Builds the same, but does not load it. */
 static void *build_one(void *user)
 {
     groat_kernel_info info = {.size = sizeof(info)};
@@ -195,7 +195,7 @@ static void *get_or_build_one(void *user)
     return w->index % 2 == 0 ? get_one(user) : build_one(user);
 }
 
-/* Lets the compiler go once every thread waits for its outcome. */
+/* Lets the compiler go on once every thread waits for its result. */
 static void release_when_all_wait(groat_context *context)
 {
     unsigned users = 0;
@@ -248,7 +248,7 @@ START_TEST(a_failure_is_everyones)
         groat_error_clear(&workers[i].error);
     ck_assert_uint_eq(rig_stat(context).compiles, 0);
     ck_assert_uint_eq(rig_stat(context).entries, 0);
-    /* The next one to ask after a while has it tried again. */
+    /* The next get after a while compiles again. */
     context->failures.now_ms = later;
     ck_fails(groat_kernel_get(context, "adder", "cpu:gfx950", &kernel, NULL,
                               &fix.error),
@@ -260,7 +260,7 @@ END_TEST
 
 /* ---- builds -------------------------------------------------------------- */
 
-/* Threads that build, and threads that want it loaded too: one compiles. */
+/* Threads that build, and threads that also load: one compiles. */
 START_TEST(builds_share_a_compile)
 {
     groat_context *context = rig_open(&fix);
@@ -274,7 +274,7 @@ START_TEST(builds_share_a_compile)
     ck_assert_int_eq(held_runs(), 1);
     ck_assert_uint_eq(rig_stat(context).compiles, 1);
     ck_assert_uint_eq(rig_stat(context).faults, 0);
-    /* What was made is in memory: nobody reads it. */
+    /* The result is in memory: no thread reads the store. */
     ck_assert_uint_eq(rig_stat(context).hits, 0);
     for (unsigned i = 0; i < THREADS; i++) {
         ck_assert_msg(workers[i].status == GROAT_OK, "%s",
@@ -299,7 +299,7 @@ START_TEST(builds_share_a_compile)
 }
 END_TEST
 
-/* Without a store they share it, too; when they are done it is gone. */
+/* Without a store they share it, too; it is freed when they are done. */
 START_TEST(builds_without_a_store)
 {
     groat_options options = rig_options(&fix);
@@ -329,9 +329,9 @@ START_TEST(builds_without_a_store)
 }
 END_TEST
 
-/* ---- what goes on meanwhile -------------------------------------------- */
+/* ---- work that does not wait ------------------------------------------- */
 
-/* While threads wait for one compile, another key is had from the store. */
+/* While threads wait for one compile, another key is read from the store. */
 static void get_another(groat_context *context)
 {
     groat_kernel *kernel =
@@ -362,7 +362,7 @@ START_TEST(a_compile_holds_up_no_other_key)
 }
 END_TEST
 
-/* Readers of the request path see nothing, or a kernel that works. */
+/* Look-ups find nothing, or a kernel that works. */
 static void *look_up_all(void *user)
 {
     worker *w = user;
@@ -404,7 +404,7 @@ START_TEST(look_ups_while_kernels_come)
 }
 END_TEST
 
-/* One kernel, each launch with memory of its own. */
+/* Launches one kernel with memory of its own each time. */
 static void *launch_often(void *user)
 {
     worker *w = user;
@@ -433,8 +433,8 @@ START_TEST(launches_side_by_side)
 }
 END_TEST
 
-/* Contexts share the store as processes do: whoever comes second may compile
- * as well, and each has a kernel that works. */
+/* Contexts share the store as processes do: the second one may compile as well,
+ * and each gets a kernel that works. */
 static void *get_in_a_context(void *user)
 {
     groat_options options = rig_options(&fix);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_remote.c: hosts that keep each other's kernels in a folder.  What one
- * has compiled the others take, once it is signed by whom they trust; whatever
- * else lies there, or however it fails, is a miss and nothing more.
+ * test_remote.c: hosts that share kernels through a folder.  A host takes what
+ * another has compiled once a signer that it trusts has signed it; anything
+ * else in the folder, and any failure of it, is a miss and nothing more.
  */
 #include "rig.h"
 #include "groat_serve.h"
@@ -56,7 +56,7 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-/* A host that sends what it compiles. */
+/* Options of a host that sends what it compiles. */
 static groat_options sender(void)
 {
     groat_options options = rig_options(&fix);
@@ -67,7 +67,7 @@ static groat_options sender(void)
     return options;
 }
 
-/* Another host, with a store of its own, that only takes. */
+/* Options of another host, with a store of its own, that only takes. */
 static groat_options taker(void)
 {
     groat_options options = sender();
@@ -91,10 +91,10 @@ static void send_adder(unsigned step)
     groat_context *context = rig_open_with(&fix, &options);
 
     rig_kernel(&fix, context, step, GROAT_FROM_COMPILER);
-    groat_close(context); /* which waits for what is sent */
+    groat_close(context); /* waits until everything is sent */
 }
 
-/* Where its object lies; any: that for hosts without a compiler. */
+/* Returns the path of an object; any: of that for hosts without a compiler. */
 static void object_path(const char *spec, bool any, char out[500])
 {
     groat_remote_names names = {.size = sizeof(names)};
@@ -129,7 +129,7 @@ START_TEST(one_compiles_another_takes)
     ck_assert_uint_eq(info.puts + info.put_drops + info.bytes_out, 0);
     ck_assert_uint_eq(rig_stat(context).compiles, 1);
     groat_close(context);
-    /* It is in the store now, and nobody is asked. */
+    /* It is in the store now, so the remote is not asked. */
     context = rig_open_with(&fix, &options);
     rig_kernel(&fix, context, 3, GROAT_FROM_DISK);
     info = info_of(context);
@@ -139,7 +139,7 @@ START_TEST(one_compiles_another_takes)
 }
 END_TEST
 
-/* What is there is fetched together, before the first is made. */
+/* Objects of the remote are fetched together, before the first build. */
 START_TEST(a_list)
 {
     const groat_warm_item items[] = {
@@ -163,7 +163,7 @@ START_TEST(a_list)
     ck_assert_uint_eq(result.failed, 1);
     info = info_of(context);
     ck_assert_uint_eq(info.hits, 0);
-    /* What was not there is not asked for again. */
+    /* The missing one is not asked for again. */
     ck_assert_uint_eq(info.misses, 0);
     ck_assert_uint_eq(info.known_misses, 1);
     groat_close(context);
@@ -254,7 +254,7 @@ START_TEST(a_sealed_context_asks_nobody)
 }
 END_TEST
 
-/* Signed as it should be, and nothing that a loader takes. */
+/* Returns an object with a valid signature that no loader takes. */
 static groat__str signed_garbage(const char *path)
 {
     static const char garbage[] = "no shared object";
@@ -288,7 +288,7 @@ static void write_bytes(const char *path, const char *data, size_t bytes)
     ck_assert_int_eq(groat__fs_write(path, data, bytes, 0600, NULL), GROAT_OK);
 }
 
-/* What lies there is no kernel: it is compiled, and counted as what it is. */
+/* A bad object is no kernel: it is counted, and the kernel compiled. */
 START_TEST(wrong_objects)
 {
     enum { CUT, CHANGED, LONGER, EMPTY, OTHER, FOLDER, GARBAGE, KINDS };
@@ -352,7 +352,7 @@ START_TEST(wrong_objects)
 }
 END_TEST
 
-/* Signed by a key that others trust, by none, and for nobody. */
+/* Signed by a key that is not trusted; and a host that trusts no key. */
 START_TEST(whom_nobody_trusts)
 {
     groat_options options = taker();
@@ -382,7 +382,7 @@ START_TEST(whom_nobody_trusts)
 }
 END_TEST
 
-/* A host without a compiler asks by what is wanted alone. */
+/* A host without a compiler asks by the first half of the identity alone. */
 START_TEST(without_a_compiler)
 {
     groat_options options = taker();
@@ -396,14 +396,14 @@ START_TEST(without_a_compiler)
     rig_kernel(&fix, context, 3, GROAT_FROM_REMOTE);
     ck_assert_uint_eq(info_of(context).hits, 1);
     groat_close(context);
-    context = rig_open_with(&fix, &options); /* now it is this host's */
+    context = rig_open_with(&fix, &options); /* now the store has it */
     rig_kernel(&fix, context, 3, GROAT_FROM_DISK);
     ck_assert_uint_eq(info_of(context).hits, 0);
     ck_fails(groat_kernel_get(context, "adder:step=4", target, &kernel, NULL,
                               &fix.error),
              GROAT_NO_DEVICE, &fix.error, "GROAT_CXX=/dev/null/none");
     groat_close(context);
-    /* Another kernel under that name is none. */
+    /* Another kernel's object under that name is not used. */
     (void)unsetenv("GROAT_CXX");
     send_adder(5);
     object_path("adder:step=3", true, any);
@@ -425,7 +425,7 @@ START_TEST(without_a_compiler)
 }
 END_TEST
 
-/* Nobody is there: the first kernel finds out, the others do not ask. */
+/* No server answers: the first kernel finds that out, the others do not ask. */
 START_TEST(nobody_is_there)
 {
     groat_options options = sender();
@@ -448,7 +448,7 @@ START_TEST(nobody_is_there)
         ck_assert_uint_eq(info.lease_errors, 0);
     }
     ck_assert_int_eq(fix.warnings, 1);
-    /* Another context of the process need not find out. */
+    /* Another context of the process does not have to try. */
     options.cache_dir = other_cache;
     second = rig_open_with(&fix, &options);
     rig_kernel(&fix, second, 3, GROAT_FROM_COMPILER);
@@ -462,8 +462,7 @@ START_TEST(nobody_is_there)
 }
 END_TEST
 
-/* What cannot be used is said, and stops nothing. */
-/* A lease server for which another host has each lease for ever. */
+/* A lease server at which another host holds each lease for ever. */
 static void *never_free(void *user)
 {
     char words[4096];
@@ -502,7 +501,7 @@ static void serve_leases(int *listener, char leases[300])
     (void)pthread_detach(thread);
 }
 
-/* Half a minute, where no compile was measured. */
+/* The wait lasts half a minute where no compile was measured. */
 START_TEST(a_close_ends_the_wait)
 {
     static int listener;
@@ -533,6 +532,7 @@ START_TEST(a_close_ends_the_wait)
 }
 END_TEST
 
+/* A bad option is reported, and stops nothing. */
 START_TEST(bad_options)
 {
     static const struct {
@@ -668,8 +668,7 @@ START_TEST(tools)
 }
 END_TEST
 
-/* From a store and from a bundle; what is there is not sent again. */
-/* Into the store of a context that is closed: more than an object may have. */
+/* Stores an entry that is larger than an object may be; context closed. */
 static void put_large(void)
 {
     static const char identity[] = "groat large\ntarget cpu:gfx950\n";
@@ -688,7 +687,7 @@ static void put_large(void)
     free(data);
 }
 
-/* It is told, and keeps no other from being sent. */
+/* The problem is reported, and the other objects are sent. */
 START_TEST(too_large_to_send)
 {
     groat_options options = rig_options(&fix);
@@ -714,7 +713,7 @@ enum { LONG_LIST = 300 /* more than are under way, done and not told */ };
 
 typedef struct counting {
     size_t told, absent, bad;
-    size_t last; /* that is told */
+    size_t last; /* the report to stop at */
 } counting;
 
 static int count_object(void *user, const groat_remote_object *object)
@@ -727,7 +726,7 @@ static int count_object(void *user, const groat_remote_object *object)
     return c->told == c->last;
 }
 
-/* Each is told once, what is there and what is not, until fn has enough. */
+/* Each object is reported once, present or absent, until fn stops. */
 START_TEST(a_long_list)
 {
     static char absent[] = "v1/cpu-gfx950/00/00000000000000000000000000000000";
@@ -760,6 +759,7 @@ START_TEST(a_long_list)
 }
 END_TEST
 
+/* Pushes from a store and from a bundle; present objects are not sent again. */
 START_TEST(push)
 {
     static const char *const others[] = {"cpu:sm_90a"};

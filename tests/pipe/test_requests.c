@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_requests.c: kernels that are made before they are needed: requests,
+ * test_requests.c: kernels that are built before they are needed: requests,
  * which other threads serve, and lists.
  */
 #include "held.h"
@@ -37,7 +37,7 @@ static groat_request *start(groat_context *context, const char *text)
     return request;
 }
 
-/* Threads but this one that take some signal. */
+/* Counts the threads, other than this one, that do not block some signal. */
 static int count_open_threads(void)
 {
     const uint64_t wanted = (uint64_t)1 << (SIGTERM - 1) |
@@ -96,13 +96,13 @@ START_TEST(a_request_lands)
         GROAT_OK);
     ck_assert_str_eq(groat_origin_name(origin), "compiled");
     ck_assert(rig_adds(context, target, kernel, 3));
-    /* Any number of times. */
+    /* Waiting again gives the same kernel. */
     ck_assert_int_eq(groat_request_wait(request, 0, &same, NULL, NULL),
                      GROAT_OK);
     ck_assert_ptr_eq(same, kernel);
     ck_assert_int_eq(groat_request_wait(request, 1, NULL, NULL, NULL),
                      GROAT_OK);
-    /* What is in memory is there at once. */
+    /* A request for a kernel in memory is done at once. */
     again = start(context, "adder:step=3");
     ck_assert_int_eq(groat_request_wait(again, 0, &same, &origin, NULL),
                      GROAT_OK);
@@ -153,7 +153,7 @@ START_TEST(a_request_that_fails)
 }
 END_TEST
 
-/* Many at once: each kernel is made once, whoever asked for it. */
+/* Many requests at once: each kernel is built once. */
 START_TEST(many_requests)
 {
     enum { REQUESTS = 24, KEYS = 4 };
@@ -183,7 +183,7 @@ START_TEST(many_requests)
 }
 END_TEST
 
-/* What is wanted no more is not begun; what was begun is finished. */
+/* A request that was freed is not begun; one that was begun is finished. */
 START_TEST(requests_that_are_given_up)
 {
     enum { REQUESTS = GROAT__POOL_THREADS + 4 };
@@ -231,7 +231,7 @@ START_TEST(a_request_changes_over)
     ck_assert_int_eq(groat_kernel_start(spec, NULL, &empty, &fix.error),
                      GROAT_OK);
     ck_assert_ptr_null(groat_request_kernel(empty));
-    /* It was asked for before the seal. */
+    /* The request was made before the seal. */
     groat_seal(context);
     held_open();
     ck_assert_int_eq(groat_request_wait(request, -1, NULL, NULL, &fix.error),
@@ -260,7 +260,7 @@ START_TEST(requests_that_keep_their_fallback)
     groat_request *request = NULL;
     groat_kernel *other;
 
-    /* After the seal nothing is begun. */
+    /* After the seal no build begins. */
     groat_seal(context);
     ck_assert_int_eq(groat_kernel_start(spec, fallback, &request, &fix.error),
                      GROAT_OK);
@@ -269,7 +269,7 @@ START_TEST(requests_that_keep_their_fallback)
              GROAT_SEALED, &fix.error, "sealed");
     groat_request_free(request);
     groat_unseal(context);
-    /* The context's fallback is not what a request with its own waits for. */
+    /* A request with its own fallback does not use the context's. */
     other = rig_get(&fix, context, "adder:step=2", target, GROAT_FROM_COMPILER);
     ck_assert_int_eq(groat_fallback_set(context, other, &fix.error), GROAT_OK);
     groat_seal(context);
@@ -281,7 +281,7 @@ START_TEST(requests_that_keep_their_fallback)
     groat_unseal(context);
     ck_assert_ptr_eq(groat_request_kernel(request), fallback);
     groat_request_free(request);
-    /* In memory: there at once. */
+    /* In memory: done at once. */
     ck_assert_int_eq(groat_spec_set(spec, "step", 1, NULL), GROAT_OK);
     ck_assert_int_eq(groat_spec_set(spec, "doubled", 2, NULL), GROAT_OK);
     ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, &fix.error),
@@ -368,7 +368,7 @@ END_TEST
 
 START_TEST(a_list_is_built)
 {
-    /* Of a program whose header has more. */
+    /* Items of a program whose header is longer. */
     struct {
         groat_warm_item item;
         uint64_t more;
@@ -460,7 +460,7 @@ START_TEST(a_manifest_is_warmed)
 }
 END_TEST
 
-/* Nothing is made of a file with a bad line, which is named. */
+/* A file with a bad line builds nothing; the error names the line. */
 START_TEST(manifests_that_are_refused)
 {
     static const char good[] = "{\"spec\": \"adder:step=9\"}\n";

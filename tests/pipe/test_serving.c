@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_serving.c: the path of a request.  A sealed context makes nothing and
- * says what came nearest; what does not compile is not tried at once again; a
- * child of fork() serves as well.
+ * test_serving.c: the path of a request.  A sealed context builds nothing and
+ * names the nearest spec; a spec that does not compile is not retried at once;
+ * a child of fork() serves as well.
  */
 #include "held.h"
 
@@ -57,7 +57,7 @@ START_TEST(sealed_hits_and_misses)
                  "sealed, and this kernel of adder on cpu:gfx950 is not");
         ck_assert_ptr_null(other);
     }
-    /* Another text of what is there, the first time and later. */
+    /* Another spelling of a kernel in memory, the first time and later. */
     for (int i = 0; i < 2; i++)
         ck_assert_ptr_eq(rig_get(&fix, context, "adder:doubled=6,step=3",
                                  target, GROAT_FROM_MEMORY),
@@ -86,7 +86,7 @@ START_TEST(sealed_hits_and_misses)
         rig_get(&fix, context, "adder:step=4", target, GROAT_FROM_COMPILER));
     groat_seal(context);
     (void)rig_get(&fix, context, "adder:step=4", target, GROAT_FROM_MEMORY);
-    /* What was refused by this text before. */
+    /* A text that was refused before. */
     (void)rig_get(&fix, context, "adder:step=4,doubled=8", target,
                   GROAT_FROM_MEMORY);
     groat_spec_free(spec);
@@ -94,7 +94,7 @@ START_TEST(sealed_hits_and_misses)
 }
 END_TEST
 
-/* A text that was refused is no longer once its kernel is there by another. */
+/* A refused text is accepted once its kernel was loaded by another spelling. */
 START_TEST(refused_texts_are_forgotten)
 {
     static const char text[] = "adder:step=4,doubled=8";
@@ -180,7 +180,7 @@ START_TEST(a_miss_names_the_nearest)
 }
 END_TEST
 
-/* Where nothing is in memory, the store is searched. */
+/* Where memory has no such kernel, the store is searched. */
 START_TEST(a_miss_names_what_the_store_has)
 {
     groat_context *context = rig_open(&fix);
@@ -196,7 +196,7 @@ START_TEST(a_miss_names_what_the_store_has)
     (void)try_get(context, "tile_loader_lds", &kernel, NULL);
     ck_assert_int_eq(rig_said(&fix, "nor is another of its family"), 1);
     ck_assert_int_eq(rig_said(&fix, "reported once"), 2);
-    /* Not again: a miss may not cost a walk through the store each time. */
+    /* Not again: a miss must not search the store each time. */
     (void)try_get(context, "adder:step=3,doubled=9", &kernel, NULL);
     ck_assert_int_eq(rig_said(&fix, "nearest is entry "), 1);
     ck_assert_int_eq(rig_said(&fix, "reported once"), 3);
@@ -204,7 +204,7 @@ START_TEST(a_miss_names_what_the_store_has)
 }
 END_TEST
 
-/* Once, whatever comes into memory or gets another name in between. */
+/* Once, whatever kernels or names are added in between. */
 START_TEST(a_miss_is_told_once)
 {
     groat_context *context;
@@ -245,8 +245,8 @@ START_TEST(a_miss_is_told_once)
 }
 END_TEST
 
-/* One whom the seal binds, and one whom it does not, wait for a leader that was
- * refused. */
+/* A thread that the seal binds and one that it does not bind wait for a leader
+ * that is refused. */
 typedef struct waiter {
     groat_context *context;
     groat__digest key;
@@ -359,8 +359,8 @@ static double own_clock(void)
     return clock_ms;
 }
 
-/* A context with a clock of the test's, and a family that does not compile:
- * the compiler leaves a mark each time. */
+/* Opens a context with the test's clock, and a family that does not compile:
+ * the compiler adds a mark each time. */
 static groat_context *open_failing(void)
 {
     groat_context *context;
@@ -391,7 +391,7 @@ static groat_context *open_failing(void)
     return context;
 }
 
-/* It fails with the words of this try. */
+/* Checks that it fails with the message of this try. */
 static void ck_try(groat_context *context, const char *spec, int tries)
 {
     groat_kernel *kernel = NULL;
@@ -424,14 +424,14 @@ START_TEST(failures_are_known_for_longer_and_longer)
     }
     ck_assert_uint_eq(rig_stat(context).compiles, 0);
     ck_assert_uint_eq(rig_stat(context).refusals, 3 * COUNT(seconds));
-    /* Another key is another question. */
+    /* Another key was not tried yet. */
     ck_try(context, "broken:n=2", COUNT(seconds) + 1);
     groat_spec_free(spec);
     groat_close(context);
 }
 END_TEST
 
-/* In memory only: another context asks the compiler. */
+/* Failures are kept in memory only: another context tries again. */
 START_TEST(failures_are_of_a_context)
 {
     groat_context *one = open_failing();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_sizes.c: each call with a structure of the caller's, with each size that
- * is too short, its own, and longer ones, as a later header has them.  One that
- * is too short is INVALID and changes nothing; of a longer one nothing behind
- * what this version knows is read or written.
+ * test_sizes.c: each call with a structure of the caller's, in each size that
+ * is too short, in its own, and in longer ones, as a later header has them.  A
+ * structure that is too short is INVALID and changes nothing; of a longer one,
+ * no byte past those that this version knows is read or written.
  */
 #include "rig.h"
 #include "groat_serve.h"
@@ -19,7 +19,7 @@ static groat_kernel *kernel;
 static groat_spec *spec;
 static char bundle[300];
 
-/* With a remote that can be written to. */
+/* Opens a context with a remote that can be written to. */
 static groat_context *open_sender(void)
 {
     groat_options options = rig_options(&fix);
@@ -60,7 +60,7 @@ static void teardown(void)
     rig_drop(&fix);
 }
 
-/* ---- calls that fill a structure ----------------------------------------- */
+/* ---- calls that fill in a structure -------------------------------------- */
 
 static groat_status param(void *at, groat_error *error)
 {
@@ -115,7 +115,7 @@ static groat_status warm_result(void *at, groat_error *error)
     return groat_warm(context, &item, 1, 0, NULL, NULL, at, error);
 }
 
-/* ---- calls that read one ------------------------------------------------- */
+/* ---- calls that read a structure ----------------------------------------- */
 
 static groat_status open_with(void *at, groat_error *error)
 {
@@ -212,7 +212,7 @@ static const groat_get_options get_options = {
     .flags = GROAT_GET_ON_STREAM,
 };
 
-/* Of no numbers at all. */
+/* Launches over no numbers at all. */
 static groat_status launch_of(void *at, groat_error *error)
 {
     const struct adder_args args = {.count = 0};
@@ -225,7 +225,7 @@ static const groat_launch launch = {
     .grid = {1, 1, 1},
 };
 
-/* Of no sequences nothing is computed. */
+/* Of no sequences, so nothing is computed. */
 static const groat_decode_shape decode = {
     .size = sizeof(groat_decode_shape),
     .heads = 2,
@@ -262,11 +262,11 @@ static groat_status append_of(void *at, groat_error *error)
 static const groat_remote_choice choice = {.size = sizeof(choice)};
 
 static const struct {
-    const char *words; /* of the refusal */
+    const char *words; /* in the refusal */
     size_t bytes;
     groat_status (*call)(void *at, groat_error *error);
-    const void *input; /* NULL: the call fills it */
-    bool optional;     /* NULL may be given */
+    const void *input; /* NULL: the call fills it in */
+    bool optional;     /* NULL may be passed */
 } cases[] = {
     {"groat_param_info", sizeof(groat_param_info), param, NULL, false},
     {"groat_kernel_info", sizeof(groat_kernel_info), kernel_info, NULL, false},
@@ -295,7 +295,7 @@ static const struct {
      true},
 };
 
-/* Its size comes first in each. */
+/* Lays out a structure of this size; each begins with its size. */
 static void lay_out(int index, size_t size, unsigned char at[ROOM])
 {
     memset(at, 0x5a, ROOM);
@@ -304,7 +304,7 @@ static void lay_out(int index, size_t size, unsigned char at[ROOM])
     memcpy(at, &size, sizeof(size));
 }
 
-/* There is no bundle: its structure is looked at first. */
+/* There is no bundle, but the structure is checked first. */
 START_TEST(no_bundle_info)
 {
     ck_fails(groat_bundle_at(context, 0, NULL, &fix.error), GROAT_INVALID,

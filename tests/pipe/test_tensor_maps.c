@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_tensor_maps.c: a tensor map is a field of a family's args.h, the same
- * for the host's compiler and the kernel's.  What the library wrote is what the
- * kernel sees, wherever the caller keeps the arguments; what the judge's copy
- * engine makes of it are the elements of the cache, in the order that the form
- * says.  For a cache a map is made once, by however many threads, on cpu
+ * for the host's compiler and the kernel's.  The kernel sees the map as the
+ * library wrote it, wherever the caller keeps the arguments; the judge's copy
+ * engine reads the cache's elements through it in the order that the form
+ * gives.  For a cache a map is made once, by however many threads, on cpu
  * targets too.
  */
 #include "rig.h"
@@ -49,7 +49,7 @@ static const char kernel[] =
     "        global_store16(args.output + 16 * i, words[i]);\n"
     "}\n";
 
-/* One copy of one box, written out. */
+/* The kernel copies one box and writes it out. */
 struct boxer_args {
     uint64_t output;
     int32_t at[5];
@@ -148,8 +148,8 @@ static groat_spec *parse(const char *target)
     return spec;
 }
 
-/* The map as the kernel sees it, from arguments `off` bytes behind a multiple
- * of 64. */
+/* Returns the map as the kernel sees it, in arguments that lie `off` bytes
+ * behind a multiple of 64. */
 static groat_tensor_map seen(groat_kernel *mapped, const groat_tensor_map *map,
                              size_t off)
 {
@@ -195,7 +195,7 @@ START_TEST(the_kernel_sees_the_map)
 }
 END_TEST
 
-/* What the compiler gets reads nothing from disk, and has the map once. */
+/* The flattened source needs no file, and defines the map once. */
 START_TEST(the_source_holds_the_map)
 {
     static const char *const targets[] = {"cpu:sm_90a", "cuda:sm_90a",
@@ -227,13 +227,13 @@ enum {
     PAGE = 16,
     HEADS = 3,
     DIM = 48,
-    VECTORS = DIM / 8, /* of 16 bytes, which are chunks where nothing is
-                        * swizzled */
+    VECTORS = DIM / 8, /* of 16 bytes; without a swizzle they are
+                        * chunks */
     CACHE_ROWS = BLOCKS * PLANES * CACHE_LAYERS * PAGE,
     CACHE_BYTES = CACHE_ROWS * HEADS * DIM * 2
 };
 
-/* What is copied: rows of a block from a token on, chunks of a head. */
+/* The copied piece: rows of a block from a token on, chunks of a head. */
 typedef struct piece {
     groat_kv_form form;
     groat_kv_order order;
@@ -253,7 +253,7 @@ static size_t place_of(const piece *p, unsigned token, unsigned vector)
     return row * VECTORS + vector;
 }
 
-/* The slot as the order of the form has it; gives its bytes. */
+/* Writes the slot in the order of the form; returns its size in bytes. */
 static unsigned expect_slot(const piece *p, unsigned rows,
                             const unsigned char *cache, unsigned char *slot)
 {
@@ -271,7 +271,7 @@ static unsigned expect_slot(const piece *p, unsigned rows,
     return rows * chunks * 16;
 }
 
-/* As groat_tensor.h says for each form. */
+/* Coordinates as groat_tensor.h defines them for each form. */
 static void coordinates(const piece *p, const groat_kv_view *v, int32_t at[5])
 {
     bool one_head = p->layout == GROAT_KV_HEAD_PAGE;
@@ -395,7 +395,7 @@ enum { THREADS = 8, LAYERS = 40, ROUNDS = 25 };
 
 static pthread_barrier_t start;
 
-/* Every layer of a cache of its own, which has the address of some others'. */
+/* Asks for every layer of a cache, which some other threads share. */
 static void *ask(void *user)
 {
     const groat_kv_cache c =

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_unload.c: a program that has nothing of groat in it loads libgroat.so,
- * gets and launches a kernel on a cpu target, with one of the library's threads
- * too, looks at the driver, closes the context and unloads the library: again
- * and again.  No thread, descriptor, mapping or memory is left behind; the
- * vendor's library, whose own threads may not survive that, stays.
+ * test_unload.c: a program that is not linked with groat loads libgroat.so,
+ * gets and launches a kernel on a cpu target, also with one of the library's
+ * threads, looks at the driver, closes the context and unloads the library,
+ * again and again.  No thread, descriptor, mapping or memory is left behind;
+ * the vendor's library, whose own threads may not survive an unload, stays.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -136,7 +136,7 @@ static bool is_mapped(const char *name)
     return found;
 }
 
-/* What a process has of each. */
+/* Resources of a process. */
 typedef struct holding {
     int threads;
     int descriptors;
@@ -165,7 +165,7 @@ static int check(const holding *before, const holding *after)
         return complain("kernels", "are still mapped");
     if (getenv("GROAT_CUDA") != NULL && !is_mapped("libcuda_shim"))
         return complain("the driver", "was unloaded");
-    /* Sanitizers keep what they have seen, and count memory themselves. */
+    /* Sanitizers keep libraries mapped, and count memory themselves. */
     if (plain && is_mapped("libgroat"))
         return complain("libgroat.so", "is still mapped");
     if (plain && after->bytes > before->bytes + SLACK)
@@ -173,8 +173,8 @@ static int check(const holding *before, const holding *after)
     return 0;
 }
 
-/* What the allocator keeps for a thread counts as in use, and grows for a
- * while: it is to keep nothing. */
+/* The allocator's caches per thread count as in use, and grow for a while: they
+ * are turned off. */
 static void start_again(char **argv)
 {
     if (getenv("GLIBC_TUNABLES") == NULL &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * amdgpu_object.h - makes the smallest AMDGPU code object that has a kernel's
+ * amdgpu_object.h - makes the smallest AMDGPU code object with a kernel's
  * metadata, for stand-ins and tests.  It holds no code.
  */
 #ifndef GROAT_TESTS_AMDGPU_OBJECT_H
@@ -13,7 +13,7 @@
 
 enum { AMDGPU_OBJECT_ROOM = 2048 };
 
-/* Numbers of the one kernel. */
+/* Facts of the one kernel. */
 typedef struct amdgpu_object {
     const char *entry;
     uint32_t vgprs;
@@ -55,7 +55,7 @@ static inline void amdgpu_text(amdgpu_writer *out, const char *text)
     amdgpu_put(out, text, len);
 }
 
-/* The shortest form, as LLVM writes it. */
+/* Writes a number in the shortest form, as LLVM does. */
 static inline void amdgpu_number(amdgpu_writer *out, uint32_t value)
 {
     unsigned bytes = value < 0x100 ? 1 : value < 0x10000 ? 2 : 4;
@@ -112,7 +112,7 @@ static inline void amdgpu_metadata(amdgpu_writer *out,
     amdgpu_number(out, 2);
 }
 
-/* Writes the object; data has AMDGPU_OBJECT_ROOM bytes.  Gives its size, or 0
+/* Writes the object; data has AMDGPU_OBJECT_ROOM bytes.  Returns its size, or 0
  * when entry is too long for it. */
 static inline size_t amdgpu_object_make(unsigned char *data,
                                         const amdgpu_object *object)

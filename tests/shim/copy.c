@@ -25,7 +25,7 @@ char *shim_folder_make(void)
     groat__str path = {0};
     char *folder;
 
-    /* A name that glob(3) would read as a pattern: it must not be one. */
+    /* A name that glob(3) would take for a pattern: groat must not. */
     groat__str_addf(&path, "%s/groat-[shim]*-XXXXXX",
                     base != NULL && base[0] != '\0' ? base : "/tmp");
     folder = groat__str_take(&path);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hip_bench.h - what the tests of hiprtc.c and hip.c over stand-ins share: the
+ * hip_bench.h - shared by the tests of hiprtc.c and hip.c over stand-ins: the
  * stand-ins' files from $GROAT_TEST_*_SHIM and their controls, and whole runs
- * of a compiler and of a device that give their first failure.
+ * of a compiler and of a device that return their first failure.
  */
 #ifndef GROAT_TESTS_HIP_BENCH_H
 #define GROAT_TESTS_HIP_BENCH_H
@@ -23,13 +23,13 @@ static const char source[] =
 static const groat__compiler *const rtc = &groat__compiler_hiprtc;
 static const groat__device *const hip = &groat__device_hip;
 
-/* What one test works with. */
+/* The state of one test. */
 typedef struct bench {
     groat__env env;
     shim_hiprtc_control *rtc;
     shim_comgr_control *comgr;
     shim_hip_control *hip;
-    bool idle; /* run_device: after launches that were noted */
+    bool idle; /* run_device: idle after launches that were noted */
     groat_error error;
 } bench;
 
@@ -54,7 +54,7 @@ static inline const char *shim(const char *name)
     return path;
 }
 
-/* Names of the variables that hold the files of hipRTC and of the runtime. */
+/* Opens the files in these variables: that of hipRTC and of the runtime. */
 static inline bench open_bench(const char *rtc_name, const char *hip_name)
 {
     bench b = {.error = GROAT_ERROR_INIT};
@@ -67,7 +67,7 @@ static inline bench open_bench(const char *rtc_name, const char *hip_name)
     b.rtc = control_of(b.env.hiprtc, "shim_hiprtc");
     b.comgr = control_of(b.env.comgr, "shim_comgr");
     b.hip = control_of(b.env.hip, "shim_hip");
-    /* Tests may share a process: each starts with the stand-ins as new. */
+    /* Tests may share a process: each resets the stand-ins. */
     *b.rtc = (shim_hiprtc_control){.compiles = 0};
     *b.comgr = (shim_comgr_control){.isas = 4};
     *b.hip = (shim_hip_control){
@@ -113,7 +113,7 @@ static inline size_t make_object(unsigned char *data, const char *entry)
     return bytes;
 }
 
-/* ---- whole runs; each gives the first failure ------------------------- */
+/* ---- whole runs; each returns the first failure ----------------------- */
 
 static inline groat_status run_compiler(bench *b, const char *text)
 {
@@ -159,7 +159,7 @@ static inline groat_status run_memory(bench *b, void *state)
     return status;
 }
 
-/* Twice on one stream, and once on another that takes over its event. */
+/* Launches twice on one stream, then on another that takes over its event. */
 static inline groat_status run_noted(bench *b, void *state,
                                      groat__module *module,
                                      const groat__shape *shape)
@@ -199,7 +199,7 @@ static inline groat_status run_module(bench *b, void *state)
         status = hip->load(state, arch("gfx950"), object, bytes, "copy_tile",
                            &shape, &module, &b->error);
 
-    /* A driver's view of the bytes must not hang on the caller's copy. */
+    /* The driver must not keep pointers into the caller's copy. */
     memset(object, 0, sizeof(object));
     if (status != GROAT_OK) {
         ck_assert_ptr_null(module);
@@ -254,7 +254,7 @@ static inline void *open_device(bench *b)
     return state;
 }
 
-/* Runs the suite unless make check gave no stand-ins; for main. */
+/* For main: runs the suite, unless make check gave no stand-ins. */
 static inline int run_hip_suite(Suite *suite)
 {
     if (getenv("GROAT_TEST_HIPRTC_SHIM") != NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libamd_comgr_shim.c stands in for libamd_comgr in tests: it tells a list of
+ * libamd_comgr_shim.c stands in for libamd_comgr in tests: it reports a list of
  * targets and lets a call fail on demand.  Its control is its only mutable
  * object; it is driven from one thread.
  */
@@ -14,7 +14,7 @@
 
 shim_comgr_control *shim_comgr(void) EXPORT;
 
-/* Features behind a colon and one arch named twice, as real lists have it. */
+/* Real lists, too, have features behind a colon, and name an arch twice. */
 static const char *const isas[] = {
     "amdgcn-amd-amdhsa--gfx90a", "amdgcn-amd-amdhsa--gfx942",
     "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-", "amdgcn-amd-amdhsa--gfx950"};

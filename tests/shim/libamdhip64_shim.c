@@ -150,8 +150,8 @@ int hipDeviceGetAttribute(int *value, int attribute, int device)
     }
 }
 
-/* Fills the whole of a structure, so that a reader of the wrong layout finds
- * no name. */
+/* Fills the whole structure, so that a reader of the wrong layout finds no
+ * name. */
 static void fill_properties(char *properties, size_t size, size_t arch_at)
 {
     memset(properties, 0x5a, size);
@@ -214,7 +214,7 @@ int hipModuleUnload(groat__hip_module module)
 }
 #endif
 
-/* Reads the image late, as the runtime may: it has to live with the module. */
+/* Reads the image late, as the runtime may: it must live with the module. */
 int hipModuleGetFunction(groat__hip_function *function,
                          groat__hip_module module, const char *name)
 {

@@ -15,7 +15,7 @@
 #include "backend/cuda_abi.h"
 #include "tests/shim/shim.h"
 
-/* Exported, yet bound within the library: a copy of it in which a test has
+/* Exported, yet bound within the library, so that a copy in which a test has
  * hidden a name still loads. */
 #define EXPORT __attribute__((visibility("protected")))
 
@@ -90,7 +90,7 @@ static int fault(const char *call)
             return code_;                                                      \
     } while (0)
 
-/* Every live object is noted, so that a test can drop what it lost. */
+/* Every live object is listed, so that a test can free unreachable ones. */
 static void *make(size_t bytes)
 {
     for (int i = 0; i < LIVE; i++)
@@ -101,7 +101,7 @@ static void *make(size_t bytes)
     return NULL;
 }
 
-/* Aborts in free() when it is not live, as a double free should. */
+/* Aborts in free() when the object is not live, as a double free should. */
 static void drop(void *object)
 {
     for (int i = 0; i < LIVE; i++)
@@ -347,7 +347,7 @@ static void say_refused(unsigned count, const CUjit_option *options,
             memcpy(values[i], text, sizeof(text));
 }
 
-/* What is unsafe breaks a capture, unless the thread takes that on itself. */
+/* Unsafe calls break a capture, unless the thread is in relaxed mode. */
 static int disturb_capture(void)
 {
     if (control.capture != CU_STREAM_CAPTURE_STATUS_ACTIVE ||
@@ -536,7 +536,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
     return take_launch(function, &launch, params);
 }
 
-/* The map's first words are the count and the address, so that a test tells
+/* The map's first words are the count and the address, so that a test can tell
  * maps apart. */
 CUresult cuTensorMapEncodeTiled(
     CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
@@ -596,7 +596,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
     return CUDA_SUCCESS;
 }
 
-/* Taken for unsafe while a graph is captured, as drivers do. */
+/* Counts as unsafe while a graph is captured, as in drivers. */
 CUresult cuEventQuery(CUevent event)
 {
     FAULT(cuEventQuery);

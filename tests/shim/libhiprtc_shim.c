@@ -2,10 +2,10 @@
  *
  * libhiprtc_shim.c stands in for libhiprtc of ROCm 6 and 7 in tests.  It makes
  * real, if empty, code objects, counts programs, and aborts on an arch that it
- * does not know as old releases do.  libamdhip64_shim.c takes it in for the
+ * does not know, as old releases do.  libamdhip64_shim.c includes it for the
  * layouts whose runtime holds hipRTC.  -DSHIM_LACKS_SYMBOL leaves hiprtcGetCode
- * out.  Its control is its only mutable object.  It is no more fit for several
- * threads at once than hipRTC 5.2, but counts when they come.
+ * out.  Its control is its only mutable object.  Like hipRTC 5.2 it is not
+ * thread-safe, but it counts calls that overlap.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ const char *hiprtcGetErrorString(int result)
     return result == 6 ? "HIPRTC_ERROR_COMPILATION" : "HIPRTC_ERROR_OTHER";
 }
 
-/* The name behind "void ", which is the entry in every test source. */
+/* Finds the name behind "void ", which is the entry in every test source. */
 static void find_entry(const char *source, char *out, size_t room)
 {
     const char *at = strstr(source, "void ");

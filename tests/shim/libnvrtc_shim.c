@@ -14,7 +14,7 @@
 #include "backend/cuda_abi.h"
 #include "tests/shim/shim.h"
 
-/* Exported, yet bound within the library: a copy of it in which a test has
+/* Exported, yet bound within the library, so that a copy in which a test has
  * hidden a name still loads. */
 #define EXPORT __attribute__((visibility("protected")))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libranges_shim.c stands in for whoever takes ranges: a program's callbacks,
- * and a tool of NVTX 3 where its header is to be had.  It writes down what it
- * is told.  Locking: its own, over the text.
+ * libranges_shim.c stands in for the receivers of ranges: a program's
+ * callbacks, and a tool of NVTX 3 where its header is available.  It records
+ * what it is told.  Locking: its own, over the text.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@ shim_ranges_control *shim_ranges(void) EXPORT;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int threads;
-/* In the static block: clang 14's leak checker takes a block of its own for
- * another thing where that lies 16 bytes behind the begin of a page. */
+/* In the static TLS block: clang 14's leak checker mistakes a separate block
+ * for something else where it lies 16 bytes behind a page's begin. */
 #define OF_THREAD static __thread __attribute__((tls_model("initial-exec")))
 OF_THREAD int thread_number = -1;
 OF_THREAD int depth;

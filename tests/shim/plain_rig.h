@@ -42,8 +42,7 @@ static inline void plain_new_nvrtc(shim_nvrtc_control *nvrtc)
     nvrtc->builtins = true;
 }
 
-/* Names both stand-ins to contexts that are opened from now on, and makes them
- * as new. */
+/* Makes contexts use both stand-ins from now on, and resets them. */
 static inline shim_cuda_control *plain_shims(void)
 {
     const char *paths[] = {shim_path("GROAT_TEST_CUDA_SHIM"),

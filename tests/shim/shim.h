@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From now on the at-th call of `call` (1: the next) answers `code`, once. */
+/* From now on the at-th call of `call` (1: the next) returns `code`, once. */
 typedef struct shim_fault {
     char call[64];
     int at;
     int code;
-    bool hit; /* set by the shim when it has answered so */
+    bool hit; /* set by the shim when it has returned `code` */
 } shim_fault;
 
 enum { SHIM_ARCHS = 16, SHIM_OPTIONS_BYTES = 512 };
@@ -28,9 +28,9 @@ typedef struct shim_nvrtc_control {
     int minor;
     int archs[SHIM_ARCHS];
     int arch_count;
-    bool builtins;     /* false: compiles say that they are missing      */
+    bool builtins;     /* false: compiles report them as missing         */
     bool empty_binary; /* results are of 0 bytes                         */
-    bool cut_binary;   /* results end before they say they do            */
+    bool cut_binary;   /* results end before their stated size           */
     int programs;      /* live                                           */
     int compiles;
     char options[SHIM_OPTIONS_BYTES]; /* of the last compile, ' ' after each  */
@@ -38,19 +38,19 @@ typedef struct shim_nvrtc_control {
 
 typedef shim_nvrtc_control *shim_nvrtc_fn(void);
 
-/* What a launch passed on. */
+/* The values that a launch passed on. */
 typedef struct shim_launch {
     unsigned grid[3];
     unsigned block[3];
     unsigned cluster[3];
     unsigned shared;
     void *stream;
-    void *context; /* that was current */
+    void *context; /* current at the call */
     int arg;       /* first bytes of the parameter; 0 when there is none */
     bool extended; /* by cuLaunchKernelEx */
 } shim_launch;
 
-/* What cuTensorMapEncodeTiled was given. */
+/* The values that cuTensorMapEncodeTiled got. */
 typedef struct shim_tensor {
     int type;
     unsigned rank;
@@ -63,7 +63,7 @@ typedef struct shim_tensor {
     int swizzle;
     int promotion;
     int fill;
-    void *context; /* that was current */
+    void *context; /* current at the call */
 } shim_tensor;
 
 typedef struct shim_cuda_control {
@@ -73,37 +73,37 @@ typedef struct shim_cuda_control {
     int capability[2];
     int shared_optin;
     int static_shared; /* of every function                              */
-    bool proc_address; /* false: cuGetProcAddress knows no optional call  */
+    bool proc_address; /* false: cuGetProcAddress finds no optional call  */
     int capture;       /* CUstreamCaptureStatus of every stream           */
     int mode;          /* CUstreamCaptureMode of the thread               */
     bool gone;         /* from now on, a call ends the process            */
-    bool running;      /* what was recorded on a stream is not done       */
-    bool numbers;      /* streams have some; another of the same handle   */
-    int streams_made;  /* has another one                                 */
+    bool running;      /* recorded work of streams is not done            */
+    bool numbers;      /* streams have ids, made of their handle and ...  */
+    int streams_made;  /* ... this: a change is another stream            */
     /* live objects */
     int modules;
     int retained;
     int allocations;
     int events;
-    /* seen */
+    /* seen so far */
     int loads;       /* cuFuncLoad                                       */
     int waits;       /* cuStreamWaitEvent                                */
     int dynamic_max; /* last CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_...           */
     int wide_cluster;
     int launches;
     int pushes;
-    int calls; /* of anything, to prove what a launch costs        */
+    int calls; /* all calls, to check the cost of a launch         */
     shim_launch last;
     int encodes; /* cuTensorMapEncodeTiled */
     shim_tensor tensor;
 } shim_cuda_control;
 
 typedef shim_cuda_control *shim_cuda_fn(void);
-/* Depth and top of the calling thread's context stack. */
+/* Returns the depth, and sets the top, of the thread's context stack. */
 typedef int shim_cuda_depth_fn(void **top);
-/* Drops what is live: objects that a failure left out of reach. */
+/* Frees live objects that a failure made unreachable. */
 typedef void shim_cuda_reap_fn(void);
-/* A context of the user's own, to be pushed and popped by the test. */
+/* Returns a context of the user's own, for the test to push and pop. */
 typedef void *shim_cuda_user_fn(void);
 
 #endif

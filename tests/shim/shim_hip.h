@@ -16,7 +16,7 @@
 
 #include "tests/shim/shim.h"
 
-/* True once for the call that was chosen. */
+/* Returns true once, for the chosen call. */
 static inline bool shim_answers(shim_fault *fault, const char *call)
 {
     if (strcmp(fault->call, call) != 0 || fault->at <= 0 || --fault->at != 0)
@@ -40,13 +40,13 @@ typedef struct shim_hiprtc_control {
     int programs; /* live                                                    */
     int compiles;
     atomic_int inside;   /* compiles that run                                */
-    atomic_int overlaps; /* those that have begun while another ran          */
+    atomic_int overlaps; /* compiles begun while another ran                 */
     char options[SHIM_OPTIONS_BYTES]; /* of the last compile, ' ' after each */
 } shim_hiprtc_control;
 
 typedef struct shim_comgr_control {
     shim_fault fault;
-    int isas; /* how many of the list are told                              */
+    int isas; /* number of list entries to report                           */
 } shim_comgr_control;
 
 typedef struct shim_hip_launch {
@@ -60,19 +60,19 @@ typedef struct shim_hip_launch {
 
 typedef struct shim_hip_control {
     shim_fault fault;
-    int init;         /* what hipInit says                                    */
-    int devices;      /* hipGetDeviceCount; 0 is told as 100                  */
+    int init;         /* result of hipInit                                    */
+    int devices;      /* hipGetDeviceCount; 0 is reported as 100              */
     const char *arch; /* full target id of every device                      */
     int current;      /* the thread's device                                  */
     int static_lds;   /* of every function                                    */
     int capture;      /* status of every stream                               */
-    bool running;     /* what was recorded on a stream is not done            */
+    bool running;     /* recorded work of streams is not done                 */
     int optin_lds;    /* attribute 75; 0: refused, as some releases do        */
     /* live objects */
     int modules;
     int allocations;
     int events;
-    /* seen */
+    /* seen so far */
     int dynamic_max; /* last hipFuncSetAttribute                             */
     int launches;
     int properties_r0600;

@@ -6,12 +6,12 @@
 
 enum { SHIM_RANGES_TEXT = 4096 };
 
-/* What has taken ranges so far: a line for each push and pop, "push NAME",
- * indented by the depth in its thread, with "thread N " in front where that is
- * not the first one that was seen. */
+/* The ranges so far: a line for each push and pop, "push NAME", indented by the
+ * depth in its thread, with "thread N " in front if it is not the first thread
+ * that was seen. */
 typedef struct shim_ranges_control {
     char text[SHIM_RANGES_TEXT];
-    int below;  /* pops of a thread that had no range */
+    int below;  /* pops in a thread that had no range */
     int attach; /* how often NVTX has attached the tool */
     groat_range_push_fn *push;
     groat_range_pop_fn *pop;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_cuda.c drives every slot of groat__device_cuda through the stand-in
- * libcuda: what it does when all is well, what it refuses, and whose context is
- * current when.  Failing calls are test_cuda_calls.c's.
+ * libcuda: successful calls, refused ones, and whose context is current when.
+ * Failing calls are in test_cuda_calls.c.
  */
 #include <pthread.h>
 
@@ -229,7 +229,7 @@ START_TEST(refused_images)
 }
 END_TEST
 
-/* A fault that lies in the context must not make core compile again. */
+/* A fault of the context must not make core compile again. */
 START_TEST(load_status_says_what_helps)
 {
     static const struct {
@@ -361,7 +361,7 @@ START_TEST(callers_context_is_used)
     rig.cuda->calls = 0;
     ck_assert_int_eq(
         DEVICE->launch(state, module, &shape, &launch, &args, NULL), GROAT_OK);
-    /* The fast path asks for the context, launches, and nothing else. */
+    /* The fast path asks for the current context, launches, and no more. */
     ck_assert_int_eq(rig.cuda->calls, 2);
     ck_assert_ptr_eq(rig.cuda->last.context, rig.user());
     ck_assert_int_eq(rig.cuda->pushes, 0);
@@ -413,7 +413,7 @@ START_TEST(primary_context_is_kept_apart)
     DEVICE->unload(state, module);
     ck_assert_ptr_eq(current(&rig), rig.user());
     ck_assert_int_eq(rig.pop(&popped), CUDA_SUCCESS);
-    /* Retained once, however often it is needed. */
+    /* Retained once, however often it is used. */
     ck_assert_int_eq(DEVICE->sync(state, NULL), GROAT_OK);
     ck_assert_int_eq(rig.cuda->retained, 1);
     DEVICE->close(state);
@@ -447,7 +447,7 @@ START_TEST(launch_errors)
         DEVICE->time(state, module, &shape, &launch, &args, 0, &us, &error),
         GROAT_INVALID);
     ck_assert_double_eq(us, 7);
-    /* The words of an error may themselves not be had. */
+    /* The text of an error may be missing, too. */
     shim_fail(&rig.cuda->fault, "cuGetErrorName", 1, 1);
     launch.stream = &us;
     rig.cuda->last.stream = NULL;
@@ -548,8 +548,8 @@ START_TEST(nothing_is_loaded_into_a_capture)
 }
 END_TEST
 
-/* A load and an unload leave what others capture, and the thread's mode, as
- * they were. */
+/* A load and an unload change neither another thread's capture nor the thread's
+ * mode. */
 START_TEST(loads_do_not_disturb_a_capture)
 {
     static const int modes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL, 1,
@@ -566,7 +566,7 @@ START_TEST(loads_do_not_disturb_a_capture)
         rig.cuda->mode = modes[i];
         module = load(state, &shape);
         ck_assert_int_eq(rig.cuda->mode, modes[i]);
-        /* Nothing is left to the first launch. */
+        /* No loading is left to the first launch. */
         ck_assert_int_eq(rig.cuda->loads, loads + 1);
         DEVICE->unload(state, module);
         ck_assert_int_eq(rig.cuda->mode, modes[i]);
@@ -577,7 +577,7 @@ START_TEST(loads_do_not_disturb_a_capture)
 }
 END_TEST
 
-/* A driver that has no such calls. */
+/* A driver without the calls for captures. */
 START_TEST(captures_of_an_old_driver)
 {
     shim_rig rig = rig_open();
@@ -598,7 +598,7 @@ START_TEST(captures_of_an_old_driver)
 }
 END_TEST
 
-/* ---- what a module waits for ------------------------------------------- */
+/* ---- idle modules ------------------------------------------------------ */
 
 typedef struct noted {
     void *state;
@@ -646,7 +646,7 @@ START_TEST(noted_launches)
         note(&n, &places[i]);
     ck_assert_int_eq(rig.cuda->events, COUNT(places));
     ck_assert(!DEVICE->idle(n.state, n.module));
-    /* The same stream again: its event follows what it stood for. */
+    /* The same stream again: its event is recorded after the earlier work. */
     note(&n, &places[0]);
     ck_assert_int_eq(rig.cuda->waits, 1);
     ck_assert_int_eq(rig.cuda->events, COUNT(places));
@@ -663,7 +663,7 @@ START_TEST(noted_launches)
 }
 END_TEST
 
-/* Each thread has a stream of its own behind that one handle. */
+/* Behind that one handle each thread has a stream of its own. */
 START_TEST(streams_of_threads)
 {
     void *const per_thread = (void *)(uintptr_t)2;
@@ -704,7 +704,7 @@ START_TEST(noted_launches_and_captures)
     note(&n, &place);
     ck_assert(n.captured);
     ck_assert_int_eq(rig.cuda->waits, 0);
-    /* Neither is it let go meanwhile, nor does the question break anything. */
+    /* The module is not idle meanwhile, and the question breaks no capture. */
     ck_assert(!DEVICE->idle(n.state, n.module));
     ck_assert_int_eq(rig.cuda->capture, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_NONE;

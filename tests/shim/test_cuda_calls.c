@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_cuda_calls.c lets each vendor call of groat__device_cuda fail in turn at
- * each place it is made, and each symbol be missing in turn.  After each of
- * them nothing is live and the context stack is as it was.
+ * each place it is made, and leaves out each symbol in turn.  After each run
+ * nothing is live and the context stack is as it was.
  */
 #include "tests/shim/cuda_rig.h"
 
@@ -15,8 +15,8 @@ typedef struct drive_state {
     bool *idle; /* after launches that were noted */
 } drive_state;
 
-/* Twice on a stream that has no number, and once on the default stream, of
- * which nobody knows more than that all its work was waited for. */
+/* Launches twice on a stream without an id, and once on the default stream;
+ * when their work is done is only known after a synchronize. */
 static groat_status drive_noted(drive_state *drive, const groat__shape *shape,
                                 groat_error *error)
 {
@@ -88,7 +88,7 @@ static groat_status drive_map(drive_state *drive, groat_error *error)
     return DEVICE->tensor_map(drive->state, &tensor, &map, error);
 }
 
-/* Every slot once, with a cluster and without; the first failure ends it. */
+/* Calls every slot once, with and without a cluster, up to a failure. */
 static groat_status drive(const groat__env *env, bool *idle, groat_error *error)
 {
     const Elf64_Ehdr cubin = make_cubin();
@@ -151,7 +151,7 @@ static bool is_one_of(const char *name, const char *const *list)
     return false;
 }
 
-/* Giving something back has no way to fail that a caller could act on. */
+/* Releases: a caller could not act on their failure. */
 static const char *const forgiven[] = {"cuMemFree",
                                        "cuModuleUnload",
                                        "cuEventDestroy",
@@ -161,12 +161,12 @@ static const char *const forgiven[] = {"cuMemFree",
                                        "cuDevicePrimaryCtxRelease",
                                        NULL};
 
-/* Only asked for the words of another failure. */
+/* Called only for the text of another failure. */
 static const char *const words[] = {"cuGetErrorName", "cuGetErrorString",
                                     "cuCtxGetDevice", NULL};
 
-/* A module is not idle where one of these has failed: of that the work's end is
- * not known. */
+/* After a failure of one of these a module is not idle: the end of its work is
+ * unknown. */
 static const char *const watched[] = {
     "cuEventCreate",     "cuEventRecord",       "cuEventQuery",
     "cuStreamWaitEvent", "cuStreamIsCapturing", NULL};
@@ -175,7 +175,7 @@ static void check_failure(const char *call, int code, groat_status status,
                           bool idle, const groat_error *error)
 {
     if (status == GROAT_OK && is_one_of(call, watched)) {
-        /* Which one of two events is taken over does not matter. */
+        /* It does not matter which of two events is taken over. */
         ck_assert(!idle || strcmp(call, "cuEventQuery") == 0);
         return;
     }
@@ -183,12 +183,12 @@ static void check_failure(const char *call, int code, groat_status status,
         ck_assert_int_eq(status, GROAT_OK);
         return;
     }
-    /* What it did not give is optional, or named as missing. */
+    /* The symbol that it did not return is optional, or named as missing. */
     if (strcmp(call, "cuGetProcAddress") == 0) {
         ck_assert(status == GROAT_OK || strstr(error->text, " has no cu"));
         return;
     }
-    /* A push before unloading or releasing is of a call without an error. */
+    /* A push before an unload or release is in a call that has no error. */
     if (status == GROAT_OK && (strcmp(call, "cuCtxPushCurrent") == 0 ||
                                strcmp(call, "cuCtxGetCurrent") == 0))
         return;
@@ -203,8 +203,8 @@ static void check_failure(const char *call, int code, groat_status status,
         ck_assert_int_eq(status, GROAT_NO_MEMORY);
 }
 
-/* What could not be pushed for could not be given back either; it is the one
- * thing the driver keeps. */
+/* Objects whose release needed the failed push are still live; nothing else
+ * is. */
 static void drop_stranded(shim_rig *rig, const char *call)
 {
     if (strcmp(call, "cuCtxPushCurrent") == 0 ||
@@ -294,7 +294,7 @@ START_TEST(words_may_be_missing)
 }
 END_TEST
 
-/* A launch that cannot enter the device's context did not happen. */
+/* A launch that cannot enter the device's context fails. */
 START_TEST(launches_that_cannot_enter)
 {
     static const char *const calls_of_enter[] = {"cuCtxGetCurrent",
@@ -329,8 +329,8 @@ START_TEST(launches_that_cannot_enter)
 }
 END_TEST
 
-/* Hides one symbol from dlsym, and cuGetProcAddress with it; from a driver that
- * has cuGetProcAddress every symbol is found whatever its plain name. */
+/* Hides one symbol from dlsym, and cuGetProcAddress with it; a driver that has
+ * cuGetProcAddress finds every symbol whatever its plain name. */
 START_TEST(each_missing_symbol_is_named)
 {
     const vendor_call *call = &calls[_i];
@@ -436,8 +436,8 @@ START_TEST(doctor_lists_devices)
 }
 END_TEST
 
-/* What core makes of an open that failed: NO_DEVICE is remembered as it was
- * said, what was short of memory is opened again. */
+/* A failed open in core: NO_DEVICE is remembered with its message, an open that
+ * failed for lack of memory is tried again. */
 START_TEST(failures_of_open_in_a_context)
 {
     shim_rig rig = rig_open();

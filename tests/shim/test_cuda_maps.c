@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_cuda_maps.c: tensor maps by a stand-in for the CUDA driver.  It is told
- * what the tensor says and nothing else, in the context that is current; a
- * driver without such maps, and one that refuses, are answers.  For caches it
- * is asked once per question, by however many threads.
+ * test_cuda_maps.c: tensor maps by a stand-in for the CUDA driver.  The driver
+ * gets the tensor's values and nothing else, in the context that is current; a
+ * driver without tensor maps and a driver that refuses are errors with a
+ * message.  For caches it is asked once per question, by however many threads.
  */
 #include "tests/shim/cuda_rig.h"
 
@@ -131,7 +131,7 @@ START_TEST(the_driver_is_told_the_tensor)
                       "%s", error.text);
         check_told(&t, types[n / 5 % 4]);
         ck_assert_int_eq(cuda.cuda->encodes, n + 1);
-        /* What the driver wrote, all of it. */
+        /* All that the driver wrote. */
         ck_assert(map.words[0] == (unsigned)n + 1);
         ck_assert(map.words[1] == t.address);
         for (int i = 2; i < 16; i++)
@@ -140,7 +140,7 @@ START_TEST(the_driver_is_told_the_tensor)
 }
 END_TEST
 
-/* A refused tensor does not get there. */
+/* The driver is not called for a refused tensor. */
 START_TEST(the_driver_is_not_asked_in_vain)
 {
     groat_tensor t = tensor_of(3, 2, GROAT_SWIZZLE_128);
@@ -212,7 +212,7 @@ START_TEST(a_driver_that_refuses)
 }
 END_TEST
 
-/* By cuGetProcAddress, and by name. */
+/* Neither cuGetProcAddress nor dlsym finds the call. */
 START_TEST(a_driver_without_tensor_maps)
 {
     const char *const hidden[] = {"cuGetProcAddress_v2",
@@ -236,7 +236,7 @@ START_TEST(a_driver_without_tensor_maps)
     ck_says(&error, "has no cuTensorMapEncodeTiled, which tensor maps need; "
                     "drivers since CUDA 12.0 have");
     groat_error_clear(&error);
-    /* All else is there. */
+    /* All other calls work. */
     ck_assert_int_eq(groat_synchronize(context, "cuda:sm_90a", NULL), GROAT_OK);
     groat_close(context);
     context = NULL;
@@ -290,7 +290,7 @@ START_TEST(one_question_is_one_call)
     ck_assert_int_eq(
         groat_kv_tensor_map(spec, &c, 0, 0, &unpaged, &again, NULL), GROAT_OK);
     ck_assert_int_eq(cuda.cuda->encodes, 4);
-    again = ask(judge, &c, 0, 0); /* another backend's */
+    again = ask(judge, &c, 0, 0); /* of another backend */
     ck_assert(again.words[0] != first.words[0]);
     ck_assert_int_eq(cuda.cuda->encodes, 4);
     c.address += 1 << 21;
@@ -310,7 +310,7 @@ START_TEST(one_question_is_one_call)
 }
 END_TEST
 
-/* What is asked for often stays; what was not for the longest goes. */
+/* Often used maps stay; the least recently used one is evicted. */
 START_TEST(the_table_is_bounded)
 {
     groat_spec *spec = parse("plain_read", "cuda:sm_90a");
@@ -326,7 +326,7 @@ START_TEST(the_table_is_bounded)
     }
     ck_assert_int_eq(cuda.cuda->encodes, 401);
     ck_assert_uint_eq(context->maps.count, GROAT__MAPS);
-    /* The last ones are there, as many as it holds. */
+    /* The last maps are there, as many as the table holds. */
     for (unsigned layer = 399; layer > 400 - GROAT__MAPS; layer--)
         (void)ask(spec, &c, 0, layer);
     ck_assert_int_eq(cuda.cuda->encodes, 401);

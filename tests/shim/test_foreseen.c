@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_foreseen.c: what NVRTC made before is had without NVRTC being opened,
- * as long as the library that would be opened is of the build that made it.
- * On stand-ins for NVRTC and the CUDA driver.
+ * test_foreseen.c: binaries that NVRTC made before are found without opening
+ * NVRTC, as long as the library that would be opened is of the build that made
+ * them.  On stand-ins for NVRTC and the CUDA driver.
  */
 #include "core/core.h"
 #include "tests/shim/plain_rig.h"
@@ -35,7 +35,7 @@ static bool is_opened(const groat_context *context)
     return context->machines[GROAT__CUDA].compiler.state != NULL;
 }
 
-/* A kernel, and whether it took the compiler. */
+/* Gets a kernel, and checks whether the compiler was opened for it. */
 static void ck_get(groat_context *context, unsigned step, groat_origin origin,
                    bool opened)
 {
@@ -54,8 +54,8 @@ static void make(unsigned step)
     groat_close(context);
 }
 
-/* Contexts that are opened from now on find a copy of the stand-in, of another
- * build or not. */
+/* Lets contexts that are opened from now on find a copy of the stand-in, of
+ * another build if `other`. */
 static void use_copy(bool other)
 {
     char *path = shim_copy(shim_path("GROAT_TEST_NVRTC_SHIM"), folder,
@@ -106,7 +106,7 @@ START_TEST(a_hit_opens_no_compiler)
         GROAT_OK);
     ck_assert_ptr_nonnull(strstr(text, "groat_compilerless_total 0\n"));
     groat_free(text);
-    /* A miss opens it: the key is that of what was there. */
+    /* A miss opens it: the key is that of the library that was there. */
     ck_get(context, 2, GROAT_FROM_COMPILER, true);
     spec = rig_parse(&fix, context, "plain:step=1", target);
     ck_assert_int_eq(groat_spec_key(spec, key, NULL, NULL), GROAT_OK);
@@ -133,7 +133,7 @@ START_TEST(another_build_is_opened)
 }
 END_TEST
 
-/* Options of a groat that passes others. */
+/* Options as another groat passes them. */
 START_TEST(other_options_are_not_taken)
 {
     groat_context *context;
@@ -154,8 +154,8 @@ START_TEST(other_options_are_not_taken)
 }
 END_TEST
 
-/* An entry that is found and then is damaged, while the compiler was replaced:
- * the first get says so, the next makes the kernel anew. */
+/* An entry is damaged after it was found, and the compiler was replaced: the
+ * first get reports that, the next one compiles. */
 START_TEST(a_lost_entry_of_a_replaced_compiler)
 {
     groat_context *context;

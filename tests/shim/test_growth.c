@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_growth.c: what is done again and again takes no memory that it keeps:
- * blocks are counted in front of the C library's malloc, so that no tool is
- * needed to see a leak.
+ * test_growth.c: operations that are repeated for ever leak no memory: blocks
+ * are counted in front of the C library's malloc, so that no tool is needed to
+ * see a leak.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@ enum { WARM = 10, ROUNDS = 20 };
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-/* In front of the calls of libraries, too. */
+/* Exported, so that libraries call them, too. */
 #define OPEN __attribute__((visibility("default")))
 
 void *__libc_malloc(size_t bytes);
@@ -95,7 +95,7 @@ static void ck_keeps_nothing(void (*deed)(void))
     before = atomic_load(&blocks);
     for (int i = 0; i < ROUNDS; i++)
         deed();
-    /* A library may keep a few for itself, now and then. */
+    /* A library may keep a few blocks for itself, now and then. */
     ck_assert_int_lt(atomic_load(&blocks) - before, ROUNDS / 2);
 }
 

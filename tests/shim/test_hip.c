@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_hip.c drives every slot of hiprtc.c and hip.c over stand-in libraries:
- * what is passed on to the vendor, what is refused before it is asked, and how
- * its answers are sorted.  test_hip_calls.c lets each of its calls fail.
+ * what is passed to the vendor, what is refused before it is asked, and how its
+ * answers are classified.  test_hip_calls.c lets each vendor call fail.
  */
 #include "tests/shim/hip_bench.h"
 
@@ -59,7 +59,7 @@ START_TEST(compile_gives_binary_log_and_facts)
 }
 END_TEST
 
-/* hipRTC is not asked by two threads at once. */
+/* Two threads never call hipRTC at once. */
 static void *compile_often(void *state)
 {
     size_t failed = 0;
@@ -175,7 +175,7 @@ START_TEST(empty_log_names_a_bad_temporary_folder)
     b.env.tmpdir = file; /* not a folder */
     ck_assert_int_eq(run_compiler(&b, source), GROAT_COMPILE_FAILED);
     ck_assert_ptr_nonnull(strstr(b.error.text, "TMPDIR"));
-    b.env.tmpdir = NULL; /* /tmp, which is fit: another reason */
+    b.env.tmpdir = NULL; /* /tmp, which is writable: another reason */
     ck_assert_int_eq(run_compiler(&b, source), GROAT_COMPILE_FAILED);
     ck_assert_ptr_null(strstr(b.error.text, "TMPDIR"));
     ck_assert_ptr_nonnull(strstr(b.error.text, "/tmp is writable"));
@@ -210,7 +210,7 @@ START_TEST(memory_of_the_compiler_is_memory)
     b.rtc->fault = (shim_fault){"hiprtcCompileProgram", 1, 1, false};
     ck_assert_int_eq(run_compiler(&b, source), GROAT_NO_MEMORY);
     groat_error_clear(&b.error);
-    /* a vendor without words */
+    /* a vendor without error texts */
     b.rtc->fault = (shim_fault){"hiprtcGetErrorString", 1, 0, false};
     b.rtc->output = SHIM_OUTPUT_GOOD;
     ck_assert_int_eq(run_compiler(&b, source), GROAT_OK);
@@ -261,10 +261,10 @@ START_TEST(facts_of_a_device)
     ck_assert_int_eq(info.multiprocessors, 256);
     ck_assert_int_eq(info.shared_bytes_max, 163840);
     ck_assert_int_eq(info.clock_khz, 2400000);
-    b.hip->optin_lds = 0; /* a release that does not answer this */
+    b.hip->optin_lds = 0; /* a release that refuses this attribute */
     ck_assert_int_eq(hip->facts(state, 0, &info, &b.error), GROAT_OK);
     ck_assert_int_eq(info.shared_bytes_max, 65536);
-    b.hip->optin_lds = 1024; /* one that knows less of opting in */
+    b.hip->optin_lds = 1024; /* a release that reports less */
     ck_assert_int_eq(hip->facts(state, 0, &info, &b.error), GROAT_OK);
     ck_assert_int_eq(info.shared_bytes_max, 65536);
     ck_assert_int_eq(hip->facts(state, 2, &info, &b.error), GROAT_INVALID);
@@ -448,7 +448,7 @@ START_TEST(codes_are_sorted_by_whom_they_blame)
         {"hipModuleLoadData", 209, GROAT_LOAD_FAILED},
         {"hipModuleLoadData", 2, GROAT_NO_MEMORY},
         {"hipModuleLoadData", 100, GROAT_NO_DEVICE},
-        /* left by an earlier kernel: no reason to throw the binary away */
+        /* left by an earlier kernel: no reason to drop the binary */
         {"hipModuleLoadData", 700, GROAT_NO_DEVICE},
         {"hipModuleLoadData", 719, GROAT_NO_DEVICE},
         {"hipModuleLaunchKernel", 719, GROAT_LAUNCH_FAILED},
@@ -469,7 +469,7 @@ START_TEST(codes_are_sorted_by_whom_they_blame)
 }
 END_TEST
 
-/* A vendor that has no words for a code must not crash who asks. */
+/* A vendor without a text for a code must not crash the caller. */
 START_TEST(errors_without_words)
 {
     static const char *const calls[] = {"hipGetErrorName", "hipGetErrorString"};
@@ -522,14 +522,14 @@ START_TEST(launch_passes_everything_on)
     ck_assert_int_eq(
         hip->time(state, module, &shape, &launch, &argument, 4, &us, &b.error),
         GROAT_OK);
-    ck_assert(us > 124.9 && us < 125.1); /* 0.5 ms over 4 */
+    ck_assert(us > 124.9 && us < 125.1); /* 0.5 ms over 4 launches */
     ck_assert_int_eq(b.hip->launches, 5);
     ck_assert_int_eq(
         hip->time(state, module, &shape, &launch, &argument, 0, &us, &b.error),
         GROAT_INVALID);
     hip->facts_of(state, module, &facts);
     ck_assert_int_eq(facts.registers, 96);
-    ck_assert_int_eq(facts.spill_bytes, 9); /* was known */
+    ck_assert_int_eq(facts.spill_bytes, 9); /* known from the load */
     ck_assert_int_eq(facts.max_threads, 1024);
     ck_assert_int_gt(facts.code_bytes, 0);
     groat_error_clear(&b.error);

@@ -2,7 +2,7 @@
  *
  * test_hip_calls.c runs hiprtc.c and hip.c whole over stand-in libraries: with
  * every vendor call failing in turn, in the layouts of ROCm 5, 6 and 7, with
- * symbols and libraries missing, and before the doctor.  After each run no
+ * symbols and libraries missing, and through the doctor.  After each run no
  * program, module, event or allocation is live and the thread's device is the
  * one it started with.
  */
@@ -10,7 +10,7 @@
 
 /* ---- each vendor call fails in turn ----------------------------------- */
 
-/* Giving back, telling, asking for leave: never a failure of ours. */
+/* Releases, logs and queries: their failure is never an error of groat. */
 static bool is_quiet(const char *name)
 {
     static const char *const quiet[] = {"hiprtcDestroyProgram",
@@ -30,7 +30,7 @@ static bool is_quiet(const char *name)
     return false;
 }
 
-/* Called on failure or by other layouts only; tests of their own cover them. */
+/* Called only on failure or in other layouts; other tests cover them. */
 static bool is_unused(const char *name)
 {
     static const char *const unused[] = {
@@ -50,8 +50,8 @@ static groat_status run_good_compile(bench *b)
     return run_compiler(b, source);
 }
 
-/* A failure only where the work needs it: not on the way back, and not for a
- * fact that nobody waits for. */
+/* A failure only where the work needs the call: not when the old device is
+ * restored, and not for an optional fact. */
 static bool is_forgiven_at_times(const char *name)
 {
     static const char *const names[] = {
@@ -64,7 +64,7 @@ static bool is_forgiven_at_times(const char *name)
     return is_quiet(name);
 }
 
-/* Where one of these has failed in silence, the work's end is not known. */
+/* After a silent failure of one of these the end of the work is unknown. */
 static bool is_watched(const char *name)
 {
     return strcmp(name, "hipEventCreateWithFlags") == 0 ||
@@ -73,7 +73,7 @@ static bool is_watched(const char *name)
            strcmp(name, "hipStreamIsCapturing") == 0;
 }
 
-/* Lets the 1st, 2nd, ... call of name fail until there is no such call. */
+/* Lets the 1st, 2nd, ... call of name fail until there is no further one. */
 static void fail_each(const char *name, shim_fault *(*fault_of)(bench *),
                       run_fn *run, int code)
 {
@@ -90,7 +90,7 @@ static void fail_each(const char *name, shim_fault *(*fault_of)(bench *),
         fault->at = at;
         fault->code = code;
         status = run(&b);
-        /* A runtime that refuses the way back cannot be made to take it. */
+        /* A runtime that refuses to restore the device cannot be forced to. */
         if (strcmp(name, "hipSetDevice") == 0)
             b.hip->current = CALLERS_DEVICE;
         check_nothing_live(&b);
@@ -146,7 +146,7 @@ static const char *const hip_names[] = {
 
 START_TEST(each_call_of_hiprtc_fails)
 {
-    /* Not in this layout's library. */
+    /* This layout's library does not have it. */
     if (strcmp(rtc_names[_i], "hipRuntimeGetVersion") != 0)
         fail_each(rtc_names[_i], rtc_fault, run_good_compile, 11);
 }
@@ -169,7 +169,7 @@ END_TEST
 static const struct {
     const char *rtc;
     const char *hip;
-    const char *version; /* of the identity, as far as it is known          */
+    const char *version; /* in the identity, as far as it is known          */
     int r0600;           /* calls of the new structure in one run           */
 } layouts[] = {
     {"GROAT_TEST_HIP5_SHIM", "GROAT_TEST_HIP5_SHIM", "hiprtc 5.2.21153 ", 0},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_loaded.c: the bound of loaded binaries, over the whole path on stand-ins
- * for NVRTC and the CUDA driver, which count what is live: what goes when, what
- * stays, what waits until its launches are done, and what happens while a graph
- * is captured.
+ * for NVRTC and the CUDA driver, which count live objects: which kernels are
+ * unloaded when, which stay, which wait until their launches are done, and what
+ * happens while a graph is captured.
  */
 #include "core/core.h"
 #include "tests/shim/plain_rig.h"
@@ -14,7 +14,7 @@
 #include "backend/cuda_abi.h"
 #include "backend/marks.h"
 
-/* The stand-in's binaries are a header each. */
+/* Each binary of the stand-in is a header. */
 enum { BINARY = sizeof(Elf64_Ehdr), ROOM = 3 };
 
 static rig fix;
@@ -53,7 +53,7 @@ static groat_kernel *get(groat_context *context, unsigned step,
     return rig_get(&fix, context, spec, target, expected);
 }
 
-/* Loads a kernel and keeps no count of it. */
+/* Loads a kernel and keeps no reference. */
 static groat_kernel *pass(groat_context *context, unsigned step,
                           groat_origin expected)
 {
@@ -98,14 +98,14 @@ START_TEST(no_bound)
                          GROAT_OK);
     check_bound(context, 8);
     ck_assert_uint_eq(rig_stat(context).loaded_max_bytes, 0);
-    /* No event is made, nothing is asked. */
+    /* No event is created or queried. */
     ck_assert_int_eq(cuda->events, 0);
     groat_close(context);
 }
 END_TEST
 
-/* Without a bound a launch makes the calls that it always made; with one, it
- * asks for a capture and the stream's number, and records an event once in some
+/* Without a bound a launch makes the same calls as ever; with one, it also asks
+ * for a capture and the stream's id, and records an event once in some
  * milliseconds. */
 START_TEST(what_a_launch_costs)
 {
@@ -132,8 +132,8 @@ START_TEST(what_a_launch_costs)
 }
 END_TEST
 
-/* Launches that follow each other at once: the last of them are known to be
- * done when another has come later, or all were waited for. */
+/* Launches in quick succession: the last ones are known to be done once a later
+ * launch has recorded an event, or after a synchronize. */
 START_TEST(streams_with_numbers)
 {
     const struct timespec later = {0, 20000000};
@@ -157,8 +157,8 @@ START_TEST(streams_with_numbers)
 }
 END_TEST
 
-/* Another stream of the same handle: what the destroyed one was given is not
- * taken for done with it. */
+/* A new stream with the handle of a destroyed one: its end does not stand for
+ * work of the old stream. */
 START_TEST(streams_of_one_handle)
 {
     const struct timespec later = {0, 20000000};
@@ -186,7 +186,7 @@ START_TEST(streams_of_one_handle)
 }
 END_TEST
 
-/* What is launched on more streams than there are places stays. */
+/* A kernel launched on more streams than there are places stays loaded. */
 START_TEST(more_streams_than_places)
 {
     groat_context *context = open_bounded(BINARY);
@@ -221,7 +221,7 @@ START_TEST(the_least_recently_used_goes)
     check_bound(context, ROOM);
     ck_assert(is_there(context, 1) && !is_there(context, 2));
     ck_assert(is_there(context, 3) && is_there(context, 4));
-    /* A look is a use. */
+    /* A look-up counts as a use. */
     (void)pass(context, 2, GROAT_FROM_DISK);
     ck_assert(!is_there(context, 1) && is_there(context, 3));
     (void)pass(context, 5, GROAT_FROM_COMPILER);
@@ -249,7 +249,7 @@ START_TEST(the_handle_stays)
     ck_assert_int_eq(groat_explain(spec, &why, NULL, NULL, &fix.error),
                      GROAT_OK);
     ck_assert_int_eq(why.origin, GROAT_FROM_DISK);
-    /* A launch brings it back, and a get gives the same handle. */
+    /* A launch loads it again, and a get returns the same handle. */
     ck_assert_int_eq(launch(first, NULL), GROAT_OK);
     ck_assert_int_eq(cuda->launches, 1);
     check_bound(context, 1);
@@ -273,7 +273,7 @@ START_TEST(counts_pin)
     (void)groat_kernel_retain(held[0]);
     groat_kernel_release(held[0]);
     check_bound(context, COUNT(held));
-    /* The last count of a kernel lets it go, while the bound is passed. */
+    /* Above the bound, dropping the last reference unloads a kernel. */
     for (unsigned i = 0; i < COUNT(held); i++) {
         groat_kernel_release(held[i]);
         check_bound(context, i == COUNT(held) - 1 ? 1 : COUNT(held) - 1 - i);
@@ -294,7 +294,7 @@ START_TEST(requests_pin)
     ck_assert_int_eq(groat_request_wait(request, -1, NULL, NULL, &fix.error),
                      GROAT_OK);
     ck_assert_ptr_nonnull(groat_request_kernel(request));
-    /* The thread that has made it lets go of it. */
+    /* The thread that has built it drops its reference. */
     groat__pool_stop(&context->pool);
     (void)pass(context, 2, GROAT_FROM_COMPILER);
     ck_assert(groat_kernel_lookup_spec(spec) && !is_there(context, 2));
@@ -307,7 +307,7 @@ START_TEST(requests_pin)
 }
 END_TEST
 
-/* What runs is not unloaded, and nobody waits for it. */
+/* A running kernel is not unloaded, and no thread waits for it. */
 START_TEST(running_kernels_wait)
 {
     groat_context *context = open_bounded(BINARY);
@@ -321,7 +321,7 @@ START_TEST(running_kernels_wait)
     ck_assert_int_eq(cuda->events, 2);
     ck_assert_int_eq(cuda->waits, 1);
     (void)pass(context, 2, GROAT_FROM_COMPILER);
-    /* The second had no launch. */
+    /* The second kernel was not launched. */
     check_bound(context, 1);
     ck_assert(is_there(context, 1) && !is_there(context, 2));
     ck_assert_uint_gt(rig_stat(context).deferred_unloads, 0);
@@ -338,7 +338,7 @@ START_TEST(running_kernels_wait)
 }
 END_TEST
 
-/* A failed record leaves nothing to ask: the kernel stays. */
+/* After a failed record there is no event to query: the kernel stays. */
 START_TEST(what_cannot_be_known_stays)
 {
     groat_context *context = open_bounded(BINARY);
@@ -362,21 +362,21 @@ START_TEST(captures)
 
     ck_assert(!is_there(context, 1) && is_there(context, 2));
     cuda->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    /* Nothing is loaded into a capture, so what is loaded stays, */
+    /* Nothing can be loaded during a capture, so loaded kernels stay, ... */
     ck_fails(launch(first, &place), GROAT_CAPTURING, &fix.error, "captured");
     ck_assert_int_eq(launch(second, &place), GROAT_OK);
     ck_assert_int_eq(cuda->events, 0);
-    /* and a load elsewhere unloads nothing, */
+    /* ... and a load elsewhere unloads nothing, ... */
     (void)pass(context, 3, GROAT_FROM_COMPILER);
     (void)pass(context, 4, GROAT_FROM_COMPILER);
     check_bound(context, 3);
     ck_assert_int_eq(cuda->capture, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    /* not even when the work is done. */
+    /* ... not even when the work is done. */
     ck_assert_int_eq(groat_synchronize(context, target, &fix.error), GROAT_OK);
     check_bound(context, 3);
     cuda->capture = CU_STREAM_CAPTURE_STATUS_NONE;
     ck_assert_int_eq(groat_synchronize(context, target, &fix.error), GROAT_OK);
-    /* The graph has the second for good. */
+    /* The graph pins the second kernel for ever. */
     check_bound(context, 1);
     ck_assert(is_there(context, 2));
     (void)pass(context, 5, GROAT_FROM_COMPILER);
@@ -401,7 +401,7 @@ START_TEST(sealed)
     ck_assert(is_there(context, 2) && !is_there(context, 3));
     fourth = get(context, 6, GROAT_FROM_COMPILER);
     check_bound(context, 3);
-    /* The bound is passed, and what nobody counts on stays all the same. */
+    /* The bound is exceeded, but kernels without references stay, too. */
     groat_seal(context);
     groat_kernel_release(third);
     groat_kernel_release(fourth);
@@ -412,7 +412,7 @@ START_TEST(sealed)
     ck_assert_ptr_eq(get(context, 1, GROAT_FROM_FALLBACK), second);
     ck_assert_ptr_eq(get(context, 4, GROAT_FROM_MEMORY), third);
     groat_unseal(context);
-    /* Another fallback: the first one is as others are. */
+    /* With another fallback, the first one is a kernel like any other. */
     groat_kernel_release(second);
     groat_kernel_release(third);
     ck_assert_int_eq(groat_fallback_set(context, third, &fix.error), GROAT_OK);
@@ -427,8 +427,8 @@ START_TEST(sealed)
 }
 END_TEST
 
-/* The bytes are recompiled where the store has lost them, and what the driver
- * refuses then is an error of the launch. */
+/* A binary that the store has lost is compiled again; if the driver then
+ * refuses it, the launch fails. */
 START_TEST(a_reload_may_fail)
 {
     groat_context *context = open_bounded(BINARY);
@@ -443,7 +443,7 @@ START_TEST(a_reload_may_fail)
     shim_fail(&cuda->fault, "cuModuleLoadDataEx", 1, CUDA_ERROR_OUT_OF_MEMORY);
     ck_fails(launch(first, NULL), GROAT_NO_MEMORY, &fix.error,
              "cuModuleLoadDataEx");
-    /* Room was made for it. */
+    /* Another kernel was unloaded to make room. */
     check_bound(context, 0);
     ck_assert_int_eq(launch(first, NULL), GROAT_OK);
     check_bound(context, 1);

@@ -34,7 +34,7 @@ static void reset(shim_nvrtc_control *control)
     control->builtins = true;
 }
 
-/* One test's libraries: the shared stand-ins, freshly reset. */
+/* The libraries of one test: the shared stand-ins, freshly reset. */
 typedef struct shim_rig {
     groat__env env;
     shim_nvrtc_control *nvrtc;
@@ -294,7 +294,7 @@ START_TEST(broken_source_has_its_log)
 }
 END_TEST
 
-/* Opens, identifies, compiles for an arch; the first failure ends it. */
+/* Opens, identifies and compiles for an arch; ends at the first failure. */
 static groat_status drive(const groat__env *env, const groat__arch *arch,
                           bool *compiled, groat_error *error)
 {
@@ -319,7 +319,7 @@ static groat_status drive(const groat__env *env, const groat__arch *arch,
     return status;
 }
 
-/* A kernel is good without its log, and a program is gone either way. */
+/* A kernel without its log is fine, and a program is gone either way. */
 static bool may_fail(const char *call)
 {
     return strcmp(call, "nvrtcGetProgramLogSize") == 0 ||
@@ -380,7 +380,7 @@ START_TEST(each_call_fails_in_turn)
         fail_each_time(&rig, call, &sm_90a, codes[i], &hits);
         fail_each_time(&rig, call, &sm_120a, codes[i], &hits);
     }
-    /* The text of an error has no result that could fail. */
+    /* The call for the text of an error has no result that could fail. */
     if (strcmp(call, "nvrtcGetErrorString") != 0)
         ck_assert_int_gt(hits, 0);
     rig_close(&rig);
@@ -448,7 +448,7 @@ START_TEST(wrong_libraries)
 }
 END_TEST
 
-/* A version that no toolkit has, so that no builtins of this machine match. */
+/* Sets a version that no toolkit has: no builtins of this machine match. */
 static void no_such_release(shim_nvrtc_control *control)
 {
     reset(control);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_ranges.c: what a profiler is told of the way to a kernel, by callbacks
- * and by NVTX 3.
+ * test_ranges.c: the ranges that a profiler gets on the way to a kernel, by
+ * callbacks and by NVTX 3.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -61,7 +61,7 @@ static groat_context *open_named(const char *name)
     return rig_open_with(&fix, &options);
 }
 
-/* What was told is this. */
+/* Checks that these are the ranges so far. */
 static void told(const char *const *lines, size_t count)
 {
     groat__str all = {0};
@@ -109,7 +109,7 @@ static const char *const from_bundle[] = {
     "pop",
 };
 
-/* A compile, hits of memory, of which nothing is told, and a read. */
+/* Compiles, then hits memory, which makes no range, then reads the store. */
 static void walk(const char *name)
 {
     groat_context *context = name == NULL ? open_called() : open_named(name);
@@ -130,7 +130,7 @@ static void walk(const char *name)
 
 START_TEST(callbacks)
 {
-    /* They go before the name. */
+    /* Callbacks take precedence over the variable. */
     ck_assert_int_eq(setenv("GROAT_RANGES", "off", 1), 0);
     walk(NULL);
 }
@@ -220,7 +220,7 @@ START_TEST(failures_are_balanced)
 }
 END_TEST
 
-/* Each thread's ranges are its own: what one is told is nested in itself. */
+/* Each thread's ranges are nested in its own ranges only. */
 typedef struct getter {
     groat_context *context;
     const char *spec;

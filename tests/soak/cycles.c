@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cycles.c: one process that compiles and evicts, over and over; prints, as one
- * JSON object, by how much its resident set has grown.
+ * cycles.c: one process that compiles and evicts repeatedly; prints, as one
+ * JSON object, how much its resident set has grown.
  *
  *     cycles [-n CYCLES] [-d FOLDER] [-b BYTES] [-w MS]
  *
- * CYCLES is 2000 unless told otherwise, FOLDER that of the store (else one of
- * its own), BYTES the bound of the store (8 MiB), MS a nap after each cycle.
- * SIGTERM ends it early, with its figures.  The compiler is a shell script
- * that copies its input: what grows in groat, not what a compiler takes, is
- * looked for.  The first 200 cycles fill the store and its page cache, and are
- * not counted.
+ * CYCLES is 2000 by default, FOLDER the store's (default: a temporary one),
+ * BYTES the bound of the store (8 MiB), MS a nap after each cycle.  SIGTERM
+ * ends it early, with its figures.  The compiler is a shell script that copies
+ * its input, so growth of groat is measured, not a compiler's.  The first 200
+ * cycles fill the store and its page cache, and are not counted.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -69,8 +68,8 @@ static void write_compiler(const char *path)
         die(path);
 }
 
-/* Each time another kernel; after STRIDES * 16 of them the first again, which
- * was evicted long before. */
+/* Builds another kernel each time; after STRIDES * 16 of them the first one
+ * again, which was evicted long before. */
 static void cycle(groat_context *context, unsigned long n)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -84,7 +83,7 @@ static void cycle(groat_context *context, unsigned long n)
     groat_spec_free(spec);
 }
 
-/* Waits for the next cycle; false once SIGTERM has come. */
+/* Waits for the next cycle; returns false once SIGTERM has come. */
 static bool goes_on(const orders *o, const sigset_t *ends)
 {
     return sigtimedwait(ends, NULL, &o->nap) != SIGTERM;
@@ -160,7 +159,7 @@ int main(int argc, char **argv)
     char dir[256];
     sigset_t ends;
 
-    /* Taken where it is waited for. */
+    /* Blocked, so that sigtimedwait() receives it. */
     (void)sigemptyset(&ends);
     (void)sigaddset(&ends, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &ends, NULL);

@@ -1,21 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# No banned function, and no state outside handles: every writable object of
-# the library and the CLI stands in state.allow with its reason.
+# No banned functions, and no state outside of handles: every writable object of
+# the library and the CLI is listed in state.allow with its reason.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 make_scratch
 
 names='sprintf|vsprintf|strcpy|strcat|system|popen|gets|mktemp|tmpnam'
 for file in $(project_files | grep -E '\.(c|h|cc|inc)$'); do
-    # Comments and strings may name them.
+    # Names in comments and strings are allowed.
     sed -e 's/"\([^"\\]\|\\.\)*"/""/g' -e 's|/\*.*\*/||' -e 's|//.*||' \
         -e '/^ *\/\*/d' -e '/^ *\* /d' "$file" |
         grep -nE "(^|[^A-Za-z0-9_.>])($names) *\(" |
         sed "s|^|$file:|" || :
 done >"$scratch/banned"
-# Nothing of the library runs at exit, or when it is unloaded.
+# No code of the library runs at exit or when it is unloaded.
 grep -nE '\<(atexit|on_exit|at_quick_exit|pthread_atfork|__attribute__ *\(\((con|de)structor)' \
     $(project_files | grep -E '^(src|cache|include)/.*\.[ch]$') \
     >>"$scratch/banned" || :
@@ -32,7 +32,7 @@ no) ;;
     ;;
 esac
 
-# .data.rel.ro is constant once the loader is done with it.
+# .data.rel.ro is constant after the loader has relocated it.
 find "$top_builddir/src" "$top_builddir/cache" "$top_builddir/kernels-src" \
     -name '*.o' 2>/dev/null | sort |
     while read -r object; do

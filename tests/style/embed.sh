@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The scripts of kernels-src: embed.sh keeps every byte of a kernel file and
-# refuses what cannot be kept, defaults.sh fails where groat does.
+# The scripts of kernels-src: embed.sh preserves every byte of a kernel file and
+# refuses what it cannot preserve, defaults.sh fails where groat fails.
 . "$(dirname "$0")/lib.sh"
 : "${GROAT:=$top_builddir/groat}"
 make_scratch
@@ -10,7 +10,7 @@ embed=$top_srcdir/kernels-src/embed.sh
 kernels=$scratch/kernels
 mkdir -p "$kernels/f" "$kernels/common"
 
-# Every byte but NUL, no line end at the end, and a file of nothing.
+# Every byte but NUL, a file without a final line end, and an empty file.
 awk 'BEGIN { for (i = 1; i < 256; i++) printf "%c", i }' >"$kernels/f/f.h"
 [ "$(wc -c <"$kernels/f/f.h")" -eq 255 ] || skip "this awk writes no bytes"
 : >"$kernels/common/empty.h"

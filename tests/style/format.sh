@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# .clang-format decides, of all C but the kernels'.
+# .clang-format applies to all C except the kernels'.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 tool=${CLANG_FORMAT-}

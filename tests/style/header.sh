@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each header needs nothing before it and has no warnings, in C99, C11, C++11 and
-# for Rust's bindgen where it is to be had; the tensor map that kernels have is
-# its own, before it, behind it and alone.
+# Each header compiles alone without warnings, in C99, C11, C++11 and, if
+# installed, with Rust's bindgen; the kernels' tensor map is the public type,
+# included before it, after it and alone.
 . "$(dirname "$0")/lib.sh"
 make_scratch
 set -- -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
@@ -34,7 +34,7 @@ if command -v bindgen >/dev/null 2>&1; then
     fi
 fi
 
-# A map is a map: one defined otherwise would be an error of the compiler.
+# Both headers guard one definition of the map: a second would not compile.
 map=$top_srcdir/kernels-src/common/tensor_map.h
 cat >"$scratch/use" <<'END'
 typedef struct args { long long x; groat_tensor_map map; } args;

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# make install, then a program in C and one in C++ that know no more of groat
-# than what pkg-config says, and the same by CMake's find_package().
+# make install, then a program in C and one in C++ that are built with nothing
+# but pkg-config's flags, and the same with CMake's find_package().
 . "$(dirname "$0")/lib.sh"
 make_scratch
 root=$scratch/root
-# The outer make's jobserver is not ours.
+# Do not use the outer make's jobserver.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 if ! ${MAKE:-make} -C "$top_builddir" install DESTDIR="$root" \
     >"$scratch/log" 2>&1; then
@@ -79,7 +79,7 @@ try() {
 try c11 $CC -std=c11 -Wall -Werror "$scratch/example.c"
 try c++11 $CXX -std=c++11 -Wall -Werror "$scratch/example.cc"
 
-# CMake finds the same in the moved tree, and refuses a version that has not come.
+# CMake finds the same in the moved tree, and refuses a later version.
 if command -v cmake >/dev/null 2>&1; then
     mkdir -p "$scratch/cmake"
     cat >"$scratch/cmake/CMakeLists.txt" <<'END'

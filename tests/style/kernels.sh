@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A kernel file opens and compiles in an editor with its default constants:
-# params.h is what groat makes of params.def, and the file alone is valid C++.
-# A run-time argument of `groat run` is a field of args.h under the same name.
+# params.h is up to date with params.def, and the file alone is valid C++.  A
+# run-time argument of `groat run` is a field of args.h of the same name.
 . "$(dirname "$0")/lib.sh"
 : "${GROAT:=$top_builddir/groat}"
 [ -x "$GROAT" ] || skip "groat is not built"
@@ -23,7 +23,7 @@ for def in "$top_srcdir"/kernels-src/*/params.def; do
     done
     for name in $("$GROAT" completion-data |
         awk -F '\t' -v f="$family" '$1 == "argument" && $2 == f { print $3 }'); do
-        # How the driver makes its input is no argument of a launch.
+        # Options for the driver's input are not arguments of the launch.
         case $family:$name in
         *:real | paged_attention_decode:keys | paged_attention_decode:varied)
             continue

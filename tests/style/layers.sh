@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # base < {spec, cache < fleet} < judge < backend < tensor < core < attention <
-# cli: an #include names its own layer or one that its line of the table allows.
+# cli: an #include names a file of its layer or of one that the table allows.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 
@@ -12,7 +12,7 @@ allowed() {
     base:base/* | spec:base/* | spec:spec/* | cache:base/* | cache:cache/*) ;;
     backend:base/* | backend:backend/* | backend:spec/arch.h) ;;
     judge:base/* | judge:judge/* | judge:spec/arch.h | backend:judge/judge.h) ;;
-    # What the judge gives to the kernels that it runs.
+    # The hooks that the judge provides to kernels.
     judge:kernels-src/common/cpu_hooks.h) ;;
     judge:kernels-src/common/cpu_tensor_map.h) ;;
     backend:kernels-src/common/cpu_tensor_map.h) ;;

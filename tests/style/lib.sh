@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the style tests share; sourced, not run.  They run in any folder, with
-# top_srcdir and top_builddir (absolute) from make check, or from the source
-# tree by hand: then both are this checkout and its ./build.
+# Shared by the style tests; sourced, not run.  They run in any folder, with
+# top_srcdir and top_builddir (absolute) from make check, or by hand in the
+# source tree: then these default to this checkout and its ./build.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -13,13 +13,13 @@ fi
 : "${CC:=gcc}" "${CXX:=g++}" "${OBJDUMP:=objdump}" "${NM:=nm}"
 failures=0
 
-# One finding; the test goes on.
+# Reports one finding; the test continues.
 bad() {
     echo "FAIL: $*"
     failures=$((failures + 1))
 }
 
-# Nothing to test: the reason is what the summary of make check shows.
+# Skips the test: make check's summary shows the reason.
 skip() {
     echo "SKIP: $*"
     exit 77
@@ -38,7 +38,7 @@ make_scratch() {
     trap 'exit 1' HUP INT TERM
 }
 
-# The files of the project, without what was generated, relative to the source
+# Lists the files of the project, without generated ones, relative to the source
 # folder, which must be the current one.
 project_files() {
     find . \( -type d -name '.?*' ! -name .ci -o -name .git \
@@ -50,12 +50,12 @@ project_files() {
         ! -name '*.tar.gz' ! -name '*.pyc' -print | sed 's|^\./||' | sort
 }
 
-# C sources and headers of the library and the CLI.
+# Lists the C sources and headers of the library and the CLI.
 library_sources() {
     project_files | grep -E '^(src|cache|include)/.*\.[ch]$'
 }
 
-# Each function that the public headers declare, one to a line.
+# Lists the functions that the public headers declare, one per line.
 api_functions() {
     awk '/^#/ { next }
         /GROAT_API/ { on = 1 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# groat(3) names each function of the public headers, and no other; both pages are clean
-# to man where there is one.
+# groat(3) names each function of the public headers, and no other; groff has no
+# warnings for either page.
 . "$(dirname "$0")/lib.sh"
 page=$top_srcdir/man/groat.3
 make_scratch

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The probes of libgroat.so are those of the table in doc/serving.md, each with
-# as many arguments wherever it stands.
+# The probes of libgroat.so are those of the table in doc/serving.md, with the
+# same number of arguments at every site.
 . "$(dirname "$0")/lib.sh"
 library=$top_builddir/.libs/libgroat.so
 [ "${GROAT_USDT-no}" = yes ] || skip 'probes: built without sys/sdt.h'

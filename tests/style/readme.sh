@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# README.md has 150 lines at most, and what pages link to is there.  The C example
-# of README.md, between the markers "example" and "/example", is short, compiles
-# against this build as it stands and runs on the cpu.
+# README.md has 150 lines at most, and links of pages lead to existing files.
+# The C example of README.md, between the markers "example" and "/example", is
+# short, compiles unchanged against this build and runs on the cpu.
 . "$(dirname "$0")/lib.sh"
 readme=$top_srcdir/README.md
 [ -f "$readme" ] || skip 'there is no README.md'

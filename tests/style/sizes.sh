@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# C functions of 60 lines and files of 900 lines at most; public headers of 600.  A function starts at a "{" in the first column and ends at
-# the next "}" there; clang-format keeps it so.
+# C functions have at most 60 lines, files 900 and public headers 600.  A
+# function starts at a "{" in the first column and ends at the next "}" there;
+# clang-format ensures this.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 make_scratch

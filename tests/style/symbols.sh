@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# libgroat.so exports the functions of the headers and nothing else, and all
-# that says a version says the same: configure, NEWS, the soname, the nodes of
-# the symbol map, groat_version.h, groat.pc, groat-config.cmake, the tool.
+# libgroat.so exports exactly the functions of the headers, and all versions
+# agree: configure, NEWS, the soname, the nodes of the symbol map,
+# groat_version.h, groat.pc, groat-config.cmake, the tool.
 . "$(dirname "$0")/lib.sh"
 library=$top_builddir/.libs/libgroat.so
 [ -f "$library" ] || skip 'configured without a shared library'
@@ -44,7 +44,7 @@ told groat-config-version.cmake "$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p
     "$top_builddir/groat-config-version.cmake")" "$version"
 told 'groat --version' "$("$top_builddir/groat" --version | awk '{ print $2 }')" \
     "$version"
-# A node may be of an earlier release of the same ABI; the newest is ours.
+# Older nodes may be from earlier releases of the same ABI.
 told 'the newest node of groat.map' \
     "$(sed -n 's/^GROAT_\([0-9.]*\) {/\1/p' "$top_srcdir/src/groat.map" |
         tail -n 1)" "$minor"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What lies in the tree is built, run and distributed: each C source, test,
-# header and kernel file stands in a local.mk.
+# Every file of the tree is built, run and distributed: each C source, test,
+# header and kernel file is listed in a local.mk.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 for file in $(project_files | grep -E \

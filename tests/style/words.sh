@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Project files name no one's machine, no host but public documentation, and
+# Project files name nobody's machine, no host except public documentation, and
 # leave nothing "for later".  Each source names its licence.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 1
 make_scratch
 project_files | grep -vE '^(LICENSE$|tests/fuzz/corpus/)' >"$scratch/files"
 
-# find_words WHAT PATTERN: each line of a project file that has it.  Brackets
-# keep this file from finding itself.
+# find_words WHAT PATTERN: reports each line of a project file that matches.
+# Brackets keep this file from matching itself.
 find_words() {
     tr '\n' '\0' <"$scratch/files" | xargs -0 grep -InE "$2" /dev/null \
         >"$scratch/found" 2>/dev/null
@@ -27,7 +27,7 @@ find_words 'a CR or a blank at the end' "[ 	$(printf '\r')]\$"
 public='www\.apache\.org|docs\.nvidia\.com|rocm\.docs\.amd\.com'
 public="$public|www\.amd\.com|gpuopen\.com|llvm\.org|www\.sqlite\.org"
 public="$public|github\.com|json-schema\.org|www\.w3\.org|s3\."
-# This machine, and what stands before a password.
+# This machine, and text before a password.
 public="$public|localhost|user|[a-z0-9.-]*\.example"
 tr '\n' '\0' <"$scratch/files" |
     xargs -0 grep -InoE 'https?://[A-Za-z0-9._-]+' /dev/null |

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# hiprtc7.sh DEST - a current hipRTC 7.x in a folder, without root.
+# hiprtc7.sh DEST - installs a current hipRTC 7.x into a folder, without root.
 #
-# Fetches libhiprtc7 and everything below it, its C library included, from the
-# package mirror that this machine's own apt sources name, and unpacks it into
-# DEST/root.  Writes DEST/run, which runs a program under that C library, and
-# prints one line with the version.  A complete DEST is used as it is.
+# Fetches libhiprtc7 and its dependencies, including its C library, from the
+# package mirror in this machine's apt sources, and unpacks it into DEST/root.
+# Writes DEST/run, which runs a program with that C library, and prints one line
+# with the version.  A complete DEST is reused.
 #
 # Exit: 0 done, 1 failed half-way, 2 usage, 77 not to be had here (and why).
 set -u
@@ -23,8 +23,8 @@ fail()
     exit 1
 }
 
-# apt on lists and a cache of our own: the machine's state is left alone.  No
-# package counts as installed, so that the closure comes out whole.
+# apt with its own lists and cache: the machine's state is not changed.  No
+# package counts as installed, so the closure is complete.
 own_apt()
 {
     tool=$1
@@ -41,8 +41,8 @@ own_apt()
         -o Debug::NoLocking=1 "$@"
 }
 
-# Every mirror of the machine's sources, one a line.  apt itself reads the
-# one-line and the deb822 form; security archives have no unstable suite.
+# Lists every mirror of the machine's sources, one per line.  apt itself reads
+# the one-line and the deb822 form; security archives have no unstable suite.
 mirrors()
 {
     apt-get update --print-uris 2>/dev/null |
@@ -50,7 +50,7 @@ mirrors()
         grep -v -e security | sort -u
 }
 
-# use_mirror URI: true when it has libhiprtc7.
+# use_mirror URI: succeeds if it has libhiprtc7.
 use_mirror()
 {
     signed=
@@ -65,7 +65,7 @@ use_mirror()
     own_apt apt-cache show libhiprtc7 2>/dev/null | grep -q '^Package:'
 }
 
-# closure PACKAGE...: "name=version" of each and of all they depend on.
+# closure PACKAGE...: "name=version" of each package and its dependencies.
 closure()
 {
     own_apt apt-get --simulate -t experimental install "$@" \
@@ -109,8 +109,8 @@ write_run()
 {
     cat >"$dest/run" <<'END' || fail "cannot write $dest/run"
 #!/bin/sh
-# run PROGRAM ARGS...: PROGRAM under the C library and the hipRTC beside this
-# file; what is not here comes from the host and from LD_LIBRARY_PATH.
+# run PROGRAM ARGS...: runs PROGRAM with the C library and hipRTC beside this
+# file; other libraries come from the host and from LD_LIBRARY_PATH.
 [ $# -gt 0 ] || { echo "usage: run PROGRAM [ARG...]" >&2; exit 2; }
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 1
 libs=$here/root/usr/lib/x86_64-linux-gnu
@@ -157,7 +157,7 @@ if [ ! -r "$dest/version" ] || [ ! -x "$dest/run" ]; then
     version=$(dpkg-deb -f "$dest"/work/deb/libhiprtc7_*.deb Version) ||
         fail "cannot read the version of libhiprtc7"
     rm -rf "$dest/work"
-    # Written last: its presence says that DEST is complete.
+    # Written last: its presence means that DEST is complete.
     echo "$version" >"$dest/version" || fail "cannot write $dest/version"
 fi
 echo "hipRTC $(cat "$dest/version") in $dest"

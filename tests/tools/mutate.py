@@ -32,13 +32,13 @@ FILES = re.compile(r'^(src|cache)/.*\.c$'
 OUT = re.compile(r'/(params|args)\.h$|^kernels-src/driver/'
                  r'|^src/spec/make_families\.c$')
 
-# A mutant that runs for ever is noticed: seconds that tests may take, and how
-# often those that the sound tree takes.
+# Time limit that detects a mutant that never ends: LONG seconds, or LONGER
+# times what the tests take on the unchanged tree.
 LONG, LONGER = 60, 4
 TOO_LONG = -1000
 
-# What is looked for, outside of comments, texts and directives, and what
-# stands in its place.
+# Patterns to find, outside of comments, strings and directives, and their
+# replacements.
 CHANGES = [
     (re.compile(r'(?<![<>=!-])<(?![<=])(?= \S)'), '<='),
     (re.compile(r'<=(?!>)'), '<'),
@@ -57,7 +57,7 @@ CHANGES = [
     (re.compile(r'\bcontinue;'), 'break;'),
     (re.compile(r'(?<=[ (])0(?=[;,)])'), '1'),
     (re.compile(r'(?<=[ (])1(?=[;,)])'), '2'),
-    # A call whose result nobody takes.
+    # A call whose result is ignored.
     (re.compile(r'^ +(\(void\))?[a-z_0-9]+(->[a-z_]+)?\(.*\);$', re.M), ';'),
 ]
 
@@ -182,7 +182,7 @@ class Bench:
         top = self.counts_of(test) + self.covered
         folder, stem = os.path.split(os.path.splitext(name)[0])
         lines, functions = {}, set()
-        # Objects of a library lie in .libs.
+        # A library's objects are in .libs.
         for counts in glob.glob(f'{top}/{folder}/*{stem}.gcda') + \
                 glob.glob(f'{top}/{folder}/.libs/*{stem}.gcda'):
             if not re.search(f'(^|-){stem}$', os.path.basename(counts)[:-5]):

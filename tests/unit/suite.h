@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * suite.h - what the tests of the pure modules share: running a suite, errors
- * that are looked at and freed, and a folder of the test's own.
+ * suite.h - shared by the tests of the pure modules: running a suite, checking
+ * and freeing errors, and a folder for the test.
  */
 #ifndef GROAT_TEST_SUITE_H
 #define GROAT_TEST_SUITE_H
@@ -30,7 +30,7 @@ static inline int run_suite(Suite *suite)
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* An error's text holds words and is one line without control characters. */
+/* Asserts that the text contains words and has no control characters. */
 static inline void ck_says(const groat_error *error, const char *words)
 {
     ck_assert_msg(strstr(error->text, words) != NULL, "'%s' is not in '%s'",
@@ -40,8 +40,8 @@ static inline void ck_says(const groat_error *error, const char *words)
                       "control character %d in '%s'", *at, error->text);
 }
 
-/* The call failed with this status and said these words; error is empty
- * again afterwards. */
+/* Asserts that a call failed with this status and these words, and clears the
+ * error. */
 static inline void ck_fails(groat_status got, groat_status status,
                             groat_error *error, const char *words)
 {
@@ -51,8 +51,8 @@ static inline void ck_fails(groat_status got, groat_status status,
     groat_error_clear(error);
 }
 
-/* One in `every` of a long loop of cases, all of them with GROAT_TEST_ALL set:
- * test_families.c has each value of each parameter in any case. */
+/* Tells whether a long loop skips a case: it takes one in `every`, or all with
+ * GROAT_TEST_ALL.  test_families.c covers every parameter value anyway. */
 static inline bool is_left_out_of(int index, int every)
 {
     return index % every != 0 && getenv("GROAT_TEST_ALL") == NULL;
@@ -63,8 +63,8 @@ static inline bool is_left_out(int index)
     return is_left_out_of(index, 12);
 }
 
-/* One in how many cases of the longest loops to take under a tool that makes
- * everything many times slower (GROAT_TEST_STEP, odd); else 1: every one. */
+/* The longest loops take one in so many cases under a slow tool
+ * (GROAT_TEST_STEP, odd); 1 otherwise: every case. */
 static inline unsigned test_step(void)
 {
     const char *step = getenv("GROAT_TEST_STEP");
@@ -72,7 +72,7 @@ static inline unsigned test_step(void)
     return step == NULL ? 1 : (unsigned)strtoul(step, NULL, 10);
 }
 
-/* Whether this is a build for that sanitizer, of make check. */
+/* Tells whether make check was configured for that sanitizer. */
 static inline bool sanitizes(const char *what)
 {
     const char *sanitize = getenv("GROAT_SANITIZE");
@@ -80,7 +80,6 @@ static inline bool sanitizes(const char *what)
     return sanitize != NULL && strstr(sanitize, what) != NULL;
 }
 
-/* The detector of races. */
 static inline bool is_asan(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -95,7 +94,7 @@ static inline bool is_tsan(void)
     return sanitizes("thread");
 }
 
-/* Numbers that are the same in every run. */
+/* Random numbers that are the same in every run. */
 static inline uint64_t next_random(uint64_t *state)
 {
     *state += 0x9E3779B97F4A7C15u;
@@ -106,7 +105,7 @@ static inline uint64_t next_random(uint64_t *state)
     return x ^ (x >> 31);
 }
 
-/* A fresh folder; size is that of dir. */
+/* Makes a fresh folder; size is the size of dir. */
 static inline void make_folder(char *dir, size_t size)
 {
     ck_assert(folder_make(dir, size, "unit"));

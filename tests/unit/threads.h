@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * threads.h - how many threads a test has.
+ * threads.h - counts the threads of a test's process.
  */
 #ifndef GROAT_TEST_THREADS_H
 #define GROAT_TEST_THREADS_H
@@ -28,8 +28,8 @@ static inline void *do_nothing(void *user)
     return user;
 }
 
-/* The threads there are before a test's own; a sanitizer's own, which comes
- * with the first that is made, is among them. */
+/* Counts the threads before a test makes its own.  Includes the sanitizer's own
+ * thread, which starts with the first thread that is created. */
 static inline int first_threads(void)
 {
     pthread_t thread;
@@ -40,7 +40,7 @@ static inline int first_threads(void)
     return count_threads();
 }
 
-/* A thread that was joined may be listed for a moment. */
+/* A joined thread may still be listed for a moment. */
 static inline void ck_threads(int expected)
 {
     for (int i = 0; i < 2000 && count_threads() != expected; i++)

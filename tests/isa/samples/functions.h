@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Expressions of three operands that the host's compiler and AMD's compile
- * alike; the machine must come to the host's results.  Word, Long and Real name
+ * alike; the machine must compute the host's results.  Word, Long and Real name
  * their operands' types.
  */
 #define GROAT_WORDS(F)                                                         \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// atomics does one operation on a word of shared memory by all threads of a
-// block, then, with what is left there, on a word of device memory by one of
-// them.
+// atomics applies an operation to a word of shared memory from all threads of a
+// block; one thread then applies it, with the result, to a word of device
+// memory.
 #include "params.h"
 
 #include "../common/atomics.h"
@@ -25,11 +25,11 @@ GROAT_DEVICE u32 operand(u32 x, u64 i)
     return i % 2 ? x | 0x80000000u : x;
 }
 
-// Its index among operations is that of the enum.
+// The values of the family's enum are those of atomic_op.
 constexpr atomic_op chosen =
     static_cast<atomic_op>(op == op_cas ? 0 : static_cast<int>(op));
 
-// The least word of a block is compared with other blocks' by its opposite, for
+// The minimum of a block is combined with other blocks' by the maximum, because
 // the word of device memory starts as 0.
 constexpr atomic_op between = op == op_min ? atomic_max : chosen;
 constexpr u32 start = op == op_min ? 0xffffffffu : 0u;

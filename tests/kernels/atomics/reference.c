@@ -34,7 +34,7 @@ void reference(const struct run *run)
         case op_add:
             left += x;
             break;
-        case op_min: /* in a block; of these the largest */
+        case op_min: /* minimum per block; the maximum of those */
             least = i % 256 == 0 || x < least ? x : least;
             if (i % 256 == 255 && least > left)
                 left = least;
@@ -48,10 +48,10 @@ void reference(const struct run *run)
         case op_max_signed:
             left = (int)x > (int)left ? x : left;
             break;
-        case op_exchange: /* what came out and what is left */
+        case op_exchange: /* sum of all values taken out or left */
             taken += x;
             break;
-        case op_cas: /* counts */
+        case op_cas: /* counts the threads */
             left++;
             break;
         default:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block (b, head) copies rows of box b, of one head, from the first column on.
+// Block (b, head) copies the rows of box b of a head, from the first column on.
 #include "params.h"
 
 #include "../common/tma.h"
@@ -12,7 +12,7 @@ namespace boxes
 
 using namespace params;
 
-// The engine's swizzle: 16-byte pieces of a row change places by its number.
+// The engine's swizzle: a row's number permutes its 16-byte pieces.
 GROAT_DEVICE u32 place(u32 row, u32 piece)
 {
     constexpr u32 pieces = row_bytes / 16;

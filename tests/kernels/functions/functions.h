@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// functions computes one function of common/math.h, a number to a thread.
+// functions computes one function of common/math.h, one number per thread.
 #include "params.h"
 
 #include "../common/math.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// integers adds up the products of the bytes of two words, a pair to a thread.
+// integers sums the byte products of two words, a pair of words per thread.
 #include "params.h"
 
 #include "../common/vendor.h"

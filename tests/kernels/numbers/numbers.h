@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// numbers rounds a float to a thread, scaled by a power of two, and takes it
-// back.
+// numbers scales a float per thread by a power of two, rounds it and converts
+// it back.
 #include "params.h"
 
 #include "../common/convert.h"

@@ -3,8 +3,8 @@
 
 #include "run.h"
 
-/* The number of `digits` binary digits that is nearest to x, from 2^least on,
- * and `most` at most. */
+/* Rounds x to `digits` binary digits with exponents from `least` on, and to at
+ * most `most`. */
 static double rounded(double x, int digits, int least, double most)
 {
     int exponent;

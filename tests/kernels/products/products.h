@@ -32,7 +32,7 @@ GROAT_DEVICE vec4 load_a(u32 at)
     return matrix_load(at + lane % 16 * 32 + lane / 16 * 16);
 }
 
-// Two matrices; lanes 16 and up name them once more.
+// Two matrices; lanes 16 and up repeat the addresses of lanes 0 to 15.
 GROAT_DEVICE vec2 load_b(u32 at)
 {
     const u32 lane = thread_index() % 16;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * tma_probe: each use of NVIDIA's copy engine, mbarriers, clusters and wgmma
- * that the library's kernels build on, alone.  Shared memory: 1024 bytes with
+ * in the library's kernels, by itself.  Shared memory: 1024 bytes with
  * mbarriers, then the slots.
  */
 #include "params.h"
@@ -70,7 +70,7 @@ struct probe {
             global_store16(to + i, shared_load16(from + i));
     }
 
-    /* Boxes or runs of bytes into a slot that was filled before. */
+    /* Copies boxes or runs of bytes into a slot that was filled before. */
     GROAT_DEVICE void copies() const
     {
         const vec4 filled = {0xCDCDCDCDu, 0xCDCDCDCDu, 0xCDCDCDCDu,
@@ -98,7 +98,7 @@ struct probe {
         write_out(slot, args.slot_bytes, args.output, 0, threads);
     }
 
-    /* Warp 0 loads tile after tile, the others write them out. */
+    /* Warp 0 loads tile after tile, the others write them to the output. */
     GROAT_DEVICE void ring() const
     {
         constexpr u32 slots = params::slots;
@@ -126,7 +126,7 @@ struct probe {
         }
     }
 
-    /* Two blocks: each loads half of a tile for both, two tiles after each
+    /* Two blocks: each loads half of a tile for both, two tiles one after the
      * other into one slot. */
     GROAT_DEVICE void pair() const
     {
@@ -158,7 +158,7 @@ struct probe {
         cluster_barrier();
     }
 
-    /* Two blocks: each loads its half, all bytes count at the even one. */
+    /* Two blocks: each loads its half, all bytes count at the even block. */
     template <int dims> GROAT_DEVICE void duo() const
     {
         u32 rank = cluster_rank();
@@ -184,7 +184,7 @@ struct probe {
                                  static_cast<swizzle_span>(shape[2]));
     }
 
-    /* Operands come as images, the result goes out row by row. */
+    /* Operands are images in memory, the result is written row by row. */
     template <int n> GROAT_DEVICE void product() const
     {
         constexpr mma_number number =

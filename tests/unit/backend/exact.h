@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * exact.h - reads a code object from an allocation of exactly its size, so that
- * a sanitizer or valgrind sees the first byte too far.
+ * a sanitizer or valgrind detects any read past it.
  */
 #ifndef GROAT_TEST_BACKEND_EXACT_H
 #define GROAT_TEST_BACKEND_EXACT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_amdgpu_elf.c: what is read from a code object's notes, and that no
- * bytes whatever make the reader step outside them.  Every damaged copy lies
- * in an allocation of exactly its size, so that a sanitizer or valgrind sees
- * the first byte too far.  test_hiprtc.c does the same to real objects.
+ * damaged object makes the reader step outside it.  Each damaged copy has an
+ * allocation of exactly its size, so that a sanitizer or valgrind detects any
+ * read past it.  test_hiprtc.c does the same to real objects.
  */
 #include "../suite.h"
 
@@ -98,7 +98,7 @@ START_TEST(strangers_are_refused)
 }
 END_TEST
 
-/* A note of another owner, length of its name, or type, is passed by. */
+/* Notes with another owner, owner length or type are skipped. */
 START_TEST(other_notes_are_passed)
 {
     unsigned char data[AMDGPU_OBJECT_ROOM];
@@ -128,7 +128,7 @@ START_TEST(other_notes_are_passed)
 }
 END_TEST
 
-/* What the compiler says is a map; a list of as many items is none. */
+/* The metadata must be a map; a list with as many items is refused. */
 START_TEST(metadata_is_a_map)
 {
     unsigned char data[AMDGPU_OBJECT_ROOM];
@@ -181,7 +181,7 @@ START_TEST(every_truncation_is_survived)
 }
 END_TEST
 
-/* Each bit alone, then each byte as every value. */
+/* Sets each byte to every value in turn. */
 START_TEST(every_flip_is_survived)
 {
     unsigned char data[AMDGPU_OBJECT_ROOM];
@@ -198,13 +198,13 @@ START_TEST(every_flip_is_survived)
         }
         data[at] = kept;
     }
-    /* A damaged number is still a number, a damaged key is another key. */
+    /* A damaged number is still a number; a damaged key no longer matches. */
     ck_assert_uint_gt(found, bytes);
     ck_assert_uint_lt(found, 256 * bytes);
 }
 END_TEST
 
-/* Metadata of nothing but one tag each: nested to the end of the bytes. */
+/* Metadata that repeats one tag: nested up to the end of the bytes. */
 START_TEST(deep_and_wide_metadata_is_survived)
 {
     unsigned char data[AMDGPU_OBJECT_ROOM];
@@ -214,7 +214,7 @@ START_TEST(deep_and_wide_metadata_is_survived)
     for (unsigned tag = 0; tag < 256; tag++) {
         memset(data + start, (int)tag, bytes - start);
         ck_assert_int_ne(read_exact(data, bytes), GROAT__AMDGPU_FOUND);
-        data[start] = 0xdf; /* a map of as much as can be said */
+        data[start] = 0xdf; /* map32; the following tags are its count */
         ck_assert_int_ne(read_exact(data, bytes), GROAT__AMDGPU_FOUND);
     }
 }
@@ -225,7 +225,7 @@ static Suite *amdgpu_elf_suite(void)
     Suite *suite = suite_create("amdgpu_elf");
     TCase *tcase = tcase_create("amdgpu_elf");
 
-    tcase_set_timeout(tcase, 0); /* valgrind takes its time */
+    tcase_set_timeout(tcase, 0); /* valgrind is slow */
     tcase_add_test(tcase, facts_are_read);
     tcase_add_test(tcase, other_kernels_are_not_taken_for_it);
     tcase_add_test(tcase, long_names_are_found);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_cuda_abi.c holds what cuda_abi.h, cuda.def and nvrtc.def declare by hand
- * against the vendor's own headers: every constant, type, structure and
- * signature, and that each entry point exists in the version asked for.  The
- * vendor's headers come first; the hand-made types then get another name.
+ * test_cuda_abi.c compares what cuda_abi.h, cuda.def and nvrtc.def declare by
+ * hand with the vendor's headers: every constant, type, structure and
+ * signature, and that each entry point exists in the requested version.  The
+ * vendor's headers come first; the hand-written types then get another name.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ START_TEST(constants)
 }
 END_TEST
 
-/* The vendor's enums are ints to the calling convention. */
+/* The vendor's enums are passed as ints. */
 START_TEST(types)
 {
 #define SIZE(type)                                                             \
@@ -194,7 +194,7 @@ START_TEST(nvrtc_signatures)
 }
 END_TEST
 
-/* The pointer type of that version, which is what cuGetProcAddress gives. */
+/* Compares the pointer type of that version, which cuGetProcAddress returns. */
 START_TEST(cuda_versions)
 {
     static const pair pairs[] = {
@@ -209,7 +209,7 @@ START_TEST(cuda_versions)
 }
 END_TEST
 
-/* The plain symbol, which is what dlsym gives. */
+/* Compares the plain symbol, which dlsym returns. */
 START_TEST(cuda_symbols)
 {
     static const pair pairs[] = {

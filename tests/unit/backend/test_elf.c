@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_elf.c: what is a whole ELF file, and its build id.
+ * test_elf.c: recognising complete ELF files, and their build ids.
  */
 #include "backend/elf.h"
 
@@ -8,7 +8,7 @@
 
 enum { ID_BYTES = 20 };
 
-/* A file of one segment with a note, and one section at its end. */
+/* A file with one segment that holds a note, and one section at its end. */
 typedef struct object {
     Elf64_Ehdr head;
     Elf64_Phdr segment;
@@ -49,7 +49,7 @@ static object make(void)
     return o;
 }
 
-/* Of exactly these bytes, so that a sanitizer sees a read past them. */
+/* Copies exactly these bytes, so that a sanitizer detects a read past them. */
 static bool has_id(const object *o, size_t bytes)
 {
     unsigned char *copy = malloc(bytes + (bytes == 0));
@@ -88,7 +88,7 @@ START_TEST(every_cut)
 }
 END_TEST
 
-/* Linkers fill the build id in last. */
+/* Linkers fill in the build id last. */
 START_TEST(a_build_id_that_was_not_written)
 {
     object o = make();

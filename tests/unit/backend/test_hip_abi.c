@@ -22,7 +22,7 @@ int main(void)
 
 #include "../suite.h"
 
-/* The vendor's headers are not held to our warnings. */
+/* Our warnings do not apply to the vendor's headers. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
@@ -65,9 +65,9 @@ static inline int hipGetDevicePropertiesR0600(PROPERTIES *properties,
 }
 #endif
 
-/* One function per symbol that passes its parameters to the real declaration:
- * a wrong number, kind, width or handle does not compile.  Arrays of texts got
- * a const more in 6.4, which C takes for another type. */
+/* Per symbol, a function passes its parameters to the real declaration: a wrong
+ * number, kind, width or handle does not compile.  In 6.4 arrays of texts
+ * gained a const, which is another type in C. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #pragma GCC diagnostic ignored "-Wunused-function"

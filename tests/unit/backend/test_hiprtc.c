@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_hiprtc.c drives hiprtc.c with a real hipRTC, where there is one; no GPU
- * is needed.  A kernel that keeps a tile in LDS is compiled for every arch of
- * ours that the installed release knows, and the release is kept from those it
- * does not know.  With $GROAT_TEST_PRINT set, each compile prints its figures.
+ * is needed.  A kernel that keeps a tile in LDS is compiled for each of our
+ * archs that the installed release knows; other archs must not reach the
+ * release.  With $GROAT_TEST_PRINT set, each compile prints its figures.
  */
 #include "../suite.h"
 
@@ -150,7 +150,7 @@ START_TEST(same_source_gives_same_bytes)
     free(b.data);
     free(b.log);
     rtc->close(first);
-    /* Closed and opened again: the libraries stay, and work. */
+    /* Closed and reopened: the libraries stay loaded and still work. */
     first = open_rtc();
     a = compile(first, 0);
     ck_assert_uint_gt(a.bytes, 0);
@@ -180,12 +180,12 @@ START_TEST(identity_is_the_same_each_time)
 }
 END_TEST
 
-/* Old releases abort on these; groat must ask first. */
+/* Old releases abort on unknown archs; groat must check first. */
 START_TEST(unknown_arch_is_refused)
 {
     static const groat__arch strangers[] = {
         {.name = "gfx1", .vendor = GROAT__HIP},
-        {.name = "gfx90", .vendor = GROAT__HIP}, /* of gfx90a, a part */
+        {.name = "gfx90", .vendor = GROAT__HIP}, /* a prefix of gfx90a */
         {.name = "gfx99999", .vendor = GROAT__HIP},
         {.name = "", .vendor = GROAT__HIP}};
     void *state = open_rtc();
@@ -234,7 +234,7 @@ START_TEST(broken_kernel_gives_a_log)
 }
 END_TEST
 
-/* comgr reads the variable when it compiles; this process is the test's own. */
+/* comgr reads TMPDIR when it compiles; setting it affects only this process. */
 START_TEST(bad_temporary_folder_is_named)
 {
     groat__env env = environment();
@@ -306,7 +306,7 @@ static Suite *hiprtc_suite(void)
     return suite;
 }
 
-/* 0: there is a hipRTC that knows gfx90a; else prints why not. */
+/* Returns 0 if there is a hipRTC that knows gfx90a; else prints the reason. */
 static int missing(void)
 {
     groat__env env = environment();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_nvrtc.c compiles with the NVRTC of this machine, found as the library
- * finds it; needs no GPU.  Where there is no NVRTC it is skipped.
+ * finds it; needs no GPU.  It is skipped where there is no NVRTC.
  */
 #include "../suite.h"
 
@@ -96,7 +96,7 @@ START_TEST(compiles_for_each_arch)
 
     ck_assert_int_eq(COMPILER->identify(state, &arch, &who, NULL), GROAT_OK);
     ptx = strstr(who.data, "form ptx driver ") != NULL;
-    /* The second is the same compile again: nothing of it may be missing. */
+    /* The second compile repeats the first and must be as complete. */
     for (int i = 0; i < 2; i++) {
         ck_assert_msg(COMPILER->compile(state, &arch, "kernel.cu", kernel, "k",
                                         &binary, &error) == GROAT_OK,
@@ -209,8 +209,8 @@ START_TEST(ancient_arch_is_refused)
 }
 END_TEST
 
-/* Keeps the library in the process: what it allocated for good would else be
- * lost, and be counted as a leak, each time it is closed.  False: none. */
+/* Keeps the library loaded: else each close would lose what it allocated for
+ * good, and leak checkers would count it.  False: there is no library. */
 static bool pin_library(void)
 {
     static const char head[] = "libnvrtc\t1\t";

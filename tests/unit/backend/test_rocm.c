@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_rocm.c: in which places ROCm's libraries are looked for and in which
- * order, and how a version is told.  Copies of a stand-in library lie under
- * names of the test's own, which no loader knows, in folders of its own.
+ * test_rocm.c: where and in which order ROCm's libraries are looked for, and
+ * how a version is told.  Copies of a stand-in library lie in folders of the
+ * test, under names that no loader knows.
  */
 #include "../suite.h"
 
@@ -17,7 +17,7 @@
 
 static const char *const files[] = {NEW_NAME, OLD_NAME, NULL};
 
-/* A folder with characters that a pattern would read otherwise. */
+/* A folder whose name has characters that are special in a pattern. */
 typedef struct place {
     char root[64];
 } place;
@@ -68,7 +68,7 @@ static void drop(const place *at)
     ck_assert_int_eq(rmdir(at->root), 0);
 }
 
-/* Opens the library of the test; what was found, below at, goes to found. */
+/* Opens the test's library; its path below at goes to `found`. */
 static groat_status look(const groat__env *env, const place *at, char *found,
                          size_t found_bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_shared.c: what the backends share: the table of backend.c, files without
- * a name, symbols, quoted paths and the lines of the doctor.
+ * test_shared.c: code that the backends share: the table of backend.c, unnamed
+ * files, symbols, quoted paths and the lines of the doctor.
  */
 #include "../suite.h"
 
@@ -39,14 +39,14 @@ START_TEST(memory_files)
 
     ck_assert_int_ge(fd, 3);
     ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
-    /* It is read from its start, to its end. */
+    /* It reads from the start to the end. */
     ck_assert_int_eq(read(fd, got, sizeof(got)), sizeof(text));
     ck_assert_mem_eq(got, text, sizeof(text));
     (void)close(fd);
     fd = groat__memory_file("groat-test", NULL, 0);
     ck_assert_int_eq(read(fd, got, 1), 0);
     (void)close(fd);
-    /* The descriptors of a child's streams are not taken, if they are free. */
+    /* Descriptors 0 to 2 are not used, even when they are free. */
     for (int i = 0; i < 3; i++) {
         kept[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
         (void)close(i);
@@ -109,7 +109,7 @@ START_TEST(symbols)
 }
 END_TEST
 
-/* What glob(3) finds for a quoted path is the path. */
+/* For a quoted path glob(3) finds exactly that path. */
 START_TEST(quoted_paths)
 {
     static const char *const names[] = {"plain", "a*b", "a?b",     "[ab]",
@@ -149,7 +149,7 @@ START_TEST(findings_are_lines)
 }
 END_TEST
 
-/* Every place that was tried, unless the error has it all or is another. */
+/* Lists every place that was tried, if there are several and none worked. */
 START_TEST(problems_of_a_library)
 {
     char one[] = "/x.so: cannot open\n";

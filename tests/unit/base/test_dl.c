@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_dl.c: in which order libraries are tried, what is told of the search,
- * and by what a library is known.  The libraries are three of the build whose
- * build ids were given to the linker, copied to where a test wants them.
+ * test_dl.c: in which order libraries are tried, what the search reports, and
+ * how a library is identified.  Three libraries of the build, with build ids
+ * that the linker was given, are copied to where a test wants them.
  */
 #include "../suite.h"
 
@@ -36,7 +36,7 @@ static void setup(void)
     char *real;
 
     make_folder(fix.dir, sizeof(fix.dir));
-    /* Paths of the library are resolved ones. */
+    /* groat__dl reports resolved paths. */
     real = realpath(fix.dir, NULL);
     ck_assert_ptr_nonnull(real);
     ck_assert_uint_lt(strlen(real), sizeof(fix.dir));
@@ -59,7 +59,7 @@ static void built_path(char *path, const char *name)
                    getenv("GROAT_TEST_TINY"), name);
 }
 
-/* Writes dir/PLACE, a copy of a built library, and its folders. */
+/* Writes dir/PLACE, a copy of a built library, and creates its folders. */
 static void install(const char *name, const char *place)
 {
     char path[PATH_BYTES];
@@ -93,7 +93,7 @@ static void search(const char *const *sonames, const char *const *patterns,
     bool known = groat__dl_foresee(&how, foreseen);
     groat_status status = groat__dl_open(&how, &fix.dl, &fix.error);
 
-    /* What was foreseen is opened. */
+    /* The foreseen library is the one that is opened. */
     if (known && status == GROAT_OK)
         ck_assert_str_eq(foreseen, fix.dl.build_id);
     ck_assert_msg(status == expected, "%s; %s", fix.error.text,
@@ -102,7 +102,7 @@ static void search(const char *const *sonames, const char *const *patterns,
     ck_assert_int_eq(fix.dl.path != NULL, status == GROAT_OK);
 }
 
-/* What was loaded is dir/PLACE. */
+/* Asserts that dir/PLACE was loaded. */
 static void ck_loaded(const char *place)
 {
     char path[PATH_BYTES];
@@ -215,7 +215,7 @@ START_TEST(test_override_alone_is_tried)
 }
 END_TEST
 
-/* By version, not by letter: 13.10 is above 13.2, and 9 below both. */
+/* By version, not alphabetically: 13.10 is above 13.2, and 9 below both. */
 START_TEST(test_newest_first)
 {
     static const char *const places[] = {
@@ -306,7 +306,7 @@ START_TEST(test_path_is_resolved)
 }
 END_TEST
 
-/* ---- what it is -------------------------------------------------------- */
+/* ---- identity ------------------------------------------------------------ */
 
 START_TEST(test_build_id)
 {
@@ -345,8 +345,8 @@ START_TEST(test_no_build_id)
 }
 END_TEST
 
-/* What cannot be named is not used: its binaries would have the key of
- * another's. */
+/* A library without an identity is not used: its binaries would share a key
+ * with another library's. */
 START_TEST(test_no_name_at_all)
 {
     char large[PATH_BYTES];
@@ -368,7 +368,7 @@ START_TEST(test_no_name_at_all)
 }
 END_TEST
 
-/* A tool has moved the note out of what is loaded. */
+/* The note's address is outside the loaded segments, as after some tools. */
 START_TEST(test_build_id_out_of_memory)
 {
     char path[PATH_BYTES];
@@ -388,7 +388,7 @@ START_TEST(test_build_id_out_of_memory)
         ElfW(Phdr) segment;
 
         memcpy(&segment, at, sizeof(segment));
-        /* The loader itself reads those of other alignments. */
+        /* The loader itself reads notes of other alignments. */
         if (segment.p_type != PT_NOTE || segment.p_align != 4)
             continue;
         segment.p_vaddr = 0x70000000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_error.c: an error's text is one harmless line that fits, and its log
- * has one owner at any time (the leak checkers of other builds see to that).
+ * test_error.c: an error's text is one harmless line that fits, and its log has
+ * one owner at any time (the leak checkers of other builds verify that).
  */
 #include "../suite.h"
 
@@ -47,7 +47,7 @@ START_TEST(test_fail_vendor)
     ck_assert_int_eq(
         groat__fail_vendor(NULL, GROAT_LOAD_FAILED, "call", 1, "text"),
         GROAT_LOAD_FAILED);
-    /* What another failure said is gone. */
+    /* A new failure clears what the one before it said. */
     groat__fail(&error, GROAT_INVALID, "new");
     ck_assert_str_eq(error.vendor_call, "");
     ck_assert_int_eq(error.vendor_code, 0);
@@ -78,7 +78,7 @@ START_TEST(test_one_harmless_line)
 }
 END_TEST
 
-/* A character that the room's end cuts is not left in part. */
+/* A multi-byte character that does not fit is not cut in half. */
 START_TEST(test_cut_in_a_character)
 {
     groat_error error = GROAT_ERROR_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_fs.c: what a read refuses, that a write is seen whole or not at all,
- * and the modes of what is made, whatever the umask.
+ * test_fs.c: what a read refuses, that a write is visible completely or not at
+ * all, and the modes of what is created, whatever the umask.
  */
 #include "../suite.h"
 
@@ -18,7 +18,7 @@ enum { PATH_BYTES = 400, BLOCK = 1 << 16 };
 
 typedef struct fixture {
     char dir[200];
-    char path[PATH_BYTES]; /* dir/file, not there yet */
+    char path[PATH_BYTES]; /* dir/file, which does not exist yet */
     groat_error error;
 } fixture;
 
@@ -60,7 +60,7 @@ static void ck_holds(const char *path, const void *data, size_t bytes)
     free(got);
 }
 
-/* A read that fails with this status, naming path, and writes no result. */
+/* Asserts that a read fails with this status, names path and sets no result. */
 static void ck_unread(const char *path, size_t max, groat_status status,
                       const char *words)
 {
@@ -85,7 +85,7 @@ static unsigned mode_of(const char *path)
     return st.st_mode & 07777;
 }
 
-/* Removes what a test made and says how many names that were. */
+/* Removes what a test created and returns the number of removed names. */
 static int empty_out(const char *dir)
 {
     struct stat st;
@@ -149,7 +149,7 @@ START_TEST(test_read_of_no_file)
 }
 END_TEST
 
-/* Nobody ever writes into it: a read that waits ends in the test's timeout. */
+/* The pipe has no writer: a read that blocks ends in the test's timeout. */
 START_TEST(test_read_of_a_pipe)
 {
     char path[PATH_BYTES];
@@ -160,7 +160,7 @@ START_TEST(test_read_of_a_pipe)
 }
 END_TEST
 
-/* Files of /proc say 0 bytes and hold more: so does one that grows. */
+/* Files of /proc report 0 bytes and hold more, like a file that grows. */
 START_TEST(test_read_of_a_changing_file)
 {
     ck_unread("/proc/self/status", BLOCK, GROAT_IO,
@@ -197,7 +197,7 @@ START_TEST(test_write_modes)
 }
 END_TEST
 
-/* Who has the old file open goes on reading the old one. */
+/* A reader that has the old file open keeps reading the old content. */
 START_TEST(test_write_replaces)
 {
     char buffer[16] = "";
@@ -277,7 +277,7 @@ START_TEST(test_write_fails_clean)
 }
 END_TEST
 
-/* The disk is full half way: the old file stays, and nothing else does. */
+/* The disk fills up half way: the old file stays, and nothing else is left. */
 START_TEST(test_write_to_a_full_disk)
 {
     static char block[BLOCK];
@@ -323,7 +323,7 @@ START_TEST(test_private_dir)
 }
 END_TEST
 
-/* What is there keeps its mode, and any spelling of a path will do. */
+/* An existing folder keeps its mode, and any spelling of a path works. */
 START_TEST(test_private_dir_that_is_there)
 {
     static const char *const spellings[] = {"%s/a/b", "%s/a/b/", "%s//a///b",

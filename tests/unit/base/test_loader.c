@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_loader.c: what is foretold of the dynamic loader is what it does, and a
- * cache of it that is damaged gives no answer.
+ * test_loader.c: predictions about the dynamic loader match what it does, and a
+ * damaged loader cache gives no answer.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -11,8 +11,8 @@
 #include "base/loader.h"
 #include "tests/folder.h"
 
-/* Of the compiler's run-time, which each test program can have, and which not
- * all of them have loaded. */
+/* Libraries that are usually installed with a compiler, and not all of which
+ * are loaded already. */
 static const char *const libraries[] = {"libstdc++.so.6", "libatomic.so.1",
                                         "libquadmath.so.0", "libz.so.1"};
 
@@ -44,7 +44,7 @@ START_TEST(test_the_loader_opens_what_is_foretold)
             foretold++;
         }
         groat__str_free(&path);
-        /* It is loaded now: there is nothing to foretell. */
+        /* It is loaded now, so there is nothing to predict. */
         if (handle != NULL)
             ck_assert_int_eq(groat__loader_find(libraries[i], &path),
                              GROAT__LOADER_UNKNOWN);
@@ -72,7 +72,7 @@ START_TEST(test_there_is_none)
 }
 END_TEST
 
-/* Writes this program's own file with one byte of its head changed. */
+/* Writes a copy of this program with one byte of its ELF header changed. */
 static void write_changed(const char *path, size_t at, unsigned char to)
 {
     char *data = NULL;
@@ -117,7 +117,7 @@ START_TEST(test_another_machine_has_none)
 }
 END_TEST
 
-/* ---- a cache ------------------------------------------------------------- */
+/* ---- the loader's cache -------------------------------------------------- */
 
 enum { HEAD = 48, ENTRY = 24, TEXTS = 2000 };
 
@@ -135,7 +135,7 @@ static uint32_t add_text(cache *c, const char *text)
     return at;
 }
 
-/* As ldconfig writes it: a head, entries, texts. */
+/* Builds a cache as ldconfig writes it: header, entries, texts. */
 static cache make_cache(const char *const (*entries)[2], uint32_t count)
 {
     cache c = {{0}, HEAD + count * ENTRY};
@@ -155,7 +155,7 @@ static cache make_cache(const char *const (*entries)[2], uint32_t count)
 static groat__loader_answer ask(const cache *c, size_t bytes, const char *name,
                                 groat__str *path)
 {
-    char *copy = calloc(1, bytes + 1); /* its end is the cache's */
+    char *copy = calloc(1, bytes + 1); /* exact size, to detect reads past it */
     groat__loader_answer answer;
 
     ck_assert_ptr_nonnull(copy);
@@ -166,7 +166,7 @@ static groat__loader_answer ask(const cache *c, size_t bytes, const char *name,
     return answer;
 }
 
-/* The path of this program: a file of this machine. */
+/* The path of this program, an ELF file for this machine. */
 static const char *own_path(void)
 {
     static char path[600];
@@ -188,7 +188,7 @@ START_TEST(test_cache)
     ck_assert_int_eq(ask(&c, c.bytes, "liba.so.1", &path), GROAT__LOADER_FILE);
     ck_assert_str_eq(path.data, own_path());
     ck_assert_int_eq(ask(&c, c.bytes, "liba.so", &path), GROAT__LOADER_NONE);
-    /* What is no library of this machine is passed by. */
+    /* An entry that is no library for this machine is skipped. */
     ck_assert_int_eq(ask(&c, c.bytes, "libb.so.1", &path), GROAT__LOADER_NONE);
     c = make_cache((const char *const(*)[2])entries, 3);
     ck_assert_int_eq(ask(&c, c.bytes, "liba.so.1", &path),
@@ -208,8 +208,8 @@ static groat__loader_answer ask_for(const char *entry)
     return answer;
 }
 
-/* The loader goes on behind what is not there, and nobody knows what it makes
- * of what cannot be opened for another reason. */
+/* The loader skips a missing file.  If a file cannot be opened for another
+ * reason, its behaviour cannot be predicted. */
 START_TEST(test_cache_of_what_is_not_there)
 {
     char folder[256];
@@ -226,7 +226,7 @@ START_TEST(test_cache_of_what_is_not_there)
 }
 END_TEST
 
-/* The loader goes on behind a file for another machine, too. */
+/* The loader also skips a file for another machine. */
 START_TEST(test_cache_of_other_machines)
 {
     char folder[256];
@@ -240,7 +240,7 @@ START_TEST(test_cache_of_other_machines)
     ck_assert_int_eq(ask_for(path), GROAT__LOADER_NONE);
     write_changed(path, offsetof(ElfW(Ehdr), e_machine), 255);
     ck_assert_int_eq(ask_for(path), GROAT__LOADER_NONE);
-    /* One of this machine that the loader may take or refuse. */
+    /* A file for this machine that the loader may accept or refuse. */
     write_changed(path, offsetof(ElfW(Ehdr), e_phentsize), 1);
     ck_assert_int_eq(ask_for(path), GROAT__LOADER_UNKNOWN);
     folder_remove(folder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_log.c: a line reaches the program's callback whole, with its level and
- * without harm, or nobody.
+ * test_log.c: a line reaches the program's callback whole and harmless, with
+ * its level, or goes nowhere.
  */
 #include "../suite.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_slice.c: a thread's time slices are lengthened and given back, and
- * nothing else of how it is scheduled changes.
+ * test_slice.c: a thread's time slice is lengthened and restored, and none of
+ * its other scheduling attributes change.
  */
 #include "../suite.h"
 
@@ -27,7 +27,7 @@ static void check_same_but_runtime(const groat__slice *a, const groat__slice *b)
     ck_assert_uint_eq(a->priority, b->priority);
 }
 
-/* Linux before 6.12 tells no slices, and keeps none. */
+/* Linux before 6.12 neither reports slices nor keeps them. */
 START_TEST(test_lengthened_and_restored)
 {
     groat__slice first = get_own();

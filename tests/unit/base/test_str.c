@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_str.c: growing texts, what a failure leaves behind, what a line may
- * hold, and hex.
+ * test_str.c: growing texts, the state after a failure, what a line may
+ * contain, and hex.
  */
 #include "../suite.h"
 
@@ -44,7 +44,7 @@ START_TEST(test_pieces)
 }
 END_TEST
 
-/* Every length on both sides of each growth. */
+/* Covers each length on both sides of every growth. */
 START_TEST(test_growth)
 {
     groat__str str = {0};
@@ -131,7 +131,7 @@ START_TEST(test_clear_keeps_the_memory)
 }
 END_TEST
 
-/* Once failed, always failed, and what was there is still a text. */
+/* Asserts that a failed text stays failed and keeps its old content. */
 static void ck_stays_failed(groat__str *str)
 {
     ck_assert(str->failed);
@@ -163,7 +163,7 @@ START_TEST(test_too_large)
 }
 END_TEST
 
-/* A text that silently lacks a piece would be a wrong kernel or a wrong key. */
+/* A text that silently lacks a piece would give a wrong kernel or wrong key. */
 START_TEST(test_what_cannot_be_formatted)
 {
     static const wchar_t no_character[] = {0xd800, 0};
@@ -192,8 +192,8 @@ START_TEST(test_kinds_of_characters)
 }
 END_TEST
 
-/* Every code point, written by the rule of the standard, and its neighbours
- * that are none. */
+/* Every code point, encoded as the standard says, and invalid sequences next to
+ * valid ones. */
 START_TEST(test_utf8)
 {
     static const unsigned heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -225,7 +225,7 @@ START_TEST(test_utf8)
         for (size_t i = len - 1; i > 0; i--, rest >>= 6)
             text[i] = (char)(0x80 | (rest & 0x3f));
         text[0] = (char)(heads[len] | rest);
-        /* An assertion for each would take longer than a test may. */
+        /* An assertion per code point would exceed the test's time limit. */
         if (groat__utf8_len(text) != (surrogate ? 0 : len))
             ck_abort_msg("U+%04X", code);
     }
@@ -246,7 +246,7 @@ START_TEST(test_one_line)
         {"a\nb\r\n\tc\033[31md\177", "a b   c [31md "},
         {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x8c\xbe",
          "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x8c\xbe"},
-        /* the eight-bit escape sequences of terminals, in both codings */
+        /* 8-bit terminal escape sequences, in both encodings */
         {"a\x9b"
          "31m",
          "a?31m"},

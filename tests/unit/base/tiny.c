@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tiny.c: the libraries that test_dl opens.  Their build ids are the linker
- * options of tests/local.mk.
+ * tiny.c: the libraries that test_dl opens.  Linker options in tests/local.mk
+ * set their build ids.
  */
 int groat_tiny_answer(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fixture.h - what the tests of the store share: a folder of their own, the
- * lines that were logged, and numbered kernels whose every byte is known.
+ * fixture.h - shared by the tests of the store: a folder of their own, the
+ * lines that were logged, and numbered kernels with known bytes.
  */
 #ifndef GROAT_TEST_STORE_FIXTURE_H
 #define GROAT_TEST_STORE_FIXTURE_H
@@ -19,7 +19,7 @@
 
 #define MIB          ((uint64_t)1 << 20)
 #define TEST_BUSY    20    /* milliseconds */
-#define TEST_PATIENT 60000 /* milliseconds: as long as other processes take */
+#define TEST_PATIENT 60000 /* milliseconds: more than other processes take */
 #define TEST_NOBODY  65534
 
 typedef struct fixture {
@@ -64,7 +64,7 @@ static inline void fixture_drop(fixture *fix)
     (void)pthread_mutex_destroy(&fix->mutex);
 }
 
-/* How many logged lines contain words. */
+/* Returns the number of logged lines that contain words. */
 static inline int fixture_said(fixture *fix, const char *words)
 {
     const char *at = fix->lines.data;
@@ -172,7 +172,7 @@ static inline void kernel_evict(groat__store *store, unsigned n, size_t bytes)
     free(data);
 }
 
-/* Whether this is kernel n, of any length.  Frees the blob. */
+/* Checks that the blob is kernel n, of any length, and frees it. */
 static inline answer kernel_judge(groat__store_blob *blob, unsigned n)
 {
     groat_facts facts = kernel_facts(n);
@@ -190,7 +190,7 @@ static inline answer kernel_judge(groat__store_blob *blob, unsigned n)
     return result;
 }
 
-/* Whether a get gives kernel n. */
+/* Gets kernel n and checks it. */
 static inline answer kernel_get(groat__store *store, unsigned n)
 {
     groat__digest key = kernel_key(n);
@@ -246,7 +246,7 @@ static inline void release(groat__store *store, unsigned n)
     groat__store_release(store, &key);
 }
 
-/* ---- the file from outside --------------------------------------------- */
+/* ---- access from outside of the store ------------------------------------ */
 
 static inline uint64_t file_size(const char *path)
 {
@@ -268,7 +268,7 @@ static inline void file_write(const char *path, const void *data, size_t bytes)
     ck_assert_int_eq(groat__fs_write(path, data, bytes, 0600, NULL), GROAT_OK);
 }
 
-/* A connection of another program. */
+/* Opens a connection as another program would. */
 static inline sqlite3 *outside_open(const char *path)
 {
     sqlite3 *db = NULL;
@@ -304,7 +304,7 @@ static inline int64_t outside_number(sqlite3 *db, const char *sql)
     return value;
 }
 
-/* A byte through a pipe, between processes that wait for each other. */
+/* Processes wait for each other by a byte through a pipe. */
 static inline void say(int fd)
 {
     if (write(fd, "x", 1) != 1)
@@ -319,7 +319,7 @@ static inline void hear(int fd)
         abort();
 }
 
-/* Waits for a child and gives its exit status; -1 when it was killed. */
+/* Waits for a child and returns its exit status; -1 if it was killed. */
 static inline int child_status(pid_t pid)
 {
     int status = 0;
@@ -328,7 +328,7 @@ static inline int child_status(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Runs as a user whom modes bind, even when the tests run as root. */
+/* Runs as a user to whom modes apply, even when the tests run as root. */
 static inline int fixture_as_nobody(const fixture *fix, int (*work)(void))
 {
     pid_t pid;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_bundle.c: a bundle has what went into it, to the byte and whatever the
- * order; it is used by who trusts its signer; and whatever happens to its file,
- * a get gives the right bytes or none.
+ * test_bundle.c: a bundle contains what went into it, byte for byte and in any
+ * order; it is used by those who trust its signer; and whatever happens to its
+ * file, a get gives the right bytes or none.
  */
 #include "fixture.h"
 
@@ -12,7 +12,7 @@
 #include "cache/bundle.h"
 
 enum {
-    KERNELS = 12, /* of a bundle */
+    KERNELS = 12, /* in a bundle */
     NAME = 300
 };
 
@@ -29,13 +29,13 @@ static void setup(void)
 
 static void teardown(void)
 {
-    ck_assert(!groat__sqlite_is_used()); /* by none of the calls */
+    ck_assert(!groat__sqlite_is_used()); /* every call has left it */
     fixture_drop(&fix);
 }
 
 /* ---- files ------------------------------------------------------------- */
 
-/* root/NAME */
+/* Returns the path root/NAME. */
 static const char *at(char out[NAME], const char *name)
 {
     (void)snprintf(out, NAME, "%s/%s", fix.root, name);
@@ -78,13 +78,13 @@ static void change(const char *name, const char *sql)
     outside_once(at(path, name), sql);
 }
 
-/* Kernels of one byte to six pages. */
+/* Kernels of 1 to 36301 bytes. */
 static size_t bytes_of(unsigned n)
 {
     return 1 + n * n * 300;
 }
 
-/* A bundle of kernels first, first + step ... of which there are `count`. */
+/* Makes a bundle of `count` kernels: first, first + step ... */
 static void make_bundle(const char *name, unsigned first, int step,
                         unsigned count, const groat__secret *secret)
 {
@@ -215,11 +215,11 @@ START_TEST(test_round_trip)
     ck_assert_uint_eq(checked, KERNELS);
     store = fixture_open(&fix, 16 * MIB);
     ck_assert_int_eq(groat__store_clear(store, NULL, NULL), GROAT_OK);
-    kernel_put(store, 3, 17); /* is not replaced by the bundle's */
+    kernel_put(store, 3, 17); /* not replaced by the bundle's */
     ck_assert_int_eq(groat__store_import(store, bundle, &imported, &fix.error),
                      GROAT_OK);
     ck_assert_uint_eq(imported, KERNELS - 1);
-    /* That was no use of them. */
+    /* An import counts no use. */
     ck_assert_uint_eq(kernel_stat(store).hits, 0);
     ck_assert_uint_eq(kernel_stat(store).misses, 0);
     groat__store_close(store);
@@ -236,7 +236,7 @@ START_TEST(test_round_trip)
 }
 END_TEST
 
-/* An import that another process keeps from its work has not been done. */
+/* An import fails while another process writes, and works afterwards. */
 START_TEST(test_import_into_a_locked_store)
 {
     groat__bundle *bundle;
@@ -263,7 +263,7 @@ START_TEST(test_import_into_a_locked_store)
 }
 END_TEST
 
-/* What the bound drops for others is not told to be there. */
+/* Entries that the bound evicts to make room are not counted as imported. */
 START_TEST(test_import_beyond_the_bound)
 {
     enum { MANY = 12, ROOM = 400000, BYTES = 100000 };
@@ -319,8 +319,8 @@ START_TEST(test_export_of_lines)
 }
 END_TEST
 
-/* The bytes follow from the kernels: not from the order, nor the time, nor what
- * was in the store before. */
+/* The bytes depend on the kernels only, not on the order, the time or what the
+ * store contained before. */
 START_TEST(test_reproducible)
 {
     static const char *const names[] = {"low", "high", "odd"};
@@ -346,7 +346,7 @@ START_TEST(test_reproducible)
         ck_assert_int_eq(merge(order, 3, "merged"), GROAT_OK);
         ck_assert(same_files("up", "merged"));
     }
-    /* Which SQLite has written is not told. */
+    /* The SQLite version that wrote the file is not recorded. */
     file = read_file("up");
     ck_assert_mem_eq(file.data + 92, "\0\0\0\1\0\x2e\x53\x60", 8);
     groat__str_free(&file);
@@ -357,8 +357,8 @@ START_TEST(test_reproducible)
 }
 END_TEST
 
-/* Of two kernels with one key the same wins whatever the order, and a merge may
- * take the place of one of its sources. */
+/* Of two kernels with one key, the same one wins in any order; a merge may
+ * replace one of its sources. */
 START_TEST(test_merge_of_others)
 {
     static const char *const ab[] = {"a", "b", "c"};
@@ -403,7 +403,7 @@ static int on_difference(void *user, groat_bundle_side side,
 
     ck_assert_uint_eq(strlen(entry->key), 32);
     ck_assert_ptr_nonnull(strstr(entry->identity, "param n "));
-    /* The binary of kernel 2 has another length there. */
+    /* Kernel 2's binary has another length in the other bundle. */
     ck_assert_str_eq(entry->differs, side == GROAT_BUNDLE_BOTH ? "binary" : "");
     d->sides[side]++;
     return d->stop_after != 0 && --d->stop_after == 0;
@@ -445,9 +445,9 @@ START_TEST(test_diff)
 }
 END_TEST
 
-/* ---- whom to trust ----------------------------------------------------- */
+/* ---- trust --------------------------------------------------------------- */
 
-/* The public half of secret_of(n), in hex. */
+/* Appends the public half of secret_of(n), in hex. */
 static void add_public(groat__str *out, unsigned n)
 {
     uint8_t signer[GROAT__SIGNER_BYTES];
@@ -549,8 +549,8 @@ START_TEST(test_key_files)
 }
 END_TEST
 
-/* What an owner of the file can do to a signed bundle gives no kernel that was
- * not signed. */
+/* An owner of the file cannot make a signed bundle give a kernel that was not
+ * signed. */
 START_TEST(test_forgery)
 {
     static const struct {
@@ -593,7 +593,7 @@ START_TEST(test_forgery)
 }
 END_TEST
 
-/* Checksums find accidents; marks find who can compute checksums. */
+/* Checksums detect accidents; marks detect forgers who recompute checksums. */
 START_TEST(test_rechecked_entry)
 {
     groat__store *store = fixture_open(&fix, MIB);
@@ -622,7 +622,7 @@ START_TEST(test_rechecked_entry)
     ck_assert_int_eq(fixture_said(&fix, "is not what was signed"), 1);
     ck_assert_int_eq(ask(bundle, 2), ANSWER_RIGHT);
     groat__bundle_close(bundle);
-    /* Without a signature it is an entry like any other. */
+    /* Without a signature it is an ordinary entry. */
     change("b", "DELETE FROM signature");
     bundle = open_bundle("b");
     ck_assert(groat__bundle_get(bundle, &key, identity, &blob));
@@ -631,7 +631,7 @@ START_TEST(test_rechecked_entry)
 }
 END_TEST
 
-/* ---- what is no bundle ------------------------------------------------- */
+/* ---- files that are no bundles ------------------------------------------- */
 
 START_TEST(test_foreign)
 {
@@ -679,7 +679,7 @@ START_TEST(test_no_file)
     make_bundle("b", 0, 1, 3, NULL);
     ck_fails(groat__bundle_open(fix.path, &silent, &bundle, &fix.error),
              GROAT_IO, &fix.error, "groat cache export");
-    /* A path is a path, whatever it means in a URI. */
+    /* A path is a plain path, even if it looks like part of a URI. */
     ck_assert_int_eq(mkdir(at(path, "a%20?b#c"), 0700), 0);
     make_bundle("a%20?b#c/b?mode=rwc", 0, 1, 3, NULL);
     bundle = open_bundle("a%20?b#c/b?mode=rwc");
@@ -690,7 +690,7 @@ END_TEST
 
 /* ---- damage ------------------------------------------------------------ */
 
-/* Opens what is left of a bundle and asks for all it had. */
+/* Opens a damaged bundle and gets all kernels that it had. */
 static int survivors(const char *name)
 {
     groat__bundle *bundle = NULL;
@@ -707,7 +707,7 @@ static int survivors(const char *name)
     return right;
 }
 
-/* Every page, at many places: with a signature and without. */
+/* Damages every page in many places, with a signature and without. */
 START_TEST(test_damaged_pages)
 {
     groat__secret secret = secret_of(7);
@@ -751,7 +751,7 @@ START_TEST(test_cut_short)
 }
 END_TEST
 
-/* What happens to a file that is open is a miss at worst. */
+/* A change to an open file leads to a miss at worst. */
 START_TEST(test_changed_while_open)
 {
     groat__secret secret = secret_of(7);
@@ -764,13 +764,13 @@ START_TEST(test_changed_while_open)
     file = read_file("b");
     bundle = open_bundle("b");
     ck_assert_int_eq(ask(bundle, 1), ANSWER_RIGHT);
-    /* Replaced: the old file goes on. */
+    /* Replaced: the old file stays in use. */
     write_bytes("b", "new", 3);
     ck_assert_int_eq(count_right(bundle), KERNELS);
     groat__bundle_close(bundle);
     write_bytes("b", file.data, file.len);
     bundle = open_bundle("b");
-    /* Written over in place, then cut. */
+    /* Overwritten in place, then truncated. */
     fd = open(at(path, "b"), O_RDWR | O_CLOEXEC);
     ck_assert_int_ge(fd, 0);
     for (size_t i = 8192; i < file.len; i += 97)
@@ -800,7 +800,7 @@ START_TEST(test_merge_of_damaged)
 }
 END_TEST
 
-/* ---- nothing is written, forks, images --------------------------------- */
+/* ---- read-only, forks, images -------------------------------------------- */
 
 START_TEST(test_only_read)
 {
@@ -810,7 +810,7 @@ START_TEST(test_only_read)
 
     make_bundle("b", 0, 1, KERNELS, NULL);
     before = read_file("b");
-    if (_i) /* the format with a journal beside it */
+    if (_i) /* the header of a file in WAL mode */
         before.data[18] = before.data[19] = 2;
     write_bytes("b", before.data, before.len);
     ck_assert_int_eq(chmod(at(path, "b"), 0444), 0);
@@ -845,7 +845,7 @@ START_TEST(test_image)
     groat__bundle_close(bundle);
     ck_assert_mem_eq(image.data, before.data, image.len);
     for (size_t len = 0; len < image.len; len += 4099) {
-        /* A block of its own, so that a byte behind it is found. */
+        /* An allocation of its own, to detect a read past the end. */
         char *cut = malloc(len + 1);
 
         ck_assert_ptr_nonnull(cut);

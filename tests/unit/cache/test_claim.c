@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_claim.c: who may compile a key, whom the others wait for and how long,
- * and what is left behind.  Two stores stand for two processes: a lock is of
- * an open file, not of a process.  Real processes that are killed and stopped
- * are the business of tests/pipe/test_processes.c.
+ * test_claim.c: which process may compile a key, for which one the others wait
+ * and how long, and what is left behind.  Two stores act as two processes,
+ * because a lock belongs to an open file, not to a process.
+ * tests/pipe/test_processes.c tests real processes that are killed and stopped.
  */
 #include "fixture.h"
 
@@ -13,7 +13,7 @@
 
 enum {
     AGES = 1000000, /* ms: longer than any test takes */
-    SOON = 40       /* ms: waited for in full by some */
+    SOON = 40       /* ms: short enough to wait for in full */
 };
 
 static fixture fix;
@@ -28,7 +28,7 @@ static void teardown(void)
     fixture_drop(&fix);
 }
 
-/* A store that waits as long as a test wants. */
+/* Opens a store with a test's own limit for waits. */
 static groat__store *open_waiting(int wait_ms)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);
@@ -65,7 +65,7 @@ START_TEST(test_held_until_released)
 }
 END_TEST
 
-/* A put from elsewhere between a miss and the claim. */
+/* Another store puts the entry between the miss and the claim. */
 START_TEST(test_entry_that_came_meanwhile)
 {
     groat__store *one = fixture_open(&fix, 4 * MIB);
@@ -78,7 +78,7 @@ START_TEST(test_entry_that_came_meanwhile)
     ck_claim(one, 1, GROAT__CLAIM_FOUND);
     ck_assert_uint_eq(kernel_stat(one).hits, 1);
     ck_assert_int_eq(sqlite3_total_changes(one->db), changes);
-    /* A bad one is nothing to find. */
+    /* A damaged entry is not found. */
     outside_once(fix.path, "UPDATE entry SET log = 'x' || log");
     ck_claim(one, 1, GROAT__CLAIM_HELD);
     release(one, 1);
@@ -88,7 +88,7 @@ START_TEST(test_entry_that_came_meanwhile)
 }
 END_TEST
 
-/* ---- two stores, which stand for two processes -------------------------- */
+/* ---- two stores that act as two processes -------------------------------- */
 
 typedef struct other {
     pthread_t thread;
@@ -122,7 +122,7 @@ static groat__claim end_claim(other *self)
     return self->claim;
 }
 
-/* Until this many claims of a store wait, or have waited. */
+/* Returns when this many claims of a store wait, or have waited. */
 static void await_waits(groat__store *store, uint64_t count)
 {
     while (kernel_stat(store).waits < count)
@@ -139,7 +139,7 @@ START_TEST(test_loser_takes_the_winners_bytes)
     ck_claim(one, 1, GROAT__CLAIM_HELD);
     start_claim(&o, two, 1);
     await_waits(two, 1);
-    /* Another key is not held up. */
+    /* A claim of another key does not wait. */
     ck_claim(two, 2, GROAT__CLAIM_HELD);
     kernel_put(two, 2, 100);
     release(two, 2);
@@ -154,14 +154,14 @@ START_TEST(test_loser_takes_the_winners_bytes)
     ck_assert_uint_eq(stat.timeouts, 0);
     stat = kernel_stat(one);
     ck_assert_uint_eq(stat.waits, 0);
-    /* The winner has read nothing. */
+    /* The winner did not read the entry. */
     ck_assert_uint_eq(stat.hits + stat.misses, 0);
     groat__store_close(one);
     groat__store_close(two);
 }
 END_TEST
 
-/* Nothing comes of it: those who wait do not stand in line for the next. */
+/* The holder puts nothing: the waiting claims do not queue up again. */
 START_TEST(test_winner_gives_up)
 {
     groat__store *one = open_waiting(AGES);
@@ -185,8 +185,8 @@ START_TEST(test_winner_gives_up)
 }
 END_TEST
 
-/* A holder that is stopped, or slow: each that waits goes on after a while, but
- * one at a time for as long as that one is not slow, too. */
+/* The holder is stopped or slow: waiting claims go on after a while, but one at
+ * a time as long as the next holder is not slow, too. */
 START_TEST(test_wait_is_bounded)
 {
     groat__store *one = open_waiting(AGES);
@@ -200,7 +200,7 @@ START_TEST(test_wait_is_bounded)
     ck_assert_uint_eq(kernel_stat(two).timeouts, 1);
     ck_assert_uint_eq(kernel_stat(two).takeovers, 0);
     ck_assert_int_eq(fixture_said(&fix, "it is compiled here, too"), 1);
-    /* The third waits for the first, then for the second. */
+    /* The third waits for the first, and then for the second. */
     three->claims.wait_ms = SOON;
     start_claim(&o, three, 1);
     while (kernel_stat(three).timeouts < 1)
@@ -208,9 +208,9 @@ START_TEST(test_wait_is_bounded)
     kernel_put(two, 1, 5000);
     release(two, 1);
     ck_assert_int_ne(end_claim(&o), GROAT__CLAIM_NONE);
-    if (o.claim == GROAT__CLAIM_HELD) /* on a machine that is slower yet */
+    if (o.claim == GROAT__CLAIM_HELD) /* on an even slower machine */
         release(three, 1);
-    /* The stopped one goes on. */
+    /* The stopped holder resumes. */
     kernel_put(one, 1, 5000);
     release(one, 1);
     ck_claim(one, 1, GROAT__CLAIM_FOUND);
@@ -221,7 +221,7 @@ START_TEST(test_wait_is_bounded)
 }
 END_TEST
 
-/* Of all that are slow, the fifth goes alone. */
+/* When four holders are slow, the fifth process compiles without a claim. */
 START_TEST(test_the_last_level)
 {
     enum { LEVELS = 4 };
@@ -233,7 +233,7 @@ START_TEST(test_the_last_level)
         ck_claim(stores[i], 1, GROAT__CLAIM_HELD);
     ck_claim(stores[LEVELS], 1, GROAT__CLAIM_NONE);
     ck_assert_uint_eq(kernel_stat(stores[LEVELS]).timeouts, LEVELS);
-    /* What is released is what was held. */
+    /* A release frees only the level that was held. */
     release(stores[2], 1);
     ck_claim(stores[LEVELS], 1, GROAT__CLAIM_HELD);
     for (unsigned i = 0; i <= LEVELS; i++)
@@ -241,7 +241,7 @@ START_TEST(test_the_last_level)
 }
 END_TEST
 
-/* A holder that dies lets go of its lock, and says nothing. */
+/* A holder that dies loses its lock without a message. */
 START_TEST(test_holder_dies)
 {
     groat__store *one = open_waiting(AGES);
@@ -255,7 +255,7 @@ START_TEST(test_holder_dies)
     await_waits(two, 1);
     await_waits(three, 1);
     groat__store_close(one);
-    /* One takes its place, the other waits on. */
+    /* One claim takes over, the other keeps waiting. */
     while (kernel_stat(two).takeovers + kernel_stat(three).takeovers < 1)
         (void)sched_yield();
     one = kernel_stat(two).takeovers == 1 ? two : three;
@@ -273,7 +273,7 @@ END_TEST
 
 /* ---- threads ------------------------------------------------------------- */
 
-/* All stores want all keys; what is claimed is put. */
+/* Every store claims every key and puts what it holds. */
 enum { STORES = 12, KEYS = 12 };
 
 typedef struct crowd {
@@ -337,7 +337,7 @@ START_TEST(test_each_key_is_claimed_once)
 }
 END_TEST
 
-/* ---- files that go, and that cannot be made ------------------------------ */
+/* ---- missing and unusable files ------------------------------------------ */
 
 /* A claim needs no write to the store. */
 START_TEST(test_a_locked_store)
@@ -358,7 +358,7 @@ START_TEST(test_a_locked_store)
 }
 END_TEST
 
-/* Whoever removes the folder ends no claim, and the next is of the new file. */
+/* Removing the folder ends no claim; the next claim locks the new file. */
 START_TEST(test_a_folder_that_goes)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);
@@ -384,7 +384,7 @@ START_TEST(test_a_folder_that_goes)
 }
 END_TEST
 
-/* A file that is none is not locked; the kernels are kept all the same. */
+/* If the lock file is not a file, nothing is locked; puts still work. */
 START_TEST(test_no_file_to_lock)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);
@@ -406,7 +406,7 @@ START_TEST(test_no_file_to_lock)
 }
 END_TEST
 
-/* A full disk: nobody waits, for himself least of all. */
+/* A full disk: no claim waits, least of all for the store's own. */
 START_TEST(test_a_full_store)
 {
     groat__store *store = open_waiting(AGES);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_damage.c: whatever happens to the file, a get gives the right bytes or
- * none, nothing crashes, and the store takes puts again as soon as it can.
+ * none, nothing crashes, and the store accepts puts again as soon as it can.
  */
 #include "fixture.h"
 
@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 
 enum {
-    SMALL = 12 /* kernels of the store that the damage is done to */
+    SMALL = 12 /* kernels of the store that is damaged */
 };
 
 static fixture fix;
@@ -27,7 +27,7 @@ static void teardown(void)
     fixture_drop(&fix);
 }
 
-/* Kernels of one byte to ten pages. */
+/* Kernels of 1 to 36301 bytes. */
 static size_t small_bytes(unsigned n)
 {
     return 1 + n * n * 300;
@@ -60,7 +60,7 @@ static int count_hits(groat__store *store)
     return hits;
 }
 
-/* After any damage: never wrong bytes, and puts work again. */
+/* Asserts that a damaged store gives no wrong bytes and accepts puts again. */
 static void ck_recovers(groat__store *store)
 {
     (void)count_hits(store);
@@ -72,7 +72,7 @@ static void ck_recovers(groat__store *store)
     ck_assert_int_eq(count_hits(store), SMALL);
 }
 
-/* Files set aside in the folder; their -wal and -shm are not counted. */
+/* Counts the files set aside in the folder, without their -wal and -shm. */
 static int count_aside(char *name, size_t size)
 {
     DIR *dir = opendir(fix.dir);
@@ -97,7 +97,7 @@ static int count_aside(char *name, size_t size)
 
 /* ---- entries ----------------------------------------------------------- */
 
-/* Every part of an entry is under its checksum or its identity. */
+/* The checksum or the identity covers every part of an entry. */
 START_TEST(test_changed_entry)
 {
     static const char *const changes[] = {
@@ -134,7 +134,7 @@ START_TEST(test_changed_entry)
     ck_assert_int_eq(fixture_said(&fix, "; dropped"), 1);
     kernel_put(store, 1, 5000);
     ck_hit(store, 1);
-    /* The second one is counted and not said. */
+    /* The second fault is counted but not logged. */
     outside_once(fix.path, changes[_i]);
     ck_miss(store, 1);
     ck_assert_uint_eq(kernel_stat(store).faults, 2);
@@ -151,8 +151,8 @@ START_TEST(test_changed_entry)
 }
 END_TEST
 
-/* One bit of a binary, in the file itself.  Pages may hold stale copies of a
- * row, so each place that looks like it is changed. */
+/* Flips one bit of a binary, in the file.  Pages may contain stale copies of a
+ * row, so every place that looks like the binary is changed. */
 START_TEST(test_flipped_bit)
 {
     groat__store *store;
@@ -213,7 +213,7 @@ START_TEST(test_corrupt_header)
     ck_assert_int_eq(count_hits(store), 0);
     ck_recovers(store);
     groat__store_close(store);
-    /* Only the newest is kept. */
+    /* Only the newest file set aside is kept. */
     file_write(fix.path, "no database at all, but long enough", 35);
     store = fixture_open(&fix, 4 * MIB);
     ck_assert_int_eq(count_aside(name, sizeof(name)), 1);
@@ -222,7 +222,7 @@ START_TEST(test_corrupt_header)
 }
 END_TEST
 
-/* What is said of a path stays one line. */
+/* A path with a line break is logged as one line. */
 START_TEST(test_path_of_two_lines)
 {
     groat__store *store;
@@ -241,8 +241,7 @@ START_TEST(test_path_of_two_lines)
 }
 END_TEST
 
-/* Each byte of the header that SQLite or the store reads, with each of three
- * values. */
+/* Each header byte that SQLite or the store reads is set to three values. */
 START_TEST(test_header_bytes)
 {
     static const uint8_t values[] = {0, 0x7f, 0xff};
@@ -299,7 +298,7 @@ START_TEST(test_garbage_file)
     store = fixture_open(&fix, 4 * MIB);
     ck_recovers(store);
     groat__store_close(store);
-    /* The same under the name of a journal does no harm. */
+    /* The same bytes as a -wal do no harm. */
     (void)snprintf(fix.path, sizeof(fix.path), "%s/groat.sqlite-wal", fix.dir);
     file_write(fix.path, data, sizeof(data));
     store = fixture_open(&fix, 4 * MIB);
@@ -308,7 +307,7 @@ START_TEST(test_garbage_file)
 }
 END_TEST
 
-/* 64 random bytes in each page in turn; _i is the seed. */
+/* Writes 64 random bytes to each page in turn; _i is the seed. */
 START_TEST(test_each_page_corrupted)
 {
     uint64_t random = (uint64_t)_i * 7919;
@@ -321,7 +320,7 @@ START_TEST(test_each_page_corrupted)
                      GROAT_OK);
     ck_assert_uint_gt(bytes, 20 * 4096);
     for (size_t page = 0; page < bytes; page += 4096 * test_step()) {
-        /* Half of them where the page's header and pointers are. */
+        /* In half of the pages, hit the page header and its pointers. */
         size_t at = next_random(&random) % (page % 8192 == 0 ? 64 : 4032);
         char *copy = malloc(bytes);
 
@@ -339,7 +338,7 @@ START_TEST(test_each_page_corrupted)
 }
 END_TEST
 
-/* The same without the help of a verify, and under an open store. */
+/* The same without a verify, and under an open store. */
 START_TEST(test_each_page_corrupted_while_open)
 {
     uint64_t random = 4711 + (uint64_t)_i;
@@ -355,7 +354,7 @@ START_TEST(test_each_page_corrupted_while_open)
         for (size_t i = 0; i < sizeof(noise); i++)
             noise[i] = (uint8_t)next_random(&random);
         store = fixture_open(&fix, 4 * MIB);
-        /* A second look from this process would take SQLite's locks away. */
+        /* Closing a descriptor of it here would drop SQLite's locks. */
         if (fork() == 0) {
             fd = open(fix.path, O_WRONLY | O_CLOEXEC);
             _exit(pwrite(fd, noise, 64,
@@ -385,7 +384,7 @@ START_TEST(test_foreign_schema)
         "PRAGMA application_id = 1",
         "PRAGMA user_version = 0",
         "PRAGMA user_version = 123456789",
-        "PRAGMA user_version = 7", /* one bit; the tables are ours */
+        "PRAGMA user_version = 7", /* one bit differs; the tables are ours */
     };
     groat__store *store;
 
@@ -463,7 +462,7 @@ START_TEST(test_replaced_under_an_open_store)
     fill_small(store);
     for (size_t i = 0; i < sizeof(noise); i++)
         noise[i] = (uint8_t)next_random(&random);
-    /* Empties the -wal, which holds every page and would mend the file. */
+    /* Empties the -wal, which has every page and would repair the file. */
     ck_assert_int_eq(groat__store_gc(store, 0, NULL, NULL), GROAT_OK);
     file_write(fix.path, noise, sizeof(noise));
     ck_recovers(store);
@@ -485,8 +484,8 @@ START_TEST(test_truncated_under_an_open_store)
 }
 END_TEST
 
-/* What a call that has failed so leaves: the file is there to be asked again,
- * or the next one. */
+/* Reports damage as a failed call does; the store may then try again, on the
+ * same file or on a new one. */
 static void find_damage(groat__store *store)
 {
     groat__store_enter(store);
@@ -494,7 +493,7 @@ static void find_damage(groat__store *store)
     groat__store_leave(store);
 }
 
-/* A read that fails once looks like damage: it costs a look, not the file. */
+/* A single failed read looks like damage: it costs a check, not the file. */
 START_TEST(test_damage_that_is_none)
 {
     groat__store *store;
@@ -514,8 +513,8 @@ START_TEST(test_damage_that_is_none)
 }
 END_TEST
 
-/* Two stores find the same damage: the second must not take away what the
- * first has put in its place. */
+/* Two stores find the same damage: the second must not remove the file that the
+ * first one created. */
 START_TEST(test_two_stores_set_one_file_aside)
 {
     groat__store *one;
@@ -538,7 +537,7 @@ START_TEST(test_two_stores_set_one_file_aside)
 }
 END_TEST
 
-/* ---- a machine that says no -------------------------------------------- */
+/* ---- locks and limits ---------------------------------------------------- */
 
 START_TEST(test_locked_by_another)
 {
@@ -566,7 +565,7 @@ START_TEST(test_locked_by_another)
 }
 END_TEST
 
-/* SQLite takes ten seconds to call it that: asked again, but not by each. */
+/* SQLite takes ten seconds to report this: not every call tries again. */
 START_TEST(test_no_locks_to_be_had)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);
@@ -593,7 +592,7 @@ START_TEST(test_no_locks_to_be_had)
 }
 END_TEST
 
-/* A verify that cannot drop what is bad says why. */
+/* A verify that cannot drop damaged entries says why. */
 START_TEST(test_verify_while_locked)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);
@@ -620,7 +619,7 @@ START_TEST(test_verify_while_locked)
 }
 END_TEST
 
-/* The store does without its file, and has it as soon as it can be had. */
+/* The store works without its file, and uses it as soon as it can. */
 START_TEST(test_locked_at_open)
 {
     groat__store *store;
@@ -701,7 +700,7 @@ START_TEST(test_full_disk)
 }
 END_TEST
 
-/* No folder to go back to: the store stays usable and empty. */
+/* The folder is gone and its path taken: the store stays usable and empty. */
 START_TEST(test_no_folder_any_more)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);
@@ -769,7 +768,7 @@ static int find_rows_in_the_journal(void)
     return strstr(fix.error.text, "its -wal still has rows") == NULL ? 2 : 0;
 }
 
-/* As on a file system that is mounted to be read. */
+/* As on a file system that is mounted read-only. */
 START_TEST(test_frozen)
 {
     char journal[320];
@@ -814,7 +813,7 @@ static int work_with_read_only_file(void)
     return wrong == 0 ? 0 : 3;
 }
 
-/* What could only be read takes puts again when it can be written. */
+/* A store that was read-only accepts puts once its file is writable. */
 static int work_with_file_made_writable(void)
 {
     groat__store *store = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_entry.c: an entry on its way.  What is read is what was written and
- * signed; whatever became of the bytes meanwhile, nothing else is ever read.
+ * test_entry.c: an entry in transit.  What is read equals what was written and
+ * signed; whatever happens to the bytes, nothing else is ever read.
  */
 #include "fixture.h"
 
@@ -80,7 +80,7 @@ START_TEST(comes_back)
 }
 END_TEST
 
-/* It is the signature of a bundle with this entry alone. */
+/* The signature is that of a bundle with this entry alone. */
 START_TEST(signature_of_a_bundle)
 {
     const groat__entry entry = an_entry();
@@ -115,11 +115,11 @@ START_TEST(nobody_else)
     ck_assert_ptr_null(arrival.identity);
     ck_assert_int_eq(groat__entry_read(mine.data, mine.len, &nobody, &arrival),
                      GROAT__ENTRY_REFUSED);
-    /* Another's signature under a trusted name. */
+    /* Another key's signature under a trusted signer. */
     memcpy(text.data + 14, trust.keys[0], 32);
     ck_assert_int_eq(groat__entry_read(text.data, text.len, &trust, &arrival),
                      GROAT__ENTRY_REFUSED);
-    /* None at all. */
+    /* No signature. */
     memset(mine.data + 46, 0, 64);
     ck_assert_int_eq(groat__entry_read(mine.data, mine.len, &trust, &arrival),
                      GROAT__ENTRY_REFUSED);
@@ -128,7 +128,7 @@ START_TEST(nobody_else)
 }
 END_TEST
 
-/* Bytes in memory of their own size, so that a read past them is seen. */
+/* Copies bytes to memory of exactly their size, to detect a read past them. */
 static groat__entry_verdict read_copy(const char *data, size_t bytes)
 {
     char *copy = malloc(bytes + (bytes == 0));
@@ -161,7 +161,7 @@ START_TEST(every_bit_and_length)
 }
 END_TEST
 
-/* Cut, doubled, moved and overwritten: GROAT_TEST_ROUNDS of them. */
+/* Cuts, doubles, moves and overwrites bytes, GROAT_TEST_ROUNDS times. */
 START_TEST(many_changes)
 {
     const char *given = getenv("GROAT_TEST_ROUNDS");

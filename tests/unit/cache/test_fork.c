@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_fork.c: whose locks are whose when a child opens a store of its own.  It
- * asks the system, not SQLite: a process that asks is told of the locks of
- * others, never of its own.
+ * test_fork.c: which process holds which locks when a child opens a store of
+ * its own.  It asks the system, not SQLite: a process can query the locks of
+ * others, never its own.
  */
 #include <fcntl.h>
 
 #include "cache/bundle.h"
 #include "fixture.h"
 
-/* Bytes that SQLite locks: for as long as a file is open in WAL mode, for as
- * long as its index in shared memory is, and while it is written. */
+/* Bytes that SQLite locks: while a file is open in WAL mode, while its index in
+ * shared memory is in use, and during a write. */
 enum {
     BYTE_OPEN = 0x40000002, /* of the file  */
     BYTE_INDEX = 128,       /* of its -shm  */
@@ -29,8 +29,8 @@ static void teardown(void)
     fixture_drop(&fix);
 }
 
-/* Files that are looked at.  They stay open: closing one would end the locks
- * of this process. */
+/* Files of a store to query locks on.  They stay open: closing one would drop
+ * the locks of this process. */
 typedef struct looker {
     int file;
     int index;
@@ -49,7 +49,7 @@ static looker look_at_store(void)
     return at;
 }
 
-/* The process, but for this one, that holds a lock; 0: none does. */
+/* Returns another process that holds a lock on the byte; 0: none does. */
 static pid_t holder_of(int fd, off_t byte)
 {
     struct flock lock = {0};
@@ -63,7 +63,7 @@ static pid_t holder_of(int fd, off_t byte)
     return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
 }
 
-/* Two ways to say "go on": a byte each. */
+/* A pipe in each direction; a byte means "go on". */
 typedef struct wire {
     int down[2];
     int up[2];
@@ -75,10 +75,10 @@ static void wire_make(wire *w)
     ck_assert_int_eq(pipe(w->up), 0);
 }
 
-/* What a third process, which never had the file open, gets of it. */
+/* Tries a write lock in a third process, which never had the file open. */
 static int begin_elsewhere(void)
 {
-    /* By its name: the link itself is a tool's under memcheck. */
+    /* The real name: under memcheck the link leads to the tool. */
     char *self = realpath("/proc/self/exe", NULL);
     pid_t pid = fork();
 
@@ -92,7 +92,7 @@ static int begin_elsewhere(void)
     return child_status(pid);
 }
 
-/* The result of BEGIN IMMEDIATE on a file. */
+/* Returns the result of BEGIN IMMEDIATE on a file. */
 static int begin_there(const char *path)
 {
     sqlite3 *db = NULL;
@@ -104,8 +104,8 @@ static int begin_there(const char *path)
     return rc;
 }
 
-/* The parent writes while its child closes what it has inherited, opens the
- * store, and closes it again: none of its locks is lost by that. */
+/* The parent writes while its child closes inherited connections, opens the
+ * store and closes it again: the parent loses none of its locks. */
 START_TEST(the_parent_keeps_its_locks)
 {
     groat__store *store = fixture_open(&fix, MIB);
@@ -145,8 +145,8 @@ START_TEST(the_parent_keeps_its_locks)
 }
 END_TEST
 
-/* A child's connection has locks of its own, and those alone keep the file
- * once the parent has closed it. */
+/* A child's connection has its own locks, and only these keep the file once the
+ * parent has closed it. */
 START_TEST(the_child_has_its_own)
 {
     groat__store *store = fixture_open(&fix, MIB);
@@ -182,8 +182,8 @@ START_TEST(the_child_has_its_own)
 }
 END_TEST
 
-/* A look at a store as if it were a bundle does not end its locks: SQLite keeps
- * such a file open until nobody in the process has one. */
+/* Opening a store as a bundle does not drop its locks: SQLite keeps such a file
+ * open until the process has no connection to it. */
 START_TEST(a_store_is_no_bundle)
 {
     groat__store *store = fixture_open(&fix, MIB);
@@ -212,8 +212,8 @@ START_TEST(a_store_is_no_bundle)
 }
 END_TEST
 
-/* All inherited connections to a file are closed before a child opens one: as
- * long as one were left, SQLite would take that one's locks for the child's. */
+/* All inherited connections to a file are closed before a child opens one: if
+ * one stayed, SQLite would take its locks for the child's. */
 START_TEST(a_file_that_is_open_twice)
 {
     groat__store *one = fixture_open(&fix, MIB);
@@ -257,7 +257,7 @@ START_TEST(a_file_that_is_open_twice)
 }
 END_TEST
 
-/* A connection that is not the store's cannot be closed: the child does without
+/* A connection outside of the store cannot be closed: the child works without
  * the file. */
 START_TEST(a_file_that_others_have_open)
 {
@@ -306,7 +306,7 @@ static int no_entry(void *user, const groat_manifest_entry *entry)
     return 0;
 }
 
-/* Exits with 0 when the parent holds the lock of an open file. */
+/* Returns 0 if a child sees that the parent holds the lock of an open file. */
 static int parent_holds(void)
 {
     pid_t parent = getpid();
@@ -321,9 +321,9 @@ static int parent_holds(void)
     return child_status(pid);
 }
 
-/* What reads or replaces files of any name leaves a store alone: to close
- * another descriptor of it would end its locks, and the next process to close
- * it would take away its -wal. */
+/* Calls that read or replace files of any name do not touch a store: closing
+ * another descriptor of it would drop its locks, and the next process to close
+ * it would remove its -wal. */
 START_TEST(a_store_is_no_other_file)
 {
     groat__store *store = fixture_open(&fix, MIB);

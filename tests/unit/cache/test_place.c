@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_place.c: where a store is kept when its folder is on a network file
- * system.  What statfs says of a folder is this program's to decide.
+ * system.  This program replaces statfs and decides what it reports.
  */
 #include "fixture.h"
 
@@ -10,7 +10,7 @@
 
 static fixture fix;
 
-/* Folders that are on NFS here; "": none. */
+/* Folders that appear to be on NFS; "": none. */
 static struct {
     char one[300];
     char other[300];
@@ -95,26 +95,26 @@ START_TEST(store_of_a_local_disk_stays)
 }
 END_TEST
 
-/* Where no folder of the host is to be had, a warning is better than none. */
+/* Without a usable folder on the host the store stays, with a warning. */
 START_TEST(store_stays_with_a_warning)
 {
     groat__store *store;
 
     switch (_i) {
-    case 0: /* there is none, */
+    case 0: /* no local folder */
         store = open_local(NULL);
         break;
-    case 1: /* it is on the network as well, */
+    case 1: /* a local folder on the network as well */
         (void)snprintf(networks.other, sizeof(networks.other), "%s", local);
         store = open_local(local);
         break;
-    case 2: /* others may write it, */
+    case 2: /* a local folder that others may write */
         ck_assert_int_eq(mkdir(local, 0700), 0);
         ck_assert_int_eq(chmod(local, 0777), 0);
         store = open_local(local);
         ck_assert_int_eq(fixture_said(&fix, "others may write it"), 1);
         break;
-    default: /* or it is none. */
+    default: /* a file in its place */
         file_write(local, "", 0);
         store = open_local(local);
         ck_assert_int_eq(fixture_said(&fix, "is not a folder"), 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_removed.c: files of a store that others remove or cut while a process
- * has it open and is idle.  Whoever comes then has a store that takes puts, and
- * so has the idle one once it wakes.
+ * test_removed.c: store files that others remove or truncate while a process
+ * has the store open and is idle.  A process that opens it afterwards gets a
+ * store that accepts puts, and so does the idle one once it wakes.
  */
 #include "fixture.h"
 
@@ -18,8 +18,8 @@ static void teardown(void)
     fixture_drop(&fix);
 }
 
-/* What of a store is removed: its file, -wal, -shm; cut: the file loses its
- * bytes instead. */
+/* Files of a store that are removed: its file, -wal, -shm; cut: the file is
+ * truncated instead. */
 typedef struct loss {
     bool file, wal, shm, cut;
 } loss;
@@ -53,7 +53,7 @@ static void lose(const loss *what)
         remove_beside("-shm");
 }
 
-/* Puts kernel 0, is idle until it is woken, puts kernel 2. */
+/* Puts kernel 0, waits until it is woken, puts kernel 2. */
 static int be_idle(int woken, int told)
 {
     groat__store *store = NULL;
@@ -73,7 +73,7 @@ static int be_idle(int woken, int told)
     return wrong == 0 ? 0 : 2;
 }
 
-/* A process that comes anew: puts one kernel, and has it and another. */
+/* A new process: puts one kernel, then gets it and another one. */
 static int come(unsigned put, unsigned want)
 {
     groat__store *store = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_schema.c: files that an older groat has written are brought up, once,
- * and read as they are where they cannot be written.
+ * test_schema.c: files of an older groat are upgraded once, and read as they
+ * are where they cannot be written.
  */
 #include "fixture.h"
 
@@ -19,7 +19,7 @@ static void teardown(void)
     fixture_drop(&fix);
 }
 
-/* A file that groat 0.1.0 has written, with four entries. */
+/* Writes a file with four entries that groat 0.1.0 created. */
 static void write_schema_1(void)
 {
     const char *source = getenv("top_srcdir");
@@ -66,7 +66,7 @@ static void ck_mark(const char *steps, const char *usual)
     ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
 }
 
-/* The marks that spare each open a comparison. */
+/* The marks that let an open skip the comparison of schemas. */
 START_TEST(test_usual_marks)
 {
     groat__str steps = {0};
@@ -103,7 +103,7 @@ START_TEST(test_schema_1_is_brought_up)
 }
 END_TEST
 
-/* Many at once: one does it. */
+/* Several processes open the file at once: one upgrades it. */
 START_TEST(test_schema_1_is_brought_up_once)
 {
     enum { PROCESSES = 6 };
@@ -135,7 +135,7 @@ START_TEST(test_schema_1_is_brought_up_once)
 }
 END_TEST
 
-/* What cannot be written is read as it is. */
+/* A file that cannot be written is read as it is. */
 static int work_with_read_only_schema_1(void)
 {
     groat__store *store = NULL;
@@ -161,7 +161,7 @@ START_TEST(test_schema_1_that_is_read_only)
 }
 END_TEST
 
-/* An older number does not excuse a schema that is not ours. */
+/* An older version number does not hide a schema that is not ours. */
 START_TEST(test_foreign_schema_1)
 {
     static const char *const changes[] = {
@@ -188,7 +188,7 @@ START_TEST(test_foreign_schema_1)
 }
 END_TEST
 
-/* Makes a file one of schema 2, which had leases, and no counts. */
+/* Turns the file into one of schema 2, which had leases and no counts. */
 static void step_back_to_2(void)
 {
     groat__str steps = {0};
@@ -202,7 +202,7 @@ static void step_back_to_2(void)
     groat__str_free(&steps);
 }
 
-/* The same of the schema after it. */
+/* The same for schema 2. */
 START_TEST(test_schema_2_is_brought_up)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);

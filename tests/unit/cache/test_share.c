@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_share.c: who else may change what a store is made of.  The folders on
- * the way to it, whoever runs the program; and a store that the members of a
- * group share, which needs root to be seen from both sides: others than root
- * share with themselves.
+ * test_share.c: which other users may change a store.  Tests the folders on the
+ * way to it, whoever runs the program; and a store that the members of a group
+ * share, which takes root to be tested from both sides: without root the only
+ * member is the user.
  */
 #include "fixture.h"
 
@@ -13,7 +13,7 @@
 enum { OTHER = 4321, ALICE = 5001, BOB = 5002, GROUP = 6001 };
 
 static fixture fix;
-static char mid[220]; /* root/mid, with the store's folder in it */
+static char mid[220]; /* root/mid, which contains the store's folder */
 static bool shared;
 
 static void setup(void)
@@ -40,7 +40,7 @@ static groat_status try_open(groat__store **out)
     return groat__store_open_patient(&options, TEST_BUSY, out, &fix.error);
 }
 
-/* Words, with the path behind them if they end with a blank. */
+/* Looks for words, and the path after them if they end with a blank. */
 static bool says(const char *words, const char *path)
 {
     char all[400];
@@ -51,7 +51,7 @@ static bool says(const char *words, const char *path)
     return strstr(fix.error.text, all) != NULL;
 }
 
-/* Runs work as a user with one more group; only root can. */
+/* Runs work as a user with one more group; needs root. */
 static int as_user(uid_t user, gid_t more, int (*work)(void))
 {
     pid_t pid = fork();
@@ -67,14 +67,14 @@ static int as_user(uid_t user, gid_t more, int (*work)(void))
 
 /* ---- the way to the folder ---------------------------------------------- */
 
-/* OWN stands for whoever runs. */
+/* OWN is the user who runs the test. */
 enum { OWN = -1 };
 
 static const struct {
     unsigned mode;
     int owner;
     int group;
-    const char *remedy; /* for mid; NULL: it is good */
+    const char *remedy; /* for mid; NULL: mid is accepted */
 } ways[] = {
     {0755, OWN, OWN, NULL},
     {0755, 0, 0, NULL},
@@ -92,7 +92,7 @@ static const struct {
 
 static const char *wanted;
 
-/* 0: as it should be, with the folder absent at first and then there. */
+/* Returns 0 if the result is as wanted, without the folder and then with it. */
 static int walk(void)
 {
     for (int there = 0; there < 2; there++) {
@@ -100,7 +100,7 @@ static int walk(void)
         groat__store *store = NULL;
         groat_status status;
 
-        /* The owner of the way alone can make it. */
+        /* Only the owner of mid can create it. */
         if (there == 0 && access(mid, W_OK) != 0)
             continue;
         if (there == 1 && !before)
@@ -111,7 +111,7 @@ static int walk(void)
             return 1;
         if (wanted != NULL && (status != GROAT_IO || !says(wanted, mid)))
             return 2;
-        /* Nothing is made in a bad place. */
+        /* Nothing is created in a bad place. */
         if (!before && (access(fix.dir, F_OK) == 0) != (wanted == NULL))
             return 3;
     }
@@ -159,7 +159,7 @@ START_TEST(the_way_of_another_user)
 }
 END_TEST
 
-/* A link is followed to where it leads; what counts is the way to there. */
+/* A link is resolved; the folders on the way to its target count. */
 START_TEST(links_on_the_way)
 {
     char link[230];
@@ -190,7 +190,7 @@ static int open_mapped(void)
     return status == GROAT_OK ? 0 : 1;
 }
 
-/* As user 1000 of a namespace that has a number for that user alone. */
+/* Runs work as user 1000 of a namespace that maps that user alone. */
 static int in_namespace(int (*work)(void))
 {
     static const char map[] = "1000 0 1";
@@ -221,7 +221,7 @@ START_TEST(owners_without_a_number)
         return;
     }
     ck_assert_int_eq(code, 0);
-    /* What others may write is no better for it. */
+    /* A namespace does not excuse a folder that others may write. */
     ck_assert_int_eq(chmod(mid, 0757), 0);
     ck_assert_int_eq(in_namespace(open_mapped), 1);
 }
@@ -237,7 +237,7 @@ static void make_shared(gid_t group, unsigned mode)
     ck_assert_int_eq(chmod(fix.dir, mode), 0);
 }
 
-/* The name is that of a file of the store; "": the store itself. */
+/* Returns the stat of a file of the store; "": the store itself. */
 static struct stat stat_of(const char *suffix)
 {
     char name[320];
@@ -273,7 +273,7 @@ START_TEST(files_of_a_group)
 }
 END_TEST
 
-/* What a private store left behind is put right by its owner. */
+/* The owner's open repairs the modes that a private store left behind. */
 START_TEST(a_store_that_becomes_a_groups)
 {
     groat__store *store = NULL;
@@ -290,7 +290,7 @@ START_TEST(a_store_that_becomes_a_groups)
     ck_hit(inner, 1);
     groat__store_close(inner);
     groat__store_close(store);
-    /* Without the word it is refused as ever, by folder and by file. */
+    /* Without `shared` it is refused as before, for its folder and its file. */
     shared = false;
     ck_assert_int_eq(try_open(&store), GROAT_IO);
     ck_assert(
@@ -323,7 +323,7 @@ START_TEST(folders_no_group_shares)
 }
 END_TEST
 
-/* The way to it may be the group's as well, but not the world's. */
+/* The folders on the way may also belong to the group, but not to everyone. */
 START_TEST(the_way_of_a_group)
 {
     gid_t group = geteuid() == 0 ? GROUP : getegid();
@@ -342,7 +342,7 @@ START_TEST(the_way_of_a_group)
 }
 END_TEST
 
-/* One key each, and the other's where it should be there. */
+/* Puts one key, and gets it and, if given, the other one's. */
 static int put_and_get(unsigned own, unsigned other)
 {
     groat__store *store = NULL;
@@ -384,7 +384,7 @@ static int stranger(void)
     return fd < 0 ? 0 : 2;
 }
 
-/* Not in the group, but let in by modes that somebody has widened. */
+/* Not a member of the group, but admitted by widened modes. */
 static int outsider(void)
 {
     groat__store *store = NULL;
@@ -409,7 +409,7 @@ START_TEST(two_members)
     ck_assert_int_eq(as_user(BOB, GROUP, bob), 0);
     ck_assert_int_eq(as_user(ALICE, GROUP, alice_again), 0);
     ck_assert_int_eq(as_user(OTHER, 0, stranger), 0);
-    /* With the -wal of one open under the other's hands. */
+    /* With the -wal of a store that another user has open. */
     ck_assert_int_eq(setgroups(1, &group), 0);
     ck_assert_int_eq(try_open(&held), GROAT_OK);
     kernel_put(held, 2, 3000);
@@ -418,7 +418,7 @@ START_TEST(two_members)
     groat__store_close(held);
     ck_assert_int_eq(chmod(fix.dir, 02777), 0);
     ck_assert_int_eq(as_user(OTHER, 0, outsider), 0);
-    /* A file that is not the caller's to put right. */
+    /* A file that the caller may not repair. */
     ck_assert_int_eq(chmod(fix.dir, 02770), 0);
     ck_assert_int_eq(chmod(fix.path, 0664), 0);
     ck_assert_int_ne(as_user(BOB, GROUP, bob), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_sign.c: what a signature leaves behind.  That it holds, and what is
- * refused, is test_bundle.c's.
+ * test_sign.c: what a signature leaves in memory.  test_bundle.c tests that
+ * signatures hold, and what is refused.
  */
 #include "fixture.h"
 
@@ -9,7 +9,7 @@
 
 #include "cache/bundle.h"
 
-/* What signs leaves no half of its key on the stack. */
+/* Signing leaves no part of its key on the stack. */
 typedef struct signing {
     groat__secret secret;
     groat_status status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_stamps.c: that hits write nothing, however many there are, and that the
- * order of uses is known all the same.
+ * test_stamps.c: hits never write, however many there are, and the order of
+ * uses is known all the same.
  */
 #include "fixture.h"
 
@@ -19,7 +19,7 @@ static void teardown(void)
 
 /* ---- hits never write -------------------------------------------------- */
 
-/* All that a write would leave behind. */
+/* Everything that a write would change. */
 typedef struct trace {
     int64_t version; /* as another connection sees it */
     int changes;
@@ -53,7 +53,7 @@ static bool same_trace(const trace *a, const trace *b)
            same_file(&a->file, &b->file) && same_file(&a->wal, &b->wal);
 }
 
-/* However many hits there are, and of however many entries. */
+/* With any number of hits and entries. */
 START_TEST(test_hits_never_write)
 {
     const unsigned count = 2 * GROAT__STORE_SLOTS;
@@ -80,15 +80,15 @@ START_TEST(test_hits_never_write)
 }
 END_TEST
 
-/* ---- what waits, and who writes it ------------------------------------- */
+/* ---- pending stamps and which calls write them --------------------------- */
 
-/* Kernels that were used since `used` of all was set to 1. */
+/* Counts the kernels used since `used` of all was set to 1. */
 static int64_t count_used(sqlite3 *db)
 {
     return outside_number(db, "SELECT count(*) FROM entry WHERE used > 1");
 }
 
-/* More entries are hit than stamps can wait: the newest do, in their order. */
+/* More entries are hit than stamps fit: the newest are kept, in order. */
 START_TEST(test_more_hits_than_stamps)
 {
     const unsigned count = 2 * GROAT__STORE_SLOTS;
@@ -123,7 +123,7 @@ START_TEST(test_more_hits_than_stamps)
 }
 END_TEST
 
-/* Which calls take the stamps along: a put, a gc and a close, and no other. */
+/* A put, a gc and a close write the pending stamps; other calls do not. */
 START_TEST(test_who_writes_stamps)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);
@@ -166,7 +166,7 @@ START_TEST(test_clear_forgets_stamps)
 }
 END_TEST
 
-/* ---- how often --------------------------------------------------------- */
+/* ---- counts of uses ------------------------------------------------------ */
 
 typedef struct counts {
     uint64_t uses[3];
@@ -216,20 +216,20 @@ START_TEST(test_uses_are_counted)
     for (int i = 0; i < 3; i++)
         ck_hit(two, 1);
     ck_hit(two, 2);
-    /* What waits is seen by the store that it waits in. */
+    /* Pending counts are visible in the store where they are pending. */
     ck_counts(two, 1, 4, 12.5);
     ck_counts(two, 2, 1, -1);
     ck_counts(one, 1, 1, 12.5);
     groat__store_close(two);
     ck_counts(one, 1, 4, 12.5);
     ck_hit(one, 1);
-    /* Compiled once more: the first time stays. */
+    /* Compiled again: the first time stays. */
     put_first(one, 1, 99);
     ck_counts(one, 1, 6, 12.5);
     put_first(one, 2, 7);
     ck_counts(one, 2, 2, 7);
 
-    /* A count goes with its entry, and one without an entry with a gc. */
+    /* Evicting an entry removes its count; a gc removes stale counts. */
     db = outside_open(fix.path);
     kernel_evict(one, 2, 10);
     ck_assert_int_eq(outside_number(db, "SELECT count(*) FROM usage"), 2);
@@ -245,7 +245,7 @@ START_TEST(test_uses_are_counted)
 }
 END_TEST
 
-/* Whatever a file says. */
+/* Damaged counts do no harm. */
 START_TEST(test_counts_that_are_damaged)
 {
     static const char *const changes[] = {
@@ -314,8 +314,8 @@ START_TEST(test_close_writes)
 }
 END_TEST
 
-/* The clock was ahead for a time: what was used then is not newer than what is
- * used now. */
+/* The clock was ahead for a time: entries used then must not count as newer
+ * than those used now. */
 START_TEST(test_clock_that_was_ahead)
 {
     enum { BYTES = 20000, OLD = 5, NOW = 3, ROUNDS = 3 };

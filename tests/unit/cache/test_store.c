@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_store.c: the contract of cache/cache.h on a healthy machine: what is
- * kept, what is counted, who may read it, what is evicted, and how threads and
- * processes share it.  What happens to a damaged file is test_damage.c's, times
- * of last use are test_stamps.c's.
+ * kept and counted, which users may read it, what is evicted, and how threads
+ * and processes share it.  test_damage.c tests damaged files, test_stamps.c the
+ * times of last use.
  */
 #include "fixture.h"
 
@@ -91,7 +91,7 @@ START_TEST(test_evict)
 
     kernel_put(store, 1, 5000);
     kernel_put(store, 2, 5000);
-    /* Not the one that is there: another has come in its place. */
+    /* Another length: the entry has been replaced since, and stays. */
     kernel_evict(store, 1, 4999);
     kernel_evict(store, 1, 0);
     ck_hit(store, 1);
@@ -313,7 +313,7 @@ START_TEST(test_oversize_is_not_stored)
 
     kernel_put(store, 1, 5000);
     kernel_put(store, 2, 300000);
-    /* Fits the bound, but not beside the schema. */
+    /* Fits the bound, but not together with the schema. */
     kernel_put(store, 3, 199000);
     ck_miss(store, 2);
     ck_miss(store, 3);
@@ -390,7 +390,7 @@ static int list_one(void *user, const groat_cache_entry *entry)
     ck_assert_int_ge(entry->used_s, entry->created_s);
     ck_assert_int_ge(entry->used_s, list->last_used);
     list->last_used = entry->used_s;
-    /* The lock is not held: this would wait for ever. */
+    /* The lock is not held, or this would deadlock. */
     ck_assert_int_eq(groat__store_stat(list->store, &stat, NULL), GROAT_OK);
     memcpy(list->keys[list->count++], entry->key, sizeof(entry->key));
     return list->count == list->stop_at;
@@ -407,7 +407,7 @@ START_TEST(test_each)
 
     for (unsigned n = 0; n < 200; n++)
         kernel_put(store, n, 100);
-    /* A use that waits in memory counts, and goes on waiting. */
+    /* A pending use in memory counts, and stays pending. */
     ck_hit(store, 0);
     changes = sqlite3_total_changes(store->db);
     memset(&list, 0, sizeof(list));
@@ -423,7 +423,7 @@ START_TEST(test_each)
     ck_assert_str_eq(list.keys[199], first);
     ck_assert_int_eq(sqlite3_total_changes(store->db), changes);
 
-    /* The prefixes of one digit part the whole. */
+    /* Each entry has exactly one prefix of one digit. */
     for (int digit = 0; digit < 16; digit++) {
         const char prefix[2] = {"0123456789ABCDEF"[digit], '\0'};
 
@@ -478,7 +478,7 @@ START_TEST(test_each_prefixes)
 }
 END_TEST
 
-/* A callback may change the store that it is told of. */
+/* A callback may change the store that it lists. */
 static int evict_one(void *user, const groat_cache_entry *entry)
 {
     unsigned n = 0;
@@ -574,7 +574,7 @@ START_TEST(test_threads)
 }
 END_TEST
 
-/* One of two processes: opens once both are there, writes keys of its own and
+/* One of two processes: opens when both have started, writes its own keys and
  * keys that both write. */
 static int process_work(int gate, unsigned self)
 {
@@ -625,8 +625,8 @@ START_TEST(test_two_processes)
 }
 END_TEST
 
-/* A child opens a store of its own, and so does its child; the parent's goes
- * on. */
+/* A child opens its own store, and so does its child; the parent's store keeps
+ * working. */
 static int child_work(unsigned n)
 {
     groat__store *store = fixture_open_for(&fix, TEST_PATIENT, MIB);
@@ -671,7 +671,7 @@ START_TEST(test_child_opens_its_own)
 }
 END_TEST
 
-/* A thread of the parent is in the store: the child has none. */
+/* A thread of the parent is in a call of the store: the child gets no store. */
 START_TEST(test_child_of_a_store_in_use)
 {
     groat__store *store = fixture_open(&fix, MIB);
@@ -715,7 +715,7 @@ START_TEST(test_two_stores_of_one_process)
 }
 END_TEST
 
-/* A writer that never ends costs a wait for some puts, not for each. */
+/* A writer that never ends delays some puts, not every one. */
 START_TEST(test_puts_beside_a_writer_that_stays)
 {
     groat__store *store = fixture_open(&fix, 64 * MIB);
@@ -730,7 +730,7 @@ START_TEST(test_puts_beside_a_writer_that_stays)
     ck_assert_int_gt(store->puts_after, groat__store_now());
     outside_exec(writer, "ROLLBACK");
     (void)sqlite3_close(writer);
-    kernel_put(store, 101, 1000); /* not tried */
+    kernel_put(store, 101, 1000); /* not attempted */
     ck_assert_int_eq(kernel_get(store, 101), ANSWER_MISS);
     ck_assert_int_eq(kernel_get(store, 500), ANSWER_RIGHT);
     store->puts_after = groat__store_now();

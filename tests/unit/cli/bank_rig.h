@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bank_rig.h - runs the family bank_probe with somebody listening.
+ * bank_rig.h - runs the family bank_probe with a trace callback.
  */
 #ifndef GROAT_TEST_CLI_BANK_RIG_H
 #define GROAT_TEST_CLI_BANK_RIG_H
@@ -11,7 +11,7 @@
 
 enum { BANK_RIG_SHARED = 16640, BANK_RIG_TILE = 16384 };
 
-/* What to do, and where it was done. */
+/* A run of the probe: its target, arguments and trace. */
 typedef struct bank_run {
     const char *target;
     unsigned waves;

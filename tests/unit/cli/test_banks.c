@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_banks.c: the bank report, against conflicts that were counted by hand,
- * and against those that the placements of a V tile are made for.
+ * and against those that the placements of a V tile are designed for.
  */
 #include "tests/unit/cli/bank_rig.h"
 
@@ -42,7 +42,7 @@ typedef struct strided {
 } strided;
 
 static const strided strides[] = {
-    /* 64 banks: neighbours, every other dword, one bank of two, one dword */
+    /* 64 banks: adjacent, every other dword, one bank of two, one dword */
     {"cpu:gfx950", BANK_PROBE_READ, 4, 4, 1, 64, 1, 1, 1},
     {"cpu:gfx950", BANK_PROBE_READ, 8, 4, 1, 64, 2, 1, 2},
     {"cpu:gfx950", BANK_PROBE_READ, 128, 4, 1, 64, 32, 1, 32},
@@ -57,7 +57,7 @@ static const strided strides[] = {
     {"cpu:gfx950", BANK_PROBE_READ, 0, 16, 1, 16, 4, 4, 1},
     {"cpu:gfx950", BANK_PROBE_WRITE, 16, 16, 1, 16, 4, 4, 1},
     {"cpu:gfx950", BANK_PROBE_WRITE, 64, 4, 1, 64, 16, 1, 16},
-    /* a column of rows of 128 bytes, and what the swizzle is for */
+    /* a column in rows of 128 bytes, plain and swizzled */
     {"cpu:gfx950", BANK_PROBE_READ, 128, 16, 1, 16, 32, 4, 8},
     {"cpu:gfx950", BANK_PROBE_READ_SWIZZLED, 128, 16, 1, 16, 4, 4, 1},
     /* 32 banks */
@@ -114,7 +114,7 @@ START_TEST(test_strides)
         ck_assert_uint_eq(total.passes, s->passes);
         return;
     }
-    /* Stores that fill are apart; the last is of a few lanes only. */
+    /* The fill is counted separately; its last store has few active lanes. */
     ck_assert_uint_eq(fill->instructions, fills);
     ck_assert_uint_eq(fill->reuse, 1);
     ck_assert_uint_eq(fill->passes, fill->passes_min);
@@ -125,7 +125,7 @@ START_TEST(test_strides)
 }
 END_TEST
 
-/* What the placements are for: transpose reads of a 64-key strip. */
+/* Transpose reads of a 64-key strip, in each placement. */
 static const struct {
     unsigned what, instructions, reuse;
 } tiles[] = {
@@ -143,7 +143,7 @@ START_TEST(test_transpose)
 
     ck_sum(&banks.sum[GROAT_ACCESS_TRANSPOSE][8], n, 16,
            4 * n * tiles[_i].reuse, 4 * n, tiles[_i].reuse);
-    /* Copies lie side by side: 16 of 1 KiB, four passes each. */
+    /* Copies are contiguous: 16 of 1 KiB, four passes each. */
     ck_sum(&banks.sum[GROAT_ACCESS_COPY][16], 16, 16, 64, 64, 1);
     ck_assert_uint_eq(groat__banks_total(&banks).instructions, n + 16);
 }

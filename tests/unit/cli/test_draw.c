@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_draw.c: the picture of `groat draw`, against placements and conflicts
- * that were told by hand: what stands in each cell, what is hatched, what is
+ * that were worked out by hand: the text of each cell, what is hatched, what is
  * outlined, and that the whole is XML of a bounded size.
  */
 #include "tests/unit/cli/bank_rig.h"
@@ -37,7 +37,7 @@ static void listen(void *user, const groat_trace *event)
     groat__record_add(user, event);
 }
 
-/* ---- what to look for in a picture -------------------------------------- */
+/* ---- searching a picture ------------------------------------------------- */
 
 static size_t count(const char *words)
 {
@@ -53,7 +53,7 @@ static void ck_has(const char *words)
     ck_assert_msg(count(words) == 1, "%zu of '%s'", count(words), words);
 }
 
-/* Each element ends where it may, and text has no bare "&". */
+/* Asserts that elements nest and close properly, and that no "&" is bare. */
 static void ck_well_formed(void)
 {
     const char *open[64];
@@ -114,8 +114,8 @@ static void run(const char *target, unsigned waves, struct bank_probe_args args)
     draw();
 }
 
-/* Whether lane a meets another one that is served at once and wants, of one
- * bank, another dword. */
+/* Tells whether lane a conflicts with a lane that is served at the same time:
+ * the same bank, another dword. */
 static bool meets(const groat__step *s, unsigned a)
 {
     for (unsigned b = a / s->together * s->together;
@@ -128,7 +128,7 @@ static bool meets(const groat__step *s, unsigned a)
     return false;
 }
 
-/* What is outlined is what meets, and both models count the same passes. */
+/* The outlined lanes are those that conflict; both models count the passes. */
 static void ck_figure(const groat__figure *figure)
 {
     const groat__step *step = &record.steps[figure->step];
@@ -152,12 +152,12 @@ static void ck_figure(const groat__figure *figure)
 
 /* ---- panels ------------------------------------------------------------- */
 
-/* LDS byte, then row and byte of the tile, then wave, copy and lane. */
+/* Shared memory byte; row and byte of the tile; wave, copy and lane. */
 typedef struct position {
     unsigned shared, row, byte, wave, copy, lane;
 } position;
 
-/* Of the v227 placement; burst 2w + i is copy i of wave w. */
+/* The v227 placement; burst 2w + i is copy i of wave w. */
 static const position v227[] = {
     {0, 0, 0, 0, 0, 0},         {112, 0, 112, 0, 0, 7},
     {128, 1, 0, 0, 0, 8},       {256, 16, 0, 0, 0, 16},
@@ -167,15 +167,14 @@ static const position v227[] = {
     {8320, 64, 0, 4, 0, 0},     {15632, 78, 32, 7, 1, 2},
     {16608, 127, 112, 7, 1, 63}};
 
-/* Of the default placement of the same tile: burst b is copy b / 8 of wave
- * b % 8. */
+/* The tile's default placement: burst b is copy b / 8 of wave b % 8. */
 static const position fp8[] = {
     {0, 0, 0, 0, 0, 0},      {64, 1, 0, 0, 0, 4},
     {512, 0, 64, 0, 0, 32},  {1008, 7, 112, 0, 0, 63},
     {1024, 8, 0, 1, 0, 0},   {8192, 64, 0, 0, 1, 0},
     {8272, 65, 16, 0, 1, 5}, {16368, 127, 112, 7, 1, 63}};
 
-/* The cell in both panels: what it says, its colour's place in the line. */
+/* Checks the titles of a vector's cells in both panels. */
 static void ck_cell(const position *p)
 {
     unsigned bank = p->shared / 16 % 16 * 4;
@@ -195,7 +194,7 @@ static void ck_cell(const position *p)
     ck_has(line);
 }
 
-/* Everything drawn of shared memory and the source, each once. */
+/* Asserts that each cell of shared memory and the source is drawn once. */
 static void ck_once(size_t gaps)
 {
     size_t groups = 0;
@@ -215,7 +214,7 @@ static void ck_once(size_t gaps)
     ck_assert_uint_eq(drawn.vectors, TILE_CELLS);
     ck_assert_uint_eq(drawn.gaps, gaps);
     ck_assert_uint_eq(count(": never written"), gaps);
-    /* A rect each, and one in the legend. */
+    /* One rect per gap, and one in the legend. */
     ck_assert_uint_eq(count("class=\"gap\"/>"), gaps + 1);
     for (unsigned group = 0; group < 16; group++) {
         (void)snprintf(id, sizeof(id), "\n.g%u{fill:#", group);
@@ -224,7 +223,7 @@ static void ck_once(size_t gaps)
     ck_assert_uint_eq(groups, record.banks / 4);
 }
 
-/* Stores that fill shared memory first change nothing in the panels. */
+/* Stores that fill shared memory beforehand do not change the panels. */
 START_TEST(test_v227)
 {
     run("cpu:gfx950", 8,
@@ -233,7 +232,7 @@ START_TEST(test_v227)
     for (size_t i = 0; i < COUNT(v227); i++)
         ck_cell(&v227[i]);
     ck_once(16);
-    /* Rows follow each other without a gap; each has a line and a mark. */
+    /* Rows follow each other without a gap; each has a line and a label. */
     ck_has("\">127</text>");
     for (unsigned cell = 0; cell < 16; cell++) {
         char gap[128];
@@ -270,12 +269,12 @@ START_TEST(test_fp8)
     ck_figure(&drawn.reads.kinds[0].figures[0]);
     ck_assert_uint_eq(count("class=\"spot conflict\""), 64);
     ck_has(": CONFLICTS<");
-    /* Four groups of 16 lanes want 16 banks each, twice. */
+    /* Each of four groups of 16 lanes needs 16 banks twice. */
     ck_assert_uint_eq(count("class=\"busy\"/>"), 64);
 }
 END_TEST
 
-/* Rows 100 on are out of range: 28 rows of 8 cells. */
+/* Rows from 100 on are out of range: 28 rows of 8 cells. */
 START_TEST(test_zeros)
 {
     run("cpu:gfx950", 8,
@@ -285,7 +284,7 @@ START_TEST(test_zeros)
     ck_assert_uint_eq(drawn.zero_vectors, 224);
     ck_assert_uint_eq(count("; out of range: zeros<"), 448);
     ck_assert_uint_eq(count(">zeros</text>"), 224 + 1);
-    /* The first of them, in both panels; row 99 is there. */
+    /* The first such vector, in both panels; row 99 is in range. */
     ck_has("id=\"in0-12800\"><title>row 100, byte 0 of tile: wave 4, copy 1, "
            "lane 16, to shared memory 12544, banks 0-3; out of range: zeros<");
     ck_has("id=\"lds-12544\"><title>shared memory 12544-12559, banks 0-3: "
@@ -295,7 +294,7 @@ START_TEST(test_zeros)
 }
 END_TEST
 
-/* Copies of four bytes: four lanes of one instruction to a cell. */
+/* Copies of four bytes: a cell belongs to four lanes of one instruction. */
 START_TEST(test_dwords)
 {
     run("cpu:gfx90a", 8,
@@ -306,10 +305,10 @@ START_TEST(test_dwords)
     ck_has(
         "id=\"in0-592\"><title>row 4, byte 80 of tile: wave 0, copy 4, lanes "
         "20-23, to shared memory 1120, banks 24-27<");
-    /* No transpose reads there: bytes are gathered one by one. */
+    /* No transpose reads on this arch: bytes are gathered one by one. */
     ck_assert_int_eq(drawn.reads.kinds[0].access, GROAT_ACCESS_READ);
     ck_assert_uint_eq(drawn.reads.kinds[0].bytes, 1);
-    /* Bytes 0-31 and 1040-1071 of all lanes: half of them share banks. */
+    /* All lanes read bytes 0-31 and 1040-1071: half of these share banks. */
     ck_assert_uint_eq(drawn.reads.kinds[0].worst, 2);
     ck_assert_uint_eq(drawn.reads.kinds[0].figures[0].boxes, 16);
     ck_assert_uint_eq(drawn.reads.kinds[0].figures[0].hot, 8);
@@ -352,7 +351,7 @@ START_TEST(test_conflicts)
                                  .stride = strides[_i].stride,
                                  .bytes = strides[_i].bytes,
                                  .filled = what != BANK_PROBE_WRITE});
-    /* The fill is a kind here: nothing is copied over it. */
+    /* The fill is a kind of its own here: no copy overwrites it. */
     kind += what != BANK_PROBE_WRITE;
     ck_assert_int_eq(kind->access, what == BANK_PROBE_WRITE
                                        ? GROAT_ACCESS_WRITE
@@ -368,9 +367,9 @@ START_TEST(test_conflicts)
 }
 END_TEST
 
-/* ---- records that no kernel here makes ---------------------------------- */
+/* ---- hand-made records --------------------------------------------------- */
 
-/* An event of 64 lanes; addresses are filled in by the tests. */
+/* Addresses of an event of 64 lanes; the tests fill them in. */
 static uint32_t shared[64];
 static uint64_t asked[64];
 
@@ -414,7 +413,7 @@ START_TEST(test_pitch)
         asked[l] = (1 << 20) + l / 4 * 512 + l % 4 * 16 + 96;
     }
     groat__record_add(&record, &event);
-    /* Another block's is none of ours. */
+    /* Events of another block are ignored. */
     event.block[1] = 1;
     groat__record_add(&record, &event);
     subject_of(1024, 8192);
@@ -430,8 +429,8 @@ START_TEST(test_pitch)
 }
 END_TEST
 
-/* Lanes of four bytes, of which every third cell's are out of range in part and
- * every third in whole; nobody writes the upper half of the last cell. */
+/* Copies of four bytes per lane.  One cell in three is partly out of range, one
+ * completely; the upper half of the last cell is never written. */
 START_TEST(test_parts)
 {
     groat_trace event = event_of(GROAT_ACCESS_COPY, 4);
@@ -465,7 +464,7 @@ START_TEST(test_parts)
 }
 END_TEST
 
-/* A store that is read before a copy comes is no fill; one that is not is. */
+/* A store that is read before a copy comes is no fill; any other is. */
 START_TEST(test_fill)
 {
     groat_trace store = event_of(GROAT_ACCESS_WRITE, 16);
@@ -479,7 +478,7 @@ START_TEST(test_fill)
     groat__record_add(&record, &store);
     if (_i)
         groat__record_add(&record, &read);
-    shared[63] = 1024; /* the last lane's place is left */
+    shared[63] = 1024; /* the copy leaves out the last lane's cell */
     groat__record_add(&record, &copy);
     subject_of(1040, 1024);
     draw();
@@ -487,14 +486,14 @@ START_TEST(test_fill)
     ck_assert_uint_eq(drawn.gaps, _i ? 0 : 1);
     ck_assert_uint_eq(count("wave 0, write 0, lane 63<"), _i ? 1 : 0);
     ck_assert_uint_eq(count("never written, but by a fill<"), _i ? 0 : 1);
-    /* What was stored first is told where both were. */
+    /* Where both wrote, the first is shown: the store, unless it is a fill. */
     ck_assert_uint_eq(count("wave 0, write 0, lane 5<"), _i ? 1 : 0);
     ck_assert_uint_eq(count("Filled more than once"), _i ? 1 : 0);
 }
 END_TEST
 
-/* Shared memory of 160 KiB, two inputs' worth of copies, and reads of more
- * patterns than can be drawn, each as bad as can be. */
+/* 160 KiB of shared memory, copies of as many bytes, and reads of more patterns
+ * than can be drawn, each with the most conflicts possible. */
 START_TEST(test_bounds)
 {
     groat_trace copy = event_of(GROAT_ACCESS_COPY, 16);
@@ -540,7 +539,7 @@ START_TEST(test_left_out)
     draw();
     ck_assert_uint_eq(record.count, GROAT__DRAW_STEPS);
     ck_has("The first 32768 instructions are drawn; 7 more are not.");
-    /* The sums are of all of them. */
+    /* The sums include the instructions that are not drawn. */
     ck_assert_uint_eq(record.sums.sum[GROAT_ACCESS_READ][16].instructions,
                       GROAT__DRAW_STEPS + 7);
 }
@@ -569,7 +568,7 @@ START_TEST(test_names_of_lanes)
 }
 END_TEST
 
-/* A map of 16 GiB, where there is no memory for it: there is no picture. */
+/* A map of 16 GiB cannot be allocated, so there is no picture. */
 START_TEST(test_no_memory)
 {
     const struct rlimit limit = {1u << 30, 1u << 30};
@@ -606,7 +605,7 @@ int main(void)
     tcase_add_test(tests, test_bounds);
     tcase_add_test(tests, test_left_out);
     tcase_add_test(tests, test_names_of_lanes);
-    if (!is_tsan() && !is_asan()) /* which end where there is no memory */
+    if (!is_tsan() && !is_asan()) /* sanitizers abort when memory runs out */
         tcase_add_test(tests, test_no_memory);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

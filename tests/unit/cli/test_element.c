@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of buffers: every number of the small dtypes goes out and back, and
- * halfway between two neighbours it goes to the even one.
+ * Numbers in buffers: every number of the small dtypes survives a round trip,
+ * and halfway between two neighbours a number is rounded to the even one.
  */
 #include <math.h>
 
@@ -73,7 +73,7 @@ START_TEST(halves_go_to_the_even_one)
 }
 END_TEST
 
-/* What the formats' own documents say. */
+/* Limits from the specifications of the formats. */
 START_TEST(limits_are_those_of_the_formats)
 {
     static const struct {

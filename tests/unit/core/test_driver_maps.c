@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_driver_maps.c asks a real CUDA driver, where there is one with a device
- * that copies tensors: what the library takes the driver takes too, random
- * tensors at the edges of the rules and all forms of caches.  The memory is
- * named, never touched.
+ * that copies tensors: the driver accepts what the library accepts, random
+ * tensors at the limits of the rules and all forms of caches.  The memory is
+ * never accessed, only its address is passed.
  */
 #include "../suite.h"
 #include "groat_tensor.h"
@@ -16,7 +16,7 @@ static uint64_t below(uint64_t *random, uint64_t end)
     return next_random(random) % end;
 }
 
-/* Numbers of many sizes up to a power of two. */
+/* Draws a number of any magnitude up to a power of two. */
 static uint64_t spread(uint64_t *random, unsigned bits)
 {
     uint64_t n = (uint64_t)1 << below(random, bits + 1);
@@ -46,7 +46,7 @@ static groat_tensor draw_tensor(uint64_t *random)
     return t;
 }
 
-/* Strides that nest, in a random order of the dimensions. */
+/* Gives nested strides, with the dimensions in a random order. */
 static void nest(groat_tensor *t, uint64_t *random)
 {
     uint64_t stride = (t->dims[0] * t->elem_bytes + 15) / 16 * 16;
@@ -78,7 +78,7 @@ START_TEST(the_driver_takes_what_the_library_takes)
 
         nest(&t, &random);
         status = groat_tensor_map_make(context, target, &t, &map, &error);
-        /* The library's own no has no vendor's call in it. */
+        /* A refusal by the library itself names no vendor call. */
         ck_assert_msg(status == GROAT_OK || (status == GROAT_INVALID &&
                                              error.vendor_call[0] == '\0'),
                       "rank %u, %u bytes, swizzle %d: %s", t.rank, t.elem_bytes,
@@ -138,7 +138,7 @@ START_TEST(the_driver_takes_every_form)
 }
 END_TEST
 
-/* Says why not, where no driver can be asked. */
+/* Tells whether there is a driver to test; if not, prints the reason. */
 static bool is_there(void)
 {
     groat_options options = GROAT_OPTIONS_INIT;
@@ -150,7 +150,7 @@ static bool is_there(void)
     options.flags = GROAT_OPEN_NO_DISK;
     if (groat_open(&options, &context, &error) != GROAT_OK) {
         (void)printf("%s\n", error.text);
-        return true; /* and fails */
+        return true; /* the tests then fail */
     }
     target = groat_default_target(context);
     if (strncmp(target, "cuda:", 5) != 0) {
@@ -173,7 +173,7 @@ int main(void)
     TCase *tests;
     int code;
 
-    /* A driver that was initialized does not outlive a fork. */
+    /* An initialised driver does not survive a fork. */
     (void)setenv("CK_FORK", "no", 1);
     if (!is_there()) {
         groat_close(context);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_kv_spec.c: the box of a spec's tensor maps follows from its constants,
- * is that which a caller would have given, and a cache that is not the spec's
- * is refused with the constant that says so.  The boxes are test_kv.c's.
+ * test_kv_spec.c: the box of a spec's tensor maps follows from its constants
+ * and equals the one a caller would pass; a cache that does not match the spec
+ * is refused, and the error names the constant.  test_kv.c tests boxes.
  */
 #include "tests/pipe/rig.h"
 #include "groat_tensor.h"
@@ -101,7 +101,7 @@ static groat_spec *parse(const char *text, const char *target)
     return spec;
 }
 
-/* The map of the spec is that of the box. */
+/* Asserts that the spec's map equals the map of the box. */
 static void check_map(const char *text, const groat_kv_cache *cache,
                       unsigned plane, const groat_kv_box *box)
 {
@@ -120,7 +120,7 @@ static void check_map(const char *text, const groat_kv_cache *cache,
         groat_tensor_map_make(context, "cpu:sm_90a", &t, &want, NULL),
         GROAT_OK);
     ck_assert_msg(memcmp(&got, &want, sizeof(got)) == 0, "%s", text);
-    /* The same box, given. */
+    /* The same, with the box passed explicitly. */
     memset(&got, 0, sizeof(got));
     ck_assert_int_eq(
         groat_kv_tensor_map(spec, cache, plane, 0, box, &got, NULL), GROAT_OK);
@@ -199,7 +199,7 @@ START_TEST(specs_that_disagree)
 }
 END_TEST
 
-/* The map of queries is that of the tensor which the header describes. */
+/* The map of queries equals that of the tensor which the header describes. */
 START_TEST(queries_follow_from_constants)
 {
     groat_spec *spec = parse("kv_producer_pipeline:entry=scores", "cpu:sm_90a");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_table.c: names of kernels are found by all their bytes, through every
- * growth, up to the bound, and by readers that know nothing of the writer.
- * Kernels are never looked into here: they are numbers made pointers.
+ * growth, up to the bound, and by readers without synchronisation.  Kernels are
+ * never dereferenced here: they are numbers cast to pointers.
  */
 #include "../suite.h"
 
@@ -59,7 +59,7 @@ static groat_kernel *find(const char *first, const char *second)
     return groat__kernel_table_find(&table, &name);
 }
 
-/* Two names that a number stands for; the texts are the caller's. */
+/* Returns the name that a number stands for; its texts are in the arguments. */
 static groat__kernel_name numbered(unsigned n, char first[24], char second[24])
 {
     (void)snprintf(first, 24, "spec %u", n / 3);
@@ -125,7 +125,7 @@ START_TEST(test_any_bytes)
 
     groat__kernel_table_add(&table, &name, kernel(1));
     ck_assert_ptr_null(groat__kernel_table_find(&table, &shorter));
-    /* The table keeps the bytes, not the caller's pointers. */
+    /* The table copies the bytes and does not keep the caller's pointers. */
     copy = (groat__kernel_name){bytes, 3, "\0\0", 2};
     memset(first, '-', sizeof(first));
     ck_assert_ptr_eq(groat__kernel_table_find(&table, &copy), kernel(1));
@@ -142,15 +142,15 @@ START_TEST(test_first_kernel_of_a_name_stays)
 }
 END_TEST
 
-/* XXH3 of few bytes can be computed backwards: 16 bytes whose hash is that of
- * 16 others, and 16 whose hash is that of their own first 8. */
+/* XXH3 of short inputs can be inverted: 16 bytes with the hash of 16 others,
+ * and 16 bytes with the hash of their own first 8. */
 #define TWIN_1                                                                 \
     "\xb9\x39\x42\xea\x7b\x73\x82\x67\xca\xfe\xfe\x2d\xcb\x10\x3e\x8a"
 #define TWIN_2                                                                 \
     "\xb8\x39\x42\xea\x7b\x73\x82\x67\x42\x04\xa2\x1b\x43\xea\x62\xbd"
 #define PREFIX                                                                 \
     "\xb9\x39\x42\xea\x7b\x73\x82\x67\x04\xbb\x84\x00\xad\x31\x53\xb0"
-/* With "target 2" as "kernel A" is with "target 1". */
+/* Hashes with "target 2" to the same value as "kernel A" with "target 1". */
 #define KERNEL_B "\x6d\xcc\x1b\x1c\x37\x77\x7c\x14"
 
 static uint64_t hash_of(const groat__kernel_name *name)
@@ -160,7 +160,7 @@ static uint64_t hash_of(const groat__kernel_name *name)
                0x9E3779B97F4A7C15u;
 }
 
-/* Names that differ in one part, or in its length, and share all 64 bits. */
+/* Names that differ in a part, or in its length, but share all 64 hash bits. */
 START_TEST(test_two_names_of_one_hash)
 {
     static const groat__kernel_name pairs[][2] = {
@@ -183,7 +183,7 @@ START_TEST(test_two_names_of_one_hash)
 }
 END_TEST
 
-/* All that were added, and no other, after every single one. */
+/* After every addition all added names are found, and no others. */
 START_TEST(test_growth)
 {
     for (unsigned n = 0; n < 300; n++) {
@@ -199,8 +199,8 @@ START_TEST(test_growth)
 }
 END_TEST
 
-/* Up to the bound every name is found, behind it none is added, and none that
- * is there is lost.  So many names meet in their slots again and again. */
+/* Up to the bound every name is found; beyond it no name is added and none is
+ * lost.  With so many names, slots collide again and again. */
 START_TEST(test_bound)
 {
     for (unsigned n = 0; n < NAMES_MAX + 1000; n++)
@@ -223,8 +223,8 @@ typedef struct race {
     atomic_uint ready;
 } race;
 
-/* Reads all along: names that were added must be there, others may be, and
- * what is found is always the right one. */
+/* Reads concurrently: names that were added must be found, others may be, and a
+ * kernel that is found is always the right one. */
 static void *read_names(void *user)
 {
     race *r = user;
@@ -236,7 +236,7 @@ static void *read_names(void *user)
         groat_kernel *found;
 
         added = atomic_load_explicit(&r->added, memory_order_acquire);
-        if (next_random(&random) % 4 == 0) /* where the writer is */
+        if (next_random(&random) % 4 == 0) /* near the writer */
             n = added + n % 3;
         found = find_number(n);
         if (found == NULL ? n < added : found != kernel(n))
@@ -271,7 +271,7 @@ START_TEST(test_readers_and_a_writer)
 }
 END_TEST
 
-/* Writers that take turns, as those of a context do. */
+/* Writers take turns, as those of a context do. */
 typedef struct turns {
     pthread_mutex_t lock;
     unsigned next;

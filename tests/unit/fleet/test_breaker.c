@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_breaker.c: when a service is not asked, and keys that are not asked for.
+ * test_breaker.c: when a service is not asked, and the memory of absent keys.
  */
 #include "../suite.h"
 
@@ -27,8 +27,8 @@ static groat__breaker *breaker_of(const char *name)
     return breaker;
 }
 
-/* No answer opens it, and each further one doubles the wait, give or take a
- * half, up to a minute. */
+/* A missing answer opens the breaker; each further one doubles the wait, give
+ * or take a half, up to a minute. */
 START_TEST(no_answer)
 {
     groat__breaker *breaker;
@@ -57,7 +57,7 @@ START_TEST(no_answer)
 }
 END_TEST
 
-/* Two hosts do not come back together. */
+/* Hosts do not all come back at the same time. */
 START_TEST(jitter)
 {
     double seen[16];
@@ -79,7 +79,7 @@ START_TEST(jitter)
 }
 END_TEST
 
-/* Wrong answers open it when there are some in a row. */
+/* Only several wrong answers in a row open the breaker. */
 START_TEST(wrong_answers)
 {
     groat__breaker *breaker;
@@ -95,7 +95,7 @@ START_TEST(wrong_answers)
         ck_assert(!groat__breaker_count(breaker));
     ck_assert(groat__breaker_count(breaker));
     ck_assert(!groat__breaker_lets(breaker));
-    /* While it is open what others meet says nothing new. */
+    /* Failures of other calls while it is open change nothing. */
     for (int i = 0; i < 2 * GROAT__BREAKER_ERRORS; i++) {
         ck_assert(!groat__breaker_count(breaker));
         ck_assert(!groat__breaker_trip(breaker));
@@ -110,7 +110,7 @@ static void *ask_for_it(void *user)
     return breaker_of("one of many");
 }
 
-/* A process has one of each service, and a child has its own. */
+/* A process has one breaker per service, and a child has its own. */
 START_TEST(one_of_a_service)
 {
     enum { THREADS = 8 };
@@ -146,7 +146,7 @@ START_TEST(one_of_a_service)
 }
 END_TEST
 
-/* Of many who find that the time has come. */
+/* Only one of many callers may try when the wait is over. */
 START_TEST(one_tries)
 {
     groat__breaker *breaker = groat__breaker_of("tried", 0);
@@ -172,7 +172,7 @@ START_TEST(keys_for_a_minute)
     groat__absent_note(&absent, &key);
     ck_assert(groat__absent_knows(&absent, &key));
     ck_assert(!groat__absent_knows(&absent, &other));
-    /* Of the same place: it stays with the key that has it. */
+    /* Another key of the same slot: the entry of the first key stays. */
     groat__absent_forget(&absent, &other);
     ck_assert(groat__absent_knows(&absent, &key));
     present_ms += GROAT__ABSENT_MS - 1;

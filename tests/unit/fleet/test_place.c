@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_place.c: URLs of remotes and of lease servers, and what is told of them.
+ * test_place.c: URLs of remotes and lease servers, and how they are shown.
  */
 #include "../suite.h"
 
@@ -148,7 +148,7 @@ START_TEST(lease_servers)
         ck_assert_str_eq(groat__lease_shown(lease), urls[i].shown);
         groat__lease_close(lease);
     }
-    /* A password is not told. */
+    /* The error does not show the password. */
     ck_fails(groat__lease_open("redis://me:word@", &silent,
                                &(groat__lease *){0}, &error),
              GROAT_INVALID, &error, "'redis:...'");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_resolve.c: names of hosts are looked up in the time that a caller has,
- * whatever their server does.  The server is one of the test's own, in network
- * and mount namespaces of its own.
+ * test_resolve.c: host names are resolved within the time that a caller has,
+ * whatever the name server does.  The server is the test's own, in network and
+ * mount namespaces of its own.
  */
 #include "../suite.h"
 
@@ -29,15 +29,15 @@ static const char *loopback(char text[16], unsigned last)
     return text;
 }
 
-/* ---- a server of names -------------------------------------------------- */
+/* ---- a name server ------------------------------------------------------- */
 
 typedef struct server {
     int socket;
-    unsigned delay_ms; /* of each answer */
-    atomic_bool knows; /* any name, as the loopback address 7; else none */
+    unsigned delay_ms; /* before each answer */
+    atomic_bool knows; /* resolves any name to loopback address 7; else none */
 } server;
 
-/* The question comes back with an answer behind it. */
+/* Turns a question into its answer in place. */
 static size_t write_answer(const server *s, uint8_t *packet, size_t bytes)
 {
     static const uint8_t address[] = {0xc0, 12, 0, 1, 0,   1, 0, 0,
@@ -87,7 +87,7 @@ static void serve_names(server *s)
     (void)pthread_detach(thread);
 }
 
-/* ---- a network of one's own --------------------------------------------- */
+/* ---- a private network --------------------------------------------------- */
 
 static bool write_text(const char *path, const char *text)
 {
@@ -109,7 +109,7 @@ static bool raise_loopback(void)
     return good;
 }
 
-/* False where a program may have no namespaces. */
+/* Returns false where the process may not create namespaces. */
 static bool enter_network(const char *folder)
 {
     char names[256];
@@ -203,7 +203,7 @@ START_TEST(names)
 }
 END_TEST
 
-/* The answer comes after the caller has gone, and is there when he is back. */
+/* The answer comes after the caller gave up; a later call finds it. */
 START_TEST(a_slow_server)
 {
     server s = {.knows = true, .delay_ms = 300};
@@ -222,7 +222,7 @@ START_TEST(a_slow_server)
 }
 END_TEST
 
-/* Its look-up goes on for two seconds, behind what is closed. */
+/* The look-up goes on for two seconds after the resolver was closed. */
 START_TEST(a_silent_server)
 {
     server s = {.delay_ms = 60000};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_token.c: which servers of tokens a login goes to.  None of these is
- * asked.
+ * test_token.c: which token servers a login is sent to.  No server is
+ * contacted.
  */
 #include "../suite.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * judge_rig.h - what the tests of the judge's NVIDIA model share: kernels that
- * are C functions, asking through the hooks of a compiled kernel; device memory
- * that holds its own pattern; launches under several seeds.
+ * judge_rig.h - shared by the tests of the judge's NVIDIA model: kernels that
+ * are C functions and call the hooks of a compiled kernel; device memory with a
+ * known pattern; launches under several seeds.
  */
 #ifndef GROAT_TEST_BACKEND_JUDGE_RIG_H
 #define GROAT_TEST_BACKEND_JUDGE_RIG_H
@@ -35,7 +35,7 @@ static struct {
     _Alignas(256) unsigned char device[J_DEVICE];
     _Alignas(256) unsigned char out[J_OUT];
     _Alignas(64) struct groat_cpu_tensor_map map;
-    unsigned mode; /* whatever a kernel makes of it */
+    unsigned mode; /* meaning depends on the kernel */
     unsigned arg;
 } rig_j;
 
@@ -90,7 +90,7 @@ static inline groat_status j_judge(void (*entry)(const void *), uint64_t seed)
     return groat__judge_run(&trial, &rig_j.error);
 }
 
-/* Under every seed. */
+/* Asserts that the entry passes under every seed. */
 static inline void j_passes(void (*entry)(const void *))
 {
     for (uint64_t seed = 0; seed < J_SEEDS; seed++)
@@ -98,7 +98,7 @@ static inline void j_passes(void (*entry)(const void *))
                       (unsigned)seed, rig_j.error.text);
 }
 
-/* Under every seed, with one of the words that '|' parts. */
+/* Asserts a finding with one of the '|'-separated words, under every seed. */
 static inline void j_reports(void (*entry)(const void *), const char *words)
 {
     for (uint64_t seed = 0; seed < J_SEEDS; seed++) {
@@ -121,7 +121,7 @@ static inline void j_reports(void (*entry)(const void *), const char *words)
     }
 }
 
-/* ---- what kernels say -------------------------------------------------- */
+/* ---- the calls that kernels make ----------------------------------------- */
 
 static inline unsigned thread(void)
 {
@@ -230,7 +230,7 @@ static inline void put(unsigned index, uint32_t x)
     env->ops->global_store(env, device(rig_j.out) + 4ull * index, &x, 4);
 }
 
-/* Makes an mbarrier for the whole cluster and the engine. */
+/* Makes an mbarrier that the cluster and the engine see once made() returns. */
 static inline void make(unsigned bar, unsigned count)
 {
     if (thread() == 0)
@@ -244,7 +244,7 @@ static inline void made(void)
     cluster_barrier();
 }
 
-/* All threads write bytes [from, to) of shared memory to out, from `at` on. */
+/* All threads copy bytes [from, to) of shared memory to out, at offset `at`. */
 static inline void dump(unsigned from, unsigned to, unsigned at)
 {
     for (unsigned i = 4 * thread(); i < to - from; i += 4 * rig_j.threads)
@@ -253,7 +253,7 @@ static inline void dump(unsigned from, unsigned to, unsigned at)
 
 /* ---- maps -------------------------------------------------------------- */
 
-/* Dimensions fastest first, strides in bytes of dimensions 1 and up. */
+/* Fastest dimension first; strides are in bytes, of dimensions 1 and up. */
 static inline void j_map(unsigned rank_of, unsigned elem_bytes,
                          unsigned swizzle, const unsigned *dims,
                          const unsigned *strides, const unsigned *box)
@@ -274,7 +274,7 @@ static inline void j_map(unsigned rank_of, unsigned elem_bytes,
         m->strides[d] = strides[d];
 }
 
-/* rows x 64 numbers of 2 bytes side by side, boxes of `box_rows` of them. */
+/* Maps rows of 64 packed 2-byte numbers; a box holds `box_rows` rows. */
 static inline void j_rows(unsigned rows, unsigned box_rows)
 {
     const unsigned dims[] = {64, rows};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_judge.c: the judge's model of the machine, asked through the hooks
- * that a compiled kernel has: which bytes of a copy are zeros, when it lands,
- * who runs when, what is counted.  That broken kernels are found is
- * test_judge_mutants.c and test_judge_loader.c.
+ * test_judge.c: the judge's model of the machine, exercised through the hooks
+ * of a compiled kernel: which bytes of a copy are zeros, when it lands, in
+ * which order threads run, what waits count.  test_judge_mutants.c and
+ * test_judge_loader.c test that broken kernels are found.
  */
 #include "tests/pipe/rig.h"
 
@@ -14,11 +14,11 @@
 
 enum { WAVE = 64, STACK = 256 << 10, SOURCE = 512 };
 
-/* What the entries below work on; one launch at a time. */
+/* State of the entries below; one launch at a time. */
 typedef struct probe {
     _Alignas(256) unsigned char source[SOURCE];
     _Alignas(256) unsigned char image[4096];
-    unsigned records; /* num_records, and how the copies are asked for */
+    unsigned records; /* num_records; then the arguments of the copies */
     unsigned soffset;
     unsigned step;
     unsigned bytes;
@@ -91,7 +91,7 @@ static void teardown(void)
     groat_error_clear(&error);
 }
 
-/* ---- what the kernels below say ---------------------------------------- */
+/* ---- the calls that kernels make ----------------------------------------- */
 
 static unsigned thread(void)
 {
@@ -149,8 +149,8 @@ static void copy_and_show(const void *args)
     }
 }
 
-/* Byte k of lane's vector: the source's, or zero from the dword on that does
- * not lie inside num_records whole. */
+/* Returns byte k of the lane's vector: the source's byte, or zero from the
+ * first dword on that is not completely inside num_records. */
 static unsigned char expected(unsigned lane, unsigned k)
 {
     unsigned at = lane * work.step + work.soffset + k;
@@ -184,8 +184,8 @@ static const struct {
     {"gfx950", 16, 8}, {"sm_90a", 4, 4}, {"sm_80", 4, 8},  {"sm_90a", 16, 16},
 };
 
-/* num_records of 0, and every one around the edges of the first and of the
- * last vectors, multiples of 4 or not. */
+/* num_records is 0, then each value around the ends of the first and the last
+ * vectors, multiples of 4 or not. */
 START_TEST(reads_past_num_records_are_zeros)
 {
     work.bytes = ways[_i].bytes;
@@ -203,7 +203,7 @@ START_TEST(reads_past_num_records_are_zeros)
 }
 END_TEST
 
-/* Nothing inside: the base may be any address, even none. */
+/* Every access is out of range, so the base may be any address, even 0. */
 static void copy_from_nowhere(const void *args)
 {
     unsigned char vector[16];
@@ -232,8 +232,8 @@ END_TEST
 
 /* ---- when copies land -------------------------------------------------- */
 
-/* The source changes behind the copy's issue and before its wait: what is
- * seen is the new value, for the copy had not landed. */
+/* The source changes after the copy is issued and before its wait.  The copy
+ * lands late, so the new value must be seen. */
 static void change_while_in_flight(const void *args)
 {
     static const unsigned char fresh[4] = {201, 202, 203, 204};
@@ -243,7 +243,7 @@ static void change_while_in_flight(const void *args)
     copy(SOURCE, 0, 4 * thread(), 0, 4);
     env->ops->async_commit(env);
     device_write(work.source + 4 * thread(), fresh, 4);
-    /* On AMD the store is the youngest operation: one may stay. */
+    /* On AMD the store is the youngest operation: 1 leaves only it. */
     env->ops->async_wait(env, p->step, 0);
     barrier();
     if (thread() < 16) {
@@ -268,7 +268,7 @@ START_TEST(copies_land_late)
 }
 END_TEST
 
-/* AMD counts the store with the copies; a count of two keeps both. */
+/* AMD counts the store with the copies: a count of two leaves both. */
 START_TEST(stores_count_on_amd)
 {
     groat__judge_launch trial =
@@ -282,7 +282,7 @@ START_TEST(stores_count_on_amd)
 }
 END_TEST
 
-/* Groups land oldest first, and only as many as the wait asks for. */
+/* Groups land oldest first, and only as many as the wait demands. */
 static void three_groups(const void *args)
 {
     const probe *p = args;
@@ -343,7 +343,7 @@ static void all_to_all(const void *args)
     device_write(work.image + 4 * thread(), &sum, 4);
 }
 
-/* Also with waves that are not full. */
+/* Includes waves that are not full. */
 START_TEST(stores_are_seen_behind_a_barrier)
 {
     static const char *const archs[] = {"gfx950", "gfx90a", "sm_90a"};
@@ -366,8 +366,8 @@ START_TEST(stores_are_seen_behind_a_barrier)
 }
 END_TEST
 
-/* Every thread reads the same words, some of them twice, and one writes behind
- * a barrier: all of them come before it. */
+/* Every thread reads the same word, some threads twice; one thread writes it
+ * after a barrier.  All of the reads come before that write. */
 static void read_by_all(const void *args)
 {
     const probe *p = args;
@@ -434,7 +434,7 @@ START_TEST(every_thread_runs_once)
     trial.grid[2] = 4;
     ck_passes(&trial);
     ck_assert_uint_eq(work.order_count, 24 * 60);
-    /* Without a seed in order: x first, then y, then z, block after block. */
+    /* With seed 0 the order is x, then y, then z, block after block. */
     for (unsigned i = 0; i < 24 * 60; i++)
         ck_assert_uint_eq(work.order[i], i);
 }
@@ -462,7 +462,7 @@ static void run_order(const char *arch, uint64_t seed, unsigned *order)
     }
 }
 
-/* A seed permutes waves and turns lanes; the same seed does the same. */
+/* A seed permutes waves and rotates lanes, and does so reproducibly. */
 START_TEST(seeds_permute)
 {
     static const char *const archs[] = {"gfx950", "sm_90a"};
@@ -491,8 +491,8 @@ START_TEST(seeds_permute)
 }
 END_TEST
 
-/* Lanes of an AMD wave stop at a fence until the last one is there; NVIDIA's
- * threads run on, and no wave waits for another one. */
+/* Lanes of an AMD wave meet at each fence; NVIDIA's threads run on.  No wave
+ * waits for another wave. */
 static void note_fences(const void *args)
 {
     (void)args;
@@ -594,8 +594,8 @@ static void make_a_barrier(const void *args)
         env->ops->mbarrier_init(env, 0, 1);
 }
 
-/* What a launch takes it gives back, which malloc itself says, but for what its
- * threads keep ready. */
+/* A launch frees all that it allocates, as mallinfo2() confirms, except what
+ * its host threads cache. */
 START_TEST(launches_keep_nothing)
 {
     const groat__judge_launch trial =
@@ -603,7 +603,7 @@ START_TEST(launches_keep_nothing)
     size_t before = 0;
 
     if (is_asan() || is_tsan())
-        return; /* they see leaks themselves */
+        return; /* the sanitizers detect leaks themselves */
     for (int i = 0; i < 30; i++) {
         work.order_count = 0;
         ck_passes(&trial);
@@ -616,8 +616,8 @@ END_TEST
 
 enum { ROUNDERS = 48 };
 
-/* The first ends, the last goes round, the others wait, one at a place of its
- * own. */
+/* Thread 0 ends, the last thread loops, thread 1 waits at one place and all
+ * others at another. */
 static void go_round(const void *args)
 {
     const unsigned char bytes[16] = {0};
@@ -630,14 +630,14 @@ static void go_round(const void *args)
         shared_write(16 * thread(), bytes);
     if (thread() == 1) {
         env->ops->cluster_barrier(env);
-        /* Else clang makes one call of both, and thus one place. */
+        /* Else clang merges the two calls into one place. */
         __asm__ volatile("" ::: "memory");
     } else {
         env->ops->block_barrier(env);
     }
 }
 
-/* One of those that wait at a place stands for all of them. */
+/* One waiting thread per place is named for all that wait there. */
 START_TEST(a_launch_without_end)
 {
     groat__judge_places places = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_judge_jobs.c: a grid's blocks on several host threads.  Bytes and
- * findings are those of one thread, blocks that meet by atomic operations do so
- * in their order, and a finding ends the blocks behind it.
+ * findings equal those of one thread, atomic operations of blocks take effect
+ * in block order, and a finding ends all later blocks.
  */
 #include "tests/pipe/rig.h"
 
@@ -15,7 +15,7 @@ enum { THREADS = 64, BLOCKS = 40, SHARED = 1024, STACK = 256 << 10, MOST = 5 };
 
 static _Thread_local struct groat_cpu_env *env;
 
-/* Of the kernels below; a launch at a time. */
+/* Written by the kernels below; one launch at a time. */
 static struct {
     unsigned counter;
     unsigned ticket[BLOCKS];
@@ -24,10 +24,10 @@ static struct {
 
 static groat_error error;
 
-/* What the launching thread was told of its progress. */
+/* The progress that was reported to the launching thread. */
 static struct {
     unsigned times;
-    uint64_t next; /* at least */
+    uint64_t next; /* lowest valid `done` */
     bool wrong;
 } told;
 
@@ -91,7 +91,7 @@ static void store(unsigned *to, unsigned x)
 
 /* ---- results ----------------------------------------------------------- */
 
-/* Exchanges numbers through shared memory. */
+/* Exchanges numbers between threads through shared memory. */
 static void turn_round(const void *args)
 {
     unsigned mine = block() * 1000 + env->thread[0];
@@ -148,7 +148,7 @@ static void busy(unsigned turns)
                               4);
 }
 
-/* The first to fail is the last to come to it. */
+/* Block 7 must be reported, though it reaches its fault last. */
 static void fail_late(const void *args)
 {
     unsigned got;
@@ -193,7 +193,7 @@ static void fail_or_meet(const void *args)
     add(&device.counter, &got);
 }
 
-/* Blocks without end and such as wait for their turn end with the finding. */
+/* The finding also ends blocks that loop for ever or wait for their turn. */
 START_TEST(a_finding_ends_the_others)
 {
     ck_fails(launch(_i ? fail_or_meet : fail_or_go_on, MOST, 0), GROAT_JUDGED,

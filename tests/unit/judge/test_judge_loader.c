@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_judge_loader.c: the tile loader's own source, with each wait, barrier,
- * fence and commit taken out in turn, or counting one too much.
+ * fence and commit removed in turn, or with a count that is one too high.
  */
 #include "tests/kernels/mutants.h"
 #include "tests/unit/suite.h"
 
 /* Eight tiles.  Two of four waves load, so that every wave reads what another
- * one copied. */
+ * wave copied. */
 #define SHAPE                                                                  \
     "tile_rows=32,tile_cols=64,src_cols=64,num_loading_warps=2,num_warps=4"    \
     " valid_rows=256 row_tiles=8 row_step=2"
@@ -31,13 +31,13 @@ static const mutant table[] = {
     {STREAM, {IN_STREAM, WAIT_AHEAD, 0, ";"}, ALL, 0},
     {STREAM, {IN_STREAM, WAIT_AHEAD, 0, WAIT_MORE}, ALL, 0},
     {STREAM, {IN_STREAM, WAIT_ALL, 0, ";"}, ALL, 0},
-    /* In the tail NVIDIA's empty groups count on: ahead of them may stay. */
+    /* In the tail NVIDIA counts empty groups too: `ahead` may remain. */
     {STREAM, {IN_STREAM, WAIT_ALL, 0, WAIT_ONE}, AMD, 0},
     {STREAM, {IN_STREAM, WAIT_ALL, 0, "async_wait<0, ahead>();"}, 0, 0},
     {STREAM, {IN_STREAM, WAIT_ALL, 0, TAIL_MORE}, ALL, 0},
     {STREAM, {IN_STREAM, BARRIER, 0, ""}, ALL, 0},
     {STREAM, {IN_STREAM, BARRIER, 1, ""}, ALL, 0},
-    /* The loads' values were used, so only stores would need this one. */
+    /* The loaded values were used: only stores would need this fence. */
     {STREAM, {IN_STREAM, FENCE, 0, ""}, 0, 0},
     {STREAM, {IN_STREAM, NEXT_FILL, 0, "fill = 0;"}, ALL, 0},
     {STREAM, {IN_STREAM, NEXT_FILL, 1, ""}, ALL, 0},

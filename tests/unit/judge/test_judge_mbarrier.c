@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_judge/mbarrier.c: the judge's mbarriers, elections, warp barriers and
+ * test_judge_mbarrier.c: the judge's mbarriers, elections, warp barriers and
  * clusters.  Each rule has a kernel that keeps it and one that breaks it; a
- * kernel that waits for ever is a finding that says who waits for what.
+ * deadlock is a finding that says which thread waits for what.
  */
 #include "judge_rig.h"
 
 enum {
     FULL = 0, /* mbarriers */
     EMPTY = 8,
-    SLOT = 1024 /* bytes behind them */
+    SLOT = 1024 /* the bytes after them */
 };
 
-/* ---- making them ------------------------------------------------------- */
+/* ---- initialisation ------------------------------------------------------ */
 
 static void make_one(const void *args)
 {
@@ -70,7 +70,7 @@ START_TEST(test_init_twice)
 }
 END_TEST
 
-/* An mbarrier where others have just read or written. */
+/* Makes an mbarrier over bytes that another thread has just accessed. */
 static void make_on_data(const void *args)
 {
     (void)args;
@@ -126,7 +126,7 @@ START_TEST(test_barriers_are_not_data)
 }
 END_TEST
 
-/* ---- using them before they are there ----------------------------------- */
+/* ---- use before initialisation ------------------------------------------- */
 
 enum { NO_INIT, NO_BARRIER, NO_FENCE, LATE_FENCE, SOUND };
 
@@ -172,7 +172,7 @@ START_TEST(test_use_before_init)
                    "made",
                    verbs[_i]);
     j_reports(use_early, words);
-    /* Either thread may come first. */
+    /* Either thread may run first. */
     rig_j.mode = NO_BARRIER;
     (void)snprintf(words, sizeof(words),
                    "%s an mbarrier at byte 0 of shared memory, where none was "
@@ -182,7 +182,7 @@ START_TEST(test_use_before_init)
 }
 END_TEST
 
-/* Threads of the block need the barrier, the engine the fence besides. */
+/* Threads of the block need the barrier; the engine needs the fence as well. */
 START_TEST(test_use_without_fence)
 {
     for (rig_j.mode = NO_FENCE; rig_j.mode <= LATE_FENCE; rig_j.mode++)
@@ -255,7 +255,7 @@ START_TEST(test_arrivals)
 }
 END_TEST
 
-/* With bytes expected the phase stays open, and has no place for more. */
+/* While bytes are expected the phase stays open, but takes no more arrivals. */
 static void arrive_too_often(const void *args)
 {
     (void)args;
@@ -306,7 +306,7 @@ START_TEST(test_too_many_bytes)
 }
 END_TEST
 
-/* ---- what comes before what ---------------------------------------------- */
+/* ---- happens-before ------------------------------------------------------ */
 
 enum {
     HANDS_OVER,
@@ -369,7 +369,7 @@ enum {
     RELEASES_FOR_OTHERS
 };
 
-/* Warp 1 reads what thread 0 wrote, and thread 0 writes it again. */
+/* Thread 0 writes, warp 1 reads, and thread 0 overwrites the bytes. */
 static void take_back(const void *args)
 {
     bool early = rig_j.mode == RELEASES_EARLY;
@@ -422,8 +422,8 @@ START_TEST(test_release)
 }
 END_TEST
 
-/* A ring of `arg` slots: one thread fills, 32 read.  Each slot's rounds are as
- * many phases of two mbarriers. */
+/* A ring of `arg` slots: one thread fills them, 32 threads read.  Two mbarriers
+ * per slot; each round of the slot is a phase of both. */
 static void ring(const void *args)
 {
     enum { TILES = 23 };
@@ -462,8 +462,7 @@ START_TEST(test_ring)
 }
 END_TEST
 
-/* ---- waiting for ever -----------------------------------------------------
- */
+/* ---- deadlocks ----------------------------------------------------------- */
 
 enum {
     LACKS_AN_ARRIVAL,
@@ -511,7 +510,7 @@ static void get_stuck(const void *args)
             await(FULL, 1);
         break;
     case ONE_SLOT:
-        /* K stays while V is asked for: one slot is too few. */
+        /* The reader keeps K until V has come: one slot is too few. */
         if (thread() == 0)
             for (unsigned i = 0; i < 2; i++) {
                 await(EMPTY, (i & 1) ^ 1);
@@ -573,8 +572,7 @@ START_TEST(test_deadlocks)
 }
 END_TEST
 
-/* ---- warps ----------------------------------------------------------------
- */
+/* ---- warps --------------------------------------------------------------- */
 
 static void elect_twice(const void *args)
 {
@@ -608,7 +606,7 @@ START_TEST(test_elect)
             ck_assert_uint_eq(chosen, 1);
         }
     }
-    /* Not always the same lane. */
+    /* Not always the same lane is elected. */
     ck_assert((leaders & (leaders - 1)) != 0);
 }
 END_TEST
@@ -669,8 +667,7 @@ START_TEST(test_warp_barrier)
 }
 END_TEST
 
-/* ---- clusters -------------------------------------------------------------
- */
+/* ---- clusters ------------------------------------------------------------ */
 
 static void tell_ranks(const void *args)
 {
@@ -715,7 +712,7 @@ END_TEST
 
 enum { FAR, FAR_NO_FENCE, FAR_NO_RANK, FAR_LACKS };
 
-/* Every block's thread 0 arrives on every block's mbarrier. */
+/* Thread 0 of each block arrives on the mbarrier of both blocks. */
 static void arrive_far(const void *args)
 {
     (void)args;
@@ -756,7 +753,7 @@ START_TEST(test_remote_arrivals)
 }
 END_TEST
 
-/* Blocks of a cluster run side by side, and end in any order. */
+/* Blocks of a cluster run concurrently, and end in any order. */
 static void end_early(const void *args)
 {
     (void)args;
@@ -784,7 +781,7 @@ END_TEST
 
 enum { ENDS_AT_ONCE, WAITS_FOR_IT, MEETS };
 
-/* Block 0 arrives in block 1, which may end only when it knows. */
+/* Block 0 arrives on block 1's mbarrier; block 1 must not end before that. */
 static void end_unaware(const void *args)
 {
     (void)args;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_judge_mutants.c shows that the judge finds what it is there for.  The
- * family judge_probe runs right, or with one fault; each fault must be found
- * on each arch where it is one, under every seed, and must pass where the
- * arch allows it.
+ * test_judge_mutants.c: the judge finds faults.  The family judge_probe runs
+ * sound, or with one fault; each fault must be found under every seed on each
+ * arch where it is one, and must pass where the arch allows it.
  */
 #include "tests/pipe/rig.h"
 
@@ -25,10 +24,10 @@ enum {
 
 #define RACE "since the last barrier|which nobody wrote|is in flight"
 
-/* What the finding must say; alternatives are parted by '|'. */
+/* A mutant and the words of its finding; '|' separates alternatives. */
 typedef struct fault {
     unsigned mutant;
-    unsigned on; /* archs on which it is a fault */
+    unsigned on; /* archs on which the mutant is a fault */
     const char *words;
 } fault;
 
@@ -109,7 +108,7 @@ enum { FAULTS = COUNT(faults) };
 
 static rig fix;
 
-/* One context with the probe loaded for one target. */
+/* A context with the probe loaded for one target. */
 typedef struct bench {
     groat_context *context;
     const char *target;
@@ -190,7 +189,7 @@ static bool has_one_of(const char *text, const char *words)
     return false;
 }
 
-/* KERNEL on ARCH: block X,Y,Z thread T (wave W lane L) ... */
+/* Parses "KERNEL on ARCH: block X,Y,Z thread T (wave W lane L) ...". */
 static bool names_the_thread(const bench *b, const char *text, unsigned block)
 {
     unsigned lanes = b->arch == NV ? 32 : 64;
@@ -211,7 +210,7 @@ static bool names_the_thread(const bench *b, const char *text, unsigned block)
            at[4] == at[3] / lanes && at[5] == at[3] % lanes;
 }
 
-/* Appends to `wrong` what is not as the table says. */
+/* Appends to `wrong` whatever differs from the table. */
 static void try_fault(bench *b, const fault *f, groat__str *wrong)
 {
     unsigned block = f->mutant == PROBE_LOAD_LEFTOVER ? 1 : 0;
@@ -232,7 +231,7 @@ static void try_fault(bench *b, const fault *f, groat__str *wrong)
                         b->target, text, f->words);
 }
 
-/* _i: target and seed. */
+/* _i encodes target and seed. */
 START_TEST(each_fault_is_found)
 {
     groat__str wrong = {0};
@@ -247,7 +246,7 @@ START_TEST(each_fault_is_found)
 }
 END_TEST
 
-/* Every fault of the family stands in the table, once. */
+/* Every mutant of the probe is in the table exactly once. */
 START_TEST(the_table_is_complete)
 {
     unsigned listed[PROBE_MUTANTS] = {0};
@@ -262,7 +261,7 @@ START_TEST(the_table_is_complete)
 }
 END_TEST
 
-/* ---- what is right ----------------------------------------------------- */
+/* ---- sound kernels ------------------------------------------------------- */
 
 static void ck_sums(const bench *b)
 {
@@ -277,7 +276,7 @@ static void ck_sums(const bench *b)
             }
 }
 
-/* The same results under every seed, and again after a finding. */
+/* Results are the same under every seed, and also after a finding. */
 START_TEST(sound_kernels_pass)
 {
     bench b;
@@ -295,8 +294,8 @@ START_TEST(sound_kernels_pass)
 }
 END_TEST
 
-/* A wave's lanes see each other's bytes behind a fence or a wait, and get the
- * right ones, whichever lane runs first. */
+/* After a fence or a wait the lanes of a wave see each other's bytes, whichever
+ * lane runs first. */
 START_TEST(lanes_of_a_wave_share)
 {
     bench b;
@@ -317,8 +316,8 @@ START_TEST(lanes_of_a_wave_share)
 }
 END_TEST
 
-/* A launch that was judged leaves its output alone from the fault on, and an
- * error may be refused by passing none. */
+/* A launch writes no output once a fault is found.  Passing a NULL error is
+ * allowed. */
 START_TEST(findings_without_an_error)
 {
     groat_launch launch = GROAT_LAUNCH_INIT;
@@ -354,7 +353,7 @@ int main(void)
     Suite *suite = suite_create("judge_mutants");
     TCase *tests = tcase_create("judge_mutants");
 
-    /* All tests share the cache: one compile per target. */
+    /* All tests share the cache, so each target is compiled once. */
     tcase_add_unchecked_fixture(tests, once_before, once_after);
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, the_table_is_complete);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_judge/tma.c: the judge's copy engine.  Images of boxes of every rank and
- * swizzling against closed forms over (row, column); what is in flight, what
- * lands when and for whom, what fits where, multicast and pairs, what the trace
- * tells.
+ * test_judge_tma.c: the judge's copy engine.  Images of boxes of every rank and
+ * swizzle are compared with closed forms over (row, column).  Also: copies in
+ * flight and when they land, bad operands, multicast, pairs and the trace.
  */
 #include "judge_rig.h"
 
@@ -12,14 +11,13 @@
 
 enum { FULL = 0, OTHER = 8, SLOT = 1024 };
 
-/* ---- images ---------------------------------------------------------------
- */
+/* ---- images -------------------------------------------------------------- */
 
 static struct {
     unsigned boxes;
     int at[16][5];
     unsigned to[16];
-    unsigned bytes; /* dumped */
+    unsigned bytes; /* bytes that dump() writes out */
 } work;
 
 static void prefill(unsigned bytes)
@@ -94,8 +92,8 @@ static void ck_tile(const cache *c, unsigned swizzle, unsigned rows, int first,
     free(seen);
 }
 
-/* Rank 3, one box for each chunk: D not a multiple of the chunk, rows that
- * begin before the tensor, end behind it, or are all outside. */
+/* Rank 3, one box for each chunk: D that is not a multiple of the chunk; boxes
+ * that start before the tensor, end after it, or are completely outside. */
 START_TEST(test_rank_3)
 {
     static const cache caches[] = {
@@ -177,8 +175,8 @@ START_TEST(test_rank_5)
 }
 END_TEST
 
-/* Ranks 1 and 2; and a base that is a multiple of 128 only: swizzling goes by
- * the bits of the address. */
+/* Ranks 1 and 2; and a slot that is only 128-byte aligned, because swizzling
+ * depends on address bits. */
 START_TEST(test_low_ranks)
 {
     const unsigned dims[] = {64, 100};
@@ -239,8 +237,7 @@ START_TEST(test_bulk)
 }
 END_TEST
 
-/* ---- what does not fit -----------------------------------------------------
- */
+/* ---- bad operands -------------------------------------------------------- */
 
 enum { TO, BAR, RANK_OF, TIMES, COLUMN, KNOBS };
 
@@ -371,8 +368,7 @@ START_TEST(test_bulk_refusals)
 }
 END_TEST
 
-/* ---- what is in flight
- * ------------------------------------------------------- */
+/* ---- copies in flight ---------------------------------------------------- */
 
 enum {
     WAITS,
@@ -491,8 +487,8 @@ START_TEST(test_flights)
 }
 END_TEST
 
-/* Data is read from device memory when it lands, which is as late as can be: a
- * store to the source behind the issue is seen. */
+/* The engine reads device memory when a copy lands, which is as late as
+ * possible: a store to the source after the issue is seen. */
 static void change_source(const void *args)
 {
     static const uint32_t fresh = 0x600dda7a;
@@ -519,7 +515,7 @@ START_TEST(test_copies_land_late)
 }
 END_TEST
 
-/* Copies of two mbarriers: which phase completes first is the seed's choice. */
+/* Copies of two mbarriers: the seed decides which phase completes first. */
 static void two_at_once(const void *args)
 {
     (void)args;
@@ -556,12 +552,11 @@ START_TEST(test_order_of_arrival)
 }
 END_TEST
 
-/* ---- more than one block
- * ------------------------------------------------------ */
+/* ---- several blocks ------------------------------------------------------ */
 
 enum { ALL, ONE_HALF, NO_MASK, MASK_TOO_FAR, LATE_PEER, PEER_IN_USE, GONE };
 
-/* Each block of a pair loads 16 rows and gives them to both. */
+/* Each block of a pair loads 16 rows and multicasts them to both. */
 static void share(const void *args)
 {
     const int at[] = {0, (int)(16 * rank())};
@@ -625,7 +620,7 @@ START_TEST(test_multicast)
 }
 END_TEST
 
-/* Both blocks of a pair copy their half, the bytes count at the even one. */
+/* Each block of a pair copies its half; the even block counts the bytes. */
 static void pair(const void *args)
 {
     const int at[] = {0, (int)(16 * rank())};
@@ -661,8 +656,7 @@ START_TEST(test_pairs)
 }
 END_TEST
 
-/* ---- the trace
- * ------------------------------------------------------------------ */
+/* ---- the trace ----------------------------------------------------------- */
 
 enum { TOLD = 64 };
 static groat_trace told[TOLD];

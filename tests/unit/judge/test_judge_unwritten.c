@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared memory that nobody wrote: to read it is no fault until the value
+ * Shared memory that no thread wrote: a read is no fault until the value
  * reaches an output, a branch or an address.
  */
 #include <float.h>
 
 #include "tests/unit/judge/judge_rig.h"
 
-/* Where nobody ever writes, unless a test says so. */
+/* Offsets that no thread writes, unless a test says so. */
 enum { HARMLESS = 512, GUILTY = 1024 };
 
 static float as_float(uint32_t bits)
@@ -40,7 +40,7 @@ static void read_padding(const void *args)
         put(thread(), mine);
 }
 
-/* What a cluster changes in place it changes once, however often it runs. */
+/* A change of device memory takes effect once, however often it is rerun. */
 static void change_in_place(const void *args)
 {
     uint32_t x;
@@ -91,7 +91,7 @@ static void count_event(void *user, const groat_trace *event)
     events += event->access == GROAT_ACCESS_READ;
 }
 
-/* A cluster that runs again is told of once. */
+/* Accesses of a cluster that runs again are traced once. */
 START_TEST(accesses_are_told_once)
 {
     events = 0;
@@ -145,7 +145,7 @@ static void to_device_address(const void *args)
         &x, 4);
 }
 
-/* A mask of zeros does not hide what may be a NaN. */
+/* Multiplying by zero does not hide a value that may be a NaN. */
 static void to_product(const void *args)
 {
     float x = as_float(read4(GUILTY + 4 * thread())) * 0.0f + 1.0f;
@@ -154,7 +154,7 @@ static void to_product(const void *args)
     put(thread(), x > FLT_MAX || x != x ? 2 : (uint32_t)x);
 }
 
-/* A copy in shared memory hides nothing. */
+/* Copying an unwritten value within shared memory does not hide it. */
 static void to_copy(const void *args)
 {
     (void)args;
@@ -163,7 +163,7 @@ static void to_copy(const void *args)
     put(thread(), read4(4 * (63 - thread())));
 }
 
-/* Garbage that is read first and does not matter is not what is named. */
+/* The finding names the read that matters, not an earlier harmless one. */
 static void behind_harmless(const void *args)
 {
     (void)args;
@@ -195,8 +195,8 @@ START_TEST(used_values_are_found)
 }
 END_TEST
 
-/* The last wave reads what the first writes with nothing between: whichever
- * comes first, the read is named. */
+/* The last wave reads what the first one writes, with no barrier in between.
+ * The read is named whichever runs first. */
 static void read_too_early(const void *args)
 {
     (void)args;
@@ -212,7 +212,7 @@ START_TEST(early_reads_are_found)
 }
 END_TEST
 
-/* Another fault, which has nothing to do with what was read. */
+/* A fault that does not depend on the unwritten value. */
 static void fail_otherwise(const void *args)
 {
     (void)args;
@@ -221,14 +221,14 @@ static void fail_otherwise(const void *args)
         put(J_OUT, 0);
 }
 
-/* A fault that the value leads to. */
+/* A fault that the unwritten value causes. */
 static void fail_thereby(const void *args)
 {
     (void)args;
     put(J_OUT + (read4(GUILTY) & 0xff), 0);
 }
 
-/* A value that the cluster had no time to use. */
+/* The cluster deadlocks before it can use the unwritten value. */
 static void wait_for_ever(const void *args)
 {
     uint32_t x;

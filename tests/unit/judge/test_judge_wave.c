@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_judge/wave.c: what the judge lets a wave do as one, asked through the
+ * test_judge_wave.c: wave-wide operations of the judge, called through the
  * hooks of a compiled kernel: transpose reads and matrix multiply-accumulate
- * against plain loops over the layouts of the ISA guides, who may take part,
- * what register loads count, and what the trace tells of it all.
+ * against plain loops over the layouts of the ISA guides, which lanes may take
+ * part, what register loads count, and what the trace reports.
  */
 #include "tests/pipe/rig.h"
 
@@ -14,7 +14,7 @@
 
 enum { LANES = 64, STACK = 256 << 10, SHARED = 8192, OPERAND = 32, ACC = 16 };
 
-/* What the entries below work on; one launch at a time. */
+/* State of the entries below; one launch at a time. */
 typedef struct probe {
     _Alignas(256) unsigned char a[LANES][OPERAND];
     _Alignas(256) unsigned char b[LANES][OPERAND];
@@ -30,7 +30,7 @@ static probe work;
 static groat_error error;
 static groat__judge_range ranges[1];
 
-/* What the trace told, in order. */
+/* Events that the trace reported, in order. */
 enum { TOLD = 64 };
 static groat_trace told[TOLD];
 static uint32_t told_shared[TOLD][LANES];
@@ -119,7 +119,7 @@ static unsigned lane(void)
 
 /* ---- shuffles and ballots ------------------------------------------------ */
 
-/* What a lane got of the lane that it asked for, and the ballot's words. */
+/* The lane that each lane asked for, the value that it got, and the ballots. */
 typedef struct exchange {
     unsigned from[2 * LANES];
     unsigned got[2 * LANES];
@@ -136,7 +136,7 @@ static void exchange_twice(const void *args)
         return;
     swapped.got[lane()] =
         env->ops->shuffle(env, 100 + lane(), swapped.from[lane()]);
-    /* A second one, while others may still read what this one brought. */
+    /* A second shuffle, while lanes may still read the first one's values. */
     swapped.got[lane()] +=
         1000 * env->ops->shuffle(env, lane() / 2, swapped.from[lane()]);
     swapped.votes[lane()] =
@@ -183,7 +183,7 @@ END_TEST
 
 /* ---- transpose reads ---------------------------------------------------- */
 
-/* Shared memory holds its own addresses in halfwords or bytes. */
+/* Fills shared memory with its own addresses, in halfwords or bytes. */
 static void fill_shared(unsigned width)
 {
     for (unsigned at = lane() * 16; at < SHARED; at += LANES * 16) {
@@ -274,7 +274,7 @@ static void multiply(const void *args)
                                &acc[i], 4);
 }
 
-/* Small whole numbers, exact in every format. */
+/* Encodes a small whole number, which every format represents exactly. */
 static void put_number(unsigned char *at, unsigned number, int value)
 {
     int magnitude = value < 0 ? -value : value;
@@ -385,7 +385,7 @@ START_TEST(test_mfma_refusals)
 }
 END_TEST
 
-/* Subnormals, the largest numbers, and what is no number. */
+/* Subnormals, the largest numbers, infinities and NaNs. */
 START_TEST(test_numbers)
 {
     static const struct {
@@ -419,7 +419,7 @@ START_TEST(test_numbers)
         work.count = 1;
         work.records = strcmp(known[i].arch, "gfx942") == 0;
         memcpy(work.a[0], &known[i].bits, 2);
-        /* An infinity times zero elsewhere is no number: ones all over. */
+        /* B is all ones: an infinity times a zero in B would be a NaN. */
         for (unsigned l = 0; l < LANES; l++)
             put_number(work.b[l], work.number, 1);
         ck_assert_msg(judge(known[i].arch, multiply, LANES) == GROAT_OK, "%s",
@@ -462,8 +462,8 @@ START_TEST(test_buffer_load)
 }
 END_TEST
 
-/* A load between a copy and its wait counts: the copy may still be in flight
- * when all but one operation are done. */
+/* A load between a copy and its wait is counted: with a wait count of one the
+ * copy has landed, with two it may still be in flight. */
 static void load_between(const void *args)
 {
     const probe *p = args;
@@ -481,7 +481,7 @@ static void load_between(const void *args)
     env->ops->async_wait(env, 0, 0);
 }
 
-/* _i: of any address, of a buffer. */
+/* _i: a global load, a buffer load. */
 START_TEST(test_loads_count)
 {
     work.records = _i == 0 ? 0 : 64;
@@ -495,7 +495,7 @@ END_TEST
 
 /* ---- the trace ----------------------------------------------------------- */
 
-/* Lane l reads `width` bytes at l * k, after the whole was written. */
+/* Lane l reads `width` bytes at l * k, after all bytes have been written. */
 static void read_stride(const void *args)
 {
     const probe *p = args;
@@ -510,15 +510,15 @@ static const struct {
     const char *arch;
     unsigned stride, bytes, passes, least, reuse;
 } strides[] = {
-    /* 64 banks: 64 lanes of 4 bytes at once, 16 of 16 bytes. */
+    /* 64 banks: 64 lanes of 4 bytes per pass, or 16 lanes of 16 bytes. */
     {"gfx950", 4, 4, 1, 1, 1},
-    {"gfx950", 0, 4, 1, 1, 1}, /* one dword for all */
+    {"gfx950", 0, 4, 1, 1, 1}, /* one dword for all lanes */
     {"gfx950", 8, 4, 2, 1, 2},
     {"gfx950", 128, 4, 32, 1, 32},
     {"gfx950", 256, 4, 32, 1, 32}, /* 8192 bytes: 32 different dwords */
     {"gfx950", 16, 16, 4, 4, 1},
     {"gfx950", 32, 16, 8, 4, 2},
-    /* 32 banks: half as many lanes. */
+    /* 32 banks: half as many lanes per pass. */
     {"gfx942", 4, 4, 2, 2, 1},
     {"gfx942", 8, 4, 4, 2, 2},
     {"gfx942", 128, 4, 64, 2, 32},
@@ -537,7 +537,7 @@ START_TEST(test_banks)
     work.width = strides[_i].bytes;
     ck_assert_msg(judge(strides[_i].arch, read_stride, LANES) == GROAT_OK, "%s",
                   error.text);
-    /* 8 KiB by 64 lanes of 16 bytes, then the read. */
+    /* 8 writes fill 8 KiB, 64 lanes of 16 bytes each; then comes the read. */
     ck_assert_uint_eq(told_count, 9);
     ck_assert_uint_eq(waits[GROAT_ACCESS_WAIT], 1);
     ck_assert_uint_eq(waits[GROAT_ACCESS_RESUME], 1);
@@ -560,8 +560,7 @@ START_TEST(test_banks)
 }
 END_TEST
 
-/* Lanes that go ways of their own: some write 4 bytes, others 8, and all read
- * 4. */
+/* Lanes diverge: half of them write 4 bytes, the others 8, and all read 4. */
 static void diverge(const void *args)
 {
     const probe *p = args;

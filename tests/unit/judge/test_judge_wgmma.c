@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_judge/wgmma.c: the judge's products of a warpgroup.  Every layout of the
- * operands and every kind of number against sums of integers; operands that are
- * not there yet or are overwritten too early, registers touched too early, and
- * warps that do not come.
+ * test_judge_wgmma.c: the judge's warpgroup products.  Every operand layout and
+ * number format against sums of integers; operands that are not ready or
+ * overwritten too early, registers touched too early, and warps that do not
+ * take part.
  */
 #include "judge_rig.h"
 
@@ -18,7 +18,7 @@ static struct {
     signed char b[N_MAX][K_MAX];
     unsigned number;
     unsigned n;
-    unsigned k; /* numbers of the whole sum */
+    unsigned k; /* length of the whole sum */
     operand_form la, lb;
 } work;
 
@@ -44,7 +44,7 @@ static uint64_t descriptor(unsigned at, unsigned lbo, unsigned sbo,
            codes[swizzle] << 62;
 }
 
-/* Of the numbers from k on. */
+/* Returns the descriptor of the operand's numbers from k on. */
 static uint64_t descriptor_of(operand_form form, unsigned base, unsigned rows,
                               unsigned k)
 {
@@ -81,7 +81,7 @@ static void product(unsigned k, bool accumulate, float *acc)
                     descriptor_of(work.lb, B_AT, work.n, k), accumulate, acc);
 }
 
-/* Row and column of number i of a thread, out of its warp's 16 rows. */
+/* Writes a thread's results at their rows and columns in the warp's 16 rows. */
 static void put_result(const float *acc)
 {
     unsigned t = thread() % 128;
@@ -176,7 +176,7 @@ static const operand_form layouts[] = {
     {.form = FORM_MN, .swizzle = 0},      {.form = FORM_MN_INNER, .swizzle = 3},
 };
 
-/* _i: a layout, of A, of B. */
+/* _i: a layout, for A or for B. */
 START_TEST(test_layouts)
 {
     operand_form l = layouts[(unsigned)_i / 2];
@@ -203,7 +203,7 @@ START_TEST(test_shapes)
 
     work.n = ns[_i % 5];
     work.number = numbers[_i / 5];
-    rig_j.mode = (unsigned)_i % 2; /* adds to 3, or replaces it */
+    rig_j.mode = (unsigned)_i % 2; /* replaces the 3s, or adds to them */
     ck_assert_msg(j_judge(multiply, (uint64_t)_i) == GROAT_OK, "%s",
                   rig_j.error.text);
     ck_products(rig_j.mode == 0 ? 0 : 3);
@@ -228,8 +228,8 @@ START_TEST(test_two_warpgroups)
 }
 END_TEST
 
-/* The swap of the two offsets of mn-major operands without swizzling is real:
- * as the other forms have them the product is another one. */
+/* Unswizzled mn-major operands exchange the two offsets: with the offsets in
+ * the order of the other forms the product is a different one. */
 static void multiply_swapped(const void *args)
 {
     float acc[N_MAX / 2];
@@ -270,8 +270,7 @@ START_TEST(test_offsets_are_not_exchanged)
 }
 END_TEST
 
-/* ---- operands that are not there ------------------------------------------
- */
+/* ---- operands that are not ready ----------------------------------------- */
 
 enum {
     SOUND,
@@ -345,7 +344,7 @@ START_TEST(test_faults)
             "thread 5 (wave 0 lane 5) writes byte 1024 of shared memory, which "
             "a wgmma of wave 3 still reads: its wgmma_wait, or a release "
             "behind it, is missing",
-        /* Other warps have not waited, or thread 5 does not know of it. */
+        /* The other warps have not waited, or thread 5 has not observed it. */
         [STORES_AFTER_WAIT] = "which a wgmma of wave 3 still reads",
         [NO_SECOND_FENCE] = "comes to wgmma with registers that it wrote since "
                             "the last wgmma_fence",
@@ -359,7 +358,7 @@ START_TEST(test_faults)
 }
 END_TEST
 
-/* Without the wait registers hold nothing of use. */
+/* Before the wait the accumulators hold nothing of use. */
 static void look_early(const void *args)
 {
     float acc[N_MAX / 2] = {0};
@@ -387,8 +386,8 @@ START_TEST(test_registers_are_poisoned)
 }
 END_TEST
 
-/* Two groups: the older one's operands are free behind a wait that leaves one,
- * the younger one's are not. */
+/* Two groups: a wait that leaves one in flight frees the older one's operands,
+ * not the younger one's. */
 static void two_groups(const void *args)
 {
     float first[N_MAX / 2] = {0};
@@ -427,12 +426,11 @@ START_TEST(test_groups)
 }
 END_TEST
 
-/* ---- with the engine --------------------------------------------------------
- */
+/* ---- wgmma and the copy engine ------------------------------------------- */
 
 enum { TMA_SOUND, TMA_NO_WAIT, TMA_ONE_WAITS, TMA_EARLY_RELEASE, TMA_HALF };
 
-/* Warps 0-3 multiply what warp 4 loads, twice into one slot. */
+/* Warps 0-3 multiply what warp 4 loads, twice through one slot. */
 static void with_engine(const void *args)
 {
     enum { FULL = 0, EMPTY = 8 };
@@ -493,7 +491,7 @@ START_TEST(test_engine)
     rig_j.mode = (unsigned)_i;
     j_rows(64, 64);
     rig_j.map.swizzle = GROAT_CPU_SWIZZLE_128B;
-    /* Finite numbers. */
+    /* Keep all numbers finite. */
     for (unsigned i = 0; i < J_DEVICE; i += 2) {
         unsigned bits = number_bits(FORM_BF16, (int)(i / 2 % 7) - 3);
 
@@ -506,14 +504,13 @@ START_TEST(test_engine)
 }
 END_TEST
 
-/* ---- descriptors and shapes
- * --------------------------------------------------- */
+/* ---- descriptors and shapes ---------------------------------------------- */
 
 static struct {
     uint64_t a, b;
     unsigned number, n, a_mn;
-    unsigned absent; /* first thread that does not come */
-    unsigned odd;    /* a thread with another descriptor */
+    unsigned absent; /* first thread that does not take part */
+    unsigned odd;    /* a thread that passes another descriptor */
 } call;
 
 static void call_once(const void *args)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fixture.h - what the tests of specs share: a small family whose files are
+ * fixture.h - shared by the tests of specs: a small family whose files are
  * texts of the test, the embedded families, and loading that must succeed.
  */
 #ifndef GROAT_TEST_SPEC_FIXTURE_H
@@ -21,7 +21,7 @@ typedef struct files {
     } at[FILES_MAX];
 } files;
 
-/* A groat__file_fn over files. */
+/* A groat__file_fn that reads from `files`. */
 static inline const char *files_read(void *user, const char *path)
 {
     const files *f = user;
@@ -51,7 +51,7 @@ static inline groat_family *load(const files *f, const char *name)
     return family;
 }
 
-/* Loads every embedded family; gives their number. */
+/* Loads every embedded family and returns their number. */
 static inline size_t load_embedded(groat_family *out[FAMILIES_MAX])
 {
     static const char suffix[] = "/params.def";
@@ -115,7 +115,7 @@ static inline int64_t value_of(const groat__params *params, const char *name)
     return params->values[slot_of(params->family, name)];
 }
 
-/* ---- a family with something of everything ------------------------------- */
+/* ---- a family that uses every feature ------------------------------------ */
 
 #define TOY_PARAMS                                                             \
     "# A family for tests.\n"                                                  \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_arch.c: every target parses and prints back, every other text is
- * refused with the list of those there are, and some numbers of the vendors'
- * guides.
+ * test_arch.c: every target parses and prints back, every other text is refused
+ * with the list of valid targets, and some numbers from the vendors' guides.
  */
 #include "../suite.h"
 
@@ -196,7 +195,7 @@ START_TEST(test_refusal_lists_every_target)
                        groat__backend_name(arch->vendor), arch->name);
         ck_says(&error, text);
     }
-    /* A long and hostile text does not push the list out. */
+    /* A long and hostile text does not push the list out of the error. */
     memset(seen, '\033', sizeof(seen) - 1);
     seen[sizeof(seen) - 1] = '\0';
     ck_assert_int_eq(groat__target_parse(seen, &target, &error), GROAT_INVALID);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_code.c: expressions that are compiled into kernels: what they come to,
- * what is refused and at which column, and how a spec carries one.
+ * test_code.c: expressions that are compiled into kernels: their values, what
+ * is refused and at which column, and how a spec carries one.
  */
 #include "fixture.h"
 
@@ -40,7 +40,7 @@ static void teardown(void)
 
 /* ---- values -------------------------------------------------------------- */
 
-/* With x = 2.5, i = 7, j = -3, a = 0.5 and v = {1, 2, 4}. */
+/* Evaluates text with x = 2.5, i = 7, j = -3, a = 0.5 and v = {1, 2, 4}. */
 static double value(const char *text)
 {
     static const float array[] = {1, 2, 4};
@@ -157,7 +157,7 @@ START_TEST(test_refusals)
 }
 END_TEST
 
-/* Of nodes and of depth there is an end. */
+/* The number of nodes and the depth are limited. */
 START_TEST(test_limits)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -185,8 +185,8 @@ END_TEST
 
 /* ---- in a spec ----------------------------------------------------------- */
 
-/* Spelled with blanks, in quotes or without them: one spec; another expression
- * is another one, of the same length too. */
+/* Blanks and quotes make no difference: one spec.  Another expression is
+ * another spec, even if it is of the same length. */
 START_TEST(test_spellings)
 {
     groat__params one =

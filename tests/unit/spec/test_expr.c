@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_expr.c: expressions mean what they mean in C.  A table is evaluated by
- * the compiler of this file; random ones by an evaluator of trees that knows
- * nothing of precedence, steps or jumps; and every refusal has its case.
+ * test_expr.c: expressions mean what they mean in C.  The compiler of this file
+ * evaluates a table; an evaluator of trees, without precedence, steps or jumps,
+ * evaluates random ones; and every refusal has a case.
  */
 #include "../suite.h"
 
@@ -44,7 +44,7 @@ static groat_status compile(const char *text, groat__expr *expr,
                                error);
 }
 
-/* The value of text with a = -5, b = 12, long_name_2 = 1000. */
+/* Evaluates text with a = -5, b = 12, long_name_2 = 1000. */
 static bool evaluate(const char *text, int64_t *result, const char **why)
 {
     static const int64_t values[SLOTS] = {-5, 12, 1000};
@@ -203,7 +203,7 @@ START_TEST(test_functions)
 }
 END_TEST
 
-/* Up, that is towards more, whatever the signs. */
+/* Rounds up, towards larger values, whatever the signs. */
 START_TEST(test_divup)
 {
     ck_gives("divup(0, 4)", 0);
@@ -364,7 +364,7 @@ START_TEST(test_unknown_names)
 }
 END_TEST
 
-/* left, then middle, then `times` of right. */
+/* Returns `times` of left, then middle, then `times` of right. */
 static char *repeat(size_t times, const char *left, const char *middle,
                     const char *right)
 {
@@ -378,8 +378,8 @@ static char *repeat(size_t times, const char *left, const char *middle,
     return groat__str_take(&str);
 }
 
-/* What is nested ever deeper is refused at some point, not before it is 10
- * deep, and goes on being refused: no depth of nesting ends the program. */
+/* Ever deeper nesting is refused from some depth on, which is at least 10: no
+ * depth of nesting crashes the program. */
 START_TEST(test_nesting)
 {
     static const struct {
@@ -418,8 +418,8 @@ START_TEST(test_nesting)
 }
 END_TEST
 
-/* The last depth that fits: as many values wait as a stack has, and as many
- * calls of the parser, two for each parenthesis and two more. */
+/* The greatest depth that fits, in values on the stack and in nested parser
+ * calls: two for each parenthesis and two more. */
 START_TEST(test_deepest)
 {
     char *parser_fits = repeat(31, "(", "7", ")");
@@ -484,7 +484,7 @@ typedef struct tree {
 
 static const char *const unary_text[UNARY] = {"-", "!", "~", "abs("};
 
-/* Level 0 is a function; else C's level, higher binds closer. */
+/* 0: a function; else the precedence in C, higher binds tighter. */
 static const struct {
     const char *text;
     int level;
@@ -581,7 +581,7 @@ static void write_plain(tree *t, const node *n, groat__str *out)
     }
 }
 
-/* With no more parentheses than C needs, or now and then one pair more. */
+/* Writes no more parentheses than C needs, or now and then one pair more. */
 static void write_node(tree *t, const node *n, int level, groat__str *out)
 {
     bool wrap = level_of(n) < level || pick(t, 12) == 0;
@@ -654,7 +654,7 @@ static const char *compute(const char *op, int64_t a, int64_t b, int64_t *out)
     return NULL;
 }
 
-/* NULL, or why there is no value. */
+/* Evaluates a tree; returns NULL, or why it has no value. */
 static const char *walk(const node *n, const int64_t *values, int64_t *out)
 {
     const char *why = NULL;
@@ -729,7 +729,7 @@ START_TEST(test_random)
 
         try_tree(&t, &worked, &broke);
     }
-    /* Both kinds were there, so that the comparison meant something. */
+    /* Both outcomes occurred often enough to make the comparison meaningful. */
     ck_assert_uint_gt(worked, 20000 / test_step());
     ck_assert_uint_gt(broke, 5000 / test_step());
 }

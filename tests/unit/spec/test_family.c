@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_family.c: a params.def that is right is read as it is written; each
- * line that is wrong is refused with its file and number; and the sources are
- * flattened into one text, of files inside the tree only.
+ * test_family.c: a valid params.def is read as written; each invalid line is
+ * refused with its file and line number; and the sources are flattened into one
+ * text, from files inside the tree only.
  */
 #include "fixture.h"
 
-/* ---- what is read ------------------------------------------------------ */
+/* ---- what is read -------------------------------------------------------- */
 
 static const groat__slot *slot_at(const groat_family *family, const char *name)
 {
@@ -144,7 +144,7 @@ START_TEST(test_arch_values)
 }
 END_TEST
 
-/* ---- what is refused --------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 #define HEAD  "family f \"s\"\n"
 #define TAIL  "launch block_x = 1\nlaunch args = 0\nentry f\n"
@@ -262,7 +262,7 @@ static const bad_line bad_lines[] = {
     {"param x enum p=-2147483649 p - \"m\"", "allowed values are malformed"},
     {"param x enum p|p p - \"m\"", "a name that means another value"},
     {"param x enum p=1|q|p=1 p - \"m\"", "a name that means another value"},
-    /* an enumerator that means something else already */
+    /* an enumerator that already means something else */
     {"param x enum b|a a - \"m\"", "a name that means another value"},
     {"param x enum p|b b - \"m\"", "a name that means another value"},
     {"param x enum p|i p - \"m\"", "a name that means another value"},
@@ -338,12 +338,12 @@ START_TEST(test_bad_lines)
 }
 END_TEST
 
-/* The neighbours of the lines above that are right. */
+/* Valid lines that are close to the invalid ones above. */
 START_TEST(test_good_lines)
 {
     static const char *const good[] = {
         "", "   \t ", "# param", "  #param x \\ \x01",
-        /* In a coding of old. */
+        /* Latin-1, but in a comment. */
         "# gr\xfc n", "param x int 1 1 - \"\"",
         "param x int 1 1 - \"gr\xc3\xbcn \xe2\x82\xac\"",
         "\tparam\tx  int 1\t1 -   \"m\"  \t",
@@ -410,7 +410,7 @@ START_TEST(test_bad_heads_and_entries)
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_refused(cases[i].text, "#include \"params.h\"\n", cases[i].line,
                    cases[i].words);
-    /* An entry may stand above what it names. */
+    /* An entry may precede the parameters that it names. */
     groat__family_free(
         load(&(files){{{"f/params.def", HEAD "entry _{i}_{d}\n" INT
                                              "derive d = 1 ; - \"m\"\nlaunch "
@@ -432,7 +432,7 @@ START_TEST(test_no_params_def)
 }
 END_TEST
 
-/* As many as fit are read; one more is refused at its line. */
+/* Asserts that `count` lines are read and that one more is refused. */
 static void ck_bound(size_t count, const char *line, const char *words)
 {
     groat__str text = {0};
@@ -458,7 +458,7 @@ START_TEST(test_too_many)
 }
 END_TEST
 
-/* What stands below cannot be seen from above. */
+/* A line cannot use names that are defined below it. */
 START_TEST(test_order)
 {
     ck_refused(HEAD "rule i ; \"r\"\n" INT TAIL, "", 2, "unknown name");
@@ -507,7 +507,7 @@ START_TEST(test_flat_text)
 }
 END_TEST
 
-/* Files that include each other, and themselves, come once. */
+/* Files that include each other, or themselves, are included once. */
 START_TEST(test_cycles)
 {
     files f = {{{"f/params.def", MINIMAL},
@@ -558,7 +558,7 @@ START_TEST(test_include_spellings)
 }
 END_TEST
 
-/* The file of the defaults is there, for editors, and is never taken. */
+/* params.h with the defaults exists for editors and is never read. */
 START_TEST(test_spellings_of_params_h)
 {
     static const char *const good[] = {
@@ -625,7 +625,7 @@ START_TEST(test_bad_sources)
 }
 END_TEST
 
-/* A chain of includes: file n includes file n + 1. */
+/* Makes a chain of includes: file n includes file n + 1. */
 static void make_chain(files *f, char text[][2][32], size_t count)
 {
     f->at[0].path = "f/params.def";
@@ -690,7 +690,7 @@ START_TEST(test_many_files)
 }
 END_TEST
 
-/* Not an include: in a comment's text, in a string, in another word. */
+/* Includes within comments, and `include` as a name, are ignored. */
 START_TEST(test_what_is_no_include)
 {
     static const char source[] = "#include \"params.h\"\n"
@@ -708,8 +708,8 @@ START_TEST(test_what_is_no_include)
 }
 END_TEST
 
-/* A family of one vendor may divide by what is 0 elsewhere; a family that has
- * no values anywhere is none. */
+/* A family for one vendor may divide by a constant that is 0 elsewhere; a
+ * family without values on any arch is refused. */
 START_TEST(test_values_on_some_arch)
 {
     static const struct {
@@ -747,7 +747,7 @@ START_TEST(test_values_on_some_arch)
 }
 END_TEST
 
-/* What was made when the library was built is what its files say. */
+/* Asserts that a family made at build time equals what its files say. */
 static void check_made(const groat_family *read, const groat__made_family *made)
 {
     groat_family *taken = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_key.c: the identity text says all that shapes a binary and nothing
- * else; whatever changes in it changes the key.  The digests that stand here
- * were made by another program (xxhsum -H2).
+ * test_key.c: the identity contains all that shapes a binary and nothing else;
+ * any change in it changes the key.  The digests here were computed by another
+ * program (xxhsum -H2).
  */
 #include "fixture.h"
 
@@ -61,7 +61,7 @@ static groat__digest toy_key(const char *spec, const char *target,
     return key_of(&params, compiler);
 }
 
-/* ---- known answers ----------------------------------------------------- */
+/* ---- known answers ------------------------------------------------------- */
 
 START_TEST(test_known_digests)
 {
@@ -92,9 +92,9 @@ START_TEST(test_known_digests)
 }
 END_TEST
 
-/* The whole text of one key, as it is kept with binaries that are out there:
- * if this test fails, every stored binary is lost, and the number in the first
- * line is to be changed. */
+/* The whole identity of one key, as stored with existing binaries: if this test
+ * fails, every stored binary is lost, and the number in the first line must be
+ * changed. */
 START_TEST(test_identity_text)
 {
     groat__params params =
@@ -127,8 +127,8 @@ START_TEST(test_identity_text)
 }
 END_TEST
 
-/* The closure of this family, by name: it may change only with the text of
- * what a compiler gets. */
+/* The closure of this family as a constant: it may change only with the text
+ * that the compiler gets. */
 START_TEST(test_closure)
 {
     groat__target where = {GROAT__CPU, groat__arch_at(0), "cpu"};
@@ -146,7 +146,7 @@ START_TEST(test_closure)
 }
 END_TEST
 
-/* ---- what does not matter ---------------------------------------------- */
+/* ---- what does not change a key ------------------------------------------ */
 
 START_TEST(test_order_and_spelling_do_not_matter)
 {
@@ -166,7 +166,7 @@ START_TEST(test_order_and_spelling_do_not_matter)
 }
 END_TEST
 
-/* Another load, at another time and place, of the same texts. */
+/* The same texts, loaded again at another time and from another place. */
 START_TEST(test_load_does_not_matter)
 {
     files f = toy_files();
@@ -177,7 +177,7 @@ START_TEST(test_load_does_not_matter)
     char *first;
     char *second;
 
-    /* Files that the family does not include are none of its closure. */
+    /* Files that the family does not include are not in its closure. */
     moved.at[0].path = "toy/other.h";
     moved.at[0].text = "int other;\n";
     for (size_t i = 0; i < 4; i++)
@@ -193,7 +193,7 @@ START_TEST(test_load_does_not_matter)
 }
 END_TEST
 
-/* No field of ours has a path in it, nor anything that looks like a time. */
+/* No field of ours contains a path or anything that looks like a time. */
 START_TEST(test_no_path_and_no_time)
 {
     groat_family *families[FAMILIES_MAX];
@@ -228,7 +228,7 @@ START_TEST(test_no_path_and_no_time)
 }
 END_TEST
 
-/* ---- what matters ------------------------------------------------------ */
+/* ---- what changes a key -------------------------------------------------- */
 
 START_TEST(test_each_parameter)
 {
@@ -247,7 +247,7 @@ START_TEST(test_each_parameter)
 }
 END_TEST
 
-/* Of each embedded family: every parameter to another of its values. */
+/* Sets every parameter of each embedded family to another of its values. */
 START_TEST(test_each_parameter_of_the_families)
 {
     groat_family *families[FAMILIES_MAX];
@@ -274,7 +274,7 @@ START_TEST(test_each_parameter_of_the_families)
 }
 END_TEST
 
-/* An identity gives back the spec and the target that it was made of. */
+/* The spec and target can be read back from an identity. */
 START_TEST(test_identities_are_read)
 {
     static const char *const bad[] = {
@@ -363,7 +363,7 @@ START_TEST(test_each_target)
 }
 END_TEST
 
-/* A corrected line of the arch table is another key, though the name stays. */
+/* A corrected number in the arch table changes the key, though not the name. */
 START_TEST(test_each_arch_number)
 {
     groat__params params = parsed(toy, "toy", "hip:gfx950");
@@ -403,7 +403,7 @@ START_TEST(test_compiler_and_options)
 }
 END_TEST
 
-/* Another letter or digit in place of this one. */
+/* Returns a letter or digit other than this one. */
 static char other_than(char c)
 {
     return c == 'z' ? 'y' : c == 'Z' ? 'Y' : c == '9' ? '8' : (char)(c + 1);
@@ -415,19 +415,19 @@ static bool is_word(char c)
            (c >= '0' && c <= '9');
 }
 
-/* The key of a family's defaults, be they allowed or not. */
+/* The key of a family's defaults, even if they are not allowed. */
 static groat__digest default_key(const groat_family *family)
 {
     groat__target target = target_of("hip:gfx950");
     groat__params params;
 
     if (groat__params_defaults(family, &target, &params, NULL) != GROAT_OK)
-        return family->closure; /* no values here: no key is asked for */
+        return family->closure; /* no values on this target, so no key */
     return key_of(&params, COMPILER);
 }
 
-/* Changes each letter and digit of a file in turn.  Either the family no
- * longer loads, or its closure is another, and so are its keys. */
+/* Changes each letter and digit of a file in turn.  Either the family no longer
+ * loads, or its closure and its keys change. */
 static size_t ck_every_byte(size_t file, size_t *loads)
 {
     files f = toy_files();
@@ -472,7 +472,7 @@ START_TEST(test_each_byte_of_each_file)
 }
 END_TEST
 
-/* Text that moves from one file to the next is other text. */
+/* Moving text from one file to the next changes the closure. */
 START_TEST(test_names_of_files)
 {
     files f = toy_files();

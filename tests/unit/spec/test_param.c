@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_param.c: a spec's text becomes a checked set of values and back; each
- * refusal names parameter, value and what is allowed, and changes nothing.
- * The rules of the embedded families are test_rules.c's.
+ * refusal names the parameter, the value and the allowed values, and changes
+ * nothing.  test_rules.c tests the rules of the embedded families.
  */
 #include "fixture.h"
 
@@ -27,7 +27,7 @@ static void ck_text(const groat__params *params, const char *expected)
     groat__str_free(&text);
 }
 
-/* ---- what is read ------------------------------------------------------ */
+/* ---- what is read -------------------------------------------------------- */
 
 START_TEST(test_defaults)
 {
@@ -46,7 +46,7 @@ START_TEST(test_defaults)
 }
 END_TEST
 
-/* A default follows what it is made of, and the target. */
+/* A derived default follows its parameters and the target. */
 START_TEST(test_derived_defaults)
 {
     groat__params params = parsed(toy, "toy:rows=40", "cuda:sm_90a");
@@ -136,7 +136,7 @@ static int64_t random_value(const groat__slot *slot, uint64_t *random)
     return range->low + (int64_t)(next_random(random) % count) * range->step;
 }
 
-/* Some parameters, in any order, with allowed values. */
+/* Writes some parameters in random order, with allowed values. */
 static void random_spec(const groat_family *family, uint64_t *random,
                         groat__str *out)
 {
@@ -192,7 +192,7 @@ static size_t round_trips(const groat_family *family, const char *target,
     return good;
 }
 
-/* Families of another vendor's instructions have no legal spec at all. */
+/* A family that needs another vendor's instructions has no legal spec here. */
 static bool is_for(const groat_family *family, const char *target)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -231,7 +231,7 @@ START_TEST(test_round_trip)
 }
 END_TEST
 
-/* ---- what is refused --------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 typedef struct refusal {
     const char *spec;
@@ -290,7 +290,7 @@ static const refusal refusals[] = {
     {"toy:rows=000000000000000000000000000008", {"is not allowed"}},
     {"toy:shift=5", {"toy: shift=5 is not allowed; allowed: -4..4 bits"}},
     {"toy:shift=-5", {"shift=-5 is not allowed"}},
-    /* of a default that follows from another value */
+    /* a default that is derived from another value */
     {"toy:rows=1", {"toy: cols=2 is not allowed; allowed: 16..128/16"}},
     /* enumerators */
     {"toy:dtype=", {"dtype= is not allowed; allowed: bf16|fp8|f32=7"}},
@@ -345,7 +345,7 @@ START_TEST(test_refusals)
 }
 END_TEST
 
-/* Of two mistakes the one that stands first in params.def is named. */
+/* Of two mistakes, the one that comes first in params.def is reported. */
 START_TEST(test_first_cause)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -358,7 +358,7 @@ START_TEST(test_first_cause)
 }
 END_TEST
 
-/* "toy:" and x, of this length in all. */
+/* Refuses "toy:" followed by x's, `len` bytes in all. */
 static void ck_long(size_t len, const char *words)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -392,8 +392,8 @@ START_TEST(test_long_specs)
 }
 END_TEST
 
-/* As many enumerators as there may be: a word behind the last is none, be it
- * what the family keeps of its own there. */
+/* The largest number of enumerators: a word after the last is none of them, not
+ * even one that the family stores there internally. */
 START_TEST(test_all_enumerators)
 {
     static const files f = {
@@ -431,7 +431,7 @@ START_TEST(test_hostile_bytes)
 }
 END_TEST
 
-/* However long a rule is, its reason is not lost. */
+/* The reason of a rule is reported however long the rule is. */
 START_TEST(test_reason_of_a_long_rule)
 {
     groat_error error = GROAT_ERROR_INIT;
@@ -458,7 +458,7 @@ START_TEST(test_reason_of_a_long_rule)
 }
 END_TEST
 
-/* A default that cannot be computed is told with its name. */
+/* The error for a default that cannot be computed names it. */
 START_TEST(test_no_value)
 {
     static const files f = {
@@ -490,7 +490,7 @@ START_TEST(test_set)
         groat__params_set(&params, slot_of(toy, "dtype"), 7, &error), GROAT_OK);
     ck_assert_int_eq(value_of(&params, "elem"), 4);
     ck_assert_int_eq(value_of(&params, "bytes"), 16 * 32 * 4);
-    /* What was a default stays: only derived constants follow. */
+    /* Former defaults stay; only derived constants follow. */
     ck_assert_int_eq(
         groat__params_set(&params, slot_of(toy, "rows"), 8, &error), GROAT_OK);
     ck_text(&params, "toy:dtype=f32,rows=8,cols=32,wide=0,shift=0,mode=plain");
@@ -526,7 +526,7 @@ START_TEST(test_set_fails_and_changes_nothing)
                                            cases[i].value, NULL),
                          GROAT_INVALID);
     }
-    /* What follows from the parameters and the target cannot be moved. */
+    /* Constants derived from the parameters and the target cannot be set. */
     ck_assert_int_eq(
         groat__params_set(&params, slot_of(toy, "bytes"), 1, &error), GROAT_OK);
     ck_assert_int_eq(
@@ -635,7 +635,7 @@ START_TEST(test_entry)
         const char *entry;
     } cases[] = {{"toy", "toy_bf16_16x32_s0_2"},
                  {"toy:dtype=f32,shift=4", "toy_f32_16x32_s4_4"},
-                 /* a minus would end the identifier */
+                 /* a minus sign is not valid in an identifier */
                  {"toy:shift=-4,rows=8", "toy_bf16_8x16_sm4_2"}};
 
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -649,7 +649,7 @@ START_TEST(test_entry)
 }
 END_TEST
 
-/* The closure is made of defaults that need not be allowed everywhere. */
+/* A closure uses defaults that need not be allowed on every target. */
 START_TEST(test_unchecked_defaults)
 {
     static const files f = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_reads.c: what makes a compiler read a file is placed or refused, however
- * it is spelled; what does not is left alone.  Random sources are held against
- * the host's compiler.
+ * test_reads.c: whatever makes a compiler read a file is expanded in place or
+ * refused, however it is spelled; other text is left alone.  Random sources are
+ * checked against the host's compiler.
  */
 #include "fixture.h"
 
@@ -19,7 +19,7 @@ extern char **environ;
 typedef struct outcome {
     int includes;
     int onces;
-    const char *why; /* of a refusal, or NULL */
+    const char *why; /* reason of a refusal, or NULL */
     int line;
 } outcome;
 
@@ -200,7 +200,7 @@ static const char *const pieces[] = {
     ".5",       "\?\?/\n", "\\ \n",       "#error don't",
 };
 
-/* Whether the compiler reads x.h for a source. */
+/* Tells whether the compiler reads x.h for a source. */
 static bool is_read(const char *folder, const char *text)
 {
     posix_spawn_file_actions_t actions;
@@ -260,7 +260,7 @@ START_TEST(against_the_compiler)
         groat__str_add(&text, "\n");
         ck_assert(!text.failed);
         out = walk(text.data);
-        /* What is placed or refused needs no compiler to say so. */
+        /* Includes that are expanded or refused need no check by a compiler. */
         if (out.includes == 0 && out.why == NULL)
             ck_assert_msg(!is_read(folder, text.data), "seed 5, %d:\n%s", i,
                           text.data);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_render.c: the generated header is valid C++ by itself, says what the
- * spec says and holds it against what is allowed; and each line of the source
- * is told to be where it is.
+ * test_render.c: the generated header is valid C++ on its own, has the values
+ * of the spec and asserts that they are allowed; and #line directives give each
+ * line of the source its true place.
  */
 #include "fixture.h"
 
@@ -57,7 +57,7 @@ static size_t count_of(const char *text, const char *words)
     return count;
 }
 
-/* The exit status of the C++ compiler over head and tail. */
+/* Returns the exit status of the C++ compiler for head and tail. */
 static int compile(const char *head, const char *tail)
 {
     extern char **environ;
@@ -71,7 +71,7 @@ static int compile(const char *head, const char *tail)
                     (char[]){"-std=c++17"}, (char[]){"-fsyntax-only"},
                     (char[]){"-Wall"}, (char[]){"-Wextra"},
                     (char[]){"-Wpedantic"}, (char[]){"-Werror"},
-                    /* clang counts constants that nothing uses yet */
+                    /* clang warns of constants that are not used yet */
                     (char[]){"-Wno-unused-const-variable"}, file, NULL};
 
     (void)snprintf(file, sizeof(file), "%s/constants.cc", dir);
@@ -156,8 +156,8 @@ START_TEST(test_header)
 }
 END_TEST
 
-/* One static_assert per parameter, and each name bound once; of code, one
- * macro. */
+/* Checks that each parameter has one static_assert and each name one
+ * definition; a code parameter has one macro. */
 static void ck_asserts(const groat__params *params)
 {
     const groat_family *family = params->family;
@@ -203,7 +203,7 @@ START_TEST(test_every_parameter_is_asserted)
 }
 END_TEST
 
-/* What is asserted of a header that has the spec's values. */
+/* Returns static_asserts that hold if the header has the spec's values. */
 static char *expectations(const groat__params *params)
 {
     const groat_family *family = params->family;
@@ -272,7 +272,7 @@ START_TEST(test_embedded_headers_compile_alone)
 }
 END_TEST
 
-/* A header that someone changed to a value that is not allowed is refused. */
+/* A header that was edited to a value that is not allowed does not compile. */
 START_TEST(test_assertions_hold)
 {
     static const struct {
@@ -309,7 +309,7 @@ START_TEST(test_assertions_hold)
 }
 END_TEST
 
-/* The two ends of what an int can be, with a step between. */
+/* Both ends of the int range, with a step. */
 START_TEST(test_widest_range)
 {
     static const files f = {
@@ -331,7 +331,7 @@ START_TEST(test_widest_range)
 }
 END_TEST
 
-/* The least number of 64 bits has no literal. */
+/* The smallest 64-bit number cannot be written as a literal. */
 START_TEST(test_least_number)
 {
     static const files f = {
@@ -353,7 +353,7 @@ START_TEST(test_least_number)
 }
 END_TEST
 
-/* A shape that no device takes: the source can be read, and is no accident. */
+/* A launch shape that no device takes is rendered as zeros. */
 START_TEST(test_launch_out_of_range)
 {
     static const files f = {
@@ -374,7 +374,7 @@ START_TEST(test_launch_out_of_range)
 }
 END_TEST
 
-/* A default that is no enumerator is only ever in a closure. */
+/* A default that is no enumerator only ever occurs in a closure. */
 START_TEST(test_default_that_is_no_enumerator)
 {
     static const files f = {
@@ -435,7 +435,7 @@ START_TEST(test_same_spec_same_source)
 }
 END_TEST
 
-/* Line `number` of text, without its end; "" past the end. */
+/* Copies line `number` of text, without its end; "" past the end. */
 static void line_of(const char *text, int number, char *out, size_t size)
 {
     size_t len;
@@ -454,7 +454,7 @@ typedef struct place {
     size_t compared;
 } place;
 
-/* One line of a source: a #line, or what its place says it is. */
+/* Checks one line of a source: a #line, or the line at its stated place. */
 static void ck_line(place *at, const char *line, groat__file_fn *read,
                     void *user)
 {
@@ -469,7 +469,7 @@ static void ck_line(place *at, const char *line, groat__file_fn *read,
     text = read(user, at->path);
     if (text != NULL) {
         line_of(text, at->line, original, sizeof(original));
-        /* One line is left out, and its place kept. */
+        /* This line is replaced by an empty one. */
         if (strcmp(original, "#pragma once") == 0)
             original[0] = '\0';
         ck_assert_msg(strcmp(original, line) == 0, "%s:%d is '%s', not '%s'",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_rules.c: every rule of every embedded family is needed.  Its line in
- * params.def has a spec that breaks it, which is refused with its reason; or
+ * params.def gives a spec that breaks it, which is refused with its reason; or
  * the names of the parameters whose allowed values imply it, and then no grid
  * over those values breaks it.
  */
@@ -31,7 +31,7 @@ static bool holds(const groat__params *params, size_t rule)
            value != 0;
 }
 
-/* The values of a spec, whatever the rules say of them. */
+/* Returns the values of a spec without checking the rules. */
 static groat__params without_rules(groat_family *family, const char *spec,
                                    const char *target)
 {
@@ -44,8 +44,8 @@ static groat__params without_rules(groat_family *family, const char *spec,
     return params;
 }
 
-/* A spec that breaks one rule, and at most one other that cannot but break with
- * it. */
+/* Checks a spec that breaks one rule, and at most one other that cannot hold
+ * without it. */
 static void check_breaks(groat_family *family, size_t rule, const char *target,
                          const char *values)
 {
@@ -70,7 +70,7 @@ static void check_breaks(groat_family *family, size_t rule, const char *target,
     groat__str_free(&spec);
 }
 
-/* All values of a parameter, or 64 of them from the first to the last. */
+/* Returns all values of a parameter, or 64 of them from first to last. */
 static size_t grid_of(const groat__slot *slot, int64_t grid[64])
 {
     int64_t total = 0;
@@ -95,7 +95,7 @@ static size_t grid_of(const groat__slot *slot, int64_t grid[64])
     return count;
 }
 
-/* Gives the parameters of a list of names every value; the number of points. */
+/* Tries every value of the listed parameters; returns the number of points. */
 static size_t walk(const char *names, size_t rule, const groat__params *params)
 {
     const groat_family *family = params->family;
@@ -125,7 +125,7 @@ static size_t walk(const char *names, size_t rule, const groat__params *params)
     return points;
 }
 
-/* Whether an expression needs a parameter, also through derived constants. */
+/* Tells whether an expression uses a parameter, also by derived constants. */
 static bool needs(const groat_family *family, const groat__expr *expr,
                   size_t param)
 {
@@ -171,7 +171,7 @@ static void check_follows(groat_family *family, size_t rule, const char *names)
     family->rule_count = rules;
 }
 
-/* One of "breaks TARGET VALUES" and "follows NAME ...". */
+/* Parses "breaks TARGET VALUES" or "follows NAME ...". */
 static void check_proof(groat_family *family, size_t rule, char *proof)
 {
     char target[64];

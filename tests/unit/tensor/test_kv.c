@@ -2,20 +2,19 @@
  *
  * test_kv.c: the tensors of KV caches against tables of published kernels, and
  * against the plain index of an element in the cache: whatever coordinates a
- * kernel gives, in every form and layout and with strides of any order, the
- * tensor's address is the element's.  What no kernel could copy is refused,
- * with the field.  Boxes of a spec follow from its constants.
+ * kernel passes, in every form and layout and with strides of any order, the
+ * tensor's address is the element's.  A cache that no kernel could copy is
+ * refused, and the error names the field.
  */
 #include "../suite.h"
 #include "groat_tensor.h"
 
 #include <stddef.h>
 
-/* ---- tables ----------------------------------------------------------------
- */
+/* ---- tables -------------------------------------------------------------- */
 
-/* A cache, how tiles of it are copied, and the tensor of its last layer: of its
- * second plane, where it has two. */
+/* A cache, how its tiles are copied, and the tensor of its last layer (in its
+ * second plane, if it has two). */
 typedef struct published {
     const char *what;
     struct {
@@ -176,19 +175,19 @@ START_TEST(tensors_of_published_kernels)
                   p->what);
     ck_assert_uint_eq(t.elem_bytes, p->cache.elem_bytes);
     ck_assert_int_eq(t.swizzle, p->tile.swizzle);
-    /* The last layer of the second plane, or of the only one. */
+    /* The last layer of the last plane. */
     ck_assert(t.address ==
               c.address +
                   ((uint64_t)p->cache.planes * p->cache.layers - 1) * layer);
 }
 END_TEST
 
-/* Boxes of a tile in the form of older kernels, whole pages at least: of K, and
- * of V by groups of 8 keys where a head has several chunks. */
+/* Boxes of whole pages in the flat form: of K, and of V in groups of 8 keys
+ * where a head has several chunks. */
 START_TEST(boxes_of_flat_tiles)
 {
     static const struct {
-        unsigned rows, dim, page, keys, values; /* 0: no box takes a tile */
+        unsigned rows, dim, page, keys, values; /* 0: no box fits a tile */
     } known[] = {
         {128, 64, 16, 0, 0},    {128, 64, 128, 1, 1}, {128, 128, 16, 0, 0},
         {128, 128, 32, 0, 0},   {128, 128, 64, 0, 0}, {128, 128, 128, 2, 32},
@@ -225,7 +224,7 @@ START_TEST(boxes_of_flat_tiles)
 }
 END_TEST
 
-/* When one copy may take all chunks of a row. */
+/* How many chunks of a row one copy may take. */
 static const struct {
     unsigned elem_bytes;
     groat_swizzle swizzle;
@@ -262,7 +261,7 @@ START_TEST(folds_of_published_kernels)
         ck_assert_msg(groat_kv_fold(&c, &b) == folds[i].fold,
                       "row %zu of the table: %u", i, groat_kv_fold(&c, &b));
     }
-    /* What follows where it is not said. */
+    /* Fields that are not set have defaults. */
     b = (groat_kv_box)GROAT_KV_BOX_INIT;
     b.swizzle = GROAT_SWIZZLE_128;
     b.tile_rows = 128;
@@ -284,8 +283,7 @@ START_TEST(folds_of_published_kernels)
 }
 END_TEST
 
-/* ---- elements --------------------------------------------------------------
- */
+/* ---- elements ------------------------------------------------------------ */
 
 /* One number of a cache. */
 typedef struct element {
@@ -293,7 +291,7 @@ typedef struct element {
     unsigned plane, layer, token, head, col;
 } element;
 
-/* Strides of a cache as a test gives them: bytes. */
+/* Strides in bytes, as a test gives them. */
 typedef struct plain {
     uint64_t block, plane, layer, token, head;
 } plain;
@@ -322,7 +320,7 @@ static uint64_t address_of(const groat_kv_cache *c, const plain *p,
            (uint64_t)e->col * c->elem_bytes;
 }
 
-/* The coordinates that groat_tensor.h tells kernels to give. */
+/* Computes the coordinates that groat_tensor.h tells kernels to pass. */
 static void coordinates(const groat_kv_cache *c, const groat_kv_box *b,
                         const groat_kv_view *v, const element *e,
                         uint64_t at[5])
@@ -381,7 +379,7 @@ static unsigned draw(uint64_t *random, unsigned most)
     return 1 + (unsigned)(next_random(random) % most);
 }
 
-/* A cache, packed or with room between things; pages are multiples of 8. */
+/* Draws a cache, packed or with gaps; pages are multiples of 8. */
 static plain draw_cache(uint64_t *random, groat_kv_cache *c)
 {
     static const unsigned dims[] = {64, 80, 128, 192, 256};
@@ -401,7 +399,7 @@ static plain draw_cache(uint64_t *random, groat_kv_cache *c)
     p = packed(c);
     if (next_random(random) % 2 == 0)
         return p;
-    /* Planes outside of blocks, with rows left free behind each layer. */
+    /* Planes outside of blocks, with free rows after each layer. */
     gap = 8 * p.token * (c->layout == GROAT_KV_HEAD_PAGE ? c->heads : 1);
     p.layer += gap * draw(random, 3);
     p.block = p.layer * c->layers;
@@ -438,7 +436,7 @@ static element draw_element(uint64_t *random, const groat_kv_cache *c,
     return e;
 }
 
-/* What a description that was taken says of elements, the last among them. */
+/* Checks coordinates of drawn elements, the last element included. */
 static void check_elements(const groat_kv_cache *c, const groat_kv_box *b,
                            const groat_tensor *t, const plain *p,
                            unsigned plane, unsigned layer, uint64_t *random)
@@ -459,7 +457,7 @@ static void check_elements(const groat_kv_cache *c, const groat_kv_box *b,
     }
 }
 
-/* Words of refusals that drawn boxes may meet. */
+/* Tells whether a refusal is one that drawn boxes may meet. */
 static bool is_expected(const groat_error *error)
 {
     static const char *const words[] = {
@@ -500,8 +498,8 @@ START_TEST(coordinates_find_their_elements)
 }
 END_TEST
 
-/* Strides that a caller gives in full, of an order that no layout has packed:
- * planes side by side in a row, tokens with room between them. */
+/* A caller may give all strides, in an order that no layout packs: planes side
+ * by side in a row, gaps between tokens. */
 START_TEST(strides_may_be_given)
 {
     groat_kv_cache c = GROAT_KV_CACHE_INIT;
@@ -540,11 +538,10 @@ START_TEST(strides_may_be_given)
 }
 END_TEST
 
-/* ---- refusals --------------------------------------------------------------
- */
+/* ---- refusals ------------------------------------------------------------ */
 
 /* A cache of 64 blocks, 2 planes, 4 layers, 64 tokens, 8 heads of 128 bf16, and
- * a box of 128-byte chunks of tiles of 128 keys; a change to one of them. */
+ * a box of 128-byte chunks of tiles of 128 keys; tests change one field. */
 typedef struct subject {
     groat_kv_cache cache;
     groat_kv_box box;
@@ -807,7 +804,7 @@ START_TEST(nothing_given)
 }
 END_TEST
 
-/* Edges of rules, and that values of one chunk may be a box of a tile. */
+/* Values at the limits are accepted, and a box of V one chunk wide. */
 START_TEST(edges_are_taken)
 {
     groat_error error = GROAT_ERROR_INIT;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_tensor.c: tensors that no map may be made of are refused with the field,
- * the value and what is allowed, on cpu and cuda targets alike and before any
- * driver is looked for; what is at the edge of a rule is taken.  On cpu targets
- * a map holds what the tensor said.
+ * test_tensor.c: tensors that cannot have a map are refused with the field, the
+ * value and the allowed values, on cpu and cuda targets alike and before any
+ * driver is looked for; values at the limits are accepted.  On cpu targets a
+ * map holds the values of the tensor.
  */
 #include "../suite.h"
 
 #include "kernels-src/common/cpu_tensor_map.h"
 #include "groat_tensor.h"
 
-/* There is no such driver: an answer other than NO_DEVICE needed none. */
+/* No such file: any answer but NO_DEVICE came without the driver. */
 static const char no_driver[] = "/dev/null/none/libcuda.so.1";
 
 static groat_context *context;
@@ -180,7 +180,7 @@ START_TEST(each_rule_refuses)
 }
 END_TEST
 
-/* Each elem_bytes has its own unit of 16 bytes. */
+/* 16 bytes are a different number of elements for each elem_bytes. */
 START_TEST(inner_boxes_are_whole_vectors)
 {
     static const struct {
@@ -207,7 +207,7 @@ START_TEST(inner_boxes_are_whole_vectors)
 }
 END_TEST
 
-/* No copy could land; the driver refuses such boxes as well. */
+/* A larger box could never land in a block; the driver refuses it as well. */
 START_TEST(a_block_holds_the_box)
 {
     groat_tensor t = sound();
@@ -240,7 +240,7 @@ START_TEST(edges_are_taken)
                   "%s", error.text);
     t.rank = 1;
     t.dims[0] = (uint64_t)1 << 32;
-    t.strides[0] = 7; /* of no dimension */
+    t.strides[0] = 7; /* ignored at rank 1 */
     t.box[1] = 999;
     t.elem_bytes = 8;
     t.box[0] = 16;
@@ -249,7 +249,7 @@ START_TEST(edges_are_taken)
                   "%s", error.text);
     t.size += 8; /* of a later version */
     t.swizzle = GROAT_SWIZZLE_NONE;
-    t.box[0] = 256; /* has no span */
+    t.box[0] = 256; /* no swizzle, so no limit of a span */
     ck_assert_msg(groat_tensor_map_make(context, "cpu:sm_90", &t, &map,
                                         &error) == GROAT_OK,
                   "%s", error.text);
@@ -306,7 +306,7 @@ END_TEST
 
 /* ---- no two elements share a byte ---------------------------------------- */
 
-/* Small enough to count every byte. */
+/* Draws a tensor small enough to count every byte. */
 static groat_tensor draw_tensor(uint64_t *random)
 {
     groat_tensor t = GROAT_TENSOR_INIT;
@@ -327,7 +327,7 @@ static groat_tensor draw_tensor(uint64_t *random)
     return t;
 }
 
-/* Strides that nest, one dimension above another in any order. */
+/* Gives nested strides, with the dimensions in any order. */
 static void nest(groat_tensor *t, uint64_t *random)
 {
     uint64_t stride = (t->dims[0] * t->elem_bytes + 15) / 16 * 16;
@@ -406,7 +406,7 @@ START_TEST(nothing_that_overlaps_is_taken)
 }
 END_TEST
 
-/* ---- what a cpu target's map says ---------------------------------------- */
+/* ---- the map of a cpu target --------------------------------------------- */
 
 START_TEST(cpu_maps_say_what_the_tensor_said)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launch arguments of bank_probe, and what it can be told to do.
+ * Launch arguments of bank_probe, and the accesses that it can make.
  */
 #pragma once
 
 enum bank_probe_what {
-    /* one wave: lane l at byte l * stride */
+    /* one wave: lane l accesses byte l * stride */
     BANK_PROBE_READ,
     BANK_PROBE_READ_SWIZZLED, /* the same, through swizzle (3,4,4) */
     BANK_PROBE_WRITE,
-    /* eight waves: a tile copied in one placement, then transpose reads */
+    /* eight waves: copy a tile in one placement, then transpose reads */
     BANK_PROBE_V227,
     BANK_PROBE_FP8,
     BANK_PROBE_BF16

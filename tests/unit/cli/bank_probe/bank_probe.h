@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bank_probe: reads and writes whose bank conflicts can be told by hand, and
- * the two placements of an 8-bit tile, and the one of a 16-bit tile, with the
- * transpose reads that go with them.  For cpu targets only: it asks the judge
- * for widths of which common/vendor.h has no primitive.
+ * bank_probe: reads and writes whose bank conflicts can be counted by hand, and
+ * the two placements of an 8-bit tile and the one of a 16-bit tile, each with
+ * its transpose reads.  For cpu targets only: it uses access widths of the
+ * judge that common/vendor.h has no primitive for.
  */
 #include "params.h"
 
@@ -22,7 +22,7 @@ static_assert(sizeof(bank_probe_args) == GROAT_ARGS_BYTES, "args.h");
 constexpr u32 tile_bytes = 16384;
 constexpr u32 pitch = 0x410; /* v227: 1024 bytes and a hole of 16 */
 
-/* Every byte that a strided access may touch. */
+/* Writes every byte that a strided access may touch. */
 GROAT_DEVICE void fill()
 {
     for (u32 o = thread_index() * 16; o < GROAT_SHARED_BYTES;
@@ -51,7 +51,7 @@ GROAT_DEVICE u32 bit(u32 x, u32 n)
     return x >> n & 1;
 }
 
-/* Subtiles of 8 rows by 64 bytes, one behind the other. */
+/* Subtiles of 8 rows by 64 bytes, stored consecutively. */
 struct by_subtiles {
     u32 begin, per_row;
 
@@ -65,7 +65,7 @@ struct by_subtiles {
     }
 };
 
-/* Cells of eight whole rows of 128 bytes. */
+/* Cells of eight complete rows of 128 bytes. */
 struct by_cells {
     u32 cell;
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launch arguments of judge_probe, and what it can do wrong.
+ * Launch arguments of judge_probe, and the faults that it can commit.
  */
 #pragma once
 
 enum probe_mutant {
     PROBE_SOUND,
-    /* the pipeline, less one thing */
+    /* the pipeline with one step removed */
     PROBE_NO_WAIT,
     PROBE_SHORT_WAIT,
     PROBE_NO_LAST_WAIT,
     PROBE_NO_BARRIER,
     PROBE_NO_WAR_BARRIER,
     PROBE_NO_COMMIT,
-    /* shared memory out of place */
+    /* bad accesses to shared memory */
     PROBE_SHARED_LOAD_PAST,
     PROBE_SHARED_STORE_PAST,
     PROBE_SHARED_STORE_STRADDLES,
@@ -22,7 +22,7 @@ enum probe_mutant {
     PROBE_SHARED_STORE_MISALIGNED,
     PROBE_LOAD_UNWRITTEN,
     PROBE_LOAD_LEFTOVER,
-    /* device memory out of place */
+    /* bad accesses to device memory */
     PROBE_GLOBAL_LOAD_PAST,
     PROBE_GLOBAL_LOAD_STRADDLES,
     PROBE_GLOBAL_LOAD_BEFORE,
@@ -32,7 +32,7 @@ enum probe_mutant {
     PROBE_GLOBAL_STORE_PAST,
     PROBE_GLOBAL_STORE_BEFORE,
     PROBE_GLOBAL_STORE_OFF_2,
-    /* copies out of place */
+    /* bad copies */
     PROBE_COPY_SOURCE_PAST,
     PROBE_COPY_SOURCE_BEFORE,
     PROBE_COPY_SOURCE_OFF_2,
@@ -42,7 +42,7 @@ enum probe_mutant {
     PROBE_COPY_TWO_BYTES,
     PROBE_COPY_SIXTEEN_BYTES,
     PROBE_COPY_WRONG_LANE,
-    /* what a wave must agree on */
+    /* values that must be equal across a wave */
     PROBE_M0_VARIES,
     PROBE_SOFFSET_VARIES,
     PROBE_BASE_VARIES,
@@ -50,13 +50,13 @@ enum probe_mutant {
     PROBE_UNIFORM_VARIES,
     PROBE_COPY_DIVERGES,
     PROBE_END_DIVERGES,
-    /* counts, fences, ends */
+    /* wait counts, fences and the end of a thread */
     PROBE_WAIT_64,
     PROBE_WAIT_63,
     PROBE_NO_FENCE,
     PROBE_ENDS_IN_FLIGHT,
     PROBE_ENDS_UNCOMMITTED,
-    /* races: nothing stands between two waves */
+    /* races: no barrier between two waves */
     PROBE_STORE_STORE,
     PROBE_STORE_LOAD,
     PROBE_LOAD_STORE,
@@ -67,14 +67,14 @@ enum probe_mutant {
     PROBE_FILLED_COPY_LOAD,
     PROBE_FILLED_LOAD_COPY,
     PROBE_FILLED_LOADS_STORE,
-    /* a thread against its own copy */
+    /* a thread that accesses the bytes of its own copy */
     PROBE_OWN_COPY_LOAD,
     PROBE_OWN_COPY_STORE,
     PROBE_OWN_COPY_COPY,
-    /* lanes of a wave, with a fence or a wait between them */
+    /* lanes of a wave with a fence or a wait between them */
     PROBE_LANES_STORE_LOAD,
     PROBE_LANES_COPY_LOAD,
-    /* arrays of a thread's own */
+    /* out-of-bounds indices into a local array */
     PROBE_ARRAY_LOAD_PAST,
     PROBE_ARRAY_STORE_BEFORE,
     PROBE_MUTANTS

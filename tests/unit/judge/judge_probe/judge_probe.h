@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * judge_probe: a pipeline of asynchronous copies through two slots, in which
- * each wave reads what the other one copied; and, by args.mutant, the same with
- * one thing left out or one thing done wrong.  Slot 2 is left unwritten.
+ * each wave reads what the other one copied; args.mutant selects the same
+ * pipeline with one step removed or one fault.  Slot 2 stays unwritten.
  */
 #include "params.h"
 
@@ -19,7 +19,7 @@ static_assert(sizeof(judge_probe_args) == GROAT_ARGS_BYTES, "args.h");
 
 typedef burst<16> vectors;
 constexpr u32 tile_bytes = params::tile_bytes;
-constexpr u32 spare = params::slots * tile_bytes; /* a slot nobody writes */
+constexpr u32 spare = params::slots * tile_bytes; /* a slot no thread writes */
 constexpr u32 tiles = 5;
 constexpr int copies = vectors::copies_per_chunk;
 
@@ -56,7 +56,7 @@ struct probe {
         shared_store16(address, vec4{thread, mutant, address, 7});
     }
 
-    /* This wave's half of a tile. */
+    /* Copies this wave's half of a tile. */
     GROAT_DEVICE void copy_tile(u32 tile, u32 shared) const
     {
         for (int q = 0; q < copies; q++)
@@ -66,7 +66,7 @@ struct probe {
                           tile * tile_bytes);
     }
 
-    /* Four bytes per lane, the same on every arch. */
+    /* Copies four bytes per lane, the same way on every arch. */
     GROAT_DEVICE void copy4(buffer from, u32 shared, u32 voffset,
                             u32 soffset) const
     {
@@ -197,7 +197,7 @@ struct probe {
 
     GROAT_DEVICE void disagree(const judge_probe_args &args)
     {
-        u32 odd = lane % 2; /* varies in a wave, and in a warp */
+        u32 odd = lane % 2; /* differs within a wave and within a warp */
 
         switch (mutant) {
         case PROBE_M0_VARIES:
@@ -253,7 +253,7 @@ struct probe {
         block_barrier();
     }
 
-    /* On bytes that both waves may read, one of them does what it may not. */
+    /* Both waves may read the filled bytes; one of them also breaks a rule. */
     GROAT_DEVICE void race_filled()
     {
         fill();
@@ -353,7 +353,7 @@ struct probe {
         }
     }
 
-    /* What it does to a row of four, by an index that no compiler knows. */
+    /* Indexes a row of four out of bounds by a value no compiler knows. */
     GROAT_DEVICE void stray_array()
     {
         u32 row[4] = {1, 2, 3, 4};
