@@ -642,7 +642,7 @@ TESTS += $(groat_program_tests) $(groat_style_tests) $(groat_family_tests) \
 
 # One summary of the skips and their reasons, after the last test.
 check-local: check-TESTS
-	@$(SHELL) $(top_srcdir)/%D%/report.sh .
+	@$(SHELL) $(top_srcdir)/%D%/report.sh . $(TEST_LOGS)
 else
 check-local:
 	@echo 'make check needs Check (pkg-config check); see ./bootstrap' >&2

@@ -1,17 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# report.sh [--totals] BUILDDIR [FOLDER]: what the tests below FOLDER (default:
-# tests) came to when make check ran in BUILDDIR.  One line per failure, one per
-# skip with its reason (the lines "SKIP: reason" and "skipped: reason" of the
-# logs, also of tests that passed), and last the line "N passed, N failed, N
-# skipped".  --totals: the last line only.
+# report.sh [--totals] BUILDDIR [FOLDER | LOG...]: reports the tests below FOLDER
+# (default: tests), or those of the logs, that make check ran in BUILDDIR.  One
+# line per failure, one per skip with its reason (the lines "SKIP: reason" and
+# "skipped: reason" of the logs, also of tests that passed), and last the line "N
+# passed, N failed, N skipped".  --totals: the last line only.
 set -u
 totals=0
 [ "${1-}" = --totals ] && totals=1 && shift
-cd "${1:?usage: report.sh [--totals] BUILDDIR [FOLDER]}" || exit 1
+cd "${1:?usage: report.sh [--totals] BUILDDIR [FOLDER | LOG...]}" || exit 1
 
-find "${2-tests}" -name '*.trs' 2>/dev/null | LC_ALL=C sort | {
+shift
+list() {
+    case ${1-} in
+    *.log) printf '%s\n' "$@" | sed 's/\.log$/.trs/' ;;
+    *) find "${1-tests}" -name '*.trs' 2>/dev/null ;;
+    esac
+}
+list "$@" | LC_ALL=C sort | {
     passed=0 failed=0 skipped=0
     while read -r trs; do
         name=${trs%.trs}
