@@ -229,6 +229,20 @@ expect "--only-target of none, one left out" 2 prewarm "$work/one.jsonl" \
     --only-target hip:gfx950 --cache-dir "$work/s7"
 says "one is left out" "1 are for other targets"
 
+# ---- a worker gets every option of its parent
+
+"$groat" cache keygen "$work/key" >"$work/trust" || exit 1
+(cd "$work" && "$groat" new toy >/dev/null) || exit 1
+mkdir "$work/objects"
+mkdir -m 2770 "$work/s8"
+GROAT_CXX=$cxx expect "every option at once" 0 prewarm "$work/one.jsonl" \
+    --cache-dir "$work/s8" --share-group --family-path "$work/toy" \
+    --trust "$work/trust" --remote "file://$work/objects" \
+    --remote-key "$work/key" --leases redis://localhost:1 --memory 64G --json
+counts "every option at once" kernels=1 compiled=1
+[ -n "$(find "$work/objects" -type f)" ] && pass "the remote has it" ||
+    fail "the remote has it" "$(ls "$work/objects")"
+
 # ---- when it is ended, its processes and their compilers end as well
 children_of() {
     cat /proc/[0-9]*/stat 2>/dev/null |

@@ -27,7 +27,7 @@
 
 extern char **environ;
 
-enum { TRIES = 2, ARGS_MAX = 12, ANSWER_MAX = 16 << 20 };
+enum { TRIES = 2, ANSWER_MAX = 16 << 20 };
 
 typedef struct worker {
     pid_t pid; /* 0: none */
@@ -96,7 +96,9 @@ static int start(pool *p, worker *w)
                   {"--remote", values->remote},
                   {"--remote-key", values->remote_key},
                   {"--leases", values->leases}};
-    char *argv[ARGS_MAX] = {"/proc/self/exe", "prewarm-worker"};
+    /* Room for the command, all options with their values, and NULL. */
+    char *argv[2 + 2 * (sizeof(passed) / sizeof(passed[0])) + 4] = {
+        "/proc/self/exe", "prewarm-worker"};
     size_t count = 2;
     char memory[32];
     int ends[2];
