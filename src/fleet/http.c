@@ -756,8 +756,13 @@ groat_status groat__http_list(groat__http *http, unsigned budget_ms,
                                  x.why[0] != '\0' ? x.why : "there is none");
         groat__str_free(&url);
         groat__exchange_free(&x);
-        /* Keys ascend.  Stops if they do not, or if the pages do not end. */
+        /* Keys ascend from page to page, or there would be no end. */
     } while (status == GROAT_OK && more && strcmp(before, p.last) < 0 &&
              ++pages < PAGES_MAX);
+    if (status == GROAT_OK && more)
+        status = groat__fail(error, GROAT_IO,
+                             "cannot list %s: the listing does not go on "
+                             "behind '%s', page %u",
+                             http->place->shown, p.last, pages + 1);
     return status;
 }

@@ -339,6 +339,9 @@ for bucket in page cut; do
         --remote "s3://$bucket"
     says "a listing that is none: $bucket: is said" 'the answer is no listing'
 done
+sed 's/false/true/' "$work/nginx/dav/undated" >"$work/nginx/dav/endless"
+expect 'a listing that gives one page for ever' 1 fleet ls --remote s3://endless
+says 'a listing that gives one page for ever: is said' 'does not go on behind'
 expect 'a listing without dates' 0 fleet ls --remote s3://undated
 answers 'a listing without dates: ours alone' '1 objects of 5 bytes'
 expect 'what has no date is not old' 0 fleet gc --older-than 1 \
