@@ -37,8 +37,10 @@ static void take_function(const char *text, char out[WORD])
     int depth = 0;
 
     for (; *text != '\0' && *text != '\n'; text++) {
-        if (strncmp(text, nameless, sizeof(nameless) - 1) == 0)
-            text += sizeof(nameless) - 1;
+        if (strncmp(text, nameless, sizeof(nameless) - 1) == 0) {
+            text += sizeof(nameless) - 2; /* to its last character */
+            continue;
+        }
         if (*text == '(' && depth == 0)
             break;
         if (depth == 0 && (*text == ':' || *text == ' ')) {

@@ -401,7 +401,11 @@ groat_status groat__oci_pull(const char *url, char **data, size_t *bytes,
     if (status == GROAT_OK) {
         *bytes = blob.answer.len;
         *data = groat__str_take(&blob.answer);
-        if (*data == NULL)
+        if (*bytes == 0)
+            status =
+                groat__fail(error, GROAT_IO, "registry %s: the layer is empty",
+                            r.place.shown);
+        else if (*data == NULL)
             status =
                 groat__fail(error, GROAT_NO_MEMORY, "no memory for a blob");
     }

@@ -46,6 +46,9 @@ static groat_status convert_in(const char *folder, groat__str *picture,
     if (!status) {
         groat__str_clear(picture);
         groat__str_addn(picture, png, bytes);
+        if (picture->failed)
+            status = groat__cli_error(error, GROAT_NO_MEMORY,
+                                      "no memory for a picture");
     }
     free(png);
     free(said);

@@ -268,6 +268,8 @@ static groat_status make(groat__reference *r, const groat_family *family,
         free(names[i]);
     groat__str_free(&header);
     groat__str_free(&body);
+    if (status != GROAT_OK)
+        groat__scratch_remove(&r->folder); /* the next call tries again */
     return status;
 }
 
