@@ -409,7 +409,6 @@ int groat__cmd_judge(groat__cli *cli)
     const char *slash = strrchr(w.file, '/');
     int code = check_entry(&w);
 
-    cli->scratch = &w.folder;
     /* Compilers place a relative name below "/", which findings leave out. */
     w.shown = *w.file == '/' ? slash + 1 : w.file;
     if (!code)
@@ -424,7 +423,6 @@ int groat__cmd_judge(groat__cli *cli)
         code = groat__cli_fail(cli, &w.error);
     if (!code)
         code = run(&w);
-    cli->scratch = NULL;
     groat__scratch_remove(&w.folder);
     groat__str_free(&w.path);
     groat__cuda_free(&w.source);

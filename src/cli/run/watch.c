@@ -57,8 +57,7 @@ static void end_process(const groat__watch *watch)
         (void)printf("%s\n", json.text.failed ? "{}" : json.text.data);
     }
     (void)fflush(NULL);
-    if (cli->scratch)
-        groat__scratch_remove(cli->scratch);
+    groat__scratch_remove_all();
     _exit(code);
 }
 

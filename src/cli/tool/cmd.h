@@ -153,7 +153,6 @@ struct groat__cli {
     const char *launching;  /* kernel named in the progress of a launch    */
     groat__json json;       /* the open top object, with "format"        */
     groat__progress progress;
-    groat__str *scratch; /* folder that an emergency exit removes, or NULL  */
     groat_error failure; /* what groat__cli_fail reported, for JSON   */
 };
 
@@ -262,6 +261,9 @@ groat_status groat__scratch_make(const char *what, groat__str *folder,
                                  groat_error *error);
 /* Removes the folder, if it was made, with its contents. */
 void groat__scratch_remove(groat__str *folder);
+/* Removes those of the process, which ends.  SIGHUP, SIGINT and SIGTERM do so,
+ * too, once a folder was made. */
+void groat__scratch_remove_all(void);
 
 /* Opens cli->context over a store in a fresh folder below base (NULL: $TMPDIR,
  * else /tmp), or over that of --cache-dir.  folder starts from {0}.  Returns
