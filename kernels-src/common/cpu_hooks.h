@@ -117,7 +117,8 @@ struct groat_cpu_ops {
     /* Returns the value of lane `lane` of the wave; all lanes take part. */
     unsigned (*shuffle)(struct groat_cpu_env *env, unsigned value,
                         unsigned lane);
-    /* Returns a bit per lane of the wave: whether its predicate is not 0. */
+    /* Returns a bit per lane of the wave: bit 0 of its predicate, whose other bits
+     * must be the same in all lanes: 0, or the number of another vote. */
     unsigned long long (*ballot)(struct groat_cpu_env *env,
                                  unsigned predicate);
     /* Atomic operations on 4-byte words; they return the old value. */

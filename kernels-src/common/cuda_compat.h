@@ -346,21 +346,32 @@ GROAT_LANES T __shfl_down_sync(unsigned mask, T value, unsigned by,
                                                               : lane + by);
 }
 
+namespace groat {
+
+// Votes of different kinds must not meet.
+enum vote { BALLOT = 0, ANY = 2, ALL = 4 };
+
+GROAT_LANES unsigned ballot(unsigned mask, vote kind, bool predicate)
+{
+    take_lanes(mask);
+    return (unsigned)cpu_env->ops->ballot(cpu_env, (unsigned)kind | predicate);
+}
+
+} // namespace groat
+
 GROAT_LANES unsigned __ballot_sync(unsigned mask, int predicate)
 {
-    groat::take_lanes(mask);
-    return (unsigned)groat::cpu_env->ops->ballot(groat::cpu_env,
-                                                 predicate != 0);
+    return groat::ballot(mask, groat::BALLOT, predicate != 0);
 }
 
 GROAT_LANES int __any_sync(unsigned mask, int predicate)
 {
-    return __ballot_sync(mask, predicate) != 0;
+    return groat::ballot(mask, groat::ANY, predicate != 0) != 0;
 }
 
 GROAT_LANES int __all_sync(unsigned mask, int predicate)
 {
-    return __ballot_sync(mask, !predicate) == 0;
+    return groat::ballot(mask, groat::ALL, predicate == 0) == 0;
 }
 
 // ---- atomic operations
@@ -479,6 +490,26 @@ GROAT_LANES float __saturatef(float x)
     return x > 0 ? x < 1 ? x : 1 : 0;
 }
 
+namespace groat {
+
+// The 32 low bits of a product of signed numbers of 24 bits.
+GROAT_LANES int product24(unsigned x, unsigned y)
+{
+    return (int)((unsigned)((int)(x << 8) >> 8) * (unsigned)((int)(y << 8) >> 8));
+}
+
+// As the device converts: what does not fit becomes the nearest number that does,
+// a NaN 0.
+template <class T> GROAT_LANES T whole(float x)
+{
+    const T most = (T)~0 > 0 ? (T)~0 : (T)0x7fffffff;
+    const T least = (T)~0 > 0 ? 0 : (T)0x80000000;
+
+    return x != x ? 0 : x >= (float)most ? most : x <= (float)least ? least : (T)x;
+}
+
+} // namespace groat
+
 #define __expf(x)          expf(x)
 #define __exp10f(x)        powf(10.0f, x)
 #define __logf(x)          logf(x)
@@ -493,16 +524,20 @@ GROAT_LANES float __saturatef(float x)
 #define __fmaf_rn(x, y, z) fmaf(x, y, z)
 #define __fadd_rn(x, y)    ((x) + (y))
 #define __fmul_rn(x, y)    ((x) * (y))
-#define __mul24(x, y)      ((x) * (y))
+#define __mul24(x, y)      groat::product24(x, y)
+#define __umul24(x, y)     (((unsigned)(x) & 0xffffffu) * ((unsigned)(y) & 0xffffffu))
 #define __popc(x)          __builtin_popcount(x)
 #define __popcll(x)        __builtin_popcountll(x)
 #define __ffs(x)           __builtin_ffs(x)
 #define __ffsll(x)         __builtin_ffsll(x)
-#define __float2int_rn(x)  ((int)__builtin_rintf(x))
-#define __float2int_rz(x)  ((int)(x))
-#define __float2int_rd(x)  ((int)floorf(x))
-#define __float2int_ru(x)  ((int)ceilf(x))
-#define __float2uint_rn(x) ((unsigned)__builtin_rintf(x))
+#define __float2int_rn(x)  groat::whole<int>(__builtin_rintf(x))
+#define __float2int_rz(x)  groat::whole<int>(truncf(x))
+#define __float2int_rd(x)  groat::whole<int>(floorf(x))
+#define __float2int_ru(x)  groat::whole<int>(ceilf(x))
+#define __float2uint_rn(x) groat::whole<unsigned>(__builtin_rintf(x))
+#define __float2uint_rz(x) groat::whole<unsigned>(truncf(x))
+#define __float2uint_rd(x) groat::whole<unsigned>(floorf(x))
+#define __float2uint_ru(x) groat::whole<unsigned>(ceilf(x))
 #define __int2float_rn(x)  ((float)(x))
 #define __uint2float_rn(x) ((float)(x))
 #define __ldcg(p)          __ldg(p)

@@ -22,7 +22,7 @@
 
 /* Kinds of operation; that of a transpose read is its width, that of MFMA its
  * type and shape. */
-enum { SHUFFLED = 0x10000001, VOTED };
+enum { SHUFFLED = 0x10000001, VOTED /* and the two that follow */ };
 
 /* Result of a shuffle from a lane that the mask leaves out: an arbitrary value
  * that is a NaN as a float. */
@@ -88,7 +88,7 @@ static uint64_t exchange(groat__judge *j, uint32_t kind, uint32_t value,
                 votes |= (uint64_t)(lanes[i].given != 0) << i;
         for (size_t i = 0; i < lanes_here(j); i++)
             if (mask >> i & 1)
-                lanes[i].answer = kind == VOTED ? votes
+                lanes[i].answer = kind != SHUFFLED ? votes
                                   : mask >> lanes[i].asked & 1
                                       ? lanes[lanes[i].asked].given
                                       : NOTHING;
@@ -125,9 +125,9 @@ unsigned long long groat__judge_ballot(struct groat_cpu_env *env,
     unsigned long long votes = 0;
 
     if (!groat__judge_is_amd(j))
-        return exchange(j, VOTED, predicate != 0, 0);
+        return exchange(j, VOTED + (predicate >> 1), predicate & 1, 0);
     mine = groat__judge_bring(j, VOTED);
-    mine->a[0] = predicate != 0;
+    mine->a[0] = predicate & 1;
     groat__judge_come_together(j);
     for (size_t lane = 0; lane < lanes_here(j); lane++)
         votes |= (unsigned long long)groat__judge_brought(j, lane)->a[0]

@@ -223,6 +223,9 @@ refuses() {
 }
 refuses "another header" '#include <cooperative_groups.h>' \
     "bad.cu:1: cooperative_groups.h"
+refuses "lines of another file" '#line 7 "x.cu"' "bad.cu:1: line: findings name"
+refuses "lines of a preprocessor" '
+# 7 "x.cu"' "bad.cu:2: 7: findings name"
 refuses "PTX" '__global__ void k() {
     asm volatile("bar.sync 0;");
 }' "bad.cu:2: asm: inline PTX"
@@ -255,6 +258,64 @@ printf '__global__ void k(int *x, int n) {
     int i; if (n > 0) i = n; if (n > 0) x[i %% 32] = 1;\n}\n' >good.cu
 expect "a local that may be unset" 0 judge good.cu --entry k --block 1 \
     --buffer x=32 --arg n=40
+cat >bad.cu <<'END'
+__global__ void k(int *x)
+{
+    int v = threadIdx.x;
+    if (v < 16)
+        v = __any_sync(0xffffffffu, v);
+    else
+        v = __all_sync(0xffffffffu, v);
+    x[threadIdx.x] = v;
+}
+END
+expect "a vote that meets another one" 1 judge bad.cu --entry k --block 32 \
+    --buffer x=32
+says "a vote that meets another one, at its line" "bad.cu:"
+cat >good.cu <<'END'
+__global__ void k(float *from, int *to)
+{
+    const float x = from[0] * 3e9f; /* +-1.5e9 to 6e9 */
+    const float big = 3e38f * 10, none = big - big;
+    to[0] = __float2int_rn(big);
+    to[1] = __float2int_rz(-big);
+    to[2] = __float2int_rd(none);
+    to[3] = (int)__float2uint_rz(-1.5f);
+    to[4] = (int)__float2uint_ru(big);
+    to[5] = __mul24(0x1000003, -5);
+    to[6] = (int)__umul24(0xff000002u, 7);
+    to[7] = __float2int_ru(-2.5f) * 10 + __float2int_rn(2.5f);
+    to[8] = x != x;
+}
+END
+expect "numbers as the device converts them" 0 judge good.cu --entry k \
+    --block 1 --buffer from=1 --buffer "to=9:i32 out none" --output to=to.npy
+python3 - to.npy <<'END' && pass "they are right" || fail "they are right"
+import sys
+to = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("i")
+assert list(to) == [2**31 - 1, -2**31, 0, 0, -1, -15, 14, -18, 0], list(to)
+END
+
+# Signals leave no folder; the kernel below ends at its time limit alone.
+printf '__global__ void k(int *x) { while (x[0] == x[0]) x[1] = 1; }\n' >bad.cu
+mkdir "$work/ended"
+for signal in HUP INT TERM; do
+    TMPDIR=$work/ended env --default-signal=INT "$groat" judge bad.cu --entry k \
+        --block 1 --buffer x=32 --timeout 60 >"$out" 2>"$err" &
+    for _ in $(seq 100); do
+        [ -n "$(ls "$work/ended")" ] && break
+        sleep 0.1
+    done
+    sleep 0.3
+    kill -$signal $!
+    code=0
+    wait $! || code=$?
+    if [ "$code" -gt 128 ] && [ -z "$(ls -A "$work/ended")" ]; then
+        pass "$signal leaves no folder"
+    else
+        fail "$signal leaves no folder" "$code: $(ls "$work/ended")"
+    fi
+done
 printf '__global__ void k(int n) {}\0' >bad.cu
 expect "a byte of 0" 2 judge bad.cu --entry k --block 32 --arg n=1
 finish

@@ -207,6 +207,9 @@ static groat_status read_directive(reader *r, const token *sign)
     r->at += word.len;
     if (is(&word, "include"))
         return read_include(r, sign);
+    if (is(&word, "line") || (word.len > 0 && isdigit((unsigned char)*word.at)))
+        return refuse(r, word.line, "findings name the lines of this file",
+                      &word);
     if (is(&word, "if") && r->at[strspn(r->at, " \t")] == '0' &&
         isspace((unsigned char)r->at[strspn(r->at, " \t") + 1])) {
         skip_dead(r);
