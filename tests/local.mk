@@ -479,6 +479,7 @@ EXTRA_DIST += \
 	%D%/isa/families/kv_buffer_lds.py \
 	%D%/isa/families/kv_buffer_pipelined.py \
 	%D%/isa/families/kv_buffer_reg.py \
+	%D%/isa/families/kv_cache_append.py \
 	%D%/isa/families/plain_read.py \
 	%D%/isa/families/subtile_loader.py \
 	%D%/isa/families/subtile_loader_st_8x32.py \
