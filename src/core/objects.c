@@ -59,6 +59,7 @@ typedef struct relay {
     atomic_bool stopped;
     groat__sender *sender;
     const groat_remote_choice *choice;
+    const char **names; /* those of the choice in order; NULL: all entries */
 } relay;
 
 static int tell(relay *r, groat_remote_object *object)
@@ -279,16 +280,39 @@ static void on_sent(void *user, const char *name, groat__outcome outcome,
     (void)tell(user, &object);
 }
 
-static bool is_chosen(const groat_remote_choice *choice,
-                      const groat__entry *entry)
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Makes r->names, the chosen names in order; r->names stays NULL if all entries
+ * are chosen. */
+static groat_status sort_names(relay *r, groat_error *error)
+{
+    const groat_remote_choice *choice = r->choice;
+
+    if (choice->names == NULL)
+        return GROAT_OK;
+    r->names = calloc(choice->name_count + 1, sizeof(*r->names));
+    if (r->names == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for names");
+    for (size_t i = 0; i < choice->name_count; i++)
+        r->names[i] = choice->names[i];
+    qsort((void *)r->names, choice->name_count, sizeof(*r->names),
+          compare_names);
+    return GROAT_OK;
+}
+
+static bool is_chosen(const relay *r, const groat__entry *entry)
 {
     char name[GROAT__OBJECT_NAME];
+    const char *wanted = name;
 
+    if (r->names == NULL)
+        return true;
     groat__remote_name(entry->identity, &entry->key, name);
-    for (size_t i = 0; i < choice->name_count; i++)
-        if (strcmp(choice->names[i], name) == 0)
-            return true;
-    return choice->names == NULL;
+    return bsearch(&wanted, (const void *)r->names, r->choice->name_count,
+                   sizeof(*r->names), compare_names) != NULL;
 }
 
 static groat_status send_one(void *user, const groat__entry *entry,
@@ -299,7 +323,7 @@ static groat_status send_one(void *user, const groat__entry *entry,
     groat_error own = GROAT_ERROR_INIT;
     groat_status status;
 
-    if (!is_chosen(r->choice, entry))
+    if (!is_chosen(r, entry))
         return GROAT_OK;
     status = groat__sender_add(r->sender, entry,
                                groat__key_wanted(entry->identity), &own);
@@ -329,6 +353,8 @@ static groat_status send_chosen(relay *r, groat_error *error)
             : groat__need_store(context, error);
 
     if (status == GROAT_OK)
+        status = sort_names(r, error);
+    if (status == GROAT_OK)
         status = groat__target_lines(context, choice->targets,
                                      choice->target_count, &lines, error);
     if (status == GROAT_OK)
@@ -339,6 +365,7 @@ static groat_status send_chosen(relay *r, groat_error *error)
                                     choice->target_count, send_one, r, error);
     groat__target_lines_free(lines, choice->target_count);
     groat__bundle_close(from);
+    free((void *)r->names);
     return status;
 }
 
