@@ -238,7 +238,7 @@ mkdir -m 2770 "$work/s8"
 GROAT_CXX=$cxx expect "every option at once" 0 prewarm "$work/one.jsonl" \
     --cache-dir "$work/s8" --share-group --family-path "$work/toy" \
     --trust "$work/trust" --remote "file://$work/objects" \
-    --remote-key "$work/key" --leases redis://localhost:1 --memory 64G --json
+    --remote-key "$work/key" --leases redis://localhost:1 --memory 65536G --json
 counts "every option at once" kernels=1 compiled=1
 [ -n "$(find "$work/objects" -type f)" ] && pass "the remote has it" ||
     fail "the remote has it" "$(ls "$work/objects")"
