@@ -20,6 +20,12 @@ static const char *const stage_names[] = {"lookup", "read",        "verify",
                                           "remote", "compile",     "put",
                                           "load",   "first_launch"};
 
+/* Rows of the context, and of its remote, at most. */
+enum { COUNTERS_OWN = 40, COUNTERS_REMOTE = 24 };
+
+_Static_assert(sizeof(stage_names) / sizeof(stage_names[0]) == GROAT__STAGES,
+               "each stage has a name");
+
 /* The upper bound of bucket i. */
 static uint64_t bound_ns(unsigned i)
 {
@@ -108,6 +114,7 @@ static groat_status read_counters(groat_context *context, counter *out,
         {"loaded_max_bytes", "its bound; 0: none", "gauge", s.loaded_max_bytes},
     };
 
+    _Static_assert(sizeof(all) / sizeof(all[0]) <= COUNTERS_OWN, "room");
     memcpy(out, all, sizeof(all));
     *count = sizeof(all) / sizeof(all[0]);
     return status;
@@ -164,12 +171,11 @@ static groat_status add_remote_counters(groat_context *context, counter *out,
          (uint64_t)r.lease_breaker_open},
     };
 
+    _Static_assert(sizeof(all) / sizeof(all[0]) <= COUNTERS_REMOTE, "room");
     memcpy(out + *count, all, sizeof(all));
     *count += sizeof(all) / sizeof(all[0]);
     return status;
 }
-
-enum { COUNTERS_MAX = 64 };
 
 /* With a decimal point, whatever the locale is. */
 static void add_seconds(groat__str *out, uint64_t ns)
@@ -267,7 +273,7 @@ static void write_json(const groat_context *context, const counter *counters,
 groat_status groat_metrics(groat_context *context, groat_metrics_format format,
                            char **out, groat_error *error)
 {
-    counter counters[COUNTERS_MAX];
+    counter counters[COUNTERS_OWN + COUNTERS_REMOTE];
     groat__str text = {0};
     size_t count = 0;
     groat_status status;
