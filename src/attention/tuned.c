@@ -44,6 +44,22 @@ groat_status groat__decode_device_of(groat_context *context,
 
 /* ---- the entry ----------------------------------------------------------- */
 
+/* A score may be spelled with other blanks. */
+static void add_shape(const groat_decode_shape *s, groat__str *out)
+{
+    const groat_decode_choice none = GROAT_DECODE_CHOICE_INIT;
+    groat_decode_shape same = *s;
+    groat__str score = {0};
+
+    for (const char *at = s->score; at != NULL && *at != '\0'; at++)
+        if (strchr(" \t\n\r\f\v", *at) == NULL)
+            groat__str_addn(&score, at, 1);
+    same.score = s->score != NULL ? score.data : NULL;
+    groat__decode_write_spec(&same, &none, out);
+    out->failed |= score.failed;
+    groat__str_free(&score);
+}
+
 /* Everything that the best choice may depend on; scale and cap are numbers that
  * a kernel is given. */
 static groat_status write_identity(groat_context *context,
@@ -52,7 +68,6 @@ static groat_status write_identity(groat_context *context,
                                    const groat_decode_shape *s, groat__str *out,
                                    groat_error *error)
 {
-    const groat_decode_choice none = GROAT_DECODE_CHOICE_INIT;
     const groat_family *family;
     char closure[33];
     groat_status status =
@@ -66,7 +81,7 @@ static groat_status write_identity(groat_context *context,
                     GROAT__TUNED_LEAD
                     "family %s closure %s\ntarget %s\ndevice %s\nshape ",
                     family_name, closure, target->text, device);
-    groat__decode_write_spec(s, &none, out);
+    add_shape(s, out);
     groat__str_addf(out, "\nlaunch kv_heads=%u,sequences=%u,keys=%u,seen=%u\n",
                     s->kv_heads, s->sequences, s->keys, s->seen);
     if ((s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0)
