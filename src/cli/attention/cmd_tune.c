@@ -79,6 +79,13 @@ static groat_status measure(tuner *t, size_t stage, groat_error *error)
     return status;
 }
 
+static bool is_same(const groat_decode_choice *a, const groat_decode_choice *b)
+{
+    return a->warps == b->warps && a->stages == b->stages &&
+           a->split == b->split && a->blocks == b->blocks &&
+           a->least == b->least;
+}
+
 /* The library's own choice is in both lists, in the second behind the best
  * kernel's grid if it is not that. */
 static groat_status search(tuner *t, groat_error *error)
@@ -99,7 +106,7 @@ static groat_status search(tuner *t, groat_error *error)
         return status;
     groat__tunings_of_grid(&best, t->multiprocessors, &t->lists[1]);
     t->own = &t->lists[1].at[0];
-    if (memcmp(&best, &own, sizeof(own)) != 0) {
+    if (!is_same(&best, &own)) {
         t->own = &t->lists[1].at[t->lists[1].count];
         t->lists[1].at[t->lists[1].count++].choice = own;
     }
