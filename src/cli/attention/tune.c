@@ -87,7 +87,7 @@ typedef struct request {
     size_t count;
     groat__str words[GROAT__TUNINGS];
     char timeout[24], seed[24], device[24];
-    char *argv[WORKER_ARGS + 2 * GROAT__LIST_MAX + GROAT__TUNINGS];
+    char *argv[WORKER_ARGS + 4 * GROAT__LIST_MAX + GROAT__TUNINGS];
     size_t args;
 } request;
 
