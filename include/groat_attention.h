@@ -197,6 +197,8 @@ typedef struct groat_decode groat_decode;
  * choice  NULL: the one that was recorded for this shape and device, in the
  *         store or in a bundle; without a record all of it is chosen, from
  *         shape and device alone.  Else its fields that are 0 are chosen.
+ *         Open decodes before groat_seal(): a record that comes later may
+ *         choose a kernel that a sealed context refuses.
  *
  * Errors: INVALID (a field of shape or choice; a target without the
  * instructions); as of groat_kernel_get().  Free with groat_decode_close(). */

@@ -14,7 +14,7 @@
 /* Unused blocks of a cache; page-table columns past the last page. */
 enum { SPARE = 3, TABLE_GROUP = 8, TABLE_TAIL = 16 };
 
-/* A placeholder that is never accessed: 0 is no valid address. */
+/* An address that is never accessed: 0 is not a valid one. */
 enum { BASE = 4096 };
 
 static int64_t round_up(int64_t n, int64_t unit)

@@ -104,7 +104,8 @@ static bool read_choice(const groat__store_blob *blob, groat_decode_choice *c)
     char text[CHOICE_ROOM] = "";
     char again[CHOICE_ROOM];
 
-    if (blob->bytes >= sizeof(text))
+    if (blob->bytes >= sizeof(text) ||
+        memchr(blob->data, '\0', blob->bytes) != NULL)
         return false;
     memcpy(text, blob->data, blob->bytes);
     /* NOLINTNEXTLINE(cert-err34-c): the text is compared afterwards */
@@ -130,33 +131,7 @@ static bool get_entry(groat_context *context, const groat__str *identity,
            groat__layers_get(context, &key, identity->data, blob) != NULL;
 }
 
-bool groat__decode_find_tuned(groat_context *context,
-                              const groat__target *target,
-                              const groat__decode_device *device,
-                              const groat_decode_shape *shape,
-                              groat_decode_choice *choice)
-{
-    groat_decode_choice found = GROAT_DECODE_CHOICE_INIT;
-    groat__store_blob blob = {0};
-    groat__str identity = {0};
-    bool right = false;
-
-    if (write_identity(context, target, device->name, shape, &identity, NULL) ==
-            GROAT_OK &&
-        get_entry(context, &identity, &blob)) {
-        right = read_choice(&blob, &found) &&
-                groat__decode_check_choice(shape, &found, NULL) == GROAT_OK;
-        groat__store_blob_free(&blob);
-    }
-    groat__str_free(&identity);
-    if (right)
-        *choice = found;
-    return right;
-}
-
-/* ---- records ------------------------------------------------------------- */
-
-/* Checks the family's rules, so that what is recorded can be opened. */
+/* Checks the family's rules: a choice that breaks one cannot be opened. */
 static groat_status check_rules(groat_context *context,
                                 const groat__target *target,
                                 const groat_decode_shape *shape,
@@ -177,6 +152,33 @@ static groat_status check_rules(groat_context *context,
     groat__str_free(&text);
     return status;
 }
+
+bool groat__decode_find_tuned(groat_context *context,
+                              const groat__target *target,
+                              const groat__decode_device *device,
+                              const groat_decode_shape *shape,
+                              groat_decode_choice *choice)
+{
+    groat_decode_choice found = GROAT_DECODE_CHOICE_INIT;
+    groat__store_blob blob = {0};
+    groat__str identity = {0};
+    bool right = false;
+
+    if (write_identity(context, target, device->name, shape, &identity, NULL) ==
+            GROAT_OK &&
+        get_entry(context, &identity, &blob)) {
+        right = read_choice(&blob, &found) &&
+                groat__decode_check_choice(shape, &found, NULL) == GROAT_OK &&
+                check_rules(context, target, shape, &found, NULL) == GROAT_OK;
+        groat__store_blob_free(&blob);
+    }
+    groat__str_free(&identity);
+    if (right)
+        *choice = found;
+    return right;
+}
+
+/* ---- records ------------------------------------------------------------- */
 
 static groat_status check_record(const groat_decode_shape *shape,
                                  const groat_decode_choice *choice,
@@ -202,13 +204,35 @@ static groat_status check_record(const groat_decode_shape *shape,
     return GROAT_OK;
 }
 
+/* Puts the text and reads it back: a put that fails is not told, and an older
+ * record may be there. */
+static groat_status put_text(groat_context *context, const groat__str *identity,
+                             const char *text, groat_error *error)
+{
+    const groat_facts none = {-1, -1, -1, -1, -1, -1};
+    groat__digest key = groat__key_of(identity);
+    groat__store_blob blob = {0};
+    bool taken;
+
+    groat__store_put(context->store, &key, identity->data, text, strlen(text),
+                     text, &none);
+    taken = groat__store_has(context->store, &key, identity->data) &&
+            groat__store_get(context->store, &key, identity->data, &blob) &&
+            blob.bytes == strlen(text) &&
+            memcmp(blob.data, text, blob.bytes) == 0;
+    groat__store_blob_free(&blob);
+    return taken ? GROAT_OK
+                 : groat__fail(error, GROAT_IO,
+                               "the store %s did not take a tuned choice",
+                               groat__store_path(context->store));
+}
+
 groat_status groat_decode_put_tuned(groat_context *context, const char *target,
                                     const char *device,
                                     const groat_decode_shape *shape,
                                     const groat_decode_choice *choice,
                                     groat_error *error)
 {
-    const groat_facts none = {-1, -1, -1, -1, -1, -1};
     groat_status status = groat__need_store(context, error);
     groat__decode_device own;
     groat__target where;
@@ -228,15 +252,8 @@ groat_status groat_decode_put_tuned(groat_context *context, const char *target,
             write_identity(context, &where, device != NULL ? device : own.name,
                            shape, &identity, error);
     if (status == GROAT_OK) {
-        groat__digest key = groat__key_of(&identity);
-
         write_choice(choice, text);
-        groat__store_put(context->store, &key, identity.data, text,
-                         strlen(text), text, &none);
-        if (!groat__store_has(context->store, &key, identity.data))
-            status = groat__fail(error, GROAT_IO,
-                                 "the store %s did not take a tuned choice",
-                                 groat__store_path(context->store));
+        status = put_text(context, &identity, text, error);
     }
     groat__str_free(&identity);
     return status;

@@ -7,6 +7,8 @@
 #include "core/core.h"
 #include "groat_attention.h"
 
+#include <sqlite3.h>
+
 static rig fix;
 static groat_context *context;
 static const char target_text[] = "cpu:sm_90a";
@@ -171,6 +173,7 @@ START_TEST(texts_that_are_no_choice)
         "warps=01,stages=3,split=0,blocks=5,least=7",
         "warps=1,stages=3,split=0,blocks=5,least=-7",
         "warps=9,stages=3,split=0,blocks=5,least=7",
+        "warps=3,stages=3,split=0,blocks=5,least=7", /* by a rule */
         "warps=1,stages=3,split=1,blocks=5,least=7",
         "warps=1,stages=3,split=0,blocks=99999999999999,least=7",
         "warps=1,stages=3,split=0,blocks=5,least=7,warps=1,stages=3,split=0,"
@@ -241,6 +244,28 @@ START_TEST(records_that_are_refused)
 }
 END_TEST
 
+/* An older record must not pass for one that the store did not take. */
+START_TEST(a_store_that_takes_nothing)
+{
+    groat_decode_choice other = tuned;
+    sqlite3 *holder = NULL;
+
+    other.blocks++;
+    put(NULL);
+    ck_assert_int_eq(sqlite3_open(fix.store, &holder), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(holder, "BEGIN IMMEDIATE", NULL, NULL, NULL),
+                     SQLITE_OK);
+    ck_fails(groat_decode_put_tuned(context, target_text, NULL, &shape, &other,
+                                    &fix.error),
+             GROAT_IO, &fix.error, "did not take a tuned choice");
+    (void)sqlite3_close(holder);
+    ck_assert(is_tuned(context, &shape, NULL));
+    ck_assert_int_eq(groat_decode_put_tuned(context, target_text, NULL, &shape,
+                                            &other, &fix.error),
+                     GROAT_OK);
+}
+END_TEST
+
 START_TEST(without_a_store)
 {
     groat_options options = rig_options(&fix);
@@ -267,6 +292,7 @@ int main(void)
     tcase_add_test(tests, from_store_and_bundle);
     tcase_add_test(tests, texts_that_are_no_choice);
     tcase_add_test(tests, records_that_are_refused);
+    tcase_add_test(tests, a_store_that_takes_nothing);
     tcase_add_test(tests, without_a_store);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
