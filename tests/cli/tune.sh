@@ -25,7 +25,7 @@ lacks() {
 cat >"$work/c++" <<'END'
 #!/bin/sh
 case "$* " in *"-x c++ - "*) ;; *) exec c++ "$@" ;; esac
-source=$(mktemp "$TMPDIR/source.XXXXXX")
+source=$TMPDIR/source.$$
 cat >"$source"
 has() { grep -q "constexpr int $1;" "$source"; }
 if has "warps = 2" && has "stages = 3"; then
@@ -89,6 +89,18 @@ refuses_line "none that is 0" 's/least=[0-9]*/least=0/2; s/,least=[0-9]*"/,least
 refuses_line "device is no line of 1" 's/"cpu, 4/"cpu\\n4/'
 refuses_line '"tuned" is no object' 's/"tuned": {.*}}/"tuned": 3}/'
 
+names=
+for i in $(seq 64); do
+    names="$names --arg a$i=1 --buffer b$i=16"
+done
+# shellcheck disable=SC2086
+expect "too many names" 2 tune "$shape" $on --score "score+a1" $names
+says "too many names: their number" "more than 64 --arg and --buffer"
+expect "a name without a value" 2 tune "$shape" $on --arg a
+expect "a comma behind a shape" 0 tune "$shape, " $on
+GROAT_CACHE_DIR=/proc/none expect "no store" 1 tune "$shape" $on
+says "no store: is said first" "there is no store to record in"
+lacks "no store: nothing is measured" "chosen"
 expect "without a shape" 2 tune
 expect "a shape that chooses" 2 tune "$shape,warps=2" $on
 says "why" "allowed: a shape without"

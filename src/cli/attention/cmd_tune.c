@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "cli/attention/tune.h"
+#include "groat_store.h"
 
 enum { SECONDS = 60 }; /* that a choice may take at a time */
 
@@ -24,6 +25,7 @@ typedef struct tuner {
     groat__decode_word word;
     char device[160];
     unsigned multiprocessors;
+    groat_decode_choice library;     /* its own choice */
     groat__tunings lists[2];         /* kernels, then grids */
     const groat__tuning *own, *best; /* of the last list */
     groat__str spec;                 /* of the best */
@@ -68,8 +70,8 @@ static const groat__tuning *fastest(const groat__tunings *list)
 
 static groat_status measure(tuner *t, size_t stage, groat_error *error)
 {
-    groat_status status =
-        groat__tunings_measure(t->cli, t->text, &t->lists[stage], error);
+    groat_status status = groat__tunings_measure(t->cli, t->text, &t->library,
+                                                 &t->lists[stage], error);
 
     if (status == GROAT_OK && fastest(&t->lists[stage]) == NULL)
         return groat__cli_error(error, GROAT_INVALID,
@@ -96,6 +98,7 @@ static groat_status search(tuner *t, groat_error *error)
 
     if (status != GROAT_OK)
         return status;
+    t->library = own;
     groat__tunings_of_kernel(&own, &t->lists[0]);
     status = measure(t, 0, error);
     if (status != GROAT_OK)
@@ -185,10 +188,15 @@ static void tell(tuner *t)
     (void)printf("%s on %s\n",
                  t->text[0] != '\0' ? t->text : "the default shape", t->device);
     write_choice(&t->own->choice, text);
-    (void)printf("  chosen  %9.2f us  %s\n", t->own->us, text);
+    if (t->own->state == GROAT__TUNING_TIMED)
+        (void)printf("  chosen  %9.2f us  %s\n", t->own->us, text);
+    else
+        (void)printf("  chosen  %9s     %s: %s\n", "-", text, t->own->why);
     write_choice(&t->best->choice, text);
-    (void)printf("  tuned   %9.2f us  %s: %.3f of the time\n", t->best->us,
-                 text, t->best->us / t->own->us);
+    (void)printf("  tuned   %9.2f us  %s", t->best->us, text);
+    if (t->own->state == GROAT__TUNING_TIMED)
+        (void)printf(": %.3f of the time", t->best->us / t->own->us);
+    (void)printf("\n");
     for (size_t stage = 0; stage < 2; stage++)
         for (size_t i = 0; i < t->lists[stage].count; i++) {
             const groat__tuning *one = &t->lists[stage].at[i];
@@ -236,6 +244,7 @@ static bool add_line(const tuner *t, groat__str *out)
 
 static groat_status tune_shape(tuner *t, groat__str *lines, groat_error *error)
 {
+    groat__decode_names names = {.count = 0};
     groat_status status = groat__decode_word_parse(
         t->text, strncmp(t->target, "cpu:", 4) == 0, &t->word, error);
 
@@ -245,6 +254,9 @@ static groat_status tune_shape(tuner *t, groat__str *lines, groat_error *error)
                                 "warps, stages, split, blocks, least",
                                 t->text);
     t->word.shape.score = t->cli->values.score;
+    if (status == GROAT_OK)
+        status = groat__decode_names_read(&t->cli->values, &names, error);
+    groat__decode_names_free(&names);
     if (status == GROAT_OK)
         status = search(t, error);
     if (status == GROAT_OK)
@@ -289,6 +301,10 @@ int groat__cmd_tune(groat__cli *cli)
     if (cli->values.timeout_s == 0)
         cli->values.timeout_s = SECONDS;
     worst = code = groat__cli_open(cli, 0);
+    if (code == GROAT__EXIT_DONE && groat_cache_path(cli->context) == NULL)
+        return groat__cli_refuse(cli, GROAT_IO,
+                                 "there is no store to record in: %s",
+                                 groat_cache_problem(cli->context));
     if (code == GROAT__EXIT_DONE && path != NULL &&
         groat__output_open(&output, path, &error) != GROAT_OK)
         worst = code = groat__cli_fail(cli, &error);

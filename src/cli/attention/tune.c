@@ -85,7 +85,7 @@ typedef struct request {
     groat__tunings *tunings;
     size_t of[GROAT__TUNINGS]; /* by the worker's number less 1 */
     size_t count;
-    groat__str words[GROAT__TUNINGS];
+    groat__str first, words[GROAT__TUNINGS];
     char timeout[24], seed[24], device[24];
     char *argv[WORKER_ARGS + 4 * GROAT__LIST_MAX + GROAT__TUNINGS];
     size_t args;
@@ -130,27 +130,34 @@ static void add_options(request *r, const groat__values *v, const char *target)
     r->argv[r->args++] = (char *)(uintptr_t) "--";
 }
 
-/* False without memory. */
-static bool add_words(request *r, const char *shape)
+/* The shape is last: it may end with a comma, or be empty. */
+static void add_word(request *r, const groat_decode_choice *c,
+                     const char *shape, groat__str *word)
 {
-    r->argv[r->args++] = (char *)(uintptr_t)shape;
+    groat__str_addf(word, "warps=%u,stages=%u,split=%u,blocks=%u,least=%u,%s",
+                    c->warps, c->stages, c->split, c->blocks, c->least, shape);
+    r->argv[r->args++] = word->data;
+}
+
+/* False without memory. */
+static bool add_words(request *r, const char *shape,
+                      const groat_decode_choice *own)
+{
+    bool failed;
+
+    add_word(r, own, shape, &r->first);
+    failed = r->first.failed;
     for (size_t i = 0; i < r->tunings->count; i++) {
-        const groat_decode_choice *c = &r->tunings->at[i].choice;
         groat__str *word = &r->words[r->count];
 
         if (r->tunings->at[i].state != GROAT__TUNING_WAITING)
             continue;
-        groat__str_addf(word,
-                        "%s%swarps=%u,stages=%u,split=%u,blocks=%u,least=%u",
-                        shape, *shape != '\0' ? "," : "", c->warps, c->stages,
-                        c->split, c->blocks, c->least);
-        if (word->failed)
-            return false;
+        add_word(r, &r->tunings->at[i].choice, shape, word);
+        failed |= word->failed;
         r->of[r->count++] = i;
-        r->argv[r->args++] = word->data;
     }
     r->argv[r->args] = NULL;
-    return true;
+    return !failed;
 }
 
 /* What a line of the worker says; *begun is the choice that it is about. */
@@ -172,11 +179,14 @@ static void read_line(request *r, char *line, size_t *begun)
     if (strcmp(line, "us") == 0) {
         one->state = GROAT__TUNING_TIMED;
         one->us = strtod(rest, NULL);
-    } else if (strcmp(line, "refused") == 0 || strcmp(line, "wrong") == 0) {
-        one->state = *line == 'r' ? GROAT__TUNING_REFUSED : GROAT__TUNING_WRONG;
+    } else if (strcmp(line, "refused") == 0 || strcmp(line, "failed") == 0 ||
+               strcmp(line, "wrong") == 0) {
+        one->state = *line == 'r'   ? GROAT__TUNING_REFUSED
+                     : *line == 'f' ? GROAT__TUNING_ENDED
+                                    : GROAT__TUNING_WRONG;
         (void)snprintf(one->why, sizeof(one->why), "%s%s",
-                       *line == 'r' ? "" : "the norm of the error is",
-                       *line == 'r' ? rest + (*rest == ' ') : rest);
+                       *line == 'w' ? "the norm of the error is" : "",
+                       *line == 'w' ? rest : rest + (*rest == ' '));
     }
 }
 
@@ -245,6 +255,7 @@ static size_t count_waiting(const groat__tunings *tunings)
 }
 
 groat_status groat__tunings_measure(groat__cli *cli, const char *shape,
+                                    const groat_decode_choice *own,
                                     groat__tunings *tunings, groat_error *error)
 {
     const char *target = cli->values.target != NULL
@@ -260,9 +271,11 @@ groat_status groat__tunings_measure(groat__cli *cli, const char *shape,
             return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
         r->tunings = tunings;
         add_options(r, &cli->values, target);
-        status = add_words(r, shape) ? ask(cli, r, &whole, error)
-                                     : groat__cli_error(error, GROAT_NO_MEMORY,
-                                                        "out of memory");
+        status =
+            add_words(r, shape, own)
+                ? ask(cli, r, &whole, error)
+                : groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+        groat__str_free(&r->first);
         for (size_t i = 0; i < GROAT__TUNINGS; i++)
             groat__str_free(&r->words[i]);
         free(r);

@@ -13,7 +13,8 @@ typedef enum groat__tuning_state {
     GROAT__TUNING_TIMED,
     GROAT__TUNING_REFUSED, /* why says by what                     */
     GROAT__TUNING_WRONG,   /* its output is wrong                  */
-    GROAT__TUNING_ENDED    /* its process hung or crashed          */
+    GROAT__TUNING_ENDED    /* its process hung or crashed, or a    *
+                            * compiler or the driver failed         */
 } groat__tuning_state;
 
 enum { GROAT__TUNINGS = 40, GROAT__WHY_ROOM = 160 };
@@ -39,9 +40,12 @@ void groat__tunings_of_grid(const groat_decode_choice *best,
                             unsigned multiprocessors, groat__tunings *out);
 
 /* Measures all that wait in processes of their own; one that hangs or crashes
- * is noted, and the others go on without it.  Errors: IO, INVALID (the shape).
- * shape: the word without a choice. */
+ * is noted, and the others go on without it.  Errors: IO, NO_MEMORY.
+ *
+ * shape  the word without a choice
+ * own    the library's choice, complete: one that a process can open */
 groat_status groat__tunings_measure(groat__cli *cli, const char *shape,
+                                    const groat_decode_choice *own,
                                     groat__tunings *tunings,
                                     groat_error *error);
 

@@ -3,13 +3,14 @@
  * tune_worker.c - groat tune-worker: measures the choices that tune.c asks for,
  * in a process that may hang or crash.
  *
- * The first word is the shape, each other one the shape with a choice, by which
- * choices are numbered from 1.  All decodes read the same memory; each round
- * times every one, another one first.  What becomes of a choice is a line on
- * stdout as soon as it is known:
+ * Each word is the shape with a choice: first the library's, which places the
+ * memory, then those to measure, numbered from 1.  All decodes read the same
+ * memory; each round times every one, another one first.  What becomes of a
+ * choice is a line on stdout as soon as it is known:
  *
  *     begin N           it is opened, compared or timed now
- *     refused N REASON  it cannot be opened
+ *     refused N REASON  it is not possible
+ *     failed N REASON   it could not be compiled or loaded
  *     wrong N NORM      its output differs from the reference
  *     us N NUMBER       the median of its rounds
  *
@@ -45,9 +46,12 @@ static void drop(runner *one)
     one->decode = NULL;
 }
 
+/* On one line, also where a compiler's words have several. */
 static void refuse(size_t n, groat_error *error)
 {
-    (void)printf("refused %zu %s\n", n, error->text);
+    (void)printf("%s %zu %.*s\n",
+                 error->status == GROAT_INVALID ? "refused" : "failed", n,
+                 (int)strcspn(error->text, "\n"), error->text);
     groat_error_clear(error);
 }
 
