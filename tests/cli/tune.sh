@@ -89,6 +89,17 @@ refuses_line "none that is 0" 's/least=[0-9]*/least=0/2; s/,least=[0-9]*"/,least
 refuses_line "device is no line of 1" 's/"cpu, 4/"cpu\\n4/'
 refuses_line '"tuned" is no object' 's/"tuned": {.*}}/"tuned": 3}/'
 
+{
+    cat "$manifest"
+    echo '{bad'
+} >"$work/bad.jsonl"
+expect "a bad line behind a record" 2 prewarm "$work/bad.jsonl" \
+    --cache-dir "$work/bad2"
+expect "nothing is recorded then" 0 cache list --cache-dir "$work/bad2"
+lacks "nothing is there" "paged_attention_decode"
+sed 's/"heads/"hds/' "$manifest" >"$work/bad.jsonl"
+expect "a check reads the record, too" 2 prewarm --check "$work/bad.jsonl" \
+    --cache-dir "$work/bad2"
 names=
 for i in $(seq 64); do
     names="$names --arg a$i=1 --buffer b$i=16"

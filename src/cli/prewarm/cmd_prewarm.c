@@ -297,6 +297,8 @@ static int collect(groat__cli *cli, groat__jobs *jobs)
                                  jobs->left_out);
     unite(jobs);
     code = keep_shard(cli, jobs);
+    if (!code && !cli->values.check)
+        code = groat__records_put(cli, jobs);
     if (code)
         return code;
     fetch(cli, jobs);

@@ -30,6 +30,16 @@ void groat__jobs_cut(groat__jobs *jobs, size_t kept)
 void groat__jobs_free(groat__jobs *jobs)
 {
     groat__jobs_cut(jobs, 0);
+    for (size_t i = 0; i < jobs->records; i++) {
+        groat__tuned_line *one = &jobs->record[i];
+
+        free(one->where);
+        free(one->target);
+        free(one->device);
+        free(one->decode);
+        free(one->score);
+    }
+    free(jobs->record);
     free(jobs->item);
     *jobs = (groat__jobs){0};
 }
@@ -100,24 +110,6 @@ static groat_status add(groat__cli *cli, groat__jobs *jobs, const char *spec,
     return status;
 }
 
-/* Records the choice that a line has with its kernel. */
-static groat_status put_tuned(groat__cli *cli,
-                              const groat_manifest_entry *entry,
-                              const char *target, groat_error *error)
-{
-    bool on_cpu = strncmp(target, "cpu:", 4) == 0;
-    groat__decode_word word;
-    groat_status status =
-        groat__decode_word_parse(entry->tuned_decode, on_cpu, &word, error);
-
-    word.shape.score = entry->tuned_score;
-    return status == GROAT_OK
-               ? groat_decode_put_tuned(cli->context, target,
-                                        entry->tuned_device, &word.shape,
-                                        &word.choice, error)
-               : status;
-}
-
 int groat__jobs_add(groat__cli *cli, groat__jobs *jobs, const char *where,
                     const char *spec, const char *target)
 {
@@ -164,6 +156,67 @@ typedef struct reading {
     int code;
 } reading;
 
+/* NULL stays NULL; *failed is set without memory. */
+static char *copy(const char *text, bool *failed)
+{
+    char *made = text ? strdup(text) : NULL;
+
+    *failed |= text && !made;
+    return made;
+}
+
+static groat_status read_decode(const groat__tuned_line *record,
+                                groat__decode_word *word, groat_error *error)
+{
+    bool on_cpu = strncmp(record->target, "cpu:", 4) == 0;
+    groat_status status =
+        groat__decode_word_parse(record->decode, on_cpu, word, error);
+
+    word->shape.score = record->score;
+    return status;
+}
+
+/* Lists the tuned choice of a line. */
+static groat_status add_record(groat__jobs *jobs, const char *where,
+                               const groat_manifest_entry *entry,
+                               const char *target, groat_error *error)
+{
+    groat__tuned_line *record =
+        realloc(jobs->record, (jobs->records + 1) * sizeof(*record));
+    bool failed = record == NULL;
+    groat__decode_word word;
+
+    if (record) {
+        jobs->record = record;
+        record = &record[jobs->records++];
+        record->where = copy(where, &failed);
+        record->target = copy(target, &failed);
+        record->device = copy(entry->tuned_device, &failed);
+        record->decode = copy(entry->tuned_decode, &failed);
+        record->score = copy(entry->tuned_score, &failed);
+    }
+    return failed ? groat__cli_error(error, GROAT_NO_MEMORY, "out of memory")
+                  : read_decode(record, &word, error);
+}
+
+int groat__records_put(groat__cli *cli, const groat__jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->records; i++) {
+        const groat__tuned_line *one = &jobs->record[i];
+        groat_error error = GROAT_ERROR_INIT;
+        groat__decode_word word;
+        groat_status status = read_decode(one, &word, &error);
+
+        if (status == GROAT_OK)
+            status =
+                groat_decode_put_tuned(cli->context, one->target, one->device,
+                                       &word.shape, &word.choice, &error);
+        if (status != GROAT_OK)
+            return refuse(cli, one->where, &error);
+    }
+    return GROAT__EXIT_DONE;
+}
+
 /* The kernel of a line for one target. */
 static int add_for(reading *r, const char *where,
                    const groat_manifest_entry *entry, const char *target)
@@ -171,10 +224,9 @@ static int add_for(reading *r, const char *where,
     groat_error error = GROAT_ERROR_INIT;
     int code = groat__jobs_add(r->cli, r->jobs, where, entry->spec, target);
 
-    if (code || !entry->tuned_decode || r->cli->values.check ||
-        !is_wanted(r->cli, target))
+    if (code || !entry->tuned_decode || !is_wanted(r->cli, target))
         return code;
-    return put_tuned(r->cli, entry, target, &error) == GROAT_OK
+    return add_record(r->jobs, where, entry, target, &error) == GROAT_OK
                ? GROAT__EXIT_DONE
                : refuse(r->cli, where, &error);
 }

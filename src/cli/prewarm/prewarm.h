@@ -33,10 +33,17 @@ typedef struct groat__job {
     bool bundled;      /* in a bundle, but not in the store */
 } groat__job;
 
+/* The tuned choice of a manifest's line, for one target; score may be NULL. */
+typedef struct groat__tuned_line {
+    char *where, *target, *device, *decode, *score;
+} groat__tuned_line;
+
 typedef struct groat__jobs {
     groat__job *item;
     size_t count;
     size_t cap;
+    groat__tuned_line *record;
+    size_t records;
     size_t left_out; /* kernels whose target is not among --only-target */
 } groat__jobs;
 
@@ -56,9 +63,14 @@ int groat__jobs_add_stored(groat__cli *cli, groat__jobs *jobs,
                            const char *target);
 
 /* Adds the kernels of a manifest: JSON Lines, each {"spec": S, "targets":
- * [T...]}, or "target": T for one; "note" is ignored.  A line without a target
- * is for each --target.  path "-": stdin.  Returns as groat__jobs_add does. */
+ * [T...]}, or "target": T for one; "note" is ignored, a "tuned" choice listed.
+ * A line without a target is for each --target.  path "-": stdin.  Returns as
+ * groat__jobs_add does. */
 int groat__manifest_read(groat__cli *cli, const char *path, groat__jobs *jobs);
+
+/* Puts the tuned choices of all manifests into the store.  Returns as
+ * groat__jobs_add does. */
+int groat__records_put(groat__cli *cli, const groat__jobs *jobs);
 
 /* Called for each job that was made or failed. */
 typedef void groat__job_fn(void *user, const groat__job *job);
