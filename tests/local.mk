@@ -584,6 +584,7 @@ noinst_HEADERS += \
 	%D%/kernels/mutants.h \
 	%D%/kernels/mutation.h \
 	%D%/pipe/held.h \
+	%D%/pipe/opened.h \
 	%D%/pipe/rig.h \
 	%D%/unit/backend/exact.h \
 	%D%/unit/judge/judge_rig.h \

@@ -4,28 +4,12 @@
  * groat_append_reference(), every byte of caches and scales; the reference
  * itself against known numbers; and the calls that both refuse.
  */
-#include "rig.h"
+#include "opened.h"
 #include "groat_attention.h"
 
 #include <math.h>
 
 enum { SEQUENCES = 4, PITCH = 8, PADDING = 2, ROPE_ROWS = 60, GAP = 64 };
-
-static rig fix;
-static groat_context *context;
-
-static void setup(void)
-{
-    rig_make(&fix);
-    rig_write_adder(&fix); /* a family path needs a family */
-    context = rig_open(&fix);
-}
-
-static void teardown(void)
-{
-    groat_close(context);
-    rig_drop(&fix);
-}
 
 /* ---- a problem ----------------------------------------------------------- */
 
@@ -467,7 +451,7 @@ int main(void)
     Suite *suite = suite_create("append");
     TCase *runs = tcase_create("runs");
 
-    tcase_add_checked_fixture(runs, setup, teardown);
+    tcase_add_checked_fixture(runs, open_rig, close_rig);
     tcase_set_timeout(runs, 300);
     tcase_add_loop_test(runs, as_the_reference, 0, 2 * (int)COUNT(shapes));
     tcase_add_test(runs, rotations_are_those_of_the_header);

@@ -4,28 +4,12 @@
  * groat_decode_reference(); calls that are refused; and that BATCH_INVARIANT
  * gives a sequence the same bits in every batch.
  */
-#include "rig.h"
+#include "opened.h"
 #include "groat_attention.h"
 
 #include <math.h>
 
 enum { POISON = 0xFF, SPARE = 3 };
-
-static rig fix;
-static groat_context *context;
-
-static void setup(void)
-{
-    rig_make(&fix);
-    rig_write_adder(&fix); /* a family path needs a family */
-    context = rig_open(&fix);
-}
-
-static void teardown(void)
-{
-    groat_close(context);
-    rig_drop(&fix);
-}
 
 /* ---- a problem ----------------------------------------------------------- */
 
@@ -655,8 +639,8 @@ int main(void)
     TCase *runs = tcase_create("runs");
     TCase *refusals = tcase_create("refusals");
 
-    tcase_add_checked_fixture(runs, setup, teardown);
-    tcase_add_checked_fixture(refusals, setup, teardown);
+    tcase_add_checked_fixture(runs, open_rig, close_rig);
+    tcase_add_checked_fixture(refusals, open_rig, close_rig);
     tcase_set_timeout(runs, 300);
     tcase_add_loop_test(runs, as_the_reference, 0, (int)COUNT(shapes));
     tcase_add_test(runs, same_bits_in_every_batch);

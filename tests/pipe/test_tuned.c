@@ -3,14 +3,13 @@
  * test_tuned.c: choices of decodes that are recorded in a store: whom they
  * serve, whom they do not, and records that cannot be used.
  */
-#include "rig.h"
 #include "core/core.h"
+
+#include "opened.h"
 #include "groat_attention.h"
 
 #include <sqlite3.h>
 
-static rig fix;
-static groat_context *context;
 static const char target_text[] = "cpu:sm_90a";
 static const char device[] = "cpu, 4 multiprocessors";
 
@@ -27,19 +26,6 @@ static const groat_decode_shape shape = {
 
 /* Nothing that would be chosen: 8 warps, 2 stages. */
 static const groat_decode_choice tuned = {sizeof(tuned), 1, 3, 0, 5, 7};
-
-static void setup(void)
-{
-    rig_make(&fix);
-    rig_write_adder(&fix); /* a family path needs a family */
-    context = rig_open(&fix);
-}
-
-static void teardown(void)
-{
-    groat_close(context);
-    rig_drop(&fix);
-}
 
 /* Whether a decode runs by the record, of which it has every number then. */
 static bool is_tuned(groat_context *of, const groat_decode_shape *s,
@@ -286,7 +272,7 @@ int main(void)
     Suite *suite = suite_create("tuned");
     TCase *tests = tcase_create("tuned");
 
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, open_rig, close_rig);
     tcase_set_timeout(tests, 300);
     tcase_add_test(tests, for_its_shape_alone);
     tcase_add_test(tests, from_store_and_bundle);
