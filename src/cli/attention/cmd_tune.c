@@ -136,18 +136,12 @@ static groat_status record(tuner *t, groat_error *error)
 /* ---- the answer ------------------------------------------------------------
  */
 
-static void write_choice(const groat_decode_choice *c, char out[128])
-{
-    (void)snprintf(out, 128, "warps=%u,stages=%u,split=%u,blocks=%u,least=%u",
-                   c->warps, c->stages, c->split, c->blocks, c->least);
-}
-
 static void tell_one(groat__json *json, const char *name,
                      const groat__tuning *one)
 {
-    char choice[128];
+    char choice[GROAT__CHOICE_ROOM];
 
-    write_choice(&one->choice, choice);
+    groat__tuning_text(&one->choice, choice);
     groat__json_object(json, name);
     groat__json_string(json, "choice", choice);
     if (one->state == GROAT__TUNING_TIMED)
@@ -178,7 +172,7 @@ static void tell_json(tuner *t)
 
 static void tell(tuner *t)
 {
-    char text[128];
+    char text[GROAT__CHOICE_ROOM];
     size_t left_out = 0;
 
     if (t->cli->values.json) {
@@ -187,12 +181,12 @@ static void tell(tuner *t)
     }
     (void)printf("%s on %s\n",
                  t->text[0] != '\0' ? t->text : "the default shape", t->device);
-    write_choice(&t->own->choice, text);
+    groat__tuning_text(&t->own->choice, text);
     if (t->own->state == GROAT__TUNING_TIMED)
         (void)printf("  chosen  %9.2f us  %s\n", t->own->us, text);
     else
         (void)printf("  chosen  %9s     %s: %s\n", "-", text, t->own->why);
-    write_choice(&t->best->choice, text);
+    groat__tuning_text(&t->best->choice, text);
     (void)printf("  tuned   %9.2f us  %s", t->best->us, text);
     if (t->own->state == GROAT__TUNING_TIMED)
         (void)printf(": %.3f of the time", t->best->us / t->own->us);
@@ -205,7 +199,7 @@ static void tell(tuner *t)
             if (one->state != GROAT__TUNING_WRONG &&
                 one->state != GROAT__TUNING_ENDED)
                 continue;
-            write_choice(&one->choice, text);
+            groat__tuning_text(&one->choice, text);
             groat__cli_say(t->cli, "warning: %s: %s", text, one->why);
         }
     (void)printf("  %zu measured, %zu not possible\n",
@@ -217,12 +211,12 @@ static void tell(tuner *t)
 static bool add_line(const tuner *t, groat__str *out)
 {
     const char *score = t->cli->values.score;
-    char choice[128];
+    char choice[GROAT__CHOICE_ROOM];
     groat__str decode = {0};
     json_t *line;
     char *text = NULL;
 
-    write_choice(&t->best->choice, choice);
+    groat__tuning_text(&t->best->choice, choice);
     groat__str_addf(&decode, "%s%s%s", t->text, t->text[0] != '\0' ? "," : "",
                     choice);
     line =

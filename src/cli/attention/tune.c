@@ -22,6 +22,14 @@ enum {
 /* ---- which choices ---------------------------------------------------------
  */
 
+void groat__tuning_text(const groat_decode_choice *c,
+                        char out[GROAT__CHOICE_ROOM])
+{
+    (void)snprintf(out, GROAT__CHOICE_ROOM,
+                   "warps=%u,stages=%u,split=%u,blocks=%u,least=%u", c->warps,
+                   c->stages, c->split, c->blocks, c->least);
+}
+
 static void add(groat__tunings *out, groat_decode_choice choice)
 {
     if (out->count < GROAT__TUNINGS)
@@ -134,8 +142,10 @@ static void add_options(request *r, const groat__values *v, const char *target)
 static void add_word(request *r, const groat_decode_choice *c,
                      const char *shape, groat__str *word)
 {
-    groat__str_addf(word, "warps=%u,stages=%u,split=%u,blocks=%u,least=%u,%s",
-                    c->warps, c->stages, c->split, c->blocks, c->least, shape);
+    char choice[GROAT__CHOICE_ROOM];
+
+    groat__tuning_text(c, choice);
+    groat__str_addf(word, "%s,%s", choice, shape);
     r->argv[r->args++] = word->data;
 }
 

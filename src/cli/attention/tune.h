@@ -17,7 +17,7 @@ typedef enum groat__tuning_state {
                             * compiler or the driver failed         */
 } groat__tuning_state;
 
-enum { GROAT__TUNINGS = 40, GROAT__WHY_ROOM = 160 };
+enum { GROAT__TUNINGS = 40, GROAT__WHY_ROOM = 160, GROAT__CHOICE_ROOM = 128 };
 
 typedef struct groat__tuning {
     groat_decode_choice choice; /* fields that are 0 are the library's */
@@ -30,6 +30,10 @@ typedef struct groat__tunings {
     groat__tuning at[GROAT__TUNINGS];
     size_t count;
 } groat__tunings;
+
+/* Writes a choice as names and values of a SHAPE. */
+void groat__tuning_text(const groat_decode_choice *choice,
+                        char out[GROAT__CHOICE_ROOM]);
 
 /* Fills the list with choices of warps, stages and split; the first is the
  * library's own. */
