@@ -208,10 +208,10 @@ class Bench:
         """Those that execute the line, the quickest first; of a line outside of
         functions, as a table's, those that execute any line of the file."""
         if name.startswith('kernels-src/'):
-            near = [t for t in self.seconds if '/kernels/' in t]
-            near += [t for t in self.seconds
-                     if '/isa/' in t or '/cli/' in t and t.endswith('.sh')]
-            return near
+            near = [t for t in self.seconds
+                    if '/kernels/' in t or '/isa/' in t
+                    or '/cli/' in t and t.endswith('.sh')]
+            return sorted(near, key=self.seconds.get)
         if name not in self.lines:
             self.lines[name] = {t: self.executed(t, name) for t in self.seconds}
         found = []
