@@ -130,9 +130,9 @@ typedef struct groat_decode_shape {
 typedef struct groat_decode_choice {
     size_t size;
     unsigned warps;  /* of a block: 1, 2, 4, 8                             */
-    unsigned stages; /* slots of 16 keys of a warp: 2 to 8                 */
-    unsigned split;  /* tiles (warps * 16 keys) of a split's part; only    *
-                      * with BATCH_INVARIANT: 1 to 4096                    */
+    unsigned stages; /* slots of 16 or 32 keys on their way: 2 to 8        */
+    unsigned split;  /* tiles (all warps' keys of a step) of a split's     *
+                      * part; only with BATCH_INVARIANT: 1 to 4096         */
     unsigned blocks; /* of the grid: as many as the device holds at once   */
     unsigned least;  /* units (tiles, or parts of a split) that a block    *
                       * takes at least                                     */

@@ -78,6 +78,7 @@ embedded_files = \
 	%D%/paged_attention_decode/paged_attention_decode.h \
 	%D%/paged_attention_decode/params.def \
 	%D%/paged_attention_decode/params.h \
+	%D%/paged_attention_decode/ring.h \
 	%D%/paged_attention_decode/score.h \
 	%D%/paged_attention_decode/work.h \
 	%D%/paged_row_indices/args.h \

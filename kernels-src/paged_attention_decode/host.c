@@ -224,7 +224,7 @@ static void add_buffers(const groat_spec *spec, const world *w, groat_plan *p)
     groat__host_add_buffer(p, "score_arrays", GROAT__CODE_ARRAYS * ELEMENTS * 4,
                            false);
     groat__host_add_buffer(
-        p, "parts", parts_of(spec, w) * groat__host_value(spec, "sums_bytes"),
+        p, "parts", parts_of(spec, w) * groat__host_value(spec, "part_bytes"),
         false);
     make_output(&p->buffers[PARTS], f32, GROAT_TOLERANCE_NONE);
     groat__host_add_buffer(p, "counters",

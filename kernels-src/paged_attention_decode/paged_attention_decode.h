@@ -5,12 +5,13 @@
 // its sums in the workspace (split-KV); the last one to do so adds them up.
 // With `split` all parts have one size, so any batch gives the same sums.
 //
-// A warp has every warps-th slot of keys of its block's tiles, in a ring of
-// its own that is not drained between sequences.  Keys and values come by
-// 16-byte copies.  Keys, and columns of values, are the rows of mma.m16n8k16
-// and queries its columns: 8 or 16 of them, or more in strips of 16, each of
-// which reads the keys again.  Scores go from one product into the next in
-// registers.
+// A team of warps has every rings-th slot of keys of its block's tiles, in a
+// ring of its own that is not drained between sequences.  Keys and values come
+// by 16-byte copies, of which each warp of the team makes some.  Keys, and
+// columns of values, are the rows of mma.m16n8k16 and queries its columns: each
+// warp has 8 or 16 of the team's strip.  Up to 16 queries a team is one warp;
+// more than a team has are several strips, each of which reads the keys again.
+// Scores go from one product into the next in registers.
 #include "params.h"
 
 #include "../common/atomics.h"
@@ -19,6 +20,7 @@
 #include "../common/mma_sync.h"
 #include "../common/tma.h"
 #include "args.h"
+#include "ring.h"
 #include "score.h"
 #include "work.h"
 
@@ -33,180 +35,10 @@ constexpr mma_number number = dtype == dtype_f16 ? mma_f16 : mma_bf16;
 constexpr mma_number operand = narrow ? mma_f16 : number;
 constexpr float too_small = narrow ? 256.0f : 1.0f;
 constexpr u32 threads = GROAT_BLOCK_THREADS;
-constexpr u32 keys_of_slot = 16;       // rows of a product
+constexpr u32 product_keys = 16; // rows of a product
+constexpr u32 products = slot_keys / product_keys; // of a slot
 constexpr u32 columns = kept_rows / 8; // of 8 queries each
-constexpr u32 pieces = row_bytes / 16; // 16-byte pieces of a row
 constexpr u32 depth = head_dim / 16;   // steps of a product over a head
-constexpr u32 copies = keys_of_slot * pieces / 32;
-constexpr bool paged = page_size > 0;
-constexpr u32 page = paged ? page_size : 1;
-constexpr bool one_page = page_size % static_cast<int>(keys_of_slot) == 0;
-constexpr u32 values_at = keys_of_slot * row_bytes; // in a slot
-constexpr u32 scales_at = 2 * values_at;            // scales: keys, then values
-
-// Swizzles a row's pieces so that 8 rows cover all banks: rows a multiple of
-// 128 bytes apart get different pieces.
-GROAT_DEVICE u32 mixed(u32 row, u32 piece)
-{
-    constexpr u32 common = pieces % 8 == 0   ? 8
-                           : pieces % 4 == 0 ? 4
-                           : pieces % 2 == 0 ? 2
-                                             : 1;
-
-    return piece ^ (row / (8 / common) % common);
-}
-
-GROAT_DEVICE u64 shuffled(u64 x, u32 lane)
-{
-    return static_cast<u64>(wave_shuffle(static_cast<u32>(x), lane)) |
-           static_cast<u64>(wave_shuffle(static_cast<u32>(x >> 32), lane))
-               << 32;
-}
-
-// ---- a warp's keys and values
-
-GROAT_DEVICE u32 first_key(const segment &seg)
-{
-    return seg.first + warp_index() * keys_of_slot;
-}
-
-// Number of this warp's steps in a segment.
-GROAT_DEVICE u32 steps_of(const segment &seg)
-{
-    const u32 first = first_key(seg);
-
-    return seg.keys > first ? divided_up(seg.keys - first, tile_keys) : 0;
-}
-
-// Copies what its warp reads, several steps ahead of it and across
-// segments.
-struct producer {
-    walk ahead;
-    u32 step, steps; // of the segment: done, and in total
-    u32 key, end;    // next key, and the segment's end
-    u32 count;       // of steps copied so far
-    u32 groups;      // of copies committed, with empty ones
-    u64 k, v;        // of the KV head in block 0
-    u64 table;       // of the sequence
-    u32 last;        // last key of the sequence
-    u32 entry;       // page-table entry of the next keys
-    u32 scales;      // of the KV head in block 0
-
-    GROAT_DEVICE u32 slot(u32 step_of_ring) const
-    {
-        return shared_base() + warp_index() * stages * slot_bytes +
-               step_of_ring % stages * slot_bytes;
-    }
-
-    // Loads the table entry of the lane's next key, maybe past the end.
-    GROAT_DEVICE void ask()
-    {
-        const u32 mine = one_page ? key : key + lane_index() % keys_of_slot;
-
-        if constexpr (paged)
-            if (step < steps)
-                entry =
-                    global_load4(table + least_of(mine, last) / page * 4ull);
-    }
-
-    // Moves to the next segment in which this warp has keys.
-    GROAT_DEVICE void enter(const launch_args &args)
-    {
-        GROAT_ROLLED
-        while (step == steps && !ahead.is_over()) {
-            const segment seg = ahead.next(args);
-
-            step = 0;
-            steps = steps_of(seg);
-            key = first_key(seg);
-            end = seg.keys;
-            last = seg.length - 1;
-            k = args.k + seg.head * args.head_bytes;
-            v = args.v + seg.head * args.head_bytes;
-            scales = seg.head * args.head_scales;
-            if constexpr (paged)
-                table = args.page_table +
-                        static_cast<u64>(seg.sequence) * args.pitch * 4;
-            else
-                entry = seg.sequence;
-        }
-        ask();
-    }
-
-    GROAT_DEVICE producer(const launch_args &args, const walk &from)
-        : ahead(from), step(0), steps(0), key(0), end(0), count(0), groups(0),
-          k(0), v(0), table(0), last(0), entry(0), scales(0)
-    {
-        enter(args);
-    }
-
-    // The place in its block of the slot's first key, or of the lane's key.
-    GROAT_DEVICE u32 in_block() const
-    {
-        const u32 mine = one_page ? key : key + lane_index() % keys_of_slot;
-
-        return paged ? mine % page : mine;
-    }
-
-    // Copies the scales of 16 keys and of 16 values.
-    GROAT_DEVICE void copy_scales(const launch_args &args) const
-    {
-        const u32 lane = lane_index();
-        const u32 mine = lane % keys_of_slot;
-        const u64 base = lane < keys_of_slot ? args.k_scales : args.v_scales;
-        const u64 at = static_cast<u64>(entry) * args.block_scales +
-                       static_cast<u64>(in_block() + (one_page ? mine : 0)) *
-                           args.token_scales +
-                       scales;
-        const bool there = key + mine < end;
-
-        async_copy<4>(make_buffer(there ? base + at * 4 : base, there ? 4 : 0),
-                      slot(count) + scales_at, lane, 0, 0);
-    }
-
-    // Copies keys and values; zeros for keys past the end.
-    GROAT_DEVICE void copy(const launch_args &args) const
-    {
-        const u32 lane = lane_index();
-        const u32 to = slot(count);
-        const u64 row =
-            entry * args.block_bytes + in_block() * args.token_bytes;
-
-        GROAT_UNROLL
-        for (u32 j = 0; j < copies; j++) {
-            const u32 at = j * 32 + lane;
-            const u32 mine = at / pieces;
-            const u64 from = (one_page ? row + mine * args.token_bytes
-                                       : shuffled(row, mine)) +
-                             mixed(mine, at % pieces) * 16;
-            const bool there = key + mine < end;
-
-            async_copy<16>(make_buffer(there ? k + from : k, there ? 16 : 0),
-                           to + j * 512, lane, 0, 0);
-            async_copy<16>(make_buffer(there ? v + from : v, there ? 16 : 0),
-                           to + values_at + j * 512, lane, 0, 0);
-        }
-        if constexpr (has_scales != 0)
-            copy_scales(args);
-    }
-
-    // Copies one step, if one is left; commits a group of copies in any case.
-    GROAT_DEVICE void produce(const launch_args &args)
-    {
-        if (step < steps) {
-            copy(args);
-            step++;
-            count++;
-            key += tile_keys;
-            if (step == steps)
-                enter(args);
-            else
-                ask();
-        }
-        async_commit();
-        groups++;
-    }
-};
 
 // ---- products
 
@@ -226,7 +58,7 @@ GROAT_DEVICE u32 as_operand(u32 low, u32 high)
     return low | high << 16;
 }
 
-// A strip's queries as the second operand, and the keys that they see.
+// A warp's queries as the second operand, and the keys that they see.
 struct queries {
     vec2 word[columns][depth];
     int first[columns][2], end[columns][2]; // keys that the lane's queries see
@@ -264,7 +96,7 @@ struct queries {
     GROAT_DEVICE void load_sight(const launch_args &args, const segment &seg,
                                  u32 n, u32 j)
     {
-        const u32 row = seg.row + 8 * n + 2 * (lane_index() % 4) + j;
+        const u32 row = first_row(seg) + 8 * n + 2 * (lane_index() % 4) + j;
         const sight seen(args, seg.length, row);
 
         first[n][j] = seen.first;
@@ -286,11 +118,11 @@ struct queries {
 
     GROAT_DEVICE void load(const launch_args &args, const segment &seg)
     {
-        const u32 last = least_of(seg.row + tile_rows, rows) - 1;
+        const u32 last = least_of(first_row(seg) + warp_rows, rows) - 1;
 
         GROAT_UNROLL
         for (u32 n = 0; n < columns; n++) {
-            const u32 row = seg.row + lane_index() / 4 + 8 * n;
+            const u32 row = first_row(seg) + lane_index() / 4 + 8 * n;
             const u64 from = args.q + row_of(args, seg, row) * q_bytes;
 
             GROAT_UNROLL
@@ -300,7 +132,8 @@ struct queries {
             load_sight(args, seg, n, 1);
         }
         all_first = sight(args, seg.length, last).first;
-        all_end = sight(args, seg.length, seg.row).end - (tree ? q_len : 0);
+        all_end =
+            sight(args, seg.length, first_row(seg)).end - (tree ? q_len : 0);
         sequence = static_cast<int>(seg.sequence);
         scale = args.scale * too_small;
         if constexpr (narrow && kv_scale == kv_scale_tensor)
@@ -310,9 +143,9 @@ struct queries {
     }
 };
 
-// Scores of a slot's keys for a strip's queries: number p of a lane is of key
-// lane / 4 + 8 (p / 2) and of query 2 (lane % 4) + p % 2 of 8.
-typedef float scores[columns][4];
+// Scores of a slot's keys for a warp's queries: number p of a lane is of key
+// lane / 4 + 8 (p / 2) of 16 and of query 2 (lane % 4) + p % 2 of 8.
+typedef float scores[products][columns][4];
 
 // A warp's sums over its keys.  Number p of a lane is of column lane / 4 + 8 (p
 // / 2) of 16, for narrow values 2 (lane / 4) + p / 2, and of a query as above.
@@ -367,10 +200,12 @@ GROAT_DEVICE bool sees(const queries &q, u32 length, u32 n, u32 j, u32 key)
     return true;
 }
 
-GROAT_DEVICE void score(const queries &q, u32 slot, scores &s)
+// The scores of 16 keys, the slot's from `first` on.
+GROAT_DEVICE void score(const queries &q, u32 slot, u32 first,
+                        float (&s)[columns][4])
 {
     const u32 lane = lane_index();
-    const u32 key = lane % 16;
+    const u32 key = first + lane % 16;
 
     GROAT_UNROLL
     for (u32 n = 0; n < columns; n++)
@@ -402,7 +237,7 @@ GROAT_DEVICE void score(const queries &q, u32 slot, scores &s)
 GROAT_DEVICE void scale_keys(u32 scales, float by, scores &s)
 {
     GROAT_UNROLL
-    for (u32 i = 0; i < 2; i++) {
+    for (u32 i = 0; i < 2 * products; i++) {
         const float x =
             bits_float(shared_load4(scales + (8 * i + lane_index() / 4) * 4)) *
             by;
@@ -411,7 +246,7 @@ GROAT_DEVICE void scale_keys(u32 scales, float by, scores &s)
         for (u32 n = 0; n < columns; n++)
             GROAT_UNROLL
         for (u32 j = 0; j < 2; j++)
-            s[n][2 * i + j] *= x;
+            s[i / 2][n][i % 2 * 2 + j] *= x;
     }
 }
 
@@ -432,9 +267,9 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
         float most = o.most[n][j];
 
         GROAT_UNROLL
-        for (u32 i = 0; i < 2; i++) {
+        for (u32 i = 0; i < 2 * products; i++) {
             const u32 key = slot_key + 8 * i + lane_index() / 4;
-            float &x = s[n][2 * i + j];
+            float &x = s[i / 2][n][i % 2 * 2 + j];
 
             x = bent(args, x, q.scale);
             if constexpr (alibi)
@@ -454,8 +289,8 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
         o.most[n][j] = most;
         o.sum[n][j] *= factor[n][j];
         GROAT_UNROLL
-        for (u32 i = 0; i < 2; i++) {
-            float &x = s[n][2 * i + j];
+        for (u32 i = 0; i < 2 * products; i++) {
+            float &x = s[i / 2][n][i % 2 * 2 + j];
 
             x = may_be_nothing && x == nothing ? 0 : exp2(x - most);
             o.sum[n][j] += x;
@@ -479,10 +314,12 @@ GROAT_DEVICE vec2 as_columns(const float (&s)[4])
                 matrix_transpose(pack_operand<operand>(s[2], s[3]))};
 }
 
-GROAT_DEVICE void add_values(const scores &s, u32 slot, sums &o)
+// Adds the values of 16 keys, the slot's from `first` on, with their weights.
+GROAT_DEVICE void add_values(const float (&s)[columns][4], u32 slot, u32 first,
+                             sums &o)
 {
     const u32 lane = lane_index();
-    const u32 key = lane / 16 * 8 + lane % 8;
+    const u32 key = first + lane / 16 * 8 + lane % 8;
     vec2 b[columns];
 
     GROAT_UNROLL
@@ -518,9 +355,21 @@ GROAT_DEVICE void add_values(const scores &s, u32 slot, sums &o)
 constexpr u32 facts_at = kept_rows * sums_row_bytes;
 constexpr u32 quads = head_dim / 4; // columns, four at a time
 
-GROAT_DEVICE u32 sums_at(u32 warp)
+// The sums of a team: those of its warps, one after the other.
+GROAT_DEVICE u32 sums_at(u32 ring)
 {
-    return shared_base() + ring_bytes + warp * sums_bytes;
+    return shared_base() + ring_bytes + ring * part_bytes;
+}
+
+// The place of a strip's row in a team's sums, and that of its facts.
+GROAT_DEVICE u32 values_of(u32 row)
+{
+    return row / warp_rows * sums_bytes + row % warp_rows * sums_row_bytes;
+}
+
+GROAT_DEVICE u32 facts_of(u32 row)
+{
+    return row / warp_rows * sums_bytes + facts_at + row % warp_rows * 8;
 }
 
 // Stores columns 16 j and up of a query; i: the lane's first or second query.
@@ -539,7 +388,7 @@ GROAT_DEVICE void lay_down_columns(u32 to, u32 i, const float (&value)[4])
 
 GROAT_DEVICE void lay_down(const sums &o)
 {
-    const u32 to = sums_at(warp_index());
+    const u32 to = sums_at(ring_index()) + member() * sums_bytes;
 
     GROAT_UNROLL
     for (u32 n = 0; n < columns; n++)
@@ -632,17 +481,16 @@ GROAT_DEVICE void write_out(const launch_args &args, const segment &seg,
                                     : 0xff800000u);
 }
 
-GROAT_DEVICE merged of_warps(u32 row, u32 column)
+GROAT_DEVICE merged of_teams(u32 row, u32 column)
 {
-    vec2 facts[warps];
-    vec4 values[warps];
+    vec2 facts[rings];
+    vec4 values[rings];
     merged m;
 
     GROAT_UNROLL
-    for (u32 w = 0; w < warps; w++) {
-        facts[w] = shared_load8(sums_at(w) + facts_at + row * 8);
-        values[w] =
-            shared_load16(sums_at(w) + row * sums_row_bytes + column * 4);
+    for (u32 i = 0; i < rings; i++) {
+        facts[i] = shared_load8(sums_at(i) + facts_of(row));
+        values[i] = shared_load16(sums_at(i) + values_of(row) + column * 4);
     }
     m.add(facts, values);
     return m;
@@ -669,7 +517,7 @@ struct parts_of {
         const u64 place =
             split > 0 ? first + part : 2 * (first + part) + (part == 0 ? 1 : 0);
 
-        return args.parts + place * sums_bytes;
+        return args.parts + place * part_bytes;
     }
 };
 
@@ -695,9 +543,8 @@ GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
                 const u64 from =
                     parts.at(args, least_of(part + p, parts.count - 1));
 
-                facts[p] = global_load8(from + facts_at + row * 8);
-                values[p] =
-                    global_load16(from + row * sums_row_bytes + column * 4);
+                facts[p] = global_load8(from + facts_of(row));
+                values[p] = global_load16(from + values_of(row) + column * 4);
             }
             GROAT_UNROLL
             for (u32 p = 1; p < some; p++)
@@ -717,7 +564,7 @@ GROAT_DEVICE bool is_last(const launch_args &args, const segment &seg,
     const u32 flag = shared_base() + used_bytes - 16;
     const u64 counter =
         args.counters + (static_cast<u64>(seg.sequence) * strips_of(args) +
-                         seg.head * strips + seg.row / 16) *
+                         seg.head * strips + seg.row / strip_rows) *
                             4;
 
     block_barrier();
@@ -744,18 +591,18 @@ GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
     for (u32 i = thread_index(); i < tile_rows * quads; i += threads) {
         const u32 row = i / quads;
         const u32 column = i % quads * 4;
-        const merged m = of_warps(row, column);
+        const merged m = of_teams(row, column);
 
         if (whole) {
             if (seg.row + row < rows)
                 write_out(args, seg, seg.row + row, column, m);
             continue;
         }
-        global_store16(to + row * sums_row_bytes + column * 4,
+        global_store16(to + values_of(row) + column * 4,
                        vec4{float_bits(m.value[0]), float_bits(m.value[1]),
                             float_bits(m.value[2]), float_bits(m.value[3])});
         if (column == 0)
-            global_store8(to + facts_at + row * 8,
+            global_store8(to + facts_of(row),
                           vec2{float_bits(m.most), float_bits(m.sum)});
     }
     if (!whole && is_last(args, seg, parts.count))
@@ -764,12 +611,36 @@ GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
 
 // ---- a block
 
+// Adds a slot's keys and values to a warp's sums.
+GROAT_DEVICE void add_slot(const launch_args &args, const queries &q,
+                           u32 length, u32 key, u32 slot, sums &o)
+{
+    scores s;
+
+    GROAT_UNROLL
+    for (u32 i = 0; i < products; i++)
+        score(q, slot, i * product_keys, s[i]);
+    if constexpr (has_scales != 0)
+        scale_keys(slot + scales_at, 1, s);
+    if (static_cast<int>(key) >= q.all_first &&
+        static_cast<int>(key + slot_keys) <= q.all_end)
+        weigh<false>(args, q, length, key, s, o);
+    else
+        weigh<true>(args, q, length, key, s, o);
+    if constexpr (has_scales != 0)
+        scale_keys(slot + scales_at + slot_keys * 4, too_small, s);
+    GROAT_UNROLL
+    for (u32 i = 0; i < products; i++)
+        add_values(s[i], slot, i * product_keys, o);
+}
+
 // Computes a warp's sums over its keys of a segment; count: steps read so far.
 GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
                                const queries &q, producer &copied, u32 &count,
                                sums &o)
 {
     const u32 steps = steps_of(seg);
+    const bool idle = sixteens % team != 0 && first_row(seg) >= rows;
     u32 key = first_key(seg);
 
     o.clear();
@@ -777,28 +648,18 @@ GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
     for (u32 n = 0; n < steps;) {
         const bool reads = copied.groups >= count + stages - 1;
         const u32 slot = copied.slot(count);
-        scores s;
 
         // Waits until all lanes' copies have landed and the last slot is read.
         if (reads) {
             async_wait<stages - 2, stages - 2>();
-            warp_barrier();
+            ring_barrier();
         }
         copied.produce(args);
         // The first slots are filled before any is read.
         if (!reads)
             continue;
-        score(q, slot, s);
-        if constexpr (has_scales != 0)
-            scale_keys(slot + scales_at, 1, s);
-        if (static_cast<int>(key) >= q.all_first &&
-            static_cast<int>(key + keys_of_slot) <= q.all_end)
-            weigh<false>(args, q, seg.length, key, s, o);
-        else
-            weigh<true>(args, q, seg.length, key, s, o);
-        if constexpr (has_scales != 0)
-            scale_keys(slot + scales_at + keys_of_slot * 4, too_small, s);
-        add_values(s, slot, o);
+        if (!idle)
+            add_slot(args, q, seg.length, key, slot, o);
         n++;
         count++;
         key += tile_keys;

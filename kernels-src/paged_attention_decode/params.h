@@ -62,24 +62,30 @@ constexpr bool sink = false; // -: each query head has one more score, whose val
 static_assert((sink >= 0 && sink <= 1), "sink: allowed 0|1");
 constexpr bool lse = false; // -: the logarithms of the sums are written, too
 static_assert((lse >= 0 && lse <= 1), "lse: allowed 0|1");
-constexpr int warps = 4; // warps: of a block, each with keys of its own
+constexpr int warps = 4; // warps: of a block; 2 and 4 share keys where there are more than 16 rows
 static_assert(warps == 1 || warps == 2 || warps == 4 || warps == 8, "warps: allowed 1|2|4|8");
-constexpr int stages = 2; // slots: of 16 keys and values that a warp has on their way or reads
+constexpr int stages = 2; // slots: of keys and values that a warp, or those that share keys, have on their way or read
 static_assert((stages >= 2 && stages <= 8), "stages: allowed 2..8");
 constexpr int split = 0; // tiles: of a part of a sequence that is summed up alone, whatever else is in the batch; 0: parts are what blocks share out
 static_assert((split >= 0 && split <= 4096), "split: allowed 0..4096");
 constexpr int rows = 8; // rows: of queries that share a KV head
-constexpr int tile_rows = 8; // rows: of a strip: those that share products
+constexpr int sixteens = 1; // -: rows, sixteen at a time: a warp has as many
+constexpr int team = 1; // warps: that share keys, and each have 16 rows of a strip; 8 are for few sequences, where each strip by itself ends sooner
+constexpr int rings = 4; // rings: of slots in a block, one for each team
+constexpr int strip_rows = 16; // rows: of a strip at most, which reads the keys once
+constexpr int tile_rows = 8; // rows: of a strip
 constexpr int strips = 1; // strips: of rows, each of which reads the keys
 constexpr int q_bytes = 256; // bytes: of a query
 constexpr int row_bytes = 256; // bytes: of a key, of a value
 constexpr int has_scales = 0; // -: 1: keys come with scales of their own
 constexpr int has_score = 0; // -: 1: scores pass through an expression
+constexpr int slot_keys = 16; // keys: of a slot, and as many values
 constexpr int slot_bytes = 8192; // bytes: of keys and values
-constexpr int ring_bytes = 65536; // bytes: of all warps
-constexpr int kept_rows = 8; // rows: of sums that are kept
+constexpr int ring_bytes = 65536; // bytes: of all rings
+constexpr int kept_rows = 8; // rows: of sums that a warp keeps
 constexpr int sums_row_bytes = 528; // bytes: of a query's sums, so that four of them lie on all banks
-constexpr int sums_bytes = 4288; // bytes: of a warp's sums, or of a part in the workspace
+constexpr int sums_bytes = 4288; // bytes: of a warp's sums
+constexpr int part_bytes = 4288; // bytes: of a team's sums, or of a part in the workspace
 constexpr int used_bytes = 82704; // bytes: in all
 constexpr int tile_keys = 64; // keys: of a step of all warps
 constexpr int unit_keys = 64; // keys: that work is shared out by

@@ -248,7 +248,7 @@ struct walk {
         seg.sequence = at.sequence;
         seg.length = at.length;
         seg.head = strip / strips;
-        seg.row = strip % strips * 16;
+        seg.row = strip % strips * strip_rows;
         seg.begins = at.first + strip * units;
         seg.ends = seg.begins + units;
         seg.unit = unit;

@@ -8,13 +8,17 @@
 #include <stdbool.h>
 
 enum {
-    SLOT_KEYS = 16,
+    SLOT_KEYS = 16,    /* twice as many for warps that read the same        */
+    WARPS_MOST = 8,    /* of a block                                        */
+    TEAM_MOST = 4,     /* of a block whose warps may read the same keys     */
     ROWS = 16,         /* rows of an MMA tile                               */
     LANES = 32,        /* lanes of a warp                                   */
     RESERVE = 1024,    /* shared bytes that a block takes on top of its own */
-    REGISTERS = 65536, /* of a multiprocessor; threads get multiples of 8 */
+    REGISTERS = 65536, /* of a multiprocessor; threads get multiples of 8   */
+    QUARTERS = 4,      /* of a multiprocessor: a warp's registers are of one */
     REGISTERS_MAX = 255,
-    RING = 136 << 10,  /* slot bytes of a multiprocessor: more are slower     */
+    RING = 136 << 10, /* slot bytes of a multiprocessor: more are slower     */
+    TEAM_RING = 32 << 10, /* slot bytes of warps that read the same keys      */
     SPLIT_LEAST = 256, /* keys of a split with BATCH_INVARIANT, at least      */
     SPLIT_FEW = 2048,  /* at most, with fewer strips than multiprocessors     */
     SPLIT_MOST = 4096
@@ -35,33 +39,63 @@ static unsigned row_bytes(const groat_decode_shape *s)
     return s->head_dim * (s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2);
 }
 
-uint64_t groat__decode_strips(const groat_decode_shape *s)
+static unsigned rows_of(const groat_decode_shape *s)
+{
+    return s->heads / s->kv_heads * s->q_len;
+}
+
+/* Warps that read the same keys, each for ROWS rows, as params.def counts them.
+ */
+static unsigned team_of(const groat_decode_shape *s, unsigned warps)
+{
+    unsigned team = 1;
+
+    while (warps <= TEAM_MOST && team < warps && team * ROWS < rows_of(s))
+        team *= 2;
+    return team;
+}
+
+uint64_t groat__decode_strips(const groat_decode_shape *s, unsigned warps)
 {
     return (uint64_t)s->sequences * s->kv_heads *
-           divided_up(s->heads / s->kv_heads * s->q_len, ROWS);
+           divided_up(rows_of(s), ROWS * team_of(s, warps));
 }
 
-unsigned groat__decode_unit_keys(const groat_decode_choice *c)
+static unsigned slot_keys(const groat_decode_shape *s, unsigned warps)
 {
-    return c->warps * SLOT_KEYS * (c->split > 0 ? c->split : 1);
+    return team_of(s, warps) > 1 && row_bytes(s) <= 256 ? 2 * SLOT_KEYS
+                                                        : SLOT_KEYS;
 }
 
-static unsigned slot_bytes(const groat_decode_shape *s)
+/* Keys of a step of all warps. */
+static unsigned tile_keys(const groat_decode_shape *s, unsigned warps)
+{
+    return warps / team_of(s, warps) * slot_keys(s, warps);
+}
+
+unsigned groat__decode_unit_keys(const groat_decode_shape *s,
+                                 const groat_decode_choice *c)
+{
+    return tile_keys(s, c->warps) * (c->split > 0 ? c->split : 1);
+}
+
+static unsigned slot_bytes(const groat_decode_shape *s, unsigned warps)
 {
     bool scales = s->kv_dtype == GROAT_DECODE_E4M3 &&
                   s->kv_scale == GROAT_DECODE_OF_TOKEN;
 
-    return 2 * SLOT_KEYS * (row_bytes(s) + (scales ? 4 : 0));
+    return 2 * slot_keys(s, warps) * (row_bytes(s) + (scales ? 4 : 0));
 }
 
 /* Shared memory of a block, as params.def counts it. */
 static unsigned used_bytes(const groat_decode_shape *s,
                            const groat_decode_choice *c)
 {
-    unsigned rows = s->heads / s->kv_heads * s->q_len;
-    unsigned sums = (rows > ROWS / 2 ? ROWS : ROWS / 2) * (s->head_dim + 6) * 4;
+    unsigned sums =
+        (rows_of(s) > ROWS / 2 ? ROWS : ROWS / 2) * (s->head_dim + 6) * 4;
+    unsigned rings = c->warps / team_of(s, c->warps);
 
-    return c->warps * (c->stages * slot_bytes(s) + sums) + 16;
+    return rings * c->stages * slot_bytes(s, c->warps) + c->warps * sums + 16;
 }
 
 /* Blocks that fit into a multiprocessor's shared memory. */
@@ -78,18 +112,23 @@ static unsigned choose_warps(const groat_decode_shape *s,
                              const groat__decode_device *d,
                              groat_decode_choice c)
 {
-    uint64_t strips = groat__decode_strips(s);
-    unsigned tile = 8 * SLOT_KEYS;
+    uint64_t strips = groat__decode_strips(s, WARPS_MOST);
+    uint64_t shared = groat__decode_strips(s, TEAM_MOST);
+    unsigned team = team_of(s, TEAM_MOST);
+    unsigned tile = tile_keys(s, WARPS_MOST);
 
     c.stages = c.stages > 0 ? c.stages : 2;
-    if (strips >= d->multiprocessors)
+    if (team > 1 && shared >= d->multiprocessors / 2)
+        c.warps = shared >= 2 * d->multiprocessors ? team : TEAM_MOST;
+    else if (strips >= d->multiprocessors)
         c.warps = row_bytes(s) < 256 ? 4 : 2;
     else
         c.warps = strips * divided_up(s->keys, tile) <= d->multiprocessors / 4
-                      ? 4
-                      : 8;
+                      ? WARPS_MOST / 2
+                      : WARPS_MOST;
     /* Two blocks of few warps are faster than one of more. */
-    if (strips >= d->multiprocessors && blocks_by_memory(s, d, &c) < 2)
+    if (team == 1 && strips >= d->multiprocessors &&
+        blocks_by_memory(s, d, &c) < 2)
         c.warps = 2;
     while (c.warps > 1 && blocks_by_memory(s, d, &c) < 1)
         c.warps /= 2;
@@ -97,15 +136,24 @@ static unsigned choose_warps(const groat_decode_shape *s,
 }
 
 /* One block of 8 warps with three slots each is faster than two blocks with two
- * slots each, but only if the slots are too large for two such blocks. */
+ * slots each, but only if the slots are too large for two such blocks.  Warps
+ * that read the same keys have up to four small slots: more blocks would cut
+ * strips into more parts. */
 static unsigned choose_stages(const groat_decode_shape *s,
                               const groat__decode_device *d,
                               groat_decode_choice c)
 {
-    unsigned ring = 8 * 3 * slot_bytes(s);
+    unsigned slot = slot_bytes(s, c.warps);
+    unsigned ring = WARPS_MOST * 3 * slot;
 
+    if (team_of(s, c.warps) > 1) {
+        c.stages = slot <= TEAM_RING / 4 ? 4 : slot <= TEAM_RING / 3 ? 3 : 2;
+        while (c.stages > 2 && blocks_by_memory(s, d, &c) < 1)
+            c.stages--;
+        return c.stages;
+    }
     c.stages = 3;
-    return c.warps == 8 && ring <= RING && ring > RING / 2 &&
+    return c.warps == WARPS_MOST && ring <= RING && ring > RING / 2 &&
                    blocks_by_memory(s, d, &c) > 0
                ? 3
                : 2;
@@ -114,9 +162,10 @@ static unsigned choose_stages(const groat_decode_shape *s,
 /* Returns the keys of a split: one split for each multiprocessor if all
  * sequences have their maximum length. */
 static unsigned choose_part(const groat_decode_shape *s,
-                            const groat__decode_device *d)
+                            const groat__decode_device *d,
+                            const groat_decode_choice *c)
 {
-    uint64_t strips = groat__decode_strips(s);
+    uint64_t strips = groat__decode_strips(s, c->warps);
     uint64_t keys = strips * s->keys / d->multiprocessors;
     unsigned most = strips < d->multiprocessors ? SPLIT_FEW : SPLIT_MOST;
 
@@ -134,7 +183,7 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
     if (c->stages == 0)
         c->stages = choose_stages(s, d, *c);
     if ((s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0 && c->split == 0)
-        c->split = divided_up(choose_part(s, d), c->warps * SLOT_KEYS);
+        c->split = divided_up(choose_part(s, d, c), tile_keys(s, c->warps));
 }
 
 static unsigned blocks_of_one(const groat_decode_shape *s,
@@ -143,8 +192,10 @@ static unsigned blocks_of_one(const groat_decode_shape *s,
 {
     unsigned each =
         registers > 0 ? divided_up(registers, 8) * 8 : REGISTERS_MAX + 1;
-    unsigned by_registers = REGISTERS / (each * c->warps * LANES);
-    unsigned by_ring = RING / (c->warps * c->stages * slot_bytes(s));
+    unsigned by_registers =
+        QUARTERS * (REGISTERS / QUARTERS / (each * LANES)) / c->warps;
+    unsigned rings = c->warps / team_of(s, c->warps);
+    unsigned by_ring = RING / (rings * c->stages * slot_bytes(s, c->warps));
     unsigned blocks = least_of(by_ring, blocks_by_memory(s, d, c));
 
     blocks = least_of(blocks, by_registers);
@@ -155,8 +206,8 @@ void groat__decode_choose_grid(const groat_decode_shape *s,
                                const groat__decode_device *d,
                                unsigned registers, groat_decode_choice *c)
 {
-    uint64_t units = groat__decode_strips(s) *
-                     divided_up(s->keys, groat__decode_unit_keys(c));
+    uint64_t units = groat__decode_strips(s, c->warps) *
+                     divided_up(s->keys, groat__decode_unit_keys(s, c));
 
     if (c->blocks == 0)
         c->blocks = d->multiprocessors * blocks_of_one(s, d, registers, c);

@@ -49,7 +49,21 @@
     "head_dim=64,lse=1,score=\"kv_pos<64||batch==1?log(-1.0):score\""          \
     " sequences=3 keys=90"
 #define STRIPS                                                                 \
-    FAMILY "head_dim=64,group=7,q_len=3 sequences=3 keys=150 blocks=7"
+    FAMILY "head_dim=64,group=7,q_len=3,warps=1 sequences=3 keys=150 blocks=7"
+/* Two rings of two warps. */
+#define TEAMS                                                                  \
+    FAMILY "head_dim=64,group=8,q_len=4,lse=1 sequences=3 keys=150 blocks=7"
+/* Two strips, whose last one has rows for one of two warps. */
+#define APART                                                                  \
+    FAMILY "head_dim=64,group=8,q_len=5,warps=2 sequences=3 keys=150 blocks=7"
+/* Four warps, of which one has no rows; keys and scales as one or three read.
+ */
+#define IDLE                                                                   \
+    FAMILY "head_dim=80,group=44,page_size=5 sequences=2 keys=90 kv_heads=1"   \
+           " blocks=3"
+#define SHARED                                                                 \
+    FAMILY "head_dim=64,group=20,kv_dtype=e4m3,kv_scale=token,page_size=32"    \
+           " sequences=2 keys=90 kv_heads=1 blocks=3"
 #define NARROW                                                                 \
     FAMILY "head_dim=64,kv_dtype=e4m3,kv_scale=token,page_size=5"              \
            " sequences=3 keys=90"
@@ -59,6 +73,8 @@
 
 #define IN_SEEN    "bool sees("
 #define IN_READ    "void read_segment("
+#define IN_SLOT    "void add_slot("
+#define IN_RING    "void ring_barrier("
 #define IN_RUN     "GROAT_DEVICE void run("
 #define IN_LAST    "bool is_last("
 #define IN_COMBINE "void combine("
@@ -87,12 +103,17 @@ static const mutant table[] = {
     {SCORED, {"", "", 0, ""}, 0, 0},
     {HIDDEN, {"", "", 0, ""}, 0, 0},
     {STRIPS, {"", "", 0, ""}, 0, 0},
+    {TEAMS, {"", "", 0, ""}, 0, 0},
+    {APART, {"", "", 0, ""}, 0, 0},
+    {IDLE, {"", "", 0, ""}, 0, 0},
+    {SHARED, {"", "", 0, ""}, 0, 0},
     {NARROW, {"", "", 0, ""}, 0, 0},
     {PAGES, {"", "", 0, ""}, 0, 0},
     /* waits, barriers, commits */
     {ONE, {IN_READ, WAIT, 0, ""}, NV, 0},
     {ONE, {IN_READ, WAIT, 0, TOO_FEW}, NV, 0},
-    {ONE, {IN_READ, WARPS, 0, ""}, NV, 0},
+    {ONE, {IN_RING, WARPS, 0, ""}, NV, 0},
+    {TEAMS, {IN_RING, BARRIER, 0, ""}, NV, 0},
     {ONE, {"void produce(", COMMIT, 0, ""}, NV, 0},
     {ONE, {IN_RUN, BARRIER, 0, ""}, NV, 0},
     {ONE, {IN_RUN, BARRIER, 1, ""}, NV, 0},
@@ -129,8 +150,8 @@ static const mutant table[] = {
     {ONE, {"vec2 as_columns(", "s[2], s[3]", 0, "s[3], s[2]"}, 0, NV},
     {ONE, {"float over_keys(", ", 16", 0, ", 8"}, 0, NV},
     {LARGE, {"void load_sight(", "8 * n", 0, "0"}, 0, 0},
-    {ONE, {IN_READ, ">= q.all_first", 0, ">= 0"}, 0, 0},
-    {ONE, {IN_READ, "<= q.all_end", 0, "<= q.all_end + 16"}, 0, NV},
+    {ONE, {IN_SLOT, ">= q.all_first", 0, ">= 0"}, 0, 0},
+    {ONE, {IN_SLOT, "<= q.all_end", 0, "<= q.all_end + 16"}, 0, NV},
     /* masks and sums */
     {MANY, {"sight(const", "group + 1)", 0, "group)"}, 0, NV},
     {MANY, {IN_SEEN, "at >= q.end[n][j] ||", 0, ""}, 0, NV},
@@ -173,10 +194,35 @@ static const mutant table[] = {
      NV},
     /* rows of several products */
     {STRIPS,
-     {"void load(const launch", "u32 row = seg.row +", 0, "u32 row ="},
+     {"void load(const launch", "first_row(seg) + lane", 0, "lane"},
      0,
      NV},
     {STRIPS, {"u32 strips_of(", "* strips", 0, "* 1"}, 0, NV},
+    /* warps that share keys */
+    {TEAMS, {"u32 first_row(", "member() * warp_rows", 0, "0"}, 0, NV},
+    {TEAMS, {"u32 steps_of(", "alone ?", 0, "true ?"}, NV, 0},
+    {TEAMS, {"u32 first_key(", "ring_index()", 0, "0"}, 0, NV},
+    {TEAMS, {"void copy(", "j * team + member()", 0, "j"}, NV, 0},
+    {TEAMS, {"u32 slot(u32", "ring_index()", 0, "0"}, NV, 0},
+    {TEAMS, {"void lay_down(", "member() * sums_bytes", 0, "0"}, NV, 0},
+    {TEAMS, {"u32 values_of(", "row / warp_rows", 0, "0"}, 0, NV},
+    {TEAMS, {"u32 facts_of(", "row / warp_rows", 0, "0"}, 0, NV},
+    {APART, {"segment next(", "* strip_rows", 0, "* 64"}, 0, NV},
+    {TEAMS, {"u64 at(", "part_bytes", 0, "sums_bytes"}, 0, NV},
+    {TEAMS,
+     {"void load(const launch", "first_row(seg)).end", 0, "rows).end"},
+     0,
+     NV},
+    {TEAMS, {IN_SLOT, "score(q, slot, i *", 0, "score(q, slot, 0 *"}, 0, NV},
+    {TEAMS,
+     {IN_SLOT, "add_values(s[i], slot, i", 0, "add_values(s[i], slot, 0"},
+     0,
+     NV},
+    {IDLE, {"void copy(", "chunk >= chunks", 0, "false"}, NV, 0},
+    /* What has no rows is not written. */
+    {IDLE, {IN_READ, "!idle", 0, "true"}, 0, 0},
+    {SHARED, {"void copy_scales(", "j += 32", 0, "j += 64"}, NV, 0},
+    {SHARED, {"void scale_keys(", "2 * products", 0, "2"}, 0, NV},
     /* e4m3 */
     {NARROW, {"vec2 widened(", "x << 7", 0, "x << 6"}, 0, NV},
     {NARROW,
@@ -186,8 +232,8 @@ static const mutant table[] = {
     {NARROW, {"void lay_down_columns(", "8 * g", 0, "4 * g"}, NV, 0},
     {PAGES, {"void copy_scales(", "one_page ? mine : 0", 0, "0"}, 0, NV},
     {NARROW, {"void copy_scales(", "in_block()", 0, "key"}, NV, 0},
-    {NARROW, {IN_READ, "keys_of_slot * 4", 0, "0"}, 0, NV},
-    {NARROW, {"void scale_keys(", "2 * i + j", 0, "j"}, 0, NV},
+    {NARROW, {IN_SLOT, "slot_keys * 4", 0, "0"}, 0, NV},
+    {NARROW, {"void scale_keys(", "i % 2 * 2 + j", 0, "j"}, 0, NV},
     {ONE, {"void read_segment(", "if (!reads)", 0, "if (false)"}, NV, 0},
     {ONE, {"void read_segment(", "stages - 1;", 0, "stages - 2;"}, NV, 0},
     {BENT, {"float bent(", "/ args.cap", 0, ""}, 0, NV},
