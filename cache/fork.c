@@ -79,7 +79,6 @@ static void settle(void)
         } else if (atomic_compare_exchange_weak(&store_list.pid, &seen,
                                                 -self)) {
             /* A thread of the parent may have held the lock. */
-            memset(&store_list.lock, 0, sizeof(store_list.lock));
             (void)pthread_mutex_init(&store_list.lock, NULL);
             if (seen != 0)
                 close_all();

@@ -12,6 +12,8 @@ expect "unknown command" 2 frobnicate
 says "the unknown command is named" frobnicate
 expect "a slip in a command" 2 rnu
 says "the nearest command is named" "did you mean run?"
+expect "two slips in three letters" 2 rnx
+says "it is named, too" "did you mean run?"
 expect "empty command" 2 ""
 expect "control characters in a command" 2 "$(printf 'r\033[2Jn')"
 if LC_ALL=C grep -q "$(printf '\033')" "$err"; then

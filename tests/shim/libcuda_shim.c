@@ -421,6 +421,8 @@ CUresult cuModuleUnload(CUmodule module)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (disturb_capture() != CUDA_SUCCESS)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (control.unloading != NULL)
+        control.unloading();
     drop(module);
     control.modules--;
     FAULT(cuModuleUnload);

@@ -80,6 +80,7 @@ typedef struct shim_cuda_control {
     bool running;      /* recorded work of streams is not done            */
     bool numbers;      /* streams have ids, made of their handle and ...  */
     int streams_made;  /* ... this: a change is another stream            */
+    void (*unloading)(void); /* called at the start of an unload; NULL: none */
     /* live objects */
     int modules;
     int retained;

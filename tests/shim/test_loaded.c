@@ -476,6 +476,48 @@ START_TEST(the_bound_of_the_environment)
 }
 END_TEST
 
+/* A thread that asks for a kernel while that is unloaded waits for the end, and
+ * then loads it. */
+static groat_context *asked;
+static groat_kernel *again;
+static pthread_t asker;
+
+static void *ask_again(void *unused)
+{
+    (void)unused;
+    (void)groat_kernel_get(asked, "plain:step=1", target, &again, NULL, NULL);
+    return NULL;
+}
+
+static void ask_while_unloading(void)
+{
+    const struct timespec later = {0, 50000000};
+
+    cuda->unloading = NULL;
+    ck_assert_int_eq(pthread_create(&asker, NULL, ask_again, NULL), 0);
+    (void)nanosleep(&later, NULL);
+}
+
+START_TEST(who_waits_for_an_unload)
+{
+    groat_kernel *kernel;
+    groat_kernel *other;
+
+    asked = open_bounded(BINARY);
+    kernel = get(asked, 1, GROAT_FROM_COMPILER);
+    other = get(asked, 2, GROAT_FROM_COMPILER);
+    again = NULL;
+    cuda->unloading = ask_while_unloading;
+    groat_kernel_release(kernel); /* two are loaded, and one may be */
+    ck_assert(cuda->unloading == NULL);
+    ck_assert_int_eq(pthread_join(asker, NULL), 0);
+    ck_assert_ptr_eq(again, kernel);
+    groat_kernel_release(again);
+    groat_kernel_release(other);
+    groat_close(asked);
+}
+END_TEST
+
 START_TEST(the_metrics)
 {
     static const char *const lines[] = {
@@ -539,6 +581,7 @@ int main(void)
     tcase_add_test(tests, sealed);
     tcase_add_test(tests, a_reload_may_fail);
     tcase_add_test(tests, the_bound_of_the_environment);
+    tcase_add_test(tests, who_waits_for_an_unload);
     tcase_add_test(tests, the_metrics);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -720,6 +720,12 @@ START_TEST(test_puts_beside_a_writer_that_stays)
 {
     groat__store *store = fixture_open(&fix, 64 * MIB);
     sqlite3 *writer = outside_open(fix.path);
+    groat__entry entry = {.key = kernel_key(101),
+                          .identity = "kernel 101",
+                          .log = "",
+                          .data = "x",
+                          .bytes = 1,
+                          .facts = kernel_facts(101)};
 
     kernel_put(store, 500, 1000);
     outside_exec(writer, "BEGIN IMMEDIATE");
@@ -731,6 +737,7 @@ START_TEST(test_puts_beside_a_writer_that_stays)
     outside_exec(writer, "ROLLBACK");
     (void)sqlite3_close(writer);
     kernel_put(store, 101, 1000); /* not attempted */
+    ck_assert(!groat__store_put_all(store, &entry, 1));
     ck_assert_int_eq(kernel_get(store, 101), ANSWER_MISS);
     ck_assert_int_eq(kernel_get(store, 500), ANSWER_RIGHT);
     store->puts_after = groat__store_now();
