@@ -102,7 +102,8 @@ typedef struct groat_decode_shape {
     groat_decode_scale kv_scale; /* of E4M3                                   */
     unsigned heads;              /* query heads; 1 to 64 for each KV head     */
     unsigned kv_heads;           /* 1 or more                                 */
-    unsigned head_dim;           /* 64 to 256; multiples of 16, E4M3: of 32   */
+    unsigned head_dim;           /* 64 to 512; multiples of 16, E4M3: of 32, *
+                                  * over 256: of 64                          */
     unsigned q_len;              /* queries of a sequence: 1 to 16            */
     unsigned page; /* keys of a page, 1 to 1024; 0: not paged, a sequence     *
                     * is the block of its own number                          */

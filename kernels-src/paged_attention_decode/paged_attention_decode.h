@@ -9,9 +9,10 @@
 // ring of its own that is not drained between sequences.  Keys and values come
 // by 16-byte copies, of which each warp of the team makes some.  Keys, and
 // columns of values, are the rows of mma.m16n8k16 and queries its columns: each
-// warp has 8 or 16 of the team's strip.  Up to 16 queries a team is one warp;
-// more than a team has are several strips, each of which reads the keys again.
-// Scores go from one product into the next in registers.
+// warp has 8 or 16 of the team's strip, a band, and all columns of values or,
+// of more than 256, a slice.  More queries than a team has are several strips,
+// each of which reads the keys again.  Scores go from one product into the next
+// in registers.
 #include "params.h"
 
 #include "../common/atomics.h"
@@ -39,6 +40,8 @@ constexpr u32 product_keys = 16; // rows of a product
 constexpr u32 products = slot_keys / product_keys; // of a slot
 constexpr u32 columns = kept_rows / 8; // of 8 queries each
 constexpr u32 depth = head_dim / 16;   // steps of a product over a head
+constexpr u32 wide = slice_dim / 16;   // products over a slice's columns
+constexpr u32 slice_pieces = pieces / slices;
 
 // ---- products
 
@@ -150,7 +153,7 @@ typedef float scores[products][columns][4];
 // A warp's sums over its keys.  Number p of a lane is of column lane / 4 + 8 (p
 // / 2) of 16, for narrow values 2 (lane / 4) + p / 2, and of a query as above.
 struct sums {
-    float value[depth][columns][4];
+    float value[wide][columns][4];
     float most[columns][2]; // maximum of a query's scores, times log2 e
     float sum[columns][2];  // sum of this lane's weights
 
@@ -159,7 +162,7 @@ struct sums {
         GROAT_UNROLL
         for (u32 n = 0; n < columns; n++) {
             GROAT_UNROLL
-            for (u32 j = 0; j < depth; j++)
+            for (u32 j = 0; j < wide; j++)
                 GROAT_UNROLL
             for (u32 p = 0; p < 4; p++)
                 value[j][n][p] = 0;
@@ -298,7 +301,7 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
     }
     if (wave_any(changed)) {
         GROAT_UNROLL
-        for (u32 j = 0; j < depth; j++)
+        for (u32 j = 0; j < wide; j++)
             GROAT_UNROLL
         for (u32 n = 0; n < columns; n++)
             GROAT_UNROLL
@@ -326,10 +329,10 @@ GROAT_DEVICE void add_values(const float (&s)[columns][4], u32 slot, u32 first,
     for (u32 n = 0; n < columns; n++)
         b[n] = as_columns(s[n]);
     GROAT_UNROLL
-    for (u32 j = 0; j < pieces; j += 2) {
-        const vec4 a =
-            matrix_load_transposed(slot + values_at + key * row_bytes +
-                                   16 * mixed(key, j + lane / 8 % 2));
+    for (u32 j = 0; j < slice_pieces; j += 2) {
+        const u32 piece = slice_index() * slice_pieces + j + lane / 8 % 2;
+        const vec4 a = matrix_load_transposed(
+            slot + values_at + key * row_bytes + 16 * mixed(key, piece));
 
         GROAT_UNROLL
         for (u32 n = 0; n < columns; n++) {
@@ -361,15 +364,18 @@ GROAT_DEVICE u32 sums_at(u32 ring)
     return shared_base() + ring_bytes + ring * part_bytes;
 }
 
-// The place of a strip's row in a team's sums, and that of its facts.
-GROAT_DEVICE u32 values_of(u32 row)
+// The place of a strip's row and column in a team's sums, and that of the row's
+// facts, which all slices have.
+GROAT_DEVICE u32 value_of(u32 row, u32 column)
 {
-    return row / warp_rows * sums_bytes + row % warp_rows * sums_row_bytes;
+    return (row / warp_rows * slices + column / slice_dim) * sums_bytes +
+           row % warp_rows * sums_row_bytes + column % slice_dim * 4;
 }
 
 GROAT_DEVICE u32 facts_of(u32 row)
 {
-    return row / warp_rows * sums_bytes + facts_at + row % warp_rows * 8;
+    return row / warp_rows * slices * sums_bytes + facts_at +
+           row % warp_rows * 8;
 }
 
 // Stores columns 16 j and up of a query; i: the lane's first or second query.
@@ -398,7 +404,7 @@ GROAT_DEVICE void lay_down(const sums &o)
         const float sum = over_keys<add_floats>(o.sum[n][i]);
 
         GROAT_UNROLL
-        for (u32 j = 0; j < depth; j++)
+        for (u32 j = 0; j < wide; j++)
             lay_down_columns(to + row * sums_row_bytes + 64 * j, i,
                              o.value[j][n]);
         if (lane_index() < 4)
@@ -490,7 +496,7 @@ GROAT_DEVICE merged of_teams(u32 row, u32 column)
     GROAT_UNROLL
     for (u32 i = 0; i < rings; i++) {
         facts[i] = shared_load8(sums_at(i) + facts_of(row));
-        values[i] = shared_load16(sums_at(i) + values_of(row) + column * 4);
+        values[i] = shared_load16(sums_at(i) + value_of(row, column));
     }
     m.add(facts, values);
     return m;
@@ -544,7 +550,7 @@ GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
                     parts.at(args, least_of(part + p, parts.count - 1));
 
                 facts[p] = global_load8(from + facts_of(row));
-                values[p] = global_load16(from + values_of(row) + column * 4);
+                values[p] = global_load16(from + value_of(row, column));
             }
             GROAT_UNROLL
             for (u32 p = 1; p < some; p++)
@@ -598,7 +604,7 @@ GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
                 write_out(args, seg, seg.row + row, column, m);
             continue;
         }
-        global_store16(to + values_of(row) + column * 4,
+        global_store16(to + value_of(row, column),
                        vec4{float_bits(m.value[0]), float_bits(m.value[1]),
                             float_bits(m.value[2]), float_bits(m.value[3])});
         if (column == 0)
@@ -640,7 +646,7 @@ GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
                                sums &o)
 {
     const u32 steps = steps_of(seg);
-    const bool idle = sixteens % team != 0 && first_row(seg) >= rows;
+    const bool idle = bands % strip_bands != 0 && first_row(seg) >= rows;
     u32 key = first_key(seg);
 
     o.clear();

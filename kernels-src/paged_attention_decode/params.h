@@ -36,7 +36,7 @@ constexpr int kv_scale_token = 2;
 constexpr int kv_scale = kv_scale_tensor; // -: what an e4m3 scale is of: all keys (or values), those of a KV head, each of a head
 static_assert(kv_scale == 0 || kv_scale == 1 || kv_scale == 2, "kv_scale: allowed tensor|head|token");
 constexpr int head_dim = 128; // elements: of a head, of keys and values
-static_assert((head_dim >= 64 && head_dim <= 256 && (head_dim - 64) % 16 == 0), "head_dim: allowed 64..256/16");
+static_assert((head_dim >= 64 && head_dim <= 512 && (head_dim - 64) % 16 == 0), "head_dim: allowed 64..512/16");
 constexpr int group = 8; // heads: query heads of a KV head
 static_assert((group >= 1 && group <= 64), "group: allowed 1..64");
 constexpr int q_len = 1; // queries: of a sequence; the last one is at its last key, each sees the keys up to its own
@@ -69,8 +69,12 @@ static_assert((stages >= 2 && stages <= 8), "stages: allowed 2..8");
 constexpr int split = 0; // tiles: of a part of a sequence that is summed up alone, whatever else is in the batch; 0: parts are what blocks share out
 static_assert((split >= 0 && split <= 4096), "split: allowed 0..4096");
 constexpr int rows = 8; // rows: of queries that share a KV head
-constexpr int sixteens = 1; // -: rows, sixteen at a time: a warp has as many
-constexpr int team = 1; // warps: that share keys, and each have 16 rows of a strip; 8 are for few sequences, where each strip by itself ends sooner
+constexpr int slices = 1; // -: of the columns of values; a warp has one
+constexpr int slice_dim = 128; // elements: of a slice
+constexpr int warp_rows = 16; // rows: of a warp
+constexpr int bands = 1; // -: of as many rows
+constexpr int strip_bands = 1; // -: whose warps share keys; 8 warps are for few sequences, where each band by itself ends sooner
+constexpr int team = 1; // warps: that share keys: those of a strip's bands and slices
 constexpr int rings = 4; // rings: of slots in a block, one for each team
 constexpr int strip_rows = 16; // rows: of a strip at most, which reads the keys once
 constexpr int tile_rows = 8; // rows: of a strip

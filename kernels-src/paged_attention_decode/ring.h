@@ -14,7 +14,6 @@ namespace paged_attention_decode
 {
 
 constexpr bool alone = team == 1;
-constexpr u32 warp_rows = 16;
 constexpr u32 pieces = row_bytes / 16; // 16-byte pieces of a row
 constexpr u32 chunks = slot_keys * pieces / 32;    // of 32 pieces
 constexpr u32 copies = (chunks + team - 1) / team; // of a warp
@@ -58,10 +57,16 @@ GROAT_DEVICE u32 member()
     return warp_index() % team;
 }
 
+// The warp's slice of the columns of values.
+GROAT_DEVICE u32 slice_index()
+{
+    return member() % slices;
+}
+
 // The warp's first row among the head's queries.
 GROAT_DEVICE u32 first_row(const segment &seg)
 {
-    return seg.row + member() * warp_rows;
+    return seg.row + member() / slices * warp_rows;
 }
 
 // Waits until all that read a ring are here.  Teams of several warps go through

@@ -11,7 +11,7 @@ enum {
     SLOT_KEYS = 16,    /* twice as many for warps that read the same        */
     WARPS_MOST = 8,    /* of a block                                        */
     TEAM_MOST = 4,     /* of a block whose warps may read the same keys     */
-    ROWS = 16,         /* rows of an MMA tile                               */
+    SLICE = 256,       /* columns of values that a warp may have for 8 rows */
     LANES = 32,        /* lanes of a warp                                   */
     RESERVE = 1024,    /* shared bytes that a block takes on top of its own */
     REGISTERS = 65536, /* of a multiprocessor; threads get multiples of 8   */
@@ -44,33 +44,51 @@ static unsigned rows_of(const groat_decode_shape *s)
     return s->heads / s->kv_heads * s->q_len;
 }
 
-/* Warps that read the same keys, each for ROWS rows, as params.def counts them.
- */
-static unsigned team_of(const groat_decode_shape *s, unsigned warps)
+/* Warps that have the columns of the same values. */
+static unsigned slices_of(const groat_decode_shape *s)
 {
-    unsigned team = 1;
+    return s->head_dim > SLICE || (s->head_dim == SLICE && rows_of(s) > 8) ? 2
+                                                                           : 1;
+}
 
-    while (warps <= TEAM_MOST && team < warps && team * ROWS < rows_of(s))
-        team *= 2;
-    return team;
+/* Rows of a warp. */
+static unsigned band_rows(const groat_decode_shape *s)
+{
+    return s->head_dim > SLICE ? 8 : 16;
+}
+
+/* Bands of rows whose warps read the same keys, as params.def counts them. */
+static unsigned bands_of(const groat_decode_shape *s, unsigned warps)
+{
+    unsigned bands = 1;
+
+    while (warps <= TEAM_MOST && bands * slices_of(s) < warps &&
+           bands * band_rows(s) < rows_of(s))
+        bands *= 2;
+    return bands;
+}
+
+static unsigned rings_of(const groat_decode_shape *s, unsigned warps)
+{
+    return warps / (bands_of(s, warps) * slices_of(s));
 }
 
 uint64_t groat__decode_strips(const groat_decode_shape *s, unsigned warps)
 {
     return (uint64_t)s->sequences * s->kv_heads *
-           divided_up(rows_of(s), ROWS * team_of(s, warps));
+           divided_up(rows_of(s), band_rows(s) * bands_of(s, warps));
 }
 
 static unsigned slot_keys(const groat_decode_shape *s, unsigned warps)
 {
-    return team_of(s, warps) > 1 && row_bytes(s) <= 256 ? 2 * SLOT_KEYS
-                                                        : SLOT_KEYS;
+    return bands_of(s, warps) > 1 && row_bytes(s) <= 256 ? 2 * SLOT_KEYS
+                                                         : SLOT_KEYS;
 }
 
 /* Keys of a step of all warps. */
 static unsigned tile_keys(const groat_decode_shape *s, unsigned warps)
 {
-    return warps / team_of(s, warps) * slot_keys(s, warps);
+    return rings_of(s, warps) * slot_keys(s, warps);
 }
 
 unsigned groat__decode_unit_keys(const groat_decode_shape *s,
@@ -91,11 +109,11 @@ static unsigned slot_bytes(const groat_decode_shape *s, unsigned warps)
 static unsigned used_bytes(const groat_decode_shape *s,
                            const groat_decode_choice *c)
 {
-    unsigned sums =
-        (rows_of(s) > ROWS / 2 ? ROWS : ROWS / 2) * (s->head_dim + 6) * 4;
-    unsigned rings = c->warps / team_of(s, c->warps);
+    unsigned kept = rows_of(s) > 8 ? band_rows(s) : 8;
+    unsigned sums = kept * (s->head_dim / slices_of(s) + 6) * 4;
 
-    return rings * c->stages * slot_bytes(s, c->warps) + c->warps * sums + 16;
+    return rings_of(s, c->warps) * c->stages * slot_bytes(s, c->warps) +
+           c->warps * sums + 16;
 }
 
 /* Blocks that fit into a multiprocessor's shared memory. */
@@ -114,12 +132,13 @@ static unsigned choose_warps(const groat_decode_shape *s,
 {
     uint64_t strips = groat__decode_strips(s, WARPS_MOST);
     uint64_t shared = groat__decode_strips(s, TEAM_MOST);
-    unsigned team = team_of(s, TEAM_MOST);
+    unsigned bands = bands_of(s, TEAM_MOST);
     unsigned tile = tile_keys(s, WARPS_MOST);
 
     c.stages = c.stages > 0 ? c.stages : 2;
-    if (team > 1 && shared >= d->multiprocessors / 2)
-        c.warps = shared >= 2 * d->multiprocessors ? team : TEAM_MOST;
+    if (bands > 1 && shared >= d->multiprocessors / 2)
+        c.warps =
+            shared >= 2 * d->multiprocessors ? bands * slices_of(s) : TEAM_MOST;
     else if (strips >= d->multiprocessors)
         c.warps = row_bytes(s) < 256 ? 4 : 2;
     else
@@ -127,10 +146,10 @@ static unsigned choose_warps(const groat_decode_shape *s,
                       ? WARPS_MOST / 2
                       : WARPS_MOST;
     /* Two blocks of few warps are faster than one of more. */
-    if (team == 1 && strips >= d->multiprocessors &&
+    if (bands == 1 && strips >= d->multiprocessors &&
         blocks_by_memory(s, d, &c) < 2)
         c.warps = 2;
-    while (c.warps > 1 && blocks_by_memory(s, d, &c) < 1)
+    while (c.warps > slices_of(s) && blocks_by_memory(s, d, &c) < 1)
         c.warps /= 2;
     return c.warps;
 }
@@ -146,7 +165,7 @@ static unsigned choose_stages(const groat_decode_shape *s,
     unsigned slot = slot_bytes(s, c.warps);
     unsigned ring = WARPS_MOST * 3 * slot;
 
-    if (team_of(s, c.warps) > 1) {
+    if (bands_of(s, c.warps) > 1) {
         c.stages = slot <= TEAM_RING / 4 ? 4 : slot <= TEAM_RING / 3 ? 3 : 2;
         while (c.stages > 2 && blocks_by_memory(s, d, &c) < 1)
             c.stages--;
@@ -194,8 +213,8 @@ static unsigned blocks_of_one(const groat_decode_shape *s,
         registers > 0 ? divided_up(registers, 8) * 8 : REGISTERS_MAX + 1;
     unsigned by_registers =
         QUARTERS * (REGISTERS / QUARTERS / (each * LANES)) / c->warps;
-    unsigned rings = c->warps / team_of(s, c->warps);
-    unsigned by_ring = RING / (rings * c->stages * slot_bytes(s, c->warps));
+    unsigned by_ring =
+        RING / (rings_of(s, c->warps) * c->stages * slot_bytes(s, c->warps));
     unsigned blocks = least_of(by_ring, blocks_by_memory(s, d, c));
 
     blocks = least_of(blocks, by_registers);

@@ -64,6 +64,10 @@
 #define SHARED                                                                 \
     FAMILY "head_dim=64,group=20,kv_dtype=e4m3,kv_scale=token,page_size=32"    \
            " sequences=2 keys=90 kv_heads=1 blocks=3"
+/* Two bands of two warps, each with half of the columns of values. */
+#define WIDE                                                                   \
+    FAMILY "head_dim=320,group=12,lse=1 sequences=2 keys=70 kv_heads=1"        \
+           " blocks=3"
 #define NARROW                                                                 \
     FAMILY "head_dim=64,kv_dtype=e4m3,kv_scale=token,page_size=5"              \
            " sequences=3 keys=90"
@@ -107,6 +111,7 @@ static const mutant table[] = {
     {APART, {"", "", 0, ""}, 0, 0},
     {IDLE, {"", "", 0, ""}, 0, 0},
     {SHARED, {"", "", 0, ""}, 0, 0},
+    {WIDE, {"", "", 0, ""}, 0, 0},
     {NARROW, {"", "", 0, ""}, 0, 0},
     {PAGES, {"", "", 0, ""}, 0, 0},
     /* waits, barriers, commits */
@@ -199,13 +204,13 @@ static const mutant table[] = {
      NV},
     {STRIPS, {"u32 strips_of(", "* strips", 0, "* 1"}, 0, NV},
     /* warps that share keys */
-    {TEAMS, {"u32 first_row(", "member() * warp_rows", 0, "0"}, 0, NV},
+    {TEAMS, {"u32 first_row(", "member() / slices", 0, "0"}, 0, NV},
     {TEAMS, {"u32 steps_of(", "alone ?", 0, "true ?"}, NV, 0},
     {TEAMS, {"u32 first_key(", "ring_index()", 0, "0"}, 0, NV},
     {TEAMS, {"void copy(", "j * team + member()", 0, "j"}, NV, 0},
     {TEAMS, {"u32 slot(u32", "ring_index()", 0, "0"}, NV, 0},
     {TEAMS, {"void lay_down(", "member() * sums_bytes", 0, "0"}, NV, 0},
-    {TEAMS, {"u32 values_of(", "row / warp_rows", 0, "0"}, 0, NV},
+    {TEAMS, {"u32 value_of(", "row / warp_rows", 0, "0"}, 0, NV},
     {TEAMS, {"u32 facts_of(", "row / warp_rows", 0, "0"}, 0, NV},
     {APART, {"segment next(", "* strip_rows", 0, "* 64"}, 0, NV},
     {TEAMS, {"u64 at(", "part_bytes", 0, "sums_bytes"}, 0, NV},
@@ -221,6 +226,11 @@ static const mutant table[] = {
     {IDLE, {"void copy(", "chunk >= chunks", 0, "false"}, NV, 0},
     /* What has no rows is not written. */
     {IDLE, {IN_READ, "!idle", 0, "true"}, 0, 0},
+    {WIDE, {"u32 slice_index(", "member() % slices", 0, "0"}, 0, NV},
+    {WIDE, {"u32 first_row(", "member() / slices", 0, "member()"}, 0, NV},
+    {WIDE, {"void add_values(", "slice_index() * slice_pieces", 0, "0"}, 0, NV},
+    {WIDE, {"u32 value_of(", "column / slice_dim", 0, "0"}, 0, NV},
+    {WIDE, {"u32 value_of(", "column % slice_dim", 0, "column"}, NV, 0},
     {SHARED, {"void copy_scales(", "j += 32", 0, "j += 64"}, NV, 0},
     {SHARED, {"void scale_keys(", "2 * products", 0, "2"}, 0, NV},
     /* e4m3 */

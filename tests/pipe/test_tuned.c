@@ -210,8 +210,8 @@ START_TEST(records_that_are_refused)
     choice = tuned;
     choice.split = 1;
     REFUSED(&shape, &choice, NULL, "choice.split");
-    wide.head_dim = 257;
-    REFUSED(&wide, &tuned, NULL, "shape.head_dim is 257");
+    wide.head_dim = 513;
+    REFUSED(&wide, &tuned, NULL, "shape.head_dim is 513");
     /* Shared memory is counted by the family's rules. */
     wide.head_dim = 256;
     choice = tuned;

@@ -55,6 +55,9 @@ START_TEST(as_measured)
         {0, 64, 8, 128, 0, 8, 4096, 8, 2, 0, 132, 4, 4},
         {0, 64, 8, 128, 0, 64, 4096, 4, 2, 0, 264, 4, 8},
         {0, 64, 8, 64, 0, 64, 4096, 2, 4, 0, 528, 4, 4},
+        {0, 64, 8, 512, 0, 64, 4096, 2, 2, 0, 264, 4, 1},
+        {0, 128, 8, 256, 0, 64, 2048, 2, 2, 0, 528, 4, 1},
+        {0, 64, 8, 256, 0, 64, 2048, 4, 2, 0, 264, 4, 4},
     };
 
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -86,15 +89,20 @@ static unsigned shared_of(const groat_decode_shape *s,
 {
     unsigned bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
     unsigned rows = s->heads / s->kv_heads * s->q_len;
-    unsigned needed = rows <= 16 ? 1 : rows <= 32 ? 2 : 4;
-    unsigned team = c->warps == 8 ? 1 : c->warps < needed ? c->warps : needed;
+    unsigned slices =
+        s->head_dim > 256 || (s->head_dim == 256 && rows > 8) ? 2 : 1;
+    unsigned band = s->head_dim > 256 ? 8 : 16;
+    unsigned needed = rows <= band ? 1 : rows <= 2 * band ? 2 : 4;
+    unsigned most = c->warps == 8 ? 1 : c->warps / slices;
+    unsigned bands = needed < most ? needed : most;
+    unsigned kept = band == 16 && rows > 8 ? 16 : 8;
     unsigned slot =
-        2 * (team > 1 && s->head_dim * bytes <= 256 ? 32 : 16) *
+        2 * (bands > 1 && s->head_dim * bytes <= 256 ? 32 : 16) *
         (s->head_dim * bytes +
          (bytes == 1 && s->kv_scale == GROAT_DECODE_OF_TOKEN ? 4 : 0));
 
-    return c->warps / team * c->stages * slot +
-           c->warps * (rows > 8 ? 16 : 8) * (s->head_dim + 6) * 4 + 16;
+    return c->warps / (bands * slices) * c->stages * slot +
+           c->warps * kept * (s->head_dim / slices + 6) * 4 + 16;
 }
 
 START_TEST(never_more_than_fits)
@@ -103,9 +111,10 @@ START_TEST(never_more_than_fits)
         {132, H100_SHARED, ""}, {108, 166912, ""}, {128, 101376, ""},
         {1, 101376, ""},        {4, 166912, ""},
     };
-    static const unsigned dims[] = {64, 80, 96, 112, 128, 192, 256};
+    static const unsigned dims[] = {64,  80,  96,  112, 128,
+                                    192, 256, 320, 384, 512};
     uint64_t state = 17;
-    groat_decode_choice one = {.warps = 1, .stages = 2};
+    groat_decode_choice least = {.warps = 1, .stages = 2};
 
     for (size_t i = 0; i < 20000; i++) {
         const groat__decode_device *d =
@@ -128,7 +137,12 @@ START_TEST(never_more_than_fits)
         ck_assert_uint_ge(c.blocks, d->multiprocessors);
         ck_assert_uint_le(c.split, 4096);
         ck_assert(c.warps == 1 || c.warps == 2 || c.warps == 4 || c.warps == 8);
-        if (shared_of(&s, &one) <= d->shared_bytes)
+        least.warps = s.head_dim > 256 || (s.head_dim == 256 &&
+                                           s.heads / s.kv_heads * s.q_len > 8)
+                          ? 2
+                          : 1;
+        ck_assert_uint_ge(c.warps, least.warps);
+        if (shared_of(&s, &least) <= d->shared_bytes)
             ck_assert_uint_le(shared_of(&s, &c), d->shared_bytes);
     }
 }
