@@ -24,8 +24,8 @@ enum { FRAMES = 16, WORD = 256, SHOWN = 3 };
 
 /* A call: the function that contains it, and its place. */
 typedef struct frame {
-    char function[WORD];
-    char place[WORD]; /* "my_reduce/my_reduce.h:22" */
+    char function[WORD]; /* "": not known */
+    char place[WORD];    /* "my_reduce/my_reduce.h:22" */
 } frame;
 
 /* Writes "copy" for "void groat::rows<8>::copy<int>(my_args const&) const". */
@@ -127,10 +127,26 @@ static int start_tool(const char *tool, const char *path, uint64_t offset,
     return -1;
 }
 
+/* GNU addr2line gives an inlined function that only its file can see the name
+ * of the symbol around it, NAME_judged of kernel NAME.  Puts that right where
+ * the function is the kernel itself, else takes the name away. */
+static void correct_name(frame *frames, size_t count, const char *symbol)
+{
+    char *end = strstr(frames[0].function, "_judged");
+
+    if (strcmp(frames[0].function, symbol) != 0)
+        return;
+    if (count > 1)
+        frames[0].function[0] = '\0';
+    else if (end != NULL)
+        *end = '\0';
+}
+
 /* Reads frames, leaving out those of groat's primitives and the entry. */
 static size_t take_frames(FILE *out, frame *frames)
 {
     size_t count = 0;
+    size_t all = 0;
     bool entered = false;
     char *line = NULL;
     size_t room = 0;
@@ -141,11 +157,14 @@ static size_t take_frames(FILE *out, frame *frames)
         if (getline(&line, &room, out) <= 0)
             break;
         take_place(line, f.place);
+        all++;
         if (count < FRAMES && !entered && !is_primitive(f.place))
             frames[count++] = f;
         entered = entered || is_body(&f) || is_call(&f);
     }
     free(line);
+    if (count > 0 && all > 1)
+        correct_name(frames, count, f.function);
     return count;
 }
 
@@ -188,7 +207,8 @@ static void add_stack(const char *what, const frame *frames, size_t count,
 {
     groat__str_addf(log, "%s:\n", what);
     for (size_t i = 0; i < count; i++)
-        groat__str_addf(log, "  %s in %s\n", frames[i].place,
+        groat__str_addf(log, "  %s%s%s\n", frames[i].place,
+                        frames[i].function[0] != '\0' ? " in " : "",
                         is_body(&frames[i]) ? "the kernel"
                                             : frames[i].function);
 }

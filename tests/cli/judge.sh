@@ -68,6 +68,19 @@ votes = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("I")
 third = sum(1 << lane for lane in range(8, 32) if lane % 3 == 2)
 assert list(votes) == [0] * 8 + [third] * 24 + [496] * 224, list(votes)[:40]
 END
+inlined='__device__ __forceinline__ void'
+{
+    echo "$inlined f0(float *p) { p[1 << 20] = 1; }"
+    for i in $(seq 20); do
+        echo "$inlined f$i(float *p) { f$((i - 1))(p); }"
+    done
+    echo "__global__ void deep(float *p) { f20(p); }"
+} >deep.cu
+expect "a fault below 20 inlined calls" 1 judge deep.cu --entry deep --block 1 \
+    --buffer p=4:f32
+says "it is at its line" "deep.cu:1"
+says "a caller is named" "deep.cu:2 in f1"
+lacks "the entry is not taken for the function" "deep.cu:1 in deep"
 expect "votes of a block" 0 judge "$kernels" --entry right_count --block 128 \
     --buffer "x=128:i32 in ramp" --buffer y=128 --output y=count.npy
 agrees "what it votes" count.npy <<'END'
@@ -168,7 +181,7 @@ expect "a race as JSON" 1 judge "$kernels" --entry wrong_transpose \
     --block 32,8 --grid 2,2 --buffer in=64,64 --buffer out=64,64 --arg n=64 --json
 answers "has its place" '"what": "here"'
 answers "the file" '"file": "kernels.cu"'
-answers "the function" '"function": "wrong_transpose_judged"'
+answers "the function" '"function": "wrong_transpose"'
 finds wrong_dynamic "the block has 128 bytes" --block 64 --shared 128 \
     --buffer y=64
 finds wrong_mask "the mask 0xffff, which leaves it out" --block 32 --buffer x=32 \
