@@ -53,6 +53,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_fs \
 	%D%/unit/base/test_loader \
 	%D%/unit/base/test_log \
+	%D%/unit/base/test_near \
 	%D%/unit/base/test_slice \
 	%D%/unit/base/test_str \
 	%D%/unit/cache/test_bundle \

@@ -68,6 +68,14 @@ votes = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("I")
 third = sum(1 << lane for lane in range(8, 32) if lane % 3 == 2)
 assert list(votes) == [0] * 8 + [third] * 24 + [496] * 224, list(votes)[:40]
 END
+echo "__global__ void keep(int *x) {}" >keep.cu
+expect "random whole numbers" 0 judge keep.cu --entry keep --block 1 \
+    --buffer "x=1000:inout random(5, 9) none" --output x=kept.npy
+agrees "each of them comes" kept.npy <<'END'
+import sys
+x = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("i")
+assert set(x) == {5, 6, 7, 8, 9}, sorted(set(x))
+END
 inlined='__device__ __forceinline__ void'
 {
     echo "$inlined f0(float *p) { p[1 << 20] = 1; }"
