@@ -7,6 +7,8 @@
  */
 #include "fixture.h"
 
+#include <sys/resource.h>
+
 static fixture fix;
 
 static void setup(void)
@@ -206,6 +208,27 @@ START_TEST(test_folder_of_another_owner)
     ck_assert_int_eq(fixture_try(&fix, MIB, &store), GROAT_IO);
     ck_assert_ptr_nonnull(strstr(fix.error.text, "chown 0 "));
     ck_assert_ptr_nonnull(strstr(fix.error.text, fix.dir));
+}
+END_TEST
+
+START_TEST(test_file_that_cannot_be_made)
+{
+    groat__store *store = NULL;
+    struct rlimit limit;
+    struct rlimit none;
+    groat_status status;
+
+    ck_assert_int_eq(mkdir(fix.dir, 0700), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    status = fixture_try(&fix, MIB, &store);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    ck_assert_int_eq(status, GROAT_IO);
+    ck_assert_msg(strstr(fix.error.text, "cannot make ") != NULL &&
+                      strstr(fix.error.text, fix.path) != NULL,
+                  "%s", fix.error.text);
 }
 END_TEST
 
@@ -764,6 +787,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_folder_others_may_write, 0, 3);
     tcase_add_test(tcase, test_file_others_may_write);
     tcase_add_test(tcase, test_folder_of_another_owner);
+    tcase_add_test(tcase, test_file_that_cannot_be_made);
     tcase_add_test(tcase, test_links_are_refused);
     tcase_add_test(tcase, test_folder_through_a_link);
     tcase_add_test(tcase, test_bad_folders);
