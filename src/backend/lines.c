@@ -127,19 +127,21 @@ static int start_tool(const char *tool, const char *path, uint64_t offset,
     return -1;
 }
 
-/* GNU addr2line gives an inlined function that only its file can see the name
- * of the symbol around it, NAME_judged of kernel NAME.  Puts that right where
- * the function is the kernel itself, else takes the name away. */
+/* For an inlined function of internal linkage GNU addr2line prints the name of
+ * the symbol around it, NAME_judged of kernel NAME.  Puts that right where the
+ * function is the kernel itself, else takes the name away. */
 static void correct_name(frame *frames, size_t count, const char *symbol)
 {
-    char *end = strstr(frames[0].function, "_judged");
+    static const char suffix[] = "_judged";
+    size_t len = strlen(frames[0].function);
+    size_t cut = len < sizeof(suffix) - 1 ? 0 : len - (sizeof(suffix) - 1);
 
     if (strcmp(frames[0].function, symbol) != 0)
         return;
     if (count > 1)
         frames[0].function[0] = '\0';
-    else if (end != NULL)
-        *end = '\0';
+    else if (strcmp(frames[0].function + cut, suffix) == 0)
+        frames[0].function[cut] = '\0';
 }
 
 /* Reads frames, leaving out those of groat's primitives and the entry. */
