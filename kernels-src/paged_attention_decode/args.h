@@ -19,7 +19,7 @@ struct paged_attention_decode_args {
     unsigned long long tree;       /* [sequences, q_len] of u32: key bits     */
     unsigned long long k_scales;   /* [kv_heads] of f32; of kv_scale=token,   */
     unsigned long long v_scales;   /* at the strides below                    */
-    unsigned long long parts;    /* [parts] of sums_bytes                     */
+    unsigned long long parts;    /* [parts] of part_bytes                     */
     unsigned long long counters; /* [sequences, kv_heads, strips] of u32:     *
                                   * zeros, which a launch leaves as zeros     */
     unsigned long long block_bytes; /* bytes from block to block              */

@@ -5,14 +5,16 @@
 // its sums in the workspace (split-KV); the last one to do so adds them up.
 // With `split` all parts have one size, so any batch gives the same sums.
 //
-// A team of warps has every rings-th slot of keys of its block's tiles, in a
-// ring of its own that is not drained between sequences.  Keys and values come
-// by 16-byte copies, of which each warp of the team makes some.  Keys, and
-// columns of values, are the rows of mma.m16n8k16 and queries its columns: each
-// warp has 8 or 16 of the team's strip, a band, and all columns of values or,
-// of more than 256, a slice.  More queries than a team has are several strips,
-// each of which reads the keys again.  Scores go from one product into the next
-// in registers.
+// The queries of a KV head are cut into bands of 8 or 16 rows, which is what a
+// warp has.  A strip is the bands whose warps read the same keys; each strip
+// reads them again.  With wide heads two warps have a band, and each a slice,
+// half, of the columns of values.  The warps of a strip are a team.
+//
+// A team has every rings-th slot of keys of its block's tiles, in a ring of its
+// own that is not drained between sequences.  Keys and values come by 16-byte
+// copies, of which each warp of the team makes some.  Keys, and columns of
+// values, are the rows of mma.m16n8k16 and queries its columns.  Scores go from
+// one product into the next in registers.
 #include "params.h"
 
 #include "../common/atomics.h"

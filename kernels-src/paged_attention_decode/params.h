@@ -62,7 +62,7 @@ constexpr bool sink = false; // -: each query head has one more score, whose val
 static_assert((sink >= 0 && sink <= 1), "sink: allowed 0|1");
 constexpr bool lse = false; // -: the logarithms of the sums are written, too
 static_assert((lse >= 0 && lse <= 1), "lse: allowed 0|1");
-constexpr int warps = 4; // warps: of a block; 2 and 4 share keys where there are more than 16 rows
+constexpr int warps = 4; // warps: of a block; 2 and 4 share keys where there are more rows than a warp has
 static_assert(warps == 1 || warps == 2 || warps == 4 || warps == 8, "warps: allowed 1|2|4|8");
 constexpr int stages = 2; // slots: of keys and values that a warp, or those that share keys, have on their way or read
 static_assert((stages >= 2 && stages <= 8), "stages: allowed 2..8");
@@ -72,7 +72,7 @@ constexpr int rows = 8; // rows: of queries that share a KV head
 constexpr int slices = 1; // -: of the columns of values; a warp has one
 constexpr int slice_dim = 128; // elements: of a slice
 constexpr int warp_rows = 16; // rows: of a warp
-constexpr int bands = 1; // -: of as many rows
+constexpr int bands = 1; // bands: of warp_rows rows
 constexpr int strip_bands = 1; // -: whose warps share keys; 8 warps are for few sequences, where each band by itself ends sooner
 constexpr int team = 1; // warps: that share keys: those of a strip's bands and slices
 constexpr int rings = 4; // rings: of slots in a block, one for each team

@@ -96,8 +96,8 @@ GROAT_DEVICE u32 steps_of(const segment &seg)
     return seg.keys > first ? divided_up(seg.keys - first, tile_keys) : 0;
 }
 
-// Copies the warp's share of what its team reads, several steps ahead and across
-// segments.
+// Copies the warp's share of what its team reads, several steps ahead and
+// across segments.
 struct producer {
     walk ahead;
     u32 step, steps; // of the segment: done, and in total

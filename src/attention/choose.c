@@ -10,8 +10,8 @@
 enum {
     SLOT_KEYS = 16,    /* twice as many for warps that read the same        */
     WARPS_MOST = 8,    /* of a block                                        */
-    TEAM_MOST = 4,     /* of a block whose warps may read the same keys     */
-    SLICE = 256,       /* columns of values that a warp may have for 8 rows */
+    TEAM_MOST = 4,     /* of a block whose bands may read the same keys     */
+    SLICE = 256,       /* columns of values that a warp may have            */
     LANES = 32,        /* lanes of a warp                                   */
     RESERVE = 1024,    /* shared bytes that a block takes on top of its own */
     REGISTERS = 65536, /* of a multiprocessor; threads get multiples of 8   */
@@ -44,7 +44,8 @@ static unsigned rows_of(const groat_decode_shape *s)
     return s->heads / s->kv_heads * s->q_len;
 }
 
-/* Warps that have the columns of the same values. */
+/* Warps that divide the columns of a value: a warp has registers for all 256
+ * with 8 rows, not with 16. */
 static unsigned slices_of(const groat_decode_shape *s)
 {
     return s->head_dim > SLICE || (s->head_dim == SLICE && rows_of(s) > 8) ? 2
@@ -68,12 +69,17 @@ static unsigned bands_of(const groat_decode_shape *s, unsigned warps)
     return bands;
 }
 
+/* Rings of slots of a block.  The family's rules refuse fewer warps than a team
+ * has, later. */
 static unsigned rings_of(const groat_decode_shape *s, unsigned warps)
 {
-    return warps / (bands_of(s, warps) * slices_of(s));
+    unsigned team = bands_of(s, warps) * slices_of(s);
+
+    return team < warps ? warps / team : 1;
 }
 
-uint64_t groat__decode_strips(const groat_decode_shape *s, unsigned warps)
+/* Strips of all sequences and KV heads: those of a strip share one read. */
+static uint64_t strips_of(const groat_decode_shape *s, unsigned warps)
 {
     return (uint64_t)s->sequences * s->kv_heads *
            divided_up(rows_of(s), band_rows(s) * bands_of(s, warps));
@@ -91,8 +97,8 @@ static unsigned tile_keys(const groat_decode_shape *s, unsigned warps)
     return rings_of(s, warps) * slot_keys(s, warps);
 }
 
-unsigned groat__decode_unit_keys(const groat_decode_shape *s,
-                                 const groat_decode_choice *c)
+static unsigned unit_keys(const groat_decode_shape *s,
+                          const groat_decode_choice *c)
 {
     return tile_keys(s, c->warps) * (c->split > 0 ? c->split : 1);
 }
@@ -124,14 +130,16 @@ static unsigned blocks_by_memory(const groat_decode_shape *s,
     return (d->shared_bytes + RESERVE) / (used_bytes(s, c) + RESERVE);
 }
 
-/* Divides few strips among as many warps as a block may have, unless that
- * leaves most multiprocessors without work. */
+/* Bands share keys if their strips still occupy half of the multiprocessors; a
+ * block is one team if there are two strips for each.  Else divides few strips
+ * among as many warps as a block may have, unless that leaves most
+ * multiprocessors without work. */
 static unsigned choose_warps(const groat_decode_shape *s,
                              const groat__decode_device *d,
                              groat_decode_choice c)
 {
-    uint64_t strips = groat__decode_strips(s, WARPS_MOST);
-    uint64_t shared = groat__decode_strips(s, TEAM_MOST);
+    uint64_t strips = strips_of(s, WARPS_MOST);
+    uint64_t shared = strips_of(s, TEAM_MOST);
     unsigned bands = bands_of(s, TEAM_MOST);
     unsigned tile = tile_keys(s, WARPS_MOST);
 
@@ -163,7 +171,7 @@ static unsigned choose_stages(const groat_decode_shape *s,
                               groat_decode_choice c)
 {
     unsigned slot = slot_bytes(s, c.warps);
-    unsigned ring = WARPS_MOST * 3 * slot;
+    unsigned ring = rings_of(s, WARPS_MOST) * 3 * slot;
 
     if (bands_of(s, c.warps) > 1) {
         c.stages = slot <= TEAM_RING / 4 ? 4 : slot <= TEAM_RING / 3 ? 3 : 2;
@@ -184,7 +192,7 @@ static unsigned choose_part(const groat_decode_shape *s,
                             const groat__decode_device *d,
                             const groat_decode_choice *c)
 {
-    uint64_t strips = groat__decode_strips(s, c->warps);
+    uint64_t strips = strips_of(s, c->warps);
     uint64_t keys = strips * s->keys / d->multiprocessors;
     unsigned most = strips < d->multiprocessors ? SPLIT_FEW : SPLIT_MOST;
 
@@ -225,8 +233,8 @@ void groat__decode_choose_grid(const groat_decode_shape *s,
                                const groat__decode_device *d,
                                unsigned registers, groat_decode_choice *c)
 {
-    uint64_t units = groat__decode_strips(s, c->warps) *
-                     divided_up(s->keys, groat__decode_unit_keys(s, c));
+    uint64_t units =
+        strips_of(s, c->warps) * divided_up(s->keys, unit_keys(s, c));
 
     if (c->blocks == 0)
         c->blocks = d->multiprocessors * blocks_of_one(s, d, registers, c);

@@ -17,13 +17,6 @@ typedef struct groat__decode_device {
     char name[160];        /* with its multiprocessors; of records alone */
 } groat__decode_device;
 
-/* Strips of a KV head's queries, over all sequences and heads: a strip has 16
- * queries for each warp that reads the same keys. */
-uint64_t groat__decode_strips(const groat_decode_shape *shape, unsigned warps);
-/* Keys of a unit, in which work is divided among blocks. */
-unsigned groat__decode_unit_keys(const groat_decode_shape *shape,
-                                 const groat_decode_choice *choice);
-
 /* Fills those of warps, stages and split that are 0; the shape's fields are in
  * range.  If nothing fits into a block of the device, the choice is one that
  * the family's rules refuse. */

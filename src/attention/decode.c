@@ -66,17 +66,20 @@ static groat_status get_kernel(groat_context *context, const char *target,
 static groat_status plan_workspace(groat_decode *d, groat_error *error)
 {
     const groat_decode_shape *s = &d->shape;
-    const groat_decode_choice *c = &d->choice;
-    uint64_t unit = groat__decode_unit_keys(s, c);
-    uint64_t strips = groat__decode_strips(s, c->warps);
-    uint64_t parts = 2 * (uint64_t)c->blocks;
-    int64_t part = 0;
+    uint64_t parts = 2 * (uint64_t)d->choice.blocks;
+    uint64_t strips;
+    int64_t part = 0, unit = 0, of_head = 0;
     groat_status status = groat_spec_get(d->spec, "part_bytes", &part, error);
 
+    if (status == GROAT_OK)
+        status = groat_spec_get(d->spec, "unit_keys", &unit, error);
+    if (status == GROAT_OK)
+        status = groat_spec_get(d->spec, "strips", &of_head, error);
     if (status != GROAT_OK)
         return status;
-    if (c->split > 0)
-        parts = strips * ((s->keys + unit - 1) / unit);
+    strips = (uint64_t)s->sequences * s->kv_heads * (uint64_t)of_head;
+    if (d->choice.split > 0)
+        parts = strips * ((s->keys + (uint64_t)unit - 1) / (uint64_t)unit);
     d->count_bytes = (strips * 4 + PART_UNIT - 1) / PART_UNIT * PART_UNIT;
     d->workspace = d->count_bytes + parts * (uint64_t)part;
     return GROAT_OK;

@@ -56,11 +56,11 @@
 /* Two strips, whose last one has rows for one of two warps. */
 #define APART                                                                  \
     FAMILY "head_dim=64,group=8,q_len=5,warps=2 sequences=3 keys=150 blocks=7"
-/* Four warps, of which one has no rows; keys and scales as one or three read.
- */
+/* Four warps, of which one has no rows. */
 #define IDLE                                                                   \
     FAMILY "head_dim=80,group=44,page_size=5 sequences=2 keys=90 kv_heads=1"   \
            " blocks=3"
+/* Slots of 32 keys with scales, from pages of one slot. */
 #define SHARED                                                                 \
     FAMILY "head_dim=64,group=20,kv_dtype=e4m3,kv_scale=token,page_size=32"    \
            " sequences=2 keys=90 kv_heads=1 blocks=3"

@@ -495,6 +495,18 @@ START_TEST(a_choice)
         {{.size = sizeof(groat_decode_choice), .blocks = 65536},
          "choice.blocks"},
     };
+    static const struct {
+        groat_decode_shape shape;
+        unsigned warps;
+        const char *words;
+    } teams[] = {
+        {SHAPE(512, 1, 150, .heads = 8, .kv_heads = 1, .page = 16,
+               .flags = GROAT_DECODE_BATCH_INVARIANT),
+         1, "needs 2 warps or more"},
+        {SHAPE(64, 1, 150, .heads = 40, .kv_heads = 1, .page = 16,
+               .flags = GROAT_DECODE_BATCH_INVARIANT),
+         3, "warps=3 is not allowed"},
+    };
     static const groat_decode_shape shape =
         SHAPE(64, 1, 150, .heads = 4, .kv_heads = 1, .page = 16,
               .flags = GROAT_DECODE_BATCH_INVARIANT);
@@ -505,6 +517,14 @@ START_TEST(a_choice)
         ck_fails(groat_decode_open(context, "cpu:sm_80", &shape, &bad[i].choice,
                                    &decode, &fix.error),
                  GROAT_INVALID, &fix.error, bad[i].words);
+    for (size_t k = 0; k < COUNT(teams); k++) {
+        groat_decode_choice few = GROAT_DECODE_CHOICE_INIT;
+
+        few.warps = teams[k].warps;
+        ck_fails(groat_decode_open(context, "cpu:sm_80", &teams[k].shape, &few,
+                                   &decode, &fix.error),
+                 GROAT_INVALID, &fix.error, teams[k].words);
+    }
     choice.warps = 2;
     choice.blocks = 3;
     ck_assert_int_eq(groat_decode_open(context, "cpu:sm_80", &shape, &choice,

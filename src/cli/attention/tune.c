@@ -56,7 +56,8 @@ void groat__tunings_of_kernel(const groat_decode_choice *own,
 
                 c.warps = warps[w];
                 c.stages = stages[s];
-                /* Keys of a part: twice, once and half of those chosen. */
+                /* Twice, once and half of the part's keys, if tiles grow with
+                 * warps; else what is measured lies beside that. */
                 if (own->split > 0)
                     c.split =
                         bounded(2 * own->split * own->warps / warps[w] / half,
