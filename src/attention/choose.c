@@ -15,10 +15,10 @@ enum {
     LANES = 32,        /* lanes of a warp                                   */
     RESERVE = 1024,    /* shared bytes that a block takes on top of its own */
     REGISTERS = 65536, /* of a multiprocessor; threads get multiples of 8   */
-    QUARTERS = 4,      /* of a multiprocessor: a warp's registers are of one */
+    QUARTERS = 4,      /* of a multiprocessor; one has a warp's registers    */
     REGISTERS_MAX = 255,
-    RING = 136 << 10, /* slot bytes of a multiprocessor: more are slower     */
-    TEAM_RING = 32 << 10, /* slot bytes of warps that read the same keys      */
+    RING = 136 << 10, /* slot bytes of a multiprocessor: more are slower   */
+    TEAM_RING = 32 << 10, /* slot bytes of warps that read the same keys    */
     SPLIT_LEAST = 256, /* keys of a split with BATCH_INVARIANT, at least      */
     SPLIT_FEW = 2048,  /* at most, with fewer strips than multiprocessors     */
     SPLIT_MOST = 4096
@@ -171,7 +171,7 @@ static unsigned choose_stages(const groat_decode_shape *s,
                               groat_decode_choice c)
 {
     unsigned slot = slot_bytes(s, c.warps);
-    unsigned ring = rings_of(s, WARPS_MOST) * 3 * slot;
+    unsigned ring = rings_of(s, c.warps) * 3 * slot;
 
     if (bands_of(s, c.warps) > 1) {
         c.stages = slot <= TEAM_RING / 4 ? 4 : slot <= TEAM_RING / 3 ? 3 : 2;

@@ -216,8 +216,7 @@ static groat_status put_text(groat_context *context, const groat__str *identity,
 
     groat__store_put(context->store, &key, identity->data, text, strlen(text),
                      text, &none);
-    taken = groat__store_has(context->store, &key, identity->data) &&
-            groat__store_get(context->store, &key, identity->data, &blob) &&
+    taken = groat__store_get(context->store, &key, identity->data, &blob) &&
             blob.bytes == strlen(text) &&
             memcmp(blob.data, text, blob.bytes) == 0;
     groat__store_blob_free(&blob);

@@ -56,8 +56,8 @@ void groat__tunings_of_kernel(const groat_decode_choice *own,
 
                 c.warps = warps[w];
                 c.stages = stages[s];
-                /* Twice, once and half of the part's keys, if tiles grow with
-                 * warps; else what is measured lies beside that. */
+                /* Parts of twice, once and half as many keys, where a tile has
+                 * the more keys the more warps; else of other numbers. */
                 if (own->split > 0)
                     c.split =
                         bounded(2 * own->split * own->warps / warps[w] / half,

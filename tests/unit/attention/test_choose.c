@@ -83,14 +83,21 @@ START_TEST(as_measured)
 }
 END_TEST
 
+/* Warps that have a band of rows, as params.def counts them. */
+static unsigned slices_of(const groat_decode_shape *s)
+{
+    unsigned rows = s->heads / s->kv_heads * s->q_len;
+
+    return s->head_dim > 256 || (s->head_dim == 256 && rows > 8) ? 2 : 1;
+}
+
 /* As params.def counts them. */
 static unsigned shared_of(const groat_decode_shape *s,
                           const groat_decode_choice *c)
 {
     unsigned bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
     unsigned rows = s->heads / s->kv_heads * s->q_len;
-    unsigned slices =
-        s->head_dim > 256 || (s->head_dim == 256 && rows > 8) ? 2 : 1;
+    unsigned slices = slices_of(s);
     unsigned band = s->head_dim > 256 ? 8 : 16;
     unsigned needed = rows <= band ? 1 : rows <= 2 * band ? 2 : 4;
     unsigned most = c->warps == 8 ? 1 : c->warps / slices;
@@ -137,10 +144,7 @@ START_TEST(never_more_than_fits)
         ck_assert_uint_ge(c.blocks, d->multiprocessors);
         ck_assert_uint_le(c.split, 4096);
         ck_assert(c.warps == 1 || c.warps == 2 || c.warps == 4 || c.warps == 8);
-        least.warps = s.head_dim > 256 || (s.head_dim == 256 &&
-                                           s.heads / s.kv_heads * s.q_len > 8)
-                          ? 2
-                          : 1;
+        least.warps = slices_of(&s);
         ck_assert_uint_ge(c.warps, least.warps);
         if (shared_of(&s, &least) <= d->shared_bytes)
             ck_assert_uint_le(shared_of(&s, &c), d->shared_bytes);
