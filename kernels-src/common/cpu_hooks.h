@@ -7,7 +7,7 @@
  */
 #pragma once
 
-enum { GROAT_CPU_HOOKS_VERSION = 8 };
+enum { GROAT_CPU_HOOKS_VERSION = 9 };
 
 /* Element types of mfma. */
 enum { GROAT_CPU_BF16, GROAT_CPU_F16, GROAT_CPU_FP8 };
@@ -144,6 +144,9 @@ struct groat_cpu_ops {
     void (*take_lanes)(struct groat_cpu_env *env, unsigned long long mask);
     /* A block barrier; returns how many threads' predicates are not 0. */
     unsigned (*block_vote)(struct groat_cpu_env *env, unsigned predicate);
+    /* Loads from the shared memory of a block of the cluster. */
+    void (*cluster_load)(struct groat_cpu_env *env, unsigned address,
+                         unsigned rank, void *to, unsigned bytes);
 };
 
 struct groat_cpu_env {

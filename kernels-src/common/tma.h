@@ -12,6 +12,8 @@
 //   warp_barrier()               syncs all lanes of the warp, memory included
 //   cluster_rank()               rank of this block in its cluster
 //   cluster_barrier()            syncs all threads of the cluster
+//   cluster_load8/16(address, rank)  from a block's shared memory, aligned;
+//                                between two cluster_barriers
 //   mbarrier_init(bar, count)    count arrivals complete a phase
 //   mbarrier_init_fence()        makes own inits visible to the cluster and the
 //                                engine once a barrier has followed

@@ -32,6 +32,22 @@ GROAT_DEVICE void cluster_barrier()
     cpu_env->ops->cluster_barrier(cpu_env);
 }
 
+GROAT_DEVICE vec2 cluster_load8(u32 address, u32 rank)
+{
+    vec2 x;
+
+    cpu_env->ops->cluster_load(cpu_env, address, rank, &x, 8);
+    return x;
+}
+
+GROAT_DEVICE vec4 cluster_load16(u32 address, u32 rank)
+{
+    vec4 x;
+
+    cpu_env->ops->cluster_load(cpu_env, address, rank, &x, 16);
+    return x;
+}
+
 GROAT_DEVICE void mbarrier_init(u32 bar, u32 count)
 {
     cpu_env->ops->mbarrier_init(cpu_env, bar, count);

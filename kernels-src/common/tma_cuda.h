@@ -50,6 +50,39 @@ GROAT_DEVICE void cluster_barrier()
                      : "memory");
 }
 
+// Returns the address of a block's shared memory in the cluster's window.
+GROAT_DEVICE u32 address_of_peer(u32 address, u32 rank)
+{
+    u32 peer;
+
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(peer)
+        : "r"(address), "r"(rank));
+    return peer;
+}
+
+GROAT_DEVICE vec2 cluster_load8(u32 address, u32 rank)
+{
+    vec2 x;
+
+    asm volatile("ld.shared::cluster.v2.b32 {%0, %1}, [%2];"
+                 : "=r"(x.x), "=r"(x.y)
+                 : "r"(address_of_peer(address, rank))
+                 : "memory");
+    return x;
+}
+
+GROAT_DEVICE vec4 cluster_load16(u32 address, u32 rank)
+{
+    vec4 x;
+
+    asm volatile("ld.shared::cluster.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+                 : "r"(address_of_peer(address, rank))
+                 : "memory");
+    return x;
+}
+
 // ---- mbarriers
 
 GROAT_DEVICE void mbarrier_init(u32 bar, u32 count)

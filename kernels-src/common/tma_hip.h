@@ -14,6 +14,8 @@ GROAT_ABSENT bool elect();
 GROAT_ABSENT void warp_barrier();
 GROAT_ABSENT u32 cluster_rank();
 GROAT_ABSENT void cluster_barrier();
+GROAT_ABSENT vec2 cluster_load8(u32 address, u32 rank);
+GROAT_ABSENT vec4 cluster_load16(u32 address, u32 rank);
 GROAT_ABSENT void mbarrier_init(u32 bar, u32 count);
 GROAT_ABSENT void mbarrier_init_fence();
 GROAT_ABSENT void mbarrier_arrive(u32 bar, bool issue = true);

@@ -100,11 +100,11 @@ static void check_state(groat__judge *j, const groat__judge_block *block,
         report_copy(j, block, at, verb);
 }
 
-static void check_read(groat__judge *j, uint32_t at)
+static void check_read(groat__judge *j, groat__judge_block *block, uint32_t at)
 {
-    const groat__shadow *s = &j->block->shadows[at];
+    const groat__shadow *s = &block->shadows[at];
 
-    check_state(j, j->block, at, "reads");
+    check_state(j, block, at, "reads");
     if (s->state == GROAT__IN_FLIGHT) {
         groat__judge_add_place(j, s->site, "the copy");
         groat__judge_report(
@@ -115,7 +115,7 @@ static void check_read(groat__judge *j, uint32_t at)
     }
     if (s->state == GROAT__UNWRITTEN) {
         groat__judge_unwritten_note(
-            j, j->current, at,
+            j, j->current, block, at,
             "reads byte %u of shared memory, which nobody wrote: it is never "
             "written, or a barrier or a wait is missing before this read",
             at);
@@ -124,7 +124,7 @@ static void check_read(groat__judge *j, uint32_t at)
     if (groat__judge_knows(j, s->writer, s->write_clock))
         return;
     if (groat__judge_is_barrier(j, s->writer))
-        report_copy(j, j->block, at, "reads");
+        report_copy(j, block, at, "reads");
     groat__judge_add_place(j, s->site, "the write");
     groat__judge_report(
         j,
@@ -208,8 +208,9 @@ static void mark(groat__judge *j, uint32_t at, groat__byte_state state)
                                             false};
 }
 
-void groat__judge_read(groat__judge *j, uint32_t address, void *to,
-                       uint32_t bytes, groat_access access)
+/* Reads shared memory of a block of the cluster with all checks. */
+static void read_block(groat__judge *j, groat__judge_block *block,
+                       uint32_t address, void *to, uint32_t bytes)
 {
     uint32_t agent = groat__judge_agent(j, j->current);
     uint32_t now = groat__judge_now(j, j->current);
@@ -217,12 +218,18 @@ void groat__judge_read(groat__judge *j, uint32_t address, void *to,
 
     check_shared(j, address, bytes, "reads");
     for (uint32_t i = 0; i < bytes; i++) {
-        groat__shadow *s = &j->block->shadows[address + i];
+        groat__shadow *s = &block->shadows[address + i];
 
-        check_read(j, address + i);
+        check_read(j, block, address + i);
         s->readers = groat__judge_add_reader(j, s->readers, agent, now, site);
     }
-    memcpy(to, j->block->shared + address, bytes);
+    memcpy(to, block->shared + address, bytes);
+}
+
+void groat__judge_read(groat__judge *j, uint32_t address, void *to,
+                       uint32_t bytes, groat_access access)
+{
+    read_block(j, j->block, address, to, bytes);
     groat__judge_note(j, access, address, bytes, 0, false);
 }
 
@@ -240,7 +247,7 @@ void groat__judge_touch_shared(groat__judge *j, uint32_t address,
         bool atomic = kind == GROAT_CPU_ATOMIC && s->atomic;
 
         if (kind != GROAT_CPU_WRITE && !atomic)
-            check_read(j, i);
+            check_read(j, j->block, i);
         if (kind == GROAT_CPU_READ)
             s->readers =
                 groat__judge_add_reader(j, s->readers, agent, now, site);
@@ -272,6 +279,25 @@ void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
 {
     groat__judge_read(groat__judge_enter(env), address, to, bytes,
                       GROAT_ACCESS_READ);
+}
+
+void groat__judge_cluster_load(struct groat_cpu_env *env, unsigned address,
+                               unsigned rank, void *to, unsigned bytes)
+{
+    groat__judge *j = groat__judge_enter(env);
+
+    if (rank >= j->block_count)
+        groat__judge_report(
+            j, "reads shared memory of block %u of its cluster of %zu", rank,
+            j->block_count);
+    if (j->blocks[rank].ended == j->threads)
+        groat__judge_report(
+            j,
+            "reads shared memory of block %u of its cluster, which has ended: "
+            "cluster_barrier is missing",
+            rank);
+    groat__judge_clocks_on(j);
+    read_block(j, &j->blocks[rank], address, to, bytes);
 }
 
 void groat__judge_shared_store(struct groat_cpu_env *env, unsigned address,

@@ -14,6 +14,8 @@ void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
                                 unsigned line, long long index);
 void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,
                               void *to, unsigned bytes);
+void groat__judge_cluster_load(struct groat_cpu_env *env, unsigned address,
+                               unsigned rank, void *to, unsigned bytes);
 void groat__judge_shared_store(struct groat_cpu_env *env, unsigned address,
                                const void *from, unsigned bytes);
 void groat__judge_global_load(struct groat_cpu_env *env,

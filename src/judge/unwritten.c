@@ -43,11 +43,11 @@ static size_t place_of(groat__judge *j, int32_t site)
     return u->count < GROAT__JUDGE_UNWRITTEN ? u->count + 1 : u->count;
 }
 
-void groat__judge_unwritten_note(groat__judge *j, size_t fiber, uint32_t at,
+void groat__judge_unwritten_note(groat__judge *j, size_t fiber,
+                                 groat__judge_block *block, uint32_t at,
                                  const char *format, ...)
 {
     groat__judge_unwritten *u = &j->unwritten;
-    groat__judge_block *block = &j->blocks[groat__judge_rank_of(j, fiber)];
     size_t number = place_of(j, j->fibers[fiber].site);
     char text[GROAT__JUDGE_SAID * 2];
     va_list args;

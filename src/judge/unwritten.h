@@ -10,10 +10,11 @@
 
 #include "judge/model.h"
 
-/* Notes that a fiber reads an unwritten byte of its block.  The text is used if
+/* Notes that a fiber reads an unwritten byte of a block.  The text is used if
  * this becomes a finding. */
-void groat__judge_unwritten_note(groat__judge *j, size_t fiber, uint32_t at,
-                                 const char *format, ...) GROAT_PRINTF(4, 5);
+void groat__judge_unwritten_note(groat__judge *j, size_t fiber,
+                                 groat__judge_block *block, uint32_t at,
+                                 const char *format, ...) GROAT_PRINTF(5, 6);
 /* Called by a fiber that writes a byte with nothing between an earlier read and
  * this write: reports that read if the byte was unwritten, else returns. */
 void groat__judge_unwritten_report(groat__judge *j,

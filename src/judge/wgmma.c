@@ -127,7 +127,7 @@ static void report_operand(groat__judge *j, size_t first, uint32_t at,
 
     if (s->state == GROAT__UNWRITTEN) {
         groat__judge_unwritten_note(
-            j, first, at,
+            j, first, j->block, at,
             "multiplies by %s with byte %u of shared memory, which nobody "
             "wrote",
             name, at);

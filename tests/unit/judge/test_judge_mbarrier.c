@@ -692,15 +692,80 @@ START_TEST(test_ranks)
 }
 END_TEST
 
+/* Each block reads what the other one wrote. */
+enum { RIGHT, NOT_WRITTEN_YET, ENDED, NO_SUCH_BLOCK, MISALIGNED, OVERWRITTEN };
+
+static void read_peer(const void *args)
+{
+    unsigned got = 0;
+
+    (void)args;
+    if (thread() == 0)
+        write4(SLOT, 100 + rank());
+    if (rig_j.mode != NOT_WRITTEN_YET)
+        cluster_barrier();
+    if (thread() == 33)
+        env->ops->cluster_load(env, SLOT + (rig_j.mode == MISALIGNED ? 2 : 0),
+                               rig_j.mode == NO_SUCH_BLOCK ? 2 : 1 - rank(),
+                               &got, 4);
+    if (rig_j.mode == OVERWRITTEN && thread() == 1)
+        write4(SLOT, 7);
+    if (rig_j.mode != ENDED)
+        cluster_barrier();
+    if (thread() == 33)
+        put(env->block[0], got);
+}
+
+START_TEST(test_reads_of_a_peer)
+{
+    static const char *const words[] = {
+        NULL,
+        "which nobody wrote|which thread 0 wrote and nothing made visible here",
+        NULL,
+        "reads shared memory of block 2 of its cluster of 2",
+        "reads 4 bytes at byte 1026 of shared memory, misaligned",
+        "which thread 33 read and has not released|which thread 1 wrote and "
+        "nothing made visible here",
+    };
+    uint32_t got[2];
+
+    rig_j.blocks = rig_j.cluster = 2;
+    j_passes(read_peer);
+    memcpy(got, rig_j.out, sizeof(got));
+    ck_assert_uint_eq(got[0], 101);
+    ck_assert_uint_eq(got[1], 100);
+    for (rig_j.mode = NOT_WRITTEN_YET; rig_j.mode <= OVERWRITTEN; rig_j.mode++)
+        if (rig_j.mode != ENDED)
+            j_reports(read_peer, words[rig_j.mode]);
+}
+END_TEST
+
+/* Whether a block has ended before the other reads it depends on the order. */
+START_TEST(test_reads_of_a_block_that_ended)
+{
+    unsigned found = 0;
+
+    rig_j.blocks = rig_j.cluster = 2;
+    rig_j.mode = ENDED;
+    for (uint64_t seed = 0; seed < 40; seed++)
+        if (j_judge(read_peer, seed) == GROAT_JUDGED) {
+            ck_says(&rig_j.error, "of its cluster, which has ended: "
+                                  "cluster_barrier is missing");
+            found++;
+        }
+    ck_assert_uint_gt(found, 0);
+}
+END_TEST
+
 START_TEST(test_cluster_shapes)
 {
     rig_j.blocks = 3;
     rig_j.cluster = 2;
     ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
              "a grid of 3,1,1 blocks is not a multiple of clusters of 2,1,1");
-    rig_j.blocks = rig_j.cluster = 16;
+    rig_j.blocks = rig_j.cluster = 32;
     ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
-             "clusters of 16,1,1 blocks; sm_90a allows 8");
+             "clusters of 32,1,1 blocks; sm_90a allows 16");
     rig_j.blocks = rig_j.cluster = 2;
     rig_j.arch = "sm_80";
     ck_fails(j_judge(tell_ranks, 0), GROAT_INVALID, &rig_j.error,
@@ -834,6 +899,8 @@ static Suite *suite(void)
     tcase_add_test(t, test_elect_needs_its_warp);
     tcase_add_test(t, test_warp_barrier);
     tcase_add_test(t, test_ranks);
+    tcase_add_test(t, test_reads_of_a_peer);
+    tcase_add_test(t, test_reads_of_a_block_that_ended);
     tcase_add_test(t, test_cluster_shapes);
     tcase_add_test(t, test_remote_arrivals);
     tcase_add_test(t, test_blocks_that_ended);

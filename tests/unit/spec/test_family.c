@@ -138,7 +138,7 @@ START_TEST(test_arch_values)
     ck_assert_int_eq(value_of(&params, "arch_wave_lanes"), 32);
     ck_assert_int_eq(value_of(&params, "arch_cp_async"), 1);
     ck_assert_int_eq(value_of(&params, "arch_tma"), 1);
-    ck_assert_int_eq(value_of(&params, "arch_max_cluster"), 8);
+    ck_assert_int_eq(value_of(&params, "arch_max_cluster"), 16);
     ck_assert_int_eq(value_of(&params, "arch_is_amd"), 0);
     groat__family_free(family);
 }
