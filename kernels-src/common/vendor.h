@@ -39,6 +39,10 @@
 //   compiler_fence()             the compiler moves no memory access across it
 //   shared_fence()               waits for this wave's own shared-memory stores
 //   block_barrier()              syncs all threads of the block; drains nothing
+//   launch_wait()                (params.def: launch overlap) waits until the
+//                                launches ahead on the stream have ended; what
+//                                they write is read after it
+//   launch_next()                (launch overlap) lets the next launch start
 //   wave_shuffle(x, lane)        x of that lane in the wave; all lanes join in
 //   wave_ballot(p)               one bit per lane, its p; all lanes join in
 //   accumulator<m>               (AMD) a lane's m * m / 64 floats of a tile

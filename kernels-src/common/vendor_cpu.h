@@ -335,6 +335,14 @@ GROAT_DEVICE void shared_fence()
     cpu_env->ops->shared_fence(cpu_env);
 }
 
+GROAT_DEVICE void launch_wait()
+{
+}
+
+GROAT_DEVICE void launch_next()
+{
+}
+
 GROAT_DEVICE void block_barrier()
 {
     cpu_env->ops->block_barrier(cpu_env);

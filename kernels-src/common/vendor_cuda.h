@@ -312,6 +312,16 @@ GROAT_DEVICE void shared_fence()
 {
 }
 
+GROAT_DEVICE void launch_wait()
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+GROAT_DEVICE void launch_next()
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
 GROAT_DEVICE void block_barrier()
 {
     asm volatile("bar.sync 0;" ::: "memory");

@@ -319,6 +319,14 @@ GROAT_DEVICE void shared_fence()
     asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
 }
 
+GROAT_DEVICE void launch_wait()
+{
+}
+
+GROAT_DEVICE void launch_next()
+{
+}
+
 GROAT_DEVICE void block_barrier()
 {
     asm volatile("s_barrier" ::: "memory");

@@ -120,6 +120,8 @@ typedef struct groat__shape {
     unsigned shared_bytes;  /* total per block                               */
     unsigned dynamic_bytes; /* shared_bytes minus the binary's static part    */
     unsigned args_bytes;
+    bool overlaps; /* a launch may start before the one ahead of it has ended,
+                    * where the device can: the kernel waits for that itself */
 } groat__shape;
 
 /* Opaque to core: a module and its function. */

@@ -368,12 +368,13 @@ static void cuda_facts_of(void *handle, groat__module *module,
 
 /* ---- launch ------------------------------------------------------------- */
 
-static groat__called launch_cluster(const cuda_state *state,
-                                    const groat__module *module,
-                                    const groat__shape *shape,
-                                    const groat_launch *launch, void **params)
+/* Launches clusters, and what may overlap with the launch ahead. */
+static groat__called launch_with(const cuda_state *state,
+                                 const groat__module *module,
+                                 const groat__shape *shape,
+                                 const groat_launch *launch, void **params)
 {
-    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    CUlaunchAttribute attributes[2];
     CUlaunchConfig config = {
         .gridDimX = launch->grid[0],
         .gridDimY = launch->grid[1],
@@ -383,13 +384,23 @@ static groat__called launch_cluster(const cuda_state *state,
         .blockDimZ = shape->block[2],
         .sharedMemBytes = shape->dynamic_bytes,
         .hStream = launch->stream,
-        .attrs = &cluster,
-        .numAttrs = 1,
+        .attrs = attributes,
     };
 
-    cluster.value.clusterDim.x = shape->cluster[0];
-    cluster.value.clusterDim.y = shape->cluster[1];
-    cluster.value.clusterDim.z = shape->cluster[2];
+    if (cluster_blocks(shape) > 1) {
+        CUlaunchAttribute *cluster = &attributes[config.numAttrs++];
+
+        cluster->id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        cluster->value.clusterDim.x = shape->cluster[0];
+        cluster->value.clusterDim.y = shape->cluster[1];
+        cluster->value.clusterDim.z = shape->cluster[2];
+    }
+    if (shape->overlaps) {
+        CUlaunchAttribute *early = &attributes[config.numAttrs++];
+
+        early->id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        early->value.programmaticStreamSerializationAllowed = 1;
+    }
     return CU(state, cuLaunchKernelEx,
               (&config, module->function, params, NULL));
 }
@@ -402,8 +413,9 @@ static groat__called enqueue(const void *handle, const groat__module *module,
     void *param = (void *)(uintptr_t)args;
     void **params = shape->args_bytes > 0 ? &param : NULL;
 
-    if (cluster_blocks(shape) > 1)
-        return launch_cluster(state, module, shape, launch, params);
+    if (cluster_blocks(shape) > 1 ||
+        (shape->overlaps && state->cu.cuLaunchKernelEx != NULL))
+        return launch_with(state, module, shape, launch, params);
     return CU(state, cuLaunchKernel,
               (module->function, launch->grid[0], launch->grid[1],
                launch->grid[2], shape->block[0], shape->block[1],

@@ -53,6 +53,7 @@ typedef struct CUlaunchAttribute {
             unsigned y;
             unsigned z;
         } clusterDim;
+        int programmaticStreamSerializationAllowed;
     } value;
 } CUlaunchAttribute;
 
@@ -113,6 +114,7 @@ typedef struct CUlaunchConfig {
     X(CU_JIT_ERROR_LOG_BUFFER, 5)                                              \
     X(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)                                   \
     X(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                                \
+    X(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)                \
     X(CU_TENSOR_MAP_DATA_TYPE_UINT8, 0)                                        \
     X(CU_TENSOR_MAP_DATA_TYPE_UINT16, 1)                                       \
     X(CU_TENSOR_MAP_DATA_TYPE_UINT32, 2)                                       \

@@ -53,6 +53,7 @@ groat_status groat__job_open(groat__job *job, groat_context *context,
     }
     job->shape.shared_bytes = (unsigned)launch.of[GROAT__SHARED];
     job->shape.args_bytes = (unsigned)launch.of[GROAT__ARGS];
+    job->shape.overlaps = launch.of[GROAT__OVERLAP] != 0;
     groat__params_entry(params, &job->entry);
     if (job->entry.failed)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a name");

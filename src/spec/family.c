@@ -13,8 +13,8 @@
 #include "base/error.h"
 
 const char *const groat__launch_names[GROAT__LAUNCH_VALUES] = {
-    "block_x",   "block_y",   "block_z", "cluster_x",
-    "cluster_y", "cluster_z", "shared",  "args"};
+    "block_x",   "block_y", "block_z", "cluster_x", "cluster_y",
+    "cluster_z", "shared",  "args",    "overlap"};
 
 /* In the order of groat__family_arch_values. */
 const char *const groat__arch_names[GROAT__ARCH_SLOTS] = {

@@ -10,8 +10,8 @@
  *   derive  NAME = EXPRESSION ; UNIT "meaning"
  *   rule    EXPRESSION ; "reason" [; breaks TARGET [name=value,...]]
  *           [; follows NAME ...]
- *   launch  block_x|block_y|block_z|cluster_x|cluster_y|cluster_z|shared|args
- *           = EXPRESSION
+ *   launch  block_x|block_y|block_z|cluster_x|cluster_y|cluster_z|shared|args|
+ *           overlap = EXPRESSION
  *   entry   NAME_{param}_...
  *
  * ALLOWED of an int is "1|2|8..64/8" (values and ranges with a step), of an
@@ -87,6 +87,7 @@ enum {
     GROAT__CLUSTER_Z,
     GROAT__SHARED,
     GROAT__ARGS,
+    GROAT__OVERLAP,
     GROAT__LAUNCH_VALUES
 };
 

@@ -478,7 +478,7 @@ groat_status groat__params_launch(const groat__params *params,
                                   groat__launch_values *out, groat_error *error)
 {
     static const int64_t limits[GROAT__LAUNCH_VALUES] = {
-        1024, 1024, 64, 16, 16, 16, 1 << 20, 4096};
+        1024, 1024, 64, 16, 16, 16, 1 << 20, 4096, 1};
     const groat_family *family = params->family;
 
     for (size_t i = 0; i < GROAT__LAUNCH_VALUES; i++) {

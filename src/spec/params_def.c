@@ -500,7 +500,8 @@ static groat_status read_launch(reader *r)
     skip_blanks(r);
     if (index == GROAT__LAUNCH_VALUES || *r->at != '=' ||
         r->family->has_launch[index])
-        return bad(r, "block_*, cluster_*, shared or args, once, with '='");
+        return bad(r, "block_*, cluster_*, shared, args or overlap, once, "
+                      "with '='");
     r->family->has_launch[index] = true;
     expression = r->at + 1;
     r->at += strlen(r->at);

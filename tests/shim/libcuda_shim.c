@@ -524,17 +524,29 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
     shim_launch launch = {
         .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
         .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+        .cluster = {1, 1, 1},
         .shared = config->sharedMemBytes,
         .stream = config->hStream,
         .extended = true};
 
     FAULT(cuLaunchKernelEx);
-    if (extra != NULL || config->numAttrs != 1 ||
-        config->attrs[0].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+    if (extra != NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    launch.cluster[0] = config->attrs[0].value.clusterDim.x;
-    launch.cluster[1] = config->attrs[0].value.clusterDim.y;
-    launch.cluster[2] = config->attrs[0].value.clusterDim.z;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &config->attrs[i];
+
+        if (attribute->id ==
+            CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+            launch.overlaps =
+                attribute->value.programmaticStreamSerializationAllowed;
+            continue;
+        }
+        if (attribute->id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            return CUDA_ERROR_INVALID_VALUE;
+        launch.cluster[0] = attribute->value.clusterDim.x;
+        launch.cluster[1] = attribute->value.clusterDim.y;
+        launch.cluster[2] = attribute->value.clusterDim.z;
+    }
     return take_launch(function, &launch, params);
 }
 

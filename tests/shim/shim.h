@@ -48,6 +48,7 @@ typedef struct shim_launch {
     void *context; /* current at the call */
     int arg;       /* first bytes of the parameter; 0 when there is none */
     bool extended; /* by cuLaunchKernelEx */
+    bool overlaps; /* may start before the launch ahead of it has ended */
 } shim_launch;
 
 /* The values that cuTensorMapEncodeTiled got. */

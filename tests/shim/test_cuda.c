@@ -288,6 +288,55 @@ START_TEST(launch_passes_everything_on)
 }
 END_TEST
 
+static void launch_one(void *state, const groat__shape *shape)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_launch launch = GROAT_LAUNCH_INIT;
+    groat__shape loaded = *shape;
+    groat__module *module = load(state, &loaded);
+    const int args = 1;
+
+    launch.grid[0] = 2;
+    ck_assert_int_eq(
+        DEVICE->launch(state, module, &loaded, &launch, &args, &error),
+        GROAT_OK);
+    DEVICE->unload(state, module);
+}
+
+/* A driver that cannot let launches overlap runs them one after the other. */
+START_TEST(overlapping_launches)
+{
+    shim_rig rig = rig_open();
+    void *state = open_state(&rig.env);
+    groat__shape shape = make_shape(0);
+
+    launch_one(state, &shape);
+    ck_assert(!rig.cuda->last.extended && !rig.cuda->last.overlaps);
+    shape.overlaps = true;
+    launch_one(state, &shape);
+    ck_assert(rig.cuda->last.extended && rig.cuda->last.overlaps);
+    ck_assert_uint_eq(rig.cuda->last.cluster[0], 1);
+    shape.cluster[0] = 2;
+    launch_one(state, &shape);
+    ck_assert(rig.cuda->last.overlaps);
+    ck_assert_uint_eq(rig.cuda->last.cluster[0], 2);
+    shape.overlaps = false;
+    launch_one(state, &shape);
+    ck_assert(!rig.cuda->last.overlaps);
+    DEVICE->close(state);
+
+    rig.cuda->proc_address = false;
+    rig.cuda->driver = 11040;
+    state = open_state(&rig.env);
+    shape = make_shape(0);
+    shape.overlaps = true;
+    launch_one(state, &shape);
+    ck_assert(!rig.cuda->last.extended && !rig.cuda->last.overlaps);
+    DEVICE->close(state);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(clusters)
 {
     const Elf64_Ehdr cubin = make_cubin();
@@ -730,6 +779,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, load_status_says_what_helps);
     tcase_add_test(tests, launch_passes_everything_on);
     tcase_add_test(tests, clusters);
+    tcase_add_test(tests, overlapping_launches);
     tcase_add_test(tests, callers_context_is_used);
     tcase_add_test(tests, primary_context_is_kept_apart);
     tcase_add_test(tests, launch_errors);

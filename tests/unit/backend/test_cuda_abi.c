@@ -169,6 +169,7 @@ START_TEST(structures)
         FIELD(CUlaunchAttribute, value.clusterDim.x),
         FIELD(CUlaunchAttribute, value.clusterDim.y),
         FIELD(CUlaunchAttribute, value.clusterDim.z),
+        FIELD(CUlaunchAttribute, value.programmaticStreamSerializationAllowed),
         {"alignment of CUlaunchAttribute", _Alignof(abi_CUlaunchAttribute),
          _Alignof(CUlaunchAttribute)},
         SIZE(CUtensorMap),

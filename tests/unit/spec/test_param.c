@@ -553,6 +553,7 @@ START_TEST(test_launch)
     ck_assert_int_eq(launch.of[GROAT__CLUSTER_Z], 1);
     ck_assert_int_eq(launch.of[GROAT__SHARED], 16 * 32);
     ck_assert_int_eq(launch.of[GROAT__ARGS], 16);
+    ck_assert_int_eq(launch.of[GROAT__OVERLAP], 0);
 }
 END_TEST
 
@@ -565,7 +566,7 @@ START_TEST(test_launch_limits)
     } cases[GROAT__LAUNCH_VALUES] = {
         {"block_x", 1, 1024},   {"block_y", 1, 1024}, {"block_z", 1, 64},
         {"cluster_x", 1, 16},   {"cluster_y", 1, 16}, {"cluster_z", 1, 16},
-        {"shared", 0, 1 << 20}, {"args", 0, 4096}};
+        {"shared", 0, 1 << 20}, {"args", 0, 4096},    {"overlap", 0, 1}};
     groat__str text = {0};
     files f = {{{"f/params.def", NULL}, {"f/f.h", "#include \"params.h\"\n"}}};
 
