@@ -48,6 +48,13 @@
  * Lengths and page tables are read on the device: nothing is planned on the
  * host, and a captured graph of the launch uses what they hold when it runs.
  *
+ * OVERLAP.  With the flag a launch starts while the launch ahead of it on its
+ * stream ends.  By then it reads lengths and page table, and keys and values
+ * (with their scales) but those of the last q_len keys of each sequence: the
+ * launch ahead must not write these.  Everything else is read when that has
+ * ended.  If that overlaps with a launch ahead of itself, it waits for it
+ * before it lets others start; decodes do.
+ *
  * THREADS.  A groat_decode may be used from any thread at any time.  Launches
  * that may overlap need a workspace each.
  */
@@ -90,8 +97,9 @@ enum {
     GROAT_DECODE_LSE = 8,   /* lse is written                                 */
     GROAT_DECODE_TREE = 16, /* tree[sequences, q_len]: bit j of a query says  *
                              * whether it sees key n - q_len + j              */
-    GROAT_DECODE_BATCH_INVARIANT = 32 /* the same bits for a sequence,        *
-                                       * whatever else is in the batch        */
+    GROAT_DECODE_BATCH_INVARIANT = 32, /* the same bits for a sequence,       *
+                                        * whatever else is in the batch       */
+    GROAT_DECODE_OVERLAP = 64 /* see OVERLAP above; from sm_90 on             */
 };
 
 /* What is compiled for. */
@@ -130,18 +138,22 @@ typedef struct groat_decode_shape {
  * which choice is the fastest. */
 typedef struct groat_decode_choice {
     size_t size;
-    unsigned warps;  /* of a block: 1, 2, 4, 8                             */
-    unsigned stages; /* slots of 16 or 32 keys on their way: 2 to 8        */
-    unsigned split;  /* tiles (all warps' keys of a step) of a split's     *
-                      * part; only with BATCH_INVARIANT: 1 to 4096         */
-    unsigned blocks; /* of the grid: as many as the device holds at once   */
-    unsigned least;  /* units (tiles, or parts of a split) that a block    *
-                      * takes at least                                     */
+    unsigned warps;   /* of a block: 1, 2, 4, 8                             */
+    unsigned stages;  /* slots of 16 or 32 keys on their way: 2 to 8        */
+    unsigned cluster; /* blocks that share out the keys of each sequence   *
+                       * and KV head, and add up in each other's shared    *
+                       * memory: 1; from sm_90 on to 8, on sm_90(a) to 16  */
+    unsigned split;   /* tiles (all warps' keys of a step) of a split's     *
+                       * part; only with BATCH_INVARIANT: 1 to 4096         */
+    unsigned blocks;  /* of the grid: as many as the device holds at once;  *
+                       * with clusters one cluster to a strip               */
+    unsigned least;   /* units (tiles, or parts of a split) that a block    *
+                       * takes at least                                     */
 } groat_decode_choice;
 
 #define GROAT_DECODE_CHOICE_INIT                                               \
     {                                                                          \
-        sizeof(groat_decode_choice), 0, 0, 0, 0, 0                             \
+        sizeof(groat_decode_choice), 0, 0, 0, 0, 0, 0                          \
     }
 
 /* The value of a name of shape.score: a float, or an array in device memory. */

@@ -84,7 +84,8 @@ static const groat_driver_arg arguments[] = {
     {"pitch", GROAT_ARG_INT, -1, 1, 1 << 26, "entries",
      "of the page table from sequence to sequence (default: the least)"},
     {"blocks", GROAT_ARG_INT, -1, 1, 65535, "blocks",
-     "of the grid (default: 5; 264 on a GPU)"},
+     "of the grid (default: 5; 264 on a GPU); with cluster= a cluster to a "
+     "strip"},
     {"least", GROAT_ARG_INT, 1, 1, 1 << 20, "tiles",
      "units of keys that a block takes at least"},
     {"seen", GROAT_ARG_INT, 100, 1, 1 << 24, "keys",
@@ -175,11 +176,26 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
 
 /* ---- buffers ------------------------------------------------------------- */
 
+/* Blocks of the grid: any number, or a cluster for each strip. */
+static int64_t blocks_of(const groat_spec *spec, const world *w)
+{
+    int64_t cluster = groat__host_value(spec, "cluster");
+
+    int64_t strips =
+        w->v[SEQUENCES] * w->v[KV_HEADS] * groat__host_value(spec, "strips");
+
+    if (cluster == 1)
+        return w->v[BLOCKS];
+    return (strips > 0 ? strips : 1) * cluster;
+}
+
 /* Number of parts that a launch may leave in the workspace. */
 static int64_t parts_of(const groat_spec *spec, const world *w)
 {
     int64_t unit = groat__host_value(spec, "unit_keys");
 
+    if (groat__host_value(spec, "cluster") > 1)
+        return 0;
     if (groat__host_value(spec, "split") == 0)
         return w->v[BLOCKS] * 2;
     return w->v[SEQUENCES] * w->v[KV_HEADS] *
@@ -268,7 +284,7 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     if (status != GROAT_OK)
         return status;
     add_buffers(spec, &w, p);
-    p->grid[0] = (unsigned)p->values[BLOCKS];
+    p->grid[0] = (unsigned)blocks_of(spec, &w);
     p->grid[1] = p->grid[2] = 1;
     p->args_bytes = sizeof(struct paged_attention_decode_args);
     for (int64_t s = 0; s < p->values[SEQUENCES]; s++)

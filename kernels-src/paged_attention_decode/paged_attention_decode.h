@@ -617,7 +617,94 @@ GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
         combine(args, seg, parts);
 }
 
+// ---- sums of a cluster
+
+// The facts of a row that all teams of a block have in common, where slots were.
+GROAT_DEVICE u32 block_facts_of(u32 row)
+{
+    return shared_base() + row * 8;
+}
+
+// Adds up the sums of a block's teams in the place of the first team's; their
+// facts are still read by other threads.
+GROAT_DEVICE void lay_down_block()
+{
+    for (u32 i = thread_index(); i < tile_rows * quads; i += threads) {
+        const u32 row = i / quads;
+        const u32 column = i % quads * 4;
+        const merged m = of_teams(row, column);
+
+        shared_store16(sums_at(0) + value_of(row, column),
+                       vec4{float_bits(m.value[0]), float_bits(m.value[1]),
+                            float_bits(m.value[2]), float_bits(m.value[3])});
+        if (column == 0)
+            shared_store8(block_facts_of(row),
+                          vec2{float_bits(m.most), float_bits(m.sum)});
+    }
+}
+
+// Adds up the sums of all blocks for this block's share of the columns.
+GROAT_DEVICE void combine_cluster(const launch_args &args, const segment &seg)
+{
+    constexpr u32 some = cluster < 8 ? cluster : 8;
+    constexpr u32 all = tile_rows * quads;
+    constexpr u32 each = (all + cluster - 1) / cluster;
+    const u32 from = cluster_rank() * each;
+    const u32 end = least_of(from + each, all);
+
+    GROAT_ROLLED
+    for (u32 i = from + thread_index(); i < end; i += threads) {
+        const u32 row = i / quads;
+        const u32 column = i % quads * 4;
+        merged m;
+
+        GROAT_UNROLL
+        for (u32 block = 0; block < cluster; block += some) {
+            vec2 facts[some];
+            vec4 values[some];
+
+            GROAT_UNROLL
+            for (u32 p = 0; p < some; p++) {
+                const u32 from = least_of(block + p, cluster - 1);
+
+                facts[p] = cluster_load8(block_facts_of(row), from);
+                values[p] =
+                    cluster_load16(sums_at(0) + value_of(row, column), from);
+                if (block + p >= cluster)
+                    facts[p] = vec2{float_bits(nothing), 0};
+            }
+            m.add(facts, values);
+        }
+        if (seg.row + row < rows)
+            write_out(args, seg, seg.row + row, column, m);
+    }
+}
+
 // ---- a block
+
+// Waits for the launch ahead, where it may still run.
+GROAT_DEVICE void wait_for_launch()
+{
+    if constexpr (overlap)
+        launch_wait();
+}
+
+// The same, with slots filled by then.
+GROAT_DEVICE void wait_for_launch(const launch_args &args, producer &copied)
+{
+    if constexpr (overlap) {
+        copied.produce_early(args);
+        launch_wait();
+    }
+}
+
+// Lets the next launch start: all blocks have read their keys by then, so that
+// its blocks spread over the device as these end.
+GROAT_DEVICE void let_next_start()
+{
+    if constexpr (overlap)
+        launch_next();
+}
 
 // Adds a slot's keys and values to a warp's sums.
 GROAT_DEVICE void add_slot(const launch_args &args, const queries &q,
@@ -674,18 +761,55 @@ GROAT_DEVICE void read_segment(const launch_args &args, const segment &seg,
     }
 }
 
-GROAT_DEVICE void run(const launch_args &args)
+// Each cluster has one strip of one sequence.
+GROAT_DEVICE void run_strip(const launch_args &args)
 {
-    if (args.sequences == 0)
+    const u32 number = block_index() / cluster;
+    const u32 sequence = number / strips_of(args);
+    const u32 length = length_of(args, sequence);
+    const u32 units = units_of(args, length);
+    const share shared(units, cluster);
+    const u32 from = shared.begin(cluster_rank());
+    const u32 to = shared.begin(cluster_rank() + 1);
+    const u32 first = number % strips_of(args) * units;
+    walk ahead;
+    queries q;
+    u32 count = 0;
+    sums o;
+
+    // A block without a unit has sums, too.
+    ahead.unit = first + (from < to ? from : 0);
+    ahead.end = first + (from < to ? to : 0);
+    ahead.at = place{sequence, length, 0};
+    producer copied(args, ahead);
+    const segment seg = ahead.next(args);
+
+    wait_for_launch(args, copied);
+    if (sequence >= args.sequences)
         return;
+    q.load(args, seg);
+    read_segment(args, seg, q, copied, count, o);
+    let_next_start();
+    lay_down(o);
+    block_barrier();
+    lay_down_block();
+    cluster_barrier();
+    combine_cluster(args, seg);
+    cluster_barrier(); // this block's sums are read
+}
+
+GROAT_DEVICE void run_share(const launch_args &args)
+{
     const census some(args, 0);
     const u32 units = some.all() + count_from(args, counted);
     const u32 blocks =
         least_of(divided_up(units, args.least),
                  even_blocks(args.blocks, args.sequences * strips_of(args)));
 
-    if (block_index() >= blocks)
+    if (block_index() >= blocks) {
+        wait_for_launch();
         return;
+    }
     const share shared(units, blocks);
     walk ahead;
 
@@ -697,6 +821,7 @@ GROAT_DEVICE void run(const launch_args &args)
     segment seg = ahead.next(args);
     u32 count = 0;
 
+    wait_for_launch(args, copied);
     q.load(args, seg);
     GROAT_ROLLED
     for (;;) {
@@ -708,6 +833,8 @@ GROAT_DEVICE void run(const launch_args &args)
         if (!over) {
             seg = ahead.next(args);
             q.load(args, seg);
+        } else {
+            let_next_start();
         }
         block_barrier(); // the previous segment's sums are read
         lay_down(o);
@@ -717,6 +844,14 @@ GROAT_DEVICE void run(const launch_args &args)
             break;
     }
     async_wait<0, 0>();
+}
+
+GROAT_DEVICE void run(const launch_args &args)
+{
+    if constexpr (cluster > 1)
+        run_strip(args);
+    else
+        run_share(args);
 }
 
 } // namespace paged_attention_decode

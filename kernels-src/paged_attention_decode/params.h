@@ -12,7 +12,7 @@ constexpr int shared_banks = 32;
 constexpr int lds_dma_bytes = 0;
 constexpr int cp_async = 1;
 constexpr int tma = 1;
-constexpr int max_cluster = 8;
+constexpr int max_cluster = 16;
 constexpr int tr_read = 0;
 constexpr int is_amd = 0;
 constexpr int mfma_16bit_bytes = 0;
@@ -66,6 +66,10 @@ constexpr int warps = 4; // warps: of a block; 2 and 4 share keys where there ar
 static_assert(warps == 1 || warps == 2 || warps == 4 || warps == 8, "warps: allowed 1|2|4|8");
 constexpr int stages = 2; // slots: of keys and values that a warp, or those that share keys, have on their way or read
 static_assert((stages >= 2 && stages <= 8), "stages: allowed 2..8");
+constexpr int cluster = 1; // blocks: that share out a strip's keys and add up their sums in their own shared memory; 1: all blocks share out all keys, and sums go through the workspace
+static_assert((cluster >= 1 && cluster <= 16), "cluster: allowed 1..16");
+constexpr bool overlap = false; // -: a launch starts while the one ahead of it on its stream ends, which writes neither lengths nor page table, and of each sequence no keys but the last q_len
+static_assert((overlap >= 0 && overlap <= 1), "overlap: allowed 0|1");
 constexpr int split = 0; // tiles: of a part of a sequence that is summed up alone, whatever else is in the batch; 0: parts are what blocks share out
 static_assert((split >= 0 && split <= 4096), "split: allowed 0..4096");
 constexpr int rows = 8; // rows: of queries that share a KV head

@@ -234,6 +234,15 @@ struct producer {
         async_commit();
         groups++;
     }
+
+    // Fills slots with keys that the launch ahead does not write.
+    GROAT_DEVICE void produce_early(const launch_args &args)
+    {
+        GROAT_ROLLED
+        while (groups < stages - 1 && step < steps &&
+               key + slot_keys + q_len <= last + 1)
+            produce(args);
+    }
 };
 
 } // namespace paged_attention_decode

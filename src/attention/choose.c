@@ -18,7 +18,8 @@ enum {
     QUARTERS = 4,      /* of a multiprocessor; one has a warp's registers    */
     REGISTERS_MAX = 255,
     RING = 136 << 10, /* slot bytes of a multiprocessor: more are slower   */
-    TEAM_RING = 32 << 10, /* slot bytes of warps that read the same keys    */
+    TEAM_RING = 32 << 10,  /* slot bytes of warps that read the same keys    */
+    FEW_BYTES = 256 << 10, /* of keys and values for each multiprocessor     */
     SPLIT_LEAST = 256, /* keys of a split with BATCH_INVARIANT, at least      */
     SPLIT_FEW = 2048,  /* at most, with fewer strips than multiprocessors     */
     SPLIT_MOST = 4096
@@ -142,13 +143,15 @@ static unsigned choose_warps(const groat_decode_shape *s,
     uint64_t shared = strips_of(s, TEAM_MOST);
     unsigned bands = bands_of(s, TEAM_MOST);
     unsigned tile = tile_keys(s, WARPS_MOST);
+    /* Many small blocks of the next launch would not spread evenly. */
+    bool overlaps = (s->flags & GROAT_DECODE_OVERLAP) != 0;
 
     c.stages = c.stages > 0 ? c.stages : 2;
     if (bands > 1 && shared >= d->multiprocessors / 2)
         c.warps =
             shared >= 2 * d->multiprocessors ? bands * slices_of(s) : TEAM_MOST;
     else if (strips >= d->multiprocessors)
-        c.warps = row_bytes(s) < 256 ? 4 : 2;
+        c.warps = row_bytes(s) < 256 || overlaps ? 4 : 2;
     else
         c.warps = strips * divided_up(s->keys, tile) <= d->multiprocessors / 4
                       ? WARPS_MOST / 2
@@ -186,6 +189,50 @@ static unsigned choose_stages(const groat_decode_shape *s,
                : 2;
 }
 
+/* Clusters that a device holds at once, one block to a multiprocessor.  A
+ * cluster lies within one part of the device, where some multiprocessors are
+ * left over: two of them for pairs, a tenth for larger clusters. */
+static unsigned clusters_held(const groat__decode_device *d, unsigned cluster)
+{
+    if (cluster > d->cluster_most || d->multiprocessors < 4)
+        return 0;
+    return cluster == 2 ? d->multiprocessors / 2 - 2
+                        : 9 * d->multiprocessors / (10 * cluster);
+}
+
+/* Keys and values that are read as fast by clusters on half of the
+ * multiprocessors.  Those of a launch that starts early may come to lie closer,
+ * unless each fills its part of the device. */
+static uint64_t few_bytes(const groat_decode_shape *s,
+                          const groat__decode_device *d, unsigned cluster)
+{
+    bool closer = (s->flags & GROAT_DECODE_OVERLAP) != 0 && cluster < 16;
+
+    return (uint64_t)(closer ? FEW_BYTES / 2 : FEW_BYTES) * d->multiprocessors;
+}
+
+/* Few strips have a cluster each, where these occupy most multiprocessors, or
+ * where adding up takes longer than reading. */
+static unsigned choose_cluster(const groat_decode_shape *s,
+                               const groat__decode_device *d,
+                               const groat_decode_choice *c)
+{
+    static const unsigned sizes[] = {16, 8, 4, 3, 2};
+    uint64_t strips = strips_of(s, c->warps);
+    uint64_t bytes = 2 * strips * s->keys * row_bytes(s);
+    size_t i = 0;
+
+    while (i < sizeof(sizes) / sizeof(sizes[0]) &&
+           strips > clusters_held(d, sizes[i]))
+        i++;
+    if (i == sizeof(sizes) / sizeof(sizes[0]))
+        return 1;
+    return bytes <= few_bytes(s, d, sizes[i]) ||
+                   4 * strips * sizes[i] >= 3 * d->multiprocessors
+               ? sizes[i]
+               : 1;
+}
+
 /* Returns the keys of a split: one split for each multiprocessor if all
  * sequences have their maximum length. */
 static unsigned choose_part(const groat_decode_shape *s,
@@ -209,7 +256,11 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
         c->warps = choose_warps(s, d, *c);
     if (c->stages == 0)
         c->stages = choose_stages(s, d, *c);
-    if ((s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0 && c->split == 0)
+    if (c->cluster == 0)
+        c->cluster = c->split > 0 ? 1 : choose_cluster(s, d, c);
+    /* A cluster's parts depend on its own sequence alone. */
+    if ((s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0 && c->split == 0 &&
+        c->cluster == 1)
         c->split = divided_up(choose_part(s, d, c), tile_keys(s, c->warps));
 }
 
@@ -236,7 +287,9 @@ void groat__decode_choose_grid(const groat_decode_shape *s,
     uint64_t units =
         strips_of(s, c->warps) * divided_up(s->keys, unit_keys(s, c));
 
-    if (c->blocks == 0)
+    if (c->cluster > 1)
+        c->blocks = (unsigned)strips_of(s, c->warps) * c->cluster;
+    else if (c->blocks == 0)
         c->blocks = d->multiprocessors * blocks_of_one(s, d, registers, c);
     /* Splits of one or two tiles cost more than they save, unless most
      * multiprocessors have no other work. */

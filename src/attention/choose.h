@@ -14,12 +14,13 @@
 typedef struct groat__decode_device {
     unsigned multiprocessors;
     unsigned shared_bytes; /* of a block, at most */
+    unsigned cluster_most; /* blocks of a cluster, at most; 1: no clusters */
     char name[160];        /* with its multiprocessors; of records alone */
 } groat__decode_device;
 
-/* Fills those of warps, stages and split that are 0; the shape's fields are in
- * range.  If nothing fits into a block of the device, the choice is one that
- * the family's rules refuse. */
+/* Fills those of warps, stages, cluster and split that are 0; the shape's
+ * fields are in range.  If nothing fits into a block of the device, the choice
+ * is one that the family's rules refuse. */
 void groat__decode_choose_kernel(const groat_decode_shape *shape,
                                  const groat__decode_device *device,
                                  groat_decode_choice *choice);

@@ -78,7 +78,9 @@ static groat_status plan_workspace(groat_decode *d, groat_error *error)
     if (status != GROAT_OK)
         return status;
     strips = (uint64_t)s->sequences * s->kv_heads * (uint64_t)of_head;
-    if (d->choice.split > 0)
+    if (d->choice.cluster > 1)
+        parts = 0;
+    else if (d->choice.split > 0)
         parts = strips * ((s->keys + (uint64_t)unit - 1) / (uint64_t)unit);
     d->count_bytes = (strips * 4 + PART_UNIT - 1) / PART_UNIT * PART_UNIT;
     d->workspace = d->count_bytes + parts * (uint64_t)part;

@@ -18,7 +18,7 @@ enum {
     KEYS_MAX = INT32_MAX,
     SEQUENCES_MAX = 65535,
     HEADS_MAX = 65536,
-    FLAGS = 2 * GROAT_DECODE_BATCH_INVARIANT - 1
+    FLAGS = 2 * GROAT_DECODE_OVERLAP - 1
 };
 
 static groat_status check_numbers(const groat_decode_shape *s,
@@ -88,6 +88,7 @@ groat_status groat__decode_check_choice(const groat_decode_shape *shape,
     const groat__number_range ranges[] = {
         {"choice.warps", choice->warps, 0, 8},
         {"choice.stages", choice->stages, 0, 8},
+        {"choice.cluster", choice->cluster, 0, 16},
         {"choice.split (of GROAT_DECODE_BATCH_INVARIANT)", choice->split, 0,
          splits ? 4096 : 0},
         {"choice.blocks", choice->blocks, 0, 65535},

@@ -16,23 +16,22 @@ void groat__decode_write_spec(const groat_decode_shape *s,
     static const struct {
         unsigned flag;
         const char *name;
-    } flags[] = {{GROAT_DECODE_CAP, "soft_cap"},
-                 {GROAT_DECODE_ALIBI, "alibi"},
-                 {GROAT_DECODE_SINK, "sink"},
-                 {GROAT_DECODE_LSE, "lse"},
-                 {GROAT_DECODE_TREE, "tree"}};
+    } flags[] = {
+        {GROAT_DECODE_CAP, "soft_cap"}, {GROAT_DECODE_ALIBI, "alibi"},
+        {GROAT_DECODE_SINK, "sink"},    {GROAT_DECODE_LSE, "lse"},
+        {GROAT_DECODE_TREE, "tree"},    {GROAT_DECODE_OVERLAP, "overlap"}};
     bool narrow = s->kv_dtype == GROAT_DECODE_E4M3;
 
     groat__str_addf(out,
                     "paged_attention_decode:dtype=%s,kv_dtype=%s,kv_scale=%s,"
                     "head_dim=%u,group=%u,q_len=%u,page_size=%u,head_page=%d,"
-                    "mask=%s,warps=%u,stages=%u,split=%u",
+                    "mask=%s,warps=%u,stages=%u,cluster=%u,split=%u",
                     s->dtype == GROAT_DECODE_F16 ? "f16" : "bf16",
                     narrow ? "e4m3" : "same",
                     narrow ? scales[s->kv_scale] : "tensor", s->head_dim,
                     s->heads / s->kv_heads, s->q_len, s->page,
                     s->layout == GROAT_KV_HEAD_PAGE, masks[s->mask], c->warps,
-                    c->stages, c->split);
+                    c->stages, c->cluster, c->split);
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
         groat__str_addf(out, ",%s=%d", flags[i].name,
                         (s->flags & flags[i].flag) != 0);

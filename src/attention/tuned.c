@@ -36,6 +36,7 @@ groat_status groat__decode_device_of(groat_context *context,
     if (status != GROAT_OK)
         return status;
     out->shared_bytes = (unsigned)target->arch->shared_bytes;
+    out->cluster_most = (unsigned)target->arch->max_cluster;
     out->multiprocessors = (unsigned)info.multiprocessors;
     (void)snprintf(out->name, sizeof(out->name), "%.127s, %d multiprocessors",
                    info.name, info.multiprocessors);
@@ -94,8 +95,9 @@ static groat_status write_identity(groat_context *context,
 static void write_choice(const groat_decode_choice *c, char out[CHOICE_ROOM])
 {
     (void)snprintf(out, CHOICE_ROOM,
-                   "warps=%u,stages=%u,split=%u,blocks=%u,least=%u", c->warps,
-                   c->stages, c->split, c->blocks, c->least);
+                   "warps=%u,stages=%u,cluster=%u,split=%u,blocks=%u,least=%u",
+                   c->warps, c->stages, c->cluster, c->split, c->blocks,
+                   c->least);
 }
 
 /* Only what write_choice() writes is read. */
@@ -109,8 +111,10 @@ static bool read_choice(const groat__store_blob *blob, groat_decode_choice *c)
         return false;
     memcpy(text, blob->data, blob->bytes);
     /* NOLINTNEXTLINE(cert-err34-c): the text is compared afterwards */
-    if (sscanf(text, "warps=%u,stages=%u,split=%u,blocks=%u,least=%u",
-               &c->warps, &c->stages, &c->split, &c->blocks, &c->least) != 5)
+    if (sscanf(text,
+               "warps=%u,stages=%u,cluster=%u,split=%u,blocks=%u,least=%u",
+               &c->warps, &c->stages, &c->cluster, &c->split, &c->blocks,
+               &c->least) != 6)
         return false;
     write_choice(c, again);
     return strcmp(text, again) == 0;
@@ -190,13 +194,13 @@ static groat_status check_record(const groat_decode_shape *shape,
         status = groat__decode_check_choice(shape, choice, error);
     if (status != GROAT_OK)
         return status;
-    if (choice->warps == 0 || choice->stages == 0 || choice->blocks == 0 ||
-        choice->least == 0)
+    if (choice->warps == 0 || choice->stages == 0 || choice->cluster == 0 ||
+        choice->blocks == 0 || choice->least == 0)
         return groat__fail(error, GROAT_INVALID,
-                           "choice has warps %u, stages %u, blocks %u, least "
-                           "%u; allowed in a record: none that is 0",
-                           choice->warps, choice->stages, choice->blocks,
-                           choice->least);
+                           "choice has warps %u, stages %u, cluster %u, blocks "
+                           "%u, least %u; allowed in a record: none that is 0",
+                           choice->warps, choice->stages, choice->cluster,
+                           choice->blocks, choice->least);
     if (device != NULL && (*device == '\0' || strlen(device) > 159 ||
                            strpbrk(device, "\n\r") != NULL))
         return groat__fail(error, GROAT_INVALID,

@@ -391,20 +391,23 @@ const groat__command groat__commands[] = {
      "run decode attention, compare it, and time it beside a plain read",
      "A SHAPE is NAME=VALUE,... of: dtype, kv_dtype, kv_scale, heads,\n"
      "kv_heads, head_dim, q_len, page (0: contiguous), layout, mask, seen,\n"
-     "scale, cap, alibi, sink, lse, tree, batch_invariant, sequences, keys,\n"
-     "varied (1: sequences have fewer keys, down to none); and, in the place\n"
-     "of what is chosen, warps, stages, split, blocks, least.\n"
+     "scale, cap, alibi, sink, lse, tree, batch_invariant, overlap (a launch\n"
+     "starts while the one ahead ends), sequences, keys, varied (1: sequences\n"
+     "have fewer keys, down to none); and, in the place of what is chosen,\n"
+     "warps, stages, cluster, split, blocks, least.\n"
      "Exits with 1 if the output differs from the library's reference in "
      "float64.\n",
      groat__cmd_attention},
     {"tune", "SHAPE...", 1, ANY, false, false, tune_options,
      "measure how decodes run best on this device, and record it",
      "A SHAPE is that of `groat attention`, without a choice.  Its choices of\n"
-     "warps, stages, split, blocks and least are compared with the reference\n"
-     "and timed in processes of their own; one that hangs or crashes is noted\n"
-     "and left out.  The fastest is recorded in the store for this shape and\n"
-     "device, and groat_decode_open() takes it.  --output writes a manifest\n"
-     "from which `groat prewarm` puts records and kernels into a store.\n"
+     "warps, stages, cluster, split, blocks and least are compared with the\n"
+     "reference and timed in processes of their own; one that hangs or\n"
+     "crashes is noted and left out.  The fastest is recorded in the store "
+     "for\n"
+     "this shape and device, and groat_decode_open() takes it.  --output\n"
+     "writes a manifest from which `groat prewarm` puts records and kernels\n"
+     "into a store.\n"
      "Servers open a shape with the most sequences and keys that may come;\n"
      "batch and length say what is measured: those of a usual step.\n",
      groat__cmd_tune},

@@ -68,6 +68,12 @@
 #define WIDE                                                                   \
     FAMILY "head_dim=320,group=12,lse=1 sequences=2 keys=70 kv_heads=1"        \
            " blocks=3"
+/* Blocks that wait for the others of a strip, some without keys. */
+#define CLUSTER                                                                \
+    FAMILY "head_dim=64,cluster=4,overlap=1,q_len=2,group=3,lse=1,page_size=5" \
+           " sequences=4 kv_heads=2 keys=150"
+#define ALONE                                                                  \
+    FAMILY "head_dim=64,cluster=9,warps=1 sequences=1 kv_heads=1 keys=200"
 #define NARROW                                                                 \
     FAMILY "head_dim=64,kv_dtype=e4m3,kv_scale=token,page_size=5"              \
            " sequences=3 keys=90"
@@ -79,15 +85,18 @@
 #define IN_READ    "void read_segment("
 #define IN_SLOT    "void add_slot("
 #define IN_RING    "void ring_barrier("
-#define IN_RUN     "GROAT_DEVICE void run("
+#define IN_RUN     "GROAT_DEVICE void run_share("
+#define IN_STRIP   "void run_strip("
+#define IN_BLOCKS  "void combine_cluster("
+#define MEETING    "cluster_barrier();"
 #define IN_LAST    "bool is_last("
 #define IN_COMBINE "void combine("
 #define WAIT       "async_wait<stages - 2, stages - 2>();"
 #define TOO_FEW    "async_wait<stages - 1, stages - 1>();"
 #define WARPS      "warp_barrier();"
 
-static const char *const calls[] = {BARRIER, "async_wait<", COMMIT, WARPS,
-                                    NULL};
+static const char *const calls[] = {BARRIER, "async_wait<", COMMIT,
+                                    WARPS,   MEETING,       NULL};
 static const char *const targets[] = {"cpu:sm_80", "cpu:sm_90a", NULL};
 
 static const mutant table[] = {
@@ -114,6 +123,8 @@ static const mutant table[] = {
     {WIDE, {"", "", 0, ""}, 0, 0},
     {NARROW, {"", "", 0, ""}, 0, 0},
     {PAGES, {"", "", 0, ""}, 0, 0},
+    {CLUSTER, {"", "", 0, ""}, 0, 0},
+    {ALONE, {"", "", 0, ""}, 0, 0},
     /* waits, barriers, commits */
     {ONE, {IN_READ, WAIT, 0, ""}, NV, 0},
     {ONE, {IN_READ, WAIT, 0, TOO_FEW}, NV, 0},
@@ -128,6 +139,16 @@ static const mutant table[] = {
     {ONE, {IN_LAST, BARRIER, 0, ""}, 0, 0},
     /* No copy is in flight any more. */
     {ONE, {IN_RUN, WAIT_ALL, 0, ""}, 0, 0},
+    /* blocks of a cluster */
+    {CLUSTER, {IN_STRIP, MEETING, 0, ""}, NV, 0},
+    {CLUSTER, {IN_STRIP, MEETING, 1, ""}, NV, 0},
+    {CLUSTER, {IN_STRIP, BARRIER, 0, ""}, NV, 0},
+    {CLUSTER, {IN_BLOCKS, "cluster_rank() * each", 0, "0"}, 0, NV},
+    {ALONE, {IN_BLOCKS, "block + p >= cluster", 0, "false"}, 0, NV},
+    {CLUSTER, {"void lay_down_block(", "column == 0", 0, "false"}, NV, 0},
+    {CLUSTER, {"u32 block_facts_of(", "row * 8", 0, "0"}, NV, 0},
+    {ALONE, {IN_STRIP, "from < to ? to", 0, "true ? to + 1"}, 0, NV},
+    {CLUSTER, {IN_STRIP, "sequence >= args.sequences", 0, "false"}, 0, 0},
     /* distribution of the work */
     /* The same sums, shared out differently. */
     {EVEN, {"u32 even_blocks(", "16ull", 0, "0ull"}, 0, 0},

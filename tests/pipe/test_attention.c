@@ -16,6 +16,7 @@ enum { POISON = 0xFF, SPARE = 3 };
 /* Everything that a launch needs, in host memory. */
 typedef struct problem {
     groat_decode_shape shape;
+    unsigned cluster; /* of the choice; 0: no choice */
     groat_decode_arguments arguments;
     groat_kv_cache cache;
     uint32_t *lengths, *table, *tree;
@@ -205,12 +206,15 @@ static void run_on(const problem *p, const char *target, uint16_t *output,
     groat_decode_arguments a = p->arguments;
     groat_kv_cache cache = p->cache;
     size_t rows = (size_t)a.sequences * p->shape.q_len * p->shape.heads, bytes;
+    groat_decode_choice choice = GROAT_DECODE_CHOICE_INIT;
     groat_decode *decode = NULL;
     void *zeros;
 
+    choice.cluster = p->cluster;
     memset(output, POISON, p->query_bytes);
     memset(lse, POISON, rows * sizeof(*lse));
-    ck_assert_msg(groat_decode_open(context, target, &p->shape, NULL, &decode,
+    ck_assert_msg(groat_decode_open(context, target, &p->shape,
+                                    p->cluster > 0 ? &choice : NULL, &decode,
                                     &fix.error) == GROAT_OK,
                   "%s", fix.error.text);
     bytes = groat_decode_workspace(decode);
@@ -341,6 +345,10 @@ START_TEST(as_the_reference)
     ck_assert_msg(groat_decode_reference(&p.shape, &host, wanted, wanted_lse,
                                          &fix.error) == GROAT_OK,
                   "%s", fix.error.text);
+    if (_i % 2 != 0) {
+        p.shape.flags |= GROAT_DECODE_OVERLAP;
+        p.cluster = (unsigned)_i / 2 % 5;
+    }
     run_on(&p, _i % 2 == 0 ? "cpu:sm_80" : "cpu:sm_90a", output, lse);
     for (size_t i = 0; i < count; i++) {
         double x = value_of(p.shape.dtype, output[i]);
@@ -364,9 +372,10 @@ START_TEST(as_the_reference)
 }
 END_TEST
 
-/* The last sequence alone, and in a batch. */
+/* The last sequence alone, and in a batch, without and with clusters. */
 START_TEST(same_bits_in_every_batch)
 {
+    const char *target = _i == 0 ? "cpu:sm_80" : "cpu:sm_90a";
     static const groat_decode_shape shape =
         SHAPE(64, 1, 1300, .heads = 4, .kv_heads = 1, .page = 16,
               .flags = GROAT_DECODE_BATCH_INVARIANT);
@@ -377,14 +386,15 @@ START_TEST(same_bits_in_every_batch)
     problem p;
 
     make_problem(&p, &shape, many, COUNT(many));
-    run_on(&p, "cpu:sm_80", in_batch, lse);
+    p.cluster = _i == 0 ? 1 : 3;
+    run_on(&p, target, in_batch, lse);
     p.table += 3 * p.arguments.pitch;
     p.table_entries /= 4;
     p.lengths += 3;
     p.queries += p.query_bytes / 4 * 3;
     p.query_bytes /= 4;
     p.arguments.sequences = 1;
-    run_on(&p, "cpu:sm_80", alone, lse);
+    run_on(&p, target, alone, lse);
     ck_assert_mem_eq(alone, in_batch + 3 * row, row * 2);
     p.table -= 3 * p.arguments.pitch;
     p.lengths -= 3;
@@ -444,8 +454,8 @@ static const struct {
      NULL, "shape.cap 0; allowed: finite"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .scale = NAN), NULL,
      "shape.scale is"},
-    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = 64), NULL,
-     "shape.flags (GROAT_DECODE_*) is 64; allowed: 0 to 63"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = 128), NULL,
+     "shape.flags (GROAT_DECODE_*) is 128; allowed: 0 to 127"},
     {SHAPE(72, 1, 150, .heads = 8, .kv_heads = 1), NULL, "head_dim"},
     {SHAPE(1u << 31, 1, 150, .heads = 8, .kv_heads = 1), NULL,
      "shape.head_dim is 2147483648; allowed: 64 to 512"},
@@ -491,6 +501,10 @@ START_TEST(a_choice)
         {{.size = sizeof(groat_decode_choice), .warps = 3},
          "warps=3 is not allowed"},
         {{.size = sizeof(groat_decode_choice), .stages = 9}, "choice.stages"},
+        {{.size = sizeof(groat_decode_choice), .cluster = 17},
+         "choice.cluster is 17; allowed: 0 to 16"},
+        {{.size = sizeof(groat_decode_choice), .cluster = 2},
+         "clusters need sm_90 or up"},
         {{.size = sizeof(groat_decode_choice), .split = 4097}, "choice.split"},
         {{.size = sizeof(groat_decode_choice), .blocks = 65536},
          "choice.blocks"},
@@ -664,7 +678,7 @@ int main(void)
     tcase_add_checked_fixture(refusals, open_rig, close_rig);
     tcase_set_timeout(runs, 300);
     tcase_add_loop_test(runs, as_the_reference, 0, (int)COUNT(shapes));
-    tcase_add_test(runs, same_bits_in_every_batch);
+    tcase_add_loop_test(runs, same_bits_in_every_batch, 0, 2);
     tcase_add_test(runs, lengths_beyond_the_shape);
     tcase_add_loop_test(refusals, a_bad_shape, 0, (int)COUNT(bad_shapes));
     tcase_add_test(refusals, a_choice);

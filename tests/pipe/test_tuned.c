@@ -25,7 +25,7 @@ static const groat_decode_shape shape = {
 };
 
 /* Nothing that would be chosen: 8 warps, 2 stages. */
-static const groat_decode_choice tuned = {sizeof(tuned), 1, 3, 0, 5, 7};
+static const groat_decode_choice tuned = {sizeof(tuned), 1, 3, 1, 0, 5, 7};
 
 /* Whether a decode runs by the record, of which it has every number then. */
 static bool is_tuned(groat_context *of, const groat_decode_shape *s,
@@ -155,16 +155,16 @@ START_TEST(texts_that_are_no_choice)
     static const char *const bad[] = {
         "",
         "warps=1",
-        "warps=1,stages=3,split=0,blocks=5,least=7 ",
-        "warps=01,stages=3,split=0,blocks=5,least=7",
-        "warps=1,stages=3,split=0,blocks=5,least=-7",
-        "warps=9,stages=3,split=0,blocks=5,least=7",
-        "warps=3,stages=3,split=0,blocks=5,least=7", /* by a rule */
-        "warps=1,stages=3,split=1,blocks=5,least=7",
-        "warps=1,stages=3,split=0,blocks=99999999999999,least=7",
-        "warps=1,stages=3,split=0,blocks=5,least=7,warps=1,stages=3,split=0,"
-        "blocks=5,least=7,warps=1,stages=3,split=0,blocks=5,least=7,warps=1,"
-        "stages=3,split=0,blocks=5,least=7",
+        "warps=1,stages=3,cluster=1,split=0,blocks=5,least=7 ",
+        "warps=01,stages=3,cluster=1,split=0,blocks=5,least=7",
+        "warps=1,stages=3,cluster=1,split=0,blocks=5,least=-7",
+        "warps=9,stages=3,cluster=1,split=0,blocks=5,least=7",
+        "warps=3,stages=3,cluster=1,split=0,blocks=5,least=7", /* by a rule */
+        "warps=1,stages=3,cluster=1,split=1,blocks=5,least=7",
+        "warps=1,stages=3,cluster=1,split=0,blocks=99999999999999,least=7",
+        "warps=1,stages=3,cluster=1,split=0,blocks=5,least=7,"
+        "warps=1,stages=3,cluster=1,split=0,blocks=5,least=7,"
+        "warps=1,stages=3,cluster=1,split=0,blocks=5,least=7",
     };
     const groat_facts none = {-1, -1, -1, -1, -1, -1};
     found f = {.identity = NULL};

@@ -84,8 +84,8 @@ static groat_status measure(tuner *t, size_t stage, groat_error *error)
 static bool is_same(const groat_decode_choice *a, const groat_decode_choice *b)
 {
     return a->warps == b->warps && a->stages == b->stages &&
-           a->split == b->split && a->blocks == b->blocks &&
-           a->least == b->least;
+           a->cluster == b->cluster && a->split == b->split &&
+           a->blocks == b->blocks && a->least == b->least;
 }
 
 /* The library's own choice is in both lists, in the second behind the best
@@ -99,7 +99,11 @@ static groat_status search(tuner *t, groat_error *error)
     if (status != GROAT_OK)
         return status;
     t->library = own;
-    groat__tunings_of_kernel(&own, &t->lists[0]);
+    groat__tunings_of_kernel(&own,
+                             (uint64_t)t->word.shape.sequences *
+                                     t->word.shape.kv_heads <
+                                 t->multiprocessors,
+                             &t->lists[0]);
     status = measure(t, 0, error);
     if (status != GROAT_OK)
         return status;
@@ -245,7 +249,7 @@ static groat_status tune_shape(tuner *t, groat__str *lines, groat_error *error)
     if (status == GROAT_OK && groat__decode_word_choice(&t->word) != NULL)
         return groat__cli_error(error, GROAT_INVALID,
                                 "%s chooses itself; allowed: a shape without "
-                                "warps, stages, split, blocks, least",
+                                "warps, stages, cluster, split, blocks, least",
                                 t->text);
     t->word.shape.score = t->cli->values.score;
     if (status == GROAT_OK)

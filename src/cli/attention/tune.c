@@ -26,8 +26,9 @@ void groat__tuning_text(const groat_decode_choice *c,
                         char out[GROAT__CHOICE_ROOM])
 {
     (void)snprintf(out, GROAT__CHOICE_ROOM,
-                   "warps=%u,stages=%u,split=%u,blocks=%u,least=%u", c->warps,
-                   c->stages, c->split, c->blocks, c->least);
+                   "warps=%u,stages=%u,cluster=%u,split=%u,blocks=%u,least=%u",
+                   c->warps, c->stages, c->cluster, c->split, c->blocks,
+                   c->least);
 }
 
 static void add(groat__tunings *out, groat_decode_choice choice)
@@ -41,7 +42,24 @@ static unsigned bounded(unsigned value, unsigned most)
     return value == 0 ? 1 : value > most ? most : value;
 }
 
-void groat__tunings_of_kernel(const groat_decode_choice *own,
+/* Clusters for shapes of few strips. */
+static void add_clusters(groat__tunings *out)
+{
+    static const unsigned warps[] = {4, 8}, clusters[] = {2, 8, 16};
+
+    for (size_t w = 0; w < 2; w++)
+        for (unsigned stages = 2; stages <= 3; stages++)
+            for (size_t i = 0; i < 3; i++) {
+                groat_decode_choice c = GROAT_DECODE_CHOICE_INIT;
+
+                c.warps = warps[w];
+                c.stages = stages;
+                c.cluster = clusters[i];
+                add(out, c);
+            }
+}
+
+void groat__tunings_of_kernel(const groat_decode_choice *own, bool few,
                               groat__tunings *out)
 {
     static const unsigned warps[] = {1, 2, 4, 8}, stages[] = {2, 3, 4};
@@ -56,6 +74,7 @@ void groat__tunings_of_kernel(const groat_decode_choice *own,
 
                 c.warps = warps[w];
                 c.stages = stages[s];
+                c.cluster = 1;
                 /* Parts of twice, once and half as many keys, where a tile has
                  * the more keys the more warps; else of other numbers. */
                 if (own->split > 0)
@@ -64,6 +83,8 @@ void groat__tunings_of_kernel(const groat_decode_choice *own,
                                 SPLITS_MAX);
                 add(out, c);
             }
+    if (few)
+        add_clusters(out);
 }
 
 void groat__tunings_of_grid(const groat_decode_choice *best,
@@ -74,6 +95,8 @@ void groat__tunings_of_grid(const groat_decode_choice *best,
 
     *out = (groat__tunings){.count = 0};
     add(out, *best);
+    if (best->cluster > 1) /* its grid is that of the strips */
+        return;
     for (unsigned blocks = each > 1 ? each - 1 : 1; blocks <= each + 1;
          blocks++)
         for (size_t i = 0; i < 4; i++) {

@@ -17,7 +17,7 @@ typedef enum groat__tuning_state {
                             * compiler or the driver failed         */
 } groat__tuning_state;
 
-enum { GROAT__TUNINGS = 40, GROAT__WHY_ROOM = 160, GROAT__CHOICE_ROOM = 128 };
+enum { GROAT__TUNINGS = 56, GROAT__WHY_ROOM = 160, GROAT__CHOICE_ROOM = 128 };
 
 typedef struct groat__tuning {
     groat_decode_choice choice; /* fields that are 0 are the library's */
@@ -35,9 +35,9 @@ typedef struct groat__tunings {
 void groat__tuning_text(const groat_decode_choice *choice,
                         char out[GROAT__CHOICE_ROOM]);
 
-/* Fills the list with choices of warps, stages and split; the first is the
- * library's own. */
-void groat__tunings_of_kernel(const groat_decode_choice *own,
+/* Fills the list with choices of warps, stages and split, and of clusters for
+ * few strips; the first is the library's own. */
+void groat__tunings_of_kernel(const groat_decode_choice *own, bool few,
                               groat__tunings *out);
 /* Fills it with grids of a kernel: the first is the library's own choice. */
 void groat__tunings_of_grid(const groat_decode_choice *best,

@@ -41,6 +41,7 @@ static const field fields[] = {
     {"lse", FLAG, 0, GROAT_DECODE_LSE, NULL},
     {"tree", FLAG, 0, GROAT_DECODE_TREE, NULL},
     {"batch_invariant", FLAG, 0, GROAT_DECODE_BATCH_INVARIANT, NULL},
+    {"overlap", FLAG, 0, GROAT_DECODE_OVERLAP, NULL},
     {"sequences", COUNT, AT(sequences), 0, NULL},
     {"keys", COUNT, AT(keys), 0, NULL},
     {"batch", COUNT, offsetof(groat__decode_word, batch), 0, NULL},
@@ -48,6 +49,7 @@ static const field fields[] = {
     {"varied", VARIED, 0, 0, NULL},
     {"warps", COUNT, CHOICE(warps), 0, NULL},
     {"stages", COUNT, CHOICE(stages), 0, NULL},
+    {"cluster", COUNT, CHOICE(cluster), 0, NULL},
     {"split", COUNT, CHOICE(split), 0, NULL},
     {"blocks", COUNT, CHOICE(blocks), 0, NULL},
     {"least", COUNT, CHOICE(least), 0, NULL},
@@ -205,6 +207,8 @@ groat__decode_word_choice(const groat__decode_word *word)
 {
     const groat_decode_choice *c = &word->choice;
 
-    return (c->warps | c->stages | c->split | c->blocks | c->least) == 0 ? NULL
-                                                                         : c;
+    return (c->warps | c->stages | c->cluster | c->split | c->blocks |
+            c->least) == 0
+               ? NULL
+               : c;
 }

@@ -7,9 +7,15 @@
 
 #include "tests/unit/suite.h"
 
-enum { H100_SHARED = 232448, REGISTERS = 128, MANY_REGISTERS = 224 };
+enum {
+    H100_SHARED = 232448,
+    REGISTERS = 128,
+    MANY_REGISTERS = 224,
+    INVARIANT = GROAT_DECODE_BATCH_INVARIANT,
+    OVERLAP = GROAT_DECODE_OVERLAP
+};
 
-static const groat__decode_device h100 = {132, H100_SHARED, "H100"};
+static const groat__decode_device h100 = {132, H100_SHARED, 16, "H100"};
 
 static groat_decode_choice choose(const groat_decode_shape *shape,
                                   const groat__decode_device *device,
@@ -22,42 +28,46 @@ static groat_decode_choice choose(const groat_decode_shape *shape,
     return choice;
 }
 
-/* Results of `groat tune` on an H100, and of `groat attention` with 4 and 8
- * queries on an H200 (tests/bench/NOTES.md). */
+/* Results of `groat tune` on an H100, of `groat attention` with 4 and 8 queries
+ * on an H200, and of launches in graphs there (tests/bench/NOTES.md). */
 START_TEST(as_measured)
 {
     static const struct {
         groat_decode_dtype kv_dtype;
         unsigned heads, kv_heads, head_dim, flags, sequences, keys;
-        unsigned warps, stages, split, blocks, least;
+        unsigned warps, stages, cluster, split, blocks, least;
         unsigned q_len;
     } rows[] = {
-        {0, 64, 8, 128, 0, 64, 4096, 2, 2, 0, 528, 4, 1},
-        {0, 64, 8, 128, 0, 16, 8192, 8, 2, 0, 132, 4, 1},
-        {0, 64, 8, 128, 0, 1, 32768, 8, 2, 0, 132, 4, 1},
-        {0, 32, 4, 128, 0, 1, 4096, 8, 2, 0, 132, 2, 1},
-        {0, 64, 8, 128, 0, 1, 1024, 8, 2, 0, 132, 1, 1},
-        {0, 32, 8, 128, 0, 1, 512, 4, 2, 0, 264, 1, 1},
-        {0, 64, 8, 64, 0, 64, 4096, 4, 2, 0, 528, 4, 1},
-        {0, 64, 8, 64, 0, 16, 8192, 8, 3, 0, 132, 4, 1},
-        {0, 64, 8, 256, 0, 64, 4096, 2, 2, 0, 264, 4, 1},
-        {GROAT_DECODE_E4M3, 64, 8, 128, 0, 64, 4096, 4, 2, 0, 528, 4, 1},
-        {GROAT_DECODE_E4M3, 64, 8, 128, 0, 1, 32768, 8, 3, 0, 132, 4, 1},
-        {GROAT_DECODE_E4M3, 64, 8, 64, 0, 8, 4096, 8, 2, 0, 264, 4, 1},
-        {0, 64, 8, 128, GROAT_DECODE_BATCH_INVARIANT, 64, 4096, 2, 2, 128, 528,
-         1, 1},
-        {0, 64, 8, 128, GROAT_DECODE_BATCH_INVARIANT, 1, 32768, 8, 2, 16, 132,
-         1, 1},
-        {0, 64, 8, 128, GROAT_DECODE_BATCH_INVARIANT, 1, 1024, 8, 2, 2, 132, 1,
-         1},
-        {0, 64, 8, 128, 0, 64, 4096, 2, 2, 0, 528, 4, 4},
-        {0, 64, 8, 128, 0, 16, 8192, 4, 2, 0, 264, 4, 4},
-        {0, 64, 8, 128, 0, 8, 4096, 8, 2, 0, 132, 4, 4},
-        {0, 64, 8, 128, 0, 64, 4096, 4, 2, 0, 264, 4, 8},
-        {0, 64, 8, 64, 0, 64, 4096, 2, 4, 0, 528, 4, 4},
-        {0, 64, 8, 512, 0, 64, 4096, 2, 2, 0, 264, 4, 1},
-        {0, 128, 8, 256, 0, 64, 2048, 2, 2, 0, 528, 4, 1},
-        {0, 64, 8, 256, 0, 64, 2048, 4, 2, 0, 264, 4, 4},
+        {0, 64, 8, 128, 0, 64, 4096, 2, 2, 1, 0, 528, 4, 1},
+        {0, 64, 8, 128, 0, 16, 8192, 8, 2, 1, 0, 132, 4, 1},
+        {0, 64, 8, 128, 0, 1, 32768, 8, 2, 1, 0, 132, 4, 1},
+        {0, 32, 4, 128, 0, 1, 4096, 8, 2, 16, 0, 64, 2, 1},
+        {0, 64, 8, 128, 0, 1, 1024, 8, 2, 8, 0, 64, 1, 1},
+        {0, 64, 8, 128, 0, 1, 8192, 8, 2, 8, 0, 64, 4, 1},
+        {0, 64, 8, 128, 0, 2, 1024, 8, 2, 4, 0, 64, 2, 1},
+        {0, 64, 8, 128, 0, 4, 1024, 8, 2, 3, 0, 96, 2, 1},
+        {0, 64, 8, 128, 0, 8, 4096, 8, 2, 2, 0, 128, 4, 1},
+        {0, 32, 8, 128, 0, 1, 512, 4, 2, 8, 0, 64, 1, 1},
+        {0, 64, 8, 64, 0, 64, 4096, 4, 2, 1, 0, 528, 4, 1},
+        {0, 64, 8, 64, 0, 16, 8192, 8, 3, 1, 0, 132, 4, 1},
+        {0, 64, 8, 256, 0, 64, 4096, 2, 2, 1, 0, 264, 4, 1},
+        {GROAT_DECODE_E4M3, 64, 8, 128, 0, 64, 4096, 4, 2, 1, 0, 528, 4, 1},
+        {GROAT_DECODE_E4M3, 64, 8, 128, 0, 1, 32768, 8, 3, 1, 0, 132, 4, 1},
+        {GROAT_DECODE_E4M3, 64, 8, 64, 0, 8, 4096, 8, 2, 2, 0, 128, 4, 1},
+        {0, 64, 8, 128, INVARIANT, 64, 4096, 2, 2, 1, 128, 528, 1, 1},
+        {0, 64, 8, 128, INVARIANT, 1, 32768, 8, 2, 1, 16, 132, 1, 1},
+        {0, 64, 8, 128, INVARIANT, 1, 1024, 8, 2, 8, 0, 64, 1, 1},
+        {0, 64, 8, 128, OVERLAP, 64, 4096, 4, 2, 1, 0, 264, 4, 1},
+        {0, 64, 8, 128, OVERLAP, 1, 8192, 8, 2, 1, 0, 132, 4, 1},
+        {0, 32, 4, 128, OVERLAP, 1, 16384, 8, 2, 16, 0, 64, 4, 1},
+        {0, 64, 8, 128, 0, 64, 4096, 2, 2, 1, 0, 528, 4, 4},
+        {0, 64, 8, 128, 0, 16, 8192, 4, 2, 1, 0, 264, 4, 4},
+        {0, 64, 8, 128, 0, 8, 4096, 8, 2, 1, 0, 132, 4, 4},
+        {0, 64, 8, 128, 0, 64, 4096, 4, 2, 1, 0, 264, 4, 8},
+        {0, 64, 8, 64, 0, 64, 4096, 2, 4, 1, 0, 528, 4, 4},
+        {0, 64, 8, 512, 0, 64, 4096, 2, 2, 1, 0, 264, 4, 1},
+        {0, 128, 8, 256, 0, 64, 2048, 2, 2, 1, 0, 528, 4, 1},
+        {0, 64, 8, 256, 0, 64, 2048, 4, 2, 1, 0, 264, 4, 4},
     };
 
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -73,12 +83,13 @@ START_TEST(as_measured)
         s.keys = rows[i].keys;
         s.q_len = rows[i].q_len;
         c = choose(&s, &h100, s.q_len > 1 ? MANY_REGISTERS : REGISTERS);
-        ck_assert_msg(c.warps == rows[i].warps && c.stages == rows[i].stages &&
-                          c.split == rows[i].split &&
-                          c.blocks == rows[i].blocks &&
-                          c.least == rows[i].least,
-                      "row %zu: warps=%u,stages=%u,split=%u,blocks=%u,least=%u",
-                      i, c.warps, c.stages, c.split, c.blocks, c.least);
+        ck_assert_msg(
+            c.warps == rows[i].warps && c.stages == rows[i].stages &&
+                c.cluster == rows[i].cluster && c.split == rows[i].split &&
+                c.blocks == rows[i].blocks && c.least == rows[i].least,
+            "row %zu: warps=%u,stages=%u,cluster=%u,split=%u,"
+            "blocks=%u,least=%u",
+            i, c.warps, c.stages, c.cluster, c.split, c.blocks, c.least);
     }
 }
 END_TEST
@@ -115,8 +126,8 @@ static unsigned shared_of(const groat_decode_shape *s,
 START_TEST(never_more_than_fits)
 {
     static const groat__decode_device devices[] = {
-        {132, H100_SHARED, ""}, {108, 166912, ""}, {128, 101376, ""},
-        {1, 101376, ""},        {4, 166912, ""},
+        {132, H100_SHARED, 16, ""}, {108, 166912, 1, ""}, {128, 101376, 8, ""},
+        {1, 101376, 8, ""},         {4, 166912, 16, ""},
     };
     static const unsigned dims[] = {64,  80,  96,  112, 128,
                                     192, 256, 320, 384, 512};
@@ -137,11 +148,16 @@ START_TEST(never_more_than_fits)
         s.head_dim = dims[next_random(&state) % COUNT(dims)];
         s.sequences = 1 + (unsigned)(next_random(&state) % 600);
         s.keys = 1u << (next_random(&state) % 20);
-        s.flags = next_random(&state) % 2 ? GROAT_DECODE_BATCH_INVARIANT : 0;
+        s.flags = next_random(&state) % 2 ? INVARIANT : 0;
         c = choose(&s, d, REGISTERS);
         ck_assert_uint_le(c.stages, 4);
         ck_assert_uint_ge(c.least, 1);
-        ck_assert_uint_ge(c.blocks, d->multiprocessors);
+        ck_assert_uint_ge(c.cluster, 1);
+        ck_assert_uint_le(c.cluster, d->cluster_most);
+        ck_assert(c.cluster == 1
+                      ? c.blocks >= d->multiprocessors
+                      : c.split == 0 && c.blocks <= d->multiprocessors &&
+                            c.blocks % c.cluster == 0);
         ck_assert_uint_le(c.split, 4096);
         ck_assert(c.warps == 1 || c.warps == 2 || c.warps == 4 || c.warps == 8);
         least.warps = slices_of(&s);
@@ -156,14 +172,14 @@ END_TEST
 START_TEST(what_is_chosen)
 {
     groat_decode_shape s = GROAT_DECODE_SHAPE_INIT;
-    groat_decode_choice c = {sizeof(c), 1, 4, 3, 7, 9};
+    groat_decode_choice c = {sizeof(c), 1, 4, 1, 3, 7, 9};
 
     s.heads = 64;
     s.kv_heads = 8;
     s.head_dim = 128;
     s.sequences = 64;
     s.keys = 4096;
-    s.flags = GROAT_DECODE_BATCH_INVARIANT;
+    s.flags = INVARIANT;
     groat__decode_choose_kernel(&s, &h100, &c);
     groat__decode_choose_grid(&s, &h100, REGISTERS, &c);
     ck_assert_uint_eq(c.warps, 1);
