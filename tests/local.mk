@@ -39,6 +39,7 @@ groat_unit_tests = \
 	%D%/unit/judge/test_judge \
 	%D%/unit/judge/test_judge_jobs \
 	%D%/unit/judge/test_judge_loader \
+	%D%/unit/judge/test_judge_cluster \
 	%D%/unit/judge/test_judge_mbarrier \
 	%D%/unit/judge/test_judge_mutants \
 	%D%/unit/judge/test_judge_tma \

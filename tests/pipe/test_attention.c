@@ -509,18 +509,6 @@ START_TEST(a_choice)
         {{.size = sizeof(groat_decode_choice), .blocks = 65536},
          "choice.blocks"},
     };
-    static const struct {
-        groat_decode_shape shape;
-        unsigned warps;
-        const char *words;
-    } teams[] = {
-        {SHAPE(512, 1, 150, .heads = 8, .kv_heads = 1, .page = 16,
-               .flags = GROAT_DECODE_BATCH_INVARIANT),
-         1, "needs 2 warps or more"},
-        {SHAPE(64, 1, 150, .heads = 40, .kv_heads = 1, .page = 16,
-               .flags = GROAT_DECODE_BATCH_INVARIANT),
-         3, "warps=3 is not allowed"},
-    };
     static const groat_decode_shape shape =
         SHAPE(64, 1, 150, .heads = 4, .kv_heads = 1, .page = 16,
               .flags = GROAT_DECODE_BATCH_INVARIANT);
@@ -531,14 +519,6 @@ START_TEST(a_choice)
         ck_fails(groat_decode_open(context, "cpu:sm_80", &shape, &bad[i].choice,
                                    &decode, &fix.error),
                  GROAT_INVALID, &fix.error, bad[i].words);
-    for (size_t k = 0; k < COUNT(teams); k++) {
-        groat_decode_choice few = GROAT_DECODE_CHOICE_INIT;
-
-        few.warps = teams[k].warps;
-        ck_fails(groat_decode_open(context, "cpu:sm_80", &teams[k].shape, &few,
-                                   &decode, &fix.error),
-                 GROAT_INVALID, &fix.error, teams[k].words);
-    }
     choice.warps = 2;
     choice.blocks = 3;
     ck_assert_int_eq(groat_decode_open(context, "cpu:sm_80", &shape, &choice,
@@ -554,6 +534,34 @@ START_TEST(a_choice)
     ck_assert_uint_eq(choice.blocks, 3);
     ck_assert_uint_eq(choice.split, 8);
     groat_decode_close(decode);
+}
+END_TEST
+
+/* Fewer warps than a team has. */
+START_TEST(too_few_warps)
+{
+    static const struct {
+        groat_decode_shape shape;
+        unsigned warps;
+        const char *words;
+    } teams[] = {
+        {SHAPE(512, 1, 150, .heads = 8, .kv_heads = 1, .page = 16,
+               .flags = GROAT_DECODE_BATCH_INVARIANT),
+         1, "needs 2 warps or more"},
+        {SHAPE(64, 1, 150, .heads = 40, .kv_heads = 1, .page = 16,
+               .flags = GROAT_DECODE_BATCH_INVARIANT),
+         3, "warps=3 is not allowed"},
+    };
+    groat_decode *decode = NULL;
+
+    for (size_t k = 0; k < COUNT(teams); k++) {
+        groat_decode_choice few = GROAT_DECODE_CHOICE_INIT;
+
+        few.warps = teams[k].warps;
+        ck_fails(groat_decode_open(context, "cpu:sm_80", &teams[k].shape, &few,
+                                   &decode, &fix.error),
+                 GROAT_INVALID, &fix.error, teams[k].words);
+    }
 }
 END_TEST
 
@@ -682,6 +690,7 @@ int main(void)
     tcase_add_test(runs, lengths_beyond_the_shape);
     tcase_add_loop_test(refusals, a_bad_shape, 0, (int)COUNT(bad_shapes));
     tcase_add_test(refusals, a_choice);
+    tcase_add_test(refusals, too_few_warps);
     tcase_add_test(refusals, bad_arguments);
     tcase_add_test(refusals, bad_names);
     tcase_add_test(refusals, bad_lengths_and_pages);
