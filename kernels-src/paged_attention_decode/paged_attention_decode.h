@@ -529,11 +529,37 @@ struct parts_of {
     }
 };
 
-// Adds up the parts of a strip in order.
+// Four columns of a row of several parts; those behind the last one count
+// nothing.
+struct part_group {
+    static constexpr u32 some = 8;
+    vec2 facts[some];
+    vec4 values[some];
+
+    GROAT_DEVICE void load(const launch_args &args, const parts_of &parts,
+                           u32 first, u32 row, u32 column)
+    {
+        GROAT_UNROLL
+        for (u32 p = 0; p < some; p++) {
+            const u64 from = parts.at(args, first + p);
+
+            facts[p] = vec2{float_bits(nothing), 0};
+            values[p] = vec4{0, 0, 0, 0};
+            if (first + p < parts.count) {
+                facts[p] = global_load8(from + facts_of(row));
+                values[p] = global_load16(from + value_of(row, column));
+            }
+        }
+    }
+};
+
+// Adds up the parts of a strip in order.  A block that has a multiprocessor for
+// itself has registers for two groups on their way.
 GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
                           const parts_of &parts)
 {
-    constexpr u32 some = 8;
+    constexpr u32 some = part_group::some;
+    constexpr bool two = 2 * used_bytes > arch::shared_bytes;
 
     GROAT_ROLLED
     for (u32 i = thread_index(); i < tile_rows * quads; i += threads) {
@@ -542,23 +568,16 @@ GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
         merged m;
 
         GROAT_ROLLED
-        for (u32 part = 0; part < parts.count; part += some) {
-            vec2 facts[some];
-            vec4 values[some];
+        for (u32 part = 0; part < parts.count; part += two ? 2 * some : some) {
+            const bool more = two && part + some < parts.count;
+            part_group now, next;
 
-            GROAT_UNROLL
-            for (u32 p = 0; p < some; p++) {
-                const u64 from =
-                    parts.at(args, least_of(part + p, parts.count - 1));
-
-                facts[p] = global_load8(from + facts_of(row));
-                values[p] = global_load16(from + value_of(row, column));
-            }
-            GROAT_UNROLL
-            for (u32 p = 1; p < some; p++)
-                if (part + p >= parts.count)
-                    facts[p] = vec2{float_bits(nothing), 0};
-            m.add(facts, values);
+            now.load(args, parts, part, row, column);
+            if (more)
+                next.load(args, parts, part + some, row, column);
+            m.add(now.facts, now.values);
+            if (more)
+                m.add(next.facts, next.values);
         }
         if (seg.row + row < rows)
             write_out(args, seg, seg.row + row, column, m);
@@ -590,10 +609,9 @@ GROAT_DEVICE bool is_last(const launch_args &args, const segment &seg,
 }
 
 GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
-                              const share &shared)
+                              const parts_of &parts)
 {
     const bool whole = seg.starts && seg.finishes;
-    const parts_of parts(seg, shared);
     const u64 to = parts.at(args, parts.mine(seg));
 
     for (u32 i = thread_index(); i < tile_rows * quads; i += threads) {
@@ -827,6 +845,7 @@ GROAT_DEVICE void run_share(const launch_args &args)
     for (;;) {
         const segment done = seg;
         const bool over = ahead.is_over();
+        const parts_of parts(done, shared); // divided while keys are awaited
         sums o;
 
         read_segment(args, done, q, copied, count, o);
@@ -839,7 +858,7 @@ GROAT_DEVICE void run_share(const launch_args &args)
         block_barrier(); // the previous segment's sums are read
         lay_down(o);
         block_barrier();
-        end_segment(args, done, shared);
+        end_segment(args, done, parts);
         if (over)
             break;
     }

@@ -163,7 +163,11 @@ static const mutant table[] = {
     {SPLIT, {"segment next(", "unit + 1 : end", 0, "end : end"}, 0, NV},
     {ONE, {IN_LAST, "global_store4(counter, 0)", 0, "(void)0"}, 0, NV},
     {ONE, {"u64 at(", "2 * (first", 0, "1 * (first"}, 0, NV},
-    {TINY, {IN_COMBINE, "part + p >= parts.count", 0, "false"}, 0, NV},
+    {TINY,
+     {"void load(const launch_args &args, const parts",
+      "first + p < parts.count", 0, "true"},
+     NV,
+     0},
     {NONE, {"u32 units_of(", "length == 0", 0, "false"}, 0, NV},
     /* keys */
     {ONE, {"void copy(", "key + mine < end", 0, "true"}, 0, NV},
