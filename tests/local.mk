@@ -518,6 +518,8 @@ EXTRA_DIST += \
 	%D%/cli/common.sh \
 	%D%/cli/inject.c \
 	%D%/bench/NOTES.md \
+	%D%/bench/attention.jsonl \
+	%D%/bench/attention_plot.py \
 	%D%/bench/fleet.py \
 	%D%/bench/fleet_simulation.py \
 	%D%/bench/bench.h \

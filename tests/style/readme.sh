@@ -4,6 +4,7 @@
 # README.md has 150 lines at most, and links of pages lead to existing files.
 # The C example of README.md, between the markers "example" and "/example", is
 # short, compiles unchanged against this build and runs on the cpu.
+# The picture of attention is that of the numbers beside it.
 . "$(dirname "$0")/lib.sh"
 readme=$top_srcdir/README.md
 [ -f "$readme" ] || skip 'there is no README.md'
@@ -20,6 +21,10 @@ done >"$scratch/links"
 while read -r line; do
     bad "$line"
 done <"$scratch/links"
+bench=$top_srcdir/tests/bench
+python3 "$bench/attention_plot.py" "$bench/attention.jsonl" >"$scratch/plot.svg"
+cmp -s "$scratch/plot.svg" "$top_srcdir/doc/attention.svg" ||
+    bad 'doc/attention.svg is not what tests/bench/attention_plot.py draws'
 awk '/<!-- example -->/ { on = 1; next }
     /<!-- \/example -->/ { on = 0 }
     on && /^```c$/ { code = 1; next }
