@@ -59,6 +59,7 @@ lines=$(grep -c . "$out")
 [ "$lines" -eq 2 ] && pass "one line each" || fail "one line each" "$lines"
 key=$("$groat" key $loader --target cpu:gfx950)
 answers "with the key" "$key"
+answers "with the target" "cpu:gfx950 "
 expect "show by prefix" 0 cache show "$(echo "$key" | cut -c 1-8)"
 answers "tells the identity" "family tile_loader_lds"
 answers "tells the facts" " B of code"

@@ -111,6 +111,7 @@ expect "cache show: prefix is no hex" 2 cache show xyz
 expect "cache show: prefix too long" 2 \
     cache show 0123456789abcdef0123456789abcdef0
 expect "cache stat: a word too many" 2 cache stat more
+expect "cache list: a word too many" 2 cache list more
 expect "a family by a slip" 2 key tile_loader_ld --target cpu:gfx950
 says "the nearest is named" "did you mean 'tile_loader_lds'?"
 expect "a parameter by a slip" 2 key tile_loader_lds:tile_row=64 \

@@ -624,11 +624,13 @@ START_TEST(bad_names)
     groat_decode_named named[] = {
         {.name = NULL}, {.name = "by", .value = 2}, {.name = "at", .count = 1}};
     groat_kv_cache cache;
-    double out;
+    double out, *all;
     problem p;
 
     shape.score = "score * by + at[kv_pos]";
     make_problem(&p, &shape, lengths, COUNT(lengths));
+    all = take(COUNT(lengths) * (size_t)shape.heads * shape.head_dim,
+               shape.q_len * sizeof(*all));
     ck_assert_int_eq(groat_decode_open(context, "cpu:sm_80", &p.shape, NULL,
                                        &decode, &fix.error),
                      GROAT_OK);
@@ -646,6 +648,10 @@ START_TEST(bad_names)
     named[2].array = a.queries + 2;
     ck_fails(groat_decode_run(decode, &a, NULL, &fix.error), GROAT_INVALID,
              &fix.error, "the array 'at' is at 0x");
+    named[2].array = named[2].count = 0; /* all of its elements are 0 */
+    ck_assert_int_eq(groat_decode_reference(&shape, &a, all, NULL, &fix.error),
+                     GROAT_OK);
+    free(all);
     a.named = NULL;
     ck_fails(groat_decode_run(decode, &a, NULL, &fix.error), GROAT_INVALID,
              &fix.error, "arguments.named is NULL, named_count 3");

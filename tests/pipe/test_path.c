@@ -680,12 +680,16 @@ START_TEST(devices_past_the_end)
     groat_context *context = rig_open(&fix);
     groat_device_info info = {.size = sizeof(info) - 1};
     size_t count = groat_device_count(context);
+    char words[80];
 
+    (void)snprintf(words, sizeof(words),
+                   "there is no device %zu; there are %zu, counted from 0",
+                   count + 7, count);
     ck_fails(groat_device_at(context, 0, &info, &fix.error), GROAT_INVALID,
              &fix.error, "info.size is ");
     info.size = sizeof(info);
     ck_fails(groat_device_at(context, count + 7, &info, &fix.error),
-             GROAT_INVALID, &fix.error, "there is no device ");
+             GROAT_INVALID, &fix.error, words);
     ck_assert_str_eq(info.target, "");
     groat_close(context);
 }

@@ -433,7 +433,7 @@ enum { TMA_SOUND, TMA_NO_WAIT, TMA_ONE_WAITS, TMA_EARLY_RELEASE, TMA_HALF };
 /* Warps 0-3 multiply what warp 4 loads, twice through one slot. */
 static void with_engine(const void *args)
 {
-    enum { FULL = 0, EMPTY = 8 };
+    enum { FULL = 8, EMPTY = 8 };
     static const int at[] = {0, 0};
     unsigned m = rig_j.mode;
     float acc[N_MAX / 2] = {0};
@@ -478,13 +478,13 @@ START_TEST(test_engine)
         [TMA_ONE_WAITS] =
             "(wave 0 lane 1) multiplies by A with byte 1024 of shared memory, "
             "which a copy of thread 128 (box at 0, 0) filled: it did not wait "
-            "for phase 0 (parity 0) of the mbarrier at byte 0",
+            "for phase 0 (parity 0) of the mbarrier at byte 8",
         [TMA_EARLY_RELEASE] =
             "copies into byte 1024 of shared memory, which a wgmma of wave",
         [TMA_HALF] =
             "copies into byte 1024 of shared memory, which a wgmma of wave|"
             "multiplies by A with byte 1024|"
-            "arrives on the mbarrier at byte 8, of which",
+            "arrives on the mbarrier at byte 0, of which",
     };
 
     rig_j.threads = 160;
