@@ -433,7 +433,7 @@ enum { TMA_SOUND, TMA_NO_WAIT, TMA_ONE_WAITS, TMA_EARLY_RELEASE, TMA_HALF };
 /* Warps 0-3 multiply what warp 4 loads, twice through one slot. */
 static void with_engine(const void *args)
 {
-    enum { FULL = 8, EMPTY = 8 };
+    enum { FULL = 8, EMPTY = 0 };
     static const int at[] = {0, 0};
     unsigned m = rig_j.mode;
     float acc[N_MAX / 2] = {0};
