@@ -56,7 +56,7 @@
  * before it lets others start; decodes do.
  *
  * THREADS.  A groat_decode may be used from any thread at any time.  Launches
- * that may overlap need a workspace each.
+ * that may run at the same time, on several streams, need a workspace each.
  */
 #ifndef GROAT_ATTENTION_H
 #define GROAT_ATTENTION_H

@@ -180,7 +180,6 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
 static int64_t blocks_of(const groat_spec *spec, const world *w)
 {
     int64_t cluster = groat__host_value(spec, "cluster");
-
     int64_t strips =
         w->v[SEQUENCES] * w->v[KV_HEADS] * groat__host_value(spec, "strips");
 

@@ -818,6 +818,10 @@ GROAT_DEVICE void run_strip(const launch_args &args)
 
 GROAT_DEVICE void run_share(const launch_args &args)
 {
+    if (args.sequences == 0) {
+        wait_for_launch();
+        return;
+    }
     const census some(args, 0);
     const u32 units = some.all() + count_from(args, counted);
     const u32 blocks =

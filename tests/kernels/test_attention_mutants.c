@@ -24,7 +24,8 @@
     FAMILY "head_dim=64 sequences=8 kv_heads=1 keys=128 varied=0 blocks=8"
 #define TINY                                                                   \
     FAMILY "head_dim=64 sequences=2 kv_heads=1 keys=192 varied=0 blocks=6"
-#define NONE FAMILY "head_dim=64 sequences=3 keys=0"
+#define NONE  FAMILY "head_dim=64 sequences=3 keys=0"
+#define EMPTY FAMILY "head_dim=64 sequences=0 keys=64"
 #define ODD                                                                    \
     FAMILY                                                                     \
     "head_dim=64 sequences=1 kv_heads=1 keys=15 varied=0 scale=0 blocks=1"
@@ -108,6 +109,7 @@ static const mutant table[] = {
     {EVEN, {"", "", 0, ""}, 0, 0},
     {TINY, {"", "", 0, ""}, 0, 0},
     {NONE, {"", "", 0, ""}, 0, 0},
+    {EMPTY, {"", "", 0, ""}, 0, 0},
     {ODD, {"", "", 0, ""}, 0, 0},
     {SPLIT, {"", "", 0, ""}, 0, 0},
     {CHUNKS, {"", "", 0, ""}, 0, 0},

@@ -537,6 +537,24 @@ START_TEST(a_choice)
 }
 END_TEST
 
+/* A grid has 65,535 blocks at most. */
+START_TEST(too_many_clusters)
+{
+    groat_decode_shape shape =
+        SHAPE(64, 1, 150, .heads = 4, .kv_heads = 4, .page = 16);
+    groat_decode_choice choice = GROAT_DECODE_CHOICE_INIT;
+    groat_decode *decode = NULL;
+
+    shape.sequences = 1025;
+    choice.cluster = 16;
+    ck_fails(groat_decode_open(context, "cpu:sm_90a", &shape, &choice, &decode,
+                               &fix.error),
+             GROAT_INVALID, &fix.error,
+             "choice.cluster is 16, for 4100 strips; allowed: 1, or clusters "
+             "of 65535 blocks in all");
+}
+END_TEST
+
 /* Fewer warps than a team has. */
 START_TEST(too_few_warps)
 {
@@ -697,6 +715,7 @@ int main(void)
     tcase_add_loop_test(refusals, a_bad_shape, 0, (int)COUNT(bad_shapes));
     tcase_add_test(refusals, a_choice);
     tcase_add_test(refusals, too_few_warps);
+    tcase_add_test(refusals, too_many_clusters);
     tcase_add_test(refusals, bad_arguments);
     tcase_add_test(refusals, bad_names);
     tcase_add_test(refusals, bad_lengths_and_pages);
