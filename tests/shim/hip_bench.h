@@ -99,7 +99,7 @@ static const groat__arch *arch(const char *name)
 
 static inline groat__shape shape_of(unsigned shared_bytes)
 {
-    groat__shape shape = {{256, 1, 1}, {1, 1, 1}, shared_bytes, 7777, 4};
+    groat__shape shape = {{256, 1, 1}, {1, 1, 1}, shared_bytes, 7777, 4, false};
 
     return shape;
 }

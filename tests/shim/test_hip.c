@@ -499,7 +499,7 @@ START_TEST(launch_passes_everything_on)
 {
     bench b = usual_bench();
     void *state = open_device(&b);
-    groat__shape shape = {{64, 2, 1}, {1, 1, 1}, 1024, 0, 4};
+    groat__shape shape = {{64, 2, 1}, {1, 1, 1}, 1024, 0, 4, false};
     int stream = 0;
     groat_launch launch = {sizeof(launch), {5, 6, 7}, &stream};
     groat_facts facts = {-1, -1, 9, -1, -1, -1};
