@@ -3,7 +3,9 @@
 // sequences and KV heads form one row, which blocks divide evenly by lengths
 // that they read themselves.  A block that has only a part of a strip leaves
 // its sums in the workspace (split-KV); the last one to do so adds them up.
-// With `split` all parts have one size, so any batch gives the same sums.
+// With `split` all parts have one size, so any batch gives the same sums.  With
+// `cluster` each strip has a cluster of blocks, which share out its units and
+// add up their sums in each other's shared memory.
 //
 // The queries of a KV head are cut into bands of 8 or 16 rows, which is what a
 // warp has.  A strip is the bands whose warps read the same keys; each strip
@@ -380,6 +382,13 @@ GROAT_DEVICE u32 facts_of(u32 row)
            row % warp_rows * 8;
 }
 
+// The facts of a row that all teams of a block of a cluster have in common,
+// where slots were.
+GROAT_DEVICE u32 block_facts_of(u32 row)
+{
+    return shared_base() + row * 8;
+}
+
 // Stores columns 16 j and up of a query; i: the lane's first or second query.
 GROAT_DEVICE void lay_down_columns(u32 to, u32 i, const float (&value)[4])
 {
@@ -529,13 +538,13 @@ struct parts_of {
     }
 };
 
-// Four columns of a row of several parts; those behind the last one count
+// Four columns of a row of several parts; those that are not there count
 // nothing.
-struct part_group {
-    static constexpr u32 some = 8;
+template <u32 some> struct part_group {
     vec2 facts[some];
     vec4 values[some];
 
+    // Loads those of a strip from `first` on out of the workspace.
     GROAT_DEVICE void load(const launch_args &args, const parts_of &parts,
                            u32 first, u32 row, u32 column)
     {
@@ -551,6 +560,21 @@ struct part_group {
             }
         }
     }
+
+    // Loads those of the cluster's blocks from `first` on.
+    GROAT_DEVICE void load_peers(u32 first, u32 row, u32 column)
+    {
+        GROAT_UNROLL
+        for (u32 p = 0; p < some; p++) {
+            facts[p] = vec2{float_bits(nothing), 0};
+            values[p] = vec4{0, 0, 0, 0};
+            if (first + p < cluster) {
+                facts[p] = cluster_load8(block_facts_of(row), first + p);
+                values[p] = cluster_load16(sums_at(0) + value_of(row, column),
+                                           first + p);
+            }
+        }
+    }
 };
 
 // Adds up the parts of a strip in order.  A block that has a multiprocessor for
@@ -558,7 +582,7 @@ struct part_group {
 GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
                           const parts_of &parts)
 {
-    constexpr u32 some = part_group::some;
+    constexpr u32 some = 8;
     constexpr bool two = 2 * used_bytes > arch::shared_bytes;
 
     GROAT_ROLLED
@@ -570,7 +594,7 @@ GROAT_DEVICE void combine(const launch_args &args, const segment &seg,
         GROAT_ROLLED
         for (u32 part = 0; part < parts.count; part += two ? 2 * some : some) {
             const bool more = two && part + some < parts.count;
-            part_group now, next;
+            part_group<some> now, next;
 
             now.load(args, parts, part, row, column);
             if (more)
@@ -637,12 +661,6 @@ GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
 
 // ---- sums of a cluster
 
-// The facts of a row that all teams of a block have in common, where slots were.
-GROAT_DEVICE u32 block_facts_of(u32 row)
-{
-    return shared_base() + row * 8;
-}
-
 // Adds up the sums of a block's teams in the place of the first team's; their
 // facts are still read by other threads.
 GROAT_DEVICE void lay_down_block()
@@ -678,20 +696,10 @@ GROAT_DEVICE void combine_cluster(const launch_args &args, const segment &seg)
 
         GROAT_UNROLL
         for (u32 block = 0; block < cluster; block += some) {
-            vec2 facts[some];
-            vec4 values[some];
+            part_group<some> group;
 
-            GROAT_UNROLL
-            for (u32 p = 0; p < some; p++) {
-                const u32 from = least_of(block + p, cluster - 1);
-
-                facts[p] = cluster_load8(block_facts_of(row), from);
-                values[p] =
-                    cluster_load16(sums_at(0) + value_of(row, column), from);
-                if (block + p >= cluster)
-                    facts[p] = vec2{float_bits(nothing), 0};
-            }
-            m.add(facts, values);
+            group.load_peers(block, row, column);
+            m.add(group.facts, group.values);
         }
         if (seg.row + row < rows)
             write_out(args, seg, seg.row + row, column, m);
@@ -716,8 +724,8 @@ GROAT_DEVICE void wait_for_launch(const launch_args &args, producer &copied)
     }
 }
 
-// Lets the next launch start: all blocks have read their keys by then, so that
-// its blocks spread over the device as these end.
+// Lets the next launch start.  A warp of each block has read its keys by then,
+// so that the blocks of that launch spread over the device as these end.
 GROAT_DEVICE void let_next_start()
 {
     if constexpr (overlap)

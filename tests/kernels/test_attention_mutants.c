@@ -146,7 +146,7 @@ static const mutant table[] = {
     {CLUSTER, {IN_STRIP, MEETING, 1, ""}, NV, 0},
     {CLUSTER, {IN_STRIP, BARRIER, 0, ""}, NV, 0},
     {CLUSTER, {IN_BLOCKS, "cluster_rank() * each", 0, "0"}, 0, NV},
-    {ALONE, {IN_BLOCKS, "block + p >= cluster", 0, "false"}, 0, NV},
+    {ALONE, {"void load_peers(", "first + p < cluster", 0, "true"}, NV, 0},
     {CLUSTER, {"void lay_down_block(", "column == 0", 0, "false"}, NV, 0},
     {CLUSTER, {"u32 block_facts_of(", "row * 8", 0, "0"}, NV, 0},
     {ALONE, {IN_STRIP, "from < to ? to", 0, "true ? to + 1"}, 0, NV},
