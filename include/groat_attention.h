@@ -49,11 +49,16 @@
  * host, and a captured graph of the launch uses what they hold when it runs.
  *
  * OVERLAP.  With the flag a launch starts while the launch ahead of it on its
- * stream ends.  By then it reads lengths and page table, and keys and values
- * (with their scales) but those of the last q_len keys of each sequence: the
- * launch ahead must not write these.  Everything else is read when that has
- * ended.  If that overlaps with a launch ahead of itself, it waits for it
- * before it lets others start; decodes do.
+ * stream ends, and reads before that end: lengths, page table, and those keys
+ * and values, with their scales, that come before the last q_len keys of a
+ * sequence.  The caller promises that
+ *
+ *     the launch ahead writes none of these, also not by a page that another
+ *     sequence of the batch shares;
+ *     the launch ahead waits for all launches before it, before it lets this
+ *     one start.  A launch that does not overlap always does; so do decodes.
+ *
+ * Everything else is read when the launch ahead has ended.
  *
  * THREADS.  A groat_decode may be used from any thread at any time.  Launches
  * that may run at the same time, on several streams, need a workspace each.
@@ -145,10 +150,11 @@ typedef struct groat_decode_choice {
                        * memory: 1; from sm_90 on to 8, on sm_90(a) to 16  */
     unsigned split;   /* tiles (all warps' keys of a step) of a split's     *
                        * part; only with BATCH_INVARIANT: 1 to 4096         */
-    unsigned blocks;  /* of the grid: as many as the device holds at once;  *
-                       * with clusters one cluster to a strip               */
+    unsigned blocks;  /* of the grid: as many as the device holds at once.  *
+                       * Given, clusters are not chosen; with clusters it   *
+                       * is not looked at, and a strip has one cluster      */
     unsigned least;   /* units (tiles, or parts of a split) that a block    *
-                       * takes at least                                     */
+                       * takes at least; as blocks                          */
 } groat_decode_choice;
 
 #define GROAT_DECODE_CHOICE_INIT                                               \

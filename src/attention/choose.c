@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * choose.c chooses warps, stages, split and grid of a decode.  The numbers come
- * from measurements on one H200 (tests/bench/NOTES.md).
+ * choose.c chooses warps, stages, clusters, split and grid of a decode.  The
+ * numbers come from measurements on one H200 (tests/bench/NOTES.md).
  */
 #include "attention/choose.h"
 
@@ -20,6 +20,7 @@ enum {
     RING = 136 << 10, /* slot bytes of a multiprocessor: more are slower   */
     TEAM_RING = 32 << 10,  /* slot bytes of warps that read the same keys    */
     FEW_BYTES = 256 << 10, /* of keys and values for each multiprocessor     */
+    WHOLE_DEVICE = 128, /* multiprocessors of one with clusters of 16        */
     SPLIT_LEAST = 256, /* keys of a split with BATCH_INVARIANT, at least      */
     SPLIT_FEW = 2048,  /* at most, with fewer strips than multiprocessors     */
     SPLIT_MOST = 4096
@@ -79,8 +80,7 @@ static unsigned rings_of(const groat_decode_shape *s, unsigned warps)
     return team < warps ? warps / team : 1;
 }
 
-/* Strips of all sequences and KV heads: those of a strip share one read. */
-static uint64_t strips_of(const groat_decode_shape *s, unsigned warps)
+uint64_t groat__decode_strips(const groat_decode_shape *s, unsigned warps)
 {
     return (uint64_t)s->sequences * s->kv_heads *
            divided_up(rows_of(s), band_rows(s) * bands_of(s, warps));
@@ -139,8 +139,8 @@ static unsigned choose_warps(const groat_decode_shape *s,
                              const groat__decode_device *d,
                              groat_decode_choice c)
 {
-    uint64_t strips = strips_of(s, WARPS_MOST);
-    uint64_t shared = strips_of(s, TEAM_MOST);
+    uint64_t strips = groat__decode_strips(s, WARPS_MOST);
+    uint64_t shared = groat__decode_strips(s, TEAM_MOST);
     unsigned bands = bands_of(s, TEAM_MOST);
     unsigned tile = tile_keys(s, WARPS_MOST);
     /* Many small blocks of the next launch would not spread evenly. */
@@ -191,34 +191,40 @@ static unsigned choose_stages(const groat_decode_shape *s,
 
 /* Clusters that a device holds at once, one block to a multiprocessor.  A
  * cluster lies within one part of the device, where some multiprocessors are
- * left over: two of them for pairs, a tenth for larger clusters. */
+ * left over: two of them for pairs, a tenth for larger clusters.  Parts of
+ * smaller devices may have no room for more than 8 blocks. */
 static unsigned clusters_held(const groat__decode_device *d, unsigned cluster)
 {
-    if (cluster > d->cluster_most || d->multiprocessors < 4)
+    if (cluster > d->cluster_most || d->multiprocessors < 4 ||
+        (cluster > 8 && d->multiprocessors < WHOLE_DEVICE))
         return 0;
     return cluster == 2 ? d->multiprocessors / 2 - 2
                         : 9 * d->multiprocessors / (10 * cluster);
 }
 
-/* Keys and values that are read as fast by clusters on half of the
- * multiprocessors.  Those of a launch that starts early may come to lie closer,
- * unless each fills its part of the device. */
+/* Bytes of keys and values up to which clusters on half of the multiprocessors
+ * gain more than they lose; half as many where they may lose more: clusters of
+ * a launch that starts early may come to lie closer, unless each fills its part
+ * of the device, and several sequences may be unequally long. */
 static uint64_t few_bytes(const groat_decode_shape *s,
                           const groat__decode_device *d, unsigned cluster)
 {
     bool closer = (s->flags & GROAT_DECODE_OVERLAP) != 0 && cluster < 16;
+    bool fewer = closer || s->sequences > 1;
 
-    return (uint64_t)(closer ? FEW_BYTES / 2 : FEW_BYTES) * d->multiprocessors;
+    return (uint64_t)(fewer ? FEW_BYTES / 2 : FEW_BYTES) * d->multiprocessors;
 }
 
-/* Few strips have a cluster each, where these occupy most multiprocessors, or
- * where adding up takes longer than reading. */
+/* Few strips have a cluster each where adding up takes longer than reading, or
+ * where those of one sequence occupy most multiprocessors.  The strips of
+ * several may be unequally long, which only blocks without clusters even out.
+ */
 static unsigned choose_cluster(const groat_decode_shape *s,
                                const groat__decode_device *d,
                                const groat_decode_choice *c)
 {
     static const unsigned sizes[] = {16, 8, 4, 3, 2};
-    uint64_t strips = strips_of(s, c->warps);
+    uint64_t strips = groat__decode_strips(s, c->warps);
     uint64_t bytes = 2 * strips * s->keys * row_bytes(s);
     size_t i = 0;
 
@@ -228,7 +234,8 @@ static unsigned choose_cluster(const groat_decode_shape *s,
     if (i == sizeof(sizes) / sizeof(sizes[0]))
         return 1;
     return bytes <= few_bytes(s, d, sizes[i]) ||
-                   4 * strips * sizes[i] >= 3 * d->multiprocessors
+                   (s->sequences == 1 &&
+                    4 * strips * sizes[i] >= 3 * d->multiprocessors)
                ? sizes[i]
                : 1;
 }
@@ -239,7 +246,7 @@ static unsigned choose_part(const groat_decode_shape *s,
                             const groat__decode_device *d,
                             const groat_decode_choice *c)
 {
-    uint64_t strips = strips_of(s, c->warps);
+    uint64_t strips = groat__decode_strips(s, c->warps);
     uint64_t keys = strips * s->keys / d->multiprocessors;
     unsigned most = strips < d->multiprocessors ? SPLIT_FEW : SPLIT_MOST;
 
@@ -256,8 +263,11 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
         c->warps = choose_warps(s, d, *c);
     if (c->stages == 0)
         c->stages = choose_stages(s, d, *c);
+    /* A split and a grid are not those of clusters. */
     if (c->cluster == 0)
-        c->cluster = c->split > 0 ? 1 : choose_cluster(s, d, c);
+        c->cluster = c->split > 0 || c->blocks > 0 || c->least > 0
+                         ? 1
+                         : choose_cluster(s, d, c);
     /* A cluster's parts depend on its own sequence alone. */
     if ((s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0 && c->split == 0 &&
         c->cluster == 1)
@@ -284,11 +294,11 @@ void groat__decode_choose_grid(const groat_decode_shape *s,
                                const groat__decode_device *d,
                                unsigned registers, groat_decode_choice *c)
 {
-    uint64_t units =
-        strips_of(s, c->warps) * divided_up(s->keys, unit_keys(s, c));
+    uint64_t units = groat__decode_strips(s, c->warps) *
+                     divided_up(s->keys, unit_keys(s, c));
 
     if (c->cluster > 1)
-        c->blocks = (unsigned)strips_of(s, c->warps) * c->cluster;
+        c->blocks = (unsigned)groat__decode_strips(s, c->warps) * c->cluster;
     else if (c->blocks == 0)
         c->blocks = d->multiprocessors * blocks_of_one(s, d, registers, c);
     /* Splits of one or two tiles cost more than they save, unless most

@@ -18,6 +18,10 @@ typedef struct groat__decode_device {
     char name[160];        /* with its multiprocessors; of records alone */
 } groat__decode_device;
 
+/* Returns the strips of all sequences and KV heads, the most of them for warps
+ * that are 0.  A strip's rows share one read of the keys. */
+uint64_t groat__decode_strips(const groat_decode_shape *shape, unsigned warps);
+
 /* Fills those of warps, stages, cluster and split that are 0; the shape's
  * fields are in range.  If nothing fits into a block of the device, the choice
  * is one that the family's rules refuse. */

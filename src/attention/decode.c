@@ -20,7 +20,7 @@
 #include "core/core.h"
 #include "kernels-src/paged_attention_decode/args.h"
 
-enum { PART_UNIT = 16, BLOCKS_MOST = 65535 };
+enum { PART_UNIT = 16 };
 
 struct groat_decode {
     groat_decode_shape shape;
@@ -78,12 +78,6 @@ static groat_status plan_workspace(groat_decode *d, groat_error *error)
     if (status != GROAT_OK)
         return status;
     strips = (uint64_t)s->sequences * s->kv_heads * (uint64_t)of_head;
-    if (d->choice.cluster > 1 && strips > BLOCKS_MOST / d->choice.cluster)
-        return groat__fail(error, GROAT_INVALID,
-                           "choice.cluster is %u, for %llu strips; allowed: 1, "
-                           "or clusters of %u blocks in all",
-                           d->choice.cluster, (unsigned long long)strips,
-                           (unsigned)BLOCKS_MOST);
     if (d->choice.cluster > 1)
         parts = 0;
     else if (d->choice.split > 0)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "attention/check.h"
+#include "attention/choose.h"
 #include "attention/score.h"
 #include "base/error.h"
 
@@ -18,6 +19,7 @@ enum {
     KEYS_MAX = INT32_MAX,
     SEQUENCES_MAX = 65535,
     HEADS_MAX = 65536,
+    BLOCKS_MAX = 65535, /* of a grid */
     FLAGS = 2 * GROAT_DECODE_OVERLAP - 1
 };
 
@@ -82,6 +84,7 @@ groat_status groat__decode_check_choice(const groat_decode_shape *shape,
     bool splits = (shape->flags & GROAT_DECODE_BATCH_INVARIANT) != 0;
     groat_status status = groat__check_size(
         error, "choice", "groat_decode_choice", choice, sizeof(*choice));
+    uint64_t strips;
 
     if (status != GROAT_OK)
         return status;
@@ -91,11 +94,20 @@ groat_status groat__decode_check_choice(const groat_decode_shape *shape,
         {"choice.cluster", choice->cluster, 0, 16},
         {"choice.split (of GROAT_DECODE_BATCH_INVARIANT)", choice->split, 0,
          splits ? 4096 : 0},
-        {"choice.blocks", choice->blocks, 0, 65535},
+        {"choice.blocks", choice->blocks, 0, BLOCKS_MAX},
         {"choice.least", choice->least, 0, 1 << 20},
     };
 
-    return groat__check_ranges(ranges, GROAT__COUNT(ranges), error);
+    status = groat__check_ranges(ranges, GROAT__COUNT(ranges), error);
+    strips = groat__decode_strips(shape, choice->warps);
+    if (status == GROAT_OK && choice->cluster > 1 &&
+        strips > BLOCKS_MAX / choice->cluster)
+        return groat__fail(error, GROAT_INVALID,
+                           "choice.cluster is %u, for %llu strips; allowed: 1, "
+                           "or clusters of %u blocks in all",
+                           choice->cluster, (unsigned long long)strips,
+                           (unsigned)BLOCKS_MAX);
+    return status;
 }
 
 /* ---- arguments ----------------------------------------------------------- */

@@ -374,7 +374,7 @@ static groat__called launch_with(const cuda_state *state,
                                  const groat__shape *shape,
                                  const groat_launch *launch, void **params)
 {
-    CUlaunchAttribute attributes[2];
+    CUlaunchAttribute attributes[2] = {{.id = 0}};
     CUlaunchConfig config = {
         .gridDimX = launch->grid[0],
         .gridDimY = launch->grid[1],

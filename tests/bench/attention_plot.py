@@ -5,7 +5,8 @@
     python3 attention_plot.py attention.jsonl > attention.svg
 
 The input has a line of JSON for each measurement: {"sequences", "heads",
-"kv_heads", "keys", "page", "head_dim", "kv", "who", "us", "read_us"}.  Drawn are
+"kv_heads", "keys", "page", "head_dim", "kv", "who", "us", "read_us"}, and
+"choice" where groat's was set by hand, whose row gets a star.  Drawn are
 shapes of page 16, head_dim 128 and 16-bit keys with 8 query heads of a KV head
 or equal heads, a row each, in the order of the file.
 """
@@ -33,7 +34,7 @@ def mark(shape, x, y, colour):
 
 
 def rows_of(lines):
-    rows = {}
+    rows, stars = {}, set()
     for line in lines:
         one = json.loads(line)
         if (one['page'], one['head_dim'], one['kv']) != (16, 128, 'bf16') or \
@@ -43,7 +44,10 @@ def rows_of(lines):
         name = (f"{one['sequences']} x {one['keys']:,} keys, "
                 f"{one['heads']}/{one['kv_heads']}")
         rows.setdefault(name, {})[one['who']] = one['us'] / one['read_us']
-    return rows
+        if 'choice' in one:
+            stars.add(name)
+    return {name + (' *' if name in stars else ''): seen
+            for name, seen in rows.items()}
 
 
 def text(x, y, words, more=''):
@@ -65,8 +69,8 @@ def draw(rows):
         x = x_of(tick)
         out += [f'<path class="line" d="M{x:.1f} {TOP - 8}V{high - 44}"/>',
                 text(x, high - 28, f'{tick}', ' text-anchor="middle"')]
-    out.append(text(LEFT, high - 8, 'time / plain read of the same keys and '
-                    'values (1 is as fast as memory)'))
+    out.append(text(20, high - 8, 'time / plain read of the same keys and '
+                    'values (1 is as fast as memory); * clusters set by hand'))
     for i, (name, seen) in enumerate(rows.items()):
         y = TOP + ROW * i + 8
         out.append(text(LEFT - 12, y + 4, name, ' text-anchor="end"'))

@@ -537,21 +537,33 @@ START_TEST(a_choice)
 }
 END_TEST
 
-/* A grid has 65,535 blocks at most. */
+/* A grid has 65,535 blocks at most; a number of blocks that wraps around to 0
+ * is not divided by. */
 START_TEST(too_many_clusters)
 {
-    groat_decode_shape shape =
-        SHAPE(64, 1, 150, .heads = 4, .kv_heads = 4, .page = 16);
-    groat_decode_choice choice = GROAT_DECODE_CHOICE_INIT;
+    static const struct {
+        unsigned heads, sequences, cluster;
+        const char *words;
+    } cases[] = {
+        {4, 1025, 16,
+         "choice.cluster is 16, for 4100 strips; allowed: 1, or clusters of "
+         "65535 blocks in all"},
+        {65536, 32768, 2, "choice.cluster is 2, for 2147483648 strips"},
+        {65536, 4096, 16, "choice.cluster is 16, for 268435456 strips"},
+    };
     groat_decode *decode = NULL;
 
-    shape.sequences = 1025;
-    choice.cluster = 16;
-    ck_fails(groat_decode_open(context, "cpu:sm_90a", &shape, &choice, &decode,
-                               &fix.error),
-             GROAT_INVALID, &fix.error,
-             "choice.cluster is 16, for 4100 strips; allowed: 1, or clusters "
-             "of 65535 blocks in all");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        groat_decode_shape shape = SHAPE(64, 1, 150, .page = 16);
+        groat_decode_choice choice = GROAT_DECODE_CHOICE_INIT;
+
+        shape.heads = shape.kv_heads = cases[i].heads;
+        shape.sequences = cases[i].sequences;
+        choice.cluster = cases[i].cluster;
+        ck_fails(groat_decode_open(context, "cpu:sm_90a", &shape, &choice,
+                                   &decode, &fix.error),
+                 GROAT_INVALID, &fix.error, cases[i].words);
+    }
 }
 END_TEST
 

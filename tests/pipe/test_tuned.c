@@ -210,6 +210,11 @@ START_TEST(records_that_are_refused)
     choice = tuned;
     choice.split = 1;
     REFUSED(&shape, &choice, NULL, "choice.split");
+    choice = tuned;
+    choice.cluster = 16;
+    wide.sequences = 10000;
+    REFUSED(&wide, &choice, NULL, "choice.cluster is 16, for 10000 strips");
+    wide = shape;
     wide.head_dim = 513;
     REFUSED(&wide, &tuned, NULL, "shape.head_dim is 513");
     /* Shared memory is counted by the family's rules. */

@@ -169,6 +169,7 @@ static void tell_json(run *r, const char *text)
     groat__json_string(json, "origin", groat_origin_name(r->info.origin));
     groat__json_real(json, "compile_ms", r->info.compile_ms);
     (void)groat_decode_choice_get(t->decode, &choice, NULL);
+    groat__json_uint(json, "cluster", choice.cluster);
     groat__json_uint(json, "blocks", choice.blocks);
     groat__json_bool(json, "tuned", t->info.tuned != 0);
     groat__json_uint(json, "workspace_bytes",

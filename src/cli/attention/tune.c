@@ -45,11 +45,11 @@ static unsigned bounded(unsigned value, unsigned most)
 /* Clusters for shapes of few strips. */
 static void add_clusters(groat__tunings *out)
 {
-    static const unsigned warps[] = {4, 8}, clusters[] = {2, 8, 16};
+    static const unsigned warps[] = {4, 8}, clusters[] = {2, 4, 8, 16};
 
     for (size_t w = 0; w < 2; w++)
         for (unsigned stages = 2; stages <= 3; stages++)
-            for (size_t i = 0; i < 3; i++) {
+            for (size_t i = 0; i < 4; i++) {
                 groat_decode_choice c = GROAT_DECODE_CHOICE_INIT;
 
                 c.warps = warps[w];

@@ -30,63 +30,66 @@ static groat_decode_choice choose(const groat_decode_shape *shape,
 
 /* Results of `groat tune` on an H100, of `groat attention` with 4 and 8 queries
  * on an H200, and of launches in graphs there (tests/bench/NOTES.md). */
+static const struct {
+    groat_decode_dtype kv_dtype;
+    unsigned heads, kv_heads, head_dim, flags, sequences, keys;
+    unsigned warps, stages, cluster, split, blocks, least;
+    unsigned q_len;
+} measured[] = {
+    {0, 64, 8, 128, 0, 64, 4096, 2, 2, 1, 0, 528, 4, 1},
+    {0, 64, 8, 128, 0, 16, 8192, 8, 2, 1, 0, 132, 4, 1},
+    {0, 64, 8, 128, 0, 1, 32768, 8, 2, 1, 0, 132, 4, 1},
+    {0, 32, 4, 128, 0, 1, 4096, 8, 2, 16, 0, 64, 2, 1},
+    {0, 64, 8, 128, 0, 1, 1024, 8, 2, 8, 0, 64, 1, 1},
+    {0, 64, 8, 128, 0, 1, 8192, 8, 2, 8, 0, 64, 4, 1},
+    {0, 64, 8, 128, 0, 2, 1024, 8, 2, 4, 0, 64, 2, 1},
+    {0, 64, 8, 128, 0, 4, 1024, 8, 2, 3, 0, 96, 2, 1},
+    {0, 64, 8, 128, 0, 8, 4096, 8, 2, 1, 0, 132, 4, 1},
+    {0, 64, 8, 128, 0, 8, 512, 8, 2, 2, 0, 128, 2, 1},
+    {0, 56, 7, 128, 0, 1, 32768, 8, 2, 16, 0, 112, 4, 1},
+    {0, 32, 8, 128, 0, 1, 512, 4, 2, 8, 0, 64, 1, 1},
+    {0, 64, 8, 64, 0, 64, 4096, 4, 2, 1, 0, 528, 4, 1},
+    {0, 64, 8, 64, 0, 16, 8192, 8, 3, 1, 0, 132, 4, 1},
+    {0, 64, 8, 256, 0, 64, 4096, 2, 2, 1, 0, 264, 4, 1},
+    {GROAT_DECODE_E4M3, 64, 8, 128, 0, 64, 4096, 4, 2, 1, 0, 528, 4, 1},
+    {GROAT_DECODE_E4M3, 64, 8, 128, 0, 1, 32768, 8, 3, 1, 0, 132, 4, 1},
+    {GROAT_DECODE_E4M3, 64, 8, 64, 0, 8, 4096, 8, 2, 1, 0, 264, 4, 1},
+    {0, 64, 8, 128, INVARIANT, 64, 4096, 2, 2, 1, 128, 528, 1, 1},
+    {0, 64, 8, 128, INVARIANT, 1, 32768, 8, 2, 1, 16, 132, 1, 1},
+    {0, 64, 8, 128, INVARIANT, 1, 1024, 8, 2, 8, 0, 64, 1, 1},
+    {0, 64, 8, 128, OVERLAP, 64, 4096, 4, 2, 1, 0, 264, 4, 1},
+    {0, 64, 8, 128, OVERLAP, 1, 8192, 8, 2, 1, 0, 132, 4, 1},
+    {0, 32, 4, 128, OVERLAP, 1, 16384, 8, 2, 16, 0, 64, 4, 1},
+    {0, 64, 8, 128, 0, 64, 4096, 2, 2, 1, 0, 528, 4, 4},
+    {0, 64, 8, 128, 0, 16, 8192, 4, 2, 1, 0, 264, 4, 4},
+    {0, 64, 8, 128, 0, 8, 4096, 8, 2, 1, 0, 132, 4, 4},
+    {0, 64, 8, 128, 0, 64, 4096, 4, 2, 1, 0, 264, 4, 8},
+    {0, 64, 8, 64, 0, 64, 4096, 2, 4, 1, 0, 528, 4, 4},
+    {0, 64, 8, 512, 0, 64, 4096, 2, 2, 1, 0, 264, 4, 1},
+    {0, 128, 8, 256, 0, 64, 2048, 2, 2, 1, 0, 528, 4, 1},
+    {0, 64, 8, 256, 0, 64, 2048, 4, 2, 1, 0, 264, 4, 4},
+};
+
 START_TEST(as_measured)
 {
-    static const struct {
-        groat_decode_dtype kv_dtype;
-        unsigned heads, kv_heads, head_dim, flags, sequences, keys;
-        unsigned warps, stages, cluster, split, blocks, least;
-        unsigned q_len;
-    } rows[] = {
-        {0, 64, 8, 128, 0, 64, 4096, 2, 2, 1, 0, 528, 4, 1},
-        {0, 64, 8, 128, 0, 16, 8192, 8, 2, 1, 0, 132, 4, 1},
-        {0, 64, 8, 128, 0, 1, 32768, 8, 2, 1, 0, 132, 4, 1},
-        {0, 32, 4, 128, 0, 1, 4096, 8, 2, 16, 0, 64, 2, 1},
-        {0, 64, 8, 128, 0, 1, 1024, 8, 2, 8, 0, 64, 1, 1},
-        {0, 64, 8, 128, 0, 1, 8192, 8, 2, 8, 0, 64, 4, 1},
-        {0, 64, 8, 128, 0, 2, 1024, 8, 2, 4, 0, 64, 2, 1},
-        {0, 64, 8, 128, 0, 4, 1024, 8, 2, 3, 0, 96, 2, 1},
-        {0, 64, 8, 128, 0, 8, 4096, 8, 2, 2, 0, 128, 4, 1},
-        {0, 32, 8, 128, 0, 1, 512, 4, 2, 8, 0, 64, 1, 1},
-        {0, 64, 8, 64, 0, 64, 4096, 4, 2, 1, 0, 528, 4, 1},
-        {0, 64, 8, 64, 0, 16, 8192, 8, 3, 1, 0, 132, 4, 1},
-        {0, 64, 8, 256, 0, 64, 4096, 2, 2, 1, 0, 264, 4, 1},
-        {GROAT_DECODE_E4M3, 64, 8, 128, 0, 64, 4096, 4, 2, 1, 0, 528, 4, 1},
-        {GROAT_DECODE_E4M3, 64, 8, 128, 0, 1, 32768, 8, 3, 1, 0, 132, 4, 1},
-        {GROAT_DECODE_E4M3, 64, 8, 64, 0, 8, 4096, 8, 2, 2, 0, 128, 4, 1},
-        {0, 64, 8, 128, INVARIANT, 64, 4096, 2, 2, 1, 128, 528, 1, 1},
-        {0, 64, 8, 128, INVARIANT, 1, 32768, 8, 2, 1, 16, 132, 1, 1},
-        {0, 64, 8, 128, INVARIANT, 1, 1024, 8, 2, 8, 0, 64, 1, 1},
-        {0, 64, 8, 128, OVERLAP, 64, 4096, 4, 2, 1, 0, 264, 4, 1},
-        {0, 64, 8, 128, OVERLAP, 1, 8192, 8, 2, 1, 0, 132, 4, 1},
-        {0, 32, 4, 128, OVERLAP, 1, 16384, 8, 2, 16, 0, 64, 4, 1},
-        {0, 64, 8, 128, 0, 64, 4096, 2, 2, 1, 0, 528, 4, 4},
-        {0, 64, 8, 128, 0, 16, 8192, 4, 2, 1, 0, 264, 4, 4},
-        {0, 64, 8, 128, 0, 8, 4096, 8, 2, 1, 0, 132, 4, 4},
-        {0, 64, 8, 128, 0, 64, 4096, 4, 2, 1, 0, 264, 4, 8},
-        {0, 64, 8, 64, 0, 64, 4096, 2, 4, 1, 0, 528, 4, 4},
-        {0, 64, 8, 512, 0, 64, 4096, 2, 2, 1, 0, 264, 4, 1},
-        {0, 128, 8, 256, 0, 64, 2048, 2, 2, 1, 0, 528, 4, 1},
-        {0, 64, 8, 256, 0, 64, 2048, 4, 2, 1, 0, 264, 4, 4},
-    };
-
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(measured); i++) {
         groat_decode_shape s = GROAT_DECODE_SHAPE_INIT;
         groat_decode_choice c;
 
-        s.kv_dtype = rows[i].kv_dtype;
-        s.heads = rows[i].heads;
-        s.kv_heads = rows[i].kv_heads;
-        s.head_dim = rows[i].head_dim;
-        s.flags = rows[i].flags;
-        s.sequences = rows[i].sequences;
-        s.keys = rows[i].keys;
-        s.q_len = rows[i].q_len;
+        s.kv_dtype = measured[i].kv_dtype;
+        s.heads = measured[i].heads;
+        s.kv_heads = measured[i].kv_heads;
+        s.head_dim = measured[i].head_dim;
+        s.flags = measured[i].flags;
+        s.sequences = measured[i].sequences;
+        s.keys = measured[i].keys;
+        s.q_len = measured[i].q_len;
         c = choose(&s, &h100, s.q_len > 1 ? MANY_REGISTERS : REGISTERS);
         ck_assert_msg(
-            c.warps == rows[i].warps && c.stages == rows[i].stages &&
-                c.cluster == rows[i].cluster && c.split == rows[i].split &&
-                c.blocks == rows[i].blocks && c.least == rows[i].least,
+            c.warps == measured[i].warps && c.stages == measured[i].stages &&
+                c.cluster == measured[i].cluster &&
+                c.split == measured[i].split &&
+                c.blocks == measured[i].blocks && c.least == measured[i].least,
             "row %zu: warps=%u,stages=%u,cluster=%u,split=%u,"
             "blocks=%u,least=%u",
             i, c.warps, c.stages, c.cluster, c.split, c.blocks, c.least);
@@ -168,6 +171,44 @@ START_TEST(never_more_than_fits)
 }
 END_TEST
 
+/* Clusters of 16 need parts of a device as large as they. */
+START_TEST(smaller_devices)
+{
+    static const groat__decode_device h20 = {78, H100_SHARED, 16, "H20"};
+    groat_decode_shape s = GROAT_DECODE_SHAPE_INIT;
+
+    s.heads = 32;
+    s.kv_heads = 4;
+    s.head_dim = 128;
+    s.sequences = 1;
+    s.keys = 4096;
+    ck_assert_uint_eq(choose(&s, &h100, REGISTERS).cluster, 16);
+    ck_assert_uint_eq(choose(&s, &h20, REGISTERS).cluster, 8);
+}
+END_TEST
+
+/* A grid by hand is one without clusters. */
+START_TEST(a_grid_by_hand)
+{
+    groat_decode_shape s = GROAT_DECODE_SHAPE_INIT;
+
+    s.heads = 32;
+    s.kv_heads = 4;
+    s.head_dim = 128;
+    s.sequences = 1;
+    s.keys = 4096;
+    for (int i = 0; i < 2; i++) {
+        groat_decode_choice c = GROAT_DECODE_CHOICE_INIT;
+
+        *(i == 0 ? &c.blocks : &c.least) = 7;
+        groat__decode_choose_kernel(&s, &h100, &c);
+        groat__decode_choose_grid(&s, &h100, REGISTERS, &c);
+        ck_assert_uint_eq(c.cluster, 1);
+        ck_assert_uint_eq(i == 0 ? c.blocks : c.least, 7);
+    }
+}
+END_TEST
+
 /* What the caller has chosen stays. */
 START_TEST(what_is_chosen)
 {
@@ -197,6 +238,8 @@ int main(void)
 
     tcase_add_test(tests, as_measured);
     tcase_add_test(tests, never_more_than_fits);
+    tcase_add_test(tests, smaller_devices);
+    tcase_add_test(tests, a_grid_by_hand);
     tcase_add_test(tests, what_is_chosen);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
