@@ -66,7 +66,7 @@ static size_t rows_here(const grid *g, size_t columns, size_t lines)
     if (rows <= fit)
         return rows;
     if (rows - fit < LINES_AT_ONCE && fit > 2 * LINES_AT_ONCE)
-        return fit + (rows - fit) - LINES_AT_ONCE;
+        return rows - LINES_AT_ONCE;
     return fit;
 }
 

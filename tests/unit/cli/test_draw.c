@@ -7,6 +7,7 @@
 #include "tests/unit/cli/bank_rig.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -529,6 +530,57 @@ START_TEST(test_bounds)
 }
 END_TEST
 
+/* Counts the lines of shared memory on each page, by the addresses in front of
+ * them; returns how many there are. */
+static unsigned count_lines(unsigned *of_page, size_t pages)
+{
+    const char *at = svg.data;
+    unsigned lines = 0;
+    char mark[32];
+    double y;
+
+    memset(of_page, 0, pages * sizeof(*of_page));
+    for (;; lines++) {
+        (void)snprintf(mark, sizeof(mark), ">%u</text>", 256 * lines);
+        do {
+            if ((at = strstr(at, "<text class=\"mark\"")) == NULL)
+                return lines;
+            at += strcspn(at, ">");
+        } while (strncmp(at, mark, strlen(mark)) != 0);
+        while (strncmp(at, "y=", 2) != 0)
+            at--;
+        y = strtod(at + 3, NULL);
+        ck_assert(y / GROAT__PAGE_HEIGHT < (double)pages);
+        ck_assert(fmod(y, GROAT__PAGE_HEIGHT) < GROAT__PAGE_BOTTOM);
+        of_page[(size_t)(y / GROAT__PAGE_HEIGHT)]++;
+        at += strcspn(at, ">");
+    }
+}
+
+/* However many lines there are, all are drawn, and no page has fewer than
+ * three of them. */
+START_TEST(test_page_ends)
+{
+    groat_trace store = event_of(GROAT_ACCESS_WRITE, 16);
+
+    for (unsigned l = 0; l < 64; l++)
+        shared[l] = 16 * l;
+    groat__record_add(&record, &store);
+    for (unsigned lines = 4; lines <= GROAT__DRAW_BYTES / 256; lines++) {
+        unsigned of_page[8];
+
+        subject_of(256 * lines, 0);
+        subject.buffer_count = 0;
+        groat__str_clear(&svg);
+        draw();
+        ck_assert_uint_eq(count_lines(of_page, COUNT(of_page)), lines);
+        for (size_t i = 0; i < COUNT(of_page); i++)
+            ck_assert_msg(of_page[i] == 0 || of_page[i] >= 3,
+                          "%u lines: %u on page %zu", lines, of_page[i], i + 1);
+    }
+}
+END_TEST
+
 START_TEST(test_left_out)
 {
     groat_trace read = event_of(GROAT_ACCESS_READ, 16);
@@ -603,6 +655,7 @@ int main(void)
     tcase_add_test(tests, test_parts);
     tcase_add_loop_test(tests, test_fill, 0, 2);
     tcase_add_test(tests, test_bounds);
+    tcase_add_test(tests, test_page_ends);
     tcase_add_test(tests, test_left_out);
     tcase_add_test(tests, test_names_of_lanes);
     if (!is_tsan() && !is_asan()) /* sanitizers abort when memory runs out */
