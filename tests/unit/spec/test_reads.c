@@ -171,6 +171,9 @@ START_TEST(left_alone)
         "auto Ra = \"a\"; auto R = 1;\n",
         "asm volatile(\"cp.async.bulk;\\n\" \"mbarrier.init.shared::cta;\");\n",
         "int a = 1 ? 2 : 3; // really??\n",
+        /* One number each, signs and quotes included, then a string. */
+        "#define A 0x1e+R\"(b)\"\n#define B 1.p-R\"(b)\"\n",
+        "#define A 1'0e-R\"(b)\"\n",
     };
 
     for (size_t i = 0; i < COUNT(texts); i++) {
