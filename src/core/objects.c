@@ -135,8 +135,7 @@ static void tell_arrival(relay *r, const char *name,
             "be written, or its bound is too small";
     groat__hex(object.key, arrival->key.bytes, sizeof(arrival->key.bytes));
     groat__hex(object.signer, arrival->signer, sizeof(arrival->signer));
-    if (groat__key_read(arrival->identity, &spec, &target) && spec.len > 0 &&
-        target.len > 0) {
+    if (groat__key_read(arrival->identity, &spec, &target) && spec.len > 0) {
         object.spec = spec.data;
         object.target = target.data;
     }

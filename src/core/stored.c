@@ -77,7 +77,7 @@ static int tell(void *user, const groat_cache_entry *entry)
     groat__present self;
     int stop;
 
-    if (groat__key_read(entry->identity, &spec, &target) && target.len > 0) {
+    if (groat__key_read(entry->identity, &spec, &target)) {
         full.spec = spec.len > 0 ? spec.data : "";
         full.target = target.data;
     }

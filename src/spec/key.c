@@ -91,7 +91,7 @@ static bool read_target(const char *identity, groat__str *target)
         return false;
     line += sizeof(lead) - 1;
     groat__str_addn(target, line, strcspn(line, "\n"));
-    return !target->failed;
+    return target->len > 0 && !target->failed;
 }
 
 bool groat__key_read(const char *identity, groat__str *spec, groat__str *target)
@@ -124,7 +124,7 @@ bool groat__key_read(const char *identity, groat__str *spec, groat__str *target)
     if (line == NULL)
         return false;
     groat__str_addn(target, line, strcspn(line, "\n"));
-    return !spec->failed && !target->failed;
+    return target->len > 0 && !spec->failed && !target->failed;
 }
 
 static const char maker_lead[] = "\ncompiler ";
