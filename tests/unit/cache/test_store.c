@@ -367,6 +367,20 @@ START_TEST(test_gc_to_nothing)
 }
 END_TEST
 
+START_TEST(test_is_new)
+{
+    groat__store *store;
+
+    ck_assert(groat__store_is_new(fix.dir));
+    store = fixture_open(&fix, 4 * MIB);
+    ck_assert(!groat__store_is_new(fix.dir));
+    groat__store_close(store);
+    ck_assert(!groat__store_is_new(fix.dir));
+    /* What cannot be looked at may be a store. */
+    ck_assert(!groat__store_is_new(fix.path));
+}
+END_TEST
+
 START_TEST(test_clear)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);
@@ -795,6 +809,7 @@ int main(void)
     tcase_add_test(tcase, test_bound_holds_over_many_puts);
     tcase_add_test(tcase, test_oversize_is_not_stored);
     tcase_add_test(tcase, test_gc_to_nothing);
+    tcase_add_test(tcase, test_is_new);
     tcase_add_test(tcase, test_clear);
     tcase_add_test(tcase, test_each);
     tcase_add_test(tcase, test_each_prefixes);
