@@ -446,6 +446,7 @@ START_TEST(nobody_is_there)
         ck_assert_uint_eq(info.breaker_opens, 1);
         ck_assert_uint_eq(info.put_drops, 3);
         ck_assert_uint_eq(info.lease_errors, 0);
+        ck_assert_int_eq(info.lease_breaker_open, 0); /* it was not asked */
     }
     ck_assert_int_eq(fix.warnings, 1);
     /* Another context of the process does not have to try. */
@@ -529,6 +530,48 @@ START_TEST(a_close_ends_the_wait)
     groat_close(context);
     ck_assert(groat__now_ms() - start_ms < 15000);
     ck_assert(waits || strstr(fix.lines.data, "no leases are taken") != NULL);
+}
+END_TEST
+
+/* A host that keeps its lease after it has sent its kernel, or died: whoever
+ * waits looks for the kernel, too. */
+START_TEST(an_entry_ends_the_wait)
+{
+    static int listener;
+    groat_options options = sender();
+    groat_request *request = NULL;
+    groat_context *context;
+    groat_spec *spec;
+    groat_kernel *kernel;
+    char leases[300];
+    char aside[256];
+    bool waits = false;
+
+    send_adder(3);
+    in_root(aside, "aside");
+    ck_assert_int_eq(rename(objects, aside), 0);
+    ck_assert_int_eq(mkdir(objects, 0700), 0);
+    serve_leases(&listener, leases);
+    options.leases = leases;
+    options.cache_dir = other_cache;
+    context = rig_open_with(&fix, &options);
+    spec = rig_parse(&fix, context, "adder:step=3", target);
+    ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, &fix.error),
+                     GROAT_OK);
+    while (!waits && groat_request_kernel(request) == NULL) {
+        (void)usleep(1000);
+        waits = info_of(context).lease_waits == 1;
+    }
+    ck_assert_int_eq(rename(aside, objects), 0);
+    while ((kernel = groat_request_kernel(request)) == NULL)
+        (void)usleep(1000);
+    ck_assert(rig_adds(context, target, kernel, 3));
+    ck_assert_uint_eq(info_of(context).hits, waits ? 1 : 0);
+    ck_assert_uint_eq(info_of(context).lease_timeouts, 0);
+    ck_assert(waits || strstr(fix.lines.data, "no leases are taken") != NULL);
+    groat_request_free(request);
+    groat_spec_free(spec);
+    groat_close(context);
 }
 END_TEST
 
@@ -824,6 +867,7 @@ int main(void)
     tcase_add_test(tests, without_a_compiler);
     tcase_add_test(tests, nobody_is_there);
     tcase_add_test(tests, a_close_ends_the_wait);
+    tcase_add_test(tests, an_entry_ends_the_wait);
     tcase_add_test(tests, bad_options);
     tcase_add_test(tests, bad_parts);
     tcase_add_test(tests, tools);
