@@ -212,6 +212,54 @@ START_TEST(texts)
 }
 END_TEST
 
+static groat_kernel *one_kernel;
+static struct adder_args one_vector = {.count = 1};
+
+/* Launches a kernel that the judge executes. */
+static bool launch_one(long n, groat_status *status)
+{
+    groat_launch launch = GROAT_LAUNCH_INIT;
+    bool failed;
+
+    left = n;
+    *status = groat_kernel_launch(one_kernel, &launch, &one_vector,
+                                  sizeof(one_vector), &fix.error);
+    failed = left < 0;
+    left = -1;
+    return failed;
+}
+
+START_TEST(launches)
+{
+    const uint32_t numbers[4] = {1, 2, 3, 4};
+    uint32_t sums[4] = {0};
+
+    one_context = rig_open(&fix);
+    ck_assert_int_eq(groat_memory_alloc(one_context, target, sizeof(numbers),
+                                        &one_vector.input, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_memory_alloc(one_context, target, sizeof(sums),
+                                        &one_vector.output, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_memory_write(one_context, target, one_vector.input,
+                                        numbers, sizeof(numbers), NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_kernel_get(one_context, "adder:step=3", target,
+                                      &one_kernel, NULL, &fix.error),
+                     GROAT_OK);
+    ck_each_allocation(launch_one);
+    ck_assert_int_eq(groat_memory_read(one_context, target, sums,
+                                       one_vector.output, sizeof(sums), NULL),
+                     GROAT_OK);
+    for (int i = 0; i < 4; i++)
+        ck_assert_uint_eq(sums[i], numbers[i] + 3);
+    groat_memory_free(one_context, target, one_vector.input);
+    groat_memory_free(one_context, target, one_vector.output);
+    groat_kernel_release(one_kernel);
+    groat_close(one_context);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("memory");
@@ -221,6 +269,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, families);
     tcase_add_test(tests, texts);
+    tcase_add_test(tests, launches);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
