@@ -51,6 +51,11 @@ use_engine() {
     expect "$engine: explain" 0 explain $spec --target $target \
         --cache-dir "$work/hosts/c"
     answers "$engine: explain says who signed it" 'has it, signed by '
+    expect "$engine: explain as JSON" 0 explain $spec --target $target \
+        --cache-dir "$work/hosts/c" --json
+    for member in url name signer; do
+        has "$engine: explain tells the $member" $member
+    done
     run doctor
     answers "$engine: doctor" 'answers in '
     echo "{\"spec\": \"$spec\"}" >"$work/manifest"

@@ -205,7 +205,8 @@ END_TEST
 
 /* ---- its environment ---------------------------------------------------- */
 
-/* The environment is that of groat_open, but in English. */
+/* The environment is that of groat_open, but in English; a compiler gets more
+ * processor time than it may take in all. */
 START_TEST(the_environment_of_a_compiler)
 {
     groat_context *context;
@@ -216,8 +217,11 @@ START_TEST(the_environment_of_a_compiler)
 
     (void)snprintf(path, sizeof(path), "%s/seen", fix.root);
     (void)snprintf(script, sizeof(script),
-                   "#!/bin/sh\nenv >'%s'\nexec c++ \"$@\"\n", path);
+                   "#!/bin/sh\n{ env; echo \"limit=$(ulimit -t)\"; } >'%s'\n"
+                   "exec c++ \"$@\"\n",
+                   path);
     (void)use_script(script);
+    ck_assert_int_eq(setenv("GROAT_CXX_TIMEOUT", "100", 1), 0);
     ck_assert_int_eq(setenv("GROAT_TEST_WORD", "early", 1), 0);
     ck_assert_int_eq(setenv("LC_ALL", "xx_XX.UTF-8", 1), 0);
     context = rig_open(&fix);
@@ -233,6 +237,7 @@ START_TEST(the_environment_of_a_compiler)
     ck_assert_ptr_nonnull(strstr(seen, "LC_ALL=C\n"));
     ck_assert_ptr_null(strstr(seen, "xx_XX"));
     ck_assert_ptr_nonnull(strstr(seen, "PATH="));
+    ck_assert_ptr_nonnull(strstr(seen, "\nlimit=102\n"));
     free(seen);
 }
 END_TEST
