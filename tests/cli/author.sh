@@ -164,6 +164,17 @@ if command -v addr2line >/dev/null 2>&1; then
     sed -i 's|^    shared_fence();|    shared_store4(place(down, across), 0);\n    shared_fence();\n    block_barrier();\n    u32 sum = shared_load4(place(down, across));\n    sum += shared_load4(place(down, across + (across < tile - 1))); // other\n    shared_store4(place(down, across), sum);\n&|' wrong/wrong.h
     other=$(grep -n "// other" wrong/wrong.h | cut -d: -f1)
     find "the other thread's read" "the read at wrong/wrong.h:$other)"
+    # A fault in groat's own code: the family's line that called it is named,
+    # and the stack has both.
+    rm -r wrong
+    cp -r my_reduce wrong
+    sed -i 's/my_reduce/wrong/g' wrong/*.h wrong/*.def wrong/*.c
+    mv wrong/my_reduce.h wrong/wrong.h
+    sed -i 's/\(block_reduce<.*, \)\([^,;]*\));/\1(\2) + GROAT_SHARED_BYTES);/' \
+        wrong/wrong.h
+    called=$(grep -n "block_reduce<" wrong/wrong.h | cut -d: -f1)
+    find "a fault in groat's own code" "here at wrong/wrong.h:$called)" \
+        "  common/lanes.h:" "  wrong/wrong.h:$called in run"
 fi
 # An endless loop, with accesses and without.
 rm -r wrong
