@@ -52,6 +52,7 @@ groat_unit_tests = \
 	%D%/unit/base/test_dl \
 	%D%/unit/base/test_error \
 	%D%/unit/base/test_fs \
+	%D%/unit/base/test_hold \
 	%D%/unit/base/test_loader \
 	%D%/unit/base/test_log \
 	%D%/unit/base/test_near \
@@ -283,7 +284,9 @@ ring_sources = \
 # ---- stand-ins for the vendor libraries
 
 groat_shims = \
+	%D%/shim/libLLVM_shim.la \
 	%D%/shim/libamd_comgr_shim.la \
+	%D%/shim/libamd_comgr_llvm_shim.la \
 	%D%/shim/libamdhip64_shim.la \
 	%D%/shim/libcuda_shim.la \
 	%D%/shim/libhiprtc_shim.la \
@@ -297,6 +300,7 @@ shim_dir = $(abs_top_builddir)/%D%/shim/.libs
 GROAT_SHIM_ENVIRONMENT = \
 	export GROAT_TEST_TINY='$(abs_top_builddir)/%D%/unit/base/.libs'; \
 	export GROAT_TEST_COMGR_SHIM='$(shim_dir)/libamd_comgr_shim.so'; \
+	export GROAT_TEST_COMGR_LLVM_SHIM='$(shim_dir)/libamd_comgr_llvm_shim.so'; \
 	export GROAT_TEST_HIP_SHIM='$(shim_dir)/libamdhip64_shim.so'; \
 	export GROAT_TEST_CUDA_SHIM='$(shim_dir)/libcuda_shim.so'; \
 	export GROAT_TEST_HIPRTC_SHIM='$(shim_dir)/libhiprtc_shim.so'; \
@@ -311,6 +315,15 @@ GROAT_SHIM_ENVIRONMENT = \
 shim_flags = -module -avoid-version -shared -rpath /nowhere
 %C%_shim_libamd_comgr_shim_la_SOURCES = %D%/shim/libamd_comgr_shim.c
 %C%_shim_libamd_comgr_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
+# A comgr that is linked to an LLVM of its own, as Debian's is.
+%C%_shim_libLLVM_shim_la_SOURCES = %D%/shim/libLLVM_shim.c
+%C%_shim_libLLVM_shim_la_LDFLAGS = \
+	$(AM_LDFLAGS) -avoid-version -shared -rpath /nowhere
+%C%_shim_libamd_comgr_llvm_shim_la_SOURCES = %D%/shim/libamd_comgr_shim.c
+%C%_shim_libamd_comgr_llvm_shim_la_CPPFLAGS = $(AM_CPPFLAGS) -DSHIM_LLVM
+%C%_shim_libamd_comgr_llvm_shim_la_LDFLAGS = \
+	$(AM_LDFLAGS) $(shim_flags) -Wl,-rpath,'$$ORIGIN'
+%C%_shim_libamd_comgr_llvm_shim_la_LIBADD = %D%/shim/libLLVM_shim.la
 %C%_shim_libamdhip64_shim_la_SOURCES = %D%/shim/libamdhip64_shim.c
 %C%_shim_libamdhip64_shim_la_LDFLAGS = $(AM_LDFLAGS) $(shim_flags)
 %C%_shim_libcuda_shim_la_SOURCES = %D%/shim/libcuda_shim.c

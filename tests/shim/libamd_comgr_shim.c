@@ -2,7 +2,7 @@
  *
  * libamd_comgr_shim.c stands in for libamd_comgr in tests: it reports a list of
  * targets and lets a call fail on demand.  Its control is its only mutable
- * object; it is driven from one thread.
+ * object; it is driven from one thread.  -DSHIM_LLVM links it to an LLVM.
  */
 #include "tests/shim/shim_hip.h"
 
@@ -31,6 +31,9 @@ int amd_comgr_get_isa_count(size_t *count)
     if (shim_answers(&control.fault, "amd_comgr_get_isa_count"))
         return control.fault.code;
     *count = (size_t)control.isas;
+#ifdef SHIM_LLVM
+    shim_llvm();
+#endif
     return 0;
 }
 

@@ -82,6 +82,9 @@ typedef struct shim_hip_control {
 
 typedef shim_hiprtc_control *shim_hiprtc_fn(void);
 typedef shim_comgr_control *shim_comgr_fn(void);
+
+/* Of libLLVM_shim. */
+void shim_llvm(void);
 typedef shim_hip_control *shim_hip_fn(void);
 
 #endif

@@ -33,6 +33,29 @@ START_TEST(identity_names_compiler_and_options)
 }
 END_TEST
 
+/* Another LLVM is another compiler. */
+START_TEST(identity_names_the_llvm_of_comgr)
+{
+    bench b = usual_bench();
+    groat__str who = {0};
+    void *state = NULL;
+    char build[65] = "";
+    const char *llvm;
+
+    b.env.comgr = shim("GROAT_TEST_COMGR_LLVM_SHIM");
+    ck_assert_int_eq(rtc->open(&b.env, &state, &b.error), GROAT_OK);
+    ck_assert_int_eq(rtc->identify(state, arch("gfx950"), &who, &b.error),
+                     GROAT_OK);
+    llvm = strstr(who.data, " llvm ");
+    ck_assert_ptr_nonnull(llvm);
+    ck_assert_int_eq(sscanf(llvm, " llvm %64[0-9a-f]", build), 1);
+    ck_assert_uint_ge(strlen(build), 16);
+    ck_assert_int_eq(strncmp(llvm + 6 + strlen(build), "\noption ", 8), 0);
+    groat__str_free(&who);
+    rtc->close(state);
+}
+END_TEST
+
 START_TEST(compile_gives_binary_log_and_facts)
 {
     bench b = usual_bench();
@@ -582,6 +605,7 @@ static Suite *hip_suite(void)
     TCase *device = tcase_create("device");
 
     tcase_add_test(compiler, identity_names_compiler_and_options);
+    tcase_add_test(compiler, identity_names_the_llvm_of_comgr);
     tcase_add_test(compiler, compile_gives_binary_log_and_facts);
     tcase_add_test(compiler, compiles_of_threads_do_not_overlap);
     tcase_add_test(compiler, unknown_arch_is_refused_before_the_compile);
