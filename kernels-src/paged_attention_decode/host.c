@@ -301,11 +301,10 @@ static void fill_key(const world *w, size_t at, uint64_t seed, void *to)
                         (unsigned char *)to + at);
 }
 
-static void fill_scale(const world *w, size_t at, uint64_t seed, void *to)
+static void fill_scale(size_t at, uint64_t seed, void *to)
 {
     uint64_t state = seed + at;
 
-    (void)w;
     ((float *)to)[at] =
         (float)(0.25 + (double)(groat__host_draw(&state) >> 11) * 0x1p-54);
 }
@@ -319,8 +318,8 @@ static size_t scale_at(const world *w, const uint32_t *table, int64_t sequence,
                : (size_t)head;
 }
 
-/* Fills the keys and values of sequences in the cache, or their scales; all
- * other bytes are NaNs. */
+/* Fills the keys and values of sequences in the cache, or the scales of tokens;
+ * all other bytes are NaNs. */
 static void fill_keys(const world *w, size_t index, uint64_t seed, void *to,
                       size_t bytes)
 {
@@ -335,7 +334,7 @@ static void fill_keys(const world *w, size_t index, uint64_t seed, void *to,
         for (int64_t key = 0; key < groat__cache_length(&w->cache, s); key++)
             for (int64_t h = 0; h < w->v[KV_HEADS]; h++)
                 if (index != CACHE)
-                    fill_scale(w, scale_at(w, table, s, key, h), seed, to);
+                    fill_scale(scale_at(w, table, s, key, h), seed, to);
                 else
                     for (int plane = 0; plane < 2; plane++)
                         fill_key(w,
@@ -354,9 +353,15 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
     if (look(spec, p->values, &w, NULL) != GROAT_OK)
         return;
     switch (index) {
-    case CACHE:
     case K_SCALES:
     case V_SCALES:
+        if (w.kv_scale == OF_TOKEN)
+            fill_keys(&w, index, seed, data, bytes);
+        else /* a head has scales even if no sequence has a key */
+            for (size_t at = 0; at < bytes / 4; at++)
+                fill_scale(at, seed + index, data);
+        break;
+    case CACHE:
         fill_keys(&w, index, seed, data, bytes);
         break;
     case TREE:

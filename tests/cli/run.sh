@@ -257,4 +257,8 @@ if command -v python3 >/dev/null 2>&1; then
 else
     skip "inputs: no python3"
 fi
+# A head has scales even if no sequence has a key.
+expect "attention over no keys" 0 run paged_attention_decode:kv_dtype=e4m3,kv_scale=head \
+    --target cpu:sm_90a --arg keys=0 --arg sequences=2 --arg kv_heads=1
+answers "is right" "verified  yes"
 finish
