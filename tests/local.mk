@@ -679,6 +679,7 @@ style: all
 # What groat itself costs, by its own command and by programs over its parts.
 # Never in make check: figures are no tests.
 groat_bench_programs = \
+	%D%/bench/bench_attention \
 	%D%/bench/bench_cold \
 	%D%/bench/bench_first \
 	%D%/bench/bench_key \

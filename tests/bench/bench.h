@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * bench.h - shared by the programs of this folder: clocks, exit with a message,
- * medians, and a temporary folder.
+ * medians, calls of a vendor's library, and a temporary folder.
  */
 #ifndef GROAT_BENCH_H
 #define GROAT_BENCH_H
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "tests/folder.h"
@@ -61,6 +63,23 @@ static inline double median(double *values, size_t count)
 {
     qsort(values, count, sizeof(*values), compare);
     return values[count / 2];
+}
+
+/* Finds a call of a vendor's library. */
+static inline void take(void *library, const char *name, void *slot)
+{
+    void *symbol = dlsym(library, name);
+
+    if (symbol == NULL)
+        die(name);
+    memcpy(slot, &symbol, sizeof(symbol));
+}
+
+/* Ends the program if a vendor's call failed. */
+static inline void check(int code, const char *call)
+{
+    if (code != 0)
+        die(call);
 }
 
 static inline void make_dir(char dir[256])

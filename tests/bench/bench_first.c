@@ -9,7 +9,6 @@
  * per process, whose CUDA context is made beforehand; the sides take turns.
  * Resident memory is what a side adds to the process with its context.
  */
-#include <dlfcn.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <string.h>
@@ -45,21 +44,6 @@ typedef struct told {
     double rss_kib;
     groat_origin origin;
 } told;
-
-static void take(void *library, const char *name, void *slot)
-{
-    void *symbol = dlsym(library, name);
-
-    if (symbol == NULL)
-        die(name);
-    memcpy(slot, &symbol, sizeof(symbol));
-}
-
-static void check(int code, const char *call)
-{
-    if (code != 0)
-        die(call);
-}
 
 /* Returns false without a driver. */
 static bool make_context(driver *cu)
