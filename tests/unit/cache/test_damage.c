@@ -10,24 +10,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
 enum {
     SMALL = 12 /* kernels of the store that is damaged */
 };
 
 static fixture fix;
-static bool no_rename;
-
-/* Stands in front of libc's. */
-int rename(const char *from, const char *to)
-{
-    if (no_rename) {
-        errno = EBUSY;
-        return -1;
-    }
-    return (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
-}
 
 static void setup(void)
 {
@@ -713,26 +701,6 @@ START_TEST(test_full_disk)
 END_TEST
 
 /* The folder is gone and its path taken: the store stays usable and empty. */
-START_TEST(test_not_set_aside)
-{
-    groat__store *store = NULL;
-
-    make_small();
-    file_write(fix.path, "no database at all, but long enough", 35);
-    no_rename = true;
-    ck_assert_int_eq(fixture_try(&fix, 4 * MIB, &store), GROAT_IO);
-    no_rename = false;
-    ck_assert_ptr_null(store);
-    ck_assert_ptr_nonnull(strstr(fix.error.text, "cannot set the damaged"));
-    ck_assert_int_eq(fixture_said(&fix, "set aside as"), 0);
-    groat_error_clear(&fix.error);
-    store = fixture_open(&fix, 4 * MIB);
-    ck_assert_int_eq(fixture_said(&fix, "set aside as"), 1);
-    ck_recovers(store);
-    groat__store_close(store);
-}
-END_TEST
-
 START_TEST(test_no_folder_any_more)
 {
     groat__store *store = fixture_open(&fix, 4 * MIB);
@@ -909,7 +877,6 @@ int main(void)
     tcase_add_test(tcase, test_locked_at_open);
     tcase_add_test(tcase, test_full_database);
     tcase_add_test(tcase, test_full_disk);
-    tcase_add_test(tcase, test_not_set_aside);
     tcase_add_test(tcase, test_no_folder_any_more);
     tcase_add_test(tcase, test_read_only_folder);
     tcase_add_test(tcase, test_frozen);

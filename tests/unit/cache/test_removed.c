@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_removed.c: store files that others remove or truncate while a process
- * has the store open and is idle.  A process that opens it afterwards gets a
- * store that accepts puts, and so does the idle one once it wakes.
+ * test_removed.c: store files that others remove, hold in place or truncate
+ * while a process has the store open and is idle.  A process that opens it
+ * afterwards gets a store that accepts puts, and so does the idle one once it
+ * wakes.
  */
 #include "fixture.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+
 static fixture fix;
+static bool no_rename;
+
+/* Stands in front of libc's. */
+int rename(const char *from, const char *to)
+{
+    if (no_rename) {
+        errno = EBUSY;
+        return -1;
+    }
+    return (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
+}
 
 static void setup(void)
 {
@@ -129,6 +145,28 @@ START_TEST(under_an_idle_process)
 }
 END_TEST
 
+/* A damaged store that stays where it is: nothing is told as done. */
+START_TEST(one_that_cannot_be_renamed)
+{
+    groat__store *store = NULL;
+
+    groat__store_close(fixture_open(&fix, 4 * MIB));
+    file_write(fix.path, "no database at all, but long enough", 35);
+    no_rename = true;
+    ck_assert_int_eq(fixture_try(&fix, 4 * MIB, &store), GROAT_IO);
+    no_rename = false;
+    ck_assert_ptr_null(store);
+    ck_assert_ptr_nonnull(strstr(fix.error.text, "cannot set the damaged"));
+    ck_assert_int_eq(fixture_said(&fix, "set aside as"), 0);
+    groat_error_clear(&fix.error);
+    store = fixture_open(&fix, 4 * MIB);
+    ck_assert_int_eq(fixture_said(&fix, "set aside as"), 1);
+    kernel_put(store, 1, 100);
+    ck_hit(store, 1);
+    groat__store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("removed");
@@ -137,6 +175,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, under_an_idle_process, 0,
                         sizeof(losses) / sizeof(losses[0]));
+    tcase_add_test(tests, one_that_cannot_be_renamed);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
