@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_removed.c: store files that others remove, hold in place or truncate
+ * test_removed.c: store files that others remove, truncate or hold in place
  * while a process has the store open and is idle.  A process that opens it
  * afterwards gets a store that accepts puts, and so does the idle one once it
  * wakes.
