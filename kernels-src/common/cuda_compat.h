@@ -510,6 +510,36 @@ template <class T> GROAT_LANES T whole(float x)
 
 } // namespace groat
 
+GROAT_LANES float __fdividef(float x, float y)
+{
+    return x / y;
+}
+
+GROAT_LANES float __frcp_rn(float x)
+{
+    return 1 / x;
+}
+
+GROAT_LANES float __fadd_rn(float x, float y)
+{
+    return x + y;
+}
+
+GROAT_LANES float __fsub_rn(float x, float y)
+{
+    return x - y;
+}
+
+GROAT_LANES float __fdiv_rn(float x, float y)
+{
+    return x / y;
+}
+
+GROAT_LANES float __fmul_rn(float x, float y)
+{
+    return x * y;
+}
+
 #define __expf(x)          expf(x)
 #define __exp10f(x)        powf(10.0f, x)
 #define __logf(x)          logf(x)
@@ -517,13 +547,9 @@ template <class T> GROAT_LANES T whole(float x)
 #define __sinf(x)          sinf(x)
 #define __cosf(x)          cosf(x)
 #define __powf(x, y)       powf(x, y)
-#define __fdividef(x, y)   ((x) / (y))
-#define __frcp_rn(x)       (1.0f / (x))
 #define __fsqrt_rn(x)      sqrtf(x)
 #define __frsqrt_rn(x)     rsqrtf(x)
 #define __fmaf_rn(x, y, z) fmaf(x, y, z)
-#define __fadd_rn(x, y)    ((x) + (y))
-#define __fmul_rn(x, y)    ((x) * (y))
 #define __mul24(x, y)      groat::product24(x, y)
 #define __umul24(x, y)     (((unsigned)(x) & 0xffffffu) * ((unsigned)(y) & 0xffffffu))
 #define __popc(x)          __builtin_popcount(x)

@@ -437,7 +437,59 @@ GROAT_UNTOLD static void touch(const void *address, unsigned long bytes,
         env->ops->touch(env, address, bytes, kind, from);
 }
 
+// As memmove(), by bytes that no compiler makes a call of memmove() again.
+GROAT_UNTOLD static void *move_bytes(void *to, const void *from,
+                                     unsigned long bytes, const void *caller)
+{
+    volatile unsigned char *out = static_cast<unsigned char *>(to);
+    const volatile unsigned char *in = static_cast<const unsigned char *>(from);
+    const bool up = out <= in;
+
+    if (bytes > 0) {
+        touch(from, bytes, GROAT_CPU_READ, caller);
+        touch(to, bytes, GROAT_CPU_WRITE, caller);
+    }
+    for (unsigned long i = 0; i < bytes; i++)
+        out[up ? i : bytes - 1 - i] = in[up ? i : bytes - 1 - i];
+    return to;
+}
+
+GROAT_UNTOLD static void *set_bytes(void *to, int value, unsigned long bytes,
+                                    const void *caller)
+{
+    volatile unsigned char *out = static_cast<unsigned char *>(to);
+
+    if (bytes > 0)
+        touch(to, bytes, GROAT_CPU_WRITE, caller);
+    for (unsigned long i = 0; i < bytes; i++)
+        out[i] = static_cast<unsigned char>(value);
+    return to;
+}
+
 } // namespace groat
+
+// The sanitizer leaves these calls to its run-time library; clang names them
+// __tsan_memcpy and so on.
+#define GROAT_TOLD_MOVE(name)                                                  \
+    extern "C" GROAT_UNTOLD void *name(void *to, const void *from,             \
+                                       unsigned long bytes)                    \
+    {                                                                          \
+        return groat::move_bytes(to, from, bytes,                              \
+                                 __builtin_return_address(0));                 \
+    }
+#define GROAT_TOLD_SET(name)                                                   \
+    extern "C" GROAT_UNTOLD void *name(void *to, int value,                    \
+                                       unsigned long bytes)                    \
+    {                                                                          \
+        return groat::set_bytes(to, value, bytes,                              \
+                                __builtin_return_address(0));                  \
+    }
+GROAT_TOLD_MOVE(memcpy)
+GROAT_TOLD_MOVE(memmove)
+GROAT_TOLD_MOVE(__tsan_memcpy)
+GROAT_TOLD_MOVE(__tsan_memmove)
+GROAT_TOLD_SET(memset)
+GROAT_TOLD_SET(__tsan_memset)
 
 #define GROAT_TOLD(name, bytes, kind)                                          \
     extern "C" GROAT_UNTOLD void name(void *address)                           \

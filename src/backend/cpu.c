@@ -381,6 +381,29 @@ static int find_tls(struct dl_phdr_info *info, size_t size, void *user)
     return 1;
 }
 
+/* Static shared memory is known only here: CUDA's bound, and the device's of
+ * all. */
+static groat_status check_shared(const groat__judge_launch *launch,
+                                 size_t bytes, unsigned dynamic,
+                                 groat_error *error)
+{
+    enum { STATIC_MOST = 48 << 10 };
+    size_t fixed = bytes > dynamic ? bytes - dynamic : 0;
+
+    if (fixed > STATIC_MOST)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s: a block has %zu bytes of static shared memory; "
+                           "%d are allowed, more has to be dynamic",
+                           launch->kernel, fixed, STATIC_MOST);
+    if (bytes > (size_t)launch->arch->shared_bytes)
+        return groat__fail(error, GROAT_INVALID,
+                           "%s: a block needs %zu bytes of shared memory, "
+                           "static and dynamic; %s has %d",
+                           launch->kernel, bytes, launch->arch->name,
+                           launch->arch->shared_bytes);
+    return GROAT_OK;
+}
+
 /* Launches code that reports its pointer accesses, one launch at a time.  Its
  * shared memory is its thread-local variables in this thread. */
 static groat_status run_plain(cpu *c, const groat__module *module,
@@ -396,6 +419,9 @@ static groat_status run_plain(cpu *c, const groat__module *module,
     if (found.bytes > 0) {
         plain->shared = __tls_get_addr(&(tls){found.module, 0});
         plain->shared_bytes = found.bytes;
+        status = check_shared(launch, found.bytes, launch->shared_bytes, error);
+        if (status != GROAT_OK)
+            return status;
         launch->shared_bytes = (unsigned)found.bytes;
     }
     (void)pthread_mutex_lock(&c->plain);

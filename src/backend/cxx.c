@@ -34,7 +34,7 @@
 #include "base/hash.h"
 
 enum {
-    OPTIONS_MAX = 24,
+    OPTIONS_MAX = 32,
     /* Results of a run besides exit codes and signals. */
     NOT_TOLD = 1 << 16,
     LATE,
@@ -75,6 +75,10 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     static const char *const sanitize[] = {
         "-O1", "-g1", "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"};
+    /* Copies have to be calls, which common/vendor_cpu.h defines. */
+    static const char *const pointers[] = {
+        "-fsanitize=thread,alignment", "-fno-builtin-memcpy",
+        "-fno-builtin-memmove", "-fno-builtin-memset"};
     /* Reading a local that is certainly unset is an error. */
     static const char *const common[] = {"-std=c++17",
                                          "-fPIC",
@@ -99,8 +103,8 @@ static size_t options_of(const cxx *c, const char *options[OPTIONS_MAX])
     /* In both compilers that error would include locals that may be unset. */
     options[count++] = c->gcc ? "-Wno-error=maybe-uninitialized"
                               : "-Wno-error=sometimes-uninitialized";
-    if (c->pointers)
-        options[count++] = "-fsanitize=thread,alignment";
+    for (size_t i = 0; c->pointers && i < 4; i++)
+        options[count++] = pointers[i];
     for (size_t i = 0; !c->sanitize && i < 8; i++)
         options[count++] = plain[i];
     for (size_t i = 0; c->sanitize && i < 5; i++)

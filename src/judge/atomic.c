@@ -77,7 +77,8 @@ unsigned groat__judge_global_atomic(struct groat_cpu_env *env,
 {
     groat__judge *j = groat__judge_enter(env);
 
-    groat__judge_touch_device(j, address, WORD_BYTES, "changes");
+    groat__judge_check_device(j, address, WORD_BYTES, "changes");
+    groat__judge_check_alignment(j, address, WORD_BYTES, "changes");
     if (!groat__judge_grid_await(j->grid, j->number))
         groat__judge_abandon(j);
     groat__judge_unwritten_keep(j, address, WORD_BYTES);

@@ -319,6 +319,7 @@ void groat__judge_check_time(groat__judge *j)
     j->late = true;
     groat__judge_report(j,
                         "runs, and the launch has not ended in %u s: a loop "
-                        "without end, or a launch that is too large",
+                        "without end or one that waits for another thread's "
+                        "write, or a launch that is too large",
                         j->launch->seconds);
 }

@@ -240,8 +240,13 @@ void groat__judge_touch_shared(groat__judge *j, uint32_t address,
     uint32_t now = groat__judge_now(j, j->current);
     int32_t site = groat__judge_fiber(j)->site;
 
-    check_shared(j, address, bytes,
-                 kind == GROAT_CPU_READ ? "reads" : "writes");
+    /* The compiler's instrumentation checks the alignment of pointers, and a
+     * range has none. */
+    if (kind == GROAT_CPU_ATOMIC)
+        check_shared(j, address, bytes, "writes");
+    groat__judge_follow(j, address);
+    groat__judge_check_inside(j, address, bytes,
+                              kind == GROAT_CPU_READ ? "reads" : "writes");
     for (uint32_t i = address; i < address + bytes; i++) {
         groat__shadow *s = &j->block->shadows[i];
         bool atomic = kind == GROAT_CPU_ATOMIC && s->atomic;
@@ -366,8 +371,8 @@ void groat__judge_check_device(groat__judge *j, uint64_t address,
         near->bytes);
 }
 
-static void check_alignment(groat__judge *j, uint64_t address, uint32_t bytes,
-                            const char *verb)
+void groat__judge_check_alignment(groat__judge *j, uint64_t address,
+                                  uint32_t bytes, const char *verb)
 {
     uint32_t unit = groat__judge_is_amd(j) && bytes > 4 ? 4 : bytes;
 
@@ -375,14 +380,6 @@ static void check_alignment(groat__judge *j, uint64_t address, uint32_t bytes,
         groat__judge_report(
             j, "%s %u bytes at device address 0x%llx, no multiple of %u", verb,
             bytes, (unsigned long long)address, unit);
-}
-
-void groat__judge_touch_device(groat__judge *j, uint64_t address,
-                               uint64_t bytes, const char *verb)
-{
-    groat__judge_check_device(j, address, bytes, verb);
-    if (bytes <= GROAT__JUDGE_CHUNK && (bytes & (bytes - 1)) == 0)
-        check_alignment(j, address, (uint32_t)bytes, verb);
 }
 
 static groat__flown *new_flight(groat__judge *j)
@@ -410,7 +407,7 @@ void groat__judge_global_load(struct groat_cpu_env *env,
     groat__judge *j = groat__judge_enter(env);
 
     groat__judge_check_device(j, address, bytes, "reads");
-    check_alignment(j, address, bytes, "reads");
+    groat__judge_check_alignment(j, address, bytes, "reads");
     memcpy(to, (const void *)(uintptr_t)address, bytes);
     count_one(j);
 }
@@ -422,7 +419,7 @@ void groat__judge_global_store(struct groat_cpu_env *env,
     groat__judge *j = groat__judge_enter(env);
 
     groat__judge_check_device(j, address, bytes, "writes");
-    check_alignment(j, address, bytes, "writes");
+    groat__judge_check_alignment(j, address, bytes, "writes");
     groat__judge_unwritten_keep(j, address, bytes);
     memcpy((void *)(uintptr_t)address, from, bytes);
     count_one(j);
@@ -477,7 +474,8 @@ static view look(groat__judge *j, uint64_t base, uint32_t num_records,
     if (offset > UINT32_MAX)
         groat__judge_report(j, "%s from voffset %u + soffset %u, past 32 bits",
                             verb, voffset, soffset);
-    check_alignment(j, inside != 0 ? base + offset : 0, bytes, verb);
+    groat__judge_check_alignment(j, inside != 0 ? base + offset : 0, bytes,
+                                 verb);
     if (inside != 0)
         groat__judge_check_device(j, base + offset, inside, verb);
     return (view){base + offset, inside};

@@ -45,12 +45,12 @@ void groat__judge_check_write(groat__judge *j, groat__judge_block *block,
  * GROAT_CPU_READ, _WRITE or _ATOMIC. */
 void groat__judge_touch_shared(groat__judge *j, uint32_t address,
                                uint32_t bytes, unsigned kind);
-void groat__judge_touch_device(groat__judge *j, uint64_t address,
-                               uint64_t bytes, const char *verb);
 void groat__judge_check_inside(groat__judge *j, uint32_t address,
                                uint64_t bytes, const char *verb);
 void groat__judge_check_device(groat__judge *j, uint64_t address,
                                uint64_t bytes, const char *verb);
+void groat__judge_check_alignment(groat__judge *j, uint64_t address,
+                                  uint32_t bytes, const char *verb);
 /* Reports if the thread ends with copies in flight. */
 void groat__judge_memory_check_end(groat__judge *j);
 

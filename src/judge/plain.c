@@ -64,17 +64,27 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
     uint64_t at = (uint64_t)(uintptr_t)address;
     uint64_t shared;
 
-    if (is_in(at, stack->ss_sp, stack->ss_size) ||
-        is_in(at, plain->image, plain->image_bytes) ||
+    if (is_in(at, stack->ss_sp, stack->ss_size)) {
+        uint64_t left = (uint64_t)(uintptr_t)stack->ss_sp + stack->ss_size - at;
+
+        if (bytes > left)
+            groat__judge_report(j,
+                                "%s %lu bytes of its local memory, which ends "
+                                "after %llu",
+                                verb, bytes, (unsigned long long)left);
+        return;
+    }
+    if (is_in(at, plain->image, plain->image_bytes) ||
         is_in(at, launch->args, launch->args_bytes))
         return;
     shared = at - (uint64_t)(uintptr_t)plain->shared;
-    if (is_in(at, plain->shared, plain->shared_bytes))
+    if (is_in(at, plain->shared, plain->shared_bytes) &&
+        bytes <= plain->shared_bytes - shared)
         groat__judge_touch_shared(j, (uint32_t)shared, (uint32_t)bytes, kind);
     else if (is_near_shared(j, at))
         report_shared(j, (int64_t)shared, bytes, verb);
     else {
-        groat__judge_touch_device(j, at, bytes, verb);
+        groat__judge_check_device(j, at, bytes, verb);
         if (kind != GROAT_CPU_READ)
             groat__judge_unwritten_keep(j, at, bytes);
     }

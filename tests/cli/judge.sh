@@ -228,6 +228,45 @@ expect "in JSON" 1 judge "$kernels" --entry wrong_barrier --block 64 \
     --buffer y=64 --json
 answers "with the finding" '"status": "judged wrong"'
 
+# ---- copies ---------------------------------------------------------------------
+
+for bytes in 12 9; do
+    passes right_copies --block 32 --buffer "in=96:in ramp" \
+        --buffer "out=32:out none" --arg bytes=$bytes --output out=out.npy
+    agrees "copies of $bytes bytes" out.npy <<END
+import sys
+out = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("f")
+for t in range(32):
+    last = 3 * (31 - t) + 2 if $bytes == 12 else None
+    if last is not None:
+        assert out[t] == 3 * (31 - t) + last + (31 - t) / 4, (t, out[t])
+END
+done
+finds wrong_copy_length "reads 8 bytes at device address" --block 32 \
+    --buffer in=32 --buffer out=32 --arg bytes=8
+finds wrong_fill_length "writes 132 bytes at byte 0 of shared memory; the block has 128" \
+    --block 32 --shared 128 --buffer out=32 --arg bytes=132
+finds wrong_copy_race "a barrier or a wait is missing" --block 32 --buffer in=96 --buffer out=32
+finds wrong_fill_race "the other write at" --block 32 --buffer out=32
+expect "more static memory than CUDA allows" 2 judge "$kernels" \
+    --entry large_static --block 32 --buffer out=32
+says "the bound is named" "bytes of static shared memory; 49152 are allowed"
+expect "an argument that its type cannot hold" 2 judge "$kernels" \
+    --entry wrong_spin --block 1 --arg n=4294967299
+says "the type's numbers are named" "allowed are -2147483648 to 2147483647"
+cat >bad.cu <<'END'
+__global__ void k(const float *x, float *y, int n)
+{
+    float last;
+    for (int i = 0; i < n; i++)
+        if (x[i] > 2)
+            last = x[i];
+    y[threadIdx.x] = last;
+}
+END
+run judge bad.cu --entry k --block 1 --buffer x=4 --buffer y=1 --arg n=4
+says "a variable that may be unset" "uninitialized"
+
 # ---- what is refused ---------------------------------------------------------------
 
 expect "no entry" 2 judge "$kernels" --block 64
@@ -267,6 +306,13 @@ refuses "PTX" '__global__ void k() {
 }' "bad.cu:2: asm: inline PTX"
 refuses "PTX behind a text" '__global__ void k() { printf("a"); asm("nop;"); }' \
     "bad.cu:1: asm: inline PTX"
+refuses "a function of the host" 'extern "C" int system(const char *);
+__global__ void k() { system("true"); }' "bad.cu:1: system: host functions"
+refuses "one in a block" 'extern "C" {
+__device__ int mine(int);
+int puts(const char *);
+}
+__global__ void k() { puts(""); }' "bad.cu:3: puts: host functions"
 refuses "host code" '__global__ void k() {}
 void f() { k<<<1, 32>>>(); }' "bad.cu:2: <<<: host code"
 refuses "a parameter without a name" '__global__ void k(int) {}' \

@@ -318,6 +318,28 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
     return GROAT_OK;
 }
 
+/* Returns the values of a whole parameter's type, as run.def has them. */
+static const char *range_of(const work *w, size_t i)
+{
+    static const struct {
+        const char *dtype, *range;
+    } ranges[] = {{"i8", "-128..127"},
+                  {"u8", "0..255"},
+                  {"i16", "-32768..32767"},
+                  {"u16", "0..65535"},
+                  {"i32", "-2147483648..2147483647"},
+                  {"u32", "0..4294967295"},
+                  {"u64", "0..9223372036854775807"}};
+    const char *dtype = w->source.params[i].dtype;
+
+    for (size_t k = 0; dtype && k < sizeof(ranges) / sizeof(ranges[0]); k++)
+        if (strcmp(dtype, ranges[k].dtype) == 0)
+            return ranges[k].range;
+    return strcmp(w->source.params[i].type.data, "bool") == 0
+               ? "0..1"
+               : "-9223372036854775807..9223372036854775807";
+}
+
 static groat_status write_run_def(work *w)
 {
     groat_status status = GROAT_OK;
@@ -325,11 +347,10 @@ static groat_status write_run_def(work *w)
 
     for (size_t i = 0; i < w->source.param_count; i++)
         if (!w->source.params[i].pointer)
-            groat__str_addf(&text, "arg %s %s 0 - \"%s\"\n",
+            groat__str_addf(&text, "arg %s %s%s 0 - \"%s\"\n",
                             w->source.params[i].name.data,
-                            is_real(w, i) ? "float -"
-                                          : "int -9223372036854775807.."
-                                            "9223372036854775807",
+                            is_real(w, i) ? "float -" : "int ",
+                            is_real(w, i) ? "" : range_of(w, i),
                             w->source.params[i].type.data);
     for (size_t i = 0; i < w->source.param_count && !status; i++)
         if (w->source.params[i].pointer)

@@ -466,6 +466,58 @@ static groat_status check_word(const reader *r, const token *t)
     return GROAT_OK;
 }
 
+/* Reads a declaration from its first token; returns the name of a function of
+ * the host that has no body, or no token. */
+static token read_declaration(reader *r, token t)
+{
+    const token none = {"", 0, 0};
+    token name = none;
+    token last = none;
+    bool ours = is(&t, "typedef");
+
+    for (; t.len > 0; t = take(r)) {
+        ours = ours || is(&t, "__global__") || is(&t, "__device__");
+        if (is(&t, ";"))
+            return ours ? none : name;
+        if (is(&t, "{")) {
+            (void)take_to(r, '{', '}');
+            return none;
+        }
+        if (is(&t, "(")) {
+            name = name.len > 0 ? name : last;
+            (void)take_to(r, '(', ')');
+        }
+        last = t;
+    }
+    return none;
+}
+
+/* Refuses extern "C" functions of the host: the loader would find them.  `r`
+ * is a copy, behind "extern". */
+static groat_status check_extern(reader r)
+{
+    groat_status status = GROAT_OK;
+    token t = take(&r);
+    bool block;
+
+    if (!is(&t, "\"C\""))
+        return GROAT_OK;
+    t = take(&r);
+    block = is(&t, "{");
+    t = block ? take(&r) : t;
+    do {
+        token name = read_declaration(&r, t);
+
+        if (name.len > 0)
+            status = refuse(&r, name.line,
+                            "host functions are not judged: a kernel may call "
+                            "what its file and CUDA's headers define",
+                            &name);
+        t = take(&r);
+    } while (block && status == GROAT_OK && t.len > 0 && !is(&t, "}"));
+    return status;
+}
+
 static groat_status read_all(reader *r)
 {
     groat_status status = GROAT_OK;
@@ -490,6 +542,7 @@ static groat_status read_all(reader *r)
             reader ahead = *r;
             token next = take(&ahead);
 
+            status = check_extern(*r);
             if (is(&next, "__shared__")) {
                 *r = ahead;
                 status = read_dynamic(r, &t);

@@ -72,6 +72,9 @@ static void print_trial(const groat__trial *trial, const groat_error *error)
                      groat_origin_name(trial->origin), info->compile_ms,
                      info->load_ms);
         (void)printf("  maker     %s\n", info->maker);
+        if (strstr(info->log, "warning") != NULL)
+            (void)fprintf(stderr, "groat: %s: the compiler warns:\n%s",
+                          info->name, info->log);
         groat__facts_print("  facts     ", &info->facts);
     }
     if (trial->launch_us > 0)

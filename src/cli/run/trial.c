@@ -63,10 +63,12 @@ static groat_status refuse_number(const groat_driver *driver,
         return groat__cli_error(error, GROAT_INVALID,
                                 "%s of family %s is '%.64s', not a number",
                                 arg->name, driver->family, text);
-    return groat__cli_error(
-        error, GROAT_INVALID,
-        "%s of family %s is %.64s, allowed are %" PRId64 " to %" PRId64 " %s",
-        arg->name, driver->family, text, arg->min, arg->max, arg->unit);
+    return groat__cli_error(error, GROAT_INVALID,
+                            "%s of family %s is %.64s, allowed are %" PRId64
+                            " to %" PRId64 "%s%s",
+                            arg->name, driver->family, text, arg->min, arg->max,
+                            strcmp(arg->unit, "-") == 0 ? "" : " ",
+                            strcmp(arg->unit, "-") == 0 ? "" : arg->unit);
 }
 
 static bool same_word(const char *name, const char *typed, size_t len)

@@ -391,3 +391,64 @@ __global__ void right_counters(unsigned *up, unsigned *down)
     atomicDec(down + 1, 5);
     atomicSub(down + 2, 5u);
 }
+
+struct triple {
+    float x, y, z;
+};
+
+/* Copies of lengths that no single access has, at multiples of 4 bytes. */
+__global__ void right_copies(const float *in, float *out, int bytes)
+{
+    __shared__ float room[100];
+    __shared__ triple triples[32];
+    int t = threadIdx.x;
+    float mine[3];
+    triple kept;
+
+    memcpy(room + 3 * t + 1, in + 3 * t, 12);
+    kept.x = in[3 * t], kept.y = __fdividef(t, 4), kept.z = 0;
+    triples[t] = kept;
+    __syncthreads();
+    memset(mine, 0, sizeof(mine));
+    memcpy(mine, room + 3 * (31 - t) + 1, bytes);
+    kept = triples[31 - t];
+    out[t] = mine[0] + mine[2] + kept.y;
+}
+
+__global__ void wrong_copy_length(const float *in, float *out, int bytes)
+{
+    memcpy(out + threadIdx.x, in + threadIdx.x, bytes); // fault
+}
+
+__global__ void wrong_fill_length(float *out, int bytes)
+{
+    extern __shared__ float words[];
+    if (threadIdx.x == 0)
+        memset(words, 0, bytes); // fault
+    __syncthreads();
+    out[threadIdx.x] = words[threadIdx.x];
+}
+
+__global__ void wrong_copy_race(const float *in, float *out)
+{
+    __shared__ float room[96];
+    float mine[3];
+    memcpy(room + 3 * threadIdx.x, in + 3 * threadIdx.x, 12);
+    memcpy(mine, room + 3 * (31 - threadIdx.x), 12); // fault
+    out[threadIdx.x] = mine[0];
+}
+
+__global__ void wrong_fill_race(float *out)
+{
+    __shared__ float room[64];
+    memset(room, 0, sizeof(room)); // fault
+    __syncthreads();
+    out[threadIdx.x] = room[threadIdx.x];
+}
+
+__global__ void large_static(int *out)
+{
+    __shared__ int room[49153 / 4 + 1];
+    room[threadIdx.x] = 0;
+    out[threadIdx.x] = room[threadIdx.x];
+}
