@@ -76,7 +76,7 @@ static inline void take(void *library, const char *name, void *slot)
 }
 
 /* Ends the program if a vendor's call failed. */
-static inline void check(int code, const char *call)
+static inline void check_call(int code, const char *call)
 {
     if (code != 0)
         die(call);

@@ -194,20 +194,20 @@ static void capture(bench *b, side *s, launch_fn *launch, const void *user)
     while (s->launches < LAUNCHES_LEAST &&
            (double)s->launches * (double)b->p.cache_bytes < GRAPH_BYTES)
         s->launches += sets;
-    check(b->cu.begin(b->stream, 2), "cuStreamBeginCapture");
+    check_call(b->cu.begin(b->stream, 2), "cuStreamBeginCapture");
     for (unsigned i = 0; i < s->launches; i++)
         if (launch(b, user, i % sets, &error) != GROAT_OK)
             die(error.text);
-    check(b->cu.end(b->stream, &s->graph), "cuStreamEndCapture");
-    check(b->cu.instantiate(&s->exec, s->graph, 0), "cuGraphInstantiate");
-    check(b->cu.replay(s->exec, b->stream), "cuGraphLaunch");
-    check(b->cu.wait(b->stream), "cuStreamSynchronize");
+    check_call(b->cu.end(b->stream, &s->graph), "cuStreamEndCapture");
+    check_call(b->cu.instantiate(&s->exec, s->graph, 0), "cuGraphInstantiate");
+    check_call(b->cu.replay(s->exec, b->stream), "cuGraphLaunch");
+    check_call(b->cu.wait(b->stream), "cuStreamSynchronize");
 }
 
 static void drop_graph(const bench *b, side *s)
 {
-    check(b->cu.drop_exec(s->exec), "cuGraphExecDestroy");
-    check(b->cu.drop_graph(s->graph), "cuGraphDestroy");
+    check_call(b->cu.drop_exec(s->exec), "cuGraphExecDestroy");
+    check_call(b->cu.drop_graph(s->graph), "cuGraphDestroy");
 }
 
 /* Returns the microseconds of a launch. */
@@ -215,11 +215,12 @@ static double replay(const bench *b, const side *s)
 {
     float ms = 0;
 
-    check(b->cu.mark(b->events[0], b->stream), "cuEventRecord");
-    check(b->cu.replay(s->exec, b->stream), "cuGraphLaunch");
-    check(b->cu.mark(b->events[1], b->stream), "cuEventRecord");
-    check(b->cu.wait(b->stream), "cuStreamSynchronize");
-    check(b->cu.elapsed(&ms, b->events[0], b->events[1]), "cuEventElapsedTime");
+    check_call(b->cu.mark(b->events[0], b->stream), "cuEventRecord");
+    check_call(b->cu.replay(s->exec, b->stream), "cuGraphLaunch");
+    check_call(b->cu.mark(b->events[1], b->stream), "cuEventRecord");
+    check_call(b->cu.wait(b->stream), "cuStreamSynchronize");
+    check_call(b->cu.elapsed(&ms, b->events[0], b->events[1]),
+               "cuEventElapsedTime");
     return (double)ms * 1e3 / s->launches;
 }
 
@@ -483,12 +484,12 @@ static bool open_bench(bench *b)
     take(library, "cuEventElapsedTime", &cu->elapsed);
     if (cu->init(0) != 0)
         return false;
-    check(cu->retain(&context, 0), "cuDevicePrimaryCtxRetain");
-    check(cu->set(context), "cuCtxSetCurrent");
-    check(cu->count(&count, 16, 0), "cuDeviceGetAttribute");
-    check(cu->make_stream(&b->stream, 1), "cuStreamCreate");
-    check(cu->make_event(&b->events[0], 0), "cuEventCreate");
-    check(cu->make_event(&b->events[1], 0), "cuEventCreate");
+    check_call(cu->retain(&context, 0), "cuDevicePrimaryCtxRetain");
+    check_call(cu->set(context), "cuCtxSetCurrent");
+    check_call(cu->count(&count, 16, 0), "cuDeviceGetAttribute");
+    check_call(cu->make_stream(&b->stream, 1), "cuStreamCreate");
+    check_call(cu->make_event(&b->events[0], 0), "cuEventCreate");
+    check_call(cu->make_event(&b->events[1], 0), "cuEventCreate");
     b->multiprocessors = (unsigned)count;
     return true;
 }

@@ -63,8 +63,8 @@ static bool make_context(driver *cu)
     take(library, "cuCtxSynchronize", &cu->sync);
     if (cu->init(0) != 0)
         return false;
-    check(cu->retain(&context, 0), "cuDevicePrimaryCtxRetain");
-    check(cu->set(context), "cuCtxSetCurrent");
+    check_call(cu->retain(&context, 0), "cuDevicePrimaryCtxRetain");
+    check_call(cu->set(context), "cuCtxSetCurrent");
     return true;
 }
 
@@ -131,12 +131,12 @@ static told driver_side(const driver *cu, bool of_file, const char *path,
     void *function = NULL;
     void *module = NULL;
 
-    check(cu->load(&module, data), "cuModuleLoadData");
-    check(cu->find(&function, module, name), "cuModuleGetFunction");
-    check(cu->raise(function, 8, (int)shape[1]), "cuFuncSetAttribute");
-    check(cu->launch(function, 1, 1, 1, shape[0], 1, 1, shape[1], NULL, &param,
-                     NULL),
-          "cuLaunchKernel");
+    check_call(cu->load(&module, data), "cuModuleLoadData");
+    check_call(cu->find(&function, module, name), "cuModuleGetFunction");
+    check_call(cu->raise(function, 8, (int)shape[1]), "cuFuncSetAttribute");
+    check_call(cu->launch(function, 1, 1, 1, shape[0], 1, 1, shape[1], NULL,
+                          &param, NULL),
+               "cuLaunchKernel");
     t.all_us = (now_ns() - start) * 1e-3;
     t.rss_kib = resident_kib() - t.rss_kib;
     free(data);
