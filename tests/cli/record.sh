@@ -57,8 +57,9 @@ fi
     grep -q '^groat: 0 kernels' && pass "one whose parent ignores children" ||
     fail "one whose parent ignores children" "it was not waited for"
 
-expect "one that is not there" 1 record -o "$work/no.jsonl" no-such-program
-says "it is named" "cannot start no-such-program: No such file"
+expect "one that is not there" 1 record -o "$work/no.jsonl" \
+    "$work/no-such-program"
+says "it is named" "cannot start $work/no-such-program: No such file"
 [ -e "$work/no.jsonl" ] && fail "no manifest is left of it" "it is there"
 expect "no --output" 2 record true
 says "what is missing is named" "record needs --output FILE"

@@ -25,7 +25,7 @@ if command -v bindgen >/dev/null 2>&1; then
     grep -qi 'warning\|error' "$scratch/log" &&
         bad "bindgen: $(tail -n 5 "$scratch/log")"
     for function in $(api_functions); do
-        grep -q "pub fn $function(" "$scratch/groat.rs" ||
+        grep -q "pub fn $function *(" "$scratch/groat.rs" ||
             bad "bindgen gives no $function()"
     done
     if command -v rustc >/dev/null 2>&1; then
