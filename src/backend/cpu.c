@@ -26,7 +26,12 @@
 #include "base/fs.h"
 #include "kernels-src/common/cpu_tensor_map.h"
 
-enum { STACK_BYTES = 256 << 10, STACK_BYTES_SANITIZE = 1 << 20, ALIGN = 256 };
+enum {
+    STACK_BYTES = 256 << 10,
+    STACK_BYTES_SANITIZE = 1 << 20,
+    STACK_BYTES_PLAIN = 768 << 10, /* CUDA's local memory has 512 KiB */
+    ALIGN = 256
+};
 
 typedef struct cpu {
     pthread_mutex_t lock;
@@ -413,6 +418,7 @@ static groat_status run_plain(cpu *c, const groat__module *module,
     found_tls found = {0};
     groat_status status;
 
+    launch->stack_bytes = STACK_BYTES_PLAIN;
     module->plain(plain);
     found.image = plain->image;
     (void)dl_iterate_phdr(find_tls, &found);
