@@ -24,8 +24,9 @@
  *     lse  = log2 Z                  with GROAT_DECODE_LSE
  *
  * A query sees the keys t <= p, so that the last one sees all; fewer with a
- * mask.  One that sees nothing gets zeros and an lse of -infinity, unless there
- * is a sink.  Bytes of the cache that are no key of a sequence are not read.
+ * mask, and none whose s is below -6.9e29.  One that sees nothing gets zeros
+ * and an lse of -infinity, unless there is a sink.  Bytes of the cache that are
+ * no key of a sequence are not read.
  *
  * CUSTOM SCORES.  shape.score is a C expression that is compiled into the
  * kernel, in which
@@ -40,8 +41,8 @@
  * ints of 32 bits, numbers, inf, and min max abs int float exp exp2 log log2
  * sqrt rsqrt sin cos tanh.  Anything else is refused; the error has its column.
  * Ints wrap around; an int divided by 0, and an element outside of the array,
- * are 0.  A key whose score is -inf or NaN is not seen.  255 characters at
- * most, blanks not counted.
+ * are 0.  A key whose score is NaN is not seen; a score above 6.9e29 counts as
+ * that.  255 characters at most, blanks not counted.
  *
  *     "kv_pos < prefix || q_pos - kv_pos < 128 ? score + bias[kv_pos] : -inf"
  *
@@ -175,8 +176,9 @@ typedef struct groat_decode_named {
 typedef struct groat_decode_arguments {
     size_t size;
     const groat_kv_cache *keys; /* the cache, borrowed for the call           */
-    const groat_kv_cache *values; /* NULL: keys, which has two planes.  Else   *
-                                   * one of the same dimensions and strides   */
+    const groat_kv_cache *values; /* of the same dimensions and strides; NULL: *
+                                   * the second plane of keys, and of a cache *
+                                   * of one plane the keys themselves (MLA)   */
     unsigned layer;
     unsigned sequences;  /* of this launch; 0 launches nothing                */
     unsigned pitch;      /* entries of page_table from sequence to sequence   */
@@ -337,7 +339,8 @@ typedef struct groat_append_shape {
 typedef struct groat_append_arguments {
     size_t size;
     const groat_kv_cache *keys;   /* the caches, as those of                  */
-    const groat_kv_cache *values; /* groat_decode_arguments are               */
+    const groat_kv_cache *values; /* groat_decode_arguments are; of NULL, keys *
+                                   * has two planes                           */
     unsigned layer;
     unsigned sequences;  /* 0 launches nothing                                */
     unsigned tokens;     /* of all sequences, at most; 0 launches nothing     */

@@ -2,7 +2,8 @@
 // common/math.h for the host's C++ compiler, by the C library.
 #pragma once
 
-namespace groat {
+namespace groat
+{
 
 GROAT_DEVICE float sqrt(float x)
 {
@@ -44,14 +45,15 @@ GROAT_DEVICE float fma(float a, float b, float c)
     return __builtin_fmaf(a, b, c);
 }
 
+// libc's give a NaN for a signalling one.
 GROAT_DEVICE float fmin(float a, float b)
 {
-    return __builtin_fminf(a, b);
+    return a != a ? b : b != b ? a : __builtin_fminf(a, b);
 }
 
 GROAT_DEVICE float fmax(float a, float b)
 {
-    return __builtin_fmaxf(a, b);
+    return a != a ? b : b != b ? a : __builtin_fmaxf(a, b);
 }
 
 } // namespace groat

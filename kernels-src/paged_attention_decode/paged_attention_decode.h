@@ -494,7 +494,7 @@ GROAT_DEVICE void write_out(const launch_args &args, const segment &seg,
     if constexpr (lse)
         if (column == 0)
             global_store4(args.lse + at * 4,
-                          m.sum > 0 ? float_bits(m.most + log2(m.sum))
+                          m.sum != 0 ? float_bits(m.most + log2(m.sum))
                                     : 0xff800000u);
 }
 

@@ -138,8 +138,16 @@ groat_status groat__append_planes(const groat_append_shape *s,
         .page = s->page,
     };
 
-    return groat__check_cache(&wanted, a->keys, a->values, a->layer,
-                              a->sequences, keys, values, error);
+    groat_status status =
+        groat__check_cache(&wanted, a->keys, a->values, a->layer, a->sequences,
+                           keys, values, error);
+
+    if (status == GROAT_OK && a->values == NULL && a->keys->planes < 2)
+        return groat__fail(error, GROAT_INVALID,
+                           "arguments.keys has 1 plane and arguments.values is "
+                           "NULL, so values would overwrite keys; allowed: 2 "
+                           "planes or more, or a cache of the values' own");
+    return status;
 }
 
 unsigned groat__append_rotated(const groat_append_shape *s)

@@ -11,9 +11,14 @@ groat_status groat__check_ranges(const groat__number_range *ranges,
 {
     for (size_t i = 0; i < count; i++)
         if (ranges[i].seen < ranges[i].least || ranges[i].seen > ranges[i].most)
-            return groat__fail(error, GROAT_INVALID,
-                               "%s is %u; allowed: %u to %u", ranges[i].name,
-                               ranges[i].seen, ranges[i].least, ranges[i].most);
+            return ranges[i].least == ranges[i].most
+                       ? groat__fail(
+                             error, GROAT_INVALID, "%s is %u; allowed here: %u",
+                             ranges[i].name, ranges[i].seen, ranges[i].most)
+                       : groat__fail(error, GROAT_INVALID,
+                                     "%s is %u; allowed: %u to %u",
+                                     ranges[i].name, ranges[i].seen,
+                                     ranges[i].least, ranges[i].most);
     return GROAT_OK;
 }
 

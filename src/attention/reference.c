@@ -142,6 +142,8 @@ static double weigh(const reference *r, const query *q, double *sum)
 
     for (int64_t key = 0; key < q->length; key++) {
         r->weights[key] = sees(r, q, key) ? score(r, q, key) : -INFINITY;
+        if (r->weights[key] <= -most_score)
+            r->weights[key] = -INFINITY;
         most = fmax(most, r->weights[key]);
     }
     *sum = has_sink ? exp(sink - most) : 0;
@@ -170,7 +172,7 @@ static void attend(const reference *r, const query *q, double *out, double *lse)
                                              vector_of(r, 1, q, key), d);
     }
     if (lse != NULL)
-        *lse = sum > 0 ? most / log(2) + log2(sum) : -INFINITY;
+        *lse = sum != 0 ? most / log(2) + log2(sum) : -INFINITY;
 }
 
 /* Binds the floats and arrays that the score names. */

@@ -39,6 +39,19 @@ static groat_status refuse(const groat__code_name *name, groat_error *error)
                        (int)name->len, name->text);
 }
 
+/* Refuses an array that is used as a float, and the reverse. */
+static groat_status refuse_kind(const groat_decode_named *one, bool array,
+                                groat_error *error)
+{
+    return groat__fail(
+        error, GROAT_INVALID,
+        array ? "arguments.named: '%s' is a float; shape.score uses it as an "
+                "array, which has array and count instead of value"
+              : "arguments.named: '%s' is an array; shape.score uses it as a "
+                "float, which has value instead of array and count",
+        one->name);
+}
+
 groat_status groat__decode_score_bind(const groat__code *code,
                                       const groat_decode_arguments *arguments,
                                       groat__decode_named *out,
@@ -51,12 +64,16 @@ groat_status groat__decode_score_bind(const groat__code *code,
         one = find(arguments, &code->scalars[i]);
         if (one == NULL)
             return refuse(&code->scalars[i], error);
+        if (one->count > 0 || one->array != 0)
+            return refuse_kind(one, false, error);
         out->scalars[i] = one->value;
     }
     for (size_t i = 0; i < code->array_count; i++) {
         one = find(arguments, &code->arrays[i]);
         if (one == NULL)
             return refuse(&code->arrays[i], error);
+        if (one->count == 0 && one->value != 0)
+            return refuse_kind(one, true, error);
         if (one->count > 0 && (one->array == 0 || one->array % 4 != 0))
             return groat__fail(error, GROAT_INVALID,
                                "arguments.named: the array '%s' is at 0x%llx; "

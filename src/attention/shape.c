@@ -26,10 +26,11 @@ enum {
 static groat_status check_numbers(const groat_decode_shape *s,
                                   groat_error *error)
 {
+    const bool all = s->mask == GROAT_DECODE_CAUSAL;
     const groat__number_range ranges[] = {
         {"shape.dtype (GROAT_DECODE_*)", s->dtype, 0, GROAT_DECODE_F16},
         {"shape.kv_scale (GROAT_DECODE_OF_*)", s->kv_scale, 0,
-         GROAT_DECODE_OF_TOKEN},
+         s->kv_dtype == GROAT_DECODE_E4M3 ? GROAT_DECODE_OF_TOKEN : 0},
         {"shape.kv_heads", s->kv_heads, 1, HEADS_MAX},
         {"shape.heads", s->heads, 1, HEADS_MAX},
         {"shape.head_dim", s->head_dim, 64, 512},
@@ -39,8 +40,7 @@ static groat_status check_numbers(const groat_decode_shape *s,
         {"shape.q_len", s->q_len, 1, 16},
         {"shape.sequences", s->sequences, 1, SEQUENCES_MAX},
         {"shape.keys", s->keys, 1, KEYS_MAX},
-        {"shape.seen", s->seen, s->mask == GROAT_DECODE_CAUSAL ? 0 : 1,
-         KEYS_MAX},
+        {"shape.seen", s->seen, all ? 0 : 1, all ? 0 : KEYS_MAX},
     };
 
     return groat__check_ranges(ranges, GROAT__COUNT(ranges), error);

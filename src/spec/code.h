@@ -28,7 +28,7 @@
 
 enum {
     GROAT__CODE_BYTES = 256, /* of a text without blanks, with its NUL */
-    GROAT__CODE_NODES = 128,
+    GROAT__CODE_NODES = 256, /* a node has a byte at least */
     GROAT__CODE_INPUTS = 8,
     GROAT__CODE_SCALARS = 8,
     GROAT__CODE_ARRAYS = 4

@@ -37,9 +37,11 @@ refuses() {
     says "why: $*" "$words"
 }
 refuses "a decode has no 'head'; did you mean 'heads'? names: dtype, " head=3
-refuses "heads of a decode is '-1'; allowed: 0 to 4294967295" heads=-1
+refuses "heads of a decode is '-1'; allowed: a whole number of 32 bits" heads=-1
 refuses "kv_dtype of a decode is 'fp8'; allowed: bf16|f16|e4m3" kv_dtype=fp8
-refuses "'keys' of a decode has no value that fits" keys
+refuses "'keys' of a decode has no value: write keys=VALUE" keys
+refuses "keys of a decode is given twice" keys=8,sequences=1,keys=9
+refuses "scale of a decode is '1e-50'" scale=1e-50
 refuses "shape.heads is 7; allowed: 1 to 64 for each of the 2 KV heads" \
     heads=7 --target cpu:sm_80
 refuses "a cache of 60000 sequences of 2000000000 keys has more than " \

@@ -379,7 +379,7 @@ START_TEST(bad_shapes)
     REFUSED(s.kv_dtype = GROAT_DECODE_F16, "shape.kv_dtype is 1");
     REFUSED(s.kv_scale = (groat_decode_scale)3, "shape.kv_scale");
     REFUSED(s.rope = (groat_append_rope)3, "shape.rope");
-    REFUSED(s.rotary = 16, "shape.rotary is 16; allowed: 0 to 0");
+    REFUSED(s.rotary = 16, "shape.rotary is 16; allowed here: 0");
     REFUSED((s.rope = GROAT_APPEND_PAIRS, s.rotary = 144),
             "shape.rotary is 144; allowed: 0 to 128");
     REFUSED((s.rope = GROAT_APPEND_PAIRS, s.rotary = 24), "rotary");
@@ -411,6 +411,7 @@ START_TEST(bad_arguments)
                  GROAT_INVALID, &fix.error, words);                            \
     } while (0)
     REFUSED(a.size--, "arguments.size");
+    REFUSED((a.values = NULL, cache.planes = 1), "would overwrite keys");
     REFUSED(a.sequences = 65536, "arguments.sequences is 65536");
     REFUSED(a.tokens = 1u << 31, "arguments.tokens is 2147483648");
     REFUSED((a.starts = 0, a.each = a.tokens + 1), "arguments.each is");

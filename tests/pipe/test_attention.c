@@ -309,6 +309,10 @@ static const groat_decode_shape shapes[] = {
           .flags = GROAT_DECODE_CAP | GROAT_DECODE_ALIBI | GROAT_DECODE_LSE,
           .score = "score * gain + bias[kv_pos % 37 + 40 * head] - "
                    "min(float(q_pos - kv_pos), 20) * slope"),
+    /* Rows whose bias is a type's lowest number see nothing. */
+    SHAPE(64, 1, 150, .heads = 8, .kv_heads = 2, .page = 16,
+          .flags = GROAT_DECODE_LSE,
+          .score = "head % 2 == 0 ? score - 1e38 : score - 6e29"),
     SHAPE(64, 1, 150, .dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_E4M3,
           .kv_scale = GROAT_DECODE_OF_TOKEN, .heads = 40, .kv_heads = 2,
           .page = 8, .flags = GROAT_DECODE_SINK | GROAT_DECODE_LSE,
@@ -450,6 +454,11 @@ static const struct {
      NULL, "shape.kv_dtype is 1; allowed: that of dtype, 0, and"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .mask = GROAT_DECODE_WINDOW),
      NULL, "shape.seen is 0; allowed: 1 to"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .seen = 5), NULL,
+     "shape.seen is 5; allowed here: 0"},
+    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1,
+           .kv_scale = GROAT_DECODE_OF_TOKEN),
+     NULL, "shape.kv_scale (GROAT_DECODE_OF_*) is 2; allowed here: 0"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_CAP),
      NULL, "shape.cap 0; allowed: finite"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .scale = NAN), NULL,
@@ -678,7 +687,11 @@ START_TEST(bad_names)
     named[2].array = a.queries + 2;
     ck_fails(groat_decode_run(decode, &a, NULL, &fix.error), GROAT_INVALID,
              &fix.error, "the array 'at' is at 0x");
-    named[2].array = named[2].count = 0; /* all of its elements are 0 */
+    named[2].array = named[2].count = 0;
+    named[2].value = 1;
+    ck_fails(groat_decode_run(decode, &a, NULL, &fix.error), GROAT_INVALID,
+             &fix.error, "'at' is a float; shape.score uses it as an array");
+    named[2].value = 0; /* all of its elements are 0 */
     ck_assert_int_eq(groat_decode_reference(&shape, &a, all, NULL, &fix.error),
                      GROAT_OK);
     free(all);

@@ -3,6 +3,7 @@
  * word.c parses the shape of a decode: names and values as in a spec.  The
  * library checks whether the shape is valid.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,9 +108,9 @@ static groat_status set(const field *f, const char *text,
                         groat__decode_word *out, groat_error *error)
 {
     char *at = (char *)out + f->offset;
-    const char *allowed = f->kind == REAL    ? "a number"
+    const char *allowed = f->kind == REAL    ? "a number of a float's range"
                           : f->kind == WORD  ? f->values
-                          : f->kind == COUNT ? "0 to 4294967295"
+                          : f->kind == COUNT ? "a whole number of 32 bits"
                                              : "0, 1";
     int64_t whole = 0;
     double real = 0;
@@ -117,7 +118,9 @@ static groat_status set(const field *f, const char *text,
 
     if (f->kind == WORD)
         whole = number_of(f->values, text);
-    right = f->kind == REAL ? groat__opt_real(text, &real)
+    right = f->kind == REAL
+                ? groat__opt_real(text, &real) && isfinite((float)real) &&
+                      ((float)real != 0 || real == 0)
             : f->kind == WORD
                 ? whole >= 0
                 : groat__opt_whole(text, &whole) && whole >= 0 &&
@@ -137,7 +140,8 @@ static groat_status set(const field *f, const char *text,
     return GROAT_OK;
 }
 
-static groat_status set_one(const char *text, size_t len,
+/* Sets the field of NAME=VALUE; *given has a bit for each field seen. */
+static groat_status set_one(const char *text, size_t len, uint64_t *given,
                             groat__decode_word *out, groat_error *error)
 {
     const char *equals = memchr(text, '=', len);
@@ -147,10 +151,20 @@ static groat_status set_one(const char *text, size_t len,
 
     if (f == NULL)
         return refuse_name(text, name, error);
-    if (equals == NULL || len - name - 1 >= sizeof(value))
+    if (equals == NULL)
         return groat__cli_error(error, GROAT_INVALID,
-                                "'%.*s' of a decode has no value that fits",
-                                (int)len, text);
+                                "'%.*s' of a decode has no value: write "
+                                "%.*s=VALUE",
+                                (int)len, text, (int)len, text);
+    if (len - name - 1 >= sizeof(value))
+        return groat__cli_error(error, GROAT_INVALID,
+                                "the value of %s has %zu characters; allowed: "
+                                "up to %zu",
+                                f->name, len - name - 1, sizeof(value) - 1);
+    if (*given >> (f - fields) & 1)
+        return groat__cli_error(error, GROAT_INVALID,
+                                "%s of a decode is given twice", f->name);
+    *given |= (uint64_t)1 << (f - fields);
     memcpy(value, equals + 1, len - name - 1);
     value[len - name - 1] = '\0';
     return set(f, value, out, error);
@@ -180,6 +194,7 @@ groat_status groat__decode_word_parse(const char *text, bool on_cpu,
     const groat_decode_choice none = GROAT_DECODE_CHOICE_INIT;
     bool own_kv = strstr(text, "kv_dtype=") != NULL;
     groat_status status = GROAT_OK;
+    uint64_t given = 0;
 
     *out =
         (groat__decode_word){.shape = start, .choice = none, .varied = on_cpu};
@@ -192,7 +207,7 @@ groat_status groat__decode_word_parse(const char *text, bool on_cpu,
     while (*text != '\0' && status == GROAT_OK) {
         size_t len = strcspn(text, ",");
 
-        status = set_one(text, len, out, error);
+        status = set_one(text, len, &given, out, error);
         text += len;
         text += *text == ',';
         text += strspn(text, " ");
