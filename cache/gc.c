@@ -10,6 +10,7 @@
  * truncating checkpoint applies that to the file and empties the -wal.
  * Locking: the calls of internal.h are made with the store locked.
  */
+#include "base/error.h"
 #include "cache/internal.h"
 
 static int read_number(groat__store *store, groat__sql which, int64_t *out)
@@ -180,7 +181,14 @@ groat_status groat__store_clear(groat__store *store, uint64_t *dropped,
     if (status != GROAT_OK)
         return status;
     rc = drop_all(store, &gone);
-    if (rc != SQLITE_OK) {
+    if ((rc & 0xff) == SQLITE_FULL) {
+        status = groat__fail(error, GROAT_IO,
+                             "cannot clear %s: the disk is full, and a change "
+                             "is first written beside the file; free some "
+                             "space, or remove groat.sqlite, -wal and -shm "
+                             "while no process has them open",
+                             store->path);
+    } else if (rc != SQLITE_OK) {
         status = groat__connection_fail(store, rc, "clear", NULL, error);
     } else {
         groat__place_sweep(store->dir);

@@ -123,22 +123,18 @@ static groat_status sort_lines(char *text, groat__str *out, size_t *count,
                : GROAT_OK;
 }
 
-/* Writes the recorded lines, sorted, to the file of --output. */
-static groat_status write_manifest(const char *path, groat__output *output,
-                                   size_t *count, groat_error *error)
+/* Reads the recorded lines, sorted: the manifest. */
+static groat_status sort_manifest(const char *path, groat__str *sorted,
+                                  size_t *count, groat_error *error)
 {
-    groat__str sorted = {0};
     char *text = NULL;
     size_t bytes = 0;
     groat_status status;
 
-    groat__str_add(&sorted, ""); /* data is not NULL without lines either */
+    groat__str_add(sorted, ""); /* data is not NULL without lines either */
     status = groat__fs_read(path, MANIFEST_MAX, &text, &bytes, error);
     if (status == GROAT_OK)
-        status = sort_lines(text, &sorted, count, error);
-    if (status == GROAT_OK)
-        status = groat__output_write(output, sorted.data, sorted.len, error);
-    groat__str_free(&sorted);
+        status = sort_lines(text, sorted, count, error);
     free(text);
     return status;
 }
@@ -159,17 +155,22 @@ static void tell(groat__cli *cli, size_t count, int code)
         groat__json_string(&cli->json, "manifest", cli->values.output);
         groat__json_uint(&cli->json, "kernels", count);
         groat__json_uint(&cli->json, "exit", (uint64_t)code);
-    } else
+    } else if (code != 0 && count == 0)
+        groat__cli_say(cli,
+                       "%s is left as it was: the program failed (exit code "
+                       "%d) before it got a kernel",
+                       cli->values.output, code);
+    else
         groat__cli_say(cli, "%zu kernels are in %s%s", count,
                        cli->values.output,
-                       count > 0 ? "" : ": the program used none of groat's");
+                       count > 0 ? "" : ": the program got no kernel");
 }
 
 int groat__cmd_record(groat__cli *cli)
 {
     groat_error error = GROAT_ERROR_INIT;
     groat__output output = {0};
-    groat__str folder = {0}, path = {0};
+    groat__str folder = {0}, path = {0}, sorted = {0};
     groat_status status;
     size_t count = 0;
     int code = 0;
@@ -185,7 +186,11 @@ int groat__cmd_record(groat__cli *cli)
     if (status == GROAT_OK)
         status = run(cli, path.data, &code, &error);
     if (status == GROAT_OK)
-        status = write_manifest(path.data, &output, &count, &error);
+        status = sort_manifest(path.data, &sorted, &count, &error);
+    /* A program that failed before its first kernel costs no manifest. */
+    if (status == GROAT_OK && (code == 0 || count > 0))
+        status = groat__output_write(&output, sorted.data, sorted.len, &error);
+    groat__str_free(&sorted);
     groat__output_drop(&output);
     groat__str_free(&path);
     groat__scratch_remove(&folder);

@@ -98,6 +98,10 @@ expect "a name that is none" 2 new 3d
 expect "a folder that is there" 1 new my_tile
 says "it is named" "my_tile"
 [ -s my_tile/run.def ] || fail "it is left as it was"
+for name in class int groat u32; do
+    expect "the name $name" 2 new $name
+    says "$name is a word of the language" "a word of C++ or a type of groat"
+done
 expect "the name of one of its files" 2 new run
 says "it is named" "run.h is another of its files"
 expect "the name of a family of the library" 2 new plain_read

@@ -28,10 +28,13 @@ answers "all of it was made by the run" "3 were there"
 expect "another store has none of it" 1 prewarm --check "$manifest" \
     --cache-dir "$work/empty"
 
-expect "a program without kernels" 1 record --json -o "$manifest" false
+expect "a program that fails before its first kernel" 1 record -o "$manifest" false
+says "costs no manifest" "is left as it was: the program failed (exit code 1)"
+[ -s "$manifest" ] || fail "the file is as it was" "it is empty"
+expect "a program without kernels" 0 record --json -o "$manifest" true
 json "its answer is JSON"
 answers "it has no kernels" '"kernels": 0'
-answers "and an exit code" '"exit": 1'
+answers "and an exit code" '"exit": 0'
 has "the file is named" manifest
 [ -s "$manifest" ] && fail "the file holds the last run alone" "$(cat "$manifest")"
 expect "one that a signal ends" 137 record -o "$manifest" -- sh -c 'kill -9 $$'
@@ -54,7 +57,7 @@ else
     fail "a server that is told to end" "exit code $code: $(cat "$work/told")"
 fi
 (trap '' CHLD && exec "$groat" record -o "$manifest" -- sh -c 'exit 5') 2>&1 |
-    grep -q '^groat: 0 kernels' && pass "one whose parent ignores children" ||
+    grep -q 'failed (exit code 5)' && pass "one whose parent ignores children" ||
     fail "one whose parent ignores children" "it was not waited for"
 
 expect "one that is not there" 1 record -o "$work/no.jsonl" \

@@ -259,6 +259,21 @@ static int write_made(work *w)
 static int check_name(groat__cli *cli, const char *name)
 {
     static const char *const taken[] = {"args", "params", "run"};
+    /* Its kernel is in a namespace of this name, in groat's. */
+    static const char words[] =
+        " alignas alignof and and_eq arch asm auto bitand bitor bool break "
+        "case "
+        "catch char class compl concept const const_cast constexpr continue "
+        "decltype default delete do double dynamic_cast else enum explicit "
+        "export extern false float for friend goto groat i8 i16 i32 i64 if "
+        "inline int long mutable namespace new noexcept not not_eq nullptr "
+        "operator or or_eq private protected public register reinterpret_cast "
+        "requires return short signed sizeof static static_assert static_cast "
+        "struct switch template this thread_local throw true try typedef "
+        "typeid "
+        "typename u8 u16 u32 u64 union unsigned using vec2 vec4 virtual void "
+        "volatile wchar_t while xor xor_eq ";
+    char word[NAME_BYTES_MAX + 3];
     size_t len = strlen(name);
     bool fits = len > 0 && len <= NAME_BYTES_MAX && groat__is_letter(*name);
 
@@ -271,6 +286,12 @@ static int check_name(groat__cli *cli, const char *name)
                                      "a family is not called %s: %s.h is "
                                      "another of its files",
                                      name, name);
+    (void)snprintf(word, sizeof(word), " %s ", fits ? name : "-");
+    if (strstr(words, word) != NULL)
+        return groat__cli_refuse(cli, GROAT_INVALID,
+                                 "a family is not called %s: that is a word of "
+                                 "C++ or a type of groat's kernels",
+                                 name);
     if (!fits)
         return groat__cli_refuse(cli, GROAT_INVALID,
                                  "'%.64s' is no name of a family: a letter, "
