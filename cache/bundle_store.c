@@ -222,11 +222,12 @@ static uint64_t count_left(const brought *rows)
                     found == 0;
     (void)sqlite3_finalize(find);
     if (left < rows->count)
-        groat__store_say(store, GROAT__NOTE_ALWAYS,
-                         "an import of %zu entries was more than the bound of "
-                         "%llu bytes holds: %llu of them are left",
-                         rows->count, (unsigned long long)store->max_bytes,
-                         (unsigned long long)left);
+        groat__store_say(
+            store, GROAT__NOTE_ALWAYS,
+            "an import of %zu entries was more than the bound of %llu bytes "
+            "allows: only %llu entries are still stored",
+            rows->count, (unsigned long long)store->max_bytes,
+            (unsigned long long)left);
     groat__store_leave(store);
     return left;
 }

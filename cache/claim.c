@@ -156,10 +156,11 @@ static step nap_or_go_on(groat__store *store, wish *w)
     if (now - w->level_start < store->claims.wait_ms)
         return STEP_NAP;
     store->claims.timeouts++;
-    groat__store_say(store, GROAT__NOTE_LATE,
-                     "another process compiles a kernel for more than %d ms, "
-                     "or is stopped; it is compiled here, too; reported once",
-                     store->claims.wait_ms);
+    groat__store_say(
+        store, GROAT__NOTE_LATE,
+        "another process has compiled a kernel for more than %d ms, or is "
+        "stopped; this process compiles the kernel, too; reported once",
+        store->claims.wait_ms);
     w->level_start = now;
     return ++w->level < LEVELS ? STEP_AGAIN : STEP_ALONE;
 }
@@ -184,9 +185,10 @@ static step take(groat__store *store, wish *w)
     if (!w->waited || w->level > 0)
         return STEP_HELD;
     store->claims.takeovers++;
-    groat__store_say(store, GROAT__NOTE_LOST,
-                     "a process that compiled a kernel has ended without it; "
-                     "it is compiled here; reported once");
+    groat__store_say(
+        store, GROAT__NOTE_LOST,
+        "a process that compiled a kernel has ended without storing it; this "
+        "process compiles the kernel; reported once");
     return STEP_HELD;
 }
 

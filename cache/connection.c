@@ -364,10 +364,11 @@ static verdict connect_file(groat__store *store, groat_error *error)
     int rc;
 
     if (is_frozen(store) && has_journal(store)) {
-        (void)groat__fail(error, GROAT_IO,
-                          "%s is read-only and its -wal still has rows; open "
-                          "it once where it can be written: groat cache stat",
-                          store->path);
+        (void)groat__fail(
+            error, GROAT_IO,
+            "%s is read-only and its write-ahead log (the file -wal) still has "
+            "rows; run groat cache stat once where the file can be written",
+            store->path);
         return VERDICT_UNUSABLE;
     }
     rc = open_handle(store, &db);
@@ -421,8 +422,8 @@ static groat_status set_aside(groat__store *store, groat_error *error)
     if (status != GROAT_OK)
         return status;
     groat__store_say(store, GROAT__NOTE_ALWAYS,
-                     "the file is damaged or no store; set aside as %s, a new "
-                     "one is made",
+                     "the file is damaged or is not a store; it was set aside "
+                     "as %s, and a new store is made",
                      aside == NULL ? "groat.sqlite.damaged-*" : aside);
     free(aside);
     return GROAT_OK;

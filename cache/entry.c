@@ -66,8 +66,8 @@ groat_status groat__entry_write(const groat__entry *entry,
     if (row.bytes > GROAT__ENTRY_MAX ||
         groat__row_room(&row) + AT_TEXTS > GROAT__ENTRY_MAX)
         return groat__fail(error, GROAT_INVALID,
-                           "an entry of %llu bytes does not travel; at most %d "
-                           "bytes do",
+                           "an entry of %llu bytes cannot be sent to a remote; "
+                           "the limit is %d bytes",
                            (unsigned long long)groat__row_room(&row),
                            GROAT__ENTRY_MAX);
     if (!groat__sign_mark(&row, mark))

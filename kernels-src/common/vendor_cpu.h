@@ -522,8 +522,7 @@ extern "C" GROAT_UNTOLD void __ubsan_handle_type_mismatch_v1(void *, void *)
 
     env->ops->refuse(env,
                      "accesses memory through a pointer that is not aligned "
-                     "for its type: 2, 4, 8 or 16 bytes lie at a multiple of "
-                     "their number",
+                     "for its type: an access of 2, 4, 8 or 16 bytes needs an address that is a multiple of its size",
                      __builtin_return_address(0));
 }
 

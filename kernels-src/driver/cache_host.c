@@ -82,7 +82,7 @@ static groat_status plan_table(groat__cache *c, const char *family,
     if (c->pitch < least)
         return groat__host_refuse(
             error, family, "pitch", c->pitch,
-            "%lld entries are read of a sequence, or must be there",
+            "a sequence needs at least %lld entries of the page table",
             (long long)least);
     if (c->pitch % TABLE_GROUP != 0)
         return groat__host_refuse(error, family, "pitch", c->pitch,
@@ -104,9 +104,10 @@ static groat_status check_stride(const groat__cache *c, int64_t tokens,
 {
     if (c->blocks > 1 || c->stride == 0 || c->stride >= packed_rows(c, tokens))
         return GROAT_OK;
-    return groat__host_refuse(error, family, "stride", c->stride,
-                              "the one block of the cache has %lld rows",
-                              (long long)packed_rows(c, tokens));
+    return groat__host_refuse(
+        error, family, "stride", c->stride,
+        "the one block of the cache needs at least %lld rows",
+        (long long)packed_rows(c, tokens));
 }
 
 static void describe(groat__cache *c, int64_t tokens)

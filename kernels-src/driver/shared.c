@@ -48,9 +48,9 @@ groat_status groat__host_check_pages(const uint32_t *row, int64_t keys,
 {
     for (int64_t i = 0; i * page < keys; i++)
         if (row[i] >= blocks)
-            return groat__host_refuse(error, family,
-                                      "a block of the page table", row[i],
-                                      "the cache has %lld", (long long)blocks);
+            return groat__host_refuse(
+                error, family, "a block of the page table", row[i],
+                "the cache has %lld blocks", (long long)blocks);
     return GROAT_OK;
 }
 

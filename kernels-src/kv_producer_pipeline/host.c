@@ -453,8 +453,9 @@ static groat_status check_weights(const groat__walk_scene *c,
         for (int64_t k = c->lengths[r / rows]; k < pitch; k++)
             if (weights[r * pitch + k] != 0)
                 return groat__host_refuse(
-                    error, FAMILY, "a weight of no key", weights[r * pitch + k],
-                    "row %lld key %lld must be 0", (long long)r, (long long)k);
+                    error, FAMILY, "a weight past the last key",
+                    weights[r * pitch + k], "row %lld key %lld must be 0",
+                    (long long)r, (long long)k);
     return GROAT_OK;
 }
 
@@ -469,7 +470,7 @@ static groat_status check_inputs(const groat_spec *spec, const groat_plan *p,
     for (int64_t q = 0; q < c.v[SEQUENCES] && status == GROAT_OK; q++) {
         if (c.lengths[q] > c.v[NUM_KEYS])
             return groat__host_refuse(error, FAMILY, "a length", c.lengths[q],
-                                      "--num-keys is %lld",
+                                      "at most --num-keys, %lld",
                                       (long long)c.v[NUM_KEYS]);
         if (c.s.page_size > 0)
             status = groat__host_check_pages(

@@ -492,7 +492,7 @@ static groat_status check(const world *w, const int64_t *v, groat_error *error)
                       v[LAYERS] - 1);
     if (v[BATCH] * v[HEADS] > GRID_Y_MAX && w->entry != STREAM)
         return refuse(error, "batch * heads", v[BATCH] * v[HEADS],
-                      "a grid has at most", GRID_Y_MAX);
+                      "the blocks in y are at most", GRID_Y_MAX);
     if (end > INT32_MAX || v[BATCH] * v[HEADS] * v[TILES] > INT32_MAX / 2)
         return refuse(error, "tiles", v[TILES],
                       "keys and tiles are counted up to", INT32_MAX / 2);

@@ -70,10 +70,11 @@ groat_status groat__decode_check_shape(const groat_decode_shape *shape,
                            shape->heads, shape->kv_heads);
     if (!isfinite(shape->scale) || !isfinite(shape->cap) ||
         ((shape->flags & GROAT_DECODE_CAP) != 0 && shape->cap == 0))
-        return groat__fail(error, GROAT_INVALID,
-                           "shape.scale is %g and shape.cap %g; allowed: "
-                           "finite numbers, of GROAT_DECODE_CAP not 0",
-                           (double)shape->scale, (double)shape->cap);
+        return groat__fail(
+            error, GROAT_INVALID,
+            "shape.scale is %g and shape.cap is %g; allowed: finite numbers, "
+            "and with GROAT_DECODE_CAP a cap other than 0",
+            (double)shape->scale, (double)shape->cap);
     return groat__decode_score_read(shape, &score, error);
 }
 
@@ -139,9 +140,10 @@ groat_status groat__decode_check_inputs(const groat_decode_shape *s,
     };
 
     if (a->named == NULL && a->named_count > 0)
-        return groat__fail(error, GROAT_INVALID,
-                           "arguments.named is NULL, named_count %u",
-                           a->named_count);
+        return groat__fail(
+            error, GROAT_INVALID,
+            "arguments.named is NULL and named_count is %u; allowed: 0",
+            a->named_count);
     status = groat__check_ranges(ranges, GROAT__COUNT(ranges), error);
     if (status == GROAT_OK && a->sequences > 0)
         status = groat__check_addresses(places, GROAT__COUNT(places), error);

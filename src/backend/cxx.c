@@ -448,7 +448,7 @@ static unsigned read_seconds(const groat__env *env)
         return (unsigned)value;
     groat__log_line(&env->log, GROAT_LOG_WARNING,
                     "GROAT_CXX_TIMEOUT is '%.40s'; allowed: 1 to %d seconds; "
-                    "it is %d",
+                    "the limit is %d seconds",
                     text, SECONDS_MAX, SECONDS);
     return SECONDS;
 }

@@ -250,7 +250,7 @@ groat_status groat__gpu_sync(void *state, groat_error *error)
         groat__wait_end(&gpu->streams, &wait, visit.context);
     else
         status = groat__gpu_failed(state, GROAT_LAUNCH_FAILED, call, error,
-                                   "of the work before it");
+                                   "for the work queued earlier");
     gpu->calls->leave(state, &visit);
     return status;
 }

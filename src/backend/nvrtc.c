@@ -697,7 +697,7 @@ static groat_status builtins_failed(const nvrtc_state *state, nvrtcResult code,
         "NVRTC %d.%d from %.200s needs libnvrtc-builtins.so.%d.%d of the same "
         "release beside it; %s: %.300s",
         state->major, state->minor, state->dl.path, state->major, state->minor,
-        found != NULL ? "this one did not serve" : "there is none",
+        found != NULL ? "the file found did not work" : "there is none",
         found != NULL ? found : (story != NULL ? story : "not looked for"));
 }
 

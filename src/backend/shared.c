@@ -97,10 +97,10 @@ const char *groat__library_problem(const groat__dl *dl,
 
 groat_status groat__capturing(groat_error *error)
 {
-    return groat__fail(error, GROAT_CAPTURING,
-                       "the kernel is not in memory, and nothing is loaded "
-                       "while a graph is captured from its stream; get it "
-                       "before the capture");
+    return groat__fail(
+        error, GROAT_CAPTURING,
+        "the kernel is not in memory and cannot be loaded while a graph is "
+        "captured from its stream; get the kernel before the capture");
 }
 
 groat_status groat__capture_failed(groat_error *error)

@@ -359,7 +359,7 @@ static groat_status open_ranges(groat_context *context,
         groat__error_copy(error, &inner);
     else if (status != GROAT_OK)
         groat__log_line(&context->env.log, GROAT_LOG_WARNING,
-                        "nobody takes ranges: %s", inner.text);
+                        "no profiler receives ranges: %s", inner.text);
     if (options->ranges == NULL || status != GROAT_INVALID)
         status = GROAT_OK;
     groat_error_clear(&inner);

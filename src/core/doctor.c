@@ -92,8 +92,8 @@ void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
         fn(user, "ranges", 1, context->ranges.kind);
     else
         fn(user, "ranges", 0,
-           "nobody takes them; GROAT_RANGES=nvtx or callbacks of the program "
-           "do");
+           "no profiler receives them; set GROAT_RANGES=nvtx or the program's "
+           "callbacks");
     fn(user, "default target", 1, groat_default_target(context));
     groat__callback_end(&context->callbacks, &self);
 }

@@ -64,9 +64,9 @@ static void say_miss(const groat_context *context, const groat__nearest *n,
         (void)snprintf(out->text, sizeof(out->text), "%s", none);
     else
         (void)snprintf(out->text, sizeof(out->text),
-                       "nearest is %s; of its identity %zu %s other: %s",
+                       "nearest is %s, whose identity differs in %zu %s: %s",
                        n->label.data, n->distance,
-                       n->distance == 1 ? "line is" : "lines are, first",
+                       n->distance == 1 ? "line" : "lines, first",
                        n->field.data);
 }
 

@@ -141,10 +141,11 @@ static groat_status open_compiler(const groat__job *job, void **state,
                                          &lines, error);
     if (status == GROAT_OK &&
         strcmp(groat__key_second_half(job->identity.data), lines) != 0)
-        status = groat__fail(error, GROAT_COMPILE_FAILED,
-                             "%s was made by another compiler and is gone; get "
-                             "it again to compile it with the present one",
-                             job->entry.data);
+        status = groat__fail(
+            error, GROAT_COMPILE_FAILED,
+            "the stored %s was made by another compiler and is gone; get the "
+            "kernel again to compile it with the present compiler",
+            job->entry.data);
     return status;
 }
 

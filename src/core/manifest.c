@@ -76,7 +76,7 @@ static groat_status next_line(manifest *m, bool *more, groat_error *error)
         char byte = (char)c;
 
         if (c == 0)
-            return refuse(m, "it has a zero byte", error);
+            return refuse(m, "the line has a zero byte", error);
         if (m->text.len == LINE_MAX_BYTES)
             return groat__fail(error, GROAT_INVALID,
                                "%s:%zu: the line is longer than %d bytes",
@@ -146,7 +146,7 @@ groat_status groat_manifest_read(const char *path, groat_manifest_fn *fn,
     bool stop = false;
 
     if (path == NULL || fn == NULL)
-        return groat__fail(error, GROAT_INVALID, "there is no %s",
+        return groat__fail(error, GROAT_INVALID, "the %s is NULL",
                            path == NULL ? "path" : "callback");
     if (!is_stdin(path))
         status = groat__store_is_not(path, error);

@@ -131,8 +131,8 @@ static void tell_arrival(relay *r, const char *name,
 
     if (lost)
         object.problem =
-            "the store did not take it: it is full, locked, cannot "
-            "be written, or its bound is too small";
+            "the store did not take the entry: the store is full, locked or "
+            "cannot be written, or its bound is too small";
     groat__hex(object.key, arrival->key.bytes, sizeof(arrival->key.bytes));
     groat__hex(object.signer, arrival->signer, sizeof(arrival->signer));
     if (groat__key_read(arrival->identity, &spec, &target) && spec.len > 0) {

@@ -174,7 +174,7 @@ groat_status groat__seal_refuse(groat_context *context, const char *spec,
     if (f == NULL)
         return groat__fail(error, GROAT_SEALED,
                            "the context is sealed, and this kernel of %.*s on "
-                           "%s is not in memory",
+                           "%s is not in memory; get it before groat_seal()",
                            (int)(len < 64 ? len : 64), spec, target);
     (void)atomic_fetch_add_explicit(&seal->fallbacks, 1, memory_order_relaxed);
     if (origin != NULL)

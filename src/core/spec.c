@@ -33,7 +33,7 @@ groat_status groat_spec_parse(groat_context *context, const char *text,
     if (groat__is_inherited(context))
         return groat__fail_inherited(error);
     if (text == NULL)
-        return groat__fail(error, GROAT_INVALID, "there is no spec");
+        return groat__fail(error, GROAT_INVALID, "the spec's text is NULL");
     status = groat__context_target(context, target, &where, error);
     if (status != GROAT_OK)
         return status;

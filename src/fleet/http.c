@@ -753,7 +753,7 @@ groat_status groat__http_list(groat__http *http, unsigned budget_ms,
         else if (status == GROAT_OK && x.outcome != GROAT__OBJECT_DONE)
             status = groat__fail(error, GROAT_IO, "cannot list %s: %s",
                                  http->place->shown,
-                                 x.why[0] != '\0' ? x.why : "there is none");
+                                 x.why[0] != '\0' ? x.why : "no such bucket");
         groat__str_free(&url);
         groat__exchange_free(&x);
         /* Keys ascend from page to page, or there would be no end. */

@@ -171,7 +171,7 @@ bool groat__remote_take(groat__remote *remote, groat__exchange *x, bool hasty,
         (void)atomic_fetch_add(&remote->malformed, 1);
         x->outcome = GROAT__OBJECT_FAILED;
         (void)snprintf(x->why, sizeof(x->why),
-                       "it is no entry, or not all of one");
+                       "the object is not an entry, or is cut short");
     }
     return groat__remote_judge(remote, x, hasty);
 }

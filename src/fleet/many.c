@@ -17,9 +17,10 @@
 
 static groat_status unreachable(const groat__remote *remote, groat_error *error)
 {
-    return groat__fail(error, GROAT_IO,
-                       "remote %s cannot be reached: the rest was left",
-                       remote->place.shown);
+    return groat__fail(
+        error, GROAT_IO,
+        "remote %s cannot be reached: the other objects were skipped",
+        remote->place.shown);
 }
 
 /* ---- send -------------------------------------------------------------- */
@@ -27,12 +28,12 @@ static groat_status unreachable(const groat__remote *remote, groat_error *error)
 groat_status groat__remote_need_key(const groat__remote *remote,
                                     groat_error *error)
 {
-    return remote->writes
-               ? GROAT_OK
-               : groat__fail(error, GROAT_IO,
-                             "remote %s is only read here; name the secret key "
-                             "that signs with GROAT_REMOTE_KEY",
-                             remote->place.shown);
+    return remote->writes ? GROAT_OK
+                          : groat__fail(error, GROAT_IO,
+                                        "remote %s is only read here; to send, "
+                                        "set GROAT_REMOTE_KEY to the path of "
+                                        "the secret key that signs",
+                                        remote->place.shown);
 }
 
 /* Asks which objects are there; those are not sent again. */
@@ -157,12 +158,12 @@ static const char *problem_of(groat__entry_verdict verdict)
     case GROAT__ENTRY_GOOD:
         return NULL;
     case GROAT__ENTRY_REFUSED:
-        return "no trusted key has signed it as it is";
+        return "no trusted key signed these bytes of the object";
     case GROAT__ENTRY_MALFORMED: /* counts as a failed exchange */
     case GROAT__ENTRY_NO_MEMORY:
         break;
     }
-    return "no memory for it";
+    return "no memory for the object";
 }
 
 /* A fetched object after its check. */
@@ -194,7 +195,7 @@ static void tell_fetched(void *user, groat__exchange *x)
     groat__digest key;
     const char *why;
 
-    why = x->outcome == GROAT__OBJECT_ABSENT ? "it is not there"
+    why = x->outcome == GROAT__OBJECT_ABSENT ? "the object is missing"
           : x->outcome == GROAT__OBJECT_DONE ? problem_of(b->verdict)
                                              : x->why;
     if (x->outcome == GROAT__OBJECT_ABSENT &&

@@ -203,8 +203,8 @@ static groat_status upload_url(const registry *r, const char *location,
         (*location != '/' &&
          (strncmp(location, r->origin, len) != 0 || location[len] != '/')))
         return groat__fail(error, GROAT_IO,
-                           "registry %s wants a blob at %.100s, which is not "
-                           "its own",
+                           "registry %s gave the upload URL %.100s, which is "
+                           "on another server",
                            r->place.shown,
                            location == NULL ? "no place" : location);
     groat__str_addf(url, "%s%s%cdigest=%s", *location == '/' ? r->origin : "",
@@ -237,9 +237,10 @@ static groat_status push_blob(registry *r, const void *data, size_t bytes,
         if (status == GROAT_OK)
             status = call(r, &send, url.data, error);
         if (status == GROAT_OK && send.outcome != GROAT__OBJECT_DONE)
-            status = groat__fail(error, GROAT_IO,
-                                 "registry %s lost an upload before it began",
-                                 r->place.shown);
+            status = groat__fail(
+                error, GROAT_IO,
+                "registry %s does not know the upload that it just opened",
+                r->place.shown);
     }
     groat__str_free(&url);
     groat__exchange_free(&head);
@@ -294,8 +295,8 @@ groat_status groat__oci_push(const char *url, const void *data, size_t bytes,
 
     if (status == GROAT_OK && strncmp(r.reference, "sha256:", 7) == 0)
         status = groat__fail(error, GROAT_INVALID,
-                             "a bundle is sent by a tag or by none; its digest "
-                             "follows from it");
+                             "a bundle is pushed by :TAG or by no tag; "
+                             "@sha256:DIGEST is only for pulls");
     if (status == GROAT_OK)
         status = push_blob(&r, data, bytes, error);
     if (status == GROAT_OK)

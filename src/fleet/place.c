@@ -204,11 +204,12 @@ static groat_status read_s3(const char *url, const groat__s3 *s3,
                            "the remote 's3://...' is not s3://BUCKET/PREFIX of "
                            "letters, digits and -._~/");
     if ((s3->access == NULL) != (s3->secret == NULL))
-        return groat__fail(error, GROAT_INVALID,
-                           "of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY one "
-                           "is set; %.80s needs both, or neither for a public "
-                           "bucket",
-                           url);
+        return groat__fail(
+            error, GROAT_INVALID,
+            "only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set; "
+            "%.80s needs both, or neither for a public "
+            "bucket",
+            url);
     if (!is_endpoint(s3->endpoint))
         return groat__fail(error, GROAT_INVALID,
                            "AWS_ENDPOINT_URL is '%.*s...'; allowed: "

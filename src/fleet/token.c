@@ -99,8 +99,8 @@ groat_status groat__token_get(groat__http *http, groat__place *place,
     place->bearer = NULL;
     if (!write_url(place, challenge, &url))
         status = groat__fail(error, GROAT_IO,
-                             "registry %s wants a token of %.100s; a login is "
-                             "sent to https:// alone",
+                             "registry %s asks for a token from %.100s; a "
+                             "login is sent only to an https:// URL",
                              place->shown, challenge);
     if (status == GROAT_OK && url.failed)
         status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a URL");

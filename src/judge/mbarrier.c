@@ -99,8 +99,8 @@ void groat__judge_mbarrier_init(struct groat_cpu_env *env, unsigned bar,
         if (s->state == GROAT__BARRIER)
             groat__judge_report(
                 j,
-                "makes an mbarrier at byte %u, where thread %zu made one: "
-                "it lives",
+                "makes an mbarrier at byte %u, where thread %zu made one that "
+                "is still in use",
                 bar, groat__judge_thread_of(j, j->barriers[s->readers].maker));
         groat__judge_check_write(j, j->block, bar + i, "makes an mbarrier of");
     }
@@ -291,8 +291,8 @@ void groat__judge_mbarrier_expect(struct groat_cpu_env *env, unsigned bar,
     if (at->tx > COUNT_MAX)
         groat__judge_report(
             j,
-            "expects %u bytes on the mbarrier at byte %u: with those of "
-            "before %lld, and a phase counts to %d",
+            "expects %u bytes on the mbarrier at byte %u: together with "
+            "earlier ones %lld bytes; a phase counts at most %d bytes",
             bytes, bar, (long long)at->tx, COUNT_MAX);
     arrive(j, at);
 }

@@ -120,8 +120,8 @@ void groat__judge_take_lanes(struct groat_cpu_env *env, unsigned long long mask)
         return;
     if ((mask >> groat__judge_lane(j) & 1) == 0)
         groat__judge_report(j,
-                            "does an operation of a warp with the mask 0x%llx, "
-                            "which leaves it out",
+                            "calls a warp operation with the mask 0x%llx, "
+                            "which lacks its own lane",
                             mask);
     f->mask = mask & here;
 }

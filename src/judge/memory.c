@@ -273,10 +273,10 @@ void groat__judge_touch_shared(groat__judge *j, uint32_t address,
 void groat__judge_out_of_bounds(struct groat_cpu_env *env, const char *file,
                                 unsigned line, long long index)
 {
-    groat__judge_report(groat__judge_enter(env),
-                        "uses element %lld of an array that has none such, "
-                        "in %s line %u",
-                        index, file, line);
+    groat__judge_report(
+        groat__judge_enter(env),
+        "uses element %lld of an array, outside its bounds, in %s line %u",
+        index, file, line);
 }
 
 void groat__judge_shared_load(struct groat_cpu_env *env, unsigned address,

@@ -68,10 +68,10 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
         uint64_t left = (uint64_t)(uintptr_t)stack->ss_sp + stack->ss_size - at;
 
         if (bytes > left)
-            groat__judge_report(j,
-                                "%s %lu bytes of its local memory, which ends "
-                                "after %llu",
-                                verb, bytes, (unsigned long long)left);
+            groat__judge_report(
+                j,
+                "%s %lu bytes of its local memory, which ends after %llu bytes",
+                verb, bytes, (unsigned long long)left);
         return;
     }
     if (is_in(at, plain->image, plain->image_bytes) ||

@@ -135,11 +135,11 @@ static void check_barrier(groat__judge *j, size_t first, size_t end,
         return;
     groat__judge_add_place(j, j->fibers[ended].site, "the last of thread %zu",
                            groat__judge_thread_of(j, ended));
-    groat__judge_blame(j, waits,
-                       "waits at a barrier that thread %zu does not come to, "
-                       "for it has ended: a barrier is for all threads of a "
-                       "block, as often in each",
-                       groat__judge_thread_of(j, ended));
+    groat__judge_blame(
+        j, waits,
+        "waits at a barrier that thread %zu does not come to, as that thread "
+        "has ended: all threads of a block must reach a barrier equally often",
+        groat__judge_thread_of(j, ended));
 }
 
 /* Opens the barrier of fibers [first, end) if each fiber has reached it or has

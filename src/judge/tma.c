@@ -192,8 +192,8 @@ static void check_mask(groat__judge *j, uint32_t ctas)
 {
     if (ctas == 0 || ctas >> j->block_count != 0)
         groat__judge_report(
-            j, "copies to the blocks of mask 0x%x; its cluster has %zu", ctas,
-            j->block_count);
+            j, "copies to the blocks of mask 0x%x; its cluster has %zu blocks",
+            ctas, j->block_count);
 }
 
 /* Issues the copy to each block that it reaches. */

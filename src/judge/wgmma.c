@@ -286,9 +286,9 @@ static groat__product *begin(groat__judge *j, float *acc, uint32_t count,
         check_poison(j, p);
     else if (!f->wgmma_fenced &&
              (f->product_count != known || memcmp(p->values, acc, bytes) != 0))
-        groat__judge_report(
-            j, "comes to wgmma with registers that it wrote since the last "
-               "wgmma_fence: one is missing");
+        groat__judge_report(j,
+                            "comes to wgmma with registers that it wrote since "
+                            "the last wgmma_fence: a wgmma_fence is missing");
     else
         memcpy(p->values, acc, bytes);
     if (!accumulate)

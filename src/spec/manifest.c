@@ -49,7 +49,7 @@ static const char *read_targets(groat__manifest_line *out,
         const json_t *target = json_array_get(targets, i);
 
         if (!json_is_string(target))
-            return "a target in \"targets\" is no text";
+            return "a target in \"targets\" is not a string";
         add_target(out, target);
     }
     return NULL;
@@ -70,7 +70,7 @@ static const char *read_tuned(groat__manifest_line *out, json_t *tuned)
         if (text == NULL && texts[i] == &out->score)
             continue;
         if (!json_is_string(text) || json_string_length(text) == 0)
-            return "device, decode or score of \"tuned\" is no text";
+            return "device, decode or score of \"tuned\" is not a string";
         groat__str_add(texts[i], json_string_value(text));
     }
     return NULL;
@@ -88,12 +88,12 @@ static const char *read_members(groat__manifest_line *out, json_t *object)
     if (spec == NULL)
         return "\"spec\" is missing";
     if (!json_is_string(spec))
-        return "\"spec\" is no text";
+        return "\"spec\" is not a string";
     groat__str_add(&out->spec, json_string_value(spec));
     if (target != NULL && targets != NULL)
-        return "it has both \"target\" and \"targets\"";
+        return "the line has both \"target\" and \"targets\"";
     if (target != NULL && !json_is_string(target))
-        return "\"target\" is no text";
+        return "\"target\" is not a string";
     if (target != NULL)
         add_target(out, target);
     problem = targets == NULL ? NULL : read_targets(out, targets);
@@ -106,8 +106,8 @@ static groat_status refuse_text(const json_error_t *why, groat_error *error)
 {
     switch (json_error_code(why)) {
     case json_error_duplicate_key:
-        return groat__fail(error, GROAT_INVALID, "it has a member twice: %s",
-                           why->text);
+        return groat__fail(error, GROAT_INVALID,
+                           "the line has a member twice: %s", why->text);
     case json_error_numeric_overflow:
         return groat__fail(error, GROAT_INVALID,
                            "a number is too large, column %d", why->column);
@@ -116,7 +116,7 @@ static groat_status refuse_text(const json_error_t *why, groat_error *error)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a manifest");
     default:
         return groat__fail(error, GROAT_INVALID,
-                           "it is not JSON: %s, column %d", why->text,
+                           "the line is not JSON: %s, column %d", why->text,
                            why->column);
     }
 }
@@ -130,7 +130,8 @@ static groat_status read_object(groat__manifest_line *out, json_t *object,
     const char *problem;
 
     if (!json_is_object(object))
-        return groat__fail(error, GROAT_INVALID, "it is not a JSON object");
+        return groat__fail(error, GROAT_INVALID,
+                           "the line is not a JSON object");
     stranger = find_stranger(object, names, sizeof(names) / sizeof(names[0]));
     if (stranger != NULL)
         return groat__fail(error, GROAT_INVALID,

@@ -366,8 +366,8 @@ groat_status groat__params_parse(const groat_family *family, const char *text,
                            "the spec is longer than %d bytes", SPEC_TEXT_MAX);
     if (len != strlen(family->name) || memcmp(text, family->name, len) != 0)
         return groat__fail(error, GROAT_INVALID,
-                           "family '%.*s' is another than %s", shown(len), text,
-                           family->name);
+                           "the spec names family '%.*s'; allowed: %s",
+                           shown(len), text, family->name);
     text += len + (text[len] == ':');
     for (text += strspn(text, " "); *text != '\0' && status == GROAT_OK;
          text += strspn(text, " ")) {

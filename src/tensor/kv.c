@@ -156,7 +156,7 @@ static groat_status check_strides(const groat_kv_cache *c, const strides *s,
     for (size_t i = 0; i < EXTENTS; i++) {
         if (extents[i].stride == UINT64_MAX)
             return refuse(extents[i].field, extents[i].stride,
-                          "what 64 bits count", error);
+                          "less than 2^64 bytes", error);
         if (extents[i].stride % STRIDE_UNIT != 0)
             return refuse(extents[i].field, extents[i].stride,
                           "multiples of 16, 0: packed", error);
@@ -252,7 +252,7 @@ static groat_status look(const groat_kv_cache *c, unsigned plane,
                       error);
     if (view->address == UINT64_MAX)
         return refuse("cache: address", c->address,
-                      "what plane and layer fit behind", error);
+                      "addresses such that the plane ends below 2^64", error);
     return GROAT_OK;
 }
 

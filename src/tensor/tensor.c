@@ -134,7 +134,7 @@ static groat_status check_overlap(const groat_tensor *t, groat_error *error)
             groat__sum(bytes, groat__product(t->dims[i] - 1, stride_of(t, i)));
     if (groat__sum(t->address, bytes) == UINT64_MAX)
         return refuse("bytes from the first element to the last", -1, bytes,
-                      "what fits behind the address", error);
+                      "less than 2^64 minus the address", error);
     for (unsigned i = 1; i < t->rank; i++) {
         if (t->dims[i] == 1 || stride_of(t, i) >= reach_below(t, i))
             continue;

@@ -53,5 +53,5 @@ refuses "arguments.named has no 'by', which shape.score names" keys=9 \
 refuses "--arg by is 'x'; allowed: a number" --arg by=x --target cpu:sm_80
 refuses "--buffer b is '0'; allowed: 1 to " --buffer b=0 --target cpu:sm_80
 refuses "'by' is not of the form NAME=VALUE" --arg by --target cpu:sm_80
-refuses "products are NVIDIA's" --target cpu:gfx950
+refuses "products need NVIDIA's mma.sync" --target cpu:gfx950
 finish

@@ -204,7 +204,7 @@ done
 # A family may follow pointers of its own: --pointers judges these as well.
 sed 's/    shared_fence();/    *(volatile u32 *)64 = 1;\n&/' whole.h >wrong/wrong.h
 expect "a pointer to nowhere" 1 run ./wrong --target cpu:sm_90a
-says "is told" "it follows a pointer to nowhere"
+says "is told" "the kernel uses an invalid pointer"
 expect "a pointer that is judged" 1 run ./wrong --target cpu:sm_90a --pointers
 says "is told by its address" "writes 4 bytes at address 0x40, a null pointer"
 line=$(grep -n 'volatile u32 \*)64' wrong/wrong.h | cut -d: -f1)

@@ -359,7 +359,7 @@ GROAT_CACHE_MAX_BYTES=20K
 export GROAT_CACHE_MAX_BYTES
 expect 'a store that does not take it' 1 fleet pull "$work/manifest" \
     --target $target --cache-dir "$work/hosts/small"
-answers 'a store that does not take it: is said' 'the store did not take it'
+answers 'a store that does not take it: is said' 'the store did not take the entry'
 unset GROAT_CACHE_MAX_BYTES
 
 # ---- faults

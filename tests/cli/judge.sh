@@ -192,11 +192,11 @@ answers "the file" '"file": "kernels.cu"'
 answers "the function" '"function": "wrong_transpose"'
 finds wrong_dynamic "the block has 128 bytes" --block 64 --shared 128 \
     --buffer y=64
-finds wrong_mask "the mask 0xffff, which leaves it out" --block 32 --buffer x=32 \
+finds wrong_mask "the mask 0xffff, which lacks its own lane" --block 32 --buffer x=32 \
     --buffer y=32
 expect "an array of a thread's own" 1 judge "$kernels" --entry wrong_stack \
     --block 64 --buffer x=64 --buffer y=64
-says "has no such element" "of an array that has none such"
+says "has no such element" "of an array, outside its bounds"
 
 # Output data: reversing twice restores the input.
 reverse() {
@@ -219,7 +219,7 @@ expect "a division by 0" 1 judge "$kernels" --entry wrong_division --block 32 \
 says "is told" "signal 8"
 expect "recursion without end" 1 judge "$kernels" --entry wrong_recursion \
     --block 32 --buffer y=32 --json
-answers "is told, too" "calls itself without end"
+answers "is told, too" "recurses without end"
 expect "a loop that touches nothing" 1 judge "$kernels" --entry wrong_spin \
     --block 32 --timeout 1 --arg n=1
 [ -z "$(ls "$TMPDIR")" ] || fail "and no folder is left" "$(ls "$TMPDIR")"
@@ -298,9 +298,9 @@ refuses() {
 }
 refuses "another header" '#include <cooperative_groups.h>' \
     "bad.cu:1: cooperative_groups.h"
-refuses "lines of another file" '#line 7 "x.cu"' "bad.cu:1: line: findings name"
+refuses "lines of another file" '#line 7 "x.cu"' "bad.cu:1: line: #line is refused"
 refuses "lines of a preprocessor" '
-# 7 "x.cu"' "bad.cu:2: 7: findings name"
+# 7 "x.cu"' "bad.cu:2: 7: #line is refused"
 refuses "PTX" '__global__ void k() {
     asm volatile("bar.sync 0;");
 }' "bad.cu:2: asm: inline PTX"

@@ -110,7 +110,7 @@ expect "the kernels of another store" 0 prewarm --json \
 counts "the kernels of another store" kernels=6 compiled=6
 "$groat" prewarm - --check --cache-dir "$work/s1" \
     <"$work/many.jsonl" >"$out" 2>"$err"
-says "a bad line of stdin is named" "stdin:1: it names no target"
+says "a bad line of stdin is named" "stdin:1: the line names no target"
 "$groat" prewarm - --target cpu:gfx950 --check --json \
     --cache-dir "$work/s1" <"$work/many.jsonl" >"$out" 2>"$err"
 counts "a manifest from stdin" kernels=6 present=6

@@ -253,7 +253,7 @@ if command -v python3 >/dev/null 2>&1; then
     python3 "$work/table.py" 2 1000000 >"$work/lengths"
     expect "lengths beyond the keys" 2 run kv_producer_pipeline $sm \
         --input lengths="$work/lengths"
-    says "the bound is named" "a length is 1000000; --num-keys is"
+    says "the bound is named" "a length is 1000000; at most --num-keys,"
 else
     skip "inputs: no python3"
 fi

@@ -560,7 +560,7 @@ static const struct {
     {"read-only: new kernels", "read-only"},
     {"a bundle is not used", "not used"},
     {"not used; reported once", "entry not used"},
-    {"has ended without it", "takeover"},
+    {"has ended without storing it", "takeover"},
 };
 
 /* Returns the matrix's word for a log line; any other line is a failure. */

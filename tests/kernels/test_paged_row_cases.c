@@ -264,7 +264,7 @@ START_TEST(specs_that_are_refused)
         {"alignment=8", "begins with one"},
         {"page_size=256,alignment=64", "would straddle pages"},
         {"pair=sm100", "cta_group::2"},
-        {"v_layout=inner,swizzle=64", "a span of 128 bytes or none"},
+        {"v_layout=inner,swizzle=64", "a swizzle span of 128 bytes or none"},
         {"k_fold=1", "fills the slot from one page"},
         {"k_fold=1,k_layout=inner,BN=96,page_size=12", "row groups"},
         {"k_fold=1,k_layout=inner,page_size=0", "rows are counted in groups"},
@@ -293,7 +293,7 @@ START_TEST(arguments_that_are_refused)
     static const char *const cases[][3] = {
         {"", "first_key=64", "it must be a multiple of 128"},
         {"", "keys=255", "they are at least 256"},
-        {"", "pitch=16", "32 entries are read"},
+        {"", "pitch=16", "needs at least 32 entries"},
         {"", "pitch=36", "a multiple of 8"},
         {"", "layer=2", "the last one is 1"},
         {"", "k_depth=32", "it must be a multiple of 64"},
@@ -302,13 +302,14 @@ START_TEST(arguments_that_are_refused)
         {"", "row_bytes=520", "multiples of 16"},
         {"", "row_bytes=256", "would share bytes"},
         {"", "stride=16", "would share bytes"},
-        {"page_size=0,from=ragged", "stride=2047", "has 2048 rows"},
-        {"page_size=0", "stride=1023 batch=1", "has 1024 rows"},
-        {"page_size=0", "stride=2047 batch=1 head_page=1", "has 2048 rows"},
+        {"page_size=0,from=ragged", "stride=2047", "needs at least 2048 rows"},
+        {"page_size=0", "stride=1023 batch=1", "needs at least 1024 rows"},
+        {"page_size=0", "stride=2047 batch=1 head_page=1",
+         "needs at least 2048 rows"},
         {"", "stride=2000000000", "less than 2147483648"},
         {"page_size=64,k_layout=inner,v_layout=inner,k_fold=1,v_fold=1",
          "stride=65 planes=1 layers=1 layer=0 heads=1", "multiples of 8"},
-        {"", "batch=4096 heads=1024 tiles=1", "a grid has at most"},
+        {"", "batch=4096 heads=1024 tiles=1", "the blocks in y are at most"},
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -460,7 +460,7 @@ static const struct {
            .kv_scale = GROAT_DECODE_OF_TOKEN),
      NULL, "shape.kv_scale (GROAT_DECODE_OF_*) is 2; allowed here: 0"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_CAP),
-     NULL, "shape.cap 0; allowed: finite"},
+     NULL, "shape.cap is 0; allowed: finite"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .scale = NAN), NULL,
      "shape.scale is"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = 128), NULL,
@@ -471,14 +471,14 @@ static const struct {
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .page = 2000), NULL,
      "page_size"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1), "cpu:gfx950",
-     "products are NVIDIA's"},
+     "products need NVIDIA's mma.sync"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1), "cpu:sm_1", "sm_1"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_TREE,
            .mask = GROAT_DECODE_WINDOW, .seen = 5),
-     NULL, "a query's place in a tree is not its position"},
+     NULL, "tree=1 gives a query no position"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_TREE,
            .score = "score * 2"),
-     NULL, "a query's place in a tree is not its position"},
+     NULL, "tree=1 gives a query no position"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .score = "score \""), NULL,
      "shape.score: expression 'score \"', column 7"},
 };
@@ -697,7 +697,8 @@ START_TEST(bad_names)
     free(all);
     a.named = NULL;
     ck_fails(groat_decode_run(decode, &a, NULL, &fix.error), GROAT_INVALID,
-             &fix.error, "arguments.named is NULL, named_count 3");
+             &fix.error,
+             "arguments.named is NULL and named_count is 3; allowed: 0");
     groat_decode_close(decode);
     drop_problem(&p);
 }

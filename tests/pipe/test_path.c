@@ -449,7 +449,7 @@ START_TEST(refused_gets)
         const char *target;
         const char *words;
     } refused[] = {
-        {NULL, "cpu:gfx950", "there is no spec"},
+        {NULL, "cpu:gfx950", "the spec's text is NULL"},
         {"", "cpu:gfx950", "family ''"},
         {"adders", "cpu:gfx950", "family 'adders' is unknown"},
         {"adde", "cpu:gfx950", "family 'adde' is unknown"},

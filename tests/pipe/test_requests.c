@@ -472,10 +472,10 @@ START_TEST(manifests_that_are_refused)
 
     (void)snprintf(text, sizeof(text), "%s\n{\"spec\": 7}", good);
     ck_fails(warm_text(context, text, &s, NULL), GROAT_INVALID, &fix.error,
-             "/list:3: \"spec\" is no text");
+             "/list:3: \"spec\" is not a string");
     (void)snprintf(text, sizeof(text), "%s{\"spec\"= 7}", good);
     ck_fails(warm_text(context, text, &s, NULL), GROAT_INVALID, &fix.error,
-             "/list:2: it is not JSON: ':' expected near '=', column 8");
+             "/list:2: the line is not JSON: ':' expected near '=', column 8");
     long_line = calloc(1, (2 << 20) + 1);
     ck_assert_ptr_nonnull(long_line);
     memset(long_line, ' ', 2 << 20);
@@ -489,9 +489,9 @@ START_TEST(manifests_that_are_refused)
              GROAT_IO, &fix.error, "cannot read /");
     ck_fails(
         groat_warm_file(context, NULL, target, 0, NULL, NULL, NULL, &fix.error),
-        GROAT_INVALID, &fix.error, "there is no path");
+        GROAT_INVALID, &fix.error, "the path is NULL");
     ck_fails(groat_manifest_read(fix.root, NULL, NULL, &fix.error),
-             GROAT_INVALID, &fix.error, "there is no callback");
+             GROAT_INVALID, &fix.error, "the callback is NULL");
     ck_assert_str_eq(s.text, "");
     ck_assert_uint_eq(rig_stat(context).compiles, 0);
     groat_close(context);
@@ -515,7 +515,7 @@ START_TEST(lists_that_are_refused)
              GROAT_INVALID, &fix.error, "result.size is 1");
     item.spec = NULL;
     ck_fails(groat_warm(context, &item, 1, 0, NULL, NULL, NULL, &fix.error),
-             GROAT_INVALID, &fix.error, "there is no spec");
+             GROAT_INVALID, &fix.error, "the spec's text is NULL");
     ck_assert_int_eq(
         groat_warm(context, NULL, 0, 0, NULL, NULL, NULL, &fix.error),
         GROAT_OK);

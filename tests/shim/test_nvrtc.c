@@ -506,7 +506,7 @@ START_TEST(builtins_beside_are_opened)
     control->builtins = false;
     ck_assert_int_eq(drive(&rig.env, &sm_90a, &compiled, &error),
                      GROAT_COMPILE_FAILED);
-    ck_assert_ptr_nonnull(strstr(error.text, "this one did not serve: "));
+    ck_assert_ptr_nonnull(strstr(error.text, "the file found did not work: "));
     ck_assert_ptr_nonnull(strstr(error.text, builtins));
     (void)dlclose(copy);
     groat__str_free(&out);

@@ -283,7 +283,8 @@ START_TEST(what_is_refused)
     ck_assert_int_eq(setenv("GROAT_RANGES", "on", 1), 0);
     groat_close(open_named(NULL));
     ck_assert_int_eq(fix.warnings, 1);
-    ck_assert_int_eq(rig_said(&fix, "nobody takes ranges: ranges is 'on'"), 1);
+    ck_assert_int_eq(
+        rig_said(&fix, "no profiler receives ranges: ranges is 'on'"), 1);
 }
 END_TEST
 

@@ -247,10 +247,11 @@ static groat_status tune_shape(tuner *t, groat__str *lines, groat_error *error)
         t->text, strncmp(t->target, "cpu:", 4) == 0, &t->word, error);
 
     if (status == GROAT_OK && groat__decode_word_choice(&t->word) != NULL)
-        return groat__cli_error(error, GROAT_INVALID,
-                                "%s chooses itself; allowed: a shape without "
-                                "warps, stages, cluster, split, blocks, least",
-                                t->text);
+        return groat__cli_error(
+            error, GROAT_INVALID,
+            "%s sets values that tune searches for; allowed: a shape without "
+            "warps, stages, cluster, split, blocks, least",
+            t->text);
     t->word.shape.score = t->cli->values.score;
     if (status == GROAT_OK)
         status = groat__decode_names_read(&t->cli->values, &names, error);

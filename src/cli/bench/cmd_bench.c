@@ -296,7 +296,7 @@ static groat_status check_origin(bench *b, groat_origin seen, groat_origin want)
                             "a kernel for the bench is from %s, not %s; the "
                             "store is %s",
                             groat_origin_name(seen), groat_origin_name(want),
-                            path ? path : "not to be had");
+                            path ? path : "not available");
 }
 
 /* Compiles a new kernel, and loads it if `load`. */

@@ -300,8 +300,8 @@ static groat_status add_buffer(work *w, size_t i, groat__str *out)
         groat__str_addf(out, "%s ", dtype);
     } else {
         return groat__cli_error(&w->error, GROAT_INVALID,
-                                "parameter %s %s of %s: say which numbers lie "
-                                "there: --buffer %s=%.*s:f32",
+                                "parameter %s %s of %s has no known element "
+                                "type; give one, as in --buffer %s=%.*s:f32",
                                 param->type.data, param->name.data, w->name,
                                 param->name.data, (int)shape, value);
     }

@@ -170,10 +170,11 @@ static groat_status read_include(reader *r, const token *sign)
             replace(r, sign->at, "");
             return GROAT_OK;
         }
-    return refuse(r, name.line,
-                  "groat judge reads one file; it includes no other header "
-                  "than CUDA's runtime and pipeline and C's of numbers",
-                  &name);
+    return refuse(
+        r, name.line,
+        "groat judge reads one file; the only headers allowed are those of "
+        "CUDA's runtime and pipeline and some of C's standard library",
+        &name);
 }
 
 /* Skips to the #else or #endif of an #if 0; the text is kept. */
@@ -208,7 +209,8 @@ static groat_status read_directive(reader *r, const token *sign)
     if (is(&word, "include"))
         return read_include(r, sign);
     if (is(&word, "line") || (word.len > 0 && isdigit((unsigned char)*word.at)))
-        return refuse(r, word.line, "findings name the lines of this file",
+        return refuse(r, word.line,
+                      "#line is refused, as findings name lines of this file",
                       &word);
     if (is(&word, "if") && r->at[strspn(r->at, " \t")] == '0' &&
         isspace((unsigned char)r->at[strspn(r->at, " \t") + 1])) {

@@ -254,7 +254,8 @@ static void mark_lost(groat__cli *cli, groat__jobs *jobs)
         job->state = GROAT__JOB_FAILED;
         (void)groat__cli_error(
             &job->error, GROAT_IO,
-            "it was compiled, but the store %s does not have it: the store is "
+            "the kernel was compiled, but the store %s does not have it: the "
+            "store is "
             "full, cannot be written, or its bound is too small; see the "
             "warnings and groat cache stat",
             groat_cache_path(cli->context));

@@ -243,10 +243,9 @@ static int add_kernel(void *user, const groat_manifest_entry *entry)
     if (entry->target)
         r->code = add_for(r, where, entry, entry->target);
     else if (targets->count == 0)
-        r->code = groat__cli_refuse(r->cli, GROAT_INVALID,
-                                    "%s: it names no target, and no --target "
-                                    "is given",
-                                    where);
+        r->code = groat__cli_refuse(
+            r->cli, GROAT_INVALID,
+            "%s: the line names no target, and no --target is given", where);
     for (size_t i = 0; !entry->target && i < targets->count && !r->code; i++)
         r->code = add_for(r, where, entry, targets->item[i]);
     return r->code;

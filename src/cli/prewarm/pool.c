@@ -268,11 +268,11 @@ static void take_answer(pool *p, worker *w, const char *line, size_t len)
                     ? GROAT__JOB_MADE
                     : GROAT__JOB_PRESENT);
     } else {
-        (void)groat__cli_error(&job->error,
-                               json_is_integer(status)
-                                   ? (groat_status)json_integer_value(status)
-                                   : GROAT_IO,
-                               "%s", text ? text : "an answer of no sense");
+        (void)groat__cli_error(
+            &job->error,
+            json_is_integer(status) ? (groat_status)json_integer_value(status)
+                                    : GROAT_IO,
+            "%s", text ? text : "the worker's reply is malformed");
         job->error.log = log ? strdup(log) : NULL;
         end_job(p, w, GROAT__JOB_FAILED);
     }

@@ -29,8 +29,8 @@ static const char *reason_of(int signal)
 {
     return signal == SIGFPE ? "it divides by 0"
            : signal == SIGILL
-               ? "it came to where its compiler saw no meaning"
-               : "it follows a pointer to nowhere, or calls itself without end";
+               ? "the kernel reached code whose behavior is undefined"
+               : "the kernel uses an invalid pointer, or recurses without end";
 }
 
 static void end_process(const groat__watch *watch)

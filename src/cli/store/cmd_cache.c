@@ -271,8 +271,8 @@ static int verify(groat__cli *cli)
     say_count(cli, "dropped", dropped);
     if (dropped)
         return GROAT__EXIT_FAILED;
-    return groat__cache_sound(
-        cli, "what is in it now was checked, what was before may be lost");
+    return groat__cache_sound(cli, "the entries in the store now are sound, "
+                                   "but earlier entries may be lost");
 }
 
 static int gc(groat__cli *cli)

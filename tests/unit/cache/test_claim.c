@@ -199,7 +199,8 @@ START_TEST(test_wait_is_bounded)
     ck_assert_uint_eq(kernel_stat(two).waits, 1);
     ck_assert_uint_eq(kernel_stat(two).timeouts, 1);
     ck_assert_uint_eq(kernel_stat(two).takeovers, 0);
-    ck_assert_int_eq(fixture_said(&fix, "it is compiled here, too"), 1);
+    ck_assert_int_eq(
+        fixture_said(&fix, "this process compiles the kernel, too"), 1);
     /* The third waits for the first, and then for the second. */
     three->claims.wait_ms = SOON;
     start_claim(&o, three, 1);
@@ -265,7 +266,7 @@ START_TEST(test_holder_dies)
                      one == two ? GROAT__CLAIM_HELD : GROAT__CLAIM_FOUND);
     ck_assert_int_eq(end_claim(&others[1]),
                      one == three ? GROAT__CLAIM_HELD : GROAT__CLAIM_FOUND);
-    ck_assert_int_eq(fixture_said(&fix, "has ended without it"), 1);
+    ck_assert_int_eq(fixture_said(&fix, "has ended without storing it"), 1);
     groat__store_close(two);
     groat__store_close(three);
 }

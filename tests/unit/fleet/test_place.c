@@ -90,7 +90,7 @@ START_TEST(bad_places)
         {"s3:///x", &none, "s3://BUCKET/PREFIX"},
         {"s3://bucket/a b", &none, "letters, digits"},
         {"s3://bucket/%41", &none, "letters, digits"},
-        {"s3://bucket", &half, "AWS_SECRET_ACCESS_KEY one is set"},
+        {"s3://bucket", &half, "AWS_SECRET_ACCESS_KEY is set"},
         {"s3://bucket", &odd, "AWS_ENDPOINT_URL is 'localhost:...'"},
     };
     groat_error error = GROAT_ERROR_INIT;

@@ -28,7 +28,7 @@ START_TEST(no_place_for_a_login)
 
     place.bearer = strdup("an old one");
     ck_fails(groat__token_get(NULL, &place, refused[_i], &error), GROAT_IO,
-             &error, "a login is sent to https:// alone");
+             &error, "a login is sent only to an https:// URL");
     ck_assert_ptr_null(place.bearer);
     groat_error_clear(&error);
 }

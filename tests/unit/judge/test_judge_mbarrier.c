@@ -63,10 +63,12 @@ START_TEST(test_init_twice)
     rig_j.mode = 2;
     j_passes(make_twice);
     rig_j.mode = 0;
-    j_reports(make_twice, "at byte 0, where thread 0 made one: it lives");
+    j_reports(make_twice,
+              "at byte 0, where thread 0 made one that is still in use");
     rig_j.mode = 1;
     rig_j.arg = 33;
-    j_reports(make_twice, "at byte 0, where thread 0 made one: it lives");
+    j_reports(make_twice,
+              "at byte 0, where thread 0 made one that is still in use");
 }
 END_TEST
 
@@ -296,9 +298,11 @@ static void expect_much(const void *args)
 START_TEST(test_too_many_bytes)
 {
     rig_j.mode = (1 << 20) - 64;
-    j_reports(expect_much, "expects 64 bytes on the mbarrier at byte 0: with "
-                           "those of before 1048576, and a phase counts to "
-                           "1048575");
+    j_reports(
+        expect_much,
+        "expects 64 bytes on the mbarrier at byte 0: "
+        "together with earlier ones 1048576 bytes; a phase counts at most "
+        "1048575");
     rig_j.mode = 1 << 20;
     j_reports(expect_much, "expects 1048576 bytes");
     rig_j.mode = (1 << 20) - 65;

@@ -78,7 +78,7 @@ static const fault faults[] = {
     {PROBE_UNIFORM_VARIES, AMD, "has a wave-uniform value 0x"},
     {PROBE_COPY_DIVERGES, AMD, "went another way than the others"},
     {PROBE_END_DIVERGES, ALL,
-     "went another way than the others|for it has ended: a barrier"},
+     "went another way than the others|as that thread has ended: all threads"},
     {PROBE_WAIT_64, AMD, "waits for vmcnt(64); the counter holds 63"},
     {PROBE_NO_FENCE, AMD, "that no shared_fence completed"},
     {PROBE_ENDS_IN_FLIGHT, ALL, "ends with a copy into byte"},
@@ -99,9 +99,9 @@ static const fault faults[] = {
     {PROBE_LANES_STORE_LOAD, NV, "since the last barrier"},
     {PROBE_LANES_COPY_LOAD, NV, "since the last barrier"},
     {PROBE_ARRAY_LOAD_PAST, ALL,
-     "of an array that has none such, in "
+     "of an array, outside its bounds, in "
      "judge_probe/judge_probe.h line "},
-    {PROBE_ARRAY_STORE_BEFORE, ALL, "of an array that has none such"},
+    {PROBE_ARRAY_STORE_BEFORE, ALL, "of an array, outside its bounds"},
 };
 
 enum { FAULTS = COUNT(faults) };

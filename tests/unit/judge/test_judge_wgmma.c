@@ -334,7 +334,7 @@ START_TEST(test_faults)
         [NOT_WRITTEN] = "multiplies by A with byte|of shared memory, which "
                         "nobody wrote",
         [NO_WGMMA_FENCE] = "comes to wgmma with registers that it wrote since "
-                           "the last wgmma_fence: one is missing",
+                           "the last wgmma_fence: a wgmma_fence is missing",
         [NO_COMMIT] = "ends with a wgmma that no wgmma_wait waited for",
         [NO_WAIT] = "ends with a wgmma that no wgmma_wait waited for",
         [WAIT_LEAVES_ONE] = "ends with a wgmma that no wgmma_wait waited for",

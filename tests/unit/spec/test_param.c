@@ -240,12 +240,12 @@ typedef struct refusal {
 
 static const refusal refusals[] = {
     /* family */
-    {"", {"family '' is another than toy"}},
-    {":", {"family '' is another than toy"}},
-    {"to", {"family 'to' is another than toy"}},
-    {"toys", {"family 'toys' is another than toy"}},
-    {"toy,rows=8", {"family 'toy,rows=8' is another than toy"}},
-    {" toy", {"family ' toy' is another than toy"}},
+    {"", {"the spec names family ''; allowed: toy"}},
+    {":", {"the spec names family ''; allowed: toy"}},
+    {"to", {"the spec names family 'to'; allowed: toy"}},
+    {"toys", {"the spec names family 'toys'; allowed: toy"}},
+    {"toy,rows=8", {"the spec names family 'toy,rows=8'; allowed: toy"}},
+    {" toy", {"the spec names family ' toy'; allowed: toy"}},
     /* form */
     {"toy:rows", {"toy: 'rows' is not of the form name=value"}},
     {"toy:,", {"'' is not of the form name=value"}},

@@ -660,7 +660,7 @@ static const refusal refusals[] = {
      "less than 2147483648",
      {{CACHE(blocks), UINT64_MAX}}},
     {"stride is 18446744073709551615;",
-     "what 64 bits count",
+     "less than 2^64 bytes",
      {{CACHE(page), UINT32_MAX},
       {CACHE(layers), UINT32_MAX},
       {CACHE(dim), 65536}}},
@@ -736,7 +736,7 @@ static const refusal refusals[] = {
      "to 1099511627760",
      {{CACHE(token_stride), (uint64_t)1 << 40}, {CACHE(blocks), 1}}},
     {"from the first element to the last is",
-     "behind the address",
+     "less than 2^64 minus the address",
      {{CACHE(address), UINT64_MAX - (1 << 22) + 1}}},
 };
 

@@ -110,7 +110,7 @@ static const refusal refusals[] = {
     {ADDRESS, 0, 0x1008, "address is 4104;", "multiples of 16"},
     {ADDRESS, 0, 0x1001, "address is 4097;", "multiples of 16"},
     {ADDRESS, 0, UINT64_MAX - 15, "from the first element to the last is",
-     "behind the address"},
+     "less than 2^64 minus the address"},
     {ELEM, 0, 0, "elem_bytes is 0;", "1, 2, 4 or 8"},
     {ELEM, 0, 3, "elem_bytes is 3;", "1, 2, 4 or 8"},
     {ELEM, 0, 16, "elem_bytes is 16;", "1, 2, 4 or 8"},
