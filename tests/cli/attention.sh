@@ -50,6 +50,10 @@ refuses "shape.score: expression 'score &', column 7: an operator or the end" \
     --score "score &" --target cpu:sm_80
 refuses "arguments.named has no 'by', which shape.score names" keys=9 \
     --score "score * by" --target cpu:sm_80
+refuses "x is given a value, but --score, which is absent, does not use" \
+    --arg x=1 --target cpu:sm_80
+refuses "bia is given a value, but --score does not use" --score 'score+bias[0]' \
+    --buffer bia=4 --target cpu:sm_80
 refuses "--arg by is 'x'; allowed: a number" --arg by=x --target cpu:sm_80
 refuses "--buffer b is '0'; allowed: 1 to " --buffer b=0 --target cpu:sm_80
 refuses "'by' is not of the form NAME=VALUE" --arg by --target cpu:sm_80

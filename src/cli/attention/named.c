@@ -61,6 +61,19 @@ static groat_status make_array(groat_decode_named *one, const char *value,
     return GROAT_OK;
 }
 
+/* Whether the expression has the name as a word of its own. */
+static bool has_name(const char *score, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (const char *at = score; at != NULL && (at = strstr(at, name)) != NULL;
+         at++)
+        if ((at == score || !groat__is_word(at[-1])) &&
+            !groat__is_word(at[len]))
+            return true;
+    return false;
+}
+
 groat_status groat__decode_names_read(const groat__values *values,
                                       groat__decode_names *out,
                                       groat_error *error)
@@ -85,6 +98,13 @@ groat_status groat__decode_names_read(const groat__values *values,
             status =
                 make_array(&out->named[out->count - 1], value, &state, error);
     }
+    for (unsigned i = 0; i < out->count && status == GROAT_OK; i++)
+        if (!has_name(values->score, out->named[i].name))
+            status = groat__cli_error(
+                error, GROAT_INVALID,
+                "%s is given a value, but --score%s does "
+                "not use that name",
+                out->named[i].name, values->score ? "" : ", which is absent,");
     return status;
 }
 
