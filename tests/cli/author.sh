@@ -334,6 +334,11 @@ says "is named" "field x of args.h has no value"
 sed 's/relative(1e-5)/ulp(x)/' good.def >bad/run.def
 expect "run.def: a tolerance" 2 run ./bad $on
 says "is told" "exact, ulp(N), relative(X) or none expected"
+for path in ../x.npy x/../../y.npy /etc/passwd ..; do
+    sed "s|random(-1, 1)|file($path)|" good.def >bad/run.def
+    expect "a file outside: $path" 2 run ./bad --target cpu:sm_90a
+    says "it has to be inside" "file(PATH) in the family's folder expected"
+done
 sed 's/random(-1, 1)/file(none.npy)/' good.def >bad/run.def
 expect "run.def: a file that is not there" 1 run ./bad $on
 says "is named" "none.npy: No such file"

@@ -264,10 +264,26 @@ static char *inside(char *text, const char *word)
     return text + len + 1;
 }
 
+/* Whether a relative path stays below where it begins. */
+static bool stays_inside(const char *path)
+{
+    if (*path == '/' || *path == '\0')
+        return false;
+    for (; *path != '\0'; path += *path == '/') {
+        size_t len = strcspn(path, "/");
+
+        if (len == 2 && strncmp(path, "..", 2) == 0)
+            return false;
+        path += len;
+    }
+    return true;
+}
+
 static groat_status read_fill(reader *r, groat__run_buffer *buffer)
 {
     static const char expected[] =
-        "random(LOW,HIGH), ramp, zeros, poison or file(PATH) expected";
+        "random(LOW,HIGH) with LOW no more than HIGH, ramp, zeros, poison or "
+        "file(PATH) in the family's folder expected";
     static const char *const plain[] = {"random", "ramp", "zeros", "poison"};
     char *word = take_word(r);
     char *range;
@@ -283,7 +299,7 @@ static groat_status read_fill(reader *r, groat__run_buffer *buffer)
     buffer->fill = GROAT__FILL_FILE;
     buffer->path = inside(word, "file");
     if (buffer->path != NULL)
-        return *buffer->path != '\0' ? GROAT_OK : bad(r, expected);
+        return stays_inside(buffer->path) ? GROAT_OK : bad(r, expected);
     buffer->fill = GROAT__FILL_RANDOM;
     range = inside(word, "random");
     if (range == NULL || !real(range, &end, &buffer->low) || *end != ',')
