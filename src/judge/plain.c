@@ -53,29 +53,48 @@ _Noreturn static void report_shared(groat__judge *j, int64_t offset,
                         j->launch->shared_bytes);
 }
 
+/* Returns whether the address is in memory that is not judged: the thread's
+ * stack, the arguments, the kernel's image.  Reports an access past its end. */
+static bool is_own(groat__judge *j, uint64_t address, unsigned long bytes,
+                   const char *verb)
+{
+    const groat__judge_launch *launch = j->launch;
+    const stack_t *stack = &groat__judge_fiber(j)->stand.context.uc_stack;
+    const struct {
+        const char *name;
+        const void *object;
+        uint64_t bytes;
+    } own[] = {
+        {"local memory", stack->ss_sp, stack->ss_size},
+        {"constants and globals", launch->plain.image,
+         launch->plain.image_bytes},
+        {"arguments", launch->args, launch->args_bytes},
+    };
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        uint64_t at = address - (uint64_t)(uintptr_t)own[i].object;
+
+        if (at >= own[i].bytes)
+            continue;
+        if (bytes > own[i].bytes - at)
+            groat__judge_report(j, "%s %lu bytes of its %s, past their end",
+                                verb, bytes, own[i].name);
+        return true;
+    }
+    return false;
+}
+
 void groat__judge_touch(struct groat_cpu_env *env, const void *address,
                         unsigned long bytes, unsigned kind, const void *from)
 {
     groat__judge *j = groat__judge_at(env, from);
     const groat__judge_launch *launch = j->launch;
     const struct groat_cpu_plain *plain = &launch->plain;
-    const stack_t *stack = &groat__judge_fiber(j)->stand.context.uc_stack;
     const char *verb = kind == GROAT_CPU_READ ? "reads" : "writes";
     uint64_t at = (uint64_t)(uintptr_t)address;
     uint64_t shared;
 
-    if (is_in(at, stack->ss_sp, stack->ss_size)) {
-        uint64_t left = (uint64_t)(uintptr_t)stack->ss_sp + stack->ss_size - at;
-
-        if (bytes > left)
-            groat__judge_report(
-                j,
-                "%s %lu bytes of its local memory, which ends after %llu bytes",
-                verb, bytes, (unsigned long long)left);
-        return;
-    }
-    if (is_in(at, plain->image, plain->image_bytes) ||
-        is_in(at, launch->args, launch->args_bytes))
+    if (is_own(j, at, bytes, verb))
         return;
     shared = at - (uint64_t)(uintptr_t)plain->shared;
     if (is_in(at, plain->shared, plain->shared_bytes) &&
@@ -85,6 +104,8 @@ void groat__judge_touch(struct groat_cpu_env *env, const void *address,
         report_shared(j, (int64_t)shared, bytes, verb);
     else {
         groat__judge_check_device(j, at, bytes, verb);
+        if (kind == GROAT_CPU_ATOMIC)
+            groat__judge_check_alignment(j, at, (uint32_t)bytes, verb);
         if (kind != GROAT_CPU_READ)
             groat__judge_unwritten_keep(j, at, bytes);
     }

@@ -237,9 +237,9 @@ for bytes in 12 9; do
 import sys
 out = memoryview(open(sys.argv[1], "rb").read()[128:]).cast("f")
 for t in range(32):
-    last = 3 * (31 - t) + 2 if $bytes == 12 else None
-    if last is not None:
-        assert out[t] == 3 * (31 - t) + last + (31 - t) / 4, (t, out[t])
+    # The lowest byte of a small whole number's float is 0.
+    last = 3 * (31 - t) + 2 if $bytes == 12 else 0
+    assert out[t] == 3 * (31 - t) + last + (31 - t) / 4, (t, out[t])
 END
 done
 finds wrong_copy_length "reads 8 bytes at device address" --block 32 \
@@ -248,6 +248,36 @@ finds wrong_fill_length "writes 132 bytes at byte 0 of shared memory; the block 
     --block 32 --shared 128 --buffer out=32 --arg bytes=132
 finds wrong_copy_race "a barrier or a wait is missing" --block 32 --buffer in=96 --buffer out=32
 finds wrong_fill_race "the other write at" --block 32 --buffer out=32
+finds wrong_atomic_place "no multiple of 4" --block 1 --buffer bins=4
+finds wrong_global_length "writes 1048576000 bytes of its" --block 1 \
+    --buffer out=4 --arg bytes=1048576000
+cat >good.cu <<'END'
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define SQUARE(x) ((x) * (x))
+typedef float real;
+using call = void (*)(int);
+static_assert(sizeof(int) == 4, "an int");
+__device__ int later(int x);
+__global__ void k(int *y);
+#ifdef __cplusplus
+}
+#endif
+constexpr int tiles = (33 + 31) / 32;
+extern "C" __device__ int later(int x)
+{
+    return SQUARE(x) * tiles;
+}
+__global__ void k(int *y)
+{
+    y[threadIdx.x] = later(threadIdx.x);
+}
+END
+expect "declarations of its own" 0 judge good.cu --entry k --block 4 --buffer y=4
+expect "an argument that is neither 0 nor 1" 2 judge "$kernels" \
+    --entry takes_bool --block 1 --arg flag=7
+says "a bool has two" "allowed are 0 to 1"
 expect "more static memory than CUDA allows" 2 judge "$kernels" \
     --entry large_static --block 32 --buffer out=32
 says "the bound is named" "bytes of static shared memory; 49152 are allowed"
@@ -312,7 +342,7 @@ refuses "one in a block" 'extern "C" {
 __device__ int mine(int);
 int puts(const char *);
 }
-__global__ void k() { puts(""); }' "bad.cu:3: puts: host functions"
+__global__ void k() { puts(""); }' "bad.cu:2: mine: host functions"
 refuses "host code" '__global__ void k() {}
 void f() { k<<<1, 32>>>(); }' "bad.cu:2: <<<: host code"
 refuses "a parameter without a name" '__global__ void k(int) {}' \

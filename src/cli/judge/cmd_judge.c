@@ -328,16 +328,15 @@ static const char *range_of(const work *w, size_t i)
                   {"i16", "-32768..32767"},
                   {"u16", "0..65535"},
                   {"i32", "-2147483648..2147483647"},
-                  {"u32", "0..4294967295"},
-                  {"u64", "0..9223372036854775807"}};
+                  {"u32", "0..4294967295"}};
     const char *dtype = w->source.params[i].dtype;
 
+    if (strstr(w->source.params[i].type.data, "bool") != NULL)
+        return "0..1";
     for (size_t k = 0; dtype && k < sizeof(ranges) / sizeof(ranges[0]); k++)
         if (strcmp(dtype, ranges[k].dtype) == 0)
             return ranges[k].range;
-    return strcmp(w->source.params[i].type.data, "bool") == 0
-               ? "0..1"
-               : "-9223372036854775807..9223372036854775807";
+    return "-9223372036854775807..9223372036854775807";
 }
 
 static groat_status write_run_def(work *w)

@@ -22,6 +22,7 @@ typedef struct reader {
     const char *file;
     const char *entry;
     size_t entry_len;
+    const char *text; /* the whole file */
     const char *at;   /* next byte to read */
     const char *done; /* end of the input copied to the output */
     int line;
@@ -468,25 +469,67 @@ static groat_status check_word(const reader *r, const token *t)
     return GROAT_OK;
 }
 
-/* Reads a declaration from its first token; returns the name of a function of
- * the host that has no body, or no token. */
+/* Whether the file has a body of the function, wherever it is. */
+static bool has_body(const reader *r, const token *name)
+{
+    reader all = *r;
+    token t;
+
+    all.at = r->text;
+    while ((t = take(&all)).len > 0)
+        if (t.len == name->len && strncmp(t.at, name->at, t.len) == 0) {
+            reader ahead = all;
+
+            t = take(&ahead);
+            if (!is(&t, "("))
+                continue;
+            (void)take_to(&ahead, '(', ')');
+            t = take(&ahead);
+            if (is(&t, "{"))
+                return true;
+        }
+    return false;
+}
+
+/* Skips lines of the preprocessor; returns the token behind them. */
+static token take_text(reader *r)
+{
+    token t = take(r);
+
+    while (is(&t, "#")) {
+        while (*r->at != '\0' && *r->at != '\n') {
+            r->line += r->at[0] == '\\' && r->at[1] == '\n';
+            r->at += r->at[0] == '\\' && r->at[1] != '\0' ? 2 : 1;
+        }
+        t = take(r);
+    }
+    return t;
+}
+
+/* Reads a declaration from its first token; returns the name of a function
+ * without a body, or no token. */
 static token read_declaration(reader *r, token t)
 {
     const token none = {"", 0, 0};
+    const bool function =
+        !is(&t, "typedef") && !is(&t, "using") && !is(&t, "static_assert");
     token name = none;
     token last = none;
-    bool ours = is(&t, "typedef");
 
-    for (; t.len > 0; t = take(r)) {
-        ours = ours || is(&t, "__global__") || is(&t, "__device__");
+    for (; t.len > 0; t = take_text(r)) {
         if (is(&t, ";"))
-            return ours ? none : name;
-        if (is(&t, "{")) {
-            (void)take_to(r, '{', '}');
+            return name;
+        if (is(&t, "=") || is(&t, "{")) {
+            while (t.len > 0 && !is(&t, ";") && !is(&t, "{"))
+                t = take_text(r);
+            if (is(&t, "{"))
+                (void)take_to(r, '{', '}');
             return none;
         }
         if (is(&t, "(")) {
-            name = name.len > 0 ? name : last;
+            if (function && name.len == 0 && groat__is_word(*last.at) &&
+                strncmp(last.at, "__", 2) != 0)
+                name = last;
             (void)take_to(r, '(', ')');
         }
         last = t;
@@ -494,8 +537,9 @@ static token read_declaration(reader *r, token t)
     return none;
 }
 
-/* Refuses extern "C" functions of the host: the loader would find them.  `r`
- * is a copy, behind "extern". */
+/* Refuses functions that are declared extern "C" and have no body: they are
+ * the host's, and the loader would find them.  `r` is a copy, behind
+ * "extern". */
 static groat_status check_extern(reader r)
 {
     groat_status status = GROAT_OK;
@@ -504,19 +548,21 @@ static groat_status check_extern(reader r)
 
     if (!is(&t, "\"C\""))
         return GROAT_OK;
-    t = take(&r);
+    t = take_text(&r);
     block = is(&t, "{");
-    t = block ? take(&r) : t;
-    do {
+    t = block ? take_text(&r) : t;
+    while (status == GROAT_OK && t.len > 0 && !is(&t, "}")) {
         token name = read_declaration(&r, t);
 
-        if (name.len > 0)
+        if (name.len > 0 && !has_body(&r, &name))
             status = refuse(&r, name.line,
                             "host functions are not judged: a kernel may call "
                             "what its file and CUDA's headers define",
                             &name);
-        t = take(&r);
-    } while (block && status == GROAT_OK && t.len > 0 && !is(&t, "}"));
+        if (!block)
+            break;
+        t = take_text(&r);
+    }
     return status;
 }
 
@@ -572,6 +618,7 @@ groat_status groat__cuda_read(const char *file, const char *text,
     reader r = {.file = file,
                 .entry = groat__cuda_name(entry),
                 .entry_len = strcspn(groat__cuda_name(entry), "<"),
+                .text = text,
                 .at = text,
                 .done = text,
                 .line = 1,

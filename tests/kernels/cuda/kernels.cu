@@ -448,7 +448,25 @@ __global__ void wrong_fill_race(float *out)
 
 __global__ void large_static(int *out)
 {
-    __shared__ int room[49153 / 4 + 1];
+    __shared__ int room[13000];
     room[threadIdx.x] = 0;
     out[threadIdx.x] = room[threadIdx.x];
+}
+
+__global__ void wrong_atomic_place(int *bins)
+{
+    atomicAdd((int *)((char *)bins + 2), 1); // fault
+}
+
+__device__ float fixed[4];
+
+__global__ void wrong_global_length(float *out, int bytes)
+{
+    memset(fixed, 0, bytes); // fault
+    out[threadIdx.x] = fixed[threadIdx.x];
+}
+
+__global__ void takes_bool(bool flag)
+{
+    assert(flag);
 }
