@@ -153,12 +153,13 @@ static void tell(groat__cli *cli, size_t count, int code)
 {
     if (cli->values.json) {
         groat__json_string(&cli->json, "manifest", cli->values.output);
+        groat__json_bool(&cli->json, "written", code == 0 || count > 0);
         groat__json_uint(&cli->json, "kernels", count);
         groat__json_uint(&cli->json, "exit", (uint64_t)code);
     } else if (code != 0 && count == 0)
         groat__cli_say(cli,
-                       "%s is left as it was: the program failed (exit code "
-                       "%d) before it got a kernel",
+                       "%s is not written: the program failed (exit code %d) "
+                       "before it got a kernel",
                        cli->values.output, code);
     else
         groat__cli_say(cli, "%zu kernels are in %s%s", count,

@@ -29,7 +29,7 @@ expect "another store has none of it" 1 prewarm --check "$manifest" \
     --cache-dir "$work/empty"
 
 expect "a program that fails before its first kernel" 1 record -o "$manifest" false
-says "costs no manifest" "is left as it was: the program failed (exit code 1)"
+says "costs no manifest" "is not written: the program failed (exit code 1)"
 [ -s "$manifest" ] || fail "the file is as it was" "it is empty"
 expect "a program without kernels" 0 record --json -o "$manifest" true
 json "its answer is JSON"

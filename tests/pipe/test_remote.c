@@ -562,7 +562,8 @@ START_TEST(an_entry_ends_the_wait)
         (void)usleep(1000);
         waits = info_of(context).lease_waits == 1;
     }
-    ck_assert_int_eq(rename(aside, objects), 0);
+    if (waits)
+        ck_assert_int_eq(rename(aside, objects), 0);
     while ((kernel = groat_request_kernel(request)) == NULL)
         (void)usleep(1000);
     ck_assert(rig_adds(context, target, kernel, 3));

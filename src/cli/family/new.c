@@ -261,7 +261,9 @@ static int check_name(groat__cli *cli, const char *name)
     static const char *const taken[] = {"args", "params", "run"};
     /* Its kernel is in a namespace of this name, in groat's. */
     static const char words[] =
-        " alignas alignof and and_eq arch asm auto bitand bitor bool break "
+        " accumulator buffer char16_t char32_t cycles fma mma_number settle "
+        "sqrt "
+        "vec8 alignas alignof and and_eq arch asm auto bitand bitor bool break "
         "case "
         "catch char class compl concept const const_cast constexpr continue "
         "decltype default delete do double dynamic_cast else enum explicit "

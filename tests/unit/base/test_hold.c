@@ -29,6 +29,14 @@ static void ck_blocked(int held)
                       "signal %d", signal);
 }
 
+static void setup(void)
+{
+    sigset_t none;
+
+    ck_assert_int_eq(sigemptyset(&none), 0);
+    ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, &none, NULL), 0);
+}
+
 START_TEST(one_signal_is_held)
 {
     groat__hold hold;
@@ -66,6 +74,7 @@ int main(void)
     Suite *suite = suite_create("hold");
     TCase *tests = tcase_create("hold");
 
+    tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_test(tests, one_signal_is_held);
     tcase_add_test(tests, a_pending_one_stays);
     suite_add_tcase(suite, tests);

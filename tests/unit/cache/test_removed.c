@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
 
 static fixture fix;
 static bool no_rename;
@@ -21,7 +20,7 @@ int rename(const char *from, const char *to)
         errno = EBUSY;
         return -1;
     }
-    return (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
 static void setup(void)
