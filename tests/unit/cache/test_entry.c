@@ -215,7 +215,7 @@ START_TEST(too_large)
 
     entry.bytes = (size_t)GROAT__ENTRY_MAX + 1;
     ck_fails(groat__entry_write(&entry, &secret, &out, &error), GROAT_INVALID,
-             &error, "at most 16777216 bytes");
+             &error, "the limit is 16777216 bytes");
     groat__str_free(&out);
 }
 END_TEST
