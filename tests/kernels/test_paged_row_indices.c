@@ -282,7 +282,7 @@ START_TEST(counts_of_boxes)
         if (*want == 0) {
             ck_fails(groat_spec_parse(rows_context, text, rows_target(), &spec,
                                       &error),
-                     GROAT_INVALID, &error, "a fold");
+                     GROAT_INVALID, &error, "fold");
             continue;
         }
         rows_run(text + sizeof(ROWS_FAMILY), "batch=1 heads=1 tiles=1",
