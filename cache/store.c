@@ -58,17 +58,16 @@ static void say_network(groat__store *store, const char *network,
                         const char *left, const char *why)
 {
     if (left != NULL)
-        groat__store_say(
-            store, GROAT__NOTE_ALWAYS,
-            "the store is of this host alone, instead of %s on a network "
-            "file system "
-            "(%s), which hosts cannot share safely",
-            left, network);
+        groat__store_say(store, GROAT__NOTE_ALWAYS,
+                         "the store is of this host alone, instead of %s on "
+                         "the network file system %s, which hosts cannot share "
+                         "safely",
+                         left, network);
     else
         groat__store_say(store, GROAT__NOTE_ALWAYS,
-                         "the store is on a network file system (%s), where "
-                         "hosts cannot share it safely; set "
-                         "GROAT_CACHE_DIR to a folder of a local disk%s%s",
+                         "the store is on the network file system %s, where "
+                         "hosts cannot share it safely; set GROAT_CACHE_DIR "
+                         "to a folder of a local disk%s%s",
                          network, *why == '\0' ? "" : "; ", why);
 }
 

@@ -26,7 +26,7 @@ enum {
 static groat_status check_numbers(const groat_decode_shape *s,
                                   groat_error *error)
 {
-    const bool all = s->mask == GROAT_DECODE_CAUSAL;
+    const bool causal = s->mask == GROAT_DECODE_CAUSAL;
     const groat__number_range ranges[] = {
         {"shape.dtype (GROAT_DECODE_*)", s->dtype, 0, GROAT_DECODE_F16},
         {"shape.kv_scale (GROAT_DECODE_OF_*)", s->kv_scale, 0,
@@ -40,7 +40,7 @@ static groat_status check_numbers(const groat_decode_shape *s,
         {"shape.q_len", s->q_len, 1, 16},
         {"shape.sequences", s->sequences, 1, SEQUENCES_MAX},
         {"shape.keys", s->keys, 1, KEYS_MAX},
-        {"shape.seen", s->seen, all ? 0 : 1, all ? 0 : KEYS_MAX},
+        {"shape.seen", s->seen, causal ? 0 : 1, causal ? 0 : KEYS_MAX},
     };
 
     return groat__check_ranges(ranges, GROAT__COUNT(ranges), error);

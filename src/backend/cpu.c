@@ -418,7 +418,8 @@ static groat_status run_plain(cpu *c, const groat__module *module,
     found_tls found = {0};
     groat_status status;
 
-    launch->stack_bytes = STACK_BYTES_PLAIN;
+    if (launch->stack_bytes < STACK_BYTES_PLAIN)
+        launch->stack_bytes = STACK_BYTES_PLAIN;
     module->plain(plain);
     found.image = plain->image;
     (void)dl_iterate_phdr(find_tls, &found);

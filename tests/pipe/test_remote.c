@@ -503,6 +503,22 @@ static void serve_leases(int *listener, char leases[300])
 }
 
 /* The wait lasts half a minute where no compile was measured. */
+/* Starts a kernel; returns whether it waits for a lease, false if it is made.
+ */
+static bool start_and_wait(groat_context *context, groat_spec *spec,
+                           groat_request **request)
+{
+    bool waits = false;
+
+    ck_assert_int_eq(groat_kernel_start(spec, NULL, request, &fix.error),
+                     GROAT_OK);
+    while (!waits && groat_request_kernel(*request) == NULL) {
+        (void)usleep(1000);
+        waits = info_of(context).lease_waits == 1;
+    }
+    return waits;
+}
+
 START_TEST(a_close_ends_the_wait)
 {
     static int listener;
@@ -512,18 +528,13 @@ START_TEST(a_close_ends_the_wait)
     groat_spec *spec;
     char leases[300];
     double start_ms;
-    bool waits = false;
+    bool waits;
 
     serve_leases(&listener, leases);
     options.leases = leases;
     context = rig_open_with(&fix, &options);
     spec = rig_parse(&fix, context, "adder:step=3", target);
-    ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, &fix.error),
-                     GROAT_OK);
-    while (!waits && groat_request_kernel(request) == NULL) {
-        (void)usleep(1000);
-        waits = info_of(context).lease_waits == 1;
-    }
+    waits = start_and_wait(context, spec, &request);
     start_ms = groat__now_ms();
     groat_request_free(request);
     groat_spec_free(spec);
@@ -545,7 +556,7 @@ START_TEST(an_entry_ends_the_wait)
     groat_kernel *kernel;
     char leases[300];
     char aside[256];
-    bool waits = false;
+    bool waits;
 
     send_adder(3);
     in_root(aside, "aside");
@@ -556,12 +567,7 @@ START_TEST(an_entry_ends_the_wait)
     options.cache_dir = other_cache;
     context = rig_open_with(&fix, &options);
     spec = rig_parse(&fix, context, "adder:step=3", target);
-    ck_assert_int_eq(groat_kernel_start(spec, NULL, &request, &fix.error),
-                     GROAT_OK);
-    while (!waits && groat_request_kernel(request) == NULL) {
-        (void)usleep(1000);
-        waits = info_of(context).lease_waits == 1;
-    }
+    waits = start_and_wait(context, spec, &request);
     if (waits)
         ck_assert_int_eq(rename(aside, objects), 0);
     while ((kernel = groat_request_kernel(request)) == NULL)

@@ -261,20 +261,18 @@ static int check_name(groat__cli *cli, const char *name)
     static const char *const taken[] = {"args", "params", "run"};
     /* Its kernel is in a namespace of this name, in groat's. */
     static const char words[] =
-        " accumulator buffer char16_t char32_t cycles fma mma_number settle "
-        "sqrt "
-        "vec8 alignas alignof and and_eq arch asm auto bitand bitor bool break "
-        "case "
-        "catch char class compl concept const const_cast constexpr continue "
-        "decltype default delete do double dynamic_cast else enum explicit "
-        "export extern false float for friend goto groat i8 i16 i32 i64 if "
-        "inline int long mutable namespace new noexcept not not_eq nullptr "
-        "operator or or_eq private protected public register reinterpret_cast "
-        "requires return short signed sizeof static static_assert static_cast "
-        "struct switch template this thread_local throw true try typedef "
-        "typeid "
-        "typename u8 u16 u32 u64 union unsigned using vec2 vec4 virtual void "
-        "volatile wchar_t while xor xor_eq ";
+        " accumulator alignas alignof and and_eq arch asm auto bitand bitor "
+        "bool break buffer case catch char char16_t char32_t class compl "
+        "concept const const_cast constexpr continue cycles decltype default "
+        "delete do double dynamic_cast else enum explicit export extern "
+        "false float fma for friend goto groat i16 i32 i64 i8 if inline int "
+        "long mma_number mutable namespace new noexcept not not_eq nullptr "
+        "operator or or_eq private protected public register "
+        "reinterpret_cast requires return settle short signed sizeof sqrt "
+        "static static_assert static_cast struct switch template this "
+        "thread_local throw true try typedef typeid typename u16 u32 u64 u8 "
+        "union unsigned using vec2 vec4 vec8 virtual void volatile wchar_t "
+        "while xor xor_eq ";
     char word[NAME_BYTES_MAX + 3];
     size_t len = strlen(name);
     bool fits = len > 0 && len <= NAME_BYTES_MAX && groat__is_letter(*name);

@@ -72,7 +72,7 @@ START_TEST(store_leaves_the_network)
     ck_assert_uint_eq(st.st_mode & 07777, 0700);
     ck_assert_int_eq(fixture_said(&fix, "of this host alone"), 1);
     ck_assert_int_eq(fixture_said(&fix, fix.dir), 1);
-    ck_assert_int_eq(fixture_said(&fix, "(nfs)"), 1);
+    ck_assert_int_eq(fixture_said(&fix, "file system nfs,"), 1);
     kernel_put(store, 1, 500);
     groat__store_close(store);
     ck_assert_int_ne(access(fix.path, F_OK), 0);
