@@ -27,7 +27,7 @@
 #if defined(__CUDACC_RTC__) || defined(__CUDACC__)
 #include "mma_sync_cuda.h"
 #elif defined(__HIPCC_RTC__) || defined(__HIP__)
-#error common/mma_sync.h is for NVIDIA; AMD's products are in common/mma.h
+#error common/mma_sync.h is for NVIDIA; those of AMD are in common/mma.h
 #else
 #include "mma_sync_cpu.h"
 #endif

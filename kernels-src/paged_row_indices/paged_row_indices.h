@@ -149,7 +149,7 @@ template <int by> struct loader {
     place at;
     u32 rank;
 
-    GROAT_DEVICE loader() : rank(rank_of_block())
+    GROAT_DEVICE loader() : rows(), at(), rank(rank_of_block())
     {
     }
 

@@ -146,6 +146,19 @@ static bool fits(groat_spec *spec)
 
 /* ---- launches ------------------------------------------------------------ */
 
+/* `groat run` prints a compiler's warnings: the tree's sources have none. */
+static void ck_no_warning(const drive *d)
+{
+    groat_kernel_info info = {.size = sizeof(info)};
+    groat_kernel *kernel = drive_kernel(d);
+
+    ck_assert_int_eq(groat_kernel_info_get(kernel, &info, NULL), GROAT_OK);
+    ck_assert_msg(strstr(info.log, "warning") == NULL, "%s on %s: %.999s",
+                  groat_spec_text(d->spec), groat_spec_target(d->spec),
+                  info.log);
+    groat_kernel_release(kernel);
+}
+
 static void run_once(const groat_driver *driver, groat_spec *spec,
                      const int64_t *values, uint64_t number)
 {
@@ -156,6 +169,7 @@ static void run_once(const groat_driver *driver, groat_spec *spec,
     drive_fill(&d, number);
     drive_run(&d);
     drive_ck_right(&d);
+    ck_no_warning(&d);
     drive_close(&d);
 }
 
