@@ -118,6 +118,8 @@ typedef struct groat_decode_shape {
     unsigned kv_heads;           /* 1 or more                                 */
     unsigned head_dim;           /* 64 to 512; multiples of 16, E4M3: of 32, *
                                   * over 256: of 64                          */
+    unsigned value_dim;          /* of values and output: 64 to head_dim, in  *
+                                  * the same multiples; 0: head_dim           */
     unsigned q_len;              /* queries of a sequence: 1 to 16            */
     unsigned page; /* keys of a page, 1 to 1024; 0: not paged, a sequence     *
                     * is the block of its own number                          */
@@ -136,7 +138,7 @@ typedef struct groat_decode_shape {
 #define GROAT_DECODE_SHAPE_INIT                                                \
     {                                                                          \
         sizeof(groat_decode_shape), GROAT_DECODE_BF16, GROAT_DECODE_BF16,      \
-            GROAT_DECODE_OF_TENSOR, 0, 0, 0, 1, 0, GROAT_KV_PAGE_HEAD,         \
+            GROAT_DECODE_OF_TENSOR, 0, 0, 0, 0, 1, 0, GROAT_KV_PAGE_HEAD,      \
             GROAT_DECODE_CAUSAL, 0, 0, 0, 0, 0, 0, NULL                        \
     }
 
@@ -176,9 +178,10 @@ typedef struct groat_decode_named {
 typedef struct groat_decode_arguments {
     size_t size;
     const groat_kv_cache *keys; /* the cache, borrowed for the call           */
-    const groat_kv_cache *values; /* of the same dimensions and strides; NULL: *
-                                   * the second plane of keys, and of a cache *
-                                   * of one plane the keys themselves (MLA)   */
+    const groat_kv_cache *values; /* of the same dimensions, if value_dim is   *
+                                   * head_dim also strides; NULL: the second  *
+                                   * plane of keys, and of a cache of one     *
+                                   * plane the keys' first elements (MLA)     */
     unsigned layer;
     unsigned sequences;  /* of this launch; 0 launches nothing                */
     unsigned pitch;      /* entries of page_table from sequence to sequence   */
@@ -186,7 +189,7 @@ typedef struct groat_decode_arguments {
     uint64_t page_table; /* [sequences, pitch] of u32: blocks                 */
     uint64_t lengths;    /* [sequences] of u32: keys; clamped to the shape's  *
                           * keys, and to those of page_table                  */
-    uint64_t output;     /* as queries                                        */
+    uint64_t output;     /* [sequences, q_len, heads, value_dim]              */
     uint64_t lse;        /* [sequences, q_len, heads] of f32                  */
     uint64_t sinks;      /* [heads] of f32                                    */
     uint64_t slopes;     /* [heads] of f32                                    */
@@ -286,7 +289,7 @@ GROAT_API groat_status groat_decode_run(const groat_decode *decode,
  *
  * arguments  addresses are of host memory, also those of the caches; output,
  *            lse and workspace are ignored
- * output     [sequences, q_len, heads, head_dim]
+ * output     [sequences, q_len, heads, value_dim]
  * lse        [sequences, q_len, heads], or NULL
  *
  * Errors: INVALID (a field of shape or arguments; a length or a page that is
@@ -314,6 +317,8 @@ typedef struct groat_append_shape {
                                   * read, those OF_TOKEN computed and written */
     unsigned kv_heads;           /* 1 or more                                 */
     unsigned head_dim;           /* 64 to 256, multiples of 16                */
+    unsigned value_dim;          /* of values: 64 to head_dim, likewise; 0:   *
+                                  * head_dim                                  */
     unsigned page; /* keys of a page, 1 to 1024; 0: a sequence is the block   *
                     * of its own number                                       */
     groat_kv_layout layout;
@@ -325,7 +330,7 @@ typedef struct groat_append_shape {
 #define GROAT_APPEND_SHAPE_INIT                                                \
     {                                                                          \
         sizeof(groat_append_shape), GROAT_DECODE_BF16, GROAT_DECODE_BF16,      \
-            GROAT_DECODE_OF_TENSOR, 0, 0, 0, GROAT_KV_PAGE_HEAD,               \
+            GROAT_DECODE_OF_TENSOR, 0, 0, 0, 0, GROAT_KV_PAGE_HEAD,            \
             GROAT_APPEND_PLAIN, 0                                              \
     }
 
@@ -347,7 +352,7 @@ typedef struct groat_append_arguments {
     unsigned each;       /* tokens of each sequence, if starts is 0           */
     unsigned pitch;      /* entries of page_table from sequence to sequence   */
     uint64_t new_keys;   /* [tokens, kv_heads, head_dim], at multiples of 16  */
-    uint64_t new_values; /* likewise                                          */
+    uint64_t new_values; /* [tokens, kv_heads, value_dim], likewise           */
     uint64_t key_stride; /* bytes from token to token of new_keys, a multiple *
                           * of 16; 0: packed                                  */
     uint64_t value_stride;

@@ -304,6 +304,44 @@ size_t groat__cache_place(const groat__cache *c, const uint32_t *table,
                     (uint64_t)(head * groat__cache_head_bytes(c)));
 }
 
+groat_status groat__cache_pair_plan(groat__cache_pair *p, int64_t value_dim,
+                                    const char *family, groat_error *error)
+{
+    groat_status status;
+
+    p->is_apart = value_dim != p->keys.dim;
+    p->keys.planes = p->is_apart ? 1 : 2;
+    p->values = p->keys;
+    p->values.dim = value_dim;
+    status = groat__cache_plan(&p->keys, family, error);
+    return status == GROAT_OK ? groat__cache_plan(&p->values, family, error)
+                              : status;
+}
+
+int64_t groat__cache_pair_value_bytes(const groat__cache_pair *p)
+{
+    return p->is_apart ? p->values.bytes : 0;
+}
+
+int64_t groat__cache_pair_dim(const groat__cache_pair *p, int plane)
+{
+    return plane == 0 ? p->keys.dim : p->values.dim;
+}
+
+uint64_t groat__cache_pair_start(const groat__cache_pair *p, int plane)
+{
+    return plane == 0 ? p->keys.view[0].address
+                      : p->values.view[p->is_apart ? 0 : 1].address;
+}
+
+size_t groat__cache_pair_place(const groat__cache_pair *p,
+                               const uint32_t *table, int plane,
+                               int64_t sequence, int64_t key, int64_t head)
+{
+    return groat__cache_place(plane == 0 ? &p->keys : &p->values, table,
+                              p->is_apart ? 0 : plane, sequence, key, head);
+}
+
 size_t groat__cache_scale(const groat__cache *c, const uint32_t *table,
                           int64_t sequence, int64_t key, int64_t head)
 {

@@ -82,6 +82,32 @@ size_t groat__cache_place(const groat__cache *c, const uint32_t *table,
 size_t groat__cache_scale(const groat__cache *c, const uint32_t *table,
                           int64_t sequence, int64_t key, int64_t head);
 
+/* Keys and values that one page table finds: two planes of a cache, or, where
+ * values are narrower than keys, two caches of one plane each. */
+typedef struct groat__cache_pair {
+    groat__cache keys, values;
+    bool is_apart; /* there are two caches */
+} groat__cache_pair;
+
+/* Plans both; keys is set as for groat__cache_plan(), but for planes.  Errors:
+ * INVALID, with `family` in front. */
+groat_status groat__cache_pair_plan(groat__cache_pair *p, int64_t value_dim,
+                                    const char *family, groat_error *error);
+
+/* Bytes of the values' own buffer; 0 if they are in that of keys. */
+int64_t groat__cache_pair_value_bytes(const groat__cache_pair *p);
+
+/* Elements of a key (plane 0) or value (1). */
+int64_t groat__cache_pair_dim(const groat__cache_pair *p, int plane);
+
+/* Byte offset in its buffer of a plane of the pair. */
+uint64_t groat__cache_pair_start(const groat__cache_pair *p, int plane);
+
+/* Byte offset in its buffer of a head's key (plane 0) or value (1). */
+size_t groat__cache_pair_place(const groat__cache_pair *p,
+                               const uint32_t *table, int plane,
+                               int64_t sequence, int64_t key, int64_t head);
+
 /* Reads bytes [first, first + bytes) of head `head` in row `row` of plane
  * `plane`; zeros outside of the cache and of the head.  If pages are [heads,
  * page, dim], rows count heads and `head` is 0. */

@@ -7,7 +7,7 @@
 
 struct kv_cache_append_args {
     unsigned long long new_k;      /* [tokens, kv_heads, head_dim]            */
-    unsigned long long new_v;      /* likewise                                */
+    unsigned long long new_v;      /* [tokens, kv_heads, value_dim]           */
     unsigned long long k;          /* plane and layer of the keys, block 0    */
     unsigned long long v;          /* plane and layer of the values           */
     unsigned long long page_table; /* [sequences, pitch] of u32: blocks       */
@@ -25,6 +25,9 @@ struct kv_cache_append_args {
     unsigned long long block_bytes; /* bytes from block to block              */
     unsigned long long token_bytes; /* bytes from key to key in a block       */
     unsigned long long head_bytes;  /* bytes from head to head in a block     */
+    unsigned long long value_block_bytes; /* the same of the values, read     */
+    unsigned long long value_token_bytes; /* where these are narrower         */
+    unsigned long long value_head_bytes;
     unsigned block_scales;          /* the same in scales, of kv_scale=token  */
     unsigned token_scales;
     unsigned head_scales;

@@ -35,6 +35,7 @@ enum {
 /* In the order of the buffers. */
 enum {
     CACHE,
+    VALUES,
     NEW_K,
     NEW_V,
     TABLE,
@@ -89,11 +90,11 @@ static const groat_driver_arg arguments[] = {
 typedef struct world {
     const groat__element *element; /* of new keys and values */
     const groat__element *stored;  /* of the cache           */
-    int64_t kv_dtype, kv_scale, head_dim, rope, rotated;
+    int64_t kv_dtype, kv_scale, head_dim, value_dim, rope, rotated;
     int64_t token_bytes; /* bytes from new token to new token  */
     int64_t tokens;      /* of the launch, with padding        */
     int64_t rope_rows;
-    groat__cache cache;
+    groat__cache_pair cache;
     const int64_t *v;
 } world;
 
@@ -104,7 +105,7 @@ static int64_t added_to(const world *w, int64_t sequence)
     int64_t added = sequence == 0
                         ? w->v[EACH]
                         : (int64_t)(drawn % (uint64_t)(w->v[EACH] + 1));
-    int64_t length = groat__cache_length(&w->cache, sequence);
+    int64_t length = groat__cache_length(&w->cache.keys, sequence);
 
     if (w->v[RAGGED] == 0)
         return w->v[EACH];
@@ -113,7 +114,7 @@ static int64_t added_to(const world *w, int64_t sequence)
 
 static void plan_cache(const groat_spec *spec, world *w)
 {
-    groat__cache *c = &w->cache;
+    groat__cache *c = &w->cache.keys;
 
     c->page = groat__host_value(spec, "page_size");
     c->from = c->page > 0 ? GROAT__CACHE_PAGED : GROAT__CACHE_CONTIGUOUS;
@@ -122,7 +123,6 @@ static void plan_cache(const groat_spec *spec, world *w)
     c->keys = w->v[KEYS];
     c->varied = w->v[VARIED] != 0;
     c->room = w->v[KEYS];
-    c->planes = 2;
     c->layers = 2;
     c->layer = 1;
     c->heads = w->v[KV_HEADS];
@@ -150,10 +150,11 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
                                           strlen(stored[w->kv_dtype]));
     w->kv_scale = groat__host_value(spec, "kv_scale");
     w->head_dim = groat__host_value(spec, "head_dim");
+    w->value_dim = groat__host_value(spec, "value_dim");
     w->rope = groat__host_value(spec, "rope");
     w->rotated = groat__host_value(spec, "rotated");
     plan_cache(spec, w);
-    status = groat__cache_plan(&w->cache, FAMILY, error);
+    status = groat__cache_pair_plan(&w->cache, w->value_dim, FAMILY, error);
     if (status != GROAT_OK)
         return status;
     w->token_bytes = v[KV_HEADS] * w->head_dim * 2 + GAP;
@@ -169,7 +170,8 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
 static int64_t scales_of(const world *w)
 {
     return w->kv_scale == OF_TOKEN
-               ? w->cache.blocks * w->cache.cache.page * w->v[KV_HEADS]
+               ? w->cache.keys.blocks * w->cache.keys.cache.page *
+                     w->v[KV_HEADS]
                : w->v[KV_HEADS];
 }
 
@@ -205,12 +207,14 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     status = look(spec, v, &w, error);
     if (status != GROAT_OK)
         return status;
-    add_kept(p, "cache", w.cache.bytes);
+    add_kept(p, "cache", w.cache.keys.bytes);
+    add_kept(p, "values", groat__cache_pair_value_bytes(&w.cache));
     groat__host_add_buffer(p, "new_k", w.tokens * w.token_bytes, false);
     groat__host_add_buffer(p, "new_v", w.tokens * w.token_bytes, false);
-    groat__host_add_buffer(p, "page_table", w.cache.table_entries * 4, false);
-    groat__host_add_buffer(p, "lengths", w.cache.batch * 4, false);
-    groat__host_add_buffer(p, "starts", (w.cache.batch + 1) * 4, false);
+    groat__host_add_buffer(p, "page_table", w.cache.keys.table_entries * 4,
+                           false);
+    groat__host_add_buffer(p, "lengths", w.cache.keys.batch * 4, false);
+    groat__host_add_buffer(p, "starts", (w.cache.keys.batch + 1) * 4, false);
     groat__host_add_buffer(p, "positions", w.tokens * 4, false);
     groat__host_add_buffer(p, "rope", w.rope_rows * w.head_dim * 4, false);
     add_kept(p, "k_scales", scales_of(&w) * 4);
@@ -218,8 +222,9 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     p->grid[0] = (unsigned)((w.tokens * v[KV_HEADS] + heads - 1) / heads);
     p->grid[1] = p->grid[2] = 1;
     p->args_bytes = sizeof(struct kv_cache_append_args);
-    p->moved_bytes = (uint64_t)(w.tokens * v[KV_HEADS] * w.head_dim * 2 *
-                                (2 + w.stored->bytes));
+    p->moved_bytes =
+        (uint64_t)(w.tokens * v[KV_HEADS] * (w.head_dim + w.value_dim) *
+                   (2 + w.stored->bytes));
     return GROAT_OK;
 }
 
@@ -229,12 +234,12 @@ static void fill_starts(const world *w, uint32_t *starts)
 {
     uint32_t at = 0;
 
-    for (int64_t s = 0; s < w->cache.batch; s++) {
+    for (int64_t s = 0; s < w->cache.keys.batch; s++) {
         starts[s] = at;
         if (s < w->v[SEQUENCES])
             at += (uint32_t)added_to(w, s);
     }
-    starts[w->cache.batch] = at;
+    starts[w->cache.keys.batch] = at;
 }
 
 /* Fills with cosines and sines of random angles. */
@@ -263,7 +268,8 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         return;
     switch (index) {
     case CACHE:
-        groat__host_fill(seed, data, bytes);
+    case VALUES:
+        groat__host_fill(seed + index, data, bytes);
         break;
     case NEW_K:
     case NEW_V:
@@ -272,10 +278,10 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
         memset(data, 0, (size_t)w.head_dim * 2);
         break;
     case TABLE:
-        groat__cache_fill_table(&w.cache, seed, data);
+        groat__cache_fill_table(&w.cache.keys, seed, data);
         break;
     case LENGTHS:
-        groat__cache_fill_lengths(&w.cache, data);
+        groat__cache_fill_lengths(&w.cache.keys, data);
         break;
     case STARTS:
         fill_starts(&w, data);
@@ -302,7 +308,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
 {
     struct kv_cache_append_args args = {0};
     const int64_t *v = p->values;
-    groat__cache_steps steps;
+    groat__cache_steps steps, of_values;
     groat_status status;
     world w;
 
@@ -310,11 +316,13 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     status = look(spec, v, &w, error);
     if (status != GROAT_OK)
         return status;
-    steps = groat__cache_steps_of(&w.cache);
+    steps = groat__cache_steps_of(&w.cache.keys);
     args.new_k = addresses[NEW_K];
     args.new_v = addresses[NEW_V];
-    args.k = addresses[CACHE] + w.cache.view[0].address;
-    args.v = addresses[CACHE] + w.cache.view[1].address;
+    of_values = groat__cache_steps_of(&w.cache.values);
+    args.k = addresses[CACHE] + groat__cache_pair_start(&w.cache, 0);
+    args.v = addresses[w.cache.is_apart ? VALUES : CACHE] +
+             groat__cache_pair_start(&w.cache, 1);
     args.page_table = addresses[TABLE];
     args.lengths = addresses[LENGTHS];
     args.starts = v[RAGGED] != 0 ? addresses[STARTS] : 0;
@@ -326,6 +334,9 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.block_bytes = steps.block_bytes;
     args.token_bytes = steps.token_bytes;
     args.head_bytes = steps.head_bytes;
+    args.value_block_bytes = of_values.block_bytes;
+    args.value_token_bytes = of_values.token_bytes;
+    args.value_head_bytes = of_values.head_bytes;
     args.block_scales = steps.block_scales;
     args.token_scales = steps.token_scales;
     args.head_scales = steps.head_scales;
@@ -333,9 +344,9 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.kv_heads = (unsigned)v[KV_HEADS];
     args.tokens = (unsigned)w.tokens;
     args.each = (unsigned)v[EACH];
-    args.pitch = (unsigned)w.cache.pitch;
+    args.pitch = (unsigned)w.cache.keys.pitch;
     args.most = (unsigned)v[KEYS];
-    args.blocks = (unsigned)w.cache.blocks;
+    args.blocks = (unsigned)w.cache.keys.blocks;
     args.rope_rows = (unsigned)w.rope_rows;
     args.k_scale = (float)groat_arg_real(v[K_SCALE]);
     args.v_scale = (float)groat_arg_real(v[V_SCALE]);
@@ -344,6 +355,12 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
 }
 
 /* ---- expected output ----------------------------------------------------- */
+
+/* The buffer of keys (plane 0) or values (1). */
+static size_t buffer_of(const world *w, int plane)
+{
+    return plane == 1 && w->cache.is_apart ? VALUES : CACHE;
+}
 
 /* A new token and the key that it becomes. */
 typedef struct token {
@@ -373,9 +390,9 @@ static bool find_token(const world *w, const void *const *inputs,
     t->key = lengths[t->sequence] - (end - number);
     if (t->key < 0 || t->key >= w->v[KEYS])
         return false;
-    return w->cache.page == 0 ||
-           table[t->sequence * w->cache.pitch + t->key / w->cache.page] <
-               w->cache.blocks;
+    return w->cache.keys.page == 0 ||
+           table[t->sequence * w->cache.keys.pitch +
+                 t->key / w->cache.keys.page] < w->cache.keys.blocks;
 }
 
 /* Rotates element e of a key with its partner, by row `row` of the table. */
@@ -396,15 +413,16 @@ static float rotated(const world *w, const float *x, const float *row,
 static void read_head(const world *w, const void *const *inputs, int plane,
                       const token *t, int64_t head, float *y)
 {
-    const unsigned char *from = (const unsigned char *)inputs[NEW_K + plane] +
-                                t->number * w->token_bytes +
-                                head * w->head_dim * 2;
+    const unsigned char *from =
+        (const unsigned char *)inputs[NEW_K + plane] +
+        t->number * w->token_bytes +
+        head * groat__cache_pair_dim(&w->cache, plane) * 2;
     int64_t row = w->v[RAGGED] != 0
                       ? ((const uint32_t *)inputs[POSITIONS])[t->number]
                       : t->key;
     float x[256];
 
-    for (int64_t i = 0; i < w->head_dim; i++)
+    for (int64_t i = 0; i < groat__cache_pair_dim(&w->cache, plane); i++)
         y[i] = x[i] = (float)groat__element_load(w->element, from + 2 * i);
     if (plane == 1 || w->rope == NONE)
         return;
@@ -425,7 +443,7 @@ static float scale_of(const world *w, const void *const *inputs, int plane,
         return (float)groat_arg_real(w->v[K_SCALE + plane]);
     if (w->kv_scale == OF_HEAD)
         return ((const float *)inputs[K_SCALES + plane])[head];
-    for (int64_t i = 0; i < w->head_dim; i++)
+    for (int64_t i = 0; i < groat__cache_pair_dim(&w->cache, plane); i++)
         most = fmaxf(most, fabsf(y[i]));
     return most == 0 ? 1
                      : fmaxf(most / (w->kv_dtype == E4M3FNUZ ? 240.0F : 448.0F),
@@ -442,16 +460,16 @@ static void put_head(const world *w, const void *const *inputs, size_t index,
 
     read_head(w, inputs, plane, t, head, y);
     scale = scale_of(w, inputs, plane, head, y);
-    if (index != CACHE) {
-        memcpy(data + 4 * groat__cache_scale(&w->cache, table, t->sequence,
+    if (index != CACHE && index != VALUES) {
+        memcpy(data + 4 * groat__cache_scale(&w->cache.keys, table, t->sequence,
                                              t->key, head),
                &scale, sizeof(scale));
         return;
     }
-    data +=
-        groat__cache_place(&w->cache, table, plane, t->sequence, t->key, head);
+    data += groat__cache_pair_place(&w->cache, table, plane, t->sequence,
+                                    t->key, head);
     by = 1 / scale;
-    for (int64_t i = 0; i < w->head_dim; i++) {
+    for (int64_t i = 0; i < groat__cache_pair_dim(&w->cache, plane); i++) {
         float product = y[i] * by;
 
         groat__element_store(w->stored, product, data + i * w->stored->bytes);
@@ -470,14 +488,15 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
     if (status != GROAT_OK)
         return status;
     memcpy(data, inputs[index], p->buffers[index].bytes);
-    if (index != CACHE && w.kv_scale != OF_TOKEN)
+    if (index != CACHE && index != VALUES && w.kv_scale != OF_TOKEN)
         return GROAT_OK;
     for (int64_t number = 0; number < w.tokens; number++) {
         if (!find_token(&w, inputs, number, &t))
             continue;
         for (int64_t head = 0; head < w.v[KV_HEADS]; head++)
             for (int plane = 0; plane < 2; plane++)
-                if (index == CACHE || index == (size_t)K_SCALES + (size_t)plane)
+                if (index == buffer_of(&w, plane) ||
+                    index == (size_t)K_SCALES + (size_t)plane)
                     put_head(&w, inputs, index, plane, &t, head, data);
     }
     return GROAT_OK;

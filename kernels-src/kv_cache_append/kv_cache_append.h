@@ -33,11 +33,12 @@ constexpr float largest_number =
     kv_dtype == kv_dtype_e4m3fnuz ? 240.0f : 448.0f;
 constexpr float least_scale = 1.17549435e-38f; // whose reciprocal is finite
 constexpr u32 chunk_elements = 8;
+constexpr bool alike = value_dim == head_dim; // values lie as keys do
 
 // A lane's chunk, and its destination.
 struct place {
     u32 token, head, chunk;
-    bool is_read;  // the chunk belongs to a token
+    bool is_read;  // the chunk belongs to a token's key
     bool is_there; // and is stored
     u32 key;       // index in its sequence
     u32 block;     // of the cache
@@ -308,27 +309,44 @@ GROAT_DEVICE void store_wide(u64 address, bool is_there, vec4 v)
         global_store16(address, v);
 }
 
+// Loads the chunk of a vector of `dim` elements; zeros where there is none.
+template <u32 dim>
 GROAT_DEVICE vec4 load_new(const place &at, u64 from, u64 token_bytes)
 {
-    return at.is_read ? global_load16(from + at.token * token_bytes +
-                                       (static_cast<u64>(at.head) * head_dim +
-                                        at.chunk * chunk_elements) *
-                                           2)
-                       : vec4{0, 0, 0, 0};
+    return at.is_read && at.chunk < dim / chunk_elements
+               ? global_load16(from + at.token * token_bytes +
+                               (static_cast<u64>(at.head) * dim +
+                                at.chunk * chunk_elements) *
+                                   2)
+               : vec4{0, 0, 0, 0};
+}
+
+// Returns the chunk's distance from the plane's start.
+GROAT_DEVICE u64 distance(const place &at, u64 block_bytes, u64 token_bytes,
+                          u64 head_bytes)
+{
+    return at.block * block_bytes + at.in_block * token_bytes +
+           at.head * head_bytes +
+           at.chunk * chunk_elements * (is_narrow ? 1 : 2);
 }
 
 GROAT_DEVICE void run(const kv_cache_append_args &args)
 {
     place at = take_chunk(args);
     // Issued early: the loads are in flight while the place is looked up.
-    const vec4 key = load_new(at, args.new_k, args.new_k_bytes);
-    const vec4 value = load_new(at, args.new_v, args.new_v_bytes);
+    const vec4 key = load_new<head_dim>(at, args.new_k, args.new_k_bytes);
+    const vec4 value = load_new<value_dim>(at, args.new_v, args.new_v_bytes);
 
     find_place(args, at);
 
-    const u64 to = at.block * args.block_bytes +
-                   at.in_block * args.token_bytes + at.head * args.head_bytes +
-                   at.chunk * chunk_elements * (is_narrow ? 1 : 2);
+    const u64 to =
+        distance(at, args.block_bytes, args.token_bytes, args.head_bytes);
+    const u64 value_to =
+        alike ? to
+              : distance(at, args.value_block_bytes, args.value_token_bytes,
+                         args.value_head_bytes);
+    const bool has_value =
+        at.is_there && at.chunk < static_cast<u32>(value_chunks);
     const u64 of_token = static_cast<u64>(at.block) * args.block_scales +
                          static_cast<u64>(at.in_block) * args.token_scales +
                          static_cast<u64>(at.head) * args.head_scales;
@@ -336,7 +354,7 @@ GROAT_DEVICE void run(const kv_cache_append_args &args)
     if (!is_narrow) {
         store_wide(args.k + to, at.is_there,
                    rope == rope_none ? key : pack(rotate(args, at, key)));
-        store_wide(args.v + to, at.is_there, value);
+        store_wide(args.v + value_to, has_value, value);
         return;
     }
     const numbers x = rope == rope_none ? unpack(key) : rotate(args, at, key);
@@ -344,7 +362,7 @@ GROAT_DEVICE void run(const kv_cache_append_args &args)
 
     store_narrow(args.k + to, at.is_there, x,
                  scale_of(at, x, args.k_scale, args.k_scales, of_token));
-    store_narrow(args.v + to, at.is_there, y,
+    store_narrow(args.v + value_to, has_value, y,
                  scale_of(at, y, args.v_scale, args.v_scales, of_token));
 }
 

@@ -36,8 +36,10 @@ constexpr int kv_scale_head = 1;
 constexpr int kv_scale_token = 2;
 constexpr int kv_scale = kv_scale_tensor; // -: what a scale of 8 bits is of: all keys (or values) and those of a KV head are given; that of each token's head is chosen and written
 static_assert(kv_scale == 0 || kv_scale == 1 || kv_scale == 2, "kv_scale: allowed tensor|head|token");
-constexpr int head_dim = 128; // elements: of a head, of keys and values
+constexpr int head_dim = 128; // elements: of a head, of keys
 static_assert((head_dim >= 64 && head_dim <= 256 && (head_dim - 64) % 16 == 0), "head_dim: allowed 64..256/16");
+constexpr int value_dim = 128; // elements: of a head, of values
+static_assert((value_dim >= 64 && value_dim <= 256 && (value_dim - 64) % 16 == 0), "value_dim: allowed 64..256/16");
 constexpr int page_size = 16; // keys: of a page; 0: a sequence is one block, in the order of sequences
 static_assert((page_size >= 0 && page_size <= 1024), "page_size: allowed 0..1024");
 constexpr int rope_none = 0;
@@ -50,7 +52,8 @@ static_assert((rotary >= 0 && rotary <= 256 && (rotary - 0) % 16 == 0), "rotary:
 constexpr int warps = 4; // warps: of a block
 static_assert(warps == 1 || warps == 2 || warps == 4 || warps == 8, "warps: allowed 1|2|4|8");
 constexpr int rotated = 0; // elements: of a key that are rotated
-constexpr int chunks = 16; // chunks: of 8 elements, one for a lane
+constexpr int chunks = 16; // chunks: of 8 elements of a key, one for a lane
+constexpr int value_chunks = 16; // chunks: of a value, likewise
 constexpr int head_lanes = 16; // lanes: that share a head: the next power of two
 constexpr int threads = 256; // lanes: of a block
 constexpr int block_heads = 16; // heads: that a block puts away
@@ -58,5 +61,5 @@ constexpr int block_heads = 16; // heads: that a block puts away
 } // namespace groat
 #define GROAT_BLOCK_THREADS 256
 #define GROAT_SHARED_BYTES 0
-#define GROAT_ARGS_BYTES 184
+#define GROAT_ARGS_BYTES 208
 #define GROAT_ENTRY kv_cache_append_bf16_same_d128_p16_none

@@ -12,7 +12,7 @@ struct paged_attention_decode_args {
     unsigned long long v;          /* plane and layer of the values           */
     unsigned long long page_table; /* [sequences, pitch] of u32: blocks       */
     unsigned long long lengths;    /* [sequences] of u32: keys                */
-    unsigned long long output;     /* as q                                    */
+    unsigned long long output;     /* [sequences, q_len, heads, value_dim]    */
     unsigned long long lse;        /* [sequences, q_len, heads] of f32: log2  */
     unsigned long long sinks;      /* [heads] of f32: scores                  */
     unsigned long long slopes;     /* [heads] of f32: ALiBi slopes            */
@@ -25,6 +25,9 @@ struct paged_attention_decode_args {
     unsigned long long block_bytes; /* bytes from block to block              */
     unsigned long long token_bytes; /* bytes from key to key in a block       */
     unsigned long long head_bytes;  /* bytes from head to head in a block     */
+    unsigned long long value_block_bytes; /* the same of the values, read     */
+    unsigned long long value_token_bytes; /* where these are narrower         */
+    unsigned long long value_head_bytes;
     unsigned block_scales;          /* the same in scales, of kv_scale=token  */
     unsigned token_scales;
     unsigned head_scales;

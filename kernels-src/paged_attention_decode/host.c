@@ -2,11 +2,12 @@
  *
  * host.c feeds and checks paged_attention_decode for `groat run`.  Caches and
  * page tables come from driver/cache_host.c, except that every byte that is no
- * key or value of a sequence is a NaN.  The expected output is attention by its
- * definition, in double.  The floats that a score names are 0.5, 0.75, 1 ...,
- * its arrays are random.  Invariant: each run-time argument is named in
- * `arguments`; nothing here is shared with the kernel.  Locking: none; writes
- * only to what the caller passes.
+ * key or value of a sequence is a NaN.  Values are the second plane of the
+ * keys' cache, or narrower and in a cache of their own.  The expected output is
+ * attention by its definition, in double.  The floats that a score names are
+ * 0.5, 0.75, 1 ..., its arrays are random.  Invariant: each run-time argument
+ * is named in `arguments`; nothing here is shared with the kernel.  Locking:
+ * none; writes only to what the caller passes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ enum {
 /* In the order of the buffers. */
 enum {
     CACHE,
+    VALUES,
     QUERIES,
     TABLE,
     LENGTHS,
@@ -104,10 +106,10 @@ typedef struct world {
     const groat__element *element; /* of queries and output  */
     const groat__element *stored;  /* of keys and values     */
     int64_t kv_scale;              /* -1: no scales          */
-    int64_t group, q_len, head_dim, heads;
+    int64_t group, q_len, head_dim, value_dim, heads;
     int64_t mask, tree, alibi, soft_cap, sink, lse;
     groat__code score; /* no nodes: there is no expression */
-    groat__cache cache;
+    groat__cache_pair cache;
     const int64_t *v;
 } world;
 
@@ -131,7 +133,7 @@ static groat_status look_at_score(const groat_spec *spec, world *w,
 static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
                          groat_error *error)
 {
-    groat__cache *c = &w->cache;
+    groat__cache *c = &w->cache.keys;
     groat_status status;
 
     memset(w, 0, sizeof(*w));
@@ -147,6 +149,7 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
     w->group = groat__host_value(spec, "group");
     w->q_len = groat__host_value(spec, "q_len");
     w->head_dim = groat__host_value(spec, "head_dim");
+    w->value_dim = groat__host_value(spec, "value_dim");
     w->mask = groat__host_value(spec, "mask");
     w->tree = groat__host_value(spec, "tree");
     w->alibi = groat__host_value(spec, "alibi");
@@ -162,7 +165,6 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
     c->keys = v[KEYS];
     c->varied = v[VARIED] != 0;
     c->room = v[KEYS];
-    c->planes = 2;
     c->layers = 2;
     c->layer = 1;
     c->heads = v[KV_HEADS];
@@ -171,7 +173,9 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
     c->head_page = groat__host_value(spec, "head_page");
     c->pitch = v[PITCH] > 0 ? v[PITCH] : 0;
     status = look_at_score(spec, w, error);
-    return status == GROAT_OK ? groat__cache_plan(c, FAMILY, error) : status;
+    return status == GROAT_OK
+               ? groat__cache_pair_plan(&w->cache, w->value_dim, FAMILY, error)
+               : status;
 }
 
 /* ---- buffers ------------------------------------------------------------- */
@@ -205,7 +209,7 @@ static int64_t parts_of(const groat_spec *spec, const world *w)
 static int64_t scales_of(const world *w)
 {
     if (w->kv_scale == OF_TOKEN)
-        return w->cache.blocks * w->cache.cache.page * w->v[KV_HEADS];
+        return w->cache.keys.blocks * w->cache.keys.cache.page * w->v[KV_HEADS];
     return w->v[KV_HEADS];
 }
 
@@ -227,10 +231,13 @@ static void add_buffers(const groat_spec *spec, const world *w, groat_plan *p)
     const int64_t *v = w->v;
     int64_t queries = v[SEQUENCES] * w->q_len * w->heads;
 
-    groat__host_add_buffer(p, "cache", w->cache.bytes, false);
+    groat__host_add_buffer(p, "cache", w->cache.keys.bytes, false);
+    groat__host_add_buffer(p, "values",
+                           groat__cache_pair_value_bytes(&w->cache), false);
     groat__host_add_buffer(p, "queries", queries * w->head_dim * 2, false);
-    groat__host_add_buffer(p, "page_table", w->cache.table_entries * 4, false);
-    groat__host_add_buffer(p, "lengths", w->cache.batch * 4, false);
+    groat__host_add_buffer(p, "page_table", w->cache.keys.table_entries * 4,
+                           false);
+    groat__host_add_buffer(p, "lengths", w->cache.keys.batch * 4, false);
     groat__host_add_buffer(p, "sinks", w->heads * 4, false);
     groat__host_add_buffer(p, "slopes", w->heads * 4, false);
     groat__host_add_buffer(p, "tree", v[SEQUENCES] * w->q_len * 4, false);
@@ -247,7 +254,7 @@ static void add_buffers(const groat_spec *spec, const world *w, groat_plan *p)
                                groat__host_value(spec, "strips") * 4,
                            true);
     p->buffers[COUNTERS].filled = true;
-    groat__host_add_buffer(p, "output", queries * w->head_dim * 2, false);
+    groat__host_add_buffer(p, "output", queries * w->value_dim * 2, false);
     make_output(&p->buffers[OUTPUT], w->element, GROAT_TOLERANCE_RELATIVE);
     groat__host_add_buffer(p, "lse", queries * 4, false);
     make_output(&p->buffers[LSE], f32,
@@ -288,16 +295,25 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     p->args_bytes = sizeof(struct paged_attention_decode_args);
     for (int64_t s = 0; s < p->values[SEQUENCES]; s++)
         p->moved_bytes +=
-            (uint64_t)(groat__cache_length(&w.cache, s) * p->values[KV_HEADS] *
-                       w.head_dim * 2 * w.stored->bytes);
+            (uint64_t)(groat__cache_length(&w.cache.keys, s) *
+                       p->values[KV_HEADS] * (w.head_dim + w.value_dim) *
+                       w.stored->bytes);
     return GROAT_OK;
 }
 
 /* ---- input --------------------------------------------------------------- */
 
-static void fill_key(const world *w, size_t at, uint64_t seed, void *to)
+/* The buffer of keys (plane 0) or values (1). */
+static size_t buffer_of(const world *w, int plane)
 {
-    groat__element_fill(w->stored, seed + at, (size_t)w->head_dim, 2,
+    return plane == 1 && w->cache.is_apart ? VALUES : CACHE;
+}
+
+static void fill_vector(const world *w, int plane, size_t at, uint64_t seed,
+                        void *to)
+{
+    groat__element_fill(w->stored, seed + at,
+                        (size_t)groat__cache_pair_dim(&w->cache, plane), 2,
                         (unsigned char *)to + at);
 }
 
@@ -314,7 +330,7 @@ static size_t scale_at(const world *w, const uint32_t *table, int64_t sequence,
                        int64_t key, int64_t head)
 {
     return w->kv_scale == OF_TOKEN
-               ? groat__cache_scale(&w->cache, table, sequence, key, head)
+               ? groat__cache_scale(&w->cache.keys, table, sequence, key, head)
                : (size_t)head;
 }
 
@@ -323,24 +339,26 @@ static size_t scale_at(const world *w, const uint32_t *table, int64_t sequence,
 static void fill_keys(const world *w, size_t index, uint64_t seed, void *to,
                       size_t bytes)
 {
-    uint32_t *table = malloc((size_t)w->cache.table_entries * 4);
+    uint32_t *table = malloc((size_t)w->cache.keys.table_entries * 4);
 
     memset(to, POISON_BYTE, bytes);
     if (table == NULL)
         return;
-    groat__cache_fill_table(&w->cache, seed, table);
+    groat__cache_fill_table(&w->cache.keys, seed, table);
     seed += index;
     for (int64_t s = 0; s < w->v[SEQUENCES]; s++)
-        for (int64_t key = 0; key < groat__cache_length(&w->cache, s); key++)
+        for (int64_t key = 0; key < groat__cache_length(&w->cache.keys, s);
+             key++)
             for (int64_t h = 0; h < w->v[KV_HEADS]; h++)
-                if (index != CACHE)
+                if (index != CACHE && index != VALUES)
                     fill_scale(scale_at(w, table, s, key, h), seed, to);
                 else
                     for (int plane = 0; plane < 2; plane++)
-                        fill_key(w,
-                                 groat__cache_place(&w->cache, table, plane, s,
-                                                    key, h),
-                                 seed, to);
+                        if (buffer_of(w, plane) == index)
+                            fill_vector(w, plane,
+                                        groat__cache_pair_place(
+                                            &w->cache, table, plane, s, key, h),
+                                        seed, to);
     free(table);
 }
 
@@ -362,16 +380,17 @@ static void fill(const groat_spec *spec, const groat_plan *p, size_t index,
                 fill_scale(at, seed + index, data);
         break;
     case CACHE:
+    case VALUES:
         fill_keys(&w, index, seed, data, bytes);
         break;
     case TREE:
         groat__host_fill(seed + 3, data, bytes);
         break;
     case TABLE:
-        groat__cache_fill_table(&w.cache, seed, data);
+        groat__cache_fill_table(&w.cache.keys, seed, data);
         break;
     case LENGTHS:
-        groat__cache_fill_lengths(&w.cache, data);
+        groat__cache_fill_lengths(&w.cache.keys, data);
         break;
     case QUERIES:
         groat__element_fill(w.element, seed + 1, bytes / 2, 2, data);
@@ -399,7 +418,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
 {
     struct paged_attention_decode_args args = {0};
     const int64_t *v = p->values;
-    groat__cache_steps steps;
+    groat__cache_steps steps, of_values;
     groat_status status;
     world w;
 
@@ -407,10 +426,11 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     status = look(spec, v, &w, error);
     if (status != GROAT_OK)
         return status;
-    steps = groat__cache_steps_of(&w.cache);
+    steps = groat__cache_steps_of(&w.cache.keys);
+    of_values = groat__cache_steps_of(&w.cache.values);
     args.q = addresses[QUERIES];
-    args.k = addresses[CACHE] + w.cache.view[0].address;
-    args.v = addresses[CACHE] + w.cache.view[1].address;
+    args.k = addresses[CACHE] + groat__cache_pair_start(&w.cache, 0);
+    args.v = addresses[buffer_of(&w, 1)] + groat__cache_pair_start(&w.cache, 1);
     args.page_table = addresses[TABLE];
     args.lengths = addresses[LENGTHS];
     args.output = addresses[OUTPUT];
@@ -425,12 +445,15 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.block_bytes = steps.block_bytes;
     args.token_bytes = steps.token_bytes;
     args.head_bytes = steps.head_bytes;
+    args.value_block_bytes = of_values.block_bytes;
+    args.value_token_bytes = of_values.token_bytes;
+    args.value_head_bytes = of_values.head_bytes;
     args.block_scales = steps.block_scales;
     args.token_scales = steps.token_scales;
     args.head_scales = steps.head_scales;
     args.sequences = (unsigned)v[SEQUENCES];
     args.kv_heads = (unsigned)v[KV_HEADS];
-    args.pitch = (unsigned)w.cache.pitch;
+    args.pitch = (unsigned)w.cache.keys.pitch;
     args.blocks = (unsigned)v[BLOCKS];
     args.least = (unsigned)v[LEAST];
     args.most = (unsigned)v[KEYS];
@@ -517,8 +540,8 @@ static double score(const world *w, const void *const *inputs, const query *q,
 
     of_query += ((q->sequence * w->q_len + q->place) * w->heads + q->head) *
                 w->head_dim * 2;
-    of_key += groat__cache_place(&w->cache, inputs[TABLE], 0, q->sequence, key,
-                                 q->head / w->group);
+    of_key += groat__cache_pair_place(&w->cache, inputs[TABLE], 0, q->sequence,
+                                      key, q->head / w->group);
     for (int64_t d = 0; d < w->head_dim; d++)
         sum += groat__element_load(w->element, of_query + 2 * d) *
                groat__element_load(w->stored, of_key + d * w->stored->bytes);
@@ -538,12 +561,12 @@ static double score(const world *w, const void *const *inputs, const query *q,
 static double attend(const world *w, const void *const *inputs, const query *q,
                      double *weights, double *out)
 {
-    const unsigned char *cache = inputs[CACHE];
+    const unsigned char *values = inputs[buffer_of(w, 1)];
     const float *sinks = inputs[SINKS];
     double most = w->sink ? (double)sinks[q->head] : -INFINITY;
     double sum = 0;
 
-    memset(out, 0, (size_t)w->head_dim * sizeof(*out));
+    memset(out, 0, (size_t)w->value_dim * sizeof(*out));
     for (int64_t key = 0; key < q->length; key++) {
         weights[key] =
             sees(w, inputs, q, key) ? score(w, inputs, q, key) : -INFINITY;
@@ -553,18 +576,19 @@ static double attend(const world *w, const void *const *inputs, const query *q,
         sum = exp(sinks[q->head] - most);
     for (int64_t key = 0; key < q->length; key++) {
         const unsigned char *value =
-            cache + groat__cache_place(&w->cache, inputs[TABLE], 1, q->sequence,
-                                       key, q->head / w->group);
+            values + groat__cache_pair_place(&w->cache, inputs[TABLE], 1,
+                                             q->sequence, key,
+                                             q->head / w->group);
         double weight =
             weights[key] == -INFINITY ? 0 : exp(weights[key] - most);
         double scaled = weight * scale_of(w, inputs, 1, q, key);
 
         sum += weight;
-        for (int64_t d = 0; d < w->head_dim && weight > 0; d++)
+        for (int64_t d = 0; d < w->value_dim && weight > 0; d++)
             out[d] += scaled * groat__element_load(
                                    w->stored, value + d * w->stored->bytes);
     }
-    for (int64_t d = 0; d < w->head_dim && sum > 0; d++)
+    for (int64_t d = 0; d < w->value_dim && sum > 0; d++)
         out[d] /= sum;
     return sum > 0 ? (most + log(sum)) / log(2) : -INFINITY;
 }
@@ -597,10 +621,10 @@ static groat_status expect(const groat_spec *spec, const groat_plan *p,
         sum = attend(&w, inputs, &q, weights, out);
         if (index == LSE)
             ((float *)data)[i] = (float)sum;
-        for (int64_t d = 0; d < w.head_dim && index == OUTPUT; d++)
+        for (int64_t d = 0; d < w.value_dim && index == OUTPUT; d++)
             groat__element_store(w.element, out[d],
                                  (unsigned char *)data +
-                                     (i * w.head_dim + d) * 2);
+                                     (i * w.value_dim + d) * 2);
     }
     free(weights);
     return GROAT_OK;
@@ -621,10 +645,10 @@ static groat_status check(const groat_spec *spec, const groat_plan *p,
             return groat__host_refuse(error, FAMILY, "a length", lengths[s],
                                       "sequences have %lld keys at most",
                                       (long long)w.v[KEYS]);
-        if (w.cache.page > 0)
-            status = groat__host_check_pages(table + s * w.cache.pitch,
-                                             lengths[s], w.cache.page,
-                                             w.cache.blocks, FAMILY, error);
+        if (w.cache.keys.page > 0)
+            status = groat__host_check_pages(
+                table + s * w.cache.keys.pitch, lengths[s], w.cache.keys.page,
+                w.cache.keys.blocks, FAMILY, error);
     }
     return status;
 }

@@ -45,7 +45,7 @@ constexpr u32 products = slot_keys / product_keys; // of a slot
 constexpr u32 columns = kept_rows / 8; // of 8 queries each
 constexpr u32 depth = head_dim / 16;   // steps of a product over a head
 constexpr u32 wide = slice_dim / 16;   // products over a slice's columns
-constexpr u32 slice_pieces = pieces / slices;
+constexpr u32 slice_pieces = value_pieces / slices;
 
 // ---- products
 
@@ -222,7 +222,7 @@ GROAT_DEVICE void score(const queries &q, u32 slot, u32 first,
     GROAT_UNROLL
     for (u32 k = 0; k < pieces; k += 2) {
         const vec4 a = matrix_load(slot + key * row_bytes +
-                                   16 * mixed(key, k + lane / 16));
+                                   16 * mixed<pieces>(key, k + lane / 16));
 
         GROAT_UNROLL
         for (u32 n = 0; n < columns; n++) {
@@ -336,7 +336,8 @@ GROAT_DEVICE void add_values(const float (&s)[columns][4], u32 slot, u32 first,
     for (u32 j = 0; j < slice_pieces; j += 2) {
         const u32 piece = slice_index() * slice_pieces + j + lane / 8 % 2;
         const vec4 a = matrix_load_transposed(
-            slot + values_at + key * row_bytes + 16 * mixed(key, piece));
+            slot + values_at + key * value_bytes +
+            16 * mixed<value_pieces>(key, piece));
 
         GROAT_UNROLL
         for (u32 n = 0; n < columns; n++) {
@@ -360,7 +361,7 @@ GROAT_DEVICE void add_values(const float (&s)[columns][4], u32 slot, u32 first,
 // Sums are stored as rows of floats, followed by a maximum and a sum of weights
 // for each row.
 constexpr u32 facts_at = kept_rows * sums_row_bytes;
-constexpr u32 quads = head_dim / 4; // columns, four at a time
+constexpr u32 quads = value_dim / 4; // columns, four at a time
 
 // The sums of a team: those of its warps, one after the other.
 GROAT_DEVICE u32 sums_at(u32 ring)
@@ -488,7 +489,7 @@ GROAT_DEVICE void write_out(const launch_args &args, const segment &seg,
     if constexpr (kv_scale == kv_scale_head)
         share *= bits_float(global_load4(args.v_scales + seg.head * 4ull)) *
                  too_small;
-    global_store8(args.output + at * q_bytes + column * 2,
+    global_store8(args.output + at * out_bytes + column * 2,
                   vec2{pack16<number>(m.value[0] * share, m.value[1] * share),
                        pack16<number>(m.value[2] * share, m.value[3] * share)});
     if constexpr (lse)

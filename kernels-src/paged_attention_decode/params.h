@@ -35,8 +35,10 @@ constexpr int kv_scale_head = 1;
 constexpr int kv_scale_token = 2;
 constexpr int kv_scale = kv_scale_tensor; // -: what an e4m3 scale is of: all keys (or values), those of a KV head, each of a head
 static_assert(kv_scale == 0 || kv_scale == 1 || kv_scale == 2, "kv_scale: allowed tensor|head|token");
-constexpr int head_dim = 128; // elements: of a head, of keys and values
+constexpr int head_dim = 128; // elements: of a head, of queries and keys
 static_assert((head_dim >= 64 && head_dim <= 512 && (head_dim - 64) % 16 == 0), "head_dim: allowed 64..512/16");
+constexpr int value_dim = 128; // elements: of a head, of values and output
+static_assert((value_dim >= 64 && value_dim <= 512 && (value_dim - 64) % 16 == 0), "value_dim: allowed 64..512/16");
 constexpr int group = 8; // heads: query heads of a KV head
 static_assert((group >= 1 && group <= 64), "group: allowed 1..64");
 constexpr int q_len = 1; // queries: of a sequence; the last one is at its last key, each sees the keys up to its own
@@ -84,7 +86,9 @@ constexpr int strip_rows = 16; // rows: of a strip at most, which reads the keys
 constexpr int tile_rows = 8; // rows: of a strip
 constexpr int strips = 1; // strips: of rows, each of which reads the keys
 constexpr int q_bytes = 256; // bytes: of a query
-constexpr int row_bytes = 256; // bytes: of a key, of a value
+constexpr int out_bytes = 256; // bytes: of a query's output
+constexpr int row_bytes = 256; // bytes: of a key
+constexpr int value_bytes = 256; // bytes: of a value
 constexpr int has_scales = 0; // -: 1: keys come with scales of their own
 constexpr int has_score = 0; // -: 1: scores pass through an expression
 constexpr int slot_keys = 16; // keys: of a slot, and as many values
@@ -101,5 +105,5 @@ constexpr int unit_keys = 64; // keys: that work is shared out by
 } // namespace groat
 #define GROAT_BLOCK_THREADS 128
 #define GROAT_SHARED_BYTES 82704
-#define GROAT_ARGS_BYTES 272
+#define GROAT_ARGS_BYTES 296
 #define GROAT_ENTRY paged_attention_decode_bf16_d128_g8_q1_p16

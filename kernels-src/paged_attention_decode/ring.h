@@ -14,23 +14,24 @@ namespace paged_attention_decode
 {
 
 constexpr bool alone = team == 1;
-constexpr u32 pieces = row_bytes / 16; // 16-byte pieces of a row
-constexpr u32 chunks = slot_keys * pieces / 32;    // of 32 pieces
-constexpr u32 copies = (chunks + team - 1) / team; // of a warp
+constexpr u32 pieces = row_bytes / 16; // 16-byte pieces of a key
+constexpr u32 value_pieces = value_bytes / 16;
+constexpr bool alike = value_dim == head_dim; // values lie as keys do
 constexpr bool paged = page_size > 0;
 constexpr u32 page = paged ? page_size : 1;
 constexpr bool one_page = page_size % slot_keys == 0;
 constexpr u32 values_at = slot_keys * row_bytes; // in a slot
-constexpr u32 scales_at = 2 * values_at;         // scales: keys, then values
+constexpr u32 scales_at = values_at + slot_keys * value_bytes; // of keys, then
+                                                             // of values
 
-// Swizzles a row's pieces so that 8 rows cover all banks: rows a multiple of
-// 128 bytes apart get different pieces.
-GROAT_DEVICE u32 mixed(u32 row, u32 piece)
+// Swizzles the pieces of a row of `all` so that 8 rows cover all banks: rows a
+// multiple of 128 bytes apart get different pieces.
+template <u32 all> GROAT_DEVICE u32 mixed(u32 row, u32 piece)
 {
-    constexpr u32 common = pieces % 8 == 0   ? 8
-                           : pieces % 4 == 0 ? 4
-                           : pieces % 2 == 0 ? 2
-                                             : 1;
+    constexpr u32 common = all % 8 == 0   ? 8
+                           : all % 4 == 0 ? 4
+                           : all % 2 == 0 ? 2
+                                          : 1;
 
     return piece ^ (row / (8 / common) % common);
 }
@@ -140,7 +141,8 @@ struct producer {
             end = seg.keys;
             last = seg.length - 1;
             k = args.k + seg.head * args.head_bytes;
-            v = args.v + seg.head * args.head_bytes;
+            v = args.v + seg.head * (alike ? args.head_bytes
+                                           : args.value_head_bytes);
             scales = seg.head * args.head_scales;
             if constexpr (paged)
                 table = args.page_table +
@@ -188,31 +190,53 @@ struct producer {
         }
     }
 
-    // Copies keys and values; zeros for keys past the end.
-    GROAT_DEVICE void copy(const launch_args &args) const
+    // Copies the slot's rows of `all` pieces from planes in which they have the
+    // same places; zeros for keys past the end.
+    template <u32 all, u32 planes>
+    GROAT_DEVICE void copy_rows(const u64 (&plane)[planes], u64 block_bytes,
+                                u64 token_bytes, u32 to) const
     {
+        constexpr u32 chunks = slot_keys * all / 32; // of 32 pieces
         const u32 lane = lane_index();
-        const u32 to = slot(count);
-        const u64 row =
-            entry * args.block_bytes + in_block() * args.token_bytes;
+        const u64 row = entry * block_bytes + in_block() * token_bytes;
 
         GROAT_UNROLL
-        for (u32 j = 0; j < copies; j++) {
+        for (u32 j = 0; j < (chunks + team - 1) / team; j++) {
             const u32 chunk = j * team + member();
 
             if (chunks % team != 0 && chunk >= chunks)
                 break;
             const u32 at = chunk * 32 + lane;
-            const u32 mine = at / pieces;
-            const u64 from = (one_page ? row + mine * args.token_bytes
-                                       : shuffled(row, mine)) +
-                             mixed(mine, at % pieces) * 16;
+            const u32 mine = at / all;
+            const u64 from =
+                (one_page ? row + mine * token_bytes : shuffled(row, mine)) +
+                mixed<all>(mine, at % all) * 16;
             const bool there = key + mine < end;
 
-            async_copy<16>(make_buffer(there ? k + from : k, there ? 16 : 0),
-                           to + chunk * 512, lane, 0, 0);
-            async_copy<16>(make_buffer(there ? v + from : v, there ? 16 : 0),
-                           to + values_at + chunk * 512, lane, 0, 0);
+            GROAT_UNROLL
+            for (u32 i = 0; i < planes; i++)
+                async_copy<16>(make_buffer(there ? plane[i] + from : plane[i],
+                                           there ? 16 : 0),
+                               to + i * values_at + chunk * 512, lane, 0, 0);
+        }
+    }
+
+    // Copies keys and values.
+    GROAT_DEVICE void copy(const launch_args &args) const
+    {
+        if constexpr (alike) {
+            const u64 both[] = {k, v};
+
+            copy_rows<pieces>(both, args.block_bytes, args.token_bytes,
+                              slot(count));
+        } else {
+            const u64 keys[] = {k}, values[] = {v};
+
+            copy_rows<pieces>(keys, args.block_bytes, args.token_bytes,
+                              slot(count));
+            copy_rows<value_pieces>(values, args.value_block_bytes,
+                                    args.value_token_bytes,
+                                    slot(count) + values_at);
         }
         if (has_scales != 0 && member() == 0)
             copy_scales(args);

@@ -26,13 +26,13 @@ static void write_spec(const groat_append_shape *s, groat__str *out)
     static const char *const ropes[] = {"none", "halves", "pairs"};
     bool narrow = s->kv_dtype == GROAT_DECODE_E4M3;
 
-    groat__str_addf(out,
-                    "kv_cache_append:dtype=%s,kv_dtype=%s,kv_scale=%s,"
-                    "head_dim=%u,page_size=%u,rope=%s,rotary=%u",
-                    s->dtype == GROAT_DECODE_F16 ? "f16" : "bf16",
-                    narrow ? "e4m3" : "same",
-                    narrow ? scales[s->kv_scale] : "tensor", s->head_dim,
-                    s->page, ropes[s->rope], s->rotary);
+    groat__str_addf(
+        out,
+        "kv_cache_append:dtype=%s,kv_dtype=%s,kv_scale=%s,"
+        "head_dim=%u,value_dim=%u,page_size=%u,rope=%s,rotary=%u",
+        s->dtype == GROAT_DECODE_F16 ? "f16" : "bf16", narrow ? "e4m3" : "same",
+        narrow ? scales[s->kv_scale] : "tensor", s->head_dim,
+        groat__append_dim(s, 1), s->page, ropes[s->rope], s->rotary);
 }
 
 static groat_status get_kernel(groat_context *context, const char *target,
@@ -117,11 +117,14 @@ static struct kv_cache_append_args bind(const groat_append_shape *s,
         .rope = a->rope,
         .k_scales = a->k_scales,
         .v_scales = a->v_scales,
-        .new_k_bytes = groat__append_stride(s, a->key_stride),
-        .new_v_bytes = groat__append_stride(s, a->value_stride),
+        .new_k_bytes = groat__append_stride(s, 0, a->key_stride),
+        .new_v_bytes = groat__append_stride(s, 1, a->value_stride),
         .block_bytes = keys->block,
         .token_bytes = keys->token,
         .head_bytes = keys->head,
+        .value_block_bytes = values->block,
+        .value_token_bytes = values->token,
+        .value_head_bytes = values->head,
         .block_scales = scales.block,
         .token_scales = scales.token,
         .head_scales = scales.head,

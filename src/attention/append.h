@@ -21,12 +21,15 @@ groat_status groat__append_planes(const groat_append_shape *shape,
                                   groat__kv_plane *keys,
                                   groat__kv_plane *values, groat_error *error);
 
+/* Elements of a key (plane 0) or value (1). */
+unsigned groat__append_dim(const groat_append_shape *shape, int plane);
 /* Number of elements of a key that are rotated. */
 unsigned groat__append_rotated(const groat_append_shape *shape);
 /* The largest number of keys that a sequence may have. */
 unsigned groat__append_most(const groat_append_shape *shape,
                             const groat_append_arguments *arguments);
 /* Bytes from one token to the next: `stride`, or packed if it is 0. */
-uint64_t groat__append_stride(const groat_append_shape *shape, uint64_t stride);
+uint64_t groat__append_stride(const groat_append_shape *shape, int plane,
+                              uint64_t stride);
 
 #endif

@@ -25,6 +25,7 @@ groat_status groat__append_check_shape(const groat_append_shape *s,
          GROAT_DECODE_OF_TOKEN},
         {"shape.kv_heads", s->kv_heads, 1, HEADS_MAX},
         {"shape.head_dim", s->head_dim, 64, 256},
+        {"shape.value_dim", groat__append_dim(s, 1), 64, s->head_dim},
         {"shape.page", s->page, 0, 1024},
         {"shape.layout (GROAT_KV_*)", s->layout, 0, GROAT_KV_HEAD_PAGE},
         {"shape.rope (GROAT_APPEND_*)", s->rope, 0, GROAT_APPEND_PAIRS},
@@ -68,10 +69,11 @@ static groat_status check_scales(const groat_append_shape *s,
                               : status;
 }
 
-static groat_status check_stride(const groat_append_shape *s, const char *name,
-                                 uint64_t stride, groat_error *error)
+static groat_status check_stride(const groat_append_shape *s, int plane,
+                                 const char *name, uint64_t stride,
+                                 groat_error *error)
 {
-    uint64_t packed = groat__append_stride(s, 0);
+    uint64_t packed = groat__append_stride(s, plane, 0);
 
     return stride == 0 || (stride >= packed && stride % 16 == 0)
                ? GROAT_OK
@@ -119,9 +121,9 @@ groat_status groat__append_check_run(const groat_append_shape *s,
     if (status == GROAT_OK)
         status = check_scales(s, a, error);
     if (status == GROAT_OK)
-        status = check_stride(s, "key_stride", a->key_stride, error);
+        status = check_stride(s, 0, "key_stride", a->key_stride, error);
     return status == GROAT_OK
-               ? check_stride(s, "value_stride", a->value_stride, error)
+               ? check_stride(s, 1, "value_stride", a->value_stride, error)
                : status;
 }
 
@@ -134,6 +136,7 @@ groat_status groat__append_planes(const groat_append_shape *s,
         .elem_bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2,
         .heads = s->kv_heads,
         .dim = s->head_dim,
+        .value_dim = groat__append_dim(s, 1),
         .layout = s->layout,
         .page = s->page,
     };
@@ -148,6 +151,11 @@ groat_status groat__append_planes(const groat_append_shape *s,
                            "NULL, so values would overwrite keys; allowed: 2 "
                            "planes or more, or a cache of the values' own");
     return status;
+}
+
+unsigned groat__append_dim(const groat_append_shape *s, int plane)
+{
+    return plane == 1 && s->value_dim > 0 ? s->value_dim : s->head_dim;
 }
 
 unsigned groat__append_rotated(const groat_append_shape *s)
@@ -165,7 +173,9 @@ unsigned groat__append_most(const groat_append_shape *s,
     return there < UINT32_MAX ? (unsigned)there : UINT32_MAX;
 }
 
-uint64_t groat__append_stride(const groat_append_shape *s, uint64_t stride)
+uint64_t groat__append_stride(const groat_append_shape *s, int plane,
+                              uint64_t stride)
 {
-    return stride > 0 ? stride : (uint64_t)s->kv_heads * s->head_dim * 2;
+    return stride > 0 ? stride
+                      : (uint64_t)s->kv_heads * groat__append_dim(s, plane) * 2;
 }

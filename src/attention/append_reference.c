@@ -107,7 +107,7 @@ static float scale_of(const reference *r, int plane, const token *t,
         return plane == 0 ? r->a->k_scale : r->a->v_scale;
     if (s->kv_scale == GROAT_DECODE_OF_HEAD)
         return scales[head];
-    for (unsigned i = 0; i < s->head_dim; i++)
+    for (unsigned i = 0; i < groat__append_dim(s, plane); i++)
         most = fmaxf(most, fabsf(y[i]));
     scale = most == 0 ? 1 : fmaxf(most / 448, FLT_MIN);
     scales[t->block * strides.block + t->in_block * strides.token +
@@ -120,27 +120,27 @@ static void put_head(const reference *r, int plane, const token *t,
 {
     const groat_append_shape *s = r->s;
     const groat__kv_plane *p = &r->plane[plane];
-    uint64_t stride = groat__append_stride(s, plane == 0 ? r->a->key_stride
-                                                         : r->a->value_stride);
+    unsigned dim = groat__append_dim(s, plane);
+    uint64_t stride = groat__append_stride(
+        s, plane, plane == 0 ? r->a->key_stride : r->a->value_stride);
     uint64_t from = (plane == 0 ? r->a->new_keys : r->a->new_values) +
-                    t->number * stride + (uint64_t)head * s->head_dim * 2;
+                    t->number * stride + (uint64_t)head * dim * 2;
     uint64_t to = p->address + t->block * p->block + t->in_block * p->token +
                   head * p->head;
     float x[HEAD_DIM_MAX], y[HEAD_DIM_MAX], by = 1;
 
     if (s->kv_dtype == s->dtype &&
         (plane == 1 || s->rope == GROAT_APPEND_PLAIN)) {
-        memcpy(groat__in_host(to), groat__in_host(from),
-               (size_t)s->head_dim * 2);
+        memcpy(groat__in_host(to), groat__in_host(from), (size_t)dim * 2);
         return;
     }
-    for (unsigned i = 0; i < s->head_dim; i++)
+    for (unsigned i = 0; i < dim; i++)
         y[i] = x[i] = (float)groat__number_load(s->dtype, from, i);
     if (plane == 0 && s->rope != GROAT_APPEND_PLAIN)
         rotate(s, rope_row(r, t), x, y);
     if (s->kv_dtype == GROAT_DECODE_E4M3)
         by = 1 / scale_of(r, plane, t, head, y);
-    for (unsigned i = 0; i < s->head_dim; i++)
+    for (unsigned i = 0; i < dim; i++)
         groat__number_store(s->kv_dtype, to, i, y[i] * by);
 }
 

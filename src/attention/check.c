@@ -39,8 +39,8 @@ groat_status groat__check_addresses(const groat__needed_address *addresses,
 }
 
 static groat_status check_fields(const groat__cache_shape *s,
-                                 const groat_kv_cache *c, unsigned sequences,
-                                 groat_error *error)
+                                 const groat_kv_cache *c, unsigned dim,
+                                 unsigned sequences, groat_error *error)
 {
     const struct {
         const char *name;
@@ -48,7 +48,7 @@ static groat_status check_fields(const groat__cache_shape *s,
     } fields[] = {
         {"elem_bytes", c->elem_bytes, s->elem_bytes},
         {"heads", c->heads, s->heads},
-        {"dim", c->dim, s->dim},
+        {"dim", c->dim, dim},
         {"layout", (unsigned)c->layout, (unsigned)s->layout},
         {"page", c->page, s->page > 0 ? s->page : c->page},
     };
@@ -68,13 +68,24 @@ static groat_status check_fields(const groat__cache_shape *s,
     return GROAT_OK;
 }
 
-static groat_status check_strides(const groat_kv_cache *keys,
-                                  const groat_kv_cache *values,
-                                  const groat__kv_plane *k,
+/* Blocks are found by one page table. */
+static groat_status check_blocks(const groat_kv_cache *keys,
+                                 const groat_kv_cache *values,
+                                 groat_error *error)
+{
+    if (keys->page == values->page && keys->blocks <= values->blocks)
+        return GROAT_OK;
+    return groat__fail(error, GROAT_INVALID,
+                       "arguments.values has %llu blocks of %u keys; allowed: "
+                       "at least as many as arguments.keys, %llu of %u",
+                       (unsigned long long)values->blocks, values->page,
+                       (unsigned long long)keys->blocks, keys->page);
+}
+
+static groat_status check_strides(const groat__kv_plane *k,
                                   const groat__kv_plane *v, groat_error *error)
 {
-    if (k->block == v->block && k->token == v->token && k->head == v->head &&
-        keys->page == values->page)
+    if (k->block == v->block && k->token == v->token && k->head == v->head)
         return GROAT_OK;
     return groat__fail(
         error, GROAT_INVALID,
@@ -96,9 +107,15 @@ groat_status groat__check_cache(const groat__cache_shape *shape,
         groat__kv_plane_get(keys, GROAT_KV_KEYS, layer, key_plane, error);
 
     if (status == GROAT_OK)
-        status = check_fields(shape, keys, sequences, error);
+        status = check_fields(shape, keys, shape->dim, sequences, error);
     if (status != GROAT_OK)
         return status;
+    if (values == NULL && keys->planes > 1 && shape->value_dim != shape->dim)
+        return groat__fail(error, GROAT_INVALID,
+                           "arguments.values is NULL, and keys have two planes "
+                           "of %u elements; values of %u need a cache of their "
+                           "own",
+                           shape->dim, shape->value_dim);
     if (values == NULL) {
         *value_plane = *key_plane;
         value_plane->address += key_plane->plane;
@@ -107,9 +124,12 @@ groat_status groat__check_cache(const groat__cache_shape *shape,
     status =
         groat__kv_plane_get(values, GROAT_KV_VALUES, layer, value_plane, error);
     if (status == GROAT_OK)
-        status = check_fields(shape, values, sequences, error);
-    return status == GROAT_OK
-               ? check_strides(keys, values, key_plane, value_plane, error)
+        status =
+            check_fields(shape, values, shape->value_dim, sequences, error);
+    if (status == GROAT_OK)
+        status = check_blocks(keys, values, error);
+    return status == GROAT_OK && shape->value_dim == shape->dim
+               ? check_strides(key_plane, value_plane, error)
                : status;
 }
 

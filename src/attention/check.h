@@ -37,14 +37,16 @@ groat_status groat__check_addresses(const groat__needed_address *addresses,
 
 /* The cache shape that a kernel was compiled for. */
 typedef struct groat__cache_shape {
-    unsigned elem_bytes, heads, dim;
+    unsigned elem_bytes, heads, dim, value_dim;
     groat_kv_layout layout;
     unsigned page; /* 0: each sequence is one block of any page size */
 } groat__cache_shape;
 
-/* Gets the planes of keys and values, whose strides must be equal.
+/* Gets the planes of keys and values, whose strides must be equal if their
+ * vectors are equally long.
  *
- * values     NULL: the other plane of keys
+ * values     NULL: the other plane of keys; shorter ones need a cache of their
+ *            own, or are the first elements of the only plane
  * sequences  of the launch: without pages each has a block
  *
  * Errors: INVALID, with the field. */

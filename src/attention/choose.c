@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "attention/spec.h"
+
 enum {
     SLOT_KEYS = 16,    /* twice as many for warps that read the same        */
     WARPS_MOST = 8,    /* of a block                                        */
@@ -36,9 +38,21 @@ static unsigned least_of(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
+static unsigned elem_bytes(const groat_decode_shape *s)
+{
+    return s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
+}
+
+/* Bytes of a key. */
 static unsigned row_bytes(const groat_decode_shape *s)
 {
-    return s->head_dim * (s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2);
+    return s->head_dim * elem_bytes(s);
+}
+
+/* Bytes of a key and its value. */
+static unsigned pair_bytes(const groat_decode_shape *s)
+{
+    return row_bytes(s) + groat__decode_value_dim(s) * elem_bytes(s);
 }
 
 static unsigned rows_of(const groat_decode_shape *s)
@@ -109,7 +123,7 @@ static unsigned slot_bytes(const groat_decode_shape *s, unsigned warps)
     bool scales = s->kv_dtype == GROAT_DECODE_E4M3 &&
                   s->kv_scale == GROAT_DECODE_OF_TOKEN;
 
-    return 2 * slot_keys(s, warps) * (row_bytes(s) + (scales ? 4 : 0));
+    return slot_keys(s, warps) * (pair_bytes(s) + (scales ? 8 : 0));
 }
 
 /* Shared memory of a block, as params.def counts it. */
@@ -117,7 +131,7 @@ static unsigned used_bytes(const groat_decode_shape *s,
                            const groat_decode_choice *c)
 {
     unsigned kept = rows_of(s) > 8 ? band_rows(s) : 8;
-    unsigned sums = kept * (s->head_dim / slices_of(s) + 6) * 4;
+    unsigned sums = kept * (groat__decode_value_dim(s) / slices_of(s) + 6) * 4;
 
     return rings_of(s, c->warps) * c->stages * slot_bytes(s, c->warps) +
            c->warps * sums + 16;
@@ -225,7 +239,7 @@ static unsigned choose_cluster(const groat_decode_shape *s,
 {
     static const unsigned sizes[] = {16, 8, 4, 3, 2};
     uint64_t strips = groat__decode_strips(s, c->warps);
-    uint64_t bytes = 2 * strips * s->keys * row_bytes(s);
+    uint64_t bytes = strips * s->keys * pair_bytes(s);
     size_t i = 0;
 
     while (i < sizeof(sizes) / sizeof(sizes[0]) &&

@@ -11,6 +11,7 @@
 #include "attention/number.h"
 #include "attention/score.h"
 #include "attention/shape.h"
+#include "attention/spec.h"
 #include "base/error.h"
 
 /* The inputs of a call. */
@@ -19,6 +20,7 @@ typedef struct reference {
     const groat_decode_arguments *a;
     groat__kv_plane plane[2];
     unsigned group;
+    unsigned value_dim;
     double scale;
     double *weights; /* one for each key of a sequence */
     groat__code code;
@@ -160,13 +162,13 @@ static void attend(const reference *r, const query *q, double *out, double *lse)
     double sum;
     double most = weigh(r, q, &sum);
 
-    for (unsigned d = 0; d < r->s->head_dim; d++)
+    for (unsigned d = 0; d < r->value_dim; d++)
         out[d] = 0;
     for (int64_t key = 0; key < q->length; key++) {
         double weight = r->weights[key] * scale_of(r, 1, q, key);
 
         if (r->weights[key] > 0)
-            for (unsigned d = 0; d < r->s->head_dim; d++)
+            for (unsigned d = 0; d < r->value_dim; d++)
                 out[d] += weight / sum *
                           groat__number_load(r->s->kv_dtype,
                                              vector_of(r, 1, q, key), d);
@@ -237,7 +239,7 @@ static void compute(const reference *r, double *output, double *lse)
                 uint64_t row = row_of(r, &q);
 
                 q.at = q.length - r->s->q_len + place;
-                attend(r, &q, output + row * r->s->head_dim,
+                attend(r, &q, output + row * r->value_dim,
                        lse != NULL ? lse + row : NULL);
             }
 }
@@ -263,6 +265,7 @@ groat_status groat_decode_reference(const groat_decode_shape *shape,
     if (status != GROAT_OK || arguments->sequences == 0)
         return status;
     r.group = shape->heads / shape->kv_heads;
+    r.value_dim = groat__decode_value_dim(shape);
     r.scale =
         shape->scale != 0 ? shape->scale : 1 / sqrtf((float)shape->head_dim);
     r.weights = malloc(((size_t)longest + 1) * sizeof(*r.weights));

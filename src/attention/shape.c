@@ -12,6 +12,7 @@
 #include "attention/check.h"
 #include "attention/choose.h"
 #include "attention/score.h"
+#include "attention/spec.h"
 #include "base/error.h"
 
 /* Keys of a sequence are counted in 31 bits, strips in 32. */
@@ -34,6 +35,7 @@ static groat_status check_numbers(const groat_decode_shape *s,
         {"shape.kv_heads", s->kv_heads, 1, HEADS_MAX},
         {"shape.heads", s->heads, 1, HEADS_MAX},
         {"shape.head_dim", s->head_dim, 64, 512},
+        {"shape.value_dim", groat__decode_value_dim(s), 64, s->head_dim},
         {"shape.layout (GROAT_KV_*)", s->layout, 0, GROAT_KV_HEAD_PAGE},
         {"shape.mask (GROAT_DECODE_*)", s->mask, 0, GROAT_DECODE_CHUNK},
         {"shape.flags (GROAT_DECODE_*)", s->flags, 0, FLAGS},
@@ -176,6 +178,7 @@ groat_status groat__decode_planes(const groat_decode_shape *s,
         .elem_bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2,
         .heads = s->kv_heads,
         .dim = s->head_dim,
+        .value_dim = groat__decode_value_dim(s),
         .layout = s->layout,
         .page = s->page,
     };

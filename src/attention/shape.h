@@ -27,8 +27,7 @@ groat_status groat__decode_check_run(const groat_decode_shape *shape,
                                      const groat_decode_arguments *arguments,
                                      groat_error *error);
 
-/* Gets the planes of keys and values, whose strides must be equal.  Errors:
- * INVALID. */
+/* Gets the planes of keys and values.  Errors: INVALID. */
 groat_status groat__decode_planes(const groat_decode_shape *shape,
                                   const groat_decode_arguments *arguments,
                                   groat__kv_plane *keys,

@@ -8,6 +8,9 @@
 #include "base/str.h"
 #include "groat_attention.h"
 
+/* Elements of a value. */
+unsigned groat__decode_value_dim(const groat_decode_shape *shape);
+
 /* Appends the spec of paged_attention_decode for a shape and a choice whose
  * fields are in their ranges. */
 void groat__decode_write_spec(const groat_decode_shape *shape,

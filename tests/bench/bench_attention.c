@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * bench_attention.c
- * [SEQUENCES,HEADS,KV_HEADS,KEYS[,PAGE[,HEAD_DIM[,e4m3]]]]...: prints the time
- * of a decode on the CUDA device beside a plain read of the same bytes, as
- * lines of JSON that attention_plot.py draws.  Without arguments, of the shapes
- * in NOTES.md.  A captured graph of launches is replayed, as engines do; each
- * launch reads another copy of the cache, so that none finds its keys in L2;
- * page tables are random.  The sides take turns; medians.  The read is the best
- * of several shapes of plain_read.  Whether results are right is shown by
- * `groat attention`; here overlapping launches must agree with the others.
+ * [SEQUENCES,HEADS,KV_HEADS,KEYS[,PAGE[,HEAD_DIM[/VALUE_DIM][,e4m3]]]]...:
+ * prints the time of a decode on the CUDA device beside a plain read of the
+ * same bytes, as lines of JSON that attention_plot.py draws.  Without
+ * arguments, of the shapes in NOTES.md.  A captured graph of launches is
+ * replayed, as engines do; each launch reads another copy of the cache, so that
+ * none finds its keys in L2; page tables are random.  The sides take turns;
+ * medians.  The read is the best of several shapes of plain_read.  Whether
+ * results are right is shown by `groat attention`; here overlapping launches
+ * must agree with the others.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -47,9 +48,11 @@ typedef struct driver {
 
 typedef struct problem {
     groat_decode_shape shape;
-    unsigned pages; /* of a sequence */
+    unsigned pages;   /* of a sequence */
+    size_t key_bytes; /* of the cache; values lie behind them */
     size_t cache_bytes;
     size_t query_bytes;
+    size_t output_bytes;
     unsigned sets; /* copies of the cache */
 } problem;
 
@@ -230,6 +233,7 @@ static groat_status launch_decode(bench *b, const void *user, unsigned set,
     const groat_decode_shape *shape = &b->p.shape;
     const side *s = user;
     groat_kv_cache cache = GROAT_KV_CACHE_INIT;
+    groat_kv_cache values;
     groat_decode_arguments arguments = GROAT_DECODE_ARGUMENTS_INIT;
 
     cache.address = b->caches[set];
@@ -240,7 +244,13 @@ static groat_status launch_decode(bench *b, const void *user, unsigned set,
     cache.page = shape->page;
     cache.heads = shape->kv_heads;
     cache.dim = shape->head_dim;
+    if (shape->value_dim != shape->head_dim)
+        cache.planes = 1;
+    values = cache;
+    values.address += b->p.key_bytes;
+    values.dim = shape->value_dim;
     arguments.keys = &cache;
+    arguments.values = cache.planes == 1 ? &values : NULL;
     arguments.sequences = shape->sequences;
     arguments.pitch = b->p.pages;
     arguments.queries = b->queries;
@@ -270,7 +280,7 @@ static void open_decode(bench *b, unsigned flags, side *s)
         die("memory");
     s->workspace = device_alloc(b, bytes);
     device_write(b, s->workspace, zeros, bytes);
-    s->output = device_alloc(b, b->p.query_bytes);
+    s->output = device_alloc(b, b->p.output_bytes);
     free(zeros);
     capture(b, s, launch_decode, s);
 }
@@ -296,18 +306,18 @@ static float bf16(uint16_t bits)
 static void check_outputs(bench *b, const side *one, const side *two)
 {
     groat_error error = GROAT_ERROR_INIT;
-    uint16_t *first = malloc(b->p.query_bytes);
-    uint16_t *second = malloc(b->p.query_bytes);
+    uint16_t *first = malloc(b->p.output_bytes);
+    uint16_t *second = malloc(b->p.output_bytes);
     double off = 0;
     double all = 0;
 
     if (first == NULL || second == NULL ||
         groat_memory_read(b->context, NULL, first, one->output,
-                          b->p.query_bytes, &error) != GROAT_OK ||
+                          b->p.output_bytes, &error) != GROAT_OK ||
         groat_memory_read(b->context, NULL, second, two->output,
-                          b->p.query_bytes, &error) != GROAT_OK)
+                          b->p.output_bytes, &error) != GROAT_OK)
         die(error.text);
-    for (size_t i = 0; i < b->p.query_bytes / 2; i++) {
+    for (size_t i = 0; i < b->p.output_bytes / 2; i++) {
         double a = (double)bf16(first[i]);
         double d = a - (double)bf16(second[i]);
 
@@ -391,11 +401,12 @@ static void print_side(const bench *b, const char *who, side *s, double read)
     double us = median(s->us, ROUNDS);
 
     printf("{\"sequences\": %u, \"heads\": %u, \"kv_heads\": %u, \"keys\": %u, "
-           "\"page\": %u, \"head_dim\": %u, \"kv\": \"%s\", \"who\": \"%s\", "
-           "\"us\": %.2f, \"least\": %.2f, \"most\": %.2f, \"read_us\": %.2f, "
+           "\"page\": %u, \"head_dim\": %u, \"value_dim\": %u, \"kv\": \"%s\", "
+           "\"who\": \"%s\", \"us\": %.2f, \"least\": %.2f, \"most\": %.2f, "
+           "\"read_us\": %.2f, "
            "\"warps\": %u, \"stages\": %u, \"cluster\": %u, \"blocks\": %u}\n",
            shape->sequences, shape->heads, shape->kv_heads, shape->keys,
-           shape->page, shape->head_dim,
+           shape->page, shape->head_dim, shape->value_dim,
            shape->kv_dtype == GROAT_DECODE_E4M3 ? "e4m3" : "bf16", who, us,
            s->us[0], s->us[ROUNDS - 1], read, s->choice.warps, s->choice.stages,
            s->choice.cluster, s->choice.blocks);
@@ -428,29 +439,37 @@ static problem read_problem(const char *text)
 {
     problem p = {.shape = GROAT_DECODE_SHAPE_INIT};
     groat_decode_shape *shape = &p.shape;
+    size_t vectors;
     size_t elem_bytes = 2;
+    char dims[16] = "128";
     char kv[8] = "";
     double sets;
     int found;
 
     shape->page = 16;
-    shape->head_dim = 128;
     shape->q_len = 1;
-    found = sscanf(text, "%u,%u,%u,%u,%u,%u,%7s", &shape->sequences,
+    found = sscanf(text, "%u,%u,%u,%u,%u,%15[0-9/],%7s", &shape->sequences,
                    &shape->heads, &shape->kv_heads, &shape->keys, &shape->page,
-                   &shape->head_dim, kv);
+                   dims, kv);
+    if (sscanf(dims, "%u/%u", &shape->head_dim, &shape->value_dim) == 1)
+        shape->value_dim = shape->head_dim;
     if (found < 4 || shape->page == 0 || shape->sequences == 0 ||
         (found == 7 && strcmp(kv, "e4m3") != 0))
-        die("a shape is SEQUENCES,HEADS,KV_HEADS,KEYS[,PAGE[,DIM[,e4m3]]]");
+        die("a shape is "
+            "SEQUENCES,HEADS,KV_HEADS,KEYS[,PAGE[,DIM[/DIM][,e4m3]]]");
     if (found == 7) {
         shape->kv_dtype = GROAT_DECODE_E4M3;
         elem_bytes = 1;
     }
     p.pages = (shape->keys + shape->page - 1) / shape->page;
-    p.cache_bytes = (size_t)p.pages * shape->sequences * shape->page * 2 *
-                    shape->kv_heads * shape->head_dim * elem_bytes;
+    vectors =
+        (size_t)p.pages * shape->sequences * shape->page * shape->kv_heads;
+    p.key_bytes = vectors * shape->head_dim * elem_bytes;
+    p.cache_bytes = p.key_bytes + vectors * shape->value_dim * elem_bytes;
     p.query_bytes =
         (size_t)shape->sequences * shape->heads * shape->head_dim * 2;
+    p.output_bytes =
+        (size_t)shape->sequences * shape->heads * shape->value_dim * 2;
     if (p.cache_bytes == 0)
         die("a shape has no keys");
     sets = COLD_BYTES / (double)p.cache_bytes + 1;

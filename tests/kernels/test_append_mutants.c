@@ -24,6 +24,10 @@
 #define HEADS                                                                  \
     FAMILY "head_dim=64,kv_dtype=e4m3,kv_scale=head sequences=2 keys=9"
 #define ALL_OF FAMILY "head_dim=64,kv_dtype=e4m3,rope=halves sequences=2 keys=9"
+/* Values narrower than keys. */
+#define LESS                                                                   \
+    FAMILY "head_dim=96,value_dim=64,page_size=5 sequences=4 keys=20"          \
+           " kv_heads=2"
 
 #define IN_SEQUENCE "u32 find_sequence("
 #define IN_KEY      "void find_key("
@@ -51,6 +55,7 @@ static const mutant table[] = {
     {FNUZ, {"", "", 0, ""}, 0, 0},
     {HEADS, {"", "", 0, ""}, 0, 0},
     {ALL_OF, {"", "", 0, ""}, 0, 0},
+    {LESS, {"", "", 0, ""}, 0, 0},
     /* where tokens go */
     {PLAIN, {IN_SEQUENCE, "<= token", 0, "< token"}, 0, ALL},
     {PLAIN, {IN_KEY, "at.token < end", 0, "true"}, 0, ALL},
@@ -65,9 +70,9 @@ static const mutant table[] = {
     {PLAIN, {IN_CHUNK, "item % args.kv_heads", 0, "0"}, 0, ALL},
     {PLAIN,
      {IN_CHUNK, "at.chunk < static_cast", 0, "at.chunk <= static_cast"},
-     ALL,
-     0},
-    {PLAIN, {IN_RUN, "at.head * args.head_bytes", 0, "0"}, 0, ALL},
+     0,
+     ALL},
+    {PLAIN, {"u64 distance(", "at.head * head_bytes", 0, "0"}, 0, ALL},
     {EVEN,
      {IN_RUN, "args.new_v, args.new_v_bytes", 0,
       "args.new_k, args.new_v_bytes"},
@@ -103,6 +108,15 @@ static const mutant table[] = {
     {HEADS, {IN_SCALE, "(at.head) * 4", 0, "(0u) * 4"}, 0, ALL},
     {ALL_OF, {IN_RUN, "y, args.v_scale", 0, "y, args.k_scale"}, 0, ALL},
     {ALL_OF, {"void store_narrow(", "1.0f / scale", 0, "scale"}, 0, ALL},
+    /* values narrower than keys */
+    {LESS, {IN_RUN, "value_block_bytes", 0, "block_bytes"}, ALL, 0},
+    {LESS, {IN_RUN, "value_token_bytes", 0, "token_bytes"}, 0, ALL},
+    {LESS, {IN_RUN, "value_head_bytes", 0, "head_bytes"}, 0, ALL},
+    {LESS, {IN_RUN, "<u32>(value_chunks)", 0, "<u32>(chunks)"}, 0, ALL},
+    {LESS,
+     {"vec4 load_new(", "at.head) * dim", 0, "at.head) * head_dim"},
+     0,
+     ALL},
 };
 
 int main(void)

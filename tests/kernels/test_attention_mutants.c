@@ -81,7 +81,16 @@
 #define PAGES                                                                  \
     FAMILY "head_dim=64,kv_dtype=e4m3,kv_scale=token,page_size=32"             \
            " sequences=3 keys=90"
+/* Values narrower than keys. */
+#define LESS                                                                   \
+    FAMILY "head_dim=96,value_dim=64,group=3,lse=1 sequences=3 keys=90"        \
+           " blocks=4"
+#define LESS_PAGES                                                             \
+    FAMILY "head_dim=96,value_dim=64,page_size=5,head_page=1 sequences=3"      \
+           " keys=90 blocks=4"
 
+#define IN_ROWS    "void copy_rows("
+#define IN_COPY    "void copy(const"
 #define IN_SEEN    "bool sees("
 #define IN_READ    "void read_segment("
 #define IN_SLOT    "void add_slot("
@@ -127,6 +136,8 @@ static const mutant table[] = {
     {PAGES, {"", "", 0, ""}, 0, 0},
     {CLUSTER, {"", "", 0, ""}, 0, 0},
     {ALONE, {"", "", 0, ""}, 0, 0},
+    {LESS, {"", "", 0, ""}, 0, 0},
+    {LESS_PAGES, {"", "", 0, ""}, 0, 0},
     /* waits, barriers, commits */
     {ONE, {IN_READ, WAIT, 0, ""}, NV, 0},
     {ONE, {IN_READ, WAIT, 0, TOO_FEW}, NV, 0},
@@ -172,10 +183,10 @@ static const mutant table[] = {
      0},
     {NONE, {"u32 units_of(", "length == 0", 0, "false"}, 0, NV},
     /* keys */
-    {ONE, {"void copy(", "key + mine < end", 0, "true"}, 0, NV},
+    {ONE, {IN_ROWS, "key + mine < end", 0, "true"}, 0, NV},
     /* Entries behind the last key exist, and are not used. */
     {MANY, {"void ask(", "least_of(mine, last)", 0, "mine"}, 0, 0},
-    {ONE, {"void copy(", "mixed(mine, at % pieces)", 0, "at % pieces"}, 0, NV},
+    {ONE, {IN_ROWS, "mixed<all>(mine, at % all)", 0, "at % all"}, 0, NV},
     {ONE, {"void score(", "lane % 16", 0, "lane % 8"}, 0, NV},
     {ONE, {"void score(", "k + lane / 16", 0, "k"}, 0, NV},
     {ONE, {"void add_values(", "lane / 16 * 8", 0, "0"}, 0, NV},
@@ -234,7 +245,7 @@ static const mutant table[] = {
     {TEAMS, {"u32 first_row(", "member() / slices", 0, "0"}, 0, NV},
     {TEAMS, {"u32 steps_of(", "alone ?", 0, "true ?"}, NV, 0},
     {TEAMS, {"u32 first_key(", "ring_index()", 0, "0"}, 0, NV},
-    {TEAMS, {"void copy(", "j * team + member()", 0, "j"}, NV, 0},
+    {TEAMS, {IN_ROWS, "j * team + member()", 0, "j"}, NV, 0},
     {TEAMS, {"u32 slot(u32", "ring_index()", 0, "0"}, NV, 0},
     {TEAMS, {"void lay_down(", "member() * sums_bytes", 0, "0"}, NV, 0},
     {TEAMS, {"u32 value_of(", "row / warp_rows", 0, "0"}, 0, NV},
@@ -250,7 +261,7 @@ static const mutant table[] = {
      {IN_SLOT, "add_values(s[i], slot, i", 0, "add_values(s[i], slot, 0"},
      0,
      NV},
-    {IDLE, {"void copy(", "chunk >= chunks", 0, "false"}, NV, 0},
+    {IDLE, {IN_ROWS, "chunk >= chunks", 0, "false"}, NV, 0},
     /* What has no rows is not written. */
     {IDLE, {IN_READ, "!idle", 0, "true"}, 0, 0},
     {WIDE, {"u32 slice_index(", "member() % slices", 0, "0"}, 0, NV},
@@ -280,6 +291,23 @@ static const mutant table[] = {
     {ONE, {"void weigh(", "wave_any(changed)", 0, "changed"}, 0, 0},
     {LARGE, {"row_of(", "seg.head * group", 0, "seg.head"}, 0, NV},
     {LARGE, {"void lay_down(", "8 * n +", 0, "0 * n +"}, NV, 0},
+    /* values narrower than keys */
+    {LESS, {IN_COPY, "value_block_bytes", 0, "block_bytes"}, NV, 0},
+    {LESS, {IN_COPY, "value_token_bytes", 0, "token_bytes"}, 0, NV},
+    {LESS_PAGES, {IN_COPY, "slot(count) + values_at", 0, "slot(count)"}, NV, 0},
+    {LESS_PAGES,
+     {"void enter(", "args.value_head_bytes", 0, "args.head_bytes"},
+     NV,
+     0},
+    {LESS,
+     {"void add_values(", "key * value_bytes", 0, "key * row_bytes"},
+     NV,
+     0},
+    {LESS,
+     {"void add_values(", "mixed<value_pieces>", 0, "mixed<pieces>"},
+     0,
+     NV},
+    {LESS, {"void write_out(", "at * out_bytes", 0, "at * q_bytes"}, NV, 0},
 };
 
 int main(void)

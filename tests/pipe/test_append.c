@@ -16,6 +16,7 @@ enum { SEQUENCES = 4, PITCH = 8, PADDING = 2, ROPE_ROWS = 60, GAP = 64 };
 /* The buffers of a launch. */
 enum {
     CACHE,
+    VALUES,
     NEW_KEYS,
     NEW_VALUES,
     TABLE,
@@ -32,6 +33,7 @@ typedef struct problem {
     groat_append_shape shape;
     groat_append_arguments arguments;
     groat_kv_cache cache;
+    groat_kv_cache values; /* planes 0: they are in cache */
     unsigned char *bytes[BUFFERS];
     size_t sizes[BUFFERS];
 } problem;
@@ -62,7 +64,7 @@ static void put_numbers(problem *p, int buffer)
                     ? (uint16_t)(state >> 16 & 0xAFFF)
                     : (uint16_t)((state >> 16 & 0x83FF) | 0x3E00);
     }
-    memset(to, 0, p->shape.head_dim * 2ull); /* a head of zeros */
+    memset(to, 0, p->values.dim * 2ull); /* a head of zeros */
 }
 
 static void put_rope(problem *p, unsigned rotary)
@@ -78,7 +80,11 @@ static void make_problem(problem *p, const groat_append_shape *shape)
     unsigned page = shape->page > 0 ? shape->page : 40;
     unsigned rotary = shape->rotary > 0 ? shape->rotary : shape->head_dim;
     size_t tokens = starts[SEQUENCES] + PADDING, blocks = SEQUENCES * PITCH;
+    unsigned value_dim =
+        shape->value_dim > 0 ? shape->value_dim : shape->head_dim;
+    bool is_apart = value_dim != shape->head_dim;
     size_t stride = (size_t)shape->kv_heads * shape->head_dim * 2 + GAP;
+    size_t vectors;
 
     *p = (problem){.shape = *shape,
                    .arguments = GROAT_APPEND_ARGUMENTS_INIT,
@@ -86,11 +92,15 @@ static void make_problem(problem *p, const groat_append_shape *shape)
     p->cache.layout = shape->layout;
     p->cache.elem_bytes = shape->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
     p->cache.blocks = blocks;
-    p->cache.planes = 2;
+    p->cache.planes = is_apart ? 1 : 2;
     p->cache.layers = 2;
     p->cache.page = page;
     p->cache.heads = shape->kv_heads;
     p->cache.dim = shape->head_dim;
+    p->values = p->cache;
+    p->values.dim = value_dim;
+    p->values.planes = is_apart ? 1 : 0;
+    vectors = blocks * 2 * page * shape->kv_heads * p->cache.elem_bytes;
     p->arguments.layer = 1;
     p->arguments.sequences = SEQUENCES;
     p->arguments.tokens = (unsigned)tokens;
@@ -99,9 +109,8 @@ static void make_problem(problem *p, const groat_append_shape *shape)
     p->arguments.rope_rows = ROPE_ROWS;
     p->arguments.k_scale = 0.37F;
     p->arguments.v_scale = 1.9F;
-    take(p, CACHE,
-         blocks * 4 * page * shape->kv_heads * shape->head_dim *
-             p->cache.elem_bytes);
+    take(p, CACHE, vectors * p->cache.planes * shape->head_dim);
+    take(p, VALUES, is_apart ? vectors * value_dim : 16);
     take(p, NEW_KEYS, tokens * stride);
     take(p, NEW_VALUES, tokens * stride);
     take(p, TABLE, blocks * 4);
@@ -134,15 +143,19 @@ static void drop_problem(problem *p)
         free(p->bytes[i]);
 }
 
-/* Returns the arguments with the buffers at these addresses. */
+/* Returns the arguments with the buffers at these addresses, and the caches,
+ * [2]: keys, values. */
 static groat_append_arguments arguments_at(const problem *p, const uint64_t *at,
                                            bool ragged, groat_kv_cache *cache)
 {
     groat_append_arguments a = p->arguments;
 
-    *cache = p->cache;
-    cache->address = at[CACHE];
-    a.keys = cache;
+    cache[0] = p->cache;
+    cache[0].address = at[CACHE];
+    cache[1] = p->values;
+    cache[1].address = at[VALUES];
+    a.keys = &cache[0];
+    a.values = p->values.planes > 0 ? &cache[1] : NULL;
     a.new_keys = at[NEW_KEYS];
     a.new_values = at[NEW_VALUES];
     a.page_table = at[TABLE];
@@ -172,7 +185,7 @@ static void run_on(const problem *p, const char *target, bool ragged,
 {
     groat_append *append = NULL;
     groat_append_arguments a;
-    groat_kv_cache cache;
+    groat_kv_cache cache[2];
     uint64_t at[BUFFERS];
 
     for (int i = 0; i < BUFFERS; i++) {
@@ -183,7 +196,7 @@ static void run_on(const problem *p, const char *target, bool ragged,
                                             p->sizes[i], &fix.error),
                          GROAT_OK);
     }
-    a = arguments_at(p, at, ragged, &cache);
+    a = arguments_at(p, at, ragged, cache);
     ck_assert_msg(
         groat_append_open(context, target, &p->shape, &append, &fix.error) ==
                 GROAT_OK &&
@@ -221,6 +234,12 @@ static const groat_append_shape shapes[] = {
     SHAPE(176, .dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_E4M3,
           .kv_scale = GROAT_DECODE_OF_TOKEN, .kv_heads = 3, .page = 6,
           .layout = GROAT_KV_HEAD_PAGE, .rope = GROAT_APPEND_PAIRS),
+    /* Values narrower than keys. */
+    SHAPE(192, .value_dim = 128, .kv_heads = 2, .page = 16,
+          .rope = GROAT_APPEND_HALVES, .rotary = 64),
+    SHAPE(192, .value_dim = 64, .kv_dtype = GROAT_DECODE_E4M3,
+          .kv_scale = GROAT_DECODE_OF_TOKEN, .kv_heads = 3, .page = 5,
+          .layout = GROAT_KV_HEAD_PAGE),
 };
 
 static const char *const targets[] = {"cpu:sm_90a", "cpu:gfx950"};
@@ -228,8 +247,8 @@ static const char *const targets[] = {"cpu:sm_90a", "cpu:gfx950"};
 static void compare(const problem *p, unsigned char **seen)
 {
     static const char *const names[BUFFERS] = {
-        "cache",  "new keys",  "new values", "table",    "lengths",
-        "starts", "positions", "rope",       "k scales", "v scales"};
+        "cache",  "values",    "new keys", "new values", "table",   "lengths",
+        "starts", "positions", "rope",     "k scales",   "v scales"};
 
     for (int i = 0; i < BUFFERS; i++) {
         for (size_t b = 0; b < p->sizes[i]; b++)
@@ -245,7 +264,7 @@ START_TEST(as_the_reference)
     bool ragged = _i % 2 == 0;
     unsigned char *seen[BUFFERS];
     groat_append_arguments host;
-    groat_kv_cache cache;
+    groat_kv_cache cache[2];
     unsigned char *before;
     problem p;
 
@@ -254,7 +273,7 @@ START_TEST(as_the_reference)
     before = malloc(p.sizes[CACHE]);
     ck_assert_ptr_nonnull(before);
     memcpy(before, p.bytes[CACHE], p.sizes[CACHE]);
-    host = on_host(&p, ragged, &cache);
+    host = on_host(&p, ragged, cache);
     ck_assert_msg(groat_append_reference(&p.shape, &host, &fix.error) ==
                       GROAT_OK,
                   "%s", fix.error.text);
@@ -390,7 +409,8 @@ END_TEST
 START_TEST(bad_arguments)
 {
     groat_append *append = NULL;
-    groat_kv_cache cache, values;
+    groat_kv_cache caches[2], values;
+    groat_kv_cache *cache = &caches[0];
     groat_append_arguments good, a;
     problem p;
 
@@ -398,11 +418,11 @@ START_TEST(bad_arguments)
     ck_assert_int_eq(
         groat_append_open(context, "cpu:sm_80", &p.shape, &append, &fix.error),
         GROAT_OK);
-    good = on_host(&p, true, &cache);
+    good = on_host(&p, true, caches);
 #define REFUSED(change, words)                                                 \
     do {                                                                       \
-        (void)on_host(&p, true, &cache);                                       \
-        values = cache;                                                        \
+        (void)on_host(&p, true, caches);                                       \
+        values = caches[0];                                                    \
         a = good;                                                              \
         change;                                                                \
         ck_fails(groat_append_run(append, &a, NULL, &fix.error),               \
@@ -411,7 +431,7 @@ START_TEST(bad_arguments)
                  GROAT_INVALID, &fix.error, words);                            \
     } while (0)
     REFUSED(a.size--, "arguments.size");
-    REFUSED((a.values = NULL, cache.planes = 1), "would overwrite keys");
+    REFUSED((a.values = NULL, cache->planes = 1), "would overwrite keys");
     REFUSED(a.sequences = 65536, "arguments.sequences is 65536");
     REFUSED(a.tokens = 1u << 31, "arguments.tokens is 2147483648");
     REFUSED((a.starts = 0, a.each = a.tokens + 1), "arguments.each is");
@@ -430,8 +450,8 @@ START_TEST(bad_arguments)
     REFUSED(a.value_stride += 8, "arguments.value_stride is");
     REFUSED(a.keys = NULL, "cache is NULL");
     REFUSED(a.layer = 2, "kv layer is 2");
-    REFUSED(cache.dim = 128, "kv cache: dim is 128");
-    REFUSED(cache.heads = 1, "kv cache: heads is 1");
+    REFUSED(cache->dim = 128, "kv cache: dim is 128");
+    REFUSED(cache->heads = 1, "kv cache: heads is 1");
     REFUSED((a.values = &values, values.heads = 1), "kv cache: heads is 1");
 #undef REFUSED
     a = good;

@@ -19,10 +19,12 @@ typedef struct problem {
     unsigned cluster; /* of the choice; 0: no choice */
     groat_decode_arguments arguments;
     groat_kv_cache cache;
+    groat_kv_cache values; /* behind cache; planes 0: they are in cache */
     uint32_t *lengths, *table, *tree;
     unsigned char *bytes, *queries;
     float *facts; /* sinks, slopes, then scales */
-    size_t cache_bytes, query_bytes, table_entries, facts_count;
+    size_t key_bytes, cache_bytes, query_bytes, output_bytes;
+    size_t table_entries, facts_count;
     uint64_t state;
 } problem;
 
@@ -57,29 +59,68 @@ static void put_numbers(problem *p, groat_decode_dtype dtype, void *to,
     }
 }
 
-/* Fills in the keys of the sequences; the rest of the cache is NaNs. */
-static void fill_cache(problem *p)
+/* Fills in the vectors that sequences have in one plane of a cache. */
+static void fill_plane(problem *p, const groat_kv_cache *c, size_t plane,
+                       unsigned char *bytes)
 {
     const groat_decode_shape *s = &p->shape;
-    size_t row = (size_t)s->head_dim * p->cache.elem_bytes;
+    size_t row = (size_t)c->dim * c->elem_bytes;
     bool by_head = s->layout == GROAT_KV_HEAD_PAGE;
-    size_t page = p->cache.page, heads = s->kv_heads;
+    size_t page = c->page, heads = c->heads;
 
-    memset(p->bytes, POISON, p->cache_bytes);
     for (unsigned i = 0; i < p->arguments.sequences; i++)
         for (uint32_t key = 0; key < p->lengths[i]; key++)
-            for (size_t at = 0; at < 2 * heads; at++) {
+            for (size_t head = 0; head < heads; head++) {
                 size_t block =
                     s->page > 0 ? p->table[i * p->arguments.pitch + key / page]
                                 : i;
-                size_t head = at / 2, in = key % page;
+                size_t in = key % page;
                 size_t row_of =
-                    (block * 2 + at % 2) * page * heads +
+                    (block * c->planes + plane) * page * heads +
                     (by_head ? head * page + in : in * heads + head);
 
-                put_numbers(p, s->kv_dtype, p->bytes + row_of * row,
-                            s->head_dim);
+                put_numbers(p, s->kv_dtype, bytes + row_of * row, c->dim);
             }
+}
+
+/* All that is no key or value of a sequence is NaNs. */
+static void fill_cache(problem *p)
+{
+    memset(p->bytes, POISON, p->cache_bytes);
+    for (size_t plane = 0; plane < p->cache.planes; plane++)
+        fill_plane(p, &p->cache, plane, p->bytes);
+    if (p->values.planes > 0)
+        fill_plane(p, &p->values, 0, p->bytes + p->key_bytes);
+}
+
+/* Narrow values have a cache of their own; with pages of an odd number of keys
+ * they are the first elements of the keys. */
+static void describe_caches(problem *p, unsigned page, size_t blocks)
+{
+    const groat_decode_shape *s = &p->shape;
+    unsigned value_dim = s->value_dim > 0 ? s->value_dim : s->head_dim;
+    bool is_apart = value_dim != s->head_dim;
+
+    p->cache =
+        (groat_kv_cache){.size = sizeof(p->cache),
+                         .layout = s->layout,
+                         .elem_bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2,
+                         .blocks = blocks,
+                         .planes = is_apart ? 1 : 2,
+                         .layers = 1,
+                         .page = page,
+                         .heads = s->kv_heads,
+                         .dim = s->head_dim};
+    p->values = p->cache;
+    p->values.dim = value_dim;
+    p->values.planes = is_apart && page % 2 == 0 ? 1 : 0;
+    p->key_bytes = blocks * p->cache.planes * page * s->kv_heads * s->head_dim *
+                   p->cache.elem_bytes;
+    p->cache_bytes = p->key_bytes + blocks * p->values.planes * page *
+                                        s->kv_heads * value_dim *
+                                        p->cache.elem_bytes;
+    p->output_bytes =
+        (size_t)p->arguments.sequences * s->q_len * s->heads * value_dim * 2;
 }
 
 static void *take(size_t count, size_t size)
@@ -100,16 +141,6 @@ static void make_problem(problem *p, const groat_decode_shape *shape,
 
     memset(p, 0, sizeof(*p));
     p->shape = *shape;
-    p->cache = (groat_kv_cache){
-        .size = sizeof(p->cache),
-        .layout = shape->layout,
-        .elem_bytes = shape->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2,
-        .blocks = blocks,
-        .planes = 2,
-        .layers = 1,
-        .page = page,
-        .heads = shape->kv_heads,
-        .dim = shape->head_dim};
     p->arguments = (groat_decode_arguments)GROAT_DECODE_ARGUMENTS_INIT;
     p->arguments.keys = &p->cache;
     p->arguments.sequences = count;
@@ -117,8 +148,7 @@ static void make_problem(problem *p, const groat_decode_shape *shape,
     p->arguments.k_scale = 0.5F;
     p->arguments.v_scale = 0.75F;
     p->table_entries = (size_t)count * pitch;
-    p->cache_bytes = blocks * 2 * page * shape->kv_heads * shape->head_dim *
-                     p->cache.elem_bytes;
+    describe_caches(p, page, blocks);
     p->query_bytes =
         (size_t)count * shape->q_len * shape->heads * shape->head_dim * 2;
     p->facts_count =
@@ -167,14 +197,24 @@ static void give_named(const problem *p, uint64_t facts,
     a->named_count = COUNT(named);
 }
 
+/* Places the caches, [2]: keys, values. */
+static void place_caches(const problem *p, uint64_t address,
+                         groat_kv_cache *cache, groat_decode_arguments *a)
+{
+    cache[0] = p->cache;
+    cache[0].address = address;
+    cache[1] = p->values;
+    cache[1].address = address + p->key_bytes;
+    a->keys = &cache[0];
+    a->values = p->values.planes > 0 ? &cache[1] : NULL;
+}
+
 /* Returns the arguments with addresses of host memory. */
 static groat_decode_arguments on_host(const problem *p, groat_kv_cache *cache)
 {
     groat_decode_arguments a = p->arguments;
 
-    *cache = p->cache;
-    cache->address = (uint64_t)(uintptr_t)p->bytes;
-    a.keys = cache;
+    place_caches(p, (uint64_t)(uintptr_t)p->bytes, cache, &a);
     a.queries = (uint64_t)(uintptr_t)p->queries;
     a.page_table = (uint64_t)(uintptr_t)p->table;
     a.lengths = (uint64_t)(uintptr_t)p->lengths;
@@ -204,14 +244,14 @@ static void run_on(const problem *p, const char *target, uint16_t *output,
                    float *lse)
 {
     groat_decode_arguments a = p->arguments;
-    groat_kv_cache cache = p->cache;
+    groat_kv_cache cache[2];
     size_t rows = (size_t)a.sequences * p->shape.q_len * p->shape.heads, bytes;
     groat_decode_choice choice = GROAT_DECODE_CHOICE_INIT;
     groat_decode *decode = NULL;
     void *zeros;
 
     choice.cluster = p->cluster;
-    memset(output, POISON, p->query_bytes);
+    memset(output, POISON, p->output_bytes);
     memset(lse, POISON, rows * sizeof(*lse));
     ck_assert_msg(groat_decode_open(context, target, &p->shape,
                                     p->cluster > 0 ? &choice : NULL, &decode,
@@ -219,9 +259,9 @@ static void run_on(const problem *p, const char *target, uint16_t *output,
                   "%s", fix.error.text);
     bytes = groat_decode_workspace(decode);
     zeros = take(bytes, 1);
-    cache.address = give(target, p->bytes, p->cache_bytes);
-    a.keys = &cache;
-    a.values = p->shape.page % 2 == 0 ? NULL : &cache; /* the same planes */
+    place_caches(p, give(target, p->bytes, p->cache_bytes), cache, &a);
+    if (p->cache.planes == 2 && p->shape.page % 2 != 0)
+        a.values = a.keys; /* the same planes as with NULL */
     a.queries = give(target, p->queries, p->query_bytes);
     a.page_table = give(target, p->table, p->table_entries * 4);
     a.lengths = give(target, p->lengths, a.sequences * 4ull);
@@ -231,7 +271,7 @@ static void run_on(const problem *p, const char *target, uint16_t *output,
     a.k_scales = a.slopes + 4ull * p->shape.heads;
     a.v_scales = a.k_scales + 4;
     give_named(p, a.sinks, &a);
-    a.output = give(target, output, p->query_bytes);
+    a.output = give(target, output, p->output_bytes);
     a.lse = give(target, lse, rows * sizeof(*lse));
     a.workspace = give(target, zeros, bytes);
     for (int again = 0; again < 2; again++) /* the kernel resets its counters */
@@ -239,14 +279,14 @@ static void run_on(const problem *p, const char *target, uint16_t *output,
                           GROAT_OK,
                       "%s: %s", groat_decode_spec(decode), fix.error.text);
     ck_assert_int_eq(groat_memory_read(context, target, output, a.output,
-                                       p->query_bytes, &fix.error),
+                                       p->output_bytes, &fix.error),
                      GROAT_OK);
     ck_assert_int_eq(groat_memory_read(context, target, lse, a.lse,
                                        rows * sizeof(*lse), &fix.error),
                      GROAT_OK);
-    const uint64_t all[] = {cache.address, a.queries, a.page_table,
-                            a.lengths,     a.tree,    a.sinks,
-                            a.output,      a.lse,     a.workspace};
+    const uint64_t all[] = {cache[0].address, a.queries, a.page_table,
+                            a.lengths,        a.tree,    a.sinks,
+                            a.output,         a.lse,     a.workspace};
     for (size_t i = 0; i < COUNT(all); i++)
         groat_memory_free(context, target, all[i]);
     free(zeros);
@@ -295,6 +335,15 @@ static const groat_decode_shape shapes[] = {
           .kv_scale = GROAT_DECODE_OF_HEAD, .heads = 8, .kv_heads = 4,
           .page = 5, .layout = GROAT_KV_HEAD_PAGE),
     SHAPE(512, 3, 150, .heads = 8, .kv_heads = 1, .page = 16),
+    /* Values narrower than keys. */
+    SHAPE(192, 1, 150, .value_dim = 128, .heads = 8, .kv_heads = 2, .page = 16,
+          .flags = GROAT_DECODE_LSE),
+    SHAPE(192, 2, 150, .value_dim = 128, .heads = 6, .kv_heads = 2, .page = 5,
+          .layout = GROAT_KV_HEAD_PAGE),
+    SHAPE(192, 1, 150, .value_dim = 64, .kv_dtype = GROAT_DECODE_E4M3,
+          .kv_scale = GROAT_DECODE_OF_TOKEN, .heads = 20, .kv_heads = 1,
+          .page = 48, .layout = GROAT_KV_HEAD_PAGE),
+    SHAPE(320, 1, 150, .value_dim = 256, .heads = 12, .kv_heads = 1, .page = 0),
     SHAPE(128, 1, 150, .kv_dtype = GROAT_DECODE_E4M3,
           .kv_scale = GROAT_DECODE_OF_TOKEN, .heads = 8, .kv_heads = 2,
           .page = 16),
@@ -330,7 +379,7 @@ static const uint32_t lengths[] = {150, 0, 1, 97};
 START_TEST(as_the_reference)
 {
     problem p;
-    groat_kv_cache cache;
+    groat_kv_cache cache[2];
     groat_decode_arguments host;
     size_t rows, count;
     uint16_t *output;
@@ -340,12 +389,12 @@ START_TEST(as_the_reference)
 
     make_problem(&p, &shapes[_i], lengths, COUNT(lengths));
     rows = COUNT(lengths) * p.shape.q_len * p.shape.heads;
-    count = rows * p.shape.head_dim;
+    count = p.output_bytes / 2;
     output = take(count, sizeof(*output));
     lse = take(rows, sizeof(*lse));
     wanted = take(count, sizeof(*wanted));
     wanted_lse = take(rows, sizeof(*wanted_lse));
-    host = on_host(&p, &cache);
+    host = on_host(&p, cache);
     ck_assert_msg(groat_decode_reference(&p.shape, &host, wanted, wanted_lse,
                                          &fix.error) == GROAT_OK,
                   "%s", fix.error.text);
@@ -397,6 +446,7 @@ START_TEST(same_bits_in_every_batch)
     p.lengths += 3;
     p.queries += p.query_bytes / 4 * 3;
     p.query_bytes /= 4;
+    p.output_bytes /= 4;
     p.arguments.sequences = 1;
     run_on(&p, target, alone, lse);
     ck_assert_mem_eq(alone, in_batch + 3 * row, row * 2);
@@ -468,6 +518,14 @@ static const struct {
     {SHAPE(72, 1, 150, .heads = 8, .kv_heads = 1), NULL, "head_dim"},
     {SHAPE(1u << 31, 1, 150, .heads = 8, .kv_heads = 1), NULL,
      "shape.head_dim is 2147483648; allowed: 64 to 512"},
+    {SHAPE(64, 1, 150, .value_dim = 80, .heads = 8, .kv_heads = 1), NULL,
+     "shape.value_dim is 80; allowed here: 64"},
+    {SHAPE(128, 1, 150, .value_dim = 48, .heads = 8, .kv_heads = 1), NULL,
+     "shape.value_dim is 48; allowed: 64 to 128"},
+    {SHAPE(128, 1, 150, .value_dim = 72, .heads = 8, .kv_heads = 1), NULL,
+     "value_dim"},
+    {SHAPE(320, 1, 150, .value_dim = 80, .heads = 8, .kv_heads = 1), NULL,
+     "a warp's slice of values is whole products"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .page = 2000), NULL,
      "page_size"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1), "cpu:gfx950",
@@ -608,7 +666,8 @@ END_TEST
 START_TEST(bad_arguments)
 {
     groat_decode *decode = NULL;
-    groat_kv_cache cache, values;
+    groat_kv_cache caches[2], values;
+    groat_kv_cache *cache = &caches[0];
     groat_decode_arguments good, a;
     problem p;
 
@@ -616,12 +675,12 @@ START_TEST(bad_arguments)
     ck_assert_int_eq(groat_decode_open(context, "cpu:sm_80", &p.shape, NULL,
                                        &decode, &fix.error),
                      GROAT_OK);
-    good = on_host(&p, &cache);
+    good = on_host(&p, caches);
     good.output = good.workspace = good.queries;
 #define REFUSED(change, words)                                                 \
     do {                                                                       \
-        (void)on_host(&p, &cache);                                             \
-        values = cache;                                                        \
+        (void)on_host(&p, caches);                                             \
+        values = caches[0];                                                    \
         a = good;                                                              \
         change;                                                                \
         ck_fails(groat_decode_run(decode, &a, NULL, &fix.error),               \
@@ -637,19 +696,48 @@ START_TEST(bad_arguments)
     REFUSED(a.workspace = 8, "arguments.workspace is 0x8");
     REFUSED(a.keys = NULL, "cache is NULL");
     REFUSED(a.layer = 1, "kv layer is 1");
-    REFUSED(cache.dim = 128,
+    REFUSED(cache->dim = 128,
             "kv cache: dim is 128; the shape that was opened has 64");
-    REFUSED(cache.page = 32, "kv cache: page is 32");
-    REFUSED(cache.heads = 1, "kv cache: heads is 1");
-    REFUSED(cache.elem_bytes = 1, "kv cache: elem_bytes is 1");
+    REFUSED(cache->page = 32, "kv cache: page is 32");
+    REFUSED(cache->heads = 1, "kv cache: heads is 1");
+    REFUSED(cache->elem_bytes = 1, "kv cache: elem_bytes is 1");
     REFUSED((a.values = &values, values.planes = 1),
             "arguments.values: blocks, keys and heads lie");
+    REFUSED((a.values = &values, values.blocks--),
+            "arguments.values has 42 blocks of 16 keys; allowed: at least as "
+            "many as arguments.keys, 43 of 16");
 #undef REFUSED
     good.sequences = 0;
     ck_assert_int_eq(groat_decode_run(decode, &good, NULL, &fix.error),
                      GROAT_OK);
     groat_decode_close(decode);
     groat_decode_close(NULL);
+    drop_problem(&p);
+}
+END_TEST
+
+/* Narrow values are found in a cache of their own, or in a single plane. */
+START_TEST(bad_narrow_values)
+{
+    static const groat_decode_shape shape = SHAPE(
+        192, 1, 150, .value_dim = 128, .heads = 8, .kv_heads = 2, .page = 16);
+    groat_kv_cache cache[2];
+    groat_decode_arguments a;
+    double out;
+    problem p;
+
+    make_problem(&p, &shape, lengths, COUNT(lengths));
+    a = on_host(&p, cache);
+    cache[1].dim = 192;
+    ck_fails(groat_decode_reference(&shape, &a, &out, NULL, &fix.error),
+             GROAT_INVALID, &fix.error,
+             "kv cache: dim is 192; the shape that was opened has 128");
+    a.values = NULL;
+    cache[0].planes = 2;
+    ck_fails(groat_decode_reference(&shape, &a, &out, NULL, &fix.error),
+             GROAT_INVALID, &fix.error,
+             "arguments.values is NULL, and keys have two planes of 192 "
+             "elements; values of 128 need a cache of their own");
     drop_problem(&p);
 }
 END_TEST
@@ -662,7 +750,7 @@ START_TEST(bad_names)
     groat_decode_arguments a;
     groat_decode_named named[] = {
         {.name = NULL}, {.name = "by", .value = 2}, {.name = "at", .count = 1}};
-    groat_kv_cache cache;
+    groat_kv_cache cache[2];
     double out, *all;
     problem p;
 
@@ -673,7 +761,7 @@ START_TEST(bad_names)
     ck_assert_int_eq(groat_decode_open(context, "cpu:sm_80", &p.shape, NULL,
                                        &decode, &fix.error),
                      GROAT_OK);
-    a = on_host(&p, &cache);
+    a = on_host(&p, cache);
     a.output = a.workspace = a.queries;
     ck_fails(groat_decode_run(decode, &a, NULL, &fix.error), GROAT_INVALID,
              &fix.error, "arguments.named has no 'by', which shape.score");
@@ -707,13 +795,13 @@ END_TEST
 /* The reference checks data that lies on the host. */
 START_TEST(bad_lengths_and_pages)
 {
-    groat_kv_cache cache;
+    groat_kv_cache cache[2];
     groat_decode_arguments host;
     double out;
     problem p;
 
     make_problem(&p, &shapes[0], lengths, COUNT(lengths));
-    host = on_host(&p, &cache);
+    host = on_host(&p, cache);
     p.lengths[3] = 151;
     ck_fails(groat_decode_reference(&p.shape, &host, &out, NULL, &fix.error),
              GROAT_INVALID, &fix.error,
@@ -743,6 +831,7 @@ int main(void)
     tcase_add_test(refusals, too_few_warps);
     tcase_add_test(refusals, too_many_clusters);
     tcase_add_test(refusals, bad_arguments);
+    tcase_add_test(refusals, bad_narrow_values);
     tcase_add_test(refusals, bad_names);
     tcase_add_test(refusals, bad_lengths_and_pages);
     suite_add_tcase(suite, runs);

@@ -30,13 +30,14 @@ groat__decode_word_choice(const groat__decode_word *word);
 /* The inputs of a decode in host memory: random numbers, a page table in random
  * order, and NaNs in all keys and values that belong to no sequence. */
 typedef struct groat__decode_input {
-    groat_decode_shape shape; /* with the sequences and keys of the launch */
-    groat_kv_cache cache;     /* cache.address is that of `bytes` */
+    groat_decode_shape shape;    /* with the sequences and keys of the launch */
+    groat_kv_cache keys, values; /* addresses are of `bytes` */
     unsigned pitch;
     uint32_t *lengths, *table, *tree;
     unsigned char *bytes, *queries;
-    float *facts; /* sinks, slopes, key scales, value scales */
-    size_t cache_bytes, query_bytes, output_bytes;
+    float *facts;                  /* sinks, slopes, key scales, value scales */
+    size_t key_bytes, cache_bytes; /* `bytes`: keys, then values */
+    size_t query_bytes, output_bytes;
     size_t scale_count, fact_count; /* in floats */
     uint64_t moved_bytes;           /* keys and values of all sequences */
 } groat__decode_input;
@@ -83,7 +84,7 @@ typedef struct groat__decode_trial {
     groat_decode_named *placed; /* of the device */
     groat_decode *decode;
     groat_decode_info info;
-    groat_kv_cache cache[GROAT__TRIAL_SETS];
+    groat_kv_cache keys[GROAT__TRIAL_SETS], values[GROAT__TRIAL_SETS];
     size_t sets; /* caches that are used in turn */
     groat_decode_arguments arguments;
     uint64_t memory[12 + 2 * GROAT__LIST_MAX]; /* of the device, to be freed */

@@ -79,7 +79,7 @@ static groat_status place_plains(run *r)
 static groat_status launch_side(run *r, size_t side, size_t set)
 {
     groat__decode_trial *t = &r->trial;
-    const uint64_t addresses[] = {t->cache[set].address, r->sums};
+    const uint64_t addresses[] = {t->keys[set].address, r->sums};
     plain *p = &r->plain[side];
     groat_launch how = GROAT_LAUNCH_INIT;
     groat_status status;

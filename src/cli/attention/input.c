@@ -52,29 +52,34 @@ static groat_status measure(groat__decode_input *in, groat_error *error)
     const groat_decode_shape *s = &in->shape;
     unsigned page = s->page > 0 ? s->page : s->keys;
     unsigned bytes = s->kv_dtype == GROAT_DECODE_E4M3 ? 1 : 2;
-    uint64_t vectors, row = (uint64_t)s->head_dim * bytes;
+    unsigned value_dim = s->value_dim > 0 ? s->value_dim : s->head_dim;
+    size_t queries = (size_t)s->sequences * s->q_len * s->heads;
+    uint64_t vectors, row = ((uint64_t)s->head_dim + value_dim) * bytes;
 
     in->pitch = (s->keys + page - 1) / page;
-    in->cache = (groat_kv_cache){.size = sizeof(in->cache),
-                                 .layout = s->layout,
-                                 .elem_bytes = bytes,
-                                 .planes = 2,
-                                 .layers = 1,
-                                 .page = page,
-                                 .heads = s->kv_heads,
-                                 .dim = s->head_dim};
-    in->cache.blocks = (uint64_t)s->sequences * in->pitch + SPARE;
-    vectors = in->cache.blocks * page * s->kv_heads;
-    in->query_bytes =
-        (size_t)s->sequences * s->q_len * s->heads * s->head_dim * 2;
-    if (vectors > most_bytes / 2 || row > most_bytes ||
-        vectors * 2 > most_bytes / (row > 0 ? row : 1))
+    in->keys = (groat_kv_cache){.size = sizeof(in->keys),
+                                .layout = s->layout,
+                                .elem_bytes = bytes,
+                                .planes = 1,
+                                .layers = 1,
+                                .page = page,
+                                .heads = s->kv_heads,
+                                .dim = s->head_dim};
+    in->keys.blocks = (uint64_t)s->sequences * in->pitch + SPARE;
+    in->values = in->keys;
+    in->values.dim = value_dim;
+    vectors = in->keys.blocks * page * s->kv_heads;
+    in->query_bytes = queries * s->head_dim * 2;
+    in->output_bytes = queries * value_dim * 2;
+    if (vectors > most_bytes || row > most_bytes ||
+        vectors > most_bytes / (row > 0 ? row : 1))
         return groat__cli_error(error, GROAT_INVALID,
                                 "a cache of %u sequences of %u keys has more "
                                 "than %llu bytes",
                                 s->sequences, s->keys,
                                 (unsigned long long)most_bytes);
-    in->cache_bytes = (size_t)(vectors * 2 * row);
+    in->key_bytes = (size_t)(vectors * s->head_dim * bytes);
+    in->cache_bytes = (size_t)(vectors * row);
     in->scale_count =
         s->kv_dtype == GROAT_DECODE_E4M3 && s->kv_scale == GROAT_DECODE_OF_TOKEN
             ? (size_t)vectors
@@ -88,7 +93,7 @@ static groat_status take_memory(groat__decode_input *in, groat_error *error)
     const groat_decode_shape *s = &in->shape;
 
     in->lengths = calloc(s->sequences, sizeof(*in->lengths));
-    in->table = calloc((size_t)in->cache.blocks, sizeof(*in->table));
+    in->table = calloc((size_t)in->keys.blocks, sizeof(*in->table));
     in->tree = calloc((size_t)s->sequences * s->q_len, sizeof(*in->tree));
     in->bytes = malloc(in->cache_bytes);
     in->queries = malloc(in->query_bytes);
@@ -106,9 +111,9 @@ static groat_status take_memory(groat__decode_input *in, groat_error *error)
 /* Puts all blocks in random order; sequences take the first ones. */
 static void shuffle_blocks(groat__decode_input *in, uint64_t *state)
 {
-    for (size_t i = 0; i < in->cache.blocks; i++)
+    for (size_t i = 0; i < in->keys.blocks; i++)
         in->table[i] = (uint32_t)i;
-    for (size_t i = in->cache.blocks - 1; i > 0 && in->shape.page > 0; i--) {
+    for (size_t i = in->keys.blocks - 1; i > 0 && in->shape.page > 0; i--) {
         size_t other = draw(state) % (i + 1);
         uint32_t block = in->table[i];
 
@@ -117,41 +122,39 @@ static void shuffle_blocks(groat__decode_input *in, uint64_t *state)
     }
 }
 
-/* Fills the keys [0, count) of a block, in both planes and all heads. */
-static void fill_block(groat__decode_input *in, uint64_t block, uint32_t count,
-                       uint64_t *state)
+/* Fills the vectors [0, count) of a block, in all heads. */
+static void fill_block(const groat_kv_cache *c, groat_decode_dtype dtype,
+                       uint64_t block, uint32_t count, uint64_t *state)
 {
-    const groat_kv_cache *c = &in->cache;
     size_t row = (size_t)c->dim * c->elem_bytes;
-    size_t plane = row * c->heads * c->page;
+    size_t of_block = row * c->heads * c->page;
+    unsigned char *to =
+        (unsigned char *)(uintptr_t)c->address + block * of_block;
 
-    for (size_t p = 0; p < 2; p++) {
-        unsigned char *to = in->bytes + (block * 2 + p) * plane;
-
-        if (c->layout == GROAT_KV_PAGE_HEAD) {
-            put_numbers(in->shape.kv_dtype, state, to, row * c->heads * count);
-            continue;
-        }
-        for (size_t h = 0; h < c->heads; h++)
-            put_numbers(in->shape.kv_dtype, state, to + h * c->page * row,
-                        row * count);
+    if (c->layout == GROAT_KV_PAGE_HEAD) {
+        put_numbers(dtype, state, to, row * c->heads * count);
+        return;
     }
+    for (size_t h = 0; h < c->heads; h++)
+        put_numbers(dtype, state, to + h * c->page * row, row * count);
 }
 
 static void fill_cache(groat__decode_input *in, uint64_t *state)
 {
-    unsigned page = in->cache.page;
+    groat_decode_dtype dtype = in->shape.kv_dtype;
+    unsigned page = in->keys.page;
 
     memset(in->bytes, NAN_BYTE, in->cache_bytes);
     for (unsigned s = 0; s < in->shape.sequences; s++)
         for (uint32_t key = 0; key < in->lengths[s]; key += page) {
             uint32_t left = in->lengths[s] - key;
+            uint32_t count = left < page ? left : page;
+            uint64_t block = in->shape.page > 0
+                                 ? in->table[(size_t)s * in->pitch + key / page]
+                                 : s;
 
-            fill_block(in,
-                       in->shape.page > 0
-                           ? in->table[(size_t)s * in->pitch + key / page]
-                           : s,
-                       left < page ? left : page, state);
+            fill_block(&in->keys, dtype, block, count, state);
+            fill_block(&in->values, dtype, block, count, state);
             if (left < page)
                 break;
         }
@@ -167,7 +170,8 @@ static void fill(groat__decode_input *in, bool varied, uint64_t seed)
             varied && i > 0 ? (uint32_t)(draw(&state) % ((uint64_t)s->keys + 1))
                             : s->keys;
         in->moved_bytes += (uint64_t)in->lengths[i] * s->kv_heads *
-                           s->head_dim * 2 * in->cache.elem_bytes;
+                           (in->keys.dim + in->values.dim) *
+                           in->keys.elem_bytes;
     }
     for (size_t i = 0; i < (size_t)s->sequences * s->q_len; i++)
         in->tree[i] = (uint32_t)draw(&state) | 1;
@@ -177,8 +181,9 @@ static void fill(groat__decode_input *in, bool varied, uint64_t seed)
                                           : groat__decode_draw(&state, 0.25, 1);
     put_numbers(s->dtype, &state, in->queries, in->query_bytes);
     shuffle_blocks(in, &state);
+    in->keys.address = (uint64_t)(uintptr_t)in->bytes;
+    in->values.address = in->keys.address + in->key_bytes;
     fill_cache(in, &state);
-    in->cache.address = (uint64_t)(uintptr_t)in->bytes;
 }
 
 groat_status groat__decode_input_make(groat__decode_input *in,
@@ -217,7 +222,8 @@ groat_decode_arguments groat__decode_input_on_host(groat__decode_input *in,
 {
     groat_decode_arguments a = GROAT_DECODE_ARGUMENTS_INIT;
 
-    a.keys = &in->cache;
+    a.keys = &in->keys;
+    a.values = &in->values;
     a.sequences = count;
     a.pitch = in->pitch;
     a.queries = (uint64_t)(uintptr_t)in->queries;

@@ -57,10 +57,12 @@ static groat_status give_caches(groat__decode_trial *t)
         groat__decode_trial_give(t, NULL, t->in.cache_bytes * t->sets, &first);
 
     for (size_t i = 0; i < t->sets && status == GROAT_OK; i++) {
-        t->cache[i] = t->in.cache;
-        t->cache[i].address = first + i * t->in.cache_bytes;
+        t->keys[i] = t->in.keys;
+        t->keys[i].address = first + i * t->in.cache_bytes;
+        t->values[i] = t->in.values;
+        t->values[i].address = t->keys[i].address + t->in.key_bytes;
         status =
-            groat_memory_write(t->cli->context, t->target, t->cache[i].address,
+            groat_memory_write(t->cli->context, t->target, t->keys[i].address,
                                t->in.bytes, t->in.cache_bytes, t->error);
     }
     return status;
@@ -100,7 +102,7 @@ static groat_status place(groat__decode_trial *t)
                                           &a->queries);
     if (status == GROAT_OK)
         status = groat__decode_trial_give(
-            t, t->in.table, (size_t)t->in.cache.blocks * 4, &a->page_table);
+            t, t->in.table, (size_t)t->in.keys.blocks * 4, &a->page_table);
     if (status == GROAT_OK)
         status = groat__decode_trial_give(t, t->in.lengths, s->sequences * 4ull,
                                           &a->lengths);
@@ -116,7 +118,7 @@ static groat_status place(groat__decode_trial *t)
         status = place_names(t);
     if (status == GROAT_OK)
         status =
-            groat__decode_trial_give(t, NULL, t->in.query_bytes, &a->output);
+            groat__decode_trial_give(t, NULL, t->in.output_bytes, &a->output);
     if (status == GROAT_OK)
         status =
             groat__decode_trial_give(t, NULL, queries * s->heads * 4, &a->lse);
@@ -145,9 +147,11 @@ static double number_at(groat_decode_dtype dtype, const unsigned char *at)
 }
 
 /* Sequences that the reference can do in some seconds. */
-static unsigned count_compared(const groat_decode_shape *s)
+static unsigned count_compared(const groat__decode_trial *t)
 {
-    double each = (double)s->heads * s->q_len * s->keys * s->head_dim * 2;
+    const groat_decode_shape *s = &t->in.shape;
+    double each = (double)s->heads * s->q_len * s->keys *
+                  (t->in.keys.dim + t->in.values.dim);
     double count = reference_products / each;
 
     return count < 1              ? 1
@@ -177,8 +181,8 @@ static groat_status compute_reference(groat__decode_trial *t)
 
     if (t->wanted != NULL)
         return GROAT_OK;
-    t->compared = count_compared(s);
-    t->wanted_count = t->in.query_bytes / 2 / s->sequences * t->compared;
+    t->compared = count_compared(t);
+    t->wanted_count = t->in.output_bytes / 2 / s->sequences * t->compared;
     t->wanted = calloc(t->wanted_count, sizeof(*t->wanted));
     if (t->wanted == NULL)
         return groat__cli_error(t->error, GROAT_NO_MEMORY,
@@ -191,24 +195,24 @@ static groat_status compute_reference(groat__decode_trial *t)
 
 groat_status groat__decode_trial_compare(groat__decode_trial *t)
 {
-    unsigned char *output = malloc(t->in.query_bytes);
+    unsigned char *output = malloc(t->in.output_bytes);
     groat_status status = compute_reference(t);
 
     if (status == GROAT_OK && output == NULL)
         status = groat__cli_error(t->error, GROAT_NO_MEMORY,
                                   "no memory for outputs");
     if (status == GROAT_OK) {
-        memset(output, 0xFF, t->in.query_bytes);
+        memset(output, 0xFF, t->in.output_bytes);
         status =
             groat_memory_write(t->cli->context, t->target, t->arguments.output,
-                               output, t->in.query_bytes, t->error);
+                               output, t->in.output_bytes, t->error);
     }
     if (status == GROAT_OK)
         status = groat__decode_trial_launch(t, 0);
     if (status == GROAT_OK)
-        status =
-            groat_memory_read(t->cli->context, t->target, output,
-                              t->arguments.output, t->in.query_bytes, t->error);
+        status = groat_memory_read(t->cli->context, t->target, output,
+                                   t->arguments.output, t->in.output_bytes,
+                                   t->error);
     if (status == GROAT_OK)
         t->norm = norm_of(t, output);
     free(output);
@@ -269,7 +273,8 @@ bool groat__decode_trial_on_cpu(const groat__decode_trial *t)
 
 groat_status groat__decode_trial_launch(groat__decode_trial *t, size_t set)
 {
-    t->arguments.keys = &t->cache[set];
+    t->arguments.keys = &t->keys[set];
+    t->arguments.values = &t->values[set];
     return groat_decode_run(t->decode, &t->arguments, NULL, t->error);
 }
 

@@ -30,6 +30,7 @@ static const field fields[] = {
     {"heads", COUNT, AT(heads), 0, NULL},
     {"kv_heads", COUNT, AT(kv_heads), 0, NULL},
     {"head_dim", COUNT, AT(head_dim), 0, NULL},
+    {"value_dim", COUNT, AT(value_dim), 0, NULL},
     {"q_len", COUNT, AT(q_len), 0, NULL},
     {"page", COUNT, AT(page), 0, NULL},
     {"layout", WORD, AT(layout), 0, "page_head|head_page"},

@@ -118,12 +118,12 @@ static unsigned shared_of(const groat_decode_shape *s,
     unsigned bands = needed < most ? needed : most;
     unsigned kept = band == 16 && rows > 8 ? 16 : 8;
     unsigned slot =
-        2 * (bands > 1 && s->head_dim * bytes <= 256 ? 32 : 16) *
-        (s->head_dim * bytes +
-         (bytes == 1 && s->kv_scale == GROAT_DECODE_OF_TOKEN ? 4 : 0));
+        (bands > 1 && s->head_dim * bytes <= 256 ? 32 : 16) *
+        ((s->head_dim + s->value_dim) * bytes +
+         (bytes == 1 && s->kv_scale == GROAT_DECODE_OF_TOKEN ? 8 : 0));
 
     return c->warps / (bands * slices) * c->stages * slot +
-           c->warps * kept * (s->head_dim / slices + 6) * 4 + 16;
+           c->warps * kept * (s->value_dim / slices + 6) * 4 + 16;
 }
 
 START_TEST(never_more_than_fits)
@@ -149,6 +149,7 @@ START_TEST(never_more_than_fits)
         s.heads = s.kv_heads * (1 + (unsigned)(next_random(&state) % 64));
         s.q_len = 1 + (unsigned)(next_random(&state) % 16);
         s.head_dim = dims[next_random(&state) % COUNT(dims)];
+        s.value_dim = next_random(&state) % 4 == 0 ? 64 : s.head_dim;
         s.sequences = 1 + (unsigned)(next_random(&state) % 600);
         s.keys = 1u << (next_random(&state) % 20);
         s.flags = next_random(&state) % 2 ? INVARIANT : 0;
