@@ -19,7 +19,10 @@ enum {
     REGISTERS = 65536, /* of a multiprocessor; threads get multiples of 8   */
     QUARTERS = 4,      /* of a multiprocessor; one has a warp's registers    */
     REGISTERS_MAX = 255,
-    RING = 136 << 10, /* slot bytes of a multiprocessor: more are slower   */
+    RING = 136 << 10, /* slot bytes of a multiprocessor: more are slower ... */
+    RING_MOST = 160 << 10, /* ... unless blocks then have whole strips,      */
+    RING_LEAST = 64 << 10, /* for which fewer do as well, but not so few     */
+    LINE = 128,            /* bytes of memory that are read at a time        */
     TEAM_RING = 32 << 10,  /* slot bytes of warps that read the same keys    */
     FEW_BYTES = 256 << 10, /* of keys and values for each multiprocessor     */
     WHOLE_DEVICE = 128, /* multiprocessors of one with clusters of 16        */
@@ -145,6 +148,68 @@ static unsigned blocks_by_memory(const groat_decode_shape *s,
     return (d->shared_bytes + RESERVE) / (used_bytes(s, c) + RESERVE);
 }
 
+/* Whether the kernel gives each block whole strips of equal length, as its
+ * even_blocks() decides. */
+static bool are_whole(uint64_t blocks, uint64_t strips)
+{
+    uint64_t each = (strips + blocks - 1) / blocks;
+
+    return 16 * (strips / each) >= 15 * blocks;
+}
+
+static unsigned ring_bytes(const groat_decode_shape *s,
+                           const groat_decode_choice *c)
+{
+    return rings_of(s, c->warps) * c->stages * slot_bytes(s, c->warps);
+}
+
+/* Returns blocks of a multiprocessor, up to `most`, that have whole strips; 0
+ * if none have, and where splits are what a block has. */
+static unsigned whole_blocks(const groat_decode_shape *s,
+                             const groat__decode_device *d,
+                             const groat_decode_choice *c, unsigned most)
+{
+    uint64_t strips = groat__decode_strips(s, c->warps);
+    unsigned ring = ring_bytes(s, c);
+    unsigned blocks = least_of(RING_MOST / ring, most);
+
+    if ((s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0)
+        return 0;
+    while (blocks * ring > RING_LEAST &&
+           !are_whole((uint64_t)blocks * d->multiprocessors, strips))
+        blocks--;
+    return blocks * ring > RING_LEAST ? blocks : 0;
+}
+
+/* Whether heads share lines of memory, so that few blocks should have all heads
+ * of a sequence at the same time.  Numbers of 8 bits need the warps. */
+static bool shares_lines(const groat_decode_shape *s,
+                         const groat__decode_device *d)
+{
+    return s->layout == GROAT_KV_PAGE_HEAD && elem_bytes(s) > 1 &&
+           row_bytes(s) % LINE != 0 &&
+           groat__decode_strips(s, WARPS_MOST) > 2 * d->multiprocessors;
+}
+
+/* Chooses 2 or 4 warps where strips occupy the device: those whose blocks get
+ * whole strips, if only one of the two does. */
+static unsigned choose_few_warps(const groat_decode_shape *s,
+                                 const groat__decode_device *d,
+                                 groat_decode_choice c)
+{
+    /* Many small blocks of the next launch would not spread evenly. */
+    bool overlaps = (s->flags & GROAT_DECODE_OVERLAP) != 0;
+    unsigned wanted =
+        shares_lines(s, d) || (row_bytes(s) >= 256 && !overlaps) ? 2 : 4;
+
+    c.warps = wanted;
+    if (whole_blocks(s, d, &c, blocks_by_memory(s, d, &c)) > 0)
+        return wanted;
+    c.warps = 6 - wanted;
+    return whole_blocks(s, d, &c, blocks_by_memory(s, d, &c)) > 0 ? c.warps
+                                                                  : wanted;
+}
+
 /* Bands share keys if their strips still occupy half of the multiprocessors; a
  * block is one team if there are two strips for each.  Else divides few strips
  * among as many warps as a block may have, unless that leaves most
@@ -157,15 +222,13 @@ static unsigned choose_warps(const groat_decode_shape *s,
     uint64_t shared = groat__decode_strips(s, TEAM_MOST);
     unsigned bands = bands_of(s, TEAM_MOST);
     unsigned tile = tile_keys(s, WARPS_MOST);
-    /* Many small blocks of the next launch would not spread evenly. */
-    bool overlaps = (s->flags & GROAT_DECODE_OVERLAP) != 0;
 
     c.stages = c.stages > 0 ? c.stages : 2;
     if (bands > 1 && shared >= d->multiprocessors / 2)
         c.warps =
             shared >= 2 * d->multiprocessors ? bands * slices_of(s) : TEAM_MOST;
     else if (strips >= d->multiprocessors)
-        c.warps = row_bytes(s) < 256 || overlaps ? 4 : 2;
+        c.warps = choose_few_warps(s, d, c);
     else
         c.warps = strips * divided_up(s->keys, tile) <= d->multiprocessors / 4
                       ? WARPS_MOST / 2
@@ -177,6 +240,15 @@ static unsigned choose_warps(const groat_decode_shape *s,
     while (c.warps > slices_of(s) && blocks_by_memory(s, d, &c) < 1)
         c.warps /= 2;
     return c.warps;
+}
+
+/* Blocks of a multiprocessor that registers suffice for. */
+static unsigned blocks_by_registers(unsigned registers, unsigned warps)
+{
+    unsigned each =
+        registers > 0 ? divided_up(registers, 8) * 8 : REGISTERS_MAX + 1;
+
+    return QUARTERS * (REGISTERS / QUARTERS / (each * LANES)) / warps;
 }
 
 /* One block of 8 warps with three slots each is faster than two blocks with two
@@ -288,19 +360,17 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
         c->split = divided_up(choose_part(s, d, c), tile_keys(s, c->warps));
 }
 
+/* Blocks of a multiprocessor, up to `most`. */
 static unsigned blocks_of_one(const groat_decode_shape *s,
-                              const groat__decode_device *d, unsigned registers,
-                              const groat_decode_choice *c)
+                              const groat__decode_device *d,
+                              const groat_decode_choice *c, unsigned most)
 {
-    unsigned each =
-        registers > 0 ? divided_up(registers, 8) * 8 : REGISTERS_MAX + 1;
-    unsigned by_registers =
-        QUARTERS * (REGISTERS / QUARTERS / (each * LANES)) / c->warps;
-    unsigned by_ring =
-        RING / (rings_of(s, c->warps) * c->stages * slot_bytes(s, c->warps));
-    unsigned blocks = least_of(by_ring, blocks_by_memory(s, d, c));
+    unsigned blocks;
 
-    blocks = least_of(blocks, by_registers);
+    most = least_of(most, blocks_by_memory(s, d, c));
+    blocks = whole_blocks(s, d, c, most);
+    if (blocks == 0)
+        blocks = least_of(RING / ring_bytes(s, c), most);
     return blocks > 0 ? blocks : 1;
 }
 
@@ -314,7 +384,9 @@ void groat__decode_choose_grid(const groat_decode_shape *s,
     if (c->cluster > 1)
         c->blocks = (unsigned)groat__decode_strips(s, c->warps) * c->cluster;
     else if (c->blocks == 0)
-        c->blocks = d->multiprocessors * blocks_of_one(s, d, registers, c);
+        c->blocks =
+            d->multiprocessors *
+            blocks_of_one(s, d, c, blocks_by_registers(registers, c->warps));
     /* Splits of one or two tiles cost more than they save, unless most
      * multiprocessors have no other work. */
     if (c->least == 0)
