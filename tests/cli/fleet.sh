@@ -97,7 +97,12 @@ if start_nginx; then
             fail 'it was HTTP/2'
         unset SSL_CERT_FILE
         rm -rf "$work/hosts"
-        from 'a certificate that nobody trusts costs a compile' a compiled
+        tries=0 # on a busy machine the handshake outlasts its limit
+        while from 'a certificate that nobody trusts costs a compile' a \
+            compiled; grep -q timeout "$err" && [ $tries -lt 20 ]; do
+            tries=$((tries + 1))
+            rm -rf "$work/hosts"
+        done
         says 'and is said' certificate
     fi
     use_engine nginx "http://localhost:$nginx_port/groat" ''

@@ -425,9 +425,11 @@ START_TEST(without_a_compiler)
 }
 END_TEST
 
-/* No server answers: the first kernel finds that out, the others do not ask. */
+/* No server answers: the first kernel finds that out, the others do not ask
+ * within half a second, the shortest wait of the breaker. */
 START_TEST(nobody_is_there)
 {
+    double start_ms = groat__now_ms();
     groat_options options = sender();
     groat_context *context;
     groat_context *second;
@@ -440,11 +442,14 @@ START_TEST(nobody_is_there)
         rig_kernel(&fix, context, step, GROAT_FROM_COMPILER);
     info = info_of(context);
     if (strstr(fix.lines.data, "libcurl.so.4 was not found") == NULL) {
-        ck_assert_uint_eq(info.errors, 1);
-        ck_assert_uint_eq(info.skipped, 2);
-        ck_assert_int_eq(info.breaker_open, 1);
+        ck_assert_uint_ge(info.errors, 1);
         ck_assert_uint_eq(info.breaker_opens, 1);
-        ck_assert_uint_eq(info.put_drops, 3);
+        if (groat__now_ms() - start_ms < 500) {
+            ck_assert_uint_eq(info.errors, 1);
+            ck_assert_uint_eq(info.skipped, 2);
+            ck_assert_int_eq(info.breaker_open, 1);
+            ck_assert_uint_eq(info.put_drops, 3);
+        }
         ck_assert_uint_eq(info.lease_errors, 0);
         ck_assert_int_eq(info.lease_breaker_open, 0); /* it was not asked */
     }
@@ -453,7 +458,7 @@ START_TEST(nobody_is_there)
     options.cache_dir = other_cache;
     second = rig_open_with(&fix, &options);
     rig_kernel(&fix, second, 3, GROAT_FROM_COMPILER);
-    if (info.breaker_open) {
+    if (info.breaker_open && groat__now_ms() - start_ms < 500) {
         info = info_of(second);
         ck_assert_uint_eq(info.errors, 0);
         ck_assert_uint_eq(info.skipped, 1);
