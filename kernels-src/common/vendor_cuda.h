@@ -3,10 +3,6 @@
 // are those of PTX's shared state space.  PTX ISA: ld/st.shared, cp.async.
 #pragma once
 
-// Constants of a spec make some comparisons pointless, as of an unsigned number
-// with 0.
-#pragma nv_diag_suppress 186
-
 #define GROAT_DEVICE __device__ __forceinline__
 #define GROAT_PRINT(...) ((void)printf(__VA_ARGS__))
 #define GROAT_UNROLL _Pragma("unroll")

@@ -198,10 +198,11 @@ GROAT_DEVICE u64 rope_row(const kv_cache_append_args &args, const place &at)
 // Returns the chunk to rotate with; all lanes of the wave take part.
 GROAT_DEVICE vec4 load_partner(vec4 v, u32 chunk)
 {
-    constexpr u32 half = rotated / 2 / chunk_elements;
-    const u32 lane = lane_index() + (chunk < half       ? half
-                                     : chunk < 2 * half ? 0u - half
-                                                        : 0u);
+    constexpr int half = rotated / 2 / chunk_elements; // 0 without rotation
+    const int mine = static_cast<int>(chunk);
+    const u32 lane = lane_index() + static_cast<u32>(mine < half       ? half
+                                                     : mine < 2 * half ? -half
+                                                                       : 0);
 
     return {wave_shuffle(v.x, lane), wave_shuffle(v.y, lane),
             wave_shuffle(v.z, lane), wave_shuffle(v.w, lane)};
@@ -211,7 +212,7 @@ GROAT_DEVICE numbers rotate_halves(u64 row, u32 chunk, const numbers &x,
                                    const numbers &partner)
 {
     constexpr u32 half = rotated / 2 / chunk_elements;
-    const bool is_first = chunk < half;
+    const bool is_first = static_cast<int>(chunk) < static_cast<int>(half);
     const u64 from = row + (is_first ? chunk : chunk - half) * 32;
     float cosines[chunk_elements], sines[chunk_elements];
     numbers y;
@@ -250,11 +251,11 @@ GROAT_DEVICE numbers rotate_pairs(u64 row, u32 chunk, const numbers &x)
 GROAT_DEVICE numbers rotate(const kv_cache_append_args &args, const place &at,
                             vec4 v)
 {
-    constexpr u32 rotated_chunks = rotated / chunk_elements;
+    constexpr int rotated_chunks = rotated / chunk_elements;
     const vec4 partner = rope == rope_halves ? load_partner(v, at.chunk) : v;
     const numbers x = unpack(v);
 
-    if (!at.is_there || at.chunk >= rotated_chunks)
+    if (!at.is_there || static_cast<int>(at.chunk) >= rotated_chunks)
         return x;
     return rope == rope_halves
                ? rotate_halves(rope_row(args, at), at.chunk, x, unpack(partner))

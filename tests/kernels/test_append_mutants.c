@@ -84,7 +84,7 @@ static const mutant table[] = {
      0,
      ALL},
     {HALVES, {IN_HALVES, "chunk - half", 0, "chunk"}, 0, ALL},
-    {HALVES, {IN_PARTNER, "? half", 0, "? 0u"}, 0, ALL},
+    {HALVES, {IN_PARTNER, "? half", 0, "? 0"}, 0, ALL},
     {HALVES,
      {"numbers rotate(", ">= rotated_chunks", 0, "> rotated_chunks"},
      0,
@@ -109,7 +109,7 @@ static const mutant table[] = {
     {ALL_OF, {IN_RUN, "y, args.v_scale", 0, "y, args.k_scale"}, 0, ALL},
     {ALL_OF, {"void store_narrow(", "1.0f / scale", 0, "scale"}, 0, ALL},
     /* values narrower than keys */
-    {LESS, {IN_RUN, "value_block_bytes", 0, "block_bytes"}, ALL, 0},
+    {LESS, {IN_RUN, "args.value_block_bytes", 0, "0"}, 0, ALL},
     {LESS, {IN_RUN, "value_token_bytes", 0, "token_bytes"}, 0, ALL},
     {LESS, {IN_RUN, "value_head_bytes", 0, "head_bytes"}, 0, ALL},
     {LESS, {IN_RUN, "<u32>(value_chunks)", 0, "<u32>(chunks)"}, 0, ALL},

@@ -292,7 +292,7 @@ static const mutant table[] = {
     {LARGE, {"row_of(", "seg.head * group", 0, "seg.head"}, 0, NV},
     {LARGE, {"void lay_down(", "8 * n +", 0, "0 * n +"}, NV, 0},
     /* values narrower than keys */
-    {LESS, {IN_COPY, "value_block_bytes", 0, "block_bytes"}, NV, 0},
+    {LESS, {IN_COPY, "args.value_block_bytes", 0, "0"}, 0, NV},
     {LESS, {IN_COPY, "value_token_bytes", 0, "token_bytes"}, 0, NV},
     {LESS_PAGES, {IN_COPY, "slot(count) + values_at", 0, "slot(count)"}, NV, 0},
     {LESS_PAGES,
