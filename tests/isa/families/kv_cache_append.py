@@ -70,6 +70,10 @@ class KvCacheAppend(Family):
                      quick=True),
                 Spec('rope=pairs,dtype=f16,page_size=0', quick=True),
                 Spec('rope=halves,head_dim=256,warps=1'),
+                Spec('rope=halves,head_dim=192,value_dim=128,warps=2',
+                     quick=True),
+                Spec('kv_dtype=e4m3,kv_scale=token,head_dim=96,value_dim=64',
+                     archs=('gfx950',)),
                 Spec('kv_dtype=e4m3,kv_scale=head,head_dim=80', quick=True,
                      archs=('gfx950',)),
                 Spec('kv_dtype=e4m3,kv_scale=tensor,rope=pairs,warps=1',
@@ -104,7 +108,7 @@ class KvCacheAppend(Family):
         return out
 
     def _store(self, k, plane, scales, at, x, given, fnuz):
-        """x is [heads, head_dim]; plane [blocks, keys, heads, bytes]."""
+        """x is [heads, elements]; plane [blocks, keys, heads, bytes]."""
         block, key = at
         dtype = 'f16' if k['dtype'] == k['dtype_f16'] else 'bf16'
         if k['kv_dtype'] == k['kv_dtype_same']:
@@ -126,7 +130,8 @@ class KvCacheAppend(Family):
         dtype = 'f16' if k['dtype'] == k['dtype_f16'] else 'bf16'
         fnuz = int(k['kv_dtype'] == k['kv_dtype_e4m3fnuz'])
         of_token = k['kv_scale'] == k['kv_scale_token']
-        dim, new = k['head_dim'], NEW if ragged else (2,) * len(NEW)
+        dims = k['head_dim'], k['value_dim']
+        new = NEW if ragged else (2,) * len(NEW)
         tokens = sum(new) + (PADDING if ragged else 0)
         starts = np.cumsum((0,) + new).astype(np.uint32)
         page = k['page_size'] or MOST
@@ -139,12 +144,13 @@ class KvCacheAppend(Family):
         positions = np.array([dice.randrange(2 * ROWS) for _ in range(tokens)],
                              np.uint32)
         k_new, v_new = (to_16_bits(numbers((tokens, HEADS, dim), seed + side, 8),
-                                   dtype) for side in 'kv')
+                                   dtype) for side, dim in zip('kv', dims))
         rope = numbers((ROWS, max(k['rotated'], 1)), seed + 'r', 2) / 2
         narrow = k['kv_dtype'] != k['kv_dtype_same']
-        size = dim * (1 if narrow else 2)
+        sizes = [dim * (1 if narrow else 2) for dim in dims]
         planes = [random_bytes(blocks * page * HEADS * size, seed + side)
-                  .reshape(blocks, page, HEADS, size).copy() for side in 'KV']
+                  .reshape(blocks, page, HEADS, size).copy()
+                  for side, size in zip('KV', sizes)]
         scales = [np.full((blocks, page, HEADS), -7, np.float32)
                   for _ in 'kv']
         of_head = [np.array([2.0 ** (i - j) for i in range(HEADS)], np.float32)
@@ -184,10 +190,12 @@ class KvCacheAppend(Family):
         def pack(new_k, new_v, k_at, v_at, table, lengths, starts, positions,
                  rope, k_scales, v_scales):
             return struct.pack(
-                '<16Q11I2f4x', new_k, new_v, k_at, v_at, table, lengths,
+                '<19Q11I2f4x', new_k, new_v, k_at, v_at, table, lengths,
                 starts if ragged else 0, positions if ragged else 0, rope,
-                k_scales, v_scales, HEADS * dim * 2, HEADS * dim * 2,
-                page * HEADS * size, HEADS * size, size, page * HEADS, HEADS, 1,
+                k_scales, v_scales, *(HEADS * dim * 2 for dim in dims),
+                *(step for size in sizes
+                  for step in (page * HEADS * size, HEADS * size, size)),
+                page * HEADS, HEADS, 1,
                 len(NEW), HEADS, tokens, 0 if ragged else 2, pitch, MOST,
                 blocks, ROWS, 0.5, 4.0)
 
