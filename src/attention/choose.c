@@ -19,9 +19,9 @@ enum {
     REGISTERS = 65536, /* of a multiprocessor; threads get multiples of 8   */
     QUARTERS = 4,      /* of a multiprocessor; one has a warp's registers    */
     REGISTERS_MAX = 255,
-    RING = 136 << 10, /* slot bytes of a multiprocessor: more are slower ... */
-    RING_MOST = 160 << 10, /* ... unless blocks then have whole strips,      */
-    RING_LEAST = 64 << 10, /* for which fewer do as well, but not so few     */
+    RING = 136 << 10, /* slot bytes of a multiprocessor: more are slower   */
+    RING_MOST = 160 << 10, /* the most where blocks have whole strips        */
+    RING_LEAST = 64 << 10, /* they need more than these                      */
     LINE = 128,            /* bytes of memory that are read at a time        */
     TEAM_RING = 32 << 10,  /* slot bytes of warps that read the same keys    */
     FEW_BYTES = 256 << 10, /* of keys and values for each multiprocessor     */
@@ -148,8 +148,8 @@ static unsigned blocks_by_memory(const groat_decode_shape *s,
     return (d->shared_bytes + RESERVE) / (used_bytes(s, c) + RESERVE);
 }
 
-/* Whether the kernel gives each block whole strips of equal length, as its
- * even_blocks() decides. */
+/* Whether each block gets the same number of whole strips: even_blocks() of the
+ * kernel decides so, too, and also for several blocks to each strip. */
 static bool are_whole(uint64_t blocks, uint64_t strips)
 {
     uint64_t each = (strips + blocks - 1) / blocks;
@@ -181,33 +181,38 @@ static unsigned whole_blocks(const groat_decode_shape *s,
     return blocks * ring > RING_LEAST ? blocks : 0;
 }
 
-/* Whether heads share lines of memory, so that few blocks should have all heads
- * of a sequence at the same time.  Numbers of 8 bits need the warps. */
+/* Whether heads share lines of memory with their neighbours, so that blocks of
+ * two warps should read all heads of a sequence at the same time.  With numbers
+ * of 8 bits two warps are slower than four. */
 static bool shares_lines(const groat_decode_shape *s,
                          const groat__decode_device *d)
 {
-    return s->layout == GROAT_KV_PAGE_HEAD && elem_bytes(s) > 1 &&
-           row_bytes(s) % LINE != 0 &&
+    return s->layout == GROAT_KV_PAGE_HEAD && s->kv_heads > 1 &&
+           elem_bytes(s) > 1 && row_bytes(s) % LINE != 0 &&
            groat__decode_strips(s, WARPS_MOST) > 2 * d->multiprocessors;
 }
 
 /* Chooses 2 or 4 warps where strips occupy the device: those whose blocks get
- * whole strips, if only one of the two does. */
+ * whole strips, if only one of the two does, else what suits the rows. */
 static unsigned choose_few_warps(const groat_decode_shape *s,
                                  const groat__decode_device *d,
                                  groat_decode_choice c)
 {
     /* Many small blocks of the next launch would not spread evenly. */
     bool overlaps = (s->flags & GROAT_DECODE_OVERLAP) != 0;
-    unsigned wanted =
-        shares_lines(s, d) || (row_bytes(s) >= 256 && !overlaps) ? 2 : 4;
+    bool splits = (s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0;
+    bool by_two, by_four;
 
-    c.warps = wanted;
-    if (whole_blocks(s, d, &c, blocks_by_memory(s, d, &c)) > 0)
-        return wanted;
-    c.warps = 6 - wanted;
-    return whole_blocks(s, d, &c, blocks_by_memory(s, d, &c)) > 0 ? c.warps
-                                                                  : wanted;
+    c.warps = 2;
+    by_two = whole_blocks(s, d, &c, blocks_by_memory(s, d, &c)) > 0;
+    c.warps = 4;
+    by_four = whole_blocks(s, d, &c, blocks_by_memory(s, d, &c)) > 0;
+    if (by_two != by_four)
+        return by_two ? 2 : 4;
+    return shares_lines(s, d) ||
+                   ((by_two || splits) && row_bytes(s) >= 256 && !overlaps)
+               ? 2
+               : 4;
 }
 
 /* Bands share keys if their strips still occupy half of the multiprocessors; a
