@@ -118,9 +118,11 @@ typedef struct groat_decode_shape {
     unsigned kv_heads;           /* 1 or more                                 */
     unsigned head_dim;           /* 64 to 512; multiples of 16, E4M3: of 32, *
                                   * over 256: of 64                          */
-    unsigned value_dim;          /* of values and output: 64 to head_dim, in  *
-                                  * the same multiples; 0: head_dim           */
-    unsigned q_len;              /* queries of a sequence: 1 to 16            */
+    unsigned value_dim; /* of values and output: 64 to head_dim; multiples of *
+                         * 16, E4M3: of 32, and of twice that with a head_dim *
+                         * over 256, or of 256 and more than 8 rows (heads /  *
+                         * kv_heads * q_len); 0: head_dim                     */
+    unsigned q_len;     /* queries of a sequence: 1 to 16            */
     unsigned page; /* keys of a page, 1 to 1024; 0: not paged, a sequence     *
                     * is the block of its own number                          */
     groat_kv_layout layout;
@@ -178,9 +180,10 @@ typedef struct groat_decode_named {
 typedef struct groat_decode_arguments {
     size_t size;
     const groat_kv_cache *keys; /* the cache, borrowed for the call           */
-    const groat_kv_cache *values; /* of the same dimensions, if value_dim is   *
-                                   * head_dim also strides; NULL: the second  *
-                                   * plane of keys, and of a cache of one     *
+    const groat_kv_cache *values; /* as keys, with a dim of value_dim; if that *
+                                   * is head_dim, with the same strides.      *
+                                   * NULL: the second plane of keys, if       *
+                                   * value_dim is head_dim; of a cache of one *
                                    * plane the keys' first elements (MLA)     */
     unsigned layer;
     unsigned sequences;  /* of this launch; 0 launches nothing                */
@@ -343,9 +346,10 @@ typedef struct groat_append_shape {
  * its block), or for a block that is not in the cache. */
 typedef struct groat_append_arguments {
     size_t size;
-    const groat_kv_cache *keys;   /* the caches, as those of                  */
-    const groat_kv_cache *values; /* groat_decode_arguments are; of NULL, keys *
-                                   * has two planes                           */
+    const groat_kv_cache *keys; /* the caches, as those of                  */
+    const groat_kv_cache
+        *values; /* groat_decode_arguments are; of NULL, keys *
+                  * has two planes, and value_dim is head_dim */
     unsigned layer;
     unsigned sequences;  /* 0 launches nothing                                */
     unsigned tokens;     /* of all sequences, at most; 0 launches nothing     */

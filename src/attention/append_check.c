@@ -148,8 +148,11 @@ groat_status groat__append_planes(const groat_append_shape *s,
     if (status == GROAT_OK && a->values == NULL && a->keys->planes < 2)
         return groat__fail(error, GROAT_INVALID,
                            "arguments.keys has 1 plane and arguments.values is "
-                           "NULL, so values would overwrite keys; allowed: 2 "
-                           "planes or more, or a cache of the values' own");
+                           "NULL, so values would overwrite keys; allowed: %sa "
+                           "cache of the values' own",
+                           groat__append_dim(s, 1) == s->head_dim
+                               ? "2 planes or more, or "
+                               : "");
     return status;
 }
 

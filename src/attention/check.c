@@ -38,7 +38,7 @@ groat_status groat__check_addresses(const groat__needed_address *addresses,
     return GROAT_OK;
 }
 
-static groat_status check_fields(const groat__cache_shape *s,
+static groat_status check_fields(const groat__cache_shape *s, const char *name,
                                  const groat_kv_cache *c, unsigned dim,
                                  unsigned sequences, groat_error *error)
 {
@@ -56,30 +56,36 @@ static groat_status check_fields(const groat__cache_shape *s,
     for (size_t i = 0; i < GROAT__COUNT(fields); i++)
         if (fields[i].seen != fields[i].wanted)
             return groat__fail(error, GROAT_INVALID,
-                               "kv cache: %s is %u; the shape that was opened "
-                               "has %u",
-                               fields[i].name, fields[i].seen,
+                               "arguments.%s: %s is %u; the shape that was "
+                               "opened has %u",
+                               name, fields[i].name, fields[i].seen,
                                fields[i].wanted);
     if (s->page == 0 && c->blocks < sequences)
         return groat__fail(error, GROAT_INVALID,
-                           "kv cache: blocks is %llu; allowed without pages: "
-                           "one for each of the %u sequences, or more",
-                           (unsigned long long)c->blocks, sequences);
+                           "arguments.%s: blocks is %llu; allowed without "
+                           "pages: one for each of the %u sequences, or more",
+                           name, (unsigned long long)c->blocks, sequences);
     return GROAT_OK;
 }
 
-/* Blocks are found by one page table. */
-static groat_status check_blocks(const groat_kv_cache *keys,
+/* Keys and values are found by one page table, or by one place in a block. */
+static groat_status check_blocks(const groat__cache_shape *s,
+                                 const groat_kv_cache *keys,
                                  const groat_kv_cache *values,
                                  groat_error *error)
 {
-    if (keys->page == values->page && keys->blocks <= values->blocks)
-        return GROAT_OK;
-    return groat__fail(error, GROAT_INVALID,
-                       "arguments.values has %llu blocks of %u keys; allowed: "
-                       "at least as many as arguments.keys, %llu of %u",
-                       (unsigned long long)values->blocks, values->page,
-                       (unsigned long long)keys->blocks, keys->page);
+    if (keys->page != values->page)
+        return groat__fail(error, GROAT_INVALID,
+                           "arguments.values: page is %u; allowed: that of "
+                           "arguments.keys, %u",
+                           values->page, keys->page);
+    if (s->page > 0 && keys->blocks > values->blocks)
+        return groat__fail(error, GROAT_INVALID,
+                           "arguments.values: blocks is %llu; allowed: the "
+                           "%llu of arguments.keys, or more",
+                           (unsigned long long)values->blocks,
+                           (unsigned long long)keys->blocks);
+    return GROAT_OK;
 }
 
 static groat_status check_strides(const groat__kv_plane *k,
@@ -107,7 +113,8 @@ groat_status groat__check_cache(const groat__cache_shape *shape,
         groat__kv_plane_get(keys, GROAT_KV_KEYS, layer, key_plane, error);
 
     if (status == GROAT_OK)
-        status = check_fields(shape, keys, shape->dim, sequences, error);
+        status =
+            check_fields(shape, "keys", keys, shape->dim, sequences, error);
     if (status != GROAT_OK)
         return status;
     if (values == NULL && keys->planes > 1 && shape->value_dim != shape->dim)
@@ -124,10 +131,10 @@ groat_status groat__check_cache(const groat__cache_shape *shape,
     status =
         groat__kv_plane_get(values, GROAT_KV_VALUES, layer, value_plane, error);
     if (status == GROAT_OK)
-        status =
-            check_fields(shape, values, shape->value_dim, sequences, error);
+        status = check_fields(shape, "values", values, shape->value_dim,
+                              sequences, error);
     if (status == GROAT_OK)
-        status = check_blocks(keys, values, error);
+        status = check_blocks(shape, keys, values, error);
     return status == GROAT_OK && shape->value_dim == shape->dim
                ? check_strides(key_plane, value_plane, error)
                : status;

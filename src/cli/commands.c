@@ -390,11 +390,12 @@ const groat__command groat__commands[] = {
     {"attention", "[SHAPE...]", 0, ANY, false, false, attention_options,
      "run decode attention, compare it, and time it beside a plain read",
      "A SHAPE is NAME=VALUE,... of: dtype, kv_dtype, kv_scale, heads,\n"
-     "kv_heads, head_dim, q_len, page (0: contiguous), layout, mask, seen,\n"
-     "scale, cap, alibi, sink, lse, tree, batch_invariant, overlap (a launch\n"
-     "starts while the one ahead ends), sequences, keys, varied (1: sequences\n"
-     "have fewer keys, down to none); and, in the place of what is chosen,\n"
-     "warps, stages, cluster, split, blocks, least.\n"
+     "kv_heads, head_dim, value_dim (of values, if less), q_len, page (0:\n"
+     "contiguous), layout, mask, seen, scale, cap, alibi, sink, lse, tree,\n"
+     "batch_invariant, overlap (a launch starts while the one ahead ends),\n"
+     "sequences, keys, varied (1: sequences have fewer keys, down to none);\n"
+     "and, in the place of what is chosen, warps, stages, cluster, split,\n"
+     "blocks, least.\n"
      "Exits with 1 if the output differs from the library's reference in "
      "float64.\n",
      groat__cmd_attention},

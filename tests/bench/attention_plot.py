@@ -37,7 +37,8 @@ def rows_of(lines):
     rows, stars = {}, set()
     for line in lines:
         one = json.loads(line)
-        if (one['page'], one['head_dim'], one['kv']) != (16, 128, 'bf16') or \
+        if (one['page'], one['head_dim'], one.get('value_dim', 128),
+                one['kv']) != (16, 128, 128, 'bf16') or \
                 one['heads'] // one['kv_heads'] not in (1, 4, 8) or \
                 (one['heads'], one['kv_heads']) == (8, 8):
             continue

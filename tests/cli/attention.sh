@@ -12,6 +12,7 @@ command -v "${GROAT_CXX:-c++}" >/dev/null 2>&1 || {
 for shape in "keys=60,sequences=2" \
     "dtype=f16,head_dim=64, q_len=2,heads=6,layout=head_page,lse=1,sink=1" \
     "kv_dtype=e4m3,kv_scale=token,page=5,keys=90,alibi=1,cap=20" \
+    "head_dim=96,value_dim=64,keys=60,sequences=2,varied=1" \
     "page=0,mask=window,seen=40,keys=150,batch_invariant=1,varied=1"; do
     expect "$shape" 0 attention "$shape" --target cpu:sm_80 --no-cache
     answers "$shape is verified" "verified: the norm of the error is "

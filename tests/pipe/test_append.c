@@ -393,6 +393,9 @@ START_TEST(bad_shapes)
     REFUSED(s.kv_heads = 0, "shape.kv_heads is 0; allowed: 1 to");
     REFUSED(s.head_dim = 48, "shape.head_dim is 48; allowed: 64 to 256");
     REFUSED(s.head_dim = 72, "head_dim");
+    REFUSED(s.value_dim = 48, "shape.value_dim is 48; allowed: 64 to 128");
+    REFUSED(s.value_dim = 144, "shape.value_dim is 144; allowed: 64 to 128");
+    REFUSED(s.value_dim = 72, "value_dim");
     REFUSED(s.page = 1025, "shape.page is 1025");
     REFUSED(s.dtype = GROAT_DECODE_E4M3, "shape.dtype");
     REFUSED(s.kv_dtype = GROAT_DECODE_F16, "shape.kv_dtype is 1");
@@ -450,9 +453,13 @@ START_TEST(bad_arguments)
     REFUSED(a.value_stride += 8, "arguments.value_stride is");
     REFUSED(a.keys = NULL, "cache is NULL");
     REFUSED(a.layer = 2, "kv layer is 2");
-    REFUSED(cache->dim = 128, "kv cache: dim is 128");
-    REFUSED(cache->heads = 1, "kv cache: heads is 1");
-    REFUSED((a.values = &values, values.heads = 1), "kv cache: heads is 1");
+    REFUSED(cache->dim = 128, "arguments.keys: dim is 128");
+    REFUSED(cache->heads = 1, "arguments.keys: heads is 1");
+    REFUSED((a.values = &values, values.heads = 1),
+            "arguments.values: heads is 1");
+    REFUSED((a.values = &values, values.page *= 2),
+            "arguments.values: page is");
+    REFUSED((a.values = &values, values.blocks--), "blocks is 31; allowed");
 #undef REFUSED
     a = good;
     a.tokens = 0; /* nothing is checked */
