@@ -122,7 +122,7 @@ typedef struct groat_decode_shape {
                          * 16, E4M3: of 32, and of twice that with a head_dim *
                          * over 256, or of 256 and more than 8 rows (heads /  *
                          * kv_heads * q_len); 0: head_dim                     */
-    unsigned q_len;     /* queries of a sequence: 1 to 16            */
+    unsigned q_len;     /* queries of a sequence: 1 to 16                     */
     unsigned page; /* keys of a page, 1 to 1024; 0: not paged, a sequence     *
                     * is the block of its own number                          */
     groat_kv_layout layout;
@@ -346,10 +346,9 @@ typedef struct groat_append_shape {
  * its block), or for a block that is not in the cache. */
 typedef struct groat_append_arguments {
     size_t size;
-    const groat_kv_cache *keys; /* the caches, as those of                  */
-    const groat_kv_cache
-        *values; /* groat_decode_arguments are; of NULL, keys *
-                  * has two planes, and value_dim is head_dim */
+    const groat_kv_cache *keys;   /* the caches, as those of                  */
+    const groat_kv_cache *values; /* groat_decode_arguments are; if NULL, keys *
+                                   * has two planes, value_dim is head_dim    */
     unsigned layer;
     unsigned sequences;  /* 0 launches nothing                                */
     unsigned tokens;     /* of all sequences, at most; 0 launches nothing     */

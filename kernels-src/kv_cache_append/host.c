@@ -90,7 +90,7 @@ static const groat_driver_arg arguments[] = {
 typedef struct world {
     const groat__element *element; /* of new keys and values */
     const groat__element *stored;  /* of the cache           */
-    int64_t kv_dtype, kv_scale, head_dim, value_dim, rope, rotated;
+    int64_t kv_dtype, kv_scale, head_dim, rope, rotated;
     int64_t token_bytes; /* bytes from new token to new token  */
     int64_t tokens;      /* of the launch, with padding        */
     int64_t rope_rows;
@@ -150,11 +150,11 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
                                           strlen(stored[w->kv_dtype]));
     w->kv_scale = groat__host_value(spec, "kv_scale");
     w->head_dim = groat__host_value(spec, "head_dim");
-    w->value_dim = groat__host_value(spec, "value_dim");
     w->rope = groat__host_value(spec, "rope");
     w->rotated = groat__host_value(spec, "rotated");
     plan_cache(spec, w);
-    status = groat__cache_pair_plan(&w->cache, w->value_dim, FAMILY, error);
+    status = groat__cache_pair_plan(
+        &w->cache, groat__host_value(spec, "value_dim"), FAMILY, error);
     if (status != GROAT_OK)
         return status;
     w->token_bytes = v[KV_HEADS] * w->head_dim * 2 + GAP;
@@ -163,6 +163,12 @@ static groat_status look(const groat_spec *spec, const int64_t *v, world *w,
     for (int64_t s = 0; s < v[SEQUENCES]; s++)
         w->tokens += added_to(w, s);
     return GROAT_OK;
+}
+
+/* The buffer of keys (plane 0) or values (1). */
+static size_t buffer_of(const world *w, int plane)
+{
+    return plane == 1 && w->cache.is_apart ? VALUES : CACHE;
 }
 
 /* ---- buffers ------------------------------------------------------------- */
@@ -223,7 +229,8 @@ static groat_status plan(const groat_spec *spec, const int64_t *values,
     p->grid[1] = p->grid[2] = 1;
     p->args_bytes = sizeof(struct kv_cache_append_args);
     p->moved_bytes =
-        (uint64_t)(w.tokens * v[KV_HEADS] * (w.head_dim + w.value_dim) *
+        (uint64_t)(w.tokens * v[KV_HEADS] *
+                   (w.head_dim + groat__cache_pair_dim(&w.cache, 1)) *
                    (2 + w.stored->bytes));
     return GROAT_OK;
 }
@@ -321,8 +328,7 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
     args.new_v = addresses[NEW_V];
     of_values = groat__cache_steps_of(&w.cache.values);
     args.k = addresses[CACHE] + groat__cache_pair_start(&w.cache, 0);
-    args.v = addresses[w.cache.is_apart ? VALUES : CACHE] +
-             groat__cache_pair_start(&w.cache, 1);
+    args.v = addresses[buffer_of(&w, 1)] + groat__cache_pair_start(&w.cache, 1);
     args.page_table = addresses[TABLE];
     args.lengths = addresses[LENGTHS];
     args.starts = v[RAGGED] != 0 ? addresses[STARTS] : 0;
@@ -355,12 +361,6 @@ static groat_status bind(groat_context *context, const groat_spec *spec,
 }
 
 /* ---- expected output ----------------------------------------------------- */
-
-/* The buffer of keys (plane 0) or values (1). */
-static size_t buffer_of(const world *w, int plane)
-{
-    return plane == 1 && w->cache.is_apart ? VALUES : CACHE;
-}
 
 /* A new token and the key that it becomes. */
 typedef struct token {
