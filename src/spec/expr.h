@@ -18,7 +18,7 @@
 
 #include "groat.h"
 
-enum { GROAT__EXPR_STEPS = 96, GROAT__EXPR_DEPTH = 24 };
+enum { GROAT__EXPR_STEPS = 320, GROAT__EXPR_DEPTH = 24 };
 
 typedef struct groat__step {
     int op;

@@ -8,6 +8,7 @@
  *   family  NAME "summary"
  *   param   NAME int|bool|enum|code ALLOWED DEFAULT UNIT "meaning"
  *   derive  NAME = EXPRESSION ; UNIT "meaning"
+ *   preset  EXPRESSION ; NAME=VALUE ...
  *   rule    EXPRESSION ; "reason" [; breaks TARGET [name=value,...]]
  *           [; follows NAME ...]
  *   launch  block_x|block_y|block_z|cluster_x|cluster_y|cluster_z|shared|args|
@@ -22,6 +23,11 @@
  * of the target's arch as arch_wave_lanes, arch_shared_bytes and so on.  A name
  * therefore has one meaning: enumerators of one name have the same value in
  * all parameters, and no constant has the name of an enumerator.
+ *
+ * Where the EXPRESSION of a preset is not 0, the parameters NAME, which stand
+ * below it, have the VALUEs as defaults; of several presets of one parameter
+ * the first that holds counts, and where none does its own default.  A VALUE
+ * is written as a DEFAULT is, without blanks.
  *
  * A family may have one parameter of type code: an expression (spec/code.h)
  * that its kernel gets as the macro GROAT_CODE_NAME(in).  Its slot's value is

@@ -15,8 +15,20 @@
 #include "base/str.h"
 #include "spec/code.h"
 
+enum { PRESETS_MAX = 48 };
+
+/* A line that gives parameters below it other defaults. */
+typedef struct preset {
+    char *condition;
+    char *values;  /* "BM=128 slots=4" */
+    size_t unused; /* values whose parameter has not been read yet */
+    int line;
+} preset;
+
 typedef struct reader {
     groat_family *family;
+    preset presets[PRESETS_MAX];
+    size_t preset_count;
     const char *name; /* the family's name, for messages */
     int line;
     int entry_line;
@@ -300,6 +312,16 @@ static bool type_of(const char *word, groat_param_type *type)
     return false;
 }
 
+/* true and false are accepted for a bool. */
+static const char *number_text(const groat__slot *slot, const char *text)
+{
+    if (slot->type == GROAT_PARAM_BOOL && strcmp(text, "true") == 0)
+        return "1";
+    if (slot->type == GROAT_PARAM_BOOL && strcmp(text, "false") == 0)
+        return "0";
+    return text;
+}
+
 static bool is_input(const groat__slot *slot)
 {
     groat__code code;
@@ -311,14 +333,9 @@ static bool is_input(const groat__slot *slot)
 
 static groat_status compile_default(reader *r, groat__slot *slot)
 {
-    const char *text = slot->deflt;
+    const char *text = number_text(slot, slot->deflt);
 
-    /* true and false are accepted for a bool. */
-    if (slot->type == GROAT_PARAM_BOOL && strcmp(text, "true") == 0)
-        text = "1";
-    else if (slot->type == GROAT_PARAM_BOOL && strcmp(text, "false") == 0)
-        text = "0";
-    else if (slot->type == GROAT_PARAM_CODE)
+    if (slot->type == GROAT_PARAM_CODE)
         return is_input(slot) ? compile(r, "0", 1, &slot->expr)
                               : bad(r, "the default must be one of the inputs");
     return compile(r, text, strlen(text), &slot->expr);
@@ -346,6 +363,76 @@ static groat_status check_default(reader *r, const groat__slot *slot)
     return GROAT_OK;
 }
 
+/* Copies the value that the preset gives the parameter; NULL: none. */
+static char *preset_value(reader *r, const preset *from, const char *name)
+{
+    size_t len = strlen(name);
+    const char *at = from->values;
+
+    for (; *at != '\0'; at += strcspn(at, " \t")) {
+        at += strspn(at, " \t");
+        if (strncmp(at, name, len) == 0 && at[len] == '=')
+            return copy(r, at + len + 1, strcspn(at + len + 1, " \t"));
+    }
+    return NULL;
+}
+
+/* Appends "(condition)?value:" if the preset gives the slot an allowed value.
+ */
+static groat_status add_preset(reader *r, preset *from, groat__slot *slot,
+                               groat__str *text)
+{
+    char *value = preset_value(r, from, slot->name);
+    groat__slot trial = {.name = slot->name, .type = slot->type};
+    groat_status status;
+
+    if (value == NULL)
+        return r->starved ? bad(r, "no memory") : GROAT_OK;
+    trial.deflt = value;
+    memcpy(trial.ranges, slot->ranges, sizeof(trial.ranges));
+    trial.range_count = slot->range_count;
+    r->field = value;
+    status = compile_default(r, &trial);
+    if (status == GROAT_OK)
+        status = check_default(r, &trial);
+    if (status == GROAT_OK)
+        groat__str_addf(text, "(%s)?%s:", from->condition,
+                        number_text(slot, value));
+    from->unused--;
+    groat__expr_free(&trial.expr);
+    free(value);
+    return status;
+}
+
+/* Puts the presets that name the slot before its own default, the first one
+ * first: one expression, as a family's author would write it by hand. */
+static groat_status add_presets(reader *r, groat__slot *slot)
+{
+    groat__str text = {0};
+    groat_status status = GROAT_OK;
+
+    for (size_t i = 0; i < r->preset_count && status == GROAT_OK; i++)
+        status = add_preset(r, &r->presets[i], slot, &text);
+    if (status == GROAT_OK && (text.len > 0 || text.failed)) {
+        char *own = slot->deflt;
+        groat__str whole = {0};
+
+        groat__str_addf(&whole, "(%s%s)", text.failed ? "" : text.data,
+                        number_text(slot, own));
+        r->starved = r->starved || text.failed || whole.failed;
+        groat__expr_free(&slot->expr);
+        slot->deflt = r->starved ? NULL : strdup(whole.data);
+        r->starved = r->starved || slot->deflt == NULL;
+        status = r->starved ? bad(r, "no memory") : compile_default(r, slot);
+        if (status == GROAT_OK)
+            status = check_default(r, slot);
+        groat__str_free(&whole);
+        free(own);
+    }
+    groat__str_free(&text);
+    return status;
+}
+
 static groat_status read_values(reader *r, groat__slot *slot)
 {
     const char *allowed_at;
@@ -366,7 +453,11 @@ static groat_status read_values(reader *r, groat__slot *slot)
     r->field = default_at;
     if (status == GROAT_OK)
         status = compile_default(r, slot);
-    return status == GROAT_OK ? check_default(r, slot) : status;
+    if (status == GROAT_OK)
+        status = check_default(r, slot);
+    return status == GROAT_OK && slot->type != GROAT_PARAM_CODE
+               ? add_presets(r, slot)
+               : status;
 }
 
 static groat_status read_param(reader *r)
@@ -399,6 +490,71 @@ static char *copy_trimmed(reader *r, const char *from, const char *end)
     while (end > from && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
     return copy(r, from, (size_t)(end - from));
+}
+
+/* Counts the values; false if one is not NAME=VALUE. */
+static bool count_values(preset *to)
+{
+    const char *at = to->values + strspn(to->values, " \t");
+
+    for (; *at != '\0'; at += strspn(at, " \t")) {
+        size_t len = strcspn(at, " \t");
+        size_t name = strcspn(at, "= \t");
+
+        if (name == 0 || name + 1 >= len)
+            return false;
+        to->unused++;
+        at += len;
+    }
+    return to->unused > 0;
+}
+
+static groat_status read_preset(reader *r)
+{
+    groat__expr expr = {0};
+    const char *semi;
+    groat_status status;
+    preset *to;
+
+    skip_blanks(r);
+    semi = strchr(r->at, ';');
+    if (semi == NULL || r->preset_count == PRESETS_MAX)
+        return bad(r,
+                   "'expression ; name=value ...' expected (%d presets at "
+                   "most)",
+                   PRESETS_MAX);
+    to = &r->presets[r->preset_count++];
+    to->line = r->line;
+    to->condition = copy_trimmed(r, r->at, semi);
+    r->at = r->field = semi + 1;
+    to->values = copy(r, r->at, strlen(r->at));
+    if (r->starved || !count_values(to))
+        return bad(r, "'name=value ...' expected");
+    r->at += strlen(r->at);
+    status = compile(r, to->condition, strlen(to->condition), &expr);
+    groat__expr_free(&expr);
+    return status;
+}
+
+/* Every value of a preset must have met its parameter. */
+static groat_status check_presets(reader *r)
+{
+    for (size_t i = 0; i < r->preset_count; i++)
+        if (r->presets[i].unused > 0) {
+            r->line = r->presets[i].line;
+            r->field = r->presets[i].values;
+            return bad(r, "names of parameters of type int, bool or enum "
+                          "expected that stand below, each once");
+        }
+    return GROAT_OK;
+}
+
+static void free_presets(reader *r)
+{
+    for (size_t i = 0; i < r->preset_count; i++) {
+        free(r->presets[i].condition);
+        free(r->presets[i].values);
+    }
 }
 
 static groat_status read_derive(reader *r)
@@ -539,12 +695,15 @@ static groat_status read_fields(reader *r, const char *word)
         return read_param(r);
     if (strcmp(word, "derive") == 0)
         return read_derive(r);
+    if (strcmp(word, "preset") == 0)
+        return read_preset(r);
     if (strcmp(word, "rule") == 0)
         return read_rule(r);
     if (strcmp(word, "launch") == 0)
         return read_launch(r);
     if (strcmp(word, "entry") != 0)
-        return bad(r, "family, param, derive, rule, launch or entry expected");
+        return bad(r, "family, param, derive, preset, rule, launch or entry "
+                      "expected");
     r->entry_line = r->line;
     return read_once(r, &r->family->entry, take_word(r));
 }
@@ -653,6 +812,9 @@ groat_status groat__params_def_read(groat_family *family, const char *name,
 
     if (status == GROAT_OK)
         status = read_lines(&r, text);
+    if (status == GROAT_OK)
+        status = check_presets(&r);
+    free_presets(&r);
     if (status != GROAT_OK)
         return status;
     if (family->name == NULL || family->entry == NULL ||

@@ -183,7 +183,8 @@ typedef struct bad_line {
 
 static const bad_line bad_lines[] = {
     /* words */
-    {"foo", "family, param, derive, rule, launch or entry expected, at 'foo"},
+    {"foo", "family, param, derive, preset, rule, launch or entry expected, at "
+            "'foo"},
     {"Param x int 1 1 - \"m\"", "expected, at 'Param"},
     {"params x int 1 1 - \"m\"", "expected, at 'params"},
     {"\"param\"", "expected"},
@@ -294,6 +295,17 @@ static const bad_line bad_lines[] = {
     {"derive x = x ; - \"m\"", "unknown name"},
     {"derive x = 1 ; - \"m\" ;", "the end of the line expected, at ';"},
     /* rule */
+    /* preset */
+    {"preset", "'expression ; name=value ...' expected"},
+    {"preset 1", "'expression ; name=value ...' expected"},
+    {"preset 1 ;", "'name=value ...' expected"},
+    {"preset 1 ; x", "'name=value ...' expected"},
+    {"preset 1 ; x=", "'name=value ...' expected"},
+    {"preset 1 ; =1", "'name=value ...' expected"},
+    {"preset ; x=1", "a number, a name or '(' expected"},
+    {"preset x ; x=1", "column 1: unknown name"},
+    {"preset 1 ; x=1", "that stand below, each once, at ' x=1"},
+    {"preset 1 ; i=4", "that stand below, each once, at ' i=4"},
     {"rule", "'expression ; \"reason\"' expected"},
     {"rule 1", "'expression ; \"reason\"' expected"},
     {"rule 1 \"r\"", "'expression ; \"reason\"' expected"},
@@ -395,6 +407,10 @@ START_TEST(test_bad_heads_and_entries)
          "letters, digits"},
         {HEAD "entry f-g\nlaunch block_x = 1\nlaunch args = 0\n", 2,
          "letters, digits"},
+        {HEAD "preset 1 ; i=10\n" INT TAIL, 3,
+         "the default is not allowed, at '10'"},
+        {HEAD "preset 1 ; i=(i)\n" INT TAIL, 3, "what stands above, expected"},
+        {HEAD "preset 1 ; i=1 i=2\n" INT TAIL, 2, "each once, at ' i=1 i=2'"},
         {HEAD "entry f_{x}\nlaunch block_x = 1\nlaunch args = 0\n", 2,
          "letters, digits"},
         {HEAD "entry f_{i\nlaunch block_x = 1\nlaunch args = 0\n" INT, 2,

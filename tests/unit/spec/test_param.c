@@ -394,6 +394,49 @@ END_TEST
 
 /* The largest number of enumerators: a word after the last is none of them, not
  * even one that the family stores there internally. */
+/* The first preset that holds gives the default; the user's value comes before
+ * them, and a value is seen by the presets below. */
+START_TEST(test_presets)
+{
+    static const files f = {
+        {{"f/params.def", "family f \"s\"\n"
+                          "param n int 0..9 3 - \"m\"\n"
+                          "preset n == 1 ; x=16\te=b  wide=true\n"
+                          "preset n <= 2 ; x=8\n"
+                          "param x int 1|8|16 1 - \"m\"\n"
+                          "preset x == 8 && n > 2 ; y=(n==5?4:2)\n"
+                          "preset x==8 ; y=7\n"
+                          "param y int 0..9 (x/4) - \"m\"\n"
+                          "param e enum a|b=5 a - \"m\"\n"
+                          "param wide bool - false - \"m\"\n"
+                          "launch block_x = 1\nlaunch args = 0\n"
+                          "entry f_{x}_{y}_{e}_{wide}\n"},
+         {"f/f.h", "#include \"params.h\"\n"}}};
+    static const struct {
+        const char *spec, *entry;
+    } of[] = {{"f", "f_1_0_a_0"},
+              {"f:n=1", "f_16_4_b_1"},
+              {"f:n=2", "f_8_7_a_0"},
+              {"f:n=2,x=16", "f_16_4_a_0"},
+              {"f:n=1,e=a,wide=0,y=1", "f_16_1_a_0"},
+              {"f:n=5,x=8", "f_8_4_a_0"}};
+    groat_family *family = load(&f, "f");
+    groat_param_info info = {.size = sizeof(info)};
+
+    for (size_t i = 0; i < COUNT(of); i++) {
+        groat__params params = parsed(family, of[i].spec, "cpu:sm_90a");
+        groat__str entry = {0};
+
+        groat__params_entry(&params, &entry);
+        ck_assert_str_eq(entry.data, of[i].entry);
+        groat__str_free(&entry);
+    }
+    ck_assert_int_eq(groat_family_param(family, 4, &info, NULL), GROAT_OK);
+    ck_assert_str_eq(info.deflt, "((n == 1)?1:0)");
+    groat__family_free(family);
+}
+END_TEST
+
 START_TEST(test_all_enumerators)
 {
     static const files f = {
@@ -689,6 +732,7 @@ int main(void)
     tcase_add_test(tcase, test_refusals);
     tcase_add_test(tcase, test_first_cause);
     tcase_add_test(tcase, test_long_specs);
+    tcase_add_test(tcase, test_presets);
     tcase_add_test(tcase, test_all_enumerators);
     tcase_add_test(tcase, test_hostile_bytes);
     tcase_add_test(tcase, test_reason_of_a_long_rule);
