@@ -169,6 +169,7 @@ groat_family_tests = \
 	%D%/kernels/test_kv_buffer_reg \
 	%D%/kernels/test_kv_layout \
 	%D%/kernels/test_kv_mutants \
+	%D%/kernels/test_kv_presets \
 	%D%/kernels/test_kv_producer_pipeline \
 	%D%/kernels/test_kv_ring \
 	%D%/kernels/test_kv_ring_mutants \
@@ -225,6 +226,8 @@ ring_sources = \
 	%D%/kernels/test_kv_producer_pipeline.c $(ring_sources)
 %C%_kernels_test_kv_ring_mutants_SOURCES = \
 	%D%/kernels/test_kv_ring_mutants.c $(mutants_sources)
+%C%_kernels_test_kv_presets_SOURCES = \
+	%D%/kernels/test_kv_presets.c $(drive_sources)
 %C%_kernels_test_kv_ring_SOURCES = \
 	%D%/kernels/test_kv_ring.c $(ring_sources) $(drive_sources)
 %C%_kernels_test_subtile_loader_st_8x32_SOURCES = \

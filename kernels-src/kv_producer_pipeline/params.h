@@ -40,7 +40,7 @@ constexpr int config_fa4 = 1;
 constexpr int config_fa4_paged = 2;
 constexpr int config_fa4_512 = 3;
 constexpr int config_fa3 = 4;
-constexpr int config = config_own; // -: where BM, BN, order, pieces and slots have their defaults from: own, or the shapes of published kernels
+constexpr int config = config_own; // -: whose shape is the default of BM, BN, order, pieces, slots and swizzle: own, or a published kernel's, as the presets list
 static_assert(config == 0 || config == 1 || config == 2 || config == 3 || config == 4, "config: allowed own|fa4|fa4_paged|fa4_512|fa3");
 constexpr int depth = 128; // elements: head size
 static_assert((depth >= 16 && depth <= 512 && (depth - 16) % 16 == 0), "depth: allowed 16..512/16");
@@ -80,13 +80,8 @@ constexpr int BM = 0; // rows: query rows that come with the first tile; 0: none
 static_assert(BM == 0 || BM == 64 || BM == 128 || BM == 192 || BM == 256, "BM: allowed 0|64|128|192|256");
 constexpr int q_tiles = 1; // tiles: of query rows: the first with the first tile of K, the second on barriers of its own
 static_assert(q_tiles == 1 || q_tiles == 2, "q_tiles: allowed 1|2");
-constexpr int fa3_keys = 221; // keys: that registers and shared memory leave room for (fa3)
 constexpr int small_pages = 0; // -: boxes would be small: 16 bytes are copied at a time
-constexpr int stream_keys = 128; // keys: of a tile of 32 KiB or less
-constexpr int own_keys = 128; // keys: of a tile, where nothing is copied from a published kernel
-constexpr int tensor_keys = 128; // keys: that tensor memory has room for beside the outputs (fa4)
-constexpr int BN_most = 128; // keys: of a tile where pages are of no account
-constexpr int BN_power = 128; // keys: the power of two at or below that
+constexpr int divides_192 = 0; // -: pages allow tiles of 192 keys
 constexpr int BN = 128; // keys: keys of a tile
 static_assert((BN >= 16 && BN <= 256 && (BN - 16) % 16 == 0), "BN: allowed 16..256/16");
 constexpr int pieces = 1; // pieces: of a tile of K (columns) and of V (keys), each with barriers of its own; order split: with a slot of its own
@@ -115,21 +110,7 @@ constexpr int q_rows = 0; // rows: of a tile of queries
 constexpr int q_bytes = 0; // bytes: of queries that come with a piece of K
 constexpr int page_rows = 16; // keys: of a page in a tile
 constexpr int num_pages = 8; // pages: of a tile
-constexpr int sm100_shared = 232448; // bytes: of shared memory that a block of sm_100 has
-constexpr int fa4_fixed = 124; // bytes: besides queries and ring in the kernel that config names (fa4)
-constexpr int fa4_paged_fixed = 1124; // bytes: the same (fa4_paged): its page table besides
 constexpr int own_ring = 98304; // bytes: that a ring of our own takes, if 2 to 8 slots are so much
-constexpr int fa4_512_barriers_max = 32; // barriers: of a block (fa4_512)
-constexpr int qk_most = 2; // pieces: of K (fa4_paged)
-constexpr int fa4_512_barriers = 8; // barriers: besides the ring's (fa4_512)
-constexpr int config_fixed = 0; // bytes: of shared memory besides the ring in the kernel that config names
-constexpr int config_slot = 32784; // bytes: of a slot and its barriers
-constexpr int config_slots = 3; // slots: that fit
-constexpr int config_shared = 1; // -: K and V share one ring; else each has its own, with pieces of K
-constexpr int config_stages = 3; // slots: of each ring
-constexpr int config_more = 0; // bytes: of barriers for pieces of K
-constexpr int config_pieces = 1; // pieces: of K
-constexpr int config_bytes = 98352; // bytes: of shared memory of the kernel that config names
 constexpr int slots = 3; // slots: of the ring
 static_assert((slots >= 1 && slots <= 32), "slots: allowed 1..32");
 constexpr int copies_boxes = 0;
@@ -149,6 +130,9 @@ constexpr int policy = policy_normal; // -: L2 eviction policy of K and V
 static_assert(policy == 0 || policy == 1 || policy == 2, "policy: allowed normal|first|last");
 constexpr bool hold = true; // -: a slot is held until the next tile has come, as V is while the next K is multiplied
 static_assert((hold >= 0 && hold <= 1), "hold: allowed 0|1");
+constexpr int row_warps = 4; // warps: for the query rows
+constexpr int out_cols = 0; // -: columns of V, or 4 for each key, that warpgroups side by side share
+constexpr int col_most = 1; // -: warpgroups side by side, if threads last
 constexpr int consumers = 4; // warps: that read the slots; products: 4 for each 64 query rows, times column groups
 static_assert((consumers >= 1 && consumers <= 16), "consumers: allowed 1..16");
 constexpr int producers = 1; // warps: that fill them
