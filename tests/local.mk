@@ -74,6 +74,7 @@ groat_unit_tests = \
 	%D%/unit/cli/test_banks \
 	%D%/unit/cli/test_draw \
 	%D%/unit/cli/test_element \
+	%D%/unit/cli/test_json \
 	%D%/unit/cli/test_npy \
 	%D%/unit/core/test_driver_maps \
 	%D%/unit/fleet/test_breaker \
@@ -254,6 +255,8 @@ ring_sources = \
 	src/cli/draw/timeline.c \
 	src/cli/tool/json.c \
 	src/cli/tool/out.c
+%C%_unit_cli_test_json_SOURCES = \
+	%D%/unit/cli/test_json.c src/cli/tool/json.c
 %C%_unit_cli_test_npy_SOURCES = \
 	%D%/unit/cli/test_npy.c \
 	src/cli/family/npy.c

@@ -57,24 +57,29 @@ static int dispatch(groat__cli *cli, int argc, char **argv)
     return cli->values.help ? groat__cmd_help(cli) : cli->command->run(cli);
 }
 
-/* Ends and prints the JSON answer, and checks that stdout took all of it. */
-static int finish(groat__cli *cli, int code)
+/* Returns false if there is no memory for the answer. */
+static bool print_json(groat__cli *cli)
 {
     groat__json *out = &cli->json;
+    char *text;
 
-    if (cli->values.json) {
-        while (out->depth > 1)
-            groat__json_end(out);
-        if (cli->failure.status)
-            groat__cli_json_error(out, &cli->failure);
+    while (out->depth > 1)
         groat__json_end(out);
-        if (out->text.failed) {
-            groat__cli_say(cli, "out of memory: the answer is lost");
-            code = code ? code : GROAT__EXIT_FAILED;
-        } else {
-            (void)fwrite(out->text.data, 1, out->text.len, stdout);
-            (void)fputc('\n', stdout);
-        }
+    if (cli->failure.status)
+        groat__cli_json_error(out, &cli->failure);
+    text = groat__json_take(out);
+    if (text != NULL)
+        (void)puts(text);
+    free(text);
+    return text != NULL;
+}
+
+/* Prints the JSON answer, and checks that stdout took all of it. */
+static int finish(groat__cli *cli, int code)
+{
+    if (cli->values.json && !print_json(cli)) {
+        groat__cli_say(cli, "out of memory: the answer is lost");
+        code = code ? code : GROAT__EXIT_FAILED;
     }
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {
@@ -119,7 +124,7 @@ int main(int argc, char **argv)
     code = finish(&cli, code);
     groat_close(cli.context);
     groat_error_clear(&cli.failure);
-    groat__str_free(&cli.json.text);
+    free(groat__json_take(&cli.json));
     free((void *)cli.words);
     for (size_t i = 0; i < cli.made_count; i++)
         free(cli.made[i]);

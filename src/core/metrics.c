@@ -10,6 +10,7 @@
 #include "core/metrics.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@ static const char *const stage_names[] = {"lookup", "read",        "verify",
 
 /* Rows of the context, and of its remote, at most. */
 enum { COUNTERS_OWN = 40, COUNTERS_REMOTE = 24 };
+
+enum { SUM_DIGITS = 15 }; /* of sums of seconds in JSON */
 
 _Static_assert(sizeof(stage_names) / sizeof(stage_names[0]) == GROAT__STAGES,
                "each stage has a name");
@@ -243,31 +246,58 @@ static void write_prometheus(const groat_context *context,
     }
 }
 
-static void write_json(const groat_context *context, const counter *counters,
-                       size_t count, groat__str *out)
+/* NULL if memory runs out, as every json_t below. */
+static json_t *bucket_json(const groat__histogram *h, unsigned i, uint64_t *sum)
 {
-    groat__str_add(out, "{\"format\": 1, \"counters\": {");
-    for (size_t i = 0; i < count; i++)
-        groat__str_addf(out, "%s\"%s\": %" PRIu64, i == 0 ? "" : ", ",
-                        counters[i].name, counters[i].value);
-    groat__str_add(out, "}, \"stages\": {");
-    for (unsigned s = 0; s < GROAT__STAGES; s++) {
-        const groat__histogram *h = &context->metrics.stage[s];
-        uint64_t sum = 0;
+    groat__str bound = {0};
+    json_t *bucket;
 
-        groat__str_addf(out, "%s\"%s\": {\"buckets\": [", s == 0 ? "" : ", ",
-                        stage_names[s]);
-        for (unsigned i = 0; i <= GROAT__BUCKETS; i++) {
-            groat__str_addf(out, "%s{\"le_s\": \"", i == 0 ? "" : ", ");
-            add_bound(out, i);
-            groat__str_addf(out, "\", \"count\": %" PRIu64 "}",
-                            up_to(h, i, &sum));
-        }
-        groat__str_add(out, "], \"sum_s\": ");
-        add_seconds(out, sum_of(h));
-        groat__str_addf(out, ", \"count\": %" PRIu64 "}", sum);
+    add_bound(&bound, i);
+    bucket = json_pack("{s:s?, s:I}", "le_s", bound.failed ? NULL : bound.data,
+                       "count", (json_int_t)up_to(h, i, sum));
+    groat__str_free(&bound);
+    return bucket;
+}
+
+static json_t *stage_json(const groat__histogram *h)
+{
+    json_t *buckets = json_array();
+    uint64_t sum = 0;
+    int failed = 0;
+
+    for (unsigned i = 0; i <= GROAT__BUCKETS; i++)
+        failed |= json_array_append_new(buckets, bucket_json(h, i, &sum));
+    if (failed != 0) {
+        json_decref(buckets);
+        return NULL;
     }
-    groat__str_add(out, "}}\n");
+    return json_pack("{s:o, s:f, s:I}", "buckets", buckets, "sum_s",
+                     (double)sum_of(h) * 1e-9, "count", (json_int_t)sum);
+}
+
+/* Returns malloc'd text, or NULL. */
+static char *json_text(const groat_context *context, const counter *counters,
+                       size_t count)
+{
+    json_t *figures = json_object();
+    json_t *stages = json_object();
+    json_t *root;
+    char *text = NULL;
+    int failed = 0;
+
+    for (size_t i = 0; i < count; i++)
+        failed |=
+            json_object_set_new(figures, counters[i].name,
+                                json_integer((json_int_t)counters[i].value));
+    for (unsigned s = 0; s < GROAT__STAGES; s++)
+        failed |= json_object_set_new(stages, stage_names[s],
+                                      stage_json(&context->metrics.stage[s]));
+    root = json_pack("{s:i, s:o, s:o}", "format", 1, "counters", figures,
+                     "stages", stages);
+    if (failed == 0)
+        text = json_dumps(root, JSON_REAL_PRECISION(SUM_DIGITS));
+    json_decref(root);
+    return text;
 }
 
 groat_status groat_metrics(groat_context *context, groat_metrics_format format,
@@ -290,11 +320,12 @@ groat_status groat_metrics(groat_context *context, groat_metrics_format format,
         status = add_remote_counters(context, counters, &count, error);
     if (status != GROAT_OK)
         return status;
-    if (format == GROAT_METRICS_JSON)
-        write_json(context, counters, count, &text);
-    else
+    if (format == GROAT_METRICS_PROMETHEUS) {
         write_prometheus(context, counters, count, &text);
-    whole = groat__str_take(&text);
+        whole = groat__str_take(&text);
+    } else {
+        whole = json_text(context, counters, count);
+    }
     if (whole == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for the metrics");
     *out = whole;

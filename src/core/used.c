@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fs.h"
@@ -32,34 +34,27 @@ int groat__used_open(const char *path, const groat__log *log)
     return fd;
 }
 
-/* A spec is printable ASCII, so quotes and backslashes are all that JSON needs
- * escaped. */
-static void add_quoted(groat__str *line, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            groat__str_add(line, "\\");
-        groat__str_addn(line, text, 1);
-    }
-}
-
 void groat__used_add(int fd, const char *spec, const char *target,
                      const groat__log *log)
 {
     groat__fs_limit limit;
     groat__str line = {0};
     int failed = ENOMEM;
+    json_t *entry;
+    char *text;
 
     if (fd < 0)
         return;
-    groat__str_add(&line, "{\"spec\": \"");
-    add_quoted(&line, spec);
-    groat__str_addf(&line, "\", \"target\": \"%s\"}\n", target);
-    if (!line.failed) {
+    entry = json_pack("{s:s, s:s}", "spec", spec, "target", target);
+    text = json_dumps(entry, JSON_ENSURE_ASCII);
+    groat__str_addf(&line, "%s\n", text == NULL ? "" : text);
+    if (text != NULL && !line.failed) {
         groat__fs_limit_begin(&limit);
         failed = groat__fs_write_all(fd, line.data, line.len) == 0 ? 0 : errno;
         groat__fs_limit_end(&limit);
     }
+    json_decref(entry);
+    free(text);
     groat__str_free(&line);
     if (failed != 0)
         groat__log_line(log, GROAT_LOG_WARNING, "%s on %s is not recorded: %s",

@@ -157,6 +157,7 @@ static groat_status write_editor_files(work *w)
     groat__str file = {0};
     groat__str folder = {0};
     char *real = realpath(w->folder.data, NULL);
+    char *commands;
     groat_status status;
 
     groat__str_add(&text, "CompileFlags:\n  Add:\n");
@@ -177,13 +178,13 @@ static groat_status write_editor_files(work *w)
         groat__json_string(&json, NULL, flags[i]);
     groat__json_string(&json, NULL, "-fsyntax-only");
     groat__json_string(&json, NULL, file.failed ? "" : file.data);
-    groat__json_end(&json);
-    groat__json_end(&json);
-    groat__json_end(&json);
-    groat__str_add(&json.text, "\n");
+    commands = groat__json_take(&json);
+    groat__str_addf(&text, "%s\n", commands ? commands : "");
+    text.failed = text.failed || commands == NULL;
     if (!status)
-        status = write_file(w, "compile_commands.json", &json.text);
-    groat__str_free(&json.text);
+        status = write_file(w, "compile_commands.json", &text);
+    free(commands);
+    groat__str_free(&text);
     groat__str_free(&file);
     groat__str_free(&folder);
     free(real);

@@ -37,6 +37,7 @@ static void end_process(const groat__watch *watch)
 {
     groat__cli *cli = watch->cli;
     groat__json json = {0};
+    char *text;
     int signal = atomic_load(&watch->signal);
     int code =
         signal ? groat__cli_refuse(cli, GROAT_JUDGED,
@@ -53,8 +54,9 @@ static void end_process(const groat__watch *watch)
         groat__json_int(&json, "format", GROAT__FORMAT);
         groat__trial_json(&json, watch->trial, &cli->failure);
         groat__cli_json_error(&json, &cli->failure);
-        groat__json_end(&json);
-        (void)printf("%s\n", json.text.failed ? "{}" : json.text.data);
+        text = groat__json_take(&json);
+        (void)puts(text != NULL ? text : "{}");
+        free(text);
     }
     (void)fflush(NULL);
     groat__scratch_remove_all();

@@ -1,135 +1,115 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * json.c - writes the one JSON object that --json answers with.
+ * json.c - builds the one JSON object that --json answers with.
  *
- * Owns quoting, commas and indentation; commands choose the members.
- * Invariant: whatever is added, the text is well-formed JSON once each open
- * level has been ended, so that a command may stop anywhere.
+ * Invariant: the text is well-formed JSON whatever was added, so that a command
+ * may stop anywhere.
  */
-#include "cli/tool/out.h"
-
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
-static void add_quoted(groat__str *text, const char *value)
+#include "cli/tool/out.h"
+
+enum { DIGITS = 9 };
+
+/* Puts the value, whose reference it takes, into the innermost level. */
+static void add(groat__json *json, const char *name, json_t *value)
 {
-    const unsigned char *s = (const unsigned char *)value;
+    json_t *level = json->depth > 0 ? json->open[json->depth - 1] : NULL;
+    int failed;
 
-    groat__str_add(text, "\"");
-    while (*s) {
-        size_t len = groat__utf8_len((const char *)s);
-
-        if (*s == '"' || *s == '\\')
-            groat__str_addf(text, "\\%c", *s);
-        else if (*s == '\n')
-            groat__str_add(text, "\\n");
-        else if (*s == '\t')
-            groat__str_add(text, "\\t");
-        else if (*s < 0x20 || *s == 0x7f)
-            groat__str_addf(text, "\\u%04x", *s);
-        else if (len)
-            groat__str_addn(text, (const char *)s, len);
-        else
-            groat__str_add(text, "\\ufffd");
-        s += len ? len : 1;
-    }
-    groat__str_add(text, "\"");
+    if (json_is_object(level))
+        failed = json_object_set_new(level, name, value);
+    else if (level != NULL)
+        failed = json_array_append_new(level, value);
+    else
+        failed = (json->root = value) == NULL ? -1 : 0;
+    json->failed = json->failed || failed != 0;
 }
 
-static void add_indent(groat__json *json)
+static void add_level(groat__json *json, const char *name, json_t *level)
 {
-    groat__str_addf(&json->text, "\n%*s", (int)(json->depth * 2), "");
-}
-
-/* Adds what precedes a value: comma, line break, indentation and name. */
-static void add_name(groat__json *json, const char *name)
-{
-    if (json->depth) {
-        if (json->filled[json->depth - 1])
-            groat__str_add(&json->text, ",");
-        json->filled[json->depth - 1] = true;
-        add_indent(json);
-    }
-    if (name) {
-        add_quoted(&json->text, name);
-        groat__str_add(&json->text, ": ");
-    }
-}
-
-static void add_level(groat__json *json, const char *name, const char *brackets)
-{
-    add_name(json, name);
-    groat__str_addn(&json->text, brackets, 1);
-    if (json->depth == GROAT__JSON_DEPTH) {
-        json->text.failed = true;
-        return;
-    }
-    json->closer[json->depth] = brackets[1];
-    json->filled[json->depth] = false;
-    json->depth++;
+    add(json, name, level);
+    if (json->depth == GROAT__JSON_DEPTH)
+        json->failed = true;
+    if (!json->failed)
+        json->open[json->depth++] = level;
 }
 
 void groat__json_object(groat__json *json, const char *name)
 {
-    add_level(json, name, "{}");
+    add_level(json, name, json_object());
 }
 
 void groat__json_array(groat__json *json, const char *name)
 {
-    add_level(json, name, "[]");
+    add_level(json, name, json_array());
 }
 
 void groat__json_end(groat__json *json)
 {
-    if (!json->depth)
-        return;
-    json->depth--;
-    if (json->filled[json->depth])
-        add_indent(json);
-    groat__str_addn(&json->text, &json->closer[json->depth], 1);
+    if (json->depth > 0)
+        json->depth--;
 }
 
 void groat__json_string(groat__json *json, const char *name, const char *value)
 {
-    if (!value) {
+    groat__str text = {0};
+
+    if (value == NULL) {
         groat__json_null(json, name);
         return;
     }
-    add_name(json, name);
-    add_quoted(&json->text, value);
+    for (size_t len; *value != '\0'; value += len > 0 ? len : 1) {
+        len = groat__utf8_len(value);
+        if (len == 0 || *value == 0x7f)
+            groat__str_add(&text, "\xef\xbf\xbd");
+        else
+            groat__str_addn(&text, value, len);
+    }
+    json->failed = json->failed || text.failed;
+    add(json, name, json_string(text.len == 0 ? "" : text.data));
+    groat__str_free(&text);
 }
 
 void groat__json_int(groat__json *json, const char *name, int64_t value)
 {
-    add_name(json, name);
-    groat__str_addf(&json->text, "%" PRId64, value);
+    add(json, name, json_integer(value));
 }
 
 void groat__json_uint(groat__json *json, const char *name, uint64_t value)
 {
-    add_name(json, name);
-    groat__str_addf(&json->text, "%" PRIu64, value);
+    if (value <= INT64_MAX)
+        add(json, name, json_integer((json_int_t)value));
+    else
+        add(json, name, json_sprintf("%" PRIu64, value));
 }
 
 void groat__json_real(groat__json *json, const char *name, double value)
 {
-    if (!isfinite(value)) {
-        groat__json_null(json, name);
-        return;
-    }
-    add_name(json, name);
-    groat__str_addf(&json->text, "%.9g", value);
+    add(json, name, isfinite(value) ? json_real(value) : json_null());
 }
 
 void groat__json_bool(groat__json *json, const char *name, bool value)
 {
-    add_name(json, name);
-    groat__str_add(&json->text, value ? "true" : "false");
+    add(json, name, json_boolean(value));
 }
 
 void groat__json_null(groat__json *json, const char *name)
 {
-    add_name(json, name);
-    groat__str_add(&json->text, "null");
+    add(json, name, json_null());
+}
+
+char *groat__json_take(groat__json *json)
+{
+    char *text = json->failed
+                     ? NULL
+                     : json_dumps(json->root, JSON_INDENT(2) | JSON_ENCODE_ANY |
+                                                  JSON_REAL_PRECISION(DIGITS));
+
+    json_decref(json->root);
+    *json = (groat__json){0};
+    return text;
 }

@@ -22,27 +22,31 @@ void groat__print_plain(FILE *file, const char *bytes, size_t len);
 
 enum { GROAT__JSON_DEPTH = 16 };
 
-/* A JSON writer with indentation.  Its functions take name NULL inside arrays
- * and for the outermost value. */
+/* A JSON value under construction, by Jansson.  Start from {0}.  Its functions
+ * take name NULL inside arrays and for the outermost value. */
 typedef struct groat__json {
-    groat__str text;
+    struct json_t *root;
+    struct json_t *open[GROAT__JSON_DEPTH];
     unsigned depth;
-    char closer[GROAT__JSON_DEPTH];
-    bool filled[GROAT__JSON_DEPTH];
+    bool failed; /* no memory, or nested too deeply */
 } groat__json;
 
 void groat__json_object(groat__json *json, const char *name);
 void groat__json_array(groat__json *json, const char *name);
 /* Ends the innermost object or array. */
 void groat__json_end(groat__json *json);
-/* Writes NULL as null, and invalid UTF-8 as U+FFFD. */
+/* Writes NULL as null; invalid UTF-8 and DEL as U+FFFD. */
 void groat__json_string(groat__json *json, const char *name, const char *value);
 void groat__json_int(groat__json *json, const char *name, int64_t value);
+/* Writes a value above INT64_MAX, which Jansson does not hold, as a string. */
 void groat__json_uint(groat__json *json, const char *name, uint64_t value);
 /* Writes nine significant digits; NaN and infinities become null. */
 void groat__json_real(groat__json *json, const char *name, double value);
 void groat__json_bool(groat__json *json, const char *name, bool value);
 void groat__json_null(groat__json *json, const char *name);
+/* Returns the text, malloc'd, and empties `json`.  Levels may still be open.
+ * NULL: there is no value, or it failed. */
+char *groat__json_take(groat__json *json);
 
 /* Rows of cells, printed with aligned columns, at most 32.  Start from
  * {.columns = n}. */
