@@ -155,9 +155,11 @@ typedef struct groat_decode_choice {
                        * memory: 1; from sm_90 on to 8, on sm_90(a) to 16  */
     unsigned split;   /* tiles (all warps' keys of a step) of a split's     *
                        * part; only with BATCH_INVARIANT: 1 to 4096         */
-    unsigned blocks;  /* of the grid: as many as the device holds at once.  *
-                       * Given, clusters are not chosen; with clusters it   *
-                       * is not looked at, and a strip has one cluster      */
+    unsigned blocks;  /* of the grid: as many as the device holds at once,  *
+                       * or one for each sequence and KV head where these  *
+                       * are several times as many.  Given, clusters are   *
+                       * not chosen; with clusters it is not looked at,    *
+                       * and a strip has one cluster                        */
     unsigned least;   /* units (tiles, or parts of a split) that a block    *
                        * takes at least; as blocks                          */
 } groat_decode_choice;

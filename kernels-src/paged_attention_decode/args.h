@@ -2,7 +2,8 @@
  *
  * Launch arguments of paged_attention_decode, the same on host and device.  The
  * grid is one-dimensional, of `blocks` blocks: as many as the device holds at
- * once, whatever the lengths; with `cluster` of that many for each strip.
+ * once, or one for each strip if these are several times as many, whatever the
+ * lengths; with `cluster` of that many for each strip.
  */
 #pragma once
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decode attention over a KV cache in one launch.  The units of keys of all
-// sequences and KV heads form one row, which blocks divide evenly by lengths
-// that they read themselves.  A block that has only a part of a strip leaves
-// its sums in the workspace (split-KV); the last one to do so adds them up.
+// sequences form one row, which sets of blocks, one block for each KV head,
+// divide evenly by lengths that they read themselves.  A block that has only a
+// part of a strip leaves its sums in the workspace (split-KV); the last one to
+// do so adds them up.
 // With `split` all parts have one size, so any batch gives the same sums.  With
 // `cluster` each strip has a cluster of blocks, which share out its units and
 // add up their sums in each other's shared memory.
@@ -514,31 +515,6 @@ GROAT_DEVICE merged of_teams(u32 row, u32 column)
     return m;
 }
 
-// The parts of a strip, in the order of its keys.  With `split` each unit has
-// one part; else each block has two: for the strip that it continues at its
-// start, and for the strip that it starts.
-struct parts_of {
-    u32 first, count;
-
-    GROAT_DEVICE parts_of(const segment &seg, const share &shared)
-    {
-        first = split > 0 ? seg.begins : shared.block_of(seg.begins);
-        count = (split > 0 ? seg.ends - 1 : shared.block_of(seg.ends - 1)) -
-                first + 1;
-    }
-    GROAT_DEVICE u32 mine(const segment &seg) const
-    {
-        return (split > 0 ? seg.unit : block_index()) - first;
-    }
-    GROAT_DEVICE u64 at(const launch_args &args, u32 part) const
-    {
-        const u64 place =
-            split > 0 ? first + part : 2 * (first + part) + (part == 0 ? 1 : 0);
-
-        return args.parts + place * part_bytes;
-    }
-};
-
 // Four columns of a row of several parts; those that are not there count
 // nothing.
 template <u32 some> struct part_group {
@@ -637,7 +613,7 @@ GROAT_DEVICE void end_segment(const launch_args &args, const segment &seg,
                               const parts_of &parts)
 {
     const bool whole = seg.starts && seg.finishes;
-    const u64 to = parts.at(args, parts.mine(seg));
+    const u64 to = parts.at(args, parts.mine);
 
     for (u32 i = thread_index(); i < tile_rows * quads; i += threads) {
         const u32 row = i / quads;
@@ -808,6 +784,8 @@ GROAT_DEVICE void run_strip(const launch_args &args)
     ahead.unit = first + (from < to ? from : 0);
     ahead.end = first + (from < to ? to : 0);
     ahead.at = place{sequence, length, 0};
+    ahead.depth = strips_of(args);
+    ahead.member = 0;
     producer copied(args, ahead);
     const segment seg = ahead.next(args);
 
@@ -831,26 +809,29 @@ GROAT_DEVICE void run_share(const launch_args &args)
         wait_for_launch();
         return;
     }
-    const census some(args, 0);
-    const u32 units = some.all() + count_from(args, counted);
-    const u32 blocks =
+    const block_sets sets(args);
+    const census some(args, 0, sets.depth);
+    const u32 units = some.all() + count_from(args, counted, sets.depth);
+    const u32 count =
         least_of(divided_up(units, args.least),
-                 even_blocks(args.blocks, args.sequences * strips_of(args)));
+                 even_sets(sets.count, args.sequences * sets.depth));
 
-    if (block_index() >= blocks) {
+    if (sets.own >= count) {
         wait_for_launch();
         return;
     }
-    const share shared(units, blocks);
+    const share shared(units, count);
     walk ahead;
 
-    ahead.unit = shared.begin(block_index());
-    ahead.end = shared.begin(block_index() + 1);
+    ahead.unit = shared.begin(sets.own);
+    ahead.end = shared.begin(sets.own + 1);
     ahead.at = find(args, some, ahead.unit);
+    ahead.depth = sets.depth;
+    ahead.member = sets.member;
     producer copied(args, ahead);
     queries q;
     segment seg = ahead.next(args);
-    u32 count = 0;
+    u32 steps_done = 0;
 
     wait_for_launch(args, copied);
     q.load(args, seg);
@@ -858,10 +839,11 @@ GROAT_DEVICE void run_share(const launch_args &args)
     for (;;) {
         const segment done = seg;
         const bool over = ahead.is_over();
-        const parts_of parts(done, shared); // divided while keys are awaited
+        // Divided while keys are awaited.
+        const parts_of parts(done, shared, sets);
         sums o;
 
-        read_segment(args, done, q, copied, count, o);
+        read_segment(args, done, q, copied, steps_done, o);
         if (!over) {
             seg = ahead.next(args);
             q.load(args, seg);

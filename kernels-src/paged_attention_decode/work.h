@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The division of work in a decode: the units of keys of all sequences and
-// strips in one row, each block's share, and the segments of a share.
+// The division of work in a decode: sets of blocks, the units of keys of all
+// sequences in one row, each set's share, its segments, and their parts.
 #pragma once
 
 #include "../common/vendor.h"
@@ -87,22 +87,45 @@ GROAT_DEVICE u32 strips_of(const launch_args &args)
     return args.kv_heads * strips;
 }
 
+// The blocks of a set have the same share of the row of units, each for a strip
+// of its own: all heads of a key, which lie side by side in a page, are read at
+// the same time.  Where sets would leave many blocks idle, each block is a set,
+// and a sequence's strips follow each other in the row.
+struct block_sets {
+    u32 width; // blocks of a set
+    u32 depth; // strips of a sequence that follow each other
+    u32 count;
+    u32 own, member; // this block's set, and its place there
+
+    GROAT_DEVICE block_sets(const launch_args &args)
+        : width(strips_of(args)), depth(1)
+    {
+        if (16ull * (args.blocks % width) > args.blocks) {
+            depth = width;
+            width = 1;
+        }
+        count = args.blocks / width;
+        own = block_index() / width;
+        member = block_index() % width;
+    }
+};
+
 // A sequence, and its first unit.
 struct place {
     u32 sequence;
     u32 length;
-    u32 first; // unit of its strip 0
+    u32 first; // unit of its first strip
 };
 
 // Counts the units of 128 sequences from `from` on, four per lane.
 struct census {
     static constexpr u32 each = 4;
-    u32 from;
+    u32 from, depth;
     u32 length[each];
     u32 mine, up_to; // units of this lane, and of all lanes up to it
 
-    GROAT_DEVICE census(const launch_args &args, u32 begin)
-        : from(begin + lane_index() * each), mine(0)
+    GROAT_DEVICE census(const launch_args &args, u32 begin, u32 of_sequence)
+        : from(begin + lane_index() * each), depth(of_sequence), mine(0)
     {
         GROAT_UNROLL
         for (u32 i = 0; i < each; i++)
@@ -116,7 +139,7 @@ struct census {
     GROAT_DEVICE u32 units_at(const launch_args &args, u32 i) const
     {
         return from + i < args.sequences
-                   ? units_of(args, length[i]) * strips_of(args)
+                   ? units_of(args, length[i]) * depth
                    : 0;
     }
 
@@ -152,13 +175,13 @@ struct census {
 constexpr u32 counted = 32 * census::each;
 
 // Counts the units of all sequences from `from` on.
-GROAT_DEVICE u32 count_from(const launch_args &args, u32 from)
+GROAT_DEVICE u32 count_from(const launch_args &args, u32 from, u32 depth)
 {
     u32 units = 0;
 
     GROAT_ROLLED
     for (; from < args.sequences; from += counted)
-        units += census(args, from).all();
+        units += census(args, from, depth).all();
     return units;
 }
 
@@ -173,7 +196,7 @@ GROAT_DEVICE place find(const launch_args &args, const census &first,
         return first.find(args, wanted);
     GROAT_ROLLED
     for (;; from += counted) {
-        const census next(args, from);
+        const census next(args, from, first.depth);
 
         if (wanted - before < next.all()) {
             place at = next.find(args, wanted - before);
@@ -185,29 +208,29 @@ GROAT_DEVICE place find(const launch_args &args, const census &first,
     }
 }
 
-// Returns a number of blocks that get whole strips if all are equally long,
-// unless that idles many blocks: parts cost more than a few idle blocks.
-GROAT_DEVICE u32 even_blocks(u32 blocks, u32 all)
+// Returns a number of sets that get whole strips if all are equally long,
+// unless that idles many sets: parts cost more than a few idle blocks.
+GROAT_DEVICE u32 even_sets(u32 sets, u32 all)
 {
     const u32 even =
-        all <= blocks ? blocks - blocks % all : all / divided_up(all, blocks);
+        all <= sets ? sets - sets % all : all / divided_up(all, sets);
 
-    return 16ull * even >= 15ull * blocks ? even : blocks;
+    return 16ull * even >= 15ull * sets ? even : sets;
 }
 
-// The division of units: the first `more` blocks have one more than `each`.
+// The division of units: the first `more` sets have one more than `each`.
 struct share {
     u32 each, more;
 
-    GROAT_DEVICE share(u32 units, u32 blocks)
-        : each(units / blocks), more(units % blocks)
+    GROAT_DEVICE share(u32 units, u32 sets)
+        : each(units / sets), more(units % sets)
     {
     }
-    GROAT_DEVICE u32 begin(u32 block) const
+    GROAT_DEVICE u32 begin(u32 set) const
     {
-        return block * each + least_of(block, more);
+        return set * each + least_of(set, more);
     }
-    GROAT_DEVICE u32 block_of(u32 unit) const
+    GROAT_DEVICE u32 set_of(u32 unit) const
     {
         const u32 of_more = more * (each + 1);
 
@@ -231,7 +254,8 @@ struct segment {
 // Iterates over a block's segments.
 struct walk {
     place at;
-    u32 unit, end; // units [unit, end) are to come
+    u32 unit, end;     // units [unit, end) are to come
+    u32 depth, member; // of the block's set
 
     GROAT_DEVICE bool is_over() const
     {
@@ -241,7 +265,8 @@ struct walk {
     GROAT_DEVICE segment next(const launch_args &args)
     {
         const u32 units = units_of(args, at.length);
-        const u32 strip = (unit - at.first) / units;
+        const u32 before = (unit - at.first) / units;
+        const u32 strip = before + member;
         segment seg;
         u32 to; // the unit of key 0
 
@@ -249,7 +274,7 @@ struct walk {
         seg.length = at.length;
         seg.head = strip / strips;
         seg.row = strip % strips * strip_rows;
-        seg.begins = at.first + strip * units;
+        seg.begins = at.first + before * units;
         seg.ends = seg.begins + units;
         seg.unit = unit;
         seg.starts = unit == seg.begins;
@@ -258,10 +283,36 @@ struct walk {
         to = seg.begins - skipped(args, at.length);
         seg.first = (seg.unit - to) * unit_keys;
         seg.keys = least_of((unit - to) * unit_keys, at.length);
-        if (strip + 1 == strips_of(args) && seg.finishes)
+        if (before + 1 == depth && seg.finishes)
             at = place{at.sequence + 1, length_of(args, at.sequence + 1),
                        seg.ends};
         return seg;
+    }
+};
+
+// The parts of a strip, in the order of its keys.  With `split` each unit has
+// one part; else each block has two: for the strip that it continues at its
+// start, and for the strip that it starts.
+struct parts_of {
+    u32 first, count; // units, or sets
+    u32 mine;
+    u32 width, member;
+
+    GROAT_DEVICE parts_of(const segment &seg, const share &shared,
+                          const block_sets &sets)
+        : width(sets.width), member(sets.member)
+    {
+        first = split > 0 ? seg.begins : shared.set_of(seg.begins);
+        count = (split > 0 ? seg.ends - 1 : shared.set_of(seg.ends - 1)) -
+                first + 1;
+        mine = (split > 0 ? seg.unit : sets.own) - first;
+    }
+    GROAT_DEVICE u64 at(const launch_args &args, u32 part) const
+    {
+        const u64 own = static_cast<u64>(first + part) * width + member;
+        const u64 place = split > 0 ? own : 2 * own + (part == 0 ? 1 : 0);
+
+        return args.parts + place * part_bytes;
     }
 };
 

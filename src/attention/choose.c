@@ -21,11 +21,16 @@ enum {
     REGISTERS_MAX = 255,
     RING = 136 << 10, /* slot bytes of a multiprocessor: more are slower   */
     RING_MOST = 160 << 10, /* the most where blocks have whole strips        */
+    RING_FULL = 112 << 10, /* enough for all                                 */
     RING_LEAST = 64 << 10, /* they need more than these                      */
     LINE = 128,            /* bytes of memory that are read at a time        */
     TEAM_RING = 32 << 10,  /* slot bytes of warps that read the same keys    */
     FEW_BYTES = 256 << 10, /* of keys and values for each multiprocessor     */
     WHOLE_DEVICE = 128, /* multiprocessors of one with clusters of 16        */
+    WAVES_LEAST = 4,    /* of blocks with one strip each                     */
+    WAVES_MOST = 8,     /* each block needs workspace                        */
+    BLOCKS_USUAL = 4,   /* of a multiprocessor that registers suffice for    */
+    STRIP_LONG = 2 << 20, /* bytes of keys and values of such a strip        */
     SPLIT_LEAST = 256, /* keys of a split with BATCH_INVARIANT, at least      */
     SPLIT_FEW = 2048,  /* at most, with fewer strips than multiprocessors     */
     SPLIT_MOST = 4096
@@ -148,13 +153,16 @@ static unsigned blocks_by_memory(const groat_decode_shape *s,
     return (d->shared_bytes + RESERVE) / (used_bytes(s, c) + RESERVE);
 }
 
-/* Whether each block gets the same number of whole strips: even_blocks() of the
- * kernel decides so, too, and also for several blocks to each strip. */
-static bool are_whole(uint64_t blocks, uint64_t strips)
+/* Whether each block gets the same number of whole strips, of which a sequence
+ * has `of_one`: block_sets and even_sets() of the kernel decide so, too, and
+ * also for several blocks to each strip. */
+static bool are_whole(uint64_t blocks, uint64_t strips, uint64_t of_one)
 {
-    uint64_t each = (strips + blocks - 1) / blocks;
+    uint64_t width = 16 * (blocks % of_one) <= blocks ? of_one : 1;
+    uint64_t sets = blocks / width;
+    uint64_t each = (strips / width + sets - 1) / sets;
 
-    return 16 * (strips / each) >= 15 * blocks;
+    return 16 * (strips / width / each) >= 15 * sets;
 }
 
 static unsigned ring_bytes(const groat_decode_shape *s,
@@ -176,9 +184,27 @@ static unsigned whole_blocks(const groat_decode_shape *s,
     if ((s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0)
         return 0;
     while (blocks * ring > RING_LEAST &&
-           !are_whole((uint64_t)blocks * d->multiprocessors, strips))
+           !are_whole((uint64_t)blocks * d->multiprocessors, strips,
+                      strips / s->sequences))
         blocks--;
     return blocks * ring > RING_LEAST ? blocks : 0;
+}
+
+/* Whether blocks of one long strip each, that start when others end, fill the
+ * device several times, so that few are left in the end. */
+static bool fills_waves(const groat_decode_shape *s,
+                        const groat__decode_device *d,
+                        const groat_decode_choice *c, unsigned most)
+{
+    uint64_t strips = groat__decode_strips(s, c->warps);
+    uint64_t held = (uint64_t)d->multiprocessors *
+                    least_of(most, blocks_by_memory(s, d, c));
+    uint64_t waves = held > 0 ? (strips + held - 1) / held : 0;
+
+    return (s->flags & GROAT_DECODE_BATCH_INVARIANT) == 0 &&
+           waves >= WAVES_LEAST && waves <= WAVES_MOST &&
+           (uint64_t)s->keys * pair_bytes(s) >= STRIP_LONG &&
+           20 * strips >= 19 * waves * held;
 }
 
 /* Whether heads share lines of memory with their neighbours, so that blocks of
@@ -192,8 +218,9 @@ static bool shares_lines(const groat_decode_shape *s,
            groat__decode_strips(s, WARPS_MOST) > 2 * d->multiprocessors;
 }
 
-/* Chooses 2 or 4 warps where strips occupy the device: those whose blocks get
- * whole strips, if only one of the two does, else what suits the rows. */
+/* Chooses 2 or 4 warps where strips occupy the device: 4 if their blocks can
+ * have one strip each in turn, those whose blocks get whole strips, if only one
+ * of the two does, else 2 for a strip each and what suits the rows. */
 static unsigned choose_few_warps(const groat_decode_shape *s,
                                  const groat__decode_device *d,
                                  groat_decode_choice c)
@@ -201,16 +228,25 @@ static unsigned choose_few_warps(const groat_decode_shape *s,
     /* Many small blocks of the next launch would not spread evenly. */
     bool overlaps = (s->flags & GROAT_DECODE_OVERLAP) != 0;
     bool splits = (s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0;
-    bool by_two, by_four;
+    uint64_t strips = groat__decode_strips(s, 2);
+    unsigned blocks;
+    bool by_two, by_four, one_each;
 
+    c.warps = 4;
+    if (bands_of(s, 4) == 1 && fills_waves(s, d, &c, BLOCKS_USUAL))
+        return 4;
     c.warps = 2;
-    by_two = whole_blocks(s, d, &c, blocks_by_memory(s, d, &c)) > 0;
+    blocks = whole_blocks(s, d, &c, blocks_by_memory(s, d, &c));
+    by_two = blocks > 0;
+    one_each = blocks * ring_bytes(s, &c) >= RING_FULL &&
+               strips <= (uint64_t)blocks * d->multiprocessors;
     c.warps = 4;
     by_four = whole_blocks(s, d, &c, blocks_by_memory(s, d, &c)) > 0;
     if (by_two != by_four)
         return by_two ? 2 : 4;
     return shares_lines(s, d) ||
-                   ((by_two || splits) && row_bytes(s) >= 256 && !overlaps)
+                   (!overlaps &&
+                    (one_each || ((by_two || splits) && row_bytes(s) >= 256)))
                ? 2
                : 4;
 }
@@ -365,18 +401,20 @@ void groat__decode_choose_kernel(const groat_decode_shape *s,
         c->split = divided_up(choose_part(s, d, c), tile_keys(s, c->warps));
 }
 
-/* Blocks of a multiprocessor, up to `most`. */
-static unsigned blocks_of_one(const groat_decode_shape *s,
+/* Blocks of the grid, if registers suffice for `most` of a multiprocessor. */
+static unsigned choose_blocks(const groat_decode_shape *s,
                               const groat__decode_device *d,
                               const groat_decode_choice *c, unsigned most)
 {
     unsigned blocks;
 
+    if (fills_waves(s, d, c, most))
+        return (unsigned)groat__decode_strips(s, c->warps);
     most = least_of(most, blocks_by_memory(s, d, c));
     blocks = whole_blocks(s, d, c, most);
     if (blocks == 0)
         blocks = least_of(RING / ring_bytes(s, c), most);
-    return blocks > 0 ? blocks : 1;
+    return d->multiprocessors * (blocks > 0 ? blocks : 1);
 }
 
 void groat__decode_choose_grid(const groat_decode_shape *s,
@@ -390,8 +428,7 @@ void groat__decode_choose_grid(const groat_decode_shape *s,
         c->blocks = (unsigned)groat__decode_strips(s, c->warps) * c->cluster;
     else if (c->blocks == 0)
         c->blocks =
-            d->multiprocessors *
-            blocks_of_one(s, d, c, blocks_by_registers(registers, c->warps));
+            choose_blocks(s, d, c, blocks_by_registers(registers, c->warps));
     /* Splits of one or two tiles cost more than they save, unless most
      * multiprocessors have no other work. */
     if (c->least == 0)

@@ -10,7 +10,7 @@
 /* Several segments per block, parts of sequences, partial last pages, a
  * sequence without keys. */
 #define FAMILY "paged_attention_decode:"
-#define ONE    FAMILY "head_dim=64,stages=3 sequences=5 keys=300 blocks=4"
+#define ONE    FAMILY "head_dim=64,stages=3 sequences=5 keys=300 blocks=6"
 #define MANY                                                                   \
     FAMILY "head_dim=64,page_size=5,q_len=2,group=5,mask=window,lse=1"         \
            " sequences=4 keys=200 blocks=7 seen=90"
@@ -163,19 +163,26 @@ static const mutant table[] = {
     {ALONE, {IN_STRIP, "from < to ? to", 0, "true ? to + 1"}, 0, NV},
     {CLUSTER, {IN_STRIP, "sequence >= args.sequences", 0, "false"}, 0, 0},
     /* distribution of the work */
+    {ONE, {"block_sets(const", "block_index() % width", 0, "0"}, 0, NV},
+    {ONE, {"block_sets(const", "block_index() / width", 0, "0"}, 0, NV},
+    /* The same sums, by sets of one block. */
+    {ONE, {"block_sets(const", "> args.blocks", 0, "+ 1 > 0"}, 0, 0},
+    {ONE, {"segment next(", "before + member", 0, "before"}, 0, NV},
+    {LARGE, {"segment next(", "before + 1 == depth", 0, "true"}, 0, NV},
+    {ONE, {"u64 at(", "* width + member", 0, ""}, 0, NV},
     /* The same sums, shared out differently. */
-    {EVEN, {"u32 even_blocks(", "16ull", 0, "0ull"}, 0, 0},
+    {EVEN, {"u32 even_sets(", "16ull", 0, "0ull"}, 0, 0},
     {EVEN, {"place find(", "wanted >= up_to", 0, "wanted > up_to"}, 0, NV},
     {EVEN, {"place find(", "wanted >= first", 0, "wanted > first"}, NV, 0},
-    {ONE, {"u32 begin(", "least_of(block, more)", 0, "0"}, 0, NV},
+    {ONE, {"u32 begin(", "least_of(set, more)", 0, "0"}, 0, NV},
     /* An additional part: the same sums. */
     {EVEN, {"segment next(", "unit == seg.ends", 0, "unit > seg.ends"}, 0, 0},
     {TINY, {"parts_of(const segment", "ends - 1)", 0, "ends)"}, 0, NV},
     {SPLIT, {"parts_of(const segment", "ends - 1 :", 0, "ends :"}, 0, NV},
-    {SPLIT, {"u32 mine(", "seg.unit", 0, "block_index()"}, 0, NV},
+    {SPLIT, {"parts_of(const segment", "seg.unit", 0, "sets.own"}, 0, NV},
     {SPLIT, {"segment next(", "unit + 1 : end", 0, "end : end"}, 0, NV},
     {ONE, {IN_LAST, "global_store4(counter, 0)", 0, "(void)0"}, 0, NV},
-    {ONE, {"u64 at(", "2 * (first", 0, "1 * (first"}, 0, NV},
+    {ONE, {"u64 at(", "2 * own", 0, "1 * own"}, 0, NV},
     {TINY,
      {"void load(const launch_args &args, const parts",
       "first + p < parts.count", 0, "true"},
