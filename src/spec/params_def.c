@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "spec/code.h"
 
-enum { PRESETS_MAX = 48 };
+enum { PRESETS_MAX = 96 };
 
 /* A line that gives parameters below it other defaults. */
 typedef struct preset {
@@ -384,6 +384,8 @@ static groat_status add_preset(reader *r, preset *from, groat__slot *slot,
 {
     char *value = preset_value(r, from, slot->name);
     groat__slot trial = {.name = slot->name, .type = slot->type};
+    const char *field = r->field;
+    int line = r->line;
     groat_status status;
 
     if (value == NULL)
@@ -392,6 +394,7 @@ static groat_status add_preset(reader *r, preset *from, groat__slot *slot,
     memcpy(trial.ranges, slot->ranges, sizeof(trial.ranges));
     trial.range_count = slot->range_count;
     r->field = value;
+    r->line = from->line;
     status = compile_default(r, &trial);
     if (status == GROAT_OK)
         status = check_default(r, &trial);
@@ -399,6 +402,8 @@ static groat_status add_preset(reader *r, preset *from, groat__slot *slot,
         groat__str_addf(text, "(%s)?%s:", from->condition,
                         number_text(slot, value));
     from->unused--;
+    r->field = field;
+    r->line = line;
     groat__expr_free(&trial.expr);
     free(value);
     return status;

@@ -294,7 +294,6 @@ static const bad_line bad_lines[] = {
     {"derive x = ; - \"m\"", "a number, a name or '(' expected"},
     {"derive x = x ; - \"m\"", "unknown name"},
     {"derive x = 1 ; - \"m\" ;", "the end of the line expected, at ';"},
-    /* rule */
     /* preset */
     {"preset", "'expression ; name=value ...' expected"},
     {"preset 1", "'expression ; name=value ...' expected"},
@@ -306,6 +305,7 @@ static const bad_line bad_lines[] = {
     {"preset x ; x=1", "column 1: unknown name"},
     {"preset 1 ; x=1", "that stand below, each once, at ' x=1"},
     {"preset 1 ; i=4", "that stand below, each once, at ' i=4"},
+    /* rule */
     {"rule", "'expression ; \"reason\"' expected"},
     {"rule 1", "'expression ; \"reason\"' expected"},
     {"rule 1 \"r\"", "'expression ; \"reason\"' expected"},
@@ -407,9 +407,11 @@ START_TEST(test_bad_heads_and_entries)
          "letters, digits"},
         {HEAD "entry f-g\nlaunch block_x = 1\nlaunch args = 0\n", 2,
          "letters, digits"},
-        {HEAD "preset 1 ; i=10\n" INT TAIL, 3,
+        {HEAD "preset 1 ; i=10\n" INT TAIL, 2,
          "the default is not allowed, at '10'"},
-        {HEAD "preset 1 ; i=(i)\n" INT TAIL, 3, "what stands above, expected"},
+        {HEAD "preset 1 ; i=z\n" INT TAIL, 2, "unknown name"},
+        {HEAD "preset 1 ; i=(i)\n" INT TAIL, 3,
+         "what stands above, expected, at '3 - "},
         {HEAD "preset 1 ; i=1 i=2\n" INT TAIL, 2, "each once, at ' i=1 i=2'"},
         {HEAD "entry f_{x}\nlaunch block_x = 1\nlaunch args = 0\n", 2,
          "letters, digits"},

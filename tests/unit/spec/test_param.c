@@ -392,8 +392,6 @@ START_TEST(test_long_specs)
 }
 END_TEST
 
-/* The largest number of enumerators: a word after the last is none of them, not
- * even one that the family stores there internally. */
 /* The first preset that holds gives the default; the user's value comes before
  * them, and a value is seen by the presets below. */
 START_TEST(test_presets)
@@ -437,6 +435,8 @@ START_TEST(test_presets)
 }
 END_TEST
 
+/* The largest number of enumerators: a word after the last is none of them, not
+ * even one that the family stores there internally. */
 START_TEST(test_all_enumerators)
 {
     static const files f = {
