@@ -110,6 +110,9 @@ constexpr int q_rows = 0; // rows: of a tile of queries
 constexpr int q_bytes = 0; // bytes: of queries that come with a piece of K
 constexpr int page_rows = 16; // keys: of a page in a tile
 constexpr int num_pages = 8; // pages: of a tile
+constexpr int paged_form = 0; // -: query rows and keys are those of fa4 and fa4_paged
+constexpr int form_512 = 0; // -: query rows and keys are those of fa4_512
+constexpr int like = 0; // -: whose number of slots is the default: own where query rows or keys differ
 constexpr int own_ring = 98304; // bytes: that a ring of our own takes, if 2 to 8 slots are so much
 constexpr int slots = 3; // slots: of the ring
 static_assert((slots >= 1 && slots <= 32), "slots: allowed 1..32");

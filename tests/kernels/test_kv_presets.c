@@ -143,12 +143,13 @@ static const struct kernel {
     int64_t low, high; /* head sizes */
     int64_t step;
     int64_t rows;
+    int allowed; /* specs of those below; no rule may refuse more */
 } kernels[] = {
-    {"fa4", fa4, 64, 128, 16, 256},
-    {"fa4_paged", fa4_paged, 64, 192, 16, 256},
-    {"fa4_512", fa4_512, 256, 512, 256, 0},
-    {"fa3", fa3, 64, 256, 16, 128},
-    {"fa3", fa3, 64, 256, 16, 64},
+    {"fa4", fa4, 64, 128, 16, 256, 113},
+    {"fa4_paged", fa4_paged, 64, 192, 16, 256, 220},
+    {"fa4_512", fa4_512, 256, 512, 256, 0, 60},
+    {"fa3", fa3, 64, 256, 16, 128, 333},
+    {"fa3", fa3, 64, 256, 16, 64, 334},
 };
 
 START_TEST(published_shapes_are_computed)
@@ -247,7 +248,44 @@ START_TEST(presets_have_published_shapes)
 
                     allowed += check_preset(k, &p);
                 }
-    ck_assert_int_ge(allowed, 60);
+    ck_assert_int_eq(allowed, k->allowed);
+}
+END_TEST
+
+/* Order, pieces and swizzle; and slots where keys are not the kernel's: some
+ * 96 KiB of them. */
+START_TEST(other_presets)
+{
+    static const struct {
+        const char *spec, *name;
+        int64_t want;
+    } of[] = {
+        {"config=fa3,depth=128", "order", 1},
+        {"config=fa4,depth=128", "order", 0},
+        {"config=fa4_512,depth=256", "order", 3},
+        {"config=fa4_512,depth=256", "pieces", 2},
+        {"config=fa4_512,depth=512", "pieces", 4},
+        {"config=fa4_512,depth=512", "swizzle", 128},
+        {"config=fa4_512,depth=512,dtype=fp8", "swizzle", 64},
+        {"config=fa4_paged,depth=128,dtype=fp8", "swizzle", 64},
+        {"config=fa4,depth=128,dtype=fp8", "swizzle", 128},
+        {"config=fa4,depth=128,page_size=0,BN=256", "slots", 2},
+        {"config=fa4,depth=128,BN=64", "slots", 6},
+        {"config=fa4_512,depth=512,BN=128", "slots", 3},
+    };
+
+    for (size_t i = 0; i < COUNT(of); i++) {
+        groat_error error = GROAT_ERROR_INIT;
+        groat_spec *spec = NULL;
+        char text[200];
+
+        (void)snprintf(text, sizeof(text), FAMILY ":%s", of[i].spec);
+        ck_assert_msg(groat_spec_parse(drive_context, text, "cpu:sm_90a", &spec,
+                                       &error) == GROAT_OK,
+                      "%s", error.text);
+        check_value(spec, text, of[i].name, of[i].want);
+        groat_spec_free(spec);
+    }
 }
 END_TEST
 
@@ -258,6 +296,7 @@ int main(void)
 
     tcase_add_checked_fixture(tests, drive_setup, drive_teardown);
     tcase_add_test(tests, published_shapes_are_computed);
+    tcase_add_test(tests, other_presets);
     tcase_add_loop_test(tests, presets_have_published_shapes, 0,
                         (int)COUNT(kernels));
     suite_add_tcase(suite, tests);
