@@ -10,12 +10,12 @@
 #include "core/metrics.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "core/core.h"
+#include "core/json.h"
 
 static const char *const stage_names[] = {"lookup", "read",        "verify",
                                           "remote", "compile",     "put",
@@ -253,7 +253,7 @@ static json_t *bucket_json(const groat__histogram *h, unsigned i, uint64_t *sum)
     json_t *bucket;
 
     add_bound(&bound, i);
-    bucket = json_pack("{s:s?, s:I}", "le_s", bound.failed ? NULL : bound.data,
+    bucket = json_pack("{s:s, s:I}", "le_s", bound.failed ? NULL : bound.data,
                        "count", (json_int_t)up_to(h, i, sum));
     groat__str_free(&bound);
     return bucket;
@@ -275,14 +275,12 @@ static json_t *stage_json(const groat__histogram *h)
                      (double)sum_of(h) * 1e-9, "count", (json_int_t)sum);
 }
 
-/* Returns malloc'd text, or NULL. */
-static char *json_text(const groat_context *context, const counter *counters,
-                       size_t count)
+static void write_json(const groat_context *context, const counter *counters,
+                       size_t count, groat__str *out)
 {
     json_t *figures = json_object();
     json_t *stages = json_object();
     json_t *root;
-    char *text = NULL;
     int failed = 0;
 
     for (size_t i = 0; i < count; i++)
@@ -294,10 +292,10 @@ static char *json_text(const groat_context *context, const counter *counters,
                                       stage_json(&context->metrics.stage[s]));
     root = json_pack("{s:i, s:o, s:o}", "format", 1, "counters", figures,
                      "stages", stages);
-    if (failed == 0)
-        text = json_dumps(root, JSON_REAL_PRECISION(SUM_DIGITS));
+    groat__json_write(out, failed == 0 ? root : NULL,
+                      JSON_REAL_PRECISION(SUM_DIGITS));
+    groat__str_add(out, "\n");
     json_decref(root);
-    return text;
 }
 
 groat_status groat_metrics(groat_context *context, groat_metrics_format format,
@@ -320,12 +318,11 @@ groat_status groat_metrics(groat_context *context, groat_metrics_format format,
         status = add_remote_counters(context, counters, &count, error);
     if (status != GROAT_OK)
         return status;
-    if (format == GROAT_METRICS_PROMETHEUS) {
+    if (format == GROAT_METRICS_PROMETHEUS)
         write_prometheus(context, counters, count, &text);
-        whole = groat__str_take(&text);
-    } else {
-        whole = json_text(context, counters, count);
-    }
+    else
+        write_json(context, counters, count, &text);
+    whole = groat__str_take(&text);
     if (whole == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for the metrics");
     *out = whole;

@@ -11,12 +11,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "base/str.h"
+#include "core/json.h"
 
 enum { MODE = 0666 }; /* the umask applies, as to any file of the program */
 
@@ -41,20 +40,18 @@ void groat__used_add(int fd, const char *spec, const char *target,
     groat__str line = {0};
     int failed = ENOMEM;
     json_t *entry;
-    char *text;
 
     if (fd < 0)
         return;
     entry = json_pack("{s:s, s:s}", "spec", spec, "target", target);
-    text = json_dumps(entry, JSON_ENSURE_ASCII);
-    groat__str_addf(&line, "%s\n", text == NULL ? "" : text);
-    if (text != NULL && !line.failed) {
+    groat__json_write(&line, entry, JSON_ENSURE_ASCII);
+    groat__str_add(&line, "\n");
+    if (!line.failed) {
         groat__fs_limit_begin(&limit);
         failed = groat__fs_write_all(fd, line.data, line.len) == 0 ? 0 : errno;
         groat__fs_limit_end(&limit);
     }
     json_decref(entry);
-    free(text);
     groat__str_free(&line);
     if (failed != 0)
         groat__log_line(log, GROAT_LOG_WARNING, "%s on %s is not recorded: %s",

@@ -20,13 +20,17 @@ static void add(groat__json *json, const char *name, json_t *value)
     json_t *level = json->depth > 0 ? json->open[json->depth - 1] : NULL;
     int failed;
 
+    if (json->failed) {
+        json_decref(value);
+        return;
+    }
     if (json_is_object(level))
         failed = json_object_set_new(level, name, value);
     else if (level != NULL)
         failed = json_array_append_new(level, value);
     else
         failed = (json->root = value) == NULL ? -1 : 0;
-    json->failed = json->failed || failed != 0;
+    json->failed = failed != 0;
 }
 
 static void add_level(groat__json *json, const char *name, json_t *level)
