@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decode attention over a KV cache in one launch.  The units of keys of all
-// sequences form one row, which sets of blocks, one block for each KV head,
+// sequences form one row, which sets of blocks, one block for each strip,
 // divide evenly by lengths that they read themselves.  A block that has only a
 // part of a strip leaves its sums in the workspace (split-KV); the last one to
 // do so adds them up.
