@@ -137,9 +137,9 @@ libgroat_internal_la_SOURCES += \
 	%D%/core/inflight.c \
 	%D%/core/handle.c \
 	%D%/core/job.c \
+	%D%/core/job.h \
 	%D%/core/json.c \
 	%D%/core/json.h \
-	%D%/core/job.h \
 	%D%/core/kernel.c \
 	%D%/core/launch.c \
 	%D%/core/layers.c \

@@ -417,7 +417,8 @@ static groat_status add_presets(reader *r, groat__slot *slot)
     groat_status status = GROAT_OK;
 
     for (size_t i = 0; i < r->preset_count && status == GROAT_OK; i++)
-        status = add_preset(r, &r->presets[i], slot, &text);
+        if (r->presets[i].unused > 0)
+            status = add_preset(r, &r->presets[i], slot, &text);
     if (status == GROAT_OK && (text.len > 0 || text.failed)) {
         char *own = slot->deflt;
         groat__str whole = {0};

@@ -392,6 +392,17 @@ START_TEST(test_long_specs)
 }
 END_TEST
 
+static void ck_entry(const groat_family *family, const char *spec,
+                     const char *target, const char *want)
+{
+    groat__params params = parsed(family, spec, target);
+    groat__str entry = {0};
+
+    groat__params_entry(&params, &entry);
+    ck_assert_str_eq(entry.data, want);
+    groat__str_free(&entry);
+}
+
 /* The first preset that holds gives the default; the user's value comes before
  * them, and a value is seen by the presets below. */
 START_TEST(test_presets)
@@ -421,14 +432,8 @@ START_TEST(test_presets)
     groat_family *family = load(&f, "f");
     groat_param_info info = {.size = sizeof(info)};
 
-    for (size_t i = 0; i < COUNT(of); i++) {
-        groat__params params = parsed(family, of[i].spec, "cpu:sm_90a");
-        groat__str entry = {0};
-
-        groat__params_entry(&params, &entry);
-        ck_assert_str_eq(entry.data, of[i].entry);
-        groat__str_free(&entry);
-    }
+    for (size_t i = 0; i < COUNT(of); i++)
+        ck_entry(family, of[i].spec, "cpu:sm_90a", of[i].entry);
     ck_assert_int_eq(groat_family_param(family, 4, &info, NULL), GROAT_OK);
     ck_assert_str_eq(info.deflt, "((n == 1)?1:0)");
     groat__family_free(family);
@@ -682,14 +687,8 @@ START_TEST(test_entry)
                  /* a minus sign is not valid in an identifier */
                  {"toy:shift=-4,rows=8", "toy_bf16_8x16_sm4_2"}};
 
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        groat__params params = parsed(toy, cases[i].spec, "hip:gfx950");
-        groat__str entry = {0};
-
-        groat__params_entry(&params, &entry);
-        ck_assert_str_eq(entry.data, cases[i].entry);
-        groat__str_free(&entry);
-    }
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_entry(toy, cases[i].spec, "hip:gfx950", cases[i].entry);
 }
 END_TEST
 
