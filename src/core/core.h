@@ -169,11 +169,14 @@ groat_status groat__machine_compiler(groat_context *context,
                                      groat_error *error);
 groat_status groat__machine_device(groat_context *context, groat__backend_id id,
                                    void **state, groat_error *error);
-/* The identity lines that a target's compiler would give, without opening it.
- * NULL: it is open, cannot be found, or its lines cannot be foreseen.  Borrowed
- * from the context. */
+/* The identity lines that a target's compiler would give, without opening it,
+ * from an entry that its build has made: in the store, in a bundle, or, unless
+ * wanted is NULL, at the remote, whose entry then begins with `wanted`.  NULL:
+ * it is open, cannot be found, or its lines cannot be foreseen.  Borrowed from
+ * the context. */
 const char *groat__machine_foresee(groat_context *context,
-                                   const groat__target *target);
+                                   const groat__target *target,
+                                   const char *wanted);
 /* The identity lines of a target's compiler; borrowed from the context. */
 groat_status groat__machine_identity(groat_context *context,
                                      const groat__target *target,
@@ -254,6 +257,11 @@ groat_status groat__spec_identity(groat_context *context,
                                   const groat__params *params, groat__str *text,
                                   groat__digest *key, groat__maker *maker,
                                   groat_error *error);
+/* The same for the name of a remote's object: the compiler is not opened if an
+ * entry of its build is known, here or at the remote. */
+groat_status groat__spec_named(groat_context *context,
+                               const groat__params *params, groat__str *text,
+                               groat__digest *key, groat_error *error);
 
 /* seal.c: answers and counts a miss of a sealed context: gives the family's
  * fallback (retained), else SEALED. */
@@ -298,10 +306,12 @@ void groat__layers_stat(groat_context *context, groat_cache_stat *stat);
  * used. */
 void groat__context_open_remote(groat_context *context,
                                 const groat__remote_options *options);
-/* Asks the remote for an entry whose identity begins with `wanted`, puts it
- * into the store and appends its identity to *identity. */
+/* Asks the remote for an entry whose identity begins with `wanted`, and appends
+ * its identity to *identity; take_made() puts it into the store, too. */
 bool groat__context_made_elsewhere(groat_context *context, const char *wanted,
                                    groat__str *identity);
+bool groat__context_take_made(groat_context *context, const char *wanted,
+                              groat__str *identity);
 
 /* objects.c: fetches the named objects that the remote has into the store, many
  * at a time.  The context must have a store. */

@@ -134,9 +134,10 @@ const char *groat__machine_known(groat_context *context,
 typedef struct made_for {
     groat_context *context;
     const char *target;
+    const char *wanted; /* what the remote is asked for; NULL: it is not */
 } made_for;
 
-/* A groat__made_by_fn: searches the store and the bundles. */
+/* A groat__made_by_fn: searches the store, the bundles and the remote. */
 static bool find_made_by(void *user, const char *build_id, groat__str *lines)
 {
     const made_for *asked = user;
@@ -144,32 +145,36 @@ static bool find_made_by(void *user, const char *build_id, groat__str *lines)
     groat__str target = {0};
     groat__str build = {0};
     groat__str identity = {0};
-    const char *half = NULL;
+    bool found;
 
     groat__str_addf(&target, "\ntarget %s\n", asked->target);
     groat__str_addf(&build, " build %s\n", build_id);
-    if (!target.failed && !build.failed &&
+    found =
+        !target.failed && !build.failed &&
         ((context->store != NULL &&
           groat__store_recent(context->store, target.data, build.data,
                               &identity)) ||
-         groat__layers_recent(context, target.data, build.data, &identity)))
-        half = groat__key_second_half(identity.data);
-    if (half != NULL)
-        groat__str_add(lines, half);
+         groat__layers_recent(context, target.data, build.data, &identity) ||
+         (asked->wanted != NULL &&
+          groat__context_made_elsewhere(context, asked->wanted, &identity)));
+    found = found && !identity.failed;
+    if (found)
+        groat__str_add(lines, groat__key_second_half(identity.data));
     groat__str_free(&identity);
     groat__str_free(&build);
     groat__str_free(&target);
-    return half != NULL;
+    return found;
 }
 
 /* Foresees outside the lock: a thread that waits for the device does not wait
  * for the store. */
 const char *groat__machine_foresee(groat_context *context,
-                                   const groat__target *target)
+                                   const groat__target *target,
+                                   const char *wanted)
 {
     groat__machine *machine = &context->machines[target->backend];
     char **slot = &machine->foreseen[arch_index(target->arch)];
-    made_for asked = {context, target->text};
+    made_for asked = {context, target->text, wanted};
     groat__str who = {0};
     const char *text;
     bool closed;

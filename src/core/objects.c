@@ -38,8 +38,8 @@ groat_status groat_remote_names_get(groat_spec *spec, groat_remote_names *names,
     status = groat__check_size(error, "names", "groat_remote_names", names,
                                sizeof(*names));
     if (status == GROAT_OK)
-        status = groat__spec_identity(spec->context, &spec->params, &identity,
-                                      &key, NULL, error);
+        status = groat__spec_named(spec->context, &spec->params, &identity,
+                                   &key, error);
     if (status == GROAT_OK) {
         groat__remote_name(identity.data, &key, found.name);
         key = groat__hash128(identity.data, groat__key_wanted(identity.data));

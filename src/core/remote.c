@@ -27,14 +27,32 @@ void groat__context_open_remote(groat_context *context,
     groat_error_clear(&inner);
 }
 
+/* Asks the remote for an entry whose identity begins with `wanted`. */
+static bool ask(groat_context *context, const char *wanted, groat__arrival *out)
+{
+    return context->remote != NULL && !groat__seal_is_on(&context->seal) &&
+           groat__remote_made(context->remote, wanted, GROAT__REMOTE_BUDGET_MS,
+                              out);
+}
+
 bool groat__context_made_elsewhere(groat_context *context, const char *wanted,
                                    groat__str *identity)
 {
     groat__arrival arrival;
 
-    if (context->remote == NULL || groat__seal_is_on(&context->seal) ||
-        !groat__remote_made(context->remote, wanted, GROAT__REMOTE_BUDGET_MS,
-                            &arrival))
+    if (!ask(context, wanted, &arrival))
+        return false;
+    groat__str_add(identity, arrival.identity);
+    groat__arrival_free(&arrival);
+    return true;
+}
+
+bool groat__context_take_made(groat_context *context, const char *wanted,
+                              groat__str *identity)
+{
+    groat__arrival arrival;
+
+    if (!ask(context, wanted, &arrival))
         return false;
     if (context->store != NULL)
         groat__store_put(context->store, &arrival.key, arrival.identity,

@@ -192,7 +192,7 @@ static bool find_made(groat_context *context, const groat__params *params,
         groat__str_clear(&wanted);
         groat__key_identity(params, "", &wanted);
         found = !wanted.failed &&
-                groat__context_made_elsewhere(context, wanted.data, text);
+                groat__context_take_made(context, wanted.data, text);
         *maker = GROAT__MAKER_REMOTE;
     }
     groat__str_free(&wanted);
@@ -204,7 +204,8 @@ static bool find_made(groat_context *context, const groat__params *params,
 static bool foresee(groat_context *context, const groat__params *params,
                     groat__str *text)
 {
-    const char *compiler = groat__machine_foresee(context, &params->target);
+    const char *compiler =
+        groat__machine_foresee(context, &params->target, NULL);
     groat__digest key;
     bool made;
 
@@ -244,6 +245,15 @@ static groat_status ask(groat_context *context, const groat__params *params,
     return status;
 }
 
+static groat_status finish(const groat__str *text, groat__digest *key,
+                           groat_error *error)
+{
+    if (text->failed)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a key");
+    *key = groat__key_of(text);
+    return GROAT_OK;
+}
+
 groat_status groat__spec_identity(groat_context *context,
                                   const groat__params *params, groat__str *text,
                                   groat__digest *key, groat__maker *maker,
@@ -254,12 +264,30 @@ groat_status groat__spec_identity(groat_context *context,
                               ? GROAT_OK
                               : ask(context, params, text, &found, error);
 
-    if (status != GROAT_OK)
-        return status;
-    if (text->failed)
-        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a key");
-    *key = groat__key_of(text);
-    if (maker != NULL)
+    if (status == GROAT_OK)
+        status = finish(text, key, error);
+    if (status == GROAT_OK && maker != NULL)
         *maker = found;
-    return GROAT_OK;
+    return status;
+}
+
+groat_status groat__spec_named(groat_context *context,
+                               const groat__params *params, groat__str *text,
+                               groat__digest *key, groat_error *error)
+{
+    groat__str wanted = {0};
+    const char *compiler = NULL;
+    groat_status status = GROAT_OK;
+    groat__maker maker;
+
+    groat__key_identity(params, "", &wanted);
+    if (!wanted.failed)
+        compiler =
+            groat__machine_foresee(context, &params->target, wanted.data);
+    groat__str_free(&wanted);
+    if (compiler != NULL)
+        groat__key_identity(params, compiler, text);
+    else
+        status = ask(context, params, text, &maker, error);
+    return status == GROAT_OK ? finish(text, key, error) : status;
 }

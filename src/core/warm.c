@@ -98,8 +98,8 @@ static char *wanted_object(groat_context *context, const groat_warm_item *item)
 
     if (groat_spec_parse(context, item->spec, item->target, &spec, NULL) ==
             GROAT_OK &&
-        groat__spec_identity(context, &spec->params, &identity, &key, NULL,
-                             NULL) == GROAT_OK &&
+        groat__spec_named(context, &spec->params, &identity, &key, NULL) ==
+            GROAT_OK &&
         !groat__store_has(context->store, &key, identity.data) &&
         !groat__layers_have(context, &key, identity.data))
         groat__remote_name(identity.data, &key, name);

@@ -181,6 +181,83 @@ START_TEST(a_lost_entry_of_a_replaced_compiler)
 }
 END_TEST
 
+/* Lets contexts that are opened from now on send to a folder, and take what it
+ * has. */
+static void use_remote(void)
+{
+    char text[300];
+    char public_key[65];
+
+    (void)snprintf(text, sizeof(text), "%s/key", fix.root);
+    ck_assert_int_eq(groat_bundle_keygen(text, public_key, NULL), GROAT_OK);
+    ck_assert_int_eq(setenv("GROAT_REMOTE_KEY", text, 1), 0);
+    (void)snprintf(text, sizeof(text), "%s/trust", fix.root);
+    rig_write(text, public_key, 0600);
+    ck_assert_int_eq(setenv("GROAT_TRUST", text, 1), 0);
+    (void)snprintf(text, sizeof(text), "%s/objects", fix.root);
+    ck_assert_int_eq(mkdir(text, 0700), 0);
+    (void)snprintf(text, sizeof(text), "file://%s/objects", fix.root);
+    ck_assert_int_eq(setenv("GROAT_REMOTE", text, 1), 0);
+}
+
+static void name_of(groat_context *context, unsigned step, char out[128])
+{
+    groat_remote_names names = {.size = sizeof(names)};
+    groat_spec *spec;
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "plain:step=%u", step);
+    spec = rig_parse(&fix, context, text, target);
+    ck_assert_int_eq(groat_remote_names_get(spec, &names, NULL), GROAT_OK);
+    (void)snprintf(out, 128, "%s", names.name);
+    groat_spec_free(spec);
+}
+
+/* A new host is warmed with what another host's compiler of the same build has
+ * made: of the first kernel it learns what the compiler is called, and the
+ * compiler stays closed. */
+START_TEST(a_remote_tells_of_the_build)
+{
+    groat_warm_item items[3];
+    char specs[3][32];
+    groat_warm_result result = {.size = sizeof(result)};
+    groat_context *context;
+    char learnt[128];
+    char told[128];
+
+    use_remote();
+    for (unsigned i = 0; i < 3; i++) {
+        (void)snprintf(specs[i], sizeof(specs[i]), "plain:step=%u", i + 1);
+        items[i] = (groat_warm_item){sizeof(items[i]), specs[i], target};
+        make(i + 1);
+    }
+    ck_assert_int_eq(unlink(fix.store), 0);
+    context = rig_open(&fix);
+    name_of(context, 4, told); /* which no host has made */
+    ck_assert(is_opened(context));
+    groat_close(context);
+    use_copy(false);
+    context = rig_open(&fix);
+    ck_assert_int_eq(
+        groat_warm(context, items, 3, 0, NULL, NULL, &result, &fix.error),
+        GROAT_OK);
+    ck_assert_uint_eq(result.from_disk, 3);
+    name_of(context, 4, learnt);
+    ck_assert_str_eq(learnt, told);
+    ck_assert(!is_opened(context));
+    groat_close(context);
+    /* What another build has made tells nothing. */
+    ck_assert_int_eq(unlink(fix.store), 0);
+    use_copy(true);
+    context = rig_open(&fix);
+    name_of(context, 1, learnt);
+    ck_assert_str_ne(learnt, told);
+    ck_assert(is_opened(context));
+    ck_assert_uint_eq(rig_stat(context).entries, 0);
+    groat_close(context);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("foreseen");
@@ -191,6 +268,7 @@ int main(void)
     tcase_add_test(tests, another_build_is_opened);
     tcase_add_test(tests, other_options_are_not_taken);
     tcase_add_test(tests, a_lost_entry_of_a_replaced_compiler);
+    tcase_add_test(tests, a_remote_tells_of_the_build);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
