@@ -303,7 +303,8 @@ typedef struct groat_remote_names {
 GROAT_API groat_status groat_remote_names_get(groat_spec *spec,
                                               groat_remote_names *names,
                                               groat_error *error);
-/* Calls fn for each object.  Errors: INVALID (plain HTTP has no listing), IO.
+/* Calls fn for each object, and for each file that a killed writer has left in
+ * a folder, with a problem.  Errors: INVALID (plain HTTP has no listing), IO.
  */
 GROAT_API groat_status groat_remote_list(groat_context *context,
                                          groat_remote_fn *fn, void *user,
@@ -345,7 +346,8 @@ GROAT_API groat_status groat_remote_push(groat_context *context,
                                          const groat_remote_choice *choice,
                                          groat_remote_fn *fn, void *user,
                                          groat_error *error);
-/* Removes objects by their names.  removed may be NULL.  Errors: IO. */
+/* Removes objects by their names, as groat_remote_list() told them.  removed
+ * may be NULL.  Errors: IO. */
 GROAT_API groat_status groat_remote_remove(groat_context *context,
                                            char *const *names, size_t count,
                                            uint64_t *removed,

@@ -82,6 +82,8 @@ static int on_listed(void *user, const groat__listed *listed)
                                   .bytes = listed->bytes,
                                   .modified_s = listed->modified_s};
 
+    if (!groat__remote_is_name(listed->name))
+        object.problem = "its writer was killed";
     return tell(user, &object);
 }
 

@@ -133,6 +133,19 @@ bool groat__remote_is_name(const char *name)
            groat__unhex(key, sizeof(key), name + 4);
 }
 
+bool groat__remote_is_rest(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    char object[GROAT__OBJECT_NAME];
+    size_t len = dot == NULL ? sizeof(object) : (size_t)(dot - name);
+
+    if (len >= sizeof(object) || strlen(dot) != sizeof(".XXXXXX") - 1)
+        return false;
+    memcpy(object, name, len);
+    object[len] = '\0';
+    return groat__remote_is_name(object);
+}
+
 void groat__remote_name(const char *identity, const groat__digest *key,
                         char out[GROAT__OBJECT_NAME])
 {

@@ -207,6 +207,13 @@ static void tell_fetched(void *user, groat__exchange *x)
     groat__exchange_free(x);
 }
 
+/* Whether an object of this name may be asked for by this verb. */
+static bool is_allowed(const char *name, groat__verb verb)
+{
+    return groat__remote_is_name(name) ||
+           (verb == GROAT__OBJECT_DELETE && groat__remote_is_rest(name));
+}
+
 /* *out is a list of exchanges, to be freed with free(). */
 static groat_status make_list(char *const *names, size_t count,
                               groat__verb verb, groat__exchange **out,
@@ -217,7 +224,7 @@ static groat_status make_list(char *const *names, size_t count,
     if (list == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
     for (size_t i = 0; i < count; i++) {
-        if (!groat__remote_is_name(names[i])) {
+        if (!is_allowed(names[i], verb)) {
             free(list);
             return groat__fail(error, GROAT_INVALID,
                                "names[%zu] is '%.100s'; allowed: "
@@ -297,7 +304,10 @@ static int on_listed(void *user, const groat__listed *object)
 {
     const listing *l = user;
 
-    return groat__remote_is_name(object->name) ? l->fn(l->user, object) : 0;
+    return groat__remote_is_name(object->name) ||
+                   groat__remote_is_rest(object->name)
+               ? l->fn(l->user, object)
+               : 0;
 }
 
 groat_status groat__remote_list(groat__remote *remote, groat__listed_fn *fn,

@@ -233,8 +233,10 @@ void groat__behind_wake(groat__remote *remote);
 /* Ends the background thread. */
 void groat__behind_stop(groat__remote *remote);
 
-/* Whether a text is a valid object name. */
+/* Whether a text is a valid object name, or that of a file in a folder in which
+ * a killed process was writing the object. */
 bool groat__remote_is_name(const char *name);
+bool groat__remote_is_rest(const char *name);
 /* The name of the object for a key, with the target that the identity names:
  * "v1/cuda-sm_90a/ab/abcd...". */
 void groat__remote_name(const char *identity, const groat__digest *key,

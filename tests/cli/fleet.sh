@@ -166,6 +166,31 @@ expect 'push: no such manifest' 1 fleet push "$work/nothing" \
 expect 'push: no such bundle' 1 fleet push --from "$work/nothing" \
     --remote "file://$work/pushed" --remote-key "$work/key"
 
+# ---- what a killed writer leaves in a folder
+
+rest=$(cd "$work/pushed" && find v1 -type f | head -n 1)
+cp "$work/pushed/$rest" "$work/pushed/$rest.a1B2c3"
+echo stranger >"$work/pushed/$rest.txt"
+GROAT_REMOTE=file://$work/pushed
+expect 'a rest: check' 0 fleet check
+answers 'a rest: is not fetched' '6 of 6 objects verified'
+expect 'a rest: ls' 0 fleet ls
+answers 'a rest: is listed' '7 objects of '
+answers 'a rest: why' "$rest.a1B2c3: its writer was killed"
+expect 'a rest: ls as JSON' 0 fleet ls --json
+answers 'a rest: why, as JSON' '"problem": "its writer was killed"'
+expect 'a rest: a young one' 0 fleet gc --older-than 1
+answers 'a rest: a young one stays' '0 objects removed'
+touch -d '2 days ago' "$work/pushed/$rest.a1B2c3" "$work/pushed/$rest.txt"
+expect 'a rest: gc' 0 fleet gc --older-than 1
+answers 'a rest: gc removes it' '1 object removed'
+if [ -e "$work/pushed/$rest" ] && [ -e "$work/pushed/$rest.txt" ] &&
+    [ ! -e "$work/pushed/$rest.a1B2c3" ]; then
+    pass 'a rest: gc removes nothing else'
+else
+    fail 'a rest: gc removes nothing else' "$(ls "$work/pushed/${rest%/*}")"
+fi
+
 # ---- key rotation
 
 GROAT_REMOTE=file://$work/folder

@@ -142,6 +142,9 @@ static bool is_wanted(const listing *l, const groat_remote_object *object)
 
     for (size_t i = 0; i < targets->count; i++)
         of = of || is_of(object->name, targets->item[i]);
+    /* What a killed writer left is listed and removed, never fetched. */
+    if (object->problem && !l->print && !l->roots)
+        return false;
     /* gc keeps an object of unknown age. */
     if (l->roots && object->modified_s <= 0)
         return false;
@@ -171,11 +174,14 @@ static int on_listed(void *user, const groat_remote_object *object)
     groat__json_string(json, "name", object->name);
     groat__json_uint(json, "bytes", object->bytes);
     groat__json_int(json, "modified_s", object->modified_s);
+    groat__json_string(json, "problem", object->problem);
     groat__json_end(json);
     if (!l->cli->values.json) {
         groat__table_add(&l->table, "%" PRIu64, object->bytes);
         groat__table_add(&l->table, "%s", date);
-        groat__table_add(&l->table, "%s", object->name);
+        groat__table_add(&l->table, "%s%s%s", object->name,
+                         object->problem ? ": " : "",
+                         object->problem ? object->problem : "");
     }
     return l->failed;
 }
