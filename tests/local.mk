@@ -117,6 +117,7 @@ groat_pipe_tests = \
 	%D%/pipe/test_processes \
 	%D%/pipe/test_race \
 	%D%/pipe/test_remote \
+	%D%/pipe/test_remote_servers \
 	%D%/pipe/test_requests \
 	%D%/pipe/test_serving \
 	%D%/pipe/test_sizes \

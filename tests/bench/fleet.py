@@ -37,10 +37,10 @@ def port():
 
 def specs(count):
     """Kernels that take a compiler long (cuda) or briefly."""
-    form = ("paged_attention_decode:group=%d" if TARGET.startswith("cuda")
-            else "tile_loader_lds:ld=%d")
-    first, step = (1, 1) if TARGET.startswith("cuda") else (1024, 64)
-    return [form % (first + step * i) for i in range(count)]
+    if TARGET.startswith("cuda"):
+        return ["paged_attention_decode:group=%d,dtype=%s" % (1 + i % 50, dtype)
+                for i, dtype in enumerate(["bf16"] * 50 + ["f16"] * 50)][:count]
+    return ["tile_loader_lds:ld=%d" % (1024 + 64 * i) for i in range(count)]
 
 
 def environment(host, **more):

@@ -206,6 +206,31 @@ from 'rotation: the new one alone' d remote --remote "file://$work/tmp"
 from 'rotation: the old one is refused' e compiled
 GROAT_TRUST=$work/trust
 
+# ---- a host without the libraries
+
+mkdir "$work/broken"
+for soname in libcurl.so.4 libcurl-gnutls.so.4 libhiredis.so.0.14 \
+    libhiredis.so.1.1.0; do
+    echo 'no library' >"$work/broken/$soname"
+done
+with_libraries=${LD_LIBRARY_PATH-}
+LD_LIBRARY_PATH=$work/broken${with_libraries:+:$with_libraries}
+export LD_LIBRARY_PATH
+from 'no libcurl: a kernel is compiled' nocurl compiled \
+    --remote http://localhost:1/x --remote-key "$work/key"
+says 'no libcurl: why' 'libcurl.so.4 was not found'
+expect 'no libcurl: a list' 1 fleet ls --remote s3://bucket/x
+says 'no libcurl: a list: why' 'libcurl.so.4 was not found'
+GROAT_LEASES=redis://localhost:1
+export GROAT_LEASES
+rm -rf "$work/hosts"
+from 'no hiredis: a kernel is compiled' nolease compiled \
+    --remote "file://$work/tmp2"
+says 'no hiredis: why' 'no leases are taken'
+unset GROAT_LEASES
+LD_LIBRARY_PATH=$with_libraries
+[ -n "$with_libraries" ] || unset LD_LIBRARY_PATH
+
 # ---- bundles in a registry
 
 if start_registry; then
