@@ -183,12 +183,15 @@ static void put_arrivals(const fetching *f, bool done[GROAT__PUT_MOST],
     }
 }
 
-static void flush(fetching *f)
+/* Stores and tells of what has come.  Called when the next object has yet to
+ * come, too, so that the store works while others are transferred. */
+static void flush(void *user)
 {
+    fetching *f = user;
     bool done[GROAT__PUT_MOST] = {false};
     bool lost[GROAT__PUT_MOST] = {false};
 
-    if (f->keep)
+    if (f->keep && f->count > 0)
         put_arrivals(f, done, lost);
     for (size_t i = 0; i < f->count; i++) {
         if (!f->to.stopped)
@@ -232,8 +235,15 @@ static groat_status fetch_all(const relay *to, bool keep, char *const *names,
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
     f->to = *to;
     f->keep = keep;
-    status = groat__remote_fetch(to->context->remote, names, count, budget_ms,
-                                 &f->to.stopped, on_fetched, f, error);
+    status = groat__remote_fetch(to->context->remote,
+                                 &(groat__fetch){.names = names,
+                                                 .count = count,
+                                                 .budget_ms = budget_ms,
+                                                 .stop = &f->to.stopped,
+                                                 .fn = on_fetched,
+                                                 .idle = flush,
+                                                 .user = f},
+                                 error);
     flush(f);
     free(f);
     return status;

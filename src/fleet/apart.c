@@ -60,6 +60,8 @@ static groat__exchange *pop(apart *a)
 {
     item next = {NULL, true};
 
+    if (a->batch->idle != NULL && !is_behind(a))
+        a->batch->idle(a->batch->user);
     (void)pthread_mutex_lock(&a->lock);
     while (a->count == 0 && !a->over)
         (void)pthread_cond_wait(&a->changed, &a->lock);

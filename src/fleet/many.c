@@ -174,8 +174,7 @@ typedef struct brought {
 
 typedef struct fetching {
     groat__remote *remote;
-    groat__fetched_fn *fn;
-    void *user;
+    const groat__fetch *what;
     const groat__exchange *list;
     brought *brought; /* one for each exchange in the list */
 } fetching;
@@ -202,9 +201,17 @@ static void tell_fetched(void *user, groat__exchange *x)
         groat__unhex(key.bytes, sizeof(key.bytes),
                      x->name + strlen(x->name) - 2 * sizeof(key.bytes)))
         groat__absent_note(&f->remote->absent, &key);
-    f->fn(f->user, x->name, why == NULL ? &b->arrival : NULL, x->outcome, why);
+    f->what->fn(f->what->user, x->name, why == NULL ? &b->arrival : NULL,
+                x->outcome, why);
     groat__arrival_free(&b->arrival);
     groat__exchange_free(x);
+}
+
+static void pause_fetching(void *user)
+{
+    const fetching *f = user;
+
+    f->what->idle(f->what->user);
 }
 
 /* Whether an object of this name may be asked for by this verb. */
@@ -238,34 +245,33 @@ static groat_status make_list(char *const *names, size_t count,
     return GROAT_OK;
 }
 
-groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
-                                 size_t count, unsigned budget_ms,
-                                 const atomic_bool *stop, groat__fetched_fn *fn,
-                                 void *user, groat_error *error)
+groat_status groat__remote_fetch(groat__remote *remote,
+                                 const groat__fetch *what, groat_error *error)
 {
-    fetching f = {.remote = remote, .fn = fn, .user = user};
+    fetching f = {.remote = remote, .what = what};
     groat__exchange *list = NULL;
     groat_status status =
-        make_list(names, count, GROAT__OBJECT_GET, &list, error);
+        make_list(what->names, what->count, GROAT__OBJECT_GET, &list, error);
 
     if (status != GROAT_OK)
         return status;
     f.list = list;
-    f.brought = calloc(count + 1, sizeof(*f.brought));
+    f.brought = calloc(what->count + 1, sizeof(*f.brought));
     if (f.brought == NULL) {
         free(list);
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
     }
     groat__remote_run_apart(remote,
                             &(groat__batch){.list = list,
-                                            .count = count,
-                                            .budget_ms = budget_ms,
+                                            .count = what->count,
+                                            .budget_ms = what->budget_ms,
                                             .done = tell_fetched,
+                                            .idle = pause_fetching,
                                             .user = &f,
-                                            .stop = stop},
+                                            .stop = what->stop},
                             check_fetched);
-    for (size_t i = 0;
-         i < count && status == GROAT_OK && (stop == NULL || !*stop); i++)
+    for (size_t i = 0; i < what->count && status == GROAT_OK && !*what->stop;
+         i++)
         if (list[i].outcome == GROAT__OBJECT_UNTRIED)
             status = unreachable(remote, error);
     free(f.brought);

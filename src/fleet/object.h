@@ -65,6 +65,9 @@ typedef struct groat__batch {
     /* NULL, or called for each exchange as soon as it has an outcome, while
      * others are in progress; not for those that stay UNTRIED. */
     void (*done)(void *user, groat__exchange *exchange);
+    /* NULL, or called by groat__remote_run_apart() when it told of all
+     * exchanges that are done, and waits for others. */
+    void (*idle)(void *user);
     void *user;
     const atomic_bool *stop; /* NULL; if true, no more are begun */
 } groat__batch;

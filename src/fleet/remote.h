@@ -148,12 +148,21 @@ typedef void groat__fetched_fn(void *user, const char *name,
                                groat__arrival *arrival, groat__outcome outcome,
                                const char *why);
 
-/* Fetches objects by their names, several at a time, and checks each.  Errors:
- * IO (the remote cannot be reached). */
-groat_status groat__remote_fetch(groat__remote *remote, char *const *names,
-                                 size_t count, unsigned budget_ms,
-                                 const atomic_bool *stop, groat__fetched_fn *fn,
-                                 void *user, groat_error *error);
+/* Objects to fetch by their names. */
+typedef struct groat__fetch {
+    char *const *names;
+    size_t count;
+    unsigned budget_ms; /* of each exchange */
+    const atomic_bool *stop;
+    groat__fetched_fn *fn;
+    void (*idle)(void *user); /* no object waits to be told of */
+    void *user;
+} groat__fetch;
+
+/* Fetches objects, several at a time, and checks each.  Errors: INVALID (a
+ * name), IO (the remote cannot be reached), NO_MEMORY. */
+groat_status groat__remote_fetch(groat__remote *remote,
+                                 const groat__fetch *what, groat_error *error);
 /* Calls fn for each object.  Errors: IO, INVALID (it cannot be listed). */
 groat_status groat__remote_list(groat__remote *remote, groat__listed_fn *fn,
                                 void *user, groat_error *error);
