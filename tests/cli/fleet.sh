@@ -210,7 +210,7 @@ GROAT_TRUST=$work/trust
 
 mkdir "$work/broken"
 for soname in libcurl.so.4 libcurl-gnutls.so.4 libhiredis.so.0.14 \
-    libhiredis.so.1.1.0; do
+    $(/sbin/ldconfig -p | sed -n 's/^.\(libhiredis[.]so[.][^ ]*\) .*/\1/p'); do
     echo 'no library' >"$work/broken/$soname"
 done
 with_libraries=${LD_LIBRARY_PATH-}
@@ -321,51 +321,55 @@ fi
 
 # ---- one compile per fleet
 
-GROAT_REMOTE=http://localhost:$nginx_port/crowd
-if start_redis --requirepass word; then
+# use_leases SERVER: one compile per fleet with that lease server.
+use_leases() {
+    lease_server=$1
+    objects=http://localhost:$nginx_port/$lease_server
+    GROAT_REMOTE=$objects/crowd
+    start_redis --requirepass word
     GROAT_LEASES=unix://$work/redis.sock
     export GROAT_LEASES
-    from 'a lease server that wants a password costs a compile' p compiled
-    says 'and is said' ': NOAUTH'
+    rm -rf "$work/hosts"
+    from "$lease_server: one that wants a password costs a compile" p compiled
+    says "$lease_server: and is said" ': NOAUTH'
     # Over TCP, with a password, and in another database.
     port=$(free_port)
-    redis-server --port "$port" --bind localhost --save '' --requirepass word \
-        >/dev/null 2>&1 &
-    redis=$!
-    engines="$engines $redis"
-    wait_for redis-cli -p "$port" -a word ping
+    start_redis --port "$port" --bind localhost --requirepass word
     GROAT_LEASES=redis://:word@localhost:$port/3
     found=$(crowd 3 4 4)
     if [ "$found" = 'compiled=4 disk=36 remote=8 ' ]; then
-        pass 'a crowd compiles each kernel once'
+        pass "$lease_server: a crowd compiles each kernel once"
     else
-        fail 'a crowd compiles each kernel once' "$found $(cat "$work/crowd.err")"
+        fail "$lease_server: a crowd compiles each kernel once" \
+            "$found $(cat "$work/crowd.err")"
     fi
     # A stopped server does not answer at all.
     kill -STOP $redis
-    GROAT_REMOTE=http://localhost:$nginx_port/stopped
-    from 'a stopped lease server costs a compile' s compiled \
+    GROAT_REMOTE=$objects/stopped
+    from "$lease_server: stopped, it costs a compile" s compiled \
         --remote-key "$work/key"
-    from 'and the object is there' t remote
+    from "$lease_server: and the object is there" t remote
     kill -9 $redis
     wait $redis 2>/dev/null
-    GROAT_REMOTE=http://localhost:$nginx_port/killed
-    from 'a dead lease server costs a compile' u compiled
+    GROAT_REMOTE=$objects/killed
+    from "$lease_server: dead, it costs a compile" u compiled
+    # It cannot release leases: existing objects are found anyway.
+    start_redis --rename-command EVAL ''
+    GROAT_LEASES=unix://$work/redis.sock
+    GROAT_REMOTE=$objects/kept
+    from "$lease_server: without scripts: the first compiles" v compiled \
+        --remote-key "$work/key"
+    from "$lease_server: without scripts: the second takes it" w remote \
+        --remote-key "$work/key"
     unset GROAT_LEASES
-else
-    skip 'there is no redis-server'
-fi
-
-# A server that cannot release leases: existing objects are found anyway.
-start_redis --rename-command EVAL ''
-GROAT_LEASES=unix://$work/redis.sock
-GROAT_REMOTE=http://localhost:$nginx_port/kept
-export GROAT_LEASES
-from 'a server without scripts: the first compiles' v compiled \
-    --remote-key "$work/key"
-from 'a server without scripts: the second takes it' w remote \
-    --remote-key "$work/key"
-unset GROAT_LEASES
+}
+for server in redis-server valkey-server; do
+    if command -v $server >/dev/null 2>&1; then
+        use_leases $server
+    else
+        skip "there is no $server"
+    fi
+done
 
 # A lying server: each mode makes a fresh host compile soon.
 GROAT_REMOTE=http://localhost:$nginx_port/lies

@@ -160,10 +160,12 @@ END
     wait_for answers_http "$tokens_port"
 }
 
-# start_redis [OPTION...]: starts one on the socket redis.sock.
+# start_redis [OPTION...]: starts $lease_server on the socket redis.sock.
+lease_server=redis-server
 start_redis() {
-    command -v redis-server >/dev/null 2>&1 || return 1
-    redis-server --port 0 --unixsocket "$work/redis.sock" --save '' \
+    command -v $lease_server >/dev/null 2>&1 || return 1
+    rm -f "$work/redis.sock"
+    $lease_server --port 0 --unixsocket "$work/redis.sock" --save '' \
         --daemonize no "$@" >/dev/null 2>&1 &
     redis=$!
     engines="$engines $redis"
