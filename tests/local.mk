@@ -427,6 +427,7 @@ groat_cli_tests = \
 	%D%/cli/bench.sh \
 	%D%/cli/bundles.sh \
 	%D%/cli/completion.sh \
+	%D%/cli/dashboard.sh \
 	%D%/cli/demo.sh \
 	%D%/cli/draw.sh \
 	%D%/cli/example.sh \

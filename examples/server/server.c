@@ -173,7 +173,10 @@ static enum MHD_Result answer_metrics(struct server *s,
     }
     out = open_memstream(&body, &bytes);
     if (out != NULL) {
-        (void)fprintf(out, "%s# TYPE server_answers_total counter\n", figures);
+        (void)fprintf(out,
+                      "%s# HELP server_answers_total answers by status\n"
+                      "# TYPE server_answers_total counter\n",
+                      figures);
         for (int i = 2; i < 6; i++)
             (void)fprintf(out, "server_answers_total{status=\"%dxx\"} %lu\n", i,
                           atomic_load(&s->answers[i]));
