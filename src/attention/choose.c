@@ -30,6 +30,7 @@ enum {
     WAVES_LEAST = 4,    /* of blocks with one strip each                     */
     WAVES_MOST = 8,     /* each block needs workspace                        */
     BLOCKS_USUAL = 4,   /* of a multiprocessor that registers suffice for    */
+    STRIPS_FEW = 3,     /* for each multiprocessor                           */
     STRIP_LONG = 2 << 20, /* bytes of keys and values of such a strip        */
     SPLIT_LEAST = 256, /* keys of a split with BATCH_INVARIANT, at least      */
     SPLIT_FEW = 2048,  /* at most, with fewer strips than multiprocessors     */
@@ -218,9 +219,22 @@ static bool shares_lines(const groat_decode_shape *s,
            groat__decode_strips(s, WARPS_MOST) > 2 * d->multiprocessors;
 }
 
-/* Chooses 2 or 4 warps where strips occupy the device: 4 if their blocks can
- * have one strip each in turn, those whose blocks get whole strips, if only one
- * of the two does, else 2 for a strip each and what suits the rows. */
+/* Whether strips, of which no block gets whole ones, are so few that blocks of
+ * all warps cut them into fewer parts. */
+static bool cuts_less(const groat_decode_shape *s,
+                      const groat__decode_device *d, groat_decode_choice c)
+{
+    c.warps = WARPS_MOST;
+    return (s->flags & GROAT_DECODE_BATCH_INVARIANT) == 0 &&
+           bands_of(s, TEAM_MOST) == 1 && blocks_by_memory(s, d, &c) > 0 &&
+           groat__decode_strips(s, c.warps) <=
+               (uint64_t)STRIPS_FEW * d->multiprocessors;
+}
+
+/* Chooses warps where strips occupy the device: 4 if their blocks can have one
+ * strip each in turn; 2 or 4, whose blocks get whole strips, if only one of the
+ * two does; all if neither does and strips are few; else 2 for a strip each and
+ * what suits the rows. */
 static unsigned choose_few_warps(const groat_decode_shape *s,
                                  const groat__decode_device *d,
                                  groat_decode_choice c)
@@ -244,9 +258,12 @@ static unsigned choose_few_warps(const groat_decode_shape *s,
     by_four = whole_blocks(s, d, &c, blocks_by_memory(s, d, &c)) > 0;
     if (by_two != by_four)
         return by_two ? 2 : 4;
-    return shares_lines(s, d) ||
-                   (!overlaps &&
-                    (one_each || ((by_two || splits) && row_bytes(s) >= 256)))
+    if (shares_lines(s, d))
+        return 2;
+    if (!by_two && cuts_less(s, d, c))
+        return WARPS_MOST;
+    return !overlaps &&
+                   (one_each || ((by_two || splits) && row_bytes(s) >= 256))
                ? 2
                : 4;
 }
@@ -275,7 +292,7 @@ static unsigned choose_warps(const groat_decode_shape *s,
                       ? WARPS_MOST / 2
                       : WARPS_MOST;
     /* Two blocks of few warps are faster than one of more. */
-    if (bands == 1 && strips >= d->multiprocessors &&
+    if (bands == 1 && strips >= d->multiprocessors && c.warps < WARPS_MOST &&
         blocks_by_memory(s, d, &c) < 2)
         c.warps = 2;
     while (c.warps > slices_of(s) && blocks_by_memory(s, d, &c) < 1)
@@ -293,9 +310,9 @@ static unsigned blocks_by_registers(unsigned registers, unsigned warps)
 }
 
 /* One block of 8 warps with three slots each is faster than two blocks with two
- * slots each, but only if the slots are too large for two such blocks.  Warps
- * that read the same keys have up to four small slots: more blocks would cut
- * strips into more parts. */
+ * slots each, but only if the slots are too large for two such blocks, and
+ * there are fewer strips than multiprocessors.  Warps that read the same keys
+ * have up to four small slots: more blocks would cut strips into more parts. */
 static unsigned choose_stages(const groat_decode_shape *s,
                               const groat__decode_device *d,
                               groat_decode_choice c)
@@ -311,6 +328,7 @@ static unsigned choose_stages(const groat_decode_shape *s,
     }
     c.stages = 3;
     return c.warps == WARPS_MOST && ring <= RING && ring > RING / 2 &&
+                   groat__decode_strips(s, c.warps) < d->multiprocessors &&
                    blocks_by_memory(s, d, &c) > 0
                ? 3
                : 2;
