@@ -30,7 +30,7 @@ enum {
     WAVES_LEAST = 4,    /* of blocks with one strip each                     */
     WAVES_MOST = 8,     /* each block needs workspace                        */
     BLOCKS_USUAL = 4,   /* of a multiprocessor that registers suffice for    */
-    STRIPS_FEW = 3,     /* for each multiprocessor                           */
+    STRIPS_FEW = 6,     /* for each multiprocessor                           */
     STRIP_LONG = 2 << 20, /* bytes of keys and values of such a strip        */
     SPLIT_LEAST = 256, /* keys of a split with BATCH_INVARIANT, at least      */
     SPLIT_FEW = 2048,  /* at most, with fewer strips than multiprocessors     */
@@ -220,13 +220,17 @@ static bool shares_lines(const groat_decode_shape *s,
 }
 
 /* Whether strips, of which no block gets whole ones, are so few that blocks of
- * all warps cut them into fewer parts. */
+ * all warps, which get none either, cut them into fewer parts. */
 static bool cuts_less(const groat_decode_shape *s,
                       const groat__decode_device *d, groat_decode_choice c)
 {
+    unsigned most;
+
     c.warps = WARPS_MOST;
+    most = blocks_by_memory(s, d, &c);
     return (s->flags & GROAT_DECODE_BATCH_INVARIANT) == 0 &&
-           bands_of(s, TEAM_MOST) == 1 && blocks_by_memory(s, d, &c) > 0 &&
+           bands_of(s, TEAM_MOST) == 1 && most > 0 &&
+           whole_blocks(s, d, &c, most) == 0 &&
            groat__decode_strips(s, c.warps) <=
                (uint64_t)STRIPS_FEW * d->multiprocessors;
 }
