@@ -170,10 +170,12 @@ static const char *not_found(const char *request)
     return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
 }
 
-/* A lease server that gives every lease. */
+/* A lease server at which nobody holds a lease, and that gives every one. */
 static const char *give_lease(const char *request)
 {
-    return strstr(request, "SET") != NULL ? "+OK\r\n" : ":1\r\n";
+    return strstr(request, "EXISTS") != NULL ? ":0\r\n"
+           : strstr(request, "SET") != NULL  ? "+OK\r\n"
+                                             : ":1\r\n";
 }
 
 /* ---- redirects --------------------------------------------------------- */
@@ -279,7 +281,8 @@ START_TEST(children_get_no_connection)
     serve_objects(&objects);
     serve_leases(&locks);
     (void)snprintf(url, sizeof(url), "http://localhost:%u/a", objects.port);
-    context = open_host(url, key_path);
+    /* A host that only reads: nothing is under way when it has its kernel. */
+    context = open_host(url, "");
     rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
     find_connections(after);
     for (int fd = 0; fd < FILES; fd++)
@@ -289,8 +292,6 @@ START_TEST(children_get_no_connection)
         }
     /* Two listeners, and both ends of a connection that is kept to each. */
     ck_assert_int_ge(added, 6);
-    ck_assert_uint_ge(objects.requests, 1);
-    ck_assert_uint_ge(locks.requests, 1);
     groat_close(context);
 }
 END_TEST
