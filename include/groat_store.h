@@ -299,12 +299,15 @@ typedef struct groat_remote_names {
     char any[96]; /* of any compiler */
 } groat_remote_names;
 
-/* The names of a spec's objects.  Errors: as of groat_spec_key(). */
+/* The names of a spec's objects.  May ask the remote, for a second at most,
+ * what this host's compiler is called.  Errors: as of groat_spec_key(). */
 GROAT_API groat_status groat_remote_names_get(groat_spec *spec,
                                               groat_remote_names *names,
                                               groat_error *error);
-/* Calls fn for each object, and for each file that a killed writer has left in
- * a folder, with a problem.  Errors: INVALID (plain HTTP has no listing), IO.
+/* Calls fn for each object.  Files of a folder in which an object is being
+ * written, or whose writer was killed, have a problem; their names are for
+ * groat_remote_remove() alone.  Errors: INVALID (plain HTTP has no listing),
+ * IO.
  */
 GROAT_API groat_status groat_remote_list(groat_context *context,
                                          groat_remote_fn *fn, void *user,
@@ -347,7 +350,7 @@ GROAT_API groat_status groat_remote_push(groat_context *context,
                                          groat_remote_fn *fn, void *user,
                                          groat_error *error);
 /* Removes objects by their names, as groat_remote_list() told them.  removed
- * may be NULL.  Errors: IO. */
+ * may be NULL.  Errors: INVALID (a name), IO, NO_MEMORY. */
 GROAT_API groat_status groat_remote_remove(groat_context *context,
                                            char *const *names, size_t count,
                                            uint64_t *removed,

@@ -83,7 +83,7 @@ static int on_listed(void *user, const groat__listed *listed)
                                   .modified_s = listed->modified_s};
 
     if (!groat__remote_is_name(listed->name))
-        object.problem = "its writer was killed";
+        object.problem = "it is being written, or its writer was killed";
     return tell(user, &object);
 }
 

@@ -104,7 +104,8 @@ static void write_file(int fd, const char *beside, const char *path,
 static void put(char *path, size_t root, groat__exchange *x)
 {
     groat__str beside = {0};
-    int fd;
+    groat__str part = {0};
+    int fd = -1;
 
     if (access(path, F_OK) == 0) {
         x->outcome = GROAT__OBJECT_THERE;
@@ -114,14 +115,18 @@ static void put(char *path, size_t root, groat__exchange *x)
         say_errno(x);
         return;
     }
-    fd = groat__fs_beside(path, &beside);
+    errno = ENOMEM;
+    groat__str_addf(&part, "%s" GROAT__OBJECT_PART, path);
+    if (!part.failed)
+        fd = groat__fs_beside(part.data, &beside);
     if (fd < 0) {
         say_errno(x);
-        return;
+    } else {
+        write_file(fd, beside.data, path, x);
+        (void)unlink(beside.data);
     }
-    write_file(fd, beside.data, path, x);
-    (void)unlink(beside.data);
     groat__str_free(&beside);
+    groat__str_free(&part);
 }
 
 static void drop(const char *path, groat__exchange *x)

@@ -135,11 +135,18 @@ bool groat__remote_is_name(const char *name)
 
 bool groat__remote_is_rest(const char *name)
 {
-    const char *dot = strchr(name, '.');
+    static const char lead[] = GROAT__OBJECT_PART ".";
+    const char *part = strstr(name, lead);
     char object[GROAT__OBJECT_NAME];
-    size_t len = dot == NULL ? sizeof(object) : (size_t)(dot - name);
+    size_t len = part == NULL ? 0 : (size_t)(part - name);
+    size_t i;
 
-    if (len >= sizeof(object) || strlen(dot) != sizeof(".XXXXXX") - 1)
+    if (part == NULL || strlen(name) >= sizeof(object))
+        return false;
+    part += sizeof(lead) - 1;
+    for (i = 0; groat__is_word(part[i]);)
+        i++;
+    if (i != sizeof("XXXXXX") - 1 || part[i] != '\0')
         return false;
     memcpy(object, name, len);
     object[len] = '\0';

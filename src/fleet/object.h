@@ -12,6 +12,10 @@
 
 #include "base/str.h"
 
+/* Between the name of a file of a folder and six random characters, while the
+ * file is written. */
+#define GROAT__OBJECT_PART ".part"
+
 enum {
     GROAT__OBJECT_NAME = 96,
     GROAT__OBJECT_KEY = 1024, /* bytes of an S3 key, with its prefix */

@@ -163,9 +163,11 @@ static int on_listed(void *user, const groat_remote_object *object)
 
     if (!is_wanted(l, object))
         return 0;
-    l->bytes += object->bytes;
-    if (!groat__names_add(l->names, object->name))
-        l->failed = true;
+    if (!object->problem || !l->print) {
+        l->bytes += object->bytes;
+        if (!groat__names_add(l->names, object->name))
+            l->failed = true;
+    }
     if (!l->print)
         return l->failed;
     if (gmtime_r(&seconds, &t))
