@@ -129,9 +129,9 @@ static groat_status add_remote_counters(groat_context *context, counter *out,
     groat_remote_info r = {.size = sizeof(r)};
     groat_status status = groat_remote_stat(context, &r, error);
     const counter all[] = {
-        {"remote_hits_total", "kernels taken from the remote", "counter",
+        {"remote_hits_total", "entries taken from the remote", "counter",
          r.hits},
-        {"remote_misses_total", "kernels that the remote had not", "counter",
+        {"remote_misses_total", "entries that the remote had not", "counter",
          r.misses},
         {"remote_known_misses_total",
          "kernels not asked for, since it had not got them a moment before",

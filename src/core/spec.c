@@ -282,8 +282,9 @@ groat_status groat__spec_named(groat_context *context,
 
     groat__key_identity(params, "", &wanted);
     if (!wanted.failed)
-        compiler =
-            groat__machine_foresee(context, &params->target, wanted.data);
+        compiler = groat__machine_foresee(
+            context, &params->target,
+            context->layers.trust.count > 0 ? wanted.data : NULL);
     groat__str_free(&wanted);
     if (compiler != NULL)
         groat__key_identity(params, compiler, text);

@@ -123,7 +123,8 @@ static void prefetch(groat_context *context, const groat__warm_list *list)
         names[count] = wanted_object(context, item_at(list->items, i));
         count += names[count] != NULL;
     }
-    if (count > 1)
+    /* To name the objects, the remote may have been asked in vain. */
+    if (count > 1 && groat__breaker_lets(context->remote->breaker))
         groat__objects_prefetch(context, names, count);
     for (size_t i = 0; i < count; i++)
         free(names[i]);

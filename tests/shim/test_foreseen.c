@@ -251,9 +251,33 @@ START_TEST(a_remote_tells_of_the_build)
     use_copy(true);
     context = rig_open(&fix);
     name_of(context, 1, learnt);
-    ck_assert_str_ne(learnt, told);
     ck_assert(is_opened(context));
+    name_of(context, 4, learnt);
+    ck_assert_str_ne(learnt, told);
     ck_assert_uint_eq(rig_stat(context).entries, 0);
+    groat_close(context);
+}
+END_TEST
+
+/* A remote that cannot be reached is asked once for all kernels of a list. */
+START_TEST(a_dead_remote_is_asked_once)
+{
+    groat_warm_item items[3];
+    groat_remote_info info = {.size = sizeof(info)};
+    groat_context *context;
+    char specs[3][32];
+
+    use_remote();
+    ck_assert_int_eq(setenv("GROAT_REMOTE", "http://localhost:1/x", 1), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        (void)snprintf(specs[i], sizeof(specs[i]), "plain:step=%u", i + 1);
+        items[i] = (groat_warm_item){sizeof(items[i]), specs[i], target};
+    }
+    context = rig_open(&fix);
+    ck_assert_int_eq(groat_warm(context, items, 3, 0, NULL, NULL, NULL, NULL),
+                     GROAT_OK);
+    ck_assert_int_eq(groat_remote_stat(context, &info, NULL), GROAT_OK);
+    ck_assert_uint_le(info.errors, 1); /* 0: there is no libcurl */
     groat_close(context);
 }
 END_TEST
@@ -269,6 +293,7 @@ int main(void)
     tcase_add_test(tests, other_options_are_not_taken);
     tcase_add_test(tests, a_lost_entry_of_a_replaced_compiler);
     tcase_add_test(tests, a_remote_tells_of_the_build);
+    tcase_add_test(tests, a_dead_remote_is_asked_once);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
