@@ -220,16 +220,19 @@ static bool shares_lines(const groat_decode_shape *s,
 }
 
 /* Whether strips, of which no block gets whole ones, are so few that blocks of
- * all warps, which get none either, cut them into fewer parts. */
+ * all warps, which get none either, cut them into fewer parts; not where those
+ * that fit have too few slots in all. */
 static bool cuts_less(const groat_decode_shape *s,
                       const groat__decode_device *d, groat_decode_choice c)
 {
-    unsigned most;
+    unsigned most, ring;
 
     c.warps = WARPS_MOST;
     most = blocks_by_memory(s, d, &c);
+    ring = ring_bytes(s, &c);
     return (s->flags & GROAT_DECODE_BATCH_INVARIANT) == 0 &&
-           bands_of(s, TEAM_MOST) == 1 && most > 0 &&
+           bands_of(s, TEAM_MOST) == 1 &&
+           least_of(RING_MOST / ring, most) * ring > RING_LEAST &&
            whole_blocks(s, d, &c, most) == 0 &&
            groat__decode_strips(s, c.warps) <=
                (uint64_t)STRIPS_FEW * d->multiprocessors;
