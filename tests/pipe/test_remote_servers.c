@@ -359,7 +359,6 @@ START_TEST(an_unsent_kernel_gives_its_lease_back)
             (void)usleep(1000);
         groat_request_free(requests[i]);
     }
-    ck_assert_uint_eq(info_of(context).leases_held, 2);
     groat_close(context);
     ck_assert_uint_eq(given_back, 2);
 }
