@@ -146,7 +146,7 @@ bool groat__remote_is_rest(const char *name)
     part += sizeof(lead) - 1;
     for (i = 0; groat__is_word(part[i]);)
         i++;
-    if (i != sizeof("XXXXXX") - 1 || part[i] != '\0')
+    if (i != GROAT__OBJECT_RANDOM || part[i] != '\0')
         return false;
     memcpy(object, name, len);
     object[len] = '\0';

@@ -12,11 +12,12 @@
 
 #include "base/str.h"
 
-/* Between the name of a file of a folder and six random characters, while the
- * file is written. */
+/* A file of a folder has this and a dot behind its name while it is written,
+ * then GROAT__OBJECT_RANDOM characters that groat__fs_beside() chose. */
 #define GROAT__OBJECT_PART ".part"
 
 enum {
+    GROAT__OBJECT_RANDOM = 6,
     GROAT__OBJECT_NAME = 96,
     GROAT__OBJECT_KEY = 1024, /* bytes of an S3 key, with its prefix */
     GROAT__OBJECT_WHY = 192

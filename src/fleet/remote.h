@@ -242,8 +242,8 @@ void groat__behind_wake(groat__remote *remote);
 /* Ends the background thread. */
 void groat__behind_stop(groat__remote *remote);
 
-/* Whether a text is a valid object name, or that of a file in a folder in which
- * a killed process was writing the object. */
+/* Whether a text is a valid object name, or that of a file in a folder into
+ * which an object is written or was written by a process that was killed. */
 bool groat__remote_is_name(const char *name);
 bool groat__remote_is_rest(const char *name);
 /* The name of the object for a key, with the target that the identity names:

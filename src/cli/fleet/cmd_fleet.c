@@ -142,9 +142,6 @@ static bool is_wanted(const listing *l, const groat_remote_object *object)
 
     for (size_t i = 0; i < targets->count; i++)
         of = of || is_of(object->name, targets->item[i]);
-    /* What a killed writer left is listed and removed, never fetched. */
-    if (object->problem && !l->print && !l->roots)
-        return false;
     /* gc keeps an object of unknown age. */
     if (l->roots && object->modified_s <= 0)
         return false;
@@ -163,7 +160,8 @@ static int on_listed(void *user, const groat_remote_object *object)
 
     if (!is_wanted(l, object))
         return 0;
-    if (!object->problem || !l->print) {
+    /* What is no object, or not yet, is for gc alone. */
+    if (!object->problem || l->roots) {
         l->bytes += object->bytes;
         if (!groat__names_add(l->names, object->name))
             l->failed = true;
