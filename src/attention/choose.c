@@ -172,6 +172,15 @@ static unsigned ring_bytes(const groat_decode_shape *s,
     return rings_of(s, c->warps) * c->stages * slot_bytes(s, c->warps);
 }
 
+/* Blocks of a multiprocessor, up to `most`, whose slots are not too many; 0 if
+ * they are too few. */
+static unsigned blocks_by_slots(unsigned ring, unsigned most)
+{
+    unsigned blocks = least_of(RING_MOST / ring, most);
+
+    return blocks * ring > RING_LEAST ? blocks : 0;
+}
+
 /* Returns blocks of a multiprocessor, up to `most`, that have whole strips; 0
  * if none have, and where splits are what a block has. */
 static unsigned whole_blocks(const groat_decode_shape *s,
@@ -180,7 +189,7 @@ static unsigned whole_blocks(const groat_decode_shape *s,
 {
     uint64_t strips = groat__decode_strips(s, c->warps);
     unsigned ring = ring_bytes(s, c);
-    unsigned blocks = least_of(RING_MOST / ring, most);
+    unsigned blocks = blocks_by_slots(ring, most);
 
     if ((s->flags & GROAT_DECODE_BATCH_INVARIANT) != 0)
         return 0;
@@ -225,14 +234,13 @@ static bool shares_lines(const groat_decode_shape *s,
 static bool cuts_less(const groat_decode_shape *s,
                       const groat__decode_device *d, groat_decode_choice c)
 {
-    unsigned most, ring;
+    unsigned most;
 
     c.warps = WARPS_MOST;
     most = blocks_by_memory(s, d, &c);
-    ring = ring_bytes(s, &c);
     return (s->flags & GROAT_DECODE_BATCH_INVARIANT) == 0 &&
            bands_of(s, TEAM_MOST) == 1 &&
-           least_of(RING_MOST / ring, most) * ring > RING_LEAST &&
+           blocks_by_slots(ring_bytes(s, &c), most) > 0 &&
            whole_blocks(s, d, &c, most) == 0 &&
            groat__decode_strips(s, c.warps) <=
                (uint64_t)STRIPS_FEW * d->multiprocessors;

@@ -245,8 +245,9 @@ static groat_status ask(groat_context *context, const groat__params *params,
     return status;
 }
 
-static groat_status finish(const groat__str *text, groat__digest *key,
-                           groat_error *error)
+/* The key of an identity that is written. */
+static groat_status take_key(const groat__str *text, groat__digest *key,
+                             groat_error *error)
 {
     if (text->failed)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a key");
@@ -265,7 +266,7 @@ groat_status groat__spec_identity(groat_context *context,
                               : ask(context, params, text, &found, error);
 
     if (status == GROAT_OK)
-        status = finish(text, key, error);
+        status = take_key(text, key, error);
     if (status == GROAT_OK && maker != NULL)
         *maker = found;
     return status;
@@ -290,5 +291,5 @@ groat_status groat__spec_named(groat_context *context,
         groat__key_identity(params, compiler, text);
     else
         status = ask(context, params, text, &maker, error);
-    return status == GROAT_OK ? finish(text, key, error) : status;
+    return status == GROAT_OK ? take_key(text, key, error) : status;
 }
