@@ -15,16 +15,8 @@ if [ -n "$why" ]; then
     echo "SKIP: $why"
     exit 77
 fi
-if build_server "$work/server"; then
-    pass 'the program compiles'
-else
-    fail 'the program compiles' "$(head -c 600 "$err")"
-    finish
-fi
-
-mkdir "$work/families" "$work/objects"
-cp -r "$tree/examples/paged_sum" "$work/families/paged_sum"
-chmod -R u+w "$work/families"
+make_server
+mkdir "$work/objects"
 echo '{"spec": "paged_sum:depth=16"}' >"$work/served.jsonl"
 "$groat" cache keygen "$work/key" >"$work/trust"
 GROAT_TRUST=$work/trust GROAT_REMOTE_KEY=$work/key

@@ -18,16 +18,7 @@ if ! command -v python3 >/dev/null 2>&1; then
     exit 77
 fi
 
-if build_server "$work/server"; then
-    pass 'the program compiles'
-else
-    fail 'the program compiles' "$(head -c 600 "$err")"
-    finish
-fi
-
-mkdir "$work/families"
-cp -r "$tree/examples/paged_sum" "$work/families/paged_sum"
-chmod -R u+w "$work/families"
+make_server
 for depth in 16 64 128; do
     echo "{\"spec\": \"paged_sum:depth=$depth\"}"
 done >"$work/served.jsonl"

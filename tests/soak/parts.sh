@@ -31,6 +31,20 @@ build_server() {
         -lgroat -lpthread -o "$1" 2>"$err"
 }
 
+# make_server: $work/server, and its family in $work/families; ends the test if
+# that fails.
+make_server() {
+    if build_server "$work/server"; then
+        pass 'the program compiles'
+    else
+        fail 'the program compiles' "$(head -c 600 "$err")"
+        finish
+    fi
+    mkdir "$work/families"
+    cp -r "$tree/examples/paged_sum" "$work/families/paged_sum"
+    chmod -R u+w "$work/families"
+}
+
 # soak SECONDS SERVER: runs soak.py; its folder is removed with $work.  Its
 # tool is not libtool's script around it, which has processes of its own.
 soak() {
