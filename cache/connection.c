@@ -70,10 +70,14 @@ static const char settings[] = "PRAGMA mmap_size = 0;"
                                "PRAGMA wal_autocheckpoint = 512;"
                                "PRAGMA journal_size_limit = 4194304;";
 
-/* For an empty file only: on any other, they would write to it.  A typical
- * binary with its identity fits one page of 8 KiB: one read from the file. */
-static const char shape[] = "PRAGMA page_size = 8192;"
-                            "PRAGMA auto_vacuum = INCREMENTAL;";
+/* Begins the transaction of an empty file's schema: on any other, the settings
+ * would write to it.  auto_vacuum writes, so that it takes the lock, and
+ * belongs to the transaction.  A typical binary with its identity fits one page
+ * of 8 KiB: one read from the file. */
+static const char begin_new[] = "PRAGMA page_size = 8192;"
+                                "BEGIN;"
+                                "PRAGMA auto_vacuum = INCREMENTAL;";
+static const char begin_older[] = "BEGIN IMMEDIATE";
 
 int64_t groat__store_now(void)
 {
@@ -238,10 +242,10 @@ static int open_handle(const groat__store *store, sqlite3 **out)
 
 /* Runs the schema steps that the file lacks, unless another process does so
  * first. */
-static int make_schema(sqlite3 *db)
+static int make_schema(sqlite3 *db, const char *begin)
 {
     int64_t version = 0;
-    int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    int rc = sqlite3_exec(db, begin, NULL, NULL, NULL);
 
     if (rc == SQLITE_OK)
         rc = groat__handle_number(db, "PRAGMA user_version", &version);
@@ -330,9 +334,7 @@ static verdict judge_header(const groat__store *store, sqlite3 *db, bool *older,
         (id != GROAT__STORE_ID || version < 1 || version > GROAT__STORE_SCHEMA))
         rc = SQLITE_NOTADB;
     if (rc == SQLITE_OK && empty)
-        rc = sqlite3_exec(db, shape, NULL, NULL, NULL);
-    if (rc == SQLITE_OK && empty)
-        rc = make_schema(db);
+        rc = make_schema(db, begin_new);
     *older = !empty && version < GROAT__STORE_SCHEMA;
     if (rc != SQLITE_OK)
         (void)groat__fail_vendor(error, GROAT_IO, "sqlite3_step", rc,
@@ -386,7 +388,7 @@ static verdict connect_file(groat__store *store, groat_error *error)
     else if (!store->read_only)
         rc = switch_to_wal(db, store->busy_ms);
     if (rc == SQLITE_OK && older && !store->read_only)
-        rc = make_schema(db);
+        rc = make_schema(db, begin_older);
     if (rc == SQLITE_OK)
         rc = groat__handle_number(db, "PRAGMA page_size", &store->page_bytes);
     if (rc == SQLITE_OK)
