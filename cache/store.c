@@ -228,6 +228,18 @@ static int insert_row(groat__store *store, const groat__row *row)
                : rc;
 }
 
+/* The copy of the log into the file begins with a wait until the log is on the
+ * disk; it may be there by then. */
+static void start_writing_log(const groat__store *store)
+{
+    groat__str path = {0};
+
+    groat__str_addf(&path, "%s-wal", store->path);
+    if (!path.failed)
+        groat__fs_start_writing(path.data);
+    groat__str_free(&path);
+}
+
 /* One transaction: writes stamps, which eviction needs, and rows; evicts. */
 static int write_rows(groat__store *store, const groat__row *rows, size_t count)
 {
@@ -246,6 +258,7 @@ static int write_rows(groat__store *store, const groat__row *rows, size_t count)
         rc = groat__connection_run(store, GROAT__SQL_COMMIT);
     if (rc != SQLITE_OK)
         return rc;
+    start_writing_log(store);
     groat__store_evicted(store, "bound", dropped);
     store->doubted = false;
     groat__connection_hurry(store, false);
