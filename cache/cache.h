@@ -134,7 +134,7 @@ void groat__store_put(groat__store *store, const groat__digest *key,
                       const char *identity, const void *data, size_t bytes,
                       const char *log, const groat_facts *facts);
 
-enum { GROAT__PUT_MOST = 32 };
+enum { GROAT__PUT_MOST = 8 };
 
 /* Stores several binaries, GROAT__PUT_MOST per transaction.  True: all are
  * stored; false: groat__store_has() tells which are. */

@@ -57,18 +57,21 @@ static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_USES] = "SELECT uses, first FROM usage WHERE id = ?1",
 };
 
+/* The page cache in KiB: for look-ups, the interior pages of some 10^5 entries;
+ * for many rows in turn less, since nobody reads their pages again. */
+#define PAGES_TO_READ  "PRAGMA cache_size = -8192;"
+#define PAGES_TO_WRITE "PRAGMA cache_size = -2048;"
+
 /* No memory mapping: with it, a file that another process cuts short raises
- * SIGBUS here instead of an error.  The page cache holds the interior pages of
- * some 10^5 entries.  secure_delete is on in some distributions and would write
- * every page that an eviction frees. */
-static const char settings[] = "PRAGMA mmap_size = 0;"
-                               "PRAGMA cache_size = -8192;"
-                               "PRAGMA cell_size_check = ON;"
-                               "PRAGMA secure_delete = OFF;"
-                               "PRAGMA temp_store = MEMORY;"
-                               "PRAGMA synchronous = NORMAL;"
-                               "PRAGMA wal_autocheckpoint = 512;"
-                               "PRAGMA journal_size_limit = 4194304;";
+ * SIGBUS here instead of an error.  secure_delete is on in some distributions
+ * and would write every page that an eviction frees. */
+static const char settings[] =
+    "PRAGMA mmap_size = 0;" PAGES_TO_READ "PRAGMA cell_size_check = ON;"
+    "PRAGMA secure_delete = OFF;"
+    "PRAGMA temp_store = MEMORY;"
+    "PRAGMA synchronous = NORMAL;"
+    "PRAGMA wal_autocheckpoint = 512;"
+    "PRAGMA journal_size_limit = 4194304;";
 
 /* Begins the transaction of an empty file's schema: on any other, the settings
  * would write to it.  auto_vacuum writes, so that it takes the lock, and
@@ -636,6 +639,12 @@ void groat__connection_hurry(groat__store *store, bool hurry)
     store->impatient = hurry;
     (void)sqlite3_busy_timeout(store->db,
                                hurry ? store->busy_ms / 16 : store->busy_ms);
+}
+
+void groat__connection_keep_less(groat__store *store, bool less)
+{
+    (void)sqlite3_exec(store->db, less ? PAGES_TO_WRITE : PAGES_TO_READ, NULL,
+                       NULL, NULL);
 }
 
 static groat__note note_of(int rc)

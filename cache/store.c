@@ -349,6 +349,7 @@ static bool put_at_once(groat__store *store, const groat__row *rows,
                         size_t count)
 {
     uint64_t room = 0;
+    int rc;
 
     for (size_t i = 0; i < count; i++)
         room += groat__row_room(&rows[i]);
@@ -356,11 +357,12 @@ static bool put_at_once(groat__store *store, const groat__row *rows,
         groat__connection_ready(store, NULL) != GROAT_OK || store->read_only ||
         groat__store_now() < store->puts_after)
         return false;
-    if (write_rows(store, rows, count) == SQLITE_OK)
-        return true;
+    groat__connection_keep_less(store, true);
+    rc = write_rows(store, rows, count);
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return false;
+    groat__connection_keep_less(store, false);
+    return rc == SQLITE_OK;
 }
 
 bool groat__store_put_all(groat__store *store, const groat__entry *entries,
