@@ -317,8 +317,9 @@ typedef struct groat__arrival {
 } groat__arrival;
 
 /* Reads the output of groat__entry_write() if a trusted key has signed it.
- * *out is filled on GOOD, else empty. */
-groat__entry_verdict groat__entry_read(const void *data, size_t bytes,
+ * GOOD: *out is filled and has taken over the text's memory; the text is empty.
+ * Else *out is empty. */
+groat__entry_verdict groat__entry_read(groat__str *text,
                                        const groat__trust *trust,
                                        groat__arrival *out);
 void groat__arrival_free(groat__arrival *arrival);

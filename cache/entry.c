@@ -129,31 +129,45 @@ static bool take_apart(const uint8_t *data, size_t bytes, groat__row *row)
            memchr(row->log, '\0', row->log_len) == NULL;
 }
 
-groat__entry_verdict groat__entry_read(const void *data, size_t bytes,
+/* Makes the text's memory that of the binary. */
+static bool take_over(groat__str *text, const groat__row *row,
+                      groat__store_blob *out)
+{
+    out->log = strndup(row->log, row->log_len);
+    if (out->log == NULL)
+        return false;
+    out->data = memmove(text->data, row->data, row->bytes);
+    out->bytes = row->bytes;
+    out->facts = row->facts;
+    memset(text, 0, sizeof(*text));
+    return true;
+}
+
+groat__entry_verdict groat__entry_read(groat__str *text,
                                        const groat__trust *trust,
                                        groat__arrival *out)
 {
-    const uint8_t *at = data;
+    const uint8_t *at = (const uint8_t *)text->data;
     uint8_t mark[GROAT__MARK_BYTES];
     groat_status status = GROAT_IO;
     groat__row row;
 
     memset(out, 0, sizeof(*out));
-    if (!take_apart(at, bytes, &row))
+    if (!take_apart(at, text->len, &row))
         return GROAT__ENTRY_MALFORMED;
     if (groat__trust_has(trust, at + HEAD) && groat__sign_mark(&row, mark))
         status =
             groat__sign_check(at + HEAD, at + AT_SIGNATURE, mark, sizeof(mark));
     if (status == GROAT_IO)
         return GROAT__ENTRY_REFUSED;
+    memcpy(out->signer, at + HEAD, sizeof(out->signer));
     out->identity = strndup(row.identity, row.identity_len);
     if (status != GROAT_OK || out->identity == NULL ||
-        groat__row_copy(&row, &out->blob) != SQLITE_OK) {
+        !take_over(text, &row, &out->blob)) {
         groat__arrival_free(out);
         return GROAT__ENTRY_NO_MEMORY;
     }
     out->key = row.key;
-    memcpy(out->signer, at + HEAD, sizeof(out->signer));
     return GROAT__ENTRY_GOOD;
 }
 

@@ -23,29 +23,45 @@ void groat__str_clear(groat__str *str)
         str->data[0] = '\0';
 }
 
+static void set_room(groat__str *str, size_t cap)
+{
+    char *data = realloc(str->data, cap);
+
+    if (data == NULL) {
+        str->failed = true;
+        return;
+    }
+    if (str->data == NULL)
+        data[0] = '\0';
+    str->data = data;
+    str->cap = cap;
+}
+
+/* Returns whether the text may have so many bytes more; sets `failed`. */
+static bool is_possible(groat__str *str, size_t more)
+{
+    if (more > SIZE_MAX / 4 || str->len > SIZE_MAX / 4)
+        str->failed = true;
+    return !str->failed;
+}
+
+void groat__str_reserve(groat__str *str, size_t more)
+{
+    if (is_possible(str, more) && str->cap <= str->len + more)
+        set_room(str, str->len + more + 1);
+}
+
 static bool reserve(groat__str *str, size_t more)
 {
     size_t cap = str->cap == 0 ? 256 : str->cap;
-    char *data;
 
-    if (str->failed)
+    if (!is_possible(str, more))
         return false;
-    if (more > SIZE_MAX / 4 || str->len > SIZE_MAX / 4) {
-        str->failed = true;
-        return false;
-    }
     while (cap <= str->len + more)
         cap *= 2;
-    if (cap == str->cap)
-        return true;
-    data = realloc(str->data, cap);
-    if (data == NULL) {
-        str->failed = true;
-        return false;
-    }
-    str->data = data;
-    str->cap = cap;
-    return true;
+    if (cap != str->cap)
+        set_room(str, cap);
+    return !str->failed;
 }
 
 void groat__str_addn(groat__str *str, const char *text, size_t len)

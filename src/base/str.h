@@ -22,6 +22,8 @@ typedef struct groat__str {
 void groat__str_free(groat__str *str);
 /* Keeps the memory, drops the text. */
 void groat__str_clear(groat__str *str);
+/* Makes room for exactly so many bytes more, if there is not as much. */
+void groat__str_reserve(groat__str *str, size_t more);
 void groat__str_add(groat__str *str, const char *text);
 void groat__str_addn(groat__str *str, const char *text, size_t len);
 void groat__str_add_int(groat__str *str, int64_t value);

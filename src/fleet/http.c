@@ -204,6 +204,18 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose,
     return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
+/* A text that grows by doubling is copied, and has pages that nothing uses. */
+static void reserve_answer(transfer *t)
+{
+    curl_off_t announced = -1;
+
+    if (t->http->api.curl_easy_getinfo(t->easy,
+                                       CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
+                                       &announced) == CURLE_OK &&
+        announced > 0 && (uint64_t)announced <= t->most)
+        groat__str_reserve(&t->exchange->answer, (size_t)announced);
+}
+
 static size_t take_answer(char *data, size_t one, size_t bytes, void *user)
 {
     transfer *t = user;
@@ -213,6 +225,8 @@ static size_t take_answer(char *data, size_t one, size_t bytes, void *user)
         t->long_answer = true;
         return 0;
     }
+    if (t->exchange->answer.len == 0)
+        reserve_answer(t);
     groat__str_addn(&t->exchange->answer, data, bytes);
     return t->exchange->answer.failed ? 0 : bytes;
 }

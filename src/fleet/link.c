@@ -182,9 +182,7 @@ bool groat__remote_take(groat__remote *remote, groat__exchange *x, bool hasty,
     memset(out, 0, sizeof(*out));
     *verdict = GROAT__ENTRY_NO_MEMORY;
     if (x->outcome == GROAT__OBJECT_DONE)
-        *verdict =
-            groat__entry_read(x->answer.data != NULL ? x->answer.data : "",
-                              x->answer.len, remote->trust, out);
+        *verdict = groat__entry_read(&x->answer, remote->trust, out);
     if (*verdict == GROAT__ENTRY_REFUSED)
         (void)atomic_fetch_add(&remote->refused, 1);
     if (*verdict == GROAT__ENTRY_MALFORMED) {

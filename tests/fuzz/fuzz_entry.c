@@ -75,46 +75,67 @@ static void same_again(const groat__arrival *arrival, const uint8_t *data,
     groat__str_free(&text);
 }
 
+/* Reads a copy, which the arrival may take over; what is read must be written
+ * back unchanged. */
+static groat__entry_verdict read_copy(const groat__trust *trust,
+                                      const uint8_t *data, size_t size)
+{
+    groat__str copy = {.data = malloc(size + 1), .len = size};
+    groat__entry_verdict verdict;
+    groat__arrival arrival;
+
+    if (copy.data == NULL)
+        abort();
+    if (size > 0)
+        memcpy(copy.data, data, size);
+    verdict = groat__entry_read(&copy, trust, &arrival);
+    if (verdict == GROAT__ENTRY_GOOD)
+        same_again(&arrival, data, size);
+    groat__arrival_free(&arrival);
+    groat__str_free(&copy);
+    return verdict;
+}
+
+/* An entry whose key and signature are right. */
+static void read_signed(const groat__trust *trust, uint8_t *data, size_t size)
+{
+    bool whole;
+
+    memcpy(data, "groat entry 1\n", AT_SIGNER);
+    whole = put_right(data, size);
+    switch (read_copy(trust, data, size)) {
+    case GROAT__ENTRY_GOOD:
+        if (!whole)
+            abort();
+        break;
+    case GROAT__ENTRY_MALFORMED:
+        /* A complete entry is refused only if a text has a NUL. */
+        if (whole && memchr(data + AT_TEXTS, 0,
+                            (size_t)(number(data + AT_SIZES, 4) +
+                                     number(data + AT_SIZES + 4, 4))) == NULL)
+            abort();
+        break;
+    case GROAT__ENTRY_REFUSED:
+    case GROAT__ENTRY_NO_MEMORY:
+        if (whole)
+            abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size + 1);
     uint8_t signer[1][GROAT__SIGNER_BYTES];
     uint8_t signature[GROAT__SIGNATURE_BYTES] = {0};
     groat__trust trust = {signer, 1};
-    groat__arrival arrival;
-    bool whole;
 
     if (copy == NULL || groat__sign_make(&secret, signature, 1, signer[0],
                                          signature, NULL) != GROAT_OK)
         abort();
-    if (size > 0)
-        memcpy(copy, data, size);
-    if (groat__entry_read(copy, size, &trust, &arrival) == GROAT__ENTRY_GOOD)
-        same_again(&arrival, data, size);
-    groat__arrival_free(&arrival);
+    (void)read_copy(&trust, data, size);
     if (size >= AT_TEXTS) {
-        memcpy(copy, "groat entry 1\n", AT_SIGNER);
-        whole = put_right(copy, size);
-        switch (groat__entry_read(copy, size, &trust, &arrival)) {
-        case GROAT__ENTRY_GOOD:
-            if (!whole)
-                abort();
-            same_again(&arrival, copy, size);
-            break;
-        case GROAT__ENTRY_MALFORMED:
-            /* A complete entry is refused only if a text has a NUL. */
-            if (whole &&
-                memchr(copy + AT_TEXTS, 0,
-                       (size_t)(number(copy + AT_SIZES, 4) +
-                                number(copy + AT_SIZES + 4, 4))) == NULL)
-                abort();
-            break;
-        case GROAT__ENTRY_REFUSED:
-        case GROAT__ENTRY_NO_MEMORY:
-            if (whole)
-                abort();
-        }
-        groat__arrival_free(&arrival);
+        memcpy(copy, data, size);
+        read_signed(&trust, copy, size);
     }
     free(copy);
     return 0;

@@ -263,14 +263,14 @@ static groat__str signed_garbage(const char *path)
     groat__entry entry;
     groat__trust trust;
     groat__str text = {0};
-    size_t bytes = 0;
-    char *data = NULL;
+    groat__str object = {0};
 
     ck_assert_int_eq(groat__secret_read(key_path, &secret, NULL), GROAT_OK);
     ck_assert_int_eq(groat__trust_read(trust_path, &trust, NULL), GROAT_OK);
-    ck_assert_int_eq(groat__fs_read(path, (size_t)1 << 20, &data, &bytes, NULL),
-                     GROAT_OK);
-    ck_assert_int_eq(groat__entry_read(data, bytes, &trust, &arrival),
+    ck_assert_int_eq(
+        groat__fs_read(path, (size_t)1 << 20, &object.data, &object.len, NULL),
+        GROAT_OK);
+    ck_assert_int_eq(groat__entry_read(&object, &trust, &arrival),
                      GROAT__ENTRY_GOOD);
     entry = (groat__entry){arrival.key, arrival.identity, "",
                            garbage,     sizeof(garbage),  arrival.blob.facts};
@@ -278,7 +278,6 @@ static groat__str signed_garbage(const char *path)
                      GROAT_OK);
     groat__arrival_free(&arrival);
     groat__trust_free(&trust);
-    free(data);
     return text;
 }
 

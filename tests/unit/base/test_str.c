@@ -63,6 +63,28 @@ START_TEST(test_growth)
 }
 END_TEST
 
+START_TEST(test_room)
+{
+    groat__str str = {0};
+
+    groat__str_reserve(&str, 10);
+    ck_assert_uint_eq(str.cap, 11);
+    ck_assert_uint_eq(str.len, 0);
+    ck_assert_str_eq(str.data, "");
+    groat__str_add(&str, "0123456789");
+    ck_assert_uint_eq(str.cap, 11);
+    groat__str_reserve(&str, 0);
+    ck_assert_uint_eq(str.cap, 11);
+    groat__str_reserve(&str, 5);
+    ck_assert_uint_eq(str.cap, 16);
+    ck_assert_str_eq(str.data, "0123456789");
+    groat__str_reserve(&str, SIZE_MAX / 2);
+    ck_assert(str.failed);
+    ck_assert_uint_eq(str.cap, 16);
+    groat__str_free(&str);
+}
+END_TEST
+
 START_TEST(test_format_longer_than_the_room)
 {
     groat__str str = {0};
@@ -316,6 +338,7 @@ int main(void)
     tcase_add_test(tcase, test_empty);
     tcase_add_test(tcase, test_pieces);
     tcase_add_test(tcase, test_growth);
+    tcase_add_test(tcase, test_room);
     tcase_add_test(tcase, test_format_longer_than_the_room);
     tcase_add_test(tcase, test_bytes_of_any_value);
     tcase_add_test(tcase, test_integers);

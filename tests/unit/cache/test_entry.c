@@ -72,7 +72,7 @@ START_TEST(comes_back)
     groat__str text = written(&secret);
     groat__arrival arrival;
 
-    ck_assert_int_eq(groat__entry_read(text.data, text.len, &trust, &arrival),
+    ck_assert_int_eq(groat__entry_read(&text, &trust, &arrival),
                      GROAT__ENTRY_GOOD);
     ck_same(&arrival);
     groat__arrival_free(&arrival);
@@ -110,18 +110,18 @@ START_TEST(nobody_else)
     groat__str mine = written(&secret);
     groat__arrival arrival;
 
-    ck_assert_int_eq(groat__entry_read(text.data, text.len, &trust, &arrival),
+    ck_assert_int_eq(groat__entry_read(&text, &trust, &arrival),
                      GROAT__ENTRY_REFUSED);
     ck_assert_ptr_null(arrival.identity);
-    ck_assert_int_eq(groat__entry_read(mine.data, mine.len, &nobody, &arrival),
+    ck_assert_int_eq(groat__entry_read(&mine, &nobody, &arrival),
                      GROAT__ENTRY_REFUSED);
     /* Another key's signature under a trusted signer. */
     memcpy(text.data + 14, trust.keys[0], 32);
-    ck_assert_int_eq(groat__entry_read(text.data, text.len, &trust, &arrival),
+    ck_assert_int_eq(groat__entry_read(&text, &trust, &arrival),
                      GROAT__ENTRY_REFUSED);
     /* No signature. */
     memset(mine.data + 46, 0, 64);
-    ck_assert_int_eq(groat__entry_read(mine.data, mine.len, &trust, &arrival),
+    ck_assert_int_eq(groat__entry_read(&mine, &trust, &arrival),
                      GROAT__ENTRY_REFUSED);
     groat__str_free(&text);
     groat__str_free(&mine);
@@ -131,15 +131,17 @@ END_TEST
 /* Copies bytes to memory of exactly their size, to detect a read past them. */
 static groat__entry_verdict read_copy(const char *data, size_t bytes)
 {
-    char *copy = malloc(bytes + (bytes == 0));
+    groat__str copy = {.data = malloc(bytes + (bytes == 0)), .len = bytes};
     groat__entry_verdict verdict;
     groat__arrival arrival;
 
-    ck_assert_ptr_nonnull(copy);
-    memcpy(copy, data, bytes);
-    verdict = groat__entry_read(copy, bytes, &trust, &arrival);
+    ck_assert_ptr_nonnull(copy.data);
+    memcpy(copy.data, data, bytes);
+    verdict = groat__entry_read(&copy, &trust, &arrival);
+    /* The text is kept unless it has become the binary. */
+    ck_assert_int_eq(verdict == GROAT__ENTRY_GOOD, copy.data == NULL);
     groat__arrival_free(&arrival);
-    free(copy);
+    groat__str_free(&copy);
     return verdict;
 }
 
