@@ -314,6 +314,11 @@ def lanes_swap16(x, arch):
     return x, np.concatenate([a, b])
 
 
+def lanes_select_part(x, arch):
+    a, b = x[:64], x[64:128]
+    return x, np.where(a < b, b, a >> 16) << 24 & 0xffffffff
+
+
 def halves(x):
     return x.view(np.float16).reshape(-1, 2)
 

@@ -657,14 +657,14 @@ def carried(d, match):
 
 @define('v_cndmask_b32')
 def select(d):
-    x, y = (vector32(bare(t), 'f32') for t in d.args[1:3])
-    if any(bare(t) != t for t in d.args[1:3]):
-        x, y = (lambda w, f=float32(t): shown(f(w)) for t in d.args[1:3])
+    both = laned(d, 2, 'f32')
     choice = from_mask(d.args[3] if len(d.args) > 3 else 'vcc')
     put = result(d)
-    if d.mods.keys() & {'src0_sel', 'quad_perm', 'row_shr'}:
-        raise d.bad('SDWA or DPP select')
-    return lambda w: put(w, np.where(choice(w), y(w), x(w)))
+
+    def run(w):
+        x, y = both(w)
+        put(w, shown(np.where(choice(w), y, x)))
+    return run
 
 
 ORDER = {

@@ -56,6 +56,20 @@ ENTRY(row_shift_zero)
                                          true);
 }
 
+// A half of one operand or all of the other, into one byte.
+ENTRY(select_part)
+{
+    u32 l = LANE, picked;
+
+    asm volatile("v_cmp_lt_u32_e32 vcc, %1, %2\n\t"
+                 "v_cndmask_b32_sdwa %0, %1, %2, vcc dst_sel:BYTE_3 "
+                 "dst_unused:UNUSED_PAD src0_sel:WORD_1 src1_sel:DWORD"
+                 : "=v"(picked)
+                 : "v"(in[l]), "v"(in[64 + l])
+                 : "vcc");
+    out[l] = picked;
+}
+
 ENTRY(row_rotate)
 {
     u32 l = LANE;
