@@ -321,7 +321,7 @@ typedef struct groat_append_shape {
     groat_decode_scale kv_scale; /* of E4M3.  Those OF_TENSOR and OF_HEAD are *
                                   * read, those OF_TOKEN computed and written */
     unsigned kv_heads;           /* 1 or more                                 */
-    unsigned head_dim;           /* 64 to 256, multiples of 16                */
+    unsigned head_dim;           /* 64 to 512, multiples of 16                */
     unsigned value_dim;          /* of values: 64 to head_dim, likewise; 0:   *
                                   * head_dim                                  */
     unsigned page; /* keys of a page, 1 to 1024; 0: a sequence is the block   *
@@ -329,7 +329,8 @@ typedef struct groat_append_shape {
     groat_kv_layout layout;
     groat_append_rope rope;
     unsigned rotary; /* elements of a key that are rotated, the first ones:   *
-                      * 16 to head_dim, multiples of 16; 0: all               */
+                      * 16 to head_dim, multiples of 16, of 32 for HALVES of  *
+                      * a head_dim above 256; 0: all                          */
 } groat_append_shape;
 
 #define GROAT_APPEND_SHAPE_INIT                                                \

@@ -56,6 +56,8 @@ enum { NONE, HALVES, PAIRS };
  * tokens past those of all sequences; positions past the rope table. */
 enum { GAP = 48, PADDING = 3, BEHIND = 2 };
 
+enum { HEAD_DIM_MAX = 512 }; /* of params.def */
+
 /* The bits of 0.5 and 0.25. */
 #define HALF    INT64_C(0x3FE0000000000000)
 #define QUARTER INT64_C(0x3FD0000000000000)
@@ -420,7 +422,7 @@ static void read_head(const world *w, const void *const *inputs, int plane,
     int64_t row = w->v[RAGGED] != 0
                       ? ((const uint32_t *)inputs[POSITIONS])[t->number]
                       : t->key;
-    float x[256];
+    float x[HEAD_DIM_MAX];
 
     for (int64_t i = 0; i < groat__cache_pair_dim(&w->cache, plane); i++)
         y[i] = x[i] = (float)groat__element_load(w->element, from + 2 * i);
@@ -456,7 +458,7 @@ static void put_head(const world *w, const void *const *inputs, size_t index,
                      unsigned char *data)
 {
     const uint32_t *table = inputs[TABLE];
-    float y[256], scale, by;
+    float y[HEAD_DIM_MAX], scale, by;
 
     read_head(w, inputs, plane, t, head, y);
     scale = scale_of(w, inputs, plane, head, y);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv_cache_append: `head_lanes` lanes store one KV head of a new token, each 8
-// elements of its key and of its value.  The destination is found on the
+// kv_cache_append: `head_lanes` lanes store one KV head of a new token, each a
+// chunk of its key and of its value, `lane_elements` elements.  The destination is found on the
 // device: the sequence from `starts`, the key from `lengths`, the block from
 // the page table.
 //
@@ -32,7 +32,7 @@ constexpr mma_number wide = dtype == dtype_f16 ? mma_f16 : mma_bf16;
 constexpr float largest_number =
     kv_dtype == kv_dtype_e4m3fnuz ? 240.0f : 448.0f;
 constexpr float least_scale = 1.17549435e-38f; // whose reciprocal is finite
-constexpr u32 chunk_elements = 8;
+constexpr u32 chunk_elements = lane_elements;
 constexpr bool alike = value_dim == head_dim; // values lie as keys do
 
 // A lane's chunk, and its destination.
@@ -45,7 +45,10 @@ struct place {
     u32 in_block;  // index of the key in it
 };
 
-// Eight numbers of a key or value.
+// A chunk as it is in memory, in 16 bits each, and its numbers.
+struct codes {
+    vec4 of[chunk_elements / 8];
+};
 struct numbers {
     float of[chunk_elements];
 };
@@ -141,30 +144,39 @@ GROAT_DEVICE float wide_value(u32 code)
     return wide == mma_f16 ? f16_value(code) : bf16_value(code);
 }
 
-GROAT_DEVICE numbers unpack(vec4 v)
+GROAT_DEVICE numbers unpack(const codes &c)
 {
-    const u32 words[4] = {v.x, v.y, v.z, v.w};
     numbers x;
 
     GROAT_UNROLL
-    for (u32 i = 0; i < chunk_elements; i++)
-        x.of[i] = wide_value(words[i / 2] >> i % 2 * 16 & 0xffffu);
+    for (u32 i = 0; i < chunk_elements; i++) {
+        const vec4 v = c.of[i / 8];
+        const u32 words[4] = {v.x, v.y, v.z, v.w};
+
+        x.of[i] = wide_value(words[i % 8 / 2] >> i % 2 * 16 & 0xffffu);
+    }
     return x;
 }
 
-GROAT_DEVICE vec4 pack(const numbers &x)
+GROAT_DEVICE codes pack(const numbers &x)
 {
-    return {pack16<wide>(x.of[0], x.of[1]), pack16<wide>(x.of[2], x.of[3]),
-            pack16<wide>(x.of[4], x.of[5]), pack16<wide>(x.of[6], x.of[7])};
+    codes c;
+
+    GROAT_UNROLL
+    for (u32 i = 0; i < chunk_elements / 8; i++) {
+        const float *y = x.of + 8 * i;
+
+        c.of[i] = {pack16<wide>(y[0], y[1]), pack16<wide>(y[2], y[3]),
+                   pack16<wide>(y[4], y[5]), pack16<wide>(y[6], y[7])};
+    }
+    return c;
 }
 
-// Converts numbers times `by`, the reciprocal of a scale.
-GROAT_DEVICE vec2 pack_narrow(const numbers &x, float by)
+// Converts eight numbers times `by`, the reciprocal of a scale.
+GROAT_DEVICE vec2 pack_narrow(const float *x, float by)
 {
-    return {pack8<narrow>(x.of[0] * by, x.of[1] * by, x.of[2] * by,
-                          x.of[3] * by),
-            pack8<narrow>(x.of[4] * by, x.of[5] * by, x.of[6] * by,
-                          x.of[7] * by)};
+    return {pack8<narrow>(x[0] * by, x[1] * by, x[2] * by, x[3] * by),
+            pack8<narrow>(x[4] * by, x[5] * by, x[6] * by, x[7] * by)};
 }
 
 // ---- rotation --------------------------------------------------------
@@ -196,16 +208,23 @@ GROAT_DEVICE u64 rope_row(const kv_cache_append_args &args, const place &at)
 }
 
 // Returns the chunk to rotate with; all lanes of the wave take part.
-GROAT_DEVICE vec4 load_partner(vec4 v, u32 chunk)
+GROAT_DEVICE codes load_partner(const codes &c, u32 chunk)
 {
     constexpr int half = rotated / 2 / chunk_elements; // 0 without rotation
     const int mine = static_cast<int>(chunk);
     const u32 lane = lane_index() + static_cast<u32>(mine < half       ? half
                                                      : mine < 2 * half ? -half
                                                                        : 0);
+    codes partner;
 
-    return {wave_shuffle(v.x, lane), wave_shuffle(v.y, lane),
-            wave_shuffle(v.z, lane), wave_shuffle(v.w, lane)};
+    GROAT_UNROLL
+    for (u32 i = 0; i < chunk_elements / 8; i++) {
+        const vec4 v = c.of[i];
+
+        partner.of[i] = {wave_shuffle(v.x, lane), wave_shuffle(v.y, lane),
+                         wave_shuffle(v.z, lane), wave_shuffle(v.w, lane)};
+    }
+    return partner;
 }
 
 GROAT_DEVICE numbers rotate_halves(u64 row, u32 chunk, const numbers &x,
@@ -213,7 +232,7 @@ GROAT_DEVICE numbers rotate_halves(u64 row, u32 chunk, const numbers &x,
 {
     constexpr u32 half = rotated / 2 / chunk_elements;
     const bool is_first = static_cast<int>(chunk) < static_cast<int>(half);
-    const u64 from = row + (is_first ? chunk : chunk - half) * 32;
+    const u64 from = row + (is_first ? chunk : chunk - half) * chunk_elements * 4;
     float cosines[chunk_elements], sines[chunk_elements];
     numbers y;
 
@@ -249,11 +268,11 @@ GROAT_DEVICE numbers rotate_pairs(u64 row, u32 chunk, const numbers &x)
 
 // Returns a key's chunk, rotated; all lanes of the wave take part.
 GROAT_DEVICE numbers rotate(const kv_cache_append_args &args, const place &at,
-                            vec4 v)
+                            const codes &c)
 {
     constexpr int rotated_chunks = rotated / chunk_elements;
-    const vec4 partner = rope == rope_halves ? load_partner(v, at.chunk) : v;
-    const numbers x = unpack(v);
+    const codes partner = rope == rope_halves ? load_partner(c, at.chunk) : c;
+    const numbers x = unpack(c);
 
     if (!at.is_there || static_cast<int>(at.chunk) >= rotated_chunks)
         return x;
@@ -300,26 +319,39 @@ GROAT_DEVICE float scale_of(const place &at, const numbers &x, float of_tensor,
 GROAT_DEVICE void store_narrow(u64 address, bool is_there, const numbers &x,
                                float scale)
 {
-    if (is_there)
-        global_store8(address, pack_narrow(x, 1.0f / scale));
+    const float by = 1.0f / scale;
+
+    if (!is_there)
+        return;
+    GROAT_UNROLL
+    for (u32 i = 0; i < chunk_elements / 8; i++)
+        global_store8(address + i * 8, pack_narrow(x.of + 8 * i, by));
 }
 
-GROAT_DEVICE void store_wide(u64 address, bool is_there, vec4 v)
+GROAT_DEVICE void store_wide(u64 address, bool is_there, const codes &c)
 {
-    if (is_there)
-        global_store16(address, v);
+    if (!is_there)
+        return;
+    GROAT_UNROLL
+    for (u32 i = 0; i < chunk_elements / 8; i++)
+        global_store16(address + i * 16, c.of[i]);
 }
 
 // Loads the chunk of a vector of `dim` elements; zeros where there is none.
 template <u32 dim>
-GROAT_DEVICE vec4 load_new(const place &at, u64 from, u64 token_bytes)
+GROAT_DEVICE codes load_new(const place &at, u64 from, u64 token_bytes)
 {
-    return at.is_read && at.chunk < dim / chunk_elements
-               ? global_load16(from + at.token * token_bytes +
-                               (static_cast<u64>(at.head) * dim +
-                                at.chunk * chunk_elements) *
-                                   2)
-               : vec4{0, 0, 0, 0};
+    const u64 address =
+        from + at.token * token_bytes +
+        (static_cast<u64>(at.head) * dim + at.chunk * chunk_elements) * 2;
+    codes c = {};
+
+    if (!at.is_read || at.chunk >= dim / chunk_elements)
+        return c;
+    GROAT_UNROLL
+    for (u32 i = 0; i < chunk_elements / 8; i++)
+        c.of[i] = global_load16(address + i * 16);
+    return c;
 }
 
 // Returns the chunk's distance from the plane's start.
@@ -335,8 +367,8 @@ GROAT_DEVICE void run(const kv_cache_append_args &args)
 {
     place at = take_chunk(args);
     // Issued early: the loads are in flight while the place is looked up.
-    const vec4 key = load_new<head_dim>(at, args.new_k, args.new_k_bytes);
-    const vec4 value = load_new<value_dim>(at, args.new_v, args.new_v_bytes);
+    const codes key = load_new<head_dim>(at, args.new_k, args.new_k_bytes);
+    const codes value = load_new<value_dim>(at, args.new_v, args.new_v_bytes);
 
     find_place(args, at);
 

@@ -37,9 +37,9 @@ constexpr int kv_scale_token = 2;
 constexpr int kv_scale = kv_scale_tensor; // -: what a scale of 8 bits is of: all keys (or values) and those of a KV head are given; that of each token's head is chosen and written
 static_assert(kv_scale == 0 || kv_scale == 1 || kv_scale == 2, "kv_scale: allowed tensor|head|token");
 constexpr int head_dim = 128; // elements: of a head, of keys
-static_assert((head_dim >= 64 && head_dim <= 256 && (head_dim - 64) % 16 == 0), "head_dim: allowed 64..256/16");
+static_assert((head_dim >= 64 && head_dim <= 512 && (head_dim - 64) % 16 == 0), "head_dim: allowed 64..512/16");
 constexpr int value_dim = 128; // elements: of a head, of values
-static_assert((value_dim >= 64 && value_dim <= 256 && (value_dim - 64) % 16 == 0), "value_dim: allowed 64..256/16");
+static_assert((value_dim >= 64 && value_dim <= 512 && (value_dim - 64) % 16 == 0), "value_dim: allowed 64..512/16");
 constexpr int page_size = 16; // keys: of a page; 0: a sequence is one block, in the order of sequences
 static_assert((page_size >= 0 && page_size <= 1024), "page_size: allowed 0..1024");
 constexpr int rope_none = 0;
@@ -48,11 +48,12 @@ constexpr int rope_pairs = 2;
 constexpr int rope = rope_none; // -: keys are rotated: element i with i + rotated / 2, or element 2i with 2i + 1
 static_assert(rope == 0 || rope == 1 || rope == 2, "rope: allowed none|halves|pairs");
 constexpr int rotary = 0; // elements: of a key that are rotated, the first ones; 0: all
-static_assert((rotary >= 0 && rotary <= 256 && (rotary - 0) % 16 == 0), "rotary: allowed 0..256/16");
+static_assert((rotary >= 0 && rotary <= 512 && (rotary - 0) % 16 == 0), "rotary: allowed 0..512/16");
 constexpr int warps = 4; // warps: of a block
 static_assert(warps == 1 || warps == 2 || warps == 4 || warps == 8, "warps: allowed 1|2|4|8");
 constexpr int rotated = 0; // elements: of a key that are rotated
-constexpr int chunks = 16; // chunks: of 8 elements of a key, one for a lane
+constexpr int lane_elements = 8; // elements: of a key that a lane puts away, and of a value
+constexpr int chunks = 16; // chunks: of a key, one for a lane
 constexpr int value_chunks = 16; // chunks: of a value, likewise
 constexpr int head_lanes = 16; // lanes: that share a head: the next power of two
 constexpr int threads = 256; // lanes: of a block

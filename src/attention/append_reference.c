@@ -12,7 +12,7 @@
 #include "attention/check.h"
 #include "attention/number.h"
 
-enum { HEAD_DIM_MAX = 256 };
+enum { HEAD_DIM_MAX = 512 };
 
 typedef struct reference {
     const groat_append_shape *s;

@@ -29,6 +29,13 @@
     FAMILY "head_dim=96,value_dim=64,page_size=5 sequences=4 keys=20"          \
            " kv_heads=2"
 
+#define WIDE                                                                   \
+    FAMILY "head_dim=320,value_dim=272,rope=halves,rotary=64,warps=1"          \
+           " sequences=2 keys=9 kv_heads=1"
+#define WIDE_CODES                                                             \
+    FAMILY "head_dim=320,kv_dtype=e4m3,kv_scale=token,warps=1"                 \
+           " sequences=2 keys=9 kv_heads=1"
+
 #define IN_SEQUENCE "u32 find_sequence("
 #define IN_KEY      "void find_key("
 #define IN_BLOCK    "void find_block("
@@ -36,7 +43,7 @@
 #define IN_CHUNK    "place take_chunk("
 #define IN_HALVES   "numbers rotate_halves("
 #define IN_PAIRS    "numbers rotate_pairs("
-#define IN_PARTNER  "vec4 load_partner("
+#define IN_PARTNER  "codes load_partner("
 #define IN_SCALE    "float scale_of("
 #define IN_LARGEST  "float largest_of("
 #define IN_RUN      "GROAT_DEVICE void run("
@@ -56,6 +63,8 @@ static const mutant table[] = {
     {HEADS, {"", "", 0, ""}, 0, 0},
     {ALL_OF, {"", "", 0, ""}, 0, 0},
     {LESS, {"", "", 0, ""}, 0, 0},
+    {WIDE, {"", "", 0, ""}, 0, 0},
+    {WIDE_CODES, {"", "", 0, ""}, 0, 0},
     /* where tokens go */
     {PLAIN, {IN_SEQUENCE, "<= token", 0, "< token"}, 0, ALL},
     {PLAIN, {IN_KEY, "at.token < end", 0, "true"}, 0, ALL},
@@ -114,9 +123,20 @@ static const mutant table[] = {
     {LESS, {IN_RUN, "value_head_bytes", 0, "head_bytes"}, 0, ALL},
     {LESS, {IN_RUN, "<u32>(value_chunks)", 0, "<u32>(chunks)"}, 0, ALL},
     {LESS,
-     {"vec4 load_new(", "at.head) * dim", 0, "at.head) * head_dim"},
+     {"codes load_new(", "at.head) * dim", 0, "at.head) * head_dim"},
      0,
      ALL},
+    /* 16 elements to a lane */
+    {WIDE, {"codes load_new(", "address + i * 16", 0, "address"}, 0, ALL},
+    {WIDE, {"void store_wide(", "address + i * 16", 0, "address"}, 0, ALL},
+    {WIDE, {"codes pack(", "x.of + 8 * i", 0, "x.of"}, 0, ALL},
+    {WIDE, {IN_HALVES, "* chunk_elements * 4", 0, "* 32"}, 0, ALL},
+    {WIDE_CODES,
+     {"void store_narrow(", "address + i * 8", 0, "address"},
+     0,
+     ALL},
+    {WIDE_CODES, {"void store_narrow(", "x.of + 8 * i", 0, "x.of"}, 0, ALL},
+    {WIDE_CODES, {"numbers unpack(", "c.of[i / 8]", 0, "c.of[0]"}, 0, ALL},
 };
 
 int main(void)

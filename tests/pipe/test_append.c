@@ -240,6 +240,16 @@ static const groat_append_shape shapes[] = {
     SHAPE(192, .value_dim = 64, .kv_dtype = GROAT_DECODE_E4M3,
           .kv_scale = GROAT_DECODE_OF_TOKEN, .kv_heads = 3, .page = 5,
           .layout = GROAT_KV_HEAD_PAGE),
+    /* More elements than a lane for each 8. */
+    SHAPE(512, .kv_heads = 2, .page = 16, .rope = GROAT_APPEND_HALVES),
+    SHAPE(512, .value_dim = 272, .kv_heads = 1, .page = 7,
+          .layout = GROAT_KV_HEAD_PAGE, .rope = GROAT_APPEND_HALVES,
+          .rotary = 96),
+    SHAPE(336, .dtype = GROAT_DECODE_F16, .kv_dtype = GROAT_DECODE_E4M3,
+          .kv_scale = GROAT_DECODE_OF_TOKEN, .kv_heads = 2, .page = 16,
+          .rope = GROAT_APPEND_PAIRS, .rotary = 48),
+    SHAPE(448, .kv_dtype = GROAT_DECODE_E4M3, .kv_scale = GROAT_DECODE_OF_HEAD,
+          .kv_heads = 2, .page = 0, .rope = GROAT_APPEND_HALVES),
 };
 
 static const char *const targets[] = {"cpu:sm_90a", "cpu:gfx950"};
@@ -391,8 +401,10 @@ START_TEST(bad_shapes)
     } while (0)
     REFUSED(s.size--, "shape.size");
     REFUSED(s.kv_heads = 0, "shape.kv_heads is 0; allowed: 1 to");
-    REFUSED(s.head_dim = 48, "shape.head_dim is 48; allowed: 64 to 256");
+    REFUSED(s.head_dim = 48, "shape.head_dim is 48; allowed: 64 to 512");
     REFUSED(s.head_dim = 72, "head_dim");
+    REFUSED(s.head_dim = 528, "shape.head_dim is 528; allowed: 64 to 512");
+    REFUSED((s.head_dim = 272, s.rope = GROAT_APPEND_HALVES), "whole chunks");
     REFUSED(s.value_dim = 48, "shape.value_dim is 48; allowed: 64 to 128");
     REFUSED(s.value_dim = 144, "shape.value_dim is 144; allowed: 64 to 128");
     REFUSED(s.value_dim = 72, "value_dim");
