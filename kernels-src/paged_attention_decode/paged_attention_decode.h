@@ -71,6 +71,7 @@ struct queries {
     vec2 word[columns][depth];
     int first[columns][2], end[columns][2]; // keys that the lane's queries see
     u32 bits[columns][2];                   // of tree
+    int own[columns][2]; // the query's own key, if `end` does not tell it
     float slope[columns][2];                // of alibi, times log2 e
     int head[columns][2], sequence;         // for an expression
     float scale;                            // of scores
@@ -110,6 +111,7 @@ struct queries {
         first[n][j] = seen.first;
         end[n][j] = seen.end;
         bits[n][j] = 0;
+        own[n][j] = static_cast<int>(seg.length + row / group) - q_len;
         slope[n][j] = 0;
         head[n][j] = static_cast<int>(seg.head * group + row % group);
         if constexpr (tree)
@@ -284,7 +286,8 @@ GROAT_DEVICE void weigh(const launch_args &args, const queries &q, u32 length,
                 x += q.slope[n][j] * static_cast<float>(static_cast<int>(key) +
                                                         1 - q.end[n][j]);
             if constexpr (has_score != 0)
-                x = expressed({args, x * ln2, q.end[n][j] - 1,
+                x = expressed({args, x * ln2,
+                               tree ? q.own[n][j] : q.end[n][j] - 1,
                                static_cast<int>(key), q.head[n][j],
                                q.sequence});
             if constexpr (asked)

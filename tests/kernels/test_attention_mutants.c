@@ -38,6 +38,9 @@
            " sequences=3 keys=200 varied=0 seen=33"
 #define TREE                                                                   \
     FAMILY "head_dim=64,tree=1,q_len=5,group=3 sequences=4 keys=70 seen=33"
+#define TREE_SCORED                                                            \
+    FAMILY "head_dim=64,tree=1,q_len=5,group=3,"                               \
+           "score=\"score+b[(q_pos*3+kv_pos)%60]\" sequences=4 keys=70"
 #define SLOPES FAMILY "head_dim=64,alibi=1,lse=1 sequences=3 keys=90"
 #define SCORED                                                                 \
     FAMILY                                                                     \
@@ -214,6 +217,13 @@ static const mutant table[] = {
     {CHUNKS, {"segment next(", "- skipped(args, at.length)", 0, ""}, 0, NV},
     {TREE, {IN_SEEN, "+ q_len >= length", 0, "+ q_len > length"}, 0, NV},
     {TREE, {"sight(const", "if constexpr (tree)", 0, "if (false)"}, 0, NV},
+    {TREE_SCORED, {"", "", 0, ""}, 0, 0},
+    {TREE_SCORED, {"void weigh(", "tree ? q.own[n][j] :", 0, ""}, 0, NV},
+    {TREE_SCORED,
+     {"void load_sight(", "seg.length + row / group) - q_len", 0,
+      "seg.length + row / group) - 1"},
+     0,
+     NV},
     {TREE, {"void load_sight(", "q_len + row / group", 0, "q_len"}, 0, NV},
     {SLOPES, {"void weigh(", "x += q.slope", 0, "x -= q.slope"}, 0, NV},
     {SLOPES, {"void load_sight(", "(seg.head * group", 1, "(0 * group"}, 0, NV},

@@ -371,6 +371,10 @@ static const groat_decode_shape shapes[] = {
           .score = "head % 2 == 0 ? -inf : batch > 2 ? tanh(score) * bias[-1]"
                    " : kv_pos == 3 ? log(-1.0) : kv_pos == 7 ? 1 / 0.0f"
                    " : score + bias[2147483647]"),
+    SHAPE(64, 7, 150, .heads = 6, .kv_heads = 2, .page = 32,
+          .flags = GROAT_DECODE_TREE | GROAT_DECODE_LSE,
+          .score = "score * gain + bias[q_pos % 37 + 40 * head] - "
+                   "min(float(abs(q_pos - kv_pos)), 20) * slope"),
 };
 
 static const uint32_t lengths[] = {150, 0, 1, 97};
@@ -535,10 +539,7 @@ static const struct {
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1), "cpu:sm_1", "sm_1"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_TREE,
            .mask = GROAT_DECODE_WINDOW, .seen = 5),
-     NULL, "tree=1 gives a query no position"},
-    {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_TREE,
-           .score = "score * 2"),
-     NULL, "tree=1 gives a query no position"},
+     NULL, "a key of a tree is not placed by its position"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .score = "score \""), NULL,
      "shape.score: expression 'score \"', column 7"},
 };
