@@ -63,6 +63,12 @@ sed -i 's/^arg    rows .*/&\narg    extra int 1..9 5 things "new"/' edited/run.d
 expect "what editors get, anew" 0 new edited/ --refresh
 grep -q "more = 7" edited/params.h || fail "params.h has the new parameter"
 grep -q "extra" edited/run.h || fail "run.h has the new argument"
+sed -i 's/^param  tile .*/&\nparam  kind enum a=12|b=34 b - "numbered"/' \
+    edited/params.def
+echo '_Static_assert(kind_a == 12 && kind_b == 34, "as in params.def");' \
+    >>edited/reference.c
+expect "a reference sees the numbers of enumerators" 0 run ./edited \
+    --target cpu:gfx950
 (cd my_tile && "$groat" run . ./:tile=16 ../my_tile/. --target cpu:gfx950 \
     >"$work/dots" 2>&1)
 if [ "$(grep -c '^  verified  yes' "$work/dots")" -eq 3 ]; then

@@ -75,6 +75,10 @@ static const strided strides[] = {
     {"cpu:gfx942", BANK_PROBE_READ, 0, 16, 1, 8, 8, 8, 1},
     {"cpu:gfx942", BANK_PROBE_READ_SWIZZLED, 128, 16, 1, 8, 16, 8, 2},
     {"cpu:gfx942", BANK_PROBE_WRITE, 8, 8, 1, 16, 4, 4, 1},
+    /* less than a dword: a lane's dword counts, whatever part it reads */
+    {"cpu:gfx942", BANK_PROBE_READ, 128, 1, 1, 64, 64, 1, 64},
+    {"cpu:gfx942", BANK_PROBE_READ, 128, 2, 1, 64, 64, 1, 64},
+    {"cpu:gfx942", BANK_PROBE_READ, 1, 1, 1, 64, 1, 1, 1},
     /* 32 banks, and two warps of 32 lanes */
     {"cpu:sm_90a", BANK_PROBE_READ, 4, 4, 2, 32, 2, 2, 1},
     {"cpu:sm_90a", BANK_PROBE_READ, 128, 4, 2, 32, 64, 2, 32},
