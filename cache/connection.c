@@ -58,7 +58,7 @@ static const char *const statements[GROAT__SQLS] = {
 };
 
 /* The page cache in KiB: for look-ups, the interior pages of some 10^5 entries;
- * for many rows in turn less, since nobody reads their pages again. */
+ * while many rows are put less, since nobody reads their pages again. */
 #define PAGES_TO_READ  "PRAGMA cache_size = -8192;"
 #define PAGES_TO_WRITE "PRAGMA cache_size = -2048;"
 
@@ -74,9 +74,9 @@ static const char settings[] =
     "PRAGMA journal_size_limit = 4194304;";
 
 /* Begins the transaction of an empty file's schema: on any other, the settings
- * would write to it.  auto_vacuum writes, so that it takes the lock, and
- * belongs to the transaction.  A typical binary with its identity fits one page
- * of 8 KiB: one read from the file. */
+ * would write to it.  BEGIN IMMEDIATE would make the first page without
+ * auto_vacuum, which itself writes and takes the lock.  A typical binary with
+ * its identity fits one page of 8 KiB: one read from the file. */
 static const char begin_new[] = "PRAGMA page_size = 8192;"
                                 "BEGIN;"
                                 "PRAGMA auto_vacuum = INCREMENTAL;";

@@ -298,8 +298,8 @@ int groat__connection_check(groat__store *store);
 /* Locked: cuts the busy timeout to a sixteenth (hurry) or restores it. */
 void groat__connection_hurry(groat__store *store, bool hurry);
 
-/* Locked: makes the page cache smaller, while many rows are put, or restores
- * it. */
+/* Locked: lowers the bound of the page cache while many rows are put, which
+ * drops pages that were read, or restores the bound. */
 void groat__connection_keep_less(groat__store *store, bool less);
 
 /* Prepares a statement that is not cached; *out is NULL on failure. */

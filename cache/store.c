@@ -228,18 +228,6 @@ static int insert_row(groat__store *store, const groat__row *row)
                : rc;
 }
 
-/* The copy of the log into the file begins with a wait until the log is on the
- * disk; it may be there by then. */
-static void start_writing_log(const groat__store *store)
-{
-    groat__str path = {0};
-
-    groat__str_addf(&path, "%s-wal", store->path);
-    if (!path.failed)
-        groat__fs_start_writing(path.data);
-    groat__str_free(&path);
-}
-
 /* One transaction: writes stamps, which eviction needs, and rows; evicts. */
 static int write_rows(groat__store *store, const groat__row *rows, size_t count)
 {
@@ -258,7 +246,6 @@ static int write_rows(groat__store *store, const groat__row *rows, size_t count)
         rc = groat__connection_run(store, GROAT__SQL_COMMIT);
     if (rc != SQLITE_OK)
         return rc;
-    start_writing_log(store);
     groat__store_evicted(store, "bound", dropped);
     store->doubted = false;
     groat__connection_hurry(store, false);
@@ -329,6 +316,19 @@ static groat__row checked_row(const groat__entry *entry)
     return row;
 }
 
+/* The copy of the log into the file begins with a wait until the log is on the
+ * disk; it may be there by then.  Not locked: a full queue of the disk may hold
+ * the caller up. */
+static void start_writing_log(const groat__store *store)
+{
+    groat__str path = {0};
+
+    groat__str_addf(&path, "%s-wal", store->path);
+    if (!path.failed)
+        groat__fs_start_writing(path.data);
+    groat__str_free(&path);
+}
+
 void groat__store_put(groat__store *store, const groat__digest *key,
                       const char *identity, const void *data, size_t bytes,
                       const char *log, const groat_facts *facts)
@@ -342,12 +342,14 @@ void groat__store_put(groat__store *store, const groat__digest *key,
     groat__store_enter(store);
     put_row(store, &row);
     groat__store_leave(store);
+    start_writing_log(store);
 }
 
 /* False: the rows must be put one by one, which reports what is wrong. */
 static bool put_at_once(groat__store *store, const groat__row *rows,
                         size_t count)
 {
+    bool many = count == GROAT__PUT_MOST; /* more will follow */
     uint64_t room = 0;
     int rc;
 
@@ -357,11 +359,13 @@ static bool put_at_once(groat__store *store, const groat__row *rows,
         groat__connection_ready(store, NULL) != GROAT_OK || store->read_only ||
         groat__store_now() < store->puts_after)
         return false;
-    groat__connection_keep_less(store, true);
+    if (many)
+        groat__connection_keep_less(store, true);
     rc = write_rows(store, rows, count);
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    groat__connection_keep_less(store, false);
+    if (many)
+        groat__connection_keep_less(store, false);
     return rc == SQLITE_OK;
 }
 
@@ -383,6 +387,7 @@ bool groat__store_put_all(groat__store *store, const groat__entry *entries,
                 put_row(store, &rows[i]);
         }
         groat__store_leave(store);
+        start_writing_log(store);
         entries += some;
         count -= some;
     }

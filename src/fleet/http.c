@@ -204,7 +204,8 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose,
     return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
-/* A text that grows by doubling is copied, and has pages that nothing uses. */
+/* Makes room for an answer of announced length at once: a text that grows by
+ * doubling is copied, and has pages that nothing uses. */
 static void reserve_answer(transfer *t)
 {
     curl_off_t announced = -1;

@@ -80,7 +80,7 @@ static void same_again(const groat__arrival *arrival, const uint8_t *data,
 static groat__entry_verdict read_copy(const groat__trust *trust,
                                       const uint8_t *data, size_t size)
 {
-    groat__str copy = {.data = malloc(size + 1), .len = size};
+    groat__str copy = {.data = malloc(size + (size == 0)), .len = size};
     groat__entry_verdict verdict;
     groat__arrival arrival;
 

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_disk.c: how often the store waits for the disk, what it asks the disk to
+ * begin with, and how many pages it keeps in memory after a batch.
+ */
+#include "fixture.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+static fixture fix;
+
+static void setup(void)
+{
+    fixture_make(&fix);
+}
+
+static void teardown(void)
+{
+    fixture_drop(&fix);
+}
+
+/* ---- calls, SQLite's too, in place of libc's ---------------------------- */
+
+static atomic_uint waits;  /* until the disk has written all */
+static atomic_uint starts; /* of writing */
+
+GROAT_API int fdatasync(int fd);
+GROAT_API int fsync(int fd);
+GROAT_API int sync_file_range(int fd, off64_t from, off64_t bytes,
+                              unsigned flags);
+
+static int wait_for(long call, int fd)
+{
+    (void)atomic_fetch_add(&waits, 1);
+    return (int)syscall(call, fd);
+}
+
+int fdatasync(int fd)
+{
+    return wait_for(SYS_fdatasync, fd);
+}
+
+int fsync(int fd)
+{
+    return wait_for(SYS_fsync, fd);
+}
+
+int sync_file_range(int fd, off64_t from, off64_t bytes, unsigned flags)
+{
+    (void)from;
+    (void)bytes;
+    (void)flags;
+    (void)atomic_fetch_add(&starts, 1);
+    return fcntl(fd, F_GETFD) < 0 ? -1 : 0;
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+/* The schema of a new file is one transaction of three waits, and the switch to
+ * a WAL another. */
+START_TEST(test_new_file)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    unsigned made = atomic_load(&waits);
+
+    ck_assert_uint_gt(made, 0);
+    ck_assert_uint_le(made, 6);
+    groat__store_close(store);
+}
+END_TEST
+
+/* A put waits for nothing, but has its pages written. */
+START_TEST(test_put)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    unsigned waited;
+    unsigned started;
+
+    kernel_put(store, 1, 5000); /* makes the WAL, which is waited for */
+    waited = atomic_load(&waits);
+    started = atomic_load(&starts);
+    kernel_put(store, 2, 5000);
+    ck_assert_uint_eq(atomic_load(&waits), waited);
+    ck_assert_uint_eq(atomic_load(&starts), started + 1);
+    groat__store_close(store);
+}
+END_TEST
+
+enum { MANY = 8 * GROAT__PUT_MOST };
+
+static void put_many(groat__store *store)
+{
+    static char data[100000];
+    char identity[MANY][16];
+    groat__entry entries[MANY];
+
+    for (int i = 0; i < MANY; i++) {
+        groat__digest key;
+
+        (void)snprintf(identity[i], sizeof(identity[i]), "many %d", i);
+        key = groat__hash128(identity[i], strlen(identity[i]));
+        entries[i] = (groat__entry){
+            key, identity[i], "", data, sizeof(data), {-1, -1, -1, -1, -1, -1}};
+    }
+    ck_assert(groat__store_put_all(store, entries, MANY));
+}
+
+/* Nobody reads a batch's pages again; look-ups afterwards may keep theirs. */
+START_TEST(test_pages_of_a_batch)
+{
+    groat__store *store = fixture_open(&fix, 16 * MIB);
+    int64_t kib = 0;
+    int used = 0;
+    int most = 0;
+
+    put_many(store);
+    ck_assert_int_eq(groat__handle_number(store->db, "PRAGMA cache_size", &kib),
+                     SQLITE_OK);
+    ck_assert_int_eq(kib, -8192);
+    ck_assert_int_eq(sqlite3_db_status(store->db, SQLITE_DBSTATUS_CACHE_USED,
+                                       &used, &most, 0),
+                     SQLITE_OK);
+    ck_assert_int_lt(used, 4 * MIB); /* of 6.4 MB */
+    groat__store_close(store);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("disk");
+    TCase *tcase = tcase_create("disk");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, test_new_file);
+    tcase_add_test(tcase, test_put);
+    tcase_add_test(tcase, test_pages_of_a_batch);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
