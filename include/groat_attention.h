@@ -32,8 +32,9 @@
  * kernel, in which
  *
  *     score           is s(t) so far
- *     q_pos, kv_pos   are p and t, counted from the sequence's first key; with
- *                     GROAT_DECODE_TREE places in the cache, too
+ *     q_pos, kv_pos   are p and t, counted from the sequence's first key: of
+ *                     GROAT_DECODE_TREE places in the cache, not in the tree,
+ *                     whose depths an array can tell
  *     head, batch     are h and the number of the sequence in the launch
  *     NAME            is a float, NAME[index] an element of an array of floats
  *                     of arguments.named: up to 8 floats and 4 arrays
@@ -330,8 +331,8 @@ typedef struct groat_append_shape {
     groat_kv_layout layout;
     groat_append_rope rope;
     unsigned rotary; /* elements of a key that are rotated, the first ones:   *
-                      * 16 to head_dim, multiples of 16, of 32 for HALVES of  *
-                      * a head_dim above 256; 0: all                          */
+                      * 16 to head_dim, multiples of 16; 0: all.  HALVES of a *
+                      * head_dim above 256: multiples of 32, all of them too  */
 } groat_append_shape;
 
 #define GROAT_APPEND_SHAPE_INIT                                                \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kv_cache_append: `head_lanes` lanes store one KV head of a new token, each a
-// chunk of its key and of its value, `lane_elements` elements.  The destination is found on the
-// device: the sequence from `starts`, the key from `lengths`, the block from
-// the page table.
+// chunk of its key and of its value, `lane_elements` elements.  The destination
+// is found on the device: the sequence from `starts`, the key from `lengths`,
+// the block from the page table.
 //
 // Arithmetic is in floats and rounds only where stated below, so that every
 // target writes the same bytes:
@@ -232,7 +232,8 @@ GROAT_DEVICE numbers rotate_halves(u64 row, u32 chunk, const numbers &x,
 {
     constexpr u32 half = rotated / 2 / chunk_elements;
     const bool is_first = static_cast<int>(chunk) < static_cast<int>(half);
-    const u64 from = row + (is_first ? chunk : chunk - half) * chunk_elements * 4;
+    const u64 from =
+        row + (is_first ? chunk : chunk - half) * chunk_elements * 4;
     float cosines[chunk_elements], sines[chunk_elements];
     numbers y;
 

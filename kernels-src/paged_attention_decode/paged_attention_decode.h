@@ -111,7 +111,7 @@ struct queries {
         first[n][j] = seen.first;
         end[n][j] = seen.end;
         bits[n][j] = 0;
-        own[n][j] = static_cast<int>(seg.length + row / group) - q_len;
+        own[n][j] = seen.own;
         slope[n][j] = 0;
         head[n][j] = static_cast<int>(seg.head * group + row % group);
         if constexpr (tree)

@@ -35,13 +35,14 @@ GROAT_DEVICE u32 length_of(const launch_args &args, u32 sequence)
                : 0;
 }
 
-// A query sees keys [first, end) of its sequence.  If a sequence has fewer keys
-// than queries, `end` is below 1 for the first queries.
+// A query sees keys [first, end) of its sequence, of which `own` is its own.  If
+// a sequence has fewer keys than queries, `end` is below 1 for the first ones.
 struct sight {
-    int first, end;
+    int first, own, end;
 
     GROAT_DEVICE sight(const launch_args &args, u32 length, u32 row)
-        : first(0), end(static_cast<int>(length + row / group + 1) - q_len)
+        : first(0), own(static_cast<int>(length + row / group) - q_len),
+          end(own + 1)
     {
         const int seen = static_cast<int>(args.seen);
 

@@ -206,7 +206,7 @@ static const mutant table[] = {
     {ONE, {IN_SLOT, ">= q.all_first", 0, ">= 0"}, 0, 0},
     {ONE, {IN_SLOT, "<= q.all_end", 0, "<= q.all_end + 16"}, 0, NV},
     /* masks and sums */
-    {MANY, {"sight(const", "group + 1)", 0, "group)"}, 0, NV},
+    {MANY, {"sight(const", "end(own + 1)", 0, "end(own)"}, 0, NV},
     {MANY, {IN_SEEN, "at >= q.end[n][j] ||", 0, ""}, 0, NV},
     {MANY, {"sight(const", "end - seen", 0, "end - seen - 1"}, 0, NV},
     /* Where end == seen, first is 0 either way. */
@@ -220,8 +220,8 @@ static const mutant table[] = {
     {TREE_SCORED, {"", "", 0, ""}, 0, 0},
     {TREE_SCORED, {"void weigh(", "tree ? q.own[n][j] :", 0, ""}, 0, NV},
     {TREE_SCORED,
-     {"void load_sight(", "seg.length + row / group) - q_len", 0,
-      "seg.length + row / group) - 1"},
+     {"void load_sight(", "own[n][j] = seen.own", 0,
+      "own[n][j] = seen.end - 1"},
      0,
      NV},
     {TREE, {"void load_sight(", "q_len + row / group", 0, "q_len"}, 0, NV},

@@ -404,7 +404,7 @@ START_TEST(bad_shapes)
     REFUSED(s.head_dim = 48, "shape.head_dim is 48; allowed: 64 to 512");
     REFUSED(s.head_dim = 72, "head_dim");
     REFUSED(s.head_dim = 528, "shape.head_dim is 528; allowed: 64 to 512");
-    REFUSED((s.head_dim = 272, s.rope = GROAT_APPEND_HALVES), "whole chunks");
+    REFUSED((s.head_dim = 272, s.rope = GROAT_APPEND_HALVES), "set rotary");
     REFUSED(s.value_dim = 48, "shape.value_dim is 48; allowed: 64 to 128");
     REFUSED(s.value_dim = 144, "shape.value_dim is 144; allowed: 64 to 128");
     REFUSED(s.value_dim = 72, "value_dim");

@@ -539,7 +539,7 @@ static const struct {
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1), "cpu:sm_1", "sm_1"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .flags = GROAT_DECODE_TREE,
            .mask = GROAT_DECODE_WINDOW, .seen = 5),
-     NULL, "a key of a tree is not placed by its position"},
+     NULL, "tree=1 has no positions"},
     {SHAPE(64, 1, 150, .heads = 8, .kv_heads = 1, .score = "score \""), NULL,
      "shape.score: expression 'score \"', column 7"},
 };
