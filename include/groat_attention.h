@@ -32,9 +32,9 @@
  * kernel, in which
  *
  *     score           is s(t) so far
- *     q_pos, kv_pos   are p and t, counted from the sequence's first key: of
- *                     GROAT_DECODE_TREE places in the cache, not in the tree,
- *                     whose depths an array can tell
+ *     q_pos, kv_pos   are p and t, counted from the sequence's first key, with
+ *                     GROAT_DECODE_TREE, too; an array can give the depths in
+ *                     the tree
  *     head, batch     are h and the number of the sequence in the launch
  *     NAME            is a float, NAME[index] an element of an array of floats
  *                     of arguments.named: up to 8 floats and 4 arrays

@@ -71,7 +71,7 @@ struct queries {
     vec2 word[columns][depth];
     int first[columns][2], end[columns][2]; // keys that the lane's queries see
     u32 bits[columns][2];                   // of tree
-    int own[columns][2]; // the query's own key, if `end` does not tell it
+    int own[columns][2]; // of tree: else `end` tells it, in fewer registers
     float slope[columns][2];                // of alibi, times log2 e
     int head[columns][2], sequence;         // for an expression
     float scale;                            // of scores

@@ -8,6 +8,8 @@
 #include "groat_attention.h"
 #include "tensor/tensor.h"
 
+enum { GROAT__APPEND_DIM_MAX = 512 }; /* head_dim of params.def */
+
 /* Errors: INVALID, with the field, the value and what is allowed. */
 groat_status groat__append_check_shape(const groat_append_shape *shape,
                                        groat_error *error);

@@ -12,8 +12,6 @@
 #include "attention/check.h"
 #include "attention/number.h"
 
-enum { HEAD_DIM_MAX = 512 };
-
 typedef struct reference {
     const groat_append_shape *s;
     const groat_append_arguments *a;
@@ -127,7 +125,7 @@ static void put_head(const reference *r, int plane, const token *t,
                     t->number * stride + (uint64_t)head * dim * 2;
     uint64_t to = p->address + t->block * p->block + t->in_block * p->token +
                   head * p->head;
-    float x[HEAD_DIM_MAX], y[HEAD_DIM_MAX], by = 1;
+    float x[GROAT__APPEND_DIM_MAX], y[GROAT__APPEND_DIM_MAX], by = 1;
 
     if (s->kv_dtype == s->dtype &&
         (plane == 1 || s->rope == GROAT_APPEND_PLAIN)) {

@@ -240,7 +240,7 @@ static const groat_append_shape shapes[] = {
     SHAPE(192, .value_dim = 64, .kv_dtype = GROAT_DECODE_E4M3,
           .kv_scale = GROAT_DECODE_OF_TOKEN, .kv_heads = 3, .page = 5,
           .layout = GROAT_KV_HEAD_PAGE),
-    /* More elements than a lane for each 8. */
+    /* Each lane has 16 elements. */
     SHAPE(512, .kv_heads = 2, .page = 16, .rope = GROAT_APPEND_HALVES),
     SHAPE(512, .value_dim = 272, .kv_heads = 1, .page = 7,
           .layout = GROAT_KV_HEAD_PAGE, .rope = GROAT_APPEND_HALVES,
