@@ -185,12 +185,12 @@ static groat_status import_entry(void *user, const groat__entry *entry,
     brought *rows = user;
     groat__store *store = rows->store;
     uint64_t room = entry->bytes + strlen(entry->identity) + strlen(entry->log);
+    groat__addition added;
 
-    if (groat__store_holds(store, &entry->key, entry->identity))
+    groat__store_add(store, entry, 1, &added);
+    if (added == GROAT__ADD_HELD)
         return GROAT_OK;
-    groat__store_put(store, &entry->key, entry->identity, entry->data,
-                     entry->bytes, entry->log, &entry->facts);
-    if (!groat__store_has(store, &entry->key, entry->identity))
+    if (added == GROAT__ADD_FAILED)
         return room + STORE_ROOM > store->max_bytes
                    ? GROAT_OK
                    : groat__fail(error, GROAT_IO,

@@ -136,10 +136,19 @@ void groat__store_put(groat__store *store, const groat__digest *key,
 
 enum { GROAT__PUT_MOST = 8 };
 
-/* Stores several binaries, GROAT__PUT_MOST per transaction.  True: all are
- * stored; false: groat__store_has() tells which are. */
-bool groat__store_put_all(groat__store *store, const groat__entry *entries,
-                          size_t count);
+/* What became of an entry that was to be added. */
+typedef enum groat__addition {
+    GROAT__ADD_FAILED, /* a fault, which is counted and logged, or it is too
+                        * large for the store's bound                       */
+    GROAT__ADD_HELD,   /* the store has a good one of its key and identity   */
+    GROAT__ADDED
+} groat__addition;
+
+/* Stores the entries that the store does not have, GROAT__PUT_MOST per
+ * transaction, and says in out[i] what became of entries[i].  An entry that was
+ * added may be evicted for a later one. */
+void groat__store_add(groat__store *store, const groat__entry *entries,
+                      size_t count, groat__addition *out);
 
 /* Counts a use of an entry that will be put next, and records the milliseconds
  * that its compile took as the latency of its first use, if none is known. */

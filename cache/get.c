@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* Drops a bad entry, counts it, and reports it once. */
-static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
-                     bool mistaken)
+/* Drops a bad entry, counts it, and reports it once: OK or an error. */
+static int drop_bad(groat__store *store, const groat__digest *key, int64_t id,
+                    bool mistaken)
 {
     char hex[33];
     uint64_t dropped = 0;
@@ -26,34 +26,28 @@ static void drop_bad(groat__store *store, const groat__digest *key, int64_t id,
     if (!store->read_only)
         rc = groat__row_drop(store, id, &dropped);
     groat__store_evicted(store, mistaken ? "identity" : "damage", dropped);
-    if (rc != SQLITE_OK)
-        (void)groat__connection_fault(store, rc, "dropping an entry");
+    return rc;
 }
 
-/* Locked: looks a key up.  *again: another try may succeed. */
-static bool lookup(groat__store *store, const groat__digest *key,
-                   const char *identity, groat__store_blob *out, bool *again)
+int groat__store_seek(groat__store *store, const groat__digest *key,
+                      const char *identity, groat__store_blob *out)
 {
     sqlite3_stmt *get;
     groat__finding found = GROAT__ROW_NONE;
     groat__row row = {0};
+    int failed = SQLITE_OK;
     int rc = groat__row_seek(store, key, &get);
 
-    if (rc == SQLITE_ROW) {
+    if (rc == SQLITE_ROW)
         found = groat__row_judge(get, key, identity, store->ranges, &row);
-        rc =
-            found == GROAT__ROW_GOOD ? groat__row_copy(&row, out) : SQLITE_DONE;
-    }
+    if (found == GROAT__ROW_GOOD && out != NULL)
+        failed = groat__row_copy(&row, out);
     (void)sqlite3_reset(get);
-    *again = false;
-    if (rc != SQLITE_OK && rc != SQLITE_DONE) {
-        *again = groat__connection_fault(store, rc, "get");
-        return false;
+    if (found == GROAT__ROW_DAMAGED || found == GROAT__ROW_MISTAKEN) {
+        failed = drop_bad(store, key, row.id, found == GROAT__ROW_MISTAKEN);
+        rc = SQLITE_DONE;
     }
-    store->doubted = false;
-    if (found == GROAT__ROW_DAMAGED || found == GROAT__ROW_MISTAKEN)
-        drop_bad(store, key, row.id, found == GROAT__ROW_MISTAKEN);
-    return rc == SQLITE_OK;
+    return failed == SQLITE_OK ? rc : failed;
 }
 
 /* Looks a key up while another try may succeed; counts no hit or miss. */
@@ -61,11 +55,17 @@ static bool try_lookup(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out)
 {
     bool again = true;
-    bool hit = false;
+    int rc = SQLITE_DONE;
 
-    for (int i = 0; i < GROAT__STORE_TRIES && again && store->db != NULL; i++)
-        hit = lookup(store, key, identity, out, &again);
-    return hit;
+    for (int i = 0; i < GROAT__STORE_TRIES && again && store->db != NULL; i++) {
+        rc = groat__store_seek(store, key, identity, out);
+        again = rc != SQLITE_ROW && rc != SQLITE_DONE;
+        if (again)
+            again = groat__connection_fault(store, rc, "get");
+        else
+            store->doubted = false;
+    }
+    return rc == SQLITE_ROW;
 }
 
 bool groat__store_find(groat__store *store, const groat__digest *key,
@@ -107,14 +107,12 @@ static bool take_answer(groat__store *store, int rc, const char *what)
 bool groat__store_holds(groat__store *store, const groat__digest *key,
                         const char *identity)
 {
-    groat__store_blob blob = {0};
     bool holds;
 
     groat__store_enter(store);
     holds = groat__connection_ready(store, NULL) == GROAT_OK &&
-            try_lookup(store, key, identity, &blob);
+            try_lookup(store, key, identity, NULL);
     groat__store_leave(store);
-    groat__store_blob_free(&blob);
     return holds;
 }
 

@@ -452,6 +452,11 @@ groat_status groat__store_open_patient(const groat__store_options *options,
  * looked damaged; on a new file); busy puts in a row until puts pause. */
 enum { GROAT__STORE_TRIES = 3, GROAT__STORE_BUSY_PUTS = 10 };
 
+/* Locked: looks for a good row of a key and an identity: ROW, DONE or an error.
+ * Copies its parts to *out unless that is NULL.  A bad row is dropped, counted
+ * and reported.  May be called within a transaction. */
+int groat__store_seek(groat__store *store, const groat__digest *key,
+                      const char *identity, groat__store_blob *out);
 /* Locked: groat__store_get() without its locking. */
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out);

@@ -218,18 +218,32 @@ void groat__store_show(groat__store *store, const groat__ranges *ranges)
 
 /* ---- put and evict ----------------------------------------------------- */
 
-static int insert_row(groat__store *store, const groat__row *row)
+/* Locked: writes a row.  With an answer to give, one that the store has already
+ * is left as it is. */
+static int write_row(groat__store *store, const groat__row *row,
+                     groat__addition *out)
 {
     sqlite3_stmt *put;
-    int rc = groat__connection_statement(store, GROAT__SQL_PUT, &put);
+    int rc = out == NULL
+                 ? SQLITE_DONE
+                 : groat__store_seek(store, &row->key, row->identity, NULL);
 
-    return rc == SQLITE_OK
-               ? groat__row_insert(put, row, groat__stamp_now(store))
-               : rc;
+    if (rc == SQLITE_ROW) {
+        *out = GROAT__ADD_HELD;
+        return SQLITE_OK;
+    }
+    if (rc == SQLITE_DONE)
+        rc = groat__connection_statement(store, GROAT__SQL_PUT, &put);
+    if (rc == SQLITE_OK)
+        rc = groat__row_insert(put, row, groat__stamp_now(store));
+    if (rc == SQLITE_OK && out != NULL)
+        *out = GROAT__ADDED;
+    return rc;
 }
 
 /* One transaction: writes stamps, which eviction needs, and rows; evicts. */
-static int write_rows(groat__store *store, const groat__row *rows, size_t count)
+static int write_rows(groat__store *store, const groat__row *rows, size_t count,
+                      groat__addition *out)
 {
     uint64_t max = store->max_bytes;
     uint64_t dropped = 0;
@@ -238,7 +252,7 @@ static int write_rows(groat__store *store, const groat__row *rows, size_t count)
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++)
-        rc = insert_row(store, &rows[i]);
+        rc = write_row(store, &rows[i], out == NULL ? NULL : &out[i]);
     if (rc == SQLITE_OK)
         rc = groat__gc_trim(store, max, max / 10 * 9, &rows[count - 1].id,
                             &dropped);
@@ -287,7 +301,7 @@ static void put_row(groat__store *store, const groat__row *row)
         return;
     }
     for (int i = 0; i < GROAT__STORE_TRIES && fits && rc != SQLITE_OK; i++) {
-        rc = write_rows(store, row, 1);
+        rc = write_rows(store, row, 1, NULL);
         if (is_oversize(rc))
             break;
         if (rc != SQLITE_OK && !groat__connection_fault(store, rc, "put")) {
@@ -345,9 +359,10 @@ void groat__store_put(groat__store *store, const groat__digest *key,
     start_writing_log(store);
 }
 
-/* False: the rows must be put one by one, which reports what is wrong. */
-static bool put_at_once(groat__store *store, const groat__row *rows,
-                        size_t count)
+/* Locked.  False: the rows must be added one by one, which reports what is
+ * wrong. */
+static bool add_at_once(groat__store *store, const groat__row *rows,
+                        size_t count, groat__addition *out)
 {
     bool many = count == GROAT__PUT_MOST; /* more will follow */
     uint64_t room = 0;
@@ -361,7 +376,7 @@ static bool put_at_once(groat__store *store, const groat__row *rows,
         return false;
     if (many)
         groat__connection_keep_less(store, true);
-    rc = write_rows(store, rows, count);
+    rc = write_rows(store, rows, count, out);
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     if (many)
@@ -369,29 +384,49 @@ static bool put_at_once(groat__store *store, const groat__row *rows,
     return rc == SQLITE_OK;
 }
 
-bool groat__store_put_all(groat__store *store, const groat__entry *entries,
-                          size_t count)
+static groat__addition add_alone(groat__store *store, const groat__row *row)
+{
+    if (groat__store_holds(store, &row->key, row->identity))
+        return GROAT__ADD_HELD;
+    groat__store_enter(store);
+    put_row(store, row);
+    groat__store_leave(store);
+    return groat__store_has(store, &row->key, row->identity)
+               ? GROAT__ADDED
+               : GROAT__ADD_FAILED;
+}
+
+static void add_batch(groat__store *store, const groat__entry *entries,
+                      size_t count, groat__addition *out)
 {
     groat__row rows[GROAT__PUT_MOST];
-    bool all = true;
+    bool at_once;
 
+    for (size_t i = 0; i < count; i++)
+        rows[i] = checked_row(&entries[i]);
+    groat__store_enter(store);
+    at_once = add_at_once(store, rows, count, out);
+    groat__store_leave(store);
+    for (size_t i = 0; i < count && !at_once; i++)
+        out[i] = add_alone(store, &rows[i]);
+    for (size_t i = 0; i < count; i++)
+        if (out[i] == GROAT__ADDED) {
+            start_writing_log(store);
+            break;
+        }
+}
+
+void groat__store_add(groat__store *store, const groat__entry *entries,
+                      size_t count, groat__addition *out)
+{
     while (count > 0) {
         size_t some = count < GROAT__PUT_MOST ? count : GROAT__PUT_MOST;
 
-        for (size_t i = 0; i < some; i++)
-            rows[i] = checked_row(&entries[i]);
-        groat__store_enter(store);
-        if (!put_at_once(store, rows, some)) {
-            all = false;
-            for (size_t i = 0; i < some; i++)
-                put_row(store, &rows[i]);
-        }
-        groat__store_leave(store);
-        start_writing_log(store);
+        add_batch(store, entries, some, out);
         entries += some;
+        out += some;
         count -= some;
     }
-    return all;
 }
 
 static int evict(groat__store *store, int64_t id, const void *data,

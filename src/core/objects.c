@@ -124,14 +124,15 @@ typedef struct fetching {
 } fetching;
 
 static void tell_arrival(relay *r, const char *name,
-                         const groat__arrival *arrival, bool done, bool lost)
+                         const groat__arrival *arrival, groat__addition added)
 {
-    groat_remote_object object = {
-        .name = name, .bytes = arrival->blob.bytes, .done = done};
+    groat_remote_object object = {.name = name,
+                                  .bytes = arrival->blob.bytes,
+                                  .done = added == GROAT__ADDED};
     groat__str spec = {0};
     groat__str target = {0};
 
-    if (lost)
+    if (added == GROAT__ADD_FAILED)
         object.problem =
             "the store did not take the entry: the store is full, locked or "
             "cannot be written, or its bound is too small";
@@ -146,41 +147,18 @@ static void tell_arrival(relay *r, const char *name,
     groat__str_free(&target);
 }
 
-/* A kernel has two objects, and both may have been fetched. */
-static bool is_first(const fetching *f, size_t i)
+/* A kernel has two objects; if both have come, the store has the second. */
+static void add_arrivals(const fetching *f, groat__addition out[])
 {
-    for (size_t j = 0; j < i; j++)
-        if (memcmp(&f->at[j].arrival.key, &f->at[i].arrival.key,
-                   sizeof(groat__digest)) == 0)
-            return false;
-    return true;
-}
-
-static void put_arrivals(const fetching *f, bool done[GROAT__PUT_MOST],
-                         bool lost[GROAT__PUT_MOST])
-{
-    groat__store *store = f->to.context->store;
     groat__entry entries[GROAT__PUT_MOST];
-    size_t count = 0;
-    bool all;
 
     for (size_t i = 0; i < f->count; i++) {
         const groat__arrival *a = &f->at[i].arrival;
 
-        done[i] =
-            is_first(f, i) && !groat__store_holds(store, &a->key, a->identity);
-        if (done[i])
-            entries[count++] =
-                (groat__entry){a->key,       a->identity,   a->blob.log,
-                               a->blob.data, a->blob.bytes, a->blob.facts};
+        entries[i] = (groat__entry){a->key,       a->identity,   a->blob.log,
+                                    a->blob.data, a->blob.bytes, a->blob.facts};
     }
-    all = groat__store_put_all(store, entries, count);
-    for (size_t i = 0; i < f->count; i++) {
-        lost[i] = done[i] && !all &&
-                  !groat__store_has(store, &f->at[i].arrival.key,
-                                    f->at[i].arrival.identity);
-        done[i] = done[i] && !lost[i];
-    }
+    groat__store_add(f->to.context->store, entries, f->count, out);
 }
 
 /* Stores and tells of what has come.  Called when the next object has yet to
@@ -188,15 +166,15 @@ static void put_arrivals(const fetching *f, bool done[GROAT__PUT_MOST],
 static void flush(void *user)
 {
     fetching *f = user;
-    bool done[GROAT__PUT_MOST] = {false};
-    bool lost[GROAT__PUT_MOST] = {false};
+    groat__addition added[GROAT__PUT_MOST];
 
-    if (f->keep && f->count > 0)
-        put_arrivals(f, done, lost);
+    for (size_t i = 0; i < f->count; i++)
+        added[i] = GROAT__ADD_HELD;
+    if (f->keep)
+        add_arrivals(f, added);
     for (size_t i = 0; i < f->count; i++) {
         if (!f->to.stopped)
-            tell_arrival(&f->to, f->at[i].name, &f->at[i].arrival, done[i],
-                         lost[i]);
+            tell_arrival(&f->to, f->at[i].name, &f->at[i].arrival, added[i]);
         groat__arrival_free(&f->at[i].arrival);
     }
     f->count = 0;

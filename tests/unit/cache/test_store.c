@@ -87,6 +87,53 @@ START_TEST(test_replace)
 }
 END_TEST
 
+static groat__addition add_one(groat__store *store, unsigned n, size_t bytes)
+{
+    uint8_t *data = kernel_bytes(n, bytes);
+    char identity[64];
+    char log[64];
+    groat__entry entry = {.key = kernel_key(n),
+                          .identity = identity,
+                          .log = log,
+                          .data = data,
+                          .bytes = bytes,
+                          .facts = kernel_facts(n)};
+    groat__entry twice[2] = {entry, entry};
+    groat__addition out[2];
+
+    kernel_identity(n, identity, sizeof(identity));
+    kernel_log(n, log, sizeof(log));
+    groat__store_add(store, twice, 2, out);
+    ck_assert_int_eq(out[1], out[0] == GROAT__ADDED ? GROAT__ADD_HELD : out[0]);
+    free(data);
+    return out[0];
+}
+
+/* What is there is left alone, even its time of use; a bad row is replaced. */
+START_TEST(test_add)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+
+    kernel_put(store, 1, 1000);
+    kernel_put(store, 2, 1000);
+    outside_once(fix.path,
+                 "UPDATE entry SET used = 7; "
+                 "UPDATE entry SET log = 'x' WHERE log LIKE '%kernel 2 %'");
+    ck_assert_int_eq(add_one(store, 1, 1000), GROAT__ADD_HELD);
+    ck_assert_int_eq(add_one(store, 2, 1000), GROAT__ADDED);
+    ck_assert_uint_eq(kernel_stat(store).evictions, 1);
+    outside_once(fix.path, "DELETE FROM entry WHERE used > 7");
+    ck_assert_uint_eq(kernel_stat(store).entries, 1);
+    ck_assert_int_eq(add_one(store, 3, 1000), GROAT__ADDED);
+    ck_hit(store, 3);
+    ck_assert_int_eq(add_one(store, 4, 2 * MIB), GROAT__ADD_FAILED);
+    store->puts_after = groat__store_now() + 60000;
+    ck_assert_int_eq(add_one(store, 3, 1000), GROAT__ADD_HELD);
+    ck_assert_int_eq(add_one(store, 5, 1000), GROAT__ADD_FAILED);
+    groat__store_close(store);
+}
+END_TEST
+
 START_TEST(test_evict)
 {
     groat__store *store = fixture_open(&fix, MIB);
@@ -763,6 +810,7 @@ START_TEST(test_puts_beside_a_writer_that_stays)
                           .data = "x",
                           .bytes = 1,
                           .facts = kernel_facts(101)};
+    groat__addition added;
 
     kernel_put(store, 500, 1000);
     outside_exec(writer, "BEGIN IMMEDIATE");
@@ -774,7 +822,8 @@ START_TEST(test_puts_beside_a_writer_that_stays)
     outside_exec(writer, "ROLLBACK");
     (void)sqlite3_close(writer);
     kernel_put(store, 101, 1000); /* not attempted */
-    ck_assert(!groat__store_put_all(store, &entry, 1));
+    groat__store_add(store, &entry, 1, &added);
+    ck_assert_int_eq(added, GROAT__ADD_FAILED);
     ck_assert_int_eq(kernel_get(store, 101), ANSWER_MISS);
     ck_assert_int_eq(kernel_get(store, 500), ANSWER_RIGHT);
     store->puts_after = groat__store_now();
@@ -794,6 +843,7 @@ int main(void)
     tcase_add_test(tcase, test_put_get);
     tcase_add_test(tcase, test_roundtrip_of_parts);
     tcase_add_test(tcase, test_replace);
+    tcase_add_test(tcase, test_add);
     tcase_add_test(tcase, test_evict);
     tcase_add_test(tcase, test_persistence);
     tcase_add_test(tcase, test_identity_is_compared_in_full);
