@@ -281,24 +281,26 @@ static void count_busy(groat__store *store, int rc)
         store->puts_after = groat__store_now() + GROAT__STORE_REST_MS;
 }
 
-static void put_row(groat__store *store, const groat__row *row)
+/* Locked: puts a row, in place of one of its key.  False: a failure, which is
+ * counted and logged. */
+static bool put_row(groat__store *store, const groat__row *row)
 {
     uint64_t size = groat__row_room(row);
     bool fits = size <= store->max_bytes && size <= INT_MAX / 2;
     int rc = SQLITE_TOOBIG;
 
     if (groat__connection_ready(store, NULL) != GROAT_OK)
-        return;
+        return false;
     if (store->read_only) {
         groat__store_say(store, GROAT__NOTE_READ_ONLY,
                          "read-only: new kernels are kept in memory only; "
                          "run: chmod 600 %s",
                          store->path);
-        return;
+        return false;
     }
     if (groat__store_now() < store->puts_after) {
         groat__store_faulted(store, "put");
-        return;
+        return false;
     }
     for (int i = 0; i < GROAT__STORE_TRIES && fits && rc != SQLITE_OK; i++) {
         rc = write_rows(store, row, 1, NULL);
@@ -306,7 +308,7 @@ static void put_row(groat__store *store, const groat__row *row)
             break;
         if (rc != SQLITE_OK && !groat__connection_fault(store, rc, "put")) {
             count_busy(store, rc);
-            return;
+            return false;
         }
     }
     store->busy_puts = 0;
@@ -320,6 +322,7 @@ static void put_row(groat__store *store, const groat__row *row)
                          (unsigned long long)size,
                          (unsigned long long)store->max_bytes);
     }
+    return rc == SQLITE_OK;
 }
 
 static groat__row checked_row(const groat__entry *entry)
@@ -352,11 +355,13 @@ void groat__store_put(groat__store *store, const groat__digest *key,
         *key, identity, log == NULL ? "" : log,
         data, bytes,    facts == NULL ? unknown : *facts};
     const groat__row row = checked_row(&entry);
+    bool stored;
 
     groat__store_enter(store);
-    put_row(store, &row);
+    stored = put_row(store, &row);
     groat__store_leave(store);
-    start_writing_log(store);
+    if (stored)
+        start_writing_log(store);
 }
 
 /* Locked.  False: the rows must be added one by one, which reports what is
@@ -386,14 +391,14 @@ static bool add_at_once(groat__store *store, const groat__row *rows,
 
 static groat__addition add_alone(groat__store *store, const groat__row *row)
 {
+    bool stored;
+
     if (groat__store_holds(store, &row->key, row->identity))
         return GROAT__ADD_HELD;
     groat__store_enter(store);
-    put_row(store, row);
+    stored = put_row(store, row);
     groat__store_leave(store);
-    return groat__store_has(store, &row->key, row->identity)
-               ? GROAT__ADDED
-               : GROAT__ADD_FAILED;
+    return stored ? GROAT__ADDED : GROAT__ADD_FAILED;
 }
 
 static void add_batch(groat__store *store, const groat__entry *entries,
