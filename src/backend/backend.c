@@ -19,6 +19,35 @@ const groat__backend *groat__backend_get(groat__backend_id id)
     return &backends[id];
 }
 
+groat_status groat__part_open(const groat__part *part, const groat__env *env,
+                              void **state, groat_error *error)
+{
+    void *found = NULL;
+    groat_status status = part->search(env, &found, error);
+
+    if (status == GROAT_OK)
+        *state = found;
+    else
+        part->close(found);
+    return status;
+}
+
+void groat__part_report(const groat__part *part, void *state,
+                        const groat__env *env, groat__str *out)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    groat_status status = GROAT_OK;
+    void *own = NULL;
+
+    if (state == NULL) {
+        status = part->search(env, &own, &error);
+        state = own;
+    }
+    part->report(state, env, status == GROAT_OK ? NULL : &error, out);
+    part->close(own);
+    groat_error_clear(&error);
+}
+
 void groat__binary_free(groat__binary *binary)
 {
     free(binary->data);

@@ -71,14 +71,33 @@ bool groat__binary_copy(groat__binary *to, const groat__binary *from);
 typedef bool groat__made_by_fn(void *user, const char *build_id,
                                groat__str *lines);
 
+/* A vendor's library, or program, that is looked for and opened. */
+typedef struct groat__part {
+    /* Finds and opens it.  On failure, too, *state is what was set up until
+     * then, for report; NULL without memory.  Free with close.  Errors:
+     * NO_DEVICE with what was looked for, NO_MEMORY. */
+    groat_status (*search)(const groat__env *env, void **state,
+                           groat_error *error);
+    /* All modules must be unloaded and all launches done.  NULL is allowed. */
+    void (*close)(void *state);
+
+    /* Appends one line per finding to `out` for groat doctor ("subject\tusable
+     * 0/1\ttext\n", see groat__finding).  failed is the error of the search,
+     * or NULL; only with an error may state be NULL. */
+    void (*report)(void *state, const groat__env *env,
+                   const groat_error *failed, groat__str *out);
+} groat__part;
+
+/* Searches; a failure leaves nothing open and *state as it was. */
+groat_status groat__part_open(const groat__part *part, const groat__env *env,
+                              void **state, groat_error *error);
+/* Reports on a state, or on NULL: the search is then repeated. */
+void groat__part_report(const groat__part *part, void *state,
+                        const groat__env *env, groat__str *out);
+
 typedef struct groat__compiler {
     const char *name; /* "nvrtc", "hiprtc", "c++" */
-
-    /* Finds and opens the compiler.  Errors: NO_DEVICE with what was looked
-     * for.  Free with close. */
-    groat_status (*open)(const groat__env *env, void **state,
-                         groat_error *error);
-    void (*close)(void *state);
+    groat__part part;
 
     /* Appends to `who` the lines of the identity that name the compiler for
      * this arch, each ended by '\n':
@@ -93,7 +112,7 @@ typedef struct groat__compiler {
                              groat__str *who, groat_error *error);
 
     /* Appends what identify() would append, without opening the compiler, from
-     * what `made` knows of the build that open() would find.  False if that
+     * what `made` knows of the build that search() would find.  False if that
      * is unknown; the text appended to *who is then unspecified. */
     bool (*foresee)(const groat__env *env, const groat__arch *arch,
                     groat__made_by_fn *made, void *user, groat__str *who);
@@ -106,11 +125,6 @@ typedef struct groat__compiler {
                             const char *source_name, const char *source,
                             const char *entry, groat__binary *out,
                             groat_error *error);
-
-    /* Appends one line per finding to `out` for groat doctor ("subject\tusable
-     * 0/1\ttext\n", see groat__finding); callable on a state or, after a failed
-     * open, on NULL: it then repeats the search. */
-    void (*doctor)(void *state, const groat__env *env, groat__str *out);
 } groat__compiler;
 
 /* How one kernel is launched; fixed when it is loaded. */
@@ -129,13 +143,8 @@ typedef struct groat__module groat__module;
 
 typedef struct groat__device {
     const char *name; /* "cuda", "hip", "cpu" */
-
-    /* Opens the driver.  Errors: NO_DEVICE.  Free with close. */
-    groat_status (*open)(const groat__env *env, void **state,
-                         groat_error *error);
-    /* All modules must be unloaded and all launches done.  Releases a context
-     * that was retained; the caller's is left alone.  NULL is allowed. */
-    void (*close)(void *state);
+    groat__part part; /* the driver; close() releases a context that was
+                       * retained, and leaves the caller's alone             */
 
     /* Number of devices; 0 is no error. */
     size_t (*count)(void *state);
@@ -216,9 +225,6 @@ typedef struct groat__device {
      * tensor maps), NO_MEMORY. */
     groat_status (*tensor_map)(void *state, const groat_tensor *tensor,
                                groat_tensor_map *out, groat_error *error);
-
-    /* As in groat__compiler. */
-    void (*doctor)(void *state, const groat__env *env, groat__str *out);
 } groat__device;
 
 typedef struct groat__backend {

@@ -74,8 +74,8 @@ static void cpu_close(void *state)
     free(c);
 }
 
-static groat_status cpu_open(const groat__env *env, void **state,
-                             groat_error *error)
+static groat_status cpu_search(const groat__env *env, void **state,
+                               groat_error *error)
 {
     cpu *c = calloc(1, sizeof(*c));
 
@@ -656,18 +656,22 @@ static groat_status cpu_tensor_map(void *state, const groat_tensor *tensor,
     return GROAT_OK;
 }
 
-static void cpu_doctor(void *state, const groat__env *env, groat__str *out)
+static void cpu_report(void *state, const groat__env *env,
+                       const groat_error *failed, groat__str *out)
 {
     (void)state;
-    groat__str_addf(out, "cpu judge\t1\tfibers in this process, seed %llu%s\n",
-                    (unsigned long long)env->seed,
-                    env->sanitize ? ", kernels under ASan and UBSan" : "");
+    if (failed == NULL)
+        groat__finding(out, "cpu judge", true,
+                       "fibers in this process, seed %llu%s",
+                       (unsigned long long)env->seed,
+                       env->sanitize ? ", kernels under ASan and UBSan" : "");
+    else
+        groat__finding(out, "cpu judge", false, "%s", failed->text);
 }
 
 const groat__device groat__device_cpu = {
     .name = "cpu",
-    .open = cpu_open,
-    .close = cpu_close,
+    .part = {cpu_search, cpu_close, cpu_report},
     .count = cpu_count,
     .facts = cpu_facts,
     .load = cpu_load,
@@ -685,7 +689,6 @@ const groat__device groat__device_cpu = {
     .write = cpu_write,
     .read = cpu_read,
     .tensor_map = cpu_tensor_map,
-    .doctor = cpu_doctor,
 };
 
 _Static_assert(sizeof(struct groat_cpu_tensor_map) <= sizeof(groat_tensor_map),

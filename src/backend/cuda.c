@@ -42,17 +42,10 @@ static const groat__gpu_calls gpu_calls;
 
 /* ---- open ---------------------------------------------------------------- */
 
-static groat_status cuda_open(const groat__env *env, void **state,
-                              groat_error *error)
+static groat_status cuda_search(const groat__env *env, void **state,
+                                groat_error *error)
 {
-    cuda_state *opened;
-    groat_status status = groat__cuda_open(env, &gpu_calls, &opened, error);
-
-    if (status == GROAT_OK)
-        *state = opened;
-    else
-        groat__cuda_close(opened);
-    return status;
+    return groat__cuda_open(env, &gpu_calls, state, error);
 }
 
 /* ---- devices ------------------------------------------------------------ */
@@ -603,10 +596,20 @@ static const groat__gpu_calls gpu_calls = {
     .read = read_bytes,
 };
 
-/* ---- doctor ------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------- */
 
-static void report(cuda_state *state, groat__str *out)
+static void cuda_report(void *handle, const groat__env *env,
+                        const groat_error *failed, groat__str *out)
 {
+    cuda_state *state = handle;
+
+    (void)env;
+    if (failed != NULL) {
+        groat__finding(
+            out, "libcuda", false, "%s",
+            groat__library_problem(state == NULL ? NULL : &state->dl, failed));
+        return;
+    }
     groat__finding(out, "libcuda", true, "%s, driver %d.%d, build %s",
                    state->dl.path, state->driver / 1000,
                    state->driver % 1000 / 10, state->dl.build_id);
@@ -616,32 +619,9 @@ static void report(cuda_state *state, groat__str *out)
     groat__gpu_report(state, &groat__device_cuda, out);
 }
 
-static void cuda_doctor(void *handle, const groat__env *env, groat__str *out)
-{
-    groat_error error = GROAT_ERROR_INIT;
-    groat_status status = GROAT_OK;
-    cuda_state *state = handle;
-    cuda_state *own = NULL;
-
-    if (state == NULL) {
-        status = groat__cuda_open(env, &gpu_calls, &own, &error);
-        state = own;
-    }
-    if (status == GROAT_OK)
-        report(state, out);
-    else
-        groat__finding(out, "libcuda", false, "%s",
-                       state == NULL
-                           ? error.text
-                           : groat__library_problem(&state->dl, &error));
-    groat__cuda_close(own);
-    groat_error_clear(&error);
-}
-
 const groat__device groat__device_cuda = {
     .name = "cuda",
-    .open = cuda_open,
-    .close = groat__cuda_close,
+    .part = {cuda_search, groat__cuda_close, cuda_report},
     .count = groat__gpu_count,
     .facts = cuda_facts,
     .load = cuda_load,
@@ -659,5 +639,4 @@ const groat__device groat__device_cuda = {
     .read = groat__gpu_read,
     .may_load = groat__gpu_may_load,
     .tensor_map = groat__cuda_tensor_map,
-    .doctor = cuda_doctor,
 };

@@ -169,7 +169,7 @@ static groat_status initialize(cuda_state *state, groat_error *error)
 }
 
 groat_status groat__cuda_open(const groat__env *env,
-                              const groat__gpu_calls *calls, cuda_state **out,
+                              const groat__gpu_calls *calls, void **out,
                               groat_error *error)
 {
     cuda_state *state = calloc(1, sizeof(*state));

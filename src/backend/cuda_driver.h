@@ -37,7 +37,7 @@ typedef struct cuda_state {
  * (NULL without memory), which groat__cuda_close() frees.  Errors: NO_DEVICE,
  * NO_MEMORY. */
 groat_status groat__cuda_open(const groat__env *env,
-                              const groat__gpu_calls *calls, cuda_state **out,
+                              const groat__gpu_calls *calls, void **out,
                               groat_error *error);
 void groat__cuda_close(void *handle);
 

@@ -453,13 +453,14 @@ static unsigned read_seconds(const groat__env *env)
     return SECONDS;
 }
 
-static groat_status cxx_open(const groat__env *env, void **state,
-                             groat_error *error)
+static groat_status cxx_search(const groat__env *env, void **state,
+                               groat_error *error)
 {
     static const char *const names[] = {"c++", "g++", "clang++"};
     cxx *c = calloc(1, sizeof(*c));
     groat_status status = GROAT_OK;
 
+    *state = c;
     if (c == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory");
     c->environment = env->all;
@@ -482,12 +483,7 @@ static groat_status cxx_open(const groat__env *env, void **state,
         status = ask_version(c, error);
     if (status == GROAT_OK)
         status = name_build(c, error);
-    if (status != GROAT_OK) {
-        cxx_close(c);
-        return status;
-    }
-    *state = c;
-    return GROAT_OK;
+    return status;
 }
 
 static groat_status cxx_identify(void *state, const groat__arch *arch,
@@ -628,29 +624,23 @@ static groat_status cxx_compile(void *state, const groat__arch *arch,
     return status;
 }
 
-static void cxx_doctor(void *state, const groat__env *env, groat__str *out)
+static void cxx_report(void *state, const groat__env *env,
+                       const groat_error *failed, groat__str *out)
 {
-    groat_error error = GROAT_ERROR_INIT;
-    void *own = NULL;
     const cxx *c = state;
 
-    if (c == NULL && cxx_open(env, &own, &error) == GROAT_OK)
-        c = own;
-    if (c != NULL)
+    (void)env;
+    if (failed == NULL)
         groat__finding(out, "c++", true, "%s: %s, build %s", c->path,
                        c->version, c->build);
     else
-        groat__finding(out, "c++", false, "%s", error.text);
-    cxx_close(own);
-    groat_error_clear(&error);
+        groat__finding(out, "c++", false, "%s", failed->text);
 }
 
 const groat__compiler groat__compiler_cxx = {
     .name = "c++",
-    .open = cxx_open,
-    .close = cxx_close,
+    .part = {cxx_search, cxx_close, cxx_report},
     .identify = cxx_identify,
     .foresee = groat__foresee_nothing,
     .compile = cxx_compile,
-    .doctor = cxx_doctor,
 };

@@ -333,7 +333,7 @@ groat_status groat__gpu_read(void *state, void *to, uint64_t from, size_t bytes,
     return copy(state, true, from, to, bytes, error);
 }
 
-/* ---- doctor ------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------- */
 
 void groat__gpu_report(void *state, const groat__device *device,
                        groat__str *out)

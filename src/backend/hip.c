@@ -36,23 +36,10 @@ struct groat__module {
 
 static const groat__gpu_calls gpu_calls;
 
-static groat_status hip_open(const groat__env *env, void **out,
-                             groat_error *error)
+static groat_status hip_search(const groat__env *env, void **state,
+                               groat_error *error)
 {
-    hip_state *state;
-    groat_status status = groat__hip_open(env, &gpu_calls, &state, error);
-
-    if (status != GROAT_OK) {
-        groat__hip_close(state);
-        return status;
-    }
-    *out = state;
-    return GROAT_OK;
-}
-
-static void close_state(void *user)
-{
-    groat__hip_close(user);
+    return groat__hip_open(env, &gpu_calls, state, error);
 }
 
 /* Reads the arch of a device: "gfx942" of "gfx942:sramecc+:xnack-". */
@@ -518,39 +505,29 @@ static groat_status hip_tensor_map(void *handle, const groat_tensor *tensor,
                        "hip has no tensor maps: AMD's GPUs copy no tensors");
 }
 
-static void hip_doctor(void *user, const groat__env *env, groat__str *out)
+static void hip_report(void *user, const groat__env *env,
+                       const groat_error *failed, groat__str *out)
 {
-    groat_error error = GROAT_ERROR_INIT;
     hip_state *state = user;
-    hip_state *own = NULL;
-    groat_status status = GROAT_OK;
 
-    if (state == NULL) {
-        status = groat__hip_open(env, &gpu_calls, &own, &error);
-        state = own;
-    }
+    (void)env;
     if (state == NULL || state->version[0] == '\0') {
-        groat__finding(out, "libamdhip64", false, "%s",
-                       state == NULL
-                           ? error.text
-                           : groat__library_problem(&state->dl, &error));
-        goto close_own;
+        groat__finding(
+            out, "libamdhip64", false, "%s",
+            groat__library_problem(state == NULL ? NULL : &state->dl, failed));
+        return;
     }
     groat__finding(out, "libamdhip64", true, "%s version %s build %s",
                    state->dl.path, state->version, state->dl.build_id);
-    if (status == GROAT_OK)
+    if (failed == NULL)
         report_devices(state, out);
     else
-        groat__finding(out, "hip devices", false, "%s", error.text);
-close_own:
-    groat__hip_close(own);
-    groat_error_clear(&error);
+        groat__finding(out, "hip devices", false, "%s", failed->text);
 }
 
 const groat__device groat__device_hip = {
     .name = "hip",
-    .open = hip_open,
-    .close = close_state,
+    .part = {hip_search, groat__hip_close, hip_report},
     .count = groat__gpu_count,
     .facts = hip_facts,
     .load = hip_load,
@@ -568,5 +545,4 @@ const groat__device groat__device_hip = {
     .read = groat__gpu_read,
     .may_load = groat__gpu_may_load,
     .tensor_map = hip_tensor_map,
-    .doctor = hip_doctor,
 };

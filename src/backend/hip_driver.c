@@ -118,8 +118,10 @@ static groat_status open_library(hip_state *state, const groat__env *env,
     return GROAT_OK;
 }
 
-void groat__hip_close(hip_state *state)
+void groat__hip_close(void *handle)
 {
+    hip_state *state = handle;
+
     if (state == NULL)
         return;
     groat__gpu_close(&state->gpu);
@@ -128,7 +130,7 @@ void groat__hip_close(hip_state *state)
 }
 
 groat_status groat__hip_open(const groat__env *env,
-                             const groat__gpu_calls *calls, hip_state **out,
+                             const groat__gpu_calls *calls, void **out,
                              groat_error *error)
 {
     hip_state *state = calloc(1, sizeof(*state));

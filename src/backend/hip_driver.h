@@ -32,9 +32,9 @@ typedef struct hip_state {
  * up (NULL without memory), which groat__hip_close() frees.  Errors: NO_DEVICE,
  * NO_MEMORY. */
 groat_status groat__hip_open(const groat__env *env,
-                             const groat__gpu_calls *calls, hip_state **out,
+                             const groat__gpu_calls *calls, void **out,
                              groat_error *error);
-void groat__hip_close(hip_state *state);
+void groat__hip_close(void *handle);
 
 /* Fails with NO_DEVICE: there is no device, or not the wanted one. */
 groat_status groat__hip_no_device(const hip_state *state, groat_error *error);

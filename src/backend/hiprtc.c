@@ -240,9 +240,8 @@ static void rtc_close(void *user)
     free(state);
 }
 
-/* As open, but on failure, too, *out is the state as far as it was set up. */
-static groat_status search(const groat__env *env, rtc_state **out,
-                           groat_error *error)
+static groat_status rtc_search(const groat__env *env, void **out,
+                               groat_error *error)
 {
     rtc_state *state = calloc(1, sizeof(*state));
     groat_status status;
@@ -260,20 +259,6 @@ static groat_status search(const groat__env *env, rtc_state **out,
     if (status == GROAT_OK)
         status = list_known(state, error);
     return status;
-}
-
-static groat_status rtc_open(const groat__env *env, void **out,
-                             groat_error *error)
-{
-    rtc_state *state;
-    groat_status status = search(env, &state, error);
-
-    if (status != GROAT_OK) {
-        rtc_close(state);
-        return status;
-    }
-    *out = state;
-    return GROAT_OK;
 }
 
 static const char *known_text(const rtc_state *state)
@@ -517,8 +502,8 @@ static groat_status rtc_compile(void *user, const groat__arch *arch,
 }
 
 /* Reports a runtime of another major version: it may refuse hipRTC's code. */
-static void doctor_match(const rtc_state *state, const groat__env *env,
-                         groat__str *out)
+static void tell_match(const rtc_state *state, const groat__env *env,
+                       groat__str *out)
 {
     const groat__rocm_library library = {env->hip, "GROAT_HIP",
                                          groat__rocm_hip_files};
@@ -544,7 +529,7 @@ static void doctor_match(const rtc_state *state, const groat__env *env,
     groat__dl_close(&dl);
 }
 
-static void doctor_comgr(const rtc_state *state, groat__str *out)
+static void tell_comgr(const rtc_state *state, groat__str *out)
 {
     groat__finding(out, "libamd_comgr", true, "%s build %s, targets:%s",
                    state->comgr_dl.path, state->comgr_dl.build_id,
@@ -560,43 +545,31 @@ static void doctor_comgr(const rtc_state *state, groat__str *out)
                        temp_dir_problem(state));
 }
 
-static void rtc_doctor(void *user, const groat__env *env, groat__str *out)
+static void rtc_report(void *user, const groat__env *env,
+                       const groat_error *failed, groat__str *out)
 {
-    groat_error error = GROAT_ERROR_INIT;
-    rtc_state *own = NULL;
     const rtc_state *state = user;
-    groat_status status = GROAT_OK;
 
-    if (state == NULL) {
-        status = search(env, &own, &error);
-        state = own;
-    }
     if (state == NULL || state->version[0] == '\0') {
         groat__finding(out, "libhiprtc", false, "%s",
-                       state == NULL
-                           ? error.text
-                           : groat__library_problem(&state->rtc_dl, &error));
-        goto close_own;
+                       groat__library_problem(
+                           state == NULL ? NULL : &state->rtc_dl, failed));
+        return;
     }
     groat__finding(out, "libhiprtc", true, "%s version %s build %s",
                    state->rtc_dl.path, state->version, state->rtc_dl.build_id);
-    doctor_match(state, env, out);
-    if (status != GROAT_OK)
+    tell_match(state, env, out);
+    if (failed != NULL)
         groat__finding(out, "libamd_comgr", false, "%s",
-                       groat__library_problem(&state->comgr_dl, &error));
+                       groat__library_problem(&state->comgr_dl, failed));
     else
-        doctor_comgr(state, out);
-close_own:
-    rtc_close(own);
-    groat_error_clear(&error);
+        tell_comgr(state, out);
 }
 
 const groat__compiler groat__compiler_hiprtc = {
     .name = "hiprtc",
-    .open = rtc_open,
-    .close = rtc_close,
+    .part = {rtc_search, rtc_close, rtc_report},
     .identify = rtc_identify,
     .foresee = groat__foresee_nothing,
     .compile = rtc_compile,
-    .doctor = rtc_doctor,
 };

@@ -326,9 +326,8 @@ static void nvrtc_close(void *handle)
     free(state);
 }
 
-/* As open, but on failure, too, *out is the state as far as it was set up. */
-static groat_status search(const groat__env *env, nvrtc_state **out,
-                           groat_error *error)
+static groat_status nvrtc_search(const groat__env *env, void **out,
+                                 groat_error *error)
 {
     nvrtc_state *state = calloc(1, sizeof(*state));
     groat_status status;
@@ -347,19 +346,6 @@ static groat_status search(const groat__env *env, nvrtc_state **out,
         status = ask_version(state, error);
     if (status == GROAT_OK)
         find_builtins(state);
-    return status;
-}
-
-static groat_status nvrtc_open(const groat__env *env, void **state,
-                               groat_error *error)
-{
-    nvrtc_state *opened;
-    groat_status status = search(env, &opened, error);
-
-    if (status == GROAT_OK)
-        *state = opened;
-    else
-        nvrtc_close(opened);
     return status;
 }
 
@@ -811,9 +797,9 @@ destroy_program:
     return status;
 }
 
-/* ---- doctor ------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------- */
 
-static void report(const nvrtc_state *state, groat__str *out)
+static void describe(const nvrtc_state *state, groat__str *out)
 {
     const char *story = state->builtins.story.data;
     int driver = groat__cuda_driver_version(&state->env);
@@ -845,34 +831,24 @@ static void report(const nvrtc_state *state, groat__str *out)
                        driver % 1000 / 10, driver / 1000);
 }
 
-static void nvrtc_doctor(void *handle, const groat__env *env, groat__str *out)
+static void nvrtc_report(void *handle, const groat__env *env,
+                         const groat_error *failed, groat__str *out)
 {
-    groat_error error = GROAT_ERROR_INIT;
-    groat_status status = GROAT_OK;
-    nvrtc_state *state = handle;
-    nvrtc_state *own = NULL;
+    const nvrtc_state *state = handle;
 
-    if (state == NULL) {
-        status = search(env, &own, &error);
-        state = own;
-    }
-    if (status == GROAT_OK)
-        report(state, out);
+    (void)env;
+    if (failed == NULL)
+        describe(state, out);
     else
-        groat__finding(out, "libnvrtc", false, "%s",
-                       state == NULL
-                           ? error.text
-                           : groat__library_problem(&state->dl, &error));
-    nvrtc_close(own);
-    groat_error_clear(&error);
+        groat__finding(
+            out, "libnvrtc", false, "%s",
+            groat__library_problem(state == NULL ? NULL : &state->dl, failed));
 }
 
 const groat__compiler groat__compiler_nvrtc = {
     .name = "nvrtc",
-    .open = nvrtc_open,
-    .close = nvrtc_close,
+    .part = {nvrtc_search, nvrtc_close, nvrtc_report},
     .identify = nvrtc_identify,
     .foresee = nvrtc_foresee,
     .compile = nvrtc_compile,
-    .doctor = nvrtc_doctor,
 };

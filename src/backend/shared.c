@@ -86,11 +86,11 @@ void groat__finding(groat__str *out, const char *subject, bool usable,
 const char *groat__library_problem(const groat__dl *dl,
                                    const groat_error *error)
 {
-    const char *story = dl->story.data;
+    const char *story = dl == NULL ? NULL : dl->story.data;
     const char *first = story == NULL ? NULL : strchr(story, '\n');
 
     /* A story of one line, such as that of a user's path, is in the error. */
-    return dl->handle == NULL && first != NULL && first[1] != '\0'
+    return first != NULL && first[1] != '\0' && dl->handle == NULL
                ? story
                : error->text;
 }

@@ -24,13 +24,14 @@ bool groat__foresee_nothing(const groat__env *env, const groat__arch *arch,
                             groat__made_by_fn *made, void *user,
                             groat__str *who);
 
-/* Appends one line of a doctor slot: control characters of the text become
+/* Appends one line of a part's report: control characters of the text become
  * blanks, and a line's end within it "; ". */
 void groat__finding(groat__str *out, const char *subject, bool usable,
                     const char *format, ...) GROAT_PRINTF(4, 5);
 
-/* What a doctor reports about an unusable library: all places that were tried
- * if it was not found, else the error.  Borrowed from dl or error. */
+/* What a report says about an unusable library: all places that were tried
+ * if it was not found, else the error.  dl may be NULL.  Borrowed from dl or
+ * error. */
 const char *groat__library_problem(const groat__dl *dl,
                                    const groat_error *error);
 

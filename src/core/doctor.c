@@ -75,10 +75,12 @@ void groat_doctor(groat_context *context, groat_doctor_fn *fn, void *user)
         void *state = NULL;
 
         (void)groat__machine_compiler(context, id, &state, NULL);
-        backend->compiler->doctor(state, &context->env, &lines);
+        groat__part_report(&backend->compiler->part, state, &context->env,
+                           &lines);
         state = NULL;
         (void)groat__machine_device(context, id, &state, NULL);
-        backend->device->doctor(state, &context->env, &lines);
+        groat__part_report(&backend->device->part, state, &context->env,
+                           &lines);
         report(&lines, fn, user);
         groat__str_free(&lines);
     }

@@ -27,9 +27,9 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id)
     const groat__backend *backend = groat__backend_get(id);
 
     if (machine->device.state != NULL)
-        backend->device->close(machine->device.state);
+        backend->device->part.close(machine->device.state);
     if (machine->compiler.state != NULL)
-        backend->compiler->close(machine->compiler.state);
+        backend->compiler->part.close(machine->compiler.state);
     groat_error_clear(&machine->device.failure);
     groat_error_clear(&machine->compiler.failure);
     for (size_t i = 0; i < GROAT__ARCHS; i++) {
@@ -39,17 +39,15 @@ void groat__machine_close(groat__machine *machine, groat__backend_id id)
     (void)pthread_mutex_destroy(&machine->lock);
 }
 
-typedef groat_status open_fn(const groat__env *env, void **state,
-                             groat_error *error);
-
 /* With the machine's lock held. */
 static groat_status open_half(const groat__env *env, groat__half *half,
-                              open_fn *open, void **state, groat_error *error)
+                              const groat__part *part, void **state,
+                              groat_error *error)
 {
     groat_status status = half->failure.status;
 
     if (half->state == NULL && status == GROAT_OK) {
-        status = open(env, &half->state, &half->failure);
+        status = groat__part_open(part, env, &half->state, &half->failure);
         if (status != GROAT_OK && groat__fs_no_descriptors())
             status = groat__fail(&half->failure, GROAT_NO_MEMORY,
                                  "no file descriptor is free to open the "
@@ -90,7 +88,7 @@ groat_status groat__machine_compiler(groat_context *context,
 
     lock(context, machine, &quiet);
     status = open_half(&context->env, &machine->compiler,
-                       groat__backend_get(id)->compiler->open, state, error);
+                       &groat__backend_get(id)->compiler->part, state, error);
     unlock(context, machine, &quiet);
     return status;
 }
@@ -104,7 +102,7 @@ groat_status groat__machine_device(groat_context *context, groat__backend_id id,
 
     lock(context, machine, &quiet);
     status = open_half(&context->env, &machine->device,
-                       groat__backend_get(id)->device->open, state, error);
+                       &groat__backend_get(id)->device->part, state, error);
     unlock(context, machine, &quiet);
     return status;
 }
@@ -214,7 +212,7 @@ groat_status groat__machine_identity(groat_context *context,
     if (*slot != NULL)
         goto unlock;
     status = open_half(&context->env, &machine->compiler,
-                       groat__backend_get(target->backend)->compiler->open,
+                       &groat__backend_get(target->backend)->compiler->part,
                        &state, error);
     if (status == GROAT_OK)
         status = groat__backend_get(target->backend)

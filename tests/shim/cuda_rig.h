@@ -111,8 +111,9 @@ static inline void *open_state(const groat__env *env)
     groat_error error = GROAT_ERROR_INIT;
     void *state = NULL;
 
-    ck_assert_msg(DEVICE->open(env, &state, &error) == GROAT_OK, "%s",
-                  error.text);
+    ck_assert_msg(groat__part_open(&DEVICE->part, env, &state, &error) ==
+                      GROAT_OK,
+                  "%s", error.text);
     ck_assert_ptr_nonnull(state);
     return state;
 }

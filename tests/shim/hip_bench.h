@@ -120,7 +120,8 @@ static inline groat_status run_compiler(bench *b, const char *text)
     groat__binary binary = {0};
     groat__str who = {0};
     void *state = NULL;
-    groat_status status = rtc->open(&b->env, &state, &b->error);
+    groat_status status =
+        groat__part_open(&rtc->part, &b->env, &state, &b->error);
 
     if (status != GROAT_OK) {
         ck_assert_ptr_null(state);
@@ -135,7 +136,7 @@ static inline groat_status run_compiler(bench *b, const char *text)
     free(binary.data);
     free(binary.log);
     groat__str_free(&who);
-    rtc->close(state);
+    rtc->part.close(state);
     return status;
 }
 
@@ -224,7 +225,8 @@ static inline groat_status run_device(bench *b)
 {
     groat_device_info info = {.size = sizeof(info)};
     void *state = NULL;
-    groat_status status = hip->open(&b->env, &state, &b->error);
+    groat_status status =
+        groat__part_open(&hip->part, &b->env, &state, &b->error);
 
     if (status != GROAT_OK) {
         ck_assert_ptr_null(state);
@@ -235,7 +237,7 @@ static inline groat_status run_device(bench *b)
         status = run_memory(b, state);
     if (status == GROAT_OK)
         status = run_module(b, state);
-    hip->close(state);
+    hip->part.close(state);
     return status;
 }
 
@@ -250,7 +252,8 @@ static inline void *open_device(bench *b)
 {
     void *state = NULL;
 
-    ck_assert_int_eq(hip->open(&b->env, &state, &b->error), GROAT_OK);
+    ck_assert_int_eq(groat__part_open(&hip->part, &b->env, &state, &b->error),
+                     GROAT_OK);
     return state;
 }
 

@@ -42,7 +42,7 @@ START_TEST(facts_of_devices)
     ck_assert_str_eq(error.text, "there is no CUDA device 2; this driver has "
                                  "2, counted from 0");
     groat_error_clear(&error);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     ck_assert_int_eq(rig.cuda->pushes, 0);
     rig_close(&rig);
 }
@@ -70,13 +70,13 @@ START_TEST(no_devices)
                      GROAT_NO_DEVICE);
     ck_assert_uint_eq(address, 7);
     ck_assert_int_eq(DEVICE->sync(state, &error), GROAT_NO_DEVICE);
-    DEVICE->doctor(state, &rig.env, &out);
+    groat__part_report(&DEVICE->part, state, &rig.env, &out);
     ck_assert_ptr_nonnull(strstr(out.data, "libcuda\t1\t"));
     ck_assert_ptr_nonnull(strstr(out.data, "cuda devices\t0\t"));
     groat__str_free(&out);
     groat_error_clear(&error);
-    DEVICE->close(state);
-    DEVICE->close(NULL);
+    DEVICE->part.close(state);
+    DEVICE->part.close(NULL);
     rig_close(&rig);
 }
 END_TEST
@@ -93,13 +93,13 @@ START_TEST(wanted_device)
         state = open_state(&rig.env);
         ck_assert_int_eq(DEVICE->sync(state, &error), GROAT_NO_DEVICE);
         ck_assert_ptr_nonnull(strstr(error.text, "this driver has 2"));
-        DEVICE->close(state);
+        DEVICE->part.close(state);
     }
     rig.env.device = 1;
     state = open_state(&rig.env);
     ck_assert_int_eq(DEVICE->sync(state, NULL), GROAT_OK);
     ck_assert_int_eq(rig.cuda->retained, 1);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     groat_error_clear(&error);
     rig_close(&rig);
 }
@@ -133,7 +133,7 @@ START_TEST(load_resolves_eagerly)
     ck_assert_int_eq(known.registers, 1);
     ck_assert_int_eq(known.max_threads, 6);
     DEVICE->unload(state, module);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -176,7 +176,7 @@ START_TEST(shared_memory_limits)
     module = load(state, &shape);
     ck_assert_uint_eq(shape.dynamic_bytes, 0);
     DEVICE->unload(state, module);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -224,7 +224,7 @@ START_TEST(refused_images)
                      GROAT_OK);
     DEVICE->unload(state, module);
     groat_error_clear(&error);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -253,7 +253,7 @@ START_TEST(load_status_says_what_helps)
                          cases[i].status);
     }
     ck_assert_ptr_null(module);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -283,7 +283,7 @@ START_TEST(launch_passes_everything_on)
                      GROAT_OK);
     ck_assert_int_eq(rig.cuda->last.arg, 0);
     DEVICE->unload(state, module);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -323,7 +323,7 @@ START_TEST(overlapping_launches)
     shape.overlaps = false;
     launch_one(state, &shape);
     ck_assert(!rig.cuda->last.overlaps);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
 
     rig.cuda->proc_address = false;
     rig.cuda->driver = 11040;
@@ -332,7 +332,7 @@ START_TEST(overlapping_launches)
     shape.overlaps = true;
     launch_one(state, &shape);
     ck_assert(!rig.cuda->last.extended && !rig.cuda->last.overlaps);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -367,7 +367,7 @@ START_TEST(clusters)
     module = load(state, &shape);
     ck_assert_int_eq(rig.cuda->wide_cluster, 1);
     DEVICE->unload(state, module);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
 
     rig.cuda->proc_address = false; /* a driver without the optional calls */
     rig.cuda->driver = 11040;
@@ -384,7 +384,7 @@ START_TEST(clusters)
     module = load(state, &shape);
     ck_assert_int_eq(rig.cuda->loads, 0);
     DEVICE->unload(state, module);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     groat_error_clear(&error);
     rig_close(&rig);
 }
@@ -429,7 +429,7 @@ START_TEST(callers_context_is_used)
     DEVICE->unload(state, module);
     ck_assert_ptr_null(current(&rig));
     ck_assert_int_eq(rig.cuda->retained, 0);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -465,7 +465,7 @@ START_TEST(primary_context_is_kept_apart)
     /* Retained once, however often it is used. */
     ck_assert_int_eq(DEVICE->sync(state, NULL), GROAT_OK);
     ck_assert_int_eq(rig.cuda->retained, 1);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -508,7 +508,7 @@ START_TEST(launch_errors)
     ck_assert_ptr_nonnull(strstr(error.text, "said 1 ("));
     DEVICE->unload(state, module);
     groat_error_clear(&error);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -566,7 +566,7 @@ START_TEST(memory)
     ck_assert_uint_eq(address, 7);
     groat_error_clear(&error);
     groat__str_free(&lines);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -592,7 +592,7 @@ START_TEST(nothing_is_loaded_into_a_capture)
                  GROAT_LAUNCH_FAILED, &error, "was not ended");
     }
     ck_assert_ptr_null(current(&rig));
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -621,7 +621,7 @@ START_TEST(loads_do_not_disturb_a_capture)
         ck_assert_int_eq(rig.cuda->mode, modes[i]);
         ck_assert_int_eq(rig.cuda->capture, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     }
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -642,7 +642,7 @@ START_TEST(captures_of_an_old_driver)
     rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_NONE;
     module = load(state, &shape);
     DEVICE->unload(state, module);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -707,7 +707,7 @@ START_TEST(noted_launches)
     ck_assert_int_eq(rig.cuda->mode, before);
     ck_assert(!n.captured);
     DEVICE->unload(n.state, n.module);
-    DEVICE->close(n.state);
+    DEVICE->part.close(n.state);
     rig_close(&rig);
 }
 END_TEST
@@ -735,7 +735,7 @@ START_TEST(streams_of_threads)
     ck_assert_int_eq(rig.cuda->events, 2);
     ck_assert_int_eq(rig.cuda->waits, 1);
     DEVICE->unload(n.state, n.module);
-    DEVICE->close(n.state);
+    DEVICE->part.close(n.state);
     rig_close(&rig);
 }
 END_TEST
@@ -759,7 +759,7 @@ START_TEST(noted_launches_and_captures)
     rig.cuda->capture = CU_STREAM_CAPTURE_STATUS_NONE;
     ck_assert(DEVICE->idle(n.state, n.module));
     DEVICE->unload(n.state, n.module);
-    DEVICE->close(n.state);
+    DEVICE->part.close(n.state);
     rig_close(&rig);
 }
 END_TEST

@@ -94,7 +94,8 @@ static groat_status drive(const groat__env *env, bool *idle, groat_error *error)
     const Elf64_Ehdr cubin = make_cubin();
     groat_device_info info = {.size = sizeof(info)};
     drive_state drive = {.idle = idle};
-    groat_status status = DEVICE->open(env, &drive.state, error);
+    groat_status status =
+        groat__part_open(&DEVICE->part, env, &drive.state, error);
 
     if (status != GROAT_OK) {
         ck_assert_ptr_null(drive.state);
@@ -123,7 +124,7 @@ static groat_status drive(const groat__env *env, bool *idle, groat_error *error)
     if (status == GROAT_OK)
         status = drive_map(&drive, error);
     DEVICE->release(drive.state, drive.address);
-    DEVICE->close(drive.state);
+    DEVICE->part.close(drive.state);
     return status;
 }
 
@@ -289,7 +290,7 @@ START_TEST(words_may_be_missing)
     }
     ck_assert_ptr_null(module);
     groat_error_clear(&error);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -324,7 +325,7 @@ START_TEST(launches_that_cannot_enter)
         groat_error_clear(&error);
     }
     DEVICE->unload(state, module);
-    DEVICE->close(state);
+    DEVICE->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -347,7 +348,7 @@ START_TEST(each_missing_symbol_is_named)
     groat_status status;
 
     reset(shim_control(path, "shim_cuda", &handle));
-    status = DEVICE->open(&env, &state, &error);
+    status = groat__part_open(&DEVICE->part, &env, &state, &error);
     if (call->needed) {
         ck_assert_int_eq(status, GROAT_NO_DEVICE);
         ck_assert_msg(strstr(error.text, call->symbol) != NULL, "%s",
@@ -356,7 +357,7 @@ START_TEST(each_missing_symbol_is_named)
         ck_assert_ptr_null(state);
     } else {
         ck_assert_msg(status == GROAT_OK, "%s", error.text);
-        DEVICE->close(state);
+        DEVICE->part.close(state);
     }
     (void)dlclose(handle);
     groat_error_clear(&error);
@@ -395,12 +396,13 @@ START_TEST(wrong_libraries)
 
     for (size_t i = 0; i < COUNT(paths); i++) {
         rig.env.cuda = paths[i];
-        ck_assert_int_eq(DEVICE->open(&rig.env, &state, &error),
-                         GROAT_NO_DEVICE);
+        ck_assert_int_eq(
+            groat__part_open(&DEVICE->part, &rig.env, &state, &error),
+            GROAT_NO_DEVICE);
         ck_assert_ptr_nonnull(strstr(error.text, "GROAT_CUDA"));
         ck_assert_ptr_nonnull(strstr(error.text, paths[i]));
         groat__str_clear(&out);
-        DEVICE->doctor(NULL, &rig.env, &out);
+        groat__part_report(&DEVICE->part, NULL, &rig.env, &out);
         ck_assert_ptr_eq(strstr(out.data, "libcuda\t0\t"), out.data);
         ck_assert_ptr_eq(strchr(out.data, '\n'), out.data + out.len - 1);
     }
@@ -416,7 +418,7 @@ START_TEST(doctor_lists_devices)
     shim_rig rig = rig_open();
     groat__str out = {0};
 
-    DEVICE->doctor(NULL, &rig.env, &out);
+    groat__part_report(&DEVICE->part, NULL, &rig.env, &out);
     ck_assert_ptr_eq(strstr(out.data, "libcuda\t1\t"), out.data);
     ck_assert_ptr_nonnull(strstr(out.data, ", driver 13.0, build "));
     ck_assert_ptr_nonnull(strstr(out.data, "\ncuda device 0\t1\tcuda:sm_90a, "
@@ -425,11 +427,11 @@ START_TEST(doctor_lists_devices)
     ck_assert_ptr_nonnull(strstr(out.data, "\ncuda device 1\t1\t"));
     groat__str_clear(&out);
     shim_fail(&rig.cuda->fault, "cuDeviceGetName", 2, 999);
-    DEVICE->doctor(NULL, &rig.env, &out);
+    groat__part_report(&DEVICE->part, NULL, &rig.env, &out);
     ck_assert_ptr_nonnull(strstr(out.data, "\ncuda device 1\t0\tcuDeviceGet"));
     groat__str_clear(&out);
     shim_fail(&rig.cuda->fault, "cuInit", 1, 999);
-    DEVICE->doctor(NULL, &rig.env, &out);
+    groat__part_report(&DEVICE->part, NULL, &rig.env, &out);
     ck_assert_ptr_nonnull(strstr(out.data, "libcuda\t0\tcuInit said 999"));
     groat__str_free(&out);
     rig_close(&rig);

@@ -18,7 +18,8 @@ START_TEST(identity_names_compiler_and_options)
     void *state = NULL;
     const char *options;
 
-    ck_assert_int_eq(rtc->open(&b.env, &state, &b.error), GROAT_OK);
+    ck_assert_int_eq(groat__part_open(&rtc->part, &b.env, &state, &b.error),
+                     GROAT_OK);
     ck_assert_int_eq(rtc->identify(state, arch("gfx950"), &who, &b.error),
                      GROAT_OK);
     ck_assert_int_eq(strncmp(who.data, "compiler hiprtc ", 16), 0);
@@ -29,7 +30,7 @@ START_TEST(identity_names_compiler_and_options)
     ck_assert_str_eq(options, "\noption --offload-arch=gfx950\noption -O3\n"
                               "option -std=c++17\n");
     groat__str_free(&who);
-    rtc->close(state);
+    rtc->part.close(state);
 }
 END_TEST
 
@@ -43,7 +44,8 @@ START_TEST(identity_names_the_llvm_of_comgr)
     const char *llvm;
 
     b.env.comgr = shim("GROAT_TEST_COMGR_LLVM_SHIM");
-    ck_assert_int_eq(rtc->open(&b.env, &state, &b.error), GROAT_OK);
+    ck_assert_int_eq(groat__part_open(&rtc->part, &b.env, &state, &b.error),
+                     GROAT_OK);
     ck_assert_int_eq(rtc->identify(state, arch("gfx950"), &who, &b.error),
                      GROAT_OK);
     llvm = strstr(who.data, " llvm ");
@@ -52,7 +54,7 @@ START_TEST(identity_names_the_llvm_of_comgr)
     ck_assert_uint_ge(strlen(build), 16);
     ck_assert_int_eq(strncmp(llvm + 6 + strlen(build), "\noption ", 8), 0);
     groat__str_free(&who);
-    rtc->close(state);
+    rtc->part.close(state);
 }
 END_TEST
 
@@ -63,7 +65,8 @@ START_TEST(compile_gives_binary_log_and_facts)
     void *state = NULL;
 
     b.rtc->warns = true;
-    ck_assert_int_eq(rtc->open(&b.env, &state, &b.error), GROAT_OK);
+    ck_assert_int_eq(groat__part_open(&rtc->part, &b.env, &state, &b.error),
+                     GROAT_OK);
     ck_assert_int_eq(rtc->compile(state, arch("gfx90a"), "a.hip", source,
                                   "copy_tile", &binary, &b.error),
                      GROAT_OK);
@@ -77,7 +80,7 @@ START_TEST(compile_gives_binary_log_and_facts)
     ck_assert_int_eq(binary.facts.code_bytes, (int64_t)binary.bytes);
     free(binary.data);
     free(binary.log);
-    rtc->close(state);
+    rtc->part.close(state);
     check_nothing_live(&b);
 }
 END_TEST
@@ -103,7 +106,8 @@ START_TEST(compiles_of_threads_do_not_overlap)
     pthread_t threads[8];
     void *state = NULL;
 
-    ck_assert_int_eq(rtc->open(&b.env, &state, &b.error), GROAT_OK);
+    ck_assert_int_eq(groat__part_open(&rtc->part, &b.env, &state, &b.error),
+                     GROAT_OK);
     for (size_t i = 0; i < COUNT(threads); i++)
         ck_assert_int_eq(
             pthread_create(&threads[i], NULL, compile_often, state), 0);
@@ -115,7 +119,7 @@ START_TEST(compiles_of_threads_do_not_overlap)
     }
     ck_assert_int_eq(b.rtc->compiles, 20 * (int)COUNT(threads));
     ck_assert_int_eq(atomic_load(&b.rtc->overlaps), 0);
-    rtc->close(state);
+    rtc->part.close(state);
     check_nothing_live(&b);
 }
 END_TEST
@@ -129,7 +133,8 @@ START_TEST(unknown_arch_is_refused_before_the_compile)
     void *state = NULL;
 
     b.comgr->isas = 3; /* up to gfx942 */
-    ck_assert_int_eq(rtc->open(&b.env, &state, &b.error), GROAT_OK);
+    ck_assert_int_eq(groat__part_open(&rtc->part, &b.env, &state, &b.error),
+                     GROAT_OK);
     ck_assert_int_eq(rtc->identify(state, &future, &who, &b.error),
                      GROAT_NO_DEVICE);
     ck_assert_ptr_nonnull(strstr(b.error.text, "gfx1250"));
@@ -143,7 +148,7 @@ START_TEST(unknown_arch_is_refused_before_the_compile)
     ck_assert_int_eq(rtc->identify(state, arch("sm_90a"), &who, &b.error),
                      GROAT_NO_DEVICE);
     groat_error_clear(&b.error);
-    rtc->close(state);
+    rtc->part.close(state);
     check_nothing_live(&b);
 }
 END_TEST
@@ -264,7 +269,7 @@ START_TEST(no_device_is_no_error_of_open)
     check_named(&b, cases[_i].call, cases[_i].code);
     ck_assert_int_eq(hip->sync(state, &b.error), GROAT_NO_DEVICE);
     groat_error_clear(&b.error);
-    hip->close(state);
+    hip->part.close(state);
 }
 END_TEST
 
@@ -295,7 +300,7 @@ START_TEST(facts_of_a_device)
     ck_assert_int_eq(hip->facts(state, 0, &info, &b.error), GROAT_NO_DEVICE);
     ck_assert_ptr_nonnull(strstr(b.error.text, "ZZZ"));
     groat_error_clear(&b.error);
-    hip->close(state);
+    hip->part.close(state);
 }
 END_TEST
 
@@ -346,7 +351,7 @@ START_TEST(lds_is_split_into_static_and_dynamic)
         GROAT_OK);
     ck_assert_uint_eq(b.hip->last.shared, cases[_i].dynamic);
     hip->unload(state, module);
-    hip->close(state);
+    hip->part.close(state);
     check_nothing_live(&b);
 }
 END_TEST
@@ -368,7 +373,7 @@ START_TEST(nothing_is_loaded_into_a_capture)
         ck_fails(hip->may_load(state, streams[i], &b.error),
                  GROAT_LAUNCH_FAILED, &b.error, "was not ended");
     }
-    hip->close(state);
+    hip->part.close(state);
     check_nothing_live(&b);
 }
 END_TEST
@@ -404,7 +409,7 @@ START_TEST(noted_launches)
     ck_assert(captured);
     ck_assert_int_eq(b.hip->events, 1);
     hip->unload(state, module);
-    hip->close(state);
+    hip->part.close(state);
     check_nothing_live(&b);
 }
 END_TEST
@@ -431,7 +436,7 @@ START_TEST(load_refuses_what_cannot_run)
     ck_assert_ptr_nonnull(strstr(b.error.text, "gfx942"));
     ck_assert_ptr_nonnull(strstr(b.error.text, "gfx950"));
     groat_error_clear(&b.error);
-    hip->close(state);
+    hip->part.close(state);
     check_nothing_live(&b);
 }
 END_TEST
@@ -455,7 +460,7 @@ START_TEST(damaged_binary_never_reaches_the_driver)
     ck_assert_str_eq(b.error.vendor_call, "hipModuleGetFunction");
     ck_assert_ptr_null(module);
     groat_error_clear(&b.error);
-    hip->close(state);
+    hip->part.close(state);
     check_nothing_live(&b);
 }
 END_TEST
@@ -514,7 +519,7 @@ START_TEST(errors_without_words)
         strstr(b.error.text, _i == 0 ? "(no name, " : ", no text)"));
     groat_error_clear(&b.error);
     hip->unload(state, module);
-    hip->close(state);
+    hip->part.close(state);
 }
 END_TEST
 
@@ -557,7 +562,7 @@ START_TEST(launch_passes_everything_on)
     ck_assert_int_gt(facts.code_bytes, 0);
     groat_error_clear(&b.error);
     hip->unload(state, module);
-    hip->close(state);
+    hip->part.close(state);
     check_nothing_live(&b);
 }
 END_TEST
@@ -575,9 +580,9 @@ START_TEST(nothing_is_allowed)
     hip->release(state, address);
     hip->release(state, 0);
     hip->unload(state, NULL);
-    hip->close(state);
-    hip->close(NULL);
-    rtc->close(NULL);
+    hip->part.close(state);
+    hip->part.close(NULL);
+    rtc->part.close(NULL);
     check_nothing_live(&b);
 }
 END_TEST
@@ -594,7 +599,7 @@ START_TEST(ordinal_out_of_range_is_told)
     ck_assert_ptr_nonnull(strstr(b.error.text, "hip device 5"));
     ck_assert_ptr_nonnull(strstr(b.error.text, "0 to 1"));
     groat_error_clear(&b.error);
-    hip->close(state);
+    hip->part.close(state);
 }
 END_TEST
 

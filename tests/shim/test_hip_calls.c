@@ -187,12 +187,13 @@ START_TEST(every_layout_works_whole)
     ck_assert_int_eq(run_compiler(&b, source), GROAT_OK);
     ck_assert_int_eq(run_device(&b), GROAT_OK);
     ck_assert_int_eq(b.hip->properties_r0600, layouts[_i].r0600);
-    ck_assert_int_eq(rtc->open(&b.env, &state, &b.error), GROAT_OK);
+    ck_assert_int_eq(groat__part_open(&rtc->part, &b.env, &state, &b.error),
+                     GROAT_OK);
     ck_assert_int_eq(rtc->identify(state, arch("gfx90a"), &who, &b.error),
                      GROAT_OK);
     ck_assert_ptr_nonnull(strstr(who.data, layouts[_i].version));
     groat__str_free(&who);
-    rtc->close(state);
+    rtc->part.close(state);
     check_nothing_live(&b);
 }
 END_TEST
@@ -266,8 +267,8 @@ static void check_doctors(bench *b, void *rtc_state, void *hip_state,
 {
     groat__str out = {0};
 
-    rtc->doctor(rtc_state, &b->env, &out);
-    hip->doctor(hip_state, &b->env, &out);
+    groat__part_report(&rtc->part, rtc_state, &b->env, &out);
+    groat__part_report(&hip->part, hip_state, &b->env, &out);
     check_lines(&out);
     for (; *expected != NULL; expected++)
         ck_assert_msg(strstr(out.data, *expected) != NULL, "no %s in:\n%s",
@@ -290,11 +291,12 @@ START_TEST(doctor_tells_what_is_there)
     void *rtc_state = NULL;
     void *hip_state = open_device(&b);
 
-    ck_assert_int_eq(rtc->open(&b.env, &rtc_state, &b.error), GROAT_OK);
+    ck_assert_int_eq(groat__part_open(&rtc->part, &b.env, &rtc_state, &b.error),
+                     GROAT_OK);
     check_doctors(&b, rtc_state, hip_state, expected);
     check_doctors(&b, NULL, NULL, expected);
-    rtc->close(rtc_state);
-    hip->close(hip_state);
+    rtc->part.close(rtc_state);
+    hip->part.close(hip_state);
 }
 END_TEST
 

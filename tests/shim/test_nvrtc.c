@@ -68,8 +68,9 @@ static void *open_state(const groat__env *env)
     groat_error error = GROAT_ERROR_INIT;
     void *state = NULL;
 
-    ck_assert_msg(COMPILER->open(env, &state, &error) == GROAT_OK, "%s",
-                  error.text);
+    ck_assert_msg(groat__part_open(&COMPILER->part, env, &state, &error) ==
+                      GROAT_OK,
+                  "%s", error.text);
     ck_assert_ptr_nonnull(state);
     return state;
 }
@@ -123,7 +124,7 @@ START_TEST(compiles_machine_code)
     ck_assert_ptr_null(strstr(who, "form ptx"));
     ck_assert_ptr_null(strchr(who, '/'));
     free(who);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -146,7 +147,7 @@ START_TEST(facts_are_of_the_entry)
                      GROAT_OK);
     ck_assert_int_eq(binary.facts.registers, -1);
     free_binary(&binary);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -185,7 +186,7 @@ START_TEST(identity_follows_version)
         free_binary(&binary);
         free(who);
         groat__str_free(&head);
-        COMPILER->close(state);
+        COMPILER->part.close(state);
     }
     rig_close(&rig);
 }
@@ -213,14 +214,14 @@ START_TEST(newer_arch_becomes_ptx)
                                       "option --no-cache\n"
                                       "form ptx driver 13010\n"));
     free(who);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
 
     rig.env.cuda = "/dev/null/none/libcuda.so.1";
     state = open_state(&rig.env);
     who = identity(state, &sm_120a);
     ck_assert_ptr_nonnull(strstr(who, "form ptx driver 0\n"));
     free(who);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -251,7 +252,7 @@ START_TEST(unknown_archs_are_listed)
     }
     ck_assert_uint_eq(who.len, 0);
     groat_error_clear(&error);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -289,7 +290,7 @@ START_TEST(broken_source_has_its_log)
     ck_fails(
         COMPILER->compile(state, &sm_90a, "k.cu", source, "k", &binary, &error),
         GROAT_COMPILE_FAILED, &error, "not a complete ELF file");
-    COMPILER->close(state);
+    COMPILER->part.close(state);
     rig_close(&rig);
 }
 END_TEST
@@ -301,7 +302,7 @@ static groat_status drive(const groat__env *env, const groat__arch *arch,
     groat__binary binary = {0};
     groat__str who = {0};
     void *state = NULL;
-    groat_status status = COMPILER->open(env, &state, error);
+    groat_status status = groat__part_open(&COMPILER->part, env, &state, error);
 
     *compiled = false;
     if (status != GROAT_OK) {
@@ -315,7 +316,7 @@ static groat_status drive(const groat__env *env, const groat__arch *arch,
     *compiled = binary.data != NULL;
     free_binary(&binary);
     groat__str_free(&who);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
     return status;
 }
 
@@ -397,7 +398,9 @@ START_TEST(each_missing_symbol_is_named)
     void *state = NULL;
 
     rig.env.nvrtc = path;
-    ck_assert_int_eq(COMPILER->open(&rig.env, &state, &error), GROAT_NO_DEVICE);
+    ck_assert_int_eq(
+        groat__part_open(&COMPILER->part, &rig.env, &state, &error),
+        GROAT_NO_DEVICE);
     ck_assert_msg(strstr(error.text, calls[_i]) != NULL, "%s", error.text);
     ck_assert_ptr_nonnull(strstr(error.text, path));
     ck_assert_ptr_null(state);
@@ -419,29 +422,33 @@ START_TEST(wrong_libraries)
 
     rig.nvrtc->major = 11;
     rig.nvrtc->minor = 8;
-    ck_assert_int_eq(COMPILER->open(&rig.env, &state, &error), GROAT_NO_DEVICE);
+    ck_assert_int_eq(
+        groat__part_open(&COMPILER->part, &rig.env, &state, &error),
+        GROAT_NO_DEVICE);
     ck_assert_ptr_nonnull(strstr(error.text, "NVRTC 11.8; 12.0 or newer"));
     for (int i = -1; i < 2; i++) {
         rig.nvrtc->major = 13;
         rig.nvrtc->arch_count = i * 100000;
-        ck_assert_int_eq(COMPILER->open(&rig.env, &state, &error),
-                         GROAT_NO_DEVICE);
+        ck_assert_int_eq(
+            groat__part_open(&COMPILER->part, &rig.env, &state, &error),
+            GROAT_NO_DEVICE);
     }
     for (size_t i = 0; i < COUNT(paths); i++) {
         rig.env.nvrtc = paths[i];
         groat_error_clear(&error);
         if (paths[i][0] != '\0') {
-            ck_assert_int_eq(COMPILER->open(&rig.env, &state, &error),
-                             GROAT_NO_DEVICE);
+            ck_assert_int_eq(
+                groat__part_open(&COMPILER->part, &rig.env, &state, &error),
+                GROAT_NO_DEVICE);
             ck_assert_ptr_nonnull(strstr(error.text, "GROAT_NVRTC"));
             ck_assert_ptr_nonnull(strstr(error.text, paths[i]));
         }
         groat__str_clear(&out);
-        COMPILER->doctor(NULL, &rig.env, &out);
+        groat__part_report(&COMPILER->part, NULL, &rig.env, &out);
         ck_assert_ptr_eq(strstr(out.data, "libnvrtc\t"), out.data);
     }
     ck_assert_ptr_null(state);
-    COMPILER->close(NULL);
+    COMPILER->part.close(NULL);
     groat__str_free(&out);
     groat_error_clear(&error);
     rig_close(&rig);
@@ -473,9 +480,9 @@ START_TEST(builtins_are_named_when_missing)
                                  "release beside it; there is none"));
     ck_assert_ptr_nonnull(strstr(error.log, "failed to open"));
     state = open_state(&rig.env);
-    COMPILER->doctor(state, &rig.env, &out);
+    groat__part_report(&COMPILER->part, state, &rig.env, &out);
     ck_assert_ptr_nonnull(strstr(out.data, "libnvrtc-builtins\t0\t"));
-    COMPILER->close(state);
+    COMPILER->part.close(state);
     groat__str_free(&out);
     groat_error_clear(&error);
     rig_close(&rig);
@@ -500,7 +507,7 @@ START_TEST(builtins_beside_are_opened)
     no_such_release(control);
     ck_assert_int_eq(drive(&rig.env, &sm_90a, &compiled, &error), GROAT_OK);
     ck_assert(compiled);
-    COMPILER->doctor(NULL, &rig.env, &out);
+    groat__part_report(&COMPILER->part, NULL, &rig.env, &out);
     ck_assert_ptr_nonnull(strstr(out.data, "libnvrtc-builtins\t1\t"));
     ck_assert_ptr_nonnull(strstr(out.data, builtins));
     control->builtins = false;
@@ -525,7 +532,7 @@ START_TEST(doctor_warns_of_an_older_driver)
     void *state;
 
     rig.cuda->driver = 12040;
-    COMPILER->doctor(NULL, &rig.env, &out);
+    groat__part_report(&COMPILER->part, NULL, &rig.env, &out);
     ck_assert_ptr_nonnull(strstr(out.data, "libnvrtc\t1\t"));
     ck_assert_ptr_nonnull(strstr(out.data, "version 13.0, build "));
     ck_assert_ptr_nonnull(
@@ -536,9 +543,9 @@ START_TEST(doctor_warns_of_an_older_driver)
     groat__str_clear(&out);
     rig.cuda->driver = 13000;
     state = open_state(&rig.env);
-    COMPILER->doctor(state, &rig.env, &out);
+    groat__part_report(&COMPILER->part, state, &rig.env, &out);
     ck_assert_ptr_null(strstr(out.data, "nvrtc and driver"));
-    COMPILER->close(state);
+    COMPILER->part.close(state);
     groat__str_free(&out);
     rig_close(&rig);
 }
@@ -581,7 +588,7 @@ START_TEST(threads_share_a_state)
         ck_assert_int_eq(*(int *)good, 20);
         free(good);
     }
-    COMPILER->close(state);
+    COMPILER->part.close(state);
     rig_close(&rig);
 }
 END_TEST

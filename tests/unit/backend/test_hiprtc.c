@@ -49,7 +49,7 @@ static void *open_rtc(void)
     groat__env env = environment();
     groat_error error = GROAT_ERROR_INIT;
     void *state = NULL;
-    groat_status status = rtc->open(&env, &state, &error);
+    groat_status status = groat__part_open(&rtc->part, &env, &state, &error);
 
     ck_assert_msg(status == GROAT_OK, "%s", error.text);
     return state;
@@ -132,7 +132,7 @@ START_TEST(every_known_arch_compiles)
         free(binary.log);
     }
     ck_assert_int_gt(compiled, 0);
-    rtc->close(state);
+    rtc->part.close(state);
 }
 END_TEST
 
@@ -149,15 +149,15 @@ START_TEST(same_source_gives_same_bytes)
     free(a.log);
     free(b.data);
     free(b.log);
-    rtc->close(first);
+    rtc->part.close(first);
     /* Closed and reopened: the libraries stay loaded and still work. */
     first = open_rtc();
     a = compile(first, 0);
     ck_assert_uint_gt(a.bytes, 0);
     free(a.data);
     free(a.log);
-    rtc->close(first);
-    rtc->close(second);
+    rtc->part.close(first);
+    rtc->part.close(second);
 }
 END_TEST
 
@@ -176,7 +176,7 @@ START_TEST(identity_is_the_same_each_time)
         printf("%s", one.data);
     groat__str_free(&one);
     groat__str_free(&two);
-    rtc->close(state);
+    rtc->part.close(state);
 }
 END_TEST
 
@@ -205,7 +205,7 @@ START_TEST(unknown_arch_is_refused)
                                           "transpose_tile", &binary, &error),
                              GROAT_NO_DEVICE);
     groat_error_clear(&error);
-    rtc->close(state);
+    rtc->part.close(state);
 }
 END_TEST
 
@@ -230,7 +230,7 @@ START_TEST(broken_kernel_gives_a_log)
     ck_assert_ptr_nonnull(strstr(error.text, "another_name"));
     ck_assert_ptr_null(binary.data);
     groat_error_clear(&error);
-    rtc->close(state);
+    rtc->part.close(state);
 }
 END_TEST
 
@@ -247,14 +247,15 @@ START_TEST(bad_temporary_folder_is_named)
     env.tmpdir = "/dev/null/none/groat";
     ck_assert_int_eq(setenv("TMPDIR", env.tmpdir, 1), 0);
     ck_assert_int_eq(setenv("AMD_COMGR_CACHE", "0", 1), 0);
-    ck_assert_int_eq(rtc->open(&env, &state, &error), GROAT_OK);
+    ck_assert_int_eq(groat__part_open(&rtc->part, &env, &state, &error),
+                     GROAT_OK);
     status = rtc->compile(state, arch(0), "a.hip", source, "transpose_tile",
                           &binary, &error);
     ck_assert_int_eq(status, GROAT_COMPILE_FAILED);
     ck_assert_msg(error.log != NULL || strstr(error.text, env.tmpdir) != NULL,
                   "%s", error.text);
     groat_error_clear(&error);
-    rtc->close(state);
+    rtc->part.close(state);
     ck_assert_int_eq(
         before != NULL ? setenv("TMPDIR", before, 1) : unsetenv("TMPDIR"), 0);
     free(before);
@@ -285,7 +286,7 @@ START_TEST(damage_to_a_real_object_is_survived)
     ck_assert_int_eq(read_exact(data, binary.bytes), GROAT__AMDGPU_FOUND);
     free(binary.data);
     free(binary.log);
-    rtc->close(state);
+    rtc->part.close(state);
 }
 END_TEST
 
@@ -314,14 +315,14 @@ static int missing(void)
     void *state = NULL;
     int result = 0;
 
-    if (rtc->open(&env, &state, &error) != GROAT_OK) {
+    if (groat__part_open(&rtc->part, &env, &state, &error) != GROAT_OK) {
         printf("SKIP: no hipRTC: %.200s\n", error.text);
         result = 77;
     } else if (!knows(state, 0)) {
         printf("SKIP: the installed hipRTC does not know gfx90a\n");
         result = 77;
     }
-    rtc->close(state);
+    rtc->part.close(state);
     groat_error_clear(&error);
     return result;
 }

@@ -46,8 +46,9 @@ static void *open_state(void)
     groat_error error = GROAT_ERROR_INIT;
     void *state = NULL;
 
-    ck_assert_msg(COMPILER->open(&env, &state, &error) == GROAT_OK, "%s",
-                  error.text);
+    ck_assert_msg(groat__part_open(&COMPILER->part, &env, &state, &error) ==
+                      GROAT_OK,
+                  "%s", error.text);
     return state;
 }
 
@@ -116,7 +117,7 @@ START_TEST(compiles_for_each_arch)
     }
     free_binary(&first);
     groat__str_free(&who);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
 }
 END_TEST
 
@@ -140,7 +141,7 @@ START_TEST(letter_forms_have_their_instructions)
     ck_assert_ptr_null(binary.data);
     groat_error_clear(&error);
     groat__str_free(&source);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
 }
 END_TEST
 
@@ -164,7 +165,7 @@ START_TEST(broken_kernel_has_a_log)
     ck_assert_ptr_nonnull(strstr(error.text, "undeclared"));
     ck_assert_ptr_nonnull(strstr(error.log, "broken.cu(3)"));
     groat_error_clear(&error);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
 }
 END_TEST
 
@@ -176,7 +177,7 @@ START_TEST(identity_is_stable)
     void *state = open_state();
 
     ck_assert_int_eq(COMPILER->identify(state, &arch, &first, NULL), GROAT_OK);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
     state = open_state();
     ck_assert_int_eq(COMPILER->identify(state, &arch, &second, NULL), GROAT_OK);
     ck_assert_str_eq(first.data, second.data);
@@ -189,7 +190,7 @@ START_TEST(identity_is_stable)
     ck_assert_ptr_null(strchr(first.data, '/'));
     groat__str_free(&first);
     groat__str_free(&second);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
 }
 END_TEST
 
@@ -205,7 +206,7 @@ START_TEST(ancient_arch_is_refused)
     ck_assert_ptr_nonnull(strstr(error.text, " sm_90"));
     groat_error_clear(&error);
     groat__str_free(&who);
-    COMPILER->close(state);
+    COMPILER->part.close(state);
 }
 END_TEST
 
@@ -220,16 +221,16 @@ static bool pin_library(void)
     void *state = NULL;
     bool found;
 
-    found = COMPILER->open(&env, &state, &error) == GROAT_OK;
+    found = groat__part_open(&COMPILER->part, &env, &state, &error) == GROAT_OK;
     if (found) {
-        COMPILER->doctor(state, &env, &out);
+        groat__part_report(&COMPILER->part, state, &env, &out);
         if (out.data != NULL && strncmp(out.data, head, strlen(head)) == 0) {
             char *path = out.data + strlen(head);
 
             path[strcspn(path, ",")] = '\0';
             (void)dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         }
-        COMPILER->close(state);
+        COMPILER->part.close(state);
     } else {
         printf("SKIP: %s\n", error.text);
     }
