@@ -155,6 +155,8 @@ libgroat_drivers_la_SOURCES = \
 	%D%/driver/kv_host.h \
 	%D%/driver/element.c \
 	%D%/driver/element.h \
+	%D%/driver/measured.c \
+	%D%/driver/measured.h \
 	%D%/driver/shared.c \
 	%D%/driver/shared.h \
 	%D%/kv_buffer_lds/host.c \

@@ -3,57 +3,23 @@
  * cmd_demo.c - groat demo: gets kernels for the KV caches of real models in
  * three ways: compiled, from disk in a new process, from memory.
  *
- * Owns the table of models and the new processes.  scratch.c makes the private
- * store, trial.c runs a kernel, spawn.c a process.
- * Invariant: exits with 0 only when every byte of every run was right and the
- * second get really came from disk.
+ * Owns the new processes; measured.h lists the models.  scratch.c makes the
+ * private store, trial.c runs a kernel, spawn.c a process. Invariant: exits
+ * with 0 only when every byte of every run was right and the second get really
+ * came from disk.
  */
 #include "cli/run/trial.h"
 #include "cli/commands.h"
 #include "cli/store/store.h"
+#include "kernels-src/driver/measured.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROWS = GROAT_DEMO_KERNELS };
 enum { LOOKUPS = 100000, GPU_REPEATS = 50, ANSWER_MAX = 1 << 20 };
-
-typedef struct demo_row {
-    const char *model;
-    const char *shape; /* what the spec asks for, in a few words */
-    const char *spec;
-} demo_row;
-
-/* One layer's K of each model is a matrix of kv_heads * head_dim columns
- * (DeepSeek's is the latent of 512 + 64), with a row per token; a block loads
- * one tile of it.  Models with the same shape get different loaders. */
-static const demo_row rows[] = {
-    {"Llama 3 8B", "64x128 of 1024 bf16",
-     "tile_loader_lds:dtype=bf16,tile_rows=64,tile_cols=128,src_cols=1024,"
-     "full_width=true"},
-    {"Llama 3 70B fp8", "64x128 of 1024 fp8, subtiles",
-     "tile_loader_lds:dtype=fp8,tile_rows=64,tile_cols=128,src_cols=1024"},
-    {"Qwen3 8B", "128x128 of 1024 bf16, swizzled",
-     "tile_loader_lds:dtype=bf16,tile_rows=128,tile_cols=128,src_cols=1024,"
-     "full_width=true,swizzle_bits=3,swizzle_base=4,swizzle_shift=4"},
-    {"Qwen3 30B-A3B", "32x128 of 512 bf16, ring of 4",
-     "tile_loader_lds:entry=stream,dtype=bf16,tile_rows=32,tile_cols=128,"
-     "src_cols=512,full_width=true,stages=4"},
-    {"Mistral 7B", "16x128 of 1024 bf16, subtiles",
-     "tile_loader_lds:dtype=bf16,tile_rows=16,tile_cols=128,src_cols=1024"},
-    {"DeepSeek V3 MLA", "64x64 of 576 bf16",
-     "tile_loader_lds:dtype=bf16,tile_rows=64,tile_cols=64,src_cols=576,"
-     "full_width=true"},
-    {"Gemma 3 27B", "32x128 of 2048 bf16, ring of 2",
-     "tile_loader_lds:entry=stream,dtype=bf16,tile_rows=32,tile_cols=128,"
-     "src_cols=2048,full_width=true,stages=2"},
-    {"Gemma 3 4B", "32x256 of 1024 bf16, 8 waves",
-     "tile_loader_lds:dtype=bf16,tile_rows=32,tile_cols=256,src_cols=1024,"
-     "num_loading_warps=8"},
-};
-
-enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* Measurements of one row. */
 typedef struct demo_result {
@@ -115,7 +81,7 @@ static groat_status run_again(const char *folder, const char *spec,
 }
 
 /* Runs the same spec in a new process, which finds the kernel on disk. */
-static groat_status from_disk(const char *folder, const demo_row *row,
+static groat_status from_disk(const char *folder, const groat_demo_kernel *row,
                               demo_result *result, int device)
 {
     char *answer = NULL;
@@ -136,7 +102,7 @@ static groat_status from_disk(const char *folder, const demo_row *row,
 }
 
 /* Returns the row's spec with entry=stream: one tile is too small to time. */
-static groat_spec *stream_of(groat__cli *cli, const demo_row *row)
+static groat_spec *stream_of(groat__cli *cli, const groat_demo_kernel *row)
 {
     groat_spec *spec = NULL;
     int64_t stages = 4;
@@ -152,7 +118,7 @@ static groat_spec *stream_of(groat__cli *cli, const demo_row *row)
 }
 
 static void measure_bandwidth(groat__cli *cli, const char *folder,
-                              const demo_row *row, demo_result *result)
+                              const groat_demo_kernel *row, demo_result *result)
 {
     groat_spec *spec = stream_of(cli, row);
     char *answer = NULL;
@@ -172,7 +138,8 @@ static void measure_bandwidth(groat__cli *cli, const char *folder,
 
 /* ---- the three ways ---------------------------------------------------- */
 
-static void cold(groat__cli *cli, const demo_row *row, demo_result *result)
+static void cold(groat__cli *cli, const groat_demo_kernel *row,
+                 demo_result *result)
 {
     groat__trial *trial = &result->trial;
     groat_error *error = &result->error;
@@ -212,9 +179,9 @@ static void run_rows(groat__cli *cli, const char *folder, demo_result *results)
 {
     for (size_t i = 0; i < ROWS; i++) {
         groat__progress_show(&cli->progress, i, ROWS, "compiling for %s",
-                             rows[i].model);
+                             groat_demo_kernels[i].model);
         results[i].error = (groat_error)GROAT_ERROR_INIT;
-        cold(cli, &rows[i], &results[i]);
+        cold(cli, &groat_demo_kernels[i], &results[i]);
     }
     for (size_t i = 0; i < ROWS; i++) {
         demo_result *result = &results[i];
@@ -222,19 +189,19 @@ static void run_rows(groat__cli *cli, const char *folder, demo_result *results)
         if (!result->cold_right)
             continue;
         groat__progress_show(&cli->progress, i, ROWS, "again from disk, %s",
-                             rows[i].model);
-        if (from_disk(folder, &rows[i], result, (int)cli->values.device) ==
-            GROAT_OK)
+                             groat_demo_kernels[i].model);
+        if (from_disk(folder, &groat_demo_kernels[i], result,
+                      (int)cli->values.device) == GROAT_OK)
             from_memory(cli, result);
         if (result->trial.device_clock)
-            measure_bandwidth(cli, folder, &rows[i], result);
+            measure_bandwidth(cli, folder, &groat_demo_kernels[i], result);
     }
     groat__progress_clear(&cli->progress);
 }
 
 /* ---- the report -------------------------------------------------------- */
 
-static void row_json(groat__json *json, const demo_row *row,
+static void row_json(groat__json *json, const groat_demo_kernel *row,
                      const demo_result *result)
 {
     groat__json_object(json, NULL);
@@ -257,7 +224,7 @@ static void row_json(groat__json *json, const demo_row *row,
     groat__json_end(json);
 }
 
-static void row_cells(groat__table *table, const demo_row *row,
+static void row_cells(groat__table *table, const groat_demo_kernel *row,
                       const demo_result *result)
 {
     const groat_spec *spec = result->trial.spec;
@@ -292,7 +259,7 @@ static void print_rows(const demo_result *results)
     for (size_t i = 0; i < table.columns; i++)
         groat__table_add(&table, "%s", heads[i]);
     for (size_t i = 0; i < ROWS; i++)
-        row_cells(&table, &rows[i], &results[i]);
+        row_cells(&table, &groat_demo_kernels[i], &results[i]);
     groat__table_print(&table);
     (void)printf(
         "\ncold: compiled, kept, loaded; disk: the same in a new process;\n"
@@ -301,7 +268,7 @@ static void print_rows(const demo_result *results)
         "Each row is `groat run SPEC` of one of these:\n",
         LOOKUPS);
     for (size_t i = 0; i < ROWS; i++)
-        (void)printf("  %s\n", rows[i].spec);
+        (void)printf("  %s\n", groat_demo_kernels[i].spec);
 }
 
 static int report_store(groat__cli *cli)
@@ -323,7 +290,7 @@ static int report(groat__cli *cli, demo_result *results)
 
     groat__json_array(&cli->json, "rows");
     for (size_t i = 0; i < ROWS; i++)
-        row_json(&cli->json, &rows[i], &results[i]);
+        row_json(&cli->json, &groat_demo_kernels[i], &results[i]);
     groat__json_end(&cli->json);
     if (!cli->values.json)
         print_rows(results);
@@ -332,11 +299,12 @@ static int report(groat__cli *cli, demo_result *results)
             all_right(&results[i]) ? GROAT__EXIT_DONE : GROAT__EXIT_FAILED;
 
         if (results[i].error.status) {
-            groat__cli_say(cli, "%s: %s", rows[i].model, results[i].error.text);
+            groat__cli_say(cli, "%s: %s", groat_demo_kernels[i].model,
+                           results[i].error.text);
             one = groat__exit_of(results[i].error.status);
         } else if (one)
             groat__cli_say(cli, "%s: cold %s, disk %s, memory %s",
-                           rows[i].model,
+                           groat_demo_kernels[i].model,
                            results[i].cold_right ? "right" : "WRONG",
                            results[i].disk_right ? "right" : "WRONG",
                            results[i].memory_right ? "right" : "WRONG");
@@ -356,8 +324,8 @@ static int check(groat__cli *cli)
 
     if (code)
         return code;
-    if (groat_spec_parse(cli->context, rows[0].spec, cli->values.target, &spec,
-                         &error) ||
+    if (groat_spec_parse(cli->context, groat_demo_kernels[0].spec,
+                         cli->values.target, &spec, &error) ||
         groat_synchronize(cli->context, groat_spec_target(spec), &error))
         code = groat__cli_fail(cli, &error);
     groat_spec_free(spec);

@@ -9,17 +9,11 @@
 #include <string.h>
 
 #include "cli/attention/attention.h"
-#include "kernels-src/driver/driver.h"
+#include "kernels-src/driver/measured.h"
 
-enum { HOST_CALLS = 200, PLAIN = 5 };
+enum { HOST_CALLS = 200, PLAIN = GROAT_PLAIN_READS };
 
-static const char *const plain_specs[PLAIN] = {
-    "plain_read:num_warps=8,unroll=4",  "plain_read:num_warps=8,unroll=8",
-    "plain_read:num_warps=16,unroll=4", "plain_read:num_warps=4,unroll=8",
-    "plain_read:num_warps=4,unroll=16",
-};
-
-/* A plain_read kernel, which only reads. */
+/* A kernel that only reads. */
 typedef struct plain {
     groat_spec *spec;
     groat_kernel *kernel;
@@ -32,7 +26,7 @@ typedef struct plain {
 typedef struct run {
     groat__decode_trial trial;
     groat_kernel_info info;
-    const groat_driver *reader; /* of plain_read */
+    const groat_driver *reader; /* of those kernels */
     plain plain[PLAIN];
     uint64_t sums; /* what they write */
     double us[GROAT__TRIAL_ROUNDS], host_us, decode_us, read_us;
@@ -66,7 +60,7 @@ static groat_status place_plains(run *r)
     size_t bytes = 0;
 
     for (size_t i = 0; i < PLAIN && status == GROAT_OK; i++) {
-        status = place_plain(r, &r->plain[i], plain_specs[i]);
+        status = place_plain(r, &r->plain[i], groat_plain_reads[i]);
         if (r->plain[i].plan.buffers[1].bytes > bytes)
             bytes = r->plain[i].plan.buffers[1].bytes;
     }
@@ -228,7 +222,7 @@ static int run_shape(groat__cli *cli, const char *text)
         return groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
     t = &r->trial;
     groat__decode_trial_start(t, cli, &error);
-    r->reader = groat_driver_find("plain_read");
+    r->reader = groat_driver_of(groat_plain_reads[0]);
     r->info.size = sizeof(r->info);
     status = groat__decode_trial_prepare(t, text);
     if (status == GROAT_OK)

@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "cli/bench/bench.h"
+#include "kernels-src/driver/measured.h"
 
 enum { ROUNDS = 9 };
-
-static const char otherwise[] = "tile_loader_lds";
 
 static groat_status build_in(groat__bench *b, groat_context *context,
                              const char *text, double *ms)
@@ -83,6 +82,6 @@ groat_status groat__bench_build(groat__bench *b)
             status = build_one(b, b->cli->words[i]);
         }
     if (!named)
-        status = build_one(b, otherwise);
+        status = build_one(b, groat_built_kernel);
     return status;
 }

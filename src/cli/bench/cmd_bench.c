@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "cli/bench/bench.h"
-#include "kernels-src/driver/driver.h"
+#include "kernels-src/driver/measured.h"
 #include "groat_store.h"
 
 enum {
@@ -36,10 +36,6 @@ enum {
     COLD_ROUNDS = 9,
     DISK_ROUNDS = 41
 };
-
-/* The smallest tile, so that the launch dominates. */
-static const char hit_spec[] =
-    "tile_loader_lds:tile_rows=16,tile_cols=32,num_loading_warps=1";
 
 typedef groat__bench bench;
 
@@ -103,7 +99,8 @@ static void fire(const shot *s, mode how, unsigned count)
             continue;
         }
         if (how != HANDLE_LAUNCH)
-            kernel = groat_kernel_lookup(s->context, hit_spec, s->target);
+            kernel = groat_kernel_lookup(s->context, groat_smallest_kernel,
+                                         s->target);
         if (how != LOOKUP)
             (void)groat_kernel_launch(kernel, &s->launch, s->plan.args,
                                       s->plan.args_bytes, NULL);
@@ -214,19 +211,17 @@ static void hit_lookups(bench *b, const shot *s)
 
 static groat_status prepare(bench *b, shot *s)
 {
-    const groat_driver *driver = groat_driver_find("tile_loader_lds");
-    /* No valid rows and one tile, so that no data is moved. */
-    int64_t values[GROAT_DRIVER_ARGS] = {0, 0, 0, 1, 1, 1};
+    const groat_driver *driver = groat_driver_of(groat_smallest_kernel);
     uint64_t addresses[2] = {0, 0};
     groat_spec *spec = NULL;
-    groat_status status =
-        groat_spec_parse(b->context, hit_spec, b->target, &spec, &b->error);
+    groat_status status = groat_spec_parse(b->context, groat_smallest_kernel,
+                                           b->target, &spec, &b->error);
 
     if (status == GROAT_OK)
-        status = driver->plan(spec, values, &s->plan, &b->error);
+        status = driver->plan(spec, groat_smallest_values, &s->plan, &b->error);
     if (status == GROAT_OK)
-        status = groat_kernel_get(b->context, hit_spec, b->target, &s->kernel,
-                                  NULL, &b->error);
+        status = groat_kernel_get(b->context, groat_smallest_kernel, b->target,
+                                  &s->kernel, NULL, &b->error);
     if (status == GROAT_OK)
         status =
             groat_memory_alloc(b->context, b->target, s->plan.buffers[1].bytes,
@@ -276,15 +271,6 @@ static groat_status bench_hit(bench *b)
 
 /* ---- cold and disk ----------------------------------------------------- */
 
-/* Writes specs that differ in one constant only, and cost the same time. */
-static void name_spec(char spec[160], unsigned number)
-{
-    (void)snprintf(spec, 160,
-                   "tile_loader_lds:tile_rows=64,tile_cols=64,src_cols=1024,"
-                   "ld=%u,swizzle_bits=1,swizzle_base=5,swizzle_shift=4",
-                   2048 + 16 * number);
-}
-
 /* Fails where a kernel came from elsewhere: the figure would be wrong. */
 static groat_status check_origin(bench *b, groat_origin seen, groat_origin want)
 {
@@ -303,12 +289,12 @@ static groat_status check_origin(bench *b, groat_origin seen, groat_origin want)
 static groat_status make_new(bench *b, unsigned number, bool load)
 {
     groat_kernel_info info = {.size = sizeof(info)};
-    char text[160];
+    char text[GROAT_NUMBERED];
     groat_kernel *kernel = NULL;
     groat_spec *spec = NULL;
     groat_status status;
 
-    name_spec(text, number);
+    groat_number_kernel(text, number);
     if (load) {
         status = groat_kernel_get(b->context, text, b->target, &kernel,
                                   &info.origin, &b->error);
@@ -376,7 +362,7 @@ static double load_raw(bench *b, const void *binary, const char *name)
 
 /* A kernel that is in the store but not loaded. */
 typedef struct stored {
-    char spec[160];
+    char spec[GROAT_NUMBERED];
     char name[256];
     void *binary;
 } stored;
@@ -388,7 +374,7 @@ static groat_status store_one(bench *b, unsigned number, stored *s)
     size_t bytes = 0;
     groat_status status;
 
-    name_spec(s->spec, number);
+    groat_number_kernel(s->spec, number);
     status = groat_spec_parse(b->context, s->spec, b->target, &spec, &b->error);
     if (status == GROAT_OK)
         status = groat_build(spec, &s->binary, &bytes, &info, &b->error);

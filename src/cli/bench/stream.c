@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * stream.c - groat bench stream: measures the bandwidth that the streaming
- * entries of the loaders reach.  The reference is plain_read, a kernel that
+ * entries of the loaders reach.  The reference is a kernel that
  * only reads, at the best of a few shapes, in the same run: every round times
  * each kernel once.  Sources are random and larger than any cache.
  *
@@ -16,31 +16,9 @@
 
 #include "cli/bench/bench.h"
 #include "cli/run/trial.h"
+#include "kernels-src/driver/measured.h"
 
 enum { ROUNDS = 15, REPEATS = 10, SIDES_MAX = 48 };
-
-static const char *const plain[] = {
-    "plain_read:num_warps=8,unroll=4",  "plain_read:num_warps=8,unroll=8",
-    "plain_read:num_warps=16,unroll=4", "plain_read:num_warps=4,unroll=8",
-    "plain_read:num_warps=4,unroll=16",
-};
-
-enum { PLAIN = sizeof(plain) / sizeof(plain[0]) };
-
-static const char *const loaders[] = {
-    "tile_loader_lds:entry=stream,tile_rows=64,tile_cols=128,full_width=1,"
-    "src_cols=1024,stages=4",
-    "tile_loader_lds:entry=stream,tile_rows=64,tile_cols=128,full_width=1,"
-    "src_cols=128,stages=4",
-    "tile_loader_lds:entry=stream,tile_rows=128,tile_cols=64,src_cols=1024,"
-    "num_loading_warps=8,swizzle_bits=1,swizzle_base=5,swizzle_shift=4,"
-    "stages=4",
-    "tile_loader_lds:entry=stream,dtype=fp8,tile_rows=128,tile_cols=128,"
-    "full_width=1,src_cols=1024,num_loading_warps=8,swizzle_bits=3,"
-    "swizzle_base=4,swizzle_shift=4,stages=4",
-};
-
-enum { LOADERS = sizeof(loaders) / sizeof(loaders[0]) };
 
 /* One kernel and its device buffers. */
 typedef struct side {
@@ -53,7 +31,7 @@ typedef struct side {
 typedef struct race {
     side sides[SIDES_MAX];
     size_t count;
-    size_t plain; /* number of plain_read sides, which come first */
+    size_t plain; /* number of sides that only read, which come first */
 } race;
 
 /* Fills an input by the driver: random bytes would not do for page tables. */
@@ -104,7 +82,7 @@ static groat_status add(groat__bench *b, race *r, const char *text)
     if (r->count == SIDES_MAX)
         return groat__cli_error(&b->error, GROAT_INVALID,
                                 "bench stream takes %d specs at most",
-                                SIDES_MAX - PLAIN);
+                                SIDES_MAX - GROAT_PLAIN_READS);
     r->count++;
     status = groat_spec_parse(b->context, text, b->target, &s->trial.spec,
                               &b->error);
@@ -125,16 +103,16 @@ static groat_status add_all(groat__bench *b, race *r)
     groat_status status = GROAT_OK;
     bool named = false;
 
-    for (size_t i = 0; i < PLAIN && status == GROAT_OK; i++)
-        status = add(b, r, plain[i]);
+    for (size_t i = 0; i < GROAT_PLAIN_READS && status == GROAT_OK; i++)
+        status = add(b, r, groat_plain_reads[i]);
     r->plain = r->count;
     for (size_t i = 0; i < b->cli->word_count && status == GROAT_OK; i++)
         if (groat__bench_is_spec(b->cli->words[i])) {
             named = true;
             status = add(b, r, b->cli->words[i]);
         }
-    for (size_t i = 0; i < LOADERS && !named && status == GROAT_OK; i++)
-        status = add(b, r, loaders[i]);
+    for (size_t i = 0; i < GROAT_STREAMS && !named && status == GROAT_OK; i++)
+        status = add(b, r, groat_streams[i]);
     return status;
 }
 
