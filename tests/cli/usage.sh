@@ -132,6 +132,8 @@ cmp -s "$out" "$work/blanks" || fail "both are one kernel"
 expect "families: unknown" 2 families no_such_family
 expect "families: a slip" 2 families tile_loader_lsd
 says "families: the nearest is named" "did you mean tile_loader_lds"
+expect "families: arguments" 0 families paged_row_indices
+answers "their units are told" "  rows  "
 expect "help: unknown" 2 help frobnicate
 expect "--input with two SPECs" 2 run $loader $loader --input /dev/null
 expect "--output with two SPECs" 2 run $loader $loader --output "$work/o"

@@ -607,6 +607,35 @@ START_TEST(a_choice)
 }
 END_TEST
 
+/* Splits of as many keys each: one key more than they hold needs another. */
+START_TEST(a_workspace_for_each_split)
+{
+    groat_decode_shape shape =
+        SHAPE(64, 1, 1, .heads = 4, .kv_heads = 1, .page = 16,
+              .flags = GROAT_DECODE_BATCH_INVARIANT);
+    groat_decode_choice choice = GROAT_DECODE_CHOICE_INIT;
+    unsigned grown[2] = {0, 0}, count = 0;
+    size_t before = 0;
+
+    choice.split = 1;
+    for (; count < 2 && shape.keys < 1000; shape.keys++) {
+        groat_decode *decode = NULL;
+        size_t bytes;
+
+        ck_assert_int_eq(groat_decode_open(context, "cpu:sm_80", &shape,
+                                           &choice, &decode, &fix.error),
+                         GROAT_OK);
+        bytes = groat_decode_workspace(decode);
+        if (before > 0 && bytes != before)
+            grown[count++] = (unsigned)shape.keys;
+        before = bytes;
+        groat_decode_close(decode);
+    }
+    ck_assert_uint_gt(grown[0], 2);
+    ck_assert_uint_eq(grown[1], 2 * grown[0] - 1);
+}
+END_TEST
+
 /* A grid has 65,535 blocks at most; a number of blocks that wraps around to 0
  * is not divided by. */
 START_TEST(too_many_clusters)
@@ -831,6 +860,7 @@ int main(void)
     tcase_add_test(runs, lengths_beyond_the_shape);
     tcase_add_loop_test(refusals, a_bad_shape, 0, (int)COUNT(bad_shapes));
     tcase_add_test(refusals, a_choice);
+    tcase_add_test(refusals, a_workspace_for_each_split);
     tcase_add_test(refusals, too_few_warps);
     tcase_add_test(refusals, too_many_clusters);
     tcase_add_test(refusals, bad_arguments);
