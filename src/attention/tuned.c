@@ -70,18 +70,16 @@ static groat_status write_identity(groat_context *context,
                                    groat_error *error)
 {
     const groat_family *family;
-    char closure[33];
     groat_status status =
         groat__families_get(&context->families, family_name,
                             sizeof(family_name) - 1, &family, error);
 
     if (status != GROAT_OK)
         return status;
-    groat__hex(closure, family->closure.bytes, 16);
-    groat__str_addf(out,
-                    GROAT__TUNED_LEAD
-                    "family %s closure %s\ntarget %s\ndevice %s\nshape ",
-                    family_name, closure, target->text, device);
+    groat__str_addf(
+        out,
+        GROAT__TUNED_LEAD "family %s closure %s\ntarget %s\ndevice %s\nshape ",
+        family_name, family->closure.of[target->backend], target->text, device);
     add_shape(s, out);
     groat__str_addf(out, "\nlaunch kv_heads=%u,sequences=%u,keys=%u,seen=%u\n",
                     s->kv_heads, s->sequences, s->keys, s->seen);

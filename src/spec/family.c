@@ -124,8 +124,9 @@ void groat__family_free(groat_family *family)
     free(family->entry);
     free(family->head);
     if (family->made == NULL) {
-        free((char *)(uintptr_t)family->before);
-        free((char *)(uintptr_t)family->after);
+        for (size_t i = 0; i < family->piece_count; i++)
+            free((char *)(uintptr_t)family->pieces[i].text);
+        free((groat__piece *)(uintptr_t)family->pieces);
     }
     free(family->problem);
     free(family);

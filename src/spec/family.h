@@ -100,6 +100,18 @@ enum {
 /* Their names in params.def. */
 extern const char *const groat__launch_names[GROAT__LAUNCH_VALUES];
 
+/* A part of a family's source, for every compiler or for one backend's. */
+typedef struct groat__piece {
+    const char *text; /* malloc'd, or made's; NULL: the generated constants */
+    int only;         /* a groat__backend_id; GROAT__BACKENDS: for all */
+} groat__piece;
+
+/* For each backend: the hash, in hex, of all our bytes that can reach its
+ * compiler. */
+typedef struct groat__closure {
+    char of[GROAT__BACKENDS][33];
+} groat__closure;
+
 struct groat_family {
     char *name;
     char *summary;
@@ -115,11 +127,11 @@ struct groat_family {
     size_t rule_count;
     groat__expr launch[GROAT__LAUNCH_VALUES];
     bool has_launch[GROAT__LAUNCH_VALUES];
-    const char *before; /* source that comes before the generated constants */
-    const char *after;  /* and after them; both malloc'd, or made's */
+    const groat__piece *pieces; /* of the source; malloc'd, or made's */
+    size_t piece_count;
     const struct groat__made_family *made; /* NULL: read from its files */
-    groat__digest closure; /* hash of all our bytes that can reach a compiler */
-    char *head;            /* first lines of every identity text */
+    groat__closure closure;
+    char *head; /* first lines of every identity text, up to the closure */
     size_t head_len;
     const char *folder; /* of a user's family; borrowed.  Else NULL */
     char *problem;      /* error of a broken family; else NULL */
@@ -129,9 +141,9 @@ struct groat_family {
 typedef struct groat__made_family {
     const char *name;
     const char *params_def;
-    const char *before;
-    const char *after;
-    groat__digest closure;
+    const groat__piece *pieces;
+    size_t piece_count;
+    groat__closure closure;
 } groat__made_family;
 
 /* Returns NULL past the end; sorted by name. */

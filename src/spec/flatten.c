@@ -7,6 +7,7 @@
  */
 #include "spec/flatten.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +15,18 @@
 #include "base/str.h"
 #include "spec/reads.h"
 
-enum { FILES_MAX = 64, DEPTH_MAX = 16 };
+/* Two pieces for a file of a backend, one more for the constants' end. */
+enum { FILES_MAX = 64, DEPTH_MAX = 16, PIECES_MAX = 2 * FILES_MAX + 3 };
 
 typedef struct flattener {
     groat_family *family;
     groat__file_fn *read;
     void *user;
-    groat__str out;
+    groat__str out;       /* of the piece that is being made */
+    int only;             /* its backend; GROAT__BACKENDS: all */
+    groat__piece *pieces; /* PIECES_MAX */
+    size_t piece_count;
+    bool has_constants;
     char *seen[FILES_MAX];
     size_t seen_count;
     int depth;
@@ -75,16 +81,68 @@ static bool is_params_h(const flattener *f, const char *path)
            strcmp(path + len, "/params.h") == 0;
 }
 
-/* Ends family->before: the generated constants go here. */
-static groat_status cut(flattener *f, const char *path)
+/* Ends the piece that is being made, unless it is empty. */
+static groat_status end_piece(flattener *f)
 {
-    if (f->family->before != NULL)
+    char *text;
+
+    if (f->out.len == 0 && !f->out.failed)
+        return GROAT_OK;
+    text = groat__str_take(&f->out);
+    if (text == NULL)
+        return groat__fail(f->error, GROAT_NO_MEMORY, "no memory for sources");
+    f->pieces[f->piece_count++] = (groat__piece){text, f->only};
+    return GROAT_OK;
+}
+
+/* The generated constants go here. */
+static groat_status add_constants(flattener *f, const char *path)
+{
+    groat_status status;
+
+    if (f->has_constants)
         return groat__fail(f->error, GROAT_INVALID,
                            "%s includes params.h a second time", path);
-    f->family->before = groat__str_take(&f->out);
-    if (f->family->before == NULL)
-        return groat__fail(f->error, GROAT_NO_MEMORY, "no memory for sources");
-    return GROAT_OK;
+    status = end_piece(f);
+    if (status == GROAT_OK)
+        f->pieces[f->piece_count++] = (groat__piece){NULL, GROAT__BACKENDS};
+    f->has_constants = true;
+    return status;
+}
+
+/* Returns the backend of common/X_BACKEND.h, else GROAT__BACKENDS. */
+static int backend_of(const char *path)
+{
+    size_t len = strlen(path);
+
+    for (int i = 0; i < GROAT__BACKENDS; i++) {
+        char end[16];
+        int ends = snprintf(end, sizeof(end), "_%s.h",
+                            groat__backend_name((groat__backend_id)i));
+
+        if (strncmp(path, "common/", 7) == 0 && len > (size_t)ends &&
+            strcmp(path + len - ends, end) == 0)
+            return i;
+    }
+    return GROAT__BACKENDS;
+}
+
+/* Makes pieces of their own of the files for one backend. */
+static groat_status flatten_part(flattener *f, const char *path)
+{
+    int only = backend_of(path);
+    groat_status status;
+
+    if (only == GROAT__BACKENDS || f->only != GROAT__BACKENDS)
+        return flatten_file(f, path);
+    status = end_piece(f);
+    f->only = only;
+    if (status == GROAT_OK)
+        status = flatten_file(f, path);
+    if (status == GROAT_OK)
+        status = end_piece(f);
+    f->only = GROAT__BACKENDS;
+    return status;
 }
 
 static groat_status follow(flattener *f, const char *path,
@@ -104,9 +162,9 @@ static groat_status follow(flattener *f, const char *path,
                              "%s line %d: cannot resolve include '%.64s'", path,
                              include->line, name);
     else if (is_params_h(f, file.data))
-        status = cut(f, path);
+        status = add_constants(f, path);
     else
-        status = flatten_file(f, file.data);
+        status = flatten_part(f, file.data);
     free(name);
     groat__str_free(&file);
     if (status == GROAT_OK)
@@ -176,22 +234,26 @@ static groat_status flatten_file(flattener *f, const char *path)
 groat_status groat__flatten(groat_family *family, groat__file_fn *read,
                             void *user, groat_error *error)
 {
-    flattener f = {
-        .family = family, .read = read, .user = user, .error = error};
+    flattener f = {.family = family,
+                   .read = read,
+                   .user = user,
+                   .only = GROAT__BACKENDS,
+                   .pieces = calloc(PIECES_MAX, sizeof(*f.pieces)),
+                   .error = error};
     groat__str path = {0};
     groat_status status;
 
     groat__str_addf(&path, "%s/%s.h", family->name, family->name);
-    status = path.failed ? groat__fail(error, GROAT_NO_MEMORY, "no memory")
-                         : flatten_file(&f, path.data);
-    if (status == GROAT_OK && family->before == NULL)
+    status = path.failed || f.pieces == NULL
+                 ? groat__fail(error, GROAT_NO_MEMORY, "no memory for sources")
+                 : flatten_file(&f, path.data);
+    if (status == GROAT_OK && !f.has_constants)
         status = groat__fail(error, GROAT_INVALID,
                              "%s does not include \"params.h\"", path.data);
-    if (status == GROAT_OK) {
-        family->after = groat__str_take(&f.out);
-        if (family->after == NULL)
-            status = groat__fail(error, GROAT_NO_MEMORY, "no memory");
-    }
+    if (status == GROAT_OK)
+        status = end_piece(&f);
+    family->pieces = f.pieces;
+    family->piece_count = f.piece_count;
     for (size_t i = 0; i < f.seen_count; i++)
         free(f.seen[i]);
     groat__str_free(&f.out);

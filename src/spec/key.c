@@ -34,12 +34,10 @@ static bool prepare_slot(groat__slot *slot, size_t index)
 groat_status groat__key_prepare(groat_family *family, groat_error *error)
 {
     groat__str head = {0};
-    char closure[33];
     bool kept;
 
-    groat__hex(closure, family->closure.bytes, 16);
-    groat__str_addf(&head, "groat-identity 1\nfamily %s closure %s\n",
-                    family->name, closure);
+    groat__str_addf(&head, "groat-identity 1\nfamily %s closure ",
+                    family->name);
     kept = keep(&head, &family->head, &family->head_len);
     for (size_t i = 0; i < family->slot_count && kept; i++)
         kept = prepare_slot(&family->slots[i], i);
@@ -53,6 +51,8 @@ void groat__key_identity(const groat__params *params, const char *compiler,
     const groat_family *family = params->family;
 
     groat__str_addn(out, family->head, family->head_len);
+    groat__str_add(out, family->closure.of[params->target.backend]);
+    groat__str_addn(out, "\n", 1);
     for (size_t i = 0; i < family->param_count; i++) {
         const groat__slot *slot = &family->slots[family->params[i]];
 

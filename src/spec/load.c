@@ -72,8 +72,8 @@ groat_status groat__family_take(const groat__made_family *made,
     if (family == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
     family->made = made;
-    family->before = made->before;
-    family->after = made->after;
+    family->pieces = made->pieces;
+    family->piece_count = made->piece_count;
     family->closure = made->closure;
     return give(
         family,

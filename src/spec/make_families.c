@@ -17,11 +17,13 @@ static const char *read_embedded(void *user, const char *path)
 }
 
 /* Prints bytes as numbers: some compilers limit the length of a string. */
-static void print_text(size_t number, const char *what, const char *text)
+static void print_text(size_t number, const char *what, size_t index,
+                       const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
 
-    (void)printf("\nstatic const unsigned char %s_%zu[] = {", what, number);
+    (void)printf("\nstatic const unsigned char %s_%zu_%zu[] = {", what, number,
+                 index);
     for (size_t i = 0; i <= strlen(text); i++)
         (void)printf("%s%u,", i % 16 == 0 ? "\n    " : "", at[i]);
     (void)printf("\n};\n");
@@ -30,19 +32,29 @@ static void print_text(size_t number, const char *what, const char *text)
 static void print_texts(size_t number, const groat_family *family,
                         const char *params_def)
 {
-    print_text(number, "params", params_def);
-    print_text(number, "before", family->before);
-    print_text(number, "after", family->after);
+    print_text(number, "params", 0, params_def);
+    for (size_t i = 0; i < family->piece_count; i++)
+        if (family->pieces[i].text != NULL)
+            print_text(number, "piece", i, family->pieces[i].text);
+    (void)printf("\nstatic const groat__piece pieces_%zu[] = {\n", number);
+    for (size_t i = 0; i < family->piece_count; i++) {
+        if (family->pieces[i].text == NULL)
+            (void)printf("    {0, ");
+        else
+            (void)printf("    {(const char *)piece_%zu_%zu, ", number, i);
+        (void)printf("%d},\n", family->pieces[i].only);
+    }
+    (void)printf("};\n");
 }
 
 static void print_row(size_t number, const groat_family *family)
 {
-    (void)printf("    {\"%s\", (const char *)params_%zu,\n"
-                 "     (const char *)before_%zu, (const char *)after_%zu,\n"
+    (void)printf("    {\"%s\", (const char *)params_%zu_0,\n"
+                 "     pieces_%zu, %zu,\n"
                  "     {{",
-                 family->name, number, number, number);
-    for (size_t i = 0; i < sizeof(family->closure.bytes); i++)
-        (void)printf("%s%u", i > 0 ? ", " : "", family->closure.bytes[i]);
+                 family->name, number, number, family->piece_count);
+    for (int i = 0; i < GROAT__BACKENDS; i++)
+        (void)printf("%s\"%s\"", i > 0 ? ", " : "", family->closure.of[i]);
     (void)printf("}}},\n");
 }
 

@@ -141,12 +141,28 @@ void groat__render_constants(const groat__params *params, groat__str *out)
     groat__str_add(out, "\n");
 }
 
+/* Appends what a backend's compiler gets. */
+static void add_pieces(const groat__params *params, groat__backend_id backend,
+                       groat__str *out)
+{
+    const groat_family *family = params->family;
+
+    for (size_t i = 0; i < family->piece_count; i++) {
+        const groat__piece *piece = &family->pieces[i];
+
+        if (piece->text == NULL) {
+            groat__str_addf(out, "#line 1 \"%s/params.h\"\n", family->name);
+            groat__render_constants(params, out);
+        } else if (piece->only == GROAT__BACKENDS ||
+                   piece->only == (int)backend) {
+            groat__str_add(out, piece->text);
+        }
+    }
+}
+
 void groat__render_source(const groat__params *params, groat__str *out)
 {
-    groat__str_add(out, params->family->before);
-    groat__str_addf(out, "#line 1 \"%s/params.h\"\n", params->family->name);
-    groat__render_constants(params, out);
-    groat__str_add(out, params->family->after);
+    add_pieces(params, params->target.backend, out);
 }
 
 /* Uses the first arch on which the defaults have values: a family for one
@@ -172,14 +188,20 @@ groat_status groat__render_closure(groat_family *family, const char *params_def,
     groat__str all = {0};
     groat_status status = defaults_somewhere(family, &params, error);
 
-    if (status != GROAT_OK)
-        return status;
-    groat__render_source(&params, &all);
-    groat__str_add(&all, params_def);
-    if (all.failed)
-        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for sources");
-    else
-        family->closure = groat__hash128(all.data, all.len);
+    for (int i = 0; i < GROAT__BACKENDS && status == GROAT_OK; i++) {
+        groat__digest digest;
+
+        groat__str_clear(&all);
+        add_pieces(&params, (groat__backend_id)i, &all);
+        groat__str_add(&all, params_def);
+        if (all.failed) {
+            status =
+                groat__fail(error, GROAT_NO_MEMORY, "no memory for sources");
+            continue;
+        }
+        digest = groat__hash128(all.data, all.len);
+        groat__hex(family->closure.of[i], digest.bytes, sizeof(digest.bytes));
+    }
     groat__str_free(&all);
     return status;
 }

@@ -99,11 +99,9 @@ START_TEST(test_identity_text)
 {
     groat__params params =
         parsed(toy, "toy:dtype=f32,wide=1,shift=-3", "cpu:gfx950");
-    char closure[33];
     groat__str expected = {0};
     char *text = identity_of(&params, COMPILER);
 
-    groat__hex(closure, toy->closure.bytes, 16);
     groat__str_addf(&expected,
                     "groat-identity 1\n"
                     "family toy closure %s\n"
@@ -120,7 +118,7 @@ START_TEST(test_identity_text)
                     "arch_tr_read=1 arch_is_amd=1 arch_mfma_16bit_bytes=16 "
                     "arch_mfma_8bit_bytes=32 arch_fp8_fnuz=0 "
                     "arch_wgmma=0 arch_cta_group=0\n%s",
-                    closure, COMPILER);
+                    toy->closure.of[GROAT__CPU], COMPILER);
     ck_assert_str_eq(text, expected.data);
     groat__str_free(&expected);
     free(text);
@@ -135,13 +133,16 @@ START_TEST(test_closure)
     groat__params params;
     groat__str all = {0};
     groat__digest digest;
+    char closure[33];
 
     ck_assert_int_eq(groat__params_defaults(toy, &where, &params, NULL),
                      GROAT_OK);
     groat__render_source(&params, &all);
     groat__str_add(&all, TOY_PARAMS);
     digest = groat__hash128(all.data, all.len);
-    ck_assert(same(digest, toy->closure));
+    groat__hex(closure, digest.bytes, sizeof(digest.bytes));
+    for (int i = 0; i < GROAT__BACKENDS; i++)
+        ck_assert_str_eq(toy->closure.of[i], closure);
     groat__str_free(&all);
 }
 END_TEST
@@ -422,7 +423,7 @@ static groat__digest default_key(const groat_family *family)
     groat__params params;
 
     if (groat__params_defaults(family, &target, &params, NULL) != GROAT_OK)
-        return family->closure; /* no values on this target, so no key */
+        return groat__hash128(family->closure.of[GROAT__HIP], 33); /* no key */
     return key_of(&params, COMPILER);
 }
 
@@ -447,8 +448,9 @@ static size_t ck_every_byte(size_t file, size_t *loads)
         tries++;
         if (groat__family_load("toy", files_read, &f, &family, NULL) ==
             GROAT_OK) {
-            ck_assert_msg(!same(family->closure, toy->closure), "%s at '%s'",
-                          f.at[file].path, at);
+            ck_assert_msg(strcmp(family->closure.of[GROAT__HIP],
+                                 toy->closure.of[GROAT__HIP]) != 0,
+                          "%s at '%s'", f.at[file].path, at);
             ck_assert_msg(!same(default_key(family), key), "%s at '%s'",
                           f.at[file].path, at);
             *loads += 1;
@@ -472,6 +474,57 @@ START_TEST(test_each_byte_of_each_file)
 }
 END_TEST
 
+/* A compiler gets the files of common/ for its backend alone, with what they
+ * are the first to include; a family's own files are for all. */
+START_TEST(test_files_of_one_backend)
+{
+    static const char *const targets[] = {"cuda:sm_90a", "hip:gfx950",
+                                          "cpu:gfx950"};
+    static const char *const words[] = {"cuda", "hip", "cpu"};
+    files f = {{{"f/params.def", "family f \"s\"\nlaunch block_x = 1\n"
+                                 "launch args = 0\nentry f\n"},
+                {"f/f.h", "#include \"params.h\"\n"
+                          "#include \"../common/v.h\"\nint f;\n"},
+                {"common/v.h", "#include \"v_cuda.h\"\n#include \"v_hip.h\"\n"
+                               "#include \"v_cpu.h\"\n"
+                               "#include \"../f/own_cpu.h\"\nint v;\n"},
+                {"common/v_cuda.h", "int v_cuda;\n"},
+                {"common/v_hip.h", "#include \"more.h\"\nint v_hip;\n"},
+                {"common/v_cpu.h", "int v_cpu;\n"},
+                {"common/more.h", "int more_hip;\n"},
+                {"f/own_cpu.h", "int own;\n"}}};
+    groat_family *family = load(&f, "f");
+    groat_family *other;
+
+    for (size_t i = 0; i < 3; i++) {
+        groat__params params = parsed(family, "f", targets[i]);
+        groat__str out = {0};
+
+        groat__render_source(&params, &out);
+        for (size_t j = 0; j < 3; j++) {
+            char text[32];
+
+            (void)snprintf(text, sizeof(text), "int v_%s;", words[j]);
+            ck_assert_int_eq(strstr(out.data, text) != NULL, i == j);
+        }
+        ck_assert_int_eq(strstr(out.data, "more_hip") != NULL, i == 1);
+        ck_assert_ptr_nonnull(strstr(out.data, "#line 5 \"common/v.h\"\n"
+                                               "int v;\n"));
+        ck_assert_ptr_nonnull(strstr(out.data, "int own;"));
+        ck_assert_ptr_nonnull(strstr(out.data, "int f;"));
+        groat__str_free(&out);
+    }
+    f.at[6].text = "int more_other;\n";
+    other = load(&f, "f");
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(strcmp(other->closure.of[i], family->closure.of[i]) ==
+                             0,
+                         i != GROAT__HIP);
+    groat__family_free(other);
+    groat__family_free(family);
+}
+END_TEST
+
 /* Moving text from one file to the next changes the closure. */
 START_TEST(test_names_of_files)
 {
@@ -483,7 +536,8 @@ START_TEST(test_names_of_files)
                    "#include \"../common/tool.h\"\n\nint toy_main = 1;\n";
     f.at[2].path = "toy/brgs.h";
     family = load(&f, "toy");
-    ck_assert(!same(family->closure, toy->closure));
+    ck_assert(strcmp(family->closure.of[GROAT__HIP],
+                     toy->closure.of[GROAT__HIP]) != 0);
     groat__family_free(family);
     f = toy_files();
     f.at[1].text = "// The kernel of a test.\n#pragma once\n"
@@ -491,7 +545,8 @@ START_TEST(test_names_of_files)
                    "#include \"../common/tool.h\"\n\nint toy_main = 1;\n";
     f.at[2].text = "";
     family = load(&f, "toy");
-    ck_assert(!same(family->closure, toy->closure));
+    ck_assert(strcmp(family->closure.of[GROAT__HIP],
+                     toy->closure.of[GROAT__HIP]) != 0);
     groat__family_free(family);
 }
 END_TEST
@@ -517,6 +572,7 @@ int main(void)
     tcase_add_test(tcase, test_compiler_and_options);
     tcase_add_test(tcase, test_each_byte_of_each_file);
     tcase_add_test(tcase, test_names_of_files);
+    tcase_add_test(tcase, test_files_of_one_backend);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
