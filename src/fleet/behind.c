@@ -98,7 +98,7 @@ static void try_place(groat__remote *remote)
     if (!groat__breaker_may_try(remote->breaker))
         return;
     groat__remote_ask(remote, &x, GROAT__REMOTE_BUDGET_MS);
-    (void)groat__remote_judge(remote, &x, false);
+    (void)groat__remote_judge(remote, &x, GROAT__REMOTE_BUDGET_MS);
     if (x.outcome == GROAT__OBJECT_LATE || x.outcome == GROAT__OBJECT_FAILED)
         groat__breaker_extend(remote->breaker);
     else

@@ -107,6 +107,7 @@ static bool open_it(groat__breaker *breaker)
     breaker->open = true;
     breaker->opens += was_closed;
     breaker->errors = 0;
+    breaker->lost_ms = 0;
     return was_closed;
 }
 
@@ -138,11 +139,25 @@ bool groat__breaker_count(groat__breaker *breaker)
     return opened;
 }
 
+bool groat__breaker_late(groat__breaker *breaker, double ms)
+{
+    bool opened = false;
+
+    (void)pthread_mutex_lock(&breaker->lock);
+    if (!breaker->open) {
+        breaker->lost_ms += ms;
+        opened = breaker->lost_ms >= GROAT__BREAKER_LOST_MS && open_it(breaker);
+    }
+    (void)pthread_mutex_unlock(&breaker->lock);
+    return opened;
+}
+
 void groat__breaker_mend(groat__breaker *breaker)
 {
     (void)pthread_mutex_lock(&breaker->lock);
     breaker->open = false;
     breaker->errors = 0;
+    breaker->lost_ms = 0;
     breaker->failed = 0;
     (void)pthread_mutex_unlock(&breaker->lock);
 }

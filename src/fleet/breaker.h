@@ -12,6 +12,7 @@
 
 enum {
     GROAT__BREAKER_ERRORS = 8,      /* errors in a row that open it */
+    GROAT__BREAKER_LOST_MS = 950,   /* waits in a row that open it  */
     GROAT__BREAKER_FIRST_MS = 1000, /* the usual first wait         */
     GROAT__BREAKER_LAST_MS = 60000,
     GROAT__BREAKER_TRY_MS = 2000 /* longer than a try takes */
@@ -24,6 +25,7 @@ typedef struct groat__breaker {
     pthread_mutex_t lock;
     bool open;
     unsigned errors; /* in a row, while it is closed      */
+    double lost_ms;  /* likewise: spent on late answers   */
     unsigned failed; /* times in a row that it was opened */
     double first_ms; /* wait before the first try         */
     double retry_ms; /* time of the next try              */
@@ -48,6 +50,10 @@ void groat__breaker_extend(groat__breaker *breaker);
 /* The service gave a wrong answer: opens the breaker after
  * GROAT__BREAKER_ERRORS in a row.  Returns true if it opened. */
 bool groat__breaker_count(groat__breaker *breaker);
+/* The service gave no answer within ms: opens the breaker after
+ * GROAT__BREAKER_LOST_MS in all without a good one.  Returns true if it
+ * opened. */
+bool groat__breaker_late(groat__breaker *breaker, double ms);
 /* The service gave a good answer: closes the breaker. */
 void groat__breaker_mend(groat__breaker *breaker);
 /* Milliseconds until the next try; 0: now; -1: the breaker is closed. */

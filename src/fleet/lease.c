@@ -4,8 +4,8 @@
  * Valkey, through hiredis, which is opened at run time.
  *
  * Invariant: a lease saves work and guards nothing: a host that has none may
- * compile, too.  A call takes at most CONNECT_MS plus COMMAND_MS, and no time
- * while the breaker is open.
+ * compile, too.  A call takes at most CONNECT_MS plus COMMAND_MS, of which a
+ * command has COMMAND_MS, and no time while the breaker is open.
  *
  * Locking: a lock around the one connection, held for a command.
  */
@@ -308,6 +308,9 @@ static bool send_command(groat__lease *lease, const char **words, int count,
 static redisReply *ask(groat__lease *lease, const char **words, int count,
                        double end_ms)
 {
+    double limit_ms = groat__now_ms() + COMMAND_MS;
+
+    end_ms = end_ms < limit_ms ? end_ms : limit_ms;
     return send_command(lease, words, count, end_ms) ? take_reply(lease, end_ms)
                                                      : NULL;
 }

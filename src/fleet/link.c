@@ -80,10 +80,8 @@ void groat__remote_ask(groat__remote *remote, groat__exchange *x,
 }
 
 bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
-                         bool hasty)
+                         unsigned budget_ms)
 {
-    bool answers = x->answered && x->outcome == GROAT__OBJECT_FAILED;
-
     bool opened;
 
     if (x->outcome == GROAT__OBJECT_UNTRIED)
@@ -95,9 +93,10 @@ bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
     }
     (void)atomic_fetch_add(
         x->outcome == GROAT__OBJECT_LATE ? &remote->late : &remote->errors, 1);
-    opened = answers || (hasty && x->outcome == GROAT__OBJECT_LATE)
-                 ? groat__breaker_count(remote->breaker)
-                 : groat__breaker_trip(remote->breaker);
+    opened = x->outcome == GROAT__OBJECT_LATE
+                 ? groat__breaker_late(remote->breaker, budget_ms)
+             : x->answered ? groat__breaker_count(remote->breaker)
+                           : groat__breaker_trip(remote->breaker);
     if (opened || !atomic_exchange(&remote->said, true))
         groat__log_line(&remote->log, GROAT_LOG_WARNING, "remote %s%s: %s: %s",
                         remote->place.shown,
@@ -176,8 +175,9 @@ void groat__remote_sleep(groat__remote *remote, double ms)
     (void)pthread_cond_timedwait(&remote->changed, &remote->lock, &end);
 }
 
-bool groat__remote_take(groat__remote *remote, groat__exchange *x, bool hasty,
-                        groat__entry_verdict *verdict, groat__arrival *out)
+bool groat__remote_take(groat__remote *remote, groat__exchange *x,
+                        unsigned budget_ms, groat__entry_verdict *verdict,
+                        groat__arrival *out)
 {
     memset(out, 0, sizeof(*out));
     *verdict = GROAT__ENTRY_NO_MEMORY;
@@ -191,5 +191,5 @@ bool groat__remote_take(groat__remote *remote, groat__exchange *x, bool hasty,
         (void)snprintf(x->why, sizeof(x->why),
                        "the object is not an entry, or is cut short");
     }
-    return groat__remote_judge(remote, x, hasty);
+    return groat__remote_judge(remote, x, budget_ms);
 }

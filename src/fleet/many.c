@@ -51,7 +51,7 @@ static void ask_first(groat__sender *sender)
                                       .count = sender->count,
                                       .budget_ms = sender->budget_ms});
     for (size_t i = 0; i < sender->count; i++) {
-        (void)groat__remote_judge(sender->remote, &heads[i], false);
+        (void)groat__remote_judge(sender->remote, &heads[i], sender->budget_ms);
         if (heads[i].outcome == GROAT__OBJECT_ABSENT)
             continue;
         sender->at[i].outcome = heads[i].outcome == GROAT__OBJECT_DONE
@@ -78,7 +78,7 @@ static void put_absent(groat__sender *sender)
                                       .count = count,
                                       .budget_ms = sender->budget_ms});
     for (size_t i = 0; i < count; i++) {
-        (void)groat__remote_judge(sender->remote, &puts[i], false);
+        (void)groat__remote_judge(sender->remote, &puts[i], sender->budget_ms);
         sender->at[from[i]] = puts[i];
     }
 }
@@ -184,7 +184,8 @@ static void check_fetched(void *user, groat__exchange *x)
     const fetching *f = user;
     brought *b = &f->brought[x - f->list];
 
-    (void)groat__remote_take(f->remote, x, false, &b->verdict, &b->arrival);
+    (void)groat__remote_take(f->remote, x, f->what->budget_ms, &b->verdict,
+                             &b->arrival);
 }
 
 static void tell_fetched(void *user, groat__exchange *x)
@@ -201,6 +202,10 @@ static void tell_fetched(void *user, groat__exchange *x)
         groat__unhex(key.bytes, sizeof(key.bytes),
                      x->name + strlen(x->name) - 2 * sizeof(key.bytes)))
         groat__absent_note(&f->remote->absent, &key);
+    if (x->outcome == GROAT__OBJECT_ABSENT)
+        (void)atomic_fetch_add(&f->remote->misses, 1);
+    else if (why == NULL)
+        (void)atomic_fetch_add(&f->remote->hits, 1);
     f->what->fn(f->what->user, x->name, why == NULL ? &b->arrival : NULL,
                 x->outcome, why);
     groat__arrival_free(&b->arrival);

@@ -144,8 +144,7 @@ static bool fetch(groat__remote *remote, const char *identity,
 
     groat__remote_name(identity, key, x.name);
     groat__remote_ask(remote, &x, budget_ms);
-    if (groat__remote_take(remote, &x, budget_ms < GROAT__REMOTE_BUDGET_MS,
-                           &verdict, out))
+    if (groat__remote_take(remote, &x, budget_ms, &verdict, out))
         groat__behind_wake(remote);
     if (x.outcome == GROAT__OBJECT_ABSENT)
         (void)atomic_fetch_add(&remote->misses, 1);

@@ -220,16 +220,17 @@ bool groat__remote_look(groat__remote *remote, const groat__digest *key,
                         const char *identity, unsigned budget_ms,
                         groat__store_blob *out);
 /* Judges the place by an exchange: updates breaker and counts, and logs the
- * first error and each opening.  hasty: the exchange had less time than a place
- * may take.  True: the breaker opened; see groat__behind_wake(). */
+ * first error and each opening.  budget_ms: the time that the exchange had.
+ * True: the breaker opened; see groat__behind_wake(). */
 bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
-                         bool hasty);
+                         unsigned budget_ms);
 
 /* Parses and counts a fetched object, and judges the place: *out is filled if
  * *verdict is GOOD; a malformed object counts as a failure of the place.
  * Returns what groat__remote_judge() does. */
-bool groat__remote_take(groat__remote *remote, groat__exchange *x, bool hasty,
-                        groat__entry_verdict *verdict, groat__arrival *out);
+bool groat__remote_take(groat__remote *remote, groat__exchange *x,
+                        unsigned budget_ms, groat__entry_verdict *verdict,
+                        groat__arrival *out);
 /* The place's libcurl, opened at the first call; NULL, with the reason in *why,
  * if it cannot be opened. */
 groat__http *groat__remote_http(groat__remote *remote, const char **why);

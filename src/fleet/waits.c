@@ -20,30 +20,49 @@ enum {
  * poll is a command to one server. */
 enum { NAPS_OF_A_COMPILE = 5, LEAST_NAP_MS = 20, MOST_NAP_MS = 250 };
 
+/* An entry that another host may be making. */
+typedef struct wish {
+    groat__remote *remote;
+    const groat__digest *key;
+    const char *identity;
+    unsigned expected_ms; /* of a compile here */
+    double end_ms;
+    groat__store_blob *out;
+} wish;
+
 /* Sleeps between polls.  Returns false if the remote is being closed. */
-static bool nap(groat__remote *remote, unsigned expected_ms)
+static bool nap(const wish *w)
 {
-    unsigned ms = expected_ms / NAPS_OF_A_COMPILE;
+    unsigned ms = w->expected_ms / NAPS_OF_A_COMPILE;
     bool hurry;
 
     ms = ms < LEAST_NAP_MS ? LEAST_NAP_MS : ms > MOST_NAP_MS ? MOST_NAP_MS : ms;
-    (void)pthread_mutex_lock(&remote->lock);
-    if (!remote->hurry)
-        groat__remote_sleep(remote, ms);
-    hurry = remote->hurry;
-    (void)pthread_mutex_unlock(&remote->lock);
+    (void)pthread_mutex_lock(&w->remote->lock);
+    if (!w->remote->hurry)
+        groat__remote_sleep(w->remote, ms);
+    hurry = w->remote->hurry;
+    (void)pthread_mutex_unlock(&w->remote->lock);
     return !hurry;
+}
+
+/* Looks for the entry, for no longer than a compile takes, nor than is left. */
+static bool find(const wish *w)
+{
+    double ms = w->end_ms - groat__now_ms();
+
+    ms = ms < w->expected_ms ? ms : w->expected_ms;
+    ms = ms < GROAT__REMOTE_BUDGET_MS ? ms : GROAT__REMOTE_BUDGET_MS;
+    return ms >= 1 && groat__remote_look(w->remote, w->key, w->identity,
+                                         (unsigned)ms, w->out);
 }
 
 /* Looks again: another host may have written the entry and given back its lease
  * between this host's get and its lease. */
-static groat__remote_claim hold(groat__remote *remote, const groat__digest *key,
-                                const char *identity, groat__store_blob *out)
+static groat__remote_claim hold(const wish *w)
 {
-    if (!groat__remote_look(remote, key, identity, GROAT__REMOTE_BUDGET_MS,
-                            out))
+    if (!find(w))
         return GROAT__REMOTE_HELD;
-    groat__lease_give(remote->lease, key);
+    groat__lease_give(w->remote->lease, w->key);
     return GROAT__REMOTE_FOUND;
 }
 
@@ -62,30 +81,45 @@ static groat__lease_state look(groat__remote *remote, const groat__digest *key)
     return state == GROAT__LEASE_FREE ? take(remote, key) : state;
 }
 
-/* Waits for the entry while another host makes it; true: *out has it.  *state
+/* Waits for the entry while another host makes it; true: it is found.  *state
  * is HELD if the caller got the lease.  Also looks for the entry if the lease
  * is never given back or the lease server is gone. */
-static bool wait_for(groat__remote *remote, const groat__digest *key,
-                     const char *identity, unsigned expected_ms,
-                     groat__store_blob *out, groat__lease_state *state)
+static bool wait_for(const wish *w, groat__lease_state *state)
 {
-    double end_ms = groat__now_ms() + expected_ms + WAY_MS;
-
     for (unsigned naps = 1;
-         *state != GROAT__LEASE_HELD && groat__now_ms() < end_ms &&
-         nap(remote, expected_ms);
+         *state != GROAT__LEASE_HELD && groat__now_ms() < w->end_ms && nap(w);
          naps++) {
         if ((*state == GROAT__LEASE_NONE || naps % NAPS_OF_A_COMPILE == 0) &&
-            groat__remote_look(remote, key, identity, GROAT__REMOTE_BUDGET_MS,
-                               out))
+            find(w))
             return true;
-        *state = look(remote, key);
+        *state = look(w->remote, w->key);
         if (*state == GROAT__LEASE_FREE) /* and this host is read-only */
             break;
         if (*state == GROAT__LEASE_NONE)
-            groat__behind_wake(remote);
+            groat__behind_wake(w->remote);
     }
     return false;
+}
+
+static groat__remote_claim claim(const wish *w)
+{
+    groat__remote *remote = w->remote;
+    groat__lease_state state = take(remote, w->key);
+
+    if (state == GROAT__LEASE_FREE)
+        return GROAT__REMOTE_ALONE;
+    if (state == GROAT__LEASE_NONE)
+        groat__behind_wake(remote);
+    if (state == GROAT__LEASE_TAKEN) {
+        (void)atomic_fetch_add(&remote->lease_waits, 1);
+        if (wait_for(w, &state))
+            return GROAT__REMOTE_FOUND;
+        if (state == GROAT__LEASE_TAKEN)
+            (void)atomic_fetch_add(&remote->lease_timeouts, 1);
+    }
+    if (state == GROAT__LEASE_HELD)
+        return hold(w);
+    return find(w) ? GROAT__REMOTE_FOUND : GROAT__REMOTE_ALONE;
 }
 
 groat__remote_claim groat__remote_lease(groat__remote *remote,
@@ -94,29 +128,17 @@ groat__remote_claim groat__remote_lease(groat__remote *remote,
                                         unsigned expected_ms,
                                         groat__store_blob *out)
 {
-    groat__lease_state state;
+    const wish w = {remote,
+                    key,
+                    identity,
+                    expected_ms,
+                    groat__now_ms() + expected_ms + WAY_MS,
+                    out};
 
     if (remote->lease == NULL || remote->trust->count == 0 ||
         !groat__breaker_lets(remote->breaker))
         return GROAT__REMOTE_ALONE;
-    state = take(remote, key);
-    if (state == GROAT__LEASE_FREE)
-        return GROAT__REMOTE_ALONE;
-    if (state == GROAT__LEASE_NONE)
-        groat__behind_wake(remote);
-    if (state == GROAT__LEASE_TAKEN) {
-        (void)atomic_fetch_add(&remote->lease_waits, 1);
-        if (wait_for(remote, key, identity, expected_ms, out, &state))
-            return GROAT__REMOTE_FOUND;
-        if (state == GROAT__LEASE_TAKEN)
-            (void)atomic_fetch_add(&remote->lease_timeouts, 1);
-    }
-    if (state == GROAT__LEASE_HELD)
-        return hold(remote, key, identity, out);
-    return groat__remote_look(remote, key, identity, GROAT__REMOTE_BUDGET_MS,
-                              out)
-               ? GROAT__REMOTE_FOUND
-               : GROAT__REMOTE_ALONE;
+    return claim(&w);
 }
 
 void groat__remote_give(groat__remote *remote, const groat__digest *key)

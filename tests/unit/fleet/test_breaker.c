@@ -104,6 +104,23 @@ START_TEST(wrong_answers)
 }
 END_TEST
 
+/* Late answers open it by what they cost, however short each wait was. */
+START_TEST(late_answers)
+{
+    groat__breaker *breaker = breaker_of("late answers");
+
+    ck_assert(!groat__breaker_late(breaker, GROAT__BREAKER_LOST_MS - 1));
+    groat__breaker_mend(breaker);
+    for (int i = 0; i < 9; i++)
+        ck_assert(!groat__breaker_late(breaker, GROAT__BREAKER_LOST_MS / 10));
+    ck_assert(groat__breaker_lets(breaker));
+    ck_assert(groat__breaker_late(breaker, GROAT__BREAKER_LOST_MS / 10));
+    ck_assert(!groat__breaker_lets(breaker));
+    ck_assert(!groat__breaker_late(breaker, 2 * GROAT__BREAKER_LOST_MS));
+    ck_assert_uint_eq(breaker->failed, 1);
+}
+END_TEST
+
 static void *ask_for_it(void *user)
 {
     (void)user;
@@ -198,6 +215,7 @@ int main(void)
     tcase_add_test(tests, no_answer);
     tcase_add_test(tests, jitter);
     tcase_add_test(tests, wrong_answers);
+    tcase_add_test(tests, late_answers);
     tcase_add_test(tests, one_of_a_service);
     tcase_add_test(tests, one_tries);
     tcase_add_test(tests, keys_for_a_minute);
