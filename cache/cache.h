@@ -102,6 +102,11 @@ bool groat__store_recent(groat__store *store, const char *one,
 bool groat__store_holds(groat__store *store, const groat__digest *key,
                         const char *identity);
 
+/* Says in held[i] whether there is a good entry of keys[i].  No use is counted.
+ * A fault is counted and logged. */
+void groat__store_held(groat__store *store, const groat__digest *keys,
+                       size_t count, bool *held);
+
 /* The most candidates that a search for the newest entry tries. */
 enum { GROAT__NEWEST_TRIES = 64 };
 

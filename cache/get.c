@@ -116,6 +116,30 @@ bool groat__store_holds(groat__store *store, const groat__digest *key,
     return holds;
 }
 
+/* Locked. */
+static bool is_held(groat__store *store, const groat__digest *key)
+{
+    sqlite3_stmt *get;
+    groat__row row = {0};
+    int rc = groat__row_seek(store, key, &get);
+    bool good = rc == SQLITE_ROW && groat__row_read(get, &row) &&
+                groat__row_good(&row) &&
+                memcmp(&row.key, key, sizeof(*key)) == 0;
+
+    (void)sqlite3_reset(get);
+    return take_answer(store, rc, "looking for entries") && good;
+}
+
+void groat__store_held(groat__store *store, const groat__digest *keys,
+                       size_t count, bool *held)
+{
+    groat__store_enter(store);
+    for (size_t i = 0; i < count; i++)
+        held[i] = groat__connection_ready(store, NULL) == GROAT_OK &&
+                  is_held(store, &keys[i]);
+    groat__store_leave(store);
+}
+
 /* Locked: finds the candidate after `skip` others. */
 static bool find_newest(groat__store *store, const char *begin, unsigned skip,
                         groat__str *out)

@@ -228,11 +228,13 @@ GROAT_API groat_status groat_bundle_pull(const char *url, const char *path,
 
 /* What the remote of a context has answered, groat_options.remote.
  *
- * A remote is asked after store and bundles, before a compile and at no other
- * time: a context that is sealed, or that has the kernel, does not ask it.  An
- * exchange takes a second at most, or what a compile takes if that is less.  A
- * remote that does not answer in that time is not asked again, by any context
- * of the process, until a background thread has seen it answer.  An object is
+ * A remote is asked after store and bundles, before a compile; on a host
+ * without a compiler also to learn what a kernel's entry is called.  A context
+ * that is sealed, or that has the kernel, does not ask it.  An exchange takes a
+ * second at most, or what a compile takes if that is less.  A remote that has
+ * cost a second without an answer is not asked again, by any context of the
+ * process, until a background thread has seen it answer.  The folder of a
+ * file system that hangs holds its callers up.  An object is
  * used only if a key of groat_options.trust signed it and its identity is, to
  * the byte, the one that was asked for; any other is a miss. */
 typedef struct groat_remote_info {
@@ -241,7 +243,7 @@ typedef struct groat_remote_info {
     const char *problem;   /* why there is none although one was named; NULL */
     int writes;            /* 1: what is compiled here is signed and sent    */
     uint64_t trusted_keys; /* 0: nothing of it is used                       */
-    uint64_t hits;
+    uint64_t hits;         /* entries that were taken, of lists, too         */
     uint64_t misses;       /* answers that there is no such object           */
     uint64_t known_misses; /* not asked for again within a minute            */
     uint64_t skipped;      /* not asked for: it gave no answer before        */
@@ -279,6 +281,8 @@ typedef struct groat_remote_object {
     const char *problem; /* why it is not used, or was not sent; or NULL     */
     int absent;          /* 1: the problem is that it is not there           */
     int done;            /* 1: put into the store, or sent                   */
+    int refused;         /* 1: it came, and no trusted key signed it, or it  *
+                          * is the entry of another kernel                   */
     uint64_t bytes;      /* 0: not told                                      */
     int64_t modified_s;  /* seconds since 1970; of a list                    */
     /* Of an object that was fetched and is good. */
@@ -320,8 +324,9 @@ enum {
 };
 
 /* Fetches objects by their names, several at a time, checks them, and calls fn,
- * which may be NULL, for each.  An object that is not good is no error. Errors:
- * INVALID (flags, a name), IO (no remote, or it cannot be reached). */
+ * which may be NULL, for each.  To keep, an object whose key's entry the store
+ * has is not fetched.  An object that is not good is no error.  Errors: INVALID
+ * (flags, a name), IO (no remote, or it cannot be reached), NO_MEMORY. */
 GROAT_API groat_status groat_remote_fetch(groat_context *context,
                                           char *const *names, size_t count,
                                           unsigned flags, groat_remote_fn *fn,

@@ -58,6 +58,9 @@ static void tell_remote(const groat_context *context, groat_doctor_fn *fn,
     answers = groat__remote_answers(context->remote, &text);
     if (!text.failed)
         fn(user, "remote", answers, text.data);
+    groat__str_clear(&text);
+    if (groat__remote_leases(context->remote, &answers, &text) && !text.failed)
+        fn(user, "leases", answers, text.data);
     groat__str_free(&text);
 }
 

@@ -191,6 +191,7 @@ static void on_fetched(void *user, const char *name, groat__arrival *arrival,
     if (arrival != NULL && !is_named(name, arrival))
         object.problem = "it is the entry of another kernel";
     object.absent = outcome == GROAT__OBJECT_ABSENT;
+    object.refused = object.problem != NULL && outcome == GROAT__OBJECT_DONE;
     if (object.problem != NULL) {
         (void)tell(&f->to, &object);
         return;
@@ -227,6 +228,47 @@ static groat_status fetch_all(const relay *to, bool keep, char *const *names,
     return status;
 }
 
+/* Says which objects are of entries that the store has under their key. */
+static void find_held(groat_context *context, char *const *names, size_t count,
+                      groat__digest *keys, bool *held)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!groat__remote_is_name(names[i]) ||
+            !groat__unhex(keys[i].bytes, sizeof(keys[i].bytes),
+                          strrchr(names[i], '/') + 1))
+            memset(&keys[i], 0, sizeof(keys[i])); /* fetching will refuse it */
+    groat__store_held(context->store, keys, count, held);
+}
+
+/* Fetches and stores what the store lacks; tells of the rest without asking. */
+static groat_status keep_all(relay *to, char *const *names, size_t count,
+                             unsigned budget_ms, groat_error *error)
+{
+    groat__digest *keys = calloc(count + 1, sizeof(*keys));
+    bool *held = calloc(count + 1, sizeof(*held));
+    char **absent = calloc(count + 1, sizeof(*absent));
+    size_t left = 0;
+    groat_status status = GROAT_OK;
+
+    if (keys == NULL || held == NULL || absent == NULL) {
+        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
+        goto free_lists;
+    }
+    find_held(to->context, names, count, keys, held);
+    for (size_t i = 0; i < count && !to->stopped; i++)
+        if (held[i])
+            (void)tell(to, &(groat_remote_object){.name = names[i]});
+        else
+            absent[left++] = names[i];
+    if (!to->stopped)
+        status = fetch_all(to, true, absent, left, budget_ms, error);
+free_lists:
+    free(absent);
+    free(held);
+    free(keys);
+    return status;
+}
+
 void groat__objects_prefetch(groat_context *context, char *const *names,
                              size_t count)
 {
@@ -241,7 +283,10 @@ groat_status groat_remote_fetch(groat_context *context, char *const *names,
                                 groat_error *error)
 {
     const unsigned known = GROAT_REMOTE_KEEP | GROAT_REMOTE_BRIEF;
-    const relay to = {.context = context, .fn = fn, .user = user};
+    unsigned budget_ms = (flags & GROAT_REMOTE_BRIEF) != 0
+                             ? GROAT__REMOTE_BUDGET_MS
+                             : GROAT__REMOTE_TOOL_MS;
+    relay to = {.context = context, .fn = fn, .user = user};
     groat_status status = need_remote(context, error);
 
     if (status == GROAT_OK && (flags & ~known) != 0)
@@ -249,13 +294,11 @@ groat_status groat_remote_fetch(groat_context *context, char *const *names,
                              flags, known);
     if (status == GROAT_OK && (flags & GROAT_REMOTE_KEEP) != 0)
         status = groat__need_store(context, error);
-    return status == GROAT_OK
-               ? fetch_all(&to, (flags & GROAT_REMOTE_KEEP) != 0, names, count,
-                           (flags & GROAT_REMOTE_BRIEF) != 0
-                               ? GROAT__REMOTE_BUDGET_MS
-                               : GROAT__REMOTE_TOOL_MS,
-                           error)
-               : status;
+    if (status != GROAT_OK)
+        return status;
+    return (flags & GROAT_REMOTE_KEEP) != 0
+               ? keep_all(&to, names, count, budget_ms, error)
+               : fetch_all(&to, false, names, count, budget_ms, error);
 }
 
 static void on_sent(void *user, const char *name, groat__outcome outcome,

@@ -303,6 +303,23 @@ bool groat__remote_answers(groat__remote *remote, groat__str *text)
     return answers;
 }
 
+bool groat__remote_leases(groat__remote *remote, bool *answers,
+                          groat__str *text)
+{
+    static const groat__digest nobody = {{0}};
+    double start = groat__now_ms();
+
+    if (remote->lease == NULL)
+        return false;
+    *answers = groat__lease_look(remote->lease, &nobody) != GROAT__LEASE_NONE;
+    groat__str_addf(text, "%s: ", groat__lease_shown(remote->lease));
+    if (*answers)
+        groat__str_addf(text, "answers in %.1f ms", groat__now_ms() - start);
+    else
+        groat__str_add(text, "gives no answer");
+    return true;
+}
+
 /* ---- list, remove ------------------------------------------------------ */
 
 typedef struct listing {

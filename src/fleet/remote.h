@@ -112,6 +112,9 @@ groat_status groat__remote_need_key(const groat__remote *remote,
 
 /* Whether the place answers; appends its URL, and the time or the error. */
 bool groat__remote_answers(groat__remote *remote, groat__str *text);
+/* The same of the lease server; false: there is none. */
+bool groat__remote_leases(groat__remote *remote, bool *answers,
+                          groat__str *text);
 
 /* Called for each object that was sent: its name and DONE, THERE (it existed),
  * or an error. */

@@ -194,6 +194,39 @@ else
     fail 'a rest: gc removes nothing else' "$(ls "$work/pushed/${rest%/*}")"
 fi
 
+# ---- old objects
+
+# Of 6 objects of 3 kernels a manifest keeps two, and the store those that it
+# has used since.
+aged() {
+    find "$work/pushed/v1" -type f ! -name '*.*' -exec touch -d '2 days ago' {} +
+}
+aged
+expect 'gc: what a store has used' 0 fleet gc --older-than 1 \
+    --cache-dir "$work/hosts/pusher"
+answers 'gc: stays' '0 objects removed'
+expect 'gc: a kernel of a manifest' 0 fleet gc "$work/second" --older-than 1 \
+    --target $target --cache-dir "$work/hosts/nobody"
+answers 'gc: stays, and the others go' '4 objects removed'
+expect 'gc: what is left' 0 fleet check
+answers 'gc: is good' '2 of 2 objects verified'
+pushed 'what was removed' 0 '4 of 6 objects sent, 0 not there'
+
+# ---- a second pull
+
+GROAT_REMOTE=file://$work/pushed
+cat "$work/manifest" "$work/second" >"$work/both_of"
+expect 'pull: two kernels' 0 fleet pull "$work/both_of" --target $target \
+    --cache-dir "$work/hosts/again"
+answers 'pull: both' '2 of 2 objects kept'
+for object in $(cd "$work/pushed" && find v1 -type f ! -name '*.*'); do
+    mv "$work/pushed/$object" "$work/pushed/$object.txt"
+done
+expect 'pull: what is held' 0 fleet pull "$work/both_of" --target $target \
+    --cache-dir "$work/hosts/again"
+answers 'pull: is not asked for' '0 of 2 objects kept, 0 not there, 0 not good'
+rm -r "$work/pushed"
+
 # ---- key rotation
 
 GROAT_REMOTE=file://$work/folder
@@ -207,7 +240,22 @@ from 'rotation: the new key signs' c compiled --remote-key "$work/key2" \
 GROAT_TRUST=$work/trust2
 from 'rotation: the new one alone' d remote --remote "file://$work/tmp"
 from 'rotation: the old one is refused' e compiled
+expect 'rotation: a leaked key: check' 1 fleet check
+answers 'rotation: a leaked key: what it signed' '2 not good'
+expect 'rotation: a leaked key: removal' 1 fleet check --remove
+answers 'rotation: a leaked key: what it signed goes' '2 objects removed'
+expect 'rotation: a leaked key: push' 0 fleet push --remote-key "$work/key2" \
+    --cache-dir "$work/hosts/e"
+answers 'rotation: a leaked key: is replaced' '2 of 2 objects sent'
+from 'rotation: a leaked key: a host afterwards' f remote
+expect 'rotation: good ones stay' 0 fleet check --remove
+answers 'rotation: good ones stay, all' '0 objects removed'
 GROAT_TRUST=$work/trust
+chmod 440 "$work/key"
+expect 'a key that others may read' 1 prewarm "$work/manifest" \
+    --target $target --remote-key "$work/key" --cache-dir "$work/hosts/open"
+says 'a key that others may read: why' 'nothing would be sent'
+chmod 600 "$work/key"
 
 # ---- a host without the libraries
 

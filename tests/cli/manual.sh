@@ -131,7 +131,7 @@ export GROAT_REMOTE GROAT_TRUST
 "$groat" cache keygen "$work/fleet-key" >"$work/trust"
 answer 'fleet push' fleet push --remote-key "$work/fleet-key"
 answer 'fleet ls' fleet ls
-answer 'fleet check' fleet check
+answer 'fleet check' fleet check --remove
 answer 'fleet pull' fleet pull
 answer 'fleet gc' fleet gc --older-than 1
 unset GROAT_REMOTE GROAT_TRUST

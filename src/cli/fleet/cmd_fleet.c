@@ -17,10 +17,11 @@ typedef struct course {
     groat__cli *cli;
     groat__table table;
     uint64_t seen, done, absent, bad;
-    uint64_t total;      /* 0: unknown */
-    bool complete;       /* an absent object is a failure, too */
-    groat__names wanted; /* of a push: the names in its manifests */
-    uint64_t named;      /* and how many of these were pushed */
+    uint64_t total;       /* 0: unknown */
+    bool complete;        /* an absent object is a failure, too */
+    groat__names refused; /* of a check: objects to remove */
+    groat__names wanted;  /* of a push: the names in its manifests */
+    uint64_t named;       /* and how many of these were pushed */
 } course;
 
 /* Counts and reports an object that was sent, fetched or checked. */
@@ -33,6 +34,9 @@ static int on_object(void *user, const groat_remote_object *object)
     c->done += object->done != 0;
     c->absent += object->absent != 0;
     c->bad += object->problem && !object->absent;
+    if (object->refused && c->cli->values.remove &&
+        !groat__names_add(&c->refused, object->name))
+        return 1;
     groat__progress_step(&c->cli->progress, c->seen, c->total, "%s",
                          object->name);
     groat__json_object(json, NULL);
@@ -231,6 +235,22 @@ static int find_names(groat__cli *cli, bool both, groat__names *names)
                                : list_objects(&l);
 }
 
+/* Removes objects and says how many; returns code, or that of a failure. */
+static int remove_names(groat__cli *cli, const groat__names *names, int code)
+{
+    groat_error error = GROAT_ERROR_INIT;
+    uint64_t removed = 0;
+
+    if (groat_remote_remove(cli->context, names->at, names->count, &removed,
+                            &error))
+        code = groat__cli_fail(cli, &error);
+    groat__json_uint(&cli->json, "removed", removed);
+    if (!cli->values.json)
+        (void)printf("%" PRIu64 " %s removed\n", removed,
+                     removed == 1 ? "object" : "objects");
+    return code;
+}
+
 static int fetch(groat__cli *cli, unsigned flags, const char *what)
 {
     course c = {.cli = cli, .table = {.columns = 2}};
@@ -249,6 +269,9 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
             c.done = c.seen - c.absent - c.bad;
         code = finish(&c, what, status, &error);
     }
+    if (cli->values.remove && code != GROAT__EXIT_USAGE)
+        code = remove_names(cli, &c.refused, code);
+    groat__names_free(&c.refused);
     groat__names_free(&names);
     return code;
 }
@@ -297,8 +320,8 @@ static int gc(groat__cli *cli)
     groat_error error = GROAT_ERROR_INIT;
     groat__names roots = {0};
     groat__names names = {0};
+    const groat__names none = {0};
     listing l = {.cli = cli, .names = &names, .roots = &roots};
-    uint64_t removed = 0;
     int code = GROAT__EXIT_DONE;
 
     if (!cli->values.older_than)
@@ -315,13 +338,7 @@ static int gc(groat__cli *cli)
     groat__names_sort(&roots);
     if (!code)
         code = list_objects(&l);
-    if (!code && groat_remote_remove(cli->context, names.at, names.count,
-                                     &removed, &error))
-        code = groat__cli_fail(cli, &error);
-    groat__json_uint(&cli->json, "removed", removed);
-    if (!cli->values.json)
-        (void)printf("%" PRIu64 " %s removed\n", removed,
-                     removed == 1 ? "object" : "objects");
+    code = remove_names(cli, code ? &none : &names, code);
     groat__names_free(&roots);
     groat__names_free(&names);
     return code;
@@ -332,8 +349,8 @@ static const groat__action actions[] = {
      " target remote-key from ", push},
     {"pull", "MANIFEST...", 0, GROAT__WORDS_ANY, true, " target trust ", pull},
     {"ls", NULL, 0, 0, false, " target ", list},
-    {"check", "MANIFEST...", 0, GROAT__WORDS_ANY, false, " target trust ",
-     check},
+    {"check", "MANIFEST...", 0, GROAT__WORDS_ANY, false,
+     " target trust remove ", check},
     {"gc", "MANIFEST...", 0, GROAT__WORDS_ANY, false, " target older-than ",
      gc},
     {NULL, NULL, 0, 0, false, NULL, NULL},

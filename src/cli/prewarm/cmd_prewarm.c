@@ -451,6 +451,21 @@ static void fill_defaults(groat__values *values)
         values->timeout_s = 600;
 }
 
+/* A key that was named is there to sign with: a build that sends nothing would
+ * look as if it had. */
+static int check_key(groat__cli *cli)
+{
+    groat_remote_info info = {.size = sizeof(info)};
+
+    if (!cli->values.remote_key ||
+        groat_remote_stat(cli->context, &info, NULL) != GROAT_OK || info.writes)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(cli, GROAT_IO,
+                             "--remote-key %s: nothing would be sent: there is "
+                             "no remote, or the key cannot be used",
+                             cli->values.remote_key);
+}
+
 int groat__cmd_prewarm(groat__cli *cli)
 {
     double start = groat__now_ms();
@@ -460,6 +475,8 @@ int groat__cmd_prewarm(groat__cli *cli)
     fill_defaults(&cli->values);
     if (!code)
         code = groat__cache_needed(cli);
+    if (!code)
+        code = check_key(cli);
     if (!code)
         code = collect(cli, &jobs);
     if (!code && !cli->values.check)

@@ -81,6 +81,7 @@ typedef struct groat__values {
     const char *remote_key;
     const char *leases;
     uint64_t older_than; /* days; of fleet */
+    bool remove;         /* of fleet */
     const char *key;
     bool allow_unsigned;
     bool alone; /* use no bundles: kernels come from compiler or store */
