@@ -83,19 +83,52 @@ static char *whole_path(const char *dir)
     return real != NULL ? real : strdup(dir);
 }
 
+/* A name that occurs twice is an error of that family alone.  dir is the second
+ * folder; the same one twice is none. */
+static groat_status add_twin(groat__family_place *place, const char *dir,
+                             groat_error *error)
+{
+    char *whole = whole_path(dir);
+    groat_family *broken = NULL;
+    groat__str text = {0};
+
+    if (whole != NULL && place->dir != NULL && strcmp(whole, place->dir) == 0) {
+        free(whole);
+        return GROAT_OK;
+    }
+    groat__str_addf(&text,
+                    "family '%s' exists twice, in %s and in %s: rename "
+                    "one of the folders and its files",
+                    place->name,
+                    place->dir == NULL ? "the library" : place->dir,
+                    whole == NULL ? dir : whole);
+    if (!text.failed)
+        broken = groat__family_broken(place->name, text.data);
+    if (broken != NULL) {
+        broken->folder = place->dir;
+        groat__family_free(atomic_exchange(&place->family, broken));
+    }
+    groat__str_free(&text);
+    free(whole);
+    return broken != NULL
+               ? GROAT_OK
+               : groat__fail(error, GROAT_NO_MEMORY, "no memory for a family");
+}
+
 /* dir is NULL for the library's own families. */
 static groat_status add(groat__families *families, const char *name, size_t len,
                         const char *dir, groat_error *error)
 {
-    groat__family_place *place = &families->at[families->count];
+    groat__family_place *place = find(families, name, len);
 
+    if (place != NULL)
+        return add_twin(place, dir, error);
     if (families->count == GROAT__FAMILIES)
         return groat__fail(error, GROAT_INVALID,
-                           "family '%.64s' exceeds the limit of %d families",
-                           name, GROAT__FAMILIES);
-    if (find(families, name, len) != NULL)
-        return groat__fail(error, GROAT_INVALID,
-                           "family '%.64s' exists already", name);
+                           "family path: %.300s exceeds the limit of %d "
+                           "families; name fewer folders",
+                           dir == NULL ? name : dir, GROAT__FAMILIES);
+    place = &families->at[families->count];
     place->name = strndup(name, len);
     place->dir = dir == NULL ? NULL : whole_path(dir);
     families->count++; /* now close sees it */

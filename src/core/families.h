@@ -25,8 +25,10 @@ typedef struct groat__families {
 } groat__families;
 
 /* Lists the library's families and those of a colon-separated list of folders.
- * Errors: INVALID (a folder that cannot be read or has no family, a name that
- * occurs twice), NO_MEMORY. */
+ * A name that occurs twice is an error of that family alone.  Errors: INVALID
+ * (a folder that cannot be read or has no family, too many families),
+ * NO_MEMORY.
+ */
 groat_status groat__families_open(groat__families *families, const char *path,
                                   groat_error *error);
 void groat__families_close(groat__families *families);

@@ -39,8 +39,11 @@ START_TEST(family_paths)
     context = NULL;
     (void)snprintf(path, sizeof(path), "%s:%s/adder", fix.families,
                    fix.families);
-    ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
-             &fix.error, "family 'adder' exists already");
+    context = rig_open_with(&fix, &options); /* one folder, named twice */
+    ck_assert_ptr_null(
+        groat_family_problem(groat_family_find(context, "adder")));
+    groat_close(context);
+    context = NULL;
     options.family_path = "/dev/null/none/families";
     ck_fails(groat_open(&options, &context, &fix.error), GROAT_INVALID,
              &fix.error,
@@ -132,6 +135,35 @@ static void check_problem(const char *words)
         groat_family_problem(groat_family_find(context, "tile_loader_lds")));
     groat_close(context);
 }
+
+/* Another folder of the same name is an error of that family alone. */
+START_TEST(a_name_that_occurs_twice)
+{
+    groat_options options = rig_options(&fix);
+    groat_context *context;
+    groat_spec *spec = NULL;
+    char path[1200];
+    char copy[600];
+
+    (void)snprintf(path, sizeof(path), "%s/more", fix.families);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    (void)snprintf(copy, sizeof(copy), "%s/more/adder", fix.families);
+    ck_assert_int_eq(mkdir(copy, 0700), 0);
+    (void)snprintf(path, sizeof(path), "%s/adder/params.def", fix.families);
+    (void)strcat(copy, "/params.def");
+    ck_assert_int_eq(link(path, copy), 0);
+    (void)snprintf(path, sizeof(path), "%s:%s/more", fix.families,
+                   fix.families);
+    options.family_path = path;
+    context = rig_open_with(&fix, &options);
+    ck_fails(
+        groat_spec_parse(context, "adder", "cpu:gfx942", &spec, &fix.error),
+        GROAT_INVALID, &fix.error, "/more/adder: rename one");
+    ck_assert_ptr_null(
+        groat_family_problem(groat_family_find(context, "tile_loader_lds")));
+    groat_close(context);
+}
+END_TEST
 
 START_TEST(families_that_cannot_be_read)
 {
@@ -232,6 +264,7 @@ int main(void)
     tcase_add_test(tests, families_of_another_folder);
     tcase_add_test(tests, families_in_order);
     tcase_add_test(tests, families_that_cannot_be_read);
+    tcase_add_test(tests, a_name_that_occurs_twice);
     tcase_add_test(tests, families_at_first_use);
     tcase_add_test(tests, want_that_passes);
     suite_add_tcase(suite, tests);
