@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -222,7 +223,10 @@ static groat_status compile(const groat__reference *r, char *const names[3],
                            NULL};
     groat__spawn how = {.argv = (char **)(uintptr_t)words,
                         .max = LOG_BYTES_MAX,
-                        .seconds = COMPILE_SECONDS,
+                        .seconds =
+                            r->seconds > 0 && r->seconds < COMPILE_SECONDS
+                                ? r->seconds
+                                : COMPILE_SECONDS,
                         .with_stderr = true};
     char *log = NULL;
     int code = 0;
@@ -246,8 +250,15 @@ static groat_status make(groat__reference *r, const groat_family *family,
 {
     groat__str header = {0};
     groat__str body = {0};
-    groat_status status = groat__scratch_make("reference", &r->folder, error);
     char *names[3] = {NULL};
+    groat_status status;
+    struct stat st;
+
+    /* The compiler would wait for the writer of a pipe. */
+    if (stat(r->source.data, &st) == 0 && !S_ISREG(st.st_mode))
+        return groat__fail(error, GROAT_INVALID, "%s is no regular file",
+                           r->source.data);
+    status = groat__scratch_make("reference", &r->folder, error);
 
     if (status != GROAT_OK)
         return status;

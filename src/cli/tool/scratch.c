@@ -85,7 +85,7 @@ static void on_end(int signal)
  * handled already.  Programs that it starts get the default actions. */
 static void watch_for_end(void)
 {
-    static const int ends[] = {SIGHUP, SIGINT, SIGTERM};
+    static const int ends[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
     struct sigaction action = {.sa_handler = on_end, .sa_flags = SA_RESTART};
     struct sigaction old;
     pthread_t thread;
