@@ -433,13 +433,13 @@ GROAT_LANES void __pipeline_wait_prior(unsigned groups)
 // ---- numbers
 
 template <class A, class B>
-GROAT_LANES auto min(A a, B b) -> decltype(true ? a : b)
+GROAT_LANES auto min(A a, B b) -> decltype(true ? A() : B())
 {
     return b < a ? b : a;
 }
 
 template <class A, class B>
-GROAT_LANES auto max(A a, B b) -> decltype(true ? a : b)
+GROAT_LANES auto max(A a, B b) -> decltype(true ? A() : B())
 {
     return a < b ? b : a;
 }

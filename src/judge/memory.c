@@ -116,8 +116,9 @@ static void check_read(groat__judge *j, groat__judge_block *block, uint32_t at)
     if (s->state == GROAT__UNWRITTEN) {
         groat__judge_unwritten_note(
             j, j->current, block, at,
-            "reads byte %u of shared memory, which nobody wrote: it is never "
-            "written, or a barrier or a wait is missing before this read",
+            "reads byte %u of shared memory, which nobody has written yet: it "
+            "is never written, or a barrier or a wait before this read is "
+            "missing",
             at);
         return;
     }

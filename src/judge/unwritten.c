@@ -226,7 +226,7 @@ static void add_place(groat__judge *j)
 {
     j->failed = false;
     groat__judge_add_place(j, j->unwritten.places[0].site,
-                           "a read of what nobody wrote");
+                           "a read of what nobody has written");
     j->failed = true;
 }
 

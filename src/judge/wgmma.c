@@ -129,7 +129,7 @@ static void report_operand(groat__judge *j, size_t first, uint32_t at,
         groat__judge_unwritten_note(
             j, first, j->block, at,
             "multiplies by %s with byte %u of shared memory, which nobody "
-            "wrote",
+            "has written yet",
             name, at);
         return;
     }

@@ -226,7 +226,7 @@ sed 's/rows, cols\] f32 in/rows - 1, cols] f32 in/' my_reduce/run.def \
 cp my_reduce/run.def my_reduce/run.old
 mv my_reduce/run.new my_reduce/run.def
 expect "a row that is not there" 1 run ./my_reduce --target cpu:gfx950
-says "is named" "that is 1 element past the end of x[4, 4096]"
+says "is named" "that is x[4, 0], 1 element past the end of x[4, 4096]"
 mv my_reduce/run.old my_reduce/run.def
 
 # ---- files of buffers ----------------------------------------------------------

@@ -102,7 +102,7 @@ without() {
 without 'at.acquire();' 'has had all of its 1 arrivals'
 without 'at.expect(bytes, chosen);' 'an expect is missing'
 without 'at.step();' 'has had all of its 1 arrivals'
-without 'at.wait();' 'which nobody wrote'
+without 'at.wait();' 'which nobody has written'
 without 'warp_barrier();' 'which thread 1 read and has not released'
 without 'at.release(at.index, elect());' 'waits for ever'
 finish

@@ -124,12 +124,19 @@ END
         --expect down=downs.npy
     answers "what they come to" "verified  yes"
 done
+expect "a kernel without parameters" 0 judge "$kernels" \
+    --entry takes_nothing --block 32
+expect "min and max of values" 0 judge "$kernels" --entry lesser --block 2 \
+    --buffer "out=4:inout zeros exact" --arg n=4
+if grep -q dangling "$err"; then
+    fail "min and max give no references" "$(head -c 300 "$err")"
+fi
 finds wrong_masks "at a shuffle or vote for other lanes (16 came)" --block 32 \
     --buffer x=32 --buffer y=32
 finds wrong_two_masks "(1 came of the mask 0x1ffff); thread 16-31 at a shuffle" \
     --block 32 --buffer x=32 --buffer y=32
-finds wrong_never "which nobody wrote" --block 64 --buffer y=64
-finds wrong_mask_not_read "which nobody wrote" --block 64 --buffer y=64 \
+finds wrong_never "which nobody has written" --block 64 --buffer y=64
+finds wrong_mask_not_read "which nobody has written" --block 64 --buffer y=64 \
     --arg n=1
 says "with the wait behind it" "thread 0 waits for ever behind it at kernels.cu:"
 for compiler in g++ clang++; do
@@ -162,13 +169,13 @@ says "a long name: its line" "here at kernels.cu:$line)"
 says "and its function" "kernels.cu:$line in put"
 finds wrong_divergent_shuffle "at a shuffle or vote for other lanes" \
     --block 128 --buffer x=128 --buffer y=128
-finds wrong_transpose "nobody wrote" --block 32,8 --grid 2,2 \
+finds wrong_transpose "nobody has written" --block 32,8 --grid 2,2 \
     --buffer in=64,64 --buffer out=64,64 --arg n=64
 finds wrong_pipeline "a wait is missing or counts too much" --block 64 \
     --target cpu:sm_80 --buffer in=1024 --buffer out=1024
 finds wrong_histogram "a barrier is missing" --block 64 --shared 512 \
     --buffer x=n --arg n=1000 --buffer "bins=128:inout zeros none"
-finds wrong_uninitialised "which nobody wrote" --block 64 --shared 512 \
+finds wrong_uninitialised "which nobody has written" --block 64 --shared 512 \
     --buffer bins=128
 finds wrong_barrier "a barrier that thread 0 does not come to" --block 64 \
     --buffer y=64
@@ -178,12 +185,12 @@ finds wrong_assert "breaks its assertion: n > 5" --block 64 --arg n=4
 says "printf goes to stderr" "n is 4"
 finds wrong_loop "has not ended in 1 s" --block 32 --timeout 1 \
     --buffer "flag=1:inout zeros none"
-finds wrong_end "1 element past the end of x[1000]" --block 256 --grid 4 \
+finds wrong_end "that is x[1000], 1 element past the end of x[1000]" --block 256 --grid 4 \
     --buffer x=n --buffer y=1024 --arg n=1000 --arg a=2.5
 expect "a finding as JSON" 1 judge "$kernels" --entry wrong_end --block 256 \
     --grid 4 --buffer x=n --buffer y=1024 --arg n=1000 --arg a=2.5 --json
 answers "its buffer" '"buffer": "x"'
-answers "and where in it" '"place": "1 element past the end of x[1000]"'
+answers "and where in it" '"place": "x[1000], 1 element past the end of x[1000]"'
 answers "its line's text" '"text": "y[i] = a * x[i] + y[i]; // fault"'
 expect "a race as JSON" 1 judge "$kernels" --entry wrong_transpose \
     --block 32,8 --grid 2,2 --buffer in=64,64 --buffer out=64,64 --arg n=64 --json
@@ -246,7 +253,7 @@ finds wrong_copy_length "reads 8 bytes at device address" --block 32 \
     --buffer in=32 --buffer out=32 --arg bytes=8
 finds wrong_fill_length "writes 132 bytes at byte 0 of shared memory; the block has 128" \
     --block 32 --shared 128 --buffer out=32 --arg bytes=132
-finds wrong_copy_race "a barrier or a wait is missing" --block 32 --buffer in=96 --buffer out=32
+finds wrong_copy_race "a barrier or a wait before this read is missing" --block 32 --buffer in=96 --buffer out=32
 finds wrong_fill_race "the other write at" --block 32 --buffer out=32
 finds wrong_atomic_place "no multiple of 4" --block 1 --buffer bins=4
 finds wrong_global_length "writes 1048576000 bytes of its" --block 1 \

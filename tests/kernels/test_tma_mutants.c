@@ -23,7 +23,8 @@ typedef struct mutant {
 
 #define AGAIN "has had all of its 1 arrivals"
 #define EARLY                                                                  \
-    "in flight|did not wait for phase|which nobody wrote|has not released"
+    "in flight|did not wait for phase|which nobody has written|has not "       \
+    "released"
 #define FOREVER "waits for ever"
 #define TAKEN   "has not released|in flight|did not wait for phase|" AGAIN
 

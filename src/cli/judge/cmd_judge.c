@@ -204,16 +204,16 @@ static groat_status write_params_def(work *w)
 {
     groat__str text = {0};
 
-    groat__str_addf(&text,
-                    "family %s \"a kernel of CUDA C++\"\n"
-                    "param threads int 1..%d %u threads \"of a block\"\n"
-                    "launch block_x = %u\nlaunch block_y = %u\n"
-                    "launch block_z = %u\nlaunch shared = %" PRIu64 "\n"
-                    "launch args = %zu\nentry %s_judged\n",
-                    w->name, BLOCK_MAX, w->block[0] * w->block[1] * w->block[2],
-                    w->block[0], w->block[1], w->block[2],
-                    w->cli->values.shared_bytes, 8 * w->source.param_count,
-                    w->name);
+    groat__str_addf(
+        &text,
+        "family %s \"a kernel of CUDA C++\"\n"
+        "param threads int 1..%d %u threads \"of a block\"\n"
+        "launch block_x = %u\nlaunch block_y = %u\n"
+        "launch block_z = %u\nlaunch shared = %" PRIu64 "\n"
+        "launch args = %zu\nentry %s_judged\n",
+        w->name, BLOCK_MAX, w->block[0] * w->block[1] * w->block[2],
+        w->block[0], w->block[1], w->block[2], w->cli->values.shared_bytes,
+        8 * (w->source.param_count ? w->source.param_count : 1), w->name);
     return write_file(w, "params.def", &text);
 }
 
@@ -228,6 +228,8 @@ static groat_status write_args(work *w)
                         : is_real(w, i)             ? "double"
                                                     : "long long",
                         w->source.params[i].name.data);
+    if (!w->source.param_count) /* an empty structure has a byte in C++ */
+        groat__str_add(&text, "    long long unused;\n");
     groat__str_add(&text, "};\n");
     return write_file(w, "args.h", &text);
 }
@@ -354,6 +356,8 @@ static groat_status write_run_def(work *w)
     for (size_t i = 0; i < w->source.param_count && !status; i++)
         if (w->source.params[i].pointer)
             status = add_buffer(w, i, &text);
+    if (!w->source.param_count)
+        groat__str_add(&text, "bind unused = 0\n");
     if (!status)
         status = write_file(w, "run.def", &text);
     groat__str_free(&text);

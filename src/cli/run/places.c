@@ -84,7 +84,8 @@ static void add_shape(const groat_buffer *buffer, groat__str *out)
     groat__str_add(out, "]");
 }
 
-/* Appends "y[3, 1020] of y[4, 1024]", or the address's distance from it. */
+/* Appends "y[3, 1020] of y[4, 1024]", "y[4, 0], 1 element past the end of
+ * y[4, 1024]", or the distance in front of it. */
 static void add_element(const groat_buffer *buffer, uint64_t start,
                         uint64_t address, groat__str *out)
 {
@@ -97,6 +98,10 @@ static void add_element(const groat_buffer *buffer, uint64_t start,
         groat__str_addf(out, "%s of ", place);
         add_shape(buffer, out);
         return;
+    }
+    if (address >= start) {
+        groat__compare_place(buffer, address - start, place, sizeof(place));
+        groat__str_addf(out, "%s, ", place);
     }
     far = far / width + (address >= start);
     groat__str_addf(out, "%" PRIu64 " %s %s ", far,

@@ -470,3 +470,13 @@ __global__ void takes_bool(bool flag)
 {
     assert(flag);
 }
+
+__global__ void takes_nothing()
+{
+    fixed[threadIdx.x & 3] = 1;
+}
+
+__global__ void lesser(int2 *out, int n)
+{
+    out[threadIdx.x] = make_int2(max(n, 5), min(n, 3));
+}

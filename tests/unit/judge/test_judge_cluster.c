@@ -62,7 +62,8 @@ START_TEST(test_reads_of_a_peer)
 {
     static const char *const words[] = {
         NULL,
-        "which nobody wrote|which thread 0 wrote and nothing made visible here",
+        "which nobody has written|which thread 0 wrote and nothing made "
+        "visible here",
         NULL,
         "reads shared memory of block 2 of its cluster of 2",
         "reads 4 bytes at byte 1026 of shared memory, misaligned",

@@ -356,11 +356,12 @@ START_TEST(test_visibility)
     j_passes(hand_over);
     for (rig_j.mode = READS_AT_ONCE; rig_j.mode < SHARES_BEHIND_A_BARRIER;
          rig_j.mode++)
-        j_reports(hand_over,
-                  "reads byte 1024 of shared memory, which thread 0 wrote and "
-                  "nothing made visible here|which nobody wrote|writes byte "
-                  "1024 of shared memory, which thread 33 read and has not "
-                  "released");
+        j_reports(
+            hand_over,
+            "reads byte 1024 of shared memory, which thread 0 wrote and "
+            "nothing made visible here|which nobody has written|writes byte "
+            "1024 of shared memory, which thread 33 read and has not "
+            "released");
 }
 END_TEST
 
@@ -663,11 +664,11 @@ START_TEST(test_warp_barrier)
         ck_assert_uint_eq(got, t ^ 21);
     }
     rig_j.mode = 1;
-    j_reports(exchange, "wrote|which nobody wrote");
+    j_reports(exchange, "wrote|which nobody has written");
     rig_j.mode = 0;
     rig_j.arg = 32;
-    j_reports(exchange, "wrote and nothing made visible here|which nobody "
-                        "wrote");
+    j_reports(exchange, "wrote and nothing made visible here|which nobody has "
+                        "written");
 }
 END_TEST
 

@@ -22,7 +22,7 @@ enum {
     OUTPUT_BYTES = BLOCKS * THREADS * 16
 };
 
-#define RACE "since the last barrier|which nobody wrote|is in flight"
+#define RACE "since the last barrier|which nobody has written|is in flight"
 
 /* A mutant and the words of its finding; '|' separates alternatives. */
 typedef struct fault {
@@ -50,8 +50,8 @@ static const fault faults[] = {
      "reads 16 bytes at byte 4104 of shared memory, misaligned"},
     {PROBE_SHARED_STORE_MISALIGNED, ALL,
      "writes 16 bytes at byte 4100 of shared memory, misaligned"},
-    {PROBE_LOAD_UNWRITTEN, ALL, "of shared memory, which nobody wrote"},
-    {PROBE_LOAD_LEFTOVER, ALL, "of shared memory, which nobody wrote"},
+    {PROBE_LOAD_UNWRITTEN, ALL, "of shared memory, which nobody has written"},
+    {PROBE_LOAD_LEFTOVER, ALL, "of shared memory, which nobody has written"},
     {PROBE_GLOBAL_LOAD_PAST, ALL, "byte 10240 of a buffer of 10240 bytes"},
     {PROBE_GLOBAL_LOAD_STRADDLES, ALL, "byte 10232 of a buffer of 10240 bytes"},
     {PROBE_GLOBAL_LOAD_BEFORE, ALL, "byte -16 of a buffer of 10240 bytes"},

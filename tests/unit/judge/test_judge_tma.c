@@ -454,11 +454,11 @@ START_TEST(test_flights)
             "copies into byte 2048 of shared memory while a copy of thread 0 "
             "(box at 0, 16) into it is in flight",
         [WRONG_PARITY] = "reads byte 1152 of shared memory while a copy|reads "
-                         "byte 1152 of shared memory, which nobody wrote",
+                         "byte 1152 of shared memory, which nobody has written",
         [ANOTHER_WAITS] =
             "reads byte 1152 of shared memory, which a copy of thread 0 (box "
             "at 0, 16) filled: this thread did not wait for phase 0 (parity 0) "
-            "of the mbarrier at byte 0|in flight|which nobody wrote",
+            "of the mbarrier at byte 0|in flight|which nobody has written",
         [NO_EXPECT] = "is in flight on it|(box at 0, 16) into it is in flight|"
                       "with a copy of thread 0 (box at 0, 16) into byte 1024",
         [SMALL_EXPECT] =

@@ -190,8 +190,8 @@ static const struct {
 START_TEST(used_values_are_found)
 {
     j_reports(faults[_i].entry, faults[_i].words);
-    ck_assert_msg(strstr(rig_j.error.text, "which nobody wrote") != NULL, "%s",
-                  rig_j.error.text);
+    ck_assert_msg(strstr(rig_j.error.text, "which nobody has written") != NULL,
+                  "%s", rig_j.error.text);
 }
 END_TEST
 

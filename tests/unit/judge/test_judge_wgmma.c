@@ -330,9 +330,9 @@ START_TEST(test_faults)
     static const char *const words[FAULTS] = {
         [NO_PROXY_FENCE] = "of shared memory, which wgmma reads as part of A: "
                            "an async_proxy_fence between is missing",
-        [NO_BARRIER] = "multiplies by A with byte|which nobody wrote",
+        [NO_BARRIER] = "multiplies by A with byte|which nobody has written",
         [NOT_WRITTEN] = "multiplies by A with byte|of shared memory, which "
-                        "nobody wrote",
+                        "nobody has written",
         [NO_WGMMA_FENCE] = "comes to wgmma with registers that it wrote since "
                            "the last wgmma_fence: a wgmma_fence is missing",
         [NO_COMMIT] = "ends with a wgmma that no wgmma_wait waited for",
@@ -474,7 +474,7 @@ START_TEST(test_engine)
     static const char *const words[] = {
         [TMA_NO_WAIT] = "multiplies by A with byte 1024 of shared memory, "
                         "which a copy of thread 128 (box at 0, 0) is about to "
-                        "fill|which nobody wrote",
+                        "fill|which nobody has written",
         [TMA_ONE_WAITS] =
             "(wave 0 lane 1) multiplies by A with byte 1024 of shared memory, "
             "which a copy of thread 128 (box at 0, 0) filled: it did not wait "
