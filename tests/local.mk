@@ -574,6 +574,8 @@ EXTRA_DIST += \
 	%D%/kernels/atomics/run.def \
 	%D%/kernels/integers/params.def \
 	%D%/kernels/integers/run.def \
+	%D%/kernels/lanes/params.def \
+	%D%/kernels/lanes/run.def \
 	%D%/kernels/numbers/params.def \
 	%D%/kernels/numbers/run.def \
 	%D%/kernels/products/params.def \
@@ -630,6 +632,9 @@ noinst_HEADERS += \
 	%D%/kernels/integers/args.h \
 	%D%/kernels/integers/integers.h \
 	%D%/kernels/integers/reference.c \
+	%D%/kernels/lanes/args.h \
+	%D%/kernels/lanes/lanes.h \
+	%D%/kernels/lanes/reference.c \
 	%D%/kernels/numbers/args.h \
 	%D%/kernels/numbers/numbers.h \
 	%D%/kernels/numbers/reference.c \

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What common/atomics.h, common/convert.h, common/mma_sync.h, dot4() and the maps of
-# run.def promise: the
-# kernels of tests/kernels/atomics, numbers, products, integers and boxes run on the
-# judge's archs, or on GROAT_TEST_TARGET, against their references, and compile for every vendor whose
+# What common/atomics.h, convert.h, lanes.h, mma_sync.h, dot4(), GROAT_PRINT, narrow
+# accesses and the maps of run.def promise: the kernels of tests/kernels/atomics,
+# numbers, lanes, products, integers and boxes run on the judge's archs, or on
+# GROAT_TEST_TARGET, against their references, and compile for every vendor whose
 # compiler is here.
 set -u
 if [ -z "${top_srcdir-}" ]; then
@@ -20,7 +20,7 @@ command -v "${GROAT_CXX:-c++}" >/dev/null 2>&1 || {
     echo "SKIP: there is no C++ compiler for reference.c"
     exit 77
 }
-specs=integers
+specs="integers lanes lanes:threads=256"
 for number in e4m3 e5m2 e4m3fnuz e5m2fnuz f16 bf16; do
     specs="$specs numbers:number=$number"
 done
@@ -56,6 +56,12 @@ for target in ${GROAT_TEST_TARGET:-cpu:sm_80 cpu:sm_90a cpu:gfx90a cpu:gfx950}; 
         echo "FAIL: $verified of $# are verified on $target"
         exit 1
     }
+    case $target in
+    cpu:*) grep -q '^cycle 0, first word [0-9]' "$scratch/err" || {
+        echo "FAIL: nothing is printed on $target"
+        exit 1
+    } ;;
+    esac
 done
 for target in cuda:sm_80 cuda:sm_90a hip:gfx90a; do
     set --

@@ -21,8 +21,9 @@ GROAT_DEVICE void run(const integers_args &args)
     const u32 a = global_load4(args.a + i * 4);
 
     global_store4(args.y + i * 4, dot4(a, global_load4(args.b + i * 4), a));
-    if (cycles() == 1)
-        GROAT_PRINT("cycle %d\n", 1);
+    if (i == 0)
+        GROAT_PRINT("cycle %llu, first word %u\n",
+                    static_cast<unsigned long long>(cycles()), a);
 }
 
 } // namespace integers
