@@ -261,6 +261,21 @@ static void parse_ternary(parser *p)
     p->scan.nesting--;
 }
 
+/* Tells of the expression, the column, and the word that is there. */
+static groat_status fail_at(const groat__scan *scan, groat_error *error)
+{
+    const char *word = scan->text + scan->at;
+    size_t len = 0;
+
+    while (scan->at + len < scan->len && len < 32 && groat__is_word(word[len]))
+        len++;
+    return groat__fail(error, GROAT_INVALID,
+                       "expression '%.*s', column %zu: %s%s%.*s%s",
+                       (int)(scan->len < SHOWN_MAX ? scan->len : SHOWN_MAX),
+                       scan->text, scan->at + 1, scan->failure,
+                       len > 0 ? " '" : "", (int)len, word, len > 0 ? "'" : "");
+}
+
 groat_status groat__expr_compile(const char *text, size_t len,
                                  groat__name_fn *find, void *user,
                                  groat__expr *out, groat_error *error)
@@ -275,10 +290,7 @@ groat_status groat__expr_compile(const char *text, size_t len,
     if (p.scan.failure == NULL && p.scan.at < p.scan.len)
         groat__scan_fail(&p.scan, "an operator or the end expected");
     if (p.scan.failure != NULL)
-        return groat__fail(error, GROAT_INVALID,
-                           "expression '%.*s', column %zu: %s",
-                           (int)(len < SHOWN_MAX ? len : SHOWN_MAX), text,
-                           p.scan.at + 1, p.scan.failure);
+        return fail_at(&p.scan, error);
     steps = malloc(p.count * sizeof(*steps));
     if (steps == NULL)
         return groat__fail(error, GROAT_NO_MEMORY, "no memory for expressions");

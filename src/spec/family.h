@@ -67,6 +67,7 @@ typedef struct groat__slot {
     char *deflt;
     char *unit;
     char *meaning;
+    int line; /* of params.def; 0: a field of the arch */
     bool is_param;
     groat_param_type type;
     groat__range ranges[GROAT__RANGES];
@@ -127,6 +128,7 @@ struct groat_family {
     size_t rule_count;
     groat__expr launch[GROAT__LAUNCH_VALUES];
     bool has_launch[GROAT__LAUNCH_VALUES];
+    int launch_line[GROAT__LAUNCH_VALUES]; /* of params.def */
     const groat__piece *pieces; /* of the source; malloc'd, or made's */
     size_t piece_count;
     const struct groat__made_family *made; /* NULL: read from its files */

@@ -179,8 +179,9 @@ static groat_status complete(groat__params *params, const given *set,
             !groat__expr_eval(&slot->expr, params->values, &params->values[i],
                               &why))
             return groat__fail(error, GROAT_INVALID,
-                               "%s: %s cannot be computed: %s", family->name,
-                               slot->name, why);
+                               "%s/params.def line %d: %s cannot be computed: "
+                               "%s",
+                               family->name, slot->line, slot->name, why);
         if (check && slot->is_param &&
             check_value(params, i, error) != GROAT_OK)
             return GROAT_INVALID;
@@ -490,14 +491,17 @@ groat_status groat__params_launch(const groat__params *params,
             !groat__expr_eval(&family->launch[i], params->values, &out->of[i],
                               &why))
             return groat__fail(error, GROAT_INVALID,
-                               "%s: launch %s cannot be computed: %s",
-                               family->name, groat__launch_names[i], why);
+                               "%s/params.def line %d: launch %s cannot be "
+                               "computed: %s",
+                               family->name, family->launch_line[i],
+                               groat__launch_names[i], why);
         if (out->of[i] < low || out->of[i] > limits[i])
             return groat__fail(error, GROAT_INVALID,
-                               "%s: launch %s is %lld; allowed: %lld..%lld",
-                               family->name, groat__launch_names[i],
-                               (long long)out->of[i], (long long)low,
-                               (long long)limits[i]);
+                               "%s/params.def line %d: launch %s is %lld; "
+                               "allowed: %lld..%lld",
+                               family->name, family->launch_line[i],
+                               groat__launch_names[i], (long long)out->of[i],
+                               (long long)low, (long long)limits[i]);
     }
     return GROAT_OK;
 }

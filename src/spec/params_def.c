@@ -297,6 +297,7 @@ static groat_status new_slot(reader *r, groat__slot **out)
     }
     *out = &family->slots[family->slot_count];
     (*out)->name = name;
+    (*out)->line = r->line;
     return GROAT_OK;
 }
 
@@ -665,6 +666,7 @@ static groat_status read_launch(reader *r)
         return bad(r, "block_*, cluster_*, shared, args or overlap, once, "
                       "with '='");
     r->family->has_launch[index] = true;
+    r->family->launch_line[index] = r->line;
     expression = r->at + 1;
     r->at += strlen(r->at);
     return compile(r, expression, strlen(expression),

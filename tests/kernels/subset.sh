@@ -37,11 +37,12 @@ specs_of() {
     case $1 in
     *:gfx*) echo "$specs" ;;
     *:sm_80) echo "$specs $products" ;;
+    *:sm_89) echo "products:number=e4m3" ;;
     *) echo "$specs $products products:number=e4m3 $boxes" ;;
     esac
 }
 
-for target in ${GROAT_TEST_TARGET:-cpu:sm_80 cpu:sm_90a cpu:gfx90a cpu:gfx950}; do
+for target in ${GROAT_TEST_TARGET:-cpu:sm_80 cpu:sm_89 cpu:sm_90a cpu:gfx90a cpu:gfx950}; do
     set --
     for spec in $(specs_of "$target"); do
         set -- "$@" "$top_srcdir/tests/kernels/$spec"
@@ -57,13 +58,14 @@ for target in ${GROAT_TEST_TARGET:-cpu:sm_80 cpu:sm_90a cpu:gfx90a cpu:gfx950}; 
         exit 1
     }
     case $target in
+    *:sm_89) ;;
     cpu:*) grep -q '^cycle 0, first word [0-9]' "$scratch/err" || {
         echo "FAIL: nothing is printed on $target"
         exit 1
     } ;;
     esac
 done
-for target in cuda:sm_80 cuda:sm_90a hip:gfx90a; do
+for target in cuda:sm_80 cuda:sm_89 cuda:sm_90a hip:gfx90a; do
     set --
     for spec in $(specs_of "$target"); do
         set -- "$@" "$top_srcdir/tests/kernels/$spec"

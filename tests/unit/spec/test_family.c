@@ -776,7 +776,7 @@ START_TEST(test_values_on_some_arch)
     }
     ck_refused(MINIMAL "derive d = 1 / 0 ; - \"m\"\n",
                "#include \"params.h\"\n", 0,
-               "f: d cannot be computed: division by zero");
+               "f/params.def line 5: d cannot be computed: division by zero");
 }
 END_TEST
 
