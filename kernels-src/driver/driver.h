@@ -61,9 +61,10 @@ typedef enum groat_tolerance {
 typedef struct groat_buffer {
     const char *name;
     size_t bytes;
-    bool output; /* poisoned before the run, compared after it */
-    bool filled; /* an output that is filled like an input, not poisoned */
-    const char *file;                     /* has its content; NULL: fill() */
+    bool output;      /* poisoned before the run, compared after it */
+    bool filled;      /* an output that is filled like an input, not poisoned */
+    const char *file; /* has its content; NULL: fill() */
+    const char *expected;                 /* has an output's; NULL: expect() */
     const struct groat__element *element; /* NULL: plain bytes             */
     size_t rank;
     int64_t shape[GROAT_RANK]; /* of elements */

@@ -128,7 +128,17 @@ expect "its output, kept" 1 run ./wrong --target cpu:sm_90a \
 [ -s sums.npy ] || fail "its output is there"
 mv wrong/reference.c wrong/reference.old
 expect "without a reference" 0 run ./wrong --target cpu:sm_90a
-answers "nothing is compared" "neither a reference.c nor --expect"
+answers "nothing is compared" "neither a reference.c nor a file"
+cp sums.npy wrong/sums.npy
+cp wrong/run.def "$work/run.def"
+sed -i 's/out relative/out file(sums.npy) relative/' wrong/run.def
+expect "a file of the folder is expected" 0 run ./wrong --target cpu:sm_90a
+answers "it is compared" "verified  yes"
+expect "it is of one seed" 1 run ./wrong --target cpu:sm_90a --seed 9
+sed -i 's/sums.npy/..\/sums.npy/' wrong/run.def
+expect "a file out of the folder" 2 run ./wrong --target cpu:sm_90a
+says "its line is named" "wrong/run.def line 5"
+cp "$work/run.def" wrong/run.def
 
 # ---- findings ---------------------------------------------------------------------
 

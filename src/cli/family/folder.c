@@ -223,9 +223,10 @@ static groat_status plan_buffer(const scope *s, const groat__run_buffer *from,
     to->output = from->output;
     to->filled = from->output && from->input;
     to->file = from->fill == GROAT__FILL_FILE ? from->path : NULL;
+    to->expected = from->expected;
     to->tolerance = from->tolerance;
     to->allowed = from->allowed;
-    if (to->output && !f->has_reference)
+    if (to->output && !f->has_reference && to->expected == NULL)
         to->tolerance = GROAT_TOLERANCE_NONE;
     if (to->tolerance != GROAT_TOLERANCE_EXACT &&
         to->tolerance != GROAT_TOLERANCE_NONE &&

@@ -314,11 +314,17 @@ static groat_status read_fill(reader *r, groat__run_buffer *buffer)
 static groat_status read_tolerance(reader *r, groat__run_buffer *buffer)
 {
     static const char expected[] =
-        "exact, ulp(N), relative(X) or none expected";
+        "exact, ulp(N), relative(X) or none expected, after file(PATH) in the "
+        "family's folder if a file has the content";
     char *word = take_word(r);
     char *end = NULL;
     char *number;
 
+    buffer->expected = word == NULL ? NULL : inside(word, "file");
+    if (buffer->expected != NULL && !stays_inside(buffer->expected))
+        return bad(r, expected);
+    if (buffer->expected != NULL)
+        word = take_word(r);
     if (word == NULL)
         return bad(r, expected);
     if (strcmp(word, "exact") == 0 || strcmp(word, "none") == 0) {

@@ -51,7 +51,8 @@ typedef struct groat__run_buffer {
     groat__fill fill;
     double low; /* of random */
     double high;
-    const char *path; /* of file */
+    const char *path;     /* of file */
+    const char *expected; /* the file of an output's content; NULL: none */
     groat_tolerance tolerance;
     double allowed;
     const char *meaning;

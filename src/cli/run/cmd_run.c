@@ -48,7 +48,7 @@ static void print_verdict(const groat__trial *trial, const groat_error *error)
                      trial->launch_us > 0 ? "no rule broken" : "not run",
                      error->status   ? error->text
                      : trial->driver ? "nothing says what the output should "
-                                       "be: neither a reference.c nor --expect"
+                                       "be: neither a reference.c nor a file"
                                      : "the family has no run.def; built and "
                                        "loaded only");
     else if (trial->sum.mismatches)

@@ -207,23 +207,36 @@ static void expect_more(groat__trial *trial)
             trial->plan.buffers[i].tolerance = GROAT_TOLERANCE_EXACT;
 }
 
-/* Takes input files from run.def where the command line names none. */
-static groat_status take_own(groat__trial *trial, groat_error *error)
+/* Takes a buffer's file of run.def, unless the command line names another. */
+static groat_status take_own(const groat__trial *trial,
+                             const groat_buffer *buffer, const char *file,
+                             char **own, const char **taken, groat_error *error)
+{
+    groat__str path = {0};
+
+    if (!file || *taken)
+        return GROAT_OK;
+    groat__str_addf(&path, "%s/%s", trial->folder->path, file);
+    *own = groat__str_take(&path);
+    if (!*own)
+        return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
+    *taken = *own;
+    return check_file("run.def: file", *own, buffer, error);
+}
+
+static groat_status take_all_own(groat__trial *trial, groat_error *error)
 {
     groat_status status = GROAT_OK;
 
     for (size_t i = 0; i < trial->plan.buffer_count && !status; i++) {
         const groat_buffer *buffer = &trial->plan.buffers[i];
-        groat__str path = {0};
 
-        if (!buffer->file || trial->inputs[i])
-            continue;
-        groat__str_addf(&path, "%s/%s", trial->folder->path, buffer->file);
-        trial->own_path[i] = groat__str_take(&path);
-        if (!trial->own_path[i])
-            return groat__cli_error(error, GROAT_NO_MEMORY, "out of memory");
-        status = check_file("run.def: file", trial->own_path[i], buffer, error);
-        trial->inputs[i] = trial->own_path[i];
+        status = take_own(trial, buffer, buffer->file, &trial->own_path[i],
+                          &trial->inputs[i], error);
+        if (!status)
+            status =
+                take_own(trial, buffer, buffer->expected,
+                         &trial->own_expected[i], &trial->expected[i], error);
     }
     return status;
 }
@@ -249,7 +262,7 @@ groat_status groat__files_take(const groat__values *options,
                            trial->expected, error);
     expect_more(trial);
     if (!status)
-        status = take_own(trial, error);
+        status = take_all_own(trial, error);
     return status || !options->output
                ? status
                : take_output(options->output, trial, error);

@@ -498,8 +498,10 @@ void groat__trial_free(groat__trial *trial)
 {
     groat__output_drop(&trial->output);
     groat__folder_close(trial->folder);
-    for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++)
+    for (size_t i = 0; i < GROAT_PLAN_BUFFERS; i++) {
         free(trial->own_path[i]);
+        free(trial->own_expected[i]);
+    }
     groat_kernel_release(trial->kernel);
     groat_spec_free(trial->spec);
     trial->kernel = NULL;

@@ -30,6 +30,7 @@ typedef struct groat__trial {
     const char *inputs[GROAT_PLAN_BUFFERS];   /* input files, or NULL       */
     const char *expected[GROAT_PLAN_BUFFERS]; /* of --expect, or NULL       */
     char *own_path[GROAT_PLAN_BUFFERS];       /* input paths of run.def     */
+    char *own_expected[GROAT_PLAN_BUFFERS];   /* and those of outputs       */
     uint64_t address[GROAT_PLAN_BUFFERS];     /* of the last launch's buffers */
     const char *near;     /* name of the buffer of a finding, or NULL         */
     char near_place[256]; /* "y[3] of y[4]", or the distance from it          */
