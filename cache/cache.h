@@ -150,8 +150,9 @@ typedef enum groat__addition {
 } groat__addition;
 
 /* Stores the entries that the store does not have, GROAT__PUT_MOST per
- * transaction, and says in out[i] what became of entries[i].  An entry that was
- * added may be evicted for a later one. */
+ * transaction, and says in out[i] what became of entries[i]: one that is
+ * evicted for others of its transaction has failed, one for a later
+ * transaction's was added.  Waits for a writer only if something is lacking. */
 void groat__store_add(groat__store *store, const groat__entry *entries,
                       size_t count, groat__addition *out);
 

@@ -261,6 +261,10 @@ static int write_rows(groat__store *store, const groat__row *rows, size_t count,
     if (rc != SQLITE_OK)
         return rc;
     groat__store_evicted(store, "bound", dropped);
+    for (size_t i = 0; i < count && out != NULL && dropped > 0; i++)
+        if (groat__row_has(store->db, &rows[i].key, rows[i].identity) !=
+            SQLITE_ROW)
+            out[i] = GROAT__ADD_FAILED; /* evicted for its neighbours */
     store->doubted = false;
     groat__connection_hurry(store, false);
     return dropped > 0 ? groat__gc_shrink(store) : SQLITE_OK;
@@ -401,24 +405,51 @@ static groat__addition add_alone(groat__store *store, const groat__row *row)
     return stored ? GROAT__ADDED : GROAT__ADD_FAILED;
 }
 
-static void add_batch(groat__store *store, const groat__entry *entries,
-                      size_t count, groat__addition *out)
+static bool has_added(const groat__addition *out, size_t count)
 {
-    groat__row rows[GROAT__PUT_MOST];
+    for (size_t i = 0; i < count; i++)
+        if (out[i] == GROAT__ADDED)
+            return true;
+    return false;
+}
+
+/* Adds entries of which the store had none a moment ago. */
+static void add_absent(groat__store *store, const groat__row *rows,
+                       size_t count, groat__addition *out)
+{
     bool at_once;
 
-    for (size_t i = 0; i < count; i++)
-        rows[i] = checked_row(&entries[i]);
     groat__store_enter(store);
     at_once = add_at_once(store, rows, count, out);
     groat__store_leave(store);
     for (size_t i = 0; i < count && !at_once; i++)
         out[i] = add_alone(store, &rows[i]);
-    for (size_t i = 0; i < count; i++)
-        if (out[i] == GROAT__ADDED) {
-            start_writing_log(store);
-            break;
-        }
+    if (has_added(out, count))
+        start_writing_log(store);
+}
+
+/* Looks before it asks for the lock to write, which another process may have:
+ * what is there is not waited for. */
+static void add_batch(groat__store *store, const groat__entry *entries,
+                      size_t count, groat__addition *out)
+{
+    groat__row rows[GROAT__PUT_MOST];
+    groat__addition added[GROAT__PUT_MOST];
+    size_t absent[GROAT__PUT_MOST];
+    size_t left = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        out[i] = GROAT__ADD_HELD;
+        if (groat__store_holds(store, &entries[i].key, entries[i].identity))
+            continue;
+        absent[left] = i;
+        rows[left++] = checked_row(&entries[i]);
+    }
+    if (left == 0)
+        return;
+    add_absent(store, rows, left, added);
+    for (size_t i = 0; i < left; i++)
+        out[absent[i]] = added[i];
 }
 
 void groat__store_add(groat__store *store, const groat__entry *entries,

@@ -147,7 +147,7 @@ static void tell_arrival(relay *r, const char *name,
     groat__str_free(&target);
 }
 
-/* A kernel has two objects; if both have come, the store has the second. */
+/* A kernel has two objects of one entry: the second is HELD by then. */
 static void add_arrivals(const fetching *f, groat__addition out[])
 {
     groat__entry entries[GROAT__PUT_MOST];
@@ -240,12 +240,27 @@ static void find_held(groat_context *context, char *const *names, size_t count,
     groat__store_held(context->store, keys, count, held);
 }
 
+/* What is stored first may be evicted for what comes later. */
+static void warn_of_evictions(groat_context *context, uint64_t before)
+{
+    groat_cache_stat stat = {.size = sizeof(stat)};
+
+    if (groat__store_stat(context->store, &stat, NULL) == GROAT_OK &&
+        stat.evictions > before)
+        groat__log_line(&context->env.log, GROAT_LOG_WARNING,
+                        "the objects were more than the bound of %llu bytes "
+                        "allows: %llu entries were evicted meanwhile",
+                        (unsigned long long)stat.max_bytes,
+                        (unsigned long long)(stat.evictions - before));
+}
+
 /* Fetches and stores what the store lacks; tells of the rest without asking. */
 static groat_status keep_all(relay *to, char *const *names, size_t count,
                              unsigned budget_ms, groat_error *error)
 {
     groat__digest *keys = calloc(count + 1, sizeof(*keys));
     bool *held = calloc(count + 1, sizeof(*held));
+    groat_cache_stat stat = {.size = sizeof(stat)};
     char **absent = calloc(count + 1, sizeof(*absent));
     size_t left = 0;
     groat_status status = GROAT_OK;
@@ -260,8 +275,10 @@ static groat_status keep_all(relay *to, char *const *names, size_t count,
             (void)tell(to, &(groat_remote_object){.name = names[i]});
         else
             absent[left++] = names[i];
+    (void)groat__store_stat(to->context->store, &stat, NULL);
     if (!to->stopped)
         status = fetch_all(to, true, absent, left, budget_ms, error);
+    warn_of_evictions(to->context, stat.evictions);
 free_lists:
     free(absent);
     free(held);

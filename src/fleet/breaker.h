@@ -11,8 +11,9 @@
 #include <sys/types.h>
 
 enum {
-    GROAT__BREAKER_ERRORS = 8,      /* errors in a row that open it */
-    GROAT__BREAKER_LOST_MS = 950,   /* waits in a row that open it  */
+    GROAT__BREAKER_ERRORS = 8,    /* errors in a row that open it */
+    GROAT__BREAKER_LOST_MS = 950, /* of late answers in a row, in all: open it.
+                                   * The longest wait of a get            */
     GROAT__BREAKER_FIRST_MS = 1000, /* the usual first wait         */
     GROAT__BREAKER_LAST_MS = 60000,
     GROAT__BREAKER_TRY_MS = 2000 /* longer than a try takes */

@@ -79,6 +79,9 @@ void groat__remote_ask(groat__remote *remote, groat__exchange *x,
     groat__remote_run(remote, &one);
 }
 
+_Static_assert((int)GROAT__REMOTE_BUDGET_MS >= (int)GROAT__BREAKER_LOST_MS,
+               "one late answer to a get opens the breaker");
+
 bool groat__remote_judge(groat__remote *remote, const groat__exchange *x,
                          unsigned budget_ms)
 {

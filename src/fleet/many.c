@@ -207,7 +207,11 @@ static void tell_fetched(void *user, groat__exchange *x)
     else if (why == NULL)
         (void)atomic_fetch_add(&f->remote->hits, 1);
     f->what->fn(f->what->user, x->name, why == NULL ? &b->arrival : NULL,
-                x->outcome, why);
+                x->outcome == GROAT__OBJECT_DONE &&
+                        b->verdict == GROAT__ENTRY_NO_MEMORY
+                    ? GROAT__OBJECT_FAILED
+                    : x->outcome,
+                why);
     groat__arrival_free(&b->arrival);
     groat__exchange_free(x);
 }

@@ -13,7 +13,8 @@
 
 enum {
     LEASE_MS = 30000, /* expiry, if the holder dies without giving it back */
-    WAY_MS = 500      /* for the transfer of an entry between hosts */
+    WAY_MS = 500,     /* for the transfer of an entry between hosts */
+    LAST_MS = 200     /* of these: for a last look at the end       */
 };
 
 /* Times between two polls: thousands of hosts may wait for one key, and each
@@ -26,7 +27,7 @@ typedef struct wish {
     const groat__digest *key;
     const char *identity;
     unsigned expected_ms; /* of a compile here */
-    double end_ms;
+    double end_ms;        /* with the last look */
     groat__store_blob *out;
 } wish;
 
@@ -34,9 +35,11 @@ typedef struct wish {
 static bool nap(const wish *w)
 {
     unsigned ms = w->expected_ms / NAPS_OF_A_COMPILE;
+    double left_ms = w->end_ms - LAST_MS - groat__now_ms();
     bool hurry;
 
     ms = ms < LEAST_NAP_MS ? LEAST_NAP_MS : ms > MOST_NAP_MS ? MOST_NAP_MS : ms;
+    ms = left_ms < 1 ? 1 : left_ms < ms ? (unsigned)left_ms : ms;
     (void)pthread_mutex_lock(&w->remote->lock);
     if (!w->remote->hurry)
         groat__remote_sleep(w->remote, ms);
@@ -86,8 +89,8 @@ static groat__lease_state look(groat__remote *remote, const groat__digest *key)
  * is never given back or the lease server is gone. */
 static bool wait_for(const wish *w, groat__lease_state *state)
 {
-    for (unsigned naps = 1;
-         *state != GROAT__LEASE_HELD && groat__now_ms() < w->end_ms && nap(w);
+    for (unsigned naps = 1; *state != GROAT__LEASE_HELD &&
+                            groat__now_ms() < w->end_ms - LAST_MS && nap(w);
          naps++) {
         if ((*state == GROAT__LEASE_NONE || naps % NAPS_OF_A_COMPILE == 0) &&
             find(w))

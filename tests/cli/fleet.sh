@@ -216,6 +216,12 @@ pushed 'what was removed' 0 '4 of 6 objects sent, 0 not there'
 
 GROAT_REMOTE=file://$work/pushed
 cat "$work/manifest" "$work/second" >"$work/both_of"
+GROAT_CACHE_MAX_BYTES=60000
+export GROAT_CACHE_MAX_BYTES
+expect 'pull: into a store of one kernel' 0 fleet pull --target $target \
+    --cache-dir "$work/hosts/narrow"
+says 'pull: says what is lost' 'more than the bound of 60000 bytes allows'
+unset GROAT_CACHE_MAX_BYTES
 expect 'pull: two kernels' 0 fleet pull "$work/both_of" --target $target \
     --cache-dir "$work/hosts/again"
 answers 'pull: both' '2 of 2 objects kept'
@@ -248,6 +254,14 @@ expect 'rotation: a leaked key: push' 0 fleet push --remote-key "$work/key2" \
     --cache-dir "$work/hosts/e"
 answers 'rotation: a leaked key: is replaced' '2 of 2 objects sent'
 from 'rotation: a leaked key: a host afterwards' f remote
+unset GROAT_TRUST
+expect 'rotation: no key is trusted' 2 fleet check --remove
+says 'rotation: nothing is removed' 'no object would stay'
+: >"$work/no_keys"
+expect 'rotation: an empty list of keys' 2 fleet check --remove \
+    --trust "$work/no_keys"
+GROAT_TRUST=$work/trust2
+export GROAT_TRUST
 expect 'rotation: good ones stay' 0 fleet check --remove
 answers 'rotation: good ones stay, all' '0 objects removed'
 GROAT_TRUST=$work/trust

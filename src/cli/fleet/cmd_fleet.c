@@ -20,6 +20,7 @@ typedef struct course {
     uint64_t total;       /* 0: unknown */
     bool complete;        /* an absent object is a failure, too */
     groat__names refused; /* of a check: objects to remove */
+    bool failed;          /* that list is not whole */
     groat__names wanted;  /* of a push: the names in its manifests */
     uint64_t named;       /* and how many of these were pushed */
 } course;
@@ -35,8 +36,10 @@ static int on_object(void *user, const groat_remote_object *object)
     c->absent += object->absent != 0;
     c->bad += object->problem && !object->absent;
     if (object->refused && c->cli->values.remove &&
-        !groat__names_add(&c->refused, object->name))
+        !groat__names_add(&c->refused, object->name)) {
+        c->failed = true;
         return 1;
+    }
     groat__progress_step(&c->cli->progress, c->seen, c->total, "%s",
                          object->name);
     groat__json_object(json, NULL);
@@ -241,8 +244,8 @@ static int remove_names(groat__cli *cli, const groat__names *names, int code)
     groat_error error = GROAT_ERROR_INIT;
     uint64_t removed = 0;
 
-    if (groat_remote_remove(cli->context, names->at, names->count, &removed,
-                            &error))
+    if (names->count && groat_remote_remove(cli->context, names->at,
+                                            names->count, &removed, &error))
         code = groat__cli_fail(cli, &error);
     groat__json_uint(&cli->json, "removed", removed);
     if (!cli->values.json)
@@ -269,7 +272,9 @@ static int fetch(groat__cli *cli, unsigned flags, const char *what)
             c.done = c.seen - c.absent - c.bad;
         code = finish(&c, what, status, &error);
     }
-    if (cli->values.remove && code != GROAT__EXIT_USAGE)
+    if (c.failed)
+        code = groat__cli_refuse(cli, GROAT_NO_MEMORY, "out of memory");
+    else if (cli->values.remove)
         code = remove_names(cli, &c.refused, code);
     groat__names_free(&c.refused);
     groat__names_free(&names);
@@ -281,8 +286,27 @@ static int pull(groat__cli *cli)
     return fetch(cli, GROAT_REMOTE_KEEP, "kept");
 }
 
+/* Without a trusted key every object would be removed. */
+static int check_trust(groat__cli *cli)
+{
+    groat_remote_info info = {.size = sizeof(info)};
+
+    if (!cli->values.remove ||
+        groat_remote_stat(cli->context, &info, NULL) != GROAT_OK || !info.url ||
+        info.trusted_keys)
+        return GROAT__EXIT_DONE;
+    return groat__cli_refuse(cli, GROAT_INVALID,
+                             "--remove: no key is trusted, so no object would "
+                             "stay; name the file of public keys with --trust "
+                             "or GROAT_TRUST");
+}
+
 static int check(groat__cli *cli)
 {
+    int code = check_trust(cli);
+
+    if (code)
+        return code;
     return fetch(cli, 0, "verified");
 }
 

@@ -457,7 +457,7 @@ static int check_key(groat__cli *cli)
 {
     groat_remote_info info = {.size = sizeof(info)};
 
-    if (!cli->values.remote_key ||
+    if (!cli->values.remote_key || cli->values.check ||
         groat_remote_stat(cli->context, &info, NULL) != GROAT_OK || info.writes)
         return GROAT__EXIT_DONE;
     return groat__cli_refuse(cli, GROAT_IO,
