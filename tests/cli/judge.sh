@@ -131,6 +131,17 @@ expect "min and max of values" 0 judge "$kernels" --entry lesser --block 2 \
 if grep -q dangling "$err"; then
     fail "min and max give no references" "$(head -c 300 "$err")"
 fi
+mkdir "$work/pipes"
+{
+    code=0
+    TMPDIR=$work/pipes "$groat" judge "$kernels" --entry takes_nothing \
+        --block 32 2>"$err" || code=$?
+    echo "$code" >"$work/code"
+} | :
+sleep 0.2
+[ "$(cat "$work/code")" -ne 0 ] && [ -z "$(ls "$work/pipes")" ] &&
+    pass "a closed pipe leaves no folder" ||
+    fail "a closed pipe leaves no folder" "$(cat "$work/code") $(ls "$work/pipes")"
 finds wrong_masks "at a shuffle or vote for other lanes (16 came)" --block 32 \
     --buffer x=32 --buffer y=32
 finds wrong_two_masks "(1 came of the mask 0x1ffff); thread 16-31 at a shuffle" \

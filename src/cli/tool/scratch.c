@@ -78,6 +78,9 @@ static void on_end(int signal)
     ssize_t written = write(scratch_folders.wake[1], &number, 1);
 
     (void)written;
+    /* Whoever writes to a closed pipe would go on, and report that. */
+    while (signal == SIGPIPE)
+        (void)pause();
     errno = kept;
 }
 
