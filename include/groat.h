@@ -226,7 +226,9 @@ typedef struct groat_options {
                                * $XDG_CACHE_HOME/groat, ~/.cache/groat       */
     uint64_t cache_max_bytes; /* 0: $GROAT_CACHE_MAX_BYTES, else 1 GiB       */
     const char *family_path;  /* colon-separated folders of more families;   *
-                               * NULL: $GROAT_FAMILY_PATH                    */
+                               * NULL: $GROAT_FAMILY_PATH.  A name that      *
+                               * occurs twice, in the library or in two      *
+                               * folders, is an error of that family alone   */
     uint64_t seed;            /* cpu targets: order of legal choices         */
     groat_log_fn *log;        /* NULL: messages are dropped                  */
     void *log_user;

@@ -22,6 +22,7 @@
 // (PTX ISA, matrix fragments of mma.m16n8k16 and m16n8k32.)
 #pragma once
 
+#include "convert.h"
 #include "vendor.h"
 
 #if defined(__CUDACC_RTC__) || defined(__CUDACC__)

@@ -2,8 +2,6 @@
 // common/mma_sync.h for the host's C++ compiler: calls of the judge.
 #pragma once
 
-#include "convert.h"
-
 namespace groat {
 
 GROAT_DEVICE vec4 matrix_load(u32 address)

@@ -269,11 +269,11 @@ static groat_status fail_at(const groat__scan *scan, groat_error *error)
 
     while (scan->at + len < scan->len && len < 32 && groat__is_word(word[len]))
         len++;
-    return groat__fail(error, GROAT_INVALID,
-                       "expression '%.*s', column %zu: %s%s%.*s%s",
-                       (int)(scan->len < SHOWN_MAX ? scan->len : SHOWN_MAX),
-                       scan->text, scan->at + 1, scan->failure,
-                       len > 0 ? " '" : "", (int)len, word, len > 0 ? "'" : "");
+    return groat__fail(
+        error, GROAT_INVALID, "expression '%.*s', column %zu: %s%s%.*s%s",
+        (int)(scan->len < SHOWN_MAX ? scan->len : SHOWN_MAX), scan->text,
+        scan->at + 1, scan->failure, len > 0 ? ", at '" : "", (int)len, word,
+        len > 0 ? "'" : "");
 }
 
 groat_status groat__expr_compile(const char *text, size_t len,

@@ -8,9 +8,10 @@
  * with #line directives that name the files, with the generated constants for
  * the family's "params.h".  Each file is taken once, even under an #if.  Files
  * common/X_cuda.h, _hip.h and _cpu.h, and what they include first, are for
- * their backend alone.  Errors: INVALID for an include that
- * cannot be found, for anything else that may make a compiler read a file
- * (reads.h), and for a family that does not include "params.h" exactly once. */
+ * their backend alone; what others need, too, is included elsewhere first.
+ * Errors: INVALID for an include that cannot be found, for anything else that
+ * may make a compiler read a file (reads.h), and for a family that does not
+ * include "params.h" exactly once. */
 groat_status groat__flatten(groat_family *family, groat__file_fn *read,
                             void *user, groat_error *error);
 

@@ -162,6 +162,17 @@ START_TEST(a_name_that_occurs_twice)
     ck_assert_ptr_null(
         groat_family_problem(groat_family_find(context, "tile_loader_lds")));
     groat_close(context);
+    /* Nor does a library's family come in place of the user's. */
+    (void)snprintf(path, sizeof(path), "%s/more/adder", fix.families);
+    (void)snprintf(copy, sizeof(copy), "%s/more/plain_read", fix.families);
+    ck_assert_int_eq(rename(path, copy), 0);
+    (void)snprintf(path, sizeof(path), "%s/more", fix.families);
+    context = rig_open_with(&fix, &options);
+    ck_fails(groat_spec_parse(context, "plain_read", "cpu:gfx942", &spec,
+                              &fix.error),
+             GROAT_INVALID, &fix.error,
+             "family 'plain_read' exists twice, in the library and in ");
+    groat_close(context);
 }
 END_TEST
 

@@ -68,7 +68,7 @@ struct kernel {
 
     GROAT_DEVICE void sharing()
     {
-        // no barrier between a store and another thread's load: wrote|written
+        // no barrier between a store and another thread's load: has written
         if constexpr (fault == 1) {
             shared_store4(at(t), t);
             if (!wrong)
@@ -83,7 +83,7 @@ struct kernel {
                 meet();
             shared_store4(at(t), t + 1); // 2
         }
-        // two threads store to one word: wrote|written
+        // two threads store to one word: wrote
         if constexpr (fault == 3)
             shared_store4(at(wrong ? t / 2 : t), t); // 3
         // a wave stays away from a loop's barrier: ended
@@ -205,7 +205,7 @@ struct kernel {
             if (!wrong)
                 async_wait<0, 0>();
         }
-        // another thread's copy, waited for by that thread alone: wrote|written
+        // another thread's copy, waited for by that thread alone: has written
         if constexpr (fault == 25) {
             copy(0, 0);
             async_commit();
@@ -333,7 +333,7 @@ struct kernel {
             bulk_load(base, args.x, 512, base + bar, t == 0); // 37
             mbarrier_wait(base + bar, 0);
         }
-        // lanes of a warp exchange words without its barrier: wrote|written
+        // lanes of a warp exchange words without its barrier: has written
         if constexpr (fault == 38) {
             shared_store4(at(t), t);
             if (!wrong)
