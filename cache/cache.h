@@ -103,7 +103,8 @@ bool groat__store_holds(groat__store *store, const groat__digest *key,
                         const char *identity);
 
 /* Says in held[i] whether there is a good entry of keys[i].  No use is counted.
- * A fault is counted and logged. */
+ * A fault is counted and logged.  Reads and checks each entry under the lock:
+ * for tools. */
 void groat__store_held(groat__store *store, const groat__digest *keys,
                        size_t count, bool *held);
 
