@@ -405,8 +405,8 @@ START_TEST(test_source)
     char *source = source_of(&params);
     groat__str expected = {0};
 
-    groat__str_addf(&expected, "%s#line 1 \"toy/params.h\"\n%s%s", toy->before,
-                    header, toy->after);
+    groat__str_addf(&expected, "%s#line 1 \"toy/params.h\"\n%s%s",
+                    toy->pieces[0].text, header, toy->pieces[2].text);
     ck_assert_str_eq(source, expected.data);
     groat__str_free(&expected);
     free(header);
