@@ -150,7 +150,8 @@ START_TEST(a_name_that_occurs_twice)
     (void)snprintf(copy, sizeof(copy), "%s/more/adder", fix.families);
     ck_assert_int_eq(mkdir(copy, 0700), 0);
     (void)snprintf(path, sizeof(path), "%s/adder/params.def", fix.families);
-    (void)strcat(copy, "/params.def");
+    (void)snprintf(copy, sizeof(copy), "%s/more/adder/params.def",
+                   fix.families);
     ck_assert_int_eq(link(path, copy), 0);
     (void)snprintf(path, sizeof(path), "%s:%s/more", fix.families,
                    fix.families);
