@@ -4,9 +4,9 @@
  * three ways: compiled, from disk in a new process, from memory.
  *
  * Owns the new processes; measured.h lists the models.  scratch.c makes the
- * private store, trial.c runs a kernel, spawn.c a process. Invariant: exits
- * with 0 only when every byte of every run was right and the second get really
- * came from disk.
+ * private store, trial.c runs a kernel, spawn.c a process.
+ * Invariant: exits with 0 only when every byte of every run was right and the
+ * second get really came from disk.
  */
 #include "cli/run/trial.h"
 #include "cli/commands.h"
@@ -184,17 +184,17 @@ static void run_rows(groat__cli *cli, const char *folder, demo_result *results)
         cold(cli, &groat_demo_kernels[i], &results[i]);
     }
     for (size_t i = 0; i < ROWS; i++) {
+        const groat_demo_kernel *row = &groat_demo_kernels[i];
         demo_result *result = &results[i];
 
         if (!result->cold_right)
             continue;
         groat__progress_show(&cli->progress, i, ROWS, "again from disk, %s",
-                             groat_demo_kernels[i].model);
-        if (from_disk(folder, &groat_demo_kernels[i], result,
-                      (int)cli->values.device) == GROAT_OK)
+                             row->model);
+        if (from_disk(folder, row, result, (int)cli->values.device) == GROAT_OK)
             from_memory(cli, result);
         if (result->trial.device_clock)
-            measure_bandwidth(cli, folder, &groat_demo_kernels[i], result);
+            measure_bandwidth(cli, folder, row, result);
     }
     groat__progress_clear(&cli->progress);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * stream.c - groat bench stream: measures the bandwidth that the streaming
- * entries of the loaders reach.  The reference is a kernel that
- * only reads, at the best of a few shapes, in the same run: every round times
- * each kernel once.  Sources are random and larger than any cache.
+ * entries of the loaders reach.  The reference is a kernel that only reads, at
+ * the best of a few shapes, in the same run: every round times each kernel
+ * once.  Sources are random and larger than any cache.
  *
  * Owns the buffers of the kernels that it times; drivers fill them, and outputs
  * are not checked (groat run does).
