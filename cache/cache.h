@@ -97,15 +97,15 @@ bool groat__store_newest(groat__store *store, const char *begin,
 bool groat__store_recent(groat__store *store, const char *one,
                          const char *other, groat__str *out);
 
-/* Returns whether groat__store_get() would hit.  A damaged entry is dropped; no
- * use is counted. */
-bool groat__store_holds(groat__store *store, const groat__digest *key,
-                        const char *identity);
+typedef struct groat__sought {
+    groat__digest key;
+    const char *identity; /* NULL: any */
+} groat__sought;
 
-/* Says in held[i] whether there is a good entry of keys[i].  No use is counted.
- * A fault is counted and logged.  Reads and checks each entry under the lock:
- * for tools. */
-void groat__store_held(groat__store *store, const groat__digest *keys,
+/* Says in held[i] whether groat__store_get() of sought[i] would hit.  Damaged
+ * entries are dropped; no use is counted.  Reads and checks each entry under
+ * the lock: for tools. */
+void groat__store_held(groat__store *store, const groat__sought *sought,
                        size_t count, bool *held);
 
 /* The most candidates that a search for the newest entry tries. */
@@ -151,9 +151,9 @@ typedef enum groat__addition {
 } groat__addition;
 
 /* Stores the entries that the store does not have, GROAT__PUT_MOST per
- * transaction, and says in out[i] what became of entries[i]: one that is
- * evicted for others of its transaction has failed, one for a later
- * transaction's was added.  Waits for a writer only if something is lacking. */
+ * transaction, and says in out[i] what became of entries[i]; one of the same
+ * key as an earlier one is HELD.  One that is evicted for others was added
+ * before.  Waits for a writer only if something is lacking. */
 void groat__store_add(groat__store *store, const groat__entry *entries,
                       size_t count, groat__addition *out);
 

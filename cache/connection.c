@@ -36,6 +36,7 @@ enum { LOOKS = 2 };
 
 static const char *const statements[GROAT__SQLS] = {
     [GROAT__SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [GROAT__SQL_BEGIN_READING] = "BEGIN",
     [GROAT__SQL_COMMIT] = "COMMIT",
     [GROAT__SQL_GET] = GROAT__ROW_GET,
     [GROAT__SQL_PUT] = "INSERT OR REPLACE " GROAT__ROW_INTO,
@@ -158,6 +159,12 @@ int groat__connection_run(groat__store *store, groat__sql which)
     int rc = groat__connection_statement(store, which, &statement);
 
     return rc == SQLITE_OK ? groat__handle_run(statement) : rc;
+}
+
+void groat__connection_roll_back(const groat__store *store)
+{
+    if (sqlite3_get_autocommit(store->db) == 0)
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
 /* Errors that mean a damaged file.  ERROR is one of them: the texts of the
@@ -693,8 +700,7 @@ bool groat__connection_fault(groat__store *store, int rc, const char *doing)
                      "%s failed: %s (SQLite %d); the kernel is compiled or "
                      "kept in memory instead; reported once",
                      doing, groat__handle_words(store->db, rc), rc);
-    if (sqlite3_get_autocommit(store->db) == 0)
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    groat__connection_roll_back(store);
     if (is_replaced(store)) {
         store->doubted = false;
         return reconnect(store, false, NULL) == GROAT_OK;

@@ -29,36 +29,50 @@ static int drop_bad(groat__store *store, const groat__digest *key, int64_t id,
     return rc;
 }
 
-int groat__store_seek(groat__store *store, const groat__digest *key,
-                      const char *identity, groat__store_blob *out)
+/* Looks for a row: ROW, DONE or an error.  Copies a good one to *out unless
+ * that is NULL. */
+static int peek(groat__store *store, const groat__sought *sought,
+                groat__row *row, groat__finding *found, groat__store_blob *out)
 {
     sqlite3_stmt *get;
-    groat__finding found = GROAT__ROW_NONE;
-    groat__row row = {0};
     int failed = SQLITE_OK;
-    int rc = groat__row_seek(store, key, &get);
+    int rc = groat__row_seek(store, &sought->key, &get);
 
+    *found = GROAT__ROW_NONE;
     if (rc == SQLITE_ROW)
-        found = groat__row_judge(get, key, identity, store->ranges, &row);
-    if (found == GROAT__ROW_GOOD && out != NULL)
-        failed = groat__row_copy(&row, out);
+        *found = groat__row_judge(get, &sought->key, sought->identity,
+                                  store->ranges, row);
+    if (*found == GROAT__ROW_GOOD && out != NULL)
+        failed = groat__row_copy(row, out);
     (void)sqlite3_reset(get);
-    if (found == GROAT__ROW_DAMAGED || found == GROAT__ROW_MISTAKEN) {
-        failed = drop_bad(store, key, row.id, found == GROAT__ROW_MISTAKEN);
-        rc = SQLITE_DONE;
-    }
     return failed == SQLITE_OK ? rc : failed;
 }
 
+/* Does the same, and drops, counts and reports a bad row: DONE. */
+static int seek(groat__store *store, const groat__sought *sought,
+                groat__store_blob *out)
+{
+    groat__row row = {0};
+    groat__finding found;
+    int rc = peek(store, sought, &row, &found, out);
+    int failed;
+
+    if (found != GROAT__ROW_DAMAGED && found != GROAT__ROW_MISTAKEN)
+        return rc;
+    failed =
+        drop_bad(store, &sought->key, row.id, found == GROAT__ROW_MISTAKEN);
+    return failed == SQLITE_OK ? SQLITE_DONE : failed;
+}
+
 /* Looks a key up while another try may succeed; counts no hit or miss. */
-static bool try_lookup(groat__store *store, const groat__digest *key,
-                       const char *identity, groat__store_blob *out)
+static bool try_lookup(groat__store *store, const groat__sought *sought,
+                       groat__store_blob *out)
 {
     bool again = true;
     int rc = SQLITE_DONE;
 
     for (int i = 0; i < GROAT__STORE_TRIES && again && store->db != NULL; i++) {
-        rc = groat__store_seek(store, key, identity, out);
+        rc = seek(store, sought, out);
         again = rc != SQLITE_ROW && rc != SQLITE_DONE;
         if (again)
             again = groat__connection_fault(store, rc, "get");
@@ -71,7 +85,7 @@ static bool try_lookup(groat__store *store, const groat__digest *key,
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out)
 {
-    bool hit = try_lookup(store, key, identity, out);
+    bool hit = try_lookup(store, &(groat__sought){*key, identity}, out);
 
     if (hit) {
         store->hits++;
@@ -104,39 +118,37 @@ static bool take_answer(groat__store *store, int rc, const char *what)
     return rc == SQLITE_ROW;
 }
 
-bool groat__store_holds(groat__store *store, const groat__digest *key,
-                        const char *identity)
+/* Locked: looks for good rows in one transaction, which costs less than one for
+ * each.  False: one that is bad or cannot be read must be looked up alone. */
+static bool peek_at_all(groat__store *store, const groat__sought *sought,
+                        size_t count, bool *held)
 {
-    bool holds;
-
-    groat__store_enter(store);
-    holds = groat__connection_ready(store, NULL) == GROAT_OK &&
-            try_lookup(store, key, identity, NULL);
-    groat__store_leave(store);
-    return holds;
-}
-
-/* Locked. */
-static bool is_held(groat__store *store, const groat__digest *key)
-{
-    sqlite3_stmt *get;
     groat__row row = {0};
-    int rc = groat__row_seek(store, key, &get);
-    bool good = rc == SQLITE_ROW && groat__row_read(get, &row) &&
-                groat__row_good(&row) &&
-                memcmp(&row.key, key, sizeof(*key)) == 0;
+    groat__finding found;
+    int rc = groat__connection_run(store, GROAT__SQL_BEGIN_READING);
+    bool clear = rc == SQLITE_OK;
 
-    (void)sqlite3_reset(get);
-    return take_answer(store, rc, "looking for entries") && good;
+    for (size_t i = 0; i < count && clear; i++) {
+        rc = peek(store, &sought[i], &row, &found, NULL);
+        held[i] = rc == SQLITE_ROW && found == GROAT__ROW_GOOD;
+        clear = held[i] || rc == SQLITE_DONE;
+    }
+    rc = groat__connection_run(store, GROAT__SQL_COMMIT);
+    groat__connection_roll_back(store);
+    return clear && rc == SQLITE_OK;
 }
 
-void groat__store_held(groat__store *store, const groat__digest *keys,
+void groat__store_held(groat__store *store, const groat__sought *sought,
                        size_t count, bool *held)
 {
+    bool ready;
+
     groat__store_enter(store);
-    for (size_t i = 0; i < count; i++)
-        held[i] = groat__connection_ready(store, NULL) == GROAT_OK &&
-                  is_held(store, &keys[i]);
+    ready = groat__connection_ready(store, NULL) == GROAT_OK;
+    memset(held, 0, count * sizeof(*held));
+    if (ready && !peek_at_all(store, sought, count, held))
+        for (size_t i = 0; i < count; i++)
+            held[i] = held[i] || try_lookup(store, &sought[i], NULL);
     groat__store_leave(store);
 }
 
@@ -165,7 +177,7 @@ bool groat__store_newest(groat__store *store, const char *begin,
         if (!find_newest(store, begin, skip, out))
             break;
         key = groat__hash128(out->data, out->len);
-        good = try_lookup(store, &key, out->data, &blob);
+        good = try_lookup(store, &(groat__sought){key, out->data}, &blob);
         /* Skip an entry that could not be dropped: it would be found again. */
         if (store->read_only ||
             memcmp(key.bytes, before.bytes, sizeof(key.bytes)) == 0)

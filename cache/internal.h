@@ -54,6 +54,7 @@ enum {
 /* The prepared statements that a connection caches. */
 typedef enum groat__sql {
     GROAT__SQL_BEGIN,
+    GROAT__SQL_BEGIN_READING,
     GROAT__SQL_COMMIT,
     GROAT__SQL_GET,
     GROAT__SQL_PUT,
@@ -313,6 +314,8 @@ int groat__connection_statement(groat__store *store, groat__sql which,
                                 sqlite3_stmt **out);
 /* The same, and runs it to its end. */
 int groat__connection_run(groat__store *store, groat__sql which);
+/* Ends a transaction that has failed, if there is one. */
+void groat__connection_roll_back(const groat__store *store);
 
 /* ---- guard.c ----------------------------------------------------------- */
 
@@ -404,8 +407,9 @@ typedef enum groat__finding {
     GROAT__ROW_MISTAKEN /* another identity than the one asked for */
 } groat__finding;
 
-/* Reads and judges the current row of a GROAT__ROW_GET.  The judging is shown
- * as a range, and judged_ns is its time. */
+/* Reads and judges the current row of a GROAT__ROW_GET; an identity of NULL
+ * stands for any.  The judging is shown as a range, and judged_ns is its
+ * time. */
 groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,
                                 const char *identity,
                                 const groat__ranges *ranges, groat__row *row);
@@ -452,11 +456,6 @@ groat_status groat__store_open_patient(const groat__store_options *options,
  * looked damaged; on a new file); busy puts in a row until puts pause. */
 enum { GROAT__STORE_TRIES = 3, GROAT__STORE_BUSY_PUTS = 10 };
 
-/* Locked: looks for a good row of a key and an identity: ROW, DONE or an error.
- * Copies its parts to *out unless that is NULL.  A bad row is dropped, counted
- * and reported.  May be called within a transaction. */
-int groat__store_seek(groat__store *store, const groat__digest *key,
-                      const char *identity, groat__store_blob *out);
 /* Locked: groat__store_get() without its locking. */
 bool groat__store_find(groat__store *store, const groat__digest *key,
                        const char *identity, groat__store_blob *out);

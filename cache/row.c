@@ -138,17 +138,13 @@ bool groat__row_good(const groat__row *row)
 static groat__finding judge(const groat__row *row, const groat__digest *key,
                             const char *identity)
 {
-    groat__digest checksum;
-
     if (memcmp(&row->key, key, sizeof(*key)) != 0)
         return GROAT__ROW_DAMAGED;
-    if (row->identity_len != strlen(identity) ||
-        memcmp(row->identity, identity, row->identity_len) != 0)
+    if (identity != NULL &&
+        (row->identity_len != strlen(identity) ||
+         memcmp(row->identity, identity, row->identity_len) != 0))
         return GROAT__ROW_MISTAKEN;
-    checksum = groat__row_checksum(row);
-    return memcmp(&checksum, &row->checksum, sizeof(checksum)) == 0
-               ? GROAT__ROW_GOOD
-               : GROAT__ROW_DAMAGED;
+    return groat__row_good(row) ? GROAT__ROW_GOOD : GROAT__ROW_DAMAGED;
 }
 
 groat__finding groat__row_judge(sqlite3_stmt *get, const groat__digest *key,

@@ -218,32 +218,19 @@ void groat__store_show(groat__store *store, const groat__ranges *ranges)
 
 /* ---- put and evict ----------------------------------------------------- */
 
-/* Locked: writes a row.  With an answer to give, one that the store has already
- * is left as it is. */
-static int write_row(groat__store *store, const groat__row *row,
-                     groat__addition *out)
+/* Locked: writes a row, in place of one of its key. */
+static int write_row(groat__store *store, const groat__row *row)
 {
     sqlite3_stmt *put;
-    int rc = out == NULL
-                 ? SQLITE_DONE
-                 : groat__store_seek(store, &row->key, row->identity, NULL);
+    int rc = groat__connection_statement(store, GROAT__SQL_PUT, &put);
 
-    if (rc == SQLITE_ROW) {
-        *out = GROAT__ADD_HELD;
-        return SQLITE_OK;
-    }
-    if (rc == SQLITE_DONE)
-        rc = groat__connection_statement(store, GROAT__SQL_PUT, &put);
-    if (rc == SQLITE_OK)
-        rc = groat__row_insert(put, row, groat__stamp_now(store));
-    if (rc == SQLITE_OK && out != NULL)
-        *out = GROAT__ADDED;
-    return rc;
+    return rc == SQLITE_OK
+               ? groat__row_insert(put, row, groat__stamp_now(store))
+               : rc;
 }
 
 /* One transaction: writes stamps, which eviction needs, and rows; evicts. */
-static int write_rows(groat__store *store, const groat__row *rows, size_t count,
-                      groat__addition *out)
+static int write_rows(groat__store *store, const groat__row *rows, size_t count)
 {
     uint64_t max = store->max_bytes;
     uint64_t dropped = 0;
@@ -252,7 +239,7 @@ static int write_rows(groat__store *store, const groat__row *rows, size_t count,
     if (rc == SQLITE_OK)
         rc = groat__stamps_write(store);
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++)
-        rc = write_row(store, &rows[i], out == NULL ? NULL : &out[i]);
+        rc = write_row(store, &rows[i]);
     if (rc == SQLITE_OK)
         rc = groat__gc_trim(store, max, max / 10 * 9, &rows[count - 1].id,
                             &dropped);
@@ -261,10 +248,6 @@ static int write_rows(groat__store *store, const groat__row *rows, size_t count,
     if (rc != SQLITE_OK)
         return rc;
     groat__store_evicted(store, "bound", dropped);
-    for (size_t i = 0; i < count && out != NULL && dropped > 0; i++)
-        if (groat__row_has(store->db, &rows[i].key, rows[i].identity) !=
-            SQLITE_ROW)
-            out[i] = GROAT__ADD_FAILED; /* evicted for its neighbours */
     store->doubted = false;
     groat__connection_hurry(store, false);
     return dropped > 0 ? groat__gc_shrink(store) : SQLITE_OK;
@@ -307,7 +290,7 @@ static bool put_row(groat__store *store, const groat__row *row)
         return false;
     }
     for (int i = 0; i < GROAT__STORE_TRIES && fits && rc != SQLITE_OK; i++) {
-        rc = write_rows(store, row, 1, NULL);
+        rc = write_rows(store, row, 1);
         if (is_oversize(rc))
             break;
         if (rc != SQLITE_OK && !groat__connection_fault(store, rc, "put")) {
@@ -317,8 +300,7 @@ static bool put_row(groat__store *store, const groat__row *row)
     }
     store->busy_puts = 0;
     if (is_oversize(rc)) {
-        if (sqlite3_get_autocommit(store->db) == 0)
-            (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        groat__connection_roll_back(store);
         groat__store_say(store, GROAT__NOTE_OVERSIZE,
                          "a kernel of %llu bytes does not fit the bound of "
                          "%llu bytes and is kept in memory only; raise "
@@ -368,10 +350,10 @@ void groat__store_put(groat__store *store, const groat__digest *key,
         start_writing_log(store);
 }
 
-/* Locked.  False: the rows must be added one by one, which reports what is
+/* Locked.  False: the rows must be put one by one, which reports what is
  * wrong. */
-static bool add_at_once(groat__store *store, const groat__row *rows,
-                        size_t count, groat__addition *out)
+static bool put_at_once(groat__store *store, const groat__row *rows,
+                        size_t count)
 {
     bool many = count == GROAT__PUT_MOST; /* more will follow */
     uint64_t room = 0;
@@ -385,47 +367,44 @@ static bool add_at_once(groat__store *store, const groat__row *rows,
         return false;
     if (many)
         groat__connection_keep_less(store, true);
-    rc = write_rows(store, rows, count, out);
-    if (sqlite3_get_autocommit(store->db) == 0)
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    rc = write_rows(store, rows, count);
+    groat__connection_roll_back(store);
     if (many)
         groat__connection_keep_less(store, false);
     return rc == SQLITE_OK;
 }
 
-static groat__addition add_alone(groat__store *store, const groat__row *row)
+/* Puts rows and says which are stored. */
+static void put_batch(groat__store *store, const groat__row *rows, size_t count,
+                      bool *stored)
 {
-    bool stored;
-
-    if (groat__store_holds(store, &row->key, row->identity))
-        return GROAT__ADD_HELD;
-    groat__store_enter(store);
-    stored = put_row(store, row);
-    groat__store_leave(store);
-    return stored ? GROAT__ADDED : GROAT__ADD_FAILED;
-}
-
-static bool has_added(const groat__addition *out, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (out[i] == GROAT__ADDED)
-            return true;
-    return false;
-}
-
-/* Adds entries of which the store had none a moment ago. */
-static void add_absent(groat__store *store, const groat__row *rows,
-                       size_t count, groat__addition *out)
-{
+    bool any = false;
     bool at_once;
 
     groat__store_enter(store);
-    at_once = add_at_once(store, rows, count, out);
+    at_once = count > 1 && put_at_once(store, rows, count);
     groat__store_leave(store);
-    for (size_t i = 0; i < count && !at_once; i++)
-        out[i] = add_alone(store, &rows[i]);
-    if (has_added(out, count))
+    for (size_t i = 0; i < count; i++) {
+        stored[i] = at_once;
+        if (!at_once) {
+            groat__store_enter(store);
+            stored[i] = put_row(store, &rows[i]);
+            groat__store_leave(store);
+        }
+        any = any || stored[i];
+    }
+    if (any)
         start_writing_log(store);
+}
+
+static size_t find_key(const groat__row *rows, size_t count,
+                       const groat__digest *key)
+{
+    size_t at = 0;
+
+    while (at < count && memcmp(&rows[at].key, key, sizeof(*key)) != 0)
+        at++;
+    return at;
 }
 
 /* Looks before it asks for the lock to write, which another process may have:
@@ -433,23 +412,28 @@ static void add_absent(groat__store *store, const groat__row *rows,
 static void add_batch(groat__store *store, const groat__entry *entries,
                       size_t count, groat__addition *out)
 {
+    groat__sought sought[GROAT__PUT_MOST];
+    bool held[GROAT__PUT_MOST];
     groat__row rows[GROAT__PUT_MOST];
-    groat__addition added[GROAT__PUT_MOST];
-    size_t absent[GROAT__PUT_MOST];
-    size_t left = 0;
+    size_t row_of[GROAT__PUT_MOST];
+    bool stored[GROAT__PUT_MOST];
+    size_t absent = 0;
 
+    for (size_t i = 0; i < count; i++)
+        sought[i] = (groat__sought){entries[i].key, entries[i].identity};
+    groat__store_held(store, sought, count, held);
     for (size_t i = 0; i < count; i++) {
-        out[i] = GROAT__ADD_HELD;
-        if (groat__store_holds(store, &entries[i].key, entries[i].identity))
-            continue;
-        absent[left] = i;
-        rows[left++] = checked_row(&entries[i]);
+        row_of[i] =
+            held[i] ? GROAT__PUT_MOST : find_key(rows, absent, &entries[i].key);
+        out[i] = row_of[i] == absent ? GROAT__ADDED : GROAT__ADD_HELD;
+        if (out[i] == GROAT__ADDED)
+            rows[absent++] = checked_row(&entries[i]);
     }
-    if (left == 0)
-        return;
-    add_absent(store, rows, left, added);
-    for (size_t i = 0; i < left; i++)
-        out[absent[i]] = added[i];
+    if (absent > 0)
+        put_batch(store, rows, absent, stored);
+    for (size_t i = 0; i < count; i++)
+        if (row_of[i] < absent && !stored[row_of[i]])
+            out[i] = GROAT__ADD_FAILED;
 }
 
 void groat__store_add(groat__store *store, const groat__entry *entries,

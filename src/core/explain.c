@@ -24,14 +24,24 @@ static bool is_in_memory(groat_context *context, const groat__digest *key)
     return known != NULL && groat__resident_is_loaded(known);
 }
 
+static bool is_stored(groat_context *context, const groat__digest *key,
+                      const char *identity)
+{
+    bool held = false;
+
+    if (context->store != NULL)
+        groat__store_held(context->store, &(groat__sought){*key, identity}, 1,
+                          &held);
+    return held;
+}
+
 /* Where a kernel is; searches in the order of a get. */
 static groat_origin locate(groat_context *context, const groat__digest *key,
                            const char *identity)
 {
     if (is_in_memory(context, key))
         return GROAT_FROM_MEMORY;
-    if (context->store != NULL &&
-        groat__store_holds(context->store, key, identity))
+    if (is_stored(context, key, identity))
         return GROAT_FROM_DISK;
     return groat__layers_have(context, key, identity) ? GROAT_FROM_BUNDLE
                                                       : GROAT_FROM_COMPILER;

@@ -229,15 +229,21 @@ static groat_status fetch_all(const relay *to, bool keep, char *const *names,
 }
 
 /* Says which objects are of entries that the store has under their key. */
-static void find_held(groat_context *context, char *const *names, size_t count,
-                      groat__digest *keys, bool *held)
+static groat_status find_held(groat_context *context, char *const *names,
+                              size_t count, bool *held, groat_error *error)
 {
+    groat__sought *sought = calloc(count + 1, sizeof(*sought));
+
+    if (sought == NULL)
+        return groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
     for (size_t i = 0; i < count; i++)
         if (!groat__remote_is_name(names[i]) ||
-            !groat__unhex(keys[i].bytes, sizeof(keys[i].bytes),
+            !groat__unhex(sought[i].key.bytes, sizeof(sought[i].key.bytes),
                           strrchr(names[i], '/') + 1))
-            memset(&keys[i], 0, sizeof(keys[i])); /* fetching will refuse it */
-    groat__store_held(context->store, keys, count, held);
+            sought[i] = (groat__sought){0}; /* fetching will refuse it */
+    groat__store_held(context->store, sought, count, held);
+    free(sought);
+    return GROAT_OK;
 }
 
 /* What is stored first may be evicted for what comes later. */
@@ -258,31 +264,27 @@ static void warn_of_evictions(groat_context *context, uint64_t before)
 static groat_status keep_all(relay *to, char *const *names, size_t count,
                              unsigned budget_ms, groat_error *error)
 {
-    groat__digest *keys = calloc(count + 1, sizeof(*keys));
-    bool *held = calloc(count + 1, sizeof(*held));
     groat_cache_stat stat = {.size = sizeof(stat)};
+    bool *held = calloc(count + 1, sizeof(*held));
     char **absent = calloc(count + 1, sizeof(*absent));
     size_t left = 0;
-    groat_status status = GROAT_OK;
+    groat_status status =
+        held == NULL || absent == NULL
+            ? groat__fail(error, GROAT_NO_MEMORY, "no memory for a list")
+            : find_held(to->context, names, count, held, error);
 
-    if (keys == NULL || held == NULL || absent == NULL) {
-        status = groat__fail(error, GROAT_NO_MEMORY, "no memory for a list");
-        goto free_lists;
-    }
-    find_held(to->context, names, count, keys, held);
-    for (size_t i = 0; i < count && !to->stopped; i++)
+    for (size_t i = 0; i < count && status == GROAT_OK && !to->stopped; i++)
         if (held[i])
             (void)tell(to, &(groat_remote_object){.name = names[i]});
         else
             absent[left++] = names[i];
-    (void)groat__store_stat(to->context->store, &stat, NULL);
-    if (!to->stopped)
+    if (status == GROAT_OK && !to->stopped) {
+        (void)groat__store_stat(to->context->store, &stat, NULL);
         status = fetch_all(to, true, absent, left, budget_ms, error);
-    warn_of_evictions(to->context, stat.evictions);
-free_lists:
+        warn_of_evictions(to->context, stat.evictions);
+    }
     free(absent);
     free(held);
-    free(keys);
     return status;
 }
 

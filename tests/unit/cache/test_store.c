@@ -134,6 +134,26 @@ START_TEST(test_add)
 }
 END_TEST
 
+/* One look at many: what is bad is dropped, and does not hide what follows. */
+START_TEST(test_held)
+{
+    groat__store *store = fixture_open(&fix, MIB);
+    groat__sought sought[4] = {{.identity = "another"}};
+    bool held[4];
+
+    for (unsigned n = 0; n < 4; n++)
+        sought[n].key = kernel_key(n);
+    for (unsigned n = 0; n < 3; n++)
+        kernel_put(store, n, 1000);
+    outside_once(fix.path, "UPDATE entry SET log = 'x' "
+                           "WHERE log LIKE '%kernel 1 %'");
+    groat__store_held(store, sought, 4, held);
+    ck_assert(!held[0] && !held[1] && held[2] && !held[3]);
+    ck_assert_uint_eq(kernel_stat(store).evictions, 2);
+    groat__store_close(store);
+}
+END_TEST
+
 START_TEST(test_evict)
 {
     groat__store *store = fixture_open(&fix, MIB);
@@ -844,6 +864,7 @@ int main(void)
     tcase_add_test(tcase, test_roundtrip_of_parts);
     tcase_add_test(tcase, test_replace);
     tcase_add_test(tcase, test_add);
+    tcase_add_test(tcase, test_held);
     tcase_add_test(tcase, test_evict);
     tcase_add_test(tcase, test_persistence);
     tcase_add_test(tcase, test_identity_is_compared_in_full);
