@@ -139,15 +139,28 @@ bool groat__breaker_count(groat__breaker *breaker)
     return opened;
 }
 
+/* A service of which each second answer is late must not cost each second get
+ * its wait: good answers between do not count. */
+static double count_lost(groat__breaker *breaker, double ms)
+{
+    double now = groat__now_ms();
+    double forgotten = (now - breaker->late_ms) * GROAT__BREAKER_LOST_MS /
+                       GROAT__BREAKER_FORGET_MS;
+
+    breaker->late_ms = now;
+    breaker->lost_ms -= forgotten;
+    breaker->lost_ms = (breaker->lost_ms < 0 ? 0 : breaker->lost_ms) + ms;
+    return breaker->lost_ms;
+}
+
 bool groat__breaker_late(groat__breaker *breaker, double ms)
 {
     bool opened = false;
 
     (void)pthread_mutex_lock(&breaker->lock);
-    if (!breaker->open) {
-        breaker->lost_ms += ms;
-        opened = breaker->lost_ms >= GROAT__BREAKER_LOST_MS && open_it(breaker);
-    }
+    if (!breaker->open)
+        opened = count_lost(breaker, ms) >= GROAT__BREAKER_LOST_MS &&
+                 open_it(breaker);
     (void)pthread_mutex_unlock(&breaker->lock);
     return opened;
 }
@@ -157,7 +170,6 @@ void groat__breaker_mend(groat__breaker *breaker)
     (void)pthread_mutex_lock(&breaker->lock);
     breaker->open = false;
     breaker->errors = 0;
-    breaker->lost_ms = 0;
     breaker->failed = 0;
     (void)pthread_mutex_unlock(&breaker->lock);
 }

@@ -11,10 +11,12 @@
 #include <sys/types.h>
 
 enum {
-    GROAT__BREAKER_ERRORS = 8,    /* errors in a row that open it */
-    GROAT__BREAKER_LOST_MS = 950, /* of late answers in a row, in all: open it.
-                                   * The longest wait of a get            */
-    GROAT__BREAKER_FIRST_MS = 1000, /* the usual first wait         */
+    GROAT__BREAKER_ERRORS = 8, /* errors in a row that open it */
+    /* The time spent on late answers that opens it, which is the longest wait
+     * of a get, and the time over which it is forgotten. */
+    GROAT__BREAKER_LOST_MS = 950,
+    GROAT__BREAKER_FORGET_MS = 60000,
+    GROAT__BREAKER_FIRST_MS = 1000, /* the usual first wait */
     GROAT__BREAKER_LAST_MS = 60000,
     GROAT__BREAKER_TRY_MS = 2000 /* longer than a try takes */
 };
@@ -26,7 +28,8 @@ typedef struct groat__breaker {
     pthread_mutex_t lock;
     bool open;
     unsigned errors; /* in a row, while it is closed      */
-    double lost_ms;  /* likewise: spent on late answers   */
+    double lost_ms;  /* on late answers, less the forgotten, at late_ms */
+    double late_ms;  /* time of the last late answer      */
     unsigned failed; /* times in a row that it was opened */
     double first_ms; /* wait before the first try         */
     double retry_ms; /* time of the next try              */
@@ -52,8 +55,8 @@ void groat__breaker_extend(groat__breaker *breaker);
  * GROAT__BREAKER_ERRORS in a row.  Returns true if it opened. */
 bool groat__breaker_count(groat__breaker *breaker);
 /* The service gave no answer within ms: opens the breaker after
- * GROAT__BREAKER_LOST_MS in all without a good one.  Returns true if it
- * opened. */
+ * GROAT__BREAKER_LOST_MS in all, whatever answers came between; they are
+ * forgotten evenly over GROAT__BREAKER_FORGET_MS.  True: it opened. */
 bool groat__breaker_late(groat__breaker *breaker, double ms);
 /* The service gave a good answer: closes the breaker. */
 void groat__breaker_mend(groat__breaker *breaker);
