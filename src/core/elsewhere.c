@@ -23,12 +23,30 @@ static unsigned expected_ms(const groat__job *job)
     return ms < 0 || ms > MOST_MS ? MOST_MS : (unsigned)ms + 1;
 }
 
+/* Gets the lease of the key, or the binary that another host makes meanwhile.
+ */
+static bool ask_for_lease(groat__job *job, unsigned expected,
+                          groat__store_blob *out)
+{
+    groat__remote *remote = job->context->remote;
+    uint64_t start = groat__now_ns();
+    groat__remote_claim claim;
+
+    if (remote->lease == NULL)
+        return false;
+    claim = groat__remote_lease(remote, &job->key, job->identity.data, expected,
+                                out);
+    job->leased = claim == GROAT__REMOTE_HELD;
+    groat__metrics_add(&job->context->metrics, GROAT__STAGE_LEASE, start);
+    return claim == GROAT__REMOTE_FOUND;
+}
+
 bool groat__job_ask_remote(groat__job *job, groat__store_blob *out)
 {
     groat__remote *remote = job->context->remote;
     uint64_t start = groat__now_ns();
-    groat__remote_claim claim = GROAT__REMOTE_FOUND;
     unsigned ms;
+    bool found;
 
     /* A binary that the driver refused may have come from the remote. */
     if (remote == NULL || job->reason == GROAT_REASON_REFUSED)
@@ -36,15 +54,13 @@ bool groat__job_ask_remote(groat__job *job, groat__store_blob *out)
     ms = expected_ms(job);
     groat__range_begin(&job->context->ranges, "remote",
                        job->params->family->name);
-    if (!groat__remote_get(
-            remote, &job->key, job->identity.data,
-            ms < GROAT__REMOTE_BUDGET_MS ? ms : GROAT__REMOTE_BUDGET_MS, out))
-        claim =
-            groat__remote_lease(remote, &job->key, job->identity.data, ms, out);
-    groat__range_end(&job->context->ranges);
-    job->leased = claim == GROAT__REMOTE_HELD;
+    found = groat__remote_get(
+        remote, &job->key, job->identity.data,
+        ms < GROAT__REMOTE_BUDGET_MS ? ms : GROAT__REMOTE_BUDGET_MS, out);
     groat__metrics_add(&job->context->metrics, GROAT__STAGE_REMOTE, start);
-    return claim == GROAT__REMOTE_FOUND;
+    found = found || ask_for_lease(job, ms, out);
+    groat__range_end(&job->context->ranges);
+    return found;
 }
 
 void groat__job_offer(groat__job *job)

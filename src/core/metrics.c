@@ -17,9 +17,9 @@
 #include "core/core.h"
 #include "core/json.h"
 
-static const char *const stage_names[] = {"lookup", "read",        "verify",
-                                          "remote", "compile",     "put",
-                                          "load",   "first_launch"};
+static const char *const stage_names[] = {"lookup", "read",  "verify",
+                                          "remote", "lease", "compile",
+                                          "put",    "load",  "first_launch"};
 
 /* Rows of the context, and of its remote, at most. */
 enum { COUNTERS_OWN = 40, COUNTERS_REMOTE = 24 };

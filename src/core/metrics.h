@@ -11,7 +11,8 @@ typedef enum groat__stage {
     GROAT__STAGE_LOOKUP,  /* a get that memory answers; 1 in 256         */
     GROAT__STAGE_READ,    /* from store or bundle, without verifying     */
     GROAT__STAGE_VERIFY,  /* comparing identity, checksum and signature  */
-    GROAT__STAGE_REMOTE,  /* asking other hosts, or waiting for one      */
+    GROAT__STAGE_REMOTE,  /* asking for the entry of another host        */
+    GROAT__STAGE_LEASE,   /* asking which host compiles, waiting for it  */
     GROAT__STAGE_COMPILE, /* rendering the source included               */
     GROAT__STAGE_PUT,     /* writing to the store                        */
     GROAT__STAGE_LOAD,    /* loading the module, resolving its functions */

@@ -226,6 +226,8 @@ START_TEST(what_is_counted)
     ck_assert_ptr_nonnull(strstr(text, "\ngroat_remote_breaker_open 0\n"));
     ck_assert_ptr_nonnull(
         strstr(text, "groat_stage_seconds_count{stage=\"remote\"} 1\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "groat_stage_seconds_count{stage=\"lease\"} 0\n"));
     groat_free(text);
     groat_close(context);
 }
@@ -506,9 +508,8 @@ static void serve_leases(int *listener, char leases[300])
     (void)pthread_detach(thread);
 }
 
-/* The wait lasts half a minute where no compile was measured. */
 /* Starts a kernel; returns whether it waits for a lease, false if it is made.
- */
+ * The wait lasts half a minute where no compile was measured. */
 static bool start_and_wait(groat_context *context, groat_spec *spec,
                            groat_request **request)
 {

@@ -298,6 +298,30 @@ END_TEST
 
 /* ---- leases ------------------------------------------------------------ */
 
+/* A remote that answers soon is not called slow for a lease's sake. */
+START_TEST(a_lease_is_a_stage_of_its_own)
+{
+    static server locks = {.answer = give_lease};
+    groat_context *context;
+    char *text = NULL;
+    char url[sizeof(fix.root) + 8];
+
+    serve_leases(&locks);
+    (void)snprintf(url, sizeof(url), "file://%s", fix.root);
+    context = open_host(url, "");
+    rig_kernel(&fix, context, 3, GROAT_FROM_COMPILER);
+    ck_assert_int_eq(
+        groat_metrics(context, GROAT_METRICS_PROMETHEUS, &text, NULL),
+        GROAT_OK);
+    ck_assert_ptr_nonnull(
+        strstr(text, "groat_stage_seconds_count{stage=\"remote\"} 1\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "groat_stage_seconds_count{stage=\"lease\"} 1\n"));
+    groat_free(text);
+    groat_close(context);
+}
+END_TEST
+
 /* A host that only reads finds a lease server that comes back by itself. */
 START_TEST(a_lease_server_comes_back)
 {
@@ -386,6 +410,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, redirects_of_writes);
     tcase_add_test(tests, children_get_no_connection);
+    tcase_add_test(tests, a_lease_is_a_stage_of_its_own);
     tcase_add_test(tests, a_lease_server_comes_back);
     tcase_add_test(tests, an_unsent_kernel_gives_its_lease_back);
     suite_add_tcase(suite, tests);
