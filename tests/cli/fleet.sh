@@ -385,6 +385,37 @@ fi
 
 # ---- one compile per fleet
 
+# tell_redis COMMAND: prints what the lease server at $port answers.
+tell_redis() {
+    python3 -c 'import socket, sys
+s = socket.create_connection(("localhost", int(sys.argv[1])))
+s.sendall(("AUTH word\r\nSELECT 3\r\n" + sys.argv[2] + "\r\nQUIT\r\n").encode())
+print(s.makefile().read())' "$port" "$1"
+}
+
+has_lease() {
+    tell_redis 'KEYS *' | grep -o 'groat:1:.*' >"$work/lease"
+}
+
+# A lease that ran out and is another host's by then is not given back.
+another_owner() {
+    GROAT_REMOTE=$objects/owner
+    "$groat" build paged_attention_decode --target cpu:sm_90a \
+        --cache-dir "$work/hosts/owner" --remote-key "$work/key" \
+        >/dev/null 2>&1 &
+    apart=$!
+    wait_for has_lease
+    lease=$(tr -d '\r' <"$work/lease")
+    tell_redis "SET $lease another PX 600000" >/dev/null
+    wait "$apart"
+    if tell_redis "GET $lease" | grep -q another; then
+        pass "$lease_server: another host's lease is left alone"
+    else
+        fail "$lease_server: another host's lease is left alone" "$lease"
+    fi
+    tell_redis "DEL $lease" >/dev/null
+}
+
 # use_leases SERVER: one compile per fleet with that lease server.
 use_leases() {
     lease_server=$1
@@ -407,6 +438,9 @@ use_leases() {
         fail "$lease_server: a crowd compiles each kernel once" \
             "$found $(cat "$work/crowd.err")"
     fi
+    run doctor
+    answers "$lease_server: doctor" 'ok  leases'
+    another_owner
     # A stopped server does not answer at all.
     kill -STOP $redis
     GROAT_REMOTE=$objects/stopped
@@ -417,6 +451,8 @@ use_leases() {
     wait $redis 2>/dev/null
     GROAT_REMOTE=$objects/killed
     from "$lease_server: dead, it costs a compile" u compiled
+    run doctor
+    answers "$lease_server: doctor tells of a dead one" '--  leases'
     # It cannot release leases: existing objects are found anyway.
     start_redis --rename-command EVAL ''
     GROAT_LEASES=unix://$work/redis.sock
@@ -525,5 +561,37 @@ fault "other $other" compiled
 fault 'redirect file:///etc/hostname' compiled
 fault "redirect http://localhost:$port/loop" compiled
 fault pass remote
+
+# The object that the old key signed is replayed after it was replaced: it is
+# taken as long as the old key is trusted, and then it is the same kernel.
+key=$("$groat" key $spec --target $target)
+object=$work/nginx/dav/faults/v1/cpu-gfx950/$(echo "$key" | cut -c 1-2)/$key
+cp "$object" "$work/older"
+rm "$object"
+GROAT_TRUST=$work/trust2
+from 'replay: the new key signs' renewed compiled --remote-key "$work/key2" \
+    --remote "http://localhost:$nginx_port/faults"
+if [ -s "$object" ] && ! cmp -s "$object" "$work/older"; then
+    pass 'replay: there is a new object'
+else
+    fail 'replay: there is a new object'
+fi
+echo "replay $work/older" >"$work/mode"
+from 'replay: an old key that is not trusted' replayed compiled
+GROAT_TRUST=$work/both
+from 'replay: an old key that is trusted' again remote
+echo pass >"$work/mode"
+
+# ---- proxy variables
+
+GROAT_REMOTE=http://remote.invalid/faults
+from 'no proxy: the host is not found' noproxy compiled
+http_proxy=http://localhost:$port
+export http_proxy
+from 'http_proxy: it is asked' proxy remote
+no_proxy=remote.invalid
+export no_proxy
+from 'no_proxy: it is not asked' exempt compiled
+unset http_proxy no_proxy
 
 finish

@@ -14,10 +14,12 @@ the faults that MODE-FILE names at the time of a request:
     drip            sends a byte a second
     hang            takes the request and never answers
     other NAME      answers a GET with the object of that name
+    replay FILE     answers a GET with the content of a file
     redirect URL    answers 302
     lie             answers a GET with twice the length that comes
 
-Writes its port to PORT-FILE.
+Writes its port to PORT-FILE.  Takes requests of clients that know it as their
+proxy, too: whatever host they name, UPSTREAM is asked.
 """
 import http.client
 import http.server
@@ -90,16 +92,21 @@ class Proxy(http.server.BaseHTTPRequestHandler):
     def serve(self):
         with open(mode_file, encoding="utf-8") as f:
             kind, _, word = f.read().strip().partition(" ")
-        forwards = kind in ("pass", "half", "lie", "other", "latency")
+        forwards = kind in ("pass", "half", "lie", "other", "replay", "latency")
         if not forwards and self.headers.get("Content-Length"):
             self.rfile.read(int(self.headers["Content-Length"]))
             self.headers.replace_header("Content-Length", "0")
         if self.fault(kind, word):
             return
         path = self.path
+        if path.startswith("http://"):
+            path = path[path.index("/", len("http://")):]
         if kind == "other" and self.command == "GET":
             path = path[:path.index("/v1/") + 1] + word
         status, body = self.ask(path)
+        if kind == "replay" and self.command == "GET":
+            with open(word, "rb") as f:
+                body = f.read()
         if kind in ("half", "lie") and self.command == "GET":
             part = body[:len(body) // 2] if kind == "half" else body
             self.answer(status, part, len(part) * 2)
