@@ -584,12 +584,12 @@ echo pass >"$work/mode"
 
 # ---- proxy variables
 
-GROAT_REMOTE=http://remote.invalid/faults
+GROAT_REMOTE=http://remote.example/faults
 from 'no proxy: the host is not found' noproxy compiled
 http_proxy=http://localhost:$port
 export http_proxy
 from 'http_proxy: it is asked' proxy remote
-no_proxy=remote.invalid
+no_proxy=remote.example
 export no_proxy
 from 'no_proxy: it is not asked' exempt compiled
 unset http_proxy no_proxy
