@@ -81,6 +81,11 @@
         "input", "[NAME=]FILE", GROAT__OPTION_LIST, AT(inputs), 0, 0,          \
             "raw bytes or .npy of an input buffer (the first)"                 \
     }
+#define ROW_BUFFER                                                             \
+    {                                                                          \
+        "buffer", "NAME=FILE", GROAT__OPTION_LIST, AT(inputs), 0, 0,           \
+            "the same as --input"                                              \
+    }
 #define ROWS_FED                                                               \
     ROW_INPUT,                                                                 \
         {"arg",                                                                \
@@ -121,6 +126,7 @@ static const groat__option run_options[] = {
     ROW_JSON,
     ROW_SEED,
     ROWS_FED,
+    ROW_BUFFER,
     ROW_EXPECT,
     ROW_OUTPUT,
     ROW_TIMEOUT,
@@ -170,6 +176,8 @@ static const groat__option draw_options[] = {
     ROW_JSON,
     ROW_SEED,
     ROWS_FED,
+    ROW_BUFFER,
+    ROW_EXPECT,
     ROW_TIMEOUT,
     ROW_CACHE_DIR,
     ROW_SHARE_GROUP,
@@ -358,8 +366,8 @@ static const groat__option demo_options[] = {
 };
 
 static const groat__option bench_options[] = {
-    ROW_TARGET,   ROW_JSON,   ROW_CACHE_DIR, ROW_SEED,
-    ROW_FAMILIES, ROW_DEVICE, ROW_HELP,      ROWS_END,
+    ROW_TARGET, ROW_JSON,    ROW_CACHE_DIR, ROW_SEED,   ROWS_FED, ROW_BUFFER,
+    ROW_EXPECT, ROW_TIMEOUT, ROW_FAMILIES,  ROW_DEVICE, ROW_HELP, ROWS_END,
 };
 
 #define ANY GROAT__WORDS_ANY
@@ -507,8 +515,8 @@ const groat__command groat__commands[] = {
      "  cold  a first kernel against a raw compile of an empty one\n"
      "  disk  a kernel from the store against a raw module load\n"
      "  build   compile time of SPEC... against that of an empty kernel\n"
-     "  stream  bandwidth of streaming entries (SPEC... or a list of its\n"
-     "          own) against a kernel that only reads\n",
+     "  stream  bandwidth of kernels (SPEC... or a list of its own) against\n"
+     "          one that only reads; on a cpu target that of the judge\n",
      groat__cmd_bench},
     {"demo", "", 0, 0, false, false, demo_options,
      "make the KV loaders of real models: cold, from disk, from memory", NULL,

@@ -23,8 +23,25 @@ raws=$(grep -c '"reference": "' "$out")
 [ -e "$HOME/cache/groat" ] && fail "the user's store is left alone" ||
     pass "the user's store is left alone"
 
-expect "no bandwidth without a device" 2 bench stream --target cpu:gfx950
-says "the target that has none is named" cpu:gfx950
+# On a cpu target the bandwidth is the judge's, of any family's kernels.
+expect "a family of one's own" 0 new "$work/sums" --from reduce
+dd if=/dev/zero of="$work/x" bs=16384 count=2 2>/dev/null
+dd if=/dev/zero of="$work/y" bs=4 count=2 2>/dev/null
+expect "its bandwidth" 0 bench stream "$work/sums" --target cpu:sm_90a --json \
+    --arg rows=2 --grid 2 --buffer x="$work/x" --expect y="$work/y"
+json "bandwidth as JSON"
+answers "bandwidth: of the family" '"name": "sums:cols=4096,threads=256"'
+answers "bandwidth: against a plain read" '"reference": "plain read"'
+answers "bandwidth: its unit" '"unit": "MB/s"'
+printf 'x' | dd of="$work/y" conv=notrunc 2>/dev/null
+expect "the bandwidth of a kernel that is wrong" 1 bench stream "$work/sums" \
+    --target cpu:sm_90a --arg rows=2 --input x="$work/x" --expect y="$work/y"
+says "a kernel that is wrong: is said" "does not give what --expect names"
+expect "an argument of no family" 2 bench stream "$work/sums" \
+    --target cpu:sm_90a --arg rws=2
+says "an argument of no family: is named" rws
+expect "an argument without its bench" 2 bench hit --arg rows=2
+says "an argument without its bench: whose it is" "bench stream SPEC"
 expect "a spec without its bench" 2 bench hit plain_read:unroll=1 \
     --target cpu:gfx950
 

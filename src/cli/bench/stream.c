@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stream.c - groat bench stream: measures the bandwidth that the streaming
- * entries of the loaders reach.  The reference is a kernel that only reads, at
- * the best of a few shapes, in the same run: every round times each kernel
- * once.  Sources are random and larger than any cache.
+ * stream.c - groat bench stream: measures the bandwidth that kernels reach. The
+ * reference is a kernel that only reads, at the best of a few shapes, in the
+ * same run: every round times each kernel once.  The sources of the library's
+ * families are random, and on a device larger than any cache.  On a cpu target
+ * the figures are those of the judge, by the host's clock.
  *
- * Owns the buffers of the kernels that it times; drivers fill them, and outputs
- * are not checked (groat run does).
- * Invariant: all kernels are loaded and their buffers filled before the first
- * round.
+ * Owns the buffers of the kernels that it times; drivers fill them.  Outputs
+ * are checked where --expect names files; groat run checks all. Invariant: all
+ * kernels are loaded and their buffers filled before the first round.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "cli/run/trial.h"
 #include "kernels-src/driver/measured.h"
 
-enum { ROUNDS = 15, REPEATS = 10, SIDES_MAX = 48 };
+enum { ROUNDS = 15, REPEATS = 10, ROUNDS_JUDGED = 5, SIDES_MAX = 48 };
 
 /* One kernel and its device buffers. */
 typedef struct side {
@@ -32,6 +32,10 @@ typedef struct race {
     side sides[SIDES_MAX];
     size_t count;
     size_t plain; /* number of sides that only read, which come first */
+    size_t rounds;
+    unsigned repeats; /* of a launch in a round */
+    const char *unit;
+    double bytes_per_us; /* in a unit */
 } race;
 
 /* Fills an input by the driver: random bytes would not do for page tables. */
@@ -50,6 +54,19 @@ static groat_status fill(groat__bench *b, side *s, size_t index)
                                     data, bytes, &b->error);
     free(data);
     return status;
+}
+
+/* Compares the outputs with the files of --expect. */
+static groat_status check(groat__bench *b, side *s)
+{
+    groat_status status = groat__trial_launch(b->cli, &s->trial, &b->error);
+
+    return status != GROAT_OK || s->trial.verdict == GROAT__RIGHT
+               ? status
+               : groat__cli_error(&b->error, GROAT_LAUNCH_FAILED,
+                                  "'%.60s' does not give what --expect names: "
+                                  "groat run says where",
+                                  groat_spec_text(s->trial.spec));
 }
 
 static groat_status place(groat__bench *b, side *s)
@@ -95,17 +112,30 @@ static groat_status add(groat__bench *b, race *r, const char *text)
                                   text);
     if (status == GROAT_OK)
         status = groat__trial_get(b->cli, &s->trial, &b->error);
+    if (status == GROAT_OK && b->cli->values.expected.count > 0)
+        status = check(b, s);
     return status == GROAT_OK ? place(b, s) : status;
+}
+
+/* The command line's arguments, grid and files are those of its specs. */
+static groat_status add_plain(groat__bench *b, race *r)
+{
+    const groat__values given = b->cli->values;
+    groat_status status = GROAT_OK;
+
+    b->cli->values = (groat__values){.seed = given.seed};
+    for (size_t i = 0; i < GROAT_PLAIN_READS && status == GROAT_OK; i++)
+        status = add(b, r, groat_plain_reads[i]);
+    b->cli->values = given;
+    r->plain = r->count;
+    return status;
 }
 
 static groat_status add_all(groat__bench *b, race *r)
 {
-    groat_status status = GROAT_OK;
+    groat_status status = add_plain(b, r);
     bool named = false;
 
-    for (size_t i = 0; i < GROAT_PLAIN_READS && status == GROAT_OK; i++)
-        status = add(b, r, groat_plain_reads[i]);
-    r->plain = r->count;
     for (size_t i = 0; i < b->cli->word_count && status == GROAT_OK; i++)
         if (groat__bench_is_spec(b->cli->words[i])) {
             named = true;
@@ -123,7 +153,7 @@ static groat_status run_round(groat__bench *b, race *r, size_t round)
         side *s = &r->sides[(i + round) % r->count];
         groat_status status = groat_kernel_time(
             s->trial.kernel, &s->how, s->trial.plan.args,
-            s->trial.plan.args_bytes, REPEATS, &s->us[round], &b->error);
+            s->trial.plan.args_bytes, r->repeats, &s->us[round], &b->error);
 
         if (status != GROAT_OK)
             return status;
@@ -131,10 +161,10 @@ static groat_status run_round(groat__bench *b, race *r, size_t round)
     return GROAT_OK;
 }
 
-static double gb_per_s(side *s)
+static double rate_of(const race *r, side *s)
 {
     return (double)s->trial.plan.moved_bytes /
-           groat__bench_median(s->us, ROUNDS) / 1e3;
+           groat__bench_median(s->us, r->rounds) / r->bytes_per_us;
 }
 
 static void tell(groat__bench *b, race *r)
@@ -142,15 +172,15 @@ static void tell(groat__bench *b, race *r)
     double best = 0;
 
     for (size_t i = 0; i < r->plain; i++) {
-        double rate = gb_per_s(&r->sides[i]);
+        double rate = rate_of(r, &r->sides[i]);
 
-        groat__bench_say(b, groat_spec_text(r->sides[i].trial.spec), "GB/s",
+        groat__bench_say(b, groat_spec_text(r->sides[i].trial.spec), r->unit,
                          rate, NULL, 0);
         best = rate > best ? rate : best;
     }
     for (size_t i = r->plain; i < r->count; i++)
-        groat__bench_say(b, groat_spec_text(r->sides[i].trial.spec), "GB/s",
-                         gb_per_s(&r->sides[i]), "plain read", best);
+        groat__bench_say(b, groat_spec_text(r->sides[i].trial.spec), r->unit,
+                         rate_of(r, &r->sides[i]), "plain read", best);
 }
 
 static void clear(groat__bench *b, race *r)
@@ -166,12 +196,17 @@ static void clear(groat__bench *b, race *r)
 groat_status groat__bench_stream(groat__bench *b)
 {
     race *r = groat__trials_take(1, sizeof(*r));
+    bool judged = strcmp(b->backend, "cpu") == 0;
     groat_status status;
 
     if (r == NULL)
         return groat__cli_error(&b->error, GROAT_NO_MEMORY, "out of memory");
+    r->rounds = judged ? ROUNDS_JUDGED : ROUNDS;
+    r->repeats = judged ? 1 : REPEATS;
+    r->unit = judged ? "MB/s" : "GB/s";
+    r->bytes_per_us = judged ? 1 : 1e3;
     status = add_all(b, r);
-    for (size_t round = 0; round < ROUNDS && status == GROAT_OK; round++)
+    for (size_t round = 0; round < r->rounds && status == GROAT_OK; round++)
         status = run_round(b, r, round);
     if (status == GROAT_OK)
         tell(b, r);
