@@ -351,15 +351,15 @@ sed 's/relative(1e-5)/ulp(x)/' good.def >bad/run.def
 expect "run.def: a tolerance" 2 run ./bad $on
 says "is told" "exact, ulp(N), relative(X) or none expected"
 for path in ../x.npy x/../../y.npy /etc/passwd ..; do
-    sed "s|random(-1, 1)|file($path)|" good.def >bad/run.def
+    sed "s|random(0, 1)|file($path)|" good.def >bad/run.def
     expect "a file outside: $path" 2 run ./bad --target cpu:sm_90a
     says "it has to be inside" "file(PATH) in the family's folder expected"
 done
-sed 's/random(-1, 1)/file(none.npy)/' good.def >bad/run.def
+sed 's/random(0, 1)/file(none.npy)/' good.def >bad/run.def
 expect "run.def: a file that is not there" 1 run ./bad $on
 says "is named" "none.npy: No such file"
 cp y.npy bad/x.npy
-sed 's/random(-1, 1)/file(x.npy)/' good.def >bad/run.def
+sed 's/random(0, 1)/file(x.npy)/' good.def >bad/run.def
 expect "run.def: a file of another shape" 2 run ./bad $on
 says "its shape" "has the shape [5], buffer x has [5, 4096]"
 printf 'arg \000rows' >bad/run.def
