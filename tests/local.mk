@@ -421,6 +421,7 @@ groat_fuzz_programs = \
 groat_cli_tests = \
 	%D%/cli/author.sh \
 	%D%/kernels/accuracy.sh \
+	%D%/kernels/cost.sh \
 	%D%/kernels/faults.sh \
 	%D%/kernels/subset.sh \
 	%D%/cli/attention.sh \
