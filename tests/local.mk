@@ -592,6 +592,7 @@ EXTRA_DIST += \
 	%D%/tools/circles.py \
 	%D%/tools/compile_commands.py \
 	%D%/tools/hiprtc7.sh \
+	%D%/kernels/sanitizer.sh \
 	%D%/tools/memcheck.sh \
 	%D%/tools/memcheck.supp \
 	%D%/tools/mutate.py
