@@ -32,7 +32,7 @@ if [ "${1-}" = --one ]; then
             grep -q 'SUMMARY: ' "$out" || word='no summary'
             grep -Eq 'SUMMARY: [1-9]' "$out" && word=found
             : "${word:=–}"
-        elif grep -q 'verified ' "$out"; then
+        elif grep -Eq 'verified +(yes|NO)' "$out"; then
             word=ends
         else
             word='launch fails'
